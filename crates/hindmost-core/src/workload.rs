@@ -1,0 +1,72 @@
+//! Jobs as they are given: what a policy may know of them, and how long their copies really take.
+//!
+//! A [`WorkloadJob`] comes from a generator, an exact workload file or a log. The driver splits it:
+//! the [`JobSpec`] travels in the arrival record and is all that policies and estimators see; the
+//! [`Durations`] stay with the simulated driver.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::distribution::Distribution;
+use crate::time::Time;
+
+/// What one copy of a task needs, by dimension name: `cpus` in cores, `memory` in bytes, others in
+/// their own unit. Empty: one slot on one-slot machines, one cpu elsewhere.
+pub type DemandByName = BTreeMap<String, f64>;
+
+/// One phase (stage, vertex) of a job: tasks of one kind whose durations share a distribution.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PhaseSpec {
+    /// Name, unique within the job.
+    pub name: Arc<str>,
+    /// Indices of the phases that must be finished first. Each is smaller than this phase's own.
+    pub after: Vec<u32>,
+    /// Number of tasks; at least 1.
+    pub tasks: u32,
+    /// Demand of one copy.
+    pub demand: DemandByName,
+    /// Mean duration of one copy on a node of speed 1, seconds.
+    pub mean: f64,
+    /// Standard deviation of that duration, seconds; `None` where unknown or infinite.
+    pub sd: Option<f64>,
+    /// The distribution of durations, where it is known.
+    pub tail: Option<Distribution>,
+}
+
+/// A job as policies see it on arrival.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct JobSpec {
+    /// Name for people and reports.
+    pub name: Arc<str>,
+    /// When it is submitted.
+    pub arrival: Time,
+    /// Deadline, counted from the beginning of the run.
+    pub deadline: Option<Time>,
+    /// Weight among jobs for fair orders; 1 unless given.
+    pub weight: f64,
+    /// Phases in an order in which parents come before children.
+    pub phases: Vec<PhaseSpec>,
+}
+
+/// How long the copies of one phase's tasks take on a node of speed 1.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Durations {
+    /// Every copy's duration is drawn from this distribution, independently.
+    Drawn(Distribution),
+    /// Seconds of the first, second, … copy of each task; a copy past the list is an error.
+    Listed(Vec<Vec<f64>>),
+    /// Seconds of each task's first copy as a log recorded it; further copies take as long as
+    /// another task of the phase, drawn at random.
+    Recorded(Vec<f64>),
+}
+
+/// A job with the truth about its durations, one entry a phase.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WorkloadJob {
+    /// What policies may know.
+    pub spec: JobSpec,
+    /// The truth, one entry a phase of `spec`.
+    pub durations: Vec<Durations>,
+}

@@ -42,7 +42,7 @@ pub struct JobSpec {
     pub name: Arc<str>,
     /// When it is submitted.
     pub arrival: Time,
-    /// Deadline, counted from the beginning of the run.
+    /// Deadline, counted from its arrival.
     pub deadline: Option<Time>,
     /// Weight among jobs for fair orders; 1 unless given.
     pub weight: f64,

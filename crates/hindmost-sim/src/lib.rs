@@ -1,1 +1,16 @@
-//! hindmost-sim
+//! The simulated driver of Hindmost and the workloads it runs.
+//!
+//! A [`scenario::Scenario`] (a TOML file or a built-in one) describes cluster, workload and policies;
+//! [`experiment`] runs every policy on every seed, on as many threads as there are, and compares them;
+//! [`driver`] is one run.
+
+mod agenda;
+pub mod compare;
+pub mod driver;
+pub mod exact;
+pub mod experiment;
+mod generate;
+pub mod output;
+pub mod parameter;
+pub mod scenario;
+mod truth;

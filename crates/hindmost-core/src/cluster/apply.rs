@@ -1,0 +1,523 @@
+//! How records change the cluster's state.
+//!
+//! Legal though surprising, because a live cluster does them: a finish after a stop was asked (the
+//! copy may even win), news of an attempt that has already ended, a loss of a node that is already
+//! lost. Everything else that does not fit the state is a [`RecordError`] and changes nothing.
+
+use std::sync::Arc;
+
+use crate::distribution::Distribution;
+use crate::ids::{AttemptId, JobId, NodeId, TaskId};
+use crate::record::{Change, Decision, Event, Record};
+use crate::resources::{ResourceError, Resources};
+use crate::time::Time;
+use crate::workload::JobSpec;
+
+use super::attempt::{Attempt, AttemptState};
+use super::job::{Job, NO_ATTEMPT};
+use super::node::Node;
+use super::{Cluster, Reservation};
+
+/// A record that does not fit the state.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum RecordError {
+    /// Time went back.
+    #[error("a record at {at} comes after one at {now}")]
+    TimeWentBack {
+        /// The record's time.
+        at: Time,
+        /// The last record's.
+        now: Time,
+    },
+    /// Nodes or jobs must come in the order of their ids.
+    #[error("{what} {got} came where {expected} was next")]
+    OutOfOrder {
+        /// `node` or `job`.
+        what: &'static str,
+        /// The id that came.
+        got: u32,
+        /// The id that was due.
+        expected: u32,
+    },
+    /// Something that is not there.
+    #[error("{0} is not known")]
+    Unknown(String),
+    /// A phase that names itself or a later one as parent, or a job without phases or tasks.
+    #[error("{job} can't be accepted: {reason}")]
+    BadJob {
+        /// The job.
+        job: JobId,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A demand that the cluster's dimensions can't express.
+    #[error(transparent)]
+    Resource(#[from] ResourceError),
+    /// A decision that the state does not allow.
+    #[error("{attempt} can't be started: {reason}")]
+    CannotStart {
+        /// The attempt.
+        attempt: AttemptId,
+        /// Why not.
+        reason: &'static str,
+    },
+    /// A reservation of room that is not free.
+    #[error("room on {0} can't be reserved: it is not free")]
+    CannotReserve(NodeId),
+}
+
+/// What a record brought about, beyond what it says itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Applied {
+    /// The attempt is the first of its task to finish.
+    pub won: bool,
+    /// The last task of a phase has finished.
+    pub phase_finished: bool,
+    /// The last task of the job has finished.
+    pub job_finished: bool,
+    /// An attempt that held room on this node since then does no more; the room is free, or its
+    /// replacement's.
+    pub released: Option<(NodeId, Time)>,
+    /// The task has no living copy and is pending again.
+    pub pending_again: bool,
+}
+
+impl Cluster {
+    /// Applies a record.
+    ///
+    /// # Errors
+    /// If it does not fit the state, which then stays as it was.
+    pub fn apply(&mut self, record: &Record) -> Result<Applied, RecordError> {
+        match &record.change {
+            Change::Event(event) => self.apply_event(record.at, event),
+            Change::Decision(decision) => self.apply_decision(record.at, decision),
+        }
+    }
+
+    /// Applies an event at a time.
+    ///
+    /// # Errors
+    /// If it does not fit the state, which then stays as it was.
+    pub fn apply_event(&mut self, at: Time, event: &Event) -> Result<Applied, RecordError> {
+        self.advance(at)?;
+        match event {
+            Event::NodeJoined { node, name, capacity, speed } => self.node_joined(*node, name, *capacity, *speed),
+            Event::NodeLost { node } => self.node_lost(*node),
+            Event::NodeReturned { node } => self.node_returned(*node),
+            Event::JobArrived { job, spec } => self.job_arrived(*job, spec),
+            Event::AttemptRunning { attempt } => {
+                if let Some(slot) = self.slot_of(*attempt)? {
+                    let attempt = self.attempts.get_mut(slot);
+                    if attempt.state == AttemptState::Starting {
+                        attempt.state = AttemptState::Running;
+                    }
+                }
+                Ok(Applied::default())
+            }
+            Event::AttemptFinished { attempt } => self.attempt_ended(*attempt, true),
+            Event::AttemptFailed { attempt } | Event::AttemptStopped { attempt } => self.attempt_ended(*attempt, false),
+            Event::WatchMet { attempt, expected_finish } => {
+                if let Some(slot) = self.slot_of(*attempt)?
+                    && expected_finish.is_some()
+                {
+                    self.attempts.get_mut(slot).expected_finish = *expected_finish;
+                }
+                Ok(Applied::default())
+            }
+            Event::Woken | Event::Round => Ok(Applied::default()),
+        }
+    }
+
+    /// Applies a decision at a time; it takes effect at once.
+    ///
+    /// # Errors
+    /// If the state does not allow it; it then stays as it was.
+    pub fn apply_decision(&mut self, at: Time, decision: &Decision) -> Result<Applied, RecordError> {
+        self.advance(at)?;
+        match decision {
+            Decision::Start { attempt, node, from_progress } => {
+                self.start(*attempt, *node, *from_progress)?;
+                Ok(Applied::default())
+            }
+            Decision::Stop { attempt, .. } => {
+                if let Some(slot) = self.slot_of(*attempt)? {
+                    self.attempts.get_mut(slot).state = AttemptState::Stopping;
+                }
+                Ok(Applied::default())
+            }
+            Decision::Replace { attempt, from_progress } => self.replace(*attempt, *from_progress),
+            Decision::Reserve { node, room, until } => self.reserve(*node, *room, *until),
+            Decision::Wake { .. } => Ok(Applied::default()),
+            Decision::Watch { attempt, .. } => {
+                self.slot_of(*attempt)?;
+                Ok(Applied::default())
+            }
+        }
+    }
+
+    fn advance(&mut self, at: Time) -> Result<(), RecordError> {
+        if at < self.now {
+            return Err(RecordError::TimeWentBack { at, now: self.now });
+        }
+        self.now = at;
+        if !self.reservations.is_empty() {
+            self.expire_reservations();
+        }
+        Ok(())
+    }
+
+    fn expire_reservations(&mut self) {
+        let now = self.now;
+        let mut kept = std::mem::take(&mut self.reservations);
+        kept.retain(|reservation| {
+            if reservation.until > now {
+                return true;
+            }
+            self.unreserve(reservation.node, &reservation.room);
+            false
+        });
+        self.reservations = kept;
+    }
+
+    fn node_joined(
+        &mut self,
+        id: NodeId,
+        name: &Arc<str>,
+        capacity: Resources,
+        speed: f64,
+    ) -> Result<Applied, RecordError> {
+        let expected = self.nodes.len() as u32;
+        if id.0 != expected {
+            return Err(RecordError::OutOfOrder { what: "node", got: id.0, expected });
+        }
+        self.nodes.push(Node {
+            name: name.clone(),
+            capacity,
+            free: capacity,
+            reserved: Resources::NONE,
+            speed,
+            up: true,
+            attempts: Vec::new(),
+        });
+        self.total = self.total.plus(&capacity);
+        self.refresh_open(id);
+        Ok(Applied::default())
+    }
+
+    fn node_lost(&mut self, id: NodeId) -> Result<Applied, RecordError> {
+        let node = self.nodes.get_mut(id.0 as usize).ok_or_else(|| RecordError::Unknown(id.to_string()))?;
+        if !node.up {
+            return Ok(Applied::default());
+        }
+        node.up = false;
+        let mut lost: Vec<AttemptId> = node.attempts.iter().map(|slot| self.attempts.get(*slot).id).collect();
+        self.total = self.total.minus(&node.capacity);
+        lost.sort_unstable();
+        let mut applied = Applied::default();
+        for attempt in lost {
+            applied.pending_again |= self.attempt_ended(attempt, false)?.pending_again;
+        }
+        let reserved = std::mem::take(&mut self.reservations);
+        self.reservations = reserved.into_iter().filter(|reservation| reservation.node != id).collect();
+        let node = &mut self.nodes[id.0 as usize];
+        node.reserved = Resources::NONE;
+        node.free = node.capacity;
+        self.refresh_open(id);
+        Ok(applied)
+    }
+
+    fn node_returned(&mut self, id: NodeId) -> Result<Applied, RecordError> {
+        let node = self.nodes.get_mut(id.0 as usize).ok_or_else(|| RecordError::Unknown(id.to_string()))?;
+        if !node.up {
+            node.up = true;
+            self.total = self.total.plus(&node.capacity);
+            self.refresh_open(id);
+        }
+        Ok(Applied::default())
+    }
+
+    fn job_arrived(&mut self, id: JobId, spec: &Arc<JobSpec>) -> Result<Applied, RecordError> {
+        let expected = self.arrived_jobs();
+        if id.0 != expected {
+            return Err(RecordError::OutOfOrder { what: "job", got: id.0, expected });
+        }
+        let bad = |reason: &str| RecordError::BadJob { job: id, reason: reason.to_owned() };
+        if spec.phases.is_empty() {
+            return Err(bad("it has no phases"));
+        }
+        let mut known = Vec::with_capacity(spec.phases.len());
+        for (at, phase) in spec.phases.iter().enumerate() {
+            if phase.tasks == 0 {
+                return Err(bad(&format!("phase {:?} has no tasks", phase.name)));
+            }
+            if phase.after.iter().any(|parent| *parent as usize >= at) {
+                return Err(bad(&format!("phase {:?} comes before one of its parents", phase.name)));
+            }
+            let durations = match &phase.tail {
+                Some(tail) => tail.clone(),
+                None => Distribution::fit_mean_sd(phase.mean, phase.sd)
+                    .map_err(|error| bad(&format!("phase {:?}: {error}", phase.name)))?,
+            };
+            known.push((self.dimensions.demand(&phase.demand)?, durations));
+        }
+        let job = Job::new(id, spec.clone(), self.now, known);
+        self.jobs.push_back(Some(Box::new(job)));
+        self.active_jobs += 1;
+        Ok(Applied::default())
+    }
+
+    fn start(&mut self, id: AttemptId, node_id: NodeId, from_progress: f64) -> Result<(), RecordError> {
+        let refuse = |reason| RecordError::CannotStart { attempt: id, reason };
+        let node = self.nodes.get(node_id.0 as usize).ok_or_else(|| RecordError::Unknown(node_id.to_string()))?;
+        if !node.up {
+            return Err(refuse("its node is lost"));
+        }
+        let demand = self.check_start(id)?;
+        if !demand.fits(&node.free) {
+            if !demand.fits(&node.free.plus(&node.reserved)) {
+                return Err(refuse("its node has no room for it"));
+            }
+            self.use_reservation(node_id, &demand);
+        }
+        let node = &mut self.nodes[node_id.0 as usize];
+        node.free = node.free.minus(&demand);
+        self.refresh_open(node_id);
+        self.enter(id, node_id, from_progress, true);
+        Ok(())
+    }
+
+    /// Checks that an attempt could be the next copy of its task, and tells its demand.
+    fn check_start(&self, id: AttemptId) -> Result<Resources, RecordError> {
+        let refuse = |reason| RecordError::CannotStart { attempt: id, reason };
+        let phase = self.phase(id.task).ok_or_else(|| RecordError::Unknown(id.task.to_string()))?;
+        let task =
+            phase.tasks.get(id.task.index as usize).ok_or_else(|| RecordError::Unknown(id.task.to_string()))?;
+        if phase.parents_left > 0 {
+            return Err(refuse("its phase waits for others"));
+        }
+        if task.finished {
+            return Err(refuse("its task has finished"));
+        }
+        if id.copy != task.launched {
+            return Err(refuse("it is not the next copy of its task"));
+        }
+        if task.alive == u16::MAX {
+            return Err(refuse("its task has too many copies"));
+        }
+        Ok(phase.demand)
+    }
+
+    /// Makes an attempt a living copy of its task, with or without room of its own; tells its slot.
+    fn enter(&mut self, id: AttemptId, node: NodeId, from_progress: f64, holds_room: bool) -> u32 {
+        let now = self.now;
+        let slot = self.attempts.insert(Attempt {
+            id,
+            node,
+            state: AttemptState::Starting,
+            since: now,
+            from_progress,
+            expected_finish: None,
+            older: NO_ATTEMPT,
+            holds_room,
+            heir: NO_ATTEMPT,
+        });
+        self.nodes[node.0 as usize].attempts.push(slot);
+        let Some(job) = self.job_mut(id.task.job) else { return slot };
+        job.started.get_or_insert(now);
+        job.attempts += 1;
+        job.alive += 1;
+        let phase = &mut job.phases[id.task.phase as usize];
+        phase.alive += 1;
+        let task = &mut phase.tasks[id.task.index as usize];
+        let was_pending = task.is_pending();
+        let older = std::mem::replace(&mut task.newest, slot);
+        task.launched += 1;
+        task.alive += 1;
+        if was_pending {
+            phase.pending -= 1;
+            job.runnable -= 1;
+            if task.retrying {
+                task.retrying = false;
+                phase.retry.retain(|index| *index != id.task.index);
+            } else if phase.next == id.task.index {
+                phase.next += 1;
+            }
+        }
+        self.attempts.get_mut(slot).older = older;
+        slot
+    }
+
+    fn replace(&mut self, id: AttemptId, from_progress: f64) -> Result<Applied, RecordError> {
+        let slot = self.slot_of(id)?.ok_or_else(|| RecordError::Unknown(id.to_string()))?;
+        let attempt = self.attempts.get(slot);
+        let (node, holds_room, heir) = (attempt.node, attempt.holds_room, attempt.heir);
+        let launched = self.task(id.task).map_or(0, |task| task.launched);
+        let fresh = AttemptId { task: id.task, copy: launched };
+        if !holds_room || heir != NO_ATTEMPT {
+            return Err(RecordError::CannotStart { attempt: fresh, reason: "what it replaces is being replaced" });
+        }
+        self.check_start(fresh)?;
+        let heir = self.enter(fresh, node, from_progress, false);
+        let attempt = self.attempts.get_mut(slot);
+        attempt.state = AttemptState::Stopping;
+        attempt.heir = heir;
+        Ok(Applied::default())
+    }
+
+    fn reserve(&mut self, id: NodeId, room: Resources, until: Time) -> Result<Applied, RecordError> {
+        let node = self.nodes.get_mut(id.0 as usize).ok_or_else(|| RecordError::Unknown(id.to_string()))?;
+        if !node.up || !room.fits(&node.free) {
+            return Err(RecordError::CannotReserve(id));
+        }
+        node.free = node.free.minus(&room);
+        node.reserved = node.reserved.plus(&room);
+        self.reservations.push(Reservation { node: id, room, until });
+        self.refresh_open(id);
+        Ok(Applied::default())
+    }
+
+    /// Gives reserved room on a node back until `demand` fits into what is free.
+    fn use_reservation(&mut self, id: NodeId, demand: &Resources) {
+        while !demand.fits(&self.nodes[id.0 as usize].free) {
+            let Some(at) = self.reservations.iter().position(|reservation| reservation.node == id) else { return };
+            let room = self.reservations.remove(at).room;
+            self.unreserve(id, &room);
+        }
+    }
+
+    fn unreserve(&mut self, id: NodeId, room: &Resources) {
+        let node = &mut self.nodes[id.0 as usize];
+        node.reserved = node.reserved.minus(room);
+        node.free = node.free.plus(room);
+        self.refresh_open(id);
+    }
+
+    /// An attempt gives back its room: because it finished (`finished`), broke or was stopped.
+    fn attempt_ended(&mut self, id: AttemptId, finished: bool) -> Result<Applied, RecordError> {
+        let Some(slot) = self.slot_of(id)? else { return Ok(Applied::default()) };
+        let Attempt { node: node_id, since, older, holds_room, heir, .. } = *self.attempts.get(slot);
+        let now = self.now;
+        let mut applied = Applied { released: holds_room.then_some((node_id, since)), ..Applied::default() };
+        let held = if holds_room { now - since } else { Time::ZERO };
+
+        // Unlink it from its task's chain of living copies.
+        let newest = self.task(id.task).map_or(NO_ATTEMPT, |task| task.newest);
+        if newest != slot {
+            let newer = self.attempts.chain(newest).find(|(_, copy)| copy.older == slot).map(|(at, _)| at);
+            if let Some(newer) = newer {
+                self.attempts.get_mut(newer).older = older;
+            }
+        }
+        if !holds_room {
+            let replaced = self.attempts.chain(older).find(|(_, copy)| copy.heir == slot).map(|(at, _)| at);
+            if let Some(replaced) = replaced {
+                self.attempts.get_mut(replaced).heir = NO_ATTEMPT;
+            }
+        }
+        if heir != NO_ATTEMPT {
+            let heir = self.attempts.get_mut(heir);
+            heir.holds_room = true;
+            heir.since = now;
+        }
+        self.attempts.release(slot);
+
+        let Some(job) = self.job_mut(id.task.job) else { return Ok(applied) };
+        job.alive -= 1;
+        let phase = &mut job.phases[id.task.phase as usize];
+        phase.alive -= 1;
+        let demand = phase.demand;
+        let task = &mut phase.tasks[id.task.index as usize];
+        task.alive -= 1;
+        if newest == slot {
+            task.newest = older;
+        }
+        if finished && !task.finished {
+            task.finished = true;
+            applied.won = true;
+            phase.held_by_winners += held;
+            phase.unfinished -= 1;
+            job.copies_won += u32::from(id.copy > 0);
+            if phase.unfinished == 0 {
+                applied.phase_finished = true;
+                finish_phase(job, id.task.phase, now, &mut applied);
+            }
+        } else {
+            phase.held_by_losers += held;
+            if task.is_pending() {
+                applied.pending_again = true;
+                phase.pending += 1;
+                job.runnable += 1;
+                if id.task.index < phase.next {
+                    task.retrying = true;
+                    phase.retry.push(id.task.index);
+                }
+            }
+        }
+
+        let node = &mut self.nodes[node_id.0 as usize];
+        if let Some(at) = node.attempts.iter().position(|held| *held == slot) {
+            node.attempts.swap_remove(at);
+        }
+        if holds_room && heir == NO_ATTEMPT {
+            node.free = node.free.plus(&demand);
+            self.refresh_open(node_id);
+        }
+        Ok(applied)
+    }
+
+    /// The slot of a living attempt; `None` for one that has ended, an error for one that never
+    /// was.
+    fn slot_of(&self, id: AttemptId) -> Result<Option<u32>, RecordError> {
+        let Some(job) = self.job(id.task.job) else {
+            // Retired jobs have ended all their attempts; later ones have not arrived.
+            if id.task.job.0 < self.arrived_jobs() {
+                return Ok(None);
+            }
+            return Err(RecordError::Unknown(id.to_string()));
+        };
+        let task = job
+            .phases
+            .get(id.task.phase as usize)
+            .and_then(|phase| phase.tasks.get(id.task.index as usize))
+            .filter(|task| id.copy < task.launched)
+            .ok_or_else(|| RecordError::Unknown(id.to_string()))?;
+        Ok(self.attempts.chain(task.newest).find(|(_, attempt)| attempt.id.copy == id.copy).map(|(slot, _)| slot))
+    }
+
+    #[inline]
+    fn refresh_open(&mut self, id: NodeId) {
+        let node = &self.nodes[id.0 as usize];
+        if node.up && !node.free.is_none() {
+            self.open.insert(id.0);
+        } else {
+            self.open.remove(id.0);
+        }
+    }
+}
+
+/// Opens the phases that waited for one that has finished, and finishes the job after its last.
+fn finish_phase(job: &mut Job, finished: u32, now: Time, applied: &mut Applied) {
+    job.unfinished_phases -= 1;
+    if job.unfinished_phases == 0 {
+        job.finished = Some(now);
+        applied.job_finished = true;
+        return;
+    }
+    for (at, spec) in job.spec.phases.iter().enumerate() {
+        let waits_for_it = spec.after.iter().filter(|parent| **parent == finished).count() as u32;
+        if waits_for_it > 0 {
+            let phase = &mut job.phases[at];
+            phase.parents_left -= waits_for_it;
+            if phase.parents_left == 0 {
+                job.runnable += phase.pending;
+            }
+        }
+    }
+}
+
+impl Cluster {
+    /// The next copy of a task, as a policy would start it.
+    pub fn next_copy(&self, task: TaskId) -> Option<AttemptId> {
+        self.task(task).map(|found| AttemptId { task, copy: found.launched })
+    }
+}

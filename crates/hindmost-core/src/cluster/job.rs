@@ -1,0 +1,306 @@
+//! Jobs, phases and tasks as the cluster knows them.
+
+use std::sync::Arc;
+
+use crate::distribution::Distribution;
+use crate::ids::{JobId, TaskId};
+use crate::resources::Resources;
+use crate::time::Time;
+use crate::workload::{JobSpec, PhaseSpec};
+
+/// End of the list of a task's copies.
+pub(super) const NO_ATTEMPT: u32 = u32::MAX;
+
+/// A task: pending until a copy of it is alive, finished once one copy has finished.
+#[derive(Clone, Copy, Debug)]
+pub struct Task {
+    /// Slot of the newest living copy; copies are chained from newest to oldest.
+    pub(super) newest: u32,
+    /// Copies started so far, dead ones included: the number of the next copy.
+    pub(super) launched: u32,
+    /// Copies that hold room now.
+    pub(super) alive: u16,
+    pub(super) finished: bool,
+    /// True while the task waits in its phase's list of tasks to be started again.
+    pub(super) retrying: bool,
+}
+
+impl Task {
+    /// Copies started so far, dead ones included.
+    pub fn launched(&self) -> u32 {
+        self.launched
+    }
+
+    /// Copies that are starting, running or stopping.
+    pub fn alive(&self) -> u32 {
+        u32::from(self.alive)
+    }
+
+    /// True once a copy has finished.
+    pub fn is_finished(&self) -> bool {
+        self.finished
+    }
+
+    /// True if no copy is alive and none has finished.
+    pub fn is_pending(&self) -> bool {
+        !self.finished && self.alive == 0
+    }
+}
+
+/// A phase of an active job.
+#[derive(Clone, Debug)]
+pub struct Phase {
+    pub(super) tasks: Vec<Task>,
+    pub(super) demand: Resources,
+    pub(super) durations: Distribution,
+    pub(super) parents_left: u32,
+    pub(super) pending: u32,
+    pub(super) unfinished: u32,
+    pub(super) alive: u32,
+    pub(super) next: u32,
+    pub(super) retry: Vec<u32>,
+    pub(super) held_by_winners: Time,
+    pub(super) held_by_losers: Time,
+}
+
+impl Phase {
+    fn new(spec: &PhaseSpec, demand: Resources, durations: Distribution) -> Phase {
+        let blank = Task { newest: NO_ATTEMPT, launched: 0, alive: 0, finished: false, retrying: false };
+        Phase {
+            tasks: vec![blank; spec.tasks as usize],
+            demand,
+            durations,
+            parents_left: spec.after.len() as u32,
+            pending: spec.tasks,
+            unfinished: spec.tasks,
+            alive: 0,
+            next: 0,
+            retry: Vec::new(),
+            held_by_winners: Time::ZERO,
+            held_by_losers: Time::ZERO,
+        }
+    }
+
+    /// The tasks, by index.
+    pub fn tasks(&self) -> &[Task] {
+        &self.tasks
+    }
+
+    /// Demand of one copy.
+    pub fn demand(&self) -> &Resources {
+        &self.demand
+    }
+
+    /// What is assumed of a fresh copy's duration, seconds on a node of speed 1: the known
+    /// distribution, else one fitted to the known mean and standard deviation.
+    pub fn durations(&self) -> &Distribution {
+        &self.durations
+    }
+
+    /// True if all phases that must come first are finished.
+    pub fn is_open(&self) -> bool {
+        self.parents_left == 0
+    }
+
+    /// True once every task has finished.
+    pub fn is_finished(&self) -> bool {
+        self.unfinished == 0
+    }
+
+    /// Tasks that have neither a living copy nor a finished one.
+    pub fn pending(&self) -> u32 {
+        self.pending
+    }
+
+    /// Tasks that have not finished.
+    pub fn unfinished(&self) -> u32 {
+        self.unfinished
+    }
+
+    /// Copies that hold room now.
+    pub fn alive(&self) -> u32 {
+        self.alive
+    }
+
+    /// Node-time held by copies that finished first, and by all others that have ended.
+    pub fn held(&self) -> (Time, Time) {
+        (self.held_by_winners, self.held_by_losers)
+    }
+
+    /// The next task to be started, if one is pending: one that lost its copies before one that
+    /// never had any.
+    pub(super) fn next_pending(&self) -> Option<u32> {
+        if self.pending == 0 {
+            return None;
+        }
+        self.retry.last().copied().or_else(|| {
+            let next = self.next as usize;
+            let skip = self.tasks.get(next..)?.iter().position(Task::is_pending)?;
+            Some((next + skip) as u32)
+        })
+    }
+}
+
+/// An active job.
+#[derive(Clone, Debug)]
+pub struct Job {
+    pub(super) id: JobId,
+    pub(super) spec: Arc<JobSpec>,
+    pub(super) phases: Vec<Phase>,
+    pub(super) arrival: Time,
+    pub(super) started: Option<Time>,
+    pub(super) finished: Option<Time>,
+    pub(super) unfinished_phases: u32,
+    pub(super) runnable: u32,
+    pub(super) alive: u32,
+    pub(super) attempts: u32,
+    pub(super) copies_won: u32,
+}
+
+impl Job {
+    /// `known` holds each phase's demand and assumed durations.
+    pub(super) fn new(id: JobId, spec: Arc<JobSpec>, arrival: Time, known: Vec<(Resources, Distribution)>) -> Job {
+        let phases: Vec<Phase> = spec
+            .phases
+            .iter()
+            .zip(known)
+            .map(|(phase, (demand, durations))| Phase::new(phase, demand, durations))
+            .collect();
+        let runnable = phases.iter().filter(|phase| phase.is_open()).map(|phase| phase.pending).sum();
+        Job {
+            id,
+            arrival,
+            started: None,
+            finished: None,
+            unfinished_phases: phases.len() as u32,
+            runnable,
+            alive: 0,
+            attempts: 0,
+            copies_won: 0,
+            phases,
+            spec,
+        }
+    }
+
+    /// Its identity.
+    pub fn id(&self) -> JobId {
+        self.id
+    }
+
+    /// What was given on arrival.
+    pub fn spec(&self) -> &Arc<JobSpec> {
+        &self.spec
+    }
+
+    /// Its phases, in the specification's order.
+    pub fn phases(&self) -> &[Phase] {
+        &self.phases
+    }
+
+    /// When it arrived.
+    pub fn arrival(&self) -> Time {
+        self.arrival
+    }
+
+    /// When its first copy was started.
+    pub fn started(&self) -> Option<Time> {
+        self.started
+    }
+
+    /// When its last task finished.
+    pub fn finished(&self) -> Option<Time> {
+        self.finished
+    }
+
+    /// Pending tasks of open phases: those that could be started now.
+    pub fn runnable(&self) -> u32 {
+        self.runnable
+    }
+
+    /// Copies that hold room now.
+    pub fn alive(&self) -> u32 {
+        self.alive
+    }
+
+    /// Unfinished tasks with a living copy.
+    pub fn running_tasks(&self) -> u32 {
+        self.phases.iter().map(|phase| phase.unfinished - phase.pending).sum()
+    }
+
+    /// Attempts started so far.
+    pub fn attempts(&self) -> u32 {
+        self.attempts
+    }
+
+    /// Tasks that were won by a copy other than their first.
+    pub fn copies_won(&self) -> u32 {
+        self.copies_won
+    }
+
+    /// Number of tasks in all phases.
+    pub fn task_count(&self) -> u64 {
+        self.phases.iter().map(|phase| phase.tasks.len() as u64).sum()
+    }
+
+    /// Copies started beyond each task's first.
+    pub fn extra_copies(&self) -> u64 {
+        let tasks = self.phases.iter().flat_map(|phase| &phase.tasks);
+        tasks.map(|task| u64::from(task.launched.saturating_sub(1))).sum()
+    }
+
+    /// Work not yet started in all phases: pending tasks × mean duration, seconds on a node of
+    /// speed 1.
+    pub fn pending_workload(&self) -> f64 {
+        self.phases.iter().zip(&self.spec.phases).map(|(phase, spec)| f64::from(phase.pending) * spec.mean).sum()
+    }
+
+    /// Room that its copies hold now.
+    pub fn in_use(&self) -> Resources {
+        let mut sum = Resources::NONE;
+        for phase in &self.phases {
+            for (amount, demand) in sum.0.iter_mut().zip(&phase.demand.0) {
+                *amount += u64::from(phase.alive) * demand;
+            }
+        }
+        sum
+    }
+
+    /// The longest path, seconds, through phases that are not finished, where a phase takes
+    /// `time(specification)` until its last task has finished.
+    pub fn longest_remaining_path(&self, time: impl Fn(&PhaseSpec) -> f64) -> f64 {
+        longest_path(&self.spec, |at, spec| if self.phases[at].is_finished() { 0.0 } else { time(spec) })
+    }
+
+    /// The longest path, seconds, through all phases at their mean durations.
+    pub fn longest_mean_path(&self) -> f64 {
+        longest_path(&self.spec, |_, spec| spec.mean)
+    }
+
+    /// The next task that could be started: of the first open phase with a pending task for which
+    /// `allowed(phase index)` holds.
+    pub fn next_runnable(&self, allowed: impl Fn(u32) -> bool) -> Option<TaskId> {
+        if self.runnable == 0 {
+            return None;
+        }
+        self.phases.iter().enumerate().find_map(|(at, phase)| {
+            let at = at as u32;
+            if !phase.is_open() || !allowed(at) {
+                return None;
+            }
+            Some(TaskId { job: self.id, phase: at, index: phase.next_pending()? })
+        })
+    }
+}
+
+/// The longest path through a job's phases, each of which takes `time(index, specification)`.
+fn longest_path(spec: &JobSpec, time: impl Fn(usize, &PhaseSpec) -> f64) -> f64 {
+    if let [only] = &spec.phases[..] {
+        return time(0, only);
+    }
+    let mut ends = vec![0.0f64; spec.phases.len()];
+    for (at, phase) in spec.phases.iter().enumerate() {
+        let begins = phase.after.iter().map(|parent| ends[*parent as usize]).fold(0.0, f64::max);
+        ends[at] = begins + time(at, phase);
+    }
+    ends.into_iter().fold(0.0, f64::max)
+}

@@ -1,0 +1,201 @@
+//! The one authority on state: nodes and their free room, jobs, phases, tasks and attempts.
+//!
+//! A [`Cluster`] changes only by applying records (`apply.rs`); everything else here asks. It
+//! forgets a job once it is finished and none of its copies holds room, so its size grows with what
+//! is active, not with what has passed.
+//!
+//! Invariants, tested by `tests/properties.rs` of the simulator:
+//! - what attempts and reservations hold on a node, and what is free, add up to its capacity;
+//! - a task has at most one winner, and no copy starts after it;
+//! - no task of a phase starts before all tasks of its parents have finished.
+
+mod apply;
+mod attempt;
+mod job;
+mod node;
+
+use std::collections::VecDeque;
+
+pub use apply::{Applied, RecordError};
+pub use attempt::{Attempt, AttemptState};
+pub use job::{Job, Phase, Task};
+pub use node::Node;
+
+use crate::ids::{AttemptId, JobId, NodeId, TaskId};
+use crate::resources::{Dimensions, Resources};
+use crate::time::Time;
+use attempt::Attempts;
+use node::NodeSet;
+
+/// Room kept on a node until a time.
+#[derive(Clone, Copy, Debug)]
+struct Reservation {
+    node: NodeId,
+    room: Resources,
+    until: Time,
+}
+
+/// The state of nodes, jobs, tasks and attempts. See the module's documentation.
+#[derive(Clone, Debug)]
+pub struct Cluster {
+    now: Time,
+    dimensions: Dimensions,
+    nodes: Vec<Node>,
+    total: Resources,
+    open: NodeSet,
+    jobs: VecDeque<Option<Box<Job>>>,
+    first_job: u32,
+    active_jobs: usize,
+    attempts: Attempts,
+    reservations: Vec<Reservation>,
+}
+
+impl Cluster {
+    /// An empty cluster whose nodes, when they join, have room in these dimensions.
+    pub fn new(dimensions: Dimensions) -> Cluster {
+        Cluster {
+            now: Time::ZERO,
+            dimensions,
+            nodes: Vec::new(),
+            total: Resources::NONE,
+            open: NodeSet::default(),
+            jobs: VecDeque::new(),
+            first_job: 0,
+            active_jobs: 0,
+            attempts: Attempts::default(),
+            reservations: Vec::new(),
+        }
+    }
+
+    /// The time of the last record.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// The names of the dimensions of room.
+    pub fn dimensions(&self) -> &Dimensions {
+        &self.dimensions
+    }
+
+    /// All nodes that have ever joined, by id.
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// A node.
+    pub fn node(&self, id: NodeId) -> Option<&Node> {
+        self.nodes.get(id.0 as usize)
+    }
+
+    /// The capacity of all nodes that are up.
+    pub fn total(&self) -> &Resources {
+        &self.total
+    }
+
+    /// Nodes that are up and have some free room.
+    pub fn open_nodes(&self) -> usize {
+        self.open.len()
+    }
+
+    /// How many copies of such a demand would fit into the free room now. With one-slot machines,
+    /// the paper's number of idle machines N(l).
+    pub fn room_for(&self, demand: &Resources) -> u64 {
+        if self.dimensions.is_one_slot() {
+            return self.open.len() as u64;
+        }
+        self.open.iter().map(|node| self.nodes[node as usize].free.times(demand)).sum()
+    }
+
+    /// The first node, by id, on which `demand` fits into the free room and for which `allowed`
+    /// holds.
+    pub fn find_node(&self, demand: &Resources, allowed: impl Fn(NodeId, &Node) -> bool) -> Option<NodeId> {
+        self.open.iter().map(NodeId).find(|id| {
+            let node = &self.nodes[id.0 as usize];
+            demand.fits(&node.free) && allowed(*id, node)
+        })
+    }
+
+    /// An active job.
+    #[inline]
+    pub fn job(&self, id: JobId) -> Option<&Job> {
+        self.jobs.get(id.0.checked_sub(self.first_job)? as usize)?.as_deref()
+    }
+
+    #[inline]
+    fn job_mut(&mut self, id: JobId) -> Option<&mut Job> {
+        self.jobs.get_mut(id.0.checked_sub(self.first_job)? as usize)?.as_deref_mut()
+    }
+
+    /// The active jobs, by id.
+    pub fn jobs(&self) -> impl Iterator<Item = &Job> {
+        self.jobs.iter().filter_map(Option::as_deref)
+    }
+
+    /// Number of active jobs.
+    pub fn active_jobs(&self) -> usize {
+        self.active_jobs
+    }
+
+    /// Jobs that have arrived so far: the id of the next one.
+    pub fn arrived_jobs(&self) -> u32 {
+        self.first_job + self.jobs.len() as u32
+    }
+
+    /// A phase of an active job.
+    #[inline]
+    pub fn phase(&self, task: TaskId) -> Option<&Phase> {
+        self.job(task.job)?.phases.get(task.phase as usize)
+    }
+
+    /// A task of an active job.
+    #[inline]
+    pub fn task(&self, id: TaskId) -> Option<&Task> {
+        self.phase(id)?.tasks.get(id.index as usize)
+    }
+
+    /// A living attempt.
+    #[inline]
+    pub fn attempt(&self, id: AttemptId) -> Option<&Attempt> {
+        self.copies(id.task).find(|attempt| attempt.id == id)
+    }
+
+    /// The living copies of a task, newest first.
+    #[inline]
+    pub fn copies(&self, task: TaskId) -> impl Iterator<Item = &Attempt> + '_ {
+        let newest = self.task(task).map_or(job::NO_ATTEMPT, |task| task.newest);
+        self.attempts.chain(newest).map(|(_, attempt)| attempt)
+    }
+
+    /// True if a living copy of the task is on the node.
+    pub fn has_copy_on(&self, task: TaskId, node: NodeId) -> bool {
+        self.copies(task).any(|copy| copy.node == node)
+    }
+
+    /// Number of living attempts.
+    pub fn living_attempts(&self) -> usize {
+        self.attempts.len()
+    }
+
+    /// The attempts that hold room on a node, in no particular order.
+    pub fn attempts_on(&self, node: NodeId) -> impl Iterator<Item = &Attempt> + '_ {
+        let slots = self.node(node).map_or(&[][..], |node| &node.attempts);
+        slots.iter().map(|slot| self.attempts.get(*slot))
+    }
+
+    /// Takes out a job that is finished and whose copies have all ended; `None` if it is not there
+    /// or not yet gone. Drivers call this after policies have observed the job's last record.
+    pub fn retire(&mut self, id: JobId) -> Option<Box<Job>> {
+        let at = id.0.checked_sub(self.first_job)? as usize;
+        let place = self.jobs.get_mut(at)?;
+        if !place.as_ref().is_some_and(|job| job.finished.is_some() && job.alive == 0) {
+            return None;
+        }
+        let job = place.take();
+        self.active_jobs -= 1;
+        while self.jobs.front().is_some_and(Option::is_none) {
+            self.jobs.pop_front();
+            self.first_job += 1;
+        }
+        job
+    }
+}

@@ -1,0 +1,214 @@
+//! The journal: a run's records, one JSON object a line, under a header that names the format's
+//! version.
+//!
+//! The first line is `{"hindmost_journal":1,…}` with what is needed to read the rest: the names of
+//! the dimensions, the policy, its setting and the knowledge it had. Every further line is a
+//! [`Record`]: `{"at":0,"event":{"job_arrived":{…}}}`. Times are ticks of 1 ns.
+//! A journal cut short in the middle of a line reads as far as it goes.
+
+use std::io::{self, BufRead, Write};
+
+use serde::{Deserialize, Serialize};
+
+use crate::estimator::Knowledge;
+use crate::record::Record;
+use crate::resources::Dimensions;
+
+/// The version of the format that this build writes, and the newest that it reads.
+pub const VERSION: u32 = 1;
+
+/// The first line of a journal.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Header {
+    /// Version of the format.
+    pub hindmost_journal: u32,
+    /// Dimensions of room.
+    pub dimensions: Dimensions,
+    /// The policy as named.
+    pub policy: String,
+    /// Order for policies that bring none.
+    pub order: String,
+    /// Price of a machine-second.
+    pub gamma: f64,
+    /// What the policy knew of running attempts.
+    pub knowledge: Knowledge,
+}
+
+/// Why a journal could not be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum JournalError {
+    /// Reading or writing failed.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// The first line is no header.
+    #[error("this is no journal: its first line is not a header with \"hindmost_journal\"")]
+    NoHeader,
+    /// Written by a newer version.
+    #[error("the journal has format {found}, and this version reads formats up to {VERSION}")]
+    TooNew {
+        /// The journal's version.
+        found: u32,
+    },
+    /// A line in the middle that is no record.
+    #[error("line {line} is no record: {error}")]
+    BadLine {
+        /// Line number, from 1.
+        line: u64,
+        /// What is wrong with it.
+        error: serde_json::Error,
+    },
+    /// A record that could not be written as JSON.
+    #[error("a record could not be written: {0}")]
+    Unwritable(serde_json::Error),
+}
+
+/// Writes a journal.
+pub struct JournalWriter<W: Write> {
+    to: W,
+}
+
+impl<W: Write> JournalWriter<W> {
+    /// Begins a journal with its header.
+    ///
+    /// # Errors
+    /// If writing fails.
+    pub fn new(mut to: W, header: &Header) -> Result<JournalWriter<W>, JournalError> {
+        line(&mut to, header)?;
+        Ok(JournalWriter { to })
+    }
+
+    /// Appends a record.
+    ///
+    /// # Errors
+    /// If writing fails.
+    pub fn write(&mut self, record: &Record) -> Result<(), JournalError> {
+        line(&mut self.to, record)
+    }
+
+    /// Flushes what was written and gives back the writer.
+    ///
+    /// # Errors
+    /// If flushing fails.
+    pub fn finish(mut self) -> Result<W, JournalError> {
+        self.to.flush()?;
+        Ok(self.to)
+    }
+}
+
+fn line<W: Write>(to: &mut W, value: &impl Serialize) -> Result<(), JournalError> {
+    serde_json::to_writer(&mut *to, value).map_err(JournalError::Unwritable)?;
+    to.write_all(b"\n")?;
+    Ok(())
+}
+
+/// Reads a journal record by record.
+pub struct JournalReader<R: BufRead> {
+    from: R,
+    header: Header,
+    line: u64,
+    buffer: String,
+    cut_short: bool,
+}
+
+impl<R: BufRead> JournalReader<R> {
+    /// Reads the header.
+    ///
+    /// # Errors
+    /// If there is none, its version is too new, or reading fails.
+    pub fn new(mut from: R) -> Result<JournalReader<R>, JournalError> {
+        let mut buffer = String::new();
+        from.read_line(&mut buffer)?;
+        let version: serde_json::Value = serde_json::from_str(&buffer).map_err(|_| JournalError::NoHeader)?;
+        let found = version.get("hindmost_journal").and_then(serde_json::Value::as_u64).ok_or(JournalError::NoHeader)?;
+        if found > u64::from(VERSION) {
+            return Err(JournalError::TooNew { found: found as u32 });
+        }
+        let header = serde_json::from_str(&buffer).map_err(|error| JournalError::BadLine { line: 1, error })?;
+        Ok(JournalReader { from, header, line: 1, buffer, cut_short: false })
+    }
+
+    /// The header.
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// True if the last line was incomplete and has been left out.
+    pub fn cut_short(&self) -> bool {
+        self.cut_short
+    }
+}
+
+impl<R: BufRead> Iterator for JournalReader<R> {
+    type Item = Result<Record, JournalError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.buffer.clear();
+        self.line += 1;
+        match self.from.read_line(&mut self.buffer) {
+            Err(error) => Some(Err(error.into())),
+            Ok(0) => None,
+            Ok(_) => match serde_json::from_str(&self.buffer) {
+                Ok(record) => Some(Ok(record)),
+                Err(_) if !self.buffer.ends_with('\n') => {
+                    self.cut_short = true;
+                    None
+                }
+                Err(error) => Some(Err(JournalError::BadLine { line: self.line, error })),
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::{Change, Event};
+    use crate::time::Time;
+
+    fn header() -> Header {
+        Header {
+            hindmost_journal: VERSION,
+            dimensions: Dimensions::one_slot(),
+            policy: "sda".to_owned(),
+            order: "fair".to_owned(),
+            gamma: 0.01,
+            knowledge: Knowledge::Progress(0.2),
+        }
+    }
+
+    fn journal() -> Vec<u8> {
+        let mut writer = JournalWriter::new(Vec::new(), &header()).unwrap();
+        for at in 0..3 {
+            writer.write(&Record { at: Time(at), change: Change::Event(Event::Round) }).unwrap();
+        }
+        writer.finish().unwrap()
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let bytes = journal();
+        let mut reader = JournalReader::new(&bytes[..]).unwrap();
+        assert_eq!(reader.header(), &header());
+        let records: Vec<Record> = reader.by_ref().map(Result::unwrap).collect();
+        assert_eq!(records.len(), 3);
+        assert_eq!(records[2], Record { at: Time(2), change: Change::Event(Event::Round) });
+        assert!(!reader.cut_short());
+    }
+
+    #[test]
+    fn a_journal_cut_short_reads_as_far_as_it_goes() {
+        let mut bytes = journal();
+        bytes.truncate(bytes.len() - 5);
+        let mut reader = JournalReader::new(&bytes[..]).unwrap();
+        assert_eq!(reader.by_ref().filter(Result::is_ok).count(), 2);
+        assert!(reader.cut_short());
+    }
+
+    #[test]
+    fn other_files_and_newer_formats_are_refused() {
+        assert!(matches!(JournalReader::new(&b"{\"a\":1}\n"[..]), Err(JournalError::NoHeader)));
+        assert!(matches!(JournalReader::new(&b""[..]), Err(JournalError::NoHeader)));
+        let newer = b"{\"hindmost_journal\":99}\n";
+        assert!(matches!(JournalReader::new(&newer[..]), Err(JournalError::TooNew { found: 99 })));
+    }
+}

@@ -1,0 +1,215 @@
+//! What is measured of a run, and how figures over seeds are summarised.
+
+mod comparison;
+
+pub use comparison::{Comparison, Copies, PolicyResult, VersusFirst};
+
+use serde::Serialize;
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+use crate::cluster::{Cluster, Job};
+use crate::time::Time;
+
+/// What is measured of one finished job. Times in seconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct JobResult {
+    /// When it was submitted.
+    pub arrival: f64,
+    /// When its first copy was started.
+    pub start: f64,
+    /// When its last task finished.
+    pub finish: f64,
+    /// γ × machine-time of all its copies on one-slot machines; elsewhere γ × Σ over copies and
+    /// dimensions of demand / cluster total × time.
+    pub resource: f64,
+    /// The part of `resource` that copies held which did not finish first.
+    pub wasted: f64,
+    /// Flowtime over the longest path of its phases' mean durations.
+    pub slowdown: f64,
+    /// Number of tasks.
+    pub tasks: u64,
+    /// Attempts started.
+    pub attempts: u64,
+    /// Copies started beyond each task's first.
+    pub copies_launched: u64,
+    /// Tasks won by a copy other than their first.
+    pub copies_won: u64,
+    /// Whether its deadline was met; `None` without one.
+    pub met_deadline: Option<bool>,
+}
+
+impl JobResult {
+    /// Of a job that has finished; `None` before.
+    pub fn of(job: &Job, cluster: &Cluster, gamma: f64) -> Option<JobResult> {
+        let (start, finish) = (job.started()?.seconds(), job.finished()?.seconds());
+        let arrival = job.arrival().seconds();
+        let one_slot = cluster.dimensions().is_one_slot();
+        let (mut resource, mut wasted) = (0.0, 0.0);
+        for phase in job.phases() {
+            let share = if one_slot { 1.0 } else { phase.demand().summed_share(cluster.total()) };
+            let (won, lost) = phase.held();
+            resource += gamma * share * (won + lost).seconds();
+            wasted += gamma * share * lost.seconds();
+        }
+        let ideal = job.longest_mean_path();
+        Some(JobResult {
+            arrival,
+            start,
+            finish,
+            resource,
+            wasted,
+            slowdown: if ideal > 0.0 { (finish - arrival) / ideal } else { 1.0 },
+            tasks: job.task_count(),
+            attempts: u64::from(job.attempts()),
+            copies_launched: job.extra_copies(),
+            copies_won: u64::from(job.copies_won()),
+            met_deadline: job.spec().deadline.map(|deadline| job.finished() <= Some(job.arrival() + deadline)),
+        })
+    }
+
+    /// Finish − arrival, seconds.
+    pub fn flowtime(&self) -> f64 {
+        self.finish - self.arrival
+    }
+
+    /// Finish − first start, seconds.
+    pub fn running_time(&self) -> f64 {
+        self.finish - self.start
+    }
+}
+
+/// Mean over seeds with its interval, and quantiles of all jobs of all seeds.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Summary {
+    /// Mean over seeds of each seed's mean; `None` without a job.
+    pub mean: Option<f64>,
+    /// 95% interval of the mean (Student's t over seeds); `None` for fewer than two seeds.
+    pub ci95: Option<[f64; 2]>,
+    /// Smallest value with at least half of the values at or below, and so on.
+    pub p50: Option<f64>,
+    /// 80%.
+    pub p80: Option<f64>,
+    /// 90%.
+    pub p90: Option<f64>,
+    /// 95%.
+    pub p95: Option<f64>,
+    /// 99%.
+    pub p99: Option<f64>,
+    /// Largest value.
+    pub max: Option<f64>,
+    /// Sum of all values; of resource only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total: Option<f64>,
+}
+
+impl Summary {
+    /// Of one list of values a seed.
+    pub fn of(seeds: &[&[f64]]) -> Summary {
+        let means: Vec<f64> = seeds.iter().filter_map(|values| mean(values)).collect();
+        let mut all: Vec<f64> = seeds.iter().flat_map(|values| values.iter().copied()).collect();
+        let mut at = |share: f64| quantile(&mut all, share);
+        Summary {
+            mean: mean(&means),
+            ci95: student_interval(&means),
+            p50: at(0.5),
+            p80: at(0.8),
+            p90: at(0.9),
+            p95: at(0.95),
+            p99: at(0.99),
+            max: at(1.0),
+            total: None,
+        }
+    }
+}
+
+/// Arithmetic mean; `None` of nothing.
+pub fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// Empirical quantile: the smallest value with at least this share of the values at or below it.
+/// Reorders the values.
+pub fn quantile(values: &mut [f64], share: f64) -> Option<f64> {
+    if values.is_empty() {
+        return None;
+    }
+    // 0.95 × 20 is 19 and not a hair more: shares are rounded to 12 digits before the ceiling.
+    let exact = share * values.len() as f64;
+    let rank = ((exact - exact.abs() * 1e-12).ceil() as usize).clamp(1, values.len());
+    Some(*values.select_nth_unstable_by(rank - 1, f64::total_cmp).1)
+}
+
+/// 95% interval of the mean of a few independent values, by Student's t; `None` of fewer than two.
+pub fn student_interval(values: &[f64]) -> Option<[f64; 2]> {
+    let count = values.len() as f64;
+    let mean = mean(values)?;
+    if values.len() < 2 {
+        return None;
+    }
+    let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0);
+    let t = StudentsT::new(0.0, 1.0, count - 1.0).ok()?.inverse_cdf(0.975);
+    let half = t * (variance / count).sqrt();
+    Some([mean - half, mean + half])
+}
+
+/// Adds up how long room was held between the beginning and a horizon.
+#[derive(Clone, Copy, Debug)]
+pub struct BusyTime {
+    horizon: Time,
+    /// Share of the cluster × seconds.
+    held: f64,
+}
+
+impl BusyTime {
+    /// Up to this horizon; [`Time::NEVER`] if there is none.
+    pub fn until(horizon: Time) -> BusyTime {
+        BusyTime { horizon, held: 0.0 }
+    }
+
+    /// Room of this share of the cluster was held from one time to another.
+    #[inline]
+    pub fn add(&mut self, share: f64, from: Time, to: Time) {
+        self.held += share * (to.min(self.horizon) - from).seconds();
+    }
+
+    /// Share of [0, horizon] × cluster that was busy; without a horizon of [0, `end`].
+    pub fn utilization(&self, end: Time) -> f64 {
+        let span = self.horizon.min(end).seconds();
+        let span = if self.horizon == Time::NEVER { span } else { self.horizon.seconds() };
+        if span > 0.0 { self.held / span } else { 0.0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_are_the_smallest_value_with_at_least_that_share_below() {
+        let mut values: Vec<f64> = (1..=20).rev().map(f64::from).collect();
+        assert_eq!(quantile(&mut values, 0.95), Some(19.0));
+        assert_eq!(quantile(&mut values, 0.951), Some(20.0));
+        assert_eq!(quantile(&mut values, 0.5), Some(10.0));
+        assert_eq!(quantile(&mut values, 1.0), Some(20.0));
+        assert_eq!(quantile(&mut [], 0.5), None);
+    }
+
+    #[test]
+    fn intervals_are_students() {
+        // t(0.975, 4) = 2.776445; sample sd of 1..5 is √2.5.
+        let [low, high] = student_interval(&[1.0, 2.0, 3.0, 4.0, 5.0]).unwrap();
+        let half = 2.776_445_105 * (2.5f64 / 5.0).sqrt();
+        assert!((low - (3.0 - half)).abs() < 1e-6 && (high - (3.0 + half)).abs() < 1e-6);
+        assert_eq!(student_interval(&[1.0]), None);
+    }
+
+    #[test]
+    fn busy_time_stops_at_the_horizon() {
+        let seconds = Time::from_seconds;
+        let mut busy = BusyTime::until(seconds(10.0));
+        busy.add(0.5, seconds(0.0), seconds(4.0));
+        busy.add(1.0, seconds(8.0), seconds(20.0));
+        busy.add(1.0, seconds(12.0), seconds(20.0));
+        assert!((busy.utilization(seconds(20.0)) - 0.4).abs() < 1e-12);
+    }
+}

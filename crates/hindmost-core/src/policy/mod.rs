@@ -1,0 +1,227 @@
+//! Policies: an order of jobs and a short list of passes over the free capacity.
+//!
+//! Every published system is an order of levels, each of which spends the room that the level
+//! before left. So a [`Policy`] is a [`JobQueue`] (an order of the jobs with something to start) and
+//! a list of [`Pass`]es. Passes are told of every record (`observe`), so that they keep indexes
+//! instead of scanning, and asked in turn to `decide`. Each system has its file; `catalogue.rs`
+//! names them all.
+
+pub mod catalogue;
+pub mod ese;
+pub mod hadoop;
+pub mod late;
+pub mod losers;
+pub mod mantri;
+pub mod order;
+pub mod originals;
+pub mod queue;
+pub mod sca;
+pub mod sda;
+pub mod shapes;
+pub mod spark;
+pub mod spec;
+pub mod stragglers;
+
+use crate::cluster::{Applied, Attempt, Cluster, RecordError};
+use crate::estimator::Estimator;
+use crate::ids::{AttemptId, NodeId, TaskId};
+use crate::record::{Condition, Decision, Event, StopReason};
+use crate::time::Time;
+
+pub use queue::JobQueue;
+
+/// A record as passes are told of it, after it was applied.
+#[derive(Clone, Copy, Debug)]
+pub enum Seen<'a> {
+    /// Something happened.
+    Event(&'a Event, Applied),
+    /// This policy asked for something.
+    Decision(&'a Decision),
+}
+
+/// What a pass sees while it observes, and what it may ask for at once: things that need no room.
+pub struct View<'a> {
+    /// The state after the record.
+    pub cluster: &'a Cluster,
+    /// What is known of running attempts.
+    pub estimator: &'a dyn Estimator,
+    reactions: &'a mut Vec<Decision>,
+}
+
+impl View<'_> {
+    /// Asks to be told when a condition on an attempt comes true.
+    pub fn watch(&mut self, attempt: AttemptId, condition: Condition) {
+        self.reactions.push(Decision::Watch { attempt, condition });
+    }
+
+    /// Asks for a round at a time.
+    pub fn wake(&mut self, at: Time) {
+        self.reactions.push(Decision::Wake { at });
+    }
+
+    /// Asks an attempt to stop.
+    pub fn stop(&mut self, attempt: AttemptId, reason: StopReason) {
+        self.reactions.push(Decision::Stop { attempt, reason });
+    }
+}
+
+/// What a pass decides with: the state, which its decisions change as they are made.
+pub struct Round<'a> {
+    cluster: &'a mut Cluster,
+    /// What is known of running attempts.
+    pub estimator: &'a dyn Estimator,
+    /// The jobs with something to start, in the policy's order.
+    pub queue: &'a mut JobQueue,
+    decisions: &'a mut Vec<Decision>,
+    fault: Option<RecordError>,
+}
+
+impl Round<'_> {
+    /// The state, with all decisions of this round so far.
+    pub fn cluster(&self) -> &Cluster {
+        self.cluster
+    }
+
+    /// Starts the next copy of a task on a node, from scratch. The queue is not told: call
+    /// [`Round::requeue`] once the pass has started what it wants of the job.
+    ///
+    /// False if the state does not allow it; the round then ends with an error.
+    pub fn start(&mut self, task: TaskId, node: NodeId) -> bool {
+        let Some(attempt) = self.cluster.next_copy(task) else { return false };
+        self.decide(Decision::Start { attempt, node, from_progress: 0.0 })
+    }
+
+    /// Stops an attempt and starts the next copy of its task in its room.
+    ///
+    /// False if the state does not allow it; the round then ends with an error.
+    pub fn replace(&mut self, attempt: AttemptId) -> bool {
+        self.decide(Decision::Replace { attempt, from_progress: 0.0 })
+    }
+
+    /// Puts a job into its place in the queue after its copies or tasks have changed.
+    pub fn requeue(&mut self, job: crate::ids::JobId) {
+        self.queue.refresh(job, self.cluster);
+    }
+
+    /// Makes a decision.
+    ///
+    /// False if the state does not allow it; the round then ends with an error.
+    pub fn decide(&mut self, decision: Decision) -> bool {
+        match self.cluster.apply_decision(self.cluster.now(), &decision) {
+            Ok(_) => {
+                self.decisions.push(decision);
+                true
+            }
+            Err(error) => {
+                self.fault.get_or_insert(error);
+                false
+            }
+        }
+    }
+
+    /// Starts up to `copies` copies of a task on different nodes where possible; the number
+    /// started.
+    pub fn start_copies(&mut self, task: TaskId, copies: u32) -> u32 {
+        let Some(demand) = self.cluster.phase(task).map(|phase| *phase.demand()) else { return 0 };
+        for started in 0..copies {
+            let elsewhere = self.cluster.find_node(&demand, |node, _| !self.cluster.has_copy_on(task, node));
+            let Some(node) = elsewhere else { return started };
+            if !self.start(task, node) {
+                return started;
+            }
+        }
+        copies
+    }
+}
+
+/// One level of a policy.
+pub trait Pass: Send {
+    /// Is told of a record after it was applied, and may react with what needs no room.
+    fn observe(&mut self, _seen: Seen<'_>, _view: &mut View<'_>) {}
+
+    /// Spends free room.
+    fn decide(&mut self, _round: &mut Round<'_>) {}
+}
+
+/// A policy that can run: what [`catalogue`] builds from a [`spec::PolicySpec`].
+pub struct Policy {
+    queue: JobQueue,
+    passes: Vec<Box<dyn Pass>>,
+}
+
+impl Policy {
+    /// A policy of these passes, over jobs in this order. A last pass that stops the other copies
+    /// of a finished task is added.
+    pub fn new(order: Box<dyn order::Order>, mut passes: Vec<Box<dyn Pass>>) -> Policy {
+        passes.push(Box::new(losers::StopLosers));
+        Policy { queue: JobQueue::new(order), passes }
+    }
+
+    /// Tells the policy of an event that was applied. What it asks for at once is applied and
+    /// appended to `decisions`.
+    ///
+    /// # Errors
+    /// If a pass asks for what the state does not allow.
+    pub fn observe(
+        &mut self,
+        event: &Event,
+        applied: Applied,
+        cluster: &mut Cluster,
+        estimator: &dyn Estimator,
+        decisions: &mut Vec<Decision>,
+    ) -> Result<(), RecordError> {
+        self.queue.observe(event, applied, cluster);
+        let first = decisions.len();
+        let mut view = View { cluster, estimator, reactions: decisions };
+        for pass in &mut self.passes {
+            pass.observe(Seen::Event(event, applied), &mut view);
+        }
+        for decision in &decisions[first..] {
+            cluster.apply_decision(cluster.now(), decision)?;
+        }
+        Ok(())
+    }
+
+    /// Asks the policy to decide. Its decisions are applied and appended to `decisions`, in order.
+    ///
+    /// # Errors
+    /// If a pass asks for what the state does not allow.
+    pub fn decide(
+        &mut self,
+        cluster: &mut Cluster,
+        estimator: &dyn Estimator,
+        decisions: &mut Vec<Decision>,
+    ) -> Result<(), RecordError> {
+        for at in 0..self.passes.len() {
+            let mut told = decisions.len();
+            let mut round = Round { cluster, estimator, queue: &mut self.queue, decisions, fault: None };
+            self.passes[at].decide(&mut round);
+            if let Some(fault) = round.fault {
+                return Err(fault);
+            }
+            // What passes ask for while they observe is appended and observed in turn.
+            while told < decisions.len() {
+                let until = decisions.len();
+                let mut reactions = Vec::new();
+                for decision in &decisions[told..until] {
+                    let mut view = View { cluster, estimator, reactions: &mut reactions };
+                    for pass in &mut self.passes {
+                        pass.observe(Seen::Decision(decision), &mut view);
+                    }
+                }
+                for decision in &reactions {
+                    cluster.apply_decision(cluster.now(), decision)?;
+                }
+                decisions.append(&mut reactions);
+                told = until;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// True if an attempt is its task's only living copy and its task is not finished: what rules that
+/// make one backup look for.
+fn is_only_copy(cluster: &Cluster, attempt: &Attempt) -> bool {
+    cluster.task(attempt.id().task).is_some_and(|task| task.alive() == 1 && !task.is_finished())
+}

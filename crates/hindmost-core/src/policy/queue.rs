@@ -1,0 +1,168 @@
+//! The jobs that have something to start, in an order that is kept up to date.
+
+use std::collections::BTreeSet;
+use std::ops::Bound;
+
+use rustc_hash::FxHashMap;
+
+use crate::cluster::{Applied, Cluster};
+use crate::ids::JobId;
+use crate::record::Event;
+
+use super::order::Order;
+
+/// Which jobs of a queue are meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Which {
+    /// Jobs of which an attempt has been started.
+    Started,
+    /// Jobs of which none has.
+    New,
+    /// All.
+    Any,
+}
+
+/// A job's place: class (0 or 1), key, id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    class: u8,
+    key: u64,
+    job: JobId,
+}
+
+impl Place {
+    /// The job.
+    pub fn job(&self) -> JobId {
+        self.job
+    }
+}
+
+/// The jobs with pending tasks in open phases, in a policy's order. See the module's documentation.
+pub struct JobQueue {
+    order: Box<dyn Order>,
+    started: BTreeSet<Place>,
+    new: BTreeSet<Place>,
+    places: FxHashMap<JobId, (Place, bool)>,
+}
+
+impl JobQueue {
+    /// An empty queue in this order.
+    pub fn new(order: Box<dyn Order>) -> JobQueue {
+        JobQueue { order, started: BTreeSet::new(), new: BTreeSet::new(), places: FxHashMap::default() }
+    }
+
+    /// Number of jobs of which no attempt has been started.
+    pub fn new_jobs(&self) -> usize {
+        self.new.len()
+    }
+
+    /// The jobs of which no attempt has been started, in order.
+    pub fn iter_new(&self) -> impl Iterator<Item = JobId> + '_ {
+        self.new.iter().map(|place| place.job)
+    }
+
+    /// The next job, or the next after a place.
+    pub fn next(&self, which: Which, after: Option<Place>) -> Option<Place> {
+        let from = after.map_or(Bound::Unbounded, Bound::Excluded);
+        let next = |set: &BTreeSet<Place>| set.range((from, Bound::Unbounded)).next().copied();
+        match which {
+            Which::Started => next(&self.started),
+            Which::New => next(&self.new),
+            Which::Any => match (next(&self.started), next(&self.new)) {
+                (Some(started), Some(new)) => Some(started.min(new)),
+                (one, other) => one.or(other),
+            },
+        }
+    }
+
+    /// True if another job would come before this one once its key is computed anew, among those
+    /// after the given place: the moment to take turns.
+    pub fn should_yield(&self, job: JobId, which: Which, after: Option<Place>, cluster: &Cluster) -> bool {
+        if !self.order.takes_turns() {
+            return false;
+        }
+        let Some(place) = self.place_of(job, cluster) else { return true };
+        // The queue still holds the job where it was; anyone else before its new place goes first.
+        let mut other = self.next(which, after);
+        if other.is_some_and(|other| other.job == job) {
+            other = self.next(which, other);
+        }
+        other.is_some_and(|other| other < place)
+    }
+
+    fn place_of(&self, job: JobId, cluster: &Cluster) -> Option<Place> {
+        let found = cluster.job(job).filter(|found| found.runnable() > 0)?;
+        let class = u8::from(self.order.started_first() && found.started().is_none());
+        Some(Place { class, key: ordered(self.order.key(found, cluster)), job })
+    }
+
+    /// Puts a job into its place, or out of the queue if it has nothing to start.
+    pub fn refresh(&mut self, job: JobId, cluster: &Cluster) {
+        let place = self.place_of(job, cluster);
+        let started = cluster.job(job).is_some_and(|found| found.started().is_some());
+        let now = place.map(|place| (place, started));
+        let before = self.places.get(&job).copied();
+        if now == before {
+            return;
+        }
+        if let Some((place, started)) = before {
+            let set = if started { &mut self.started } else { &mut self.new };
+            set.remove(&place);
+        }
+        match now {
+            Some((place, started)) => {
+                let set = if started { &mut self.started } else { &mut self.new };
+                set.insert(place);
+                self.places.insert(job, (place, started));
+            }
+            None => {
+                self.places.remove(&job);
+            }
+        }
+    }
+
+    /// Is told of an event after it was applied.
+    pub(super) fn observe(&mut self, event: &Event, applied: Applied, cluster: &Cluster) {
+        match event {
+            Event::JobArrived { job, .. } => self.refresh(*job, cluster),
+            Event::AttemptFinished { attempt }
+            | Event::AttemptFailed { attempt }
+            | Event::AttemptStopped { attempt } => {
+                let concerns = applied.pending_again
+                    || applied.phase_finished
+                    || (self.order.follows_ends() && self.places.contains_key(&attempt.task.job));
+                if concerns {
+                    self.refresh(attempt.task.job, cluster);
+                }
+            }
+            // Tasks of many jobs may be pending again, and shares of the cluster have changed.
+            Event::NodeLost { .. } | Event::NodeReturned { .. } | Event::NodeJoined { .. } => {
+                let jobs: Vec<JobId> = cluster.jobs().map(crate::cluster::Job::id).collect();
+                for job in jobs {
+                    self.refresh(job, cluster);
+                }
+            }
+            Event::AttemptRunning { .. } | Event::WatchMet { .. } | Event::Woken | Event::Round => {}
+        }
+    }
+}
+
+/// Bits that sort as the numbers do.
+fn ordered(key: f64) -> u64 {
+    let bits = (key + 0.0).to_bits();
+    if bits >> 63 == 0 { bits | (1 << 63) } else { !bits }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ordered;
+
+    #[test]
+    fn bits_sort_as_numbers_do() {
+        let sorted = [f64::NEG_INFINITY, -2.0, -1e-300, 0.0, 1e-300, 1.0, 2.5, f64::INFINITY];
+        for pair in sorted.windows(2) {
+            assert!(ordered(pair[0]) < ordered(pair[1]), "{pair:?}");
+        }
+        assert_eq!(ordered(-0.0), ordered(0.0));
+    }
+}

@@ -1,0 +1,187 @@
+//! `spark`: the rule of Apache Spark's `TaskSetManager` (`spark.speculation`).
+//!
+//! In a phase of which a share `quantile` of the tasks has finished, an attempt that has run for
+//! longer than `multiplier` × the median duration of those finished, and longer than `min_runtime`,
+//! gets one backup.
+//!
+//! Passes: `[Originals(order), Backups(spark rule)]`.
+//!
+//! Readings: the rule is tested all the time (Spark: each 100 ms); the attempt that has run longest is
+//! served first; as in Spark, phases of one task are left alone, a copy does not go where another of
+//! its task runs, and at least one task must have finished.
+//!
+//! Parameters, Spark 4's defaults: `quantile`, 0.9 (`spark.speculation.quantile`); `multiplier`, 3
+//! (`spark.speculation.multiplier`); `min_runtime`, seconds, 0.1 (`spark.speculation.minTaskRuntime`).
+
+use std::collections::{BTreeSet, VecDeque};
+
+use rustc_hash::FxHashMap;
+
+use crate::cluster::{Applied, Attempt, Cluster};
+use crate::ids::{AttemptId, JobId, TaskId};
+use crate::record::{Decision, Event};
+use crate::time::Time;
+
+use super::{Pass, Round, Seen, View, is_only_copy};
+
+/// Spark's rule. See the module's documentation.
+pub struct SparkBackups {
+    quantile: f64,
+    multiplier: f64,
+    min_runtime: f64,
+    phases: FxHashMap<(JobId, u32), PhaseWatch>,
+    /// Wake-ups that were asked for, and for which phase.
+    wakes: BTreeSet<(Time, (JobId, u32))>,
+    /// Attempts found too slow, until they end or have their backup.
+    candidates: Vec<AttemptId>,
+}
+
+/// What is kept of a phase with unfinished tasks.
+#[derive(Default)]
+struct PhaseWatch {
+    /// First copies in the order of their starts; the front is the one that has run longest.
+    running: VecDeque<(Time, AttemptId)>,
+    /// Durations of finished tasks in ticks, sorted once enough have finished.
+    durations: Vec<u64>,
+    /// Elapsed time above which an attempt is too slow; known once enough have finished.
+    threshold: Option<Time>,
+    /// The earliest wake-up asked for and not yet past.
+    wake: Option<Time>,
+}
+
+impl SparkBackups {
+    /// With these parameters; see the module's documentation.
+    pub fn new(quantile: f64, multiplier: f64, min_runtime: f64) -> SparkBackups {
+        SparkBackups {
+            quantile,
+            multiplier,
+            min_runtime,
+            phases: FxHashMap::default(),
+            wakes: BTreeSet::new(),
+            candidates: Vec::new(),
+        }
+    }
+
+    fn started(&mut self, task: TaskId, cluster: &Cluster) {
+        let Some(copy) = cluster.copies(task).next() else { return };
+        let alone = cluster.phase(task).is_none_or(|phase| phase.tasks().len() < 2);
+        if alone || !is_only_copy(cluster, copy) {
+            return;
+        }
+        let watch = self.phases.entry((task.job, task.phase)).or_default();
+        watch.running.push_back((copy.since(), copy.id()));
+    }
+
+    fn finished(&mut self, attempt: AttemptId, applied: Applied, view: &mut View<'_>) {
+        if !applied.won {
+            return;
+        }
+        let key = (attempt.task.job, attempt.task.phase);
+        if applied.phase_finished {
+            self.phases.remove(&key);
+            return;
+        }
+        let Some(watch) = self.phases.get_mut(&key) else { return };
+        let Some(phase) = view.cluster.phase(attempt.task) else { return };
+        let Some((_, since)) = applied.released else { return };
+        let duration = (view.cluster.now() - since).0;
+        // Spark: max(floor(quantile × tasks), 1).
+        let enough = ((self.quantile * phase.tasks().len() as f64).floor() as usize).max(1);
+        if watch.threshold.is_some() {
+            let at = watch.durations.partition_point(|known| *known < duration);
+            watch.durations.insert(at, duration);
+        } else {
+            watch.durations.push(duration);
+            if watch.durations.len() >= enough {
+                watch.durations.sort_unstable();
+            }
+        }
+        if watch.durations.len() >= enough {
+            let median = median(&watch.durations).seconds();
+            let threshold = Time::from_seconds((self.multiplier * median).max(self.min_runtime));
+            watch.threshold = Some(threshold);
+        }
+        self.look(key, view);
+    }
+
+    /// Moves attempts that have become too slow to the candidates, and asks for a wake-up when the
+    /// next one will be.
+    fn look(&mut self, key: (JobId, u32), view: &mut View<'_>) {
+        let Some(watch) = self.phases.get_mut(&key) else { return };
+        let Some(threshold) = watch.threshold else { return };
+        let now = view.cluster.now();
+        if watch.wake.is_some_and(|wake| wake <= now) {
+            watch.wake = None;
+        }
+        while let Some((since, id)) = watch.running.front().copied() {
+            let gone = view.cluster.attempt(id).is_none();
+            if !gone && now - since <= threshold {
+                let due = since + threshold + Time::TICK;
+                if watch.wake.is_none_or(|wake| due < wake) {
+                    watch.wake = Some(due);
+                    self.wakes.insert((due, key));
+                    view.wake(due);
+                }
+                return;
+            }
+            watch.running.pop_front();
+            if !gone {
+                self.candidates.push(id);
+            }
+        }
+    }
+
+    fn is_slow(&self, cluster: &Cluster, attempt: &Attempt) -> bool {
+        let task = attempt.id().task;
+        let threshold = self.phases.get(&(task.job, task.phase)).and_then(|watch| watch.threshold);
+        threshold.is_some_and(|threshold| cluster.now() - attempt.since() > threshold)
+    }
+}
+
+/// The median as Spark's `MedianHeap` tells it: the mean of the middle two of an even number.
+fn median(sorted: &[u64]) -> Time {
+    let middle = sorted.len() / 2;
+    Time(if sorted.len() % 2 == 1 { sorted[middle] } else { u64::midpoint(sorted[middle - 1], sorted[middle]) })
+}
+
+impl Pass for SparkBackups {
+    fn observe(&mut self, seen: Seen<'_>, view: &mut View<'_>) {
+        match seen {
+            Seen::Decision(Decision::Start { attempt, .. } | Decision::Replace { attempt, .. }) => {
+                self.started(attempt.task, view.cluster);
+                // A phase may already be past its quantile when its last tasks start.
+                self.look((attempt.task.job, attempt.task.phase), view);
+            }
+            Seen::Event(Event::AttemptFinished { attempt }, applied) => self.finished(*attempt, applied, view),
+            Seen::Event(Event::Woken, _) => {
+                let now = view.cluster.now();
+                while let Some((due, key)) = self.wakes.first().copied().filter(|(due, _)| *due <= now) {
+                    self.wakes.remove(&(due, key));
+                    self.look(key, view);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn decide(&mut self, round: &mut Round<'_>) {
+        if self.candidates.is_empty() || round.cluster().open_nodes() == 0 {
+            return;
+        }
+        let mut candidates = std::mem::take(&mut self.candidates);
+        candidates.retain(|id| {
+            let attempt = round.cluster().attempt(*id);
+            attempt.is_some_and(|attempt| is_only_copy(round.cluster(), attempt))
+        });
+        candidates.sort_unstable_by_key(|id| (round.cluster().attempt(*id).map(Attempt::since), *id));
+        for id in candidates {
+            // The median may have risen since; such an attempt may become too slow again.
+            let slow = round.cluster().attempt(id).is_some_and(|attempt| self.is_slow(round.cluster(), attempt));
+            if slow && round.start_copies(id.task, 1) > 0 {
+                round.requeue(id.task.job);
+            } else {
+                self.candidates.push(id);
+            }
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! Amounts of room on a node, in several dimensions at once.
+//!
+//! A cluster names its dimensions once ([`Dimensions`]); amounts are whole numbers of a small unit
+//! (thousandths of a cpu or of any other thing, bytes of memory), so that taking and giving back
+//! room never drifts. A cluster of one-slot machines has the single dimension `slots`.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::workload::DemandByName;
+
+/// The most dimensions a cluster can have.
+pub const MAX_DIMENSIONS: usize = 8;
+
+/// The dimension of one-slot machines.
+pub const SLOTS: &str = "slots";
+/// Processor cores.
+pub const CPUS: &str = "cpus";
+/// Memory, in bytes.
+pub const MEMORY: &str = "memory";
+
+/// An amount in every dimension of a cluster, in whole small units; unused dimensions are zero.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Resources(pub [u64; MAX_DIMENSIONS]);
+
+impl Resources {
+    /// Nothing.
+    pub const NONE: Resources = Resources([0; MAX_DIMENSIONS]);
+
+    /// One slot of a one-slot machine.
+    pub const ONE_SLOT: Resources = {
+        let mut amounts = [0; MAX_DIMENSIONS];
+        amounts[0] = 1000;
+        Resources(amounts)
+    };
+
+    /// True if this amount is at most `room` in every dimension.
+    #[inline]
+    pub fn fits(&self, room: &Resources) -> bool {
+        self.0.iter().zip(&room.0).all(|(need, have)| need <= have)
+    }
+
+    /// True if there is nothing in any dimension.
+    #[inline]
+    pub fn is_none(&self) -> bool {
+        *self == Resources::NONE
+    }
+
+    /// This amount and `other` together.
+    #[inline]
+    #[must_use]
+    pub fn plus(mut self, other: &Resources) -> Resources {
+        for (mine, theirs) in self.0.iter_mut().zip(&other.0) {
+            *mine = mine.saturating_add(*theirs);
+        }
+        self
+    }
+
+    /// What is left of this amount without `other`; never below nothing.
+    #[inline]
+    #[must_use]
+    pub fn minus(mut self, other: &Resources) -> Resources {
+        for (mine, theirs) in self.0.iter_mut().zip(&other.0) {
+            *mine = mine.saturating_sub(*theirs);
+        }
+        self
+    }
+
+    /// How many times `demand` fits into this amount; the largest count if `demand` is nothing.
+    pub fn times(&self, demand: &Resources) -> u64 {
+        self.0
+            .iter()
+            .zip(&demand.0)
+            .filter(|(_, need)| **need > 0)
+            .map(|(have, need)| have / need)
+            .min()
+            .unwrap_or(u64::MAX)
+    }
+
+    /// The largest share, over dimensions, that this amount is of `total` (dominant share, as in
+    /// dominant resource fairness). Dimensions that `total` lacks are ignored.
+    pub fn dominant_share(&self, total: &Resources) -> f64 {
+        self.shares(total).fold(0.0, f64::max)
+    }
+
+    /// The sum, over dimensions, of the share that this amount is of `total`.
+    pub fn summed_share(&self, total: &Resources) -> f64 {
+        self.shares(total).sum()
+    }
+
+    fn shares<'a>(&'a self, total: &'a Resources) -> impl Iterator<Item = f64> + 'a {
+        self.0
+            .iter()
+            .zip(&total.0)
+            .filter(|(_, have)| **have > 0)
+            .map(|(mine, have)| *mine as f64 / *have as f64)
+    }
+}
+
+/// The names of a cluster's dimensions, in the order of [`Resources`]' amounts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Dimensions(Vec<Arc<str>>);
+
+/// Why an amount could not be expressed in a cluster's dimensions.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ResourceError {
+    /// More dimensions than [`MAX_DIMENSIONS`].
+    #[error("a cluster can have at most {MAX_DIMENSIONS} kinds of resources, and {0:?} is one more")]
+    TooManyDimensions(String),
+    /// A demand names a dimension that no node has.
+    #[error("{dimension:?} is demanded, but no node of the cluster has any (it has {})", known.join(", "))]
+    UnknownDimension {
+        /// The dimension demanded.
+        dimension: String,
+        /// The dimensions that the cluster has.
+        known: Vec<String>,
+    },
+    /// An amount that is negative, not finite or too large.
+    #[error("{amount} {dimension} is not an amount: it must be finite, not negative and below 10^15")]
+    BadAmount {
+        /// The dimension.
+        dimension: String,
+        /// The amount as given.
+        amount: f64,
+    },
+}
+
+impl Dimensions {
+    /// The single dimension of one-slot machines.
+    pub fn one_slot() -> Dimensions {
+        Dimensions(vec![SLOTS.into()])
+    }
+
+    /// The dimensions named by any of the given capacities, `cpus` and `memory` first.
+    ///
+    /// # Errors
+    /// If there are more than [`MAX_DIMENSIONS`].
+    pub fn of<'a>(capacities: impl IntoIterator<Item = &'a DemandByName>) -> Result<Dimensions, ResourceError> {
+        let mut names: Vec<Arc<str>> = vec![CPUS.into()];
+        for capacity in capacities {
+            for name in capacity.keys() {
+                if names.iter().any(|known| **known == **name) {
+                    continue;
+                }
+                if names.len() == MAX_DIMENSIONS {
+                    return Err(ResourceError::TooManyDimensions(name.clone()));
+                }
+                names.push(name.as_str().into());
+            }
+        }
+        Ok(Dimensions(names))
+    }
+
+    /// The names, in order.
+    pub fn names(&self) -> &[Arc<str>] {
+        &self.0
+    }
+
+    /// True for a cluster of one-slot machines, on which every copy takes one slot.
+    pub fn is_one_slot(&self) -> bool {
+        self.0.len() == 1 && &*self.0[0] == SLOTS
+    }
+
+    /// The demand of one copy in these dimensions.
+    ///
+    /// On one-slot machines every copy takes its slot, whatever it demands; elsewhere an empty
+    /// demand is one cpu.
+    ///
+    /// # Errors
+    /// If a dimension is unknown or an amount is not one.
+    pub fn demand(&self, by_name: &DemandByName) -> Result<Resources, ResourceError> {
+        if self.is_one_slot() {
+            return Ok(Resources::ONE_SLOT);
+        }
+        if by_name.is_empty() {
+            return self.amounts(&DemandByName::from([(CPUS.to_owned(), 1.0)]));
+        }
+        self.amounts(by_name)
+    }
+
+    /// Amounts by name in these dimensions; what is not named is nothing.
+    ///
+    /// # Errors
+    /// If a dimension is unknown or an amount is not one.
+    pub fn amounts(&self, by_name: &DemandByName) -> Result<Resources, ResourceError> {
+        let mut amounts = Resources::NONE;
+        for (name, &amount) in by_name {
+            let at = self.0.iter().position(|known| **known == **name).ok_or_else(|| {
+                ResourceError::UnknownDimension {
+                    dimension: name.clone(),
+                    known: self.0.iter().map(ToString::to_string).collect(),
+                }
+            })?;
+            let units = if name == MEMORY { amount } else { amount * 1000.0 };
+            if !(0.0..1e18).contains(&units) || amount >= 1e15 {
+                return Err(ResourceError::BadAmount { dimension: name.clone(), amount });
+            }
+            // A demand is rounded up, so that a copy never gets less than it asked for.
+            amounts.0[at] = (units - 1e-6).ceil().max(0.0) as u64;
+        }
+        Ok(amounts)
+    }
+}
+
+/// Reads a size with a unit, such as `"48GB"`, `"1.5 GiB"` or `"512MB"`, into bytes.
+///
+/// `kB`, `MB`, `GB`, `TB` are powers of 1024, as Spark and Hadoop read them, and so are `KiB`,
+/// `MiB`, `GiB`, `TiB`.
+///
+/// # Errors
+/// If there is no unit, an unknown one, or the number is not one; the message says what is valid.
+pub fn parse_size(text: &str) -> Result<f64, String> {
+    let trimmed = text.trim();
+    let split = trimmed.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(trimmed.len());
+    let (number, unit) = trimmed.split_at(split);
+    let wrong = || format!("{text:?} is not a size: give a number and a unit, such as \"48GB\" or \"512MB\"");
+    let number: f64 = number.parse().map_err(|_| wrong())?;
+    let power = match unit.trim().to_ascii_lowercase().as_str() {
+        "b" => 0,
+        "kb" | "kib" | "k" => 1,
+        "mb" | "mib" | "m" => 2,
+        "gb" | "gib" | "g" => 3,
+        "tb" | "tib" | "t" => 4,
+        _ => return Err(wrong()),
+    };
+    let bytes = number * 1024f64.powi(power);
+    if bytes.is_finite() && bytes < 1e15 { Ok(bytes) } else { Err(wrong()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(pairs: &[(&str, f64)]) -> DemandByName {
+        pairs.iter().map(|(name, amount)| ((*name).to_owned(), *amount)).collect()
+    }
+
+    #[test]
+    fn demands_fit_exactly() {
+        let capacity = named(&[("cpus", 0.3), ("memory", 48.0 * 1024f64.powi(3))]);
+        let dimensions = Dimensions::of([&capacity]).unwrap();
+        let room = dimensions.amounts(&capacity).unwrap();
+        let third = dimensions.demand(&named(&[("cpus", 0.1)])).unwrap();
+        assert_eq!(room.times(&third), 3);
+        assert!(third.fits(&room.minus(&third).minus(&third)));
+    }
+
+    #[test]
+    fn one_slot_machines_ignore_demands() {
+        let dimensions = Dimensions::one_slot();
+        assert_eq!(dimensions.demand(&named(&[("cpus", 2.0)])), Ok(Resources::ONE_SLOT));
+    }
+
+    #[test]
+    fn an_unknown_dimension_is_an_error_that_names_the_known_ones() {
+        let dimensions = Dimensions::of([&named(&[("cpus", 4.0)])]).unwrap();
+        let error = dimensions.demand(&named(&[("gpus", 1.0)])).unwrap_err();
+        assert!(error.to_string().contains("\"gpus\" is demanded"), "{error}");
+        assert!(error.to_string().contains("cpus"), "{error}");
+    }
+
+    #[test]
+    fn sizes_need_a_unit() {
+        assert_eq!(parse_size("48GB"), Ok(48.0 * 1024f64.powi(3)));
+        assert_eq!(parse_size("1.5 GiB"), Ok(1.5 * 1024f64.powi(3)));
+        assert!(parse_size("48").is_err());
+        assert!(parse_size("many GB").is_err());
+    }
+}

@@ -1,0 +1,116 @@
+//! What is going to happen: a heap of events by time, kind and id.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use hindmost_core::ids::{AttemptId, JobId, TaskId};
+use hindmost_core::time::Time;
+
+/// An event that is due. The order of kinds is the order in which events of one instant happen;
+/// arrivals, which the workload holds, come between finishes and watches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Due {
+    /// An attempt finishes, if it is still alive.
+    Finish(AttemptId),
+    /// A watched condition comes true; `true` if because the remaining time is known.
+    Watch(AttemptId, bool),
+    /// A policy wants to be woken.
+    Wake,
+}
+
+/// The largest numbers that fit into an entry of the agenda.
+pub(crate) const MOST_PHASES: usize = 1 << 20;
+pub(crate) const MOST_COPIES: u32 = 1 << 20;
+
+const FINISH: u128 = 0;
+const WATCH: u128 = 1;
+const WATCH_REVEALED: u128 = 2;
+const WAKE: u128 = 3;
+
+/// The heap. Entries are (ticks, kind and id in one number), so that comparing them is cheap.
+#[derive(Default)]
+pub(crate) struct Agenda {
+    heap: BinaryHeap<Reverse<(u64, u128)>>,
+}
+
+fn pack(kind: u128, attempt: AttemptId) -> u128 {
+    let task = attempt.task;
+    (kind << 124)
+        | (u128::from(task.job.0) << 72)
+        | (u128::from(task.phase) << 52)
+        | (u128::from(task.index) << 20)
+        | u128::from(attempt.copy)
+}
+
+fn unpack(key: u128) -> AttemptId {
+    AttemptId {
+        task: TaskId {
+            job: JobId((key >> 72) as u32),
+            phase: (key >> 52) as u32 & 0xf_ffff,
+            index: (key >> 20) as u32,
+        },
+        copy: key as u32 & 0xf_ffff,
+    }
+}
+
+impl Agenda {
+    pub(crate) fn push(&mut self, at: Time, due: Due) {
+        let key = match due {
+            Due::Finish(attempt) => pack(FINISH, attempt),
+            Due::Watch(attempt, false) => pack(WATCH, attempt),
+            Due::Watch(attempt, true) => pack(WATCH_REVEALED, attempt),
+            Due::Wake => WAKE << 124,
+        };
+        self.heap.push(Reverse((at.0, key)));
+    }
+
+    /// When the next event is due.
+    #[inline]
+    pub(crate) fn next_time(&self) -> Option<Time> {
+        self.heap.peek().map(|Reverse((at, _))| Time(*at))
+    }
+
+    /// True if the next event is a finish.
+    #[inline]
+    pub(crate) fn next_is_finish(&self) -> bool {
+        self.heap.peek().is_some_and(|Reverse((_, key))| key >> 124 == FINISH)
+    }
+
+    pub(crate) fn pop(&mut self) -> Option<(Time, Due)> {
+        let Reverse((at, key)) = self.heap.pop()?;
+        let due = match key >> 124 {
+            FINISH => Due::Finish(unpack(key)),
+            WATCH => Due::Watch(unpack(key), false),
+            WATCH_REVEALED => Due::Watch(unpack(key), true),
+            _ => Due::Wake,
+        };
+        Some((Time(at), due))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_come_by_time_then_kind_then_id() {
+        let attempt = |job, phase, index, copy| AttemptId { task: TaskId { job: JobId(job), phase, index }, copy };
+        let mut agenda = Agenda::default();
+        let in_order = [
+            (5, Due::Finish(attempt(u32::MAX, 0xf_ffff, u32::MAX, 0xf_ffff))),
+            (7, Due::Finish(attempt(1, 0, 2, 0))),
+            (7, Due::Finish(attempt(1, 0, 2, 1))),
+            (7, Due::Finish(attempt(1, 1, 0, 0))),
+            (7, Due::Watch(attempt(0, 0, 0, 0), false)),
+            (7, Due::Watch(attempt(0, 0, 0, 0), true)),
+            (7, Due::Wake),
+        ];
+        for (at, due) in in_order.iter().rev() {
+            agenda.push(Time(*at), *due);
+        }
+        for (at, due) in in_order {
+            assert_eq!(agenda.pop(), Some((Time(at), due)));
+        }
+        assert_eq!(agenda.pop(), None);
+    }
+}

@@ -1,0 +1,529 @@
+//! The simulated driver: a virtual clock, drawn durations, and the loop between cluster and policy.
+//!
+//! All events up to and including a boundary (with a slot: its multiples; without: every instant at
+//! which something happens) are applied in order of time, then finishes, arrivals, watches and
+//! wake-ups, then ids; then the policy decides. Room that is freed inside a slot is used again from
+//! its end on, because nothing starts in between.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use hindmost_core::cluster::{Applied, Cluster, RecordError};
+use hindmost_core::distribution::Distribution;
+use hindmost_core::estimator::{Estimator, Knowledge, estimator};
+use hindmost_core::ids::{AttemptId, JobId, NodeId};
+use hindmost_core::metrics::{BusyTime, JobResult};
+use hindmost_core::policy::Policy;
+use hindmost_core::record::{Change, Condition, Decision, Event, Record};
+use hindmost_core::resources::{Dimensions, Resources};
+use hindmost_core::time::Time;
+use hindmost_core::workload::WorkloadJob;
+
+use crate::agenda::{Agenda, Due, MOST_COPIES, MOST_PHASES};
+use crate::output::{AttemptResult, Outcome, Output};
+use crate::truth::{Model, Reveal, Truth};
+
+/// Why a simulation could not be carried out.
+#[derive(Debug, thiserror::Error)]
+pub enum SimulationError {
+    /// The workload can't be read or makes no sense.
+    #[error("{0}")]
+    Workload(String),
+    /// A copy whose duration is not given.
+    #[error("{attempt} has no duration: the workload lists fewer copies of this task than the policy starts")]
+    NoDuration {
+        /// The copy.
+        attempt: AttemptId,
+    },
+    /// A task that fits on no node.
+    #[error("phase {phase:?} of job {job:?} fits on no node, even an empty one")]
+    DoesNotFit {
+        /// The job's name.
+        job: String,
+        /// The phase's name.
+        phase: String,
+    },
+    /// A job or task outside what the simulator can number.
+    #[error("{0}")]
+    TooLarge(String),
+    /// A decision or event that the state does not allow: a defect of the policy or the driver.
+    #[error("internal error, please report it: {0}")]
+    Record(#[from] RecordError),
+    /// Jobs that wait while nothing happens any more: a defect of the policy.
+    #[error("internal error, please report it: {0} jobs wait, but the policy starts nothing")]
+    Stuck(usize),
+    /// A result could not be written.
+    #[error("a result could not be written: {0}")]
+    Output(#[from] std::io::Error),
+    /// The run was asked to stop.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+/// A node as the simulated cluster begins with it.
+#[derive(Clone, Debug)]
+pub struct NodeSetup {
+    /// Name.
+    pub name: String,
+    /// Room.
+    pub capacity: Resources,
+    /// Work done in a second, relative to a node of speed 1.
+    pub speed: f64,
+}
+
+/// Everything about a run but its jobs and its policy.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// Dimensions of room.
+    pub dimensions: Dimensions,
+    /// The nodes.
+    pub nodes: Vec<NodeSetup>,
+    /// Time between decisions; zero: decisions follow every event.
+    pub slot: Time,
+    /// When a run that is not drained stops, and what utilization refers to.
+    pub horizon: Option<Time>,
+    /// Whether to run on until every job is done.
+    pub drain: bool,
+    /// What the policy knows of running attempts.
+    pub knowledge: Knowledge,
+    /// σ of the log-normal factor on estimated remaining times.
+    pub noise: f64,
+    /// Share of a drawn duration that is common to a task's copies.
+    pub correlation: f64,
+    /// Share of the work after which a slow copy becomes slow.
+    pub slow_from: f64,
+    /// Seed of everything drawn.
+    pub seed: u64,
+    /// γ: price of a machine-second.
+    pub gamma: f64,
+}
+
+/// What a run has measured. One entry a job, by id; NaN for jobs that did not finish.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RunResult {
+    /// Finish − arrival, seconds.
+    pub flowtime: Vec<f64>,
+    /// Finish − first start, seconds.
+    pub running_time: Vec<f64>,
+    /// γ × room-time of all copies.
+    pub resource: Vec<f64>,
+    /// Flowtime over the longest path of mean durations.
+    pub slowdown: Vec<f64>,
+    /// Jobs that finished.
+    pub finished: u64,
+    /// Jobs that did not.
+    pub unfinished: u64,
+    /// Tasks of all jobs.
+    pub tasks: u64,
+    /// Attempts started.
+    pub attempts: u64,
+    /// Copies beyond each task's first.
+    pub copies_launched: u64,
+    /// Tasks won by a copy other than their first.
+    pub copies_won: u64,
+    /// Part of `resource` that losers held, summed.
+    pub wasted: f64,
+    /// Busy room over [0, horizon].
+    pub utilization: f64,
+    /// When the last job finished, seconds.
+    pub makespan: f64,
+    /// Jobs with a deadline.
+    pub deadlines: u64,
+    /// Jobs among them that met it.
+    pub met_deadlines: u64,
+    /// Events that happened.
+    pub events: u64,
+}
+
+/// Follows and stops a run from outside.
+pub struct Control<'a> {
+    /// Set to stop the run.
+    pub stop: &'a AtomicBool,
+    /// Told now and then how far the run's clock has got.
+    pub progress: &'a (dyn Fn(Time) + Sync),
+}
+
+/// Rounds between two looks at [`Control`].
+const ROUNDS_BETWEEN_LOOKS: u32 = 1024;
+
+struct Driver<'a> {
+    setup: &'a Setup,
+    cluster: Cluster,
+    policy: &'a mut Policy,
+    estimator: Box<dyn Estimator>,
+    truth: Truth,
+    agenda: Agenda,
+    output: &'a mut dyn Output,
+    wants_records: bool,
+    wants_attempts: bool,
+    one_slot: bool,
+    share: f64,
+    busy: BusyTime,
+    result: RunResult,
+    last_finish: Time,
+    /// Decisions of a round or reaction, not yet carried out.
+    decisions: Vec<Decision>,
+}
+
+/// Runs a workload under a policy.
+///
+/// # Errors
+/// If a job makes no sense, a result can't be written, or the run is stopped.
+pub fn simulate(
+    setup: &Setup,
+    jobs: &mut dyn Iterator<Item = Result<WorkloadJob, SimulationError>>,
+    policy: &mut Policy,
+    output: &mut dyn Output,
+    control: &Control<'_>,
+) -> Result<RunResult, SimulationError> {
+    let noise = (setup.noise > 0.0)
+        .then(|| Distribution::log_normal(1.0, (setup.noise.powi(2).exp() - 1.0).sqrt()))
+        .transpose()
+        .map_err(|error| SimulationError::Workload(format!("noise: {error}")))?;
+    let model = Model {
+        seed: setup.seed,
+        knowledge: setup.knowledge,
+        noise,
+        correlation: setup.correlation,
+        slow_from: setup.slow_from,
+    };
+    let mut driver = Driver {
+        cluster: Cluster::new(setup.dimensions.clone()),
+        policy,
+        estimator: estimator(setup.knowledge),
+        truth: Truth::new(model),
+        agenda: Agenda::default(),
+        wants_records: output.wants_records(),
+        wants_attempts: output.wants_attempts(),
+        output,
+        one_slot: setup.dimensions.is_one_slot(),
+        share: 1.0 / setup.nodes.len().max(1) as f64,
+        busy: BusyTime::until(setup.horizon.unwrap_or(Time::NEVER)),
+        result: RunResult::default(),
+        last_finish: Time::ZERO,
+        decisions: Vec::new(),
+        setup,
+    };
+    driver.run(jobs, control)?;
+    driver.finish()
+}
+
+impl Driver<'_> {
+    fn run(
+        &mut self,
+        jobs: &mut dyn Iterator<Item = Result<WorkloadJob, SimulationError>>,
+        control: &Control<'_>,
+    ) -> Result<(), SimulationError> {
+        for (at, node) in self.setup.nodes.iter().enumerate() {
+            let event = Event::NodeJoined {
+                node: NodeId(at as u32),
+                name: node.name.as_str().into(),
+                capacity: node.capacity,
+                speed: node.speed,
+            };
+            self.apply(Time::ZERO, &event)?;
+        }
+        let end = self.setup.horizon.filter(|_| !self.setup.drain).unwrap_or(Time::NEVER);
+        let mut next_job = jobs.next().transpose()?;
+        let mut rounds = 0u32;
+        loop {
+            let arrival = next_job.as_ref().map(|job| job.spec.arrival);
+            let first = match (arrival, self.agenda.next_time()) {
+                (Some(arrival), Some(due)) => arrival.min(due),
+                (Some(only), None) | (None, Some(only)) => only,
+                (None, None) => break,
+            };
+            if first > end {
+                break;
+            }
+            let boundary = first.round_up_to(self.setup.slot);
+            while let Some((at, is_arrival)) = self.next_before(boundary.min(end), next_job.as_ref()) {
+                if !is_arrival {
+                    self.happen()?;
+                } else if let Some(job) = next_job.take() {
+                    self.arrive(at, job)?;
+                    next_job = jobs.next().transpose()?;
+                }
+            }
+            if boundary > end {
+                break;
+            }
+            self.round(boundary)?;
+            rounds = rounds.wrapping_add(1);
+            if rounds.is_multiple_of(ROUNDS_BETWEEN_LOOKS) {
+                if control.stop.load(Ordering::Relaxed) {
+                    return Err(SimulationError::Interrupted);
+                }
+                (control.progress)(boundary);
+            }
+        }
+        if self.setup.drain && self.cluster.active_jobs() > 0 {
+            return Err(SimulationError::Stuck(self.cluster.active_jobs()));
+        }
+        Ok(())
+    }
+
+    /// The next event up to a boundary: its time, and whether it is the arrival of the next job.
+    fn next_before(&self, boundary: Time, next_job: Option<&WorkloadJob>) -> Option<(Time, bool)> {
+        let due = self.agenda.next_time().filter(|at| *at <= boundary);
+        let arrival = next_job.map(|job| job.spec.arrival).filter(|at| *at <= boundary);
+        match (due, arrival) {
+            (None, None) => None,
+            (Some(due), None) => Some((due, false)),
+            (None, Some(arrival)) => Some((arrival, true)),
+            (Some(due), Some(arrival)) => {
+                let due_first = due < arrival || (due == arrival && self.agenda.next_is_finish());
+                Some(if due_first { (due, false) } else { (arrival, true) })
+            }
+        }
+    }
+
+    /// Applies an event, tells the policy and carries out what it asks for at once.
+    fn apply(&mut self, at: Time, event: &Event) -> Result<Applied, SimulationError> {
+        let applied = self.cluster.apply_event(at, event)?;
+        self.result.events += 1;
+        if self.wants_records {
+            self.output.record(&Record { at, change: Change::Event(event.clone()) })?;
+        }
+        let mut decisions = std::mem::take(&mut self.decisions);
+        let observed =
+            self.policy.observe(event, applied, &mut self.cluster, &*self.estimator, &mut decisions);
+        observed?;
+        self.carry_out(decisions)?;
+        Ok(applied)
+    }
+
+    fn round(&mut self, at: Time) -> Result<(), SimulationError> {
+        self.cluster.apply_event(at, &Event::Round)?;
+        if self.wants_records {
+            self.output.record(&Record { at, change: Change::Event(Event::Round) })?;
+        }
+        let mut decisions = std::mem::take(&mut self.decisions);
+        self.policy.decide(&mut self.cluster, &*self.estimator, &mut decisions)?;
+        self.carry_out(decisions)
+    }
+
+    fn arrive(&mut self, at: Time, job: WorkloadJob) -> Result<(), SimulationError> {
+        let id = JobId(self.cluster.arrived_jobs());
+        let spec = job.spec;
+        if id.0 == u32::MAX || spec.phases.len() > MOST_PHASES {
+            return Err(SimulationError::TooLarge(format!(
+                "job {:?} is one too many or has more than {MOST_PHASES} phases",
+                spec.name
+            )));
+        }
+        let does_not_fit = |phase: &hindmost_core::workload::PhaseSpec| SimulationError::DoesNotFit {
+            job: spec.name.to_string(),
+            phase: phase.name.to_string(),
+        };
+        if !self.one_slot {
+            for phase in &spec.phases {
+                let demand = self.cluster.dimensions().demand(&phase.demand).map_err(RecordError::from);
+                let demand = demand.map_err(|error| {
+                    SimulationError::Workload(format!("job {:?}, phase {:?}: {error}", spec.name, phase.name))
+                })?;
+                if !self.cluster.nodes().iter().any(|node| demand.fits(node.capacity())) {
+                    return Err(does_not_fit(phase));
+                }
+            }
+        }
+        self.truth.push(job.durations);
+        for column in [
+            &mut self.result.flowtime,
+            &mut self.result.running_time,
+            &mut self.result.resource,
+            &mut self.result.slowdown,
+        ] {
+            column.push(f64::NAN);
+        }
+        self.apply(at, &Event::JobArrived { job: id, spec: spec.into() })?;
+        Ok(())
+    }
+
+    /// The next event of the agenda happens.
+    fn happen(&mut self) -> Result<(), SimulationError> {
+        let Some((at, due)) = self.agenda.pop() else { return Ok(()) };
+        match due {
+            Due::Finish(attempt) => {
+                // Of copies that have been stopped there is nothing left to finish.
+                if self.cluster.attempt(attempt).is_none() {
+                    return Ok(());
+                }
+                let applied = self.apply(at, &Event::AttemptFinished { attempt })?;
+                self.ended(attempt, at, applied, if applied.won { Outcome::Won } else { Outcome::Lost })?;
+            }
+            Due::Watch(attempt, revealed) => {
+                if self.cluster.attempt(attempt).is_none() {
+                    return Ok(());
+                }
+                let expected_finish =
+                    if revealed { self.timing(attempt)?.map(|timing| timing.1.expected_finish) } else { None };
+                self.apply(at, &Event::WatchMet { attempt, expected_finish })?;
+            }
+            Due::Wake => {
+                self.apply(at, &Event::Woken)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Carries out decisions that have been applied, and what they lead to.
+    fn carry_out(&mut self, mut decisions: Vec<Decision>) -> Result<(), SimulationError> {
+        let at = self.cluster.now();
+        if self.wants_records {
+            for decision in &decisions {
+                self.output.record(&Record { at, change: Change::Decision(decision.clone()) })?;
+            }
+        }
+        for decision in &decisions {
+            match decision {
+                Decision::Start { attempt, .. } => self.begin(*attempt)?,
+                Decision::Stop { attempt, .. } => {
+                    // Reactions to an earlier stop of this list may have ended it.
+                    if self.cluster.attempt(*attempt).is_some() {
+                        let applied = self.apply(at, &Event::AttemptStopped { attempt: *attempt })?;
+                        self.ended(*attempt, at, applied, Outcome::Lost)?;
+                    }
+                }
+                Decision::Replace { attempt, .. } => {
+                    let applied = self.apply(at, &Event::AttemptStopped { attempt: *attempt })?;
+                    self.ended(*attempt, at, applied, Outcome::Replaced)?;
+                    let fresh = self.cluster.copies(attempt.task).next().map(hindmost_core::cluster::Attempt::id);
+                    if let Some(fresh) = fresh {
+                        self.begin(fresh)?;
+                    }
+                }
+                Decision::Reserve { until, .. } => self.agenda.push(*until, Due::Wake),
+                Decision::Wake { at: when } => self.agenda.push((*when).max(at), Due::Wake),
+                Decision::Watch { attempt, condition } => self.watch(*attempt, *condition)?,
+            }
+        }
+        // The empty list is kept for its room.
+        decisions.clear();
+        self.decisions = decisions;
+        Ok(())
+    }
+
+    /// A started attempt runs, and will finish.
+    fn begin(&mut self, attempt: AttemptId) -> Result<(), SimulationError> {
+        if attempt.copy >= MOST_COPIES {
+            return Err(SimulationError::TooLarge(format!("{attempt} is one too many of its task")));
+        }
+        let Some((finish, _)) = self.timing(attempt)? else { return Ok(()) };
+        self.agenda.push(finish, Due::Finish(attempt));
+        let event = Event::AttemptRunning { attempt };
+        self.cluster.apply_event(self.cluster.now(), &event)?;
+        self.result.events += 1;
+        if self.wants_records {
+            self.output.record(&Record { at: self.cluster.now(), change: Change::Event(event) })?;
+        }
+        Ok(())
+    }
+
+    /// When an attempt finishes, and what is seen of it before.
+    fn timing(&self, id: AttemptId) -> Result<Option<(Time, Reveal)>, SimulationError> {
+        let Some(attempt) = self.cluster.attempt(id) else { return Ok(None) };
+        let speed = self.cluster.node(attempt.node()).map_or(1.0, hindmost_core::cluster::Node::speed);
+        let pace = (1.0 - attempt.from_progress()) / speed;
+        let finish = attempt.since() + Time::from_seconds(self.truth.duration(id)? * pace);
+        let mean = self.cluster.job(id.task.job).map_or(0.0, |job| job.spec().phases[id.task.phase as usize].mean);
+        let reveal = self.truth.reveal(id, attempt.since(), finish, Time::from_seconds(mean * pace));
+        Ok(Some((finish, reveal)))
+    }
+
+    /// Turns a watched condition into the events at which it comes true: mostly none.
+    fn watch(&mut self, id: AttemptId, condition: Condition) -> Result<(), SimulationError> {
+        let Some(since) = self.cluster.attempt(id).map(hindmost_core::cluster::Attempt::since) else { return Ok(()) };
+        let Some((finish, reveal)) = self.timing(id)? else { return Ok(()) };
+        let now = self.cluster.now();
+        let seen = reveal.at.max(now);
+        let (remaining, elapsed) = match condition {
+            Condition::Revealed => (Some(-1.0), None),
+            Condition::RemainingAbove(remaining) => (Some(remaining), None),
+            Condition::ElapsedAbove(elapsed) => (None, Some(elapsed)),
+            Condition::RemainingOrElapsedAbove(remaining, elapsed) => (Some(remaining), Some(elapsed)),
+        };
+        let by_age = elapsed.map(|elapsed| (since + Time::from_seconds(elapsed) + Time::TICK).max(now));
+        let by_age = by_age.filter(|at| *at < finish && (remaining.is_none() || *at < seen));
+        if let Some(at) = by_age {
+            self.agenda.push(at, Due::Watch(id, false));
+        }
+        if let Some(remaining) = remaining {
+            let long = (reveal.expected_finish - seen).seconds() > remaining;
+            // Who has been told of its age must hear when more is known.
+            if (long || by_age.is_some()) && seen < finish {
+                self.agenda.push(seen, Due::Watch(id, true));
+            }
+        }
+        Ok(())
+    }
+
+    fn held(&mut self, attempt: AttemptId, from: Time, to: Time) {
+        let share = if self.one_slot {
+            self.share
+        } else {
+            let demand = self.cluster.phase(attempt.task).map(hindmost_core::cluster::Phase::demand);
+            demand.map_or(0.0, |demand| demand.dominant_share(self.cluster.total()))
+        };
+        self.busy.add(share, from, to);
+    }
+
+    /// An attempt has given back its room; its job may be over.
+    fn ended(&mut self, id: AttemptId, at: Time, applied: Applied, outcome: Outcome) -> Result<(), SimulationError> {
+        if let Some((node, since)) = applied.released {
+            self.held(id, since, at);
+            if self.wants_attempts {
+                self.output.attempt(&AttemptResult { attempt: id, node, start: since, end: at, outcome })?;
+            }
+        }
+        let Some(job) = self.cluster.retire(id.task.job) else { return Ok(()) };
+        self.truth.forget(job.id());
+        let Some(measured) = JobResult::of(&job, &self.cluster, self.setup.gamma) else { return Ok(()) };
+        let result = &mut self.result;
+        let index = job.id().0 as usize;
+        result.flowtime[index] = measured.flowtime();
+        result.running_time[index] = measured.running_time();
+        result.resource[index] = measured.resource;
+        result.slowdown[index] = measured.slowdown;
+        result.finished += 1;
+        result.tasks += measured.tasks;
+        result.attempts += measured.attempts;
+        result.copies_launched += measured.copies_launched;
+        result.copies_won += measured.copies_won;
+        result.wasted += measured.wasted;
+        result.deadlines += u64::from(measured.met_deadline.is_some());
+        result.met_deadlines += u64::from(measured.met_deadline == Some(true));
+        self.last_finish = at;
+        self.output.job(&job.spec().name, &measured)?;
+        Ok(())
+    }
+
+    /// Counts what is left, of a run that was not drained too.
+    fn finish(mut self) -> Result<RunResult, SimulationError> {
+        let now = self.cluster.now();
+        let left: Vec<JobId> = self.cluster.jobs().map(hindmost_core::cluster::Job::id).collect();
+        let mut running: Vec<(AttemptId, NodeId, Time)> = Vec::new();
+        for node in 0..self.cluster.nodes().len() as u32 {
+            let attempts = self.cluster.attempts_on(NodeId(node));
+            running.extend(attempts.map(|attempt| (attempt.id(), attempt.node(), attempt.since())));
+        }
+        let end = self.setup.horizon.unwrap_or(now);
+        for (attempt, node, start) in running {
+            self.held(attempt, start, end);
+            if self.wants_attempts {
+                self.output.attempt(&AttemptResult { attempt, node, start, end, outcome: Outcome::Unfinished })?;
+            }
+        }
+        let result = &mut self.result;
+        result.unfinished = left.len() as u64;
+        for job in left.into_iter().filter_map(|id| self.cluster.job(id)) {
+            result.deadlines += u64::from(job.spec().deadline.is_some());
+            result.tasks += job.task_count();
+            result.attempts += u64::from(job.attempts());
+            result.copies_launched += job.extra_copies();
+            result.copies_won += u64::from(job.copies_won());
+        }
+        result.makespan = self.last_finish.seconds();
+        result.utilization = self.busy.utilization(self.last_finish);
+        Ok(self.result)
+    }
+}

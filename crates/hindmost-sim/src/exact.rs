@@ -1,0 +1,281 @@
+//! Exact workload files: one job a line, with the duration of every copy of every task, so that
+//! another simulator's run can be repeated copy by copy.
+//!
+//! ```json
+//! {"job":"j1","arrival":0.0,"deadline":null,"phases":[{"name":"map","after":[],"demand":{"cpus":1,"memory":"2GB"},"mean":10.0,"sd":8.1,"tasks":[[12.3,4.5],[9.1]]}]}
+//! ```
+//!
+//! `mean`, `sd` (null where unknown or infinite) and the optional `tail` are what policies may know.
+//! Lines may be in any order; jobs are numbered by arrival, those of one instant by line.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::sync::Arc;
+
+use hindmost_core::distribution::Distribution;
+use hindmost_core::resources::parse_size;
+use hindmost_core::suggest::did_you_mean;
+use hindmost_core::time::Time;
+use hindmost_core::workload::{DemandByName, Durations, JobSpec, PhaseSpec, WorkloadJob};
+use serde::Deserialize;
+
+/// A workload file that can't be read, and where.
+#[derive(Debug, thiserror::Error)]
+#[error("{origin}{}: {message}", line.map_or(String::new(), |line| format!(", line {line}")))]
+pub struct ExactError {
+    origin: String,
+    line: Option<u64>,
+    message: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct JobLine {
+    job: JobName,
+    arrival: f64,
+    #[serde(default)]
+    deadline: Option<f64>,
+    #[serde(default)]
+    weight: Option<f64>,
+    phases: Vec<PhaseLine>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum JobName {
+    Text(String),
+    Number(u64),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PhaseLine {
+    name: String,
+    #[serde(default)]
+    after: Vec<String>,
+    #[serde(default)]
+    demand: BTreeMap<String, Amount>,
+    #[serde(default)]
+    mean: Option<f64>,
+    #[serde(default)]
+    sd: Option<f64>,
+    #[serde(default)]
+    tail: Option<Distribution>,
+    tasks: Vec<Vec<f64>>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Amount {
+    Number(f64),
+    Size(String),
+}
+
+/// Reads an exact workload file.
+///
+/// # Errors
+/// If it can't be read, is empty, or a line is not a job; the error tells the line.
+pub fn read_exact(path: &Path) -> Result<Vec<WorkloadJob>, ExactError> {
+    let origin = path.display().to_string();
+    let file = File::open(path).map_err(|error| ExactError {
+        origin: origin.clone(),
+        line: None,
+        message: error.to_string(),
+    })?;
+    read_exact_from(BufReader::new(file), &origin)
+}
+
+/// Reads an exact workload; `origin` is named in errors.
+///
+/// # Errors
+/// As [`read_exact`].
+pub fn read_exact_from(from: impl BufRead, origin: &str) -> Result<Vec<WorkloadJob>, ExactError> {
+    let fail = |line: Option<u64>, message: String| ExactError { origin: origin.to_owned(), line, message };
+    let mut jobs = Vec::new();
+    for (at, text) in from.lines().enumerate() {
+        let line = at as u64 + 1;
+        let text = text.map_err(|error| {
+            let message = if error.kind() == std::io::ErrorKind::InvalidData {
+                "this is not text; a workload has one job a line, in JSON".to_owned()
+            } else {
+                error.to_string()
+            };
+            fail(Some(line), message)
+        })?;
+        if text.trim().is_empty() {
+            continue;
+        }
+        let job: JobLine =
+            serde_json::from_str(&text).map_err(|error| fail(Some(line), format!("this is no job: {error}")))?;
+        jobs.push(job.into_workload().map_err(|message| fail(Some(line), message))?);
+    }
+    if jobs.is_empty() {
+        return Err(fail(None, "there is no job in it".to_owned()));
+    }
+    // Stable: jobs of one instant stay in the order of their lines.
+    jobs.sort_by_key(|job| job.spec.arrival);
+    Ok(jobs)
+}
+
+impl JobLine {
+    fn into_workload(self) -> Result<WorkloadJob, String> {
+        let valid_time = |name: &str, time: f64| {
+            if time.is_finite() && time >= 0.0 {
+                Ok(Time::from_seconds(time))
+            } else {
+                Err(format!("{name} is {time}, but must be at least 0"))
+            }
+        };
+        let name = match self.job {
+            JobName::Text(text) => text,
+            JobName::Number(number) => number.to_string(),
+        };
+        let weight = self.weight.unwrap_or(1.0);
+        if !(weight.is_finite() && weight > 0.0) {
+            return Err(format!("weight is {weight}, but must be above 0"));
+        }
+        if self.phases.is_empty() {
+            return Err("the job has no phases".to_owned());
+        }
+        let order = parents_first(&self.phases)?;
+        let place: BTreeMap<&str, u32> =
+            order.iter().enumerate().map(|(place, at)| (self.phases[*at].name.as_str(), place as u32)).collect();
+        let (mut phases, mut durations) = (Vec::new(), Vec::new());
+        for at in order {
+            let phase = &self.phases[at];
+            let named = |message: String| format!("phase {:?}: {message}", phase.name);
+            phases.push(phase.spec(&place).map_err(named)?);
+            durations.push(Durations::Listed(phase.tasks.clone()));
+        }
+        let spec = JobSpec {
+            name: name.into(),
+            arrival: valid_time("arrival", self.arrival)?,
+            deadline: self.deadline.map(|deadline| valid_time("deadline", deadline)).transpose()?,
+            weight,
+            phases,
+        };
+        Ok(WorkloadJob { spec, durations })
+    }
+}
+
+impl PhaseLine {
+    fn spec(&self, place: &BTreeMap<&str, u32>) -> Result<PhaseSpec, String> {
+        if self.tasks.is_empty() {
+            return Err("it has no tasks".to_owned());
+        }
+        for (index, copies) in self.tasks.iter().enumerate() {
+            if copies.is_empty() {
+                return Err(format!("task {index} has no duration, not even for its first copy"));
+            }
+            if let Some(wrong) = copies.iter().find(|duration| !(duration.is_finite() && **duration >= 0.0)) {
+                return Err(format!("task {index} has the duration {wrong}, but it must be at least 0"));
+            }
+        }
+        let first_copies = self.tasks.iter().map(|copies| copies[0]);
+        let mean = match (self.mean, &self.tail) {
+            (Some(mean), _) => mean,
+            (None, Some(tail)) => tail.mean(),
+            (None, None) => first_copies.sum::<f64>() / self.tasks.len() as f64,
+        };
+        if !(mean.is_finite() && mean >= 0.0) {
+            return Err(format!("mean is {mean}, but must be at least 0"));
+        }
+        if let Some(sd) = self.sd.filter(|sd| !(sd.is_finite() && *sd >= 0.0)) {
+            return Err(format!("sd is {sd}, but must be at least 0, or null where it is unknown or infinite"));
+        }
+        let mut demand = DemandByName::new();
+        for (dimension, amount) in &self.demand {
+            let amount = match amount {
+                Amount::Number(number) => *number,
+                Amount::Size(text) => parse_size(text).map_err(|error| format!("demand of {dimension}: {error}"))?,
+            };
+            demand.insert(dimension.clone(), amount);
+        }
+        let after = self.after.iter().filter_map(|parent| place.get(parent.as_str()).copied()).collect();
+        Ok(PhaseSpec {
+            name: Arc::from(self.name.as_str()),
+            after,
+            tasks: self.tasks.len() as u32,
+            demand,
+            mean,
+            sd: self.sd,
+            tail: self.tail.clone(),
+        })
+    }
+}
+
+/// The phases' places in an order that keeps theirs, except that parents come first.
+fn parents_first(phases: &[PhaseLine]) -> Result<Vec<usize>, String> {
+    for (at, phase) in phases.iter().enumerate() {
+        if phases[..at].iter().any(|other| other.name == phase.name) {
+            return Err(format!("two phases are called {:?}", phase.name));
+        }
+        for parent in &phase.after {
+            if !phases.iter().any(|other| other.name == *parent) {
+                let near = did_you_mean(parent, phases.iter().map(|other| other.name.as_str()));
+                return Err(format!("phase {:?} comes after {parent:?}, which is not a phase of the job{near}", phase.name));
+            }
+        }
+    }
+    let mut order: Vec<usize> = Vec::new();
+    while order.len() < phases.len() {
+        let placed = |name: &str| order.iter().any(|at| phases[*at].name == name);
+        let next = (0..phases.len())
+            .find(|at| !order.contains(at) && phases[*at].after.iter().all(|parent| placed(parent)));
+        order.push(next.ok_or_else(|| "its phases come after each other in a circle".to_owned())?);
+    }
+    Ok(order)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Vec<WorkloadJob>, String> {
+        read_exact_from(text.as_bytes(), "w.jsonl").map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn the_documented_example_is_read() {
+        let text = r#"{"job":"j1","arrival":0.5,"deadline":null,"phases":[{"name":"map","after":[],"demand":{"cpus":1,"memory":"2GB"},"mean":10.0,"sd":8.1,"tasks":[[12.3,4.5,7.7],[9.1,30.2,8.8]]},{"name":"reduce","after":["map"],"demand":{"cpus":2,"memory":"4GB"},"mean":13.0,"sd":9.0,"tail":{"pareto":{"alpha":2.6,"mean":13.0}},"tasks":[[11.0,12.0,40.1]]}]}"#;
+        let jobs = read(text).unwrap();
+        let spec = &jobs[0].spec;
+        assert_eq!(&*spec.name, "j1");
+        assert_eq!(spec.arrival, Time::from_seconds(0.5));
+        assert_eq!(spec.phases[1].after, [0]);
+        assert_eq!(spec.phases[0].demand["memory"], 2.0 * 1024f64.powi(3));
+        assert!((spec.phases[1].tail.as_ref().unwrap().mean() - 13.0).abs() < 1e-12);
+        assert_eq!(jobs[0].durations[0], Durations::Listed(vec![vec![12.3, 4.5, 7.7], vec![9.1, 30.2, 8.8]]));
+    }
+
+    #[test]
+    fn jobs_are_sorted_by_arrival_and_phases_put_behind_their_parents() {
+        let text = r#"{"job":"late","arrival":2,"phases":[{"name":"b","after":["a"],"tasks":[[1]]},{"name":"a","tasks":[[1]]}]}
+{"job":7,"arrival":1,"phases":[{"name":"a","mean":1,"tasks":[[1]]}]}"#;
+        let jobs = read(text).unwrap();
+        assert_eq!(&*jobs[0].spec.name, "7");
+        assert_eq!(&*jobs[1].spec.phases[0].name, "a");
+        assert_eq!(jobs[1].spec.phases[1].after, [0]);
+    }
+
+    #[test]
+    fn errors_tell_the_line_and_what_is_wrong() {
+        let phase = |body: &str| format!("\n{{\"job\":\"j\",\"arrival\":0,\"phases\":[{{\"name\":\"map\",{body}}}]}}");
+        for (text, expected) in [
+            (phase("\"tasks\":[]"), "no tasks"),
+            (phase("\"tasks\":[[]]"), "not even for its first copy"),
+            (phase("\"tasks\":[[-1]]"), "must be at least 0"),
+            (phase("\"tasks\":[[1]],\"after\":[\"mao\"]"), "is not a phase of the job; did you mean \"map\"?"),
+            (phase("\"tasks\":[[1]],\"after\":[\"map\"]"), "in a circle"),
+            (phase("\"tasks\":[[1]],\"men\":1"), "unknown field"),
+            ("\n{\"job\":\"j\",\"arrival\":-1,\"phases\":[{\"name\":\"map\",\"tasks\":[[1]]}]}".to_owned(), "arrival is -1"),
+        ] {
+            let error = read(&text).unwrap_err();
+            assert!(error.starts_with("w.jsonl, line 2: ") && error.contains(expected), "{error}");
+        }
+        assert!(read("").unwrap_err().contains("no job"));
+        assert!(read_exact_from(&b"\xff\xfe\x00"[..], "w").unwrap_err().to_string().contains("not text"));
+    }
+}

@@ -1,0 +1,156 @@
+//! Workloads made from a scenario's description, one job after another in order of arrival.
+//!
+//! Every number of a job is drawn from a hash of the seed and the job, so all policies on one seed
+//! meet the same jobs.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use hindmost_core::distribution::Distribution;
+use hindmost_core::random::{Purpose, draw};
+use hindmost_core::time::Time;
+use hindmost_core::workload::{DemandByName, Durations, JobSpec, PhaseSpec, WorkloadJob};
+
+use crate::driver::SimulationError;
+use crate::parameter::{Draws, Parameter, read_numbers};
+use crate::scenario::{ArrivalSpec, WorkloadSpec};
+
+/// When the next job arrives.
+enum Arrivals {
+    Poisson { rate: f64, last: f64 },
+    AtOnce { jobs: u32 },
+    Every { gap: Parameter, jobs: u32, last: f64 },
+    Listed(Vec<f64>),
+}
+
+/// The jobs of a generated workload, in order of arrival.
+pub(crate) struct Generator {
+    seed: u64,
+    horizon: f64,
+    arrivals: Arrivals,
+    tasks: Parameter,
+    duration: Parameter,
+    demand: DemandByName,
+    phase_name: Arc<str>,
+    next: u32,
+}
+
+impl Generator {
+    /// Of a checked description.
+    pub(crate) fn new(
+        spec: &WorkloadSpec,
+        horizon: Option<f64>,
+        folder: &Path,
+        seed: u64,
+    ) -> Result<Generator, SimulationError> {
+        let missing = |what: &str| SimulationError::Workload(format!("the workload has no {what}"));
+        let arrivals = match spec.arrival.as_ref().ok_or_else(|| missing("arrival"))? {
+            ArrivalSpec::Poisson { rate } => Arrivals::Poisson { rate: *rate, last: 0.0 },
+            ArrivalSpec::AtOnce { jobs } => Arrivals::AtOnce { jobs: *jobs },
+            ArrivalSpec::Every { gap, jobs } => Arrivals::Every { gap: gap.clone(), jobs: *jobs, last: 0.0 },
+            ArrivalSpec::File(path) => {
+                let mut times = read_numbers(&folder.join(path)).map_err(SimulationError::Workload)?;
+                times.sort_unstable_by(f64::total_cmp);
+                Arrivals::Listed(times)
+            }
+        };
+        let demand = match &spec.demand {
+            Some(demand) => demand.by_name().map_err(SimulationError::Workload)?,
+            None => DemandByName::new(),
+        };
+        Ok(Generator {
+            seed,
+            horizon: horizon.unwrap_or(f64::INFINITY),
+            arrivals,
+            tasks: spec.tasks.clone().ok_or_else(|| missing("tasks"))?,
+            duration: spec.duration.clone().ok_or_else(|| missing("duration"))?,
+            demand,
+            phase_name: "tasks".into(),
+            next: 0,
+        })
+    }
+
+    fn next_arrival(&mut self) -> Result<Option<f64>, String> {
+        let index = u64::from(self.next);
+        let time = match &mut self.arrivals {
+            Arrivals::Poisson { rate, last } => {
+                *last -= draw(self.seed, Purpose::Arrival, index, 0).ln() / *rate;
+                *last
+            }
+            Arrivals::AtOnce { jobs } if self.next < *jobs => 0.0,
+            Arrivals::Every { gap, jobs, last } if self.next < *jobs => {
+                if self.next > 0 {
+                    *last += gap.draw(&mut Draws::new(self.seed, Purpose::Arrival, index))?;
+                }
+                *last
+            }
+            Arrivals::Listed(times) => match times.get(self.next as usize) {
+                Some(time) => *time,
+                None => return Ok(None),
+            },
+            Arrivals::AtOnce { .. } | Arrivals::Every { .. } => return Ok(None),
+        };
+        Ok((time < self.horizon).then_some(time))
+    }
+
+    fn make(&mut self) -> Result<Option<WorkloadJob>, String> {
+        let Some(arrival) = self.next_arrival()? else { return Ok(None) };
+        let index = u64::from(self.next);
+        let tasks = self.tasks.draw_count(&mut Draws::new(self.seed, Purpose::Tasks, index))?;
+        let durations = self.duration.resolve(&mut Draws::new(self.seed, Purpose::Parameter, index))?;
+        check_durations(&durations)?;
+        let phase = PhaseSpec {
+            name: self.phase_name.clone(),
+            after: Vec::new(),
+            tasks,
+            demand: self.demand.clone(),
+            mean: durations.mean(),
+            sd: durations.sd(),
+            tail: Some(durations.clone()),
+        };
+        let spec = JobSpec {
+            name: self.next.to_string().into(),
+            arrival: Time::from_seconds(arrival),
+            deadline: None,
+            weight: 1.0,
+            phases: vec![phase],
+        };
+        self.next += 1;
+        Ok(Some(WorkloadJob { spec, durations: vec![Durations::Drawn(durations)] }))
+    }
+}
+
+fn check_durations(durations: &Distribution) -> Result<(), String> {
+    if durations.mean().is_finite() && durations.mean() > 0.0 {
+        Ok(())
+    } else {
+        Err(format!("durations have the mean {}, but must have a finite one above 0", durations.mean()))
+    }
+}
+
+impl Iterator for Generator {
+    type Item = Result<WorkloadJob, SimulationError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.make().map_err(SimulationError::Workload).transpose()
+    }
+}
+
+/// Draws a few jobs' parameters, to find what makes no sense before anything runs.
+pub(crate) fn trial(spec: &WorkloadSpec) -> Result<(), String> {
+    for index in 0..64 {
+        if let Some(tasks) = &spec.tasks {
+            let count = tasks.draw_count(&mut Draws::new(0, Purpose::Tasks, index));
+            count.map_err(|error| format!("tasks: {error}"))?;
+        }
+        if let Some(duration) = &spec.duration {
+            let durations = duration.resolve(&mut Draws::new(0, Purpose::Parameter, index));
+            durations.and_then(|made| check_durations(&made)).map_err(|error| format!("duration: {error}"))?;
+        }
+        if let Some(ArrivalSpec::Every { gap, .. }) = &spec.arrival {
+            let gap = gap.draw(&mut Draws::new(0, Purpose::Arrival, index));
+            gap.map_err(|error| format!("arrival.every.gap: {error}"))?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,266 @@
+//! Numbers in scenario files that may also be distributions.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use hindmost_core::distribution::Distribution;
+use hindmost_core::random::{Purpose, draw};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+
+/// A number, or a distribution that a number is drawn from once for each job, node or arrival.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Parameter {
+    /// This number.
+    Number(f64),
+    /// Drawn.
+    Drawn(Box<Family>),
+}
+
+/// A distribution as scenario files write it; its own parameters may be distributions again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Family {
+    /// Always this value.
+    Constant {
+        /// The value.
+        value: Parameter,
+    },
+    /// Equally likely between two ends; for counts whole numbers, ends included.
+    Uniform {
+        /// Lower end.
+        min: Parameter,
+        /// Upper end.
+        max: Parameter,
+    },
+    /// Exponential.
+    Exponential {
+        /// Mean.
+        mean: Parameter,
+    },
+    /// Pareto, by its mean or its minimum.
+    Pareto {
+        /// Tail index α.
+        alpha: Parameter,
+        /// Mean.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        mean: Option<Parameter>,
+        /// Smallest value μ.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        minimum: Option<Parameter>,
+        /// Largest value; none unless given.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        maximum: Option<Parameter>,
+    },
+    /// Log-normal.
+    LogNormal {
+        /// Mean.
+        mean: Parameter,
+        /// Coefficient of variation: standard deviation over mean.
+        cv: Parameter,
+    },
+    /// Weibull.
+    Weibull {
+        /// Shape k; below 1 the tail is heavier than exponential.
+        shape: Parameter,
+        /// Mean.
+        mean: Parameter,
+    },
+    /// A sample, one number a line; every value equally likely.
+    Empirical {
+        /// The file; a relative path is taken from the scenario's folder.
+        file: PathBuf,
+        /// The values, once read.
+        #[serde(skip)]
+        values: Vec<f64>,
+    },
+}
+
+impl<'de> Deserialize<'de> for Parameter {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Parameter, D::Error> {
+        struct NumberOrTable;
+
+        impl<'de> Visitor<'de> for NumberOrTable {
+            type Value = Parameter;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number or a distribution such as { uniform = { min = 1, max = 4 } }")
+            }
+
+            fn visit_f64<E>(self, number: f64) -> Result<Parameter, E> {
+                Ok(Parameter::Number(number))
+            }
+
+            fn visit_i64<E>(self, number: i64) -> Result<Parameter, E> {
+                Ok(Parameter::Number(number as f64))
+            }
+
+            fn visit_u64<E>(self, number: u64) -> Result<Parameter, E> {
+                Ok(Parameter::Number(number as f64))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Parameter, A::Error> {
+                Family::deserialize(MapAccessDeserializer::new(map)).map(|family| Parameter::Drawn(Box::new(family)))
+            }
+        }
+
+        deserializer.deserialize_any(NumberOrTable)
+    }
+}
+
+/// Draws the parameters of one thing (a job, a node, an arrival), each from a number of its own.
+pub(crate) struct Draws {
+    seed: u64,
+    purpose: Purpose,
+    index: u64,
+    next: u64,
+}
+
+impl Draws {
+    pub(crate) fn new(seed: u64, purpose: Purpose, index: u64) -> Draws {
+        Draws { seed, purpose, index, next: 0 }
+    }
+
+    fn unit(&mut self) -> f64 {
+        self.next += 1;
+        draw(self.seed, self.purpose, self.index, self.next)
+    }
+}
+
+impl Parameter {
+    /// The number, or one drawn.
+    ///
+    /// # Errors
+    /// If drawn parameters make no distribution.
+    pub(crate) fn draw(&self, draws: &mut Draws) -> Result<f64, String> {
+        match self {
+            Parameter::Number(number) => Ok(*number),
+            Parameter::Drawn(family) => {
+                let distribution = family.resolve(draws)?;
+                Ok(distribution.survival_quantile(draws.unit()))
+            }
+        }
+    }
+
+    /// A whole number of at least 1, or one drawn; a uniform parameter gives every whole number
+    /// between its ends, ends included, the same chance.
+    ///
+    /// # Errors
+    /// If the result is no such number.
+    pub(crate) fn draw_count(&self, draws: &mut Draws) -> Result<u32, String> {
+        let number = match self {
+            Parameter::Drawn(family) => match &**family {
+                Family::Uniform { min, max } => {
+                    let (min, max) = (min.draw(draws)?, max.draw(draws)?);
+                    if min.fract() != 0.0 || max.fract() != 0.0 || min > max {
+                        return Err(format!("a uniform count needs whole ends in order, not {min} and {max}"));
+                    }
+                    min + ((max - min + 1.0) * draws.unit()).floor().min(max - min)
+                }
+                // Other distributions are rounded; at least one.
+                _ => self.draw(draws)?.round().max(1.0),
+            },
+            Parameter::Number(number) => *number,
+        };
+        if number.fract() == 0.0 && (1.0..=f64::from(u32::MAX >> 8)).contains(&number) {
+            Ok(number as u32)
+        } else {
+            Err(format!("{number} is not a count: it must be a whole number from 1 to {}", u32::MAX >> 8))
+        }
+    }
+
+    /// The distribution that this parameter draws from, once its own parameters are drawn.
+    ///
+    /// # Errors
+    /// If they make no distribution.
+    pub(crate) fn resolve(&self, draws: &mut Draws) -> Result<Distribution, String> {
+        match self {
+            Parameter::Number(number) => Distribution::constant(*number).map_err(|error| error.to_string()),
+            Parameter::Drawn(family) => family.resolve(draws),
+        }
+    }
+
+    /// Reads the files that this parameter names, relative to a folder.
+    ///
+    /// # Errors
+    /// If one can't be read or holds something else than numbers.
+    pub(crate) fn load(&mut self, folder: &Path) -> Result<(), String> {
+        match self {
+            Parameter::Number(_) => Ok(()),
+            Parameter::Drawn(family) => family.load(folder),
+        }
+    }
+
+    /// The mean of what is drawn where it does not depend on further draws, for progress bars.
+    pub(crate) fn is_constant(&self) -> Option<f64> {
+        if let Parameter::Number(number) = self { Some(*number) } else { None }
+    }
+}
+
+impl Family {
+    fn resolve(&self, draws: &mut Draws) -> Result<Distribution, String> {
+        let made = match self {
+            Family::Constant { value } => Distribution::constant(value.draw(draws)?),
+            Family::Uniform { min, max } => Distribution::uniform(min.draw(draws)?, max.draw(draws)?),
+            Family::Exponential { mean } => Distribution::exponential(mean.draw(draws)?),
+            Family::Pareto { alpha, mean, minimum, maximum } => {
+                let alpha = alpha.draw(draws)?;
+                let maximum = maximum.as_ref().map(|maximum| maximum.draw(draws)).transpose()?;
+                match (mean, minimum, maximum) {
+                    (Some(mean), None, None) => Distribution::pareto_with_mean(alpha, mean.draw(draws)?),
+                    (Some(mean), None, Some(maximum)) => {
+                        Distribution::pareto_truncated_with_mean(alpha, mean.draw(draws)?, maximum)
+                    }
+                    (None, Some(minimum), None) => Distribution::pareto(alpha, minimum.draw(draws)?),
+                    (None, Some(minimum), Some(maximum)) => {
+                        Distribution::pareto_truncated(alpha, minimum.draw(draws)?, maximum)
+                    }
+                    _ => return Err("a pareto needs either its mean or its minimum".to_owned()),
+                }
+            }
+            Family::LogNormal { mean, cv } => Distribution::log_normal(mean.draw(draws)?, cv.draw(draws)?),
+            Family::Weibull { shape, mean } => Distribution::weibull(shape.draw(draws)?, mean.draw(draws)?),
+            Family::Empirical { values, .. } => Distribution::empirical(values.clone()),
+        };
+        made.map_err(|error| error.to_string())
+    }
+
+    fn load(&mut self, folder: &Path) -> Result<(), String> {
+        match self {
+            Family::Constant { value: only } | Family::Exponential { mean: only } => only.load(folder),
+            Family::Uniform { min: one, max: other }
+            | Family::LogNormal { mean: one, cv: other }
+            | Family::Weibull { shape: one, mean: other } => one.load(folder).and_then(|()| other.load(folder)),
+            Family::Pareto { alpha, mean, minimum, maximum } => {
+                alpha.load(folder)?;
+                [mean, minimum, maximum].into_iter().flatten().try_for_each(|parameter| parameter.load(folder))
+            }
+            Family::Empirical { file, values } => {
+                *values = read_numbers(&folder.join(&file))?;
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Reads numbers, one a line; empty lines and lines that begin with `#` are skipped.
+///
+/// # Errors
+/// If the file can't be read, is empty or holds something else; the message says where.
+pub(crate) fn read_numbers(path: &Path) -> Result<Vec<f64>, String> {
+    let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let mut values = Vec::new();
+    for (at, line) in text.lines().enumerate() {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let number = line.parse::<f64>().ok().filter(|number| number.is_finite() && *number >= 0.0);
+        values.push(number.ok_or_else(|| {
+            format!("{}, line {}: {line:?} is not a number of at least 0", path.display(), at + 1)
+        })?);
+    }
+    if values.is_empty() { Err(format!("{} holds no numbers", path.display())) } else { Ok(values) }
+}

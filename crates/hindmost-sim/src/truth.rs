@@ -1,0 +1,135 @@
+//! The truth that only the simulated driver knows: how long copies take, and what can be seen of it.
+
+use std::collections::VecDeque;
+
+use hindmost_core::distribution::Distribution;
+use hindmost_core::estimator::Knowledge;
+use hindmost_core::ids::{AttemptId, JobId};
+use hindmost_core::random::{Purpose, draw_for_attempt, draw_for_task};
+use hindmost_core::time::Time;
+use hindmost_core::workload::Durations;
+
+use crate::driver::SimulationError;
+
+/// How durations and what is seen of them are drawn.
+#[derive(Clone, Debug)]
+pub(crate) struct Model {
+    pub(crate) seed: u64,
+    pub(crate) knowledge: Knowledge,
+    /// Log-normal factor of mean 1 on estimated remaining times.
+    pub(crate) noise: Option<Distribution>,
+    /// Share of a drawn duration that is common to a task's copies.
+    pub(crate) correlation: f64,
+    /// Share of the work after which a slow copy becomes slow.
+    pub(crate) slow_from: f64,
+}
+
+/// The durations of active jobs, and the model that draws what they leave open.
+pub(crate) struct Truth {
+    model: Model,
+    jobs: VecDeque<Option<Box<[Durations]>>>,
+    first: u32,
+}
+
+/// What is seen of an attempt's remaining time, and when.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reveal {
+    /// When its remaining time becomes known.
+    pub(crate) at: Time,
+    /// When it is then expected to finish.
+    pub(crate) expected_finish: Time,
+}
+
+impl Truth {
+    pub(crate) fn new(model: Model) -> Truth {
+        Truth { model, jobs: VecDeque::new(), first: 0 }
+    }
+
+    /// A job arrives, in the order of ids.
+    pub(crate) fn push(&mut self, durations: Vec<Durations>) {
+        self.jobs.push_back(Some(durations.into_boxed_slice()));
+    }
+
+    /// A job is gone.
+    pub(crate) fn forget(&mut self, job: JobId) {
+        if let Some(place) = job.0.checked_sub(self.first).and_then(|at| self.jobs.get_mut(at as usize)) {
+            *place = None;
+        }
+        while self.jobs.front().is_some_and(Option::is_none) {
+            self.jobs.pop_front();
+            self.first += 1;
+        }
+    }
+
+    /// Seconds that a copy takes on a node of speed 1, from scratch.
+    pub(crate) fn duration(&self, attempt: AttemptId) -> Result<f64, SimulationError> {
+        let task = attempt.task;
+        let durations = task
+            .job
+            .0
+            .checked_sub(self.first)
+            .and_then(|at| self.jobs.get(at as usize)?.as_ref()?.get(task.phase as usize))
+            .ok_or(SimulationError::NoDuration { attempt })?;
+        let seed = self.model.seed;
+        let own = |purpose| draw_for_attempt(seed, purpose, attempt);
+        match durations {
+            Durations::Drawn(distribution) => {
+                let drawn = distribution.survival_quantile(own(Purpose::Duration));
+                let share = self.model.correlation;
+                if share == 0.0 {
+                    return Ok(drawn);
+                }
+                let common = distribution.survival_quantile(draw_for_task(seed, Purpose::CommonDuration, task));
+                Ok(share * common + (1.0 - share) * drawn)
+            }
+            Durations::Listed(tasks) => tasks
+                .get(task.index as usize)
+                .and_then(|copies| copies.get(attempt.copy as usize).copied())
+                .ok_or(SimulationError::NoDuration { attempt }),
+            Durations::Recorded(recorded) => {
+                let first = *recorded.get(task.index as usize).ok_or(SimulationError::NoDuration { attempt })?;
+                if attempt.copy == 0 || recorded.len() < 2 {
+                    return Ok(first);
+                }
+                // One of the other tasks of the phase.
+                let others = recorded.len() - 1;
+                let at = ((own(Purpose::Duration) * others as f64) as usize).min(others - 1);
+                Ok(recorded[if at < task.index as usize { at } else { at + 1 }])
+            }
+        }
+    }
+
+    /// What is seen of the remaining time of an attempt that began at `since`, finishes at `finish`
+    /// and would take `mean` on average, and when.
+    pub(crate) fn reveal(&self, attempt: AttemptId, since: Time, finish: Time, mean: Time) -> Reveal {
+        let fraction = match self.model.knowledge {
+            Knowledge::Oracle | Knowledge::Age => 0.0,
+            Knowledge::Progress(fraction) => fraction,
+            Knowledge::ProgressUniform => draw_for_attempt(self.model.seed, Purpose::Detection, attempt),
+        };
+        let total = finish - since;
+        let slow_from = self.model.slow_from;
+        let at = if slow_from > 0.0 && total > mean && self.model.knowledge != Knowledge::Oracle {
+            // At the mean pace up to `slow_from` of the work, which gives nothing away; then at
+            // whatever pace takes the rest of the time for the rest of the work.
+            let fast = mean.seconds() * slow_from;
+            let rest = (fraction - slow_from).max(0.0) / (1.0 - slow_from);
+            since + Time::from_seconds(fast + rest * (total.seconds() - fast))
+        } else {
+            since + scale(total, fraction)
+        };
+        let remaining = finish - at;
+        let expected_finish = match &self.model.noise {
+            None => finish,
+            Some(noise) => {
+                let factor = noise.survival_quantile(draw_for_attempt(self.model.seed, Purpose::Noise, attempt));
+                at + scale(remaining, factor)
+            }
+        };
+        Reveal { at, expected_finish }
+    }
+}
+
+fn scale(span: Time, factor: f64) -> Time {
+    if factor == 0.0 { Time::ZERO } else { Time::from_seconds(span.seconds() * factor) }
+}

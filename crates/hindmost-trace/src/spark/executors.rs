@@ -1,0 +1,277 @@
+//! The executors of an application and how many tasks each could run at a time.
+
+use rustc_hash::FxHashMap;
+
+use super::events::{
+    BlockManagerAdded, ExecutorAdded, ExecutorRemoved, ResourceProfileAdded, TaskInfo,
+};
+use crate::record::RecordedNode;
+
+/// Intervals kept of an executor whose cores aren't known, to see how many overlap.
+const KEPT: usize = 1 << 16;
+
+#[derive(Debug, Default)]
+pub(super) struct Executors {
+    list: Vec<Executor>,
+    by_name: FxHashMap<Box<str>, u32>,
+    profiles: FxHashMap<i64, Profile>,
+    /// `spark.task.cpus`, where it is set.
+    task_cpus: Option<f64>,
+}
+
+#[derive(Debug, Default)]
+struct Executor {
+    name: Box<str>,
+    host: Box<str>,
+    cores: Option<f64>,
+    profile: Option<i64>,
+    added: Option<i64>,
+    removed: Option<i64>,
+    /// Whether an event other than a task's told of it.
+    announced: bool,
+    /// Launch and finish of its tasks, if `cores` isn't known.
+    intervals: Vec<(i64, i64)>,
+    peak: u32,
+}
+
+/// What Spark calls a resource profile.
+#[derive(Debug)]
+struct Profile {
+    task_cpus: Option<f64>,
+    /// Slots that resources other than cores allow.
+    others: f64,
+}
+
+/// Names of the driver in block manager and task events of various versions.
+fn is_driver(name: &str) -> bool {
+    matches!(name, "driver" | "<driver>" | "localhost")
+}
+
+impl Executors {
+    pub(super) fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    /// How many were seen in task ends only, the driver in local mode aside.
+    pub(super) fn unannounced(&self) -> usize {
+        self.list
+            .iter()
+            .filter(|e| !e.announced && !is_driver(&e.name))
+            .count()
+    }
+
+    fn entry(&mut self, name: &str, host: Option<&str>) -> u32 {
+        let index = if let Some(&index) = self.by_name.get(name) {
+            index
+        } else {
+            let index = self.list.len() as u32;
+            self.list.push(Executor {
+                name: name.into(),
+                ..Executor::default()
+            });
+            self.by_name.insert(name.into(), index);
+            index
+        };
+        let executor = &mut self.list[index as usize];
+        if let (true, Some(host)) = (executor.host.is_empty(), host) {
+            executor.host = host.into();
+        }
+        index
+    }
+
+    pub(super) fn set_task_cpus(&mut self, cpus: Option<f64>) {
+        self.task_cpus = cpus.filter(|&cpus| cpus > 0.0).or(self.task_cpus);
+    }
+
+    pub(super) fn profile(&mut self, event: &ResourceProfileAdded<'_>) {
+        let (Some(id), Some(task)) = (event.id.whole(), &event.task) else {
+            return;
+        };
+        let mut profile = Profile {
+            task_cpus: None,
+            others: f64::INFINITY,
+        };
+        for (resource, request) in task {
+            let Some(need) = request.amount.real().filter(|&need| need > 0.0) else {
+                continue;
+            };
+            if resource == "cpus" {
+                profile.task_cpus = Some(need);
+                continue;
+            }
+            let held = event
+                .executor
+                .as_ref()
+                .and_then(|executor| executor.get(resource));
+            if let Some(held) = held.and_then(|held| held.amount.real()) {
+                // A share of a unit doesn't reach over two units: 0.4 of a GPU is 2 a GPU.
+                let slots = if need < 1.0 {
+                    (1.0 / need).floor() * held
+                } else {
+                    (held / need).floor()
+                };
+                profile.others = profile.others.min(slots);
+            }
+        }
+        self.profiles.insert(id, profile);
+    }
+
+    pub(super) fn added(&mut self, event: &ExecutorAdded<'_>) {
+        let Some(name) = event.id.get() else { return };
+        let info = event.info.as_ref();
+        let index = self.entry(name, info.and_then(|info| info.host.get()));
+        let executor = &mut self.list[index as usize];
+        executor.announced = true;
+        executor.added = executor.added.or(event.time.instant());
+        if let Some(info) = info {
+            executor.cores = info
+                .cores
+                .real()
+                .filter(|&cores| cores > 0.0)
+                .or(executor.cores);
+            executor.profile = info.profile.whole().or(executor.profile);
+        }
+    }
+
+    pub(super) fn block_manager(&mut self, event: &BlockManagerAdded<'_>) {
+        let Some(manager) = &event.manager else {
+            return;
+        };
+        let Some(name) = manager.executor.get().filter(|name| !is_driver(name)) else {
+            return;
+        };
+        let index = self.entry(name, manager.host.get());
+        let executor = &mut self.list[index as usize];
+        executor.announced = true;
+        executor.added = executor.added.or(event.time.instant());
+    }
+
+    pub(super) fn removed(&mut self, event: &ExecutorRemoved<'_>) {
+        let index = event.id.get().and_then(|name| self.by_name.get(name));
+        if let Some(&index) = index {
+            self.list[index as usize].removed = event.time.instant();
+        }
+    }
+
+    /// The executor of a task that has ended; `None` if its event doesn't name it.
+    pub(super) fn ran(&mut self, task: &TaskInfo<'_>) -> Option<u32> {
+        let index = self.entry(task.executor.get()?, task.host.get());
+        let executor = &mut self.list[index as usize];
+        if executor.cores.is_none()
+            && let (Some(launch), Some(finish)) = (task.launch.instant(), task.finish.instant())
+        {
+            executor.intervals.push((launch, finish));
+            if executor.intervals.len() >= KEPT {
+                executor.look_at_intervals();
+            }
+        }
+        Some(index)
+    }
+
+    /// The executors as nodes, times counted from `origin`, names prefixed.
+    pub(super) fn into_nodes(
+        self,
+        origin: i64,
+        prefix: &str,
+    ) -> impl Iterator<Item = RecordedNode> {
+        let Executors {
+            list,
+            profiles,
+            task_cpus,
+            ..
+        } = self;
+        let since = move |at: Option<i64>| at.map(|at| (at - origin) as f64 / 1000.0);
+        let prefix = prefix.to_owned();
+        list.into_iter().map(move |mut executor| {
+            executor.look_at_intervals();
+            let profile = profiles.get(&executor.profile.unwrap_or(0));
+            let cpus = profile
+                .and_then(|profile| profile.task_cpus)
+                .or(task_cpus)
+                .unwrap_or(1.0);
+            let others = profile.map_or(f64::INFINITY, |profile| profile.others);
+            let slots = match executor.cores {
+                Some(cores) => (cores / cpus).floor().min(others).max(1.0) as u32,
+                None => executor.peak.max(1),
+            };
+            RecordedNode {
+                name: format!("{prefix}{}", executor.name),
+                host: executor.host.into(),
+                slots,
+                slots_known: executor.cores.is_some(),
+                added: since(executor.added),
+                removed: since(executor.removed),
+            }
+        })
+    }
+}
+
+impl Executor {
+    /// Takes account of the intervals in `peak` and keeps the later half: tasks come roughly in the
+    /// order in which they finish.
+    fn look_at_intervals(&mut self) {
+        let mut changes: Vec<(i64, i32)> = self
+            .intervals
+            .iter()
+            .flat_map(|&(launch, finish)| [(launch, 1), (finish.max(launch), -1)])
+            .collect();
+        // At one instant tasks end before others start.
+        changes.sort_unstable();
+        let mut running = 0;
+        for (_, change) in changes {
+            running += change;
+            self.peak = self.peak.max(u32::try_from(running).unwrap_or(0));
+        }
+        self.intervals.sort_unstable_by_key(|&(_, finish)| finish);
+        self.intervals.drain(..self.intervals.len() / 2);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::events::parse;
+    use super::*;
+
+    fn slots(cores: u32, profile: &str) -> u32 {
+        let mut executors = Executors::default();
+        executors.profile(&parse(profile.as_bytes()).unwrap());
+        let added = format!(
+            r#"{{"Executor ID":"1","Executor Info":{{"Total Cores":{cores},"Resource Profile Id":1}}}}"#
+        );
+        executors.added(&parse(added.as_bytes()).unwrap());
+        executors.into_nodes(0, "").next().unwrap().slots
+    }
+
+    #[test]
+    fn slots_follow_the_resource_profile() {
+        let with = |task: &str| {
+            format!(
+                r#"{{"Resource Profile Id":1,"Executor Resource Requests":{{"gpu":{{"Amount":2}}}},"Task Resource Requests":{{{task}}}}}"#
+            )
+        };
+        assert_eq!(slots(8, "{}"), 8);
+        assert_eq!(slots(8, &with(r#""cpus":{"Amount":2.0}"#)), 4);
+        assert_eq!(
+            slots(8, &with(r#""cpus":{"Amount":1.0},"gpu":{"Amount":0.4}"#)),
+            4
+        );
+        assert_eq!(slots(8, &with(r#""gpu":{"Amount":2}"#)), 1);
+        assert_eq!(slots(1, &with(r#""cpus":{"Amount":2.0}"#)), 1);
+    }
+
+    #[test]
+    fn unknown_cores_are_the_peak_of_running_tasks() {
+        let mut executors = Executors::default();
+        for (launch, finish) in [(10, 20), (10, 30), (20, 40), (15, 25), (40, 50)] {
+            let info = format!(
+                r#"{{"Executor ID":"driver","Host":"h","Launch Time":{launch},"Finish Time":{finish}}}"#
+            );
+            executors.ran(&parse(info.as_bytes()).unwrap());
+        }
+        let node = executors.into_nodes(0, "").next().unwrap();
+        assert_eq!(
+            (node.slots, node.slots_known, node.host.as_str()),
+            (3, false, "h")
+        );
+    }
+}

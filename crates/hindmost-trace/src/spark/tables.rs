@@ -1,0 +1,190 @@
+//! Sets and tables over the tasks of a stage: dense where indices are, as they nearly always are,
+//! small; a stray huge index costs one entry, not all those below it.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Indices below this are bits.
+const BITS: u32 = 1 << 20;
+
+/// A set of task indices.
+#[derive(Debug, Default)]
+pub(super) struct IndexSet {
+    bits: Vec<u64>,
+    sparse: Option<Box<FxHashSet<u32>>>,
+    len: u32,
+}
+
+impl IndexSet {
+    /// Whether the index is new.
+    pub(super) fn insert(&mut self, index: u32) -> bool {
+        let new = if index < BITS {
+            let (word, bit) = ((index / 64) as usize, 1 << (index % 64));
+            if word >= self.bits.len() {
+                self.bits.resize(word + 1, 0);
+            }
+            let new = self.bits[word] & bit == 0;
+            self.bits[word] |= bit;
+            new
+        } else {
+            self.sparse.get_or_insert_default().insert(index)
+        };
+        self.len += u32::from(new);
+        new
+    }
+
+    pub(super) fn len(&self) -> u32 {
+        self.len
+    }
+}
+
+/// The attempt of a task that succeeded first: 24 bytes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Winner {
+    /// Milliseconds since 1970; 0: there is no winner.
+    pub launch: i64,
+    pub finish: i64,
+    /// Index of the executor, or `u32::MAX`.
+    pub executor: u32,
+    pub attempt: u16,
+    pub stage_attempt: u8,
+    pub speculative: bool,
+}
+
+impl Winner {
+    const VACANT: Winner = Winner {
+        launch: 0,
+        finish: 0,
+        executor: u32::MAX,
+        attempt: 0,
+        stage_attempt: 0,
+        speculative: false,
+    };
+
+    /// Seconds from launch to finish; at least a millisecond, the clock's own resolution.
+    pub(super) fn duration(self) -> f64 {
+        (self.finish - self.launch).max(1) as f64 / 1000.0
+    }
+}
+
+/// The winners of a stage's tasks.
+#[derive(Debug, Default)]
+pub(super) struct Winners {
+    dense: Vec<Winner>,
+    sparse: Option<Box<FxHashMap<u32, Winner>>>,
+}
+
+impl Winners {
+    /// Enters an attempt that succeeded; gives back the one that loses by that, if any. The first
+    /// to finish wins, of two at one instant the one entered first. Indices below `expected` are
+    /// held densely.
+    pub(super) fn offer(&mut self, task: u32, attempt: Winner, expected: u32) -> Option<Winner> {
+        let index = task as usize;
+        let stray = self
+            .sparse
+            .as_mut()
+            .and_then(|sparse| sparse.get_mut(&task));
+        let entry = if let Some(entry) = stray {
+            entry
+        } else if index < self.dense.len() {
+            &mut self.dense[index]
+        } else if task < expected.clamp(1 << 10, 1 << 24) {
+            if self.dense.is_empty() {
+                self.dense
+                    .reserve_exact((expected as usize).min(1 << 16).max(index + 1));
+            }
+            self.dense.resize(index + 1, Winner::VACANT);
+            &mut self.dense[index]
+        } else {
+            self.sparse
+                .get_or_insert_default()
+                .entry(task)
+                .or_insert(Winner::VACANT)
+        };
+        if *entry == Winner::VACANT {
+            *entry = attempt;
+            None
+        } else if attempt.finish < entry.finish {
+            Some(std::mem::replace(entry, attempt))
+        } else {
+            Some(attempt)
+        }
+    }
+
+    pub(super) fn get(&self, task: u32) -> Option<Winner> {
+        let stray = self.sparse.as_ref().and_then(|sparse| sparse.get(&task));
+        let winner = stray.or_else(|| self.dense.get(task as usize)).copied();
+        winner.filter(|&winner| winner != Winner::VACANT)
+    }
+
+    /// All winners with their tasks, in the order of these.
+    pub(super) fn in_order(&self) -> impl Iterator<Item = (u32, Winner)> + '_ {
+        let mut sparse: Vec<_> = self
+            .sparse
+            .iter()
+            .flat_map(|sparse| sparse.iter())
+            .map(|(&t, &w)| (t, w))
+            .collect();
+        sparse.sort_unstable_by_key(|&(task, _)| task);
+        let dense = self
+            .dense
+            .iter()
+            .enumerate()
+            .map(|(index, &winner)| (index as u32, winner));
+        // What is sparse lies above what was dense then, but the dense part may have grown past it.
+        merge(
+            dense.filter(|&(_, winner)| winner != Winner::VACANT),
+            sparse.into_iter(),
+        )
+    }
+}
+
+fn merge(
+    dense: impl Iterator<Item = (u32, Winner)>,
+    sparse: impl Iterator<Item = (u32, Winner)>,
+) -> impl Iterator<Item = (u32, Winner)> {
+    let (mut dense, mut sparse) = (dense.peekable(), sparse.peekable());
+    std::iter::from_fn(move || match (dense.peek(), sparse.peek()) {
+        (Some(d), Some(s)) if s.0 < d.0 => sparse.next(),
+        (Some(_), _) => dense.next(),
+        (None, _) => sparse.next(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn winner(launch: i64, finish: i64) -> Winner {
+        Winner {
+            launch,
+            finish,
+            ..Winner::VACANT
+        }
+    }
+
+    #[test]
+    fn a_stray_index_costs_one_entry() {
+        let mut set = IndexSet::default();
+        for index in [3, 0, u32::MAX, 3, u32::MAX, 64] {
+            set.insert(index);
+        }
+        assert_eq!(set.len(), 4);
+        assert!(set.insert(65) && !set.insert(64));
+        let mut winners = Winners::default();
+        assert_eq!(winners.offer(4_000_000_000, winner(1, 2), 4), None);
+        assert_eq!(winners.offer(1, winner(1, 2), 4), None);
+        assert_eq!(winners.offer(0, winner(5, 6), 4), None);
+        let tasks: Vec<_> = winners.in_order().map(|(task, _)| task).collect();
+        assert_eq!(tasks, [0, 1, 4_000_000_000]);
+    }
+
+    #[test]
+    fn the_first_to_finish_wins_whatever_the_order_of_records() {
+        let mut winners = Winners::default();
+        assert_eq!(winners.offer(0, winner(10, 50), 1), None);
+        assert_eq!(winners.offer(0, winner(20, 40), 1), Some(winner(10, 50)));
+        assert_eq!(winners.offer(0, winner(5, 40), 1), Some(winner(5, 40)));
+        assert_eq!(winners.in_order().next(), Some((0, winner(20, 40))));
+        assert_eq!(winner(9, 3).duration(), 0.001);
+    }
+}

@@ -1,0 +1,311 @@
+//! From what was collected to jobs, phases, nodes and attempts.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use hindmost_core::time::{TICKS_PER_SECOND, Time};
+use hindmost_core::workload::{DemandByName, Durations, JobSpec, PhaseSpec, WorkloadJob};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::collect::{Application, Collector, Loser, Stage};
+use super::events::End;
+use super::warnings::{Oddities, some};
+use crate::record::{Outcome, RecordedAttempt, RecordedNode};
+
+/// Jobs, nodes and attempts, times counted from `origin`.
+pub(super) struct Workload {
+    /// Milliseconds since 1970.
+    pub origin: i64,
+    pub jobs: Vec<WorkloadJob>,
+    pub nodes: Vec<RecordedNode>,
+    pub attempts: Vec<RecordedAttempt>,
+}
+
+/// Assembles the workload, and says in `warnings` what had to be left out.
+pub(super) fn assemble(collected: Collector, warnings: &mut Vec<String>) -> Workload {
+    let applications = collected.applications;
+    let several = applications.len() > 1;
+    let submissions: Vec<_> = applications.iter().map(submissions).collect();
+    let submitted = submissions
+        .iter()
+        .flat_map(|of_jobs| of_jobs.values().copied())
+        .min();
+    let any = || applications.iter().filter_map(Application::from).min();
+    let origin = submitted.or_else(any).unwrap_or(0);
+    let mut workload = Workload {
+        origin,
+        jobs: Vec::new(),
+        nodes: Vec::new(),
+        attempts: Vec::new(),
+    };
+    let mut oddities = Oddities::default();
+    for (index, (mut application, submissions)) in
+        applications.into_iter().zip(submissions).enumerate()
+    {
+        let prefix = match &application.id {
+            _ if !several => String::new(),
+            Some(id) => format!("{id} "),
+            None => format!("application {} ", index + 1),
+        };
+        let first_node = workload.nodes.len() as u32;
+        attempts(
+            &application,
+            index as u32,
+            first_node,
+            origin,
+            &mut workload.attempts,
+        );
+        let executors = std::mem::take(&mut application.executors);
+        workload.nodes.extend(executors.into_nodes(origin, &prefix));
+        jobs(
+            application,
+            &submissions,
+            origin,
+            &prefix,
+            &mut workload.jobs,
+            &mut oddities,
+        );
+    }
+    workload.jobs.sort_by_key(|job| job.spec.arrival);
+    oddities.tell(warnings);
+    let guessed = workload
+        .nodes
+        .iter()
+        .filter(|node| !node.slots_known)
+        .count();
+    if guessed > 0 {
+        warnings.push(format!(
+            "The log does not say how many cores {} had; slots are the most tasks seen to run there at a time.",
+            some(guessed as u64, "executor", "executors")
+        ));
+    }
+    workload
+}
+
+/// When jobs were submitted, by index; of a job that doesn't say, when its first task to succeed was
+/// launched. Jobs without one are left out.
+fn submissions(application: &Application) -> FxHashMap<u32, i64> {
+    let mut submissions = FxHashMap::default();
+    for stage in application.stages.values() {
+        let Some(job) = stage.owner else { continue };
+        let launches = || stage.winners.in_order().map(|(_, winner)| winner.launch);
+        let at = match application.jobs[job as usize].submitted {
+            Some(at) => launches().next().map(|_| at),
+            None => launches().min(),
+        };
+        if let Some(at) = at {
+            let earliest = submissions.entry(job).or_insert(at);
+            *earliest = at.min(*earliest);
+        }
+    }
+    submissions
+}
+
+/// Attempts other than plain winners, in the order of their launch.
+fn attempts(
+    application: &Application,
+    number: u32,
+    first_node: u32,
+    origin: i64,
+    all: &mut Vec<RecordedAttempt>,
+) {
+    let since = |at: Option<i64>| at.map(|at| (at - origin) as f64 / 1000.0);
+    let record = |attempt: &Loser, outcome: Outcome| RecordedAttempt {
+        application: number,
+        stage: attempt.stage,
+        stage_attempt: attempt.stage_attempt,
+        task: attempt.task,
+        attempt: attempt.attempt,
+        node: attempt.executor.map(|executor| first_node + executor),
+        launch: since(attempt.launch),
+        finish: since(attempt.finish),
+        speculative: attempt.speculative,
+        outcome,
+    };
+    let first = all.len();
+
+    for (&id, stage) in &application.stages {
+        for (task, winner) in stage
+            .winners
+            .in_order()
+            .filter(|(_, winner)| winner.speculative)
+        {
+            all.push(record(&Loser::from_winner(id, task, winner), Outcome::Won));
+        }
+    }
+    for loser in &application.losers {
+        let stage = application.stages.get(&loser.stage);
+        let winner = stage.and_then(|stage| stage.winners.get(loser.task));
+        let outcome = match (loser.end, winner) {
+            (End::Failed, _) => Outcome::Failed,
+            (End::Killed, None) => Outcome::Killed,
+            (End::Success, Some(winner)) if loser.launch >= Some(winner.finish) => {
+                Outcome::Repeated
+            }
+            _ => Outcome::Lost,
+        };
+        all.push(record(loser, outcome));
+    }
+    all[first..].sort_by(|a, b| {
+        let key = |x: &RecordedAttempt| (x.stage, x.task, x.stage_attempt, x.attempt);
+        let launch = |x: &RecordedAttempt| x.launch.unwrap_or(f64::NEG_INFINITY);
+        launch(a)
+            .total_cmp(&launch(b))
+            .then_with(|| key(a).cmp(&key(b)))
+    });
+}
+
+fn jobs(
+    application: Application,
+    submissions: &FxHashMap<u32, i64>,
+    origin: i64,
+    prefix: &str,
+    all: &mut Vec<WorkloadJob>,
+    oddities: &mut Oddities,
+) {
+    let Application {
+        mut stages, jobs, ..
+    } = application;
+    // Which stages ran for which job, both in order.
+    let mut phases: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
+    for (&id, stage) in &stages {
+        match stage.owner {
+            _ if !stage.ran => {}
+            None => oddities.orphans += 1,
+            Some(_) if stage.winners.in_order().next().is_none() => oddities.barren += 1,
+            Some(job) => {
+                phases.entry(job).or_default().insert(id);
+            }
+        }
+        oddities.no_parents += u64::from(stage.ran && stage.parents.is_none());
+    }
+    for (index, job) in jobs.iter().enumerate() {
+        let Some(ids) = phases.get(&(index as u32)) else {
+            oddities.idle_jobs += 1;
+            continue;
+        };
+        let order = in_order(ids, &stages, oddities);
+        let submitted = submissions.get(&(index as u32)).copied().unwrap_or(origin);
+        let after_origin = u64::try_from(submitted - origin).unwrap_or(0);
+        let mut spec = JobSpec {
+            name: format!("{prefix}job {}", job.id).into(),
+            arrival: Time(after_origin.saturating_mul(TICKS_PER_SECOND / 1000)),
+            deadline: None,
+            weight: 1.0,
+            phases: Vec::with_capacity(order.len()),
+        };
+        let mut durations = Vec::with_capacity(order.len());
+        for (id, after) in order {
+            let Some(stage) = stages.get_mut(&id) else {
+                continue;
+            };
+            let winners = std::mem::take(&mut stage.winners);
+            let seconds: Vec<f64> = winners.in_order().map(|(_, w)| w.duration()).collect();
+            let (mean, sd) = mean_and_sd(&seconds);
+            spec.phases.push(PhaseSpec {
+                name: match &stage.name {
+                    Some(name) => format!("stage {id}: {name}").into(),
+                    None => format!("stage {id}").into(),
+                },
+                after,
+                tasks: seconds.len() as u32,
+                demand: DemandByName::new(),
+                mean,
+                sd,
+                tail: None,
+            });
+            durations.push(Durations::Recorded(seconds));
+        }
+        all.push(WorkloadJob { spec, durations });
+    }
+}
+
+/// The mean, and the standard deviation of the population where there is more than one.
+fn mean_and_sd(seconds: &[f64]) -> (f64, Option<f64>) {
+    let count = seconds.len() as f64;
+    let mean = seconds.iter().sum::<f64>() / count;
+    let variance = seconds.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / count;
+    (mean, (seconds.len() > 1).then(|| variance.sqrt()))
+}
+
+/// Stages with the positions of those they wait for, parents before children, else by id. In a
+/// circle of stages that wait for each other the one with the least id goes first.
+fn in_order(
+    ids: &BTreeSet<u32>,
+    stages: &FxHashMap<u32, Stage>,
+    oddities: &mut Oddities,
+) -> Vec<(u32, Vec<u32>)> {
+    let mut waiting: BTreeMap<u32, BTreeSet<u32>> = ids
+        .iter()
+        .map(|&id| (id, parents(id, ids, stages)))
+        .collect();
+    let mut children: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
+    for (&id, parents) in &waiting {
+        for &parent in parents {
+            children.entry(parent).or_default().push(id);
+        }
+    }
+    let mut open: FxHashMap<u32, usize> = waiting
+        .iter()
+        .map(|(&id, parents)| (id, parents.len()))
+        .collect();
+    let mut ready: BTreeSet<u32> = open
+        .iter()
+        .filter(|&(_, &count)| count == 0)
+        .map(|(&id, _)| id)
+        .collect();
+    let mut positions: FxHashMap<u32, u32> = FxHashMap::default();
+    let mut order = Vec::with_capacity(ids.len());
+    while let Some((&first, _)) = waiting.first_key_value() {
+        let id = ready.pop_first().unwrap_or_else(|| {
+            oddities.circles += 1;
+            first
+        });
+        let Some(parents) = waiting.remove(&id) else {
+            continue;
+        };
+        let after = parents
+            .iter()
+            .filter_map(|parent| positions.get(parent).copied());
+        let mut after: Vec<u32> = after.collect();
+        after.sort_unstable();
+        positions.insert(id, order.len() as u32);
+        order.push((id, after));
+        for &child in children.get(&id).into_iter().flatten() {
+            if let Some(count) = open.get_mut(&child) {
+                *count -= 1;
+                if *count == 0 && waiting.contains_key(&child) {
+                    ready.insert(child);
+                }
+            }
+        }
+    }
+    order
+}
+
+/// The stages of the job for which a stage has to wait: its parents, and through those that aren't
+/// among them (skipped, or run for another job) their parents.
+fn parents(id: u32, ids: &BTreeSet<u32>, stages: &FxHashMap<u32, Stage>) -> BTreeSet<u32> {
+    // Parents have smaller ids than their children: nothing below the least of the job's matters.
+    let least = ids.first().copied().unwrap_or(0);
+    let mut found = BTreeSet::new();
+    let mut visited = FxHashSet::from_iter([id]);
+    let mut next = vec![id];
+    while let Some(at) = next.pop() {
+        for &parent in stages
+            .get(&at)
+            .and_then(|stage| stage.parents.as_ref())
+            .into_iter()
+            .flatten()
+        {
+            if parent < least || !visited.insert(parent) {
+                continue;
+            }
+            if ids.contains(&parent) {
+                found.insert(parent);
+            } else {
+                next.push(parent);
+            }
+        }
+    }
+    found
+}

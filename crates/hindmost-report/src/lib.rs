@@ -1,1 +1,8 @@
-//! hindmost-report
+//! Tables and documents from the results of Hindmost.
+
+pub mod comparison;
+
+/// Width of the terminal behind standard output, in columns, if there is one.
+pub fn terminal_width() -> Option<u16> {
+    comfy_table::Table::new().width()
+}

@@ -5,6 +5,7 @@
 //! wake-ups, then ids; then the policy decides. Room that is freed inside a slot is used again from
 //! its end on, because nothing starts in between.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use hindmost_core::cluster::{Applied, Cluster, RecordError};
@@ -16,7 +17,7 @@ use hindmost_core::policy::Policy;
 use hindmost_core::record::{Change, Condition, Decision, Event, Record};
 use hindmost_core::resources::{Dimensions, Resources};
 use hindmost_core::time::Time;
-use hindmost_core::workload::WorkloadJob;
+use hindmost_core::workload::{JobSpec, WorkloadJob};
 
 use crate::agenda::{Agenda, Due, MOST_COPIES, MOST_PHASES};
 use crate::output::{AttemptResult, Outcome, Output};
@@ -348,8 +349,10 @@ impl Driver<'_> {
                 if self.cluster.attempt(attempt).is_none() {
                     return Ok(());
                 }
+                let spec = self.told_spec(attempt);
                 let applied = self.apply(at, &Event::AttemptFinished { attempt })?;
-                self.ended(attempt, at, applied, if applied.won { Outcome::Won } else { Outcome::Lost })?;
+                let outcome = if applied.won { Outcome::Won } else { Outcome::Lost };
+                self.ended(attempt, at, applied, outcome, spec.as_deref())?;
             }
             Due::Watch(attempt, revealed) => {
                 if self.cluster.attempt(attempt).is_none() {
@@ -380,13 +383,15 @@ impl Driver<'_> {
                 Decision::Stop { attempt, .. } => {
                     // Reactions to an earlier stop of this list may have ended it.
                     if self.cluster.attempt(*attempt).is_some() {
+                        let spec = self.told_spec(*attempt);
                         let applied = self.apply(at, &Event::AttemptStopped { attempt: *attempt })?;
-                        self.ended(*attempt, at, applied, Outcome::Lost)?;
+                        self.ended(*attempt, at, applied, Outcome::Lost, spec.as_deref())?;
                     }
                 }
                 Decision::Replace { attempt, .. } => {
+                    let spec = self.told_spec(*attempt);
                     let applied = self.apply(at, &Event::AttemptStopped { attempt: *attempt })?;
-                    self.ended(*attempt, at, applied, Outcome::Replaced)?;
+                    self.ended(*attempt, at, applied, Outcome::Replaced, spec.as_deref())?;
                     let fresh = self.cluster.copies(attempt.task).next().map(hindmost_core::cluster::Attempt::id);
                     if let Some(fresh) = fresh {
                         self.begin(fresh)?;
@@ -467,12 +472,31 @@ impl Driver<'_> {
         self.busy.add(share, from, to);
     }
 
-    /// An attempt has given back its room; its job may be over.
-    fn ended(&mut self, id: AttemptId, at: Time, applied: Applied, outcome: Outcome) -> Result<(), SimulationError> {
+    /// What an attempt's end is told with, if it is told at all. Taken before the end is applied:
+    /// once the policy has reacted to it, the job may be gone.
+    fn told_spec(&self, id: AttemptId) -> Option<Arc<JobSpec>> {
+        if !self.wants_attempts {
+            return None;
+        }
+        self.cluster.job(id.task.job).map(|job| Arc::clone(job.spec()))
+    }
+
+    /// An attempt has given back its room; its job, whose `spec` is there if attempts are told, may
+    /// be over.
+    fn ended(
+        &mut self,
+        id: AttemptId,
+        at: Time,
+        applied: Applied,
+        outcome: Outcome,
+        spec: Option<&JobSpec>,
+    ) -> Result<(), SimulationError> {
         if let Some((node, since)) = applied.released {
             self.held(id, since, at);
-            if self.wants_attempts {
-                self.output.attempt(&AttemptResult { attempt: id, node, start: since, end: at, outcome })?;
+            if let Some(job) = spec {
+                let node_name = self.cluster.node(node).map_or("", |node| node.name());
+                let told = AttemptResult { attempt: id, job, node, node_name, start: since, end: at, outcome };
+                self.output.attempt(&told)?;
             }
         }
         let Some(job) = self.cluster.retire(id.task.job) else { return Ok(()) };
@@ -509,8 +533,10 @@ impl Driver<'_> {
         let end = self.setup.horizon.unwrap_or(now);
         for (attempt, node, start) in running {
             self.held(attempt, start, end);
-            if self.wants_attempts {
-                self.output.attempt(&AttemptResult { attempt, node, start, end, outcome: Outcome::Unfinished })?;
+            if let Some(job) = self.told_spec(attempt) {
+                let node_name = self.cluster.node(node).map_or("", |node| node.name());
+                let outcome = Outcome::Unfinished;
+                self.output.attempt(&AttemptResult { attempt, job: &job, node, node_name, start, end, outcome })?;
             }
         }
         let result = &mut self.result;

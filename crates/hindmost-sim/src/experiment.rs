@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hindmost_core::estimator::Knowledge;
+use hindmost_core::policy::Policy;
 use hindmost_core::policy::catalogue::{self, Setting};
 use hindmost_core::policy::spec::PolicySpec;
 use hindmost_core::random::Purpose;
@@ -179,15 +180,29 @@ impl Experiment {
         let setting = Setting { order: &self.order, gamma: self.setup.gamma };
         let mut policy =
             catalogue::build(policy, &setting).map_err(|error| SimulationError::Workload(error.to_string()))?;
+        self.run_policy(&mut policy, seed, output, control)
+    }
+
+    /// One run of a policy that need not be in the catalogue, on one seed.
+    ///
+    /// # Errors
+    /// As [`simulate`].
+    pub fn run_policy(
+        &self,
+        policy: &mut Policy,
+        seed: u64,
+        output: &mut dyn Output,
+        control: &Control<'_>,
+    ) -> Result<RunResult, SimulationError> {
         let setup = self.setup_of(seed)?;
         match &self.jobs {
             Jobs::Generated { spec, folder } => {
                 let horizon = setup.horizon.map(Time::seconds);
                 let mut jobs = Generator::new(spec, horizon, folder, seed)?;
-                simulate(&setup, &mut jobs, &mut policy, output, control)
+                simulate(&setup, &mut jobs, policy, output, control)
             }
             Jobs::Given(jobs) => {
-                simulate(&setup, &mut jobs.iter().map(|job| Ok(job.clone())), &mut policy, output, control)
+                simulate(&setup, &mut jobs.iter().map(|job| Ok(job.clone())), policy, output, control)
             }
         }
     }

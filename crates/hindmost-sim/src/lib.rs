@@ -12,5 +12,13 @@ pub mod experiment;
 mod generate;
 pub mod output;
 pub mod parameter;
+pub mod records;
 pub mod scenario;
+#[doc(hidden)]
+pub mod testing;
 mod truth;
+
+/// The worked example of how to add a policy, so that the tests compile and run it.
+#[cfg(doctest)]
+#[doc = include_str!("../../../CONTRIBUTING.md")]
+struct Contributing;

@@ -7,6 +7,7 @@ use hindmost_core::ids::{AttemptId, NodeId};
 use hindmost_core::metrics::JobResult;
 use hindmost_core::record::Record;
 use hindmost_core::time::Time;
+use hindmost_core::workload::JobSpec;
 
 /// How an attempt ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,17 +36,28 @@ impl Outcome {
 
 /// One attempt that has ended.
 #[derive(Clone, Copy, Debug)]
-pub struct AttemptResult {
+pub struct AttemptResult<'a> {
     /// Which.
     pub attempt: AttemptId,
+    /// Its job, as it was given.
+    pub job: &'a JobSpec,
     /// Where it ran.
     pub node: NodeId,
+    /// That node's name.
+    pub node_name: &'a str,
     /// When it began to hold its room.
     pub start: Time,
     /// When it gave it back.
     pub end: Time,
     /// How it ended.
     pub outcome: Outcome,
+}
+
+impl AttemptResult<'_> {
+    /// The name of its phase.
+    pub fn phase_name(&self) -> &str {
+        self.job.phases.get(self.attempt.task.phase as usize).map_or("", |phase| &phase.name)
+    }
 }
 
 /// Takes what a run tells.
@@ -63,11 +75,11 @@ pub trait Output {
         false
     }
 
-    /// An attempt has ended.
+    /// An attempt has ended. A job's last attempts may be told after the job itself.
     ///
     /// # Errors
     /// If it can't be written.
-    fn attempt(&mut self, _result: &AttemptResult) -> io::Result<()> {
+    fn attempt(&mut self, _result: &AttemptResult<'_>) -> io::Result<()> {
         Ok(())
     }
 

@@ -290,6 +290,51 @@ impl From<&PolicySpec> for PolicyEntry {
     }
 }
 
+/// What a replay of a log lets be set: the log gives cluster and jobs.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReplaySettings {
+    /// Order of jobs under redundancy rules named alone.
+    #[serde(default = "default_order")]
+    pub order: String,
+    /// Seconds between decisions.
+    #[serde(default)]
+    pub slot: Option<f64>,
+    /// What policies know of running attempts.
+    #[serde(default)]
+    pub knowledge: Option<Knowledge>,
+    /// Error of estimated remaining times.
+    #[serde(default)]
+    pub noise: f64,
+    /// γ: price of the whole cluster for a second.
+    #[serde(default = "one_as_number")]
+    pub gamma: f64,
+    /// One-slot machines instead of the log's executors.
+    #[serde(default)]
+    pub machines: Option<u32>,
+}
+
+impl ReplaySettings {
+    /// From values set by key.
+    ///
+    /// # Errors
+    /// If a key is unknown or a value not valid.
+    pub fn parse(set: &[(String, String)]) -> Result<ReplaySettings, ScenarioError> {
+        let invalid = |message: String| ScenarioError::Invalid { origin: "--set".to_owned(), message };
+        let mut table = toml::Table::new();
+        for (path, value) in set {
+            set_value(&mut table, path, value).map_err(&invalid)?;
+        }
+        let settings: ReplaySettings = serde::Deserialize::deserialize(toml::Value::Table(table))
+            .map_err(|error: toml::de::Error| invalid(with_suggestion(&error.to_string())))?;
+        check_times(settings.slot, settings.noise, settings.gamma).map_err(&invalid)?;
+        if settings.machines == Some(0) {
+            return Err(invalid("machines is 0, but must be at least 1".to_owned()));
+        }
+        Ok(settings)
+    }
+}
+
 /// Built-in scenarios by name, with their text.
 pub static BUILT_IN: &[(&str, &str)] = &[
     ("quickstart", include_str!("../scenarios/quickstart.toml")),
@@ -375,19 +420,11 @@ impl Scenario {
     }
 
     fn check(&mut self) -> Result<(), String> {
-        positive("slot", self.slot)?;
         positive("horizon", self.horizon)?;
-        if self.slot.is_some_and(|slot| slot < 1e-9) {
-            return Err("slot must be at least 1e-9 seconds".to_owned());
-        }
         if self.seeds == 0 {
             return Err("seeds is 0, but must be at least 1".to_owned());
         }
-        not_negative("gamma", self.gamma)?;
-        not_negative("noise", self.noise)?;
-        if self.noise > 5.0 {
-            return Err(format!("noise is {}, but must be from 0 to 5", self.noise));
-        }
+        check_times(self.slot, self.noise, self.gamma)?;
         catalogue::order(&self.order).map_err(|error| error.to_string())?;
         self.policies()?;
         self.cluster.check(&self.folder)?;
@@ -489,6 +526,15 @@ impl WorkloadSpec {
         let trial = crate::generate::trial(self);
         trial.map_err(|error| format!("workload.{error}"))
     }
+}
+
+fn check_times(slot: Option<f64>, noise: f64, gamma: f64) -> Result<(), String> {
+    positive("slot", slot)?;
+    if slot.is_some_and(|slot| slot < 1e-9) {
+        return Err("slot must be at least 1e-9 seconds".to_owned());
+    }
+    not_negative("gamma", gamma)?;
+    share("noise", noise, 5.0)
 }
 
 fn positive(name: &str, number: Option<f64>) -> Result<(), String> {

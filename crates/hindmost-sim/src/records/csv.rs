@@ -1,0 +1,73 @@
+//! Records as text, after RFC 4180 but with lines that end in a line feed.
+
+use std::io::{self, BufWriter, Write};
+
+use super::place::PartFile;
+use super::{ATTEMPT_COLUMNS, JOB_COLUMNS, Kind, Value};
+
+/// Bytes gathered before they are written.
+const BUFFER: usize = 1 << 16;
+
+pub(super) struct Tables {
+    jobs: BufWriter<PartFile>,
+    attempts: BufWriter<PartFile>,
+}
+
+impl super::Tables for Tables {
+    fn begin(jobs: PartFile, attempts: PartFile) -> io::Result<Tables> {
+        Ok(Tables { jobs: begin(jobs, &JOB_COLUMNS)?, attempts: begin(attempts, &ATTEMPT_COLUMNS)? })
+    }
+
+    fn job(&mut self, row: &[Value<'_>]) -> io::Result<()> {
+        write_row(&mut self.jobs, row)
+    }
+
+    fn attempt(&mut self, row: &[Value<'_>]) -> io::Result<()> {
+        write_row(&mut self.attempts, row)
+    }
+
+    fn finish(mut self) -> io::Result<()> {
+        for file in [&mut self.jobs, &mut self.attempts] {
+            file.flush()?;
+            file.get_ref().sync()?;
+        }
+        Ok(())
+    }
+}
+
+fn begin(file: PartFile, columns: &[(&str, Kind)]) -> io::Result<BufWriter<PartFile>> {
+    let mut out = BufWriter::with_capacity(BUFFER, file);
+    let names: Vec<Value<'_>> = columns.iter().map(|(name, _)| Value::Text(name)).collect();
+    write_row(&mut out, &names)?;
+    Ok(out)
+}
+
+/// Numbers are written with as many digits as it takes to read the same ones again.
+pub(super) fn write_row(out: &mut impl Write, row: &[Value<'_>]) -> io::Result<()> {
+    for (at, value) in row.iter().enumerate() {
+        if at > 0 {
+            out.write_all(b",")?;
+        }
+        match value {
+            Value::Text(text) => write_text(out, text)?,
+            Value::Seconds(number) => write!(out, "{number}")?,
+            Value::Count(number) => write!(out, "{number}")?,
+        }
+    }
+    out.write_all(b"\n")
+}
+
+/// Text with commas, quotes or line ends is quoted, and its quotes doubled.
+fn write_text(out: &mut impl Write, text: &str) -> io::Result<()> {
+    if !text.bytes().any(|byte| matches!(byte, b',' | b'"' | b'\n' | b'\r')) {
+        return out.write_all(text.as_bytes());
+    }
+    out.write_all(b"\"")?;
+    for (at, part) in text.split('"').enumerate() {
+        if at > 0 {
+            out.write_all(b"\"\"")?;
+        }
+        out.write_all(part.as_bytes())?;
+    }
+    out.write_all(b"\"")
+}

@@ -1,0 +1,199 @@
+//! Records of a run in files: a row for each finished job, and one for each attempt.
+//!
+//! [`open`] gives the output of one run. It writes `DIR/POLICY/SEED/jobs.csv` and `attempts.csv` (or
+//! `.parquet`) row by row, so that its memory does not grow with the run. Until
+//! [`FinishedOutput::complete`] they are called `jobs.csv.part` and `attempts.csv.part`; an output that is
+//! dropped before removes them, and the folders that were made for it.
+//!
+//! Times are seconds since the run began. Jobs that have not finished when a run stops have no row;
+//! their attempts do, as `unfinished` where they were still running. Rows come in the order in which
+//! jobs and attempts ended; a job's last attempts may be in the other file's past.
+
+mod csv;
+mod name;
+mod parquet;
+mod place;
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::sync::Arc;
+
+use hindmost_core::metrics::JobResult;
+use hindmost_core::suggest::did_you_mean;
+
+use crate::experiment::FinishedOutput;
+use crate::output::{AttemptResult, Output};
+use place::{PartFile, Place};
+
+/// The form of record files.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Format {
+    /// Text (RFC 4180, with lines that end in a line feed) with a line of names.
+    #[default]
+    Csv,
+    /// Apache Parquet.
+    Parquet,
+}
+
+impl Format {
+    /// As users write it: also how its files' names end.
+    pub fn name(self) -> &'static str {
+        match self {
+            Format::Csv => "csv",
+            Format::Parquet => "parquet",
+        }
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A text that is not the name of a form.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is not a form of records; it is csv or parquet{near}", near = did_you_mean(.0, ["csv", "parquet"]))]
+pub struct UnknownFormat(String);
+
+impl FromStr for Format {
+    type Err = UnknownFormat;
+
+    fn from_str(text: &str) -> Result<Format, UnknownFormat> {
+        let known = [Format::Csv, Format::Parquet];
+        known.into_iter().find(|format| format.name() == text).ok_or_else(|| UnknownFormat(text.to_owned()))
+    }
+}
+
+/// The folder of one run's records: `DIR/POLICY/SEED`.
+///
+/// The policy's label is written so that every file system takes it and no two labels share a folder:
+/// ASCII letters, digits and `+-_=.,()` stand for themselves, other bytes are written `%XX`; so are a dot at either
+/// end and the first letter of a name that Windows keeps for devices. Of a label too long for a name the
+/// beginning is left, with a hash of all of it.
+pub fn folder(dir: &Path, policy: &str, seed: u64) -> PathBuf {
+    dir.join(name::safe(policy)).join(seed.to_string())
+}
+
+/// Begins the records of one run of the policy with this label.
+///
+/// # Errors
+/// If its folder or files can't be made; the message names the path.
+pub fn open(dir: &Path, format: Format, policy: &str, seed: u64) -> io::Result<Box<dyn FinishedOutput>> {
+    let (place, [jobs, attempts]) = Place::open(folder(dir, policy, seed), ["jobs", "attempts"], format.name())?;
+    Ok(match format {
+        Format::Csv => Box::new(Records { tables: csv::Tables::begin(jobs, attempts)?, place }),
+        Format::Parquet => Box::new(Records { tables: parquet::Tables::begin(jobs, attempts)?, place }),
+    })
+}
+
+/// What a column holds.
+#[derive(Clone, Copy)]
+enum Kind {
+    Text,
+    Seconds,
+    Count,
+}
+
+/// One value of a row; of its column's kind.
+#[derive(Clone, Copy)]
+enum Value<'a> {
+    Text(&'a str),
+    /// Seconds, or another real number.
+    Seconds(f64),
+    Count(u64),
+}
+
+/// Columns of the jobs, in the order of [`job_row`].
+const JOB_COLUMNS: [(&str, Kind); 9] = [
+    ("job", Kind::Text),
+    ("arrival", Kind::Seconds),
+    ("start", Kind::Seconds),
+    ("finish", Kind::Seconds),
+    ("flowtime", Kind::Seconds),
+    ("running_time", Kind::Seconds),
+    ("resource", Kind::Seconds),
+    ("tasks", Kind::Count),
+    ("attempts", Kind::Count),
+];
+
+/// Columns of the attempts, in the order of [`attempt_row`].
+const ATTEMPT_COLUMNS: [(&str, Kind); 8] = [
+    ("job", Kind::Text),
+    ("phase", Kind::Text),
+    ("task", Kind::Count),
+    ("copy", Kind::Count),
+    ("node", Kind::Text),
+    ("start", Kind::Seconds),
+    ("end", Kind::Seconds),
+    ("outcome", Kind::Text),
+];
+
+fn job_row<'a>(name: &'a str, result: &JobResult) -> [Value<'a>; 9] {
+    [
+        Value::Text(name),
+        Value::Seconds(result.arrival),
+        Value::Seconds(result.start),
+        Value::Seconds(result.finish),
+        Value::Seconds(result.flowtime()),
+        Value::Seconds(result.running_time()),
+        Value::Seconds(result.resource),
+        Value::Count(result.tasks),
+        Value::Count(result.attempts),
+    ]
+}
+
+fn attempt_row<'a>(result: &'a AttemptResult<'_>) -> [Value<'a>; 8] {
+    [
+        Value::Text(&result.job.name),
+        Value::Text(result.phase_name()),
+        Value::Count(u64::from(result.attempt.task.index)),
+        Value::Count(u64::from(result.attempt.copy)),
+        Value::Text(result.node_name),
+        Value::Seconds(result.start.seconds()),
+        Value::Seconds(result.end.seconds()),
+        Value::Text(result.outcome.name()),
+    ]
+}
+
+/// The two files of a run in one of the forms.
+trait Tables: Sized {
+    fn begin(jobs: PartFile, attempts: PartFile) -> io::Result<Self>;
+    fn job(&mut self, row: &[Value<'_>]) -> io::Result<()>;
+    fn attempt(&mut self, row: &[Value<'_>]) -> io::Result<()>;
+    /// Everything is in the files, and these on the disk.
+    fn finish(self) -> io::Result<()>;
+}
+
+/// Fields in the order in which they must go: files are closed before they are removed.
+struct Records<T> {
+    tables: T,
+    place: Place,
+}
+
+impl<T: Tables> Output for Records<T> {
+    fn job(&mut self, name: &Arc<str>, result: &JobResult) -> io::Result<()> {
+        self.tables.job(&job_row(name, result))
+    }
+
+    fn wants_attempts(&self) -> bool {
+        true
+    }
+
+    fn attempt(&mut self, result: &AttemptResult<'_>) -> io::Result<()> {
+        self.tables.attempt(&attempt_row(result))
+    }
+}
+
+impl<T: Tables> FinishedOutput for Records<T> {
+    fn complete(self: Box<Self>) -> io::Result<()> {
+        let Records { tables, place } = *self;
+        tables.finish()?;
+        place.keep()
+    }
+}
+
+#[cfg(test)]
+mod tests;

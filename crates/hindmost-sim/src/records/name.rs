@@ -1,0 +1,97 @@
+//! Names of folders that every file system takes.
+
+/// Longest name made. Most file systems take 255 bytes, some that encrypt names 143.
+const LONGEST: usize = 140;
+
+/// What is left of the beginning of a longer one.
+const BEGINNING: usize = 100;
+
+/// What Windows takes for a device, in letters of either size and with anything after a dot.
+const DEVICES: [&str; 4] = ["con", "prn", "aux", "nul"];
+
+/// A folder's name for a label, another one for every label.
+///
+/// `%XX` is the one escape, and `%` itself is escaped: so labels can be told from names, and `%` alone or
+/// before a `#` is free to mean something else.
+pub(super) fn safe(label: &str) -> String {
+    if label.is_empty() {
+        return "%".to_owned();
+    }
+    let last = label.len() - 1;
+    let device = is_device(label);
+    let mut name = String::with_capacity(label.len());
+    for (at, byte) in label.bytes().enumerate() {
+        let plain = match byte {
+            // Hidden, `.` or `..`, or an end that Windows drops.
+            b'.' => at != 0 && at != last,
+            _ => byte.is_ascii_alphanumeric() || b"+-_=,()".contains(&byte),
+        };
+        if plain && !(device && at == 0) {
+            name.push(char::from(byte));
+        } else {
+            name.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    if name.len() > LONGEST {
+        // All of it is ASCII.
+        name.truncate(BEGINNING);
+        name.push_str(&format!("%#{:032x}", hash(label)));
+    }
+    name
+}
+
+fn is_device(label: &str) -> bool {
+    let stem = label.split('.').next().unwrap_or(label).to_ascii_lowercase();
+    let numbered = stem.strip_prefix("com").or_else(|| stem.strip_prefix("lpt"));
+    DEVICES.contains(&stem.as_str())
+        || numbered.is_some_and(|number| number.len() == 1 && number.bytes().all(|c| c.is_ascii_digit()))
+}
+
+/// FNV-1a of 128 bits: the same on every machine and in every version.
+fn hash(label: &str) -> u128 {
+    const BASIS: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
+    const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
+    label.bytes().fold(BASIS, |hash, byte| (hash ^ u128::from(byte)).wrapping_mul(PRIME))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn usual_labels_stay_as_they_are() {
+        for label in ["sca", "sca(max_copies=8)", "fair+mantri(delta=0.5,kill_restart=true)", "LATE-2"] {
+            assert_eq!(safe(label), label);
+        }
+    }
+
+    #[test]
+    fn what_file_systems_refuse_is_escaped() {
+        for (label, name) in [
+            ("", "%"),
+            (".", "%2E"),
+            ("..", "%2E%2E"),
+            ("../up", "%2E.%2Fup"),
+            ("a.", "a%2E"),
+            ("a b:c*", "a%20b%3Ac%2A"),
+            ("100%", "100%25"),
+            ("é", "%C3%A9"),
+            ("nul", "%6Eul"),
+            ("Com1.x", "%43om1.x"),
+            ("com12", "com12"),
+        ] {
+            assert_eq!(safe(label), name);
+        }
+    }
+
+    #[test]
+    fn no_two_labels_share_a_name() {
+        let long = "x".repeat(500);
+        let labels = ["", "%", "%25", "a/b", "a%2Fb", "a%2fb", ".", "%2E", "nul", "%6Eul", &long, &long[1..], "a b", "a_b"];
+        let names: BTreeSet<String> = labels.iter().map(|label| safe(label)).collect();
+        assert_eq!(names.len(), labels.len());
+        assert!(names.iter().all(|name| name.len() <= LONGEST));
+    }
+}

@@ -1,0 +1,172 @@
+//! Where a run's files are while they are written, and how they come to their names.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Tells an error's path.
+fn at(path: &Path) -> impl FnOnce(io::Error) -> io::Error + '_ {
+    move |error| io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+}
+
+/// What all places of this process share: runs in several threads have the folder of their policy in
+/// common, and the first to fail must not remove it while another one makes its own in it.
+#[derive(Default)]
+struct Shared {
+    /// Folders that were made and do not hold a complete file yet.
+    made: BTreeSet<PathBuf>,
+    /// Files that are being written.
+    parts: BTreeSet<PathBuf>,
+}
+
+static SHARED: Mutex<Shared> = Mutex::new(Shared { made: BTreeSet::new(), parts: BTreeSet::new() });
+
+fn shared() -> MutexGuard<'static, Shared> {
+    SHARED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Shared {
+    /// Makes a folder and those it is in, and remembers which were not there.
+    fn make_folder(&mut self, folder: &Path) -> io::Result<()> {
+        let mut made = fs::create_dir(folder);
+        if let (Err(error), Some(parent)) = (&made, folder.parent())
+            && error.kind() == io::ErrorKind::NotFound
+            && !parent.as_os_str().is_empty()
+        {
+            self.make_folder(parent)?;
+            made = fs::create_dir(folder);
+        }
+        match made {
+            Ok(()) => {
+                self.made.insert(folder.to_path_buf());
+                Ok(())
+            }
+            Err(_) if folder.is_dir() => Ok(()),
+            Err(error) => Err(at(folder)(error)),
+        }
+    }
+
+    /// Makes a file beside where it belongs. Runs of one label and seed may go on at once, when
+    /// a policy is named twice: they get files of their own, and write the same into them.
+    fn make_part(&mut self, target: PathBuf) -> io::Result<(PartFile, Part)> {
+        if target.is_dir() {
+            return Err(at(&target)(io::ErrorKind::IsADirectory.into()));
+        }
+        let mut path = with_ending(&target, ".part");
+        let mut number = 1u32;
+        while self.parts.contains(&path) {
+            number += 1;
+            path = with_ending(&target, &format!(".{number}.part"));
+        }
+        let file = File::create(&path).map_err(at(&path))?;
+        self.parts.insert(path.clone());
+        Ok((PartFile { file, path: path.clone() }, Part { path, target }))
+    }
+}
+
+fn with_ending(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    PathBuf::from(name)
+}
+
+/// A file under its name for the time being.
+struct Part {
+    path: PathBuf,
+    target: PathBuf,
+}
+
+/// A run's folder, and its files until they are complete. Removes them if it is dropped before.
+pub(super) struct Place {
+    folder: PathBuf,
+    parts: Vec<Part>,
+}
+
+impl Place {
+    /// Makes the folder and a file of each name.
+    pub(super) fn open<const N: usize>(
+        folder: PathBuf,
+        names: [&str; N],
+        extension: &str,
+    ) -> io::Result<(Place, [PartFile; N])> {
+        let mut place = Place { folder, parts: Vec::new() };
+        let files = place.make(names, extension);
+        // Only now, when `Shared` is no longer locked, may the place be dropped.
+        files.map(|files| (place, files))
+    }
+
+    fn make<const N: usize>(&mut self, names: [&str; N], extension: &str) -> io::Result<[PartFile; N]> {
+        let mut shared = shared();
+        shared.make_folder(&self.folder)?;
+        let mut files = Vec::with_capacity(N);
+        for name in names {
+            let (file, part) = shared.make_part(self.folder.join(format!("{name}.{extension}")))?;
+            files.push(file);
+            self.parts.push(part);
+        }
+        files.try_into().map_err(|_| io::Error::other("internal error, please report it: a file is missing"))
+    }
+
+    /// Gives the files, which are written and closed, their names; the first of them last, so that where
+    /// it is the others are too.
+    pub(super) fn keep(mut self) -> io::Result<()> {
+        while let Some(part) = self.parts.last() {
+            fs::rename(&part.path, &part.target).map_err(at(&part.target))?;
+            shared().parts.remove(&part.path);
+            self.parts.pop();
+        }
+        let mut shared = shared();
+        for folder in self.folder.ancestors() {
+            shared.made.remove(folder);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut shared = shared();
+        for part in &self.parts {
+            // Nobody is there to be told of a failure.
+            let _ = fs::remove_file(&part.path);
+            shared.parts.remove(&part.path);
+        }
+        for folder in self.folder.ancestors() {
+            // Fails, as it should, where something is in it: the last one to leave removes it.
+            if shared.made.contains(folder) && fs::remove_dir(folder).is_ok() {
+                shared.made.remove(folder);
+            }
+        }
+    }
+}
+
+/// A file that tells its path in its errors.
+pub(super) struct PartFile {
+    file: File,
+    path: PathBuf,
+}
+
+impl PartFile {
+    /// Its path.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Waits until everything is on the disk: some file systems tell only then that they are full, and
+    /// a name must not be there before what it names.
+    pub(super) fn sync(&self) -> io::Result<()> {
+        self.file.sync_all().map_err(at(&self.path))
+    }
+}
+
+impl Write for PartFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes).map_err(at(&self.path))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush().map_err(at(&self.path))
+    }
+}

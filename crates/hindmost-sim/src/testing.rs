@@ -1,0 +1,466 @@
+//! A small language for tests: a cluster, a few jobs and a policy in a line or two, so that a test
+//! reads as the example in a paper does.
+//!
+//! ```
+//! use hindmost_sim::testing::World;
+//!
+//! let run = World::machines(3).slot(1.0).job("a").at(0.5).tasks([[4.0, 1.0], [2.0, 9.0]]).run("fifo");
+//! assert_eq!(run.starts("a"), [1.0, 1.0]);
+//! assert_eq!(run.job("a").finish, 5.0);
+//! ```
+//!
+//! A mistake in a test panics with what is wrong; only [`World::try_run`] gives the simulator's own
+//! errors back.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use hindmost_core::distribution::Distribution;
+use hindmost_core::estimator::{Knowledge, estimator};
+use hindmost_core::ids::{AttemptId, JobId};
+use hindmost_core::journal::{Header, JournalWriter, VERSION};
+use hindmost_core::metrics::JobResult;
+use hindmost_core::policy::Policy;
+use hindmost_core::policy::catalogue::{self, Setting};
+use hindmost_core::record::{Change, Event, Record};
+use hindmost_core::resources::{Dimensions, Resources};
+use hindmost_core::time::Time;
+use hindmost_core::verify::{Difference, Verified, verify};
+use hindmost_core::workload::{DemandByName, Durations, JobSpec, PhaseSpec, WorkloadJob};
+
+use crate::driver::{Control, NodeSetup, RunResult, Setup, SimulationError, simulate};
+use crate::output::{AttemptResult, Outcome, Output};
+
+/// A cluster with jobs that wait for a policy. Methods on jobs and phases mean the last one named.
+#[derive(Clone, Debug)]
+pub struct World {
+    /// Everything but the jobs.
+    pub setup: Setup,
+    /// Order for policies that bring none.
+    pub order: String,
+    /// The jobs, in the order in which they were named.
+    pub jobs: Vec<WorkloadJob>,
+}
+
+impl World {
+    fn of(dimensions: Dimensions, nodes: Vec<NodeSetup>) -> World {
+        let setup = Setup {
+            dimensions,
+            nodes,
+            slot: Time::ZERO,
+            horizon: None,
+            drain: true,
+            knowledge: Knowledge::Oracle,
+            noise: 0.0,
+            correlation: 0.0,
+            slow_from: 0.0,
+            seed: 1,
+            gamma: 1.0,
+        };
+        World { setup, order: catalogue::DEFAULT_ORDER.to_owned(), jobs: Vec::new() }
+    }
+
+    /// So many machines of one slot.
+    pub fn machines(count: u32) -> World {
+        let node = |at| NodeSetup { name: format!("machine-{at}"), capacity: Resources::ONE_SLOT, speed: 1.0 };
+        World::of(Dimensions::one_slot(), (0..count).map(node).collect())
+    }
+
+    /// Nodes with several resources, each given by name.
+    pub fn nodes<const N: usize>(capacities: impl IntoIterator<Item = [(&'static str, f64); N]>) -> World {
+        let capacities: Vec<DemandByName> = capacities.into_iter().map(named).collect();
+        let dimensions = Dimensions::of(&capacities).expect("the test's nodes make sense");
+        let node = |(at, capacity)| NodeSetup {
+            name: format!("node-{at}"),
+            capacity: dimensions.amounts(capacity).expect("the test's nodes make sense"),
+            speed: 1.0,
+        };
+        let nodes = capacities.iter().enumerate().map(node).collect();
+        World::of(dimensions, nodes)
+    }
+
+    /// The nodes' speeds, in order.
+    pub fn speeds(mut self, speeds: impl IntoIterator<Item = f64>) -> World {
+        for (node, speed) in self.setup.nodes.iter_mut().zip(speeds) {
+            node.speed = speed;
+        }
+        self
+    }
+
+    /// Decisions at multiples of so many seconds; without it, after every event.
+    pub fn slot(mut self, seconds: f64) -> World {
+        self.setup.slot = Time::from_seconds(seconds);
+        self
+    }
+
+    /// What the policy knows, as scenario files write it.
+    pub fn knowledge(mut self, text: &str) -> World {
+        self.setup.knowledge = text.parse().expect("the test names a kind of knowledge");
+        self
+    }
+
+    /// σ of the log-normal error of estimates.
+    pub fn noise(mut self, sigma: f64) -> World {
+        self.setup.noise = sigma;
+        self
+    }
+
+    /// Share of a drawn duration that is common to a task's copies.
+    pub fn correlation(mut self, share: f64) -> World {
+        self.setup.correlation = share;
+        self
+    }
+
+    /// Share of the work after which a slow copy becomes slow.
+    pub fn slow_from(mut self, share: f64) -> World {
+        self.setup.slow_from = share;
+        self
+    }
+
+    /// Stops at a time instead of running until every job is done.
+    pub fn stop_at(mut self, seconds: f64) -> World {
+        self.setup.horizon = Some(Time::from_seconds(seconds));
+        self.setup.drain = false;
+        self
+    }
+
+    /// What utilization refers to.
+    pub fn horizon(mut self, seconds: f64) -> World {
+        self.setup.horizon = Some(Time::from_seconds(seconds));
+        self
+    }
+
+    /// The seed of what is drawn.
+    pub fn seed(mut self, seed: u64) -> World {
+        self.setup.seed = seed;
+        self
+    }
+
+    /// Price of a machine-second.
+    pub fn gamma(mut self, gamma: f64) -> World {
+        self.setup.gamma = gamma;
+        self
+    }
+
+    /// Order of jobs under rules named alone.
+    pub fn order(mut self, order: &str) -> World {
+        order.clone_into(&mut self.order);
+        self
+    }
+
+    /// A further job; it arrives at 0 unless told otherwise.
+    pub fn job(mut self, name: &str) -> World {
+        let spec = JobSpec {
+            name: name.into(),
+            arrival: Time::ZERO,
+            deadline: None,
+            weight: 1.0,
+            phases: Vec::new(),
+        };
+        self.jobs.push(WorkloadJob { spec, durations: Vec::new() });
+        self
+    }
+
+    fn last_job(&mut self) -> &mut WorkloadJob {
+        self.jobs.last_mut().expect("a job is named first")
+    }
+
+    fn last_phase(&mut self) -> &mut PhaseSpec {
+        self.last_job().spec.phases.last_mut().expect("the job's tasks are given first")
+    }
+
+    /// When the job arrives, seconds.
+    pub fn at(mut self, seconds: f64) -> World {
+        self.last_job().spec.arrival = Time::from_seconds(seconds);
+        self
+    }
+
+    /// The job's deadline, seconds from its arrival.
+    pub fn deadline(mut self, seconds: f64) -> World {
+        self.last_job().spec.deadline = Some(Time::from_seconds(seconds));
+        self
+    }
+
+    /// The job's weight for fair orders.
+    pub fn weight(mut self, weight: f64) -> World {
+        self.last_job().spec.weight = weight;
+        self
+    }
+
+    /// A further phase of the job; its tasks follow.
+    pub fn phase(mut self, name: &str) -> World {
+        let phase = PhaseSpec {
+            name: name.into(),
+            after: Vec::new(),
+            tasks: 0,
+            demand: DemandByName::new(),
+            mean: 0.0,
+            sd: None,
+            tail: None,
+        };
+        let job = self.last_job();
+        job.spec.phases.push(phase);
+        job.durations.push(Durations::Listed(Vec::new()));
+        self
+    }
+
+    /// The phases, by name, that must be finished before this one.
+    pub fn after(mut self, parents: impl IntoIterator<Item = &'static str>) -> World {
+        let spec = &mut self.last_job().spec;
+        let place = |name: &str| {
+            let at = spec.phases.iter().position(|phase| *phase.name == *name);
+            at.unwrap_or_else(|| panic!("there is no phase {name:?}")) as u32
+        };
+        let after = parents.into_iter().map(place).collect();
+        self.last_phase().after = after;
+        self
+    }
+
+    /// Durations go to the phase just named, or to a phase of their own.
+    fn fill(self, tasks: u32, durations: Durations) -> World {
+        let open = self.jobs.last().and_then(|job| job.spec.phases.last()).is_some_and(|phase| phase.tasks == 0);
+        let mut world = if open { self } else { self.phase("tasks") };
+        world.last_phase().tasks = tasks;
+        if let Some(place) = world.last_job().durations.last_mut() {
+            *place = durations;
+        }
+        world
+    }
+
+    /// The durations of each task's first, second, … copy, seconds. What is known of them is their
+    /// mean, over first copies, unless told otherwise.
+    pub fn tasks<C: IntoIterator<Item = f64>>(self, tasks: impl IntoIterator<Item = C>) -> World {
+        let tasks: Vec<Vec<f64>> = tasks.into_iter().map(|copies| copies.into_iter().collect()).collect();
+        let mean = tasks.iter().map(|copies| copies[0]).sum::<f64>() / tasks.len() as f64;
+        self.fill(tasks.len() as u32, Durations::Listed(tasks)).mean(mean)
+    }
+
+    /// So many tasks, every copy of which takes equally long; that is known.
+    pub fn same(self, tasks: u32, seconds: f64) -> World {
+        self.drawn(tasks, &seconds.to_string())
+    }
+
+    /// So many tasks with durations drawn from a distribution such as `pareto(alpha=2,mean=1)`, which
+    /// is known.
+    pub fn drawn(self, tasks: u32, distribution: &str) -> World {
+        let drawn: Distribution = distribution.parse().expect("the test names a distribution");
+        self.fill(tasks, Durations::Drawn(drawn)).tail(distribution)
+    }
+
+    /// The known mean of the phase's durations, seconds.
+    pub fn mean(mut self, seconds: f64) -> World {
+        self.last_phase().mean = seconds;
+        self
+    }
+
+    /// The known standard deviation of the phase's durations, seconds.
+    pub fn sd(mut self, seconds: f64) -> World {
+        self.last_phase().sd = Some(seconds);
+        self
+    }
+
+    /// The known distribution of the phase's durations; mean and standard deviation are its own.
+    pub fn tail(mut self, distribution: &str) -> World {
+        let tail: Distribution = distribution.parse().expect("the test names a distribution");
+        let phase = self.last_phase();
+        phase.mean = tail.mean();
+        phase.sd = tail.sd();
+        phase.tail = Some(tail);
+        self
+    }
+
+    /// What a copy of the phase's tasks needs.
+    pub fn demand<const N: usize>(mut self, demand: [(&'static str, f64); N]) -> World {
+        self.last_phase().demand = named(demand);
+        self
+    }
+
+    /// Runs the jobs under a policy, named as on the command line.
+    pub fn run(&self, policy: &str) -> Run {
+        self.try_run(policy).unwrap_or_else(|error| panic!("{policy}: {error}"))
+    }
+
+    /// As [`World::run`], but gives errors back.
+    ///
+    /// # Errors
+    /// As the simulator's.
+    pub fn try_run(&self, policy: &str) -> Result<Run, SimulationError> {
+        let mut jobs = self.jobs.clone();
+        jobs.sort_by_key(|job| job.spec.arrival);
+        let mut told = Told::default();
+        let stop = AtomicBool::new(false);
+        let control = Control { stop: &stop, progress: &|_| {} };
+        let mut source = jobs.into_iter().map(Ok);
+        let result = simulate(&self.setup, &mut source, &mut self.policy(policy), &mut told, &control)?;
+        Ok(told.into_run(result, self.clone(), policy.to_owned()))
+    }
+
+    fn policy(&self, policy: &str) -> Policy {
+        let spec = policy.parse().expect("the test names a policy");
+        let setting = Setting { order: &self.order, gamma: self.setup.gamma };
+        catalogue::build(&spec, &setting).expect("the test names a policy")
+    }
+}
+
+fn named<const N: usize>(amounts: [(&'static str, f64); N]) -> DemandByName {
+    amounts.into_iter().map(|(name, amount)| (name.to_owned(), amount)).collect()
+}
+
+/// Keeps everything that a run tells.
+#[derive(Default)]
+struct Told {
+    jobs: Vec<(Arc<str>, JobResult)>,
+    attempts: Vec<Try>,
+    records: Vec<Record>,
+}
+
+impl Output for Told {
+    fn job(&mut self, name: &Arc<str>, result: &JobResult) -> io::Result<()> {
+        self.jobs.push((name.clone(), *result));
+        Ok(())
+    }
+
+    fn wants_attempts(&self) -> bool {
+        true
+    }
+
+    fn attempt(&mut self, result: &AttemptResult<'_>) -> io::Result<()> {
+        self.attempts.push(Try {
+            id: result.attempt,
+            node: result.node.0,
+            start: result.start.seconds(),
+            end: result.end.seconds(),
+            outcome: result.outcome,
+        });
+        Ok(())
+    }
+
+    fn wants_records(&self) -> bool {
+        true
+    }
+
+    fn record(&mut self, record: &Record) -> io::Result<()> {
+        self.records.push(record.clone());
+        Ok(())
+    }
+}
+
+impl Told {
+    fn into_run(mut self, result: RunResult, world: World, policy: String) -> Run {
+        let mut names = BTreeMap::new();
+        for record in &self.records {
+            if let Change::Event(Event::JobArrived { job, spec }) = &record.change {
+                names.insert(*job, spec.name.to_string());
+            }
+        }
+        self.attempts.sort_by_key(|ended| ended.id);
+        Run {
+            result,
+            jobs: self.jobs.iter().map(|(name, job)| (name.to_string(), *job)).collect(),
+            attempts: self.attempts,
+            records: self.records,
+            names,
+            world,
+            policy,
+        }
+    }
+}
+
+/// An attempt that has ended. Times in seconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Try {
+    /// Which.
+    pub id: AttemptId,
+    /// Where it ran.
+    pub node: u32,
+    /// When it began.
+    pub start: f64,
+    /// When it ended.
+    pub end: f64,
+    /// How it ended.
+    pub outcome: Outcome,
+}
+
+/// A run that is over.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// What was measured of the run.
+    pub result: RunResult,
+    /// The jobs by name and what was measured of them, in the order in which they finished.
+    pub jobs: Vec<(String, JobResult)>,
+    /// All attempts, by job, phase, task and copy.
+    pub attempts: Vec<Try>,
+    /// The records, in order.
+    pub records: Vec<Record>,
+    names: BTreeMap<JobId, String>,
+    world: World,
+    policy: String,
+}
+
+impl Run {
+    /// What was measured of a job that has finished.
+    pub fn job(&self, name: &str) -> JobResult {
+        let found = self.jobs.iter().find(|(known, _)| known == name);
+        found.unwrap_or_else(|| panic!("no job {name:?} has finished")).1
+    }
+
+    /// The attempts of a job, by phase, task and copy.
+    pub fn tries(&self, name: &str) -> Vec<Try> {
+        let is_of = |attempt: &&Try| self.names.get(&attempt.id.task.job).is_some_and(|known| known == name);
+        self.attempts.iter().filter(is_of).copied().collect()
+    }
+
+    /// The attempts of a job as (task, copy, node, start, end, outcome).
+    pub fn table(&self, name: &str) -> Vec<(u32, u32, u32, f64, f64, Outcome)> {
+        let row = |one: &Try| (one.id.task.index, one.id.copy, one.node, one.start, one.end, one.outcome);
+        self.tries(name).iter().map(row).collect()
+    }
+
+    /// When the job's tasks were started, by phase and task.
+    pub fn starts(&self, name: &str) -> Vec<f64> {
+        self.tries(name).iter().filter(|one| one.id.copy == 0).map(|one| one.start).collect()
+    }
+
+    /// The job's copies beyond each task's first, as (task, start).
+    pub fn backups(&self, name: &str) -> Vec<(u32, f64)> {
+        let further = self.tries(name).into_iter().filter(|one| one.id.copy > 0);
+        further.map(|one| (one.id.task.index, one.start)).collect()
+    }
+
+    /// Whether the policy decides the same when the records are replayed.
+    ///
+    /// # Errors
+    /// The first difference.
+    pub fn verify(&self) -> Result<Verified, Difference> {
+        self.verify_records(self.records.clone())
+    }
+
+    /// As [`Run::verify`], of other records.
+    ///
+    /// # Errors
+    /// The first difference.
+    pub fn verify_records(&self, records: Vec<Record>) -> Result<Verified, Difference> {
+        let setup = &self.world.setup;
+        let estimator = estimator(setup.knowledge);
+        verify(setup.dimensions.clone(), &mut self.world.policy(&self.policy), &*estimator, records)
+    }
+
+    /// The run's journal, as written.
+    pub fn journal(&self) -> Vec<u8> {
+        let header = Header {
+            hindmost_journal: VERSION,
+            dimensions: self.world.setup.dimensions.clone(),
+            policy: self.policy.clone(),
+            order: self.world.order.clone(),
+            gamma: self.world.setup.gamma,
+            knowledge: self.world.setup.knowledge,
+        };
+        let mut writer = JournalWriter::new(Vec::new(), &header).expect("memory takes everything");
+        for record in &self.records {
+            writer.write(record).expect("memory takes everything");
+        }
+        writer.finish().expect("memory takes everything")
+    }
+}

@@ -1,0 +1,4 @@
+//! Tests of the simulator and, through it, of every policy. Each module tells one story: what closed
+//! forms say, what slots do, what each policy decides, what must hold of every run.
+
+mod probe;

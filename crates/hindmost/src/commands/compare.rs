@@ -1,0 +1,197 @@
+//! What `simulate` and `replay` share: options, running in threads, and what is printed and written.
+
+use std::path::Path;
+
+use hindmost_core::estimator::Knowledge;
+use hindmost_core::metrics::Comparison;
+use hindmost_core::policy::catalogue;
+use hindmost_core::policy::spec::{PolicySpec, split_list};
+use hindmost_report::comparison;
+use hindmost_sim::compare::policy_results;
+use hindmost_sim::experiment::{Execution, Experiment, run_all};
+use hindmost_sim::records;
+
+use crate::cli::{RecordsForm, RunArgs};
+use crate::failure::{Failure, Outcome};
+use crate::progress::Progress;
+use crate::{files, stop, terminal};
+
+/// Values set or swept: pairs of key and value.
+pub type Settings = Vec<(String, String)>;
+
+/// An experiment, and the values that a sweep gave it.
+pub struct Point {
+    /// The experiment.
+    pub experiment: Experiment,
+    /// The values, by key.
+    pub set: Settings,
+}
+
+/// The policies that `--policy` names, in order; none without it.
+pub fn policies(args: &RunArgs) -> Outcome<Vec<PolicySpec>> {
+    let mut specs: Vec<PolicySpec> = Vec::new();
+    for text in args.policy.iter().flat_map(|list| split_list(list)) {
+        let spec: PolicySpec = text.parse().map_err(Failure::input)?;
+        catalogue::check(&spec).map_err(Failure::input)?;
+        specs.push(spec);
+    }
+    reject_twins(&specs)?;
+    Ok(specs)
+}
+
+/// Each policy may be named once: results and folders go by name.
+pub fn reject_twins(specs: &[PolicySpec]) -> Outcome {
+    for (at, spec) in specs.iter().enumerate() {
+        if specs[..at].contains(spec) {
+            return Err(Failure::input(format!("the policy {spec} is named twice")));
+        }
+    }
+    Ok(())
+}
+
+/// What `--knowledge` names.
+pub fn knowledge(args: &RunArgs) -> Outcome<Option<Knowledge>> {
+    args.knowledge.as_deref().map(|text| text.parse().map_err(Failure::input)).transpose()
+}
+
+/// The pairs that `--set` gives.
+pub fn settings(args: &RunArgs) -> Outcome<Settings> {
+    args.set.iter().map(|text| pair("--set", text)).collect()
+}
+
+/// All combinations of the values that `--sweep` gives; one empty one without a sweep.
+pub fn sweep(args: &RunArgs) -> Outcome<Vec<Settings>> {
+    let mut points: Vec<Settings> = vec![Vec::new()];
+    for text in &args.sweep {
+        let (key, list) = pair("--sweep", text)?;
+        let values = split_values(&list);
+        if values.iter().any(|value| value.trim().is_empty()) {
+            return Err(Failure::input(format!("--sweep {text}: a value is empty")));
+        }
+        let mut longer = Vec::new();
+        for point in &points {
+            for value in &values {
+                let mut set = point.clone();
+                set.push((key.clone(), value.trim().to_owned()));
+                longer.push(set);
+            }
+        }
+        points = longer;
+    }
+    Ok(points)
+}
+
+fn pair(option: &str, text: &str) -> Outcome<(String, String)> {
+    let (key, value) = text
+        .split_once('=')
+        .ok_or_else(|| Failure::input(format!("{option} {text}: write KEY=VALUE, such as slot=0.1")))?;
+    Ok((key.trim().to_owned(), value.trim().to_owned()))
+}
+
+/// Splits at the commas outside brackets and quotes.
+fn split_values(list: &str) -> Vec<String> {
+    let (mut depth, mut quoted, mut values) = (0i32, false, vec![String::new()]);
+    for c in list.chars() {
+        match c {
+            '"' => quoted = !quoted,
+            '(' | '[' | '{' if !quoted => depth += 1,
+            ')' | ']' | '}' if !quoted => depth -= 1,
+            ',' if !quoted && depth <= 0 => {
+                values.push(String::new());
+                continue;
+            }
+            _ => {}
+        }
+        if let Some(last) = values.last_mut() {
+            last.push(c);
+        }
+    }
+    values
+}
+
+/// Runs all points, prints the comparison and writes what `--out` asks for. `description` is the
+/// text of `scenario.toml`.
+pub fn run(points: &[Point], args: &RunArgs, notes: Vec<String>, description: Option<&str>) -> Outcome {
+    let Some(first) = points.first() else { return Ok(()) };
+    let threads = args
+        .threads
+        .map_or_else(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get), |asked| asked as usize);
+    let experiments: Vec<Experiment> = points.iter().map(|point| point.experiment.clone()).collect();
+    let units: usize = experiments.iter().map(|one| one.policies.len() * one.seeds.len()).sum();
+    if let Some(folder) = &args.out {
+        files::folder(folder)?;
+    }
+    let bar = Progress::new(units as f64, "simulating");
+    let advance = |units: f64| bar.advance(units);
+    let form = match args.records {
+        RecordsForm::Csv => records::Format::Csv,
+        RecordsForm::Parquet => records::Format::Parquet,
+    };
+    let open = |number: usize, policy: &PolicySpec, seed: u64| {
+        let Some(folder) = &args.out else { return Ok(None) };
+        let folder = folder.join(point_folder(&points[number].set));
+        records::open(&folder, form, &policy.to_string(), seed).map(Some)
+    };
+    let execution = Execution {
+        threads,
+        stop: stop::flag(),
+        progress: &advance,
+        output: args.out.is_some().then_some(&open),
+    };
+    let results = run_all(&experiments, &execution);
+    bar.finish(results.is_err());
+    let results = results?;
+    let mut rows = Vec::new();
+    for (point, results) in points.iter().zip(&results) {
+        rows.extend(policy_results(&point.experiment, results, &point.set));
+    }
+    let compared = Comparison {
+        scenario: first.experiment.name.clone(),
+        seeds: first.experiment.seeds.clone(),
+        knowledge: first.experiment.knowledge(),
+        results: rows,
+        notes,
+    };
+    if let Some(folder) = &args.out {
+        write(folder, &compared, description)?;
+    }
+    if args.json {
+        terminal::print_json(&compared)
+    } else {
+        terminal::print(&comparison::text(&compared, terminal::width()))
+    }
+}
+
+fn write(folder: &Path, compared: &Comparison, description: Option<&str>) -> Outcome {
+    if let Some(text) = description {
+        files::write(&folder.join("scenario.toml"), text)?;
+    }
+    files::write(&folder.join("summary.json"), &(terminal::json(compared)? + "\n"))
+}
+
+/// The folder of a sweep's point below `--out`; nothing without a sweep.
+fn point_folder(set: &Settings) -> String {
+    let name: Vec<String> = set.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    let safe = |c: char| if c.is_ascii_alphanumeric() || "=._-,".contains(c) { c } else { '_' };
+    name.join(",").chars().map(safe).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_split_outside_brackets() {
+        assert_eq!(split_values("1,2,3"), ["1", "2", "3"]);
+        assert_eq!(split_values("progress(0.1),oracle"), ["progress(0.1)", "oracle"]);
+        assert_eq!(split_values("{ min = 1, max = 2 },5"), ["{ min = 1, max = 2 }", "5"]);
+        assert_eq!(split_values("\"a,b\",c"), ["\"a,b\"", "c"]);
+    }
+
+    #[test]
+    fn points_have_folders_of_their_own() {
+        let set = vec![("a.b".to_owned(), "1".to_owned()), ("knowledge".to_owned(), "progress(0.1)".to_owned())];
+        assert_eq!(point_folder(&set), "a.b=1,knowledge=progress_0.1_");
+        assert_eq!(point_folder(&Vec::new()), "");
+    }
+}

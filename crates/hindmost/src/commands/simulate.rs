@@ -1,0 +1,66 @@
+//! `hindmost simulate`.
+
+use hindmost_sim::experiment::Experiment;
+use hindmost_sim::scenario::{BUILT_IN, PolicyEntry, Scenario};
+
+use crate::cli::SimulateArgs;
+use crate::failure::{Failure, Outcome};
+use crate::terminal;
+
+use super::compare::{self, Point, Settings};
+
+/// Simulates a scenario under each policy.
+pub fn run(args: &SimulateArgs) -> Outcome {
+    if args.list {
+        let names: Vec<&str> = BUILT_IN.iter().map(|(name, _)| *name).collect();
+        return terminal::print(&names.join("\n"));
+    }
+    let base = scenario(args, &Settings::new())?;
+    let text = toml::to_string(&base).map_err(Failure::work)?;
+    if args.print {
+        return terminal::print(&text);
+    }
+    let mut points = Vec::new();
+    for set in compare::sweep(&args.run)? {
+        let experiment = Experiment::of(&scenario(args, &set)?, args.run.seed)?;
+        points.push(Point { experiment, set });
+    }
+    let summary = describe(&base);
+    compare::run(&points, &args.run, vec![summary], Some(&text))
+}
+
+/// The scenario with everything that the command line sets.
+fn scenario(args: &SimulateArgs, swept: &Settings) -> Outcome<Scenario> {
+    let mut set = compare::settings(&args.run)?;
+    set.extend(swept.iter().cloned());
+    let mut scenario = Scenario::load(&args.scenario, &set).map_err(Failure::input)?;
+    let named = compare::policies(&args.run)?;
+    if !named.is_empty() {
+        scenario.policy = named.iter().map(PolicyEntry::from).collect();
+    }
+    compare::reject_twins(&scenario.policies().map_err(Failure::input)?)?;
+    if let Some(seeds) = args.run.seeds {
+        scenario.seeds = seeds;
+    }
+    // A sweep over knowledge outranks the option.
+    if let Some(knowledge) = compare::knowledge(&args.run)?
+        && !swept.iter().any(|(key, _)| key == "knowledge")
+    {
+        scenario.knowledge = knowledge;
+    }
+    Ok(scenario)
+}
+
+/// What a reader must know of how the comparison was made.
+fn describe(scenario: &Scenario) -> String {
+    let decisions = match scenario.slot {
+        Some(slot) => format!("decisions every {slot} s"),
+        None => "decisions after every event".to_owned(),
+    };
+    let end = match (scenario.horizon, scenario.drain) {
+        (Some(horizon), true) => format!("arrivals until {horizon} s, then run until every job is done"),
+        (Some(horizon), false) => format!("stopped at {horizon} s"),
+        (None, _) => "run until every job is done".to_owned(),
+    };
+    format!("order {}, {decisions}, {end}", scenario.order)
+}

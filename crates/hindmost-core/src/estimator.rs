@@ -31,9 +31,7 @@ pub enum Knowledge {
 
 /// A text that names no kind of knowledge.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "{0:?} is no kind of knowledge: give oracle, progress(S) with S in [0, 1), progress(uniform) or age"
-)]
+#[error("{0:?} is no kind of knowledge: give oracle, progress(S) with S in [0, 1), progress(uniform) or age")]
 pub struct UnknownKnowledge(String);
 
 impl FromStr for Knowledge {

@@ -91,11 +91,7 @@ impl Resources {
     }
 
     fn shares<'a>(&'a self, total: &'a Resources) -> impl Iterator<Item = f64> + 'a {
-        self.0
-            .iter()
-            .zip(&total.0)
-            .filter(|(_, have)| **have > 0)
-            .map(|(mine, have)| *mine as f64 / *have as f64)
+        self.0.iter().zip(&total.0).filter(|(_, have)| **have > 0).map(|(mine, have)| *mine as f64 / *have as f64)
     }
 }
 
@@ -188,12 +184,11 @@ impl Dimensions {
     pub fn amounts(&self, by_name: &DemandByName) -> Result<Resources, ResourceError> {
         let mut amounts = Resources::NONE;
         for (name, &amount) in by_name {
-            let at = self.0.iter().position(|known| **known == **name).ok_or_else(|| {
-                ResourceError::UnknownDimension {
+            let at =
+                self.0.iter().position(|known| **known == **name).ok_or_else(|| ResourceError::UnknownDimension {
                     dimension: name.clone(),
                     known: self.0.iter().map(ToString::to_string).collect(),
-                }
-            })?;
+                })?;
             let units = if name == MEMORY { amount } else { amount * 1000.0 };
             if !(0.0..1e18).contains(&units) || amount >= 1e15 {
                 return Err(ResourceError::BadAmount { dimension: name.clone(), amount });

@@ -1,7 +1,7 @@
 //! The comparison of policies as a table for the terminal.
 
-use comfy_table::{LineStyle, TableStyle};
 use comfy_table::{CellAlignment, ContentArrangement, Table};
+use comfy_table::{LineStyle, TableStyle};
 use hindmost_core::metrics::{Comparison, PolicyResult, Summary};
 
 /// Columns apart by space, with one line under the headings.
@@ -116,7 +116,7 @@ fn draw(columns: &[&Column], rows: &[&PolicyResult], width: Option<u16>) -> Stri
     }
     for (at, column) in table.column_iter_mut().enumerate() {
         column.set_cell_alignment(if at == 0 { CellAlignment::Left } else { CellAlignment::Right });
-        column.set_padding((if at == 0 { 0 } else { 1 }, 1));
+        column.set_padding((u16::from(at != 0), 1));
     }
     let drawn = table.to_string();
     let lines: Vec<&str> = drawn.lines().map(str::trim_end).collect();
@@ -183,7 +183,7 @@ fn significant(value: f64) -> String {
     let size = value.abs();
     match size {
         _ if size == 0.0 => "0".to_owned(),
-        _ if size >= 1e7 || size < 1e-4 => format!("{value:.3e}"),
+        _ if !(1e-4..1e7).contains(&size) => format!("{value:.3e}"),
         _ => {
             let digits = (3 - size.log10().floor() as i32).max(0) as usize;
             format!("{value:.digits$}")

@@ -349,10 +349,7 @@ impl Driver<'_> {
                 if self.cluster.attempt(attempt).is_none() {
                     return Ok(());
                 }
-                let spec = self.told_spec(attempt);
-                let applied = self.apply(at, &Event::AttemptFinished { attempt })?;
-                let outcome = if applied.won { Outcome::Won } else { Outcome::Lost };
-                self.ended(attempt, at, applied, outcome, spec.as_deref())?;
+                self.end(attempt, at, &Event::AttemptFinished { attempt }, Outcome::Lost)?;
             }
             Due::Watch(attempt, revealed) => {
                 if self.cluster.attempt(attempt).is_none() {
@@ -383,15 +380,11 @@ impl Driver<'_> {
                 Decision::Stop { attempt, .. } => {
                     // Reactions to an earlier stop of this list may have ended it.
                     if self.cluster.attempt(*attempt).is_some() {
-                        let spec = self.told_spec(*attempt);
-                        let applied = self.apply(at, &Event::AttemptStopped { attempt: *attempt })?;
-                        self.ended(*attempt, at, applied, Outcome::Lost, spec.as_deref())?;
+                        self.end(*attempt, at, &Event::AttemptStopped { attempt: *attempt }, Outcome::Lost)?;
                     }
                 }
                 Decision::Replace { attempt, .. } => {
-                    let spec = self.told_spec(*attempt);
-                    let applied = self.apply(at, &Event::AttemptStopped { attempt: *attempt })?;
-                    self.ended(*attempt, at, applied, Outcome::Replaced, spec.as_deref())?;
+                    self.end(*attempt, at, &Event::AttemptStopped { attempt: *attempt }, Outcome::Replaced)?;
                     let fresh = self.cluster.copies(attempt.task).next().map(hindmost_core::cluster::Attempt::id);
                     if let Some(fresh) = fresh {
                         self.begin(fresh)?;
@@ -462,18 +455,16 @@ impl Driver<'_> {
         Ok(())
     }
 
-    fn held(&mut self, attempt: AttemptId, from: Time, to: Time) {
-        let share = if self.one_slot {
-            self.share
-        } else {
-            let demand = self.cluster.phase(attempt.task).map(hindmost_core::cluster::Phase::demand);
-            demand.map_or(0.0, |demand| demand.dominant_share(self.cluster.total()))
-        };
-        self.busy.add(share, from, to);
+    /// The share of the cluster that an attempt holds.
+    fn share_of(&self, attempt: AttemptId) -> f64 {
+        if self.one_slot {
+            return self.share;
+        }
+        let demand = self.cluster.phase(attempt.task).map(hindmost_core::cluster::Phase::demand);
+        demand.map_or(0.0, |demand| demand.dominant_share(self.cluster.total()))
     }
 
-    /// What an attempt's end is told with, if it is told at all. Taken before the end is applied:
-    /// once the policy has reacted to it, the job may be gone.
+    /// What an attempt's end is told with, if it is told at all.
     fn told_spec(&self, id: AttemptId) -> Option<Arc<JobSpec>> {
         if !self.wants_attempts {
             return None;
@@ -481,21 +472,18 @@ impl Driver<'_> {
         self.cluster.job(id.task.job).map(|job| Arc::clone(job.spec()))
     }
 
-    /// An attempt has given back its room; its job, whose `spec` is there if attempts are told, may
-    /// be over.
-    fn ended(
-        &mut self,
-        id: AttemptId,
-        at: Time,
-        applied: Applied,
-        outcome: Outcome,
-        spec: Option<&JobSpec>,
-    ) -> Result<(), SimulationError> {
-        if let Some((node, since)) = applied.released {
-            self.held(id, since, at);
-            if let Some(job) = spec {
+    /// An attempt ends: it gives back its room, and its job may be over. `unless_won` is how it ended
+    /// if it did not win.
+    fn end(&mut self, id: AttemptId, at: Time, event: &Event, unless_won: Outcome) -> Result<(), SimulationError> {
+        // Taken before: once the policy has reacted to the end, the job may be gone.
+        let (share, spec) = (self.share_of(id), self.told_spec(id));
+        let applied = self.apply(at, event)?;
+        if let Some((node, start)) = applied.released {
+            self.busy.add(share, start, at);
+            if let Some(job) = spec.as_deref() {
+                let outcome = if applied.won { Outcome::Won } else { unless_won };
                 let node_name = self.cluster.node(node).map_or("", |node| node.name());
-                let told = AttemptResult { attempt: id, job, node, node_name, start: since, end: at, outcome };
+                let told = AttemptResult { attempt: id, job, node, node_name, start, end: at, outcome };
                 self.output.attempt(&told)?;
             }
         }
@@ -532,7 +520,7 @@ impl Driver<'_> {
         }
         let end = self.setup.horizon.unwrap_or(now);
         for (attempt, node, start) in running {
-            self.held(attempt, start, end);
+            self.busy.add(self.share_of(attempt), start, end);
             if let Some(job) = self.told_spec(attempt) {
                 let node_name = self.cluster.node(node).map_or("", |node| node.name());
                 let outcome = Outcome::Unfinished;

@@ -51,11 +51,7 @@ fn log() -> String {
         );
         let at = zero + stage * 10_000;
         writeln!(log, r#"{{"Event":"SparkListenerJobStart","Job ID":{stage},"Submission Time":{at},"Stage Infos":[{info}],"Stage IDs":[{stage}],"Properties":{{}}}}"#).unwrap();
-        writeln!(
-            log,
-            r#"{{"Event":"SparkListenerStageSubmitted","Stage Info":{info}}}"#
-        )
-        .unwrap();
+        writeln!(log, r#"{{"Event":"SparkListenerStageSubmitted","Stage Info":{info}}}"#).unwrap();
         for index in 0..TASKS {
             let start = task(stage, index, at + index, 0, "");
             writeln!(log, r#"{{"Event":"SparkListenerTaskStart",{start}}}"#).unwrap();
@@ -95,21 +91,14 @@ fn log() -> String {
             writeln!(log, r#"{{"Event":"SparkListenerTaskEnd",{end},"Task Executor Metrics":{{{memory},"MinorGCCount":1,"MinorGCTime":108,"MajorGCCount":2,"MajorGCTime":297}},"Task Metrics":{{"Executor Deserialize Time":203,"Executor Deserialize CPU Time":77043000,"Executor Run Time":{index},"Executor CPU Time":12929000,"Peak Execution Memory":0,"Result Size":742,"JVM GC Time":11,"Result Serialization Time":0,"Memory Bytes Spilled":0,"Disk Bytes Spilled":0,"Shuffle Read Metrics":{{"Remote Blocks Fetched":0,"Local Blocks Fetched":0,"Fetch Wait Time":0,"Remote Bytes Read":0,"Remote Bytes Read To Disk":0,"Local Bytes Read":0,"Total Records Read":0,"Remote Requests Duration":0,"Push Based Shuffle":{{"Corrupt Merged Block Chunks":0,"Merged Fetch Fallback Count":0,"Merged Remote Blocks Fetched":0,"Merged Local Blocks Fetched":0,"Merged Remote Chunks Fetched":0,"Merged Local Chunks Fetched":0,"Merged Remote Bytes Read":0,"Merged Local Bytes Read":0,"Merged Remote Requests Duration":0}}}},"Shuffle Write Metrics":{{"Shuffle Bytes Written":468,"Shuffle Write Time":32402787,"Shuffle Records Written":12}},"Input Metrics":{{"Bytes Read":0,"Records Read":12}},"Output Metrics":{{"Bytes Written":0,"Records Written":0}},"Updated Blocks":[]}}}}"#).unwrap();
         }
     }
-    writeln!(
-        log,
-        r#"{{"Event":"SparkListenerApplicationEnd","Timestamp":{}}}"#,
-        zero + STAGES * 10_000
-    )
-    .unwrap();
+    writeln!(log, r#"{{"Event":"SparkListenerApplicationEnd","Timestamp":{}}}"#, zero + STAGES * 10_000).unwrap();
     log
 }
 
 fn main() {
     let log = log();
-    let mut criterion = Criterion::default()
-        .sample_size(10)
-        .measurement_time(Duration::from_secs(5))
-        .configure_from_args();
+    let mut criterion =
+        Criterion::default().sample_size(10).measurement_time(Duration::from_secs(5)).configure_from_args();
     let mut group = criterion.benchmark_group("spark");
     group.throughput(Throughput::Bytes(log.len() as u64));
     group.bench_function("count", |b| {

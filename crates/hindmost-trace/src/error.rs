@@ -48,9 +48,7 @@ pub enum TraceError {
     },
 
     /// It begins as a compressed file does.
-    #[error(
-        "the log {name} is compressed ({kind}); only plain event logs are read: decompress it first ({how})"
-    )]
+    #[error("the log {name} is compressed ({kind}); only plain event logs are read: decompress it first ({how})")]
     Compressed {
         /// The log's name.
         name: String,
@@ -61,9 +59,7 @@ pub enum TraceError {
     },
 
     /// It isn't text.
-    #[error(
-        "the log {name} is not a text file ({found}); expected a Spark event log (one JSON event a line)"
-    )]
+    #[error("the log {name} is not a text file ({found}); expected a Spark event log (one JSON event a line)")]
     Binary {
         /// The log's name.
         name: String,
@@ -85,9 +81,7 @@ pub enum TraceError {
     },
 
     /// A Spark event log that ends before its first event does.
-    #[error(
-        "the log {name} holds no complete event: it is cut short in line {line}; copy it again, whole"
-    )]
+    #[error("the log {name} holds no complete event: it is cut short in line {line}; copy it again, whole")]
     NothingComplete {
         /// The log's name.
         name: String,
@@ -99,9 +93,7 @@ pub enum TraceError {
 fn why_open(source: &io::Error) -> String {
     match source.kind() {
         io::ErrorKind::NotFound => "there is no such file; check the path".to_owned(),
-        io::ErrorKind::PermissionDenied => {
-            "permission denied; make it readable for this user".to_owned()
-        }
+        io::ErrorKind::PermissionDenied => "permission denied; make it readable for this user".to_owned(),
         _ => source.to_string(),
     }
 }

@@ -14,5 +14,4 @@ pub use record::{Outcome, RecordedAttempt, RecordedNode};
 pub use summary::TraceSummary;
 
 /// What to tell the user of a replay about copies that the log never saw.
-pub const COPIES_NOTE: &str =
-    "Durations of copies that never ran are drawn from the recorded tasks of the same stage.";
+pub const COPIES_NOTE: &str = "Durations of copies that never ran are drawn from the recorded tasks of the same stage.";

@@ -27,10 +27,7 @@ fn what_cannot_be_opened_is_told() {
     let error = open(&missing, None).unwrap_err();
     assert!(matches!(error, TraceError::Open { .. }));
     let text = error.to_string();
-    assert!(
-        text.contains("missing") && text.contains("no such file"),
-        "{text}"
-    );
+    assert!(text.contains("missing") && text.contains("no such file"), "{text}");
     let error = open(directory.path(), None).unwrap_err();
     assert!(matches!(error, TraceError::Directory { .. }), "{error}");
     assert!(open(Path::new(""), None).is_err());

@@ -13,16 +13,11 @@ use serde_json::{Value, json};
 fn logs() -> Vec<PathBuf> {
     let Some(data) = std::env::var_os("HINDMOST_DATA") else {
         let test = std::thread::current();
-        println!(
-            "{} skipped: HINDMOST_DATA is not set",
-            test.name().unwrap_or("test")
-        );
+        println!("{} skipped: HINDMOST_DATA is not set", test.name().unwrap_or("test"));
         return Vec::new();
     };
     // A relative folder is meant from the workspace's.
-    let folder = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
-        .join(data)
-        .join("spark");
+    let folder = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join(data).join("spark");
     let mut logs: Vec<_> = fs::read_dir(&folder)
         .unwrap_or_else(|error| panic!("{}: {error}", folder.display()))
         .map(|entry| entry.unwrap().path())
@@ -36,10 +31,7 @@ fn log(name: &str) -> Option<PathBuf> {
 }
 
 fn name(event: &Value) -> &str {
-    event["Event"]
-        .as_str()
-        .unwrap()
-        .trim_start_matches("SparkListener")
+    event["Event"].as_str().unwrap().trim_start_matches("SparkListener")
 }
 
 /// The counts, from every line parsed whole.
@@ -66,10 +58,7 @@ fn count(text: &str) -> Value {
             }
             "TaskEnd" => {
                 let info = &event["Task Info"];
-                tasks.insert((
-                    event["Stage ID"].as_i64().unwrap(),
-                    info["Index"].as_i64().unwrap(),
-                ));
+                tasks.insert((event["Stage ID"].as_i64().unwrap(), info["Index"].as_i64().unwrap()));
                 nodes.insert(info["Executor ID"].to_string());
                 attempts += 1;
                 speculative += i32::from(info["Speculative"] == true);
@@ -93,10 +82,7 @@ fn count(text: &str) -> Value {
 fn counts_are_exact() {
     for path in logs() {
         let expected = count(&fs::read_to_string(&path).unwrap());
-        for summary in [
-            summarize(&path, None).unwrap(),
-            open(&path, None).unwrap().summary().clone(),
-        ] {
+        for summary in [summarize(&path, None).unwrap(), open(&path, None).unwrap().summary().clone()] {
             let mut counted = serde_json::to_value(&summary).unwrap();
             counted.as_object_mut().unwrap().remove("warnings");
             assert_eq!(counted, expected, "{}", path.display());
@@ -115,9 +101,8 @@ fn durations_are_those_of_the_first_success() {
             }
             let field = |name: &str| event["Task Info"][name].as_i64().unwrap();
             let (launch, finish) = (field("Launch Time"), field("Finish Time"));
-            let winner = winners
-                .entry((event["Stage ID"].as_i64().unwrap(), field("Index")))
-                .or_insert((launch, finish));
+            let winner =
+                winners.entry((event["Stage ID"].as_i64().unwrap(), field("Index"))).or_insert((launch, finish));
             if finish < winner.1 {
                 *winner = (launch, finish);
             }
@@ -125,18 +110,13 @@ fn durations_are_those_of_the_first_success() {
         let mut expected: BTreeMap<String, Vec<f64>> = BTreeMap::new();
         for ((stage, _), (launch, finish)) in winners {
             let seconds = (finish - launch).max(1) as f64 / 1000.0;
-            expected
-                .entry(format!("stage {stage}"))
-                .or_default()
-                .push(seconds);
+            expected.entry(format!("stage {stage}")).or_default().push(seconds);
         }
         let trace = open(&path, None).unwrap();
         let mut read = BTreeMap::new();
         for job in trace.workload_jobs() {
             for (phase, durations) in job.spec.phases.iter().zip(&job.durations) {
-                let Durations::Recorded(seconds) = durations else {
-                    panic!("recorded")
-                };
+                let Durations::Recorded(seconds) = durations else { panic!("recorded") };
                 assert_eq!(seconds.len(), phase.tasks as usize);
                 let stage = phase.name.split(':').next().unwrap();
                 assert!(read.insert(stage.to_owned(), seconds.clone()).is_none());
@@ -155,11 +135,7 @@ fn copies_that_lost_to_speculation_are_found() {
         return;
     };
     let trace = open(&path, None).unwrap();
-    let outcomes: Vec<_> = trace
-        .attempts()
-        .iter()
-        .map(|a| (a.speculative, a.outcome))
-        .collect();
+    let outcomes: Vec<_> = trace.attempts().iter().map(|a| (a.speculative, a.outcome)).collect();
     let lost = (false, Outcome::Lost);
     let won = (true, Outcome::Won);
     assert_eq!(outcomes, [lost, lost, won, won]);
@@ -173,23 +149,14 @@ fn real_logs_cut_anywhere_are_read() {
         for part in 1..=20 {
             let cut = bytes.len() * part / 21;
             let trace = read_spark(&bytes[..cut], "cut", None).unwrap();
-            assert!(
-                !trace.summary().warnings.is_empty(),
-                "{} at {cut}",
-                path.display()
-            );
+            assert!(!trace.summary().warnings.is_empty(), "{} at {cut}", path.display());
             let text = String::from_utf8_lossy(&bytes[..cut]);
             let ends = text
                 .lines()
                 .filter_map(|line| serde_json::from_str::<Value>(line).ok())
                 .filter(|event| name(event) == "TaskEnd")
                 .count();
-            assert_eq!(
-                trace.summary().attempts,
-                ends as u64,
-                "{} at {cut}",
-                path.display()
-            );
+            assert_eq!(trace.summary().attempts, ends as u64, "{} at {cut}", path.display());
         }
     }
 }

@@ -68,6 +68,7 @@ pub enum RecordError {
 
 /// What a record brought about, beyond what it says itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools, reason = "independent facts about one record, not a state")]
 pub struct Applied {
     /// The attempt is the first of its task to finish.
     pub won: bool,
@@ -255,6 +256,9 @@ impl Cluster {
             }
             let durations = match &phase.tail {
                 Some(tail) => tail.clone(),
+                None if phase.mean == 0.0 => {
+                    Distribution::constant(0.0).map_err(|error| bad(&format!("phase {:?}: {error}", phase.name)))?
+                }
                 None => Distribution::fit_mean_sd(phase.mean, phase.sd)
                     .map_err(|error| bad(&format!("phase {:?}: {error}", phase.name)))?,
             };
@@ -290,8 +294,7 @@ impl Cluster {
     fn check_start(&self, id: AttemptId) -> Result<Resources, RecordError> {
         let refuse = |reason| RecordError::CannotStart { attempt: id, reason };
         let phase = self.phase(id.task).ok_or_else(|| RecordError::Unknown(id.task.to_string()))?;
-        let task =
-            phase.tasks.get(id.task.index as usize).ok_or_else(|| RecordError::Unknown(id.task.to_string()))?;
+        let task = phase.tasks.get(id.task.index as usize).ok_or_else(|| RecordError::Unknown(id.task.to_string()))?;
         if phase.parents_left > 0 {
             return Err(refuse("its phase waits for others"));
         }

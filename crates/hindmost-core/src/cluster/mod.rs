@@ -103,7 +103,8 @@ impl Cluster {
         if self.dimensions.is_one_slot() {
             return self.open.len() as u64;
         }
-        self.open.iter().map(|node| self.nodes[node as usize].free.times(demand)).sum()
+        let fits = self.open.iter().map(|node| self.nodes[node as usize].free.times(demand));
+        fits.fold(0, u64::saturating_add)
     }
 
     /// The first node, by id, on which `demand` fits into the free room and for which `allowed`

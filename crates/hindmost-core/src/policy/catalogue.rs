@@ -303,7 +303,8 @@ pub static SYSTEMS: &[SystemEntry] = &[
             vec![
                 Box::new(Originals::of_started_jobs()),
                 Box::new(CloneNewJobs::new(parameters.count("max_copies"), parameters.gamma)),
-                Box::new(Originals::of_new_jobs()),
+                // New jobs that P2 leaves, one copy a task.
+                Box::new(Originals::of_all_jobs()),
             ]
         },
     },

@@ -43,7 +43,7 @@ pub struct LateParameters {
 
 /// The progress rate of an attempt, 1/seconds.
 struct Rate {
-    rate: f64,
+    per_second: f64,
     attempt: AttemptId,
     /// True while the attempt is among the candidates.
     candidate: bool,
@@ -102,8 +102,8 @@ impl LateBackups {
         let key = (id.task.job, id.task.phase);
         if let Some(rate) = rate(attempt) {
             let rates = self.rates.entry(key).or_default();
-            let at = rates.partition_point(|known| known.rate < rate);
-            rates.insert(at, Rate { rate, attempt: id, candidate: false });
+            let at = rates.partition_point(|known| known.per_second < rate);
+            rates.insert(at, Rate { per_second: rate, attempt: id, candidate: false });
             if self.changed.last() != Some(&key) {
                 self.changed.push(key);
             }
@@ -125,7 +125,7 @@ impl LateBackups {
         for key in changed {
             let Some(rates) = self.rates.get_mut(&key) else { continue };
             let limit = slow_rate(rates, self.parameters.slow_task);
-            for known in rates.iter_mut().take_while(|known| known.rate < limit) {
+            for known in rates.iter_mut().take_while(|known| known.per_second < limit) {
                 if !known.candidate {
                     known.candidate = true;
                     self.candidates.push(known.attempt);
@@ -193,7 +193,7 @@ fn rank(len: usize, share: f64) -> usize {
 
 /// The rate below which an attempt is slow: nothing is, while fewer than two rates are known.
 fn slow_rate(rates: &[Rate], share: f64) -> f64 {
-    if rates.len() < 2 { 0.0 } else { rates[rank(rates.len(), share)].rate }
+    if rates.len() < 2 { 0.0 } else { rates[rank(rates.len(), share)].per_second }
 }
 
 /// The age, on a node of speed 1, at which the expected duration E[x | x > age] of an attempt of this
@@ -251,13 +251,12 @@ impl Pass for LateBackups {
         for id in slow {
             let cluster = round.cluster();
             let Some(demand) = cluster.phase(id.task).map(|phase| *phase.demand()) else { continue };
-            let room: u64 = cluster.nodes().iter().map(|node| node.capacity().times(&demand)).sum();
+            let room = cluster.nodes().iter().map(|node| node.capacity().times(&demand)).fold(0, u64::saturating_add);
             if backups as f64 >= self.parameters.cap * room as f64 {
                 return;
             }
-            let good = |node, _: &_| {
-                self.node_progress(node, cluster) >= slow_node && !cluster.has_copy_on(id.task, node)
-            };
+            let good =
+                |node, _: &_| self.node_progress(node, cluster) >= slow_node && !cluster.has_copy_on(id.task, node);
             let Some(node) = cluster.find_node(&demand, good) else { continue };
             if !round.start(id.task, node) {
                 return;

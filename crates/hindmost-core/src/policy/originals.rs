@@ -21,11 +21,6 @@ impl Originals {
     pub fn of_started_jobs() -> Originals {
         Originals { which: Which::Started }
     }
-
-    /// Of jobs that have not been started.
-    pub fn of_new_jobs() -> Originals {
-        Originals { which: Which::New }
-    }
 }
 
 impl Pass for Originals {

@@ -140,7 +140,9 @@ pub(super) fn start_job(job: JobId, copies: &[u32], round: &mut Round<'_>) {
     let tasks = pending_tasks(job, round.cluster());
     'copies: for copy in 0..most {
         for task in &tasks {
-            if copies[task.phase as usize] > copy && round.start_copies(*task, 1) == 0 && round.cluster().open_nodes() == 0
+            if copies[task.phase as usize] > copy
+                && round.start_copies(*task, 1) == 0
+                && round.cluster().open_nodes() == 0
             {
                 break 'copies;
             }

@@ -131,6 +131,23 @@ impl SparkBackups {
         }
     }
 
+    /// A candidate that is not slow any more, because the median has risen, goes back among the
+    /// attempts that may become slow.
+    fn put_back(&mut self, id: AttemptId, round: &mut Round<'_>) {
+        let key = (id.task.job, id.task.phase);
+        let Some(since) = round.cluster().attempt(id).map(Attempt::since) else { return };
+        let Some(watch) = self.phases.get_mut(&key) else { return };
+        let Some(threshold) = watch.threshold else { return };
+        let at = watch.running.partition_point(|other| *other < (since, id));
+        watch.running.insert(at, (since, id));
+        let due = since + threshold + Time::TICK;
+        if watch.wake.is_none_or(|wake| due < wake) {
+            watch.wake = Some(due);
+            self.wakes.insert((due, key));
+            round.decide(Decision::Wake { at: due });
+        }
+    }
+
     fn is_slow(&self, cluster: &Cluster, attempt: &Attempt) -> bool {
         let task = attempt.id().task;
         let threshold = self.phases.get(&(task.job, task.phase)).and_then(|watch| watch.threshold);
@@ -175,9 +192,10 @@ impl Pass for SparkBackups {
         });
         candidates.sort_unstable_by_key(|id| (round.cluster().attempt(*id).map(Attempt::since), *id));
         for id in candidates {
-            // The median may have risen since; such an attempt may become too slow again.
             let slow = round.cluster().attempt(id).is_some_and(|attempt| self.is_slow(round.cluster(), attempt));
-            if slow && round.start_copies(id.task, 1) > 0 {
+            if !slow {
+                self.put_back(id, round);
+            } else if round.start_copies(id.task, 1) > 0 {
                 round.requeue(id.task.job);
             } else {
                 self.candidates.push(id);

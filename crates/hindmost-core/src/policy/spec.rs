@@ -69,24 +69,20 @@ impl FromStr for PolicySpec {
         let trimmed = text.trim();
         let (name, parameters) = match trimmed.split_once('(') {
             None => (trimmed, ""),
-            Some((name, rest)) => {
-                (name, rest.strip_suffix(')').ok_or_else(|| wrong("its parenthesis is not closed"))?)
-            }
+            Some((name, rest)) => (name, rest.strip_suffix(')').ok_or_else(|| wrong("its parenthesis is not closed"))?),
         };
         let (order, rule) = match name.split_once('+') {
             None => (None, name.trim()),
             Some((order, rule)) => (Some(order.trim().to_owned()), rule.trim()),
         };
-        let is_word = |word: &str| {
-            !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
-        };
+        let is_word =
+            |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
         if !is_word(rule) || order.as_deref().is_some_and(|order| !is_word(order)) {
             return Err(wrong("a name is made of letters, digits and underscores"));
         }
         let mut given = BTreeMap::new();
         for parameter in parameters.split(',').filter(|parameter| !parameter.trim().is_empty()) {
-            let (key, value) =
-                parameter.split_once('=').ok_or_else(|| wrong("a parameter is written name=value"))?;
+            let (key, value) = parameter.split_once('=').ok_or_else(|| wrong("a parameter is written name=value"))?;
             let value = value.trim();
             let value = match (value.parse::<bool>(), value.parse::<f64>()) {
                 (Ok(on), _) => Value::Switch(on),

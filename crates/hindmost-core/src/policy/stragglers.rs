@@ -123,8 +123,8 @@ impl<R: StragglerRule> Pass for Stragglers<R> {
             }
             let Some(phase) = round.cluster().phase(id.task) else { continue };
             let wanted = self.rule.copies(phase).saturating_sub(1);
-            let helped = round.start_copies(id.task, wanted) > 0
-                || (wanted > 0 && self.rule.restarts() && round.replace(id));
+            let helped =
+                round.start_copies(id.task, wanted) > 0 || (wanted > 0 && self.rule.restarts() && round.replace(id));
             if helped {
                 round.requeue(id.task.job);
             } else if round.cluster().open_nodes() == 0 && !self.rule.restarts() {

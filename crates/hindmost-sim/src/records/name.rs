@@ -1,5 +1,7 @@
 //! Names of folders that every file system takes.
 
+use std::fmt::Write;
+
 /// Longest name made. Most file systems take 255 bytes, some that encrypt names 143.
 const LONGEST: usize = 140;
 
@@ -29,13 +31,14 @@ pub(super) fn safe(label: &str) -> String {
         if plain && !(device && at == 0) {
             name.push(char::from(byte));
         } else {
-            name.push_str(&format!("%{byte:02X}"));
+            // Text can always be appended to.
+            let _ = write!(name, "%{byte:02X}");
         }
     }
     if name.len() > LONGEST {
         // All of it is ASCII.
         name.truncate(BEGINNING);
-        name.push_str(&format!("%#{:032x}", hash(label)));
+        let _ = write!(name, "%#{:032x}", hash(label));
     }
     name
 }
@@ -89,7 +92,8 @@ mod tests {
     #[test]
     fn no_two_labels_share_a_name() {
         let long = "x".repeat(500);
-        let labels = ["", "%", "%25", "a/b", "a%2Fb", "a%2fb", ".", "%2E", "nul", "%6Eul", &long, &long[1..], "a b", "a_b"];
+        let labels =
+            ["", "%", "%25", "a/b", "a%2Fb", "a%2fb", ".", "%2E", "nul", "%6Eul", &long, &long[1..], "a b", "a_b"];
         let names: BTreeSet<String> = labels.iter().map(|label| safe(label)).collect();
         assert_eq!(names.len(), labels.len());
         assert!(names.iter().all(|name| name.len() <= LONGEST));

@@ -293,7 +293,7 @@ fn a_run_fills_its_files() {
         [cluster]
         machines = 40
         [workload]
-        arrival = { poisson = { rate = 1.0 } }
+        arrival = { poisson = { rate = 4.0 } }
         tasks = { uniform = { min = 1, max = 10 } }
         duration = { pareto = { alpha = 2.0, mean = { uniform = { min = 1.0, max = 4.0 } } } }
     "#;
@@ -305,13 +305,12 @@ fn a_run_fills_its_files() {
     experiment.policies = vec!["sca".parse().unwrap(), "mantri(kill_restart=true)".parse().unwrap()];
     let stop = AtomicBool::new(false);
     let run = |format: Format| {
-        let open =
-            |_: usize, policy: &PolicySpec, seed| open(dir.path(), format, &policy.to_string(), seed).map(Some);
+        let open = |_: usize, policy: &PolicySpec, seed| open(dir.path(), format, &policy.to_string(), seed).map(Some);
         let execution = Execution { threads: 2, stop: &stop, progress: &|_| {}, output: Some(&open) };
         run_all(std::slice::from_ref(&experiment), &execution).unwrap().remove(0)
     };
-    let results = run(Format::Csv);
-    assert!(results == run(Format::Parquet));
+    run(Format::Csv);
+    let results = run(Format::Parquet);
     for (policy, results) in experiment.policies.iter().zip(&results) {
         for (seed, result) in experiment.seeds.iter().zip(results) {
             let folder = folder(dir.path(), &policy.to_string(), *seed);

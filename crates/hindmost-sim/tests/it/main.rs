@@ -1,4 +1,6 @@
 //! Tests of the simulator and, through it, of every policy. Each module tells one story: what closed
 //! forms say, what slots do, what each policy decides, what must hold of every run.
 
-mod probe;
+mod closed_forms;
+mod experiments;
+mod queues;

@@ -3,8 +3,8 @@
 use rustc_hash::FxHashMap;
 
 use super::events::{
-    ApplicationEnd, ApplicationStart, End, EnvironmentUpdate, JobEnd, JobStart, Kind, LogStart,
-    StageEvent, StageInfo, TaskEnd, parse,
+    ApplicationEnd, ApplicationStart, End, EnvironmentUpdate, JobEnd, JobStart, Kind, LogStart, StageEvent, StageInfo,
+    TaskEnd, parse,
 };
 use super::executors::Executors;
 use super::tables::{IndexSet, Winner, Winners};
@@ -154,9 +154,7 @@ impl Collector {
             }
             Kind::EnvironmentUpdate => {
                 let event: EnvironmentUpdate = parse(line)?;
-                let cpus = event
-                    .spark
-                    .and_then(|properties| properties.task_cpus.real());
+                let cpus = event.spark.and_then(|properties| properties.task_cpus.real());
                 self.current().executors.set_task_cpus(cpus);
             }
             Kind::ResourceProfileAdded => {
@@ -223,19 +221,12 @@ impl Collector {
         application.saw(info.launch);
         application.saw(info.finish);
         let executor = application.executors.ran(info);
-        let (Some(id), Some(task)) = (event.stage.id(), info.partition.id().or(info.index.id()))
-        else {
+        let (Some(id), Some(task)) = (event.stage.id(), info.partition.id().or(info.index.id())) else {
             self.nameless += 1;
             return;
         };
 
-        let Application {
-            stages,
-            jobs,
-            active,
-            losers,
-            ..
-        } = application;
+        let Application { stages, jobs, active, losers, .. } = application;
         let stage = stages.entry(id).or_default();
         stage.runs(id, jobs, active);
         let stage_attempt = event.stage_attempt.id().unwrap_or(0);
@@ -296,12 +287,7 @@ impl Application {
         self.saw(info.submitted);
         self.saw(info.completed);
         let Some(id) = info.id.id() else { return };
-        let Application {
-            stages,
-            jobs,
-            active,
-            ..
-        } = self;
+        let Application { stages, jobs, active, .. } = self;
         let stage = stages.entry(id).or_default();
         stage.runs(id, jobs, active);
         stage.learn(info);
@@ -331,11 +317,7 @@ impl Application {
             listed.dedup();
             self.active.push(index);
         }
-        self.jobs.push(Job {
-            id,
-            submitted: event.time.instant(),
-            stages: listed,
-        });
+        self.jobs.push(Job { id, submitted: event.time.instant(), stages: listed });
     }
 
     fn job_end(&mut self, event: &JobEnd) {
@@ -353,10 +335,7 @@ impl Stage {
     fn runs(&mut self, id: u32, jobs: &[Job], active: &[u32]) {
         self.ran = true;
         if self.owner.is_none() {
-            self.owner = active
-                .iter()
-                .copied()
-                .find(|&job| jobs[job as usize].stages.binary_search(&id).is_ok());
+            self.owner = active.iter().copied().find(|&job| jobs[job as usize].stages.binary_search(&id).is_ok());
         }
     }
 

@@ -316,10 +316,7 @@ impl TaskEnd<'_> {
     /// The end reason decides; the task info's flags where there is none, and to tell a kill whose
     /// reason did not come through from a failure.
     pub(super) fn end(&self) -> End {
-        let (failed, killed) = self
-            .info
-            .as_ref()
-            .map_or((false, false), |info| (info.failed.0, info.killed.0));
+        let (failed, killed) = self.info.as_ref().map_or((false, false), |info| (info.failed.0, info.killed.0));
         match self.reason.as_ref().and_then(|reason| reason.reason.get()) {
             Some("Success") => End::Success,
             Some("TaskKilled") => End::Killed,
@@ -337,47 +334,24 @@ mod tests {
     #[test]
     fn the_name_is_found_at_the_beginning_only() {
         let end = Head::Event(Kind::TaskEnd);
-        assert_eq!(
-            head(br#"{"Event":"SparkListenerTaskEnd","Stage ID":0}"#),
-            end
-        );
+        assert_eq!(head(br#"{"Event":"SparkListenerTaskEnd","Stage ID":0}"#), end);
         assert_eq!(head(br#"{ "Event" : "SparkListenerTaskEnd" }"#), end);
-        assert_eq!(
-            head(br#"{"Stage ID":0,"Event":"SparkListenerTaskEnd"}"#),
-            Head::Object
-        );
-        assert_eq!(
-            head(br#"{"Event":"Spark\u004cistenerTaskEnd"}"#),
-            Head::Object
-        );
+        assert_eq!(head(br#"{"Stage ID":0,"Event":"SparkListenerTaskEnd"}"#), Head::Object);
+        assert_eq!(head(br#"{"Event":"Spark\u004cistenerTaskEnd"}"#), Head::Object);
         assert_eq!(head(br#"{"Event":"SparkListenerTaskE"#), Head::Object);
         assert_eq!(head(b"[1]"), Head::Other);
-        let sql =
-            br#"{"Event":"org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart"}"#;
+        let sql = br#"{"Event":"org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart"}"#;
         assert_eq!(head(sql), Head::Event(Kind::OtherSpark));
-        assert_eq!(
-            head(br#"{"Event":"com.example.Mine"}"#),
-            Head::Event(Kind::Foreign)
-        );
+        assert_eq!(head(br#"{"Event":"com.example.Mine"}"#), Head::Event(Kind::Foreign));
     }
 
     #[test]
     fn ends_are_told_apart() {
         let end = |json: &str| parse::<TaskEnd<'_>>(json.as_bytes()).unwrap().end();
-        assert_eq!(
-            end(r#"{"Task End Reason":{"Reason":"Success"}}"#),
-            End::Success
-        );
-        assert_eq!(
-            end(r#"{"Task End Reason":{"Reason":"TaskKilled"}}"#),
-            End::Killed
-        );
-        assert_eq!(
-            end(r#"{"Task End Reason":{"Reason":"FetchFailed"}}"#),
-            End::Failed
-        );
-        let killed =
-            r#"{"Task End Reason":{"Reason":"UnknownReason"},"Task Info":{"Killed":true}}"#;
+        assert_eq!(end(r#"{"Task End Reason":{"Reason":"Success"}}"#), End::Success);
+        assert_eq!(end(r#"{"Task End Reason":{"Reason":"TaskKilled"}}"#), End::Killed);
+        assert_eq!(end(r#"{"Task End Reason":{"Reason":"FetchFailed"}}"#), End::Failed);
+        let killed = r#"{"Task End Reason":{"Reason":"UnknownReason"},"Task Info":{"Killed":true}}"#;
         assert_eq!(end(killed), End::Killed);
         assert_eq!(end(r#"{"Task Info":{"Failed":true}}"#), End::Failed);
         assert_eq!(end(r#"{"Task Info":{"Failed":false}}"#), End::Success);

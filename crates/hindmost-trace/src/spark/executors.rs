@@ -2,9 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::events::{
-    BlockManagerAdded, ExecutorAdded, ExecutorRemoved, ResourceProfileAdded, TaskInfo,
-};
+use super::events::{BlockManagerAdded, ExecutorAdded, ExecutorRemoved, ResourceProfileAdded, TaskInfo};
 use crate::record::RecordedNode;
 
 /// Intervals kept of an executor whose cores aren't known, to see how many overlap.
@@ -54,10 +52,7 @@ impl Executors {
 
     /// How many were seen in task ends only, the driver in local mode aside.
     pub(super) fn unannounced(&self) -> usize {
-        self.list
-            .iter()
-            .filter(|e| !e.announced && !is_driver(&e.name))
-            .count()
+        self.list.iter().filter(|e| !e.announced && !is_driver(&e.name)).count()
     }
 
     fn entry(&mut self, name: &str, host: Option<&str>) -> u32 {
@@ -65,10 +60,7 @@ impl Executors {
             index
         } else {
             let index = self.list.len() as u32;
-            self.list.push(Executor {
-                name: name.into(),
-                ..Executor::default()
-            });
+            self.list.push(Executor { name: name.into(), ..Executor::default() });
             self.by_name.insert(name.into(), index);
             index
         };
@@ -87,10 +79,7 @@ impl Executors {
         let (Some(id), Some(task)) = (event.id.whole(), &event.task) else {
             return;
         };
-        let mut profile = Profile {
-            task_cpus: None,
-            others: f64::INFINITY,
-        };
+        let mut profile = Profile { task_cpus: None, others: f64::INFINITY };
         for (resource, request) in task {
             let Some(need) = request.amount.real().filter(|&need| need > 0.0) else {
                 continue;
@@ -99,17 +88,10 @@ impl Executors {
                 profile.task_cpus = Some(need);
                 continue;
             }
-            let held = event
-                .executor
-                .as_ref()
-                .and_then(|executor| executor.get(resource));
+            let held = event.executor.as_ref().and_then(|executor| executor.get(resource));
             if let Some(held) = held.and_then(|held| held.amount.real()) {
                 // A share of a unit doesn't reach over two units: 0.4 of a GPU is 2 a GPU.
-                let slots = if need < 1.0 {
-                    (1.0 / need).floor() * held
-                } else {
-                    (held / need).floor()
-                };
+                let slots = if need < 1.0 { (1.0 / need).floor() * held } else { (held / need).floor() };
                 profile.others = profile.others.min(slots);
             }
         }
@@ -124,11 +106,7 @@ impl Executors {
         executor.announced = true;
         executor.added = executor.added.or(event.time.instant());
         if let Some(info) = info {
-            executor.cores = info
-                .cores
-                .real()
-                .filter(|&cores| cores > 0.0)
-                .or(executor.cores);
+            executor.cores = info.cores.real().filter(|&cores| cores > 0.0).or(executor.cores);
             executor.profile = info.profile.whole().or(executor.profile);
         }
     }
@@ -169,26 +147,14 @@ impl Executors {
     }
 
     /// The executors as nodes, times counted from `origin`, names prefixed.
-    pub(super) fn into_nodes(
-        self,
-        origin: i64,
-        prefix: &str,
-    ) -> impl Iterator<Item = RecordedNode> {
-        let Executors {
-            list,
-            profiles,
-            task_cpus,
-            ..
-        } = self;
+    pub(super) fn into_nodes(self, origin: i64, prefix: &str) -> impl Iterator<Item = RecordedNode> {
+        let Executors { list, profiles, task_cpus, .. } = self;
         let since = move |at: Option<i64>| at.map(|at| (at - origin) as f64 / 1000.0);
         let prefix = prefix.to_owned();
         list.into_iter().map(move |mut executor| {
             executor.look_at_intervals();
             let profile = profiles.get(&executor.profile.unwrap_or(0));
-            let cpus = profile
-                .and_then(|profile| profile.task_cpus)
-                .or(task_cpus)
-                .unwrap_or(1.0);
+            let cpus = profile.and_then(|profile| profile.task_cpus).or(task_cpus).unwrap_or(1.0);
             let others = profile.map_or(f64::INFINITY, |profile| profile.others);
             let slots = match executor.cores {
                 Some(cores) => (cores / cpus).floor().min(others).max(1.0) as u32,
@@ -210,11 +176,8 @@ impl Executor {
     /// Takes account of the intervals in `peak` and keeps the later half: tasks come roughly in the
     /// order in which they finish.
     fn look_at_intervals(&mut self) {
-        let mut changes: Vec<(i64, i32)> = self
-            .intervals
-            .iter()
-            .flat_map(|&(launch, finish)| [(launch, 1), (finish.max(launch), -1)])
-            .collect();
+        let mut changes: Vec<(i64, i32)> =
+            self.intervals.iter().flat_map(|&(launch, finish)| [(launch, 1), (finish.max(launch), -1)]).collect();
         // At one instant tasks end before others start.
         changes.sort_unstable();
         let mut running = 0;
@@ -235,9 +198,8 @@ mod tests {
     fn slots(cores: u32, profile: &str) -> u32 {
         let mut executors = Executors::default();
         executors.profile(&parse(profile.as_bytes()).unwrap());
-        let added = format!(
-            r#"{{"Executor ID":"1","Executor Info":{{"Total Cores":{cores},"Resource Profile Id":1}}}}"#
-        );
+        let added =
+            format!(r#"{{"Executor ID":"1","Executor Info":{{"Total Cores":{cores},"Resource Profile Id":1}}}}"#);
         executors.added(&parse(added.as_bytes()).unwrap());
         executors.into_nodes(0, "").next().unwrap().slots
     }
@@ -251,10 +213,7 @@ mod tests {
         };
         assert_eq!(slots(8, "{}"), 8);
         assert_eq!(slots(8, &with(r#""cpus":{"Amount":2.0}"#)), 4);
-        assert_eq!(
-            slots(8, &with(r#""cpus":{"Amount":1.0},"gpu":{"Amount":0.4}"#)),
-            4
-        );
+        assert_eq!(slots(8, &with(r#""cpus":{"Amount":1.0},"gpu":{"Amount":0.4}"#)), 4);
         assert_eq!(slots(8, &with(r#""gpu":{"Amount":2}"#)), 1);
         assert_eq!(slots(1, &with(r#""cpus":{"Amount":2.0}"#)), 1);
     }
@@ -263,15 +222,11 @@ mod tests {
     fn unknown_cores_are_the_peak_of_running_tasks() {
         let mut executors = Executors::default();
         for (launch, finish) in [(10, 20), (10, 30), (20, 40), (15, 25), (40, 50)] {
-            let info = format!(
-                r#"{{"Executor ID":"driver","Host":"h","Launch Time":{launch},"Finish Time":{finish}}}"#
-            );
+            let info =
+                format!(r#"{{"Executor ID":"driver","Host":"h","Launch Time":{launch},"Finish Time":{finish}}}"#);
             executors.ran(&parse(info.as_bytes()).unwrap());
         }
         let node = executors.into_nodes(0, "").next().unwrap();
-        assert_eq!(
-            (node.slots, node.slots_known, node.host.as_str()),
-            (3, false, "h")
-        );
+        assert_eq!((node.slots, node.slots_known, node.host.as_str()), (3, false, "h"));
     }
 }

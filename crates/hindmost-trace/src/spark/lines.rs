@@ -53,16 +53,8 @@ pub(super) struct Lines<'p, R> {
 }
 
 enum Found {
-    Whole {
-        from: usize,
-        to: usize,
-        terminated: bool,
-    },
-    Passed {
-        head: Head,
-        closed: bool,
-        terminated: bool,
-    },
+    Whole { from: usize, to: usize, terminated: bool },
+    Passed { head: Head, closed: bool, terminated: bool },
 }
 
 impl<'p, R: Read> Lines<'p, R> {
@@ -105,22 +97,10 @@ impl<'p, R: Read> Lines<'p, R> {
         };
         self.number += 1;
         let (body, terminated) = match found {
-            Found::Whole {
-                from,
-                to,
-                terminated,
-            } => (Body::Whole(self.buffer[from..to].trim_ascii()), terminated),
-            Found::Passed {
-                head,
-                closed,
-                terminated,
-            } => (Body::Passed { head, closed }, terminated),
+            Found::Whole { from, to, terminated } => (Body::Whole(self.buffer[from..to].trim_ascii()), terminated),
+            Found::Passed { head, closed, terminated } => (Body::Passed { head, closed }, terminated),
         };
-        Ok(Some(Line {
-            number: self.number,
-            terminated,
-            body,
-        }))
+        Ok(Some(Line { number: self.number, terminated, body }))
     }
 
     fn find(&mut self) -> io::Result<Option<Found>> {
@@ -131,20 +111,12 @@ impl<'p, R: Read> Lines<'p, R> {
                 let to = self.scanned + at;
                 self.start = to + 1;
                 self.scanned = self.start;
-                return Ok(Some(Found::Whole {
-                    from,
-                    to,
-                    terminated: true,
-                }));
+                return Ok(Some(Found::Whole { from, to, terminated: true }));
             }
             self.scanned = self.end;
             if self.ended {
                 self.start = self.end;
-                let rest = Found::Whole {
-                    from,
-                    to: self.end,
-                    terminated: false,
-                };
+                let rest = Found::Whole { from, to: self.end, terminated: false };
                 return Ok((from < self.end).then_some(rest));
             }
             let length = self.end - from;
@@ -174,11 +146,7 @@ impl<'p, R: Read> Lines<'p, R> {
             self.start = feed.map_or(self.end, |at| self.start + at + 1);
             self.scanned = self.start;
             if feed.is_some() || self.ended {
-                return Ok(Found::Passed {
-                    head,
-                    closed: last == b'}',
-                    terminated: feed.is_some(),
-                });
+                return Ok(Found::Passed { head, closed: last == b'}', terminated: feed.is_some() });
             }
             self.fill()?;
         }

@@ -100,14 +100,7 @@ impl SparkTrace {
     }
 
     /// The same, without a copy of it.
-    pub fn into_parts(
-        self,
-    ) -> (
-        TraceSummary,
-        Vec<WorkloadJob>,
-        Vec<RecordedNode>,
-        Vec<RecordedAttempt>,
-    ) {
+    pub fn into_parts(self) -> (TraceSummary, Vec<WorkloadJob>, Vec<RecordedNode>, Vec<RecordedAttempt>) {
         (self.summary, self.jobs, self.nodes, self.attempts)
     }
 }
@@ -120,11 +113,7 @@ pub type OnProgress<'a> = &'a mut dyn FnMut(u64, Option<u64>);
 /// # Errors
 ///
 /// If reading fails, or it isn't a plain Spark event log with at least one complete event.
-pub fn read_spark(
-    reader: impl Read,
-    name: &str,
-    progress: Option<OnProgress<'_>>,
-) -> Result<SparkTrace, TraceError> {
+pub fn read_spark(reader: impl Read, name: &str, progress: Option<OnProgress<'_>>) -> Result<SparkTrace, TraceError> {
     read_for_replay(reader, name, None, progress)
 }
 
@@ -156,10 +145,7 @@ pub fn open(path: &Path, progress: Option<OnProgress<'_>>) -> Result<SparkTrace,
 /// # Errors
 ///
 /// As [`open`].
-pub fn summarize(
-    path: &Path,
-    progress: Option<OnProgress<'_>>,
-) -> Result<TraceSummary, TraceError> {
+pub fn summarize(path: &Path, progress: Option<OnProgress<'_>>) -> Result<TraceSummary, TraceError> {
     let (file, total) = open_file(path)?;
     let name = path.display().to_string();
     Ok(reading(file, &name, Keep::Counts, total, progress)?.summary())
@@ -181,21 +167,9 @@ fn read_for_replay(
             spark_version: application.version.clone(),
         })
         .collect();
-    let Workload {
-        origin,
-        jobs,
-        nodes,
-        attempts,
-    } = workload::assemble(reading.collected, &mut summary.warnings);
+    let Workload { origin, jobs, nodes, attempts } = workload::assemble(reading.collected, &mut summary.warnings);
     let origin = origin as f64 / 1000.0;
-    Ok(SparkTrace {
-        summary,
-        applications,
-        origin,
-        jobs,
-        nodes,
-        attempts,
-    })
+    Ok(SparkTrace { summary, applications, origin, jobs, nodes, attempts })
 }
 
 fn reading(
@@ -216,16 +190,11 @@ fn reading(
 
 /// The file and, unless it is a pipe or the like, its size.
 fn open_file(path: &Path) -> Result<(File, Option<u64>), TraceError> {
-    let failed = |source| TraceError::Open {
-        path: path.to_owned(),
-        source,
-    };
+    let failed = |source| TraceError::Open { path: path.to_owned(), source };
     let file = File::open(path).map_err(failed)?;
     let about = file.metadata().map_err(failed)?;
     if about.is_dir() {
-        return Err(TraceError::Directory {
-            path: path.to_owned(),
-        });
+        return Err(TraceError::Directory { path: path.to_owned() });
     }
     Ok((file, about.is_file().then_some(about.len())))
 }

@@ -48,23 +48,15 @@ struct Unreadable {
 
 impl Unreadable {
     fn new(why: &str) -> Self {
-        Unreadable {
-            why: why.to_owned(),
-            breaks_off: false,
-        }
+        Unreadable { why: why.to_owned(), breaks_off: false }
     }
 }
 
 impl From<serde_json::Error> for Unreadable {
     fn from(error: serde_json::Error) -> Self {
         // Its "line 1" would be taken for a line of the log.
-        let text = error
-            .to_string()
-            .replace(" at line 1 column ", " at column ");
-        Unreadable {
-            why: text,
-            breaks_off: error.is_eof(),
-        }
+        let text = error.to_string().replace(" at line 1 column ", " at column ");
+        Unreadable { why: text, breaks_off: error.is_eof() }
     }
 }
 
@@ -76,13 +68,7 @@ pub(super) fn read(
     progress: Option<Progress<'_>>,
 ) -> Result<Reading, TraceError> {
     let mut lines = Lines::new(reader, progress);
-    let failed = |position| {
-        move |source| TraceError::Read {
-            name: name.to_owned(),
-            position,
-            source,
-        }
-    };
+    let failed = |position| move |source| TraceError::Read { name: name.to_owned(), position, source };
     let position = lines.position();
     let beginning = lines.beginning(16).map_err(failed(position))?;
     sniff::refuse(beginning, name)?;
@@ -119,17 +105,10 @@ impl Reading {
         let result = match line.body {
             Body::Whole([]) => return,
             Body::Whole(bytes) => self.take_whole(bytes, line.terminated),
-            Body::Passed {
-                head: Head::Event(kind),
-                closed: true,
-            } => Ok(kind),
-            Body::Passed {
-                head: Head::Event(_),
-                ..
-            } => Err(Unreadable {
-                why: "it breaks off".to_owned(),
-                breaks_off: true,
-            }),
+            Body::Passed { head: Head::Event(kind), closed: true } => Ok(kind),
+            Body::Passed { head: Head::Event(_), .. } => {
+                Err(Unreadable { why: "it breaks off".to_owned(), breaks_off: true })
+            }
             Body::Passed { .. } => Err(Unreadable::new("not a JSON object")),
         };
         if self.lines == 0 && !matches!(result, Ok(kind) if kind != Kind::Foreign) {
@@ -143,9 +122,7 @@ impl Reading {
         match result {
             Ok(Kind::Foreign) => {}
             Ok(_) => self.events += 1,
-            Err(Unreadable {
-                breaks_off: true, ..
-            }) => self.cut = Some(line.number),
+            Err(Unreadable { breaks_off: true, .. }) => self.cut = Some(line.number),
             Err(Unreadable { why, .. }) => self.cannot_read(line.number, why),
         }
     }
@@ -173,8 +150,7 @@ impl Reading {
     fn understand(&mut self, bytes: &[u8], terminated: bool) -> Result<Kind, Unreadable> {
         let kind = match head(bytes) {
             Head::Event(kind) => kind,
-            Head::Object => kind_by_parsing(bytes)?
-                .ok_or_else(|| Unreadable::new("a JSON object that is no event"))?,
+            Head::Object => kind_by_parsing(bytes)?.ok_or_else(|| Unreadable::new("a JSON object that is no event"))?,
             Head::Other => return Err(Unreadable::new("not a JSON object")),
         };
         if !kind.is_read() {
@@ -183,10 +159,7 @@ impl Reading {
             if !terminated {
                 parse::<IgnoredAny>(bytes)?;
             } else if bytes.last() != Some(&b'}') {
-                return Err(Unreadable {
-                    why: "it breaks off".to_owned(),
-                    breaks_off: true,
-                });
+                return Err(Unreadable { why: "it breaks off".to_owned(), breaks_off: true });
             }
         }
         self.collected.take(kind, bytes)?;
@@ -204,11 +177,7 @@ impl Reading {
             Some((line, first)) if first.may_be_event && self.cut == Some(*line) => {
                 TraceError::NothingComplete { name, line: *line }
             }
-            Some((line, first)) => TraceError::NotSpark {
-                name,
-                line: *line,
-                found: first.description.clone(),
-            },
+            Some((line, first)) => TraceError::NotSpark { name, line: *line, found: first.description.clone() },
         })
     }
 
@@ -216,17 +185,11 @@ impl Reading {
     pub(super) fn summary(&self) -> TraceSummary {
         let log = &self.collected;
         let applications = &log.applications;
-        let stages = || {
-            applications
-                .iter()
-                .flat_map(|application| application.stages.values())
-        };
+        let stages = || applications.iter().flat_map(|application| application.stages.values());
         let seconds = |milliseconds: i64| milliseconds as f64 / 1000.0;
         let mut warnings = Vec::new();
         if let Some(line) = self.cut {
-            warnings.push(format!(
-                "The log is cut short in line {line}; everything before that line was read."
-            ));
+            warnings.push(format!("The log is cut short in line {line}; everything before that line was read."));
         }
         if let Some((line, why)) = &self.first_unreadable {
             warnings.push(format!(
@@ -243,10 +206,7 @@ impl Reading {
         warnings::of_events(log, self.cut.is_some(), &mut warnings);
         TraceSummary {
             format: "spark",
-            jobs: applications
-                .iter()
-                .map(|application| application.jobs.len() as u64)
-                .sum(),
+            jobs: applications.iter().map(|application| application.jobs.len() as u64).sum(),
             stages: stages().filter(|stage| stage.ran).count() as u64,
             tasks: stages().map(|stage| u64::from(stage.seen.len())).sum(),
             attempts: log.attempts,
@@ -254,16 +214,8 @@ impl Reading {
             failed_attempts: log.failed,
             killed_attempts: log.killed,
             nodes: applications.iter().map(|a| a.executors.len() as u64).sum(),
-            from: applications
-                .iter()
-                .filter_map(Application::from)
-                .min()
-                .map(seconds),
-            to: applications
-                .iter()
-                .filter_map(Application::to)
-                .max()
-                .map(seconds),
+            from: applications.iter().filter_map(Application::from).min().map(seconds),
+            to: applications.iter().filter_map(Application::to).max().map(seconds),
             warnings,
         }
     }
@@ -272,21 +224,13 @@ impl Reading {
 impl FirstLine {
     fn of(body: &Body<'_>) -> FirstLine {
         match body {
-            Body::Whole(bytes) => FirstLine {
-                description: sniff::describe(bytes),
-                may_be_event: sniff::may_be_event(bytes),
-            },
+            Body::Whole(bytes) => {
+                FirstLine { description: sniff::describe(bytes), may_be_event: sniff::may_be_event(bytes) }
+            }
             Body::Passed { head, .. } => {
                 let event = matches!(head, Head::Event(_));
-                let description = if event {
-                    "an event that isn't Spark's"
-                } else {
-                    "a very long text"
-                };
-                FirstLine {
-                    description: description.to_owned(),
-                    may_be_event: event,
-                }
+                let description = if event { "an event that isn't Spark's" } else { "a very long text" };
+                FirstLine { description: description.to_owned(), may_be_event: event }
             }
         }
     }

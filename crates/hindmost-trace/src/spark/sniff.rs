@@ -9,27 +9,11 @@ const COMPRESSED: &[(&[u8], &str, &str)] = &[
     (b"\x1f\x8b", "gzip", "gzip -d FILE"),
     (b"\x28\xb5\x2f\xfd", "zstd", "zstd -d FILE"),
     (b"\x04\x22\x4d\x18", "lz4", "lz4 -d FILE"),
-    (
-        b"LZ4Block",
-        "Spark's lz4",
-        "no common tool does it: write logs with spark.eventLog.compress=false",
-    ),
-    (
-        b"\x82SNAPPY\0",
-        "Spark's snappy",
-        "no common tool does it: write logs with spark.eventLog.compress=false",
-    ),
+    (b"LZ4Block", "Spark's lz4", "no common tool does it: write logs with spark.eventLog.compress=false"),
+    (b"\x82SNAPPY\0", "Spark's snappy", "no common tool does it: write logs with spark.eventLog.compress=false"),
     (b"\xff\x06\0\0sNaPpY", "snappy", "snzip -d FILE"),
-    (
-        b"ZV\x00",
-        "lzf",
-        "no common tool does it: write logs with spark.eventLog.compress=false",
-    ),
-    (
-        b"ZV\x01",
-        "lzf",
-        "no common tool does it: write logs with spark.eventLog.compress=false",
-    ),
+    (b"ZV\x00", "lzf", "no common tool does it: write logs with spark.eventLog.compress=false"),
+    (b"ZV\x01", "lzf", "no common tool does it: write logs with spark.eventLog.compress=false"),
     (b"\xfd7zXZ\0", "xz", "xz -d FILE"),
     (b"BZh", "bzip2", "bzip2 -d FILE"),
     (b"PK\x03\x04", "zip", "unzip FILE"),
@@ -57,19 +41,12 @@ pub(super) fn refuse(beginning: &[u8], name: &str) -> Result<(), TraceError> {
     }
     for &(magic, kind, how) in COMPRESSED {
         if beginning.starts_with(magic) {
-            return Err(TraceError::Compressed {
-                name: name(),
-                kind,
-                how,
-            });
+            return Err(TraceError::Compressed { name: name(), kind, how });
         }
     }
     for &(magic, found) in OTHERS {
         if beginning.starts_with(magic) {
-            return Err(TraceError::Binary {
-                name: name(),
-                found: found.to_owned(),
-            });
+            return Err(TraceError::Binary { name: name(), found: found.to_owned() });
         }
     }
     let looked_at = &beginning[..beginning.len().min(8 << 10)];
@@ -79,20 +56,12 @@ pub(super) fn refuse(beginning: &[u8], name: &str) -> Result<(), TraceError> {
     }
     if let Some(at) = memchr::memchr(0, looked_at) {
         let found = format!("byte {at} is zero");
-        return Err(TraceError::Binary {
-            name: name(),
-            found,
-        });
+        return Err(TraceError::Binary { name: name(), found });
     }
-    let control = looked_at
-        .iter()
-        .filter(|b| b.is_ascii_control() && !b.is_ascii_whitespace());
+    let control = looked_at.iter().filter(|b| b.is_ascii_control() && !b.is_ascii_whitespace());
     if control.count() * 20 > looked_at.len() {
         let found = "many control characters".to_owned();
-        return Err(TraceError::Binary {
-            name: name(),
-            found,
-        });
+        return Err(TraceError::Binary { name: name(), found });
     }
     Ok(())
 }
@@ -110,11 +79,7 @@ pub(super) fn describe(line: &[u8]) -> String {
             Some(Value::String(name)) => format!("an event called {name:?}, which isn't Spark's"),
             _ if object.is_empty() => "an empty JSON object".to_owned(),
             _ => {
-                let keys: Vec<_> = object
-                    .keys()
-                    .take(4)
-                    .map(|key| format!("{key:?}"))
-                    .collect();
+                let keys: Vec<_> = object.keys().take(4).map(|key| format!("{key:?}")).collect();
                 let more = if object.len() > 4 { ", …" } else { "" };
                 format!("a JSON object with the keys {}{more}", keys.join(", "))
             }
@@ -126,11 +91,7 @@ pub(super) fn describe(line: &[u8]) -> String {
         _ => {
             let text = String::from_utf8_lossy(&line[..line.len().min(240)]);
             let shown: String = text.chars().take(50).collect();
-            let more = if text.chars().count() > 50 {
-                " …"
-            } else {
-                ""
-            };
+            let more = if text.chars().count() > 50 { " …" } else { "" };
             format!("the text {shown:?}{more}")
         }
     }
@@ -139,12 +100,7 @@ pub(super) fn describe(line: &[u8]) -> String {
 /// Whether the line may be the beginning of a Spark event.
 pub(super) fn may_be_event(line: &[u8]) -> bool {
     let expected = br#"{"Event":"#;
-    let compact: Vec<u8> = line
-        .iter()
-        .copied()
-        .filter(|b| !b.is_ascii_whitespace())
-        .take(expected.len())
-        .collect();
+    let compact: Vec<u8> = line.iter().copied().filter(|b| !b.is_ascii_whitespace()).take(expected.len()).collect();
     expected.starts_with(&compact)
 }
 
@@ -156,19 +112,11 @@ mod tests {
     fn other_formats_are_named() {
         let said = |bytes: &[u8]| refuse(bytes, "x").map_err(|e| e.to_string());
         assert!(said(b"").unwrap_err().contains("is empty"));
-        assert!(
-            said(b"\x1f\x8b\x08")
-                .unwrap_err()
-                .contains("compressed (gzip)")
-        );
+        assert!(said(b"\x1f\x8b\x08").unwrap_err().contains("compressed (gzip)"));
         assert!(said(b"\x28\xb5\x2f\xfd").unwrap_err().contains("zstd"));
         assert!(said(b"PAR1....").unwrap_err().contains("Parquet"));
         assert!(said(b"abc\0def").unwrap_err().contains("byte 3 is zero"));
-        assert!(
-            said(&[1, 2, 3, 4, 5])
-                .unwrap_err()
-                .contains("control characters")
-        );
+        assert!(said(&[1, 2, 3, 4, 5]).unwrap_err().contains("control characters"));
         assert!(said(b"{\"Event\":\0").is_ok());
         assert!(said("größer, schöner\n".as_bytes()).is_ok());
     }
@@ -176,10 +124,7 @@ mod tests {
     #[test]
     fn lines_are_described() {
         assert_eq!(describe(b"[1]"), "a JSON array");
-        assert_eq!(
-            describe(br#"{"a":1,"b":2}"#),
-            r#"a JSON object with the keys "a", "b""#
-        );
+        assert_eq!(describe(br#"{"a":1,"b":2}"#), r#"a JSON object with the keys "a", "b""#);
         assert_eq!(describe(b"{}"), "an empty JSON object");
         assert_eq!(describe(b"job,arrival"), r#"the text "job,arrival""#);
         assert!(describe(&[b'y'; 999]).ends_with(" …"));

@@ -51,14 +51,8 @@ pub(super) struct Winner {
 }
 
 impl Winner {
-    const VACANT: Winner = Winner {
-        launch: 0,
-        finish: 0,
-        executor: u32::MAX,
-        attempt: 0,
-        stage_attempt: 0,
-        speculative: false,
-    };
+    const VACANT: Winner =
+        Winner { launch: 0, finish: 0, executor: u32::MAX, attempt: 0, stage_attempt: 0, speculative: false };
 
     /// Seconds from launch to finish; at least a millisecond, the clock's own resolution.
     pub(super) fn duration(self) -> f64 {
@@ -79,26 +73,19 @@ impl Winners {
     /// held densely.
     pub(super) fn offer(&mut self, task: u32, attempt: Winner, expected: u32) -> Option<Winner> {
         let index = task as usize;
-        let stray = self
-            .sparse
-            .as_mut()
-            .and_then(|sparse| sparse.get_mut(&task));
+        let stray = self.sparse.as_mut().and_then(|sparse| sparse.get_mut(&task));
         let entry = if let Some(entry) = stray {
             entry
         } else if index < self.dense.len() {
             &mut self.dense[index]
         } else if task < expected.clamp(1 << 10, 1 << 24) {
             if self.dense.is_empty() {
-                self.dense
-                    .reserve_exact((expected as usize).min(1 << 16).max(index + 1));
+                self.dense.reserve_exact((expected as usize).min(1 << 16).max(index + 1));
             }
             self.dense.resize(index + 1, Winner::VACANT);
             &mut self.dense[index]
         } else {
-            self.sparse
-                .get_or_insert_default()
-                .entry(task)
-                .or_insert(Winner::VACANT)
+            self.sparse.get_or_insert_default().entry(task).or_insert(Winner::VACANT)
         };
         if *entry == Winner::VACANT {
             *entry = attempt;
@@ -118,23 +105,11 @@ impl Winners {
 
     /// All winners with their tasks, in the order of these.
     pub(super) fn in_order(&self) -> impl Iterator<Item = (u32, Winner)> + '_ {
-        let mut sparse: Vec<_> = self
-            .sparse
-            .iter()
-            .flat_map(|sparse| sparse.iter())
-            .map(|(&t, &w)| (t, w))
-            .collect();
+        let mut sparse: Vec<_> = self.sparse.iter().flat_map(|sparse| sparse.iter()).map(|(&t, &w)| (t, w)).collect();
         sparse.sort_unstable_by_key(|&(task, _)| task);
-        let dense = self
-            .dense
-            .iter()
-            .enumerate()
-            .map(|(index, &winner)| (index as u32, winner));
+        let dense = self.dense.iter().enumerate().map(|(index, &winner)| (index as u32, winner));
         // What is sparse lies above what was dense then, but the dense part may have grown past it.
-        merge(
-            dense.filter(|&(_, winner)| winner != Winner::VACANT),
-            sparse.into_iter(),
-        )
+        merge(dense.filter(|&(_, winner)| winner != Winner::VACANT), sparse.into_iter())
     }
 }
 
@@ -155,11 +130,7 @@ mod tests {
     use super::*;
 
     fn winner(launch: i64, finish: i64) -> Winner {
-        Winner {
-            launch,
-            finish,
-            ..Winner::VACANT
-        }
+        Winner { launch, finish, ..Winner::VACANT }
     }
 
     #[test]

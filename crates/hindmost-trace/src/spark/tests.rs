@@ -47,9 +47,7 @@ fn task(stage: i64, index: i64, launch: i64, finish: i64) -> Task {
 
 impl Log {
     fn new() -> Log {
-        Log::default()
-            .event("LogStart", r#""Spark Version":"4.0.0""#)
-            .application("app-1", 0)
+        Log::default().event("LogStart", r#""Spark Version":"4.0.0""#).application("app-1", 0)
     }
 
     fn line(mut self, line: &str) -> Log {
@@ -63,10 +61,7 @@ impl Log {
     }
 
     fn application(self, id: &str, at: i64) -> Log {
-        let fields = format!(
-            r#""App Name":"test","App ID":"{id}","Timestamp":{}"#,
-            ZERO + at
-        );
+        let fields = format!(r#""App Name":"test","App ID":"{id}","Timestamp":{}"#, ZERO + at);
         self.event("ApplicationStart", &fields)
     }
 
@@ -79,10 +74,7 @@ impl Log {
 
     /// A job and its stages with their parents.
     fn job(self, id: i64, at: i64, stages: &[(i64, &[i64])]) -> Log {
-        let infos: Vec<String> = stages
-            .iter()
-            .map(|(id, parents)| info(*id, parents))
-            .collect();
+        let infos: Vec<String> = stages.iter().map(|(id, parents)| info(*id, parents)).collect();
         let ids: Vec<i64> = stages.iter().map(|(id, _)| *id).collect();
         let fields = format!(
             r#""Job ID":{id},"Submission Time":{},"Stage Infos":[{}],"Stage IDs":{ids:?}"#,
@@ -93,30 +85,15 @@ impl Log {
     }
 
     fn job_end(self, id: i64, at: i64) -> Log {
-        self.event(
-            "JobEnd",
-            &format!(r#""Job ID":{id},"Completion Time":{}"#, ZERO + at),
-        )
+        self.event("JobEnd", &format!(r#""Job ID":{id},"Completion Time":{}"#, ZERO + at))
     }
 
     fn stage(self, id: i64, parents: &[i64]) -> Log {
-        self.event(
-            "StageSubmitted",
-            &format!(r#""Stage Info":{}"#, info(id, parents)),
-        )
+        self.event("StageSubmitted", &format!(r#""Stage Info":{}"#, info(id, parents)))
     }
 
     fn task(self, task: Task) -> Log {
-        let Task {
-            stage,
-            stage_attempt,
-            index,
-            attempt,
-            executor,
-            speculative,
-            reason,
-            ..
-        } = task;
+        let Task { stage, stage_attempt, index, attempt, executor, speculative, reason, .. } = task;
         let partition = task.partition.map(|p| format!(r#""Partition ID":{p},"#));
         let partition = partition.unwrap_or_default();
         let (launch, finish) = (ZERO + task.time.0, ZERO + task.time.1);
@@ -156,10 +133,7 @@ fn recorded(durations: &Durations) -> &[f64] {
 
 /// The warning that contains a text.
 fn warning<'a>(summary: &'a TraceSummary, text: &str) -> &'a str {
-    let found = summary
-        .warnings
-        .iter()
-        .find(|warning| warning.contains(text));
+    let found = summary.warnings.iter().find(|warning| warning.contains(text));
     found.unwrap_or_else(|| panic!("no {text:?} in {:?}", summary.warnings))
 }
 
@@ -192,59 +166,35 @@ fn jobs_become_phases_that_wait_for_each_other() {
     assert_eq!((summary.jobs, summary.stages, summary.tasks), (2, 4, 5));
     assert_eq!((summary.attempts, summary.nodes), (5, 2));
     let seconds = ZERO as f64 / 1000.0;
-    assert_eq!(
-        (summary.from, summary.to),
-        (Some(seconds), Some(seconds + 8.0))
-    );
+    assert_eq!((summary.from, summary.to), (Some(seconds), Some(seconds + 8.0)));
     assert_eq!(trace.origin(), seconds + 1.0);
-    assert_eq!(
-        trace.applications()[0].spark_version.as_deref(),
-        Some("4.0.0")
-    );
+    assert_eq!(trace.applications()[0].spark_version.as_deref(), Some("4.0.0"));
 
-    let [first, second] = trace.workload_jobs() else {
-        panic!("two jobs")
-    };
-    assert_eq!(
-        (&*first.spec.name, first.spec.arrival),
-        ("job 0", Time::ZERO)
-    );
+    let [first, second] = trace.workload_jobs() else { panic!("two jobs") };
+    assert_eq!((&*first.spec.name, first.spec.arrival), ("job 0", Time::ZERO));
     assert_eq!(second.spec.arrival, Time::from_seconds(4.0));
     let phase = &first.spec.phases[0];
-    assert_eq!(
-        (&*phase.name, phase.tasks),
-        ("stage 0: count at A.scala:0", 2)
-    );
+    assert_eq!((&*phase.name, phase.tasks), ("stage 0: count at A.scala:0", 2));
     assert_eq!((phase.mean, phase.sd), (2.0, Some(1.0)));
     assert_eq!(recorded(&first.durations[0]), [3.0, 1.0]);
-    assert_eq!(
-        (
-            first.spec.phases[1].after.as_slice(),
-            first.spec.phases[1].sd
-        ),
-        (&[0][..], None)
-    );
+    assert_eq!((first.spec.phases[1].after.as_slice(), first.spec.phases[1].sd), (&[0][..], None));
     // Through the skipped stage 3, stage 4 waits for stage 2.
     assert_eq!(second.spec.phases.len(), 2);
     assert_eq!(second.spec.phases[1].after, [0]);
 
     let node = &trace.cluster_nodes()[0];
-    assert_eq!(
-        (node.name.as_str(), node.host.as_str(), node.slots),
-        ("1", "h1", 4)
-    );
+    assert_eq!((node.name.as_str(), node.host.as_str(), node.slots), ("1", "h1", 4));
     assert_eq!(node.added, Some(-1.0));
 }
 
 #[test]
 fn the_summary_is_written_in_the_documented_order() {
     let json = serde_json::to_string(usual().read().summary()).unwrap();
-    let keys = "format jobs stages tasks attempts speculative_attempts failed_attempts killed_attempts nodes from to warnings";
+    let keys =
+        "format jobs stages tasks attempts speculative_attempts failed_attempts killed_attempts nodes from to warnings";
     let mut from = 0;
     for key in keys.split(' ') {
-        let at = json[from..]
-            .find(&format!("\"{key}\":"))
-            .unwrap_or_else(|| panic!("{key} in {json}"));
+        let at = json[from..].find(&format!("\"{key}\":")).unwrap_or_else(|| panic!("{key} in {json}"));
         from += at;
     }
     assert!(json.starts_with(r#"{"format":"spark","jobs":2,"#));
@@ -257,40 +207,17 @@ fn losers_and_speculative_attempts_are_kept_apart() {
         .job(0, 0, &[(0, &[])])
         .stage(0, &[])
         // A copy wins, the original is killed.
-        .task(Task {
-            attempt: 1,
-            speculative: true,
-            ..task(0, 0, 500, 900)
-        })
-        .task(Task {
-            reason: "TaskKilled",
-            ..task(0, 0, 0, 950)
-        })
+        .task(Task { attempt: 1, speculative: true, ..task(0, 0, 500, 900) })
+        .task(Task { reason: "TaskKilled", ..task(0, 0, 0, 950) })
         // Two succeed; the one recorded later finished first.
-        .task(Task {
-            attempt: 1,
-            speculative: true,
-            ..task(0, 1, 100, 800)
-        })
+        .task(Task { attempt: 1, speculative: true, ..task(0, 1, 100, 800) })
         .task(task(0, 1, 0, 700))
         // A failure, then a success, and after that a success for lost output.
-        .task(Task {
-            reason: "ExceptionFailure",
-            ..task(0, 2, 0, 300)
-        })
-        .task(Task {
-            attempt: 1,
-            ..task(0, 2, 310, 400)
-        })
-        .task(Task {
-            attempt: 2,
-            ..task(0, 2, 450, 500)
-        })
+        .task(Task { reason: "ExceptionFailure", ..task(0, 2, 0, 300) })
+        .task(Task { attempt: 1, ..task(0, 2, 310, 400) })
+        .task(Task { attempt: 2, ..task(0, 2, 450, 500) })
         // Killed with the stage.
-        .task(Task {
-            reason: "TaskKilled",
-            ..task(0, 3, 0, 1000)
-        })
+        .task(Task { reason: "TaskKilled", ..task(0, 3, 0, 1000) })
         .end(1000);
     let trace = log.read();
     let summary = trace.summary();
@@ -298,15 +225,8 @@ fn losers_and_speculative_attempts_are_kept_apart() {
     assert_eq!(summary.speculative_attempts, 2);
     assert_eq!((summary.failed_attempts, summary.killed_attempts), (1, 2));
     assert!(warning(summary, "never succeeded").starts_with("1 task "));
-    assert_eq!(
-        recorded(&trace.workload_jobs()[0].durations[0]),
-        [0.4, 0.7, 0.09]
-    );
-    let attempts: Vec<_> = trace
-        .attempts()
-        .iter()
-        .map(|a| (a.task, a.attempt, a.speculative, a.outcome))
-        .collect();
+    assert_eq!(recorded(&trace.workload_jobs()[0].durations[0]), [0.4, 0.7, 0.09]);
+    let attempts: Vec<_> = trace.attempts().iter().map(|a| (a.task, a.attempt, a.speculative, a.outcome)).collect();
     assert_eq!(
         attempts,
         [
@@ -319,23 +239,14 @@ fn losers_and_speculative_attempts_are_kept_apart() {
         ]
     );
     assert_eq!(trace.attempts()[0].node, Some(0));
-    assert_eq!(
-        (trace.attempts()[0].launch, trace.attempts()[0].finish),
-        (Some(0.0), Some(0.95))
-    );
+    assert_eq!((trace.attempts()[0].launch, trace.attempts()[0].finish), (Some(0.0), Some(0.95)));
 }
 
 #[test]
 fn a_stage_submitted_again_counts_once_and_by_partition() {
-    let first = |index, finish| Task {
-        partition: Some(index),
-        ..task(0, index, 0, finish)
-    };
-    let again = |index, partition, finish| Task {
-        stage_attempt: 1,
-        partition: Some(partition),
-        ..task(0, index, 200, finish)
-    };
+    let first = |index, finish| Task { partition: Some(index), ..task(0, index, 0, finish) };
+    let again =
+        |index, partition, finish| Task { stage_attempt: 1, partition: Some(partition), ..task(0, index, 200, finish) };
     let log = Log::new()
         .executor("1", 2)
         .job(0, 0, &[(0, &[])])
@@ -348,10 +259,7 @@ fn a_stage_submitted_again_counts_once_and_by_partition() {
     let trace = log.read();
     assert_eq!((trace.summary().stages, trace.summary().tasks), (1, 3));
     warning(trace.summary(), "1 stage was submitted again");
-    assert_eq!(
-        recorded(&trace.workload_jobs()[0].durations[0]),
-        [0.1, 0.11, 0.4]
-    );
+    assert_eq!(recorded(&trace.workload_jobs()[0].durations[0]), [0.1, 0.11, 0.4]);
     assert_eq!(trace.attempts()[0].outcome, Outcome::Repeated);
 }
 
@@ -391,16 +299,9 @@ fn jobs_that_do_not_say_when_they_were_submitted_come_with_their_first_task() {
         .task(task(1, 0, 310, 320))
         .end(400);
     let trace = log.read();
-    let arrivals: Vec<_> = trace
-        .workload_jobs()
-        .iter()
-        .map(|job| job.spec.arrival)
-        .collect();
+    let arrivals: Vec<_> = trace.workload_jobs().iter().map(|job| job.spec.arrival).collect();
     assert_eq!(arrivals, [Time::ZERO, Time::from_seconds(0.2)]);
-    warning(
-        trace.summary(),
-        "2 stages do not say which stages come before",
-    );
+    warning(trace.summary(), "2 stages do not say which stages come before");
 }
 
 #[test]
@@ -426,13 +327,8 @@ fn a_log_cut_at_any_byte_is_read_as_far_as_it_goes() {
     let whole = summarize_spark(log.as_bytes(), "test", None).unwrap();
     for cut in 0..log.len() - 1 {
         let part = &log[..cut];
-        let complete = part
-            .lines()
-            .filter(|line| serde_json::from_str::<serde_json::Value>(line).is_ok());
-        let ends = complete
-            .clone()
-            .filter(|line| line.contains("TaskEnd"))
-            .count() as u64;
+        let complete = part.lines().filter(|line| serde_json::from_str::<serde_json::Value>(line).is_ok());
+        let ends = complete.clone().filter(|line| line.contains("TaskEnd")).count() as u64;
         match read_spark(part.as_bytes(), "test", None) {
             Ok(trace) => {
                 assert_eq!(trace.summary().attempts, ends, "cut at {cut}");
@@ -449,10 +345,7 @@ fn a_log_cut_at_any_byte_is_read_as_far_as_it_goes() {
             Err(error) => panic!("cut at {cut}: {error}"),
         }
     }
-    assert_eq!(
-        summarize_spark(log.trim_end().as_bytes(), "test", None).unwrap(),
-        whole
-    );
+    assert_eq!(summarize_spark(log.trim_end().as_bytes(), "test", None).unwrap(), whole);
 }
 
 #[test]
@@ -460,10 +353,7 @@ fn line_ends_blank_lines_and_the_order_of_keys_do_not_matter() {
     let log = usual().0;
     let whole = summarize_spark(log.as_bytes(), "test", None).unwrap();
     let windows = format!("\u{feff}\n{}", log.replace('\n', "\r\n \r\n"));
-    assert_eq!(
-        summarize_spark(windows.as_bytes(), "test", None).unwrap(),
-        whole
-    );
+    assert_eq!(summarize_spark(windows.as_bytes(), "test", None).unwrap(), whole);
     let mut sorted = String::new();
     for line in log.lines() {
         // Sorts the keys: "App ID" comes before "Event".
@@ -471,10 +361,7 @@ fn line_ends_blank_lines_and_the_order_of_keys_do_not_matter() {
         writeln!(sorted, "{value}").unwrap();
     }
     assert!(sorted.contains(r#"{"App ID":"#));
-    assert_eq!(
-        summarize_spark(sorted.as_bytes(), "test", None).unwrap(),
-        whole
-    );
+    assert_eq!(summarize_spark(sorted.as_bytes(), "test", None).unwrap(), whole);
 }
 
 #[test]
@@ -495,18 +382,13 @@ fn lines_that_are_no_events_are_skipped_and_told() {
     assert_eq!(read.attempts, 5);
     assert_eq!(
         read.warnings,
-        [
-            "6 lines are not readable as Spark events and skipped; the first is line 4: not a JSON object."
-        ]
+        ["6 lines are not readable as Spark events and skipped; the first is line 4: not a JSON object."]
     );
 }
 
 #[test]
 fn bytes_that_are_not_text_are_replaced_where_they_matter() {
-    let marked = usual()
-        .0
-        .replace("count at", "COUNT")
-        .replace("TaskMetrics", "X");
+    let marked = usual().0.replace("count at", "COUNT").replace("TaskMetrics", "X");
     let mut log = Vec::new();
     for part in marked.split_inclusive("COUNT") {
         log.extend_from_slice(part.trim_end_matches("COUNT").as_bytes());
@@ -517,10 +399,7 @@ fn bytes_that_are_not_text_are_replaced_where_they_matter() {
     let trace = read_spark(log.as_slice(), "test", None).unwrap();
     assert_eq!((trace.summary().jobs, trace.summary().stages), (2, 4));
     warning(trace.summary(), "not UTF-8");
-    assert_eq!(
-        &*trace.workload_jobs()[0].spec.phases[0].name,
-        "stage 0: \u{fffd} A.scala:0"
-    );
+    assert_eq!(&*trace.workload_jobs()[0].spec.phases[0].name, "stage 0: \u{fffd} A.scala:0");
 }
 
 #[test]
@@ -534,27 +413,22 @@ fn missing_and_odd_fields_are_tolerated() {
         .event("ExecutorAdded", r#""Executor ID":5,"Timestamp":"x","Executor Info":null"#)
         .event("ExecutorRemoved", r#""Executor ID":"unknown""#)
         .event("EnvironmentUpdate", r#""Spark Properties":{"spark.task.cpus":"0"}"#)
-        .event("TaskEnd", r#""Stage ID":0,"Task Info":{"Index":0,"Launch Time":"5","Finish Time":2005.0,"Executor ID":5}"#)
+        .event(
+            "TaskEnd",
+            r#""Stage ID":0,"Task Info":{"Index":0,"Launch Time":"5","Finish Time":2005.0,"Executor ID":5}"#,
+        )
         .event("TaskEnd", r#""Stage ID":0,"Task Info":{"Index":1,"Launch Time":-1,"Finish Time":0}"#)
-        .event("TaskEnd", r#""Stage ID":0,"Task Info":{"Index":4294967295,"Launch Time":9223372036854775807,"Finish Time":1e300}"#)
+        .event(
+            "TaskEnd",
+            r#""Stage ID":0,"Task Info":{"Index":4294967295,"Launch Time":9223372036854775807,"Finish Time":1e300}"#,
+        )
         .event("TaskEnd", r#""Stage ID":-1,"Task Info":{"Index":1}"#)
         .event("TaskEnd", r#""Stage ID":0"#)
         .event("TaskStart", r#""Stage ID":0"#);
     let trace = log.read();
     let summary = trace.summary();
-    assert_eq!(
-        (
-            summary.jobs,
-            summary.stages,
-            summary.tasks,
-            summary.attempts
-        ),
-        (1, 1, 3, 5)
-    );
-    assert_eq!(
-        (summary.nodes, summary.from, summary.to),
-        (1, Some(0.005), Some(2.005))
-    );
+    assert_eq!((summary.jobs, summary.stages, summary.tasks, summary.attempts), (1, 1, 3, 5));
+    assert_eq!((summary.nodes, summary.from, summary.to), (1, Some(0.005), Some(2.005)));
     warning(summary, "2 task ends without stage or task number");
     warning(summary, "2 successes without launch or finish time");
     warning(summary, "4 task ends without a start");
@@ -562,20 +436,12 @@ fn missing_and_odd_fields_are_tolerated() {
     let job = &trace.workload_jobs()[0];
     assert_eq!(recorded(&job.durations[0]), [2.0]);
     assert_eq!(&*job.spec.phases[0].name, "stage 0");
-    assert_eq!(
-        (
-            trace.cluster_nodes()[0].slots,
-            trace.cluster_nodes()[0].slots_known
-        ),
-        (1, false)
-    );
+    assert_eq!((trace.cluster_nodes()[0].slots, trace.cluster_nodes()[0].slots_known), (1, false));
 }
 
 #[test]
 fn executors_are_found_wherever_they_are_named() {
-    let manager = |id| {
-        format!(r#""Timestamp":{ZERO},"Block Manager ID":{{"Executor ID":"{id}","Host":"m"}}"#)
-    };
+    let manager = |id| format!(r#""Timestamp":{ZERO},"Block Manager ID":{{"Executor ID":"{id}","Host":"m"}}"#);
     let log = Log::new()
         .event("BlockManagerAdded", &manager("driver"))
         .event("BlockManagerAdded", &manager("2"))
@@ -583,50 +449,25 @@ fn executors_are_found_wherever_they_are_named() {
         .event("BlockManagerAdded", &manager("1"))
         .job(0, 0, &[(0, &[])])
         .stage(0, &[])
-        .task(Task {
-            executor: "3",
-            ..task(0, 0, 0, 10)
-        })
-        .event(
-            "ExecutorRemoved",
-            &format!(r#""Timestamp":{},"Executor ID":"1""#, ZERO + 20),
-        )
+        .task(Task { executor: "3", ..task(0, 0, 0, 10) })
+        .event("ExecutorRemoved", &format!(r#""Timestamp":{},"Executor ID":"1""#, ZERO + 20))
         .end(50);
     let trace = log.read();
     assert_eq!(trace.summary().nodes, 3);
-    warning(
-        trace.summary(),
-        "1 executor ran tasks and were never announced",
-    );
-    let names: Vec<_> = trace
-        .cluster_nodes()
-        .iter()
-        .map(|node| node.name.as_str())
-        .collect();
+    warning(trace.summary(), "1 executor ran tasks and were never announced");
+    let names: Vec<_> = trace.cluster_nodes().iter().map(|node| node.name.as_str()).collect();
     assert_eq!(names, ["2", "1", "3"]);
     assert_eq!(trace.cluster_nodes()[1].removed, Some(0.02));
 
     let local = Log::new()
         .event("BlockManagerAdded", &manager("driver"))
         .job(0, 0, &[(0, &[])])
-        .task(Task {
-            executor: "driver",
-            ..task(0, 0, 0, 10)
-        })
-        .task(Task {
-            executor: "driver",
-            ..task(0, 1, 5, 10)
-        })
+        .task(Task { executor: "driver", ..task(0, 0, 0, 10) })
+        .task(Task { executor: "driver", ..task(0, 1, 5, 10) })
         .end(50)
         .read();
-    assert_eq!(
-        (local.summary().nodes, local.cluster_nodes()[0].slots),
-        (1, 2)
-    );
-    warning(
-        local.summary(),
-        "does not say how many cores 1 executor had",
-    );
+    assert_eq!((local.summary().nodes, local.cluster_nodes()[0].slots), (1, 2));
+    warning(local.summary(), "does not say how many cores 1 executor had");
 }
 
 #[test]
@@ -635,20 +476,10 @@ fn applications_in_one_file_are_counted_apart() {
     let log = Log(format!("{}{second}", usual().0));
     let trace = log.read();
     let summary = trace.summary();
-    assert_eq!(
-        (summary.jobs, summary.stages, summary.tasks, summary.nodes),
-        (4, 8, 10, 4)
-    );
+    assert_eq!((summary.jobs, summary.stages, summary.tasks, summary.nodes), (4, 8, 10, 4));
     warning(summary, "holds 2 applications");
-    let names: Vec<_> = trace
-        .workload_jobs()
-        .iter()
-        .map(|job| &*job.spec.name)
-        .collect();
-    assert_eq!(
-        names,
-        ["app-1 job 0", "app-2 job 0", "app-1 job 1", "app-2 job 1"]
-    );
+    let names: Vec<_> = trace.workload_jobs().iter().map(|job| &*job.spec.name).collect();
+    assert_eq!(names, ["app-1 job 0", "app-2 job 0", "app-1 job 1", "app-2 job 1"]);
     assert_eq!(trace.cluster_nodes()[2].name, "app-2 1");
 }
 
@@ -657,20 +488,11 @@ fn giant_lines_are_read_or_passed_over() {
     let filler = "\u{e4}".repeat(1 << 20);
     let plan = format!(r#""physicalPlanDescription":"{filler}""#);
     let mut log = Log::new().event("UnheardOf", &plan);
-    log = log.event(
-        "JobStart",
-        &format!(r#""Details":"{filler}","Job ID":0,"Stage IDs":[0]"#),
-    );
-    log = log
-        .line(&filler)
-        .task(task(0, 0, 0, 10))
-        .event("UnheardOf", &plan);
+    log = log.event("JobStart", &format!(r#""Details":"{filler}","Job ID":0,"Stage IDs":[0]"#));
+    log = log.line(&filler).task(task(0, 0, 0, 10)).event("UnheardOf", &plan);
     let summary = log.read().summary().clone();
     assert_eq!((summary.jobs, summary.tasks), (1, 1));
-    warning(
-        &summary,
-        "1 line is not readable as Spark events and skipped; the first is line 5",
-    );
+    warning(&summary, "1 line is not readable as Spark events and skipped; the first is line 5");
 }
 
 #[test]
@@ -678,9 +500,7 @@ fn what_is_no_log_is_refused() {
     let said = |bytes: &[u8]| read_spark(bytes, "x", None).unwrap_err().to_string();
     assert!(said(b"").contains("is empty"));
     assert!(said(b"\n \n").contains("is empty"));
-    assert!(
-        said(b"{\"a\":1}\n{\"a\":2}\n").contains(r#"line 1 is a JSON object with the keys "a""#)
-    );
+    assert!(said(b"{\"a\":1}\n{\"a\":2}\n").contains(r#"line 1 is a JSON object with the keys "a""#));
     assert!(said(b"\n\njob,arrival\n").contains(r#"line 3 is the text "job,arrival""#));
     assert!(said(b"{\"Event\":\"com.example.Mine\"}").contains("isn't Spark's"));
     assert!(said(b"{\"Event\":\"SparkListenerLogSt").contains("no complete event"));

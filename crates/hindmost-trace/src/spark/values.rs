@@ -85,18 +85,11 @@ impl Lenient<'_> for Number {
         Number::Whole(n)
     }
     fn from_real(x: f64) -> Self {
-        if x.is_finite() {
-            Number::Real(x)
-        } else {
-            Number::Absent
-        }
+        if x.is_finite() { Number::Real(x) } else { Number::Absent }
     }
     fn from_text(text: &str) -> Self {
         let text = text.trim();
-        text.parse::<i64>().map_or_else(
-            |_| text.parse().map_or(Number::Absent, Self::from_real),
-            Self::from_whole,
-        )
+        text.parse::<i64>().map_or_else(|_| text.parse().map_or(Number::Absent, Self::from_real), Self::from_whole)
     }
 }
 

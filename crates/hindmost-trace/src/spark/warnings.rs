@@ -15,24 +15,10 @@ pub(super) fn of_events(log: &Collector, cut_short: bool, warnings: &mut Vec<Str
         }
     };
     let applications = &log.applications;
-    let all_stages = || {
-        applications
-            .iter()
-            .flat_map(|application| application.stages.values())
-    };
+    let all_stages = || applications.iter().flat_map(|application| application.stages.values());
 
-    say(
-        log.nameless,
-        "task end",
-        "task ends",
-        "without stage or task number: counted among the attempts only.",
-    );
-    say(
-        log.untimed,
-        "success",
-        "successes",
-        "without launch or finish time, left out of replays.",
-    );
+    say(log.nameless, "task end", "task ends", "without stage or task number: counted among the attempts only.");
+    say(log.untimed, "success", "successes", "without launch or finish time, left out of replays.");
     say(
         log.starts.saturating_sub(log.attempts),
         "attempt",
@@ -44,32 +30,12 @@ pub(super) fn of_events(log: &Collector, cut_short: bool, warnings: &mut Vec<Str
         let ends = log.attempts.saturating_sub(log.starts);
         say(ends, "task end", "task ends", "without a start; counted.");
     }
-    let lost = all_stages()
-        .map(|stage| u64::from(stage.seen.len() - stage.won.len()))
-        .sum();
-    say(
-        lost,
-        "task",
-        "tasks",
-        "never succeeded; left out of replays.",
-    );
+    let lost = all_stages().map(|stage| u64::from(stage.seen.len() - stage.won.len())).sum();
+    say(lost, "task", "tasks", "never succeeded; left out of replays.");
     let again = all_stages().filter(|stage| stage.last_attempt > 0).count() as u64;
-    say(
-        again,
-        "stage was",
-        "stages were",
-        "submitted again; each of their tasks counts once, with its first success.",
-    );
-    let unknown = applications
-        .iter()
-        .map(|a| a.executors.unannounced() as u64)
-        .sum();
-    say(
-        unknown,
-        "executor",
-        "executors",
-        "ran tasks and were never announced; counted as nodes.",
-    );
+    say(again, "stage was", "stages were", "submitted again; each of their tasks counts once, with its first success.");
+    let unknown = applications.iter().map(|a| a.executors.unannounced() as u64).sum();
+    say(unknown, "executor", "executors", "ran tasks and were never announced; counted as nodes.");
 
     if applications.len() > 1 {
         warnings.push(format!(
@@ -79,10 +45,7 @@ pub(super) fn of_events(log: &Collector, cut_short: bool, warnings: &mut Vec<Str
     }
     let without_start = applications.iter().filter(|a| !a.started).count();
     if without_start > 0 {
-        warnings.push(
-            "The start of the application is missing: this may be a later part of a log."
-                .to_owned(),
-        );
+        warnings.push("The start of the application is missing: this may be a later part of a log.".to_owned());
     }
     if !cut_short && applications.last().is_some_and(|last| !last.ended) {
         warnings.push(
@@ -114,30 +77,10 @@ impl Oddities {
                 warnings.push(format!("{} {rest}", some(count, one, more)));
             }
         };
-        say(
-            self.idle_jobs,
-            "job",
-            "jobs",
-            "without a task that succeeded, left out of replays.",
-        );
-        say(
-            self.orphans,
-            "stage",
-            "stages",
-            "of no job that was running, left out of replays.",
-        );
-        say(
-            self.barren,
-            "stage",
-            "stages",
-            "without a task that succeeded, left out of replays.",
-        );
-        say(
-            self.no_parents,
-            "stage does",
-            "stages do",
-            "not say which stages come before; replayed as if none did.",
-        );
+        say(self.idle_jobs, "job", "jobs", "without a task that succeeded, left out of replays.");
+        say(self.orphans, "stage", "stages", "of no job that was running, left out of replays.");
+        say(self.barren, "stage", "stages", "without a task that succeeded, left out of replays.");
+        say(self.no_parents, "stage does", "stages do", "not say which stages come before; replayed as if none did.");
         say(
             self.circles,
             "circle",

@@ -25,53 +25,26 @@ pub(super) fn assemble(collected: Collector, warnings: &mut Vec<String>) -> Work
     let applications = collected.applications;
     let several = applications.len() > 1;
     let submissions: Vec<_> = applications.iter().map(submissions).collect();
-    let submitted = submissions
-        .iter()
-        .flat_map(|of_jobs| of_jobs.values().copied())
-        .min();
+    let submitted = submissions.iter().flat_map(|of_jobs| of_jobs.values().copied()).min();
     let any = || applications.iter().filter_map(Application::from).min();
     let origin = submitted.or_else(any).unwrap_or(0);
-    let mut workload = Workload {
-        origin,
-        jobs: Vec::new(),
-        nodes: Vec::new(),
-        attempts: Vec::new(),
-    };
+    let mut workload = Workload { origin, jobs: Vec::new(), nodes: Vec::new(), attempts: Vec::new() };
     let mut oddities = Oddities::default();
-    for (index, (mut application, submissions)) in
-        applications.into_iter().zip(submissions).enumerate()
-    {
+    for (index, (mut application, submissions)) in applications.into_iter().zip(submissions).enumerate() {
         let prefix = match &application.id {
             _ if !several => String::new(),
             Some(id) => format!("{id} "),
             None => format!("application {} ", index + 1),
         };
         let first_node = workload.nodes.len() as u32;
-        attempts(
-            &application,
-            index as u32,
-            first_node,
-            origin,
-            &mut workload.attempts,
-        );
+        attempts(&application, index as u32, first_node, origin, &mut workload.attempts);
         let executors = std::mem::take(&mut application.executors);
         workload.nodes.extend(executors.into_nodes(origin, &prefix));
-        jobs(
-            application,
-            &submissions,
-            origin,
-            &prefix,
-            &mut workload.jobs,
-            &mut oddities,
-        );
+        jobs(application, &submissions, origin, &prefix, &mut workload.jobs, &mut oddities);
     }
     workload.jobs.sort_by_key(|job| job.spec.arrival);
     oddities.tell(warnings);
-    let guessed = workload
-        .nodes
-        .iter()
-        .filter(|node| !node.slots_known)
-        .count();
+    let guessed = workload.nodes.iter().filter(|node| !node.slots_known).count();
     if guessed > 0 {
         warnings.push(format!(
             "The log does not say how many cores {} had; slots are the most tasks seen to run there at a time.",
@@ -101,13 +74,7 @@ fn submissions(application: &Application) -> FxHashMap<u32, i64> {
 }
 
 /// Attempts other than plain winners, in the order of their launch.
-fn attempts(
-    application: &Application,
-    number: u32,
-    first_node: u32,
-    origin: i64,
-    all: &mut Vec<RecordedAttempt>,
-) {
+fn attempts(application: &Application, number: u32, first_node: u32, origin: i64, all: &mut Vec<RecordedAttempt>) {
     let since = |at: Option<i64>| at.map(|at| (at - origin) as f64 / 1000.0);
     let record = |attempt: &Loser, outcome: Outcome| RecordedAttempt {
         application: number,
@@ -124,11 +91,7 @@ fn attempts(
     let first = all.len();
 
     for (&id, stage) in &application.stages {
-        for (task, winner) in stage
-            .winners
-            .in_order()
-            .filter(|(_, winner)| winner.speculative)
-        {
+        for (task, winner) in stage.winners.in_order().filter(|(_, winner)| winner.speculative) {
             all.push(record(&Loser::from_winner(id, task, winner), Outcome::Won));
         }
     }
@@ -138,9 +101,7 @@ fn attempts(
         let outcome = match (loser.end, winner) {
             (End::Failed, _) => Outcome::Failed,
             (End::Killed, None) => Outcome::Killed,
-            (End::Success, Some(winner)) if loser.launch >= Some(winner.finish) => {
-                Outcome::Repeated
-            }
+            (End::Success, Some(winner)) if loser.launch >= Some(winner.finish) => Outcome::Repeated,
             _ => Outcome::Lost,
         };
         all.push(record(loser, outcome));
@@ -148,9 +109,7 @@ fn attempts(
     all[first..].sort_by(|a, b| {
         let key = |x: &RecordedAttempt| (x.stage, x.task, x.stage_attempt, x.attempt);
         let launch = |x: &RecordedAttempt| x.launch.unwrap_or(f64::NEG_INFINITY);
-        launch(a)
-            .total_cmp(&launch(b))
-            .then_with(|| key(a).cmp(&key(b)))
+        launch(a).total_cmp(&launch(b)).then_with(|| key(a).cmp(&key(b)))
     });
 }
 
@@ -162,9 +121,7 @@ fn jobs(
     all: &mut Vec<WorkloadJob>,
     oddities: &mut Oddities,
 ) {
-    let Application {
-        mut stages, jobs, ..
-    } = application;
+    let Application { mut stages, jobs, .. } = application;
     // Which stages ran for which job, both in order.
     let mut phases: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
     for (&id, stage) in &stages {
@@ -229,30 +186,16 @@ fn mean_and_sd(seconds: &[f64]) -> (f64, Option<f64>) {
 
 /// Stages with the positions of those they wait for, parents before children, else by id. In a
 /// circle of stages that wait for each other the one with the least id goes first.
-fn in_order(
-    ids: &BTreeSet<u32>,
-    stages: &FxHashMap<u32, Stage>,
-    oddities: &mut Oddities,
-) -> Vec<(u32, Vec<u32>)> {
-    let mut waiting: BTreeMap<u32, BTreeSet<u32>> = ids
-        .iter()
-        .map(|&id| (id, parents(id, ids, stages)))
-        .collect();
+fn in_order(ids: &BTreeSet<u32>, stages: &FxHashMap<u32, Stage>, oddities: &mut Oddities) -> Vec<(u32, Vec<u32>)> {
+    let mut waiting: BTreeMap<u32, BTreeSet<u32>> = ids.iter().map(|&id| (id, parents(id, ids, stages))).collect();
     let mut children: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
     for (&id, parents) in &waiting {
         for &parent in parents {
             children.entry(parent).or_default().push(id);
         }
     }
-    let mut open: FxHashMap<u32, usize> = waiting
-        .iter()
-        .map(|(&id, parents)| (id, parents.len()))
-        .collect();
-    let mut ready: BTreeSet<u32> = open
-        .iter()
-        .filter(|&(_, &count)| count == 0)
-        .map(|(&id, _)| id)
-        .collect();
+    let mut open: FxHashMap<u32, usize> = waiting.iter().map(|(&id, parents)| (id, parents.len())).collect();
+    let mut ready: BTreeSet<u32> = open.iter().filter(|&(_, &count)| count == 0).map(|(&id, _)| id).collect();
     let mut positions: FxHashMap<u32, u32> = FxHashMap::default();
     let mut order = Vec::with_capacity(ids.len());
     while let Some((&first, _)) = waiting.first_key_value() {
@@ -263,9 +206,7 @@ fn in_order(
         let Some(parents) = waiting.remove(&id) else {
             continue;
         };
-        let after = parents
-            .iter()
-            .filter_map(|parent| positions.get(parent).copied());
+        let after = parents.iter().filter_map(|parent| positions.get(parent).copied());
         let mut after: Vec<u32> = after.collect();
         after.sort_unstable();
         positions.insert(id, order.len() as u32);
@@ -291,12 +232,7 @@ fn parents(id: u32, ids: &BTreeSet<u32>, stages: &FxHashMap<u32, Stage>) -> BTre
     let mut visited = FxHashSet::from_iter([id]);
     let mut next = vec![id];
     while let Some(at) = next.pop() {
-        for &parent in stages
-            .get(&at)
-            .and_then(|stage| stage.parents.as_ref())
-            .into_iter()
-            .flatten()
-        {
+        for &parent in stages.get(&at).and_then(|stage| stage.parents.as_ref()).into_iter().flatten() {
             if parent < least || !visited.insert(parent) {
                 continue;
             }

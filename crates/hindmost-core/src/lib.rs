@@ -15,6 +15,7 @@ pub mod numeric;
 pub mod policy;
 pub mod random;
 pub mod record;
+pub mod reproduction;
 pub mod resources;
 pub mod suggest;
 pub mod theory;

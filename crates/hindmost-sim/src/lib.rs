@@ -13,6 +13,7 @@ mod generate;
 pub mod output;
 pub mod parameter;
 pub mod records;
+pub mod reproduce;
 pub mod scenario;
 #[doc(hidden)]
 pub mod testing;

@@ -297,6 +297,14 @@ impl World {
         Ok(told.into_run(result, self.clone(), policy.to_owned()))
     }
 
+    /// The message of the error with which a run under a policy ends.
+    pub fn run_error(&self, policy: &str) -> String {
+        match self.try_run(policy) {
+            Ok(_) => panic!("{policy}: the run succeeds"),
+            Err(error) => error.to_string(),
+        }
+    }
+
     fn policy(&self, policy: &str) -> Policy {
         let spec = policy.parse().expect("the test names a policy");
         let setting = Setting { order: &self.order, gamma: self.setup.gamma };

@@ -53,7 +53,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "P[,P…]")]
     pub policy: Vec<String>,
     /// Number of seeds
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub seeds: Option<u32>,
     /// First seed; the others follow
     #[arg(long, value_name = "S", default_value_t = 1)]
@@ -144,6 +144,7 @@ pub struct DurationArgs {
 #[derive(Subcommand)]
 pub enum TheoryCommand {
     /// Copies of each task when jobs start together: problem P2 of Xu & Lau 2015
+    #[command(allow_negative_numbers = true)]
     Clones {
         /// A job: number of tasks, and the factor on its durations (with --alpha the Pareto minimum)
         #[arg(long, value_name = "TASKS:MU", required = true, num_args = 1..)]
@@ -176,6 +177,7 @@ pub enum TheoryCommand {
         json: bool,
     },
     /// From which remaining time on a task is a straggler: sigma of SDA and ESE
+    #[command(allow_negative_numbers = true)]
     Sigma {
         /// The algorithm
         #[arg(long, value_name = "RULE")]
@@ -193,6 +195,7 @@ pub enum TheoryCommand {
         json: bool,
     },
     /// The load up to which cloning every task shortens delays
+    #[command(allow_negative_numbers = true)]
     Cutoff {
         #[command(flatten)]
         duration: DurationArgs,

@@ -3,7 +3,7 @@
 //! Every published system is an order of levels, each of which spends the room that the level
 //! before left. So a [`Policy`] is a [`JobQueue`] (an order of the jobs with something to start) and
 //! a list of [`Pass`]es. Passes are told of every record (`observe`), so that they keep indexes
-//! instead of scanning, and asked in turn to `decide`. Each system has its file; `catalogue.rs`
+//! instead of scanning, and asked in turn to `decide`. Each system has its file; `catalogue`
 //! names them all.
 
 pub mod catalogue;

@@ -7,7 +7,7 @@
 //!
 //! Times are seconds since the run began. Jobs that have not finished when a run stops have no row;
 //! their attempts do, as `unfinished` where they were still running. Rows come in the order in which
-//! jobs and attempts ended; a job's last attempts may be in the other file's past.
+//! jobs and attempts ended.
 
 mod csv;
 mod name;

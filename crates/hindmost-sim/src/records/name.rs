@@ -14,7 +14,7 @@ const DEVICES: [&str; 4] = ["con", "prn", "aux", "nul"];
 /// A folder's name for a label, another one for every label.
 ///
 /// `%XX` is the one escape, and `%` itself is escaped: so labels can be told from names, and `%` alone or
-/// before a `#` is free to mean something else.
+/// before a `-` is free to mean something else.
 pub(super) fn safe(label: &str) -> String {
     if label.is_empty() {
         return "%".to_owned();
@@ -38,7 +38,7 @@ pub(super) fn safe(label: &str) -> String {
     if name.len() > LONGEST {
         // All of it is ASCII.
         name.truncate(BEGINNING);
-        let _ = write!(name, "%#{:032x}", hash(label));
+        let _ = write!(name, "%-{:032x}", hash(label));
     }
     name
 }

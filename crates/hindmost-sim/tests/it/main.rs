@@ -2,5 +2,12 @@
 //! forms say, what slots do, what each policy decides, what must hold of every run.
 
 mod closed_forms;
+mod exact;
 mod experiments;
+mod knowledge;
+mod orders;
+mod properties;
 mod queues;
+mod reference;
+mod rules;
+mod slots;

@@ -1,0 +1,264 @@
+//! The entries: one for each order and system.
+
+use super::super::ese::{CloneSmallNewJobs, EseRule};
+use super::super::hadoop::HadoopRule;
+use super::super::late::{LateBackups, LateParameters};
+use super::super::mantri::MantriRule;
+use super::super::order::{Fair, FewestRemaining, Fifo, SmallestWorkload, Srpt};
+use super::super::originals::Originals;
+use super::super::sca::CloneNewJobs;
+use super::super::sda::SdaRule;
+use super::super::spark::SparkBackups;
+use super::super::stragglers::Stragglers;
+use super::{OrderEntry, ParameterEntry, SystemEntry, Valid};
+
+/// The orders, in the order in which they are listed.
+pub static ORDERS: &[OrderEntry] = &[
+    OrderEntry { name: "fifo", key: "arrival", build: || Box::new(Fifo) },
+    OrderEntry {
+        name: "fair",
+        key: "running attempts (one-slot machines), else dominant share, over weight",
+        build: || Box::new(Fair),
+    },
+    OrderEntry {
+        name: "smallest_workload",
+        key: "started jobs before new ones; then tasks not yet started x mean duration",
+        build: || Box::new(SmallestWorkload),
+    },
+    OrderEntry {
+        name: "srpt",
+        key: "longest remaining path of phases, in effective times (mean + 1.5 standard deviations)",
+        build: || Box::new(Srpt),
+    },
+    OrderEntry {
+        name: "fewest_remaining",
+        key: "started jobs before new ones; fewest tasks not yet started, new ones by workload",
+        build: || Box::new(FewestRemaining),
+    },
+];
+
+const XU_LAU: &str =
+    "Xu & Lau, Optimization for Speculative Execution of Multiple Jobs in a MapReduce-like Cluster, 2015";
+const SIGMA: ParameterEntry = ParameterEntry {
+    name: "sigma",
+    default: "optimal",
+    about: "a straggler's remaining time is above sigma mean durations",
+    valid: Valid::OptimalOrNumber,
+};
+const MAX_COPIES: ParameterEntry =
+    ParameterEntry { name: "max_copies", default: "8", about: "most copies of a task", valid: Valid::Count(1, 64) };
+
+/// The systems, in the order in which they are listed.
+pub static SYSTEMS: &[SystemEntry] = &[
+    SystemEntry {
+        name: "none",
+        about: "one copy of each task, no redundancy",
+        passes: "[Originals(order)]",
+        source: "the baseline",
+        order: None,
+        parameters: &[],
+        build: |_| vec![Box::new(Originals::of_all_jobs())],
+    },
+    SystemEntry {
+        name: "hadoop",
+        about: "once nothing of the job is pending, a backup for the task expected to end last",
+        passes: "[Originals(order), Backups(hadoop rule, when nothing is pending)]",
+        source: "Apache Hadoop MapReduce, DefaultSpeculator",
+        order: None,
+        parameters: &[
+            ParameterEntry {
+                name: "minimum_allowed",
+                default: "10",
+                about: "backups always allowed at a time, a job",
+                valid: Valid::Count(0, 1_000_000),
+            },
+            ParameterEntry {
+                name: "of_total_tasks",
+                default: "0.01",
+                about: "backups allowed at a time, as a share of the job's tasks",
+                valid: Valid::Number(0.0, 1.0),
+            },
+            ParameterEntry {
+                name: "of_running_tasks",
+                default: "0.1",
+                about: "backups allowed at a time, as a share of the job's running tasks",
+                valid: Valid::Number(0.0, 1.0),
+            },
+        ],
+        build: |parameters| {
+            let rule = HadoopRule {
+                minimum_allowed: parameters.count("minimum_allowed"),
+                of_total_tasks: parameters.number("of_total_tasks"),
+                of_running_tasks: parameters.number("of_running_tasks"),
+            };
+            vec![Box::new(Originals::of_all_jobs()), Box::new(Stragglers::new(rule))]
+        },
+    },
+    SystemEntry {
+        name: "spark",
+        about: "once most of a phase has finished, a backup for what runs far longer than its median",
+        passes: "[Originals(order), Backups(spark rule: quantile, multiplier, minimum runtime)]",
+        source: "Apache Spark 4, TaskSetManager (spark.speculation)",
+        order: None,
+        parameters: &[
+            ParameterEntry {
+                name: "quantile",
+                default: "0.9",
+                about: "share of a phase's tasks that must have finished",
+                valid: Valid::Number(0.0, 1.0),
+            },
+            ParameterEntry {
+                name: "multiplier",
+                default: "3",
+                about: "how many medians an attempt may run",
+                valid: Valid::Number(0.0, f64::MAX),
+            },
+            ParameterEntry {
+                name: "min_runtime",
+                default: "0.1",
+                about: "seconds that every attempt may run",
+                valid: Valid::Number(0.0, f64::MAX),
+            },
+        ],
+        build: |parameters| {
+            let backups = SparkBackups::new(
+                parameters.number("quantile"),
+                parameters.number("multiplier"),
+                parameters.number("min_runtime"),
+            );
+            vec![Box::new(Originals::of_all_jobs()), Box::new(backups)]
+        },
+    },
+    SystemEntry {
+        name: "late",
+        about: "backups for the slowest quarter by progress rate, longest time to end first, on fast nodes",
+        passes: "[Originals(order), Backups(late rule, speculative cap)]",
+        source: "Zaharia et al., Improving MapReduce Performance in Heterogeneous Environments, OSDI 2008",
+        order: None,
+        parameters: &[
+            ParameterEntry {
+                name: "slow_task",
+                default: "0.25",
+                about: "percentile of progress rates below which an attempt is slow",
+                valid: Valid::Number(0.0, 1.0),
+            },
+            ParameterEntry {
+                name: "slow_node",
+                default: "0.25",
+                about: "percentile of nodes' progress below which a node gets no backups",
+                valid: Valid::Number(0.0, 1.0),
+            },
+            ParameterEntry {
+                name: "cap",
+                default: "0.1",
+                about: "share of the cluster's room that may run backups",
+                valid: Valid::Number(0.0, 1.0),
+            },
+            ParameterEntry {
+                name: "min_age",
+                default: "0",
+                about: "seconds for which an attempt is left alone",
+                valid: Valid::Number(0.0, f64::MAX),
+            },
+        ],
+        build: |parameters| {
+            let backups = LateBackups::new(LateParameters {
+                slow_task: parameters.number("slow_task"),
+                slow_node: parameters.number("slow_node"),
+                cap: parameters.number("cap"),
+                min_age: parameters.number("min_age"),
+            });
+            vec![Box::new(Originals::of_all_jobs()), Box::new(backups)]
+        },
+    },
+    SystemEntry {
+        name: "mantri",
+        about: "a backup where it is expected to save resources: P(t_rem > 2 t_new) > delta",
+        passes: "[Backups(mantri rule), Originals(order)]",
+        source: "Ananthanarayanan et al., Reining in the Outliers in Map-Reduce Clusters using Mantri, OSDI 2010",
+        order: None,
+        parameters: &[
+            ParameterEntry {
+                name: "delta",
+                default: "0.25",
+                about: "how likely the saving must be",
+                valid: Valid::NumberBelow(0.0, 1.0),
+            },
+            ParameterEntry {
+                name: "kill_restart",
+                default: "false",
+                about: "stop and start afresh where there is no room for a backup",
+                valid: Valid::Switch,
+            },
+        ],
+        build: |parameters| {
+            let rule =
+                MantriRule { delta: parameters.number("delta"), kill_restart: parameters.switch("kill_restart") };
+            vec![Box::new(Stragglers::new(rule)), Box::new(Originals::of_all_jobs())]
+        },
+    },
+    SystemEntry {
+        name: "sca",
+        about: "clones every task of new jobs as problem P2 says while the cluster is light",
+        passes: "[Originals(started jobs, fewest remaining), NewJobs(P2 copies, or one each)]",
+        source: XU_LAU,
+        order: Some("fewest_remaining"),
+        parameters: &[MAX_COPIES],
+        build: |parameters| {
+            vec![
+                Box::new(Originals::of_started_jobs()),
+                Box::new(CloneNewJobs::new(parameters.count("max_copies"), parameters.gamma)),
+                // New jobs that P2 leaves, one copy a task.
+                Box::new(Originals::of_all_jobs()),
+            ]
+        },
+    },
+    SystemEntry {
+        name: "sda",
+        about: "c - 1 fresh copies for attempts whose remaining time is above sigma mean durations",
+        passes: "[Backups(sda rule), Originals(smallest_workload)]",
+        source: XU_LAU,
+        order: Some("smallest_workload"),
+        parameters: &[SIGMA, MAX_COPIES],
+        build: |parameters| {
+            let rule = SdaRule::new(parameters.sigma(), parameters.count("max_copies"));
+            vec![Box::new(Stragglers::new(rule)), Box::new(Originals::of_all_jobs())]
+        },
+    },
+    SystemEntry {
+        name: "ese",
+        about: "under heavy load: backups for the longest remaining times, clones for small new jobs",
+        passes: "[Backups(ese rule, longest first), Originals(started jobs), NewJobs(small ones cloned by Eq. 29)]",
+        source: XU_LAU,
+        order: Some("smallest_workload"),
+        parameters: &[
+            SIGMA,
+            ParameterEntry {
+                name: "eta",
+                default: "0.1",
+                about: "a small job has fewer tasks than this share of the idle machines for each new job",
+                valid: Valid::Number(0.0, f64::MAX),
+            },
+            ParameterEntry {
+                name: "xi",
+                default: "1",
+                about: "a small job's mean duration is below this, seconds",
+                valid: Valid::Number(0.0, f64::MAX),
+            },
+            MAX_COPIES,
+        ],
+        build: |parameters| {
+            let new_jobs = CloneSmallNewJobs::new(
+                parameters.number("eta"),
+                parameters.number("xi"),
+                parameters.count("max_copies"),
+                parameters.gamma,
+            );
+            vec![
+                Box::new(Stragglers::new(EseRule::new(parameters.sigma()))),
+                Box::new(Originals::of_started_jobs()),
+                Box::new(new_jobs),
+            ]
+        },
+    },
+];

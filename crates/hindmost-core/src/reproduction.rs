@@ -1,0 +1,393 @@
+//! A paper's experiments run again: what it claims, what is measured, and the verdict.
+//!
+//! Papers leave things out, and what is filled in decides many claims. So a claim is measured under
+//! several [`Reading`]s, each with the same stated rule ([`Expected`]), and its [`Verdict`] follows from
+//! the measured numbers alone: [`Verdict::Reproduced`] where the rule holds under every reading that was
+//! run, [`Verdict::ReproducedUnder`] where it holds under some, [`Verdict::NotReproduced`] where under
+//! none.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::metrics::{mean, student_interval};
+
+/// A paper's experiments run again.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Reproduction {
+    /// Key of the paper, as the command line names it.
+    pub paper: String,
+    /// Authors, title and year.
+    pub title: String,
+    /// Whether horizons were shortened and sweeps thinned to be quick.
+    pub quick: bool,
+    /// Seeds of the simulations, unless a figure says otherwise.
+    pub seeds: Vec<u64>,
+    /// What a reader of all figures must know.
+    pub notes: Vec<String>,
+    /// What was filled in where the paper is silent, by the names that claims use.
+    pub readings: Vec<Reading>,
+    /// The paper's figures, in its order.
+    pub figures: Vec<Figure>,
+}
+
+/// One way to fill in what the paper leaves out.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Reading {
+    /// Name.
+    pub name: String,
+    /// What it takes for granted.
+    pub description: String,
+}
+
+/// A figure of the paper with the claims that it supports.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Figure {
+    /// Name, such as `Figure 2`.
+    pub name: String,
+    /// What it shows and how it was run again.
+    pub about: String,
+    /// What the paper claims of it.
+    pub claims: Vec<Claim>,
+    /// The numbers behind it.
+    pub tables: Vec<DataTable>,
+}
+
+/// Numbers behind a figure. Rows are as long as `columns`; cells are `None` where there is no number.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DataTable {
+    /// What the numbers are.
+    pub caption: String,
+    /// Headings.
+    pub columns: Vec<String>,
+    /// Rows.
+    pub rows: Vec<Vec<Cell>>,
+}
+
+/// A cell of a [`DataTable`].
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Cell {
+    /// A number; `None` where there is none.
+    Number(Option<f64>),
+    /// A text.
+    Text(String),
+}
+
+impl From<f64> for Cell {
+    fn from(number: f64) -> Cell {
+        Cell::Number(number.is_finite().then_some(number))
+    }
+}
+
+impl From<Option<f64>> for Cell {
+    fn from(number: Option<f64>) -> Cell {
+        Cell::Number(number.filter(|number| number.is_finite()))
+    }
+}
+
+impl From<&str> for Cell {
+    fn from(text: &str) -> Cell {
+        Cell::Text(text.to_owned())
+    }
+}
+
+/// Something that the paper states, measured again.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Claim {
+    /// What the paper states.
+    pub claimed: String,
+    /// Where it states it.
+    pub section: String,
+    /// When a measured value counts as the claim.
+    pub expected: Expected,
+    /// The measured values.
+    pub readings: Vec<Measured>,
+    /// What follows.
+    pub verdict: Verdict,
+    /// What helps to understand it; empty where nothing does.
+    pub comment: String,
+}
+
+/// A value measured under one reading.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Measured {
+    /// The reading's name.
+    pub reading: String,
+    /// What the value is.
+    pub value: String,
+    /// Mean over seeds, or the value where nothing is random; `None` where there is none.
+    pub mean: Option<f64>,
+    /// 95% interval of the mean (Student's t over seeds); `None` where nothing is random.
+    pub ci95: Option<[f64; 2]>,
+    /// Unit.
+    pub unit: String,
+    /// Whether the claim's rule holds.
+    pub holds: bool,
+}
+
+/// When a measured value counts as the claim.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Expected {
+    /// Smallest value; `None`: no limit.
+    pub low: Option<f64>,
+    /// Largest value; `None`: no limit.
+    pub high: Option<f64>,
+    /// Whether the whole 95% interval must lie within these limits, not only the mean: for claims of
+    /// a direction.
+    pub whole_interval: bool,
+}
+
+/// What the measured values say of a claim.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// It holds under every reading.
+    Reproduced,
+    /// It holds under these readings only.
+    ReproducedUnder {
+        /// Their names.
+        readings: Vec<String>,
+    },
+    /// It holds under none.
+    NotReproduced {
+        /// What was measured instead.
+        why: String,
+    },
+}
+
+impl Measured {
+    /// The mean of one value a seed, with its interval.
+    pub fn over_seeds(reading: &str, value: &str, values: &[f64], unit: &str) -> Measured {
+        let finite = !values.is_empty() && values.iter().all(|value| value.is_finite());
+        Measured {
+            mean: mean(values).filter(|_| finite),
+            ci95: student_interval(values).filter(|_| finite),
+            ..Measured::exact(reading, value, None, unit)
+        }
+    }
+
+    /// A value that nothing random goes into.
+    pub fn exact(reading: &str, value: &str, number: Option<f64>, unit: &str) -> Measured {
+        Measured {
+            reading: reading.to_owned(),
+            value: value.to_owned(),
+            mean: number.filter(|number| number.is_finite()),
+            ci95: None,
+            unit: unit.to_owned(),
+            holds: false,
+        }
+    }
+
+    /// The value with its interval and unit.
+    pub fn text(&self) -> String {
+        let Some(mean) = self.mean else { return "none".to_owned() };
+        let unit = if self.unit.is_empty() || self.unit == "%" { self.unit.clone() } else { format!(" {}", self.unit) };
+        match self.ci95 {
+            Some([low, high]) => format!("{}{unit} [{}, {}]", number_text(mean), number_text(low), number_text(high)),
+            None => format!("{}{unit}", number_text(mean)),
+        }
+    }
+}
+
+impl Expected {
+    /// Within `tolerance` of `target`.
+    pub fn near(target: f64, tolerance: f64) -> Expected {
+        Expected { low: Some(target - tolerance), high: Some(target + tolerance), whole_interval: false }
+    }
+
+    /// At most this.
+    pub fn at_most(high: f64) -> Expected {
+        Expected { low: None, high: Some(high), whole_interval: false }
+    }
+
+    /// At least this.
+    pub fn at_least(low: f64) -> Expected {
+        Expected { low: Some(low), high: None, whole_interval: false }
+    }
+
+    /// Below this with its whole interval.
+    pub fn below(high: f64) -> Expected {
+        Expected { low: None, high: Some(high), whole_interval: true }
+    }
+
+    /// Above this with its whole interval.
+    pub fn above(low: f64) -> Expected {
+        Expected { low: Some(low), high: None, whole_interval: true }
+    }
+
+    /// Whether a value counts. No value never does; a value whose whole interval counts must not lie
+    /// on the limit either.
+    pub fn accepts(&self, mean: Option<f64>, ci95: Option<[f64; 2]>) -> bool {
+        let Some(mean) = mean else { return false };
+        let [least, most] = ci95.filter(|_| self.whole_interval).unwrap_or([mean, mean]);
+        let strict = self.whole_interval;
+        self.low.is_none_or(|low| least > low || (!strict && least == low))
+            && self.high.is_none_or(|high| most < high || (!strict && most == high))
+    }
+}
+
+impl fmt::Display for Expected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.low, self.high, self.whole_interval) {
+            (Some(low), Some(high), false) => write!(f, "from {} to {}", number_text(low), number_text(high)),
+            (Some(low), None, false) => write!(f, "at least {}", number_text(low)),
+            (None, Some(high), false) => write!(f, "at most {}", number_text(high)),
+            (Some(low), Some(high), true) => {
+                write!(f, "interval between {} and {}", number_text(low), number_text(high))
+            }
+            (Some(low), None, true) => write!(f, "interval above {}", number_text(low)),
+            (None, Some(high), true) => write!(f, "interval below {}", number_text(high)),
+            (None, None, _) => f.write_str("any value"),
+        }
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Verdict::Reproduced => f.write_str("reproduced"),
+            Verdict::ReproducedUnder { readings } => write!(f, "reproduced under {}", readings.join("; ")),
+            Verdict::NotReproduced { why } => write!(f, "not reproduced: {why}"),
+        }
+    }
+}
+
+impl Verdict {
+    /// `reproduced`, `reproduced under N of M readings` or `not reproduced`.
+    pub fn short(&self, of: usize) -> String {
+        match self {
+            Verdict::Reproduced => "reproduced".to_owned(),
+            Verdict::ReproducedUnder { readings } => format!("reproduced under {} of {of} readings", readings.len()),
+            Verdict::NotReproduced { .. } => "not reproduced".to_owned(),
+        }
+    }
+}
+
+impl Claim {
+    /// A claim with what was measured; applies the rule to every value and draws the verdict.
+    pub fn judge(
+        claimed: &str,
+        section: &str,
+        expected: Expected,
+        mut readings: Vec<Measured>,
+        comment: impl Into<String>,
+    ) -> Claim {
+        for measured in &mut readings {
+            measured.holds = expected.accepts(measured.mean, measured.ci95);
+        }
+        let holding: Vec<String> =
+            readings.iter().filter(|measured| measured.holds).map(|measured| measured.reading.clone()).collect();
+        let verdict = if holding.is_empty() {
+            Verdict::NotReproduced { why: why_not(expected, &readings) }
+        } else if holding.len() == readings.len() {
+            Verdict::Reproduced
+        } else {
+            Verdict::ReproducedUnder { readings: holding }
+        };
+        Claim {
+            claimed: claimed.to_owned(),
+            section: section.to_owned(),
+            expected,
+            readings,
+            verdict,
+            comment: comment.into(),
+        }
+    }
+
+    /// The measured value that stands for the claim in a summary: the first that holds, else the first.
+    pub fn representative(&self) -> Option<&Measured> {
+        self.readings.iter().find(|measured| measured.holds).or(self.readings.first())
+    }
+}
+
+/// Says in numbers why no reading holds.
+fn why_not(expected: Expected, readings: &[Measured]) -> String {
+    let values: Vec<(f64, &Measured)> = readings.iter().filter_map(|one| Some((one.mean?, one))).collect();
+    let least = values.iter().min_by(|one, other| one.0.total_cmp(&other.0));
+    let most = values.iter().max_by(|one, other| one.0.total_cmp(&other.0));
+    match (least, most) {
+        (None, _) | (_, None) => "there is no value to compare".to_owned(),
+        (Some((_, only)), Some(_)) if readings.len() == 1 => format!("measured {}, needed {expected}", only.text()),
+        (Some((low, least)), Some((high, most))) => {
+            let range = if low == high {
+                format!("measured {} under all {} readings", least.text(), readings.len())
+            } else {
+                format!("measured {} ({}) to {} ({})", least.text(), least.reading, most.text(), most.reading)
+            };
+            let missing = readings.len() - values.len();
+            let missing = if missing > 0 { format!(", no value under {missing} readings") } else { String::new() };
+            format!("{range}{missing}, needed {expected}")
+        }
+    }
+}
+
+/// A number in three or four digits, without an exponent for ordinary sizes.
+pub fn number_text(value: f64) -> String {
+    let size = value.abs();
+    let text = match size {
+        _ if !value.is_finite() => return format!("{value}"),
+        _ if size < 1e-12 => return "0".to_owned(),
+        _ if !(1e-4..1e7).contains(&size) => return format!("{value:.2e}"),
+        _ => {
+            let digits = (2 - size.log10().floor() as i32).max(0) as usize;
+            format!("{value:.digits$}")
+        }
+    };
+    let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text };
+    text.replace('-', "\u{2212}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn measured(reading: &str, mean: f64, half: f64) -> Measured {
+        Measured { ci95: Some([mean - half, mean + half]), ..Measured::exact(reading, "change", Some(mean), "%") }
+    }
+
+    fn verdict(expected: Expected, readings: Vec<Measured>) -> Verdict {
+        Claim::judge("it is so", "I", expected, readings, "").verdict
+    }
+
+    #[test]
+    fn verdicts_follow_from_the_numbers() {
+        let near = Expected::near(-60.0, 5.0);
+        assert_eq!(verdict(near, vec![measured("a", -57.0, 1.0), measured("b", -65.0, 9.0)]), Verdict::Reproduced);
+        let some = verdict(near, vec![measured("a", -40.0, 1.0), measured("b", -61.0, 1.0)]);
+        assert_eq!(some, Verdict::ReproducedUnder { readings: vec!["b".to_owned()] });
+        let none = verdict(near, vec![measured("a", -40.0, 1.0), measured("b", 3.25, 0.5)]);
+        let why = "measured \u{2212}40% [\u{2212}41, \u{2212}39] (a) to 3.25% [2.75, 3.75] (b), \
+                   needed from \u{2212}65 to \u{2212}55";
+        assert_eq!(none, Verdict::NotReproduced { why: why.to_owned() });
+    }
+
+    #[test]
+    fn a_direction_needs_the_whole_interval() {
+        let below = Expected::below(0.0);
+        assert!(below.accepts(Some(-1.0), Some([-1.5, -0.5])));
+        assert!(!below.accepts(Some(-1.0), Some([-2.5, 0.5])));
+        assert!(!below.accepts(Some(0.0), Some([0.0, 0.0])));
+        assert!(Expected::at_most(0.0).accepts(Some(0.0), Some([-1.0, 1.0])));
+        assert!(!Expected::above(0.0).accepts(Some(1.0), Some([-0.1, 2.1])));
+    }
+
+    #[test]
+    fn a_value_that_is_not_there_never_holds() {
+        let missing = Measured::over_seeds("a", "x", &[1.0, f64::NAN], "s");
+        assert_eq!((missing.mean, missing.ci95), (None, None));
+        let none = verdict(Expected::at_most(1.0), vec![missing]);
+        assert_eq!(none, Verdict::NotReproduced { why: "there is no value to compare".to_owned() });
+        let none = verdict(Expected::at_most(1.0), vec![Measured::over_seeds("a", "x", &[], ""), measured("b", 2.0, 0.0)]);
+        assert!(matches!(none, Verdict::NotReproduced { why } if why.contains("no value under 1 readings")));
+    }
+
+    #[test]
+    fn numbers_are_short() {
+        for (number, text) in
+            [(0.0, "0"), (1.70711, "1.71"), (26520.4, "26520"), (-0.01234, "\u{2212}0.0123"), (100.0, "100"), (2.5e9, "2.50e9")]
+        {
+            assert_eq!(number_text(number), text);
+        }
+    }
+}

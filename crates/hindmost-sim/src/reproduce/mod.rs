@@ -1,0 +1,11 @@
+//! Papers' experiments run again, with what they claim beside what is measured.
+//!
+//! Each paper has a folder with a file for each figure. A figure asks a `Plan` for the runs that it
+//! needs before anything runs, and judges its claims afterwards; runs that several figures share are
+//! made once.
+
+mod digest;
+mod plan;
+mod xu2015;
+
+pub use xu2015::{xu2015, xu2015_runs};

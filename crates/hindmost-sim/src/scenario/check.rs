@@ -1,0 +1,134 @@
+//! Whether a scenario makes sense: numbers in range, parts that belong together, files that are there.
+
+use std::path::Path;
+
+use hindmost_core::policy::catalogue;
+
+use super::{ArrivalSpec, ClusterSpec, Scenario, WorkloadSpec};
+
+/// Some 300 years: half of what ticks can count.
+const LONGEST: f64 = 1e10;
+/// Each seed's jobs are kept until all are put together.
+const MOST_SEEDS: u32 = 100_000;
+
+impl Scenario {
+    /// Checks everything and reads the files that parameters name.
+    pub(super) fn check(&mut self) -> Result<(), String> {
+        positive("horizon", self.horizon)?;
+        if self.horizon.is_some_and(|horizon| horizon > LONGEST) {
+            return Err(format!("horizon must be at most {LONGEST} seconds"));
+        }
+        if !(1..=MOST_SEEDS).contains(&self.seeds) {
+            return Err(format!("seeds is {}, but must be from 1 to {MOST_SEEDS}", self.seeds));
+        }
+        check_times(self.slot, self.noise, self.gamma)?;
+        catalogue::order(&self.order).map_err(|error| error.to_string())?;
+        self.policies()?;
+        self.cluster.check(&self.folder)?;
+        self.workload.check(self.horizon, &self.folder)?;
+        if let Some(demand) = &self.workload.demand {
+            let dimensions = self.cluster.dimensions()?;
+            dimensions.demand(&demand.by_name()?).map_err(|error| format!("workload.demand: {error}"))?;
+        }
+        Ok(())
+    }
+}
+
+impl ClusterSpec {
+    fn check(&mut self, folder: &Path) -> Result<(), String> {
+        match (self.machines, self.nodes.is_empty()) {
+            (None, true) => Err("cluster needs machines = N (one slot each) or [[cluster.nodes]]".to_owned()),
+            (Some(_), false) => Err("cluster has both machines and nodes; give one of them".to_owned()),
+            (Some(0), true) => Err("cluster.machines is 0, but must be at least 1".to_owned()),
+            (Some(_), true) => Ok(()),
+            (None, false) => {
+                for (at, class) in self.nodes.iter_mut().enumerate() {
+                    let wrong = |error: String| format!("cluster.nodes, entry {}: {error}", at + 1);
+                    if class.count == 0 {
+                        return Err(wrong("count is 0, but must be at least 1".to_owned()));
+                    }
+                    if class.cpus == 0.0 {
+                        return Err(wrong("cpus is 0, but must be above 0".to_owned()));
+                    }
+                    class.capacity().map_err(wrong)?;
+                    class.speed.load(folder).map_err(wrong)?;
+                    if let Some(speed) = class.speed.is_constant() {
+                        positive("speed", Some(speed)).map_err(wrong)?;
+                    }
+                }
+                self.dimensions().map(|_| ())
+            }
+        }
+    }
+}
+
+impl WorkloadSpec {
+    fn check(&mut self, horizon: Option<f64>, folder: &Path) -> Result<(), String> {
+        share("workload.correlation", self.correlation, 1.0)?;
+        share("workload.slow_from", self.slow_from, 1.0 - f64::EPSILON)?;
+        if self.file.is_some() {
+            if self.arrival.is_some() || self.tasks.is_some() || self.duration.is_some() || self.demand.is_some() {
+                return Err("workload.file gives arrivals, tasks, durations and demands; leave the others out".to_owned());
+            }
+            return Ok(());
+        }
+        let Some(arrival) = &mut self.arrival else {
+            return Err("workload needs arrival (or file), such as arrival = { poisson = { rate = 6.0 } }".to_owned());
+        };
+        match arrival {
+            ArrivalSpec::Poisson { rate } => {
+                positive("workload.arrival.poisson.rate", Some(*rate))?;
+                if horizon.is_none() {
+                    return Err("poisson arrivals never end: give a horizon".to_owned());
+                }
+            }
+            ArrivalSpec::AtOnce { jobs } | ArrivalSpec::Every { jobs, .. } if *jobs == 0 => {
+                return Err("workload.arrival: jobs is 0, but must be at least 1".to_owned());
+            }
+            ArrivalSpec::AtOnce { .. } => {}
+            ArrivalSpec::Every { gap, .. } => {
+                gap.load(folder).map_err(|error| format!("workload.arrival.every.gap: {error}"))?;
+                if let Some(gap) = gap.is_constant() {
+                    not_negative("workload.arrival.every.gap", gap)?;
+                }
+            }
+            ArrivalSpec::File(path) => {
+                crate::parameter::read_numbers(&folder.join(path)).map_err(|error| format!("workload.arrival: {error}"))?;
+            }
+        }
+        let named = [("tasks", &mut self.tasks), ("duration", &mut self.duration)];
+        for (name, parameter) in named {
+            let Some(parameter) = parameter else {
+                return Err(format!("workload needs {name}, a number or a distribution"));
+            };
+            parameter.load(folder).map_err(|error| format!("workload.{name}: {error}"))?;
+        }
+        // What no draw can mend is said before anything runs.
+        let trial = crate::generate::trial(self);
+        trial.map_err(|error| format!("workload.{error}"))
+    }
+}
+
+pub(super) fn check_times(slot: Option<f64>, noise: f64, gamma: f64) -> Result<(), String> {
+    positive("slot", slot)?;
+    if slot.is_some_and(|slot| !(1e-9..=LONGEST).contains(&slot)) {
+        return Err(format!("slot must be from 1e-9 to {LONGEST} seconds"));
+    }
+    not_negative("gamma", gamma)?;
+    share("noise", noise, 5.0)
+}
+
+fn positive(name: &str, number: Option<f64>) -> Result<(), String> {
+    match number {
+        Some(number) if !(number.is_finite() && number > 0.0) => Err(format!("{name} is {number}, but must be above 0")),
+        _ => Ok(()),
+    }
+}
+
+fn not_negative(name: &str, number: f64) -> Result<(), String> {
+    if number.is_finite() && number >= 0.0 { Ok(()) } else { Err(format!("{name} is {number}, but must be at least 0")) }
+}
+
+fn share(name: &str, number: f64, most: f64) -> Result<(), String> {
+    if (0.0..=most).contains(&number) { Ok(()) } else { Err(format!("{name} is {number}, but must be from 0 to {most}")) }
+}

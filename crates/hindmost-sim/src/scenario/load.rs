@@ -1,0 +1,207 @@
+//! Scenarios from files, built-in names and values set by path.
+
+use std::path::{Path, PathBuf};
+
+use hindmost_core::estimator::Knowledge;
+use hindmost_core::suggest::did_you_mean;
+use serde::Deserialize;
+
+use super::{Scenario, default_order, one_as_number};
+use super::check::check_times;
+
+/// A scenario that can't be run, and why.
+#[derive(Debug, thiserror::Error)]
+pub enum ScenarioError {
+    /// The text is no scenario.
+    #[error("{origin}: {message}")]
+    Invalid {
+        /// The file, built-in name or option that it came from.
+        origin: String,
+        /// What is wrong, where, and what would be valid.
+        message: String,
+    },
+    /// The file can't be read.
+    #[error("{}: {error}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// No built-in scenario or file of that name.
+    #[error("there is no scenario {name:?}: neither a file of that name nor a built-in one{near}")]
+    Unknown {
+        /// The name.
+        name: String,
+        /// A suggestion, or nothing.
+        near: String,
+    },
+}
+
+/// What a replay of a log lets be set: the log gives cluster and jobs.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReplaySettings {
+    /// Order of jobs under redundancy rules named alone.
+    #[serde(default = "default_order")]
+    pub order: String,
+    /// Seconds between decisions.
+    #[serde(default)]
+    pub slot: Option<f64>,
+    /// What policies know of running attempts.
+    #[serde(default)]
+    pub knowledge: Option<Knowledge>,
+    /// Error of estimated remaining times.
+    #[serde(default)]
+    pub noise: f64,
+    /// γ: price of the whole cluster for a second.
+    #[serde(default = "one_as_number")]
+    pub gamma: f64,
+    /// One-slot machines instead of the log's executors.
+    #[serde(default)]
+    pub machines: Option<u32>,
+}
+
+impl ReplaySettings {
+    /// From values set by key.
+    ///
+    /// # Errors
+    /// If a key is unknown or a value not valid.
+    pub fn parse(set: &[(String, String)]) -> Result<ReplaySettings, ScenarioError> {
+        let invalid = |message: String| ScenarioError::Invalid { origin: "--set".to_owned(), message };
+        let mut table = toml::Table::new();
+        for (path, value) in set {
+            set_value(&mut table, path, value).map_err(&invalid)?;
+        }
+        let settings: ReplaySettings = serde::Deserialize::deserialize(toml::Value::Table(table))
+            .map_err(|error: toml::de::Error| invalid(with_suggestion(&error.to_string())))?;
+        check_times(settings.slot, settings.noise, settings.gamma).map_err(&invalid)?;
+        if settings.machines == Some(0) {
+            return Err(invalid("machines is 0, but must be at least 1".to_owned()));
+        }
+        Ok(settings)
+    }
+}
+
+/// Built-in scenarios by name, with their text.
+pub static BUILT_IN: &[(&str, &str)] = &[
+    ("quickstart", include_str!("../../scenarios/quickstart.toml")),
+    ("xu2015-light", include_str!("../../scenarios/xu2015-light.toml")),
+    ("xu2015-heavy", include_str!("../../scenarios/xu2015-heavy.toml")),
+    ("xu2015-single-job", include_str!("../../scenarios/xu2015-single-job.toml")),
+];
+
+impl Scenario {
+    /// The scenario of a file or built-in name, with values set by path.
+    ///
+    /// # Errors
+    /// If there is none, or it is not valid.
+    pub fn load(name: &str, set: &[(String, String)]) -> Result<Scenario, ScenarioError> {
+        if let Some((_, text)) = BUILT_IN.iter().find(|(known, _)| *known == name) {
+            return Scenario::parse(text, name, Path::new(""), set);
+        }
+        let path = Path::new(name);
+        let looks_like_a_file = path.exists() || name.contains(['/', '\\']) || path.extension().is_some();
+        if !looks_like_a_file {
+            let near = did_you_mean(name, BUILT_IN.iter().map(|(known, _)| *known));
+            let near = if near.is_empty() {
+                let names: Vec<&str> = BUILT_IN.iter().map(|(known, _)| *known).collect();
+                format!("; built in are {}", names.join(", "))
+            } else {
+                near
+            };
+            return Err(ScenarioError::Unknown { name: name.to_owned(), near });
+        }
+        let bytes = std::fs::read(path).map_err(|error| ScenarioError::Unreadable { path: path.into(), error })?;
+        let text = String::from_utf8(bytes).map_err(|_| ScenarioError::Invalid {
+            origin: name.to_owned(),
+            message: "this is not a text file; a scenario is written in TOML".to_owned(),
+        })?;
+        Scenario::parse(&text, name, path.parent().unwrap_or(Path::new("")), set)
+    }
+
+    /// Reads a scenario from its text; `origin` is named in errors, relative paths are taken from
+    /// `folder`.
+    ///
+    /// # Errors
+    /// If it is not valid.
+    pub fn parse(
+        text: &str,
+        origin: &str,
+        folder: &Path,
+        set: &[(String, String)],
+    ) -> Result<Scenario, ScenarioError> {
+        let invalid = |message: String| ScenarioError::Invalid { origin: origin.to_owned(), message };
+        // From the text itself first: such errors tell line and column.
+        let mut scenario: Scenario =
+            toml::from_str(text).map_err(|error| invalid(with_suggestion(&error.to_string())))?;
+        if !set.is_empty() {
+            let mut table: toml::Table = text.parse().map_err(|error: toml::de::Error| invalid(error.to_string()))?;
+            for (path, value) in set {
+                set_value(&mut table, path, value).map_err(|error| invalid(format!("--set {path}={value}: {error}")))?;
+            }
+            scenario = serde::Deserialize::deserialize(toml::Value::Table(table)).map_err(
+                |error: toml::de::Error| invalid(format!("after --set: {}", with_suggestion(error.to_string().trim()))),
+            )?;
+        }
+        folder.clone_into(&mut scenario.folder);
+        scenario.check().map_err(invalid)?;
+        Ok(scenario)
+    }
+}
+
+/// Sets the value at a dotted path; numbers in a path count into lists. What is not TOML is taken as
+/// a text.
+fn set_value(table: &mut toml::Table, path: &str, value: &str) -> Result<(), String> {
+    let parsed = format!("value = {value}").parse::<toml::Table>().ok().and_then(|mut table| table.remove("value"));
+    let value = parsed.unwrap_or_else(|| toml::Value::String(value.to_owned()));
+    let keys: Vec<&str> = path.split('.').collect();
+    let Some((last, parents)) = keys.split_last() else { return Err("the key is empty".to_owned()) };
+    if keys.iter().any(|key| key.is_empty()) {
+        return Err("a part of the key is empty".to_owned());
+    }
+    let mut root = toml::Value::Table(std::mem::take(table));
+    let mut at = &mut root;
+    for key in parents {
+        at = step(at, key)?;
+    }
+    *step(at, last)? = value;
+    if let toml::Value::Table(changed) = root {
+        *table = changed;
+    }
+    Ok(())
+}
+
+/// The value under a key, made if it is not there.
+fn step<'a>(at: &'a mut toml::Value, key: &str) -> Result<&'a mut toml::Value, String> {
+    match at {
+        toml::Value::Table(table) => {
+            Ok(table.entry(key.to_owned()).or_insert_with(|| toml::Value::Table(toml::Table::new())))
+        }
+        toml::Value::Array(list) => {
+            let len = list.len();
+            let place = key.parse::<usize>().ok().filter(|place| *place < len);
+            let place = place.ok_or_else(|| format!("{key:?} is not a place in a list of {len}, counted from 0"))?;
+            Ok(&mut list[place])
+        }
+        _ => Err(format!("there is nothing below {key:?}'s parent: it is not a table")),
+    }
+}
+
+/// Adds the nearest known key to an error about an unknown one.
+fn with_suggestion(message: &str) -> String {
+    let message = message.trim_end();
+    let quoted = |text: &str| -> Vec<String> {
+        text.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+    };
+    let Some(at) = message.find("unknown field").or_else(|| message.find("unknown variant")) else {
+        return message.to_owned();
+    };
+    let names = quoted(&message[at..]);
+    match names.split_first() {
+        Some((unknown, known)) => {
+            format!("{message}{}", did_you_mean(unknown, known.iter().map(String::as_str)))
+        }
+        None => message.to_owned(),
+    }
+}

@@ -1,0 +1,154 @@
+//! Exact workloads: another simulator's run, copy by copy.
+
+use hindmost_sim::compare::policy_results;
+use hindmost_sim::exact::read_exact_from;
+use hindmost_sim::experiment::Experiment;
+use hindmost_sim::scenario::Scenario;
+use hindmost_sim::testing::World;
+use proptest::prelude::*;
+
+use crate::experiments::run_on;
+
+/// The experiment of a scenario with an exact workload, written into a folder of its own.
+fn with_workload(workload: &str, scenario: &str) -> Result<Experiment, String> {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("w.jsonl"), workload).unwrap();
+    let text = format!("{scenario}\n[workload]\nfile = \"w.jsonl\"\n");
+    let scenario = Scenario::parse(&text, "test", folder.path(), &[]).map_err(|error| error.to_string())?;
+    Experiment::of(&scenario, 1).map_err(|error| error.to_string().replace(&folder.path().display().to_string(), "."))
+}
+
+#[test]
+fn a_copy_past_the_list_is_an_error_that_says_so() {
+    let error = World::machines(4).gamma(0.0).job("a").tasks([[5.0, 4.0]]).run_error("sca(max_copies=3)");
+    assert_eq!(
+        error,
+        "task 0/0/0 copy 2 has no duration: the workload lists fewer copies of this task than the policy starts"
+    );
+    // What the policy does not start need not be listed.
+    World::machines(4).gamma(0.0).job("a").tasks([[5.0, 4.0]]).run("sca(max_copies=2)");
+}
+
+#[test]
+fn the_kth_copy_takes_what_the_list_says_whichever_policy_starts_it() {
+    let run = World::machines(9).gamma(0.0).job("a").tasks([[5.0, 4.0, 3.0]]).run("sca(max_copies=3)");
+    assert_eq!(run.job("a").finish, 3.0);
+    let run = World::machines(1).job("a").tasks([[5.0, 4.0, 3.0]]).tail("constant(value=1)").run("mantri(kill_restart=true)");
+    assert_eq!(run.job("a").finish, 3.0);
+}
+
+#[test]
+fn a_workload_file_is_run_as_it_is_written() {
+    let workload = r#"{"job":"j1","arrival":0.0,"deadline":14.0,"phases":[{"name":"map","after":[],"demand":{"cpus":1,"memory":"2GB"},"mean":10.0,"sd":8.1,"tasks":[[12.0,4.5],[9.0,30.0]]},{"name":"reduce","after":["map"],"demand":{"cpus":2,"memory":"4GB"},"mean":13.0,"tasks":[[11.0]]}]}
+{"job":"j2","arrival":1.5,"deadline":30.0,"phases":[{"name":"only","demand":{"cpus":2},"tasks":[[4.0]]}]}
+{"job":"j3","arrival":100.0,"deadline":5.0,"phases":[{"name":"only","tasks":[[5.0]]}]}
+"#;
+    let scenario = "seeds = 2\norder = \"fifo\"\n[[cluster.nodes]]\ncount = 1\ncpus = 3\nmemory = \"4GB\"\n[[policy]]\nname = \"none\"";
+    let experiment = with_workload(workload, scenario).unwrap();
+    let results = run_on(&experiment, 1);
+    // Maps 0 to 12 and 0 to 9; j2 needs two cpus: from 9 to 13; the reduce needs two as well: 13 to 24.
+    assert_eq!(results[0][0].flowtime, [24.0, 11.5, 5.0]);
+    assert_eq!(results[0][1].flowtime, results[0][0].flowtime, "a seed changes nothing that is listed");
+    // j1 misses its deadline, j2 and j3 (exactly) meet theirs, in both seeds.
+    let compared = policy_results(&experiment, &results, &[]);
+    assert_eq!(compared[0].pocd, Some(2.0 / 3.0));
+    assert_eq!(results[0][0].deadlines, 3);
+}
+
+#[test]
+fn without_deadlines_there_is_no_pocd() {
+    let experiment = with_workload(r#"{"job":1,"arrival":0,"phases":[{"name":"a","tasks":[[1]]}]}"#, "[cluster]\nmachines = 1").unwrap();
+    assert!(policy_results(&experiment, &run_on(&experiment, 1), &[]).iter().all(|policy| policy.pocd.is_none()));
+}
+
+#[test]
+fn jobs_past_the_horizon_do_not_arrive() {
+    let workload = "{\"job\":1,\"arrival\":0,\"phases\":[{\"name\":\"a\",\"tasks\":[[1]]}]}\n{\"job\":2,\"arrival\":5,\"phases\":[{\"name\":\"a\",\"tasks\":[[1]]}]}";
+    let experiment = with_workload(workload, "horizon = 5\n[cluster]\nmachines = 1\n[[policy]]\nname = \"none\"").unwrap();
+    assert_eq!(run_on(&experiment, 1)[0][0].finished, 1);
+}
+
+#[test]
+fn durations_of_nothing_are_durations() {
+    let workload = r#"{"job":1,"arrival":1,"phases":[{"name":"a","tasks":[[0,0],[0,0]]},{"name":"b","after":["a"],"mean":0,"tasks":[[3,1]]}]}"#;
+    let experiment = with_workload(workload, "[cluster]\nmachines = 1\n[[policy]]\nname = \"none\"").unwrap();
+    assert_eq!(run_on(&experiment, 1)[0][0].flowtime, [3.0]);
+}
+
+#[test]
+fn what_does_not_fit_the_cluster_is_named() {
+    let scenario = "[[cluster.nodes]]\ncount = 2\ncpus = 4\n[[policy]]\nname = \"none\"";
+    let message = |demand: &str| {
+        let workload = format!("{{\"job\":\"wide\",\"arrival\":0,\"phases\":[{{\"name\":\"map\",\"demand\":{demand},\"tasks\":[[1]]}}]}}");
+        let experiment = with_workload(&workload, scenario).unwrap();
+        let stop = std::sync::atomic::AtomicBool::new(false);
+        let control = hindmost_sim::driver::Control { stop: &stop, progress: &|_| {} };
+        let result = experiment.run_one(&experiment.policies[0], 1, &mut hindmost_sim::output::Silent, &control);
+        result.unwrap_err().to_string()
+    };
+    assert_eq!(message("{\"cpus\":5}"), "phase \"map\" of job \"wide\" fits on no node, even an empty one");
+    let error = message("{\"gpus\":1}");
+    assert!(error.contains("\"wide\"") && error.contains("\"gpus\" is demanded") && error.contains("cpus"), "{error}");
+    let error = message("{\"cpus\":-1}");
+    assert!(error.contains("-1 cpus is not an amount"), "{error}");
+}
+
+#[test]
+fn a_missing_workload_file_is_named() {
+    let text = "[cluster]\nmachines = 1\n[workload]\nfile = \"nowhere.jsonl\"";
+    let scenario = Scenario::parse(text, "test", std::path::Path::new("somewhere"), &[]).unwrap();
+    let error = Experiment::of(&scenario, 1).err().unwrap().to_string();
+    assert!(error.contains("nowhere.jsonl") && error.contains("somewhere"), "{error}");
+}
+
+/// Pieces of which workload lines are made, right and wrong.
+fn fragment() -> impl Strategy<Value = String> {
+    prop_oneof![
+        Just("{\"job\":\"a\",\"arrival\":0,\"phases\":[{\"name\":\"m\",\"tasks\":[[1,2]]}]}\n".to_owned()),
+        proptest::sample::select(vec![
+            "{", "}", "[", "]", ",", ":", "\"", "\n", "null", "1e999", "-1", "0", "NaN", "\"job\":", "\"tasks\":[[", "1e308", "\"tail\":{\"pareto\":{\"alpha\":1}}", "\"after\":[\"m\"]", "\u{0}", "é", "[[[[[[[[",
+        ]).prop_map(str::to_owned),
+        ".{0,8}",
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn random_bytes_are_an_error_or_a_workload_but_no_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        let _ = read_exact_from(&bytes[..], "w");
+    }
+
+    #[test]
+    fn random_pieces_are_an_error_or_a_workload_but_no_panic(pieces in proptest::collection::vec(fragment(), 0..12)) {
+        if let Err(error) = read_exact_from(pieces.concat().as_bytes(), "w") {
+            prop_assert!(error.to_string().starts_with('w'));
+        }
+    }
+
+    /// A file that is read can be run, or the error says what is wrong with it: never an internal one.
+    #[test]
+    fn what_is_read_can_be_run(
+        arrival in 0.0..9.0f64,
+        mean in proptest::option::of(proptest::sample::select(vec![0.0, 1e-300, 1e-9, 1.0, 1e9, 1e300])),
+        sd in proptest::option::of(proptest::sample::select(vec![0.0, 1e-300, 1e-9, 1.0, 1e9, 1e300])),
+        cpus in proptest::sample::select(vec![0.0, 1e-9, 0.5, 1.0, 2.0, 3.0, 1e14, 1e300]),
+        tasks in proptest::collection::vec(proptest::sample::select(vec![0.0, 1e-12, 0.5, 1.0, 7.0, 1e6, 1e18]), 1..4),
+        policy in crate::properties::any_policy(),
+        knowledge in crate::properties::any_knowledge(),
+    ) {
+        let number = |number: Option<f64>| number.map_or("null".to_owned(), |number| format!("{number:e}"));
+        let tasks: Vec<String> = tasks.iter().map(|one| format!("{:?}", vec![*one; 64])).collect();
+        let line = format!(
+            "{{\"job\":\"a\",\"arrival\":{arrival},\"phases\":[{{\"name\":\"m\",\"mean\":{},\"sd\":{},\"demand\":{{\"cpus\":{cpus:e}}},\"tasks\":[{}]}}]}}",
+            number(mean), number(sd), tasks.join(",")
+        );
+        let Ok(jobs) = read_exact_from(line.as_bytes(), "w") else { return Ok(()) };
+        let mut world = World::nodes([[("cpus", 2.0)], [("cpus", 2.0)], [("cpus", 1.0)]]).knowledge(&knowledge);
+        world.jobs = jobs;
+        if let Err(error) = world.try_run(&policy) {
+            prop_assert!(!error.to_string().contains("internal"), "{policy}, {knowledge}: {error}\n{line}");
+        }
+    }
+}

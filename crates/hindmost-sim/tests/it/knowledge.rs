@@ -1,0 +1,222 @@
+//! What policies know: when remaining times become known, and what age tells.
+
+use hindmost_core::distribution::Distribution;
+use hindmost_sim::testing::World;
+use proptest::prelude::*;
+
+const TICK: f64 = 1e-9;
+
+/// One task that takes so long, with a known mean of 1 and a backup that would take 0.1.
+fn lonely(seconds: f64) -> World {
+    World::machines(2).job("a").tasks([[seconds, 0.1]]).mean(1.0)
+}
+
+#[test]
+fn the_oracle_knows_at_once() {
+    assert_eq!(lonely(5.0).run("sda(sigma=2,max_copies=2)").backups("a"), [(0, 0.0)]);
+    assert_eq!(lonely(2.0).run("sda(sigma=2,max_copies=2)").backups("a"), []);
+}
+
+#[test]
+fn progress_tells_once_its_share_of_the_work_is_done() {
+    for (seconds, share, expected) in [
+        (5.0, 0.5, Some(2.5)),
+        // 2 are left, which is not above 2.
+        (4.0, 0.5, None),
+        (5.0, 0.6, None),
+        (5.0, 0.59, Some(2.95)),
+        (5.0, 0.0, Some(0.0)),
+        // Its age of 90 would have told long before.
+        (100.0, 0.9, Some(90.0)),
+    ] {
+        let run = lonely(seconds).knowledge(&format!("progress({share})")).run("sda(sigma=2,max_copies=2)");
+        let expected: Vec<(u32, f64)> = expected.into_iter().map(|at| (0, at)).collect();
+        assert_eq!(run.backups("a"), expected, "{seconds} s, progress({share})");
+    }
+}
+
+#[test]
+fn in_a_slotted_run_progress_is_acted_on_at_the_boundary() {
+    let world = lonely(5.0).slot(1.0).knowledge("progress(0.5)");
+    // Known at 2.5; at 3 exactly 2 are left, not above 2, but above 1.9.
+    assert_eq!(world.run("sda(sigma=2,max_copies=2)").backups("a"), []);
+    assert_eq!(world.run("sda(sigma=1.9,max_copies=2)").backups("a"), [(0, 3.0)]);
+    // On the boundary itself it takes part.
+    assert_eq!(lonely(6.0).slot(1.0).knowledge("progress(0.5)").run("sda(sigma=2,max_copies=2)").backups("a"), [(0, 3.0)]);
+}
+
+#[test]
+fn uniform_progress_tells_each_attempt_at_a_share_of_its_own() {
+    // With σ near 0 each of the n attempts of 10 s gets its backup the moment it is known. The shares
+    // are uniform on (0, 1): Kolmogorov and Smirnov's distance is below 1.95/√n with 99.9%.
+    let n = 2000;
+    let run = World::machines(2 * n)
+        .knowledge("progress(uniform)")
+        .job("a").tasks(vec![[10.0, 20.0]; n as usize]).mean(1.0)
+        .run("sda(sigma=0.000001,max_copies=2)");
+    let mut shares: Vec<f64> = run.backups("a").iter().map(|(_, start)| start / 10.0).collect();
+    assert_eq!(shares.len(), n as usize);
+    shares.sort_unstable_by(f64::total_cmp);
+    let n = f64::from(n);
+    let distance = shares.iter().enumerate().map(|(at, share)| (share - (at as f64 + 0.5) / n).abs() + 0.5 / n);
+    let distance = distance.fold(0.0, f64::max);
+    assert!(distance < 1.95 / n.sqrt(), "{distance}");
+}
+
+#[test]
+fn by_age_a_pareto_attempt_has_its_age_over_alpha_minus_one_left() {
+    // Above 2 mean durations once the age is above 2·(α − 1): whatever its truth is.
+    for (alpha, age) in [(2.0, 2.0), (3.0, 4.0), (1.5, 1.0)] {
+        for seconds in [6.0, 60.0] {
+            let run = World::machines(2)
+                .knowledge("age")
+                .job("a").tasks([[seconds, 0.1]]).tail(&format!("pareto(alpha={alpha},mean=1)"))
+                .run("sda(sigma=2,max_copies=2)");
+            assert_eq!(run.backups("a"), [(0, age + TICK)], "α = {alpha}");
+        }
+    }
+}
+
+#[test]
+fn by_age_an_exponential_attempt_is_as_good_as_new() {
+    let run = |policy: &str| {
+        World::machines(2)
+            .knowledge("age")
+            .job("a").tasks([[99.0, 0.5]]).tail("exponential(mean=1)")
+            .run(policy)
+            .backups("a")
+    };
+    assert_eq!(run("sda(sigma=1,max_copies=2)"), []);
+    assert_eq!(run("sda(sigma=0.99,max_copies=2)"), [(0, TICK)]);
+    // P(x > 2y) = 1/(1 + 2), at any age.
+    assert_eq!(run("mantri(delta=0.34)"), []);
+    assert_eq!(run("mantri(delta=0.33)"), [(0, TICK)]);
+}
+
+#[test]
+fn by_age_the_longest_running_has_the_longest_left() {
+    // a arrives at 0, b at 1; both are past the limit at 4, when one machine goes free.
+    let run = World::machines(3)
+        .knowledge("age")
+        .order("fifo")
+        .job("b").at(1.0).tasks([[90.0, 9.0]]).tail("pareto(alpha=2,mean=1)")
+        .job("a").tasks([[10.0, 9.0]]).tail("pareto(alpha=2,mean=1)")
+        .job("c").tasks([[4.0, 9.0]]).tail("pareto(alpha=2,mean=9)")
+        .run("ese(sigma=2)");
+    assert_eq!(run.backups("a"), [(0, 4.0)]);
+    // a's own end at 10 frees two machines.
+    assert_eq!(run.backups("b"), [(0, 10.0)]);
+}
+
+#[test]
+fn hadoop_sees_age_where_progress_does_not_tell() {
+    // By its age of 1 an attempt with α = 2 is expected to take another 1, the mean.
+    let world = |seconds: f64| {
+        World::machines(2).knowledge("progress(0.5)").job("a").tasks([[seconds, 0.1]]).tail("pareto(alpha=2,mean=1)")
+    };
+    assert_eq!(world(9.0).run("hadoop").backups("a"), [(0, 1.0 + TICK)]);
+    // Progress tells first, at 0.9, that 0.9 are left: less than a fresh copy takes.
+    assert_eq!(world(1.8).run("hadoop").backups("a"), []);
+    // At 1.05 it tells that 1.05 are left, but age has spoken at 1.
+    assert_eq!(world(2.1).run("hadoop").backups("a"), [(0, 1.0 + TICK)]);
+}
+
+#[test]
+fn late_guesses_by_age_against_the_distribution() {
+    // Slow is what is expected to last longer than the 75th percentile of Pareto(α = 2, μ = 1/2), 1:
+    // at age t ≥ μ that is 2t, so from 1/2 on. With the 84th percentile, 1.25, from 0.625 on.
+    let world = World::machines(2).knowledge("age").job("a").tasks([[9.0, 0.1]]).tail("pareto(alpha=2,mean=1)");
+    let at = |policy: &str| world.run(policy).backups("a")[0].1;
+    // E[x] itself is 1, so the limit is passed as soon as anything is above the mean.
+    assert!(at("late(cap=1)") <= 0.5 + 2.0 * TICK);
+    assert!((at("late(cap=1,slow_task=0.16)") - 0.625).abs() < 1e-6);
+}
+
+#[test]
+fn noise_is_log_normal_with_mean_one() {
+    // Seen remaining times are 3·L with ln L normal(−σ²/2, σ²), σ = 1/2. Above 2 are
+    // P(L > 2/3) = P(Z > −0.5609) = 0.712577 of n attempts: within 4 standard errors.
+    let n = 4000;
+    let run = World::machines(2 * n)
+        .noise(0.5)
+        .job("a").tasks(vec![[3.0, 9.0]; n as usize]).mean(1.0)
+        .run("sda(sigma=2,max_copies=2)");
+    let p = 0.712_577;
+    let share = run.backups("a").len() as f64 / f64::from(n);
+    assert!((share - p).abs() < 4.0 * (p * (1.0 - p) / f64::from(n)).sqrt(), "{share}");
+}
+
+#[test]
+fn a_slow_copy_gives_nothing_away_until_it_becomes_slow() {
+    let world = |knowledge: &str| lonely(10.0).slow_from(0.5).knowledge(knowledge);
+    let at = |knowledge: &str| world(knowledge).run("sda(sigma=2,max_copies=2)").backups("a");
+    // Half of the work goes at the mean pace, in 0.5 s; what is known before is known then.
+    assert_eq!(at("progress(0.2)"), [(0, 0.5)]);
+    assert_eq!(at("progress(0.5)"), [(0, 0.5)]);
+    // The other half takes 9.5 s: three quarters are done at 0.5 + 9.5/2.
+    assert_eq!(at("progress(0.75)"), [(0, 5.25)]);
+    assert_eq!(at("oracle"), [(0, 0.0)]);
+    // A copy faster than the mean goes at its own pace.
+    let run = lonely(0.8).slow_from(0.5).knowledge("progress(0.5)").run("sda(sigma=0.1,max_copies=2)");
+    assert_eq!(run.backups("a"), [(0, 0.4)]);
+}
+
+#[test]
+fn remaining_times_are_those_on_the_attempts_own_node() {
+    // 2 s of work at half the speed are 4 s, above 3 mean durations; the copy goes to the other node.
+    let run = World::nodes([[("cpus", 1.0)], [("cpus", 1.0)]])
+        .speeds([0.5, 1.0])
+        .job("a").tasks([[2.0, 2.0]]).mean(1.0)
+        .run("sda(sigma=3,max_copies=2)");
+    assert_eq!(run.backups("a"), [(0, 0.0)]);
+    assert_eq!(run.job("a").finish, 2.0);
+}
+
+fn any_distribution() -> impl Strategy<Value = String> {
+    let mean = 0.5..5.0f64;
+    prop_oneof![
+        (1.05..6.0f64, mean.clone()).prop_map(|(alpha, mean)| format!("pareto(alpha={alpha},mean={mean})")),
+        (0.3..4.0f64, 0.1..1.0f64, 2.0..900.0f64)
+            .prop_map(|(alpha, minimum, maximum)| format!("pareto(alpha={alpha},minimum={minimum},maximum={maximum})")),
+        (0.2..3.0f64, mean.clone()).prop_map(|(shape, mean)| format!("weibull(shape={shape},mean={mean})")),
+        (0.1..5.0f64, mean.clone()).prop_map(|(cv, mean)| format!("log_normal(mean={mean},cv={cv})")),
+        mean.clone().prop_map(|mean| format!("exponential(mean={mean})")),
+        (0.0..1.0f64, 1.0..5.0f64).prop_map(|(min, max)| format!("uniform(min={min},max={max})")),
+        mean.prop_map(|value| format!("constant(value={value})")),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(150))]
+
+    /// What the watch on an attempt's age promises must hold when it is asked again: a candidate that
+    /// failed its own test by a hair would never be helped.
+    #[test]
+    fn by_age_a_straggler_is_helped_at_the_very_age_that_makes_it_one(
+        tail in any_distribution(), sigma in 0.3..4.0f64, delta in 0.02..0.9f64, speed in 0.3..3.0f64,
+    ) {
+        let known: Distribution = tail.parse().unwrap();
+        // Longer than anything that the distribution gives.
+        let world = World::nodes([[("cpus", 1.0)], [("cpus", 1.0)]])
+            .speeds([speed, speed])
+            .knowledge("age")
+            .job("a").tasks([[1e6, 0.01]]).tail(&tail);
+        // Ages and what is left both stretch with the node's slowness.
+        let pace = 1.0 / speed;
+        let by_residual = known.age_where_residual_exceeds(sigma * known.mean() / pace);
+        let by_chance = known.age_where_probability_exceeds(delta, 2.0 / pace);
+        let rules = [
+            (format!("sda(sigma={sigma},max_copies=2)"), by_residual),
+            (format!("mantri(delta={delta})"), by_chance),
+        ];
+        for (policy, age) in rules {
+            let run = world.run(&policy);
+            let expected = age.map(|age| age * pace).filter(|age| *age < 1e6 * pace);
+            match (run.backups("a").first(), expected) {
+                (None, None) => {}
+                (Some((_, start)), Some(age)) => prop_assert!((start - age).abs() < 3.0 * TICK + 1e-9 * age, "{policy} at {start}, not {age}"),
+                (found, expected) => prop_assert!(false, "{policy}: backup {found:?}, expected {expected:?}"),
+            }
+        }
+    }
+}

@@ -1,0 +1,458 @@
+//! What must hold of every run: random clusters, workloads, policies, knowledge and slots.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use hindmost_core::ids::{AttemptId, TaskId};
+use hindmost_core::journal::JournalReader;
+use hindmost_core::policy::catalogue::{ORDERS, SYSTEMS};
+use hindmost_core::record::{Change, Decision, Event, Record};
+use hindmost_core::resources::Resources;
+use hindmost_core::time::Time;
+use hindmost_sim::output::Outcome;
+use hindmost_sim::testing::{Run, World};
+use proptest::prelude::*;
+
+use crate::experiments::{experiment, run_on};
+
+/// A rule with parameters under any order.
+pub fn any_policy() -> impl Strategy<Value = String> {
+    let rules = vec![
+        "none",
+        "hadoop",
+        "hadoop(minimum_allowed=1)",
+        "spark",
+        "spark(quantile=0.3,multiplier=1.2,min_runtime=0)",
+        "late(cap=1)",
+        "late(cap=0.3,slow_task=0.5,slow_node=0.1,min_age=1)",
+        "mantri",
+        "mantri(delta=0.01)",
+        "mantri(delta=0.01,kill_restart=true)",
+        "sca(max_copies=3)",
+        "sca",
+        "sda",
+        "sda(sigma=0.5,max_copies=3)",
+        "ese(sigma=0.5)",
+        "ese(xi=100,eta=2,max_copies=4)",
+    ];
+    let orders: Vec<&str> = ORDERS.iter().map(|order| order.name).collect();
+    (proptest::option::of(proptest::sample::select(orders)), proptest::sample::select(rules))
+        .prop_map(|(order, rule)| order.map_or(rule.to_owned(), |order| format!("{order}+{rule}")))
+}
+
+pub fn any_knowledge() -> impl Strategy<Value = String> {
+    let fixed = vec!["oracle", "progress(0.1)", "progress(0.5)", "progress(uniform)", "age"];
+    proptest::sample::select(fixed).prop_map(str::to_owned)
+}
+
+/// How a phase is drawn: tasks, its distribution, its demand on nodes, and which earlier phases it
+/// waits for, a bit each.
+#[derive(Clone, Debug)]
+struct PhasePlan {
+    tasks: u32,
+    durations: &'static str,
+    cpus: f64,
+    memory: f64,
+    parents: u8,
+}
+
+#[derive(Clone, Debug)]
+struct JobPlan {
+    gap: f64,
+    weight: f64,
+    phases: Vec<PhasePlan>,
+}
+
+fn any_job() -> impl Strategy<Value = JobPlan> {
+    let durations = vec![
+        "1",
+        "uniform(min=0.5,max=3)",
+        "exponential(mean=2)",
+        "pareto(alpha=2,mean=1)",
+        "pareto(alpha=1.3,mean=1.5)",
+        "log_normal(mean=1,cv=2)",
+        "weibull(shape=0.5,mean=1)",
+    ];
+    let phase = (1..9u32, proptest::sample::select(durations), 1..5u32, 0..4u32, any::<u8>()).prop_map(
+        |(tasks, durations, cpus, memory, parents)| PhasePlan {
+            tasks,
+            durations,
+            cpus: f64::from(cpus) / 2.0,
+            memory: f64::from(memory) * 1e9,
+            parents,
+        },
+    );
+    // Often several jobs at once, mostly on a grid so that events coincide.
+    let gap = proptest::sample::select(vec![0.0, 0.0, 0.5, 1.0, 2.0, 0.123_456_789]);
+    let weight = proptest::sample::select(vec![1.0, 1.0, 2.0, 0.3]);
+    (gap, weight, proptest::collection::vec(phase, 1..4))
+        .prop_map(|(gap, weight, phases)| JobPlan { gap, weight, phases })
+}
+
+const NAMES: [&str; 4] = ["p0", "p1", "p2", "p3"];
+
+fn with_jobs(mut world: World, jobs: &[JobPlan]) -> World {
+    let mut arrival = 0.0;
+    for (number, job) in jobs.iter().enumerate() {
+        arrival += job.gap;
+        world = world.job(&number.to_string()).at(arrival).weight(job.weight);
+        for (at, phase) in job.phases.iter().enumerate() {
+            let parents: Vec<&str> = (0..at).filter(|parent| phase.parents >> parent & 1 == 1).map(|parent| NAMES[parent]).collect();
+            world = world.phase(NAMES[at]).after(parents).drawn(phase.tasks, phase.durations);
+            world = world.demand([("cpus", phase.cpus), ("memory", phase.memory)]);
+        }
+    }
+    world
+}
+
+prop_compose! {
+    /// A cluster of one-slot machines or of nodes with resources and speeds, with jobs.
+    fn any_world()(
+        one_slot in any::<bool>(),
+        machines in 1..12u32,
+        nodes in proptest::collection::vec((2..6u32, 3..9u32, 0.3..3.0f64), 1..6),
+        jobs in proptest::collection::vec(any_job(), 1..7),
+        slot in proptest::sample::select(vec![0.0, 0.0, 0.3, 1.0]),
+        knowledge in any_knowledge(),
+        noise in proptest::sample::select(vec![0.0, 0.0, 0.5]),
+        correlation in proptest::sample::select(vec![0.0, 0.5, 1.0]),
+        slow_from in proptest::sample::select(vec![0.0, 0.0, 0.4]),
+        gamma in proptest::sample::select(vec![0.0, 0.01, 1.0]),
+        seed in any::<u64>(),
+    ) -> World {
+        let world = if one_slot {
+            World::machines(machines)
+        } else {
+            let speeds: Vec<f64> = nodes.iter().map(|node| node.2).collect();
+            let capacities = nodes.iter().map(|(cpus, memory, _)| [("cpus", f64::from(*cpus)), ("memory", f64::from(*memory) * 1e9)]);
+            World::nodes(capacities).speeds(speeds)
+        };
+        let world = world.slot(slot).knowledge(&knowledge).noise(noise).correlation(correlation).slow_from(slow_from);
+        with_jobs(world.gamma(gamma).seed(seed), &jobs)
+    }
+}
+
+/// An attempt that holds room.
+struct Held {
+    node: u32,
+    since: Time,
+    room: Resources,
+}
+
+/// A book kept from the records alone: who holds what on which node, and who has finished.
+#[derive(Default)]
+struct Book {
+    capacities: Vec<Resources>,
+    specs: Vec<std::sync::Arc<hindmost_core::workload::JobSpec>>,
+    held: BTreeMap<AttemptId, Held>,
+    /// Copies that wait for the room of the one they replace.
+    heirs: BTreeMap<AttemptId, AttemptId>,
+    started: BTreeMap<TaskId, u32>,
+    winners: BTreeMap<TaskId, (AttemptId, Time)>,
+    /// Σ (end − start) of ended attempts, by job and phase, in ticks.
+    spent: BTreeMap<(u32, u32), u64>,
+}
+
+impl Book {
+    fn free(&self, node: usize) -> Resources {
+        let on_node = self.held.values().filter(|held| held.node as usize == node);
+        on_node.fold(self.capacities[node], |free, held| {
+            assert!(held.room.fits(&free), "node {node} holds more than it has");
+            free.minus(&held.room)
+        })
+    }
+
+    fn demand(&self, world: &World, task: TaskId) -> Resources {
+        let spec = &self.specs[task.job.0 as usize].phases[task.phase as usize];
+        world.setup.dimensions.demand(&spec.demand).unwrap()
+    }
+
+    fn phase_finished(&self, job: u32, phase: u32) -> bool {
+        let tasks = self.specs[job as usize].phases[phase as usize].tasks;
+        (0..tasks).all(|index| self.winners.contains_key(&TaskId { job: hindmost_core::ids::JobId(job), phase, index }))
+    }
+
+    fn is_open(&self, job: u32, phase: u32) -> bool {
+        self.specs[job as usize].phases[phase as usize].after.iter().all(|parent| self.phase_finished(job, *parent))
+    }
+
+    fn copies_alive(&self, task: TaskId) -> bool {
+        self.held.keys().chain(self.heirs.values()).any(|id| id.task == task)
+    }
+
+    fn may_start(&mut self, id: AttemptId) {
+        let task = id.task;
+        assert!(self.is_open(task.job.0, task.phase), "{id} starts before its phase's parents have finished");
+        assert!(!self.winners.contains_key(&task), "{id} starts after its task has finished");
+        let next = self.started.entry(task).or_default();
+        assert_eq!(id.copy, *next, "copies are numbered in the order of their starts");
+        *next += 1;
+    }
+
+    fn end(&mut self, id: AttemptId, at: Time) -> Held {
+        let held = self.held.remove(&id).unwrap_or_else(|| panic!("{id} ends, but does not run"));
+        *self.spent.entry((id.task.job.0, id.task.phase)).or_default() += at.0 - held.since.0;
+        held
+    }
+
+    fn enter(&mut self, world: &World, record: &Record) {
+        let at = record.at;
+        match &record.change {
+            Change::Event(Event::NodeJoined { capacity, .. }) => self.capacities.push(*capacity),
+            Change::Event(Event::JobArrived { spec, .. }) => {
+                assert!(at >= spec.arrival);
+                self.specs.push(spec.clone());
+            }
+            Change::Event(Event::AttemptFinished { attempt }) => {
+                self.end(*attempt, at);
+                self.winners.entry(attempt.task).or_insert((*attempt, at));
+            }
+            Change::Event(Event::AttemptStopped { attempt }) => {
+                let held = self.end(*attempt, at);
+                if let Some(heir) = self.heirs.remove(attempt) {
+                    self.held.insert(heir, Held { since: at, ..held });
+                }
+            }
+            Change::Decision(Decision::Start { attempt, node, .. }) => {
+                self.may_start(*attempt);
+                let room = self.demand(world, attempt.task);
+                assert!(room.fits(&self.free(node.0 as usize)), "{attempt} starts where there is no room");
+                self.held.insert(*attempt, Held { node: node.0, since: at, room });
+            }
+            Change::Decision(Decision::Replace { attempt, .. }) => {
+                let copy = self.started[&attempt.task];
+                let heir = AttemptId { copy, ..*attempt };
+                self.may_start(heir);
+                self.heirs.insert(*attempt, heir);
+            }
+            _ => {}
+        }
+    }
+
+    /// No task that could be started fits on a node with room.
+    fn is_conserving(&self, world: &World) {
+        for (job, spec) in self.specs.iter().enumerate() {
+            for (phase, described) in spec.phases.iter().enumerate() {
+                if !self.is_open(job as u32, phase as u32) {
+                    continue;
+                }
+                let waits = (0..described.tasks).map(|index| TaskId {
+                    job: hindmost_core::ids::JobId(job as u32),
+                    phase: phase as u32,
+                    index,
+                });
+                let waits = waits.into_iter().find(|task| !self.winners.contains_key(task) && !self.copies_alive(*task));
+                if let Some(task) = waits {
+                    let demand = self.demand(world, task);
+                    let fits = (0..self.capacities.len()).any(|node| demand.fits(&self.free(node)));
+                    assert!(!fits, "{task} waits though there is room for it");
+                }
+            }
+        }
+    }
+}
+
+/// Replays a run's records into a book and checks every one of them.
+fn audit(world: &World, run: &Run) {
+    let mut book = Book::default();
+    let mut last = Time::ZERO;
+    for (at, record) in run.records.iter().enumerate() {
+        assert!(record.at >= last, "time goes on");
+        // A task's other copies end in the instant of its winner.
+        if record.at > last {
+            for id in book.held.keys() {
+                assert!(!book.winners.contains_key(&id.task), "{id} outlives its task");
+            }
+        }
+        last = record.at;
+        book.enter(world, record);
+        // A round is over with its last decision: at the next event that is not of its making.
+        let next = run.records.get(at + 1).map(|next| &next.change);
+        let made_by_a_round = matches!(
+            next,
+            Some(Change::Decision(_) | Change::Event(Event::AttemptRunning { .. } | Event::AttemptStopped { .. }))
+        );
+        if in_round(&run.records[..=at]) && !made_by_a_round {
+            book.is_conserving(world);
+        }
+    }
+    for node in 0..book.capacities.len() {
+        assert_eq!(book.free(node), book.capacities[node], "everything is given back");
+    }
+    for (job, spec) in book.specs.iter().enumerate() {
+        for phase in 0..spec.phases.len() as u32 {
+            assert!(book.phase_finished(job as u32, phase));
+        }
+    }
+    let tasks: u32 = book.specs.iter().flat_map(|spec| &spec.phases).map(|phase| phase.tasks).sum();
+    assert_eq!(book.winners.len() as u32, tasks, "every task has one winner");
+    check_results(world, run, &book);
+}
+
+/// True if the last record belongs to a round: its beginning, a decision of its, or what followed.
+fn in_round(records: &[Record]) -> bool {
+    let last = records.iter().rev().find(|record| {
+        !matches!(
+            record.change,
+            Change::Decision(_) | Change::Event(Event::AttemptRunning { .. } | Event::AttemptStopped { .. })
+        )
+    });
+    matches!(last.map(|record| &record.change), Some(Change::Event(Event::Round)))
+}
+
+fn check_results(world: &World, run: &Run, book: &Book) {
+    let total = book.capacities.iter().fold(Resources::NONE, |sum, capacity| sum.plus(capacity));
+    let one_slot = world.setup.dimensions.is_one_slot();
+    let won = run.attempts.iter().filter(|one| one.outcome == Outcome::Won);
+    assert_eq!(won.count(), book.winners.len());
+    let started: u64 = book.started.values().map(|copies| u64::from(*copies)).sum();
+    assert_eq!((run.result.attempts, run.attempts.len() as u64), (started, started));
+    assert_eq!(run.result.copies_launched, started - book.winners.len() as u64);
+    assert_eq!(run.result.copies_won, book.winners.values().filter(|(winner, _)| winner.copy > 0).count() as u64);
+    let mut busy = 0.0;
+    for (job, spec) in book.specs.iter().enumerate() {
+        let mut resource = 0.0;
+        for (phase, described) in spec.phases.iter().enumerate() {
+            let seconds = book.spent.get(&(job as u32, phase as u32)).copied().unwrap_or(0) as f64 / 1e9;
+            let demand = world.setup.dimensions.demand(&described.demand).unwrap();
+            let shares = demand.0.iter().zip(&total.0).filter(|(_, all)| **all > 0).map(|(one, all)| *one as f64 / *all as f64);
+            let shares: Vec<f64> = shares.collect();
+            resource += world.setup.gamma * seconds * if one_slot { 1.0 } else { shares.iter().sum() };
+            let dominant = shares.into_iter().fold(0.0, f64::max);
+            busy += seconds * if one_slot { 1.0 / book.capacities.len() as f64 } else { dominant };
+        }
+        let measured = run.result.resource[job];
+        assert!((measured - resource).abs() <= 1e-9 * resource.max(1.0), "job {job}: {measured}, not {resource}");
+        let finish = book.winners.iter().filter(|(task, _)| task.job.0 as usize == job).map(|(_, (_, at))| *at).max();
+        let flowtime = finish.unwrap().seconds() - spec.arrival.seconds();
+        assert_eq!(run.result.flowtime[job], flowtime, "job {job} is over with its last task");
+    }
+    let utilization = if run.result.makespan > 0.0 { busy / run.result.makespan } else { 0.0 };
+    assert!(
+        (run.result.utilization - utilization).abs() < 1e-9,
+        "utilization is {}, but attempts held {utilization}",
+        run.result.utilization
+    );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(600))]
+
+    #[test]
+    fn books_balance_and_room_is_never_left_idle(world in any_world(), policy in any_policy()) {
+        let run = world.run(&policy);
+        audit(&world, &run);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(120))]
+
+    #[test]
+    fn the_same_seed_gives_the_same_bytes(world in any_world(), policy in any_policy()) {
+        let (one, other) = (world.run(&policy), world.run(&policy));
+        prop_assert_eq!(one.journal(), other.journal());
+        prop_assert_eq!(one.result, other.result);
+    }
+
+    #[test]
+    fn a_journal_is_read_back_as_written_and_gives_the_same_decisions(world in any_world(), policy in any_policy()) {
+        let run = world.run(&policy);
+        let journal = run.journal();
+        let records: Vec<Record> = JournalReader::new(&journal[..]).unwrap().map(Result::unwrap).collect();
+        prop_assert_eq!(&records, &run.records);
+        let verified = run.verify_records(records);
+        prop_assert!(verified.is_ok(), "{policy}: {}", verified.unwrap_err());
+    }
+
+    #[test]
+    fn one_altered_decision_is_noticed(world in any_world(), policy in any_policy(), which in any::<prop::sample::Index>(), how in 0..3u32) {
+        let run = world.run(&policy);
+        let decisions: Vec<usize> = (0..run.records.len()).filter(|at| matches!(run.records[*at].change, Change::Decision(_))).collect();
+        let at = decisions[which.index(decisions.len())];
+        let mut records = run.records.clone();
+        match (how, &mut records[at].change) {
+            (0, _) => {
+                records.remove(at);
+            }
+            (1, _) => records.insert(at, run.records[at].clone()),
+            (_, Change::Decision(Decision::Start { node, .. })) => node.0 += 1,
+            (_, Change::Decision(Decision::Watch { attempt, .. })) => attempt.task.index += 1,
+            (_, Change::Decision(Decision::Stop { attempt, .. } | Decision::Replace { attempt, .. })) => attempt.copy += 1,
+            (_, Change::Decision(Decision::Wake { at } | Decision::Reserve { until: at, .. })) => at.0 += 1,
+            (_, Change::Event(_)) => unreachable!(),
+        }
+        prop_assert!(run.verify_records(records).is_err(), "{policy}: record {at} altered in way {how} goes unnoticed");
+    }
+
+    /// On one seed every policy meets the same jobs, and the k-th copy of a task takes equally long.
+    #[test]
+    fn policies_meet_the_same_world(world in any_world(), one in any_policy(), other in any_policy()) {
+        let (one, other) = (world.run(&one), world.run(&other));
+        let arrivals = |run: &Run| -> Vec<Change> {
+            run.records.iter().map(|record| record.change.clone()).filter(|change| matches!(change, Change::Event(Event::JobArrived { .. }))).collect()
+        };
+        prop_assert_eq!(arrivals(&one), arrivals(&other));
+        if world.setup.nodes.iter().any(|node| node.speed != 1.0) {
+            return Ok(());
+        }
+        let lengths: BTreeMap<AttemptId, &hindmost_sim::testing::Try> = one.attempts.iter().map(|found| (found.id, found)).collect();
+        for found in &other.attempts {
+            let Some(same) = lengths.get(&found.id) else { continue };
+            let (first, second) = (same.end - same.start, found.end - found.start);
+            match (same.outcome, found.outcome) {
+                (Outcome::Won, Outcome::Won) => prop_assert!((first - second).abs() < 2e-9, "{}", found.id),
+                (Outcome::Won, _) => prop_assert!(second < first + 2e-9, "{}", found.id),
+                (_, Outcome::Won) => prop_assert!(first < second + 2e-9, "{}", found.id),
+                _ => {}
+            }
+        }
+    }
+
+    /// The order in which jobs of different instants are given does not matter.
+    #[test]
+    fn jobs_go_by_their_arrival_and_not_by_their_place(world in any_world(), policy in any_policy()) {
+        let arrivals: BTreeSet<Time> = world.jobs.iter().map(|job| job.spec.arrival).collect();
+        prop_assume!(arrivals.len() == world.jobs.len());
+        let mut turned = world.clone();
+        turned.jobs.reverse();
+        prop_assert_eq!(world.run(&policy).result, turned.run(&policy).result);
+    }
+}
+
+/// Every order with every system, once each: what random choice might miss.
+#[test]
+fn every_order_with_every_system_balances_and_is_replayed() {
+    let world = World::machines(5)
+        .knowledge("progress(0.2)")
+        .job("a").phase("m").drawn(12, "pareto(alpha=1.5,mean=2)").phase("r").after(["m"]).drawn(3, "pareto(alpha=2,mean=1)")
+        .job("b").at(0.7).drawn(2, "pareto(alpha=1.2,mean=1)")
+        .job("c").at(1.5).drawn(7, "weibull(shape=0.4,mean=2)")
+        .job("d").at(1.5).drawn(1, "log_normal(mean=5,cv=3)");
+    for order in ORDERS {
+        for system in SYSTEMS {
+            let policy = format!("{}+{}", order.name, system.name);
+            for world in [world.clone(), world.clone().slot(0.5)] {
+                let run = world.run(&policy);
+                let verified = run.verify().unwrap_or_else(|error| panic!("{policy}: {error}"));
+                assert!(verified.decisions >= 25);
+                audit(&world, &run);
+            }
+        }
+    }
+}
+
+#[test]
+fn threads_change_nothing() {
+    let experiment = experiment(
+        "slot = 0.1\nhorizon = 30\nseeds = 3\nknowledge = \"progress(0.1)\"\n[cluster]\nmachines = 30\n[workload]\n\
+         arrival = { poisson = { rate = 2.0 } }\ntasks = { uniform = { min = 1, max = 20 } }\n\
+         duration = { pareto = { alpha = 1.8, mean = { uniform = { min = 0.5, max = 2.0 } } } }\n",
+    );
+    assert_eq!(experiment.policies.len(), SYSTEMS.len(), "no policy named means all of them");
+    let one = run_on(&experiment, 1);
+    assert_eq!(one, run_on(&experiment, 4));
+    // Each seed is another world, the same for all policies.
+    let tasks: Vec<Vec<u64>> = one.iter().map(|seeds| seeds.iter().map(|seed| seed.tasks).collect()).collect();
+    assert!(tasks.iter().all(|seeds| *seeds == tasks[0]));
+    assert!(tasks[0][0] != tasks[0][1] && tasks[0][1] != tasks[0][2]);
+}

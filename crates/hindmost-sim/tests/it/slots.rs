@@ -1,0 +1,116 @@
+//! What slots do: finishes happen when they happen; decisions, and the reuse of room, wait for the
+//! boundary.
+
+use hindmost_sim::output::Outcome::{Lost, Unfinished, Won};
+use hindmost_sim::testing::World;
+
+#[test]
+fn a_finish_inside_a_slot_is_at_its_time_and_the_machine_is_reused_at_the_boundary() {
+    let run = World::machines(1).slot(1.0).job("a").tasks([[1.3], [0.4]]).run("fifo");
+    assert_eq!(run.table("a"), [(0, 0, 0, 0.0, 1.3, Won), (1, 0, 0, 2.0, 2.4, Won)]);
+    assert_eq!(run.job("a").finish, 2.4);
+    // Room that waits for its boundary is not held: 1.7 of 2.4 s are busy.
+    assert!((run.result.utilization - 1.7 / 2.4).abs() < 1e-12);
+}
+
+#[test]
+fn a_finish_on_the_boundary_frees_its_machine_for_that_boundary() {
+    let run = World::machines(1).slot(0.1).job("a").tasks([[0.3], [0.2]]).run("fifo");
+    assert_eq!(run.starts("a"), [0.0, 0.3]);
+}
+
+#[test]
+fn an_arrival_on_the_boundary_takes_part_and_one_just_after_waits() {
+    let run = World::machines(3)
+        .slot(0.5)
+        .job("on").at(1.5).tasks([[1.0]])
+        .job("after").at(1.500_000_001).tasks([[1.0]])
+        .job("before").at(1.499_999_999).tasks([[1.0]])
+        .run("fifo");
+    assert_eq!(run.starts("on"), [1.5]);
+    assert_eq!(run.starts("after"), [2.0]);
+    assert_eq!(run.starts("before"), [1.5]);
+    assert_eq!(run.job("after").flowtime(), 3.0 - 1.500_000_001);
+}
+
+#[test]
+fn arrivals_of_one_slot_compete_by_their_order_and_not_by_who_came_first() {
+    // The smaller job arrives later in the slot and goes first; under fifo it goes second.
+    let world = World::machines(1)
+        .slot(1.0)
+        .job("large").at(0.1).tasks([[3.0], [3.0]])
+        .job("small").at(0.9).tasks([[2.0]]);
+    assert_eq!(world.run("smallest_workload").starts("small"), [1.0]);
+    assert_eq!(world.run("fifo").starts("small"), [7.0]);
+}
+
+#[test]
+fn losers_hold_their_machines_as_long_as_the_winner() {
+    // Both copies of the task start at 0; the second wins at 1.3, and the first's machine-time ends
+    // there too, though the machine works again only from 2 on.
+    let run = World::machines(3).slot(1.0).gamma(0.0).job("a").tasks([[5.0, 1.3]]).run("sca(max_copies=2)");
+    assert_eq!(run.table("a"), [(0, 0, 0, 0.0, 1.3, Lost), (0, 1, 1, 0.0, 1.3, Won)]);
+    let run = World::machines(3)
+        .slot(1.0)
+        .job("a").tasks([[5.0, 1.3]]).tail("pareto(alpha=2,mean=10)")
+        .job("b").at(1.1).tasks([[1.0], [1.0], [1.0]])
+        .gamma(0.0)
+        .run("sca(max_copies=2)");
+    assert_eq!(run.starts("b"), [2.0, 2.0, 2.0]);
+}
+
+#[test]
+fn two_copies_that_finish_in_one_instant_have_one_winner() {
+    let run = World::machines(3).gamma(0.0).job("a").tasks([[2.0, 2.0]]).run("sca(max_copies=2)");
+    assert_eq!(run.table("a"), [(0, 0, 0, 0.0, 2.0, Won), (0, 1, 1, 0.0, 2.0, Lost)]);
+    assert_eq!((run.result.copies_launched, run.result.copies_won), (1, 0));
+}
+
+#[test]
+fn resource_is_the_time_of_winners_and_losers_and_wasted_is_the_losers() {
+    let run = World::machines(3).gamma(0.5).job("a").tasks([[10.0, 2.0]]).mean(1.0).run("sda(sigma=2,max_copies=2)");
+    // The oracle knows at once that 10 > 2: the backup starts in the same instant.
+    assert_eq!(run.table("a"), [(0, 0, 0, 0.0, 2.0, Lost), (0, 1, 1, 0.0, 2.0, Won)]);
+    assert_eq!((run.job("a").resource, run.job("a").wasted), (2.0, 1.0));
+    assert_eq!(run.result.wasted, 1.0);
+    assert_eq!((run.result.copies_launched, run.result.copies_won), (1, 1));
+}
+
+#[test]
+fn utilization_counts_the_winner_of_a_cloned_last_task() {
+    // Two nodes, a copy on each for the whole run: everything is busy all the time, whether room is
+    // counted in slots or in cpus. The job is over with the very finish that ends the other copy.
+    let slots = World::machines(3).gamma(0.0).job("a").tasks([[5.0, 3.0]]);
+    let cpus = World::nodes([[("cpus", 1.0)], [("cpus", 1.0)], [("cpus", 1.0)]]).gamma(0.0).job("a").tasks([[5.0, 3.0]]);
+    for world in [slots, cpus] {
+        let run = world.run("sca(max_copies=2)");
+        assert_eq!(run.result.attempts, 2);
+        assert!((run.result.utilization - 2.0 / 3.0).abs() < 1e-12, "{}", run.result.utilization);
+    }
+}
+
+#[test]
+fn a_run_that_is_not_drained_stops_at_its_horizon() {
+    let run = World::machines(1)
+        .stop_at(2.5)
+        .job("a").deadline(1.5).tasks([[1.0]])
+        .job("b").deadline(9.0).tasks([[1.0], [1.0], [1.0]])
+        .run("fifo");
+    assert_eq!((run.result.finished, run.result.unfinished), (1, 1));
+    assert!(run.result.flowtime[1].is_nan());
+    let unfinished = run.tries("b")[1];
+    assert_eq!((unfinished.start, unfinished.end, unfinished.outcome), (2.0, 2.5, Unfinished));
+    assert_eq!(run.result.utilization, 1.0);
+    assert_eq!((run.result.tasks, run.result.attempts), (4, 3));
+    // A job that did not finish has not met its deadline.
+    assert_eq!((run.result.deadlines, run.result.met_deadlines), (2, 1));
+}
+
+#[test]
+fn events_up_to_the_horizon_count_even_where_its_slot_ends_later() {
+    // The boundary after 2.3 lies beyond the horizon: the finish at 2.2 counts, nothing starts.
+    let run = World::machines(1).slot(1.0).stop_at(2.3).job("a").tasks([[2.2]]).job("b").tasks([[1.0]]).run("fifo");
+    assert_eq!((run.result.finished, run.result.unfinished), (1, 1));
+    assert_eq!(run.job("a").finish, 2.2);
+    assert!(run.tries("b").is_empty());
+}

@@ -1,0 +1,106 @@
+//! Wrong input: a message that says what, where and what to do, and exit code 2 (input) or 1 (work).
+
+use std::fs;
+
+use crate::{run, run_in};
+
+const SCENARIO: &str = "[cluster]\nmachines = 4\n\n[workload]\narrival = { at_once = { jobs = 3 } }\ntasks = 2\nduration = 1.5\n";
+
+/// The message for a scenario file, which must be refused.
+fn refused(text: &str) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("s.toml"), text).unwrap();
+    let ran = run_in(folder.path(), &["simulate", "s.toml"]);
+    assert_eq!(ran.code, Some(2), "{text}\n{}{}", ran.stdout, ran.stderr);
+    assert_eq!(ran.stdout, "");
+    ran.stderr
+}
+
+#[test]
+fn scenario_errors_tell_line_and_remedy() {
+    for (from, to, expected) in [
+        ("machines = 4", "machine = 4", "did you mean \"machines\"?"),
+        ("machines = 4", "machine = 4", "line 2"),
+        ("machines = 4", "machines = \"four\"", "invalid type"),
+        ("machines = 4", "machines = 0", "machines is 0"),
+        ("machines = 4", "machines = -4", "invalid value"),
+        ("at_once", "at_onc", "did you mean \"at_once\"?"),
+        ("duration = 1.5", "duration = -1.5", "duration"),
+        ("duration = 1.5", "duration = nan", "duration"),
+        ("duration = 1.5", "duration = inf", "duration"),
+        ("duration = 1.5", "duration = { pareto = { alpha = 1, mean = 2 } }", "alpha must be greater than 1"),
+        ("tasks = 2", "tasks = 0", "0 is not a count"),
+        ("tasks = 2", "tasks = 1.5", "1.5 is not a count"),
+        ("at_once = { jobs = 3 }", "poisson = { rate = 2 }", "give a horizon"),
+        ("at_once = { jobs = 3 }", "poisson = { rate = -2 }", "rate is -2"),
+        ("[cluster]", "knowledge = \"all\"\n[cluster]", "is no kind of knowledge"),
+        ("[cluster]", "order = \"fairest\"\n[cluster]", "did you mean \"fair\"?"),
+        ("[cluster]", "policy = [{ name = \"sca\", max_copy = 3 }]\n[cluster]", "did you mean \"max_copies\"?"),
+        ("[cluster]", "gamma = -1\n[cluster]", "gamma is -1"),
+        ("[cluster]\n", "[cluster\n", "line 1"),
+    ] {
+        let message = refused(&SCENARIO.replace(from, to));
+        assert!(message.contains(expected), "{to}: {message}");
+        assert!(message.starts_with("error: "), "{message}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("s.toml"), SCENARIO).unwrap();
+    assert_eq!(run_in(folder.path(), &["simulate", "s.toml"]).code, Some(0));
+}
+
+#[test]
+fn files_that_are_none() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("binary.toml"), [0u8, 159, 146, 150]).unwrap();
+    fs::write(folder.path().join("empty.log"), "").unwrap();
+    fs::write(folder.path().join("binary.log"), [0u8, 1, 2, 255, 0]).unwrap();
+    for (args, expected) in [
+        (&["simulate", "nowhere.toml"][..], "nowhere.toml"),
+        (&["simulate", "quickstrat"], "did you mean \"quickstart\"?"),
+        (&["simulate", "binary.toml"], "not a text file"),
+        (&["simulate", "."], "directory"),
+        (&["trace", "info", "nowhere"], "no such file"),
+        (&["trace", "info", "empty.log"], "is empty"),
+        (&["trace", "info", "binary.log"], "not a text file"),
+        (&["replay", "empty.log"], "is empty"),
+        (&["replay", "."], "directory"),
+    ] {
+        let ran = run_in(folder.path(), args);
+        assert_eq!(ran.code, Some(2), "{args:?}");
+        assert!(ran.stderr.contains(expected), "{args:?}: {}", ran.stderr);
+        assert_eq!(ran.stdout, "");
+    }
+}
+
+#[test]
+fn options_that_are_none() {
+    for (args, expected) in [
+        (&["simulate", "--policy", "mantry"][..], "did you mean \"mantri\"?"),
+        (&["simulate", "--policy", "sca,sca"], "named twice"),
+        (&["simulate", "--policy", "sca(max_copies=many)"], "must be a whole number from 1 to 64"),
+        (&["simulate", "--knowledge", "progress(2)"], "is no kind of knowledge"),
+        (&["simulate", "--set", "slot"], "write KEY=VALUE"),
+        (&["simulate", "--set", "slot.x.y=1", "--set", "slot=1"], "unknown field"),
+        (&["simulate", "--sweep", "slot=0.1,,0.2"], "a value is empty"),
+        (&["simulate", "--seeds", "0"], "0 is not in 1..=100000"),
+        (&["simulate", "--records", "xml"], "possible values: csv, parquet"),
+        (&["reproduce", "xu2016"], "did you mean \"xu2015\"?"),
+        (&["simulat"], "similar subcommand exists"),
+    ] {
+        let ran = run(args);
+        assert_eq!(ran.code, Some(2), "{args:?}");
+        assert!(ran.stderr.contains(expected), "{args:?}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_copy_that_the_workload_does_not_list_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let job = "{\"job\":\"a\",\"arrival\":0,\"phases\":[{\"name\":\"p\",\"mean\":1,\"tasks\":[[9]]}]}\n";
+    fs::write(folder.path().join("w.jsonl"), job).unwrap();
+    fs::write(folder.path().join("s.toml"), "[cluster]\nmachines = 2\n[workload]\nfile = \"w.jsonl\"\n").unwrap();
+    let ran = run_in(folder.path(), &["simulate", "s.toml", "--policy", "sda"]);
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.stderr.contains("lists fewer copies of this task than the policy starts"), "{}", ran.stderr);
+    assert_eq!(run_in(folder.path(), &["simulate", "s.toml", "--policy", "none"]).code, Some(0));
+}

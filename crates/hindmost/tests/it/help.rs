@@ -1,0 +1,44 @@
+//! Help, completions and manual pages, as snapshots: a changed word shows in review.
+
+use crate::run;
+
+#[test]
+fn help_of_every_command() {
+    let commands: [&[&str]; 9] = [
+        &[],
+        &["simulate"],
+        &["replay"],
+        &["reproduce"],
+        &["theory", "clones"],
+        &["theory", "sigma"],
+        &["theory", "cutoff"],
+        &["trace", "info"],
+        &["policies"],
+    ];
+    for command in commands {
+        let mut args = command.to_vec();
+        args.push("--help");
+        let ran = run(&args);
+        assert_eq!(ran.code, Some(0));
+        insta::assert_snapshot!(format!("help {}", command.join(" ")).trim().replace(' ', "-"), ran.stdout);
+    }
+}
+
+#[test]
+fn the_catalogue() {
+    insta::assert_snapshot!("policies", run(&["policies"]).stdout);
+}
+
+#[test]
+fn completions_and_manual_pages_are_made() {
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let ran = run(&["completions", shell]);
+        assert_eq!(ran.code, Some(0));
+        assert!(ran.stdout.contains("simulate"), "{shell}");
+    }
+    let page = run(&["man", "simulate"]);
+    assert!(page.stdout.contains(".TH"), "{}", page.stdout);
+    let wrong = run(&["man", "simulat"]);
+    assert_eq!(wrong.code, Some(2));
+    assert!(wrong.stderr.contains("did you mean \"simulate\"?"), "{}", wrong.stderr);
+}

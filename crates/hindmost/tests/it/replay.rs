@@ -1,0 +1,135 @@
+//! `hindmost replay` and `hindmost trace info` on Spark event logs.
+
+use std::fs;
+use std::path::PathBuf;
+
+use crate::{json, run, run_in};
+
+/// A log of one job: a stage of four tasks on two executors, of which one straggled and was beaten by
+/// its speculative copy, and a stage of one task after it.
+fn log() -> String {
+    let mut lines = vec![
+        r#"{"Event":"SparkListenerLogStart","Spark Version":"4.0.0"}"#.to_owned(),
+        r#"{"Event":"SparkListenerApplicationStart","App Name":"own","App ID":"app-1","Timestamp":1000000,"User":"u"}"#.to_owned(),
+    ];
+    for executor in 1..=2 {
+        lines.push(format!(
+            r#"{{"Event":"SparkListenerExecutorAdded","Timestamp":1000000,"Executor ID":"{executor}","Executor Info":{{"Host":"h{executor}","Total Cores":2,"Log Urls":{{}}}}}}"#
+        ));
+    }
+    let stage = |id: u32, tasks: u32, parents: &str| {
+        format!(
+            r#"{{"Stage ID":{id},"Stage Attempt ID":0,"Stage Name":"s{id}","Number of Tasks":{tasks},"RDD Info":[],"Parent IDs":[{parents}],"Details":""}}"#
+        )
+    };
+    lines.push(format!(
+        r#"{{"Event":"SparkListenerJobStart","Job ID":0,"Submission Time":1000000,"Stage Infos":[{},{}],"Stage IDs":[0,1],"Properties":{{}}}}"#,
+        stage(0, 4, ""),
+        stage(1, 1, "0")
+    ));
+    let end = |stage: u32, id: u32, index: u32, executor: u32, times: (u64, u64), speculative: bool, killed: bool| {
+        let reason =
+            if killed { r#"{"Reason":"TaskKilled","Kill Reason":"another attempt succeeded"}"# } else { r#"{"Reason":"Success"}"# };
+        format!(
+            r#"{{"Event":"SparkListenerTaskEnd","Stage ID":{stage},"Stage Attempt ID":0,"Task Type":"ResultTask","Task End Reason":{reason},"Task Info":{{"Task ID":{id},"Index":{index},"Attempt":{},"Launch Time":{},"Executor ID":"{executor}","Host":"h{executor}","Locality":"ANY","Speculative":{speculative},"Getting Result Time":0,"Finish Time":{},"Failed":false,"Killed":{killed},"Accumulables":[]}}}}"#,
+            u32::from(speculative), times.0, times.1
+        )
+    };
+    lines.push(format!(r#"{{"Event":"SparkListenerStageSubmitted","Stage Info":{}}}"#, stage(0, 4, "")));
+    lines.push(end(0, 0, 0, 1, (1_000_000, 1_002_000), false, false));
+    lines.push(end(0, 1, 1, 1, (1_000_000, 1_002_000), false, false));
+    lines.push(end(0, 2, 2, 2, (1_000_000, 1_002_500), false, false));
+    lines.push(end(0, 4, 3, 1, (1_006_000, 1_008_000), true, false));
+    lines.push(end(0, 3, 3, 2, (1_000_000, 1_008_100), false, true));
+    lines.push(format!(r#"{{"Event":"SparkListenerStageSubmitted","Stage Info":{}}}"#, stage(1, 1, "0")));
+    lines.push(end(1, 5, 0, 1, (1_008_100, 1_009_100), false, false));
+    lines.push(r#"{"Event":"SparkListenerJobEnd","Job ID":0,"Completion Time":1009200,"Job Result":{"Result":"JobSucceeded"}}"#.to_owned());
+    lines.push(r#"{"Event":"SparkListenerApplicationEnd","Timestamp":1009300}"#.to_owned());
+    lines.join("\n") + "\n"
+}
+
+#[test]
+fn a_log_is_counted_and_replayed() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("app-1"), log()).unwrap();
+    let counted = run_in(folder.path(), &["trace", "info", "app-1", "--json"]);
+    let counted: serde_json::Value = serde_json::from_str(&counted.stdout).unwrap();
+    for (key, expected) in [
+        ("jobs", 1),
+        ("stages", 2),
+        ("tasks", 5),
+        ("attempts", 6),
+        ("speculative_attempts", 1),
+        ("failed_attempts", 0),
+        ("killed_attempts", 1),
+        ("nodes", 2),
+    ] {
+        assert_eq!(counted[key], expected, "{key}");
+    }
+    assert_eq!(counted["format"], "spark");
+    assert_eq!(counted["warnings"], serde_json::json!([]));
+    let ran = run_in(folder.path(), &["replay", "app-1", "--policy", "none,spark", "--json"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let replayed: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    // Winners only: 2, 2, 2.5 and 2 s beside each other, then 1 s.
+    assert_eq!(replayed["results"][0]["flowtime"]["mean"], 3.5);
+    assert_eq!(replayed["knowledge"], "progress(0.1)");
+    assert!(replayed["notes"][0].as_str().unwrap().contains("drawn"), "{}", replayed["notes"]);
+}
+
+#[test]
+fn a_log_cut_short_is_read_as_far_as_it_goes() {
+    let folder = tempfile::tempdir().unwrap();
+    let whole = log();
+    let cut = whole.find("\"Task ID\":3").unwrap();
+    fs::write(folder.path().join("cut"), &whole[..cut]).unwrap();
+    let ran = run_in(folder.path(), &["trace", "info", "cut", "--json"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let counted: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(counted["attempts"], 4);
+    assert!(!counted["warnings"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn several_logs_make_a_list() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("a"), log()).unwrap();
+    fs::write(folder.path().join("b"), log()).unwrap();
+    let info = run_in(folder.path(), &["trace", "info", "a", "b", "--json"]);
+    assert_eq!(serde_json::from_str::<serde_json::Value>(&info.stdout).unwrap().as_array().unwrap().len(), 2);
+    let replayed = run_in(folder.path(), &["replay", "a", "b", "--policy", "none,sda", "--json"]);
+    let replayed: serde_json::Value = serde_json::from_str(&replayed.stdout).unwrap();
+    assert_eq!(replayed["results"].as_array().unwrap().len(), 4);
+    assert_eq!(replayed["results"][2]["set"]["log"], "b");
+}
+
+/// Real logs, where `HINDMOST_DATA` says that there are some.
+fn real_logs() -> Option<Vec<PathBuf>> {
+    let Some(data) = std::env::var_os("HINDMOST_DATA") else {
+        eprintln!("skipped: HINDMOST_DATA is not set");
+        return None;
+    };
+    // Tests run in their crate's folder; a relative path is meant from the workspace's.
+    let data = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(data).join("spark");
+    let mut logs: Vec<PathBuf> = fs::read_dir(data).ok()?.map(|entry| entry.unwrap().path()).collect();
+    logs.sort();
+    Some(logs)
+}
+
+#[test]
+fn every_real_log_is_read_and_replayed() {
+    let Some(logs) = real_logs() else { return };
+    assert!(!logs.is_empty());
+    for log in logs {
+        let log = log.to_str().unwrap();
+        let counted = json(&["trace", "info", log, "--json"]);
+        assert!(counted["attempts"].as_u64().unwrap() > 0, "{log}");
+        let ran = run(&["replay", log, "--json", "--policy", "none,spark,mantri,sda,late,sca"]);
+        assert_eq!(ran.code, Some(0), "{log}: {}", ran.stderr);
+        let replayed: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+        for result in replayed["results"].as_array().unwrap() {
+            assert_eq!(result["unfinished_jobs"], 0, "{log}");
+            assert!(result["tasks"].as_u64().unwrap() <= counted["tasks"].as_u64().unwrap(), "{log}");
+        }
+    }
+}

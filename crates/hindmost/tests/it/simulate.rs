@@ -1,0 +1,128 @@
+//! `hindmost simulate`.
+
+use crate::{hindmost, json, run};
+
+/// A small world: a few seconds of arrivals on a few machines.
+const SMALL: &[&str] = &["simulate", "quickstart", "--set", "horizon=40", "--set", "cluster.machines=40"];
+
+fn small(more: &[&str]) -> Vec<String> {
+    SMALL.iter().chain(more).map(ToString::to_string).collect()
+}
+
+fn printed(more: &[&str]) -> String {
+    let args = small(more);
+    let ran = run(&args.iter().map(String::as_str).collect::<Vec<_>>());
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    ran.stdout
+}
+
+#[test]
+fn the_comparison_as_a_table() {
+    insta::assert_snapshot!("simulate-table", printed(&["--policy", "none,mantri,sda"]));
+}
+
+#[test]
+fn a_narrow_terminal_gets_fewer_columns() {
+    let args = small(&["--policy", "none,fair+mantri(delta=0.5,kill_restart=true)"]);
+    for width in ["20", "40", "60", "80", "100"] {
+        let output = hindmost().args(&args).env("COLUMNS", width).output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        let table = text.lines().skip(1).take_while(|line| !line.starts_with("Flowtime"));
+        let widest = table.map(|line| line.chars().count()).max().unwrap();
+        assert!(widest <= width.parse().unwrap(), "{widest} columns on {width}:\n{text}");
+    }
+}
+
+#[test]
+fn the_same_command_prints_the_same_bytes_with_any_number_of_threads() {
+    let one = printed(&["--json", "--threads", "1"]);
+    assert_eq!(one, printed(&["--json", "--threads", "1"]));
+    assert_eq!(one, printed(&["--json", "--threads", "4"]));
+}
+
+#[test]
+fn json_has_the_documented_keys_in_order() {
+    let document = printed(&["--json", "--policy", "none,sca(max_copies=4)"]);
+    let value: serde_json::Value = serde_json::from_str(&document).unwrap();
+    let keys = |value: &serde_json::Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>().join(",");
+    assert!(keys(&value).starts_with("scenario,seeds,knowledge,results"), "{}", keys(&value));
+    let result = &value["results"][1];
+    assert_eq!(result["policy"], "sca(max_copies=4)");
+    assert_eq!(
+        keys(result),
+        "policy,jobs,unfinished_jobs,tasks,attempts,flowtime,running_time,resource,slowdown,utilization,makespan,\
+         copies,versus_first,energy_joules,pocd,events"
+    );
+    assert_eq!(keys(&result["flowtime"]), "mean,ci95,p50,p80,p90,p95,p99,max");
+    assert_eq!(keys(&result["copies"]), "launched,won,wasted_share");
+    assert_eq!(result["versus_first"]["ci95"].as_array().unwrap().len(), 2);
+    assert_eq!(value["seeds"], serde_json::json!([1, 2, 3]));
+}
+
+#[test]
+fn one_seed_has_no_interval() {
+    let document = json(&["simulate", "xu2015-single-job", "--set", "workload.tasks=50", "--seeds", "1", "--json"]);
+    assert_eq!(document["results"][0]["flowtime"]["ci95"], serde_json::Value::Null);
+    assert_eq!(document["results"][0]["jobs"], 1);
+}
+
+#[test]
+fn all_policies_meet_the_same_jobs() {
+    let value: serde_json::Value = serde_json::from_str(&printed(&["--json"])).unwrap();
+    let results = value["results"].as_array().unwrap();
+    assert_eq!(results.len(), 8);
+    for result in results {
+        assert_eq!(result["tasks"], results[0]["tasks"]);
+        assert_eq!(result["jobs"], results[0]["jobs"]);
+    }
+}
+
+#[test]
+fn a_sweep_makes_a_row_for_each_value_and_policy() {
+    let value: serde_json::Value = serde_json::from_str(&printed(&[
+        "--json",
+        "--policy",
+        "none,sda",
+        "--seeds",
+        "2",
+        "--sweep",
+        "workload.arrival.poisson.rate=0.5,1",
+        "--sweep",
+        "knowledge=oracle,progress(0.3)",
+    ]))
+    .unwrap();
+    let results = value["results"].as_array().unwrap();
+    assert_eq!(results.len(), 8);
+    assert_eq!(results[0]["set"]["workload.arrival.poisson.rate"], "0.5");
+    assert_eq!(results[7]["set"]["knowledge"], "progress(0.3)");
+    // Of each point the first policy is what the others are compared with.
+    assert_eq!(results[2]["versus_first"]["flowtime_ratio"], 1.0);
+}
+
+#[test]
+fn seeds_follow_the_first() {
+    let value: serde_json::Value =
+        serde_json::from_str(&printed(&["--json", "--policy", "none", "--seed", "7", "--seeds", "2"])).unwrap();
+    assert_eq!(value["seeds"], serde_json::json!([7, 8]));
+}
+
+#[test]
+fn built_in_scenarios_are_listed_and_printed() {
+    let names = run(&["simulate", "--list"]).stdout;
+    assert_eq!(names, "quickstart\nxu2015-light\nxu2015-heavy\nxu2015-single-job\n");
+    for name in names.lines() {
+        let text = run(&["simulate", name, "--print"]);
+        assert_eq!(text.code, Some(0));
+        assert!(text.stdout.contains(&format!("name = \"{name}\"")), "{}", text.stdout);
+    }
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    use std::process::Stdio;
+    let mut child = hindmost().args(["policies"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
+    assert_eq!(output.status.code(), Some(0));
+}

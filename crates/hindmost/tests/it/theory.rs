@@ -1,0 +1,89 @@
+//! `hindmost theory`: numbers known from the paper and from closed forms.
+
+use crate::{json, run};
+
+fn number(value: &serde_json::Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
+}
+
+const FIGURE_1: &[&str] = &[
+    "theory", "clones", "--job", "10:1", "--job", "20:2", "--job", "5:1", "--job", "10:2", "--alpha", "2", "--machines",
+    "100", "--max-copies", "8", "--gamma", "0.01", "--json", "--method",
+];
+
+fn figure_1(method: &[&str]) -> serde_json::Value {
+    json(&[FIGURE_1, method].concat())
+}
+
+#[test]
+fn figure_1_exact_and_continuous() {
+    let exact = figure_1(&["exact"]);
+    assert_eq!(exact["copies"], serde_json::json!([2, 2, 2, 3]));
+    assert_eq!(exact["machines_used"], 100);
+    let continuous = figure_1(&["continuous"]);
+    assert!(number(&continuous["objective"]) > number(&exact["objective"]));
+    assert!((number(&continuous["machines_used"]) - 100.0).abs() < 1e-3);
+}
+
+#[test]
+fn the_dual_iteration_converges_with_our_steps_and_not_with_the_printed_ones() {
+    let continuous = figure_1(&["continuous"]);
+    let ours = figure_1(&["dual"]);
+    assert_eq!(ours["converged"], true);
+    for (one, other) in ours["copies"].as_array().unwrap().iter().zip(continuous["copies"].as_array().unwrap()) {
+        assert!((number(one) - number(other)).abs() < 1e-3, "{ours} {continuous}");
+    }
+    assert_eq!(ours["trace"].as_array().unwrap().len() as u64, ours["iterations"].as_u64().unwrap());
+    let printed = figure_1(&["dual", "--steps", "printed", "--iterations", "500"]);
+    assert_eq!(printed["converged"], false);
+    assert_eq!(printed["iterations"], 500);
+}
+
+#[test]
+fn sigma_of_the_paper() {
+    let sda = json(&["theory", "sigma", "--rule", "sda", "--alpha", "2", "--json"]);
+    assert!((number(&sda["sigma"]) - (1.0 + 0.5f64.sqrt())).abs() < 1e-9);
+    assert_eq!(sda["copies"], 2);
+    let ese = json(&["theory", "sigma", "--rule", "ese", "--alpha", "3", "--json"]);
+    assert!((number(&ese["sigma"]) - 1.9196).abs() < 1e-4);
+    assert!(number(&ese["resource_ratio"]) < 1.0);
+}
+
+#[test]
+fn the_cut_off_is_null_with_a_reason_where_variances_are_infinite() {
+    let args = ["theory", "cutoff", "--machines", "3000", "--mean-tasks", "50.5", "--mean-duration", "2.5", "--json"];
+    let heavy = json(&[&args[..], &["--alpha", "2"]].concat());
+    assert_eq!(heavy["omega"], serde_json::Value::Null);
+    assert!(heavy["reason"].as_str().unwrap().contains("infinite"));
+    // Theorem 1: λ·E[m]·E[s]·4(α−1)/(2α−1) < M.
+    assert!((number(&heavy["necessary_lambda"]) - 3000.0 / (50.5 * 2.5 * 4.0 / 3.0)).abs() < 1e-9);
+    let light = json(&[&args[..], &["--alpha", "3"]].concat());
+    let omega = number(&light["omega"]);
+    assert!((number(&light["lambda"]) - omega * 3000.0 / (50.5 * 2.5)).abs() < 1e-9);
+}
+
+#[test]
+fn a_problem_without_a_solution_says_so() {
+    let answer = json(&["theory", "clones", "--job", "10:1", "--alpha", "2", "--machines", "5", "--json"]);
+    assert_eq!(answer["copies"], serde_json::Value::Null);
+    assert!(answer["reason"].as_str().unwrap().contains("10 tasks don't fit on 5 machines"));
+}
+
+#[test]
+fn parameters_that_make_no_sense_are_refused() {
+    for (args, expected) in [
+        (&["sigma", "--rule", "sda", "--alpha", "1"][..], "--alpha is 1, but must be above 1"),
+        (&["sigma", "--rule", "sda", "--alpha", "-2"], "--alpha is -2"),
+        (&["sigma", "--rule", "sda", "--alpha", "nan"], "--alpha is NaN"),
+        (&["sigma", "--rule", "sda", "--alpha", "2", "--s", "1"], "s = 1"),
+        (&["sigma", "--rule", "sda", "--duration", "paretto(alpha=2,mean=1)"], "did you mean \"pareto\"?"),
+        (&["clones", "--job", "0:1", "--alpha", "2", "--machines", "5"], "TASKS must be at least 1"),
+        (&["clones", "--job", "5:-1", "--alpha", "2", "--machines", "5"], "MU must be above 0"),
+        (&["clones", "--job", "5:1", "--alpha", "2", "--machines", "5", "--gamma", "-1"], "gamma = -1"),
+        (&["cutoff", "--alpha", "3", "--machines", "0", "--mean-tasks", "1", "--mean-duration", "1"], "machines = 0"),
+    ] {
+        let ran = run(&[&["theory"], args].concat());
+        assert_eq!(ran.code, Some(2), "{args:?}: {}", ran.stdout);
+        assert!(ran.stderr.contains(expected), "{args:?}: {}", ran.stderr);
+    }
+}

@@ -378,15 +378,21 @@ mod tests {
         assert_eq!((missing.mean, missing.ci95), (None, None));
         let none = verdict(Expected::at_most(1.0), vec![missing]);
         assert_eq!(none, Verdict::NotReproduced { why: "there is no value to compare".to_owned() });
-        let none = verdict(Expected::at_most(1.0), vec![Measured::over_seeds("a", "x", &[], ""), measured("b", 2.0, 0.0)]);
+        let none =
+            verdict(Expected::at_most(1.0), vec![Measured::over_seeds("a", "x", &[], ""), measured("b", 2.0, 0.0)]);
         assert!(matches!(none, Verdict::NotReproduced { why } if why.contains("no value under 1 readings")));
     }
 
     #[test]
     fn numbers_are_short() {
-        for (number, text) in
-            [(0.0, "0"), (1.70711, "1.71"), (26520.4, "26520"), (-0.01234, "\u{2212}0.0123"), (100.0, "100"), (2.5e9, "2.50e9")]
-        {
+        for (number, text) in [
+            (0.0, "0"),
+            (1.70711, "1.71"),
+            (26520.4, "26520"),
+            (-0.01234, "\u{2212}0.0123"),
+            (100.0, "100"),
+            (2.5e9, "2.50e9"),
+        ] {
             assert_eq!(number_text(number), text);
         }
     }

@@ -1,6 +1,7 @@
 //! Tables and documents from the results of Hindmost.
 
 pub mod comparison;
+pub mod reproduction;
 
 /// Width of the terminal behind standard output, in columns, if there is one.
 pub fn terminal_width() -> Option<u16> {

@@ -316,6 +316,9 @@ fn named<const N: usize>(amounts: [(&'static str, f64); N]) -> DemandByName {
     amounts.into_iter().map(|(name, amount)| (name.to_owned(), amount)).collect()
 }
 
+/// More records than any test makes: a run that makes more does not end.
+const MOST_RECORDS: usize = 100_000;
+
 /// Keeps everything that a run tells.
 #[derive(Default)]
 struct Told {
@@ -351,7 +354,11 @@ impl Output for Told {
 
     fn record(&mut self, record: &Record) -> io::Result<()> {
         self.records.push(record.clone());
-        Ok(())
+        if self.records.len() < MOST_RECORDS {
+            Ok(())
+        } else {
+            Err(io::Error::other(format!("the run does not end: {record:?} is one of {MOST_RECORDS} records")))
+        }
     }
 }
 

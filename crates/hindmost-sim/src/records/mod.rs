@@ -77,6 +77,11 @@ pub fn folder(dir: &Path, policy: &str, seed: u64) -> PathBuf {
     dir.join(name::safe(policy)).join(seed.to_string())
 }
 
+/// A label as the name of a folder: see [`folder`].
+pub fn safe_name(label: &str) -> String {
+    name::safe(label)
+}
+
 /// Begins the records of one run of the policy with this label.
 ///
 /// # Errors

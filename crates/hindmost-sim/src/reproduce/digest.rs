@@ -41,7 +41,8 @@ impl Digest {
         let mut resources: Vec<f64> = jobs.clone().map(|job| job.resource).collect();
         let small: Vec<f64> =
             jobs.clone().filter(|job| job.tasks <= SMALL_JOB_TASKS).map(JobResult::flowtime).collect();
-        let (copies, tasks) = jobs.fold((0, 0), |(copies, tasks), job| (copies + job.copies_launched, tasks + job.tasks));
+        let (copies, tasks) =
+            jobs.fold((0, 0), |(copies, tasks), job| (copies + job.copies_launched, tasks + job.tasks));
         let or_nan = |number: Option<f64>| number.unwrap_or(f64::NAN);
         Digest {
             jobs: flowtimes.len() as f64,

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use hindmost_core::estimator::Knowledge;
 use hindmost_core::metrics::JobResult;
 use hindmost_core::policy::spec::PolicySpec;
+use hindmost_core::time::Time;
 
 use super::digest::Digest;
 use crate::driver::SimulationError;
@@ -70,8 +71,7 @@ impl Plan {
     /// # Errors
     /// If the policy's name is not valid.
     pub(super) fn add(&mut self, world: &World, policy: &str) -> Result<Handle, SimulationError> {
-        let policy: PolicySpec =
-            policy.parse().map_err(|error| SimulationError::Workload(format!("{error}")))?;
+        let policy: PolicySpec = policy.parse().map_err(|error| SimulationError::Workload(format!("{error}")))?;
         let at = self.worlds.iter().position(|(known, _)| known == world).unwrap_or_else(|| {
             self.worlds.push((world.clone(), Vec::new()));
             self.worlds.len() - 1
@@ -109,7 +109,7 @@ impl Plan {
             let open = |number: usize, policy: &PolicySpec, seed: u64| {
                 Ok(Some(Box::new(Collector {
                     key: (from + number, policy.to_string(), seed),
-                    horizon: experiments[from + number].setup.horizon.map(|horizon| horizon.seconds()),
+                    horizon: experiments[from + number].setup.horizon.map(Time::seconds),
                     jobs: Vec::new(),
                     store: Arc::clone(&store),
                 }) as Box<dyn FinishedOutput>))

@@ -26,7 +26,6 @@ pub fn any_policy() -> impl Strategy<Value = String> {
         "late(cap=0.3,slow_task=0.5,slow_node=0.1,min_age=1)",
         "mantri",
         "mantri(delta=0.01)",
-        "mantri(delta=0.01,kill_restart=true)",
         "sca(max_copies=3)",
         "sca",
         "sda",
@@ -416,6 +415,24 @@ proptest! {
         let mut turned = world.clone();
         turned.jobs.reverse();
         prop_assert_eq!(world.run(&policy).result, turned.run(&policy).result);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 100, max_shrink_iters: 50, ..ProptestConfig::default() })]
+
+    /// Restarting a copy is what other policies do not do.
+    #[test]
+    fn books_balance_with_kill_restart(
+        world in any_world(),
+        order in proptest::sample::select(vec!["fifo", "fair", "srpt"]),
+        delta in proptest::sample::select(vec![0.01, 0.25, 0.5]),
+    ) {
+        let policy = format!("{order}+mantri(delta={delta},kill_restart=true)");
+        let run = world.try_run(&policy).map_err(|error| TestCaseError::fail(error.to_string()))?;
+        audit(&world, &run);
+        let verified = run.verify();
+        prop_assert!(verified.is_ok(), "{policy}: {}", verified.unwrap_err());
     }
 }
 

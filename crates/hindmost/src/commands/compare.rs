@@ -171,9 +171,11 @@ fn write(folder: &Path, compared: &Comparison, description: Option<&str>) -> Out
 
 /// The folder of a sweep's point below `--out`; nothing without a sweep.
 fn point_folder(set: &Settings) -> String {
+    if set.is_empty() {
+        return String::new();
+    }
     let name: Vec<String> = set.iter().map(|(key, value)| format!("{key}={value}")).collect();
-    let safe = |c: char| if c.is_ascii_alphanumeric() || "=._-,".contains(c) { c } else { '_' };
-    name.join(",").chars().map(safe).collect()
+    records::safe_name(&name.join(","))
 }
 
 #[cfg(test)]
@@ -191,7 +193,7 @@ mod tests {
     #[test]
     fn points_have_folders_of_their_own() {
         let set = vec![("a.b".to_owned(), "1".to_owned()), ("knowledge".to_owned(), "progress(0.1)".to_owned())];
-        assert_eq!(point_folder(&set), "a.b=1,knowledge=progress_0.1_");
+        assert_eq!(point_folder(&set), "a.b=1,knowledge=progress(0.1)");
         assert_eq!(point_folder(&Vec::new()), "");
     }
 }

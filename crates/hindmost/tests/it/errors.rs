@@ -80,7 +80,7 @@ fn options_that_are_none() {
         (&["simulate", "--policy", "sca(max_copies=many)"], "must be a whole number from 1 to 64"),
         (&["simulate", "--knowledge", "progress(2)"], "is no kind of knowledge"),
         (&["simulate", "--set", "slot"], "write KEY=VALUE"),
-        (&["simulate", "--set", "slot.x.y=1", "--set", "slot=1"], "unknown field"),
+        (&["simulate", "--set", "slot.x.y=1"], "invalid type: map, expected f64"),
         (&["simulate", "--sweep", "slot=0.1,,0.2"], "a value is empty"),
         (&["simulate", "--seeds", "0"], "0 is not in 1..=100000"),
         (&["simulate", "--records", "xml"], "possible values: csv, parquet"),

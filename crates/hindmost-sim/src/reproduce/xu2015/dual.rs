@@ -105,10 +105,10 @@ fn claims(
             Expected::at_most(0.01),
             distances.to_vec(),
             format!(
-                "In the last 50 iterations a c still moves by up to {:.1} copies with the printed steps, and by {:.1e} \
-                 with the smaller one: Σ m·c − N is in tens of machines where ν is in hundredths.",
-                swing(printed),
-                swing(smaller)
+                "In the last 50 of {} iterations with the printed steps a c still moves by up to {:.1} copies at a time: \
+                 Σ m·c − N is in tens of machines where ν is in hundredths, so the step for ν is too large.",
+                printed.iterations,
+                swing(printed)
             ),
         ),
         Claim::judge(
@@ -129,7 +129,9 @@ fn claims(
                 "%",
             )],
             largest.map_or_else(String::new, |(step, _)| {
-                format!("The largest of them that converges is {step}. The proof is for a continuous flow, not for steps.")
+                format!(
+                    "The largest of them that converges is {step}. The proof is for a continuous flow, not for steps."
+                )
             }),
         ),
     ]

@@ -87,11 +87,7 @@ fn load(plan: &mut Plan, scale: &Scale, rate: f64, every_reading: bool) -> Resul
 }
 
 pub(super) fn plan(plan: &mut Plan, scale: &Scale) -> Result<Heavy, SimulationError> {
-    Ok(Heavy {
-        horizon: scale.horizon,
-        at_30: load(plan, scale, 30.0, false)?,
-        at_40: load(plan, scale, 40.0, true)?,
-    })
+    Ok(Heavy { horizon: scale.horizon, at_30: load(plan, scale, 30.0, false)?, at_40: load(plan, scale, 40.0, true)? })
 }
 
 pub(super) fn figure(heavy: &Heavy, runs: &Runs) -> Figure {
@@ -207,8 +203,7 @@ fn poor_claims(heavy: &Heavy, runs: &Runs) -> Vec<Claim> {
         let mut measured = Vec::new();
         for (load, rate) in [(&heavy.at_40, 40), (&heavy.at_30, 30)] {
             for (count, reading) in counts(BASE) {
-                let values =
-                    change(&runs.get(of(load), count), &runs.get(load.mantri, count), |run| run.flowtime);
+                let values = change(&runs.get(of(load), count), &runs.get(load.mantri, count), |run| run.flowtime);
                 let value = format!("mean flowtime of {policy} against Mantri, λ = {rate}");
                 measured.push(Measured::over_seeds(&format!("{reading}, λ = {rate}"), &value, &values, "%"));
             }
@@ -255,7 +250,9 @@ fn tables(heavy: &Heavy, runs: &Runs) -> Vec<DataTable> {
             (format!("sda, {BASE}"), load.sda),
         ];
         for (policy, of) in [("ese", (|pair| pair.ese) as fn(&Pair) -> Handle), ("mantri", |pair| pair.mantri)] {
-            policies.extend(distinct(load, of).into_iter().map(|Named(reading, handle)| (format!("{policy}, {reading}"), handle)));
+            policies.extend(
+                distinct(load, of).into_iter().map(|Named(reading, handle)| (format!("{policy}, {reading}"), handle)),
+            );
         }
         for (count, which) in [(Count::Drained, "all jobs"), (Count::Cut, "jobs finished when arrivals stop")] {
             let rows: Vec<(String, Vec<Digest>)> =

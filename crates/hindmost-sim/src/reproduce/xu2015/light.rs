@@ -288,7 +288,9 @@ fn sca_and_sda_claims(light: &Light, runs: &Runs) -> Vec<Claim> {
             "SCA performs better than SDA in flowtime for small jobs",
             "V-C",
             Expected::below(0.0),
-            compared(&cases, runs, "mean flowtime of jobs of up to 25 tasks, SCA against SDA", |run| run.small_flowtime),
+            compared(&cases, runs, "mean flowtime of jobs of up to 25 tasks, SCA against SDA", |run| {
+                run.small_flowtime
+            }),
             "",
         ),
         Claim::judge(

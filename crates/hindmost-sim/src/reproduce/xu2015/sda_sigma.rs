@@ -79,7 +79,8 @@ fn simulated_claims(sweep: &Sweep, curves: &[Curves]) -> Vec<Claim> {
         let one = |curve: &Curves| {
             let means: Vec<f64> = curve.runs.iter().map(|runs| average(runs, of)).collect();
             let lowest = (0..means.len()).min_by(|one, other| means[*one].total_cmp(&means[*other])).unwrap_or(0);
-            let value = format!("{what} at σ = 1.707 above the lowest of the sweep, at σ = {:.3}", sweep.sigmas[lowest]);
+            let value =
+                format!("{what} at σ = 1.707 above the lowest of the sweep, at σ = {:.3}", sweep.sigmas[lowest]);
             let values = change(&curve.runs[at_optimum], &curve.runs[lowest], of);
             Measured::over_seeds(curve.reading, &value, &values, "%")
         };
@@ -151,8 +152,8 @@ fn theorem_3() -> Result<Vec<Claim>, SimulationError> {
             lowest.push(best.0);
         }
     }
-    let spread = lowest.iter().copied().fold(f64::NEG_INFINITY, f64::max)
-        - lowest.iter().copied().fold(f64::INFINITY, f64::min);
+    let spread =
+        lowest.iter().copied().fold(f64::NEG_INFINITY, f64::max) - lowest.iter().copied().fold(f64::INFINITY, f64::min);
     Ok(vec![
         Claim::judge(
             "A straggler's optimal number of copies is 2 for Pareto durations",

@@ -40,7 +40,7 @@ pub(super) fn plan(plan: &mut Plan, scale: &Scale) -> Result<Single, SimulationE
     sigmas.sort_unstable_by(f64::total_cmp);
     let readings =
         [(RANDOM, Knowledge::ProgressUniform), (BASE, Knowledge::Progress(0.2)), (ORACLE, Knowledge::Oracle)];
-    let runs = if scale.quick { 10 } else { 50 };
+    let runs = scale.single_job_runs;
     let mut cases = Vec::new();
     for (reading, knowledge) in readings {
         for alpha in ALPHAS {
@@ -212,7 +212,12 @@ fn gain_claim(single: &Single, curves: &[Curve<'_>]) -> Result<Claim, Simulation
 fn analysis(single: &Single, alpha: f64) -> Result<Vec<f64>, SimulationError> {
     let duration = pareto(alpha)?;
     let ratio = |sigma: &f64| ese_resource_ratio(&duration, *sigma);
-    single.sigmas.iter().map(ratio).collect::<Result<_, _>>().map_err(|error| SimulationError::Workload(error.to_string()))
+    single
+        .sigmas
+        .iter()
+        .map(ratio)
+        .collect::<Result<_, _>>()
+        .map_err(|error| SimulationError::Workload(error.to_string()))
 }
 
 /// Both panels: resource over E[x] and flowtime, by σ.

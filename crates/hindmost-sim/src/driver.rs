@@ -336,8 +336,13 @@ impl Driver<'_> {
         ] {
             column.push(f64::NAN);
         }
-        self.apply(at, &Event::JobArrived { job: id, spec: spec.into() })?;
-        Ok(())
+        let name = spec.name.clone();
+        match self.apply(at, &Event::JobArrived { job: id, spec: spec.into() }) {
+            Err(SimulationError::Record(RecordError::BadJob { reason, .. })) => {
+                Err(SimulationError::Workload(format!("job {name:?}: {reason}")))
+            }
+            other => other.map(|_| ()),
+        }
     }
 
     /// The next event of the agenda happens.

@@ -10,9 +10,11 @@
 //!
 //! Readings where the paper is silent: backups before originals; one backup a task; the longest
 //! remaining time first; the test is made again when the backup starts; a restarted copy may be
-//! restarted again.
+//! restarted again, but a task only `max_restarts` times: on a slow node, or where a fresh copy itself
+//! passes the test, it would never end. For the same reason a restart needs more than a backup: a fresh
+//! copy must be expected to end sooner on the attempt's own node.
 //!
-//! Parameters: `delta`, a probability, 0.25; `kill_restart`, false.
+//! Parameters: `delta`, a probability, 0.25; `kill_restart`, false; `max_restarts`, 3 (ours).
 
 use crate::cluster::Phase;
 use crate::estimator::Test;
@@ -26,6 +28,8 @@ pub struct MantriRule {
     pub delta: f64,
     /// Whether to stop and start afresh where there is no room for a duplicate.
     pub kill_restart: bool,
+    /// How often a task may be started afresh.
+    pub max_restarts: u32,
 }
 
 /// A duplicate pays if the remaining time is longer than this many fresh copies: the original and the
@@ -37,7 +41,7 @@ impl StragglerRule for MantriRule {
         Test::FreshLikelyBetter { factor: COPIES_RUNNING, chance: self.delta }
     }
 
-    fn restarts(&self) -> bool {
-        self.kill_restart
+    fn restarts(&self) -> u32 {
+        if self.kill_restart { self.max_restarts } else { 0 }
     }
 }

@@ -5,7 +5,7 @@
 //! scanned. An attempt that meets it is a candidate until it ends, gets its backup or, asked again
 //! when room is there, fails the test.
 
-use crate::cluster::{Attempt, Cluster, Job, Phase};
+use crate::cluster::{Attempt, Cluster, Job, Node, Phase};
 use crate::estimator::{Pace, Test};
 use crate::ids::AttemptId;
 use crate::record::{Decision, Event};
@@ -29,9 +29,10 @@ pub trait StragglerRule: Send {
         true
     }
 
-    /// True if a straggler that gets no room is stopped and started afresh in its own.
-    fn restarts(&self) -> bool {
-        false
+    /// How often at most a task's straggler that gets no room is stopped and started afresh in its
+    /// own.
+    fn restarts(&self) -> u32 {
+        0
     }
 
     /// True if backups of the job are allowed now.
@@ -77,7 +78,8 @@ impl<R: StragglerRule> Stragglers<R> {
             };
             let Some((phase, spec)) = phase_of(cluster, attempt) else { return false };
             if !round.estimator.holds(rule.test(phase, spec), cluster, attempt) {
-                return false;
+                // A known remaining time only gets shorter; by age it may yet grow.
+                return attempt.expected_finish().is_none();
             }
             if cluster.job(id.task.job).is_some_and(|job| rule.allows(job)) {
                 let remaining = round.estimator.remaining(cluster, attempt).unwrap_or(0.0);
@@ -94,6 +96,15 @@ fn phase_of<'a>(cluster: &'a Cluster, attempt: &Attempt) -> Option<(&'a Phase, &
     let job = cluster.job(attempt.id().task.job)?;
     let at = attempt.id().task.phase as usize;
     job.phases().get(at).zip(job.spec().phases.get(at))
+}
+
+/// True if an attempt's remaining time is longer than a fresh copy is expected to take on the same node.
+fn restart_pays(round: &Round<'_>, id: AttemptId) -> bool {
+    let cluster = round.cluster();
+    let Some(attempt) = cluster.attempt(id) else { return false };
+    let Some((_, spec)) = phase_of(cluster, attempt) else { return false };
+    let fresh = Pace::new(cluster.node(attempt.node()).map_or(1.0, Node::speed), 0.0).seconds(spec.mean);
+    round.estimator.remaining(cluster, attempt).is_some_and(|remaining| remaining > fresh)
 }
 
 impl<R: StragglerRule> Pass for Stragglers<R> {
@@ -113,7 +124,7 @@ impl<R: StragglerRule> Pass for Stragglers<R> {
     }
 
     fn decide(&mut self, round: &mut Round<'_>) {
-        if self.candidates.is_empty() || (round.cluster().open_nodes() == 0 && !self.rule.restarts()) {
+        if self.candidates.is_empty() || (round.cluster().open_nodes() == 0 && self.rule.restarts() == 0) {
             return;
         }
         for id in self.sort_candidates(round) {
@@ -123,11 +134,11 @@ impl<R: StragglerRule> Pass for Stragglers<R> {
             }
             let Some(phase) = round.cluster().phase(id.task) else { continue };
             let wanted = self.rule.copies(phase).saturating_sub(1);
-            let helped =
-                round.start_copies(id.task, wanted) > 0 || (wanted > 0 && self.rule.restarts() && round.replace(id));
+            let helped = round.start_copies(id.task, wanted) > 0
+                || (wanted > 0 && id.copy < self.rule.restarts() && restart_pays(round, id) && round.replace(id));
             if helped {
                 round.requeue(id.task.job);
-            } else if round.cluster().open_nodes() == 0 && !self.rule.restarts() {
+            } else if round.cluster().open_nodes() == 0 && self.rule.restarts() == 0 {
                 return;
             }
         }

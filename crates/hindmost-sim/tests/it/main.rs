@@ -10,4 +10,5 @@ mod properties;
 mod queues;
 mod reference;
 mod rules;
+mod scenarios;
 mod slots;

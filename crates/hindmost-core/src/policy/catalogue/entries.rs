@@ -190,10 +190,19 @@ pub static SYSTEMS: &[SystemEntry] = &[
                 about: "stop and start afresh where there is no room for a backup",
                 valid: Valid::Switch,
             },
+            ParameterEntry {
+                name: "max_restarts",
+                default: "3",
+                about: "how often a task may be started afresh",
+                valid: Valid::Count(1, 1000),
+            },
         ],
         build: |parameters| {
-            let rule =
-                MantriRule { delta: parameters.number("delta"), kill_restart: parameters.switch("kill_restart") };
+            let rule = MantriRule {
+                delta: parameters.number("delta"),
+                kill_restart: parameters.switch("kill_restart"),
+                max_restarts: parameters.count("max_restarts"),
+            };
             vec![Box::new(Stragglers::new(rule)), Box::new(Originals::of_all_jobs())]
         },
     },

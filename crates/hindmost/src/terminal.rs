@@ -13,7 +13,8 @@ const COLUMNS_ELSEWHERE: u16 = 120;
 pub fn width() -> u16 {
     let asked = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let told = || io::stdout().is_terminal().then(hindmost_report::terminal_width).flatten();
-    asked.filter(|columns| *columns > 0).or_else(told).unwrap_or(COLUMNS_ELSEWHERE)
+    // A terminal that does not know its size says 0.
+    asked.or_else(told).filter(|columns| *columns > 0).unwrap_or(COLUMNS_ELSEWHERE)
 }
 
 /// Prints text as it is.

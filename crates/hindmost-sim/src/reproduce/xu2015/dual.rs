@@ -80,14 +80,6 @@ fn claims(
     tried: &[(f64, DualSolution)],
 ) -> Vec<Claim> {
     let both = [(PRINTED, printed), (SMALLER_STEPS, smaller)];
-    let distances = both.map(|(name, solution)| {
-        Measured::exact(
-            name,
-            &format!("largest |c − c*| after {} iterations", solution.iterations),
-            Some(distance(solution, best)),
-            "copies",
-        )
-    });
     let iterations = both.map(|(name, solution)| {
         let number = solution.converged.then_some(solution.iterations as f64);
         Measured::exact(name, "iterations until convergence; none if there was none", number, "iterations")
@@ -103,7 +95,12 @@ fn claims(
             "With η = 0.2, 0.3, 0.4 the number of copies converges to the optimum",
             "IV-A, Fig. 1",
             Expected::at_most(0.01),
-            distances.to_vec(),
+            vec![Measured::exact(
+                PRINTED,
+                &format!("largest |c − c*| in the last 50 of {} iterations", printed.iterations),
+                Some(last_distance(printed, best)),
+                "copies",
+            )],
             format!(
                 "In the last 50 of {} iterations with the printed steps a c still moves by up to {:.1} copies at a time: \
                  Σ m·c − N is in tens of machines where ν is in hundredths, so the step for ν is too large.",
@@ -112,11 +109,14 @@ fn claims(
             ),
         ),
         Claim::judge(
-            "The convergence is very fast",
+            "The method can converge very fast to the optimum",
             "IV-A, Fig. 1",
             Expected::at_most(100.0),
             iterations.to_vec(),
-            "Very fast is taken as 100 iterations.",
+            format!(
+                "Very fast is taken as 100 iterations. With the smaller steps it ends within {:.0e} copies of the optimum.",
+                distance(smaller, best)
+            ),
         ),
         Claim::judge(
             "The method converges to the global optimum whenever the steps are positive",
@@ -137,8 +137,17 @@ fn claims(
     ]
 }
 
+fn apart(copies: &[f64], best: &ContinuousSolution) -> f64 {
+    copies.iter().zip(&best.copies).map(|(one, other)| (one - other).abs()).fold(0.0, f64::max)
+}
+
 fn distance(solution: &DualSolution, best: &ContinuousSolution) -> f64 {
-    solution.copies.iter().zip(&best.copies).map(|(one, other)| (one - other).abs()).fold(0.0, f64::max)
+    apart(&solution.copies, best)
+}
+
+/// The largest distance in the last 50 iterations: one that oscillates may come by the optimum.
+fn last_distance(solution: &DualSolution, best: &ContinuousSolution) -> f64 {
+    solution.trace.iter().rev().take(50).map(|iteration| apart(&iteration.copies, best)).fold(0.0, f64::max)
 }
 
 /// The first iterations one by one, later ones at growing distances, and the last four.

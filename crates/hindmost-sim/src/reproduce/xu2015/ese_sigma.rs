@@ -1,4 +1,4 @@
-//! Fig. 4: E[R]/E[x] over σ of ESE (section VI-B).
+//! Fig. 4: `E[R]/E[x]` over σ of ESE (section VI-B).
 
 use hindmost_core::reproduction::{Cell, Claim, DataTable, Expected, Figure, Measured};
 use hindmost_core::theory::sigma::{ese, ese_resource_ratio};

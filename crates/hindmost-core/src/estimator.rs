@@ -4,12 +4,16 @@
 //! policies more than the policies do. A policy asks an [`Estimator`], never the truth; what the
 //! estimator knows came through records, so a journal replays to the same answers.
 
+use std::cell::RefCell;
 use std::fmt;
 use std::str::FromStr;
 
+use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use crate::cluster::{Attempt, Cluster, Phase};
+use crate::distribution::Distribution;
+use crate::policy::shapes::{ShapeNumber, Shapes};
 use crate::record::Condition;
 
 /// How much is known of a running attempt, and when. The distribution of a phase's durations is
@@ -142,16 +146,72 @@ impl Pace {
 /// The estimator for a kind of knowledge.
 pub fn estimator(knowledge: Knowledge) -> Box<dyn Estimator> {
     match knowledge {
-        Knowledge::Age => Box::new(ByAge),
-        _ => Box::new(ByProgress(knowledge)),
+        Knowledge::Age => Box::new(ByAge(AgeTable::default())),
+        _ => Box::new(ByProgress(knowledge, AgeTable::default())),
     }
 }
 
 /// Remaining times known once progress tells (`oracle`, `progress(…)`).
-struct ByProgress(Knowledge);
+struct ByProgress(Knowledge, AgeTable);
 
 /// Remaining times guessed from age.
-struct ByAge;
+struct ByAge(AgeTable);
+
+/// The ages from which on a test holds, for the shapes of durations and questions met so far: they
+/// take an integral or many to find, and depend on the shape and the question alone once times are
+/// counted in means.
+#[derive(Default)]
+struct AgeTable(RefCell<(Shapes, FxHashMap<Question, Option<f64>>)>);
+
+/// A shape, and what is asked of it, in means.
+type Question = (ShapeNumber, [u64; 2]);
+
+/// Questions remembered; with more, all are answered anew.
+const QUESTIONS_REMEMBERED: usize = 10_000;
+
+impl AgeTable {
+    /// The age, in seconds on a node of speed 1, from which on the remaining time is expected to be
+    /// above so many seconds.
+    fn residual_exceeds(&self, durations: &Distribution, threshold: f64) -> Option<f64> {
+        let mean = durations.mean();
+        if mean <= 0.0 {
+            return durations.age_where_residual_exceeds(threshold);
+        }
+        // Rounded, so that σ·E[x]/E[x] is one question and not one for each job's last bit.
+        let in_means = ((threshold / mean) * 1e9).round() / 1e9;
+        self.answer(durations, [in_means.to_bits(), u64::MAX], |durations| {
+            durations.age_where_residual_exceeds(in_means * mean)
+        })
+    }
+
+    /// The age, in seconds on a node of speed 1, from which on P(remaining > `factor` × fresh) is
+    /// above `chance`.
+    fn fresh_likely_better(&self, durations: &Distribution, factor: f64, chance: f64) -> Option<f64> {
+        self.answer(durations, [factor.to_bits(), chance.to_bits()], |durations| {
+            durations.age_where_probability_exceeds(chance, factor)
+        })
+    }
+
+    /// `solve` gives an age in seconds for these durations; it is kept in means.
+    fn answer(
+        &self,
+        durations: &Distribution,
+        asked: [u64; 2],
+        solve: impl FnOnce(&Distribution) -> Option<f64>,
+    ) -> Option<f64> {
+        let mean = durations.mean();
+        if mean <= 0.0 {
+            return solve(durations);
+        }
+        let (shapes, known) = &mut *self.0.borrow_mut();
+        if known.len() >= QUESTIONS_REMEMBERED {
+            known.clear();
+        }
+        let question = (shapes.number(durations), asked);
+        let in_means = *known.entry(question).or_insert_with(|| solve(durations).map(|age| age / mean));
+        in_means.map(|age| age * mean)
+    }
+}
 
 fn elapsed(cluster: &Cluster, attempt: &Attempt) -> f64 {
     (cluster.now() - attempt.since()).seconds()
@@ -190,7 +250,7 @@ impl Estimator for ByProgress {
         match test {
             Test::RemainingAbove(threshold) => Some(Condition::RemainingAbove(threshold)),
             Test::RemainingOrByAgeAbove(threshold) => {
-                let by_age = phase.durations().age_where_residual_exceeds(threshold / pace.seconds(1.0));
+                let by_age = self.1.residual_exceeds(phase.durations(), threshold / pace.seconds(1.0));
                 Some(match by_age {
                     Some(age) => Condition::RemainingOrElapsedAbove(threshold, pace.seconds(age)),
                     None => Condition::RemainingAbove(threshold),
@@ -231,10 +291,10 @@ impl Estimator for ByAge {
         let durations = phase.durations();
         let age = match test {
             Test::RemainingAbove(threshold) | Test::RemainingOrByAgeAbove(threshold) => {
-                durations.age_where_residual_exceeds(threshold / pace.seconds(1.0))
+                self.0.residual_exceeds(durations, threshold / pace.seconds(1.0))
             }
             Test::FreshLikelyBetter { factor, chance } => {
-                durations.age_where_probability_exceeds(chance, factor / pace.seconds(1.0))
+                self.0.fresh_likely_better(durations, factor / pace.seconds(1.0), chance)
             }
         };
         age.map(|age| Condition::ElapsedAbove(pace.seconds(age)))

@@ -286,8 +286,7 @@ impl Driver<'_> {
             self.output.record(&Record { at, change: Change::Event(event.clone()) })?;
         }
         let mut decisions = std::mem::take(&mut self.decisions);
-        let observed =
-            self.policy.observe(event, applied, &mut self.cluster, &*self.estimator, &mut decisions);
+        let observed = self.policy.observe(event, applied, &mut self.cluster, &*self.estimator, &mut decisions);
         observed?;
         self.carry_out(decisions)?;
         Ok(applied)

@@ -215,15 +215,18 @@ fn parents_first(phases: &[PhaseLine]) -> Result<Vec<usize>, String> {
         for parent in &phase.after {
             if !phases.iter().any(|other| other.name == *parent) {
                 let near = did_you_mean(parent, phases.iter().map(|other| other.name.as_str()));
-                return Err(format!("phase {:?} comes after {parent:?}, which is not a phase of the job{near}", phase.name));
+                return Err(format!(
+                    "phase {:?} comes after {parent:?}, which is not a phase of the job{near}",
+                    phase.name
+                ));
             }
         }
     }
     let mut order: Vec<usize> = Vec::new();
     while order.len() < phases.len() {
         let placed = |name: &str| order.iter().any(|at| phases[*at].name == name);
-        let next = (0..phases.len())
-            .find(|at| !order.contains(at) && phases[*at].after.iter().all(|parent| placed(parent)));
+        let next =
+            (0..phases.len()).find(|at| !order.contains(at) && phases[*at].after.iter().all(|parent| placed(parent)));
         order.push(next.ok_or_else(|| "its phases come after each other in a circle".to_owned())?);
     }
     Ok(order)
@@ -270,7 +273,10 @@ mod tests {
             (phase("\"tasks\":[[1]],\"after\":[\"mao\"]"), "is not a phase of the job; did you mean \"map\"?"),
             (phase("\"tasks\":[[1]],\"after\":[\"map\"]"), "in a circle"),
             (phase("\"tasks\":[[1]],\"men\":1"), "unknown field"),
-            ("\n{\"job\":\"j\",\"arrival\":-1,\"phases\":[{\"name\":\"map\",\"tasks\":[[1]]}]}".to_owned(), "arrival is -1"),
+            (
+                "\n{\"job\":\"j\",\"arrival\":-1,\"phases\":[{\"name\":\"map\",\"tasks\":[[1]]}]}".to_owned(),
+                "arrival is -1",
+            ),
         ] {
             let error = read(&text).unwrap_err();
             assert!(error.starts_with("w.jsonl, line 2: ") && error.contains(expected), "{error}");

@@ -156,11 +156,7 @@ impl Experiment {
                 if !(speed.is_finite() && speed > 0.0) {
                     return Err(SimulationError::Workload(format!("a node's speed is {speed}, but must be above 0")));
                 }
-                setup.nodes.push(NodeSetup {
-                    name: format!("{}-{number}", kind.name),
-                    capacity: kind.capacity,
-                    speed,
-                });
+                setup.nodes.push(NodeSetup { name: format!("{}-{number}", kind.name), capacity: kind.capacity, speed });
             }
         }
         Ok(setup)
@@ -201,9 +197,7 @@ impl Experiment {
                 let mut jobs = Generator::new(spec, horizon, folder, seed)?;
                 simulate(&setup, &mut jobs, policy, output, control)
             }
-            Jobs::Given(jobs) => {
-                simulate(&setup, &mut jobs.iter().map(|job| Ok(job.clone())), policy, output, control)
-            }
+            Jobs::Given(jobs) => simulate(&setup, &mut jobs.iter().map(|job| Ok(job.clone())), policy, output, control),
         }
     }
 

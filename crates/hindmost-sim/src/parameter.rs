@@ -258,9 +258,11 @@ pub(crate) fn read_numbers(path: &Path) -> Result<Vec<f64>, String> {
             continue;
         }
         let number = line.parse::<f64>().ok().filter(|number| number.is_finite() && *number >= 0.0);
-        values.push(number.ok_or_else(|| {
-            format!("{}, line {}: {line:?} is not a number of at least 0", path.display(), at + 1)
-        })?);
+        values.push(
+            number.ok_or_else(|| {
+                format!("{}, line {}: {line:?} is not a number of at least 0", path.display(), at + 1)
+            })?,
+        );
     }
     if values.is_empty() { Err(format!("{} holds no numbers", path.display())) } else { Ok(values) }
 }

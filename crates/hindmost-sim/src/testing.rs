@@ -152,13 +152,7 @@ impl World {
 
     /// A further job; it arrives at 0 unless told otherwise.
     pub fn job(mut self, name: &str) -> World {
-        let spec = JobSpec {
-            name: name.into(),
-            arrival: Time::ZERO,
-            deadline: None,
-            weight: 1.0,
-            phases: Vec::new(),
-        };
+        let spec = JobSpec { name: name.into(), arrival: Time::ZERO, deadline: None, weight: 1.0, phases: Vec::new() };
         self.jobs.push(WorkloadJob { spec, durations: Vec::new() });
         self
     }

@@ -68,7 +68,9 @@ impl WorkloadSpec {
         share("workload.slow_from", self.slow_from, 1.0 - f64::EPSILON)?;
         if self.file.is_some() {
             if self.arrival.is_some() || self.tasks.is_some() || self.duration.is_some() || self.demand.is_some() {
-                return Err("workload.file gives arrivals, tasks, durations and demands; leave the others out".to_owned());
+                return Err(
+                    "workload.file gives arrivals, tasks, durations and demands; leave the others out".to_owned()
+                );
             }
             return Ok(());
         }
@@ -93,7 +95,8 @@ impl WorkloadSpec {
                 }
             }
             ArrivalSpec::File(path) => {
-                crate::parameter::read_numbers(&folder.join(path)).map_err(|error| format!("workload.arrival: {error}"))?;
+                crate::parameter::read_numbers(&folder.join(path))
+                    .map_err(|error| format!("workload.arrival: {error}"))?;
             }
         }
         let named = [("tasks", &mut self.tasks), ("duration", &mut self.duration)];
@@ -120,15 +123,25 @@ pub(super) fn check_times(slot: Option<f64>, noise: f64, gamma: f64) -> Result<(
 
 fn positive(name: &str, number: Option<f64>) -> Result<(), String> {
     match number {
-        Some(number) if !(number.is_finite() && number > 0.0) => Err(format!("{name} is {number}, but must be above 0")),
+        Some(number) if !(number.is_finite() && number > 0.0) => {
+            Err(format!("{name} is {number}, but must be above 0"))
+        }
         _ => Ok(()),
     }
 }
 
 fn not_negative(name: &str, number: f64) -> Result<(), String> {
-    if number.is_finite() && number >= 0.0 { Ok(()) } else { Err(format!("{name} is {number}, but must be at least 0")) }
+    if number.is_finite() && number >= 0.0 {
+        Ok(())
+    } else {
+        Err(format!("{name} is {number}, but must be at least 0"))
+    }
 }
 
 fn share(name: &str, number: f64, most: f64) -> Result<(), String> {
-    if (0.0..=most).contains(&number) { Ok(()) } else { Err(format!("{name} is {number}, but must be from 0 to {most}")) }
+    if (0.0..=most).contains(&number) {
+        Ok(())
+    } else {
+        Err(format!("{name} is {number}, but must be from 0 to {most}"))
+    }
 }

@@ -6,8 +6,8 @@ use hindmost_core::estimator::Knowledge;
 use hindmost_core::suggest::did_you_mean;
 use serde::Deserialize;
 
-use super::{Scenario, default_order, one_as_number};
 use super::check::check_times;
+use super::{Scenario, default_order, one_as_number};
 
 /// A scenario that can't be run, and why.
 #[derive(Debug, thiserror::Error)]
@@ -125,12 +125,7 @@ impl Scenario {
     ///
     /// # Errors
     /// If it is not valid.
-    pub fn parse(
-        text: &str,
-        origin: &str,
-        folder: &Path,
-        set: &[(String, String)],
-    ) -> Result<Scenario, ScenarioError> {
+    pub fn parse(text: &str, origin: &str, folder: &Path, set: &[(String, String)]) -> Result<Scenario, ScenarioError> {
         let invalid = |message: String| ScenarioError::Invalid { origin: origin.to_owned(), message };
         // From the text itself first: such errors tell line and column.
         let mut scenario: Scenario =
@@ -138,11 +133,13 @@ impl Scenario {
         if !set.is_empty() {
             let mut table: toml::Table = text.parse().map_err(|error: toml::de::Error| invalid(error.to_string()))?;
             for (path, value) in set {
-                set_value(&mut table, path, value).map_err(|error| invalid(format!("--set {path}={value}: {error}")))?;
+                set_value(&mut table, path, value)
+                    .map_err(|error| invalid(format!("--set {path}={value}: {error}")))?;
             }
-            scenario = serde::Deserialize::deserialize(toml::Value::Table(table)).map_err(
-                |error: toml::de::Error| invalid(format!("after --set: {}", with_suggestion(error.to_string().trim()))),
-            )?;
+            scenario =
+                serde::Deserialize::deserialize(toml::Value::Table(table)).map_err(|error: toml::de::Error| {
+                    invalid(format!("after --set: {}", with_suggestion(error.to_string().trim())))
+                })?;
         }
         folder.clone_into(&mut scenario.folder);
         scenario.check().map_err(invalid)?;
@@ -191,9 +188,7 @@ fn step<'a>(at: &'a mut toml::Value, key: &str) -> Result<&'a mut toml::Value, S
 /// Adds the nearest known key to an error about an unknown one.
 fn with_suggestion(message: &str) -> String {
     let message = message.trim_end();
-    let quoted = |text: &str| -> Vec<String> {
-        text.split('`').skip(1).step_by(2).map(str::to_owned).collect()
-    };
+    let quoted = |text: &str| -> Vec<String> { text.split('`').skip(1).step_by(2).map(str::to_owned).collect() };
     let Some(at) = message.find("unknown field").or_else(|| message.find("unknown variant")) else {
         return message.to_owned();
     };

@@ -274,11 +274,7 @@ impl Scenario {
         if self.policy.is_empty() {
             let all = catalogue::SYSTEMS.iter();
             return Ok(all
-                .map(|system| PolicySpec {
-                    order: None,
-                    rule: system.name.to_owned(),
-                    parameters: BTreeMap::new(),
-                })
+                .map(|system| PolicySpec { order: None, rule: system.name.to_owned(), parameters: BTreeMap::new() })
                 .collect());
         }
         self.policy.iter().map(PolicyEntry::spec).collect()

@@ -32,9 +32,14 @@ fn list_scheduling_gives_the_next_task_to_the_first_free_machine() {
 fn a_chain_of_phases_takes_the_sum_of_their_longest_tasks() {
     let run = World::machines(10)
         .job("a")
-        .phase("map").tasks([[1.0], [4.0]])
-        .phase("shuffle").after(["map"]).tasks([[2.0], [0.5], [1.5]])
-        .phase("reduce").after(["shuffle"]).tasks([[3.0]])
+        .phase("map")
+        .tasks([[1.0], [4.0]])
+        .phase("shuffle")
+        .after(["map"])
+        .tasks([[2.0], [0.5], [1.5]])
+        .phase("reduce")
+        .after(["shuffle"])
+        .tasks([[3.0]])
         .run("fifo");
     assert_eq!(run.starts("a"), [0.0, 0.0, 4.0, 4.0, 4.0, 6.0]);
     assert_eq!(run.job("a").flowtime(), 9.0);
@@ -52,7 +57,9 @@ fn a_task_of_several_resources_waits_for_all_of_them() {
     // 3 GB hold two copies of 1.5 GB, though 4 cpus would hold four.
     const GB: f64 = 1024.0 * 1024.0 * 1024.0;
     let run = World::nodes([[("cpus", 4.0), ("memory", 3.0 * GB)]])
-        .job("a").same(5, 1.0).demand([("cpus", 1.0), ("memory", 1.5 * GB)])
+        .job("a")
+        .same(5, 1.0)
+        .demand([("cpus", 1.0), ("memory", 1.5 * GB)])
         .run("fifo");
     assert_eq!(run.starts("a"), [0.0, 0.0, 1.0, 1.0, 2.0]);
     // γ × Σ over dimensions of demand / total × time: (1/4 + 1/2) × 5 s.

@@ -33,7 +33,8 @@ fn a_copy_past_the_list_is_an_error_that_says_so() {
 fn the_kth_copy_takes_what_the_list_says_whichever_policy_starts_it() {
     let run = World::machines(9).gamma(0.0).job("a").tasks([[5.0, 4.0, 3.0]]).run("sca(max_copies=3)");
     assert_eq!(run.job("a").finish, 3.0);
-    let run = World::machines(1).job("a").tasks([[5.0, 4.0, 2.0]]).tail("constant(value=1)").run("mantri(kill_restart=true)");
+    let run =
+        World::machines(1).job("a").tasks([[5.0, 4.0, 2.0]]).tail("constant(value=1)").run("mantri(kill_restart=true)");
     assert_eq!(run.job("a").finish, 2.0);
 }
 
@@ -57,14 +58,17 @@ fn a_workload_file_is_run_as_it_is_written() {
 
 #[test]
 fn without_deadlines_there_is_no_pocd() {
-    let experiment = with_workload(r#"{"job":1,"arrival":0,"phases":[{"name":"a","tasks":[[1]]}]}"#, "[cluster]\nmachines = 1").unwrap();
+    let experiment =
+        with_workload(r#"{"job":1,"arrival":0,"phases":[{"name":"a","tasks":[[1]]}]}"#, "[cluster]\nmachines = 1")
+            .unwrap();
     assert!(policy_results(&experiment, &run_on(&experiment, 1), &[]).iter().all(|policy| policy.pocd.is_none()));
 }
 
 #[test]
 fn jobs_past_the_horizon_do_not_arrive() {
     let workload = "{\"job\":1,\"arrival\":0,\"phases\":[{\"name\":\"a\",\"tasks\":[[1]]}]}\n{\"job\":2,\"arrival\":5,\"phases\":[{\"name\":\"a\",\"tasks\":[[1]]}]}";
-    let experiment = with_workload(workload, "horizon = 5\n[cluster]\nmachines = 1\n[[policy]]\nname = \"none\"").unwrap();
+    let experiment =
+        with_workload(workload, "horizon = 5\n[cluster]\nmachines = 1\n[[policy]]\nname = \"none\"").unwrap();
     assert_eq!(run_on(&experiment, 1)[0][0].finished, 1);
 }
 
@@ -79,7 +83,9 @@ fn durations_of_nothing_are_durations() {
 fn what_does_not_fit_the_cluster_is_named() {
     let scenario = "[[cluster.nodes]]\ncount = 2\ncpus = 4\n[[policy]]\nname = \"none\"";
     let message = |demand: &str| {
-        let workload = format!("{{\"job\":\"wide\",\"arrival\":0,\"phases\":[{{\"name\":\"map\",\"demand\":{demand},\"tasks\":[[1]]}}]}}");
+        let workload = format!(
+            "{{\"job\":\"wide\",\"arrival\":0,\"phases\":[{{\"name\":\"map\",\"demand\":{demand},\"tasks\":[[1]]}}]}}"
+        );
         let experiment = with_workload(&workload, scenario).unwrap();
         let stop = std::sync::atomic::AtomicBool::new(false);
         let control = hindmost_sim::driver::Control { stop: &stop, progress: &|_| {} };
@@ -106,8 +112,29 @@ fn fragment() -> impl Strategy<Value = String> {
     prop_oneof![
         Just("{\"job\":\"a\",\"arrival\":0,\"phases\":[{\"name\":\"m\",\"tasks\":[[1,2]]}]}\n".to_owned()),
         proptest::sample::select(vec![
-            "{", "}", "[", "]", ",", ":", "\"", "\n", "null", "1e999", "-1", "0", "NaN", "\"job\":", "\"tasks\":[[", "1e308", "\"tail\":{\"pareto\":{\"alpha\":1}}", "\"after\":[\"m\"]", "\u{0}", "é", "[[[[[[[[",
-        ]).prop_map(str::to_owned),
+            "{",
+            "}",
+            "[",
+            "]",
+            ",",
+            ":",
+            "\"",
+            "\n",
+            "null",
+            "1e999",
+            "-1",
+            "0",
+            "NaN",
+            "\"job\":",
+            "\"tasks\":[[",
+            "1e308",
+            "\"tail\":{\"pareto\":{\"alpha\":1}}",
+            "\"after\":[\"m\"]",
+            "\u{0}",
+            "é",
+            "[[[[[[[[",
+        ])
+        .prop_map(str::to_owned),
         ".{0,8}",
     ]
 }

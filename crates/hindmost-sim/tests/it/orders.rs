@@ -5,9 +5,14 @@ use hindmost_sim::testing::World;
 #[test]
 fn fifo_starts_all_of_the_first_job_before_the_second() {
     let run = World::machines(2)
-        .job("late").at(0.5).tasks([[1.0]])
-        .job("early").tasks([[2.0], [2.0], [2.0]])
-        .job("tied").at(0.5).tasks([[1.0]])
+        .job("late")
+        .at(0.5)
+        .tasks([[1.0]])
+        .job("early")
+        .tasks([[2.0], [2.0], [2.0]])
+        .job("tied")
+        .at(0.5)
+        .tasks([[1.0]])
         .run("fifo");
     assert_eq!(run.starts("early"), [0.0, 0.0, 2.0]);
     // Jobs of one instant go by id: in the order in which they were given.
@@ -26,8 +31,11 @@ fn fair_gives_the_next_machine_to_the_job_with_the_fewest() {
     assert_eq!(run.starts("b"), [0.0, 1.0]);
     // Who has none comes before who has been there for long.
     let run = World::machines(2)
-        .job("a").tasks([[1.0], [3.0], [5.0], [5.0]])
-        .job("b").at(0.5).tasks([[5.0], [5.0]])
+        .job("a")
+        .tasks([[1.0], [3.0], [5.0], [5.0]])
+        .job("b")
+        .at(0.5)
+        .tasks([[5.0], [5.0]])
         .run("fair");
     assert_eq!(run.starts("b"), [1.0, 6.0]);
     // At 3 both have nothing but b's one: a is next; at 6 a runs one, b none.
@@ -47,8 +55,12 @@ fn fair_compares_dominant_shares_where_there_are_several_resources() {
     // Of 12 cpus and 12 GB: a needs a quarter of the memory for each copy, b a twelfth of the cpus.
     // The shares go a 1/4, b 1/12, 2/12, 3/12; then a is next by id: 1/2, but no memory is short.
     let run = World::nodes([[("cpus", 12.0), ("memory", 12.0e9)]])
-        .job("a").same(4, 1.0).demand([("cpus", 1.0), ("memory", 3.0e9)])
-        .job("b").same(9, 1.0).demand([("cpus", 1.0), ("memory", 0.0)])
+        .job("a")
+        .same(4, 1.0)
+        .demand([("cpus", 1.0), ("memory", 3.0e9)])
+        .job("b")
+        .same(9, 1.0)
+        .demand([("cpus", 1.0), ("memory", 0.0)])
         .run("fair");
     let at_once = |job| run.starts(job).iter().filter(|start| **start == 0.0).count();
     assert_eq!((at_once("a"), at_once("b")), (3, 9));
@@ -57,9 +69,13 @@ fn fair_compares_dominant_shares_where_there_are_several_resources() {
 #[test]
 fn smallest_workload_is_tasks_times_mean_and_started_jobs_come_first() {
     let run = World::machines(1)
-        .job("six").tasks([[3.0], [3.0]])
-        .job("four").tasks([[1.0], [1.0], [1.0], [1.0]])
-        .job("one").at(0.5).tasks([[1.0]])
+        .job("six")
+        .tasks([[3.0], [3.0]])
+        .job("four")
+        .tasks([[1.0], [1.0], [1.0], [1.0]])
+        .job("one")
+        .at(0.5)
+        .tasks([[1.0]])
         .run("smallest_workload");
     // "four" starts; "one" is smaller, but new, and waits for all of "four".
     assert_eq!(run.starts("four"), [0.0, 1.0, 2.0, 3.0]);
@@ -72,8 +88,18 @@ fn of_started_jobs_the_one_with_the_least_left_to_start_goes_first() {
     // Both maps run from 0 to 1. Then 3 s of b are left to start and 6 s of a: b goes first, and of a
     // one task has to wait until 3.
     let run = World::machines(2)
-        .job("a").phase("map").same(1, 1.0).phase("reduce").after(["map"]).same(2, 3.0)
-        .job("b").phase("map").same(1, 1.0).phase("reduce").after(["map"]).same(1, 2.0)
+        .job("a")
+        .phase("map")
+        .same(1, 1.0)
+        .phase("reduce")
+        .after(["map"])
+        .same(2, 3.0)
+        .job("b")
+        .phase("map")
+        .same(1, 1.0)
+        .phase("reduce")
+        .after(["map"])
+        .same(1, 2.0)
         .run("smallest_workload");
     assert_eq!(run.starts("b"), [0.0, 1.0]);
     assert_eq!(run.starts("a"), [0.0, 1.0, 3.0]);
@@ -83,8 +109,14 @@ fn of_started_jobs_the_one_with_the_least_left_to_start_goes_first() {
 fn srpt_takes_the_shortest_job_by_effective_time() {
     // Means 2 and 3, but 1.5 standard deviations count: 2 + 1.5 × 2 = 5 against 3.
     let run = World::machines(1)
-        .job("unsure").tasks([[2.0]]).mean(2.0).sd(2.0)
-        .job("sure").tasks([[3.0]]).mean(3.0).sd(0.0)
+        .job("unsure")
+        .tasks([[2.0]])
+        .mean(2.0)
+        .sd(2.0)
+        .job("sure")
+        .tasks([[3.0]])
+        .mean(3.0)
+        .sd(0.0)
         .run("srpt");
     assert_eq!(run.starts("sure"), [0.0]);
     assert_eq!(run.starts("unsure"), [3.0]);
@@ -95,9 +127,18 @@ fn srpt_counts_a_phase_whole_until_its_last_task_ends() {
     // "two" has a path of 3 + 3 s, "one" of 4 s. Once the map of "two" is over, 3 s are left, less than
     // the 4 of "one", one of whose two tasks has run by then: it counts whole.
     let run = World::machines(1)
-        .job("one").at(0.5).tasks([[4.0], [4.0]])
-        .job("two").phase("map").tasks([[3.0]]).phase("reduce").after(["map"]).tasks([[3.0], [3.0]])
-        .job("five").at(0.5).tasks([[5.0]])
+        .job("one")
+        .at(0.5)
+        .tasks([[4.0], [4.0]])
+        .job("two")
+        .phase("map")
+        .tasks([[3.0]])
+        .phase("reduce")
+        .after(["map"])
+        .tasks([[3.0], [3.0]])
+        .job("five")
+        .at(0.5)
+        .tasks([[5.0]])
         .run("srpt");
     assert_eq!(run.starts("two"), [0.0, 3.0, 6.0]);
     assert_eq!(run.starts("one"), [9.0, 13.0]);
@@ -109,10 +150,17 @@ fn srpt_takes_the_longest_of_parallel_paths() {
     // A diamond: 1 + max(2, 5) + 1 = 7 against 6, though its phases add up to 9.
     let diamond = World::machines(1)
         .job("diamond")
-        .phase("a").tasks([[1.0]])
-        .phase("b").after(["a"]).tasks([[2.0]])
-        .phase("c").after(["a"]).tasks([[5.0]])
-        .phase("d").after(["b", "c"]).tasks([[1.0]]);
+        .phase("a")
+        .tasks([[1.0]])
+        .phase("b")
+        .after(["a"])
+        .tasks([[2.0]])
+        .phase("c")
+        .after(["a"])
+        .tasks([[5.0]])
+        .phase("d")
+        .after(["b", "c"])
+        .tasks([[1.0]]);
     assert_eq!(diamond.clone().job("six").tasks([[6.0]]).run("srpt").starts("six"), [0.0]);
     let eight = diamond.job("eight").tasks([[8.0]]).run("srpt");
     assert_eq!(eight.starts("diamond"), [0.0, 1.0, 3.0, 8.0]);
@@ -123,8 +171,11 @@ fn srpt_takes_the_longest_of_parallel_paths() {
 fn fewest_remaining_counts_tasks_and_not_their_length() {
     // Of the started jobs, a has one long task left, b two short ones.
     let run = World::nodes([[("cpus", 3.0)]])
-        .job("a").same(2, 4.0).demand([("cpus", 2.0)])
-        .job("b").same(4, 2.0)
+        .job("a")
+        .same(2, 4.0)
+        .demand([("cpus", 2.0)])
+        .job("b")
+        .same(4, 2.0)
         .run("fewest_remaining");
     // New jobs go by workload: both 8 s, so a by id. At 2 b's one cpu is free for b alone; at 4 a has
     // one task left and b two: a takes its two cpus.
@@ -149,15 +200,25 @@ fn fair_sca_leaves_no_machine_idle_where_new_jobs_outnumber_the_machines() {
 fn a_job_whose_next_task_fits_nowhere_is_passed_over() {
     // First in first out, but the large task has to wait for both cpus; phases that fit go on.
     let run = World::nodes([[("cpus", 2.0)]])
-        .job("large").phase("wide").same(1, 1.0).demand([("cpus", 2.0)]).phase("thin").same(1, 1.0)
-        .job("small").same(2, 1.0)
+        .job("large")
+        .phase("wide")
+        .same(1, 1.0)
+        .demand([("cpus", 2.0)])
+        .phase("thin")
+        .same(1, 1.0)
+        .job("small")
+        .same(2, 1.0)
         .run("fifo");
     assert_eq!(run.starts("large"), [0.0, 1.0]);
     assert_eq!(run.starts("small"), [1.0, 2.0]);
     let run = World::nodes([[("cpus", 2.0)]])
-        .job("first").same(1, 3.0)
-        .job("wide").same(1, 1.0).demand([("cpus", 2.0)])
-        .job("thin").same(2, 1.0)
+        .job("first")
+        .same(1, 3.0)
+        .job("wide")
+        .same(1, 1.0)
+        .demand([("cpus", 2.0)])
+        .job("thin")
+        .same(2, 1.0)
         .run("fifo");
     assert_eq!(run.starts("thin"), [0.0, 1.0]);
     assert_eq!(run.starts("wide"), [3.0]);

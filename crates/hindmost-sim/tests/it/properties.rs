@@ -83,8 +83,11 @@ fn any_job() -> impl Strategy<Value = JobPlan> {
     // Often several jobs at once, mostly on a grid so that events coincide.
     let gap = proptest::sample::select(vec![0.0, 0.0, 0.5, 1.0, 2.0, 0.123_456_789]);
     let weight = proptest::sample::select(vec![1.0, 1.0, 2.0, 0.3]);
-    (gap, weight, proptest::collection::vec(phase, 1..4))
-        .prop_map(|(gap, weight, phases)| JobPlan { gap, weight, phases })
+    (gap, weight, proptest::collection::vec(phase, 1..4)).prop_map(|(gap, weight, phases)| JobPlan {
+        gap,
+        weight,
+        phases,
+    })
 }
 
 const NAMES: [&str; 4] = ["p0", "p1", "p2", "p3"];
@@ -95,7 +98,8 @@ fn with_jobs(mut world: World, jobs: &[JobPlan]) -> World {
         arrival += job.gap;
         world = world.job(&number.to_string()).at(arrival).weight(job.weight);
         for (at, phase) in job.phases.iter().enumerate() {
-            let parents: Vec<&str> = (0..at).filter(|parent| phase.parents >> parent & 1 == 1).map(|parent| NAMES[parent]).collect();
+            let parents: Vec<&str> =
+                (0..at).filter(|parent| phase.parents >> parent & 1 == 1).map(|parent| NAMES[parent]).collect();
             world = world.phase(NAMES[at]).after(parents).drawn(phase.tasks, phase.durations);
             world = world.demand([("cpus", phase.cpus), ("memory", phase.memory)]);
         }
@@ -239,7 +243,8 @@ impl Book {
                     phase: phase as u32,
                     index,
                 });
-                let waits = waits.into_iter().find(|task| !self.winners.contains_key(task) && !self.copies_alive(*task));
+                let waits =
+                    waits.into_iter().find(|task| !self.winners.contains_key(task) && !self.copies_alive(*task));
                 if let Some(task) = waits {
                     let demand = self.demand(world, task);
                     let fits = (0..self.capacities.len()).any(|node| demand.fits(&self.free(node)));
@@ -252,10 +257,7 @@ impl Book {
 
 /// True of what a round leads to: its decisions, and what the driver does about them at once.
 fn follows_a_decision(change: &Change) -> bool {
-    matches!(
-        change,
-        Change::Decision(_) | Change::Event(Event::AttemptRunning { .. } | Event::AttemptStopped { .. })
-    )
+    matches!(change, Change::Decision(_) | Change::Event(Event::AttemptRunning { .. } | Event::AttemptStopped { .. }))
 }
 
 /// Replays a run's records into a book and checks every one of them.
@@ -309,7 +311,8 @@ fn check_results(world: &World, run: &Run, book: &Book) {
         for (phase, described) in spec.phases.iter().enumerate() {
             let seconds = book.spent.get(&(job as u32, phase as u32)).copied().unwrap_or(0) as f64 / 1e9;
             let demand = world.setup.dimensions.demand(&described.demand).unwrap();
-            let shares = demand.0.iter().zip(&total.0).filter(|(_, all)| **all > 0).map(|(one, all)| *one as f64 / *all as f64);
+            let shares =
+                demand.0.iter().zip(&total.0).filter(|(_, all)| **all > 0).map(|(one, all)| *one as f64 / *all as f64);
             let shares: Vec<f64> = shares.collect();
             resource += world.setup.gamma * seconds * if one_slot { 1.0 } else { shares.iter().sum() };
             let dominant = shares.into_iter().fold(0.0, f64::max);
@@ -436,15 +439,45 @@ proptest! {
     }
 }
 
+/// JSON has no infinity: a limit that overflows must be written as something that can be read.
+#[test]
+fn limits_beyond_all_numbers_are_journalled() {
+    let world = World::machines(4).job("a").drawn(3, "pareto(alpha=2,mean=100)");
+    for policy in
+        ["sda(sigma=1e308,max_copies=2)", "ese(sigma=1e308)", "spark(multiplier=1e308)", "late(min_age=1e300)"]
+    {
+        for knowledge in ["oracle", "age"] {
+            let run = world.clone().knowledge(knowledge).run(policy);
+            let journal = run.journal();
+            let read: Result<Vec<Record>, _> = JournalReader::new(&journal[..]).unwrap().collect();
+            match read {
+                Ok(records) => assert_eq!(records, run.records),
+                Err(error) => panic!("{policy}, {knowledge}: {error}"),
+            }
+        }
+    }
+}
+
 /// Every order with every system, once each: what random choice might miss.
 #[test]
 fn every_order_with_every_system_balances_and_is_replayed() {
     let world = World::machines(5)
         .knowledge("progress(0.2)")
-        .job("a").phase("m").drawn(12, "pareto(alpha=1.5,mean=2)").phase("r").after(["m"]).drawn(3, "pareto(alpha=2,mean=1)")
-        .job("b").at(0.7).drawn(2, "pareto(alpha=1.2,mean=1)")
-        .job("c").at(1.5).drawn(7, "weibull(shape=0.4,mean=2)")
-        .job("d").at(1.5).drawn(1, "log_normal(mean=5,cv=3)");
+        .job("a")
+        .phase("m")
+        .drawn(12, "pareto(alpha=1.5,mean=2)")
+        .phase("r")
+        .after(["m"])
+        .drawn(3, "pareto(alpha=2,mean=1)")
+        .job("b")
+        .at(0.7)
+        .drawn(2, "pareto(alpha=1.2,mean=1)")
+        .job("c")
+        .at(1.5)
+        .drawn(7, "weibull(shape=0.4,mean=2)")
+        .job("d")
+        .at(1.5)
+        .drawn(1, "log_normal(mean=5,cv=3)");
     for order in ORDERS {
         for system in SYSTEMS {
             let policy = format!("{}+{}", order.name, system.name);

@@ -105,7 +105,14 @@ fn constant_services_are_m_d_1() {
 fn weibull_services_are_m_g_1() {
     // Shape 1/2: E[x²]/E[x]² = Γ(5)/Γ(3)² = 6.
     for load in LOADS {
-        check("M/Weibull/1", 1, "{ weibull = { shape = 0.5, mean = 2 } }", 2.0, load, 2.0 * pollaczek_khinchine(6.0, load));
+        check(
+            "M/Weibull/1",
+            1,
+            "{ weibull = { shape = 0.5, mean = 2 } }",
+            2.0,
+            load,
+            2.0 * pollaczek_khinchine(6.0, load),
+        );
     }
 }
 

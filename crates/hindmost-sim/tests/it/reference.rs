@@ -124,7 +124,8 @@ impl Naive<'_> {
     fn decide(&mut self) {
         self.backups();
         while self.idle() > 0 {
-            let waiting = (0..self.jobs.len()).filter(|job| self.jobs[*job].arrival <= self.now && !self.pending(*job).is_empty());
+            let waiting = (0..self.jobs.len())
+                .filter(|job| self.jobs[*job].arrival <= self.now && !self.pending(*job).is_empty());
             let next = waiting.min_by(|one, other| self.key(*one).partial_cmp(&self.key(*other)).unwrap());
             let Some(job) = next else { return };
             let task = self.pending(job)[0];
@@ -135,11 +136,12 @@ impl Naive<'_> {
     /// The next instant after `now` at which anything happens.
     fn next(&self) -> Option<u64> {
         let arrivals = self.jobs.iter().map(|job| job.arrival);
-        let attempts = self.tasks().filter(|(job, task)| self.finished[*job][*task].is_none()).flat_map(|(job, task)| {
-            let ends = (0..self.started[job][task].len()).map(move |copy| self.end(job, task, copy));
-            let revealed = (!self.started[job][task].is_empty()).then(|| self.revealed(job, task));
-            ends.chain(revealed)
-        });
+        let attempts =
+            self.tasks().filter(|(job, task)| self.finished[*job][*task].is_none()).flat_map(|(job, task)| {
+                let ends = (0..self.started[job][task].len()).map(move |copy| self.end(job, task, copy));
+                let revealed = (!self.started[job][task].is_empty()).then(|| self.revealed(job, task));
+                ends.chain(revealed)
+            });
         arrivals.chain(attempts).filter(|at| *at > self.now).min()
     }
 
@@ -185,7 +187,11 @@ fn any_jobs() -> impl Strategy<Value = Vec<Job>> {
     let odd = (1..20_000u64).prop_map(|millis| millis * SECOND / 1000);
     let length = prop_oneof![3 => duration, 1 => odd];
     let task = (length.clone(), length).prop_map(|(first, second)| [first, second]);
-    let gap = prop_oneof![Just(0), (0..12u64).prop_map(|quarters| quarters * SECOND / 4), (0..3000u64).prop_map(|millis| millis * SECOND / 1000)];
+    let gap = prop_oneof![
+        Just(0),
+        (0..12u64).prop_map(|quarters| quarters * SECOND / 4),
+        (0..3000u64).prop_map(|millis| millis * SECOND / 1000)
+    ];
     let mean = prop_oneof![proptest::sample::select(vec![0.5, 1.0, 2.0]), 0.3..3.0f64];
     let alpha = proptest::sample::select(vec![1.5, 2.0, 2.5, 3.0]);
     let job = (gap, mean, alpha, proptest::collection::vec(task, 1..8));

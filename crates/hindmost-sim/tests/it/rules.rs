@@ -12,7 +12,9 @@ fn hadoop_waits_until_nothing_of_the_job_is_pending() {
     // Task 0 takes 9 s with a mean of 1; a fresh copy would take 1. A machine is free for another job
     // all the time, but backups wait until task 3 has started at 2.
     let run = World::machines(2)
-        .job("a").tasks([[9.0, 1.0], [1.0, 1.0], [1.0, 1.0], [1.5, 1.0]]).mean(1.0)
+        .job("a")
+        .tasks([[9.0, 1.0], [1.0, 1.0], [1.0, 1.0], [1.5, 1.0]])
+        .mean(1.0)
         .run("fifo+hadoop");
     assert_eq!(run.starts("a"), [0.0, 0.0, 1.0, 2.0]);
     // The first machine to be free after that comes at 3.5.
@@ -22,8 +24,7 @@ fn hadoop_waits_until_nothing_of_the_job_is_pending() {
 
 #[test]
 fn hadoop_helps_the_task_expected_to_end_last_and_only_as_many_as_it_may() {
-    let world = World::machines(4)
-        .job("a").tasks([[6.0, 9.0], [8.0, 9.0], [1.5, 9.0]]).mean(2.0);
+    let world = World::machines(4).job("a").tasks([[6.0, 9.0], [8.0, 9.0], [1.5, 9.0]]).mean(2.0);
     // One backup at a time: for task 1, which ends last, at once; task 2 is shorter than a fresh copy.
     let one = world.run("hadoop(minimum_allowed=1)");
     assert_eq!(one.backups("a"), [(1, 0.0)]);
@@ -78,7 +79,12 @@ fn spark_takes_the_mean_of_the_middle_two_of_an_even_number() {
 #[test]
 fn spark_leaves_a_phase_of_one_task_alone() {
     let run = World::machines(5)
-        .job("a").phase("map").tasks([[1.0, 1.0], [1.0, 1.0]]).phase("reduce").after(["map"]).tasks([[99.0, 1.0]])
+        .job("a")
+        .phase("map")
+        .tasks([[1.0, 1.0], [1.0, 1.0]])
+        .phase("reduce")
+        .after(["map"])
+        .tasks([[99.0, 1.0]])
         .run("spark(quantile=0,multiplier=1)");
     assert_eq!(run.result.copies_launched, 0);
     assert_eq!(run.job("a").finish, 100.0);
@@ -86,7 +92,8 @@ fn spark_leaves_a_phase_of_one_task_alone() {
 
 #[test]
 fn spark_needs_one_finished_task_even_with_a_quantile_of_zero() {
-    let run = World::machines(3).job("a").tasks([[2.0, 1.0], [9.0, 1.0]]).run("spark(quantile=0,multiplier=0,min_runtime=0)");
+    let run =
+        World::machines(3).job("a").tasks([[2.0, 1.0], [9.0, 1.0]]).run("spark(quantile=0,multiplier=0,min_runtime=0)");
     assert_eq!(run.backups("a"), [(1, 2.0)]);
 }
 
@@ -95,9 +102,16 @@ fn spark_serves_whoever_has_run_longest() {
     // The limit is 8 median seconds: task 1 of "b" is slow from 8 on, that of "a", in a phase that
     // opened at 1, from 9 on. Two machines go free, at 10 and at 11; "a" has the lower id.
     let run = World::machines(4)
-        .job("a").phase("first").tasks([[1.0, 1.0]]).phase("second").after(["first"]).tasks([[1.0, 1.0], [50.0, 5.0]])
-        .job("b").tasks([[1.0, 1.0], [50.0, 5.0]])
-        .job("c").tasks([[10.0, 1.0], [9.0, 1.0]])
+        .job("a")
+        .phase("first")
+        .tasks([[1.0, 1.0]])
+        .phase("second")
+        .after(["first"])
+        .tasks([[1.0, 1.0], [50.0, 5.0]])
+        .job("b")
+        .tasks([[1.0, 1.0], [50.0, 5.0]])
+        .job("c")
+        .tasks([[10.0, 1.0], [9.0, 1.0]])
         .run("fifo+spark(quantile=0.5,multiplier=8)");
     assert_eq!(run.starts("c"), [0.0, 2.0]);
     assert_eq!(run.backups("b"), [(1, 10.0)]);
@@ -110,7 +124,8 @@ fn spark_asks_again_when_the_median_has_risen() {
     // taken until 4. By then the median of 1, 1, 3, 3 is 2 and the limit 5: not slow any more, and
     // slow again at 5, when machines stand idle.
     let run = World::machines(3)
-        .job("a").tasks([[1.0, 9.0], [1.0, 9.0], [100.0, 9.0], [3.0, 9.0], [3.0, 9.0]])
+        .job("a")
+        .tasks([[1.0, 9.0], [1.0, 9.0], [100.0, 9.0], [3.0, 9.0], [3.0, 9.0]])
         .run("fifo+spark(quantile=0.4,multiplier=2.5)");
     assert_eq!(run.backups("a"), [(2, 5.0 + TICK)]);
     assert_eq!(run.job("a").finish, 14.0 + TICK);
@@ -121,8 +136,10 @@ fn spark_does_not_put_a_copy_beside_the_original() {
     // Both free cpus are on the straggler's own node until the other node's long task ends at 8.
     let run = World::nodes([[("cpus", 3.0)], [("cpus", 1.0)]])
         .order("fifo")
-        .job("a").tasks([[9.0, 1.0], [1.0, 1.0], [1.0, 1.0]])
-        .job("b").tasks([[8.0, 1.0]])
+        .job("a")
+        .tasks([[9.0, 1.0], [1.0, 1.0], [1.0, 1.0]])
+        .job("b")
+        .tasks([[8.0, 1.0]])
         .run("spark(quantile=0.6,multiplier=2)");
     let backup = run.tries("a")[1];
     assert_eq!((backup.id.copy, backup.node, backup.start), (1, 1, 8.0));
@@ -131,7 +148,14 @@ fn spark_does_not_put_a_copy_beside_the_original() {
 /// Eight tasks of which two are slower than the rest, on machines of their own.
 fn eight() -> World {
     World::machines(16).job("a").tasks([
-        [4.0, 1.0], [4.0, 1.0], [4.0, 1.0], [4.0, 1.0], [4.0, 1.0], [4.0, 1.0], [8.0, 1.0], [16.0, 1.0],
+        [4.0, 1.0],
+        [4.0, 1.0],
+        [4.0, 1.0],
+        [4.0, 1.0],
+        [4.0, 1.0],
+        [4.0, 1.0],
+        [8.0, 1.0],
+        [16.0, 1.0],
     ])
 }
 
@@ -168,9 +192,8 @@ fn late_makes_one_backup_a_task_and_none_for_a_lonely_attempt() {
 #[test]
 fn late_puts_no_backup_on_a_slow_node() {
     // A node's progress is one for each attempt it has finished and one half for each that runs.
-    let world = World::machines(3)
-        .order("fifo")
-        .job("a").tasks([[1.0, 1.0], [2.0, 1.0], [9.0, 2.0], [1.0, 1.0], [1.0, 1.0]]);
+    let world =
+        World::machines(3).order("fifo").job("a").tasks([[1.0, 1.0], [2.0, 1.0], [9.0, 2.0], [1.0, 1.0], [1.0, 1.0]]);
     // Node 0: tasks 0 (to 1), 3 (to 2), 4 (2 to 3). Node 1: task 1 (to 2), then idle from 2 on.
     // At 2 the only free node is 1, with progress 1 (node 0: 2 + 1/2, node 2: 1/2).
     let any = world.run("late(slow_task=0.5,slow_node=0,cap=1)");
@@ -200,8 +223,13 @@ fn mantri_asks_again_when_there_is_room() {
     let busy = |until| {
         World::machines(2)
             .order("fifo")
-            .job("a").tasks([[4.5, 1.0]]).tail(QUARTER_AT_ONE)
-            .job("b").tasks([[until, until]]).mean(99.0).tail("constant(value=99)")
+            .job("a")
+            .tasks([[4.5, 1.0]])
+            .tail(QUARTER_AT_ONE)
+            .job("b")
+            .tasks([[until, until]])
+            .mean(99.0)
+            .tail("constant(value=99)")
     };
     assert_eq!(busy(3.0).run("mantri").backups("a"), []);
     assert_eq!(busy(2.5).run("mantri").backups("a"), []);
@@ -214,7 +242,9 @@ fn mantri_makes_one_backup_and_before_originals_the_longest_first() {
     // for a backup: of 1, which has the most left, and before the original of task 3.
     let run = World::machines(3)
         .order("fifo")
-        .job("a").tasks([[6.0, 9.0], [7.0, 9.0], [1.0, 9.0], [1.0, 9.0]]).tail(QUARTER_AT_ONE)
+        .job("a")
+        .tasks([[6.0, 9.0], [7.0, 9.0], [1.0, 9.0], [1.0, 9.0]])
+        .tail(QUARTER_AT_ONE)
         .run("mantri");
     assert_eq!(run.starts("a"), [0.0, 0.0, 0.0, 6.0]);
     assert_eq!(run.backups("a"), [(1, 1.0)]);
@@ -259,9 +289,7 @@ fn kill_restart_comes_to_an_end() {
 
 #[test]
 fn kill_restart_gives_way_to_a_backup_where_there_is_room() {
-    let run = World::machines(2)
-        .job("a").tasks([[9.0, 1.0]]).tail(QUARTER_AT_ONE)
-        .run("mantri(kill_restart=true)");
+    let run = World::machines(2).job("a").tasks([[9.0, 1.0]]).tail(QUARTER_AT_ONE).run("mantri(kill_restart=true)");
     assert_eq!(run.table("a"), [(0, 0, 0, 0.0, 1.0, Lost), (0, 1, 1, 0.0, 1.0, Won)]);
 }
 
@@ -296,9 +324,7 @@ fn sda_takes_the_optimal_sigma_of_the_distribution() {
 #[test]
 fn sda_with_too_few_machines_gives_what_there_is_and_is_done_with_the_task() {
     // Two copies are wanted, one machine is idle; those that come free later are not for task 0.
-    let run = World::machines(3)
-        .job("a").tasks([[99.0; 3], [1.0; 3]]).tail("pareto(alpha=1.4,mean=1)")
-        .run("sda");
+    let run = World::machines(3).job("a").tasks([[99.0; 3], [1.0; 3]]).tail("pareto(alpha=1.4,mean=1)").run("sda");
     assert_eq!(run.backups("a"), [(0, 0.0)]);
 }
 
@@ -306,8 +332,12 @@ fn sda_with_too_few_machines_gives_what_there_is_and_is_done_with_the_task() {
 fn sda_prefers_stragglers_then_started_jobs_then_new_ones() {
     // At 1 one machine is free. a has a straggler (task 0) and a pending task; b is new and smaller.
     let run = World::machines(2)
-        .job("a").tasks([[9.0, 2.0], [1.0, 2.0], [1.0, 2.0], [1.0, 2.0]]).mean(2.0)
-        .job("b").at(0.5).tasks([[0.5, 2.0]])
+        .job("a")
+        .tasks([[9.0, 2.0], [1.0, 2.0], [1.0, 2.0], [1.0, 2.0]])
+        .mean(2.0)
+        .job("b")
+        .at(0.5)
+        .tasks([[0.5, 2.0]])
         .run("sda(sigma=2,max_copies=2)");
     // The copy runs from 1 to 3 and wins: two machines are free at 3, for a's two pending tasks.
     assert_eq!(run.backups("a"), [(0, 1.0)]);
@@ -327,8 +357,12 @@ fn ese_serves_the_longest_remaining_time_first() {
 #[test]
 fn ese_serves_backups_before_started_jobs_before_new_ones() {
     let run = World::machines(2)
-        .job("a").tasks([[9.0, 2.0], [1.0, 2.0], [1.0, 2.0], [1.0, 2.0]]).mean(2.0)
-        .job("b").at(0.5).tasks([[0.5, 2.0]])
+        .job("a")
+        .tasks([[9.0, 2.0], [1.0, 2.0], [1.0, 2.0], [1.0, 2.0]])
+        .mean(2.0)
+        .job("b")
+        .at(0.5)
+        .tasks([[0.5, 2.0]])
         .run("ese(sigma=2)");
     assert_eq!(run.backups("a"), [(0, 1.0)]);
     assert_eq!(run.starts("a"), [0.0, 0.0, 3.0, 3.0]);
@@ -353,9 +387,12 @@ fn ese_divides_the_idle_machines_by_the_new_jobs() {
     // Two new jobs of 3 tasks: 3 < 0.1 × 40/2 = 2 is false for the first. N is what is idle when the
     // job's turn comes, so with η = 0.2 the first (3 < 4) is cloned to 9 machines and the second still
     // (3 < 0.2 × 31/2 = 3.1); with 0.19 (3 < 3.8, 3 < 2.945) only the first.
-    let world = World::machines(40).gamma(0.0)
-        .job("a").drawn(3, "pareto(alpha=2,mean=2)")
-        .job("b").drawn(3, "pareto(alpha=2,mean=2)");
+    let world = World::machines(40)
+        .gamma(0.0)
+        .job("a")
+        .drawn(3, "pareto(alpha=2,mean=2)")
+        .job("b")
+        .drawn(3, "pareto(alpha=2,mean=2)");
     for (eta, first, second) in [(0.1, 0, 0), (0.2, 6, 6), (0.19, 6, 0)] {
         let run = world.run(&format!("ese(xi=2.5,max_copies=3,sigma=1000,eta={eta})"));
         assert_eq!((run.backups("a").len(), run.backups("b").len()), (first, second), "η = {eta}");
@@ -392,8 +429,12 @@ fn sca_clones_when_all_new_tasks_are_fewer_than_the_idle_machines() {
 fn sca_otherwise_starts_new_jobs_by_workload_one_copy_each() {
     let run = World::machines(3)
         .gamma(0.0)
-        .job("large").tasks([[2.0; 8], [2.0; 8]]).tail("pareto(alpha=2,mean=2)")
-        .job("small").tasks([[1.0; 8], [1.0; 8]]).tail("pareto(alpha=2,mean=1)")
+        .job("large")
+        .tasks([[2.0; 8], [2.0; 8]])
+        .tail("pareto(alpha=2,mean=2)")
+        .job("small")
+        .tasks([[1.0; 8], [1.0; 8]])
+        .tail("pareto(alpha=2,mean=1)")
         .run("sca");
     assert_eq!(run.starts("small"), [0.0, 0.0]);
     // One machine is left for the large one; at 1 it is a started job and its second task comes at
@@ -409,8 +450,13 @@ fn sca_serves_started_jobs_first_and_clones_with_what_is_left() {
     let world = |machines| {
         World::machines(machines)
             .gamma(0.0)
-            .job("a").tasks([[1.0; 8], [1.0; 8], [1.0; 8]]).tail("pareto(alpha=2,mean=1)")
-            .job("b").at(0.5).tasks([[1.0; 8]]).tail("pareto(alpha=2,mean=1)")
+            .job("a")
+            .tasks([[1.0; 8], [1.0; 8], [1.0; 8]])
+            .tail("pareto(alpha=2,mean=1)")
+            .job("b")
+            .at(0.5)
+            .tasks([[1.0; 8]])
+            .tail("pareto(alpha=2,mean=1)")
     };
     let run = world(2).run("sca");
     assert_eq!((run.starts("a"), run.starts("b")), (vec![0.0, 0.0, 1.0], vec![1.0]));

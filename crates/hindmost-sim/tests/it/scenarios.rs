@@ -94,7 +94,11 @@ fn mistakes_are_told_with_what_is_wrong_and_what_is_valid() {
         ("seeds = 2", "seeds = 2.5", &["line 6", "invalid type"]),
         ("seeds = 2", "seeds = -1", &["line 6", "-1"]),
         ("tasks = { uniform = { min = 1, max = 5 } }", "tasks = \"many\"", &["a number or a distribution"]),
-        ("knowledge = \"progress(0.2)\"", "knowledge = \"prophet\"", &["\"prophet\" is no kind of knowledge", "oracle"]),
+        (
+            "knowledge = \"progress(0.2)\"",
+            "knowledge = \"prophet\"",
+            &["\"prophet\" is no kind of knowledge", "oracle"],
+        ),
         ("knowledge = \"progress(0.2)\"", "knowledge = \"progress(1)\"", &["S in [0, 1)"]),
         ("memory = \"8GB\"", "memory = \"8\"", &["\"8\" is not a size", "\"48GB\""]),
         ("memory = \"8GB\"", "memory = \"8 cats\"", &["entry 1", "is not a size"]),
@@ -144,12 +148,24 @@ fn mistakes_are_told_with_what_is_wrong_and_what_is_valid() {
         ("horizon = 20.0\n", "", &["poisson arrivals never end: give a horizon"]),
         ("tasks = { uniform = { min = 1, max = 5 } }\n", "", &["workload needs tasks"]),
         ("arrival = { poisson = { rate = 0.5 } }\n", "", &["workload needs arrival"]),
-        ("alpha = 2.0, mean = { uniform = { min = 1.0, max = 4.0 } }", "alpha = 2.0", &["either its mean or its minimum"]),
+        (
+            "alpha = 2.0, mean = { uniform = { min = 1.0, max = 4.0 } }",
+            "alpha = 2.0",
+            &["either its mean or its minimum"],
+        ),
         ("[cluster]\n", "[cluster]\nmachines = 3\n", &["both machines and nodes"]),
-        ("demand = { cpus = 1,", "demand = { cpus = 1, gpus = 1,", &["workload.demand", "\"gpus\" is demanded", "cpus"]),
+        (
+            "demand = { cpus = 1,",
+            "demand = { cpus = 1, gpus = 1,",
+            &["workload.demand", "\"gpus\" is demanded", "cpus"],
+        ),
         ("[workload]\n", "[workload]\nfile = \"w.jsonl\"\n", &["leave the others out"]),
         // Files that are not there.
-        ("tasks = { uniform = { min = 1, max = 5 } }", "tasks = { empirical = { file = \"no.txt\" } }", &["workload.tasks", "no.txt"]),
+        (
+            "tasks = { uniform = { min = 1, max = 5 } }",
+            "tasks = { empirical = { file = \"no.txt\" } }",
+            &["workload.tasks", "no.txt"],
+        ),
         ("{ poisson = { rate = 0.5 } }", "{ file = \"no.txt\" }", &["workload.arrival", "no.txt"]),
         // No TOML at all.
         ("[cluster]", "[cluster", &["line 11"]),
@@ -183,7 +199,9 @@ fn values_can_be_set_by_path() {
     ];
     let scenario = parse(VALID, &set).unwrap();
     let written = toml::to_string(&scenario).unwrap();
-    for expected in ["rate = 4.0", "slot = 0.5", "max_copies = 2.0", "count = 7", "order = \"fifo\"", "knowledge = \"age\""] {
+    for expected in
+        ["rate = 4.0", "slot = 0.5", "max_copies = 2.0", "count = 7", "order = \"fifo\"", "knowledge = \"age\""]
+    {
         assert!(written.contains(expected), "{expected}: {written}");
     }
 }
@@ -291,10 +309,38 @@ fn any_change() -> impl Strategy<Value = (prop::sample::Index, usize, String)> {
     let piece = prop_oneof![
         Just(String::new()),
         proptest::sample::select(vec![
-            "nan", "inf", "-inf", "-1", "0", "1e308", "1e-308", "99999999999999999999", "18446744073709551615", "true", "\"\"", "[]",
-            "{}", "[[", "]]", "{ uniform = {", "}", "=", "\n", "\"", "\\", "[cluster]", "\u{0}", "é", "policy", "name", "file = \"x\"",
-            "{ pareto = { alpha = 1.5, minimum = 1, maximum = 2 } }", "{ empirical = { file = \"x\" } }", "{ log_normal = { mean = 1, cv = 1e9 } }",
-        ]).prop_map(str::to_owned),
+            "nan",
+            "inf",
+            "-inf",
+            "-1",
+            "0",
+            "1e308",
+            "1e-308",
+            "99999999999999999999",
+            "18446744073709551615",
+            "true",
+            "\"\"",
+            "[]",
+            "{}",
+            "[[",
+            "]]",
+            "{ uniform = {",
+            "}",
+            "=",
+            "\n",
+            "\"",
+            "\\",
+            "[cluster]",
+            "\u{0}",
+            "é",
+            "policy",
+            "name",
+            "file = \"x\"",
+            "{ pareto = { alpha = 1.5, minimum = 1, maximum = 2 } }",
+            "{ empirical = { file = \"x\" } }",
+            "{ log_normal = { mean = 1, cv = 1e9 } }",
+        ])
+        .prop_map(str::to_owned),
         ".{0,6}",
     ];
     (any::<prop::sample::Index>(), 0..12usize, piece)

@@ -23,9 +23,15 @@ fn a_finish_on_the_boundary_frees_its_machine_for_that_boundary() {
 fn an_arrival_on_the_boundary_takes_part_and_one_just_after_waits() {
     let run = World::machines(3)
         .slot(0.5)
-        .job("on").at(1.5).tasks([[1.0]])
-        .job("after").at(1.500_000_001).tasks([[1.0]])
-        .job("before").at(1.499_999_999).tasks([[1.0]])
+        .job("on")
+        .at(1.5)
+        .tasks([[1.0]])
+        .job("after")
+        .at(1.500_000_001)
+        .tasks([[1.0]])
+        .job("before")
+        .at(1.499_999_999)
+        .tasks([[1.0]])
         .run("fifo");
     assert_eq!(run.starts("on"), [1.5]);
     assert_eq!(run.starts("after"), [2.0]);
@@ -36,10 +42,8 @@ fn an_arrival_on_the_boundary_takes_part_and_one_just_after_waits() {
 #[test]
 fn arrivals_of_one_slot_compete_by_their_order_and_not_by_who_came_first() {
     // The smaller job arrives later in the slot and goes first; under fifo it goes second.
-    let world = World::machines(1)
-        .slot(1.0)
-        .job("large").at(0.1).tasks([[3.0], [3.0]])
-        .job("small").at(0.9).tasks([[2.0]]);
+    let world =
+        World::machines(1).slot(1.0).job("large").at(0.1).tasks([[3.0], [3.0]]).job("small").at(0.9).tasks([[2.0]]);
     assert_eq!(world.run("smallest_workload").starts("small"), [1.0]);
     assert_eq!(world.run("fifo").starts("small"), [7.0]);
 }
@@ -52,8 +56,12 @@ fn losers_hold_their_machines_as_long_as_the_winner() {
     assert_eq!(run.table("a"), [(0, 0, 0, 0.0, 1.3, Lost), (0, 1, 1, 0.0, 1.3, Won)]);
     let run = World::machines(3)
         .slot(1.0)
-        .job("a").tasks([[5.0, 1.3]]).tail("pareto(alpha=2,mean=10)")
-        .job("b").at(1.1).tasks([[1.0], [1.0], [1.0]])
+        .job("a")
+        .tasks([[5.0, 1.3]])
+        .tail("pareto(alpha=2,mean=10)")
+        .job("b")
+        .at(1.1)
+        .tasks([[1.0], [1.0], [1.0]])
         .gamma(0.0)
         .run("sca(max_copies=2)");
     assert_eq!(run.starts("b"), [2.0, 2.0, 2.0]);
@@ -81,7 +89,8 @@ fn utilization_counts_the_winner_of_a_cloned_last_task() {
     // Two nodes, a copy on each for the whole run: everything is busy all the time, whether room is
     // counted in slots or in cpus. The job is over with the very finish that ends the other copy.
     let slots = World::machines(3).gamma(0.0).job("a").tasks([[5.0, 3.0]]);
-    let cpus = World::nodes([[("cpus", 1.0)], [("cpus", 1.0)], [("cpus", 1.0)]]).gamma(0.0).job("a").tasks([[5.0, 3.0]]);
+    let cpus =
+        World::nodes([[("cpus", 1.0)], [("cpus", 1.0)], [("cpus", 1.0)]]).gamma(0.0).job("a").tasks([[5.0, 3.0]]);
     for world in [slots, cpus] {
         let run = world.run("sca(max_copies=2)");
         assert_eq!(run.result.attempts, 2);
@@ -93,8 +102,12 @@ fn utilization_counts_the_winner_of_a_cloned_last_task() {
 fn a_run_that_is_not_drained_stops_at_its_horizon() {
     let run = World::machines(1)
         .stop_at(2.5)
-        .job("a").deadline(1.5).tasks([[1.0]])
-        .job("b").deadline(9.0).tasks([[1.0], [1.0], [1.0]])
+        .job("a")
+        .deadline(1.5)
+        .tasks([[1.0]])
+        .job("b")
+        .deadline(9.0)
+        .tasks([[1.0], [1.0], [1.0]])
         .run("fifo");
     assert_eq!((run.result.finished, run.result.unfinished), (1, 1));
     assert!(run.result.flowtime[1].is_nan());

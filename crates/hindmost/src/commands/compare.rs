@@ -132,12 +132,8 @@ pub fn run(points: &[Point], args: &RunArgs, notes: Vec<String>, description: Op
         let folder = folder.join(point_folder(&points[number].set));
         records::open(&folder, form, &policy.to_string(), seed).map(Some)
     };
-    let execution = Execution {
-        threads,
-        stop: stop::flag(),
-        progress: &advance,
-        output: args.out.is_some().then_some(&open),
-    };
+    let execution =
+        Execution { threads, stop: stop::flag(), progress: &advance, output: args.out.is_some().then_some(&open) };
     let results = run_all(&experiments, &execution);
     bar.finish(results.is_err());
     let results = results?;

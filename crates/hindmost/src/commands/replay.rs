@@ -38,7 +38,9 @@ pub fn run(args: &ReplayArgs) -> Outcome {
         let name = log.display().to_string();
         notes.extend(summary.warnings.iter().map(|warning| format!("{name}: {warning}")));
         if jobs.is_empty() {
-            return Err(Failure::input(format!("{name}: no job of this log has a finished task, so there is nothing to replay")));
+            return Err(Failure::input(format!(
+                "{name}: no job of this log has a finished task, so there is nothing to replay"
+            )));
         }
         let (nodes, note) = cluster(&name, &recorded);
         notes.extend(note);

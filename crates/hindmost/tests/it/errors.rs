@@ -4,7 +4,8 @@ use std::fs;
 
 use crate::{run, run_in};
 
-const SCENARIO: &str = "[cluster]\nmachines = 4\n\n[workload]\narrival = { at_once = { jobs = 3 } }\ntasks = 2\nduration = 1.5\n";
+const SCENARIO: &str =
+    "[cluster]\nmachines = 4\n\n[workload]\narrival = { at_once = { jobs = 3 } }\ntasks = 2\nduration = 1.5\n";
 
 /// The message for a scenario file, which must be refused.
 fn refused(text: &str) -> String {

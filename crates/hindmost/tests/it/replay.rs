@@ -10,7 +10,8 @@ use crate::{json, run, run_in};
 fn log() -> String {
     let mut lines = vec![
         r#"{"Event":"SparkListenerLogStart","Spark Version":"4.0.0"}"#.to_owned(),
-        r#"{"Event":"SparkListenerApplicationStart","App Name":"own","App ID":"app-1","Timestamp":1000000,"User":"u"}"#.to_owned(),
+        r#"{"Event":"SparkListenerApplicationStart","App Name":"own","App ID":"app-1","Timestamp":1000000,"User":"u"}"#
+            .to_owned(),
     ];
     for executor in 1..=2 {
         lines.push(format!(
@@ -28,11 +29,16 @@ fn log() -> String {
         stage(1, 1, "0")
     ));
     let end = |stage: u32, id: u32, index: u32, executor: u32, times: (u64, u64), speculative: bool, killed: bool| {
-        let reason =
-            if killed { r#"{"Reason":"TaskKilled","Kill Reason":"another attempt succeeded"}"# } else { r#"{"Reason":"Success"}"# };
+        let reason = if killed {
+            r#"{"Reason":"TaskKilled","Kill Reason":"another attempt succeeded"}"#
+        } else {
+            r#"{"Reason":"Success"}"#
+        };
         format!(
             r#"{{"Event":"SparkListenerTaskEnd","Stage ID":{stage},"Stage Attempt ID":0,"Task Type":"ResultTask","Task End Reason":{reason},"Task Info":{{"Task ID":{id},"Index":{index},"Attempt":{},"Launch Time":{},"Executor ID":"{executor}","Host":"h{executor}","Locality":"ANY","Speculative":{speculative},"Getting Result Time":0,"Finish Time":{},"Failed":false,"Killed":{killed},"Accumulables":[]}}}}"#,
-            u32::from(speculative), times.0, times.1
+            u32::from(speculative),
+            times.0,
+            times.1
         )
     };
     lines.push(format!(r#"{{"Event":"SparkListenerStageSubmitted","Stage Info":{}}}"#, stage(0, 4, "")));

@@ -7,8 +7,26 @@ fn number(value: &serde_json::Value) -> f64 {
 }
 
 const FIGURE_1: &[&str] = &[
-    "theory", "clones", "--job", "10:1", "--job", "20:2", "--job", "5:1", "--job", "10:2", "--alpha", "2", "--machines",
-    "100", "--max-copies", "8", "--gamma", "0.01", "--json", "--method",
+    "theory",
+    "clones",
+    "--job",
+    "10:1",
+    "--job",
+    "20:2",
+    "--job",
+    "5:1",
+    "--job",
+    "10:2",
+    "--alpha",
+    "2",
+    "--machines",
+    "100",
+    "--max-copies",
+    "8",
+    "--gamma",
+    "0.01",
+    "--json",
+    "--method",
 ];
 
 fn figure_1(method: &[&str]) -> serde_json::Value {

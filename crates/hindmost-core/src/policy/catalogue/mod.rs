@@ -14,7 +14,6 @@ mod entries;
 
 pub use entries::{ORDERS, SYSTEMS};
 
-
 /// An order of jobs.
 #[derive(Serialize)]
 pub struct OrderEntry {

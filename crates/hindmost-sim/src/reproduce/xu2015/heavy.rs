@@ -4,8 +4,8 @@ use hindmost_core::estimator::Knowledge;
 use hindmost_core::reproduction::{Claim, DataTable, Expected, Figure, Measured};
 
 use super::readings::{
-    BASE, CLONES_SMALL, EARLY, FAIR, FIFO, MANTRI_LATE, MANTRI_RANDOM, ORACLE, ORACLE_AGAINST_RANDOM, RANDOM, RESTARTS,
-    SLOT_1, cut,
+    AGE, BASE, CLONES_SMALL, EARLY, FAIR, FIFO, MANTRI_LATE, MANTRI_RANDOM, ORACLE, ORACLE_AGAINST_RANDOM, RANDOM,
+    RESTARTS, SLOT_1, cut,
 };
 use super::{Scale, percent_near, shares_table};
 use crate::driver::SimulationError;
@@ -62,10 +62,13 @@ fn load(plan: &mut Plan, scale: &Scale, rate: f64, every_reading: bool) -> Resul
     let (ese, mantri) = (plan.add(&base, ESE)?, plan.add(&base, "mantri")?);
     let (ese_oracle, mantri_oracle) = (plan.add(&oracle, ESE)?, plan.add(&oracle, "mantri")?);
     let (ese_random, mantri_random) = (plan.add(&random, ESE)?, plan.add(&random, "mantri")?);
+    let age = world(scale, rate, 0.1, Knowledge::Age);
+    let (ese_age, mantri_age) = (plan.add(&age, ESE)?, plan.add(&age, "mantri")?);
     let mut pairs = vec![
         Pair { reading: BASE, ese, mantri },
         Pair { reading: ORACLE, ese: ese_oracle, mantri: mantri_oracle },
         Pair { reading: RANDOM, ese: ese_random, mantri: mantri_random },
+        Pair { reading: AGE, ese: ese_age, mantri: mantri_age },
         Pair { reading: MANTRI_RANDOM, ese, mantri: mantri_random },
         Pair { reading: ORACLE_AGAINST_RANDOM, ese: ese_oracle, mantri: mantri_random },
     ];

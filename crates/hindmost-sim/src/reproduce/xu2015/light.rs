@@ -4,7 +4,7 @@ use hindmost_core::estimator::Knowledge;
 use hindmost_core::reproduction::{Claim, DataTable, Expected, Figure, Measured};
 
 use super::readings::{
-    BASE, EARLY, FAIR, FIFO, MANTRI_LATE, MANTRI_RANDOM, ORACLE, ORACLE_AGAINST_RANDOM, RANDOM, RESTARTS, SLOT_1,
+    AGE, BASE, EARLY, FAIR, FIFO, MANTRI_LATE, MANTRI_RANDOM, ORACLE, ORACLE_AGAINST_RANDOM, RANDOM, RESTARTS, SLOT_1,
     TWO_COPIES,
 };
 use super::{Scale, percent_near, shares_table};
@@ -62,6 +62,8 @@ pub(super) fn plan(plan: &mut Plan, scale: &Scale) -> Result<Light, SimulationEr
         [&base, &oracle, &early, &random, &late, &slot_1].map(|world| plan.add(world, "mantri"));
     let (mantri, mantri_oracle, mantri_early) = (mantri?, mantri_oracle?, mantri_early?);
     let (mantri_random, mantri_late, mantri_slot) = (mantri_random?, mantri_late?, mantri_slot?);
+    let age = world(scale, Knowledge::Age);
+    let (sda_age, mantri_age) = (plan.add(&age, "sda")?, plan.add(&age, "mantri")?);
     let restarts = plan.add(&base, "mantri(kill_restart=true)")?;
     let fair = plan.add(&base, "fair+mantri")?;
     let fifo = plan.add(&base, "fifo+mantri")?;
@@ -70,12 +72,20 @@ pub(super) fn plan(plan: &mut Plan, scale: &Scale) -> Result<Light, SimulationEr
         horizon: scale.horizon,
         none,
         sca: vec![(BASE, sca), (SLOT_1, sca_slot), (TWO_COPIES, sca_two)],
-        sda: vec![(BASE, sda), (ORACLE, sda_oracle), (EARLY, sda_early), (RANDOM, sda_random), (SLOT_1, sda_slot)],
+        sda: vec![
+            (BASE, sda),
+            (ORACLE, sda_oracle),
+            (EARLY, sda_early),
+            (RANDOM, sda_random),
+            (AGE, sda_age),
+            (SLOT_1, sda_slot),
+        ],
         mantri: vec![
             (BASE, mantri),
             (ORACLE, mantri_oracle),
             (EARLY, mantri_early),
             (RANDOM, mantri_random),
+            (AGE, mantri_age),
             (MANTRI_LATE, mantri_late),
             (RESTARTS, restarts),
             (FAIR, fair),
@@ -87,6 +97,7 @@ pub(super) fn plan(plan: &mut Plan, scale: &Scale) -> Result<Light, SimulationEr
             (ORACLE, sca, mantri_oracle),
             (EARLY, sca, mantri_early),
             (RANDOM, sca, mantri_random),
+            (AGE, sca, mantri_age),
             (MANTRI_LATE, sca, mantri_late),
             (RESTARTS, sca, restarts),
             (FAIR, sca, fair),
@@ -99,6 +110,7 @@ pub(super) fn plan(plan: &mut Plan, scale: &Scale) -> Result<Light, SimulationEr
             (ORACLE, sda_oracle, mantri_oracle),
             (EARLY, sda_early, mantri_early),
             (RANDOM, sda_random, mantri_random),
+            (AGE, sda_age, mantri_age),
             (MANTRI_LATE, sda, mantri_late),
             (MANTRI_RANDOM, sda, mantri_random),
             (ORACLE_AGAINST_RANDOM, sda_oracle, mantri_random),

@@ -6,6 +6,7 @@ pub(super) const BASE: &str = "progress(0.2)";
 pub(super) const ORACLE: &str = "oracle";
 pub(super) const EARLY: &str = "progress(0.1)";
 pub(super) const RANDOM: &str = "progress(uniform)";
+pub(super) const AGE: &str = "age";
 pub(super) const MANTRI_LATE: &str = "Mantri later";
 pub(super) const MANTRI_RANDOM: &str = "Mantri at random";
 pub(super) const ORACLE_AGAINST_RANDOM: &str = "oracle against random";
@@ -36,6 +37,7 @@ const ALL: &[(&str, &str)] = &[
         "Remaining times are known from a fraction of the work on that is drawn for each copy uniformly from (0, 1): \
          the paper's asktime (Definition 2), for every policy.",
     ),
+    (AGE, "No progress is seen, only how long a copy has run, for every policy."),
     (MANTRI_LATE, "SDA and ESE know remaining times at a fifth of the work, Mantri at half of it."),
     (MANTRI_RANDOM, "SDA and ESE know remaining times at a fifth of the work, Mantri as under progress(uniform)."),
     (ORACLE_AGAINST_RANDOM, "SDA and ESE know remaining times at once, Mantri as under progress(uniform)."),

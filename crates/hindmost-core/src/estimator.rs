@@ -15,6 +15,7 @@ use crate::cluster::{Attempt, Cluster, Phase};
 use crate::distribution::Distribution;
 use crate::policy::shapes::{ShapeNumber, Shapes};
 use crate::record::Condition;
+use crate::time::Time;
 
 /// How much is known of a running attempt, and when. The distribution of a phase's durations is
 /// known in all of them.
@@ -237,9 +238,10 @@ impl Estimator for ByProgress {
         let known = self.remaining(cluster, attempt);
         match test {
             Test::RemainingAbove(threshold) => known.is_some_and(|remaining| remaining > threshold),
-            Test::RemainingOrByAgeAbove(threshold) => {
-                known.or_else(|| remaining_by_age(cluster, attempt)).is_some_and(|remaining| remaining > threshold)
-            }
+            Test::RemainingOrByAgeAbove(threshold) => match known {
+                Some(remaining) => remaining > threshold,
+                None => holds_by_age(&self.1, test, cluster, attempt),
+            },
             Test::FreshLikelyBetter { factor, chance } => known
                 .zip(cluster.phase(attempt.id().task))
                 .is_some_and(|(remaining, phase)| remaining > factor * phase.durations().quantile(chance)),
@@ -248,6 +250,8 @@ impl Estimator for ByProgress {
 
     fn condition(&self, test: Test, phase: &Phase, pace: Pace) -> Option<Condition> {
         match test {
+            // Above all numbers: never, and no number that a journal could hold.
+            Test::RemainingAbove(threshold) | Test::RemainingOrByAgeAbove(threshold) if !threshold.is_finite() => None,
             Test::RemainingAbove(threshold) => Some(Condition::RemainingAbove(threshold)),
             Test::RemainingOrByAgeAbove(threshold) => {
                 let by_age = self.1.residual_exceeds(phase.durations(), threshold / pace.seconds(1.0));
@@ -274,30 +278,54 @@ impl Estimator for ByAge {
     }
 
     fn holds(&self, test: Test, cluster: &Cluster, attempt: &Attempt) -> bool {
-        match test {
-            Test::RemainingAbove(threshold) | Test::RemainingOrByAgeAbove(threshold) => {
-                remaining_by_age(cluster, attempt).is_some_and(|remaining| remaining > threshold)
-            }
-            Test::FreshLikelyBetter { factor, chance } => cluster.phase(attempt.id().task).is_some_and(|phase| {
-                let pace = Pace::of(cluster, attempt);
-                let age = pace.age(elapsed(cluster, attempt));
-                // The remaining time shrinks with the pace, the fresh copy's does not.
-                phase.durations().conditional_probability_exceeds_fresh(age, factor / pace.seconds(1.0)) > chance
-            }),
-        }
+        holds_by_age(&self.0, test, cluster, attempt)
     }
 
     fn condition(&self, test: Test, phase: &Phase, pace: Pace) -> Option<Condition> {
-        let durations = phase.durations();
-        let age = match test {
-            Test::RemainingAbove(threshold) | Test::RemainingOrByAgeAbove(threshold) => {
-                self.0.residual_exceeds(durations, threshold / pace.seconds(1.0))
-            }
-            Test::FreshLikelyBetter { factor, chance } => {
-                self.0.fresh_likely_better(durations, factor / pace.seconds(1.0), chance)
-            }
-        };
-        age.map(|age| Condition::ElapsedAbove(pace.seconds(age)))
+        let age = age_where_holds(&self.0, test, phase.durations(), pace)?;
+        Some(Condition::ElapsedAbove(pace.seconds(age)))
+    }
+}
+
+/// The age, on a node of speed 1, from which on a test holds for an attempt of this pace of which only
+/// the age is known.
+fn age_where_holds(table: &AgeTable, test: Test, durations: &Distribution, pace: Pace) -> Option<f64> {
+    match test {
+        Test::RemainingAbove(threshold) | Test::RemainingOrByAgeAbove(threshold) => {
+            table.residual_exceeds(durations, threshold / pace.seconds(1.0))
+        }
+        // The remaining time shrinks with the pace, the fresh copy's does not.
+        Test::FreshLikelyBetter { factor, chance } => {
+            table.fresh_likely_better(durations, factor / pace.seconds(1.0), chance)
+        }
+    }
+}
+
+/// Share of an age within which the age from which on a test holds is taken at its word: it is known to
+/// some digits only, and a watch that was met must find its test to hold.
+const MARGIN: f64 = 1e-6;
+
+/// Whether a test holds, by age alone.
+fn holds_by_age(table: &AgeTable, test: Test, cluster: &Cluster, attempt: &Attempt) -> bool {
+    let Some(phase) = cluster.phase(attempt.id().task) else { return false };
+    let (pace, durations) = (Pace::of(cluster, attempt), phase.durations());
+    let Some(from) = age_where_holds(table, test, durations, pace) else { return false };
+    let elapsed = cluster.now() - attempt.since();
+    if elapsed <= Time::from_seconds(pace.seconds(from)) {
+        return false;
+    }
+    let age = pace.age(elapsed.seconds());
+    if age <= from * (1.0 + MARGIN) + 1e-6 {
+        return true;
+    }
+    // Of tails that get lighter the test may fail again later.
+    match test {
+        Test::RemainingAbove(threshold) | Test::RemainingOrByAgeAbove(threshold) => {
+            pace.seconds(durations.mean_residual(age)) > threshold
+        }
+        Test::FreshLikelyBetter { factor, chance } => {
+            durations.conditional_probability_exceeds_fresh(age, factor / pace.seconds(1.0)) > chance
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 //! forgets a job once it is finished and none of its copies holds room, so its size grows with what
 //! is active, not with what has passed.
 //!
-//! Invariants, tested by `tests/properties.rs` of the simulator:
+//! Invariants, tested by `tests/it/properties.rs` of the simulator:
 //! - what attempts and reservations hold on a node, and what is free, add up to its capacity;
 //! - a task has at most one winner, and no copy starts after it;
 //! - no task of a phase starts before all tasks of its parents have finished.

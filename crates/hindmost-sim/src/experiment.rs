@@ -79,27 +79,20 @@ impl Experiment {
     pub fn of(scenario: &Scenario, first: u64) -> Result<Experiment, SimulationError> {
         let wrong = SimulationError::Workload;
         let dimensions = scenario.cluster.dimensions().map_err(wrong)?;
-        let nodes = match scenario.cluster.machines {
-            Some(machines) => vec![NodeKind {
-                count: machines,
-                name: "machine".to_owned(),
-                capacity: Resources::ONE_SLOT,
-                speed: Parameter::Number(1.0),
-            }],
-            None => {
-                let mut kinds = Vec::new();
-                for class in &scenario.cluster.nodes {
-                    let capacity = class.capacity().map_err(wrong)?;
-                    kinds.push(NodeKind {
-                        count: class.count,
-                        name: class.name.clone().unwrap_or_else(|| "node".to_owned()),
-                        capacity: dimensions.amounts(&capacity).map_err(|error| wrong(error.to_string()))?,
-                        speed: class.speed.clone(),
-                    });
-                }
-                kinds
-            }
-        };
+        let mut nodes = Vec::new();
+        if let Some(count) = scenario.cluster.machines {
+            let speed = Parameter::Number(1.0);
+            nodes.push(NodeKind { count, name: "machine".to_owned(), capacity: Resources::ONE_SLOT, speed });
+        }
+        for class in &scenario.cluster.nodes {
+            let capacity = class.capacity().map_err(wrong)?;
+            nodes.push(NodeKind {
+                count: class.count,
+                name: class.name.clone().unwrap_or_else(|| "node".to_owned()),
+                capacity: dimensions.amounts(&capacity).map_err(|error| wrong(error.to_string()))?,
+                speed: class.speed.clone(),
+            });
+        }
         let jobs = match &scenario.workload.file {
             Some(file) => {
                 let jobs = read_exact(&scenario.folder.join(file)).map_err(|error| wrong(error.to_string()))?;

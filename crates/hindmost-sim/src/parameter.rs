@@ -238,7 +238,7 @@ impl Family {
                 [mean, minimum, maximum].into_iter().flatten().try_for_each(|parameter| parameter.load(folder))
             }
             Family::Empirical { file, values } => {
-                *values = read_numbers(&folder.join(&file))?;
+                *values = read_numbers(&folder.join(file))?;
                 Ok(())
             }
         }

@@ -25,9 +25,9 @@ pub(super) trait Family {
     fn survival(&self, t: f64) -> f64;
     fn quantile(&self, p: f64) -> f64;
     fn survival_quantile(&self, q: f64) -> f64;
-    /// E[min(limit, X)²] = ∫₀^limit 2t·S(t) dt.
+    /// E\[min(limit, X)²] = ∫₀^limit 2t·S(t) dt.
     fn limited_second_moment(&self, limit: f64) -> f64;
-    /// E[X − age | X > age], 0 where S(age) = 0; for 0 < age.
+    /// E\[X − age | X > age], 0 where S(age) = 0; for 0 < age.
     fn mean_residual(&self, age: f64) -> f64;
 
     /// P(X > t | X > age) for t ≥ age; 0 where S(age) = 0.
@@ -36,7 +36,7 @@ pub(super) trait Family {
         if survival > 0.0 { self.survival(t) / survival } else { 0.0 }
     }
 
-    /// E[min(limit, X₁, …, X_copies)] = ∫₀^limit S^copies.
+    /// E\[min(limit, X₁, …, X_copies)] = ∫₀^limit S^copies.
     fn limited_minimum(&self, limit: f64, copies: f64) -> f64 {
         integrate_composite(self, limit, 1.0, copies, Power::One)
     }

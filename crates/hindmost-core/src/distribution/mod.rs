@@ -202,12 +202,12 @@ impl Distribution {
 
 /// The distribution itself.
 impl Distribution {
-    /// E[X].
+    /// E\[X].
     pub fn mean(&self) -> f64 {
         with_family!(self, family => Family::mean(family))
     }
 
-    /// E[X²]; `None` where it is infinite.
+    /// E\[X²]; `None` where it is infinite.
     pub fn second_moment(&self) -> Option<f64> {
         with_family!(self, family => family.second_moment()).filter(|moment| moment.is_finite())
     }

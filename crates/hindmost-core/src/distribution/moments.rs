@@ -4,7 +4,7 @@ use super::family::Family;
 use super::{Distribution, with_family};
 
 impl Distribution {
-    /// E[min of `copies` independent copies] = ∫₀^∞ S^copies.
+    /// E\[min of `copies` independent copies] = ∫₀^∞ S^copies.
     ///
     /// `copies` may be any positive number, so that it can be optimised over; ∞ where the integral
     /// diverges (Pareto with α·`copies` ≤ 1), NaN where `copies` isn't positive.
@@ -18,7 +18,7 @@ impl Distribution {
         with_family!(self, family => family.expected_minimum(copies))
     }
 
-    /// E[(min of `copies` independent copies)²]; otherwise as [`Self::expected_minimum`].
+    /// E\[(min of `copies` independent copies)²]; otherwise as [`Self::expected_minimum`].
     pub fn expected_minimum_squared(&self, copies: f64) -> f64 {
         if copies.is_nan() || copies <= 0.0 {
             return f64::NAN;
@@ -27,7 +27,7 @@ impl Distribution {
     }
 
     /// The expected duration of a job of `tasks` tasks that start together, `copies` copies of each:
-    /// E[d] = ∫₀^∞ 1 − (1 − S^copies)^tasks (Xu & Lau 2015, Eq. 11–12).
+    /// E\[d] = ∫₀^∞ 1 − (1 − S^copies)^tasks (Xu & Lau 2015, Eq. 11–12).
     ///
     /// Both may be any positive number. ∞ and NaN as in [`Self::expected_minimum`].
     pub fn expected_maximum_of_minima(&self, tasks: f64, copies: f64) -> f64 {
@@ -40,12 +40,12 @@ impl Distribution {
         with_family!(self, family => family.expected_maximum_of_minima(tasks, copies))
     }
 
-    /// E[min(`limit`, X)].
+    /// E\[min(`limit`, X)].
     pub fn limited_expectation(&self, limit: f64) -> f64 {
         self.limited_minimum(limit, 1.0)
     }
 
-    /// E[min(`limit`, X₁, …, X_copies)] = ∫₀^limit S^copies: how long a race lasts against something
+    /// E\[min(`limit`, X₁, …, X_copies)] = ∫₀^limit S^copies: how long a race lasts against something
     /// known to take `limit`. 0 for `limit` ≤ 0; NaN where `copies` isn't positive.
     pub fn limited_minimum(&self, limit: f64, copies: f64) -> f64 {
         if copies.is_nan() || copies <= 0.0 {
@@ -57,12 +57,12 @@ impl Distribution {
         with_family!(self, family => family.limited_minimum(limit, copies))
     }
 
-    /// E[min(`limit`, X)²]; ∞ where it diverges for an infinite `limit`.
+    /// E\[min(`limit`, X)²]; ∞ where it diverges for an infinite `limit`.
     pub fn limited_second_moment(&self, limit: f64) -> f64 {
         with_family!(self, family => family.limited_second_moment(limit))
     }
 
-    /// ∫₀^t x dF(x) = E[X; X ≤ t].
+    /// ∫₀^t x dF(x) = E\[X; X ≤ t].
     pub fn partial_expectation(&self, t: f64) -> f64 {
         let survival = self.survival(t);
         if t == f64::INFINITY || survival == 0.0 {

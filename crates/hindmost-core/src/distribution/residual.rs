@@ -11,7 +11,7 @@ const SCAN_ABOVE: i32 = 448;
 const SCAN_END: f64 = 1e-300;
 
 impl Distribution {
-    /// E[X − `age` | X > `age`]; 0 where S(`age`) = 0. A negative `age` counts as 0.
+    /// E\[X − `age` | X > `age`]; 0 where S(`age`) = 0. A negative `age` counts as 0.
     pub fn mean_residual(&self, age: f64) -> f64 {
         if age.is_nan() || age <= 0.0 {
             return self.mean();

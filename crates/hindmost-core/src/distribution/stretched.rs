@@ -132,7 +132,7 @@ impl Weibull {
         (t.max(0.0) / self.scale).powf(self.shape)
     }
 
-    /// E[X²]/E[X]².
+    /// E\[X²]/E\[X]².
     fn spread(&self) -> f64 {
         (ln_gamma(1.0 + 2.0 * self.exponent) - 2.0 * ln_gamma(1.0 + self.exponent)).exp()
     }

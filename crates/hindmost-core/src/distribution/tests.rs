@@ -34,7 +34,7 @@ fn all() -> Vec<Distribution> {
     .unwrap()
 }
 
-/// E[g] by brute force over the survival: a midpoint rule in a variable that stretches both ends.
+/// E\[g] by brute force over the survival: a midpoint rule in a variable that stretches both ends.
 fn brute(distribution: &Distribution, g: impl Fn(f64) -> f64) -> f64 {
     // q = e^(−w²): dq = 2w e^(−w²) dw, so that tails to 1e-270 count.
     let (steps, end) = (250_000, 25.0);

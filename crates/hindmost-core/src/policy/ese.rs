@@ -1,15 +1,15 @@
 //! `ese`: Enhanced Speculative Execution (Xu & Lau 2015, section VI, Algorithm 2), for heavy load.
 //!
-//! Backups go to attempts that are their task's only copy and whose remaining time is above σ·E[x],
+//! Backups go to attempts that are their task's only copy and whose remaining time is above σ·E\[x],
 //! the longest first, one each; then come started jobs, smallest remaining workload first; then new
-//! jobs in order of workload, of which small ones (m < η·N/|χ| tasks of mean duration E[x] < ξ) are
-//! cloned: c* maximises −E[d(c)] − γ·m·c·E[min of c] (Eq. 29).
+//! jobs in order of workload, of which small ones (m < η·N/|χ| tasks of mean duration E\[x] < ξ) are
+//! cloned: c* maximises −E\[d(c)] − γ·m·c·E\[min of c] (Eq. 29).
 //!
 //! Passes: `[Backups(ese rule, longest first), Originals(started jobs), NewJobs(small ones cloned)]`.
 //!
 //! Readings: N is what is idle when the job's turn comes, |χ| the number of new jobs when the level
 //! begins; of a job of several phases, m counts the tasks of those that are open. With the paper's
-//! ξ = 1 and E[x] ≥ 1 cloning never fires. Where fewer than m·c nodes are free, every task gets its
+//! ξ = 1 and E\[x] ≥ 1 cloning never fires. Where fewer than m·c nodes are free, every task gets its
 //! first copy before any gets its second.
 //!
 //! Parameters: `sigma`, a number or `optimal` (Eq. 30–33); `eta`, 0.1; `xi`, seconds, 1;

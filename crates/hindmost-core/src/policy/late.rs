@@ -196,7 +196,7 @@ fn slow_rate(rates: &[Rate], share: f64) -> f64 {
     if rates.len() < 2 { 0.0 } else { rates[rank(rates.len(), share)].per_second }
 }
 
-/// The age, on a node of speed 1, at which the expected duration E[x | x > age] of an attempt of this
+/// The age, on a node of speed 1, at which the expected duration E\[x | x > age] of an attempt of this
 /// pace reaches the duration that a share `slow` of its phase exceeds on a node of speed 1.
 fn age_when_slow(phase: &Phase, slow: f64, pace: Pace) -> f64 {
     let durations = phase.durations();

@@ -2,7 +2,7 @@
 //!
 //! It reacts to the finish itself rather than waiting for a round: that a copy is of no use any more
 //! is not a question of scheduling, and in a slotted run the losers' time on their machines ends with
-//! the winner's, as the papers' c·E[min] assumes. The room is used again from the next round on.
+//! the winner's, as the papers' c·E\[min] assumes. The room is used again from the next round on.
 
 use crate::record::{Event, StopReason};
 

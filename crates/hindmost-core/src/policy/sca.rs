@@ -3,7 +3,7 @@
 //! First the pending tasks of started jobs, fewest remaining first. Then, if all tasks of all new
 //! jobs together are fewer than the idle machines, problem P2 is solved for them
 //! ([`crate::theory::clones`], the exact integer solution) and every new job starts with c_j copies
-//! of each of its tasks; else new jobs start in order of workload m_j·E[x_j], one copy a task, until
+//! of each of its tasks; else new jobs start in order of workload m_j·E\[x_j], one copy a task, until
 //! machines run out.
 //!
 //! Passes: `[Originals(started jobs, fewest remaining), NewJobs(P2 copies, or one each)]`.

@@ -1,6 +1,6 @@
 //! `sda`: the Straggler Detection Algorithm (Xu & Lau 2015, section V).
 //!
-//! An attempt is a straggler if its remaining time is above σ·E[x]; then c − 1 fresh copies race it,
+//! An attempt is a straggler if its remaining time is above σ·E\[x]; then c − 1 fresh copies race it,
 //! once a task. σ and c minimise the expected resource of a task (Eq. 27–28): for Pareto durations
 //! with α = 2, σ = 1 + √2/2 and c = 2. They depend on the shape of the distribution only, so they are
 //! solved once a shape, by [`crate::theory::sigma`].

@@ -1,8 +1,8 @@
 //! How many copies of each task to start when jobs begin: the paper's problem P2 (section IV-A).
 //!
 //! Jobs j of m_j tasks start together on N idle machines, c_j copies of each task. Maximise
-//! Σ −E[d_j(c_j)] − γ·Σ m_j·c_j·E[min of c_j copies] subject to 1 ≤ c_j ≤ r and Σ m_j·c_j ≤ N, where
-//! E[d_j(c)] = ∫₀^∞ 1 − (1 − S^c)^m dt (Eq. 12) is the expected duration of the job.
+//! Σ −E\[d_j(c_j)] − γ·Σ m_j·c_j·E\[min of c_j copies] subject to 1 ≤ c_j ≤ r and Σ m_j·c_j ≤ N, where
+//! E\[d_j(c)] = ∫₀^∞ 1 − (1 − S^c)^m dt (Eq. 12) is the expected duration of the job.
 //!
 //! [`exact`] solves it over whole numbers: the best c of each job by itself where these fit, which is
 //! the usual case and costs nothing; else a dynamic programme over machines, after
@@ -52,7 +52,7 @@ impl CloneProblem {
         Ok(Self { jobs, machines: 100, max_copies: 8, gamma: 0.01 })
     }
 
-    /// −E[d_j(c)] − γ·m_j·c·E[min of c copies], summed over jobs; NaN where `copies` is too short.
+    /// −E\[d_j(c)] − γ·m_j·c·E\[min of c copies], summed over jobs; NaN where `copies` is too short.
     pub fn objective(&self, copies: &[f64]) -> f64 {
         if copies.len() != self.jobs.len() {
             return f64::NAN;
@@ -142,7 +142,7 @@ pub struct ContinuousSolution {
 #[derive(Clone, Debug, PartialEq)]
 pub struct CloneTable {
     tasks: u32,
-    /// (E[d(c)], E[min of c copies]) for c = 1, 2, …
+    /// (E\[d(c)], E\[min of c copies]) for c = 1, 2, …
     entries: Vec<(f64, f64)>,
 }
 
@@ -168,7 +168,7 @@ impl CloneTable {
         self.tasks
     }
 
-    /// E[d(c)] in units of the mean duration, for c from 1 to the table's end.
+    /// E\[d(c)] in units of the mean duration, for c from 1 to the table's end.
     pub fn expected_duration(&self, copies: u32) -> Option<f64> {
         self.entries.get((copies as usize).checked_sub(1)?).map(|entry| entry.0)
     }
@@ -185,7 +185,7 @@ impl CloneTable {
 }
 
 /// Eq. 29: the best number of copies of a job by itself, with machines to spare: argmax over
-/// 1 … the table's end of −E[d(c)] − γ·m·c·E[min]. Of equals the fewest.
+/// 1 … the table's end of −E\[d(c)] − γ·m·c·E\[min]. Of equals the fewest.
 pub fn best_alone(table: &CloneTable, mean: f64, gamma: f64) -> u32 {
     best_choice(&table.values(mean, gamma)) as u32 + 1
 }

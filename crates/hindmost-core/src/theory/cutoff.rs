@@ -1,11 +1,11 @@
 //! Up to which load cloning helps (section III-B, Eq. 1–5).
 //!
-//! Every machine is an M/G/1 queue of tasks; ω = λ·E[m]·E[s]/M is its load without copies. Without
-//! them a task's delay is W = λ_t·E[s²]/(2(1 − λ_t·E[s])) + E[s] with λ_t = ω/E[s] (Eq. 1). With two
+//! Every machine is an M/G/1 queue of tasks; ω = λ·E\[m]·E\[s]/M is its load without copies. Without
+//! them a task's delay is W = λ_t·E\[s²]/(2(1 − λ_t·E\[s])) + E\[s] with λ_t = ω/E\[s] (Eq. 1). With two
 //! copies of every task the arrivals double, and s becomes the shorter of two (Eq. 3; as printed it is
 //! right for Pareto). The cut-off ω^U is the first load above 0 where both delays are equal: below it
 //! two copies give the shorter delay. Theorem 1's condition keeps two copies from overloading:
-//! λ·E[m]·E[s]·2E[min of 2]/E[s] < M, for Pareto with the factor 4(α − 1)/(2α − 1).
+//! λ·E\[m]·E\[s]·2E[min of 2]/E\[s] < M, for Pareto with the factor 4(α − 1)/(2α − 1).
 
 use thiserror::Error;
 
@@ -17,7 +17,7 @@ pub struct Cutoff {
     /// ω^U: load of a machine without copies, in (0, 1), below which two copies of every task give the
     /// shorter delay. `None` where there is no such border; then `reason` says on which side all is.
     pub omega: Option<f64>,
-    /// λ^U = ω^U·M/(E[m]·E[s]) in jobs per unit of time (Eq. 5); `None` with `omega`.
+    /// λ^U = ω^U·M/(E\[m]·E\[s]) in jobs per unit of time (Eq. 5); `None` with `omega`.
     pub lambda: Option<f64>,
     /// Theorem 1: two copies overload the machines from this arrival rate on.
     pub necessary_lambda: f64,
@@ -39,7 +39,7 @@ pub enum NoCutoff {
 /// Why no cut-off could be computed.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum CutoffError {
-    /// E[s²] is infinite, for Pareto α ≤ 2: so is Eq. 1's delay at every load, and there is nothing to
+    /// E\[s²] is infinite, for Pareto α ≤ 2: so is Eq. 1's delay at every load, and there is nothing to
     /// compare with. Theorem 1's bound remains.
     #[error(
         "the second moment of durations is infinite (Pareto with alpha <= 2), so the delay without copies is infinite \
@@ -111,7 +111,7 @@ pub fn cutoff(
 }
 
 /// W: mean delay (waiting and service) of a task at load `omega` with one copy of each (Eq. 1), in the
-/// unit of `duration`. ∞ from load 1 on, and at any positive load where E[s²] is infinite.
+/// unit of `duration`. ∞ from load 1 on, and at any positive load where E\[s²] is infinite.
 pub fn task_delay(duration: &Distribution, omega: f64) -> f64 {
     let mean = duration.mean();
     delay(omega / mean, mean, duration.second_moment().unwrap_or(f64::INFINITY))

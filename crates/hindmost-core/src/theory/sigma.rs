@@ -1,9 +1,9 @@
 //! From which remaining time on a task is a straggler: σ of SDA (section V-A) and ESE (section VI-B).
 //!
 //! A copy whose remaining time is r races c − 1 fresh copies. All c run until the first is done, which
-//! takes c·E[min(r, Y)] of machine time, Y being the shortest of the fresh ones, against r without a
-//! race. The race pays where c·E[min(r, Y)] < r. The left side is concave with slope c at 0, so there
-//! is one root r > 0, and the threshold σ·E[x] belongs there whatever the distribution of r: whether r
+//! takes c·E\[min(r, Y)] of machine time, Y being the shortest of the fresh ones, against r without a
+//! race. The race pays where c·E\[min(r, Y)] < r. The left side is concave with slope c at 0, so there
+//! is one root r > 0, and the threshold σ·E\[x] belongs there whatever the distribution of r: whether r
 //! was revealed after a fraction s of the work (SDA) or at a random time (ESE). For Pareto with α = 2
 //! and c = 2 this gives the paper's σ = 1 + √2/2.
 //!
@@ -28,11 +28,11 @@ const PATIENCE: u32 = 4;
 /// An optimal threshold.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sigma {
-    /// A task is a straggler where its remaining time exceeds σ·E[x].
+    /// A task is a straggler where its remaining time exceeds σ·E\[x].
     pub sigma: f64,
     /// Copies that a straggler has in all from then on.
     pub copies: u32,
-    /// E[R]/E[x]: expected machine time of a task against that without backups.
+    /// E\[R]/E\[x]: expected machine time of a task against that without backups.
     pub resource_ratio: f64,
 }
 
@@ -97,7 +97,7 @@ pub fn ese(duration: &Distribution) -> Result<Sigma, SigmaError> {
     Ok(Sigma { sigma, copies: 2, resource_ratio: ese_cost(duration, sigma) })
 }
 
-/// SDA's E[R]/E[x] at any `sigma` ≥ 0, `copies` ≥ 1 (Fig. 4's curves; 1 copy: no backups, ratio 1).
+/// SDA's E\[R]/E\[x] at any `sigma` ≥ 0, `copies` ≥ 1 (Fig. 4's curves; 1 copy: no backups, ratio 1).
 ///
 /// # Errors
 /// A parameter outside its range, or durations that are always 0.
@@ -112,7 +112,7 @@ pub fn sda_resource_ratio(duration: &Distribution, s: f64, sigma: f64, copies: u
     }
 }
 
-/// ESE's E[R]/E[x] at any `sigma` ≥ 0 (Eq. 30–33).
+/// ESE's E\[R]/E\[x] at any `sigma` ≥ 0 (Eq. 30–33).
 ///
 /// # Errors
 /// A parameter outside its range, or durations that are always 0.

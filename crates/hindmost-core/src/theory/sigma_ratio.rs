@@ -1,8 +1,8 @@
 //! Expected machine time of a task under SDA's and ESE's rules, for [`super::sigma`].
 //!
-//! With g(r) = c·E[min(r, Y)] − r, what a race at remaining time r costs beyond going on alone, SDA's
-//! is E[x] + E[g((1−s)·x); (1−s)·x > σ·E[x]] (Eq. 21–26), and ESE's, with the time of looking uniform
-//! over [0, x] and c = 2, E[x] + E[(1/x)·∫ g(u) du over σ·E[x] < u < x] (Eq. 30–33). An expectation
+//! With g(r) = c·E\[min(r, Y)] − r, what a race at remaining time r costs beyond going on alone, SDA's
+//! is E\[x] + E\[g((1−s)·x); (1−s)·x > σ·E\[x]] (Eq. 21–26), and ESE's, with the time of looking uniform
+//! over [0, x] and c = 2, E\[x] + E\[(1/x)·∫ g(u) du over σ·E\[x] < u < x] (Eq. 30–33). An expectation
 //! over x of h(x) with h(x₀) = 0 is ∫ h′·S from x₀ on, which needs no density. Pareto has closed forms;
 //! a sample is summed.
 
@@ -12,7 +12,7 @@ use crate::numeric::integrate_panels;
 /// Relative tolerance of the quadratures.
 const TOLERANCE: f64 = 1e-12;
 
-/// E[R]/E[x] under SDA's rule, for copies ≥ 2 and a positive mean.
+/// E\[R]/E\[x] under SDA's rule, for copies ≥ 2 and a positive mean.
 pub(super) fn sda_cost(duration: &Distribution, s: f64, sigma: f64, copies: u32) -> f64 {
     let mean = duration.mean();
     let copies = f64::from(copies);
@@ -28,7 +28,7 @@ pub(super) fn sda_cost(duration: &Distribution, s: f64, sigma: f64, copies: u32)
     1.0 + change / mean
 }
 
-/// E[R]/E[x] under ESE's rule, for a positive mean.
+/// E\[R]/E\[x] under ESE's rule, for a positive mean.
 pub(super) fn ese_cost(duration: &Distribution, sigma: f64) -> f64 {
     let mean = duration.mean();
     let from = sigma * mean;

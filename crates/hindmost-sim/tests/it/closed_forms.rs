@@ -66,7 +66,7 @@ fn a_task_of_several_resources_waits_for_all_of_them() {
     assert!((run.job("a").resource - 3.75).abs() < 1e-12);
 }
 
-/// E[(max over m tasks of the min of c copies)^p] of Pareto(1, α): m!/Π (k − p/(cα)), k = 1 … m.
+/// E\[(max over m tasks of the min of c copies)^p] of Pareto(1, α): m!/Π (k − p/(cα)), k = 1 … m.
 fn moment_of_the_longest(tasks: u32, copies: u32, alpha: f64, power: f64) -> f64 {
     let b = power / (alpha * f64::from(copies));
     (1..=tasks).map(|k| f64::from(k) / (f64::from(k) - b)).product()

@@ -16,7 +16,7 @@ enum Rule {
     None,
     /// Backups where more than 2·F⁻¹(δ) is left, the longest first.
     Mantri(f64),
-    /// Backups where more than σ·E[x] is left, by id.
+    /// Backups where more than σ·E\[x] is left, by id.
     Sda(f64),
     /// The same, the longest first.
     Ese(f64),

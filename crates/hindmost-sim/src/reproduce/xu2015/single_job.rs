@@ -220,7 +220,7 @@ fn analysis(single: &Single, alpha: f64) -> Result<Vec<f64>, SimulationError> {
         .map_err(|error| SimulationError::Workload(error.to_string()))
 }
 
-/// Both panels: resource over E[x] and flowtime, by σ.
+/// Both panels: resource over E\[x] and flowtime, by σ.
 fn panels(single: &Single, reading: &str, curves: &[&Curve<'_>]) -> Result<[DataTable; 2], SimulationError> {
     let mut columns = ["σ".to_owned()].to_vec();
     let mut flowtime_columns = columns.clone();

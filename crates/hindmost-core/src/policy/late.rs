@@ -24,6 +24,7 @@ use crate::cluster::{Attempt, Cluster, Phase};
 use crate::estimator::{Knowledge, Pace};
 use crate::ids::{AttemptId, JobId, NodeId};
 use crate::record::{Condition, Decision, Event};
+use crate::resources::Resources;
 use crate::time::Time;
 
 use super::{Pass, Round, Seen, View, is_only_copy};
@@ -248,11 +249,17 @@ impl Pass for LateBackups {
         // Backups of this round join the list when they are observed.
         let mut backups = self.backups.len();
         let slow_node = self.slow_node_progress(cluster);
+        // The cluster's room in backups, of the last demand asked for: mostly all are alike.
+        let mut room: Option<(Resources, u64)> = None;
         for id in slow {
             let cluster = round.cluster();
             let Some(demand) = cluster.phase(id.task).map(|phase| *phase.demand()) else { continue };
-            let room = cluster.nodes().iter().map(|node| node.capacity().times(&demand)).fold(0, u64::saturating_add);
-            if backups as f64 >= self.parameters.cap * room as f64 {
+            if room.is_none_or(|(known, _)| known != demand) {
+                let fits = cluster.nodes().iter().map(|node| node.capacity().times(&demand));
+                room = Some((demand, fits.fold(0, u64::saturating_add)));
+            }
+            let all = room.map_or(0, |(_, all)| all);
+            if backups as f64 >= self.parameters.cap * all as f64 {
                 return;
             }
             let good =

@@ -179,7 +179,7 @@ impl AgeTable {
             return durations.age_where_residual_exceeds(threshold);
         }
         // Rounded, so that σ·E[x]/E[x] is one question and not one for each job's last bit.
-        let in_means = ((threshold / mean) * 1e9).round() / 1e9;
+        let in_means = ((threshold / mean) * 1e12).round() / 1e12;
         self.answer(durations, [in_means.to_bits(), u64::MAX], |durations| {
             durations.age_where_residual_exceeds(in_means * mean)
         })

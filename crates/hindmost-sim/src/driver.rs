@@ -143,6 +143,9 @@ pub struct Control<'a> {
     pub progress: &'a (dyn Fn(Time) + Sync),
 }
 
+/// Simulated time ends here, well before its ticks do: some 500 years.
+const LAST_INSTANT: Time = Time(16_000_000_000 * hindmost_core::time::TICKS_PER_SECOND);
+
 /// Rounds between two looks at [`Control`].
 const ROUNDS_BETWEEN_LOOKS: u32 = 1024;
 
@@ -237,6 +240,12 @@ impl Driver<'_> {
                 break;
             }
             let boundary = first.round_up_to(self.setup.slot);
+            if boundary > LAST_INSTANT {
+                return Err(SimulationError::TooLarge(
+                    "the run goes on for more than 500 years of its own time, which is more than can be counted"
+                        .to_owned(),
+                ));
+            }
             while let Some((at, is_arrival)) = self.next_before(boundary.min(end), next_job.as_ref()) {
                 if !is_arrival {
                     self.happen()?;
@@ -395,6 +404,8 @@ impl Driver<'_> {
                     }
                 }
                 Decision::Reserve { until, .. } => self.agenda.push(*until, Due::Wake),
+                // What is asked for after the end of time never comes.
+                Decision::Wake { at: when } if *when > LAST_INSTANT => {}
                 Decision::Wake { at: when } => self.agenda.push((*when).max(at), Due::Wake),
                 Decision::Watch { attempt, condition } => self.watch(*attempt, *condition)?,
             }

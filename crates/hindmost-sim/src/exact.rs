@@ -94,6 +94,7 @@ pub fn read_exact(path: &Path) -> Result<Vec<WorkloadJob>, ExactError> {
 pub fn read_exact_from(from: impl BufRead, origin: &str) -> Result<Vec<WorkloadJob>, ExactError> {
     let fail = |line: Option<u64>, message: String| ExactError { origin: origin.to_owned(), line, message };
     let mut jobs = Vec::new();
+    let mut names: BTreeMap<Arc<str>, u64> = BTreeMap::new();
     for (at, text) in from.lines().enumerate() {
         let line = at as u64 + 1;
         let text = text.map_err(|error| {
@@ -109,7 +110,12 @@ pub fn read_exact_from(from: impl BufRead, origin: &str) -> Result<Vec<WorkloadJ
         }
         let job: JobLine =
             serde_json::from_str(&text).map_err(|error| fail(Some(line), format!("this is no job: {error}")))?;
-        jobs.push(job.into_workload().map_err(|message| fail(Some(line), message))?);
+        let job = job.into_workload().map_err(|message| fail(Some(line), message))?;
+        if let Some(first) = names.insert(job.spec.name.clone(), line) {
+            let name = &job.spec.name;
+            return Err(fail(Some(line), format!("the job {name:?} was given before, in line {first}")));
+        }
+        jobs.push(job);
     }
     if jobs.is_empty() {
         return Err(fail(None, "there is no job in it".to_owned()));

@@ -121,10 +121,11 @@ impl Generator {
 }
 
 fn check_durations(durations: &Distribution) -> Result<(), String> {
-    if durations.mean().is_finite() && durations.mean() > 0.0 {
+    // A thousand ticks, and half of what can be counted.
+    if (1e-6..=1e10).contains(&durations.mean()) {
         Ok(())
     } else {
-        Err(format!("durations have the mean {}, but must have a finite one above 0", durations.mean()))
+        Err(format!("durations have the mean {}, but it must be from 1e-6 to 1e10 seconds", durations.mean()))
     }
 }
 
@@ -136,20 +137,20 @@ impl Iterator for Generator {
     }
 }
 
-/// Draws a few jobs' parameters, to find what makes no sense before anything runs.
+/// Draws jobs' parameters at the ends and in the middle of what they may be, to find what makes no sense before anything runs.
 pub(crate) fn trial(spec: &WorkloadSpec) -> Result<(), String> {
-    for index in 0..64 {
+    // Of what is drawn, the ends and the middle.
+    for number in [1e-9, 0.25, 0.5, 0.75, 1.0 - 1e-9] {
+        let draws = || Draws::always(number);
         if let Some(tasks) = &spec.tasks {
-            let count = tasks.draw_count(&mut Draws::new(0, Purpose::Tasks, index));
-            count.map_err(|error| format!("tasks: {error}"))?;
+            tasks.draw_count(&mut draws()).map_err(|error| format!("tasks: {error}"))?;
         }
         if let Some(duration) = &spec.duration {
-            let durations = duration.resolve(&mut Draws::new(0, Purpose::Parameter, index));
+            let durations = duration.resolve(&mut draws());
             durations.and_then(|made| check_durations(&made)).map_err(|error| format!("duration: {error}"))?;
         }
         if let Some(ArrivalSpec::Every { gap, .. }) = &spec.arrival {
-            let gap = gap.draw(&mut Draws::new(0, Purpose::Arrival, index));
-            gap.map_err(|error| format!("arrival.every.gap: {error}"))?;
+            gap.draw(&mut draws()).map_err(|error| format!("arrival.every.gap: {error}"))?;
         }
     }
     Ok(())

@@ -116,16 +116,23 @@ pub(crate) struct Draws {
     purpose: Purpose,
     index: u64,
     next: u64,
+    /// What every draw gives, to try what may come.
+    always: Option<f64>,
 }
 
 impl Draws {
     pub(crate) fn new(seed: u64, purpose: Purpose, index: u64) -> Draws {
-        Draws { seed, purpose, index, next: 0 }
+        Draws { seed, purpose, index, next: 0, always: None }
+    }
+
+    /// Draws that all give this number.
+    pub(crate) fn always(number: f64) -> Draws {
+        Draws { always: Some(number), ..Draws::new(0, Purpose::Parameter, 0) }
     }
 
     fn unit(&mut self) -> f64 {
         self.next += 1;
-        draw(self.seed, self.purpose, self.index, self.next)
+        self.always.unwrap_or_else(|| draw(self.seed, self.purpose, self.index, self.next))
     }
 }
 
@@ -238,11 +245,19 @@ impl Family {
                 [mean, minimum, maximum].into_iter().flatten().try_for_each(|parameter| parameter.load(folder))
             }
             Family::Empirical { file, values } => {
-                *values = read_numbers(&folder.join(file))?;
+                let path = absolute(folder, file);
+                *values = read_numbers(&path)?;
+                *file = path;
                 Ok(())
             }
         }
     }
+}
+
+/// A path that means the same from every folder.
+pub(crate) fn absolute(folder: &Path, file: &Path) -> PathBuf {
+    let path = folder.join(file);
+    std::path::absolute(&path).unwrap_or(path)
 }
 
 /// Reads numbers, one a line; empty lines and lines that begin with `#` are skipped.

@@ -152,7 +152,7 @@ pub enum TheoryCommand {
         #[command(flatten)]
         duration: DurationArgs,
         /// Idle machines N
-        #[arg(long, value_name = "N")]
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
         machines: u64,
         /// Most copies of a task, r
         #[arg(long, value_name = "R", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=1024))]

@@ -19,6 +19,31 @@ pub fn write(path: &Path, content: &str) -> Outcome {
     })
 }
 
+/// Makes a folder for results, or takes one that is empty: results of two runs are never mixed.
+pub fn new_folder(path: &Path) -> Outcome {
+    if path.is_file() {
+        return Err(Failure::input(format!("--out {}: this is a file, not a folder", path.display())));
+    }
+    folder(path)?;
+    let mut entries =
+        fs::read_dir(path).map_err(|error| Failure::input(format!("--out {}: {error}", path.display())))?;
+    if entries.next().is_some() {
+        return Err(Failure::input(format!(
+            "--out {}: there are files in this folder already; give a new or an empty one",
+            path.display()
+        )));
+    }
+    Ok(())
+}
+
+/// Removes what a run has left in a folder that was empty when it began.
+pub fn empty(path: &Path) {
+    for entry in fs::read_dir(path).into_iter().flatten().flatten() {
+        let entry = entry.path();
+        let _ = if entry.is_dir() { fs::remove_dir_all(&entry) } else { fs::remove_file(&entry) };
+    }
+}
+
 /// Makes a folder for results.
 pub fn folder(path: &Path) -> Outcome {
     fs::create_dir_all(path).map_err(|error| Failure::input(format!("--out {}: {error}", path.display())))

@@ -69,13 +69,19 @@ impl JobResult {
 
     /// Finish − arrival, seconds.
     pub fn flowtime(&self) -> f64 {
-        self.finish - self.arrival
+        between(self.arrival, self.finish)
     }
 
     /// Finish − first start, seconds.
     pub fn running_time(&self) -> f64 {
-        self.finish - self.start
+        between(self.start, self.finish)
     }
+}
+
+/// Seconds from one time to another, through ticks: differences of times in seconds would show the
+/// error of their last digits.
+fn between(from: f64, to: f64) -> f64 {
+    (Time::from_seconds(to) - Time::from_seconds(from)).seconds()
 }
 
 /// Mean over seeds with its interval, and quantiles of all jobs of all seeds.

@@ -4,8 +4,12 @@ use std::path::Path;
 
 use hindmost_core::policy::catalogue;
 
+use crate::parameter::absolute;
+
 use super::{ArrivalSpec, ClusterSpec, Scenario, WorkloadSpec};
 
+/// Ten times the largest clusters there are, or more.
+const MOST_NODES: u32 = 10_000_000;
 /// Some 300 years: half of what ticks can count.
 const LONGEST: f64 = 1e10;
 /// Each seed's jobs are kept until all are put together.
@@ -40,12 +44,18 @@ impl ClusterSpec {
             (None, true) => Err("cluster needs machines = N (one slot each) or [[cluster.nodes]]".to_owned()),
             (Some(_), false) => Err("cluster has both machines and nodes; give one of them".to_owned()),
             (Some(0), true) => Err("cluster.machines is 0, but must be at least 1".to_owned()),
+            (Some(machines), true) if machines > MOST_NODES => {
+                Err(format!("cluster.machines is {machines}, but must be at most {MOST_NODES}"))
+            }
             (Some(_), true) => Ok(()),
             (None, false) => {
                 for (at, class) in self.nodes.iter_mut().enumerate() {
                     let wrong = |error: String| format!("cluster.nodes, entry {}: {error}", at + 1);
                     if class.count == 0 {
                         return Err(wrong("count is 0, but must be at least 1".to_owned()));
+                    }
+                    if class.count > MOST_NODES {
+                        return Err(wrong(format!("count is {}, but must be at most {MOST_NODES}", class.count)));
                     }
                     if class.cpus == 0.0 {
                         return Err(wrong("cpus is 0, but must be above 0".to_owned()));
@@ -66,7 +76,8 @@ impl WorkloadSpec {
     fn check(&mut self, horizon: Option<f64>, folder: &Path) -> Result<(), String> {
         share("workload.correlation", self.correlation, 1.0)?;
         share("workload.slow_from", self.slow_from, 1.0 - f64::EPSILON)?;
-        if self.file.is_some() {
+        if let Some(file) = &mut self.file {
+            *file = absolute(folder, file);
             if self.arrival.is_some() || self.tasks.is_some() || self.duration.is_some() || self.demand.is_some() {
                 return Err(
                     "workload.file gives arrivals, tasks, durations and demands; leave the others out".to_owned()
@@ -95,8 +106,8 @@ impl WorkloadSpec {
                 }
             }
             ArrivalSpec::File(path) => {
-                crate::parameter::read_numbers(&folder.join(path))
-                    .map_err(|error| format!("workload.arrival: {error}"))?;
+                *path = absolute(folder, path);
+                crate::parameter::read_numbers(path).map_err(|error| format!("workload.arrival: {error}"))?;
             }
         }
         let named = [("tasks", &mut self.tasks), ("duration", &mut self.duration)];

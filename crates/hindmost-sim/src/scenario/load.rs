@@ -1,5 +1,6 @@
 //! Scenarios from files, built-in names and values set by path.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use hindmost_core::estimator::Knowledge;
@@ -7,7 +8,7 @@ use hindmost_core::suggest::did_you_mean;
 use serde::Deserialize;
 
 use super::check::check_times;
-use super::{Scenario, default_order, one_as_number};
+use super::{Scenario, default_order};
 
 /// A scenario that can't be run, and why.
 #[derive(Debug, thiserror::Error)]
@@ -54,12 +55,17 @@ pub struct ReplaySettings {
     /// Error of estimated remaining times.
     #[serde(default)]
     pub noise: f64,
-    /// γ: price of the whole cluster for a second.
-    #[serde(default = "one_as_number")]
+    /// γ: price of a slot-second.
+    #[serde(default = "papers_gamma")]
     pub gamma: f64,
     /// One-slot machines instead of the log's executors.
     #[serde(default)]
     pub machines: Option<u32>,
+}
+
+/// The value of Xu & Lau 2015. With 1, cloning would never pay and SCA clone nothing.
+fn papers_gamma() -> f64 {
+    0.01
 }
 
 impl ReplaySettings {
@@ -91,6 +97,9 @@ pub static BUILT_IN: &[(&str, &str)] = &[
     ("xu2015-single-job", include_str!("../../scenarios/xu2015-single-job.toml")),
 ];
 
+/// Scenarios are a page or two; 16 MiB is no scenario.
+const LARGEST: u64 = 16 << 20;
+
 impl Scenario {
     /// The scenario of a file or built-in name, with values set by path.
     ///
@@ -112,7 +121,15 @@ impl Scenario {
             };
             return Err(ScenarioError::Unknown { name: name.to_owned(), near });
         }
-        let bytes = std::fs::read(path).map_err(|error| ScenarioError::Unreadable { path: path.into(), error })?;
+        let mut bytes = Vec::new();
+        let read = std::fs::File::open(path).and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes));
+        if bytes.len() as u64 > LARGEST {
+            return Err(ScenarioError::Invalid {
+                origin: name.to_owned(),
+                message: "this is too large for a scenario".to_owned(),
+            });
+        }
+        read.map_err(|error| ScenarioError::Unreadable { path: path.into(), error })?;
         let text = String::from_utf8(bytes).map_err(|_| ScenarioError::Invalid {
             origin: name.to_owned(),
             message: "this is not a text file; a scenario is written in TOML".to_owned(),

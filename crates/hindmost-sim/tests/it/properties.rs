@@ -321,7 +321,7 @@ fn check_results(world: &World, run: &Run, book: &Book) {
         let measured = run.result.resource[job];
         assert!((measured - resource).abs() <= 1e-9 * resource.max(1.0), "job {job}: {measured}, not {resource}");
         let finish = book.winners.iter().filter(|(task, _)| task.job.0 as usize == job).map(|(_, (_, at))| *at).max();
-        let flowtime = finish.unwrap().seconds() - spec.arrival.seconds();
+        let flowtime = (finish.unwrap() - spec.arrival).seconds();
         assert_eq!(run.result.flowtime[job], flowtime, "job {job} is over with its last task");
     }
     let utilization = if run.result.makespan > 0.0 { busy / run.result.makespan } else { 0.0 };

@@ -175,7 +175,7 @@ impl Naive<'_> {
         }
         let flowtime = |(job, found): (usize, &Job)| {
             let end = self.finished[job].iter().map(|end| end.expect("every task finishes")).max().unwrap();
-            end as f64 / SECOND as f64 - found.arrival as f64 / SECOND as f64
+            (end - found.arrival) as f64 / SECOND as f64
         };
         self.jobs.iter().enumerate().map(flowtime).collect()
     }

@@ -77,6 +77,12 @@ pub fn sweep(args: &RunArgs) -> Outcome<Vec<Settings>> {
             }
         }
         points = longer;
+        if points.iter().any(|set| set[..set.len() - 1].iter().any(|(other, _)| *other == key)) {
+            return Err(Failure::input(format!("--sweep {text}: {key} is swept twice")));
+        }
+        if points.iter().enumerate().any(|(at, set)| points[..at].contains(set)) {
+            return Err(Failure::input(format!("--sweep {text}: a value is given twice")));
+        }
     }
     Ok(points)
 }
@@ -119,7 +125,7 @@ pub fn run(points: &[Point], args: &RunArgs, notes: Vec<String>, description: Op
     let experiments: Vec<Experiment> = points.iter().map(|point| point.experiment.clone()).collect();
     let units: usize = experiments.iter().map(|one| one.policies.len() * one.seeds.len()).sum();
     if let Some(folder) = &args.out {
-        files::folder(folder)?;
+        files::new_folder(folder)?;
     }
     let bar = Progress::new(units as f64, "simulating");
     let advance = |units: f64| bar.advance(units);
@@ -136,6 +142,12 @@ pub fn run(points: &[Point], args: &RunArgs, notes: Vec<String>, description: Op
         Execution { threads, stop: stop::flag(), progress: &advance, output: args.out.is_some().then_some(&open) };
     let results = run_all(&experiments, &execution);
     bar.finish(results.is_err());
+    if results.is_err()
+        && let Some(folder) = &args.out
+    {
+        // Nothing of a run that did not come to its end stays.
+        files::empty(folder);
+    }
     let results = results?;
     let mut rows = Vec::new();
     for (point, results) in points.iter().zip(&results) {

@@ -32,6 +32,11 @@ pub fn run(args: &ReplayArgs) -> Outcome {
     let swept = compare::sweep(&args.run)?;
     let mut points = Vec::new();
     let mut notes = vec![COPIES_NOTE.to_owned()];
+    if let Some(twice) = args.logs.iter().enumerate().find(|(at, log)| args.logs[..*at].contains(log)) {
+        return Err(Failure::input(format!("{} is named twice", twice.1.display())));
+    }
+    let shown = settings(args, &Settings::new())?;
+    notes.push(format!("order {}, gamma {}; jobs arrive when they did", shown.order, shown.gamma));
     for log in &args.logs {
         let trace = with_progress(log, |progress| spark::open(log, Some(progress)))?;
         let (summary, jobs, recorded, _) = trace.into_parts();

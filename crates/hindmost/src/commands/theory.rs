@@ -161,7 +161,11 @@ fn solve_sigma(rule: SigmaRule, duration: &Distribution, s: f64, max_copies: u32
         SigmaRule::Ese => sigma::ese(duration),
     };
     let solved = solved.map_err(Failure::input)?;
-    Ok(json!({ "sigma": solved.sigma, "copies": solved.copies, "resource_ratio": solved.resource_ratio }))
+    let mut answer = json!({ "sigma": solved.sigma, "copies": solved.copies, "resource_ratio": solved.resource_ratio });
+    if matches!(rule, SigmaRule::Sda) && solved.copies == max_copies {
+        answer["limited_by"] = json!("max_copies");
+    }
+    Ok(answer)
 }
 
 fn solve_cutoff(duration: &Distribution, machines: f64, mean_tasks: f64, mean_duration: f64) -> Outcome<Value> {

@@ -56,6 +56,27 @@ fn the_written_scenario_gives_the_same_results() {
 }
 
 #[test]
+fn results_of_two_runs_are_never_mixed() {
+    let folder = tempfile::tempdir().unwrap();
+    assert_eq!(run_in(folder.path(), &small("out")).code, Some(0));
+    let again = run_in(folder.path(), &small("out"));
+    assert_eq!(again.code, Some(2));
+    assert!(again.stderr.contains("files in this folder already"), "{}", again.stderr);
+}
+
+#[test]
+fn the_written_scenario_finds_the_files_of_the_first() {
+    let folder = tempfile::tempdir().unwrap();
+    let job = "{\"job\":\"a\",\"arrival\":0,\"phases\":[{\"name\":\"p\",\"mean\":1,\"tasks\":[[2.1]]}]}\n";
+    fs::write(folder.path().join("w.jsonl"), job).unwrap();
+    fs::write(folder.path().join("s.toml"), "[cluster]\nmachines = 2\n[workload]\nfile = \"w.jsonl\"\n").unwrap();
+    let first = run_in(folder.path(), &["simulate", "s.toml", "--policy", "none", "--json", "--out", "out"]);
+    assert_eq!(first.code, Some(0), "{}", first.stderr);
+    let again = run_in(folder.path(), &["simulate", "out/scenario.toml", "--json"]);
+    assert_eq!(first.stdout, again.stdout);
+}
+
+#[test]
 fn parquet_on_request() {
     let folder = tempfile::tempdir().unwrap();
     let ran = run_in(folder.path(), &[&small("out")[..], &["--policy", "none", "--records", "parquet"]].concat());

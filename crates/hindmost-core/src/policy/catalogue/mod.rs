@@ -212,7 +212,12 @@ pub fn check(spec: &PolicySpec) -> Result<&'static SystemEntry, CatalogueError> 
     let rule = if is_order { "none" } else { spec.rule.as_str() };
     let entry = SYSTEMS.iter().find(|entry| entry.name == rule).ok_or_else(|| {
         let names = SYSTEMS.iter().map(|entry| entry.name).chain(ORDERS.iter().map(|entry| entry.name));
-        CatalogueError::UnknownName { what: "policy", name: rule.to_owned(), near: did_you_mean(rule, names) }
+        let near = if ORDERS.iter().any(|entry| entry.name == rule) {
+            format!("; it is an order: write {rule}+RULE")
+        } else {
+            did_you_mean(&rule.to_lowercase(), names)
+        };
+        CatalogueError::UnknownName { what: "policy", name: rule.to_owned(), near }
     })?;
     if let Some(name) = &spec.order {
         order(name)?;
@@ -225,7 +230,7 @@ pub fn check(spec: &PolicySpec) -> Result<&'static SystemEntry, CatalogueError> 
                 name: name.clone(),
                 near: did_you_mean(name, names()),
                 known: if entry.parameters.is_empty() {
-                    "none".to_owned()
+                    "no parameters".to_owned()
                 } else {
                     names().collect::<Vec<_>>().join(", ")
                 },
@@ -294,6 +299,8 @@ mod tests {
         assert!(message("sca(max_copies=0)").contains("must be a whole number from 1 to 64"));
         assert!(message("mantri(delta=1)").contains("must be a number from 0 to below 1"));
         assert!(message("mantri(delta=NaN)").contains("must be"));
-        assert!(message("none(delta=1)").contains("it takes none"));
+        assert!(message("none(delta=1)").contains("it takes no parameters"));
+        assert!(message("fair+fifo").contains("write fifo+RULE"));
+        assert!(message("SCA").contains("did you mean \"sca\"?"));
     }
 }

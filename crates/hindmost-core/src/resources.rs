@@ -130,7 +130,7 @@ impl Dimensions {
         Dimensions(vec![SLOTS.into()])
     }
 
-    /// The dimensions named by any of the given capacities, `cpus` and `memory` first.
+    /// The dimensions named by any of the given capacities, `cpus` first.
     ///
     /// # Errors
     /// If there are more than [`MAX_DIMENSIONS`].

@@ -155,7 +155,7 @@ pub fn run(points: &[Point], args: &RunArgs, notes: Vec<String>, description: Op
     }
     let compared = Comparison {
         scenario: first.experiment.name.clone(),
-        seeds: first.experiment.seeds.clone(),
+        seeds: all_seeds(points),
         knowledge: first.experiment.knowledge(),
         results: rows,
         notes,
@@ -168,6 +168,12 @@ pub fn run(points: &[Point], args: &RunArgs, notes: Vec<String>, description: Op
     } else {
         terminal::print(&comparison::text(&compared, terminal::width()))
     }
+}
+
+/// The seeds of all points: a sweep may change how many there are.
+fn all_seeds(points: &[Point]) -> Vec<u64> {
+    let longest = points.iter().map(|point| &point.experiment.seeds).max_by_key(|seeds| seeds.len());
+    longest.cloned().unwrap_or_default()
 }
 
 fn write(folder: &Path, compared: &Comparison, description: Option<&str>) -> Outcome {

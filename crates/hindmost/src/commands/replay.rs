@@ -38,7 +38,7 @@ pub fn run(args: &ReplayArgs) -> Outcome {
     let shown = settings(args, &Settings::new())?;
     notes.push(format!("order {}, gamma {}; jobs arrive when they did", shown.order, shown.gamma));
     for log in &args.logs {
-        let trace = with_progress(log, |progress| spark::open(log, Some(progress)))?;
+        let trace = with_progress(|progress| spark::open(log, Some(progress)))?;
         let (summary, jobs, recorded, _) = trace.into_parts();
         let name = log.display().to_string();
         notes.extend(summary.warnings.iter().map(|warning| format!("{name}: {warning}")));

@@ -1,7 +1,5 @@
 //! `hindmost trace`: what logs hold.
 
-use std::path::Path;
-
 use hindmost_trace::{TraceError, TraceSummary, spark};
 
 use crate::cli::TraceCommand;
@@ -14,7 +12,7 @@ pub fn run(command: TraceCommand) -> Outcome {
     let TraceCommand::Info { files, json } = command;
     let mut summaries = Vec::new();
     for file in &files {
-        summaries.push(with_progress(file, |progress| spark::summarize(file, Some(progress)))?);
+        summaries.push(with_progress(|progress| spark::summarize(file, Some(progress)))?);
     }
     if json {
         return match &summaries[..] {
@@ -28,10 +26,7 @@ pub fn run(command: TraceCommand) -> Outcome {
 }
 
 /// Reads a log with a progress bar.
-pub fn with_progress<T>(
-    file: &Path,
-    read: impl FnOnce(&mut dyn FnMut(u64, Option<u64>)) -> Result<T, TraceError>,
-) -> Outcome<T> {
+pub fn with_progress<T>(read: impl FnOnce(&mut dyn FnMut(u64, Option<u64>)) -> Result<T, TraceError>) -> Outcome<T> {
     let bar = Progress::new(1.0, "reading");
     let mut told = 0.0;
     let result = read(&mut |done, total| {
@@ -42,7 +37,6 @@ pub fn with_progress<T>(
         }
     });
     bar.finish(true);
-    let _ = file;
     result.map_err(Failure::input)
 }
 

@@ -100,6 +100,13 @@ fn a_sweep_makes_a_row_for_each_value_and_policy() {
 }
 
 #[test]
+fn a_sweep_over_seeds_tells_all_of_them() {
+    let value: serde_json::Value =
+        serde_json::from_str(&printed(&["--json", "--policy", "none", "--sweep", "seeds=1,3"])).unwrap();
+    assert_eq!(value["seeds"], serde_json::json!([1, 2, 3]));
+}
+
+#[test]
 fn seeds_follow_the_first() {
     let value: serde_json::Value =
         serde_json::from_str(&printed(&["--json", "--policy", "none", "--seed", "7", "--seeds", "2"])).unwrap();

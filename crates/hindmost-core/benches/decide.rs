@@ -35,6 +35,8 @@ fn job(number: u32) -> Arc<JobSpec> {
         mean,
         sd: None,
         tail: Distribution::pareto_with_mean(2.0, mean).ok(),
+        assumed: false,
+        never_copied: false,
     };
     Arc::new(JobSpec {
         name: number.to_string().into(),

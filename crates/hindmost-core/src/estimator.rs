@@ -117,7 +117,7 @@ pub trait Estimator: Send {
     fn condition(&self, test: Test, phase: &Phase, pace: Pace) -> Option<Condition>;
 }
 
-/// How fast an attempt goes through its work: node speed and the work left when it began.
+/// How long an attempt takes for its work: node speed and the work left when it began.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pace(f64);
 

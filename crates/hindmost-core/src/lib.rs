@@ -20,5 +20,6 @@ pub mod resources;
 pub mod suggest;
 pub mod theory;
 pub mod time;
+pub mod timeline;
 pub mod verify;
 pub mod workload;

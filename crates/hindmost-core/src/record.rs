@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::distribution::Distribution;
 use crate::ids::{AttemptId, JobId, NodeId};
 use crate::resources::Resources;
 use crate::time::Time;
@@ -58,6 +59,9 @@ pub enum Event {
     AttemptFailed {
         /// The attempt.
         attempt: AttemptId,
+        /// What happened, where that is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<Arc<str>>,
     },
     /// An attempt that was asked to stop has stopped, and its room is free.
     AttemptStopped {
@@ -70,6 +74,26 @@ pub enum Event {
         attempt: AttemptId,
         /// When it is now expected to finish, where its progress tells.
         expected_finish: Option<Time>,
+    },
+    /// How long the copies of a phase take has been learned, or learned better, from those that ran.
+    DurationsLearned {
+        /// The job.
+        job: JobId,
+        /// The phase within the job, from 0.
+        phase: u32,
+        /// Seconds of a fresh copy on a node of speed 1.
+        durations: Distribution,
+        /// The duration that half of the copies do not exceed, seconds on a node of speed 1.
+        median: f64,
+        /// How many copies told.
+        samples: u32,
+    },
+    /// How fast a node goes through its work has been learned from what ran there.
+    NodeSpeedLearned {
+        /// The node.
+        node: NodeId,
+        /// Work done in a second, relative to a node of speed 1.
+        speed: f64,
     },
     /// The time of a wake-up has come.
     Woken,
@@ -90,6 +114,13 @@ pub enum Condition {
     /// Either: its remaining time is known and above the first, or it has run for longer than the
     /// second, whichever is seen first.
     RemainingOrElapsedAbove(f64, f64),
+    /// It has run for longer than `after` seconds and has made less progress than `rate` a second.
+    Lagging {
+        /// Share of the work in a second.
+        rate: f64,
+        /// Seconds.
+        after: f64,
+    },
 }
 
 /// Why an attempt is stopped.

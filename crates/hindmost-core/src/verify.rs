@@ -88,7 +88,7 @@ pub fn verify(
         let job = match event {
             Event::AttemptFinished { attempt }
             | Event::AttemptStopped { attempt }
-            | Event::AttemptFailed { attempt } => Some(attempt.task.job),
+            | Event::AttemptFailed { attempt, .. } => Some(attempt.task.job),
             _ => None,
         };
         if let Some(job) = job {

@@ -33,6 +33,17 @@ pub struct PhaseSpec {
     pub sd: Option<f64>,
     /// The distribution of durations, where it is known.
     pub tail: Option<Distribution>,
+    /// True if mean and deviation are a guess, made before any copy has run: rules that compare
+    /// durations leave the phase alone until [`Event::DurationsLearned`](crate::record::Event) tells.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub assumed: bool,
+    /// True if no second copy of a task may run beside another: its work must not be done twice.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub never_copied: bool,
+}
+
+fn is_default(value: &bool) -> bool {
+    !value
 }
 
 /// A job as policies see it on arrival.

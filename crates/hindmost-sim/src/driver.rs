@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use hindmost_core::cluster::{Applied, Cluster, RecordError};
 use hindmost_core::distribution::Distribution;
-use hindmost_core::estimator::{Estimator, Knowledge, estimator};
+use hindmost_core::estimator::{Estimator, Knowledge, Pace, estimator};
 use hindmost_core::ids::{AttemptId, JobId, NodeId};
 use hindmost_core::metrics::{BusyTime, JobResult};
 use hindmost_core::policy::Policy;
@@ -435,12 +435,18 @@ impl Driver<'_> {
     /// When an attempt finishes, and what is seen of it before.
     fn timing(&self, id: AttemptId) -> Result<Option<(Time, Reveal)>, SimulationError> {
         let Some(attempt) = self.cluster.attempt(id) else { return Ok(None) };
-        let speed = self.cluster.node(attempt.node()).map_or(1.0, hindmost_core::cluster::Node::speed);
-        let pace = (1.0 - attempt.from_progress()) / speed;
-        let finish = attempt.since() + Time::from_seconds(self.truth.duration(id)? * pace);
-        let mean = self.cluster.job(id.task.job).map_or(0.0, |job| job.spec().phases[id.task.phase as usize].mean);
-        let reveal = self.truth.reveal(id, attempt.since(), finish, Time::from_seconds(mean * pace));
+        let pace = Pace::of(&self.cluster, attempt);
+        let finish = attempt.since() + Time::from_seconds(pace.seconds(self.truth.duration(id)?));
+        let reveal = self.truth.reveal(id, attempt.since(), finish, self.mean_time(id));
         Ok(Some((finish, reveal)))
+    }
+
+    /// How long an attempt would take if it were like the mean of its phase.
+    fn mean_time(&self, id: AttemptId) -> Time {
+        let Some((attempt, phase)) = self.cluster.attempt(id).zip(self.cluster.phase(id.task)) else {
+            return Time::ZERO;
+        };
+        Time::from_seconds(Pace::of(&self.cluster, attempt).seconds(phase.mean()))
     }
 
     /// Turns a watched condition into the events at which it comes true: mostly none.
@@ -454,6 +460,16 @@ impl Driver<'_> {
             Condition::RemainingAbove(remaining) => (Some(remaining), None),
             Condition::ElapsedAbove(elapsed) => (None, Some(elapsed)),
             Condition::RemainingOrElapsedAbove(remaining, elapsed) => (Some(remaining), Some(elapsed)),
+            Condition::Lagging { rate, after } => {
+                let mean = self.mean_time(id);
+                if let Some(at) = self.truth.lags_at(since, finish, mean, rate, Time::from_seconds(after)) {
+                    let at = at.max(now);
+                    if at < finish {
+                        self.agenda.push(at, Due::Watch(id, true));
+                    }
+                }
+                return Ok(());
+            }
         };
         let by_age = elapsed.map(|elapsed| (since + Time::from_seconds(elapsed) + Time::TICK).max(now));
         let by_age = by_age.filter(|at| *at < finish && (remaining.is_none() || *at < seen));

@@ -208,6 +208,8 @@ impl PhaseLine {
             mean,
             sd: self.sd,
             tail: self.tail.clone(),
+            assumed: false,
+            never_copied: false,
         })
     }
 }

@@ -107,6 +107,8 @@ impl Generator {
             mean: durations.mean(),
             sd: durations.sd(),
             tail: Some(durations.clone()),
+            assumed: false,
+            never_copied: false,
         };
         let spec = JobSpec {
             name: self.next.to_string().into(),

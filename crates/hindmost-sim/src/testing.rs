@@ -193,6 +193,8 @@ impl World {
             mean: 0.0,
             sd: None,
             tail: None,
+            assumed: false,
+            never_copied: false,
         };
         let job = self.last_job();
         job.spec.phases.push(phase);

@@ -130,6 +130,30 @@ impl Truth {
     }
 }
 
+impl Truth {
+    /// When it is seen that an attempt has made less progress than `rate` a second, having run for longer
+    /// than `after`; `None` if it never is, or where no progress is seen. It began at `since`, finishes at
+    /// `finish` and would take `mean` on average.
+    pub(crate) fn lags_at(&self, since: Time, finish: Time, mean: Time, rate: f64, after: Time) -> Option<Time> {
+        if self.model.knowledge == Knowledge::Age {
+            return None;
+        }
+        let (total, slow_from) = ((finish - since).seconds(), self.model.slow_from);
+        let first = since + after + Time::TICK;
+        let fast = mean.seconds() * slow_from;
+        if slow_from == 0.0 || total <= mean.seconds() {
+            return (total * rate > 1.0).then_some(first);
+        }
+        // Progress slow_from + slow·(t − fast) falls below rate·t.
+        let slow = (1.0 - slow_from) / (total - fast);
+        if mean.seconds() * rate > 1.0 {
+            return Some(first);
+        }
+        let falls_behind = (slow_from - slow * fast) / (rate - slow);
+        (slow < rate).then(|| first.max(since + Time::from_seconds(falls_behind) + Time::TICK))
+    }
+}
+
 fn scale(span: Time, factor: f64) -> Time {
     if factor == 0.0 { Time::ZERO } else { Time::from_seconds(span.seconds() * factor) }
 }

@@ -116,13 +116,24 @@ impl Cluster {
                 Ok(Applied::default())
             }
             Event::AttemptFinished { attempt } => self.attempt_ended(*attempt, true),
-            Event::AttemptFailed { attempt } | Event::AttemptStopped { attempt } => self.attempt_ended(*attempt, false),
+            Event::AttemptFailed { attempt, .. } | Event::AttemptStopped { attempt } => {
+                self.attempt_ended(*attempt, false)
+            }
             Event::WatchMet { attempt, expected_finish } => {
                 if let Some(slot) = self.slot_of(*attempt)?
                     && expected_finish.is_some()
                 {
                     self.attempts.get_mut(slot).expected_finish = *expected_finish;
                 }
+                Ok(Applied::default())
+            }
+            Event::DurationsLearned { job, phase, durations, median, .. } => {
+                self.durations_learned(*job, *phase, durations, *median)
+            }
+            Event::NodeSpeedLearned { node, speed } => {
+                let known =
+                    self.nodes.get_mut(node.0 as usize).ok_or_else(|| RecordError::Unknown(node.to_string()))?;
+                known.speed = *speed;
                 Ok(Applied::default())
             }
             Event::Woken | Event::Round => Ok(Applied::default()),
@@ -270,6 +281,25 @@ impl Cluster {
         Ok(Applied::default())
     }
 
+    fn durations_learned(
+        &mut self,
+        job: JobId,
+        phase: u32,
+        durations: &Distribution,
+        median: f64,
+    ) -> Result<Applied, RecordError> {
+        // A job that is gone has nothing left to know.
+        let Some(found) = self.job_mut(job) else { return Ok(Applied::default()) };
+        let phase =
+            found.phases.get_mut(phase as usize).ok_or_else(|| RecordError::Unknown(format!("{job} phase {phase}")))?;
+        phase.mean = durations.mean();
+        phase.sd = durations.sd();
+        phase.median = Some(median);
+        phase.durations = durations.clone();
+        phase.assumed = false;
+        Ok(Applied::default())
+    }
+
     fn start(&mut self, id: AttemptId, node_id: NodeId, from_progress: f64) -> Result<(), RecordError> {
         let refuse = |reason| RecordError::CannotStart { attempt: id, reason };
         let node = self.nodes.get(node_id.0 as usize).ok_or_else(|| RecordError::Unknown(node_id.to_string()))?;
@@ -303,6 +333,9 @@ impl Cluster {
         }
         if id.copy != task.launched {
             return Err(refuse("it is not the next copy of its task"));
+        }
+        if phase.never_copied && task.alive > 0 {
+            return Err(refuse("its task may not have a second copy"));
         }
         if task.alive == u16::MAX {
             return Err(refuse("its task has too many copies"));

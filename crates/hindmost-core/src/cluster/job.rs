@@ -53,6 +53,11 @@ pub struct Phase {
     pub(super) tasks: Vec<Task>,
     pub(super) demand: Resources,
     pub(super) durations: Distribution,
+    pub(super) mean: f64,
+    pub(super) sd: Option<f64>,
+    pub(super) median: Option<f64>,
+    pub(super) assumed: bool,
+    pub(super) never_copied: bool,
     pub(super) parents_left: u32,
     pub(super) pending: u32,
     pub(super) unfinished: u32,
@@ -70,6 +75,11 @@ impl Phase {
             tasks: vec![blank; spec.tasks as usize],
             demand,
             durations,
+            mean: spec.mean,
+            sd: spec.sd,
+            median: None,
+            assumed: spec.assumed,
+            never_copied: spec.never_copied,
             parents_left: spec.after.len() as u32,
             pending: spec.tasks,
             unfinished: spec.tasks,
@@ -95,6 +105,32 @@ impl Phase {
     /// distribution, else one fitted to the known mean and standard deviation.
     pub fn durations(&self) -> &Distribution {
         &self.durations
+    }
+
+    /// Mean duration of a fresh copy, seconds on a node of speed 1: as given, or as learned since.
+    pub fn mean(&self) -> f64 {
+        self.mean
+    }
+
+    /// Standard deviation of that duration, seconds; `None` where unknown or infinite.
+    pub fn sd(&self) -> Option<f64> {
+        self.sd
+    }
+
+    /// The duration that half of the fresh copies do not exceed, seconds on a node of speed 1: as
+    /// learned, or that of the known distribution.
+    pub fn median(&self) -> f64 {
+        self.median.unwrap_or_else(|| self.durations.quantile(0.5))
+    }
+
+    /// True while durations are a guess that no copy has yet confirmed or corrected.
+    pub fn is_assumed(&self) -> bool {
+        self.assumed
+    }
+
+    /// True if a copy of a task may run beside another.
+    pub fn may_be_copied(&self) -> bool {
+        !self.never_copied
     }
 
     /// True if all phases that must come first are finished.
@@ -251,7 +287,7 @@ impl Job {
     /// Work not yet started in all phases: pending tasks × mean duration, seconds on a node of
     /// speed 1.
     pub fn pending_workload(&self) -> f64 {
-        self.phases.iter().zip(&self.spec.phases).map(|(phase, spec)| f64::from(phase.pending) * spec.mean).sum()
+        self.phases.iter().map(|phase| f64::from(phase.pending) * phase.mean).sum()
     }
 
     /// Room that its copies hold now.
@@ -266,14 +302,15 @@ impl Job {
     }
 
     /// The longest path, seconds, through phases that are not finished, where a phase takes
-    /// `time(specification)` until its last task has finished.
-    pub fn longest_remaining_path(&self, time: impl Fn(&PhaseSpec) -> f64) -> f64 {
-        longest_path(&self.spec, |at, spec| if self.phases[at].is_finished() { 0.0 } else { time(spec) })
+    /// `time(phase)` until its last task has finished.
+    pub fn longest_remaining_path(&self, time: impl Fn(&Phase) -> f64) -> f64 {
+        let left = |at: usize| &self.phases[at];
+        longest_path(&self.spec, |at| if left(at).is_finished() { 0.0 } else { time(left(at)) })
     }
 
     /// The longest path, seconds, through all phases at their mean durations.
     pub fn longest_mean_path(&self) -> f64 {
-        longest_path(&self.spec, |_, spec| spec.mean)
+        longest_path(&self.spec, |at| self.phases[at].mean)
     }
 
     /// The next task that could be started: of the first open phase with a pending task for which
@@ -292,15 +329,15 @@ impl Job {
     }
 }
 
-/// The longest path through a job's phases, each of which takes `time(index, specification)`.
-fn longest_path(spec: &JobSpec, time: impl Fn(usize, &PhaseSpec) -> f64) -> f64 {
-    if let [only] = &spec.phases[..] {
-        return time(0, only);
+/// The longest path through a job's phases, each of which takes `time(index)`.
+fn longest_path(spec: &JobSpec, time: impl Fn(usize) -> f64) -> f64 {
+    if spec.phases.len() == 1 {
+        return time(0);
     }
     let mut ends = vec![0.0f64; spec.phases.len()];
     for (at, phase) in spec.phases.iter().enumerate() {
         let begins = phase.after.iter().map(|parent| ends[*parent as usize]).fold(0.0, f64::max);
-        ends[at] = begins + time(at, phase);
+        ends[at] = begins + time(at);
     }
     ends.into_iter().fold(0.0, f64::max)
 }

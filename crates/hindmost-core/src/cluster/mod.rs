@@ -177,6 +177,11 @@ impl Cluster {
         self.attempts.len()
     }
 
+    /// All living attempts, node by node.
+    pub fn living(&self) -> impl Iterator<Item = &Attempt> + '_ {
+        self.nodes.iter().flat_map(|node| &node.attempts).map(|slot| self.attempts.get(*slot))
+    }
+
     /// The attempts that hold room on a node, in no particular order.
     pub fn attempts_on(&self, node: NodeId) -> impl Iterator<Item = &Attempt> + '_ {
         let slots = self.node(node).map_or(&[][..], |node| &node.attempts);

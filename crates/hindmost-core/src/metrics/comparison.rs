@@ -63,7 +63,7 @@ pub struct PolicyResult {
 }
 
 /// Copies beyond each task's first.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Copies {
     /// Started.
     pub launched: u64,

@@ -1,8 +1,10 @@
 //! What is measured of a run, and how figures over seeds are summarised.
 
 mod comparison;
+mod run;
 
 pub use comparison::{Comparison, Copies, PolicyResult, VersusFirst};
+pub use run::{FailedTask, PhaseSummary, RunState, RunSummary};
 
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};

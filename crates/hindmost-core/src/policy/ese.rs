@@ -19,7 +19,6 @@ use crate::cluster::Phase;
 use crate::estimator::Test;
 use crate::ids::JobId;
 use crate::theory::clones;
-use crate::workload::PhaseSpec;
 
 use super::queue::Which;
 use super::sca::{CloneTables, open_tasks, start_job};
@@ -40,8 +39,8 @@ impl EseRule {
 }
 
 impl StragglerRule for EseRule {
-    fn test(&mut self, phase: &Phase, spec: &PhaseSpec) -> Test {
-        Test::RemainingAbove(self.table.get(phase.durations()).0 * spec.mean)
+    fn test(&mut self, phase: &Phase) -> Test {
+        Test::RemainingAbove(self.table.get(phase.durations()).0 * phase.mean())
     }
 }
 
@@ -63,16 +62,16 @@ impl CloneSmallNewJobs {
         let cluster = round.cluster();
         let Some(found) = cluster.job(job) else { return Vec::new() };
         let tasks = f64::from(open_tasks(found));
-        let phases = found.phases().iter().zip(&found.spec().phases);
+        let phases = found.phases().iter();
         phases
-            .map(|(phase, spec)| {
+            .map(|phase| {
                 let idle = cluster.room_for(phase.demand()) as f64;
-                let small = tasks < self.eta * idle / new_jobs as f64 && spec.mean < self.xi;
+                let small = tasks < self.eta * idle / new_jobs as f64 && phase.mean() < self.xi;
                 if !small || !phase.is_open() {
                     return 1;
                 }
                 let table = self.tables.prepare(phase.pending(), phase.durations());
-                self.tables.get(table).map_or(1, |table| clones::best_alone(table, spec.mean, self.tables.gamma()))
+                self.tables.get(table).map_or(1, |table| clones::best_alone(table, phase.mean(), self.tables.gamma()))
             })
             .collect()
     }

@@ -17,7 +17,6 @@
 
 use crate::cluster::{Job, Phase};
 use crate::estimator::Test;
-use crate::workload::PhaseSpec;
 
 use super::stragglers::StragglerRule;
 
@@ -32,8 +31,8 @@ pub struct HadoopRule {
 }
 
 impl StragglerRule for HadoopRule {
-    fn test(&mut self, _phase: &Phase, spec: &PhaseSpec) -> Test {
-        Test::RemainingOrByAgeAbove(spec.mean)
+    fn test(&mut self, phase: &Phase) -> Test {
+        Test::RemainingOrByAgeAbove(phase.mean())
     }
 
     fn allows(&self, job: &Job) -> bool {

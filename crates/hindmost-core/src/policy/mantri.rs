@@ -18,7 +18,6 @@
 
 use crate::cluster::Phase;
 use crate::estimator::Test;
-use crate::workload::PhaseSpec;
 
 use super::stragglers::StragglerRule;
 
@@ -37,7 +36,7 @@ pub struct MantriRule {
 const COPIES_RUNNING: f64 = 2.0;
 
 impl StragglerRule for MantriRule {
-    fn test(&mut self, _phase: &Phase, _spec: &PhaseSpec) -> Test {
+    fn test(&mut self, _phase: &Phase) -> Test {
         Test::FreshLikelyBetter { factor: COPIES_RUNNING, chance: self.delta }
     }
 

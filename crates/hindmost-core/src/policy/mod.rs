@@ -22,7 +22,7 @@ pub mod spark;
 pub mod spec;
 pub mod stragglers;
 
-use crate::cluster::{Applied, Attempt, Cluster, RecordError};
+use crate::cluster::{Applied, Attempt, Cluster, Phase, RecordError};
 use crate::estimator::Estimator;
 use crate::ids::{AttemptId, NodeId, TaskId};
 use crate::record::{Condition, Decision, Event, StopReason};
@@ -122,7 +122,12 @@ impl Round<'_> {
     /// Starts up to `copies` copies of a task on different nodes where possible; the number
     /// started.
     pub fn start_copies(&mut self, task: TaskId, copies: u32) -> u32 {
-        let Some(demand) = self.cluster.phase(task).map(|phase| *phase.demand()) else { return 0 };
+        let Some(phase) = self.cluster.phase(task) else { return 0 };
+        let (demand, alone) = (*phase.demand(), !phase.may_be_copied());
+        if alone && self.cluster.task(task).is_some_and(|task| task.alive() > 0) {
+            return 0;
+        }
+        let copies = if alone { copies.min(1) } else { copies };
         for started in 0..copies {
             let elsewhere = self.cluster.find_node(&demand, |node, _| !self.cluster.has_copy_on(task, node));
             let Some(node) = elsewhere else { return started };
@@ -220,8 +225,9 @@ impl Policy {
     }
 }
 
-/// True if an attempt is its task's only living copy and its task is not finished: what rules that
-/// make one backup look for.
+/// True if an attempt is its task's only living copy, its task is not finished and may have a second:
+/// what rules that make one backup look for.
 fn is_only_copy(cluster: &Cluster, attempt: &Attempt) -> bool {
-    cluster.task(attempt.id().task).is_some_and(|task| task.alive() == 1 && !task.is_finished())
+    cluster.phase(attempt.id().task).is_some_and(Phase::may_be_copied)
+        && cluster.task(attempt.id().task).is_some_and(|task| task.alive() == 1 && !task.is_finished())
 }

@@ -8,8 +8,7 @@
 //! | `srpt` | longest remaining path of phases, in effective times |
 //! | `fewest_remaining` | started jobs, fewest pending tasks first; then new ones by workload (SCA) |
 
-use crate::cluster::{Cluster, Job};
-use crate::workload::PhaseSpec;
+use crate::cluster::{Cluster, Job, Phase};
 
 /// An order of jobs. Keys are recomputed when a job starts or ends an attempt or opens a phase.
 pub trait Order: Send {
@@ -104,8 +103,8 @@ pub struct Srpt;
 pub const EFFECTIVE_TIME_DEVIATIONS: f64 = 1.5;
 
 /// A phase's effective time, seconds: its mean duration and 1.5 standard deviations where known.
-pub fn effective_time(phase: &PhaseSpec) -> f64 {
-    phase.mean + EFFECTIVE_TIME_DEVIATIONS * phase.sd.unwrap_or(0.0)
+pub fn effective_time(phase: &Phase) -> f64 {
+    phase.mean() + EFFECTIVE_TIME_DEVIATIONS * phase.sd().unwrap_or(0.0)
 }
 
 impl Order for Srpt {

@@ -126,7 +126,7 @@ impl JobQueue {
         match event {
             Event::JobArrived { job, .. } => self.refresh(*job, cluster),
             Event::AttemptFinished { attempt }
-            | Event::AttemptFailed { attempt }
+            | Event::AttemptFailed { attempt, .. }
             | Event::AttemptStopped { attempt } => {
                 let concerns = applied.pending_again
                     || applied.phase_finished
@@ -142,7 +142,12 @@ impl JobQueue {
                     self.refresh(job, cluster);
                 }
             }
-            Event::AttemptRunning { .. } | Event::WatchMet { .. } | Event::Woken | Event::Round => {}
+            Event::DurationsLearned { job, .. } => self.refresh(*job, cluster),
+            Event::NodeSpeedLearned { .. }
+            | Event::AttemptRunning { .. }
+            | Event::WatchMet { .. }
+            | Event::Woken
+            | Event::Round => {}
         }
     }
 }

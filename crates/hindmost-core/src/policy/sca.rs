@@ -88,7 +88,7 @@ impl CloneNewJobs {
         // On machines of several resources, idle is what fits of the most demanding phase.
         let mut idle = u64::MAX;
         for job in round.queue.iter_new().filter_map(|id| cluster.job(id)) {
-            for (at, (phase, spec)) in job.phases().iter().zip(&job.spec().phases).enumerate() {
+            for (at, phase) in job.phases().iter().enumerate() {
                 if !phase.is_open() {
                     continue;
                 }
@@ -98,7 +98,7 @@ impl CloneNewJobs {
                     return None;
                 }
                 let table = self.tables.prepare(phase.pending(), phase.durations());
-                parts.push(Part { job: job.id(), phase: at as u32, mean: spec.mean, table });
+                parts.push(Part { job: job.id(), phase: at as u32, mean: phase.mean(), table });
             }
         }
         (!parts.is_empty()).then_some((parts, idle))

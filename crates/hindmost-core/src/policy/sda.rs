@@ -22,7 +22,6 @@ use crate::cluster::Phase;
 use crate::distribution::Distribution;
 use crate::estimator::Test;
 use crate::theory::sigma;
-use crate::workload::PhaseSpec;
 
 use super::shapes::{ShapeNumber, Shapes};
 use super::stragglers::StragglerRule;
@@ -106,8 +105,8 @@ impl SdaRule {
 }
 
 impl StragglerRule for SdaRule {
-    fn test(&mut self, phase: &Phase, spec: &PhaseSpec) -> Test {
-        Test::RemainingAbove(self.table.get(phase.durations()).0 * spec.mean)
+    fn test(&mut self, phase: &Phase) -> Test {
+        Test::RemainingAbove(self.table.get(phase.durations()).0 * phase.mean())
     }
 
     fn copies(&mut self, phase: &Phase) -> u32 {

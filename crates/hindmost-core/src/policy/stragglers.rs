@@ -5,18 +5,17 @@
 //! scanned. An attempt that meets it is a candidate until it ends, gets its backup or, asked again
 //! when room is there, fails the test.
 
-use crate::cluster::{Attempt, Cluster, Job, Node, Phase};
+use crate::cluster::{Attempt, Job, Node, Phase};
 use crate::estimator::{Pace, Test};
 use crate::ids::AttemptId;
 use crate::record::{Decision, Event};
-use crate::workload::PhaseSpec;
 
 use super::{Pass, Round, Seen, View, is_only_copy};
 
 /// What makes an attempt a straggler, and what is done about it.
 pub trait StragglerRule: Send {
     /// The question asked of every attempt of a phase.
-    fn test(&mut self, phase: &Phase, spec: &PhaseSpec) -> Test;
+    fn test(&mut self, phase: &Phase) -> Test;
 
     /// Copies that a straggler's task shall have in all, its own included.
     fn copies(&mut self, _phase: &Phase) -> u32 {
@@ -59,27 +58,47 @@ impl<R: StragglerRule> Stragglers<R> {
         if !is_only_copy(cluster, attempt) {
             return;
         }
-        let Some((phase, spec)) = phase_of(cluster, attempt) else { return };
-        let test = self.rule.test(phase, spec);
+        let Some(phase) = cluster.phase(id.task).filter(|phase| !phase.is_assumed()) else { return };
+        let test = self.rule.test(phase);
         if let Some(condition) = view.estimator.condition(test, phase, Pace::of(cluster, attempt)) {
             view.watch(id, condition);
         }
     }
 
+    fn watch_all(&mut self, view: &mut View<'_>, concerns: impl Fn(&Attempt) -> bool) {
+        let mut concerned: Vec<AttemptId> =
+            view.cluster.living().filter(|attempt| concerns(attempt)).map(Attempt::id).collect();
+        concerned.sort_unstable();
+        for id in concerned {
+            self.watch(id, view);
+        }
+    }
+
     /// The candidates that are still stragglers and may be helped now, the first to be helped
     /// first. Those that never will be are forgotten.
-    fn sort_candidates(&mut self, round: &Round<'_>) -> Vec<AttemptId> {
+    fn sort_candidates(&mut self, round: &mut Round<'_>) -> Vec<AttemptId> {
         let cluster = round.cluster();
         let mut waiting = Vec::with_capacity(self.candidates.len());
+        let mut again = Vec::new();
+        // An attempt may meet its watch by age and again by progress.
+        self.candidates.sort_unstable();
+        self.candidates.dedup();
         let rule = &mut self.rule;
         self.candidates.retain(|id| {
             let Some(attempt) = cluster.attempt(*id).filter(|attempt| is_only_copy(cluster, attempt)) else {
                 return false;
             };
-            let Some((phase, spec)) = phase_of(cluster, attempt) else { return false };
-            if !round.estimator.holds(rule.test(phase, spec), cluster, attempt) {
-                // A known remaining time only gets shorter; by age it may yet grow.
-                return attempt.expected_finish().is_none();
+            let Some(phase) = cluster.phase(id.task) else { return false };
+            let test = rule.test(phase);
+            if !round.estimator.holds(test, cluster, attempt) {
+                // By age the test may hold again later. A known remaining time only gets shorter, unless a
+                // real attempt slows down: that is worth another watch, which costs a simulation nothing.
+                let known = attempt.expected_finish().is_some();
+                if known {
+                    let condition = round.estimator.condition(test, phase, Pace::of(cluster, attempt));
+                    again.extend(condition.map(|condition| Decision::Watch { attempt: *id, condition }));
+                }
+                return !known;
             }
             if cluster.job(id.task.job).is_some_and(|job| rule.allows(job)) {
                 let remaining = round.estimator.remaining(cluster, attempt).unwrap_or(0.0);
@@ -87,23 +106,20 @@ impl<R: StragglerRule> Stragglers<R> {
             }
             true
         });
+        for watch in again {
+            round.decide(watch);
+        }
         waiting.sort_unstable_by(|one, other| one.0.total_cmp(&other.0).then(one.1.cmp(&other.1)));
         waiting.into_iter().map(|(_, id)| id).collect()
     }
-}
-
-fn phase_of<'a>(cluster: &'a Cluster, attempt: &Attempt) -> Option<(&'a Phase, &'a PhaseSpec)> {
-    let job = cluster.job(attempt.id().task.job)?;
-    let at = attempt.id().task.phase as usize;
-    job.phases().get(at).zip(job.spec().phases.get(at))
 }
 
 /// True if an attempt's remaining time is longer than a fresh copy is expected to take on the same node.
 fn restart_pays(round: &Round<'_>, id: AttemptId) -> bool {
     let cluster = round.cluster();
     let Some(attempt) = cluster.attempt(id) else { return false };
-    let Some((_, spec)) = phase_of(cluster, attempt) else { return false };
-    let fresh = Pace::new(cluster.node(attempt.node()).map_or(1.0, Node::speed), 0.0).seconds(spec.mean);
+    let Some(phase) = cluster.phase(id.task) else { return false };
+    let fresh = Pace::new(cluster.node(attempt.node()).map_or(1.0, Node::speed), 0.0).seconds(phase.mean());
     round.estimator.remaining(cluster, attempt).is_some_and(|remaining| remaining > fresh)
 }
 
@@ -113,12 +129,21 @@ impl<R: StragglerRule> Pass for Stragglers<R> {
             Seen::Decision(Decision::Start { attempt, .. }) => self.watch(*attempt, view),
             Seen::Event(Event::WatchMet { attempt, .. }, _) => self.candidates.push(*attempt),
             // A copy that broke or was replaced may leave another alone, which then is watched.
-            Seen::Event(Event::AttemptFailed { attempt } | Event::AttemptStopped { attempt }, _) => {
+            Seen::Event(Event::AttemptFailed { attempt, .. } | Event::AttemptStopped { attempt }, _) => {
                 let left = view.cluster.copies(attempt.task).next().map(Attempt::id);
                 if let Some(left) = left {
                     self.watch(left, view);
                 }
             }
+            // What is asked of a straggler depends on what is known of its phase and node, and a lost node
+            // may have left copies alone.
+            Seen::Event(Event::DurationsLearned { job, phase, .. }, _) => {
+                self.watch_all(view, |attempt| attempt.id().task.job == *job && attempt.id().task.phase == *phase);
+            }
+            Seen::Event(Event::NodeSpeedLearned { node, .. }, _) => {
+                self.watch_all(view, |attempt| attempt.node() == *node);
+            }
+            Seen::Event(Event::NodeLost { .. }, _) => self.watch_all(view, |_| true),
             _ => {}
         }
     }

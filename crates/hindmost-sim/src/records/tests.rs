@@ -40,6 +40,8 @@ fn job(name: &str) -> JobSpec {
         mean: 1.0,
         sd: None,
         tail: None,
+        assumed: false,
+        never_copied: false,
     };
     let phases = vec![phase("map"), phase("sum, \"final\"")];
     JobSpec { name: name.into(), arrival: Time::ZERO, deadline: None, weight: 1.0, phases }

@@ -169,6 +169,8 @@ fn jobs(
                 mean,
                 sd,
                 tail: None,
+                assumed: false,
+                never_copied: false,
             });
             durations.push(Durations::Recorded(seconds));
         }

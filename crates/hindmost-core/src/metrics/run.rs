@@ -1,0 +1,189 @@
+//! What came of one run of one job, as `hindmost run --json` prints it.
+
+use serde::Serialize;
+
+use crate::ids::JobId;
+use crate::time::Time;
+use crate::timeline::{AttemptEnd, Timeline, TimelineRow};
+
+use super::Copies;
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunState {
+    /// Every task has its result.
+    Done,
+    /// A task failed more often than it may.
+    Failed,
+    /// Asked to stop.
+    Interrupted,
+}
+
+/// A task that failed for good.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FailedTask {
+    /// Its phase.
+    pub phase: String,
+    /// Its number, from 0.
+    pub task: u32,
+    /// How often it failed.
+    pub failures: u32,
+    /// What its last attempt failed with.
+    pub reason: String,
+    /// The end of what that attempt wrote to standard error.
+    pub stderr: String,
+}
+
+/// What came of a phase. Times in seconds since the run began.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PhaseSummary {
+    /// Its name.
+    pub name: String,
+    /// Its tasks.
+    pub tasks: u64,
+    /// Those that have their result.
+    pub finished: u64,
+    /// Attempts started.
+    pub attempts: u64,
+    /// Attempts that failed, lost their node or were stopped with the run.
+    pub broken: u64,
+    /// Copies started beside another of their task, and what became of them.
+    pub copies: Copies,
+    /// When its first attempt was started.
+    pub start: Option<f64>,
+    /// When its last task finished.
+    pub finish: Option<f64>,
+    /// Durations of winners, seconds: half of them took no longer.
+    pub p50: Option<f64>,
+    /// As `p50`, for 95 of a hundred.
+    pub p95: Option<f64>,
+    /// The longest.
+    pub max: Option<f64>,
+}
+
+/// What came of a run of one job.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RunSummary {
+    /// The job's name.
+    pub job: String,
+    /// How it ended.
+    pub state: RunState,
+    /// Its tasks.
+    pub tasks: u64,
+    /// Attempts started.
+    pub attempts: u64,
+    /// Copies started beside another of their task, and what became of them.
+    pub copies: Copies,
+    /// Seconds from the run's begin to the last task's finish, or to its end.
+    pub flowtime: f64,
+    /// Its phases.
+    pub phases: Vec<PhaseSummary>,
+    /// Tasks that failed for good.
+    pub failed_tasks: Vec<FailedTask>,
+    /// The policy.
+    pub policy: String,
+    /// What it knew of running attempts.
+    pub knowledge: String,
+    /// True if the deadline was met; `None` without one.
+    pub met_deadline: Option<bool>,
+}
+
+/// Counts of some attempts.
+#[derive(Default)]
+struct Counts {
+    attempts: u64,
+    broken: u64,
+    launched: u64,
+    won: u64,
+    held: f64,
+    wasted: f64,
+    durations: Vec<f64>,
+    start: Option<f64>,
+    finish: Option<f64>,
+}
+
+impl Counts {
+    fn add(&mut self, row: &TimelineRow) {
+        self.attempts += 1;
+        self.launched += u64::from(row.redundant);
+        let seconds = (row.end - row.start).seconds();
+        self.held += seconds;
+        self.start.get_or_insert(row.start.seconds());
+        match row.outcome {
+            AttemptEnd::Won => {
+                self.won += u64::from(row.redundant);
+                self.durations.push(seconds);
+                self.finish = Some(self.finish.unwrap_or(0.0).max(row.end.seconds()));
+            }
+            AttemptEnd::Lost | AttemptEnd::Replaced => self.wasted += seconds,
+            AttemptEnd::Failed(_) | AttemptEnd::NodeLost | AttemptEnd::Stopped => self.broken += 1,
+            AttemptEnd::Running => {}
+        }
+    }
+
+    fn copies(&self) -> Copies {
+        let wasted_share = if self.held > 0.0 { self.wasted / self.held } else { 0.0 };
+        Copies { launched: self.launched, won: self.won, wasted_share }
+    }
+
+    fn quantile(&self, share: f64) -> Option<f64> {
+        let rank = ((share * self.durations.len() as f64).ceil() as usize).max(1) - 1;
+        self.durations.get(rank).copied()
+    }
+}
+
+impl RunSummary {
+    /// Of a recorded run's first job. `failed_tasks` and what the run was begun with come from whoever ran
+    /// it. Copies are counted by what they are for: attempts that follow a failure are not redundant.
+    /// `wasted_share` is the share of the attempts' time that losers held.
+    pub fn of(
+        timeline: &Timeline,
+        state: RunState,
+        failed_tasks: Vec<FailedTask>,
+        policy: String,
+        knowledge: String,
+    ) -> Option<RunSummary> {
+        let job = timeline.jobs.first()?;
+        let of_job = || timeline.rows.iter().filter(|row| row.attempt.task.job == JobId(0));
+        let mut all = Counts::default();
+        let mut by_phase: Vec<Counts> = job.spec.phases.iter().map(|_| Counts::default()).collect();
+        for row in of_job() {
+            all.add(row);
+            if let Some(counts) = by_phase.get_mut(row.attempt.task.phase as usize) {
+                counts.add(row);
+            }
+        }
+        let phases = job.spec.phases.iter().zip(by_phase).map(|(phase, mut counts)| {
+            counts.durations.sort_unstable_by(f64::total_cmp);
+            let finished = counts.durations.len() as u64;
+            PhaseSummary {
+                name: phase.name.to_string(),
+                tasks: u64::from(phase.tasks),
+                finished,
+                attempts: counts.attempts,
+                broken: counts.broken,
+                copies: counts.copies(),
+                start: counts.start,
+                finish: counts.finish.filter(|_| finished == u64::from(phase.tasks)),
+                p50: counts.quantile(0.5),
+                p95: counts.quantile(0.95),
+                max: counts.durations.last().copied(),
+            }
+        });
+        let finish: Time = job.finish.unwrap_or(timeline.end);
+        Some(RunSummary {
+            job: job.spec.name.to_string(),
+            state,
+            tasks: job.spec.phases.iter().map(|phase| u64::from(phase.tasks)).sum(),
+            attempts: all.attempts,
+            copies: all.copies(),
+            flowtime: (finish - job.arrival).seconds(),
+            phases: phases.collect(),
+            failed_tasks,
+            policy,
+            knowledge,
+            met_deadline: job.spec.deadline.map(|deadline| job.finish.is_some_and(|at| at <= job.arrival + deadline)),
+        })
+    }
+}

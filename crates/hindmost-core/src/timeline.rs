@@ -1,0 +1,255 @@
+//! What a journal tells of each attempt: when and where it ran, why it was started, how it ended.
+//!
+//! Charts, explanations and replays of a recorded run all begin with these rows.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use serde::Serialize;
+
+use crate::ids::{AttemptId, JobId, NodeId, TaskId};
+use crate::record::{Change, Decision, Event, Record, StopReason};
+use crate::resources::Resources;
+use crate::time::Time;
+use crate::workload::JobSpec;
+
+/// How an attempt ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AttemptEnd {
+    /// First of its task to finish.
+    Won,
+    /// Stopped, or finished too late, because another copy had won.
+    Lost,
+    /// Stopped for a fresh copy in its room.
+    Replaced,
+    /// Broke, and what is known of the cause.
+    Failed(Option<Arc<str>>),
+    /// Its node was lost.
+    NodeLost,
+    /// Stopped because the run was.
+    Stopped,
+    /// Not over when the journal ends.
+    Running,
+}
+
+/// One attempt of a recorded run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TimelineRow {
+    /// The attempt.
+    pub attempt: AttemptId,
+    /// Where it ran.
+    pub node: NodeId,
+    /// When it was started.
+    pub start: Time,
+    /// When it ended; the journal's end if it had not.
+    pub end: Time,
+    /// How it ended.
+    pub outcome: AttemptEnd,
+    /// True if another copy of its task was alive when it was started, or was replaced by it; false for
+    /// a task's first attempt and for one that follows a failure.
+    pub redundant: bool,
+    /// Share of its work that was done before, in [0, 1).
+    pub from_progress: f64,
+}
+
+/// A node of a recorded run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TimelineNode {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its room.
+    pub capacity: Resources,
+    /// When it was lost and when it came back, in turn.
+    pub lost_and_returned: Vec<Time>,
+}
+
+/// A job of a recorded run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TimelineJob {
+    /// What was given on arrival.
+    pub spec: Arc<JobSpec>,
+    /// When it arrived.
+    pub arrival: Time,
+    /// When its last task finished, if the journal goes so far.
+    pub finish: Option<Time>,
+}
+
+/// A recorded run, attempt by attempt in the order of their starts.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Timeline {
+    /// The nodes, by id.
+    pub nodes: Vec<TimelineNode>,
+    /// The jobs, by id.
+    pub jobs: Vec<TimelineJob>,
+    /// The attempts, in the order of their starts.
+    pub rows: Vec<TimelineRow>,
+    /// When the last record was written.
+    pub end: Time,
+}
+
+/// What is being put together.
+#[derive(Default)]
+struct Builder {
+    timeline: Timeline,
+    /// Row of each living attempt.
+    living: FxHashMap<AttemptId, usize>,
+    /// Living attempts of a task: how many.
+    copies: FxHashMap<TaskId, u32>,
+    won: FxHashMap<TaskId, ()>,
+    /// Unfinished tasks of each job.
+    unfinished: FxHashMap<JobId, u64>,
+    /// Attempts that were asked to stop, and why.
+    stopping: FxHashMap<AttemptId, StopReason>,
+    /// Attempts that wait for the room of one that is stopping: what they replace.
+    heirs: FxHashMap<AttemptId, AttemptId>,
+    /// The next copy of each task.
+    next_copy: FxHashMap<TaskId, u32>,
+}
+
+impl Timeline {
+    /// Of the records of a journal, which are taken at their word.
+    pub fn of(records: impl IntoIterator<Item = Record>) -> Timeline {
+        let mut builder = Builder::default();
+        for record in records {
+            builder.timeline.end = record.at;
+            match record.change {
+                Change::Event(event) => builder.event(record.at, event),
+                Change::Decision(decision) => builder.decision(record.at, &decision),
+            }
+        }
+        let end = builder.timeline.end;
+        for row in builder.living.into_values() {
+            builder.timeline.rows[row].end = end;
+        }
+        builder.timeline
+    }
+
+    /// A node's name.
+    pub fn node_name(&self, node: NodeId) -> &str {
+        self.nodes.get(node.0 as usize).map_or("?", |node| &node.name)
+    }
+
+    /// The name of a task's phase.
+    pub fn phase_name(&self, task: TaskId) -> &str {
+        let job = self.jobs.get(task.job.0 as usize);
+        job.and_then(|job| job.spec.phases.get(task.phase as usize)).map_or("?", |phase| &phase.name)
+    }
+
+    /// The attempts of a task, in the order of their starts.
+    pub fn attempts_of(&self, task: TaskId) -> impl Iterator<Item = &TimelineRow> {
+        self.rows.iter().filter(move |row| row.attempt.task == task)
+    }
+}
+
+impl Builder {
+    fn event(&mut self, at: Time, event: Event) {
+        match event {
+            Event::NodeJoined { name, capacity, .. } => {
+                self.timeline.nodes.push(TimelineNode { name, capacity, lost_and_returned: Vec::new() });
+            }
+            Event::JobArrived { job, spec } => {
+                let tasks = spec.phases.iter().map(|phase| u64::from(phase.tasks)).sum();
+                self.unfinished.insert(job, tasks);
+                self.timeline.jobs.push(TimelineJob { spec, arrival: at, finish: None });
+            }
+            Event::NodeLost { node } => {
+                let lost = |row: &usize| self.timeline.rows[*row].node == node;
+                let gone: Vec<AttemptId> =
+                    self.living.iter().filter(|(_, row)| lost(row)).map(|(attempt, _)| *attempt).collect();
+                for attempt in gone {
+                    self.end(at, attempt, AttemptEnd::NodeLost);
+                }
+                self.lost_or_returned(at, node, false);
+            }
+            Event::NodeReturned { node } => self.lost_or_returned(at, node, true),
+            Event::AttemptFinished { attempt } => {
+                let first = self.won.insert(attempt.task, ()).is_none();
+                self.end(at, attempt, if first { AttemptEnd::Won } else { AttemptEnd::Lost });
+                if first && let Some(left) = self.unfinished.get_mut(&attempt.task.job) {
+                    *left = left.saturating_sub(1);
+                    if *left == 0
+                        && let Some(job) = self.timeline.jobs.get_mut(attempt.task.job.0 as usize)
+                    {
+                        job.finish = Some(at);
+                    }
+                }
+            }
+            Event::AttemptFailed { attempt, reason } => {
+                let outcome = match self.stopping.get(&attempt) {
+                    Some(StopReason::Lost) => AttemptEnd::Lost,
+                    Some(StopReason::Replaced) => AttemptEnd::Replaced,
+                    None => AttemptEnd::Failed(reason),
+                };
+                self.end(at, attempt, outcome);
+            }
+            Event::AttemptStopped { attempt } => {
+                let outcome = match self.stopping.get(&attempt) {
+                    Some(StopReason::Lost) => AttemptEnd::Lost,
+                    Some(StopReason::Replaced) => AttemptEnd::Replaced,
+                    None => AttemptEnd::Stopped,
+                };
+                self.end(at, attempt, outcome);
+            }
+            Event::AttemptRunning { .. }
+            | Event::WatchMet { .. }
+            | Event::DurationsLearned { .. }
+            | Event::NodeSpeedLearned { .. }
+            | Event::Woken
+            | Event::Round => {}
+        }
+    }
+
+    fn decision(&mut self, at: Time, decision: &Decision) {
+        match decision {
+            Decision::Start { attempt, node, from_progress } => self.start(at, *attempt, *node, *from_progress, false),
+            Decision::Stop { attempt, reason } => {
+                self.stopping.insert(*attempt, *reason);
+            }
+            Decision::Replace { attempt, from_progress } => {
+                self.stopping.insert(*attempt, StopReason::Replaced);
+                let Some(row) = self.living.get(attempt) else { return };
+                let node = self.timeline.rows[*row].node;
+                let copy = self.next_copy.get(&attempt.task).copied().unwrap_or(0);
+                let heir = AttemptId { task: attempt.task, copy };
+                self.heirs.insert(*attempt, heir);
+                self.start(at, heir, node, *from_progress, true);
+            }
+            Decision::Reserve { .. } | Decision::Wake { .. } | Decision::Watch { .. } => {}
+        }
+    }
+
+    fn start(&mut self, at: Time, attempt: AttemptId, node: NodeId, from_progress: f64, replaces: bool) {
+        let copies = self.copies.entry(attempt.task).or_default();
+        let redundant = replaces || *copies > 0;
+        *copies += 1;
+        self.next_copy.insert(attempt.task, attempt.copy + 1);
+        self.living.insert(attempt, self.timeline.rows.len());
+        let row =
+            TimelineRow { attempt, node, start: at, end: at, outcome: AttemptEnd::Running, redundant, from_progress };
+        self.timeline.rows.push(row);
+    }
+
+    fn end(&mut self, at: Time, attempt: AttemptId, outcome: AttemptEnd) {
+        let Some(row) = self.living.remove(&attempt) else { return };
+        let row = &mut self.timeline.rows[row];
+        row.end = at;
+        row.outcome = outcome;
+        self.stopping.remove(&attempt);
+        if let Some(copies) = self.copies.get_mut(&attempt.task) {
+            *copies = copies.saturating_sub(1);
+        }
+        // What waited for its room runs from now on.
+        if let Some(heir) = self.heirs.remove(&attempt).and_then(|heir| self.living.get(&heir)) {
+            self.timeline.rows[*heir].start = at;
+        }
+    }
+
+    fn lost_or_returned(&mut self, at: Time, node: NodeId, returned: bool) {
+        if let Some(node) = self.timeline.nodes.get_mut(node.0 as usize)
+            && (node.lost_and_returned.len() % 2 == 1) == returned
+        {
+            node.lost_and_returned.push(at);
+        }
+    }
+}

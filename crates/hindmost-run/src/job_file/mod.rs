@@ -1,0 +1,1 @@
+//! Job files: what a user writes, checked and turned into a plan.

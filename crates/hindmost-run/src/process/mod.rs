@@ -1,0 +1,1 @@
+//! Processes on this machine: their identity, their descendants, and how they are stopped.

@@ -32,11 +32,14 @@ pub enum Knowledge {
     ProgressUniform,
     /// No progress is seen: only how long an attempt has run.
     Age,
+    /// As `Age`, with a distribution of durations that comes from earlier runs of the job and from the
+    /// phase's own finished tasks instead of being known: for live runs.
+    History,
 }
 
 /// A text that names no kind of knowledge.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no kind of knowledge: give oracle, progress(S) with S in [0, 1), progress(uniform) or age")]
+#[error("{0:?} is no kind of knowledge: give oracle, progress(S) with S in [0, 1), progress(uniform), age or history")]
 pub struct UnknownKnowledge(String);
 
 impl FromStr for Knowledge {
@@ -47,6 +50,7 @@ impl FromStr for Knowledge {
         match text.trim() {
             "oracle" => return Ok(Knowledge::Oracle),
             "age" => return Ok(Knowledge::Age),
+            "history" => return Ok(Knowledge::History),
             _ => {}
         }
         let inner = text.trim().strip_prefix("progress(").and_then(|rest| rest.strip_suffix(')')).ok_or_else(wrong)?;
@@ -65,6 +69,7 @@ impl fmt::Display for Knowledge {
             Knowledge::Progress(fraction) => write!(f, "progress({fraction})"),
             Knowledge::ProgressUniform => f.write_str("progress(uniform)"),
             Knowledge::Age => f.write_str("age"),
+            Knowledge::History => f.write_str("history"),
         }
     }
 }
@@ -147,7 +152,7 @@ impl Pace {
 /// The estimator for a kind of knowledge.
 pub fn estimator(knowledge: Knowledge) -> Box<dyn Estimator> {
     match knowledge {
-        Knowledge::Age => Box::new(ByAge(AgeTable::default())),
+        Knowledge::Age | Knowledge::History => Box::new(ByAge(knowledge, AgeTable::default())),
         _ => Box::new(ByProgress(knowledge, AgeTable::default())),
     }
 }
@@ -156,7 +161,7 @@ pub fn estimator(knowledge: Knowledge) -> Box<dyn Estimator> {
 struct ByProgress(Knowledge, AgeTable);
 
 /// Remaining times guessed from age.
-struct ByAge(AgeTable);
+struct ByAge(Knowledge, AgeTable);
 
 /// The ages from which on a test holds, for the shapes of durations and questions met so far: they
 /// take an integral or many to find, and depend on the shape and the question alone once times are
@@ -225,16 +230,28 @@ fn remaining_by_age(cluster: &Cluster, attempt: &Attempt) -> Option<f64> {
     Some(pace.seconds(durations.mean_residual(pace.age(elapsed(cluster, attempt)))))
 }
 
+/// False where copies of the attempt's phase do not tell their progress: then age must do.
+fn gives_progress(cluster: &Cluster, attempt: &Attempt) -> bool {
+    cluster.phase(attempt.id().task).is_none_or(Phase::gives_progress)
+}
+
 impl Estimator for ByProgress {
     fn knowledge(&self) -> Knowledge {
         self.0
     }
 
     fn remaining(&self, cluster: &Cluster, attempt: &Attempt) -> Option<f64> {
-        attempt.expected_finish().map(|finish| (finish - cluster.now()).seconds())
+        match attempt.expected_finish() {
+            Some(finish) => Some((finish - cluster.now()).seconds()),
+            None if gives_progress(cluster, attempt) => None,
+            None => remaining_by_age(cluster, attempt),
+        }
     }
 
     fn holds(&self, test: Test, cluster: &Cluster, attempt: &Attempt) -> bool {
+        if attempt.expected_finish().is_none() && !gives_progress(cluster, attempt) {
+            return holds_by_age(&self.1, test, cluster, attempt);
+        }
         let known = self.remaining(cluster, attempt);
         match test {
             Test::RemainingAbove(threshold) => known.is_some_and(|remaining| remaining > threshold),
@@ -249,6 +266,10 @@ impl Estimator for ByProgress {
     }
 
     fn condition(&self, test: Test, phase: &Phase, pace: Pace) -> Option<Condition> {
+        if !phase.gives_progress() {
+            let age = age_where_holds(&self.1, test, phase.durations(), pace)?;
+            return Some(Condition::ElapsedAbove(pace.seconds(age)));
+        }
         match test {
             // Above all numbers: never, and no number that a journal could hold.
             Test::RemainingAbove(threshold) | Test::RemainingOrByAgeAbove(threshold) if !threshold.is_finite() => None,
@@ -270,7 +291,7 @@ impl Estimator for ByProgress {
 
 impl Estimator for ByAge {
     fn knowledge(&self) -> Knowledge {
-        Knowledge::Age
+        self.0
     }
 
     fn remaining(&self, cluster: &Cluster, attempt: &Attempt) -> Option<f64> {
@@ -278,11 +299,11 @@ impl Estimator for ByAge {
     }
 
     fn holds(&self, test: Test, cluster: &Cluster, attempt: &Attempt) -> bool {
-        holds_by_age(&self.0, test, cluster, attempt)
+        holds_by_age(&self.1, test, cluster, attempt)
     }
 
     fn condition(&self, test: Test, phase: &Phase, pace: Pace) -> Option<Condition> {
-        let age = age_where_holds(&self.0, test, phase.durations(), pace)?;
+        let age = age_where_holds(&self.1, test, phase.durations(), pace)?;
         Some(Condition::ElapsedAbove(pace.seconds(age)))
     }
 }
@@ -335,7 +356,7 @@ mod tests {
 
     #[test]
     fn knowledge_survives_the_round_trip() {
-        for text in ["oracle", "progress(0.2)", "progress(0)", "progress(uniform)", "age"] {
+        for text in ["oracle", "progress(0.2)", "progress(0)", "progress(uniform)", "age", "history"] {
             assert_eq!(text.parse::<Knowledge>().unwrap().to_string(), text);
         }
         for wrong in ["", "progress", "progress(1)", "progress(-0.1)", "progress(NaN)", "prophet"] {

@@ -6,16 +6,20 @@
 //! [`Record`]: `{"at":0,"event":{"job_arrived":{…}}}`. Times are ticks of 1 ns.
 //! A journal cut short in the middle of a line reads as far as it goes.
 
-use std::io::{self, BufRead, Write};
+use std::io::{self, BufRead, Read, Write};
 
 use serde::{Deserialize, Serialize};
 
+use crate::cluster::Placement;
 use crate::estimator::Knowledge;
 use crate::record::Record;
 use crate::resources::Dimensions;
 
 /// The version of the format that this build writes, and the newest that it reads.
 pub const VERSION: u32 = 1;
+
+/// No header is longer, in bytes: what is not a journal may have no lines at all.
+const LONGEST_HEADER: u64 = 1 << 20;
 
 /// The first line of a journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -32,6 +36,9 @@ pub struct Header {
     pub gamma: f64,
     /// What the policy knew of running attempts.
     pub knowledge: Knowledge,
+    /// On which nodes copies were started.
+    #[serde(default)]
+    pub placement: Placement,
 }
 
 /// Why a journal could not be read or written.
@@ -106,7 +113,7 @@ pub struct JournalReader<R: BufRead> {
     from: R,
     header: Header,
     line: u64,
-    buffer: String,
+    buffer: Vec<u8>,
     cut_short: bool,
 }
 
@@ -116,21 +123,26 @@ impl<R: BufRead> JournalReader<R> {
     /// # Errors
     /// If there is none, its version is too new, or reading fails.
     pub fn new(mut from: R) -> Result<JournalReader<R>, JournalError> {
-        let mut buffer = String::new();
-        from.read_line(&mut buffer)?;
-        let version: serde_json::Value = serde_json::from_str(&buffer).map_err(|_| JournalError::NoHeader)?;
+        let mut buffer = Vec::new();
+        from.by_ref().take(LONGEST_HEADER).read_until(b'\n', &mut buffer)?;
+        let version: serde_json::Value = serde_json::from_slice(&buffer).map_err(|_| JournalError::NoHeader)?;
         let found =
             version.get("hindmost_journal").and_then(serde_json::Value::as_u64).ok_or(JournalError::NoHeader)?;
         if found > u64::from(VERSION) {
             return Err(JournalError::TooNew { found: found as u32 });
         }
-        let header = serde_json::from_str(&buffer).map_err(|error| JournalError::BadLine { line: 1, error })?;
+        let header = serde_json::from_slice(&buffer).map_err(|error| JournalError::BadLine { line: 1, error })?;
         Ok(JournalReader { from, header, line: 1, buffer, cut_short: false })
     }
 
     /// The header.
     pub fn header(&self) -> &Header {
         &self.header
+    }
+
+    /// The number of the line that was read last, from 1; the header is the first.
+    pub fn line(&self) -> u64 {
+        self.line
     }
 
     /// True if the last line was incomplete and has been left out.
@@ -144,18 +156,21 @@ impl<R: BufRead> Iterator for JournalReader<R> {
 
     fn next(&mut self) -> Option<Self::Item> {
         self.buffer.clear();
-        self.line += 1;
-        match self.from.read_line(&mut self.buffer) {
+        // Bytes, not text: a line may be cut in the middle of a letter.
+        match self.from.read_until(b'\n', &mut self.buffer) {
             Err(error) => Some(Err(error.into())),
             Ok(0) => None,
-            Ok(_) => match serde_json::from_str(&self.buffer) {
-                Ok(record) => Some(Ok(record)),
-                Err(_) if !self.buffer.ends_with('\n') => {
-                    self.cut_short = true;
-                    None
+            Ok(_) => {
+                self.line += 1;
+                match serde_json::from_slice(&self.buffer) {
+                    Ok(record) => Some(Ok(record)),
+                    Err(_) if !self.buffer.ends_with(b"\n") => {
+                        self.cut_short = true;
+                        None
+                    }
+                    Err(error) => Some(Err(JournalError::BadLine { line: self.line, error })),
                 }
-                Err(error) => Some(Err(JournalError::BadLine { line: self.line, error })),
-            },
+            }
         }
     }
 }
@@ -163,6 +178,7 @@ impl<R: BufRead> Iterator for JournalReader<R> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ids::{AttemptId, JobId, TaskId};
     use crate::record::{Change, Event};
     use crate::time::Time;
 
@@ -174,6 +190,7 @@ mod tests {
             order: "fair".to_owned(),
             gamma: 0.01,
             knowledge: Knowledge::Progress(0.2),
+            placement: Placement::FirstFit,
         }
     }
 
@@ -203,6 +220,30 @@ mod tests {
         let mut reader = JournalReader::new(&bytes[..]).unwrap();
         assert_eq!(reader.by_ref().map(Result::unwrap).count(), 2);
         assert!(reader.cut_short());
+    }
+
+    #[test]
+    fn a_journal_may_be_cut_in_the_middle_of_a_letter() {
+        let mut bytes = journal();
+        let reason = Some("größer".into());
+        let event = Event::AttemptFailed {
+            attempt: AttemptId { task: TaskId { job: JobId(0), phase: 0, index: 0 }, copy: 0 },
+            reason,
+        };
+        serde_json::to_writer(&mut bytes, &Record { at: Time(3), change: Change::Event(event) }).unwrap();
+        let sharp = bytes.iter().position(|byte| !byte.is_ascii()).unwrap();
+        bytes.truncate(sharp + 1);
+        let mut reader = JournalReader::new(&bytes[..]).unwrap();
+        assert_eq!(reader.by_ref().map(Result::unwrap).count(), 3);
+        assert!(reader.cut_short());
+    }
+
+    #[test]
+    fn a_line_that_is_no_record_is_told_by_its_number() {
+        let mut bytes = journal();
+        bytes.extend_from_slice(b"not a record\n");
+        let last = JournalReader::new(&bytes[..]).unwrap().last().unwrap();
+        assert!(matches!(last, Err(JournalError::BadLine { line: 5, .. })), "{last:?}");
     }
 
     #[test]

@@ -85,6 +85,10 @@ pub enum Event {
         durations: Distribution,
         /// The duration that half of the copies do not exceed, seconds on a node of speed 1.
         median: f64,
+        /// As `median`, for nine of ten copies.
+        p90: f64,
+        /// True if copies tell their progress while they run.
+        progress: bool,
         /// How many copies told.
         samples: u32,
     },

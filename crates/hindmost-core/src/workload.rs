@@ -42,6 +42,7 @@ pub struct PhaseSpec {
     pub never_copied: bool,
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde's skip_serializing_if passes a reference")]
 fn is_default(value: &bool) -> bool {
     !value
 }
@@ -71,6 +72,24 @@ pub enum Durations {
     /// Seconds of each task's first copy as a log recorded it; further copies take as long as
     /// another task of the phase, drawn at random.
     Recorded(Vec<f64>),
+    /// What a recorded run tells of each copy of each task. A copy that is not told of takes as long
+    /// as one of the phase's `known` durations, drawn at random.
+    Observed {
+        /// The first, second, … copy of each task. Tasks past the list have no copy that is told of.
+        tasks: Vec<Vec<ObservedCopy>>,
+        /// Durations of the phase to draw from, seconds, ascending; at least one.
+        known: Vec<f64>,
+    },
+}
+
+/// What a recorded run tells of how long a copy takes on a node of speed 1, from scratch.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ObservedCopy {
+    /// So many seconds.
+    Took(f64),
+    /// It was ended after so many seconds, unfinished: it takes as long as one of the phase's longer
+    /// known durations, drawn at random; exactly this long where none is longer.
+    AtLeast(f64),
 }
 
 /// A job with the truth about its durations, one entry a phase.

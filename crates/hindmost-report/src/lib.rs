@@ -1,7 +1,10 @@
 //! Tables and documents from the results of Hindmost.
 
 pub mod comparison;
+pub mod gantt;
 pub mod reproduction;
+pub mod run;
+pub mod text;
 
 /// Width of the terminal behind standard output, in columns, if there is one.
 pub fn terminal_width() -> Option<u16> {

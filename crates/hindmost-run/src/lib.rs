@@ -4,5 +4,10 @@
 //! Data goes one way: job file → plan → driver (engine's events → cluster → policy → decisions →
 //! journal → engine) → results renamed into place.
 
+pub mod chaos;
+pub mod driver;
+pub mod engine;
 pub mod job_file;
+mod learn;
 pub mod process;
+pub mod store;

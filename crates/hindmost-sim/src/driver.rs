@@ -179,6 +179,11 @@ pub fn simulate(
     output: &mut dyn Output,
     control: &Control<'_>,
 ) -> Result<RunResult, SimulationError> {
+    if setup.knowledge == Knowledge::History {
+        return Err(SimulationError::Workload(
+            "knowledge history is for live runs; a simulation knows its durations: give age".to_owned(),
+        ));
+    }
     let noise = (setup.noise > 0.0)
         .then(|| Distribution::log_normal(1.0, (setup.noise.powi(2).exp() - 1.0).sqrt()))
         .transpose()

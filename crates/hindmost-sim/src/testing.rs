@@ -17,6 +17,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use hindmost_core::cluster::{Cluster, Placement};
 use hindmost_core::distribution::Distribution;
 use hindmost_core::estimator::{Knowledge, estimator};
 use hindmost_core::ids::{AttemptId, JobId};
@@ -455,7 +456,7 @@ impl Run {
     pub fn verify_records(&self, records: Vec<Record>) -> Result<Verified, Difference> {
         let setup = &self.world.setup;
         let estimator = estimator(setup.knowledge);
-        verify(setup.dimensions.clone(), &mut self.world.policy(&self.policy), &*estimator, records)
+        verify(Cluster::new(setup.dimensions.clone()), &mut self.world.policy(&self.policy), &*estimator, records)
     }
 
     /// The run's journal, as written.
@@ -467,6 +468,7 @@ impl Run {
             order: self.world.order.clone(),
             gamma: self.world.setup.gamma,
             knowledge: self.world.setup.knowledge,
+            placement: Placement::FirstFit,
         };
         let mut writer = JournalWriter::new(Vec::new(), &header).expect("memory takes everything");
         for record in &self.records {

@@ -7,7 +7,7 @@ use hindmost_core::estimator::Knowledge;
 use hindmost_core::ids::{AttemptId, JobId};
 use hindmost_core::random::{Purpose, draw_for_attempt, draw_for_task};
 use hindmost_core::time::Time;
-use hindmost_core::workload::Durations;
+use hindmost_core::workload::{Durations, ObservedCopy};
 
 use crate::driver::SimulationError;
 
@@ -92,9 +92,19 @@ impl Truth {
                     return Ok(first);
                 }
                 // One of the other tasks of the phase.
-                let others = recorded.len() - 1;
-                let at = ((own(Purpose::Duration) * others as f64) as usize).min(others - 1);
+                let at = place(recorded.len() - 1, own(Purpose::Duration));
                 Ok(recorded[if at < task.index as usize { at } else { at + 1 }])
+            }
+            Durations::Observed { tasks, known } => {
+                let told = tasks.get(task.index as usize).and_then(|copies| copies.get(attempt.copy as usize));
+                let (at_least, candidates) = match told {
+                    Some(ObservedCopy::Took(seconds)) => return Ok(*seconds),
+                    Some(ObservedCopy::AtLeast(ran)) => {
+                        (Some(*ran), &known[known.partition_point(|seconds| seconds <= ran)..])
+                    }
+                    None => (None, &known[..]),
+                };
+                one_of(candidates, own(Purpose::Duration)).or(at_least).ok_or(SimulationError::NoDuration { attempt })
             }
         }
     }
@@ -103,7 +113,7 @@ impl Truth {
     /// and would take `mean` on average, and when.
     pub(crate) fn reveal(&self, attempt: AttemptId, since: Time, finish: Time, mean: Time) -> Reveal {
         let fraction = match self.model.knowledge {
-            Knowledge::Oracle | Knowledge::Age => 0.0,
+            Knowledge::Oracle | Knowledge::Age | Knowledge::History => 0.0,
             Knowledge::Progress(fraction) => fraction,
             Knowledge::ProgressUniform => draw_for_attempt(self.model.seed, Purpose::Detection, attempt),
         };
@@ -135,7 +145,7 @@ impl Truth {
     /// than `after`; `None` if it never is, or where no progress is seen. It began at `since`, finishes at
     /// `finish` and would take `mean` on average.
     pub(crate) fn lags_at(&self, since: Time, finish: Time, mean: Time, rate: f64, after: Time) -> Option<Time> {
-        if self.model.knowledge == Knowledge::Age {
+        if matches!(self.model.knowledge, Knowledge::Age | Knowledge::History) {
             return None;
         }
         let (total, slow_from) = ((finish - since).seconds(), self.model.slow_from);
@@ -154,6 +164,85 @@ impl Truth {
     }
 }
 
+/// A place among so many, at least 1, by a number drawn from (0, 1): each is as likely.
+fn place(among: usize, drawn: f64) -> usize {
+    ((drawn * among as f64) as usize).min(among - 1)
+}
+
+/// One of the candidates, by a number drawn from (0, 1).
+fn one_of(candidates: &[f64], drawn: f64) -> Option<f64> {
+    if candidates.is_empty() { None } else { candidates.get(place(candidates.len(), drawn)).copied() }
+}
+
 fn scale(span: Time, factor: f64) -> Time {
     if factor == 0.0 { Time::ZERO } else { Time::from_seconds(span.seconds() * factor) }
+}
+
+#[cfg(test)]
+mod tests {
+    use hindmost_core::ids::TaskId;
+
+    use super::*;
+
+    fn truth(seed: u64, durations: Durations) -> Truth {
+        let model = Model { seed, knowledge: Knowledge::Oracle, noise: None, correlation: 0.0, slow_from: 0.0 };
+        let mut truth = Truth::new(model);
+        truth.push(vec![durations]);
+        truth
+    }
+
+    fn attempt(index: u32, copy: u32) -> AttemptId {
+        AttemptId { task: TaskId { job: JobId(0), phase: 0, index }, copy }
+    }
+
+    /// How often each duration of a copy comes over many seeds.
+    fn drawn(durations: &Durations, attempt: AttemptId) -> std::collections::BTreeMap<u64, u32> {
+        let mut counts = std::collections::BTreeMap::new();
+        for seed in 0..3000 {
+            let seconds = truth(seed, durations.clone()).duration(attempt).unwrap();
+            *counts.entry(seconds as u64).or_default() += 1;
+        }
+        counts
+    }
+
+    #[test]
+    fn observed_copies_take_what_was_seen_of_them() {
+        let tasks = vec![
+            vec![ObservedCopy::AtLeast(2.5), ObservedCopy::Took(3.0)],
+            vec![ObservedCopy::Took(1.0)],
+            vec![ObservedCopy::AtLeast(9.0), ObservedCopy::AtLeast(4.0)],
+        ];
+        let durations = Durations::Observed { tasks, known: vec![1.0, 2.0, 3.0, 4.0] };
+        for seed in 0..50 {
+            let truth = truth(seed, durations.clone());
+            let seconds = |index, copy| truth.duration(attempt(index, copy)).unwrap();
+            assert_eq!((seconds(0, 1), seconds(1, 0)), (3.0, 1.0));
+            // Nothing known is longer: what it ran, and nothing more. Equally long is not longer.
+            assert_eq!((seconds(2, 0), seconds(2, 1)), (9.0, 4.0));
+            assert_eq!(seconds(0, 0), seconds(0, 0));
+        }
+    }
+
+    #[test]
+    fn what_was_not_seen_is_drawn_evenly_from_what_is_known() {
+        let tasks = vec![vec![ObservedCopy::AtLeast(2.0)]];
+        let durations = Durations::Observed { tasks, known: vec![1.0, 2.0, 3.0, 4.0, 4.0] };
+        // Five standard errors of a share of 3000: the shares are thirds, then fifths.
+        let near = |count: u32, share: f64| (f64::from(count) / 3000.0 - share).abs() < 5.0 * (0.25f64 / 3000.0).sqrt();
+        let longer = drawn(&durations, attempt(0, 0));
+        assert_eq!(longer.keys().copied().collect::<Vec<_>>(), [3, 4]);
+        assert!(near(longer[&3], 1.0 / 3.0) && near(longer[&4], 2.0 / 3.0), "{longer:?}");
+        // A copy past the list, and a task past it.
+        for unseen in [attempt(0, 1), attempt(7, 0)] {
+            let counts = drawn(&durations, unseen);
+            assert!((1..=3).all(|seconds| near(counts[&seconds], 0.2)) && near(counts[&4], 0.4), "{counts:?}");
+        }
+    }
+
+    #[test]
+    fn without_a_known_duration_an_unseen_copy_is_an_error() {
+        let durations = Durations::Observed { tasks: Vec::new(), known: Vec::new() };
+        let error = truth(1, durations).duration(attempt(0, 0)).unwrap_err();
+        assert!(matches!(error, SimulationError::NoDuration { .. }), "{error}");
+    }
 }

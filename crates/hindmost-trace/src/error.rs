@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
+use crate::journal::JOURNAL_IN_FOLDER;
+
 /// Why a log could not be read at all. What a reader could get around is a warning instead, in
 /// [`TraceSummary::warnings`](crate::TraceSummary::warnings).
 #[derive(Debug, Error)]
@@ -19,9 +21,9 @@ pub enum TraceError {
         source: io::Error,
     },
 
-    /// The path names a directory.
+    /// The path names a directory that is no run's output folder.
     #[error(
-        "{} is a directory; give the event log file itself (logs in several files, such as eventlog_v2_… directories, are not read as one)",
+        "{} is a directory without a run's journal; give the event log file itself (logs in several files, such as eventlog_v2_… directories, are not read as one)",
         path.display()
     )]
     Directory {
@@ -87,6 +89,78 @@ pub enum TraceError {
         name: String,
         /// The line that is cut, from 1.
         line: u64,
+    },
+
+    /// A directory where the output folder of a run is asked for.
+    #[error("{} holds no {JOURNAL_IN_FOLDER}; give the output folder of a run, or the journal itself", path.display())]
+    NoJournal {
+        /// The path as it was given.
+        path: PathBuf,
+    },
+
+    /// Another file where a journal is asked for.
+    #[error(
+        "{name} is not a journal: its first line is no header with \"hindmost_journal\"; give the journal of a run, {JOURNAL_IN_FOLDER} in its output folder, or that folder"
+    )]
+    NotJournal {
+        /// The file's name.
+        name: String,
+    },
+
+    /// A journal of a newer version.
+    #[error(
+        "the journal {name} has format {found}, and this version reads formats up to {known}; read it with the version that wrote it",
+        known = hindmost_core::journal::VERSION
+    )]
+    JournalTooNew {
+        /// The journal's name.
+        name: String,
+        /// Its format's version.
+        found: u32,
+    },
+
+    /// A line of a journal, other than its last one cut short, that is no record.
+    #[error(
+        "the journal {name} is damaged: line {line} can't be read ({error}); restore it, or keep the lines before as a journal of their own"
+    )]
+    BadRecord {
+        /// The journal's name.
+        name: String,
+        /// The line, from 1.
+        line: u64,
+        /// What is wrong with it.
+        error: serde_json::Error,
+    },
+
+    /// Reading a journal failed half way.
+    #[error("cannot read the journal {name} past line {line}: {source}")]
+    ReadJournal {
+        /// The journal's name.
+        name: String,
+        /// Lines read before.
+        line: u64,
+        /// What the system said.
+        source: io::Error,
+    },
+
+    /// A journal with jobs that no computer could hold.
+    #[error("the journal {name} is damaged: by line {line} its jobs have {tasks} tasks, which is more than {most}")]
+    TooManyTasks {
+        /// The journal's name.
+        name: String,
+        /// The line, from 1.
+        line: u64,
+        /// Tasks of all jobs so far.
+        tasks: u64,
+        /// As many as are read.
+        most: u64,
+    },
+
+    /// A journal that ends before any task has finished.
+    #[error("no task has finished in the journal {name}, so there is nothing to replay; let the run go on first")]
+    NothingFinished {
+        /// The journal's name.
+        name: String,
     },
 }
 

@@ -1,10 +1,15 @@
-//! Readers of the logs people already have.
+//! Readers of the logs people already have, and of the journals of our own runs.
 //!
-//! Spark event logs, so far: [`spark::open`] reads one into a [`spark::SparkTrace`], with the jobs
-//! and nodes that a replay needs; [`spark::summarize`] only counts, in less memory. Both stream:
-//! nothing they keep grows with the bytes of the log.
+//! Spark event logs: [`spark::open`] reads one into a [`spark::SparkTrace`], with the jobs and nodes
+//! that a replay needs; [`spark::summarize`] only counts, in less memory. Both stream: nothing they
+//! keep grows with the bytes of the log.
+//!
+//! Journals: [`journal::open`] reads one into a [`journal::JournalTrace`], [`journal::summarize`]
+//! counts, [`journal::records`] gives record by record; [`journal::find`] tells journals from logs.
 
 mod error;
+pub mod journal;
+mod moments;
 pub mod record;
 pub mod spark;
 mod summary;

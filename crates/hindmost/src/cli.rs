@@ -15,10 +15,18 @@ pub struct Cli {
 
 #[derive(Subcommand)]
 pub enum Command {
+    /// Watch it work: a real job with one slow node, without Hindmost and with it
+    Demo(DemoArgs),
+    /// Run a job of many tasks on this machine, without waiting for stragglers
+    Run(RunJobArgs),
     /// Compare policies on a simulated cluster and workload
     Simulate(SimulateArgs),
-    /// Tell what each policy would have done with the jobs and cluster of a log
+    /// Tell what each policy would have done with the jobs and cluster of a log or run
     Replay(ReplayArgs),
+    /// Tell why each copy of a task was started or stopped in a recorded run
+    Explain(ExplainArgs),
+    /// Check that a recorded run gives the same decisions again
+    Verify(VerifyArgs),
     /// Run a paper's experiments and check its claims
     Reproduce(ReproduceArgs),
     /// Solve the papers' optimisation problems by themselves
@@ -104,11 +112,93 @@ pub struct SimulateArgs {
 
 #[derive(Args)]
 pub struct ReplayArgs {
-    /// Spark event logs
+    /// Spark event logs, journals of runs, or the output folders of runs
     #[arg(required = true, value_name = "LOG")]
     pub logs: Vec<PathBuf>,
     #[command(flatten)]
     pub run: RunArgs,
+}
+
+#[derive(Args)]
+pub struct RunJobArgs {
+    /// The job file (TOML)
+    #[arg(required_unless_present = "schema")]
+    pub job: Option<PathBuf>,
+    /// What runs the tasks
+    #[arg(long, value_name = "E", default_value = "local")]
+    pub engine: EngineName,
+    /// Policy: NAME, NAME(parameter=value,…) or ORDER+NAME; `none` runs one copy of each task [default: pace]
+    #[arg(long, value_name = "P")]
+    pub policy: Option<String>,
+    /// What the policy knows of running attempts: progress(S), age or history [default: progress(0.1)]
+    #[arg(long, value_name = "K")]
+    pub knowledge: Option<String>,
+    /// Nodes to split this machine into, NAME:CPUS or NAME:CPUS:MEMORY each; without it is one node
+    #[arg(long, value_name = "N[,N…]")]
+    pub nodes: Option<String>,
+    /// Folder for results and journal [default: NAME.out beside the job file]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Go on with the run that is in the folder
+    #[arg(long)]
+    pub resume: bool,
+    /// Check the job file, print what would be run, and stop
+    #[arg(long, conflicts_with_all = ["resume", "chaos"])]
+    pub check: bool,
+    /// Rehearse trouble: slow=NODE:FACTOR, kill=CHANCE, lose=NODE:10s, lose=NODE:10s@5s, seed=N
+    #[arg(long, value_name = "C[,C…]")]
+    pub chaos: Vec<String>,
+    /// Journals or folders of earlier runs of this job, from which durations are known beforehand
+    #[arg(long, value_name = "JOURNAL")]
+    pub history: Vec<PathBuf>,
+    /// Draw which attempt ran where and when
+    #[arg(long)]
+    pub gantt: bool,
+    /// Print the JSON schema of job files, for editors, and stop
+    #[arg(long)]
+    pub schema: bool,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum EngineName {
+    /// Processes on this machine
+    Local,
+}
+
+#[derive(Args)]
+pub struct DemoArgs {
+    /// Keep the text, the job file and both runs in this folder, which must be new or empty
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// How many times as long tasks take on the slow node
+    #[arg(long, value_name = "F", default_value_t = 8.0)]
+    pub slow: f64,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args)]
+pub struct ExplainArgs {
+    /// The journal of a run, or the run's output folder
+    pub journal: PathBuf,
+    /// The task: PHASE/NUMBER, as in map/3
+    pub task: String,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args)]
+pub struct VerifyArgs {
+    /// The journal of a run, or the run's output folder
+    pub journal: PathBuf,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Args)]
@@ -231,7 +321,7 @@ pub enum SigmaRule {
 pub enum TraceCommand {
     /// Count what logs hold
     Info {
-        /// Spark event logs
+        /// Spark event logs, journals of runs, or the output folders of runs
         #[arg(required = true, value_name = "FILE")]
         files: Vec<PathBuf>,
         /// Print one JSON document: an object, or a list for several files

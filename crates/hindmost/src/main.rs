@@ -1,10 +1,12 @@
 //! The `hindmost` command: reads the command line, calls the libraries, prints what they found.
 
+mod board;
 mod cli;
 mod commands;
 mod failure;
 mod files;
 mod progress;
+mod race;
 mod stop;
 mod terminal;
 

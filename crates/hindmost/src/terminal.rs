@@ -37,3 +37,8 @@ pub fn print_json(value: &impl Serialize) -> Outcome {
 pub fn json(value: &impl Serialize) -> Outcome<String> {
     serde_json::to_string_pretty(value).map_err(crate::failure::Failure::work)
 }
+
+/// Whether standard output takes colours: a terminal, and nobody has said `NO_COLOR`.
+pub fn colour() -> bool {
+    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()) && io::stdout().is_terminal()
+}

@@ -127,8 +127,9 @@ impl Cluster {
                 }
                 Ok(Applied::default())
             }
-            Event::DurationsLearned { job, phase, durations, median, .. } => {
-                self.durations_learned(*job, *phase, durations, *median)
+            Event::DurationsLearned { job, phase, durations, median, p90, progress, .. } => {
+                let learned = (*median, *p90, *progress);
+                self.durations_learned(*job, *phase, durations, learned)
             }
             Event::NodeSpeedLearned { node, speed } => {
                 let known =
@@ -286,7 +287,7 @@ impl Cluster {
         job: JobId,
         phase: u32,
         durations: &Distribution,
-        median: f64,
+        (median, p90, progress): (f64, f64, bool),
     ) -> Result<Applied, RecordError> {
         // A job that is gone has nothing left to know.
         let Some(found) = self.job_mut(job) else { return Ok(Applied::default()) };
@@ -294,7 +295,8 @@ impl Cluster {
             found.phases.get_mut(phase as usize).ok_or_else(|| RecordError::Unknown(format!("{job} phase {phase}")))?;
         phase.mean = durations.mean();
         phase.sd = durations.sd();
-        phase.median = Some(median);
+        phase.learned = Some((median, p90));
+        phase.gives_progress = progress;
         phase.durations = durations.clone();
         phase.assumed = false;
         Ok(Applied::default())
@@ -356,6 +358,7 @@ impl Cluster {
             older: NO_ATTEMPT,
             holds_room,
             heir: NO_ATTEMPT,
+            replaces: None,
         });
         self.nodes[node.0 as usize].attempts.push(slot);
         let Some(job) = self.job_mut(id.task.job) else { return slot };
@@ -394,6 +397,7 @@ impl Cluster {
         }
         self.check_start(fresh)?;
         let heir = self.enter(fresh, node, from_progress, false);
+        self.attempts.get_mut(heir).replaces = Some(id);
         let attempt = self.attempts.get_mut(slot);
         attempt.state = AttemptState::Stopping;
         attempt.heir = heir;

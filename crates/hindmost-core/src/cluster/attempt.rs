@@ -32,6 +32,8 @@ pub struct Attempt {
     pub(super) holds_room: bool,
     /// The attempt that replaces this one and gets its room.
     pub(super) heir: u32,
+    /// The attempt that this one replaced.
+    pub(super) replaces: Option<AttemptId>,
 }
 
 impl Attempt {
@@ -53,6 +55,11 @@ impl Attempt {
     /// Since when it has held its room, or waits for it.
     pub fn since(&self) -> Time {
         self.since
+    }
+
+    /// The attempt whose room it waits for, if it does.
+    pub fn replaces(&self) -> Option<AttemptId> {
+        self.replaces.filter(|_| !self.holds_room)
     }
 
     /// Share of the work that was done before it began, in [0, 1).

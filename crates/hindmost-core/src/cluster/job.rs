@@ -55,7 +55,9 @@ pub struct Phase {
     pub(super) durations: Distribution,
     pub(super) mean: f64,
     pub(super) sd: Option<f64>,
-    pub(super) median: Option<f64>,
+    /// Median and 90th percentile as learned.
+    pub(super) learned: Option<(f64, f64)>,
+    pub(super) gives_progress: bool,
     pub(super) assumed: bool,
     pub(super) never_copied: bool,
     pub(super) parents_left: u32,
@@ -77,7 +79,8 @@ impl Phase {
             durations,
             mean: spec.mean,
             sd: spec.sd,
-            median: None,
+            learned: None,
+            gives_progress: true,
             assumed: spec.assumed,
             never_copied: spec.never_copied,
             parents_left: spec.after.len() as u32,
@@ -120,7 +123,17 @@ impl Phase {
     /// The duration that half of the fresh copies do not exceed, seconds on a node of speed 1: as
     /// learned, or that of the known distribution.
     pub fn median(&self) -> f64 {
-        self.median.unwrap_or_else(|| self.durations.quantile(0.5))
+        self.learned.map_or_else(|| self.durations.quantile(0.5), |(median, _)| median)
+    }
+
+    /// As [`Phase::median`], for nine of ten copies.
+    pub fn p90(&self) -> f64 {
+        self.learned.map_or_else(|| self.durations.quantile(0.9), |(_, p90)| p90)
+    }
+
+    /// False once it has been learned that copies do not tell their progress.
+    pub fn gives_progress(&self) -> bool {
+        self.gives_progress
     }
 
     /// True while durations are a guess that no copy has yet confirmed or corrected.

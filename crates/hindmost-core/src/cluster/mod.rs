@@ -24,6 +24,8 @@ pub use node::Node;
 use crate::ids::{AttemptId, JobId, NodeId, TaskId};
 use crate::resources::{Dimensions, Resources};
 use crate::time::Time;
+use serde::{Deserialize, Serialize};
+
 use attempt::Attempts;
 use node::NodeSet;
 
@@ -35,11 +37,23 @@ struct Reservation {
     until: Time,
 }
 
+/// On which of the nodes with room a copy is started, for passes that have no wish of their own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Placement {
+    /// The first by id.
+    #[default]
+    FirstFit,
+    /// The one with the largest share of its room free, the first of those by id.
+    Spread,
+}
+
 /// The state of nodes, jobs, tasks and attempts. See the module's documentation.
 #[derive(Clone, Debug)]
 pub struct Cluster {
     now: Time,
     dimensions: Dimensions,
+    placement: Placement,
     nodes: Vec<Node>,
     total: Resources,
     open: NodeSet,
@@ -56,6 +70,7 @@ impl Cluster {
         Cluster {
             now: Time::ZERO,
             dimensions,
+            placement: Placement::default(),
             nodes: Vec::new(),
             total: Resources::NONE,
             open: NodeSet::default(),
@@ -65,6 +80,13 @@ impl Cluster {
             attempts: Attempts::default(),
             reservations: Vec::new(),
         }
+    }
+
+    /// This cluster, placing as named.
+    #[must_use]
+    pub fn with_placement(mut self, placement: Placement) -> Cluster {
+        self.placement = placement;
+        self
     }
 
     /// The time of the last record.
@@ -107,13 +129,30 @@ impl Cluster {
         fits.fold(0, u64::saturating_add)
     }
 
-    /// The first node, by id, on which `demand` fits into the free room and for which `allowed`
-    /// holds.
+    /// A node on which `demand` fits into the free room and for which `allowed` holds, as the
+    /// cluster's [`Placement`] says.
     pub fn find_node(&self, demand: &Resources, allowed: impl Fn(NodeId, &Node) -> bool) -> Option<NodeId> {
-        self.open.iter().map(NodeId).find(|id| {
-            let node = &self.nodes[id.0 as usize];
-            demand.fits(&node.free) && allowed(*id, node)
-        })
+        let mut fitting = self.fitting(demand, allowed);
+        match self.placement {
+            Placement::FirstFit => fitting.next().map(|(id, _)| id),
+            Placement::Spread => first_largest(fitting, |node| (0.0, node.free_share())),
+        }
+    }
+
+    /// As [`Cluster::find_node`], of the fastest nodes the one with the largest share of its room free.
+    pub fn find_fastest_node(&self, demand: &Resources, allowed: impl Fn(NodeId, &Node) -> bool) -> Option<NodeId> {
+        first_largest(self.fitting(demand, allowed), |node| (node.speed, node.free_share()))
+    }
+
+    fn fitting<'a>(
+        &'a self,
+        demand: &'a Resources,
+        allowed: impl Fn(NodeId, &Node) -> bool + 'a,
+    ) -> impl Iterator<Item = (NodeId, &'a Node)> + 'a {
+        self.open
+            .iter()
+            .map(|id| (NodeId(id), &self.nodes[id as usize]))
+            .filter(move |(id, node)| demand.fits(&node.free) && allowed(*id, node))
     }
 
     /// An active job.
@@ -204,4 +243,19 @@ impl Cluster {
         }
         job
     }
+}
+
+/// The first of the nodes with the largest key.
+fn first_largest<'a>(
+    nodes: impl Iterator<Item = (NodeId, &'a Node)>,
+    key: impl Fn(&Node) -> (f64, f64),
+) -> Option<NodeId> {
+    let mut best: Option<((f64, f64), NodeId)> = None;
+    for (id, node) in nodes {
+        let key = key(node);
+        if best.is_none_or(|(largest, _)| key > largest) {
+            best = Some((key, id));
+        }
+    }
+    best.map(|(_, id)| id)
 }

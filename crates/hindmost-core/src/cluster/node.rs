@@ -33,6 +33,12 @@ impl Node {
         &self.free
     }
 
+    /// The smallest share, over dimensions, of its room that is free.
+    pub fn free_share(&self) -> f64 {
+        let dimensions = self.free.0.iter().zip(&self.capacity.0).filter(|(_, capacity)| **capacity > 0);
+        dimensions.map(|(free, capacity)| *free as f64 / *capacity as f64).fold(1.0, f64::min)
+    }
+
     /// Room that is reserved and not in use.
     pub fn reserved(&self) -> &Resources {
         &self.reserved

@@ -4,7 +4,7 @@ mod comparison;
 mod run;
 
 pub use comparison::{Comparison, Copies, PolicyResult, VersusFirst};
-pub use run::{FailedTask, PhaseSummary, RunState, RunSummary};
+pub use run::{FailedTask, PhaseProgress, PhaseSummary, RunState, RunSummary};
 
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};

@@ -187,3 +187,30 @@ impl RunSummary {
         })
     }
 }
+
+/// How far a phase of a running job is.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct PhaseProgress {
+    /// Its name.
+    pub name: String,
+    /// Its tasks.
+    pub tasks: u64,
+    /// Those that have their result.
+    pub finished: u64,
+    /// Attempts that run now, copies included.
+    pub running: u64,
+    /// Of those, the ones that were started beside another of their task.
+    pub copies: u64,
+    /// Redundant copies started so far.
+    pub copies_started: u64,
+    /// Those that finished first.
+    pub copies_won: u64,
+    /// Attempts stopped because another had won, or for a fresh copy.
+    pub killed: u64,
+    /// Attempts that failed or lost their node.
+    pub failed: u64,
+    /// Share of the phase's work that is done, in [0, 1].
+    pub progress: f64,
+    /// True if the phases before it are not finished yet.
+    pub waiting: bool,
+}

@@ -85,16 +85,36 @@ impl LateBackups {
             self.backups.push(attempt);
             return;
         }
-        let condition = match view.estimator.knowledge() {
-            Knowledge::Age => {
-                let Some(phase) = cluster.phase(attempt.task) else { return };
-                let pace = Pace::of(cluster, found);
-                let age = age_when_slow(phase, self.parameters.slow_task, pace);
-                Condition::ElapsedAbove(pace.seconds(age).max(self.parameters.min_age))
+        self.watch(attempt, view);
+    }
+
+    fn watch(&self, attempt: AttemptId, view: &mut View<'_>) {
+        let cluster = view.cluster;
+        let Some((found, phase)) = cluster.attempt(attempt).zip(cluster.phase(attempt.task)) else { return };
+        let by_age = matches!(view.estimator.knowledge(), Knowledge::Age | Knowledge::History);
+        let condition = if by_age || !phase.gives_progress() {
+            if phase.is_assumed() {
+                return;
             }
-            _ => Condition::Revealed,
+            let pace = Pace::of(cluster, found);
+            let age = age_when_slow(phase, self.parameters.slow_task, pace);
+            Condition::ElapsedAbove(pace.seconds(age).max(self.parameters.min_age))
+        } else {
+            Condition::Revealed
         };
         view.watch(attempt, condition);
+    }
+
+    /// Watches attempts again, by id, that are their task's only copy.
+    fn watch_again(&mut self, concerns: impl Fn(&Attempt) -> bool, view: &mut View<'_>) {
+        let cluster = view.cluster;
+        let living = cluster.living().filter(|attempt| is_only_copy(cluster, attempt) && concerns(attempt));
+        let mut again: Vec<AttemptId> = living.map(Attempt::id).collect();
+        again.sort_unstable();
+        for attempt in again {
+            self.backups.retain(|backup| *backup != attempt);
+            self.watch(attempt, view);
+        }
     }
 
     fn known(&mut self, id: AttemptId, view: &mut View<'_>) {
@@ -216,6 +236,25 @@ impl Pass for LateBackups {
         match seen {
             Seen::Decision(Decision::Start { attempt, .. }) => self.started(*attempt, view),
             Seen::Event(Event::WatchMet { attempt, .. }, _) => self.known(*attempt, view),
+            // By age the condition depends on the durations; a copy may have been left alone.
+            Seen::Event(Event::DurationsLearned { job, phase, .. }, _) => {
+                let by_age = view.cluster.job(*job).and_then(|job| job.phases().get(*phase as usize));
+                let by_age = by_age.is_some_and(|phase| !phase.gives_progress())
+                    || view.estimator.knowledge() == Knowledge::History;
+                if by_age {
+                    let key = (*job, *phase);
+                    self.watch_again(|attempt| (attempt.id().task.job, attempt.id().task.phase) == key, view);
+                }
+            }
+            Seen::Event(Event::AttemptFailed { attempt, .. } | Event::AttemptStopped { attempt }, _) => {
+                let task = attempt.task;
+                if view.cluster.task(task).is_some_and(|task| task.alive() == 1) {
+                    self.watch_again(|attempt| attempt.id().task == task, view);
+                }
+            }
+            Seen::Event(Event::NodeLost { .. }, _) => {
+                self.watch_again(|attempt| attempt.expected_finish().is_none(), view);
+            }
             Seen::Event(Event::AttemptFinished { attempt }, applied) => {
                 if let Some((node, _)) = applied.released {
                     let at = node.0 as usize;

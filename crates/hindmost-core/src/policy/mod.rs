@@ -14,6 +14,7 @@ pub mod losers;
 pub mod mantri;
 pub mod order;
 pub mod originals;
+pub mod pace;
 pub mod queue;
 pub mod sca;
 pub mod sda;

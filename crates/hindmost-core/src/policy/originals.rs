@@ -2,6 +2,7 @@
 
 use crate::ids::TaskId;
 
+use super::pace::place_by_speed;
 use super::queue::Which;
 use super::{Pass, Round};
 
@@ -9,17 +10,24 @@ use super::{Pass, Round};
 /// task, each on the first node with room. A job whose next task fits nowhere is passed over.
 pub struct Originals {
     which: Which,
+    /// Speed below which a node is slow, for placing by speed.
+    slow: Option<f64>,
 }
 
 impl Originals {
     /// Of all jobs.
     pub fn of_all_jobs() -> Originals {
-        Originals { which: Which::Any }
+        Originals { which: Which::Any, slow: None }
+    }
+
+    /// Of all jobs, on the fastest nodes, and on those below the speed `slow` only where that pays (`pace`).
+    pub fn by_speed(slow: f64) -> Originals {
+        Originals { which: Which::Any, slow: Some(slow) }
     }
 
     /// Of jobs that have been started.
     pub fn of_started_jobs() -> Originals {
-        Originals { which: Which::Started }
+        Originals { which: Which::Started, slow: None }
     }
 }
 
@@ -34,7 +42,7 @@ impl Pass for Originals {
             let mut stuck = 0u64;
             let mut yielded = false;
             while let Some(task) = next_task(round, job, stuck) {
-                match place_task(round, task) {
+                match self.place_task(round, task) {
                     Some(true) => {}
                     Some(false) => return,
                     None => {
@@ -63,9 +71,14 @@ fn next_task(round: &Round<'_>, job: crate::ids::JobId, stuck: u64) -> Option<Ta
     round.cluster().job(job)?.next_runnable(|phase| stuck & phase_bit(phase) == 0)
 }
 
-/// Starts a task on the first node with room: `None` if there is none, `Some(false)` on a fault.
-fn place_task(round: &mut Round<'_>, task: TaskId) -> Option<bool> {
-    let demand = *round.cluster().phase(task)?.demand();
-    let node = round.cluster().find_node(&demand, |_, _| true)?;
-    Some(round.start(task, node))
+impl Originals {
+    /// Starts a task where there is room for it: `None` if there is none, `Some(false)` on a fault.
+    fn place_task(&self, round: &mut Round<'_>, task: TaskId) -> Option<bool> {
+        let cluster = round.cluster();
+        let node = match self.slow {
+            Some(slow) => place_by_speed(cluster, task, slow)?,
+            None => cluster.find_node(cluster.phase(task)?.demand(), |_, _| true)?,
+        };
+        Some(round.start(task, node))
+    }
 }

@@ -69,7 +69,12 @@ impl SparkBackups {
             return;
         }
         let watch = self.phases.entry((task.job, task.phase)).or_default();
-        watch.running.push_back((copy.since(), copy.id()));
+        // Mostly the newest, but a copy that was left alone may be older than others.
+        let entry = (copy.since(), copy.id());
+        let at = watch.running.partition_point(|other| *other < entry);
+        if watch.running.get(at) != Some(&entry) {
+            watch.running.insert(at, entry);
+        }
     }
 
     fn finished(&mut self, attempt: AttemptId, applied: Applied, view: &mut View<'_>) {
@@ -168,6 +173,20 @@ impl Pass for SparkBackups {
                 self.started(attempt.task, view.cluster);
                 // A phase may already be past its quantile when its last tasks start.
                 self.look((attempt.task.job, attempt.task.phase), view);
+            }
+            // A copy that has gone may leave another alone.
+            Seen::Event(Event::AttemptFailed { attempt, .. } | Event::AttemptStopped { attempt }, _) => {
+                self.started(attempt.task, view.cluster);
+                self.look((attempt.task.job, attempt.task.phase), view);
+            }
+            Seen::Event(Event::NodeLost { .. }, _) => {
+                let mut tasks: Vec<TaskId> = view.cluster.living().map(|attempt| attempt.id().task).collect();
+                tasks.sort_unstable();
+                tasks.dedup();
+                for task in tasks {
+                    self.started(task, view.cluster);
+                    self.look((task.job, task.phase), view);
+                }
             }
             Seen::Event(Event::AttemptFinished { attempt }, applied) => self.finished(*attempt, applied, view),
             Seen::Event(Event::Woken, _) => {

@@ -9,6 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::collect::{Application, Collector, Loser, Stage};
 use super::events::End;
 use super::warnings::{Oddities, some};
+use crate::moments::mean_and_sd;
 use crate::record::{Outcome, RecordedAttempt, RecordedNode};
 
 /// Jobs, nodes and attempts, times counted from `origin`.
@@ -176,14 +177,6 @@ fn jobs(
         }
         all.push(WorkloadJob { spec, durations });
     }
-}
-
-/// The mean, and the standard deviation of the population where there is more than one.
-fn mean_and_sd(seconds: &[f64]) -> (f64, Option<f64>) {
-    let count = seconds.len() as f64;
-    let mean = seconds.iter().sum::<f64>() / count;
-    let variance = seconds.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / count;
-    (mean, (seconds.len() > 1).then(|| variance.sqrt()))
 }
 
 /// Stages with the positions of those they wait for, parents before children, else by id. In a

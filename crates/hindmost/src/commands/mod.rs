@@ -2,12 +2,17 @@
 
 mod about;
 mod compare;
+mod demo;
+mod explain;
 mod policies;
+mod recorded;
 mod replay;
 mod reproduce;
+mod run;
 mod simulate;
 mod theory;
 mod trace;
+mod verify;
 
 use crate::cli::Command;
 use crate::failure::Outcome;
@@ -15,8 +20,12 @@ use crate::failure::Outcome;
 /// Carries out a command.
 pub fn run(command: Command) -> Outcome {
     match command {
+        Command::Demo(args) => demo::run(&args),
+        Command::Run(args) => run::run(&args),
+        Command::Explain(args) => explain::run(&args),
         Command::Simulate(args) => simulate::run(&args),
         Command::Replay(args) => replay::run(&args),
+        Command::Verify(args) => verify::run(&args),
         Command::Reproduce(args) => reproduce::run(&args),
         Command::Theory(command) => theory::run(command),
         Command::Trace(command) => trace::run(command),

@@ -1,6 +1,6 @@
 //! `hindmost trace`: what logs hold.
 
-use hindmost_trace::{TraceError, TraceSummary, spark};
+use hindmost_trace::{TraceError, TraceSummary, journal, spark};
 
 use crate::cli::TraceCommand;
 use crate::failure::{Failure, Outcome};
@@ -12,7 +12,10 @@ pub fn run(command: TraceCommand) -> Outcome {
     let TraceCommand::Info { files, json } = command;
     let mut summaries = Vec::new();
     for file in &files {
-        summaries.push(with_progress(|progress| spark::summarize(file, Some(progress)))?);
+        summaries.push(with_progress(|progress| match journal::find(file)? {
+            Some(found) => journal::summarize(&found, Some(progress)),
+            None => spark::summarize(file, Some(progress)),
+        })?);
     }
     if json {
         return match &summaries[..] {
@@ -43,16 +46,20 @@ pub fn with_progress<T>(read: impl FnOnce(&mut dyn FnMut(u64, Option<u64>)) -> R
 fn text(name: &str, summary: &TraceSummary) -> String {
     let mut text = format!("{name}\n");
     let span = summary.from.zip(summary.to).map(|(from, to)| to - from);
+    let (stages, nodes) = match summary.format {
+        "journal" => ("phases", "nodes"),
+        _ => ("stages", "nodes (executors)"),
+    };
     let mut line = |what: &str, value: String| text += &format!("  {what:<22} {value}\n");
     line("format", summary.format.to_string());
     line("jobs", summary.jobs.to_string());
-    line("stages", summary.stages.to_string());
+    line(stages, summary.stages.to_string());
     line("tasks", summary.tasks.to_string());
     line("attempts", summary.attempts.to_string());
     line("speculative attempts", summary.speculative_attempts.to_string());
     line("failed attempts", summary.failed_attempts.to_string());
     line("killed attempts", summary.killed_attempts.to_string());
-    line("nodes (executors)", summary.nodes.to_string());
+    line(nodes, summary.nodes.to_string());
     if let Some(span) = span {
         line("time covered", format!("{span:.3} s"));
     }

@@ -4,10 +4,11 @@ use crate::run;
 
 #[test]
 fn help_of_every_command() {
-    let commands: [&[&str]; 9] = [
+    let commands: [&[&str]; 10] = [
         &[],
         &["simulate"],
         &["replay"],
+        &["verify"],
         &["reproduce"],
         &["theory", "clones"],
         &["theory", "sigma"],

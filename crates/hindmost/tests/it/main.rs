@@ -3,6 +3,7 @@
 mod errors;
 mod files;
 mod help;
+mod journal;
 mod replay;
 mod simulate;
 mod theory;

@@ -6,6 +6,7 @@ use super::super::late::{LateBackups, LateParameters};
 use super::super::mantri::MantriRule;
 use super::super::order::{Fair, FewestRemaining, Fifo, SmallestWorkload, Srpt};
 use super::super::originals::Originals;
+use super::super::pace::{PaceBackups, PaceParameters};
 use super::super::sca::CloneNewJobs;
 use super::super::sda::SdaRule;
 use super::super::spark::SparkBackups;
@@ -267,6 +268,59 @@ pub static SYSTEMS: &[SystemEntry] = &[
                 Box::new(Stragglers::new(EseRule::new(parameters.sigma()))),
                 Box::new(Originals::of_started_jobs()),
                 Box::new(new_jobs),
+            ]
+        },
+    },
+    SystemEntry {
+        name: "pace",
+        about: "backups for what falls behind its phase's pace, originals kept off slow nodes; made for live work",
+        passes: "[Backups(saving), Originals(order, by speed), Backups(sooner)]",
+        source: "ours",
+        order: None,
+        parameters: &[
+            ParameterEntry {
+                name: "lag",
+                default: "2",
+                about: "how many times as long as the median copy an attempt must be about to take",
+                valid: Valid::Number(1.0, f64::MAX),
+            },
+            ParameterEntry {
+                name: "after",
+                default: "0.1",
+                about: "age, in medians, below which progress is not judged",
+                valid: Valid::Number(0.0, f64::MAX),
+            },
+            ParameterEntry {
+                name: "late",
+                default: "1.2",
+                about: "without progress: age, in 90th percentiles, from which on an attempt lags",
+                valid: Valid::Number(1.0, f64::MAX),
+            },
+            ParameterEntry {
+                name: "margin",
+                default: "1.2",
+                about: "how many times as fast as waiting a backup must be while nothing is pending",
+                valid: Valid::Number(1.0, f64::MAX),
+            },
+            ParameterEntry {
+                name: "slow",
+                default: "0.67",
+                about: "speed below which a node is slow",
+                valid: Valid::Number(0.0, 1.0),
+            },
+        ],
+        build: |parameters| {
+            let pace = PaceParameters {
+                lag: parameters.number("lag"),
+                after: parameters.number("after"),
+                late: parameters.number("late"),
+                margin: parameters.number("margin"),
+                slow: parameters.number("slow"),
+            };
+            vec![
+                Box::new(PaceBackups::new(pace, true)),
+                Box::new(Originals::by_speed(pace.slow)),
+                Box::new(PaceBackups::new(pace, false)),
             ]
         },
     },

@@ -1,0 +1,181 @@
+//! `pace` (ours): backs up attempts that fall behind the pace of their phase, and keeps new ones off
+//! slow nodes. Made for live work, where a slow node shows long before a fixed share of its work is done.
+//!
+//! An attempt lags when its progress is less than 1/`lag` of what the median copy of its phase has done
+//! at its age, asked from the age `after` medians on; its remaining time is then what its progress so
+//! far foretells. Where copies tell no progress, it lags once it has run for longer than `late` times
+//! what nine of ten copies take (and than `late` medians), and is expected to need as long again.
+//! A lagging attempt gets one backup, the longest remaining time first, on the fastest node with room:
+//! while tasks are pending if that saves resources (remaining time above two fresh copies, as in Mantri),
+//! otherwise if the backup is expected to end clearly sooner (`margin`).
+//!
+//! Originals go to the fastest node with the most free room. A node known to be slow gets one only if
+//! it is expected to be done before the others have come to it: with p tasks pending, room for c copies
+//! on nodes that are not slow, and speed s, if 1/s ≤ 1 + p/c.
+//!
+//! Passes: `[Backups(saving), Originals(order, by speed), Backups(sooner)]`.
+//!
+//! Unlike rules on remaining time it does not wait until a share S of the work is done (`progress(S)`):
+//! what it asks is whether an attempt has done much less than others had at its age.
+//!
+//! Parameters: `lag`, 2; `after`, medians, 0.1; `late`, 1.2; `margin`, 1.2; `slow`, speed below which a
+//! node is slow, 0.67.
+
+use crate::cluster::{Attempt, Cluster, Node};
+use crate::estimator::{Knowledge, Pace};
+use crate::ids::{AttemptId, NodeId, TaskId};
+use crate::record::{Condition, Decision, Event};
+
+use super::queue::Which;
+use super::{Pass, Round, Seen, View, is_only_copy};
+
+/// The parameters of `pace`. See the module's documentation.
+#[derive(Clone, Copy, Debug)]
+pub struct PaceParameters {
+    /// How many times as long as the median copy an attempt must be about to take.
+    pub lag: f64,
+    /// Age, in medians, below which progress is not judged.
+    pub after: f64,
+    /// Factor on the age that nine of ten copies do not exceed, where no progress is told.
+    pub late: f64,
+    /// A backup must be expected to be so many times as fast as waiting.
+    pub margin: f64,
+    /// Speed below which a node is slow, relative to 1.
+    pub slow: f64,
+}
+
+/// A backup that is started while others wait must save resources: the original and the backup both run
+/// for as long as the backup takes.
+const SAVING: f64 = 2.0;
+
+/// Starts backups for lagging attempts. See the module's documentation.
+pub struct PaceBackups {
+    parameters: PaceParameters,
+    /// True for the pass that comes before originals.
+    saving: bool,
+    candidates: Vec<AttemptId>,
+}
+
+impl PaceBackups {
+    /// The pass before originals (`saving`) or the one after them.
+    pub fn new(parameters: PaceParameters, saving: bool) -> PaceBackups {
+        PaceBackups { parameters, saving, candidates: Vec::new() }
+    }
+
+    fn watch(&self, id: AttemptId, view: &mut View<'_>) {
+        let cluster = view.cluster;
+        let Some((attempt, phase)) = cluster.attempt(id).zip(cluster.phase(id.task)) else { return };
+        if phase.is_assumed() || !is_only_copy(cluster, attempt) {
+            return;
+        }
+        let PaceParameters { lag, after, late, .. } = self.parameters;
+        let sees_progress = !matches!(view.estimator.knowledge(), Knowledge::Age | Knowledge::History);
+        let condition = if sees_progress && phase.gives_progress() {
+            Condition::Lagging { rate: 1.0 / (lag * phase.median()), after: after * phase.median() }
+        } else {
+            Condition::ElapsedAbove(late * phase.p90().max(phase.median()))
+        };
+        view.watch(id, condition);
+    }
+
+    fn watch_all(&self, concerns: impl Fn(&Attempt) -> bool, view: &mut View<'_>) {
+        let mut concerned: Vec<AttemptId> =
+            view.cluster.living().filter(|attempt| concerns(attempt)).map(Attempt::id).collect();
+        concerned.sort_unstable();
+        for id in concerned {
+            self.watch(id, view);
+        }
+    }
+
+    /// The candidates that are their task's only copy, with their remaining times, the longest first.
+    fn sort_candidates(&mut self, round: &Round<'_>) -> Vec<(f64, AttemptId)> {
+        let cluster = round.cluster();
+        self.candidates.sort_unstable();
+        self.candidates.dedup();
+        let mut waiting = Vec::with_capacity(self.candidates.len());
+        self.candidates.retain(|id| {
+            let Some(attempt) = cluster.attempt(*id).filter(|attempt| is_only_copy(cluster, attempt)) else {
+                return false;
+            };
+            waiting.push((remaining(cluster, attempt), *id));
+            true
+        });
+        waiting.sort_unstable_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1)));
+        waiting
+    }
+}
+
+/// Remaining time of a lagging attempt, seconds: as its progress foretells, else as long again as it has
+/// run.
+fn remaining(cluster: &Cluster, attempt: &Attempt) -> f64 {
+    let now = cluster.now();
+    match attempt.expected_finish() {
+        Some(finish) => (finish - now).seconds(),
+        None => (now - attempt.since()).seconds(),
+    }
+}
+
+impl Pass for PaceBackups {
+    fn observe(&mut self, seen: Seen<'_>, view: &mut View<'_>) {
+        // Both passes hear when an attempt lags; one asks for it.
+        if let Seen::Event(Event::WatchMet { attempt, .. }, _) = seen {
+            self.candidates.push(*attempt);
+        }
+        if !self.saving {
+            return;
+        }
+        match seen {
+            Seen::Decision(Decision::Start { attempt, .. }) => self.watch(*attempt, view),
+            Seen::Event(Event::AttemptFailed { attempt, .. } | Event::AttemptStopped { attempt }, _) => {
+                let left = view.cluster.copies(attempt.task).next().map(Attempt::id);
+                if let Some(left) = left {
+                    self.watch(left, view);
+                }
+            }
+            Seen::Event(Event::DurationsLearned { job, phase, .. }, _) => {
+                self.watch_all(|attempt| (attempt.id().task.job, attempt.id().task.phase) == (*job, *phase), view);
+            }
+            Seen::Event(Event::NodeLost { .. }, _) => self.watch_all(|_| true, view),
+            _ => {}
+        }
+    }
+
+    fn decide(&mut self, round: &mut Round<'_>) {
+        if self.candidates.is_empty() || round.cluster().open_nodes() == 0 {
+            return;
+        }
+        let pending = round.queue.next(Which::Any, None).is_some();
+        if pending && !self.saving {
+            return;
+        }
+        let factor = if pending { SAVING } else { self.parameters.margin };
+        for (remaining, id) in self.sort_candidates(round) {
+            let cluster = round.cluster();
+            let Some(phase) = cluster.phase(id.task) else { continue };
+            let elsewhere = |node, _: &Node| !cluster.has_copy_on(id.task, node);
+            let Some(node) = cluster.find_fastest_node(phase.demand(), elsewhere) else { continue };
+            let speed = cluster.node(node).map_or(1.0, Node::speed);
+            let fresh = Pace::new(speed, 0.0).seconds(phase.median());
+            if remaining > factor * fresh {
+                round.start(id.task, node);
+                round.requeue(id.task.job);
+            }
+        }
+    }
+}
+
+/// The node on which a pending task is started now; `None` if it better waits for a faster one. Nodes
+/// below the speed `slow` are slow. See the module's documentation.
+pub(super) fn place_by_speed(cluster: &Cluster, task: TaskId, slow: f64) -> Option<NodeId> {
+    let (phase, job) = (cluster.phase(task)?, cluster.job(task.job)?);
+    let node = cluster.find_fastest_node(phase.demand(), |_, _| true)?;
+    let speed = cluster.node(node)?.speed();
+    // Waiting must not be for ever: with nothing at work nothing would end the wait.
+    if speed >= slow || cluster.living_attempts() == 0 {
+        return Some(node);
+    }
+    let good = cluster.nodes().iter().filter(|node| node.is_up() && node.speed() >= slow);
+    let room: u64 = good.map(|node| node.capacity().times(phase.demand())).fold(0, u64::saturating_add);
+    let pays = room == 0 || 1.0 / speed <= 1.0 + f64::from(job.runnable()) / room as f64;
+    pays.then_some(node)
+}

@@ -1,0 +1,197 @@
+//! A recorded run as a chart for the terminal: a row for each lane of each node, time from left to right.
+
+mod axis;
+mod lanes;
+mod legend;
+mod paint;
+#[cfg(test)]
+mod tests;
+
+use hindmost_core::ids::TaskId;
+use hindmost_core::timeline::{AttemptEnd, Timeline, TimelineRow};
+
+use crate::text;
+use lanes::{Fate, Kind, Run, Scale};
+use legend::Seen;
+use paint::{ASCII, Cell, Glyphs, Paint, UNICODE, painted, plain};
+
+/// How a chart is drawn.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GanttOptions {
+    /// Columns of text that no line exceeds.
+    pub width: u16,
+    /// Whether ANSI colours are used. All that they tell can be seen without.
+    pub colour: bool,
+    /// Whether to keep to ASCII characters.
+    pub ascii: bool,
+    /// Where the time axis ends, in seconds, if not where the run does: charts of several runs with one axis
+    /// can be compared at a glance.
+    pub until: Option<f64>,
+    /// Rows for lanes; those beyond are counted only.
+    pub max_lanes: usize,
+}
+
+/// The narrowest chart, in columns.
+const NARROWEST: usize = 8;
+/// The most columns of a node's name, where a quarter of the width is more.
+const LONGEST_NAME: usize = 24;
+/// Columns of a bar that must be left around the number on it, to show what bar it is.
+const AROUND_NUMBER: usize = 2;
+
+/// The chart of a recorded run: below each other, as many rows a node as attempts ever ran there at once, the
+/// time axis, and a legend of what occurs.
+pub fn gantt(timeline: &Timeline, options: &GanttOptions) -> String {
+    let chart = Chart::new(timeline, options);
+    let mut seen = Seen::default();
+    let mut text = String::new();
+    let (mut shown, mut left) = (0, 0);
+    for (node, lanes) in chart.by_node() {
+        for (at, lane) in lanes.iter().enumerate() {
+            if shown == options.max_lanes {
+                left += 1;
+                continue;
+            }
+            shown += 1;
+            let mut cells = chart.margin(node, at == 0);
+            cells.extend(chart.lane(node, lane, &mut seen));
+            text += &painted(&cells, chart.colour);
+        }
+    }
+    if left > 0 {
+        let lanes = if left == 1 { "lane" } else { "lanes" };
+        text += &format!("{} and {} more {lanes}\n", chart.glyphs.ellipsis, text::grouped(left));
+    }
+    let [rule, labels] = axis::axis(chart.scale.seconds, chart.scale.columns, chart.glyphs.axis);
+    for (line, paint) in [(rule, Paint::Frame), (labels, Paint::Plain)] {
+        let mut cells = plain(&" ".repeat(chart.margin));
+        cells.extend(line.chars().map(|glyph| Cell { glyph, paint }));
+        text += &painted(&cells, chart.colour);
+    }
+    text + &seen.legend(chart.glyphs, chart.width, chart.colour)
+}
+
+fn in_ascii(name: &str) -> String {
+    name.chars().map(|letter| if letter.is_ascii() { letter } else { '?' }).collect()
+}
+
+/// What is decided before the first line is drawn.
+struct Chart<'a> {
+    timeline: &'a Timeline,
+    glyphs: &'static Glyphs,
+    colour: bool,
+    width: usize,
+    /// The nodes' names as they are shown.
+    names: Vec<String>,
+    /// Columns left of the rail.
+    margin: usize,
+    scale: Scale,
+    /// The tasks that ran more than once, sorted: they are numbered, so that their copies can be found.
+    repeated: Vec<TaskId>,
+}
+
+impl<'a> Chart<'a> {
+    fn new(timeline: &'a Timeline, options: &GanttOptions) -> Chart<'a> {
+        let glyphs = if options.ascii { &ASCII } else { &UNICODE };
+        let width = usize::from(options.width).max(2 * NARROWEST);
+        let end = timeline.end.seconds().max(1e-6);
+        let seconds = options.until.filter(|until| until.is_finite() && *until > 0.0).unwrap_or(end);
+        let mut tasks: Vec<TaskId> = timeline.rows.iter().map(|row| row.attempt.task).collect();
+        tasks.sort_unstable();
+        let mut repeated: Vec<TaskId> =
+            tasks.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| pair[0]).collect();
+        repeated.dedup();
+        let shown =
+            timeline.nodes.iter().map(|node| if options.ascii { in_ascii(&node.name) } else { node.name.to_string() });
+        let names = text::names(&shown.collect::<Vec<_>>(), (width / 4).min(LONGEST_NAME), glyphs.ellipsis);
+        let margin = names.iter().map(|name| text::columns(name)).max().unwrap_or(0) + 1;
+        // The rail stands between margin and chart.
+        let columns = width.saturating_sub(margin + 1).max(NARROWEST);
+        Chart {
+            timeline,
+            glyphs,
+            colour: options.colour,
+            width,
+            names,
+            margin,
+            scale: Scale { seconds, columns },
+            repeated,
+        }
+    }
+
+    /// The lanes of each node, at least one.
+    fn by_node(&self) -> impl Iterator<Item = (usize, Vec<Vec<&'a TimelineRow>>)> {
+        let mut by_node: Vec<Vec<&TimelineRow>> = vec![Vec::new(); self.timeline.nodes.len()];
+        for row in &self.timeline.rows {
+            if let Some(rows) = by_node.get_mut(row.node.0 as usize) {
+                rows.push(row);
+            }
+        }
+        by_node.into_iter().map(lanes::packed).enumerate().map(|(node, mut lanes)| {
+            if lanes.is_empty() {
+                lanes.push(Vec::new());
+            }
+            (node, lanes)
+        })
+    }
+
+    /// What stands left of a node's lane: its name once.
+    fn margin(&self, node: usize, first: bool) -> Vec<Cell> {
+        let name = if first { self.names[node].as_str() } else { "" };
+        let mut cells = plain(&text::padded(name, self.margin));
+        cells.push(Cell { glyph: self.glyphs.rails[usize::from(!first)], paint: Paint::Frame });
+        cells
+    }
+
+    fn lane(&self, node: usize, lane: &[&TimelineRow], seen: &mut Seen) -> Vec<Cell> {
+        let mut cells = vec![Cell { glyph: ' ', paint: Paint::Plain }; self.scale.columns];
+        let runs = lanes::runs(lane, self.scale);
+        for (at, run) in runs.iter().enumerate() {
+            let next = runs.get(at + 1).filter(|next| next.from == run.from + run.length);
+            self.bar(&mut cells[run.from..run.from + run.length], run, next, seen);
+        }
+        let lost = &self.timeline.nodes[node].lost_and_returned;
+        for span in lost.chunks(2) {
+            let from = span[0].seconds();
+            let to = span.get(1).map_or(self.timeline.end.seconds(), |returned| returned.seconds());
+            for cell in &mut cells[self.scale.covered(from, to)] {
+                if cell.glyph == ' ' {
+                    *cell = Cell { glyph: self.glyphs.lost, paint: Paint::Lost };
+                    seen.lost = true;
+                }
+            }
+        }
+        cells
+    }
+
+    /// Draws one attempt.
+    fn bar(&self, cells: &mut [Cell], run: &Run<'_>, next: Option<&Run<'_>>, seen: &mut Seen) {
+        let kind = Kind::of(run.row);
+        let [body, end] = self.glyphs.bar(kind);
+        cells.fill(Cell { glyph: body, paint: Paint::Kind(kind) });
+        let length = cells.len();
+        let ended = run.row.end.seconds() <= self.scale.seconds;
+        let merges = || length > 1 && next.is_some_and(|next| self.glyphs.bar(Kind::of(next.row))[0] == body);
+        cells[length - 1].glyph = match kind.fate {
+            _ if !ended => body,
+            Fate::Broken => self.glyphs.failed,
+            Fate::Unfinished => self.glyphs.unfinished,
+            Fate::Won => end,
+            Fate::Stopped => {
+                if merges() {
+                    end
+                } else {
+                    body
+                }
+            }
+        };
+        seen.attempt(kind, matches!(run.row.outcome, AttemptEnd::Stopped));
+        let task = run.row.attempt.task;
+        let number = task.index.to_string();
+        if number.len() + AROUND_NUMBER <= length && self.repeated.binary_search(&task).is_ok() {
+            for (cell, digit) in cells[1..].iter_mut().zip(number.chars()) {
+                *cell = Cell { glyph: digit, paint: Paint::Number(kind) };
+            }
+            seen.number.get_or_insert(number);
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! The time axis below a chart: round ticks in the unit that suits the span.
+
+/// Seconds of a unit, its symbol, and the round steps between its ticks; none: 1, 2 or 5 times a power of ten.
+struct Unit {
+    seconds: f64,
+    symbol: &'static str,
+    below_seconds: f64,
+    steps: &'static [f64],
+}
+
+/// The units, each for spans below a limit.
+const UNITS: [Unit; 5] = [
+    Unit { seconds: 0.001, symbol: "ms", below_seconds: 1.0, steps: &[] },
+    Unit { seconds: 1.0, symbol: "s", below_seconds: 300.0, steps: &[] },
+    Unit {
+        seconds: 60.0,
+        symbol: "min",
+        below_seconds: 10_800.0,
+        steps: &[1.0, 2.0, 5.0, 10.0, 15.0, 20.0, 30.0, 60.0],
+    },
+    Unit { seconds: 3600.0, symbol: "h", below_seconds: 259_200.0, steps: &[0.5, 1.0, 2.0, 3.0, 6.0, 12.0, 24.0] },
+    Unit { seconds: 86_400.0, symbol: "d", below_seconds: f64::INFINITY, steps: &[] },
+];
+/// The fewest columns from tick to tick.
+const APART: usize = 8;
+/// The fewest columns between two labels.
+const GAP: usize = 2;
+
+/// A tick: its column, counted from the axis' zero, and what is written below it.
+struct Tick {
+    column: usize,
+    label: String,
+}
+
+/// The axis' line and its labels for a chart of so many columns that spans so many seconds. The first
+/// character of both stands for time zero and lies left of the chart's first column.
+pub(super) fn axis(seconds: f64, columns: usize, marks: [char; 3]) -> [String; 2] {
+    let [corner, line, tick] = marks;
+    let unit = UNITS.iter().find(|unit| seconds < unit.below_seconds).unwrap_or(&UNITS[4]);
+    let ticks = ticks(seconds / unit.seconds, columns, unit);
+    let mut rule: Vec<char> = vec![line; columns + 1];
+    for tick_at in &ticks {
+        rule[tick_at.column] = tick;
+    }
+    rule[0] = corner;
+    [rule.into_iter().collect(), labels(&ticks, columns + 1, unit.symbol)]
+}
+
+/// The ticks for a span of so many units.
+fn ticks(span: f64, columns: usize, unit: &Unit) -> Vec<Tick> {
+    let per_column = span / columns as f64;
+    let mut step = unit.steps.iter().copied().find(|step| wide_enough(*step, span, per_column));
+    // Past the unit's own steps, and for units without, decimal ones.
+    let mut power = 10f64.powf(per_column.log10().floor());
+    while step.is_none() {
+        step = [1.0, 2.0, 5.0]
+            .map(|digit| digit * power)
+            .into_iter()
+            .find(|step| unit.steps.last().is_none_or(|last| step > last) && wide_enough(*step, span, per_column));
+        power *= 10.0;
+    }
+    let step = step.unwrap_or(span);
+    let count = (span / step + 1e-9).floor() as usize;
+    let tick = |at: usize| {
+        let value = at as f64 * step;
+        Tick { column: ((value / per_column).round() as usize).min(columns), label: number(value, step) }
+    };
+    (0..=count).map(tick).collect()
+}
+
+fn wide_enough(step: f64, span: f64, per_column: f64) -> bool {
+    let apart = (step / per_column) as usize;
+    apart >= APART && apart >= number(span, step).len() + GAP
+}
+
+/// A multiple of a step, with as many digits as the step needs.
+fn number(value: f64, step: f64) -> String {
+    let digits = (-step.log10()).ceil().clamp(0.0, 9.0) as usize;
+    format!("{value:.digits$}")
+}
+
+/// The labels, each in the middle below its tick, the last one with the unit. What has no room is left out.
+fn labels(ticks: &[Tick], width: usize, symbol: &str) -> String {
+    let mut line = vec![' '; width];
+    // From the right, so that the unit is shown whatever else is.
+    let mut limit = width;
+    for (at, tick) in ticks.iter().enumerate().rev() {
+        let last = at + 1 == ticks.len();
+        let text = if last { format!("{} {symbol}", tick.label) } else { tick.label.clone() };
+        let middle = tick.column.saturating_sub(tick.label.len() / 2);
+        let from = if last { middle.min(width.saturating_sub(text.len())) } else { middle };
+        if from + text.len() > limit {
+            continue;
+        }
+        for (offset, letter) in text.chars().enumerate() {
+            line[from + offset] = letter;
+        }
+        limit = from.saturating_sub(GAP);
+    }
+    line.into_iter().collect::<String>().trim_end().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn drawn(seconds: f64, columns: usize) -> String {
+        axis(seconds, columns, ['└', '─', '┬']).join("\n")
+    }
+
+    #[test]
+    fn ticks_are_round_and_the_unit_suits_the_span() {
+        assert_eq!(drawn(30.0, 30), "└─────────┬─────────┬─────────┬\n0        10        20      30 s");
+        assert_eq!(drawn(0.05, 20), "└───────┬───────┬───\n0      20      40 ms".replace("┬───\n", "┬────\n"));
+        assert!(drawn(1000.0, 60).contains("15 min"), "{}", drawn(1000.0, 60));
+        assert!(drawn(20_000.0, 60).contains("5 h"), "{}", drawn(20_000.0, 60));
+        assert!(drawn(8e5, 60).contains(" d"), "{}", drawn(8e5, 60));
+    }
+
+    #[test]
+    fn labels_never_touch_and_never_leave_the_chart() {
+        for columns in [10, 20, 31, 60, 107, 190] {
+            for exponent in -90..=190 {
+                let seconds = 10f64.powf(f64::from(exponent) / 20.0);
+                let [rule, labels] = axis(seconds, columns, ['+', '-', '+']);
+                assert_eq!(rule.len(), columns + 1, "{seconds} {columns}");
+                assert!(labels.len() <= columns + 1, "{seconds} {columns}: {labels}");
+                let words: Vec<&str> = labels.split_whitespace().collect();
+                let (unit, numbers) = words.split_last().expect("a unit");
+                assert!(UNITS.iter().any(|known| known.symbol == *unit), "{labels}");
+                let values: Vec<f64> = numbers.iter().map(|text| text.parse().expect("a number")).collect();
+                assert!(values.is_sorted_by(|one, next| one < next), "{seconds} {columns}: {labels}");
+                assert!(values.len() >= 2 || columns < 20, "{seconds} {columns}: {labels}");
+            }
+        }
+    }
+}

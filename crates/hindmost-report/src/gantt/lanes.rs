@@ -1,0 +1,172 @@
+//! Attempts packed into lanes, and lanes into columns of a chart.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use hindmost_core::timeline::{AttemptEnd, TimelineRow};
+
+/// What became of an attempt, as far as a chart tells it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// Its task's result is its.
+    Won,
+    /// Stopped for, or overtaken by, another copy.
+    Stopped,
+    /// Failed, or lost with its node.
+    Broken,
+    /// Still running, or stopped with the run.
+    Unfinished,
+}
+
+/// What a column of a lane shows: the kinds of attempts, told apart by all that a chart shows of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Kind {
+    pub(super) fate: Fate,
+    /// True if it was started beside another copy of its task.
+    pub(super) copy: bool,
+}
+
+impl Kind {
+    const COUNT: usize = 8;
+
+    pub(super) fn of(row: &TimelineRow) -> Kind {
+        let fate = match row.outcome {
+            AttemptEnd::Won => Fate::Won,
+            AttemptEnd::Lost | AttemptEnd::Replaced => Fate::Stopped,
+            AttemptEnd::Failed(_) | AttemptEnd::NodeLost => Fate::Broken,
+            AttemptEnd::Stopped | AttemptEnd::Running => Fate::Unfinished,
+        };
+        Kind { fate, copy: row.redundant }
+    }
+
+    fn index(self) -> usize {
+        self.fate as usize * 2 + usize::from(self.copy)
+    }
+}
+
+/// The lanes of one node: its attempts in the order of their starts, each in the first lane that is free then.
+pub(super) fn packed<'a>(mut attempts: Vec<&'a TimelineRow>) -> Vec<Vec<&'a TimelineRow>> {
+    // What waited for another's room starts later than it was decided, so the rows' order may differ.
+    attempts.sort_by_key(|row| (row.start, row.attempt));
+    let mut lanes: Vec<Vec<&'a TimelineRow>> = Vec::new();
+    let mut busy = BinaryHeap::new();
+    let mut free = BinaryHeap::new();
+    for row in attempts {
+        while let Some(Reverse((end, lane))) = busy.peek().copied()
+            && end <= row.start
+        {
+            busy.pop();
+            free.push(Reverse(lane));
+        }
+        let Reverse(lane) = free.pop().unwrap_or(Reverse(lanes.len()));
+        if lane == lanes.len() {
+            lanes.push(Vec::new());
+        }
+        lanes[lane].push(row);
+        busy.push(Reverse((row.end, lane)));
+    }
+    lanes
+}
+
+/// Neighbouring columns that show the same attempt.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Run<'a> {
+    /// The attempt; of several in one column the one that is there longest.
+    pub(super) row: &'a TimelineRow,
+    /// First column.
+    pub(super) from: usize,
+    /// Number of columns.
+    pub(super) length: usize,
+}
+
+/// How time maps to the columns of a chart.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Scale {
+    /// Seconds of the whole chart.
+    pub(super) seconds: f64,
+    /// Its columns.
+    pub(super) columns: usize,
+}
+
+impl Scale {
+    fn per_column(self) -> f64 {
+        self.seconds / self.columns as f64
+    }
+
+    /// A time in columns.
+    fn position(self, seconds: f64) -> f64 {
+        (seconds / self.per_column()).min(self.columns as f64)
+    }
+
+    /// The columns most of which lie in a span of time, at least one of them if the chart reaches so far.
+    pub(super) fn covered(self, from: f64, to: f64) -> std::ops::Range<usize> {
+        let (start, end) = (self.position(from), self.position(to));
+        let first = (start.round() as usize).min(self.columns);
+        let last = (end.round() as usize).min(self.columns);
+        if first < last || from >= self.seconds {
+            return first..last.max(first);
+        }
+        let only = (start as usize).min(self.columns - 1);
+        only..only + 1
+    }
+}
+
+/// What has held a column so far, by kind.
+#[derive(Clone, Copy)]
+struct Tally<'a> {
+    /// Share of the column that each kind held.
+    held: [f64; Kind::COUNT],
+    /// The attempt of each kind that held it longest, and how long.
+    longest: [Option<(f64, &'a TimelineRow)>; Kind::COUNT],
+}
+
+impl<'a> Tally<'a> {
+    /// What is shown: the kind that held most, and of that kind the longest attempt; nothing if the lane
+    /// was idle for longer than that.
+    fn shown(&self) -> Option<&'a TimelineRow> {
+        let idle = 1.0 - self.held.iter().sum::<f64>();
+        let most = (0..Kind::COUNT).rev().max_by(|one, other| self.held[*one].total_cmp(&self.held[*other]))?;
+        self.longest[most].filter(|_| self.held[most] >= idle).map(|(_, row)| row)
+    }
+}
+
+/// A lane as columns. A column shows what held the lane for most of its time; an attempt too short to win a
+/// column gets one all the same where the lane is idle, so that nothing vanishes while there is room.
+pub(super) fn runs<'a>(lane: &[&'a TimelineRow], scale: Scale) -> Vec<Run<'a>> {
+    let nothing = Tally { held: [0.0; Kind::COUNT], longest: [None; Kind::COUNT] };
+    let mut tallies = vec![nothing; scale.columns];
+    for row in lane {
+        let (from, to) = (scale.position(row.start.seconds()), scale.position(row.end.seconds()));
+        let kind = Kind::of(row).index();
+        for (column, tally) in tallies.iter_mut().enumerate().take(to.ceil() as usize).skip(from as usize) {
+            let held = to.min((column + 1) as f64) - from.max(column as f64);
+            tally.held[kind] += held;
+            if tally.longest[kind].is_none_or(|(longest, _)| held > longest) {
+                tally.longest[kind] = Some((held, row));
+            }
+        }
+    }
+    let mut shown: Vec<Option<&TimelineRow>> = tallies.iter().map(Tally::shown).collect();
+    for row in lane.iter().filter(|row| row.start.seconds() < scale.seconds) {
+        let only = scale.covered(row.start.seconds(), row.start.seconds()).start;
+        let middle = f64::midpoint(scale.position(row.start.seconds()), scale.position(row.end.seconds())) as usize;
+        // Its neighbours first: it may hold a little of both sides of a boundary.
+        if let Some(free) = [only, middle.min(scale.columns - 1)].into_iter().find(|column| shown[*column].is_none())
+            && !shown[only.saturating_sub(1)..(middle + 2).min(scale.columns)]
+                .iter()
+                .flatten()
+                .any(|found| found == row)
+        {
+            shown[free] = Some(row);
+        }
+    }
+    let mut runs: Vec<Run<'a>> = Vec::new();
+    for (column, row) in shown.into_iter().enumerate() {
+        let Some(row) = row else { continue };
+        match runs.last_mut() {
+            Some(last) if last.row.attempt == row.attempt && last.from + last.length == column => last.length += 1,
+            _ => runs.push(Run { row, from: column, length: 1 }),
+        }
+    }
+    runs
+}

@@ -1,0 +1,87 @@
+//! The legend of a chart: only what occurs in it.
+
+use super::lanes::{Fate, Kind};
+use super::paint::{Cell, Glyphs, Paint, painted, plain};
+
+/// Columns between two entries.
+const GAP: usize = 3;
+
+/// What a chart has shown.
+#[derive(Default)]
+pub(super) struct Seen {
+    kinds: Vec<Kind>,
+    running: bool,
+    stopped_with_run: bool,
+    pub(super) lost: bool,
+    /// The first number of a task.
+    pub(super) number: Option<String>,
+}
+
+impl Seen {
+    /// An attempt of this kind has been drawn; one that had not ended had been stopped with the run or not.
+    pub(super) fn attempt(&mut self, kind: Kind, stopped_with_run: bool) {
+        if !self.kinds.contains(&kind) {
+            self.kinds.push(kind);
+        }
+        if kind.fate == Fate::Unfinished {
+            self.running |= !stopped_with_run;
+            self.stopped_with_run |= stopped_with_run;
+        }
+    }
+
+    /// The legend in lines of at most `width` columns.
+    pub(super) fn legend(&self, glyphs: &Glyphs, width: usize, colour: bool) -> String {
+        let mut lines: Vec<(usize, Vec<Cell>)> = Vec::new();
+        for (sample, words) in self.entries(glyphs) {
+            let mut entry = sample;
+            entry.extend(plain(&format!(" {words}")));
+            match lines.last_mut() {
+                Some((used, line)) if *used + GAP + entry.len() <= width => {
+                    *used += GAP + entry.len();
+                    line.extend(plain(&" ".repeat(GAP)));
+                    line.extend(entry);
+                }
+                _ => lines.push((entry.len(), entry)),
+            }
+        }
+        lines.iter().map(|(_, line)| painted(line, colour)).collect()
+    }
+
+    fn entries(&self, glyphs: &Glyphs) -> Vec<(Vec<Cell>, &'static str)> {
+        let mut entries = Vec::new();
+        let unfinished = match (self.running, self.stopped_with_run) {
+            (true, true) => ["not finished", "copy not finished"],
+            (false, true) => ["stopped with the run", "copy stopped with the run"],
+            _ => ["still running", "copy still running"],
+        };
+        let all = [
+            (Fate::Won, ["finished", "copy that won"]),
+            (Fate::Stopped, ["stopped for a copy", "copy stopped"]),
+            (Fate::Broken, ["failed", "copy failed"]),
+            (Fate::Unfinished, unfinished),
+        ];
+        for (fate, words) in all {
+            for copy in [false, true] {
+                let kind = Kind { fate, copy };
+                if self.kinds.contains(&kind) {
+                    let [body, _] = glyphs.bar(kind);
+                    let end = match fate {
+                        Fate::Won | Fate::Stopped => body,
+                        Fate::Broken => glyphs.failed,
+                        Fate::Unfinished => glyphs.unfinished,
+                    };
+                    let sample = [body, end];
+                    let cells = sample.map(|glyph| Cell { glyph, paint: Paint::Kind(kind) });
+                    entries.push((cells.to_vec(), words[usize::from(copy)]));
+                }
+            }
+        }
+        if self.lost {
+            entries.push((vec![Cell { glyph: glyphs.lost, paint: Paint::Lost }; 2], "node lost"));
+        }
+        if let Some(number) = &self.number {
+            entries.push((plain(number), "same number: same task"));
+        }
+        entries
+    }
+}

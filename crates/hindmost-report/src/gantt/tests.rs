@@ -1,0 +1,215 @@
+use std::sync::Arc;
+
+use hindmost_core::ids::{AttemptId, JobId, NodeId, TaskId};
+use hindmost_core::random::{Purpose, draw};
+use hindmost_core::resources::Resources;
+use hindmost_core::time::Time;
+use hindmost_core::timeline::TimelineNode;
+
+use super::*;
+
+fn timeline(names: &[&str], end: f64) -> Timeline {
+    let node = |name: &&str| TimelineNode {
+        name: Arc::from(*name),
+        capacity: Resources::ONE_SLOT,
+        lost_and_returned: Vec::new(),
+    };
+    Timeline { nodes: names.iter().map(node).collect(), end: Time::from_seconds(end), ..Timeline::default() }
+}
+
+/// An attempt of task `index` on a node; redundant if it is not the task's first.
+fn row(node: u32, [index, copy]: [u32; 2], [start, end]: [f64; 2], outcome: AttemptEnd) -> TimelineRow {
+    TimelineRow {
+        attempt: AttemptId { task: TaskId { job: JobId(0), phase: 0, index }, copy },
+        node: NodeId(node),
+        start: Time::from_seconds(start),
+        end: Time::from_seconds(end),
+        outcome,
+        redundant: copy > 0,
+        from_progress: 0.0,
+    }
+}
+
+fn options(width: u16) -> GanttOptions {
+    GanttOptions { width, colour: false, ascii: false, until: None, max_lanes: 100 }
+}
+
+/// A run in which everything happens: a straggler is overtaken, a copy runs in vain, an attempt fails, a node
+/// is lost and comes back, and the run is not over.
+fn eventful() -> Timeline {
+    let mut run = timeline(&["quick", "slow", "shaky"], 30.0);
+    run.nodes[2].lost_and_returned = [15.0, 24.0].map(Time::from_seconds).to_vec();
+    run.rows = vec![
+        row(0, [0, 0], [0.0, 6.0], AttemptEnd::Won),
+        row(1, [1, 0], [0.0, 14.0], AttemptEnd::Lost),
+        row(1, [2, 0], [0.0, 20.0], AttemptEnd::Won),
+        row(2, [3, 0], [0.0, 5.0], AttemptEnd::Failed(None)),
+        row(2, [4, 0], [5.0, 15.0], AttemptEnd::NodeLost),
+        row(0, [1, 1], [6.0, 14.0], AttemptEnd::Won),
+        row(0, [2, 1], [14.0, 20.0], AttemptEnd::Lost),
+        row(0, [5, 0], [20.0, 30.0], AttemptEnd::Running),
+        row(2, [6, 0], [25.0, 29.0], AttemptEnd::Won),
+    ];
+    run
+}
+
+#[test]
+fn everything_that_happens_looks_different() {
+    let chart = gantt(&eventful(), &options(67));
+    let expected = "\
+quick ┤━━━━━━━━━━━╸█1█████████████▌░2░░░░░░░░░░┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄►
+slow  ┤┄1┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄
+      │━2━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━╸
+shaky ┤┄┄┄┄┄┄┄┄┄×┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄×╱╱╱╱╱╱╱╱╱╱╱╱╱╱╱╱╱╱  ━━━━━━━╸
+      └─────────┬─────────┬─────────┬─────────┬─────────┬─────────┬
+      0         5        10        15        20        25      30 s
+━━ finished   ██ copy that won   ┄┄ stopped for a copy
+░░ copy stopped   ┄× failed   ┄► still running   ╱╱ node lost
+1 same number: same task
+";
+    assert_eq!(chart, expected, "\n{chart}");
+    let ascii = gantt(&eventful(), &GanttOptions { ascii: true, ..options(67) });
+    let expected = "\
+quick |===========|#1#############|%2%%%%%%%%%%------------------->
+slow  |-1--------------------------
+      |=2=====================================|
+shaky |---------X-------------------X//////////////////  =======|
+      +---------+---------+---------+---------+---------+---------+
+      0         5        10        15        20        25      30 s
+== finished   ## copy that won   -- stopped for a copy
+%% copy stopped   -X failed   -> still running   // node lost
+1 same number: same task
+";
+    assert_eq!(ascii, expected, "\n{ascii}");
+}
+
+#[test]
+fn colours_add_nothing_but_colour() {
+    let chart = gantt(&eventful(), &GanttOptions { colour: true, ..options(67) });
+    assert!(chart.contains("\x1b[1;35m█\x1b[0m\x1b[1;7;35m1\x1b[0m\x1b[1;35m█"), "{chart:?}");
+    assert_eq!(without_colours(&chart), gantt(&eventful(), &options(67)));
+    assert!(chart.lines().all(|line| line.matches("\x1b[0m").count() * 2 == line.matches('\x1b').count()));
+}
+
+fn without_colours(text: &str) -> String {
+    let mut parts = text.split("\x1b[");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| text + part.split_once('m').expect("a colour").1)
+}
+
+#[test]
+fn charts_of_two_runs_have_one_axis() {
+    let mut run = timeline(&["a"], 5.0);
+    run.rows = vec![row(0, [0, 0], [0.0, 5.0], AttemptEnd::Stopped)];
+    let expected = "\
+a ┤┄┄┄┄┄┄┄┄┄►
+  └─────────┬─────────┬─────────┬─────────
+  0         5        10        15 s
+┄► stopped with the run
+";
+    assert_eq!(gantt(&run, &GanttOptions { until: Some(19.5), ..options(42) }), expected);
+    // An axis that ends before the run cuts it off, and does not claim that anything ended there.
+    let cut = gantt(&run, &GanttOptions { until: Some(2.5), ..options(42) });
+    assert_eq!(cut.lines().next(), Some(format!("a ┤{}", "┄".repeat(39)).as_str()), "{cut}");
+    for until in [f64::NAN, 0.0, -1.0, f64::INFINITY] {
+        assert_eq!(gantt(&run, &GanttOptions { until: Some(until), ..options(42) }), gantt(&run, &options(42)));
+    }
+}
+
+#[test]
+fn lanes_beyond_the_most_are_counted() {
+    let mut run = timeline(&["first", "second"], 10.0);
+    run.rows = (0..9).map(|task| row(task / 5, [task, 0], [0.0, 10.0], AttemptEnd::Won)).collect();
+    let shown = |max_lanes| {
+        let chart = gantt(&run, &GanttOptions { max_lanes, ..options(40) });
+        (chart.lines().count() - 3, chart.lines().find(|line| line.starts_with('…')).map(str::to_owned))
+    };
+    assert_eq!(shown(9), (9, None));
+    assert_eq!(shown(8), (9, Some("… and 1 more lane".to_owned())));
+    // Without lanes there is no legend either.
+    assert_eq!(shown(0), (0, Some("… and 9 more lanes".to_owned())));
+}
+
+#[test]
+fn nothing_is_drawn_as_nothing() {
+    let empty = gantt(&timeline(&[], 0.0), &options(40));
+    assert_eq!(empty.lines().count(), 2, "{empty}");
+    let idle = gantt(&timeline(&["a", "b"], 4.0), &options(40));
+    assert!(idle.starts_with("a ┤\nb ┤\n  └"), "{idle}");
+}
+
+#[test]
+fn names_cannot_act_on_the_terminal_and_stay_apart() {
+    let run = timeline(&["\x1b[2Jred", "worker-1.eu.example.org", "worker-2.eu.example.org"], 1.0);
+    let chart = gantt(&run, &options(60));
+    let names: Vec<&str> = chart.lines().take(3).map(|line| line.trim_end_matches('┤').trim()).collect();
+    assert_eq!(names, ["\\u{1b}[2Jred", "worker-…ple.org", "worker-…ple.org"]);
+    let run = timeline(&["worker-1.eu.example.org", "worker-2.eu.example.org"], 1.0);
+    let chart = gantt(&run, &options(60));
+    assert!(chart.starts_with("worker-1.eu.ex… ┤\nworker-2.eu.ex… ┤\n"), "{chart}");
+}
+
+#[test]
+fn every_chart_keeps_to_its_width() {
+    for seed in 0..60 {
+        let number = |index: u64, most: f64| draw(seed, Purpose::Node, index, 0) * most;
+        let mut run = timeline(&["a", "日本語のノード", "a-rather-long-name-of-a-node.example", "e\u{301}\u{7}"], 50.0);
+        let count = [3, 40, 2000][seed as usize % 3];
+        run.rows = (0..count)
+            .map(|at| {
+                let start = number(at * 5, 50.0);
+                let end = (start + number(at * 5 + 1, 20.0).powi(2) / 10.0).min(50.0);
+                let outcomes = [
+                    AttemptEnd::Won,
+                    AttemptEnd::Lost,
+                    AttemptEnd::Replaced,
+                    AttemptEnd::Failed(None),
+                    AttemptEnd::NodeLost,
+                    AttemptEnd::Stopped,
+                    AttemptEnd::Running,
+                ];
+                let outcome = outcomes[number(at * 5 + 2, 7.0) as usize].clone();
+                let task = [(at / 2) as u32, (at % 2) as u32];
+                row(number(at * 5 + 3, 4.0) as u32, task, [start, end], outcome)
+            })
+            .collect();
+        for width in [40, 41, 80, 120, 200] {
+            for ascii in [false, true] {
+                let chart = gantt(&run, &GanttOptions { ascii, max_lanes: 50, ..options(width) });
+                for line in chart.lines() {
+                    assert!(text::columns(line) <= usize::from(width), "{width}: {line}");
+                    assert_eq!(line, line.trim_end());
+                    assert!(!ascii || line.is_ascii(), "{line}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_short_is_seen_while_there_is_room() {
+    let mut run = timeline(&["a"], 1000.0);
+    run.rows = vec![
+        row(0, [0, 0], [0.0, 0.0], AttemptEnd::Won),
+        row(0, [1, 0], [500.0, 500.1], AttemptEnd::Failed(None)),
+        row(0, [2, 1], [999.99, 1000.0], AttemptEnd::Won),
+    ];
+    let chart = gantt(&run, &options(43));
+    let expected = format!("a ┤╸{}×{}▌", " ".repeat(19), " ".repeat(18));
+    assert_eq!(chart.lines().next(), Some(expected.as_str()));
+}
+
+#[test]
+fn a_column_shows_what_held_it_longest() {
+    let mut run = timeline(&["a"], 40.0);
+    // A hundred short winners, and one failure that is longer than each of them and shorter than all.
+    run.rows =
+        (0..100).map(|at| f64::from(at) / 100.0).map(|at| row(0, [0, 0], [at, at + 0.008], AttemptEnd::Won)).collect();
+    for (index, row) in run.rows.iter_mut().enumerate() {
+        row.attempt.task.index = index as u32;
+    }
+    run.rows.push(row(0, [100, 0], [1.0, 1.3], AttemptEnd::Failed(None)));
+    run.rows.push(row(0, [101, 0], [1.3, 3.0], AttemptEnd::Won));
+    let chart = gantt(&run, &options(43));
+    assert_eq!(chart.lines().next(), Some("a ┤╸━╸"));
+}

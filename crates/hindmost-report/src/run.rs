@@ -1,0 +1,263 @@
+//! What came of a run, and of two runs beside each other, as text for the terminal.
+
+use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
+use hindmost_core::metrics::{FailedTask, PhaseSummary, RunState, RunSummary};
+
+use crate::text::{beginning, columns, counted, duration, escaped, grouped, name, names, percent, wrapped};
+
+/// Columns apart by space, with one line under the headings.
+const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
+/// The fewest columns of the name of a run.
+const SHORTEST_NAME: usize = 4;
+/// Failed tasks that are shown with what they wrote; of further ones only the number is.
+const FAILED_SHOWN: usize = 10;
+/// Last lines of standard error that are shown of a failed task.
+const STDERR_LINES: usize = 8;
+/// What stands for a tab in what a task wrote.
+const TAB: &str = "    ";
+const ELLIPSIS: &str = "…";
+const UNKNOWN: &str = "–";
+/// What a ratio of times tells of the second run.
+const AS_FAST: &str = " as fast";
+
+/// A column of the table of phases: its heading, how wide the terminal must be for it, and its cells.
+struct Column {
+    heading: &'static str,
+    from_width: u16,
+    cell: fn(&PhaseSummary) -> String,
+}
+
+/// The columns behind the phase's name, in the order in which they are shown.
+const COLUMNS: &[Column] = &[
+    Column { heading: "tasks\nfinished", from_width: 0, cell: finished },
+    Column { heading: "attempts", from_width: 85, cell: |phase| grouped(phase.attempts) },
+    Column { heading: "copies\nstarted", from_width: 0, cell: |phase| grouped(phase.copies.launched) },
+    Column { heading: "copies\nwon", from_width: 45, cell: |phase| grouped(phase.copies.won) },
+    Column { heading: "broken", from_width: 65, cell: |phase| grouped(phase.broken) },
+    Column { heading: "p50", from_width: 60, cell: |phase| time(phase.p50) },
+    Column { heading: "p95", from_width: 75, cell: |phase| time(phase.p95) },
+    Column { heading: "max", from_width: 40, cell: |phase| time(phase.max) },
+    Column { heading: "begun\nafter", from_width: 100, cell: |phase| time(phase.start) },
+    Column { heading: "start to\nfinish", from_width: 90, cell: |phase| time(span(phase)) },
+];
+
+/// The result of a run as text that fits so many columns.
+pub fn run_table(summary: &RunSummary, width: u16) -> String {
+    let columns = usize::from(width);
+    let mut text = wrapped(&heading(summary), columns, 2) + "\n\n";
+    text += &phases(summary, width);
+    text += "\n\n";
+    for note in std::iter::once(extra_work(summary)).chain(explanation(summary, width)) {
+        text += &(wrapped(&note, columns, 0) + "\n");
+    }
+    if !summary.failed_tasks.is_empty() {
+        text += "\nFailed for good:\n";
+    }
+    for failed in summary.failed_tasks.iter().take(FAILED_SHOWN) {
+        text += &failure(failed, columns);
+    }
+    if let Some(more) = summary.failed_tasks.len().checked_sub(FAILED_SHOWN).filter(|more| *more > 0) {
+        text += &format!("{ELLIPSIS} and {}\n", counted(more as u64, "more failed task"));
+    }
+    text
+}
+
+fn heading(summary: &RunSummary) -> String {
+    let state = match summary.state {
+        RunState::Done => "done in",
+        RunState::Failed => "failed after",
+        RunState::Interrupted => "interrupted after",
+    };
+    let deadline = match summary.met_deadline {
+        Some(true) => ", deadline met",
+        Some(false) => ", deadline missed",
+        None => "",
+    };
+    format!(
+        "{}: {state} {}{deadline}, policy {}, knowledge {}",
+        escaped(&summary.job),
+        duration(summary.flowtime),
+        escaped(&summary.policy),
+        escaped(&summary.knowledge)
+    )
+}
+
+fn finished(phase: &PhaseSummary) -> String {
+    format!("{}/{}", grouped(phase.finished), grouped(phase.tasks))
+}
+
+fn span(phase: &PhaseSummary) -> Option<f64> {
+    Some(phase.finish? - phase.start?)
+}
+
+fn time(seconds: Option<f64>) -> String {
+    seconds.map_or(UNKNOWN.to_owned(), duration)
+}
+
+/// Where the phases add up to more than each of them tells, a last row does that.
+fn total(summary: &RunSummary) -> Option<PhaseSummary> {
+    let last_finish = summary.phases.iter().filter_map(|phase| phase.finish).max_by(f64::total_cmp);
+    (summary.phases.len() > 1).then(|| PhaseSummary {
+        name: "all".to_owned(),
+        tasks: summary.tasks,
+        finished: summary.phases.iter().map(|phase| phase.finished).sum(),
+        attempts: summary.attempts,
+        broken: summary.phases.iter().map(|phase| phase.broken).sum(),
+        copies: summary.copies,
+        start: summary.phases.iter().filter_map(|phase| phase.start).min_by(f64::total_cmp),
+        finish: last_finish.filter(|_| summary.phases.iter().all(|phase| phase.finish.is_some())),
+        p50: None,
+        p95: None,
+        max: summary.phases.iter().filter_map(|phase| phase.max).max_by(f64::total_cmp),
+    })
+}
+
+fn phases(summary: &RunSummary, width: u16) -> String {
+    let mut columns: Vec<&Column> = COLUMNS.iter().filter(|column| column.from_width <= width).collect();
+    let phase_names: Vec<&str> = summary.phases.iter().map(|phase| phase.name.as_str()).collect();
+    // A wide table is no use if one cannot tell whose it is.
+    let mut room = usize::from(width) / 5;
+    // Large figures may need more room than there is: the least important columns go, then the names.
+    loop {
+        let mut rows = Vec::new();
+        for (phase, shown) in summary.phases.iter().zip(names(&phase_names, room, ELLIPSIS)) {
+            rows.push(std::iter::once(shown).chain(columns.iter().map(|column| (column.cell)(phase))).collect());
+        }
+        if let Some(total) = total(summary) {
+            rows.push(
+                std::iter::once("all".to_owned()).chain(columns.iter().map(|column| (column.cell)(&total))).collect(),
+            );
+        }
+        let header = std::iter::once("phase").chain(columns.iter().map(|column| column.heading));
+        let drawn = draw(header.map(str::to_owned).collect(), rows);
+        let over = widest(&drawn).saturating_sub(usize::from(width));
+        if over == 0 {
+            return drawn;
+        }
+        let least = columns.iter().enumerate().filter(|(_, column)| column.from_width > 0);
+        match least.max_by_key(|(_, column)| column.from_width).map(|(at, _)| at) {
+            Some(at) => drop(columns.remove(at)),
+            None if room > 1 => room = room.saturating_sub(over).max(1),
+            None => return drawn,
+        }
+    }
+}
+
+fn widest(text: &str) -> usize {
+    text.lines().map(columns).max().unwrap_or(0)
+}
+
+/// A table whose first column is of names and whose others are of figures.
+fn draw(header: Vec<String>, rows: Vec<Vec<String>>) -> String {
+    let mut table = Table::new();
+    table.load_style(STYLE).set_content_arrangement(ContentArrangement::Disabled).set_header(header);
+    table.add_rows(rows);
+    for (at, column) in table.column_iter_mut().enumerate() {
+        column.set_cell_alignment(if at == 0 { CellAlignment::Left } else { CellAlignment::Right });
+        column.set_padding((u16::from(at != 0), 0));
+    }
+    let drawn = table.to_string();
+    let lines: Vec<&str> = drawn.lines().map(str::trim_end).collect();
+    lines.join("\n")
+}
+
+fn extra_work(summary: &RunSummary) -> String {
+    let none = summary.copies.launched == 0 && summary.copies.wasted_share == 0.0;
+    if none {
+        "Extra work: none, no task was run twice at once.".to_owned()
+    } else {
+        format!(
+            "Extra work: {} of the time of all attempts went into those that another attempt overtook.",
+            percent(summary.copies.wasted_share)
+        )
+    }
+}
+
+/// What the table's words mean, as far as they are on it.
+fn explanation(summary: &RunSummary, width: u16) -> Option<String> {
+    let broken = summary.phases.iter().any(|phase| phase.broken > 0) && width >= 65;
+    let mut notes = Vec::new();
+    if summary.copies.launched > 0 {
+        notes.push("Copies: attempts started beside another one of their task.");
+    }
+    if broken {
+        notes.push("Broken: attempts that failed, lost their node or were stopped with the run.");
+    }
+    if summary.phases.iter().any(|phase| phase.max.is_some()) {
+        notes.push(match width {
+            ..60 => "max: how long the slowest attempt took that won.",
+            ..75 => "p50, max: how long the attempts took that won.",
+            _ => "p50, p95, max: how long the attempts took that won.",
+        });
+    }
+    (!notes.is_empty()).then(|| notes.join(" "))
+}
+
+fn failure(failed: &FailedTask, width: usize) -> String {
+    let times = if failed.failures == 1 { "once".to_owned() } else { format!("{} times", failed.failures) };
+    let reason = escaped(failed.reason.trim());
+    let what = format!("{}/{}: failed {times}, at last with: {reason}", escaped(&failed.phase), failed.task);
+    let mut text = format!("  {}\n", wrapped(&what, width.saturating_sub(2), 2).replace('\n', "\n  "));
+    let lines: Vec<&str> = failed.stderr.trim_end().lines().filter(|line| !line.trim().is_empty()).collect();
+    for line in &lines[lines.len().saturating_sub(STDERR_LINES)..] {
+        let line = line.trim_end().replace('\t', TAB);
+        text += &format!("    {}\n", beginning(&line, width.saturating_sub(4), ELLIPSIS));
+    }
+    text
+}
+
+/// Two runs of one job beside each other in at most so many columns: what the second has won and what it cost.
+pub fn side_by_side(left: (&str, &RunSummary), right: (&str, &RunSummary), width: u16) -> String {
+    let runs = [left.1, right.1];
+    let row = |what: &str, cell: &dyn Fn(&RunSummary) -> String| vec![what.to_owned(), cell(runs[0]), cell(runs[1])];
+    let slowest = |run: &RunSummary| run.phases.iter().filter_map(|phase| phase.max).max_by(f64::total_cmp);
+    let mut rows = vec![
+        row("time", &|run| duration(run.flowtime)),
+        row("slowest task", &|run| time(slowest(run))),
+        row("copies started", &|run| grouped(run.copies.launched)),
+        row("copies that won", &|run| grouped(run.copies.won)),
+        row("extra work", &|run| percent(run.copies.wasted_share)),
+    ];
+    if runs.iter().any(|run| run.state != RunState::Done) {
+        rows.insert(0, row("result", &|run| state(run.state).to_owned()));
+    } else {
+        // How two runs compare says nothing if one of them has not done its work.
+        rows[0].push(ratio(Some(runs[0].flowtime), Some(runs[1].flowtime)));
+        rows[1].push(ratio(slowest(runs[0]), slowest(runs[1])));
+    }
+    let mut room = usize::from(width) / 3;
+    loop {
+        let [left, right] = [left.0, right.0].map(|run| name(run, room, ELLIPSIS));
+        let drawn = draw(vec![String::new(), left, right], rows.clone());
+        let over = widest(&drawn).saturating_sub(usize::from(width));
+        if over == 0 || room <= SHORTEST_NAME {
+            return drawn + "\n";
+        }
+        // The words behind a ratio give way before the names do.
+        let mut shortened = false;
+        for cell in rows.iter_mut().filter_map(|row| row.get_mut(3)) {
+            if let Some(number) = cell.strip_suffix(AS_FAST) {
+                *cell = number.to_owned();
+                shortened = true;
+            }
+        }
+        if !shortened {
+            room -= 1;
+        }
+    }
+}
+
+fn state(state: RunState) -> &'static str {
+    match state {
+        RunState::Done => "done",
+        RunState::Failed => "failed",
+        RunState::Interrupted => "interrupted",
+    }
+}
+
+fn ratio(left: Option<f64>, right: Option<f64>) -> String {
+    match (left, right) {
+        (Some(left), Some(right)) if left > 0.0 && right > 0.0 => format!("{:.2}×{AS_FAST}", left / right),
+        _ => String::new(),
+    }
+}

@@ -1,0 +1,274 @@
+//! Text for terminals: how many columns it takes, what must not reach the terminal as it is, and amounts
+//! as people read them.
+
+use comfy_table::Table;
+
+/// Columns of a terminal that does not tell its width.
+const COLUMNS_ELSEWHERE: u16 = 80;
+
+/// Width of the terminal behind standard error, in columns.
+pub fn stderr_width() -> u16 {
+    let mut table = Table::new();
+    table.use_stderr().width().filter(|columns| *columns > 0).unwrap_or(COLUMNS_ELSEWHERE)
+}
+
+/// How many columns a line of text takes on the terminal.
+pub fn columns(line: &str) -> usize {
+    if line.is_ascii() {
+        return line.len();
+    }
+    // The tables' measure is used everywhere, so that what is counted is what they leave room for.
+    let mut table = Table::new();
+    table.add_row([line]);
+    table.column_max_content_widths().first().map_or(0, |columns| usize::from(*columns))
+}
+
+/// With everything that a terminal would obey instead of show (control characters, marks of the writing
+/// direction, invisible spaces) written as an escape.
+pub fn escaped(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for letter in text.chars() {
+        let invisible = matches!(
+            letter,
+            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+                | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}'
+        );
+        if letter.is_control() || invisible {
+            shown.extend(letter.escape_default());
+        } else {
+            shown.push(letter);
+        }
+    }
+    shown
+}
+
+/// A name in at most so many columns, escaped. Its middle goes first: what tells names of one kind apart
+/// stands at their beginning or their end.
+pub fn name(name: &str, width: usize, ellipsis: &str) -> String {
+    // However long the name is, no more of it is looked at than can be shown.
+    let most = width.saturating_mul(4).max(16);
+    let count = name.chars().take(2 * most + 1).count();
+    if count <= 2 * most {
+        let whole = escaped(name);
+        if columns(&whole) <= width {
+            return whole;
+        }
+    }
+    let room = width.saturating_sub(columns(ellipsis));
+    let head: Vec<char> = escaped(&name.chars().take(most).collect::<String>()).chars().collect();
+    let tail: String = name.chars().rev().take(most).collect::<Vec<_>>().into_iter().rev().collect();
+    let tail: Vec<char> = escaped(&tail).chars().rev().collect();
+    let head = longest(&head, room.div_ceil(2));
+    let tail: String = longest(&tail, room - columns(&head).min(room)).chars().rev().collect();
+    if width < columns(ellipsis) { head } else { format!("{head}{ellipsis}{tail}") }
+}
+
+/// The beginning of a line in at most so many columns, escaped.
+pub fn beginning(line: &str, width: usize, ellipsis: &str) -> String {
+    // However long the line is, no more of it is looked at than can be shown.
+    let most = width.saturating_mul(4).max(16);
+    let whole = escaped(&line.chars().take(most).collect::<String>());
+    if columns(&whole) <= width && line.chars().nth(most).is_none() {
+        return whole;
+    }
+    let letters: Vec<char> = whole.chars().collect();
+    longest(&letters, width.saturating_sub(columns(ellipsis)))
+        + &ellipsis[..if width == 0 { 0 } else { ellipsis.len() }]
+}
+
+/// Names of things of one kind, each in at most so many columns, escaped. Where some are too long, what all of
+/// them end with goes first, then what all begin with (a domain, a cluster's name): so they stay different.
+pub fn names(names: &[impl AsRef<str>], width: usize, ellipsis: &str) -> Vec<String> {
+    let mut parts: Vec<String> = names.iter().map(|name| escaped(name.as_ref())).collect();
+    for at_end in [true, false] {
+        let longest = parts.iter().map(|part| columns(part)).max().unwrap_or(0);
+        let cut = shared(&parts, at_end).min((longest + columns(ellipsis)).saturating_sub(width));
+        if longest > width && cut > columns(ellipsis) {
+            for part in &mut parts {
+                let kept = part.chars().count() - cut;
+                *part = if at_end {
+                    part.chars().take(kept).chain(ellipsis.chars()).collect()
+                } else {
+                    ellipsis.chars().chain(part.chars().skip(cut)).collect()
+                };
+            }
+        }
+    }
+    parts.iter().map(|part| name(part, width, ellipsis)).collect()
+}
+
+/// How many letters all of several texts have in common at their ends or beginnings.
+fn shared(texts: &[String], at_end: bool) -> usize {
+    let [first, others @ ..] = texts else { return 0 };
+    let same = |pair: &(char, char)| pair.0 == pair.1;
+    let with_first = |other: &String| {
+        if at_end {
+            first.chars().rev().zip(other.chars().rev()).take_while(same).count()
+        } else {
+            first.chars().zip(other.chars()).take_while(same).count()
+        }
+    };
+    others.iter().map(with_first).min().unwrap_or(0)
+}
+
+/// As many of the letters as fit.
+fn longest(letters: &[char], width: usize) -> String {
+    let mut fits = String::new();
+    for letter in letters {
+        fits.push(*letter);
+        if columns(&fits) > width {
+            fits.pop();
+            break;
+        }
+    }
+    fits
+}
+
+/// Text filled up with spaces on its right.
+pub fn padded(text: &str, width: usize) -> String {
+    format!("{text}{}", " ".repeat(width.saturating_sub(columns(text))))
+}
+
+/// Text broken at spaces into lines of at most `width`, all but the first indented. Words that are longer
+/// than a line are broken, too.
+pub fn wrapped(text: &str, width: usize, indent: usize) -> String {
+    let room = width.saturating_sub(indent).max(1);
+    let (mut lines, mut line) = (Vec::new(), String::new());
+    for word in text.split(' ').filter(|word| !word.is_empty()) {
+        let mut rest: Vec<char> = word.chars().collect();
+        while !rest.is_empty() {
+            let limit = if lines.is_empty() { width.max(1) } else { room };
+            let gap = usize::from(!line.is_empty());
+            // Of a word of megabytes no more is looked at than fits.
+            let whole: String = rest.iter().take(2 * limit + 1).collect();
+            if rest.len() <= 2 * limit && columns(&line) + gap + columns(&whole) <= limit {
+                line += &" "[..gap];
+                line += &whole;
+                break;
+            }
+            if gap > 0 {
+                lines.push(std::mem::take(&mut line));
+                continue;
+            }
+            // A letter that is wider than the whole line is shown all the same.
+            let fits = longest(&rest, limit).chars().count().max(1);
+            let part: String = rest.drain(..fits).collect();
+            lines.push(part);
+        }
+    }
+    if !line.is_empty() || lines.is_empty() {
+        lines.push(line);
+    }
+    lines.join(&format!("\n{}", " ".repeat(indent)))
+}
+
+/// A span of time in the unit that suits its length.
+pub fn duration(seconds: f64) -> String {
+    let whole = seconds.round();
+    match seconds {
+        _ if !seconds.is_finite() => "–".to_owned(),
+        _ if seconds < 0.0005 => "0 s".to_owned(),
+        _ if seconds < 0.9995 => format!("{:.0} ms", seconds * 1000.0),
+        _ if seconds < 9.995 => format!("{seconds:.2} s"),
+        _ if seconds < 99.95 => format!("{seconds:.1} s"),
+        _ if whole < 300.0 => format!("{whole:.0} s"),
+        _ if whole < 3600.0 => format!("{:.0} min {:02.0} s", (whole / 60.0).floor(), whole % 60.0),
+        _ => {
+            let minutes = (seconds / 60.0).round();
+            let hours = (minutes / 60.0).floor();
+            if hours < 48.0 {
+                format!("{hours:.0} h {:02.0} min", minutes % 60.0)
+            } else {
+                format!("{:.0} d {:02.0} h", (hours / 24.0).floor(), hours % 24.0)
+            }
+        }
+    }
+}
+
+/// A count with its noun, and a gap between each three digits.
+pub fn counted(count: u64, what: &str) -> String {
+    format!("{} {what}{}", grouped(count), if count == 1 { "" } else { "s" })
+}
+
+/// A count with a gap between each three digits.
+pub fn grouped(count: u64) -> String {
+    let digits = count.to_string();
+    let mut grouped = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            grouped.push(' ');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+/// A share in percent.
+pub fn percent(share: f64) -> String {
+    format!("{:.1}%", share * 100.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_terminal_would_obey_is_escaped() {
+        assert_eq!(escaped("a\x1b[31m\nb\u{202e}c\u{9b}é"), "a\\u{1b}[31m\\nb\\u{202e}c\\u{9b}é");
+    }
+
+    #[test]
+    fn names_are_shortened_by_the_columns_that_they_take() {
+        assert_eq!(name("node-1", 6, "…"), "node-1");
+        assert_eq!(name("node-12345", 6, "…"), "nod…45");
+        assert_eq!(name("日本語のノード", 8, "…"), "日本…ド");
+        assert_eq!(name(&"x".repeat(1 << 20), 5, "..."), "x...x");
+        assert_eq!(name("abc", 0, "…"), "");
+        assert_eq!(beginning("a long line", 7, "…"), "a long…");
+        assert_eq!(beginning(&"語".repeat(1 << 20), 6, "…"), "語語…");
+        for width in 0..20 {
+            for text in ["e\u{301}\u{301}fg日本\u{7}語のノ", "plain-text-of-some-length", "👩‍👩‍👧‍👦 family"]
+            {
+                assert!(columns(&name(text, width, "…")) <= width, "{text} {width}");
+                assert!(columns(&beginning(text, width, "…")) <= width, "{text} {width}");
+            }
+        }
+    }
+
+    #[test]
+    fn names_of_one_kind_stay_different() {
+        assert_eq!(names(&["a.example.org", "b.example.org"], 6, "…"), ["a.exa…", "b.exa…"]);
+        assert_eq!(names(&["cluster-node-1", "cluster-node-2"], 6, "…"), ["…ode-1", "…ode-2"]);
+        assert_eq!(names(&["same-long-name", "same-long-name"], 6, "…"), ["same-…", "same-…"]);
+        assert_eq!(names(&["short", "names"], 6, "…"), ["short", "names"]);
+        assert!(names(&[""; 0], 6, "…").is_empty());
+    }
+
+    #[test]
+    fn text_is_wrapped_at_spaces_and_long_words_where_they_must() {
+        assert_eq!(wrapped("one two three", 7, 0), "one two\nthree");
+        assert_eq!(wrapped("one two three four", 9, 2), "one two\n  three\n  four");
+        assert_eq!(wrapped("a abcdefghij", 5, 2), "a\n  abc\n  def\n  ghi\n  j");
+        assert_eq!(wrapped("語語", 1, 0), "語\n語");
+    }
+
+    #[test]
+    fn spans_are_told_in_the_unit_that_suits_them() {
+        for (seconds, expected) in [
+            (0.0, "0 s"),
+            (0.0421, "42 ms"),
+            (0.9997, "1.00 s"),
+            (9.996, "10.0 s"),
+            (59.94, "59.9 s"),
+            (299.6, "5 min 00 s"),
+            (3599.7, "1 h 00 min"),
+            (7_325.0, "2 h 02 min"),
+            (180_000.0, "2 d 02 h"),
+            (f64::NAN, "–"),
+        ] {
+            assert_eq!(duration(seconds), expected);
+        }
+        assert_eq!([grouped(999), grouped(1_234_567)], ["999", "1 234 567"]);
+        assert_eq!(counted(1, "task") + " " + &counted(1000, "task"), "1 task 1 000 tasks");
+    }
+}

@@ -1,0 +1,133 @@
+//! Rehearsals: what `--chaos` does to a run, so that a user sees what a policy does before trusting it.
+
+use std::str::FromStr;
+
+use hindmost_core::ids::AttemptId;
+use hindmost_core::random::{Purpose, draw_for_attempt};
+use hindmost_core::time::Time;
+
+/// A node that goes away and comes back.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Loss {
+    /// Its name.
+    pub node: String,
+    /// When it goes, counted from the run's begin.
+    pub at: Time,
+    /// How long it stays away.
+    pub away: Time,
+}
+
+/// What is done to a run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Chaos {
+    /// Nodes on which attempts take so many times as long: their processes are stopped and continued.
+    pub slow: Vec<(String, f64)>,
+    /// Chance that an attempt is killed while it runs, in [0, 1].
+    pub kill: f64,
+    /// Nodes that are lost.
+    pub lose: Vec<Loss>,
+    /// Seed of what is drawn.
+    pub seed: u64,
+}
+
+/// A rehearsal that can't be understood.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("chaos {text:?}: {reason}; give slow=NODE:FACTOR, kill=CHANCE, lose=NODE:SECONDSs, lose=NODE:SECONDSs@SECONDSs or seed=N, separated by commas")]
+pub struct ChaosError {
+    text: String,
+    reason: String,
+}
+
+/// When a node is lost unless told: after a second.
+const LOST_AT: f64 = 1.0;
+
+impl FromStr for Chaos {
+    type Err = ChaosError;
+
+    fn from_str(text: &str) -> Result<Chaos, ChaosError> {
+        let mut chaos = Chaos::default();
+        for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+            let wrong = |reason: String| ChaosError { text: part.to_owned(), reason };
+            let (what, value) = part.split_once('=').ok_or_else(|| wrong("there is no =".to_owned()))?;
+            match what.trim() {
+                "slow" => {
+                    let (node, factor) = value.rsplit_once(':').ok_or_else(|| wrong("no factor is given".to_owned()))?;
+                    let factor = factor.trim().parse().ok().filter(|factor| (1.0..=1000.0).contains(factor));
+                    let factor = factor.ok_or_else(|| wrong("the factor must be a number from 1 to 1000".to_owned()))?;
+                    chaos.slow.push((node.trim().to_owned(), factor));
+                }
+                "kill" => {
+                    let chance = value.trim().parse().ok().filter(|chance| (0.0..=1.0).contains(chance));
+                    chaos.kill = chance.ok_or_else(|| wrong("the chance must be a number from 0 to 1".to_owned()))?;
+                }
+                "lose" => {
+                    let (node, when) = value.rsplit_once(':').ok_or_else(|| wrong("no time is given".to_owned()))?;
+                    let (away, at) = when.split_once('@').map_or((when, None), |(away, at)| (away, Some(at)));
+                    let seconds = |text: &str| {
+                        crate::job_file::parse_duration(text.trim())
+                            .map(|span| Time(span.as_nanos() as u64))
+                            .ok_or_else(|| wrong(format!("{text:?} is no time such as 10s")))
+                    };
+                    let at = at.map_or(Ok(Time::from_seconds(LOST_AT)), seconds)?;
+                    chaos.lose.push(Loss { node: node.trim().to_owned(), at, away: seconds(away)? });
+                }
+                "seed" => {
+                    chaos.seed = value.trim().parse().map_err(|_| wrong("the seed must be a whole number".to_owned()))?;
+                }
+                other => return Err(wrong(format!("{other:?} is not known"))),
+            }
+        }
+        Ok(chaos)
+    }
+}
+
+impl Chaos {
+    /// The first named node that is not among these.
+    pub fn unknown_node<'a>(&'a self, nodes: &[String]) -> Option<&'a str> {
+        let named = self.slow.iter().map(|(node, _)| node).chain(self.lose.iter().map(|loss| &loss.node));
+        named.map(String::as_str).find(|name| !nodes.iter().any(|node| node == name))
+    }
+
+    /// How many times as long attempts on a node take.
+    pub fn slowed(&self, node: &str) -> f64 {
+        self.slow.iter().filter(|(name, _)| name == node).map(|(_, factor)| *factor).fold(1.0, f64::max)
+    }
+
+    /// How long after its start an attempt is killed, if it is, where a copy takes `typical` seconds:
+    /// at a moment drawn evenly from that span.
+    pub fn killed_after(&self, attempt: AttemptId, typical: f64) -> Option<Time> {
+        if self.kill == 0.0 || draw_for_attempt(self.seed, Purpose::Detection, attempt) >= self.kill {
+            return None;
+        }
+        Some(Time::from_seconds(draw_for_attempt(self.seed, Purpose::Noise, attempt) * typical))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rehearsals_are_understood() {
+        let chaos: Chaos = "slow=n3:8,kill=0.01,lose=n2:10s, lose=n1:0.5s@2s,seed=7".parse().unwrap();
+        assert_eq!(chaos.slow, [("n3".to_owned(), 8.0)]);
+        assert_eq!((chaos.kill, chaos.seed), (0.01, 7));
+        let loss = |node: &str, at, away| Loss {
+            node: node.to_owned(),
+            at: Time::from_seconds(at),
+            away: Time::from_seconds(away),
+        };
+        assert_eq!(chaos.lose, [loss("n2", 1.0, 10.0), loss("n1", 2.0, 0.5)]);
+        assert_eq!((chaos.slowed("n3"), chaos.slowed("n1")), (8.0, 1.0));
+        assert_eq!(chaos.unknown_node(&["n1".to_owned(), "n3".to_owned()]), Some("n2"));
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused() {
+        for wrong in ["slow=n3", "slow=n3:0.5", "slow=n3:NaN", "kill=2", "kill=NaN", "lose=n2", "lose=n2:x", "boom=1", "x"]
+        {
+            let error = wrong.parse::<Chaos>().unwrap_err().to_string();
+            assert!(error.contains("slow=NODE:FACTOR"), "{wrong}: {error}");
+        }
+    }
+}

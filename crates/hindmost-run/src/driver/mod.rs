@@ -1,0 +1,482 @@
+//! The live driver: the wall clock, real attempts, and the loop between engine, cluster and policy.
+//!
+//! What happens becomes an event: applied to the cluster, written to the journal, told to the policy.
+//! Then the policy decides; decisions are written and synced before they are carried out. So whatever
+//! dies when, the journal and the renamed results tell how to go on (`resume.rs`).
+
+mod attempts;
+mod deadlines;
+mod follow;
+mod journal;
+mod resume;
+mod watches;
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use hindmost_core::cluster::{Applied, Cluster, Placement, RecordError};
+use hindmost_core::estimator::{Estimator, Knowledge, estimator};
+use hindmost_core::ids::{AttemptId, JobId, NodeId, TaskId};
+use hindmost_core::journal::{Header, JournalError, VERSION};
+use hindmost_core::metrics::{FailedTask, RunState, RunSummary};
+use hindmost_core::policy::Policy;
+use hindmost_core::policy::catalogue::{self, CatalogueError, Setting};
+use hindmost_core::policy::spec::PolicySpec;
+use hindmost_core::record::{Condition, Decision, Event, StopReason};
+use hindmost_core::resources::{Dimensions, ResourceError};
+use hindmost_core::time::Time;
+use hindmost_core::timeline::Timeline;
+use rustc_hash::FxHashMap;
+
+pub use follow::{Follower, Unfollowed};
+
+use crate::chaos::Chaos;
+use crate::engine::{Engine, Happened};
+use crate::job_file::Plan;
+use crate::learn::Learner;
+use crate::store::{Store, StoreError};
+use deadlines::{Deadline, Deadlines};
+use journal::LiveJournal;
+
+/// The policy of runs that name none.
+pub const DEFAULT_POLICY: &str = "pace";
+/// What policies know in runs that do not say: progress, which tells once a tenth of the work is done.
+pub const DEFAULT_KNOWLEDGE: Knowledge = Knowledge::Progress(0.1);
+/// γ for policies that weigh time against resources.
+const GAMMA: f64 = 0.01;
+/// The one job of a run.
+const JOB: JobId = JobId(0);
+/// The loop looks up at least so often, seconds: for Ctrl-C and for whoever follows.
+const LOOK_UP: f64 = 0.1;
+
+/// How a run is to be done.
+#[derive(Clone, Debug, Default)]
+pub struct RunOptions {
+    /// The policy; without one the journal's on resume, else [`DEFAULT_POLICY`].
+    pub policy: Option<PolicySpec>,
+    /// What it knows of running attempts; likewise, else [`DEFAULT_KNOWLEDGE`].
+    pub knowledge: Option<Knowledge>,
+    /// What is done to the run.
+    pub chaos: Chaos,
+    /// Winners' durations of earlier runs, seconds, by the phase's name.
+    pub history: BTreeMap<String, Vec<f64>>,
+}
+
+/// Why a run could not be done.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// What was asked for makes no sense.
+    #[error("{0}")]
+    Input(String),
+    /// The run's folder.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The policy.
+    #[error(transparent)]
+    Policy(#[from] CatalogueError),
+    /// A demand or a node's room.
+    #[error(transparent)]
+    Resource(#[from] ResourceError),
+    /// The journal can't be read or written.
+    #[error("journal {}: {error}", path.display())]
+    Journal {
+        /// The journal.
+        path: PathBuf,
+        /// Why.
+        error: JournalError,
+    },
+    /// A file of the run.
+    #[error("{}: {error}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// A record that the state does not allow: a defect of the policy or the driver.
+    #[error("internal error, please report it: {0}")]
+    Record(#[from] RecordError),
+    /// Tasks that wait while nothing is at work: a defect of the policy.
+    #[error("internal error, please report it: tasks wait, but the policy starts nothing")]
+    Stuck,
+}
+
+/// What came of a run, and what it cost to decide.
+#[derive(Clone, Debug)]
+pub struct RunOutcome {
+    /// What came of it.
+    pub summary: RunSummary,
+    /// Attempt by attempt.
+    pub timeline: Timeline,
+    /// Rounds of decisions in this process.
+    pub rounds: u64,
+    /// Time that policies took to observe and decide.
+    pub deciding: Duration,
+    /// The longest of it at one time.
+    pub longest_decision: Duration,
+}
+
+/// Why an attempt is being killed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kill {
+    /// The policy decided it.
+    Decided(StopReason),
+    /// The rehearsal.
+    Chaos,
+    /// Its time limit.
+    TimeLimit,
+    /// Its node is lost.
+    NodeLost,
+    /// The run ends.
+    Shutdown,
+}
+
+/// What is kept of an attempt that the engine runs.
+#[derive(Clone, Debug)]
+struct Live {
+    node: NodeId,
+    since: Time,
+    kill: Option<Kill>,
+    progress: watches::Progress,
+}
+
+/// A run at work. See the module's documentation.
+struct Driver<'a> {
+    plan: &'a Plan,
+    options: &'a RunOptions,
+    store: Store,
+    engine: &'a mut dyn Engine,
+    follower: &'a mut dyn Follower,
+    journal: LiveJournal,
+    cluster: Cluster,
+    policy: Policy,
+    estimator: Box<dyn Estimator>,
+    header: Header,
+    learner: Learner,
+    live: FxHashMap<AttemptId, Live>,
+    /// What policies want to be told of attempts.
+    conditions: FxHashMap<AttemptId, Vec<Condition>>,
+    /// What policies were told of attempts' ends, to be corrected when it turns out otherwise.
+    told: FxHashMap<AttemptId, Time>,
+    /// Attempts that get the room of those that are being replaced.
+    heirs: FxHashMap<AttemptId, AttemptId>,
+    deadlines: Deadlines,
+    /// Decisions that are written and not yet carried out.
+    actions: Vec<Decision>,
+    failures: FxHashMap<TaskId, u32>,
+    last_failure: FxHashMap<TaskId, FailedTask>,
+    failed_tasks: Vec<FailedTask>,
+    counts: Vec<follow::Counts>,
+    /// Something has happened since the last round.
+    due: bool,
+    /// Something has been seen since the learner was last asked.
+    seen: bool,
+    finished: bool,
+    shutdown: Option<RunState>,
+    followed: Time,
+    rounds: u64,
+    deciding: Duration,
+    longest: Duration,
+}
+
+/// Runs a job in a folder. `presses` counts how often the user has asked to stop.
+///
+/// With a folder that holds the same job's run, begun earlier and resumed, goes on with it: `store` and
+/// whether it has begun come from [`Store::open`].
+///
+/// # Errors
+/// If something makes no sense or a file can't be read or written. Nothing is left running then.
+pub fn run(
+    plan: &Plan,
+    options: &RunOptions,
+    store: (Store, bool),
+    engine: &mut dyn Engine,
+    presses: &AtomicU32,
+    follower: &mut dyn Follower,
+) -> Result<RunOutcome, RunError> {
+    let (store, begun) = store;
+    let names: Vec<String> = engine.nodes().iter().map(|node| node.name.clone()).collect();
+    if let Some(unknown) = options.chaos.unknown_node(&names) {
+        return Err(RunError::Input(format!("chaos names node {unknown:?}, but the nodes are {}", names.join(", "))));
+    }
+    let path = store.journal();
+    let held = if begun { journal::read(&path)? } else { None };
+    let header = match &held {
+        Some((header, _)) => resume::check_header(header, options)?,
+        None => new_header(options, engine)?,
+    };
+    check_fits(plan, &header.dimensions, engine)?;
+    let spec: PolicySpec = header.policy.parse().map_err(|error| RunError::Input(format!("{error}")))?;
+    let setting = Setting { order: &header.order, gamma: header.gamma };
+    let policy = catalogue::build(&spec, &setting)?;
+    let history = plan.phases.iter().map(|phase| options.history.get(&phase.name).cloned().unwrap_or_default());
+    let telling = if let Knowledge::Progress(share) = header.knowledge { share } else { 2.0 };
+    let learner = Learner::new(plan.phases.len(), names.len(), telling, history.collect());
+    let journal = LiveJournal::open(&path, if held.is_some() { None } else { Some(&header) })?;
+    let mut driver = Driver {
+        plan,
+        options,
+        engine,
+        follower,
+        journal,
+        cluster: Cluster::new(header.dimensions.clone()).with_placement(header.placement),
+        policy,
+        estimator: estimator(header.knowledge),
+        header,
+        learner,
+        live: FxHashMap::default(),
+        conditions: FxHashMap::default(),
+        told: FxHashMap::default(),
+        heirs: FxHashMap::default(),
+        deadlines: Deadlines::default(),
+        actions: Vec::new(),
+        failures: FxHashMap::default(),
+        last_failure: FxHashMap::default(),
+        failed_tasks: Vec::new(),
+        counts: vec![follow::Counts::default(); plan.phases.len()],
+        due: true,
+        seen: false,
+        finished: false,
+        shutdown: None,
+        followed: Time::ZERO,
+        rounds: 0,
+        deciding: Duration::ZERO,
+        longest: Duration::ZERO,
+        store,
+    };
+    let result = match held {
+        Some((_, records)) => driver.resume(records),
+        None => driver.begin(),
+    };
+    let result = result.and_then(|()| driver.work(presses));
+    if result.is_err() {
+        driver.kill_everything();
+    }
+    let state = result?;
+    driver.outcome(state)
+}
+
+fn new_header(options: &RunOptions, engine: &dyn Engine) -> Result<Header, RunError> {
+    let knowledge = options.knowledge.unwrap_or(DEFAULT_KNOWLEDGE);
+    resume::check_knowledge(knowledge)?;
+    Ok(Header {
+        hindmost_journal: VERSION,
+        dimensions: Dimensions::of(engine.nodes().iter().map(|node| &node.capacity))?,
+        policy: options.policy.as_ref().map_or_else(|| DEFAULT_POLICY.to_owned(), ToString::to_string),
+        order: catalogue::DEFAULT_ORDER.to_owned(),
+        gamma: GAMMA,
+        knowledge,
+        placement: Placement::Spread,
+    })
+}
+
+/// A phase whose task fits on no node would wait for ever.
+fn check_fits(plan: &Plan, dimensions: &Dimensions, engine: &dyn Engine) -> Result<(), RunError> {
+    let capacities: Vec<_> =
+        engine.nodes().iter().map(|node| dimensions.amounts(&node.capacity)).collect::<Result<_, _>>()?;
+    for phase in &plan.job_spec().phases {
+        let demand = dimensions.demand(&phase.demand)?;
+        if !capacities.iter().any(|capacity| demand.fits(capacity)) {
+            let wants: Vec<String> = phase.demand.iter().map(|(name, amount)| format!("{name} {amount}")).collect();
+            return Err(RunError::Input(format!(
+                "phase {:?} wants {} for each task, which is more than any node has: use fewer, or larger --nodes",
+                phase.name,
+                wants.join(", ")
+            )));
+        }
+    }
+    Ok(())
+}
+
+impl Driver<'_> {
+    /// The first records of a run.
+    fn begin(&mut self) -> Result<(), RunError> {
+        self.engine.kill_strays();
+        let nodes = self.engine.nodes().to_vec();
+        for (at, node) in nodes.iter().enumerate() {
+            let capacity = self.header.dimensions.amounts(&node.capacity)?;
+            let name = node.name.as_str().into();
+            self.happen(&Event::NodeJoined { node: NodeId(at as u32), name, capacity, speed: 1.0 })?;
+        }
+        self.happen(&Event::JobArrived { job: JOB, spec: self.plan.job_spec().into() })?;
+        self.prepare(Time::ZERO)
+    }
+
+    /// What a new and a resumed run share before their first round.
+    fn prepare(&mut self, now: Time) -> Result<(), RunError> {
+        for at in 0..self.options.chaos.lose.len() {
+            self.deadlines.push(now + self.options.chaos.lose[at].at, Deadline::Lose(at));
+        }
+        self.seen = true;
+        self.learn()
+    }
+
+    /// The loop, until the job is done, has failed or was interrupted.
+    fn work(&mut self, presses: &AtomicU32) -> Result<RunState, RunError> {
+        let mut happened = Vec::new();
+        loop {
+            if presses.load(Ordering::Relaxed) > 0 && self.shutdown.is_none() && !self.finished {
+                self.shut_down(RunState::Interrupted);
+            }
+            if self.due && self.shutdown.is_none() && !self.finished {
+                self.round()?;
+            }
+            self.settle()?;
+            if self.live.is_empty() {
+                if let Some(state) = self.shutdown {
+                    return Ok(state);
+                }
+                if self.finished {
+                    return Ok(RunState::Done);
+                }
+                if !self.due && self.deadlines.is_empty() {
+                    return Err(RunError::Stuck);
+                }
+            }
+            self.follow();
+            let now = self.engine.now();
+            let until = self.deadlines.next().unwrap_or(Time::NEVER).min(now + Time::from_seconds(LOOK_UP));
+            let until = if self.due && self.shutdown.is_none() { now } else { until };
+            self.engine.wait(until, &mut happened);
+            for Happened::Ended(attempt) in happened.drain(..) {
+                self.ended(attempt)?;
+            }
+            self.pass_deadlines()?;
+            self.learn()?;
+        }
+    }
+
+    /// Applies an event, writes it, tells the policy; what that asks for is carried out by `settle`.
+    fn happen(&mut self, event: &Event) -> Result<Applied, RunError> {
+        let at = self.engine.now().max(self.cluster.now());
+        let applied = self.cluster.apply_event(at, event)?;
+        self.journal.event(at, event)?;
+        let begun = Instant::now();
+        let first = self.actions.len();
+        self.policy.observe(event, applied, &mut self.cluster, &*self.estimator, &mut self.actions)?;
+        self.decided(begun, at, first)?;
+        self.due |= !matches!(event, Event::AttemptRunning { .. });
+        self.finished |= applied.job_finished;
+        if let Event::AttemptFinished { attempt }
+        | Event::AttemptStopped { attempt }
+        | Event::AttemptFailed { attempt, .. } = event
+        {
+            self.cluster.retire(attempt.task.job);
+        }
+        Ok(applied)
+    }
+
+    fn round(&mut self) -> Result<(), RunError> {
+        self.due = false;
+        let at = self.engine.now().max(self.cluster.now());
+        self.cluster.apply_event(at, &Event::Round)?;
+        self.journal.event(at, &Event::Round)?;
+        let begun = Instant::now();
+        let first = self.actions.len();
+        self.policy.decide(&mut self.cluster, &*self.estimator, &mut self.actions)?;
+        self.rounds += 1;
+        self.decided(begun, at, first)
+    }
+
+    /// Writes the decisions from `first` on and counts what they cost.
+    fn decided(&mut self, begun: Instant, at: Time, first: usize) -> Result<(), RunError> {
+        let took = begun.elapsed();
+        self.deciding += took;
+        self.longest = self.longest.max(took);
+        for decision in &self.actions[first..] {
+            self.journal.decision(at, decision)?;
+        }
+        Ok(())
+    }
+
+    /// Carries out what was decided, after it is safely written.
+    fn settle(&mut self) -> Result<(), RunError> {
+        while !self.actions.is_empty() {
+            self.journal.sync()?;
+            for decision in std::mem::take(&mut self.actions) {
+                self.carry_out(decision)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn carry_out(&mut self, decision: Decision) -> Result<(), RunError> {
+        match decision {
+            Decision::Start { attempt, .. } => self.launch(attempt)?,
+            Decision::Stop { attempt, reason } => self.kill(attempt, Kill::Decided(reason)),
+            Decision::Replace { attempt, .. } => {
+                // The newest copy is the one that this decision started.
+                let heir = self.cluster.copies(attempt.task).next().map(hindmost_core::cluster::Attempt::id);
+                if let Some(heir) = heir.filter(|heir| *heir != attempt) {
+                    self.heirs.insert(attempt, heir);
+                }
+                self.kill(attempt, Kill::Decided(StopReason::Replaced));
+            }
+            Decision::Reserve { until, .. } => self.deadlines.push(until, Deadline::Wake),
+            Decision::Wake { at } => self.deadlines.push(at, Deadline::Wake),
+            Decision::Watch { attempt, condition } => self.watch(attempt, condition),
+        }
+        Ok(())
+    }
+
+    /// Asks the learner, and tells what it has learned.
+    fn learn(&mut self) -> Result<(), RunError> {
+        if !std::mem::take(&mut self.seen) || self.finished || self.shutdown.is_some() {
+            return Ok(());
+        }
+        let running = self.observed();
+        for event in self.learner.learned(&self.cluster, JOB, &running) {
+            self.happen(&event)?;
+        }
+        Ok(())
+    }
+
+    /// No more decisions; everything at work is killed.
+    fn shut_down(&mut self, state: RunState) {
+        self.shutdown = Some(state);
+        let mut living: Vec<AttemptId> = self.live.keys().copied().collect();
+        living.sort_unstable();
+        for attempt in living {
+            self.kill(attempt, Kill::Shutdown);
+        }
+    }
+
+    /// After an error: nothing is left running, though nothing can be written any more.
+    fn kill_everything(&mut self) {
+        self.shut_down(RunState::Failed);
+        let mut happened = Vec::new();
+        let end = self.engine.now() + Time::from_seconds(5.0);
+        while !self.live.is_empty() && self.engine.now() < end {
+            let until = self.engine.now() + Time::from_seconds(LOOK_UP);
+            self.engine.wait(until, &mut happened);
+            for Happened::Ended(attempt) in happened.drain(..) {
+                self.live.remove(&attempt);
+            }
+        }
+        self.engine.kill_strays();
+    }
+
+    fn outcome(mut self, state: RunState) -> Result<RunOutcome, RunError> {
+        self.follow_now();
+        self.engine.kill_strays();
+        self.journal.sync()?;
+        let path = self.store.journal();
+        let records = journal::read(&path)?.map(|(_, records)| records).unwrap_or_default();
+        let timeline = Timeline::of(records);
+        let (policy, knowledge) = (self.header.policy.clone(), self.header.knowledge.to_string());
+        let summary = RunSummary::of(&timeline, state, self.failed_tasks, policy, knowledge)
+            .ok_or_else(|| RunError::Input("the journal holds no job".to_owned()))?;
+        let json = serde_json::to_string_pretty(&summary).unwrap_or_default();
+        self.store.write_summary(&json).map_err(|error| RunError::Io { path: self.store.folder().into(), error })?;
+        Ok(RunOutcome {
+            summary,
+            timeline,
+            rounds: self.rounds,
+            deciding: self.deciding,
+            longest_decision: self.longest,
+        })
+    }
+}

@@ -1,0 +1,210 @@
+//! Going on with a run that was left: by Ctrl-C, by a failed task, or because Hindmost itself was killed.
+//!
+//! The journal is replayed: its events are told to a fresh policy, which decides the same again. Then
+//! what the journal says is compared with what is there. Attempts that still run are adopted, those that
+//! have ended meanwhile count, results in place outrank the journal, and the rest is killed and removed.
+
+use std::collections::HashSet;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use hindmost_core::cluster::{AttemptState, Cluster};
+use hindmost_core::estimator::Knowledge;
+use hindmost_core::ids::{AttemptId, NodeId};
+use hindmost_core::journal::Header;
+use hindmost_core::record::{Change, Decision, Event, Record, StopReason};
+use hindmost_core::time::Time;
+use hindmost_core::verify::Verifier;
+
+use super::{Driver, Kill, RunError, RunOptions};
+use crate::store::EndMarker;
+
+/// The header of a journal to go on with, if it was begun as is now asked for.
+pub(super) fn check_header(header: &Header, options: &RunOptions) -> Result<Header, RunError> {
+    if let Some(policy) = &options.policy
+        && policy.to_string() != header.policy
+    {
+        return Err(RunError::Input(format!(
+            "this run was begun with policy {} and goes on with it; --out starts one with {policy} elsewhere",
+            header.policy
+        )));
+    }
+    if let Some(knowledge) = options.knowledge
+        && knowledge != header.knowledge
+    {
+        return Err(RunError::Input(format!(
+            "this run was begun with knowledge {} and goes on with it; --out starts one with {knowledge} elsewhere",
+            header.knowledge
+        )));
+    }
+    Ok(header.clone())
+}
+
+/// Only a simulation can know everything, or draw what it sees.
+pub(super) fn check_knowledge(knowledge: Knowledge) -> Result<(), RunError> {
+    match knowledge {
+        Knowledge::Oracle | Knowledge::ProgressUniform => Err(RunError::Input(format!(
+            "knowledge {knowledge} is for simulations only: give progress(S), age or history"
+        ))),
+        Knowledge::Progress(_) | Knowledge::Age | Knowledge::History => Ok(()),
+    }
+}
+
+impl Driver<'_> {
+    /// Replays the journal, and finds out what has become of what it left running.
+    pub(super) fn resume(&mut self, records: Vec<Record>) -> Result<(), RunError> {
+        let last = records.last().map_or(Time::ZERO, |record| record.at);
+        let nodes = records.iter().filter(|record| matches!(record.change, Change::Event(Event::NodeJoined { .. })));
+        let job = records.iter().any(|record| matches!(record.change, Change::Event(Event::JobArrived { .. })));
+        if !job {
+            // Killed before it had begun: the journal begins anew.
+            return self.begin_anew();
+        }
+        self.check_nodes(nodes)?;
+        let wall = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64);
+        // Time has passed since; it never goes back, whatever the wall clock does.
+        self.engine.resume_at(Time(wall.saturating_sub(self.store.job().began)).max(last + Time::TICK));
+        self.replay(records)?;
+        self.engine.kill_strays_but(&self.kept());
+        self.reconcile()?;
+        let down: Vec<NodeId> = (0..self.cluster.nodes().len() as u32)
+            .map(NodeId)
+            .filter(|node| self.cluster.node(*node).is_some_and(|node| !node.is_up()))
+            .collect();
+        for node in down {
+            self.happen(&Event::NodeReturned { node })?;
+        }
+        self.due = true;
+        let now = self.engine.now();
+        self.prepare(now)
+    }
+
+    fn begin_anew(&mut self) -> Result<(), RunError> {
+        self.journal = super::LiveJournal::open(&self.store.journal(), Some(&self.header))?;
+        self.begin()
+    }
+
+    /// The nodes that the engine offers must be those with which the run was begun.
+    fn check_nodes<'a>(&self, joined: impl Iterator<Item = &'a Record>) -> Result<(), RunError> {
+        let offered: Vec<&str> = self.engine.nodes().iter().map(|node| node.name.as_str()).collect();
+        let mut recorded = Vec::new();
+        for record in joined {
+            if let Change::Event(Event::NodeJoined { name, .. }) = &record.change {
+                recorded.push(name.to_string());
+            }
+        }
+        if recorded.iter().map(String::as_str).eq(offered.iter().copied()) {
+            return Ok(());
+        }
+        Err(RunError::Input(format!(
+            "this run was begun on nodes {}, and can't go on on {}: give the same --nodes",
+            recorded.join(", "),
+            offered.join(", ")
+        )))
+    }
+
+    fn replay(&mut self, records: Vec<Record>) -> Result<(), RunError> {
+        for record in &records {
+            match &record.change {
+                Change::Event(event) => {
+                    self.learner.recall(event);
+                    if let Event::WatchMet { attempt, expected_finish } = event {
+                        self.conditions.remove(attempt);
+                        self.told.insert(*attempt, expected_finish.unwrap_or(Time::ZERO));
+                    }
+                }
+                Change::Decision(Decision::Watch { attempt, condition }) => {
+                    self.conditions.entry(*attempt).or_default().push(*condition);
+                }
+                Change::Decision(Decision::Wake { at }) => {
+                    self.deadlines.push(*at, super::Deadline::Wake);
+                }
+                Change::Decision(_) => {}
+            }
+        }
+        let empty = Cluster::new(self.header.dimensions.clone()).with_placement(self.header.placement);
+        let mut verifier = Verifier::new(empty, &mut self.policy, &*self.estimator);
+        for record in records {
+            verifier.check(record).map_err(|difference| {
+                RunError::Input(format!(
+                    "this run can't be resumed: its journal does not give the same decisions again, perhaps because \
+                     another version of Hindmost wrote it ({difference})"
+                ))
+            })?;
+        }
+        let (cluster, due) = verifier.into_state();
+        self.cluster = cluster;
+        // Decided before the end came, and not written any more.
+        let at = self.cluster.now();
+        for decision in due {
+            self.journal.decision(at, &decision)?;
+            if let Decision::Watch { attempt, condition } = decision {
+                self.conditions.entry(attempt).or_default().push(condition);
+            } else if let Decision::Wake { at } = decision {
+                self.deadlines.push(at, super::Deadline::Wake);
+            }
+        }
+        self.journal.sync()?;
+        self.finished = self.cluster.active_jobs() == 0;
+        Ok(())
+    }
+
+    /// The attempts that are the cluster's, whatever has become of them.
+    fn kept(&self) -> HashSet<AttemptId> {
+        self.cluster.living().map(hindmost_core::cluster::Attempt::id).collect()
+    }
+
+    /// Brings every living attempt of the journal in line with what is there.
+    fn reconcile(&mut self) -> Result<(), RunError> {
+        let mut living: Vec<(AttemptId, NodeId, AttemptState)> =
+            self.cluster.living().map(|attempt| (attempt.id(), attempt.node(), attempt.state())).collect();
+        living.sort_unstable_by_key(|(attempt, ..)| *attempt);
+        let keep: HashSet<_> = living.iter().map(|(attempt, ..)| self.store.attempt(*attempt)).collect();
+        let strays = self.store.remove_strays(|folder| keep.contains(folder));
+        strays.map_err(|error| RunError::Io { path: self.store.folder().into(), error })?;
+        self.find_heirs(&living);
+        let waiting: HashSet<AttemptId> = self.heirs.values().copied().collect();
+        for (attempt, node, state) in living {
+            if waiting.contains(&attempt) || self.cluster.attempt(attempt).is_none() {
+                continue;
+            }
+            let folder = self.store.attempt(attempt);
+            if folder.exists() && self.with_launch(attempt, node, |engine, launch| engine.adopt(launch)) == Some(true) {
+                self.enter(attempt, node);
+                if state == AttemptState::Starting {
+                    self.happen(&Event::AttemptRunning { attempt })?;
+                }
+                let finished = self.cluster.task(attempt.task).is_none_or(hindmost_core::cluster::Task::is_finished);
+                if state == AttemptState::Stopping || finished {
+                    self.kill(attempt, Kill::Decided(StopReason::Lost));
+                }
+            } else if folder.exists() && self.store.end_marker(attempt) != EndMarker::Missing {
+                // It ended while nobody looked.
+                self.enter(attempt, node);
+                self.ended(attempt)?;
+            } else if state == AttemptState::Starting {
+                // Decided and never started.
+                self.launch(attempt)?;
+            } else if state == AttemptState::Stopping {
+                self.enter(attempt, node);
+                self.kill(attempt, Kill::Decided(StopReason::Lost));
+                self.ended(attempt)?;
+            } else {
+                self.broke(attempt, "was lost while nobody looked after it".to_owned(), false)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Attempts that wait for the room of one that is being stopped.
+    fn find_heirs(&mut self, living: &[(AttemptId, NodeId, AttemptState)]) {
+        for (attempt, _, state) in living {
+            if *state != AttemptState::Stopping {
+                continue;
+            }
+            let heir = self.cluster.copies(attempt.task).find(|copy| copy.replaces() == Some(*attempt));
+            if let Some(heir) = heir {
+                self.heirs.insert(*attempt, heir.id());
+            }
+        }
+    }
+}

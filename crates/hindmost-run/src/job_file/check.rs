@@ -1,0 +1,217 @@
+//! From a job file's text to a plan: whether it makes sense, and what its defaults are.
+
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+use std::path::{Path, PathBuf};
+
+use hindmost_core::estimator::Knowledge;
+use hindmost_core::policy::catalogue;
+use hindmost_core::policy::spec::PolicySpec;
+use hindmost_core::suggest::did_you_mean;
+use toml::Spanned;
+
+use super::error::Wrong;
+use super::format::{JobFile, Patterns, Phase};
+use super::inputs;
+use super::order::parents_first;
+use super::plan::{Plan, PlannedPhase};
+use super::values::{check_environment, check_name, check_text, count, cpus, memory, positive, time};
+
+/// As many as a job may have in the simulator.
+const TASKS: RangeInclusive<u32> = 1..=10_000_000;
+const RETRIES: RangeInclusive<u32> = 0..=1_000_000;
+const DEFAULT_RETRIES: u32 = 2;
+
+type Environment = BTreeMap<String, String>;
+
+/// The plan of a job file whose keys and types are right.
+pub(super) fn plan(job: JobFile, file: &Path, folder: &Path) -> Result<Plan, Wrong> {
+    let name = job_name(job.name, file)?;
+    let policy = told(job.policy, check_policy)?;
+    let knowledge =
+        told(job.knowledge, |text| text.parse::<Knowledge>().map(drop).map_err(|error| format!("knowledge: {error}")))?;
+    let nodes = told(job.nodes, |text| {
+        if text.trim().is_empty() {
+            Err("nodes is empty: give names and cpus, \"n1:2,n2:2\"".to_owned())
+        } else {
+            Ok(())
+        }
+    })?;
+    let deadline = checked(job.deadline, |span| time(&span).map_err(|error| about("deadline", &error)))?;
+    let priority = checked(job.priority, |priority| positive("priority", priority))?.unwrap_or(1.0);
+    let environment = environment(job.environment)?;
+    let directory = directory(job.directory, folder)?.unwrap_or_else(|| folder.to_path_buf());
+    if job.phase.is_empty() {
+        return Err(Wrong::anywhere(
+            "the job has no phase; a phase begins with [[phase]] and has a name, tasks or inputs, and a command",
+        ));
+    }
+    let (order, after) = order(&job.phase)?;
+    let place: BTreeMap<usize, u32> = order.iter().zip(0..).map(|(at, place)| (*at, place)).collect();
+    let common = Common { folder, environment: &environment, directory: &directory };
+    let mut phases: Vec<Option<Spanned<Phase>>> = job.phase.into_iter().map(Some).collect();
+    let mut planned = Vec::with_capacity(phases.len());
+    for at in order {
+        let Some(phase) = phases[at].take() else { continue };
+        let mut parents: Vec<u32> = after[at].iter().map(|parent| place[parent]).collect();
+        parents.sort_unstable();
+        let named = format!("phase {:?}", phase.get_ref().name.get_ref());
+        planned.push(common.phase(phase, parents).map_err(|wrong| wrong.within(&named))?);
+    }
+    Ok(Plan { name, folder: folder.to_path_buf(), policy, knowledge, nodes, deadline, priority, phases: planned })
+}
+
+fn job_name(given: Option<Spanned<String>>, file: &Path) -> Result<String, Wrong> {
+    if let Some(name) = told(given, |name| check_name(name).map_err(|error| about("name", &error)))? {
+        return Ok(name);
+    }
+    let stem = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    match check_name(&stem) {
+        Ok(()) => Ok(stem),
+        Err(error) => Err(Wrong::anywhere(format!(
+            "the job has no name, and its file's can't be it ({error}): \
+             add name = \"…\""
+        ))),
+    }
+}
+
+fn check_policy(text: &str) -> Result<(), String> {
+    let spec: PolicySpec = text.parse().map_err(|error| format!("policy: {error}"))?;
+    catalogue::check(&spec).map(drop).map_err(|error| format!("policy: {error}"))
+}
+
+/// The phases' places, parents first, and each one's parents, both by place in the file.
+fn order(phases: &[Spanned<Phase>]) -> Result<(Vec<usize>, Vec<Vec<usize>>), Wrong> {
+    let mut places: BTreeMap<&str, usize> = BTreeMap::new();
+    for (at, phase) in phases.iter().enumerate() {
+        let name = &phase.get_ref().name;
+        check_name(name.get_ref()).map_err(|error| Wrong::at(name.span(), about("a phase's name", &error)))?;
+        if places.insert(name.get_ref(), at).is_some() {
+            return Err(Wrong::at(name.span(), format!("two phases are called {:?}", name.get_ref())));
+        }
+    }
+    let mut after = vec![Vec::new(); phases.len()];
+    for (phase, parents) in phases.iter().zip(&mut after) {
+        let phase = phase.get_ref();
+        for parent in phase.after.iter().flatten() {
+            let Some(at) = places.get(parent.get_ref().as_str()) else {
+                let near = did_you_mean(parent.get_ref(), places.keys().copied());
+                let message = format!(
+                    "phase {:?} comes after {:?}, which is not a phase of the job{near}",
+                    phase.name.get_ref(),
+                    parent.get_ref()
+                );
+                return Err(Wrong::at(parent.span(), message));
+            };
+            parents.push(*at);
+        }
+        parents.sort_unstable();
+        parents.dedup();
+    }
+    let order = parents_first(&after).map_err(|circle| {
+        let name = |at: usize| format!("{:?}", phases[at].get_ref().name.get_ref());
+        let first = circle.first().copied().unwrap_or_default();
+        let names: Vec<String> = circle.iter().chain([&first]).map(|at| name(*at)).collect();
+        let message = format!("phases come after each other in a circle: {}", names.join(" after "));
+        Wrong::at(phases[first].get_ref().name.span(), message)
+    })?;
+    Ok((order, after))
+}
+
+/// What all phases share.
+struct Common<'a> {
+    folder: &'a Path,
+    environment: &'a Environment,
+    directory: &'a Path,
+}
+
+impl Common<'_> {
+    fn phase(&self, phase: Spanned<Phase>, after: Vec<u32>) -> Result<PlannedPhase, Wrong> {
+        let span = phase.span();
+        let phase = phase.into_inner();
+        let command = phase.command.get_ref();
+        let spans_command = |message: String| Wrong::at(phase.command.span(), message);
+        if command.trim().is_empty() {
+            return Err(spans_command("its command is empty".to_owned()));
+        }
+        check_text("its command", command).map_err(spans_command)?;
+        let (tasks, inputs) = match (phase.tasks, phase.inputs) {
+            (None, None) => {
+                let message = "it has neither tasks nor inputs; give tasks = N or inputs = \"PATTERN\"";
+                return Err(Wrong::at(span, message));
+            }
+            (Some(_), Some(inputs)) => {
+                let message = "it has both tasks and inputs; give one of them: each input is a task";
+                return Err(Wrong::at(inputs.span(), message));
+            }
+            (tasks @ Some(_), None) => (checked(tasks, |tasks| count("tasks", tasks, &TASKS))?.unwrap_or(1), None),
+            (None, Some(patterns)) => {
+                let span = patterns.span();
+                let files = match patterns.into_inner() {
+                    Patterns::One(pattern) => inputs::files(&[pattern], self.folder),
+                    Patterns::Many(patterns) => inputs::files(&patterns, self.folder),
+                };
+                let files = files.map_err(|message| Wrong::at(span.clone(), message))?;
+                let tasks = u32::try_from(files.len()).ok().filter(|tasks| TASKS.contains(tasks)).ok_or_else(|| {
+                    Wrong::at(
+                        span,
+                        format!("inputs are {} files, but at most {} are possible", files.len(), TASKS.end()),
+                    )
+                })?;
+                (tasks, Some(files))
+            }
+        };
+        let idempotent = phase.idempotent.unwrap_or(true);
+        let retries = checked(phase.retries, |retries| count("retries", retries, &RETRIES))?;
+        let mut all = self.environment.clone();
+        all.extend(environment(phase.environment)?);
+        Ok(PlannedPhase {
+            after,
+            tasks,
+            inputs,
+            cpus: checked(phase.cpus, cpus)?.unwrap_or(1.0),
+            memory: checked(phase.memory, |size| memory(&size))?,
+            retries: retries.unwrap_or(if idempotent { DEFAULT_RETRIES } else { 0 }),
+            time_limit: checked(phase.time_limit, |span| time(&span).map_err(|error| about("time_limit", &error)))?,
+            idempotent,
+            environment: all,
+            directory: directory(phase.directory, self.folder)?.unwrap_or_else(|| self.directory.to_path_buf()),
+            name: phase.name.into_inner(),
+            command: phase.command.into_inner(),
+        })
+    }
+}
+
+fn environment(given: Option<Spanned<Environment>>) -> Result<Environment, Wrong> {
+    let given = checked(given, |environment| check_environment(&environment).map(|()| environment))?;
+    Ok(given.unwrap_or_default())
+}
+
+/// A folder that is there.
+fn directory(given: Option<Spanned<String>>, folder: &Path) -> Result<Option<PathBuf>, Wrong> {
+    checked(given, |text| {
+        let path = folder.join(&text);
+        let found = path.canonicalize().map_err(|error| format!("directory: {}: {error}", path.display()))?;
+        if found.is_dir() { Ok(found) } else { Err(format!("directory: {} is not a folder", path.display())) }
+    })
+}
+
+/// The checked value, or where and why it is wrong.
+fn checked<T, U>(given: Option<Spanned<T>>, check: impl FnOnce(T) -> Result<U, String>) -> Result<Option<U>, Wrong> {
+    given
+        .map(|given| {
+            let span = given.span();
+            check(given.into_inner()).map_err(|message| Wrong::at(span, message))
+        })
+        .transpose()
+}
+
+/// As `checked`, for texts that are kept as they are.
+fn told(given: Option<Spanned<String>>, check: impl Fn(&str) -> Result<(), String>) -> Result<Option<String>, Wrong> {
+    checked(given, |text| check(&text).map(|()| text))
+}
+
+/// A complaint with what it is about before it.
+fn about(what: &str, complaint: &str) -> String {
+    if complaint.starts_with("is ") { format!("{what} {complaint}") } else { format!("{what}: {complaint}") }
+}

@@ -1,0 +1,174 @@
+//! A plan for people and programs: what `hindmost run --check` prints.
+
+use std::fmt::Write;
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::plan::{Plan, PlannedPhase};
+
+/// Characters of a command that are shown.
+const SHOWN: usize = 100;
+
+impl Plan {
+    /// The plan in a few lines a phase.
+    pub fn describe(&self) -> String {
+        let mut text = format!(
+            "job {}: {} in {}, from {}\n",
+            self.name,
+            many(self.tasks(), "task"),
+            many(self.phases.len() as u64, "phase"),
+            shown(&self.folder)
+        );
+        let settings = [
+            self.policy.as_ref().map(|policy| format!("policy {policy}")),
+            self.knowledge.as_ref().map(|knowledge| format!("knowledge {knowledge}")),
+            self.nodes.as_ref().map(|nodes| format!("nodes {nodes}")),
+            self.deadline.map(|deadline| format!("deadline {}", time(deadline))),
+            Some(self.priority).filter(|priority| *priority != 1.0).map(|priority| format!("priority {priority}")),
+        ];
+        let settings: Vec<String> = settings.into_iter().flatten().collect();
+        if !settings.is_empty() {
+            let _ = writeln!(text, "  {}", settings.join(", "));
+        }
+        for phase in &self.phases {
+            phase.describe(self, &mut text);
+        }
+        text
+    }
+
+    /// The plan as JSON. What is not given is null; names that are no valid text are shown as nearly
+    /// as possible.
+    pub fn to_json(&self) -> Value {
+        json!({
+            "job": self.name,
+            "folder": lossy(&self.folder),
+            "policy": self.policy,
+            "knowledge": self.knowledge,
+            "nodes": self.nodes,
+            "deadline": self.deadline.map(|deadline| deadline.as_secs_f64()),
+            "priority": self.priority,
+            "digest": self.digest(),
+            "tasks": self.tasks(),
+            "phases": self.phases.iter().map(|phase| phase.to_json(self)).collect::<Vec<_>>(),
+        })
+    }
+
+    fn names<'a>(&'a self, places: &'a [u32]) -> impl Iterator<Item = &'a str> {
+        places.iter().filter_map(|place| self.phases.get(*place as usize)).map(|phase| phase.name.as_str())
+    }
+}
+
+impl PlannedPhase {
+    fn describe(&self, plan: &Plan, text: &mut String) {
+        // Text can always be appended to.
+        let _ = write!(text, "\n{}: {}", self.name, many(u64::from(self.tasks), "task"));
+        if !self.after.is_empty() {
+            let _ = write!(text, ", after {}", plan.names(&self.after).collect::<Vec<_>>().join(", "));
+        }
+        let _ = write!(
+            text,
+            "\n  each       {}",
+            if self.cpus == 1.0 { "1 cpu".to_owned() } else { format!("{} cpus", self.cpus) }
+        );
+        if let Some(bytes) = self.memory {
+            let _ = write!(text, ", {} of memory", size(bytes));
+        }
+        let _ = match self.retries {
+            0 => write!(text, ", no retries"),
+            1 => write!(text, ", 1 retry"),
+            retries => write!(text, ", {retries} retries"),
+        };
+        if let Some(limit) = self.time_limit {
+            let _ = write!(text, ", at most {}", time(limit));
+        }
+        if !self.idempotent {
+            let _ = write!(text, ", never copied");
+        }
+        text.push('\n');
+        if let Some((first, last)) = self.inputs.as_ref().and_then(|inputs| Some((inputs.first()?, inputs.last()?))) {
+            let within = |path| shown(Path::strip_prefix(path, &plan.folder).unwrap_or(path));
+            let count = many(u64::from(self.tasks), "file");
+            let _ = if first == last {
+                writeln!(text, "  inputs     {}", within(first))
+            } else {
+                writeln!(text, "  inputs     {count}, {} to {}", within(first), within(last))
+            };
+        }
+        if !self.environment.is_empty() {
+            let names: Vec<&str> = self.environment.keys().map(String::as_str).collect();
+            let _ = writeln!(text, "  variables  {}", printable(&names.join(", ")));
+        }
+        if self.directory != plan.folder {
+            let _ = writeln!(text, "  directory  {}", shown(&self.directory));
+        }
+        let _ = writeln!(text, "  command    {}", one_line(&self.command));
+    }
+
+    fn to_json(&self, plan: &Plan) -> Value {
+        json!({
+            "name": self.name,
+            "after": plan.names(&self.after).collect::<Vec<_>>(),
+            "tasks": self.tasks,
+            "inputs": self.inputs.as_ref().map(|inputs| inputs.iter().map(|input| lossy(input)).collect::<Vec<_>>()),
+            "command": self.command,
+            "cpus": self.cpus,
+            "memory": self.memory,
+            "retries": self.retries,
+            "time_limit": self.time_limit.map(|limit| limit.as_secs_f64()),
+            "idempotent": self.idempotent,
+            "environment": self.environment,
+            "directory": lossy(&self.directory),
+        })
+    }
+}
+
+fn lossy(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+/// A path without characters that would break the line.
+fn shown(path: &Path) -> String {
+    printable(&path.to_string_lossy())
+}
+
+fn printable(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_control() { shown.extend(c.escape_default()) } else { shown.push(c) }
+    }
+    shown
+}
+
+/// A command without comments and line breaks, cut where it is long.
+fn one_line(command: &str) -> String {
+    let lines = command.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let words: Vec<&str> = lines.flat_map(str::split_whitespace).collect();
+    let line = printable(&words.join(" "));
+    match line.char_indices().nth(SHOWN) {
+        None => line,
+        Some((cut, _)) => format!("{}…", line[..cut].trim_end()),
+    }
+}
+
+fn many(count: u64, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}
+
+/// As job files write it, in the largest unit that gives a whole number.
+fn time(time: Duration) -> String {
+    let seconds = time.as_secs_f64();
+    let units = [("d", 86_400.0), ("h", 3600.0), ("m", 60.0)];
+    let whole = units.into_iter().find(|(_, unit)| seconds >= *unit && seconds % unit == 0.0);
+    let (unit, length) = whole.unwrap_or(("s", 1.0));
+    format!("{}{unit}", seconds / length)
+}
+
+/// As job files write it, in the largest unit that gives a whole number.
+fn size(bytes: u64) -> String {
+    let units = [("TB", 40), ("GB", 30), ("MB", 20), ("kB", 10)];
+    let whole = units.into_iter().find(|(_, power)| bytes > 0 && bytes.is_multiple_of(1 << power));
+    let (unit, power) = whole.unwrap_or(("B", 0));
+    format!("{}{unit}", bytes >> power)
+}

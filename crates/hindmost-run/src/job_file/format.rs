@@ -1,0 +1,168 @@
+//! The form of job files, as serde reads it and as its schema tells it to editors.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+use toml::Spanned;
+
+/// A job of Hindmost: phases of commands that run in parallel on the nodes of this machine or cluster.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "Hindmost job file", extend("required" = ["phase"]))]
+pub(super) struct JobFile {
+    /// Name of the job; results go to the folder NAME.out beside the job file. Default: the file's name
+    /// without its extension.
+    #[schemars(with = "Option<String>", length(min = 1, max = 200))]
+    pub name: Option<Spanned<String>>,
+    /// Policy that decides on copies, such as "mantri" or "fair+late(cap=0.2)"; `hindmost policies` lists
+    /// them. The option --policy outranks it.
+    #[schemars(with = "Option<String>")]
+    pub policy: Option<Spanned<String>>,
+    /// What the policy may know of running attempts: "progress(S)", "age" or "history".
+    #[schemars(with = "Option<String>")]
+    pub knowledge: Option<Spanned<String>>,
+    /// Splits the machine into named nodes of so many cpus, such as "n1:2,n2:2". The option --nodes
+    /// outranks it.
+    #[schemars(with = "Option<String>")]
+    pub nodes: Option<Spanned<String>>,
+    /// When the job should be done, counted from its start: seconds, or a text such as "90s", "5m" or "2h".
+    #[schemars(with = "Option<Span>")]
+    pub deadline: Option<Spanned<Span>>,
+    /// Weight among jobs for fair orders, above 0.
+    #[schemars(with = "Option<f64>", extend("exclusiveMinimum" = 0, "default" = 1))]
+    pub priority: Option<Spanned<f64>>,
+    /// Environment variables of all phases' commands. Names that begin with HINDMOST_ are taken.
+    #[schemars(with = "Option<BTreeMap<String, String>>")]
+    pub environment: Option<Spanned<BTreeMap<String, String>>>,
+    /// Folder in which commands run, relative to the job file's. Default: the job file's folder.
+    #[schemars(with = "Option<String>")]
+    pub directory: Option<Spanned<String>>,
+    /// The phases. They may be written in any order; `after` says which need others' results.
+    #[serde(default)]
+    #[schemars(with = "Vec<Phase>", length(min = 1))]
+    pub phase: Vec<Spanned<Phase>>,
+}
+
+/// One phase: tasks that run the same command, each with its own number or input file.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(extend("oneOf" = [{"required": ["tasks"]}, {"required": ["inputs"]}]))]
+pub(super) struct Phase {
+    /// Name of the phase, unique in the job. It is also the folder of its results, DIR/NAME/TASK.
+    #[schemars(with = "String", length(min = 1, max = 200), regex(pattern = r"^[^./][^/]*$"))]
+    pub name: Spanned<String>,
+    /// Number of tasks; or give inputs.
+    #[schemars(with = "Option<u32>", range(min = 1, max = 10_000_000))]
+    pub tasks: Option<Spanned<i64>>,
+    /// Files, one task each in sorted order: a pattern such as "text/*.txt" or a list of them, relative to
+    /// the job file's folder. `*`, `?`, `[a-z]` and `**` (folders at any depth) stand for names; folders
+    /// and hidden files are left out.
+    #[schemars(with = "Option<Patterns>")]
+    pub inputs: Option<Spanned<Patterns>>,
+    /// Command of every task, given to `sh -c`. It writes its results into the folder "$HINDMOST_OUTPUT".
+    #[schemars(with = "String", length(min = 1))]
+    pub command: Spanned<String>,
+    /// Processor cores that one attempt takes.
+    #[schemars(with = "Option<f64>", range(min = 0.001, max = 1_000_000.0), extend("default" = 1))]
+    pub cpus: Option<Spanned<f64>>,
+    /// Memory that one attempt takes, with a unit, such as "256MB" or "2GB". Default: none is reckoned with.
+    #[schemars(with = "Option<String>", regex(pattern = r"^\s*[0-9.]+\s*([kKmMgGtT]([iI]?[bB])?|[bB])\s*$"))]
+    pub memory: Option<Spanned<Size>>,
+    /// Names of the phases that must be finished before a task of this one starts.
+    #[schemars(with = "Option<Vec<String>>")]
+    pub after: Option<Vec<Spanned<String>>>,
+    /// How often a failed task is tried again before the job fails. Default: 2, or 0 where idempotent is
+    /// false.
+    #[schemars(with = "Option<u32>", range(min = 0, max = 1_000_000))]
+    pub retries: Option<Spanned<i64>>,
+    /// How long an attempt may take before it is stopped and has failed: seconds, or a text such as "90s",
+    /// "5m" or "2h". Default: as long as it likes.
+    #[schemars(with = "Option<Span>")]
+    pub time_limit: Option<Spanned<Span>>,
+    /// Whether the command may run twice for a task, as copies and retries do. With false no task ever has
+    /// two attempts at a time, and a failed one is not tried again unless retries says so.
+    #[schemars(extend("default" = true))]
+    pub idempotent: Option<bool>,
+    /// Environment variables of this phase's commands, in addition to the job's; of two with one name the
+    /// phase's counts.
+    #[schemars(with = "Option<BTreeMap<String, String>>")]
+    pub environment: Option<Spanned<BTreeMap<String, String>>>,
+    /// Folder in which the commands run, relative to the job file's. Default: the job's directory.
+    #[schemars(with = "Option<String>")]
+    pub directory: Option<Spanned<String>>,
+}
+
+/// A span of time.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(
+    untagged,
+    expecting = "expected a time: a number of seconds, or a text with a unit such as \"90s\", \"5m\" or \"2h\""
+)]
+#[schemars(inline)]
+pub(super) enum Span {
+    /// Seconds.
+    Seconds(#[schemars(extend("exclusiveMinimum" = 0))] f64),
+    /// A text with a unit.
+    Text(#[schemars(regex(pattern = r"^\s*([0-9.]+\s*(ms|s|m|min|h|d)\s*)+$"))] String),
+}
+
+/// Which files are inputs.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(untagged, expecting = "expected a pattern such as \"text/*.txt\", or a list of patterns")]
+#[schemars(inline)]
+pub(super) enum Patterns {
+    /// One pattern.
+    One(String),
+    /// Several patterns.
+    Many(#[schemars(length(min = 1))] Vec<String>),
+}
+
+/// A size in memory.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged, expecting = "expected a size: a text with a unit, such as \"256MB\" or \"2GB\"")]
+pub(super) enum Size {
+    /// A number and a unit.
+    Text(String),
+}
+
+/// The JSON schema of job files, from which editors complete and check them.
+pub fn schema() -> Value {
+    let mut schema = schemars::schema_for!(JobFile).to_value();
+    tidy(&mut schema);
+    schema
+}
+
+/// TOML has no null: what need not be given is left out instead. A choice of one is none, and a description's lines are
+/// for whoever shows it to break.
+fn tidy(schema: &mut Value) {
+    let is_null = |value: &Value| value == "null" || *value == serde_json::json!({"type": "null"});
+    match schema {
+        Value::Object(entries) => {
+            if let Some(Value::String(text)) = entries.get_mut("description") {
+                *text = text.replace('\n', " ");
+            }
+            for key in ["type", "anyOf"] {
+                let Some(Value::Array(choices)) = entries.get_mut(key) else { continue };
+                choices.retain(|choice| !is_null(choice));
+                if choices.len() > 1 {
+                    continue;
+                }
+                match choices.pop() {
+                    Some(Value::Object(only)) => {
+                        entries.shift_remove(key);
+                        for (key, value) in only {
+                            entries.entry(key).or_insert(value);
+                        }
+                    }
+                    Some(only) => entries[key] = only,
+                    None => {}
+                }
+            }
+            entries.values_mut().for_each(tidy);
+        }
+        Value::Array(entries) => entries.iter_mut().for_each(tidy),
+        _ => {}
+    }
+}

@@ -1,0 +1,168 @@
+//! Input files by pattern.
+//!
+//! The walk is our own, name by name: a pattern must also find files whose names are no valid text,
+//! and the job's folder may have any name itself, also one with brackets in it.
+
+use std::collections::BTreeSet;
+use std::fs::{self, FileType};
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use glob::{MatchOptions, Pattern};
+
+/// As in a shell: hidden files are for patterns that say the dot.
+const LIKE_A_SHELL: MatchOptions =
+    MatchOptions { case_sensitive: true, require_literal_separator: true, require_literal_leading_dot: true };
+
+/// One name of a pattern's path.
+enum Part {
+    /// A name as it stands.
+    Name(String),
+    /// Names that match.
+    Like(Pattern),
+    /// `**`: this folder and all below.
+    Below,
+}
+
+/// The files that any of the patterns matches, each once and sorted.
+pub(super) fn files(patterns: &[String], folder: &Path) -> Result<Vec<PathBuf>, String> {
+    if patterns.is_empty() {
+        return Err("inputs is an empty list: give a pattern such as \"text/*.txt\"".to_owned());
+    }
+    let mut found = BTreeSet::new();
+    for pattern in patterns {
+        let wrong = |reason: String| format!("inputs: {pattern:?} {reason}");
+        let parts = parts(pattern).map_err(wrong)?;
+        let mut walk = Walk { parts: &parts, found: BTreeSet::new(), folders_matched: false };
+        let absolute = pattern.starts_with('/');
+        walk.from(if absolute { Path::new("/") } else { folder }).map_err(wrong)?;
+        if walk.found.is_empty() {
+            let within = if absolute { String::new() } else { format!(" in {}", folder.display()) };
+            return Err(wrong(if walk.folders_matched {
+                let all = format!("{}/*", pattern.trim_end_matches('/'));
+                format!("matches no file{within}, only folders; for the files in them write {all:?}")
+            } else {
+                format!("matches no file{within}")
+            }));
+        }
+        found.append(&mut walk.found);
+    }
+    Ok(found.into_iter().collect())
+}
+
+fn parts(pattern: &str) -> Result<Vec<Part>, String> {
+    if pattern.trim().is_empty() {
+        return Err("is no pattern: give one such as \"text/*.txt\"".to_owned());
+    }
+    if pattern.contains('\0') {
+        return Err("contains the character NUL, which no file's name does".to_owned());
+    }
+    let mut parts: Vec<Part> = Vec::new();
+    for name in pattern.split('/').filter(|name| !name.is_empty() && *name != ".") {
+        if name == "**" {
+            if !matches!(parts.last(), Some(Part::Below)) {
+                parts.push(Part::Below);
+            }
+        } else if name.contains(['*', '?', '[']) {
+            let like = Pattern::new(name).map_err(|error| format!("is no pattern: {} in {name:?}", error.msg))?;
+            parts.push(Part::Like(like));
+        } else {
+            parts.push(Part::Name(name.to_owned()));
+        }
+    }
+    // What is below is everything that is there.
+    if let Some(Part::Below) = parts.last() {
+        parts.push(Part::Like(Pattern::new("*").map_err(|error| error.to_string())?));
+    }
+    Ok(parts)
+}
+
+/// One pattern's way through folders.
+struct Walk<'a> {
+    parts: &'a [Part],
+    found: BTreeSet<PathBuf>,
+    folders_matched: bool,
+}
+
+impl Walk<'_> {
+    fn from(&mut self, start: &Path) -> Result<(), String> {
+        let mut todo = vec![(start.to_path_buf(), 0)];
+        // Several `**` lead to one folder in many ways.
+        let mut seen: BTreeSet<(PathBuf, usize)> = BTreeSet::new();
+        while let Some((path, at)) = todo.pop() {
+            match self.parts.get(at) {
+                None => self.folders_matched = true,
+                Some(Part::Name(name)) if name == ".." => {
+                    // Whatever links led here, the parent is the one that the file system knows.
+                    let Some(path) = whatever_is_there(&path, path.canonicalize())? else { continue };
+                    todo.push((path.parent().unwrap_or(Path::new("/")).to_path_buf(), at + 1));
+                }
+                Some(Part::Name(name)) => {
+                    let path = path.join(name);
+                    if let Some(kind) = whatever_is_there(&path, fs::metadata(&path))? {
+                        self.arrive(path, kind.file_type(), at, &mut todo);
+                    }
+                }
+                Some(Part::Like(_) | Part::Below) => {
+                    if seen.insert((path.clone(), at)) {
+                        self.list(&path, at, &mut todo)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Goes through the names in a folder.
+    fn list(&mut self, folder: &Path, at: usize, todo: &mut Vec<(PathBuf, usize)>) -> Result<(), String> {
+        let below = matches!(self.parts[at], Part::Below);
+        if below {
+            todo.push((folder.to_path_buf(), at + 1));
+        }
+        let Some(entries) = whatever_is_there(folder, fs::read_dir(folder))? else { return Ok(()) };
+        for entry in entries {
+            let entry = entry.map_err(|error| unreadable(folder, &error))?;
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            let path = entry.path();
+            // A file that has gone in the meantime is not there.
+            let Some(kind) = whatever_is_there(&path, entry.file_type())? else { continue };
+            match &self.parts[at] {
+                // Links are not followed downwards: they may lead in a circle.
+                Part::Below if kind.is_dir() && !name.starts_with('.') => todo.push((path, at)),
+                Part::Like(pattern) if pattern.matches_with(&name, LIKE_A_SHELL) => {
+                    let kind = if kind.is_symlink() {
+                        fs::metadata(&path).map_err(|error| unreadable(&path, &error))?.file_type()
+                    } else {
+                        kind
+                    };
+                    self.arrive(path, kind, at, todo);
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a name that the part at `at` has matched.
+    fn arrive(&mut self, path: PathBuf, kind: FileType, at: usize, todo: &mut Vec<(PathBuf, usize)>) {
+        if kind.is_dir() {
+            todo.push((path, at + 1));
+        } else if at + 1 == self.parts.len() {
+            self.found.insert(path);
+        }
+    }
+}
+
+/// Nothing where there is nothing of that name, or no folder on the way to it.
+fn whatever_is_there<T>(path: &Path, result: io::Result<T>) -> Result<Option<T>, String> {
+    match result {
+        Ok(found) => Ok(Some(found)),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
+        Err(error) => Err(unreadable(path, &error)),
+    }
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> String {
+    format!("leads to {}, which can't be read: {error}", path.display())
+}

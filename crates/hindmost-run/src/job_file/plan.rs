@@ -1,0 +1,155 @@
+//! A job as it will run: checked, every default and path resolved.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use hindmost_core::resources::{CPUS, MEMORY};
+use hindmost_core::time::Time;
+use hindmost_core::workload::{DemandByName, JobSpec, PhaseSpec};
+
+/// A job file, checked and resolved.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// Name of the job.
+    pub name: String,
+    /// Folder of the job file, absolute.
+    pub folder: PathBuf,
+    /// The policy that the file names.
+    pub policy: Option<String>,
+    /// What policies may know of running attempts, as the file says.
+    pub knowledge: Option<String>,
+    /// The nodes that the file names, `n1:2,n2:2`.
+    pub nodes: Option<String>,
+    /// When the job should be done, counted from its start.
+    pub deadline: Option<Duration>,
+    /// Weight among jobs, above 0.
+    pub priority: f64,
+    /// Phases in an order in which parents come before children.
+    pub phases: Vec<PlannedPhase>,
+}
+
+/// One phase of a plan.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlannedPhase {
+    /// Name, unique in the job and usable as a folder's.
+    pub name: String,
+    /// Places of the phases that must be finished first, in ascending order; each is smaller than this
+    /// phase's own.
+    pub after: Vec<u32>,
+    /// Number of tasks, at least 1.
+    pub tasks: u32,
+    /// The input file of each task, absolute and sorted.
+    pub inputs: Option<Vec<PathBuf>>,
+    /// What `sh -c` runs.
+    pub command: String,
+    /// Cores of one attempt.
+    pub cpus: f64,
+    /// Bytes of memory of one attempt.
+    pub memory: Option<u64>,
+    /// How often a failed task is tried again before the job fails.
+    pub retries: u32,
+    /// How long one attempt may take.
+    pub time_limit: Option<Duration>,
+    /// Whether the command may run twice for a task.
+    pub idempotent: bool,
+    /// Variables of the command: the job's and the phase's own.
+    pub environment: BTreeMap<String, String>,
+    /// Folder in which the command runs, absolute.
+    pub directory: PathBuf,
+}
+
+impl Plan {
+    /// Number of tasks of all phases.
+    pub fn tasks(&self) -> u64 {
+        self.phases.iter().map(|phase| u64::from(phase.tasks)).sum()
+    }
+
+    /// What tells this job's results from another's: the same text for the same work, on every machine
+    /// and in every version.
+    ///
+    /// It covers what results depend on: names, order, numbers of tasks, input files, commands,
+    /// variables and folders. How the work is done (policy, nodes, cpus, retries, time limits, …) may
+    /// change before a job is resumed.
+    pub fn digest(&self) -> String {
+        let mut digest = Digest::new();
+        digest.text("hindmost job 1");
+        digest.text(&self.name);
+        digest.number(self.phases.len() as u64);
+        for phase in &self.phases {
+            digest.text(&phase.name);
+            digest.number(phase.after.len() as u64);
+            phase.after.iter().for_each(|parent| digest.number(u64::from(*parent)));
+            digest.number(u64::from(phase.tasks));
+            digest.number(phase.inputs.as_ref().map_or(u64::MAX, |inputs| inputs.len() as u64));
+            phase.inputs.iter().flatten().for_each(|input| digest.path(input));
+            digest.text(&phase.command);
+            digest.number(phase.environment.len() as u64);
+            for (name, value) in &phase.environment {
+                digest.text(name);
+                digest.text(value);
+            }
+            digest.path(&phase.directory);
+        }
+        format!("{:016x}", digest.0)
+    }
+
+    /// The job as policies see it. Durations are not known yet, and said to be so.
+    pub fn job_spec(&self) -> JobSpec {
+        JobSpec {
+            name: self.name.as_str().into(),
+            arrival: Time::ZERO,
+            deadline: self.deadline.map(|deadline| Time::from_seconds(deadline.as_secs_f64())),
+            weight: self.priority,
+            phases: self.phases.iter().map(PlannedPhase::spec).collect(),
+        }
+    }
+}
+
+impl PlannedPhase {
+    fn spec(&self) -> PhaseSpec {
+        let mut demand = DemandByName::from([(CPUS.to_owned(), self.cpus)]);
+        demand.extend(self.memory.map(|bytes| (MEMORY.to_owned(), bytes as f64)));
+        PhaseSpec {
+            name: self.name.as_str().into(),
+            after: self.after.clone(),
+            tasks: self.tasks,
+            demand,
+            mean: 1.0,
+            sd: None,
+            tail: None,
+            assumed: true,
+            never_copied: !self.idempotent,
+        }
+    }
+}
+
+/// FNV-1a of 64 bits over parts that begin with their length, so that no two lists of parts are one text.
+struct Digest(u64);
+
+impl Digest {
+    fn new() -> Digest {
+        Digest(0xcbf2_9ce4_8422_2325)
+    }
+
+    fn bytes(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+    }
+
+    fn number(&mut self, number: u64) {
+        self.bytes(&number.to_le_bytes());
+    }
+
+    fn text(&mut self, text: &str) {
+        self.number(text.len() as u64);
+        self.bytes(text.as_bytes());
+    }
+
+    fn path(&mut self, path: &Path) {
+        let bytes = path.as_os_str().as_encoded_bytes();
+        self.number(bytes.len() as u64);
+        self.bytes(bytes);
+    }
+}

@@ -1,0 +1,28 @@
+//! The example jobs are valid and say what they are.
+
+use std::path::{Path, PathBuf};
+
+use super::super::load;
+
+fn examples() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let mut found: Vec<PathBuf> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.join("job.toml").is_file())
+        .collect();
+    found.sort();
+    found
+}
+
+#[test]
+fn every_example_is_valid_and_has_its_folders_name() {
+    let examples = examples();
+    assert!(examples.len() >= 4, "{examples:?}");
+    for folder in examples {
+        let plan = load(&folder.join("job.toml")).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(Some(plan.name.as_str()), folder.file_name().and_then(|name| name.to_str()));
+        assert!(plan.phases.len() > 1 && plan.tasks() > 2, "{}", plan.describe());
+        assert!(folder.join("README.md").is_file());
+    }
+}

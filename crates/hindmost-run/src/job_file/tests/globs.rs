@@ -1,0 +1,133 @@
+//! Which files patterns find.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use super::plan_of;
+
+/// A folder with these files.
+fn folder_of(files: &[&[u8]]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for name in files {
+        let path = folder.path().join(OsStr::from_bytes(name));
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, "").unwrap();
+    }
+    folder
+}
+
+/// What the patterns find, relative to the folder.
+fn found(patterns: &str, folder: &Path) -> Result<Vec<Vec<u8>>, String> {
+    let text = format!("[[phase]]\nname = \"p\"\ninputs = {patterns}\ncommand = \"x\"");
+    let own = folder.canonicalize().unwrap();
+    let plan = plan_of(&text, folder)?;
+    let inputs = plan.phases[0].inputs.clone().unwrap();
+    assert_eq!(plan.phases[0].tasks as usize, inputs.len());
+    let relative = |path: &std::path::PathBuf| path.strip_prefix(&own).unwrap().as_os_str().as_bytes().to_vec();
+    Ok(inputs.iter().map(relative).collect())
+}
+
+fn names(patterns: &str, folder: &Path) -> Vec<String> {
+    let found = found(patterns, folder).unwrap_or_else(|error| panic!("{error}"));
+    found.into_iter().map(|name| String::from_utf8(name).unwrap()).collect()
+}
+
+#[test]
+fn patterns_are_those_of_a_shell() {
+    let folder = folder_of(&[b"text/b.txt", b"text/a.txt", b"text/c.md", b"text/.d.txt", b"text/[x].txt", b"e.txt"]);
+    for (pattern, expected) in [
+        ("\"text/*.txt\"", &["text/[x].txt", "text/a.txt", "text/b.txt"][..]),
+        ("\"text/?.txt\"", &["text/a.txt", "text/b.txt"]),
+        ("\"text/[!a].*\"", &["text/b.txt", "text/c.md"]),
+        ("\"text/[a-b].txt\"", &["text/a.txt", "text/b.txt"]),
+        ("\"text/[[]x].txt\"", &["text/[x].txt"]),
+        ("\"text/.*\"", &["text/.d.txt"]),
+        ("\"*\"", &["e.txt"]),
+        ("\"*/a.txt\"", &["text/a.txt"]),
+        ("\"./text//a.txt\"", &["text/a.txt"]),
+        ("\"text/../e.txt\"", &["e.txt"]),
+        ("\"*/../*.txt\"", &["e.txt"]),
+        // Each once, and sorted, whatever finds it.
+        ("[\"text/b*\", \"text/a.txt\", \"*/*.txt\"]", &["text/[x].txt", "text/a.txt", "text/b.txt"]),
+    ] {
+        assert_eq!(names(pattern, folder.path()), expected, "{pattern}");
+    }
+    // Absolute patterns.
+    let absolute = format!("{:?}", folder.path().canonicalize().unwrap().join("text/*.md"));
+    assert_eq!(names(&absolute, folder.path()), ["text/c.md"]);
+}
+
+#[test]
+fn two_stars_go_to_any_depth() {
+    let folder = folder_of(&[b"a.txt", b"x/b.txt", b"x/y/c.txt", b"x/y/z/d.md", b".git/e.txt"]);
+    for (pattern, expected) in [
+        ("\"**/*.txt\"", &["a.txt", "x/b.txt", "x/y/c.txt"][..]),
+        ("\"x/**/*\"", &["x/b.txt", "x/y/c.txt", "x/y/z/d.md"]),
+        ("\"x/**\"", &["x/b.txt", "x/y/c.txt", "x/y/z/d.md"]),
+        ("\"**/**/y/**/*\"", &["x/y/c.txt", "x/y/z/d.md"]),
+        ("\"**/y/c.txt\"", &["x/y/c.txt"]),
+    ] {
+        assert_eq!(names(pattern, folder.path()), expected, "{pattern}");
+    }
+}
+
+#[test]
+fn names_may_be_anything_that_the_file_system_takes() {
+    let all: [&[u8]; 5] =
+        [b"in/ two words", b"in/'\"$(x)`;", b"in/line\nbreak", b"in/no\xfftext", "in/größe".as_bytes()];
+    let folder = folder_of(&all);
+    let mut expected: Vec<Vec<u8>> = all.iter().map(|name| name.to_vec()).collect();
+    expected.sort();
+    assert_eq!(found("\"in/*\"", folder.path()), Ok(expected.clone()));
+    assert_eq!(found("\"**\"", folder.path()), Ok(expected));
+    assert_eq!(found("\"in/no*\"", folder.path()), Ok(vec![b"in/no\xfftext".to_vec()]));
+    // What is shown stays on its line.
+    let text = "[[phase]]\nname = \"p\"\ninputs = [\"in/line*\", \"in/no*\"]\ncommand = \"x\"";
+    let shown = plan_of(text, folder.path()).unwrap().describe();
+    assert!(shown.contains("inputs     2 files, in/line\\nbreak to in/no\u{fffd}text\n"), "{shown}");
+}
+
+#[test]
+fn the_folder_itself_may_have_any_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let odd = folder.path().join(OsStr::from_bytes(b"[a] *\xff"));
+    std::fs::create_dir(&odd).unwrap();
+    std::fs::write(odd.join("x.txt"), "").unwrap();
+    assert_eq!(names("\"*.txt\"", &odd), ["x.txt"]);
+}
+
+#[test]
+fn links_lead_to_files_but_not_in_circles() {
+    let folder = folder_of(&[b"in/a.txt", b"elsewhere/b.txt"]);
+    let link = |to: &str, name: &str| symlink(to, folder.path().join(name)).unwrap();
+    link("../elsewhere/b.txt", "in/b.txt");
+    link("../in", "in/circle");
+    link("elsewhere", "linked");
+    assert_eq!(names("\"in/*\"", folder.path()), ["in/a.txt", "in/b.txt"]);
+    assert_eq!(names("\"in/**/*.txt\"", folder.path()), ["in/a.txt", "in/b.txt"]);
+    assert_eq!(names("\"linked/*\"", folder.path()), ["linked/b.txt"]);
+    assert_eq!(names("\"in/circle/a.txt\"", folder.path()), ["in/circle/a.txt"]);
+    // The parent of what a link leads to.
+    assert_eq!(names("\"in/circle/../elsewhere/*\"", folder.path()), ["elsewhere/b.txt"]);
+    link("nowhere", "in/broken.txt");
+    let error = found("\"in/*.txt\"", folder.path()).unwrap_err();
+    let expected = "inputs: \"in/*.txt\" leads to FOLDER/in/broken.txt, which can't be read: No such file";
+    assert!(error.contains(expected), "{error}");
+}
+
+#[test]
+fn a_folder_that_cannot_be_read_is_an_error() {
+    // A link to itself can't be read by anybody, whatever rights they have.
+    let folder = folder_of(&[b"in/a.txt"]);
+    symlink("loop", folder.path().join("loop")).unwrap();
+    for pattern in ["\"loop/*\"", "[\"in/*\", \"loop/**\"]", "\"loop\""] {
+        let error = found(pattern, folder.path()).unwrap_err();
+        let expected = "leads to FOLDER/loop, which can't be read: Too many levels of symbolic links";
+        assert!(error.contains(expected), "{pattern}: {error}");
+    }
+    // A name on the way that is no folder leads nowhere.
+    let error = found("\"in/a.txt/*\"", folder.path()).unwrap_err();
+    assert!(error.contains("\"in/a.txt/*\" matches no file in FOLDER"), "{error}");
+}

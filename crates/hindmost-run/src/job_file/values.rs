@@ -1,0 +1,144 @@
+//! Single values of job files: names, spans of time, amounts, environments.
+
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+use hindmost_core::resources::parse_size;
+
+use super::format::{Size, Span};
+
+/// File systems take 255 bytes; something may be put before or after.
+const LONGEST_NAME: usize = 200;
+/// Linux takes 128 KiB for one argument or variable, and the driver adds some of its own.
+pub(super) const LONGEST_TEXT: usize = 100_000;
+/// Less than a thousandth of a cpu is no demand at all: nodes count in thousandths.
+const CPUS: RangeInclusive<f64> = 0.001..=1e6;
+/// Some 30 years.
+const SECONDS: RangeInclusive<f64> = 0.001..=1e9;
+/// Variables that the driver sets begin so.
+const OWN: &str = "HINDMOST_";
+
+/// Whether a name can be a folder's, and be printed.
+pub(super) fn check_name(name: &str) -> Result<(), String> {
+    let reason = if name.trim().is_empty() {
+        "may not be empty".to_owned()
+    } else if name.contains('/') {
+        "is a folder's name, so it may not contain /".to_owned()
+    } else if name.starts_with('.') {
+        "is a folder's name, so it may not begin with a dot".to_owned()
+    } else if name.chars().any(char::is_control) {
+        "may not contain control characters".to_owned()
+    } else if name.len() > LONGEST_NAME {
+        return Err(format!("a name of {} bytes is too long, at most {LONGEST_NAME} are possible", name.len()));
+    } else {
+        return Ok(());
+    };
+    Err(format!("{name:?} {reason}"))
+}
+
+/// A span of time, more than nothing.
+pub(super) fn time(span: &Span) -> Result<Duration, String> {
+    let (seconds, written) = match span {
+        Span::Seconds(seconds) => (*seconds, seconds.to_string()),
+        Span::Text(text) => {
+            let wrong =
+                || format!("{text:?} is not a time: give a number and a unit, such as \"90s\", \"5m\" or \"2h\"");
+            (seconds_of(text).ok_or_else(wrong)?, format!("{text:?}"))
+        }
+    };
+    if SECONDS.contains(&seconds) {
+        Ok(Duration::from_secs_f64(seconds))
+    } else {
+        Err(format!("is {written}, but must be from {} to {} seconds", SECONDS.start(), SECONDS.end()))
+    }
+}
+
+/// Seconds of a text such as `90s`, `1.5 h` or `1h30m`.
+fn seconds_of(text: &str) -> Option<f64> {
+    let mut rest = text.trim();
+    let mut seconds = 0.0;
+    loop {
+        let split = rest.find(|c: char| !(c.is_ascii_digit() || c == '.'))?;
+        let (number, after) = rest.split_at(split);
+        let after = after.trim_start();
+        let split = after.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(after.len());
+        let (unit, after) = after.split_at(split);
+        let unit = match unit {
+            "ms" => 0.001,
+            "s" => 1.0,
+            "m" | "min" => 60.0,
+            "h" => 3600.0,
+            "d" => 86_400.0,
+            _ => return None,
+        };
+        seconds += number.parse::<f64>().ok()? * unit;
+        rest = after.trim_start();
+        if rest.is_empty() {
+            return Some(seconds);
+        }
+    }
+}
+
+/// Cores of one attempt.
+pub(super) fn cpus(cpus: f64) -> Result<f64, String> {
+    if CPUS.contains(&cpus) {
+        Ok(cpus)
+    } else {
+        Err(format!("cpus is {cpus}, but must be a number from {} to {}", CPUS.start(), CPUS.end()))
+    }
+}
+
+/// Bytes of one attempt.
+pub(super) fn memory(Size::Text(text): &Size) -> Result<u64, String> {
+    let bytes = parse_size(text).map_err(|error| format!("memory: {error}"))?;
+    if bytes >= 1.0 { Ok(bytes.ceil() as u64) } else { Err(format!("memory is {text:?}, but must be above 0")) }
+}
+
+/// A number above nothing.
+pub(super) fn positive(what: &str, number: f64) -> Result<f64, String> {
+    if number.is_finite() && number > 0.0 {
+        Ok(number)
+    } else {
+        Err(format!("{what} is {number}, but must be a number above 0"))
+    }
+}
+
+/// A whole number within bounds.
+pub(super) fn count(what: &str, number: i64, bounds: &RangeInclusive<u32>) -> Result<u32, String> {
+    u32::try_from(number)
+        .ok()
+        .filter(|number| bounds.contains(number))
+        .ok_or_else(|| format!("{what} is {number}, but must be from {} to {}", bounds.start(), bounds.end()))
+}
+
+/// Whether a text can be handed to a program.
+pub(super) fn check_text(what: &str, text: &str) -> Result<(), String> {
+    if text.contains('\0') {
+        return Err(format!("{what} contains the character NUL, which no program can be given"));
+    }
+    if text.len() > LONGEST_TEXT {
+        return Err(format!(
+            "{what} has {} bytes, but programs can be given {LONGEST_TEXT} at most: put it into a file",
+            text.len()
+        ));
+    }
+    Ok(())
+}
+
+/// Whether variables can be set.
+pub(super) fn check_environment(environment: &BTreeMap<String, String>) -> Result<(), String> {
+    for (name, value) in environment {
+        if name.is_empty() {
+            return Err("environment: a variable's name may not be empty".to_owned());
+        }
+        if name.contains('=') || name.contains('\0') {
+            return Err(format!("environment: {name:?} is no variable's name: it may not contain = or NUL"));
+        }
+        if name.starts_with(OWN) {
+            return Err(format!("environment: {name:?} can't be set: names that begin with {OWN} are Hindmost's own"));
+        }
+        check_text(&format!("environment: the value of {name:?}"), value)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,285 @@
+//! What a live run learns while it goes on: how long the copies of a phase take, and which nodes are slow.
+//!
+//! Nobody tells a live run how long its tasks take. Winners' durations do, and before them what the
+//! progress of running attempts foretells; earlier runs of the job, where they are given, come first.
+//! What is learned becomes an event, so that policies see nothing that is not in the journal.
+//!
+//! Readings:
+//! - Until enough copies have told (a tenth of the phase's tasks, at least two and at most five), durations are unknown and rules
+//!   that compare them leave the phase alone. Then they are learned anew each time a quarter more have
+//!   told.
+//! - Policies get a Pareto distribution of the mean and spread that were seen, with a tail index of at
+//!   most 3: stragglers are rare, and a few even tasks do not prove that there are none.
+//! - A node is slow if of the last attempts on it (two at least) the median went through its work at
+//!   less than two thirds of its phase's pace; otherwise its speed counts as 1. One that has been slow
+//!   is given another chance once nothing has been heard of it for ten medians, at least ten seconds.
+
+use hindmost_core::cluster::Cluster;
+use hindmost_core::distribution::Distribution;
+use hindmost_core::ids::{AttemptId, JobId, NodeId};
+use hindmost_core::record::Event;
+use hindmost_core::time::Time;
+
+/// The lightest tail that is assumed, as a Pareto index.
+const LIGHTEST_TAIL: f64 = 3.0;
+/// The heaviest.
+const HEAVIEST_TAIL: f64 = 1.2;
+/// A node below this speed is slow.
+const SLOW: f64 = 0.67;
+/// Attempts of a node that are remembered.
+const REMEMBERED: usize = 6;
+/// Age, in medians, below which a running attempt says nothing of its node.
+const TELLING_AGE: f64 = 0.1;
+/// Age, in medians, above which one without progress says that its node is slow.
+const LATE_AGE: f64 = 1.5;
+/// A slow node that nobody has heard of for so many medians gets another chance …
+const SILENCE: f64 = 10.0;
+/// … but not before so many seconds.
+const LEAST_SILENCE: f64 = 10.0;
+
+/// What is known of one phase.
+#[derive(Default)]
+struct PhaseSamples {
+    /// Durations of winners, seconds on a node of speed 1.
+    finished: Vec<f64>,
+    /// Samples that the last event rested on.
+    told: usize,
+    median: Option<f64>,
+    /// Whether any attempt has told its progress.
+    progress: bool,
+    told_progress: bool,
+    /// Ages at which attempts told their first progress, seconds.
+    first_reports: Vec<f64>,
+}
+
+/// What is known of one node.
+#[derive(Default)]
+struct NodeSamples {
+    /// Paces of the last attempts that ended, relative to their phases' medians.
+    ended: Vec<f64>,
+    speed: f64,
+    heard: Time,
+}
+
+/// A running attempt, as it bears on what is learned.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Observed {
+    pub(crate) attempt: AttemptId,
+    pub(crate) node: NodeId,
+    /// Seconds since its start.
+    pub(crate) age: f64,
+    /// Share of its work that it has done, where it tells.
+    pub(crate) progress: Option<f64>,
+}
+
+/// Learns durations and speeds. See the module's documentation.
+pub(crate) struct Learner {
+    phases: Vec<PhaseSamples>,
+    nodes: Vec<NodeSamples>,
+    /// Share of the work after which progress foretells a duration.
+    telling_share: f64,
+    /// Durations known from earlier runs, by phase.
+    history: Vec<Vec<f64>>,
+}
+
+impl Learner {
+    /// For a job of so many phases on so many nodes; `history` holds earlier durations by phase.
+    pub(crate) fn new(phases: usize, nodes: usize, telling_share: f64, mut history: Vec<Vec<f64>>) -> Learner {
+        history.resize(phases, Vec::new());
+        Learner {
+            phases: (0..phases).map(|_| PhaseSamples::default()).collect(),
+            nodes: (0..nodes).map(|_| NodeSamples { speed: 1.0, ..NodeSamples::default() }).collect(),
+            telling_share,
+            history,
+        }
+    }
+
+    /// Takes what an earlier process had learned from its journal.
+    pub(crate) fn recall(&mut self, event: &Event) {
+        match event {
+            Event::DurationsLearned { phase, median, progress, samples, .. } => {
+                if let Some(known) = self.phases.get_mut(*phase as usize) {
+                    known.median = Some(*median);
+                    known.told = *samples as usize;
+                    known.progress |= *progress;
+                    known.told_progress = *progress;
+                }
+            }
+            Event::NodeSpeedLearned { node, speed } => {
+                if let Some(known) = self.nodes.get_mut(node.0 as usize) {
+                    known.speed = *speed;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Seconds that half of a phase's copies do not exceed, where that is known.
+    pub(crate) fn median(&self, phase: u32) -> Option<f64> {
+        self.phases.get(phase as usize).and_then(|known| known.median)
+    }
+
+    /// Seconds after which half of a phase's attempts have told their first progress.
+    pub(crate) fn first_report(&self, phase: u32) -> Option<f64> {
+        let ages = &self.phases.get(phase as usize)?.first_reports;
+        (!ages.is_empty()).then(|| middle(&mut ages.clone()))
+    }
+
+    /// An attempt has told its first progress.
+    pub(crate) fn first_progress(&mut self, phase: u32, age: f64) {
+        if let Some(known) = self.phases.get_mut(phase as usize) {
+            known.progress = true;
+            if known.first_reports.len() < 64 {
+                known.first_reports.push(age);
+            }
+        }
+    }
+
+    /// A task has its winner after so many seconds.
+    pub(crate) fn won(&mut self, seen: &Observed) {
+        let speed = self.speed(seen.node);
+        if let Some(known) = self.phases.get_mut(seen.attempt.task.phase as usize) {
+            known.finished.push(seen.age * speed);
+        }
+        self.ended(&Observed { progress: Some(1.0), ..*seen });
+    }
+
+    /// An attempt has ended, having done what it had.
+    pub(crate) fn ended(&mut self, seen: &Observed) {
+        let Some(pace) = self.pace(seen) else { return };
+        if let Some(node) = self.nodes.get_mut(seen.node.0 as usize) {
+            if node.ended.len() == REMEMBERED {
+                node.ended.remove(0);
+            }
+            node.ended.push(pace);
+        }
+    }
+
+    fn speed(&self, node: NodeId) -> f64 {
+        self.nodes.get(node.0 as usize).map_or(1.0, |node| node.speed)
+    }
+
+    /// How fast an attempt goes through its work, relative to its phase's median; `None` where it does
+    /// not tell.
+    fn pace(&self, seen: &Observed) -> Option<f64> {
+        let known = self.phases.get(seen.attempt.task.phase as usize)?;
+        let median = known.median?;
+        if seen.age <= 0.0 || median <= 0.0 {
+            return None;
+        }
+        match seen.progress {
+            Some(progress) if progress > 0.0 && seen.age >= TELLING_AGE * median => Some(progress * median / seen.age),
+            // Silent where others have long told something: no faster than if it now told as much.
+            _ if known.progress => {
+                let first = middle_of(&known.first_reports)?;
+                let silent = seen.age > 2.0 * first.max(TELLING_AGE * median);
+                silent.then(|| first.max(TELLING_AGE * median) / seen.age)
+            }
+            _ => (seen.age > LATE_AGE * median).then(|| median / seen.age),
+        }
+    }
+
+    /// What has been learned since the last time, as events.
+    pub(crate) fn learned(&mut self, cluster: &Cluster, job: JobId, running: &[Observed]) -> Vec<Event> {
+        let mut events = Vec::new();
+        for phase in 0..self.phases.len() {
+            events.extend(self.durations(phase, cluster, job, running));
+        }
+        for node in 0..self.nodes.len() {
+            events.extend(self.node_speed(NodeId(node as u32), cluster.now(), running));
+        }
+        events
+    }
+
+    fn durations(&mut self, phase: usize, cluster: &Cluster, job: JobId, running: &[Observed]) -> Option<Event> {
+        let tasks = cluster.job(job)?.phases().get(phase).filter(|phase| !phase.is_finished())?.tasks().len();
+        let enough = tasks.div_ceil(10).clamp(2, 5);
+        let known = &self.phases[phase];
+        let foretold: Vec<f64> = running
+            .iter()
+            .filter(|seen| seen.attempt.task.phase as usize == phase)
+            .filter_map(|seen| {
+                let progress = seen.progress.filter(|share| *share > 0.0 && *share >= self.telling_share)?;
+                Some(seen.age / progress * self.speed(seen.node))
+            })
+            .collect();
+        let history = if known.finished.len() >= HISTORY_UNTIL { &[][..] } else { &self.history[phase][..] };
+        let count = history.len() + known.finished.len() + foretold.len();
+        let more = known.told + known.told.div_ceil(4).max(1);
+        let tells_now = known.progress && !known.told_progress;
+        if count < enough || (known.told > 0 && count < more && !tells_now) {
+            return None;
+        }
+        let mut values: Vec<f64> = history.to_vec();
+        values.extend(&known.finished);
+        values.extend(foretold);
+        values.retain(|seconds| seconds.is_finite() && *seconds > 0.0);
+        values.sort_unstable_by(f64::total_cmp);
+        let (durations, median, p90) = describe(&values)?;
+        let known = &mut self.phases[phase];
+        known.told = count;
+        known.median = Some(median);
+        known.told_progress = known.progress;
+        let samples = values.len() as u32;
+        Some(Event::DurationsLearned { job, phase: phase as u32, durations, median, p90, progress: known.progress, samples })
+    }
+
+    fn node_speed(&mut self, id: NodeId, now: Time, running: &[Observed]) -> Option<Event> {
+        let mut paces: Vec<f64> =
+            running.iter().filter(|seen| seen.node == id).filter_map(|seen| self.pace(seen)).collect();
+        let node = &self.nodes[id.0 as usize];
+        paces.extend(&node.ended);
+        let longest = self.phases.iter().filter_map(|phase| phase.median).fold(0.0, f64::max);
+        let heard = running.iter().any(|seen| seen.node == id);
+        let speed = if paces.len() < 2 {
+            node.speed
+        } else {
+            let pace = middle(&mut paces);
+            if pace < SLOW { pace.max(0.01) } else { 1.0 }
+        };
+        let node = &mut self.nodes[id.0 as usize];
+        if heard || node.speed == 1.0 {
+            node.heard = now;
+        }
+        let silence = Time::from_seconds((SILENCE * longest).max(LEAST_SILENCE));
+        let speed = if node.speed < 1.0 && now - node.heard > silence {
+            node.ended.clear();
+            node.heard = now;
+            1.0
+        } else {
+            speed
+        };
+        let changed = (speed == 1.0) != (node.speed == 1.0) || !(0.75..=1.34).contains(&(speed / node.speed));
+        if !changed {
+            return None;
+        }
+        node.speed = speed;
+        Some(Event::NodeSpeedLearned { node: id, speed })
+    }
+}
+
+/// Winners from which on a run's own durations count alone.
+const HISTORY_UNTIL: usize = 20;
+
+/// Mean and tail, median and 90th percentile of sorted durations.
+fn describe(sorted: &[f64]) -> Option<(Distribution, f64, f64)> {
+    let count = sorted.len() as f64;
+    let mean = sorted.iter().sum::<f64>() / count;
+    let variance = sorted.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0).max(1.0);
+    // The Pareto distribution whose coefficient of variation this is.
+    let tail = 1.0 + (mean / variance.sqrt()).hypot(1.0);
+    let tail = if tail.is_nan() { LIGHTEST_TAIL } else { tail.clamp(HEAVIEST_TAIL, LIGHTEST_TAIL) };
+    let durations = Distribution::pareto_with_mean(tail, mean).ok()?;
+    let rank = |share: f64| sorted.get(((share * count).ceil() as usize).max(1) - 1).copied();
+    Some((durations, rank(0.5)?, rank(0.9)?))
+}
+
+fn middle(values: &mut [f64]) -> f64 {
+    values.sort_unstable_by(f64::total_cmp);
+    // Of an even number the mean of the middle two.
+    f64::midpoint(values[(values.len() - 1) / 2], values[values.len() / 2])
+}
+
+fn middle_of(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| middle(&mut values.to_vec()))
+}

@@ -1,0 +1,130 @@
+//! Halting, continuing and killing whole trees of processes.
+//!
+//! A signal to a process group reaches all of its members at once, and children that they are just
+//! starting as well, so nobody gets out of a group by forking. A tree may be more than a group, though.
+//! It is therefore halted first, group by group as they are found, until a listing finds nobody new;
+//! then nobody is left who could start another one, and all that were found are killed.
+
+use std::collections::HashSet;
+use std::io;
+use std::time::Duration;
+
+use rustix::io::Errno;
+use rustix::process::kill_process_group;
+
+use super::identity::Identity;
+use super::pidfd::{self, system_pid};
+use super::stat::Stat;
+use super::{Signal, ours, tree};
+
+/// How often a tree is listed at most while it is being halted. A handful is enough unless somebody
+/// starts groups of their own faster than they can be listed.
+const ROUNDS: u32 = 64;
+
+/// Signals a process group. `false` if there is no such group. One of which all members have ended,
+/// but haven't been reaped, still counts as a group.
+///
+/// # Errors
+///
+/// If none of its members may be signalled by us, or the number can't be a group: 0 and 1 would mean
+/// our own group and everybody.
+pub fn signal_group(group: u32, signal: Signal) -> io::Result<bool> {
+    let number = system_pid(group).filter(|_| group > 1);
+    let number = number.ok_or_else(|| {
+        io::Error::new(io::ErrorKind::InvalidInput, format!("{group} can't be a process group to be signalled"))
+    })?;
+    match kill_process_group(number, signal.into()) {
+        Ok(()) => Ok(true),
+        Err(Errno::SRCH) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Kills an attempt's whole tree: the root's process group, and every descendant that has left it,
+/// with its group if the group's leader is of the tree. Doesn't wait until they have ended; a
+/// [`super::Watcher`] reaps those that are, or become, children of ours.
+///
+/// The root may have ended already: those left of its group are killed if they are children of ours by
+/// now. What had left the group before is found by [`super::adopted_orphans`].
+pub fn kill_tree(root: &Identity) {
+    let members = halt(root);
+    ours::remember(&members);
+    send(root, &members, Signal::Kill, &mut HashSet::new());
+}
+
+/// Halts an attempt's whole tree, as [`kill_tree`] finds it.
+pub fn stop_tree(root: &Identity) {
+    halt(root);
+}
+
+/// Lets an attempt's whole tree run again.
+pub fn continue_tree(root: &Identity) {
+    send(root, &tree::of(root), Signal::Continue, &mut HashSet::new());
+}
+
+/// Halts the tree, and tells everyone that was found in it.
+fn halt(root: &Identity) -> Vec<Stat> {
+    let mut members: Vec<Stat> = Vec::new();
+    let mut known = HashSet::new();
+    let mut halted_groups = HashSet::new();
+    // Usually everyone is in the root's group, which has thus stopped changing before it is listed.
+    if let Ok(Some(stat)) = root.stat() {
+        send(root, &[stat], Signal::Stop, &mut halted_groups);
+    }
+    for round in 0..ROUNDS {
+        let listed = tree::of(root);
+        // One that is halted alone may be about to fork until it has in fact come to a halt.
+        let settled = listed
+            .iter()
+            .all(|member| member.is_halted() || member.has_ended() || halted_groups.contains(&member.group));
+        let before = members.len();
+        members.extend(listed.into_iter().filter(|member| known.insert((member.pid, member.start_time))));
+        if members.len() > before {
+            send(root, &members[before..], Signal::Stop, &mut halted_groups);
+        } else if settled {
+            break;
+        } else {
+            // It can't be halted while the system does something for it that can't be interrupted.
+            std::thread::sleep(Duration::from_micros(50 * u64::from(round.min(20))));
+        }
+    }
+    members
+}
+
+/// Signals these members of a tree, by groups where possible. `reached` are the groups that need no
+/// signal any more; it grows by those that get it.
+fn send(root: &Identity, members: &[Stat], signal: Signal, reached: &mut HashSet<u32>) {
+    let pids: HashSet<u32> = members.iter().map(|member| member.pid).collect();
+    // A group led from outside the tree may have members that are none of our business.
+    let of_tree = |group: u32| (group == root.pid || pids.contains(&group)) && !ours::is_own_group(group);
+
+    // When a process ends and thereby leaves a halted group without a parent in its session, the system
+    // continues that group. So the root's group, found first, is the last to be killed.
+    let mut groups: Vec<&Stat> = Vec::new();
+    for member in members.iter().rev() {
+        if reached.contains(&member.group) {
+            continue;
+        }
+        if of_tree(member.group) {
+            groups.push(member);
+        } else {
+            pidfd::send(member, signal);
+        }
+    }
+    groups.sort_by_key(|member| member.group == root.pid);
+    for member in groups {
+        // As long as one of its members is there, the group's number can't have been given to another.
+        if !reached.contains(&member.group)
+            && member.now().is_some_and(|now| now.group == member.group)
+            && signal_group(member.group, signal).unwrap_or(false)
+        {
+            reached.insert(member.group);
+        }
+    }
+    // Those that have changed groups since they were listed.
+    for member in members {
+        if of_tree(member.group) && member.now().is_some_and(|now| !now.has_ended() && !reached.contains(&now.group)) {
+            pidfd::send(member, signal);
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Whole trees are found, halted, continued and killed.
+
+use super::*;
+use crate::process::tree::{self, Children};
+
+/// A script whose processes are in the root's group, in a session of their own and in a group of their
+/// own: six below the root.
+const SCATTERED: &str = "sleep 1000 | sleep 1000 & setsid sh -c 'sleep 1000; :' & timeout 1000 sleep 1000 & wait";
+
+/// Starts it, and waits until everyone is where it is to be.
+fn scattered() -> (Tree, Vec<Identity>) {
+    let tree = Tree::shell(SCATTERED);
+    let found = eventually("all have started", || {
+        let found = descendants(tree.root.pid);
+        let sleeping = found.iter().filter(|pid| name_of(**pid).as_deref() == Some("sleep")).count();
+        (sleeping == 4).then_some(found)
+    });
+    let all: Vec<Identity> = found.into_iter().map(|pid| Identity::of(pid).unwrap()).collect();
+    assert_eq!(all.len(), 6);
+    let elsewhere = all.iter().filter(|one| stat_of(one).unwrap().group != tree.root.pid).count();
+    assert_eq!(elsewhere, 4);
+    (tree, all)
+}
+
+#[test]
+fn a_pipeline_is_killed() {
+    let tree = Tree::shell("sleep 1000 | sleep 1000 | sleep 1000");
+    tree.wait_for(3, "sleep");
+    kill_tree(&tree.root);
+    tree.wait_for_end();
+}
+
+#[test]
+fn who_left_the_group_is_killed() {
+    let (tree, all) = scattered();
+    kill_tree(&tree.root);
+    eventually("all have ended", || all.iter().all(|one| !one.is_alive()).then_some(()));
+    tree.wait_for_end();
+}
+
+#[test]
+fn children_are_found_in_both_ways() {
+    let (tree, all) = scattered();
+    let sorted = |mut pids: Vec<u32>| {
+        pids.sort_unstable();
+        pids
+    };
+    let expected = sorted(all.iter().chain([&tree.root]).map(|one| one.pid).collect());
+    for children in [Children::look(), Children::scan()] {
+        let members = tree::list(&children, &tree.root);
+        assert_eq!(members[0].pid, tree.root.pid);
+        assert_eq!(sorted(members.into_iter().map(|member| member.pid).collect()), expected);
+    }
+}
+
+#[test]
+fn a_tree_that_keeps_forking_is_killed() {
+    for fork in ["sleep 1000 &", "setsid sleep 1000 &", "sh -c 'sleep 1000 & sleep 1000' &"] {
+        let tree = Tree::shell(&format!("i=0; while [ $i -lt 400 ]; do i=$((i+1)); {fork} sleep 0.002; done; wait"));
+        eventually("it has forked", || (descendants(tree.root.pid).len() >= 20).then_some(()));
+        kill_tree(&tree.root);
+        eventually("the root has ended", || (!tree.root.is_alive()).then_some(()));
+        // Killed once, and nobody has got away: what is still there is on its way out.
+        tree.wait_for_end();
+    }
+}
+
+#[test]
+fn daemons_are_found_among_the_orphans() {
+    let tree = Tree::shell("(setsid sleep 1000 &); sleep 1000; :");
+    let orphan = eventually("the daemon is ours", || {
+        let found = adopted_orphans(MARK, &tree.mark, "");
+        assert!(found.len() <= 1 && found.iter().all(|(identity, _)| *identity != tree.root), "roots are no orphans");
+        let (identity, _) = found.into_iter().next()?;
+        (stat_of(&identity)?.group == identity.pid && name_of(identity.pid)? == "sleep").then_some(identity)
+    });
+    assert!(!descendants(tree.root.pid).contains(&orphan.pid));
+    kill_tree(&tree.root);
+    eventually("the root has ended", || (!tree.root.is_alive()).then_some(()));
+    assert!(orphan.is_alive());
+    kill_tree(&orphan);
+    tree.wait_for_end();
+    assert_eq!(adopted_orphans(MARK, &tree.mark, ""), []);
+}
+
+#[test]
+fn orphans_in_the_group_are_of_the_tree() {
+    // The orphan has a child that has left the group.
+    let tree = Tree::shell("(sh -c 'setsid sleep 1000 & wait' &); sleep 1000; :");
+    eventually("all have started", || {
+        let pids: Vec<u32> = tree::of(&tree.root).iter().map(|member| member.pid).collect();
+        (pids.iter().filter(|pid| name_of(**pid).as_deref() == Some("sleep")).count() == 2 && pids.len() == 4)
+            .then_some(())
+    });
+    kill_tree(&tree.root);
+    tree.wait_for_end();
+}
+
+#[test]
+fn what_a_root_leaves_behind_in_its_group_is_killed() {
+    for reaped in [false, true] {
+        let tree = Tree::shell("sleep 1000 & sleep 1000 & exit 0");
+        eventually("it has ended", || (!tree.root.is_alive()).then_some(()));
+        eventually("the others have started", || (tree.living().len() == 2).then_some(()));
+        if reaped {
+            reap(&tree.root);
+            assert_eq!(stat_of(&tree.root).map(|stat| stat.pid), None);
+            super::super::ours::forget_root(tree.root.pid, tree.root.start_time);
+        }
+        kill_tree(&tree.root);
+        tree.wait_for_end();
+    }
+}
+
+#[test]
+fn a_tree_is_halted_and_continued() {
+    let (tree, all) = scattered();
+    let everyone = || all.iter().chain([&tree.root]).map(|one| stat_of(one).expect("nobody has ended"));
+    for _ in 0..2 {
+        stop_tree(&tree.root);
+        eventually("all are halted", || everyone().all(|stat| stat.is_halted()).then_some(()));
+        continue_tree(&tree.root);
+        eventually("all go on", || everyone().all(|stat| !stat.is_halted()).then_some(()));
+    }
+    stop_tree(&tree.root);
+    kill_tree(&tree.root);
+    tree.wait_for_end();
+}
+
+#[test]
+fn a_group_is_signalled() {
+    let tree = Tree::shell("sleep 1000 & wait");
+    let sleeping = tree.wait_for(1, "sleep");
+    let sleeping = Identity::of(sleeping[0]).unwrap();
+    let both = || [stat_of(&tree.root).unwrap(), stat_of(&sleeping).unwrap()];
+    assert!(signal_group(tree.root.pid, Signal::Stop).unwrap());
+    eventually("both are halted", || both().iter().all(Stat::is_halted).then_some(()));
+    assert!(signal_group(tree.root.pid, Signal::Continue).unwrap());
+    eventually("both go on", || both().iter().all(|stat| !stat.is_halted()).then_some(()));
+    assert!(signal_group(tree.root.pid, Signal::Kill).unwrap());
+    tree.wait_for_end();
+}

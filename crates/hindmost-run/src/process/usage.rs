@@ -1,0 +1,65 @@
+//! What an attempt's processes have done so far: how far they have read their input, and how long they
+//! have computed.
+
+use std::path::Path;
+
+use rustix::fs::{AtFlags, CWD, FileType, Statx, StatxFlags, statx};
+
+use super::identity::Identity;
+use super::stat::{TICKS_PER_SECOND, numbers_in};
+use super::tree;
+
+/// How far the processes of an attempt's tree have read a file, as a share of its size between 0 and 1:
+/// the furthest position of any descriptor that is open for reading.
+///
+/// None if nobody has it open, or it is empty or not a regular file. A file that is read by mapping it
+/// into memory, or from positions given with each call, seems to be at its beginning.
+pub fn read_share(root: &Identity, file: &Path) -> Option<f64> {
+    let wanted = statx(CWD, file, AtFlags::empty(), StatxFlags::BASIC_STATS).ok()?;
+    if FileType::from_raw_mode(wanted.stx_mode.into()) != FileType::RegularFile || wanted.stx_size == 0 {
+        return None;
+    }
+    let members = tree::of(root);
+    let positions = members.iter().filter_map(|member| furthest(member.pid, &wanted));
+    let position = positions.max()?;
+    Some((position as f64 / wanted.stx_size as f64).min(1.0))
+}
+
+/// The furthest position of the process's descriptors that read the file.
+fn furthest(pid: u32, wanted: &Statx) -> Option<u64> {
+    let descriptors = numbers_in(&format!("/proc/{pid}/fd")).into_iter();
+    descriptors.filter(|descriptor| is_of(pid, *descriptor, wanted)).filter_map(|found| position(pid, found)).max()
+}
+
+/// Whether the descriptor is of that file. What a file server would have to be asked for isn't needed,
+/// and one that doesn't answer must not hold us up.
+fn is_of(pid: u32, descriptor: u32, wanted: &Statx) -> bool {
+    let path = format!("/proc/{pid}/fd/{descriptor}");
+    statx(CWD, path, AtFlags::STATX_DONT_SYNC, StatxFlags::TYPE | StatxFlags::INO).is_ok_and(|found| {
+        (found.stx_ino, found.stx_dev_major, found.stx_dev_minor)
+            == (wanted.stx_ino, wanted.stx_dev_major, wanted.stx_dev_minor)
+    })
+}
+
+/// The position of a descriptor, unless it is open for writing only.
+fn position(pid: u32, descriptor: u32) -> Option<u64> {
+    /// `O_ACCMODE` and `O_WRONLY`.
+    const HOW: u32 = 0o3;
+    const WRITES_ONLY: u32 = 0o1;
+    let text = std::fs::read_to_string(format!("/proc/{pid}/fdinfo/{descriptor}")).ok()?;
+    let value = |name: &str| text.lines().find_map(|line| Some(line.strip_prefix(name)?.trim()));
+    let flags = u32::from_str_radix(value("flags:")?, 8).ok()?;
+    if flags & HOW == WRITES_ONLY {
+        return None;
+    }
+    value("pos:")?.parse().ok()
+}
+
+/// The CPU seconds that the living processes of the tree have used so far, in the kernel and outside;
+/// none if there are none. What those used that have ended isn't counted.
+pub fn cpu_seconds(root: &Identity) -> Option<f64> {
+    let members = tree::of(root);
+    let mut living = members.iter().filter(|member| !member.has_ended()).peekable();
+    living.peek()?;
+    Some(living.map(|member| member.cpu_ticks as f64).sum::<f64>() / TICKS_PER_SECOND)
+}

@@ -1,0 +1,194 @@
+//! What a journal holds, read once from its beginning to its end.
+
+use std::collections::BTreeMap;
+
+use hindmost_core::ids::{AttemptId, NodeId, TaskId};
+use hindmost_core::journal::Header;
+use hindmost_core::record::{Change, Event, Record};
+use hindmost_core::time::Time;
+use hindmost_core::timeline::{AttemptEnd, Timeline, TimelineRow};
+use rustc_hash::FxHashSet;
+
+use super::records::JournalRecords;
+use super::{JournalNode, TraceSummary};
+use crate::error::TraceError;
+
+/// A node that was learned to do less than this share of the work that it joined with is called slow.
+const SLOW: f64 = 0.9;
+
+/// More names than this are told by their number.
+const MOST_NAMED: usize = 4;
+
+/// A recorded run, attempt by attempt, and what the timeline leaves out.
+pub(super) struct Collected {
+    pub header: Header,
+    pub timeline: Timeline,
+    seen: Seen,
+    cut_short: bool,
+}
+
+/// What is noted of the records in passing.
+#[derive(Default)]
+struct Seen {
+    /// Speeds with which nodes joined, by id.
+    speeds: Vec<f64>,
+    /// Speeds learned last.
+    learned: BTreeMap<NodeId, f64>,
+    /// Whether durations were learned.
+    durations_learned: bool,
+    /// Attempts that finished their work, in time or too late.
+    finished: FxHashSet<AttemptId>,
+}
+
+impl Seen {
+    fn note(&mut self, record: &Record) {
+        match &record.change {
+            Change::Event(Event::NodeJoined { speed, .. }) => self.speeds.push(*speed),
+            Change::Event(Event::NodeSpeedLearned { node, speed }) => {
+                self.learned.insert(*node, *speed);
+            }
+            Change::Event(Event::DurationsLearned { .. }) => self.durations_learned = true,
+            Change::Event(Event::AttemptFinished { attempt }) => {
+                self.finished.insert(*attempt);
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Collected {
+    /// Everything of a journal.
+    pub fn from(mut records: JournalRecords<'_>) -> Result<Collected, TraceError> {
+        let header = records.header().clone();
+        let (mut seen, mut failed) = (Seen::default(), None);
+        let timeline = Timeline::of(std::iter::from_fn(|| match records.next()? {
+            Ok(record) => {
+                seen.note(&record);
+                Some(record)
+            }
+            Err(error) => {
+                failed = Some(error);
+                None
+            }
+        }));
+        match failed {
+            Some(error) => Err(error),
+            None => Ok(Collected { header, timeline, seen, cut_short: records.cut_short() }),
+        }
+    }
+
+    /// The speed with which a node joined.
+    fn speed(&self, node: NodeId) -> f64 {
+        let joined = self.seen.speeds.get(node.0 as usize).copied();
+        joined.filter(|speed| speed.is_finite() && *speed > 0.0).unwrap_or(1.0)
+    }
+
+    pub fn nodes(&self) -> Vec<JournalNode> {
+        let nodes = self.timeline.nodes.iter().enumerate();
+        let node = nodes.map(|(at, node)| JournalNode {
+            name: node.name.clone(),
+            capacity: node.capacity,
+            speed: self.speed(NodeId(at as u32)),
+        });
+        node.collect()
+    }
+
+    /// True if an attempt did all of its work.
+    pub fn finished(&self, row: &TimelineRow) -> bool {
+        matches!(row.outcome, AttemptEnd::Won | AttemptEnd::Lost) && self.seen.finished.contains(&row.attempt)
+    }
+
+    /// Seconds that an attempt's work so far takes on a node of speed 1; of one that began with a part
+    /// done, the whole that it would have been in proportion.
+    pub fn seconds(&self, row: &TimelineRow) -> f64 {
+        let done = if (0.0..1.0).contains(&row.from_progress) { row.from_progress } else { 0.0 };
+        (row.end - row.start).seconds() * self.speed(row.node) / (1.0 - done)
+    }
+
+    pub fn summary(&self) -> TraceSummary {
+        let Timeline { nodes, jobs, rows, end } = &self.timeline;
+        let ended = || rows.iter().filter(|row| row.outcome != AttemptEnd::Running);
+        let count = |is: &dyn Fn(&TimelineRow) -> bool| ended().filter(|row| is(row)).count() as u64;
+        let tasks: FxHashSet<TaskId> = ended().map(|row| row.attempt.task).collect();
+        let mut warnings = Vec::new();
+        if self.cut_short {
+            warnings.push("The journal is cut short in its last line; what comes before was read.".to_owned());
+        }
+        TraceSummary {
+            format: "journal",
+            jobs: jobs.len() as u64,
+            stages: jobs.iter().map(|job| job.spec.phases.len() as u64).sum(),
+            tasks: tasks.len() as u64,
+            attempts: count(&|_| true),
+            speculative_attempts: count(&|row| row.redundant),
+            failed_attempts: count(&|row| matches!(row.outcome, AttemptEnd::Failed(_) | AttemptEnd::NodeLost)),
+            killed_attempts: count(&|row| {
+                matches!(row.outcome, AttemptEnd::Lost | AttemptEnd::Replaced | AttemptEnd::Stopped)
+                    && !self.finished(row)
+            }),
+            nodes: nodes.len() as u64,
+            from: Some(0.0),
+            to: Some(end.seconds()),
+            warnings,
+        }
+    }
+
+    /// See [`JournalTrace::notes`](super::JournalTrace::notes).
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes = vec![self.how_it_went()];
+        if self.seen.durations_learned {
+            notes.push(
+                "the run learned its durations as it went on; here their mean and deviation are known from the beginning"
+                    .to_owned(),
+            );
+        }
+        let name = |node: NodeId| self.timeline.node_name(node).to_owned();
+        let relative = |(node, speed): (&NodeId, &f64)| (*node, speed / self.speed(*node));
+        let slow = self.seen.learned.iter().map(relative).filter(|(_, speed)| *speed < SLOW);
+        let slow: Vec<String> = slow.map(|(node, speed)| format!("{} ({speed:.2})", name(node))).collect();
+        if !slow.is_empty() {
+            notes.push(format!(
+                "{} learned to be slower than the others: durations are taken as recorded, nodes as equally fast",
+                were(&slow)
+            ));
+        }
+        let lost = self.timeline.nodes.iter().filter(|node| !node.lost_and_returned.is_empty());
+        let lost: Vec<String> = lost.map(|node| node.name.to_string()).collect();
+        if !lost.is_empty() {
+            notes.push(format!("{} lost in the run; here all nodes are there from beginning to end", were(&lost)));
+        }
+        notes
+    }
+
+    fn how_it_went(&self) -> String {
+        let jobs = &self.timeline.jobs;
+        let flowtimes = jobs.iter().filter_map(|job| Some((job.finish? - job.arrival).seconds()));
+        let flowtimes: Vec<f64> = flowtimes.collect();
+        let how = format!("policy {}, knowledge {}", self.header.policy, self.header.knowledge);
+        let mean = flowtimes.iter().sum::<f64>() / flowtimes.len() as f64;
+        match (flowtimes.len(), jobs.len()) {
+            (0, _) => format!("the recorded run ({how}) ends at {} with no job finished", rounded(self.timeline.end)),
+            (1, 1) => format!("the recorded run ({how}) had a flowtime of {mean:.3} s"),
+            (all, jobs) if all == jobs => format!("the recorded run ({how}) had a mean flowtime of {mean:.3} s"),
+            (some, all) => {
+                format!(
+                    "the recorded run ({how}) had a mean flowtime of {mean:.3} s over the {some} of {all} jobs that finished"
+                )
+            }
+        }
+    }
+}
+
+fn rounded(time: Time) -> String {
+    format!("{:.3} s", time.seconds())
+}
+
+/// `a was`, `a and b were`, `a, b and c were`, `7 nodes were`.
+fn were(names: &[String]) -> String {
+    match names {
+        [] => "none was".to_owned(),
+        [only] => format!("{only} was"),
+        many if many.len() > MOST_NAMED => format!("{} nodes were", many.len()),
+        [all @ .., last] => format!("{} and {last} were", all.join(", ")),
+    }
+}

@@ -1,0 +1,139 @@
+//! Journals of our own runs, live or simulated, as [`hindmost_core::journal`] writes them.
+//!
+//! | journal | here |
+//! | --- | --- |
+//! | job | job, arriving when it did, with its phases, demands and dependencies |
+//! | node that joined | node with its room and speed, there from the beginning to the end |
+//! | attempt | what is known of how long one copy of its task takes |
+//!
+//! A replay knows no failures and no lost nodes, so what happened is read like this:
+//!
+//! - Of a task's attempts those count, in their order, that were started since it last began anew: with
+//!   its first attempt, or with one that was started while no copy of it was alive, because all had
+//!   failed, were lost with their nodes or stopped with the run. What ran before brought nothing, and
+//!   without that mishap the attempt after it would not have been needed.
+//! - A winner took as long as it ran, and so did a copy that finished after it. A copy that was ended
+//!   in any other way, or still runs, takes at least as long as it ran.
+//! - Copies that nobody ran, and how much longer the others would have taken, are drawn from the
+//!   durations of the phase's winners ([`Durations::Observed`]).
+//! - Where no task of a phase has finished, the job's other phases lend their durations, and where none
+//!   of the job has, all jobs of the journal. A journal in which no task has finished can't be replayed.
+//!
+//! Durations are counted on a node of speed 1 by the speeds with which nodes joined; that a node was
+//! learned to be slow changes nothing, and is told in the notes.
+//!
+//! [`Durations::Observed`]: hindmost_core::workload::Durations::Observed
+
+mod collect;
+mod records;
+mod workload;
+
+#[cfg(test)]
+mod tests;
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use hindmost_core::journal::Header;
+use hindmost_core::resources::Resources;
+use hindmost_core::workload::WorkloadJob;
+
+use crate::error::TraceError;
+use crate::spark::OnProgress;
+use crate::summary::TraceSummary;
+use collect::Collected;
+
+pub use records::{JournalRecords, MOST_TASKS};
+
+/// Where the output folder of a run has its journal.
+pub const JOURNAL_IN_FOLDER: &str = ".hindmost/journal.jsonl";
+
+/// What to tell the user of a replay about durations that the journal does not tell.
+pub const COPIES_NOTE: &str = "Attempts of the recorded run take as long as they did; one that was ended unfinished takes at least as long as it ran. How much longer, and the durations of copies that never ran, are drawn from those of the winners of the same phase.";
+
+/// A recorded run, ready to be replayed. Times are counted from its beginning.
+#[derive(Clone, Debug)]
+pub struct JournalTrace {
+    /// Policy, order, knowledge and dimensions of the run.
+    pub header: Header,
+    /// The counts and everything the reader had to get around.
+    pub summary: TraceSummary,
+    /// The jobs, in the order of their arrival.
+    pub jobs: Vec<WorkloadJob>,
+    /// The nodes, in the order in which they joined.
+    pub nodes: Vec<JournalNode>,
+    /// What of the run a replay takes otherwise than it was, and how long the run took, in sentences
+    /// for people; the summary's warnings are not among them.
+    pub notes: Vec<String>,
+}
+
+/// A node of a recorded run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JournalNode {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its room, in the journal's dimensions.
+    pub capacity: Resources,
+    /// Work done in a second, relative to a node of speed 1, as it was told when the node joined.
+    pub speed: f64,
+}
+
+/// The journal that a path names: itself if its first line is a journal's, or the one of the run
+/// whose output folder it is. `None`: a file of another kind, or none at all.
+///
+/// # Errors
+/// If the path is a directory without a run's journal.
+pub fn find(path: &Path) -> Result<Option<PathBuf>, TraceError> {
+    if path.is_dir() {
+        let journal = path.join(JOURNAL_IN_FOLDER);
+        return if journal.is_file() {
+            Ok(Some(journal))
+        } else {
+            Err(TraceError::Directory { path: path.to_owned() })
+        };
+    }
+    Ok(records::begins_like_a_journal(path).then(|| path.to_owned()))
+}
+
+/// The records of the journal in a file, or of the run whose output folder it is.
+///
+/// # Errors
+/// If there is none, it can't be opened, or its first line is no journal's header.
+pub fn records<'a>(path: &Path, progress: Option<OnProgress<'a>>) -> Result<JournalRecords<'a>, TraceError> {
+    JournalRecords::open(path, progress)
+}
+
+/// Reads the journal in a file, or of the run whose output folder it is, for a replay.
+///
+/// # Errors
+/// As [`records`], if a line other than the last is no record, or if no task has finished.
+pub fn open(path: &Path, progress: Option<OnProgress<'_>>) -> Result<JournalTrace, TraceError> {
+    for_replay(JournalRecords::open(path, progress)?)
+}
+
+/// Reads a journal for a replay. `name` is what errors call it.
+///
+/// # Errors
+/// As [`open`].
+pub fn read(reader: impl Read, name: &str) -> Result<JournalTrace, TraceError> {
+    for_replay(JournalRecords::new(reader, name)?)
+}
+
+/// Counts what the journal in a file holds, or that of the run whose output folder it is.
+///
+/// # Errors
+/// As [`records`], and if a line other than the last is no record.
+pub fn summarize(path: &Path, progress: Option<OnProgress<'_>>) -> Result<TraceSummary, TraceError> {
+    Ok(Collected::from(JournalRecords::open(path, progress)?)?.summary())
+}
+
+fn for_replay(records: JournalRecords<'_>) -> Result<JournalTrace, TraceError> {
+    let name = records.name().to_owned();
+    let collected = Collected::from(records)?;
+    let mut summary = collected.summary();
+    let notes = collected.notes();
+    let jobs = workload::jobs(&collected, &mut summary.warnings).ok_or(TraceError::NothingFinished { name })?;
+    let nodes = collected.nodes();
+    Ok(JournalTrace { header: collected.header, summary, jobs, nodes, notes })
+}

@@ -1,0 +1,291 @@
+//! Small journals, written by hand: what is read of each attempt.
+
+use std::fmt::Write;
+use std::fs;
+
+use hindmost_core::time::{TICKS_PER_SECOND, Time};
+use hindmost_core::workload::{Durations, ObservedCopy};
+
+use super::*;
+use ObservedCopy::{AtLeast, Took};
+
+const HEADER: &str = r#"{"hindmost_journal":1,"dimensions":["cpus","memory"],"policy":"mantri","order":"fair","gamma":0.5,"knowledge":"progress(0.1)"}"#;
+
+/// A journal line by line; times in whole seconds. Attempts are (phase, task, copy) of the one job.
+struct Journal(String);
+
+type Attempt = (u32, u32, u32);
+
+fn id((phase, index, copy): Attempt) -> String {
+    format!(r#"{{"task":{{"job":0,"phase":{phase},"index":{index}}},"copy":{copy}}}"#)
+}
+
+impl Journal {
+    /// Two nodes of these speeds and a job with phases of so many tasks, each after the one before.
+    fn new(speeds: [f64; 2], phases: &[u32]) -> Journal {
+        let mut journal = Journal(format!("{HEADER}\n"));
+        for (node, speed) in speeds.iter().enumerate() {
+            journal.event(0, &format!(r#"{{"node_joined":{{"node":{node},"name":"n{node}","capacity":[4000,1024,0,0,0,0,0,0],"speed":{speed:?}}}}}"#));
+        }
+        let phase = |(at, tasks): (usize, &u32)| {
+            let after = if at == 0 { String::new() } else { (at - 1).to_string() };
+            format!(
+                r#"{{"name":"p{at}","after":[{after}],"tasks":{tasks},"demand":{{"cpus":2.0}},"mean":7.0,"sd":null,"tail":null,"assumed":true,"never_copied":true}}"#
+            )
+        };
+        let phases: Vec<String> = phases.iter().enumerate().map(phase).collect();
+        journal.event(1, &format!(r#"{{"job_arrived":{{"job":0,"spec":{{"name":"j","arrival":0,"deadline":9000000000,"weight":2.0,"phases":[{}]}}}}}}"#, phases.join(",")));
+        journal
+    }
+
+    fn line(&mut self, at: u64, what: &str) {
+        writeln!(self.0, r#"{{"at":{},{what}}}"#, at * TICKS_PER_SECOND).unwrap();
+    }
+
+    fn event(&mut self, at: u64, event: &str) {
+        self.line(at, &format!(r#""event":{event}"#));
+    }
+
+    fn start(&mut self, at: u64, attempt: Attempt, node: u32) {
+        self.start_from(at, attempt, node, 0.0);
+    }
+
+    fn start_from(&mut self, at: u64, attempt: Attempt, node: u32, from_progress: f64) {
+        let attempt = id(attempt);
+        self.line(
+            at,
+            &format!(
+                r#""decision":{{"start":{{"attempt":{attempt},"node":{node},"from_progress":{from_progress:?}}}}}"#
+            ),
+        );
+    }
+
+    fn stop(&mut self, at: u64, attempt: Attempt) {
+        self.line(at, &format!(r#""decision":{{"stop":{{"attempt":{},"reason":"lost"}}}}"#, id(attempt)));
+        self.ended(at, "stopped", attempt);
+    }
+
+    /// `how` is `finished`, `failed` or `stopped`.
+    fn ended(&mut self, at: u64, how: &str, attempt: Attempt) {
+        self.event(at, &format!(r#"{{"attempt_{how}":{{"attempt":{}}}}}"#, id(attempt)));
+    }
+
+    fn read(&self) -> JournalTrace {
+        read(self.0.as_bytes(), "j").unwrap()
+    }
+}
+
+/// What is observed of a phase of the one job.
+fn observed(trace: &JournalTrace, phase: usize) -> (&[Vec<ObservedCopy>], &[f64]) {
+    match &trace.jobs[0].durations[phase] {
+        Durations::Observed { tasks, known } => (tasks, known),
+        other => panic!("observed, not {other:?}"),
+    }
+}
+
+/// One phase of eight tasks in which everything happens that can happen to an attempt.
+fn eventful() -> Journal {
+    let mut journal = Journal::new([1.0, 1.0], &[8]);
+    for task in 0..6 {
+        journal.start(1, (0, task, 0), u32::from(task == 2));
+    }
+    journal.ended(2, "failed", (0, 1, 0));
+    journal.start(3, (0, 1, 1), 0);
+    journal.start(4, (0, 0, 1), 1);
+    journal.start(4, (0, 5, 1), 0);
+    journal.event(5, r#"{"node_lost":{"node":1}}"#);
+    journal.start(5, (0, 2, 1), 0);
+    journal.line(6, &format!(r#""decision":{{"replace":{{"attempt":{},"from_progress":0.0}}}}"#, id((0, 3, 0))));
+    journal.ended(7, "stopped", (0, 3, 0));
+    journal.ended(8, "finished", (0, 1, 1));
+    journal.ended(9, "finished", (0, 5, 1));
+    journal.start(9, (0, 0, 2), 0);
+    journal.ended(10, "finished", (0, 3, 1));
+    journal.ended(11, "finished", (0, 0, 2));
+    journal.stop(11, (0, 0, 0));
+    journal.ended(12, "finished", (0, 5, 0));
+    journal.ended(13, "finished", (0, 2, 1));
+    journal.start(13, (0, 6, 0), 0);
+    journal.event(14, "\"round\"");
+    journal
+}
+
+#[test]
+fn each_attempt_tells_what_it_can() {
+    let trace = eventful().read();
+    let (tasks, known) = observed(&trace, 0);
+    let expected: [&[ObservedCopy]; 7] = [
+        // Beaten by its second backup; the first was lost with its node.
+        &[AtLeast(10.0), AtLeast(1.0), Took(2.0)],
+        // Failed and tried again: without the failure there is one attempt.
+        &[Took(5.0)],
+        // Its node was lost: as good as never started.
+        &[Took(8.0)],
+        // Replaced; the fresh copy had to wait for its room.
+        &[AtLeast(6.0), Took(3.0)],
+        // Still running when the journal ends.
+        &[AtLeast(13.0)],
+        // Beaten, but not stopped in time.
+        &[Took(11.0), Took(5.0)],
+        &[AtLeast(1.0)],
+    ];
+    assert_eq!(tasks, expected);
+    assert_eq!(known, [2.0, 3.0, 5.0, 5.0, 8.0]);
+}
+
+#[test]
+fn what_policies_are_told_comes_from_the_winners() {
+    let trace = eventful().read();
+    let spec = &trace.jobs[0].spec;
+    let phase = &spec.phases[0];
+    assert_eq!((phase.mean, phase.tasks, phase.assumed, phase.never_copied), (4.6, 8, false, true));
+    // The population's: squares of 2.6, 1.6, 0.4, 0.4 and 3.4 over five.
+    assert!((phase.sd.unwrap() - (21.2f64 / 5.0).sqrt()).abs() < 1e-12);
+    assert_eq!(phase.demand["cpus"], 2.0);
+    assert_eq!((spec.arrival, spec.weight, &*spec.name), (Time::from_seconds(1.0), 2.0, "j"));
+    let node = JournalNode { name: "n1".into(), capacity: trace.nodes[0].capacity, speed: 1.0 };
+    assert_eq!((trace.nodes.len(), &trace.nodes[1]), (2, &node));
+    assert_eq!(node.capacity.0[..3], [4000, 1024, 0]);
+    assert_eq!((trace.header.policy.as_str(), trace.header.gamma), ("mantri", 0.5));
+}
+
+#[test]
+fn attempts_are_counted_by_how_they_ended() {
+    let TraceSummary { from, to, warnings, .. } = &eventful().read().summary;
+    assert_eq!((*from, *to, warnings.len()), (Some(0.0), Some(14.0), 0));
+    let found = eventful().read().summary;
+    assert_eq!((found.format, found.jobs, found.stages, found.nodes), ("journal", 1, 1, 2));
+    // Tasks 4 and 6 still run, and task 7 was never started.
+    assert_eq!((found.attempts, found.tasks), (11, 5));
+    // Two backups of task 0, one of task 5, the one that replaced task 3's first.
+    assert_eq!(found.speculative_attempts, 4);
+    // One broke, two were lost with their node; one was replaced, one stopped.
+    assert_eq!((found.failed_attempts, found.killed_attempts), (3, 2));
+}
+
+#[test]
+fn a_copy_that_breaks_beside_another_counts() {
+    let mut journal = Journal::new([1.0, 1.0], &[1]);
+    journal.start(1, (0, 0, 0), 0);
+    journal.start(2, (0, 0, 1), 1);
+    journal.ended(4, "failed", (0, 0, 0));
+    journal.ended(9, "finished", (0, 0, 1));
+    let trace = journal.read();
+    assert_eq!(observed(&trace, 0).0, [vec![AtLeast(3.0), Took(7.0)]]);
+    // One duration has no deviation.
+    assert_eq!(trace.jobs[0].spec.phases[0].sd, None);
+}
+
+#[test]
+fn durations_are_those_of_a_node_of_speed_1_from_scratch() {
+    let mut journal = Journal::new([1.0, 0.25], &[2]);
+    journal.start(1, (0, 0, 0), 1);
+    journal.start_from(1, (0, 1, 0), 0, 0.5);
+    journal.ended(9, "finished", (0, 0, 0));
+    journal.ended(9, "finished", (0, 1, 0));
+    // What is learned of a node later does not change what was said when it joined.
+    journal.event(9, r#"{"node_speed_learned":{"node":0,"speed":0.125}}"#);
+    let trace = journal.read();
+    assert_eq!(observed(&trace, 0).0, [vec![Took(2.0)], vec![Took(16.0)]]);
+    assert_eq!(trace.nodes.iter().map(|node| node.speed).collect::<Vec<_>>(), [1.0, 0.25]);
+    assert_eq!(trace.notes.len(), 2);
+    assert!(trace.notes[0].contains("flowtime of 8.000 s"), "{}", trace.notes[0]);
+    assert!(trace.notes[1].starts_with("n0 (0.12) was learned to be slower"), "{}", trace.notes[1]);
+}
+
+#[test]
+fn lost_nodes_are_told() {
+    let notes = eventful().read().notes;
+    assert_eq!(notes.len(), 2);
+    assert!(notes[0].contains("ends at 14.000 s with no job finished"), "{}", notes[0]);
+    assert!(notes[1].starts_with("n1 was lost in the run"), "{}", notes[1]);
+}
+
+#[test]
+fn durations_that_were_learned_are_told() {
+    let mut journal = eventful();
+    journal.event(14, r#"{"durations_learned":{"job":0,"phase":0,"durations":{"exponential":{"mean":4.0}},"median":3.0,"p90":9.0,"progress":true,"samples":5}}"#);
+    let notes = journal.read().notes;
+    assert!(notes[1].starts_with("the run learned its durations"), "{}", notes[1]);
+}
+
+#[test]
+fn a_phase_without_a_finished_task_borrows() {
+    let mut journal = Journal::new([1.0, 1.0], &[2, 3]);
+    journal.start(1, (0, 0, 0), 0);
+    journal.start(1, (0, 1, 0), 0);
+    journal.ended(3, "finished", (0, 0, 0));
+    journal.ended(5, "finished", (0, 1, 0));
+    journal.start(5, (1, 0, 0), 0);
+    journal.event(6, "\"round\"");
+    let trace = journal.read();
+    assert_eq!(observed(&trace, 1), (&[vec![AtLeast(1.0)]][..], &[2.0, 4.0][..]));
+    assert_eq!((trace.jobs[0].spec.phases[1].mean, trace.jobs[0].spec.phases[1].after[0]), (3.0, 0));
+    let [warning] = &trace.summary.warnings[..] else { panic!("{:?}", trace.summary.warnings) };
+    assert!(warning.contains("\"p1\"") && warning.contains("its job's other phases"), "{warning}");
+}
+
+#[test]
+fn what_cannot_be_replayed_says_why() {
+    let message = |text: &str| read(text.as_bytes(), "j").unwrap_err().to_string();
+    let nothing = Journal::new([1.0, 1.0], &[2]).0;
+    let newer = HEADER.replace("l\":1", "l\":7");
+    let damaged = eventful().0.replacen("\"attempt_failed\"", "\"attempt_fialed\"", 1);
+    let headless = HEADER.replace("progress(0.1)", "prophecy");
+    for (text, expected) in [
+        (nothing.as_str(), "no task has finished in the journal j"),
+        ("", "j is not a journal"),
+        ("{\"Event\":\"SparkListenerLogStart\"}\n", "first line is no header"),
+        (&HEADER[..20], "j is not a journal"),
+        (newer.as_str(), "format 7, and this version reads formats up to 1"),
+        (damaged.as_str(), "line 11 can't be read (unknown variant `attempt_fialed`"),
+        (headless.as_str(), "line 1 can't be read (\"prophecy\" is no kind of knowledge"),
+        (&Journal::new([1.0, 1.0], &[u32::MAX, 3]).0, "line 4 its jobs have 4294967298 tasks"),
+    ] {
+        let message = message(text);
+        assert!(message.contains(expected), "{expected}: {message}");
+    }
+}
+
+#[test]
+fn a_journal_cut_short_is_read_as_far_as_it_goes() {
+    let whole = eventful().0;
+    let trace = read(&whole.as_bytes()[..whole.len() - 3], "j").unwrap();
+    assert_eq!(trace.summary.to, Some(13.0));
+    assert!(trace.summary.warnings[0].contains("cut short in its last line"), "{:?}", trace.summary.warnings);
+    // Every beginning is read or refused, and never panics.
+    for length in 0..whole.len() {
+        let _ = read(&whole.as_bytes()[..length], "j");
+    }
+}
+
+#[test]
+fn attempts_of_tasks_that_are_not_there_are_passed_over() {
+    let mut journal = Journal::new([1.0, 1.0], &[1]);
+    for attempt in [(0, 0, 0), (0, 1, 0), (9, 0, 0), (0, u32::MAX, 0)] {
+        journal.start(1, attempt, 7);
+        journal.ended(2, "finished", attempt);
+    }
+    assert_eq!(observed(&journal.read(), 0).0, [vec![Took(1.0)]]);
+}
+
+#[test]
+fn journals_are_found_by_their_first_line_or_in_their_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    fs::write(path("journal"), eventful().0).unwrap();
+    fs::write(path("log"), "{\"Event\":\"SparkListenerLogStart\"}\n{\"hindmost_journal\":1}\n").unwrap();
+    fs::create_dir_all(path("run.out/.hindmost")).unwrap();
+    fs::write(path("run.out").join(JOURNAL_IN_FOLDER), eventful().0).unwrap();
+    assert_eq!(find(&path("journal")).unwrap(), Some(path("journal")));
+    assert_eq!(find(&path("run.out")).unwrap(), Some(path("run.out").join(JOURNAL_IN_FOLDER)));
+    assert_eq!(find(&path("log")).unwrap(), None);
+    assert_eq!(find(&path("nowhere")).unwrap(), None);
+    assert!(matches!(find(folder.path()), Err(TraceError::Directory { .. })));
+    assert!(matches!(records(folder.path(), None), Err(TraceError::NoJournal { .. })));
+    let mut told = Vec::new();
+    let trace = open(&path("run.out"), Some(&mut |position, total| told.push((position, total)))).unwrap();
+    let size = eventful().0.len() as u64;
+    assert_eq!(told.last(), Some(&(size, Some(size))));
+    assert_eq!(trace.jobs, eventful().read().jobs);
+}

@@ -1,0 +1,1 @@
+use crate::cli::DemoArgs; use crate::failure::Outcome; pub fn run(_args: &DemoArgs) -> Outcome { Ok(()) }

@@ -1,0 +1,181 @@
+//! `hindmost run`: runs a job of many tasks.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use hindmost_core::ids::TaskId;
+use hindmost_core::metrics::{PhaseProgress, RunState};
+use hindmost_core::policy::spec::PolicySpec;
+use hindmost_core::timeline::AttemptEnd;
+use hindmost_report::gantt::{GanttOptions, gantt};
+use hindmost_report::run::run_table;
+use hindmost_run::chaos::Chaos;
+use hindmost_run::driver::{self, Follower, RunError, RunOptions, RunOutcome};
+use hindmost_run::engine::{Local, NodeOffer, parse_nodes};
+use hindmost_run::job_file::{self, Plan};
+use hindmost_run::store::Store;
+use hindmost_trace::journal;
+
+use crate::board::Board;
+use crate::cli::RunJobArgs;
+use crate::failure::{Failure, Outcome};
+use crate::{stop, terminal};
+
+/// Runs a job, or checks its file.
+pub fn run(args: &RunJobArgs) -> Outcome {
+    let Some(path) = args.job.as_deref().filter(|_| !args.schema) else {
+        return terminal::print_json(&job_file::schema());
+    };
+    let plan = job_file::load(path).map_err(Failure::input)?;
+    let nodes = parse_nodes(args.nodes.as_deref().or(plan.nodes.as_deref())).map_err(Failure::input)?;
+    let options = options(args, &plan)?;
+    if args.check {
+        return check(args, &plan, &nodes);
+    }
+    let out = args.out.clone().unwrap_or_else(|| plan.folder.join(format!("{}.out", plan.name)));
+    let board = Board::new(&plan.name, args.json);
+    let outcome = run_plan(&plan, &options, &out, args.resume, nodes, &mut Shown(&board));
+    board.finish();
+    let outcome = outcome?;
+    let state = outcome.summary.state;
+    if args.json {
+        terminal::print_json(&outcome.summary)?;
+    } else {
+        let mut text = run_table(&outcome.summary, terminal::width());
+        if args.gantt {
+            text += "\n";
+            text += &chart(&outcome, None);
+        }
+        if state == RunState::Done {
+            text += &format!("\nresults in {}\n", out.display());
+        }
+        terminal::print(&text)?;
+    }
+    let resume = format!("hindmost run {} --resume goes on with it", path.display());
+    match state {
+        RunState::Done => Ok(()),
+        RunState::Failed => {
+            let failed: Vec<String> =
+                outcome.summary.failed_tasks.iter().map(|task| format!("{}/{}", task.phase, task.task)).collect();
+            Err(Failure::work(format!("the job failed: {}; {resume}", failed.join(", "))))
+        }
+        RunState::Interrupted => {
+            eprintln!("{resume}");
+            Err(Failure::Interrupted)
+        }
+    }
+}
+
+/// Runs a checked job in a folder.
+pub fn run_plan(
+    plan: &Plan,
+    options: &RunOptions,
+    out: &Path,
+    resume: bool,
+    nodes: Vec<NodeOffer>,
+    follower: &mut dyn Follower,
+) -> Outcome<RunOutcome> {
+    let phases = plan.phases.iter().map(|phase| phase.name.clone()).collect();
+    let presses = stop::presses();
+    let store = Store::open(out, &plan.name, &plan.digest(), phases, resume).map_err(RunError::from)?;
+    let run = store.0.job().run.clone();
+    let mut engine =
+        Local::new(nodes, &run).map_err(|error| Failure::work(format!("processes can't be watched here: {error}")))?;
+    Ok(driver::run(plan, options, store, &mut engine, presses, follower)?)
+}
+
+/// The chart of a run, as wide as the terminal.
+pub fn chart(outcome: &RunOutcome, until: Option<f64>) -> String {
+    let options = GanttOptions {
+        width: terminal::width(),
+        colour: terminal::colour(),
+        ascii: false,
+        until,
+        max_lanes: 64,
+    };
+    gantt(&outcome.timeline, &options)
+}
+
+fn options(args: &RunJobArgs, plan: &Plan) -> Outcome<RunOptions> {
+    // On resume the journal knows better than the job file, but not than the command line.
+    let from_file = |value: &Option<String>| if args.resume { None } else { value.clone() };
+    let policy = args.policy.clone().or_else(|| from_file(&plan.policy));
+    let policy: Option<PolicySpec> = policy.map(|name| name.parse().map_err(Failure::input)).transpose()?;
+    if let Some(policy) = &policy {
+        hindmost_core::policy::catalogue::check(policy).map_err(Failure::input)?;
+    }
+    let knowledge = args.knowledge.clone().or_else(|| from_file(&plan.knowledge));
+    let knowledge = knowledge.map(|name| name.parse().map_err(Failure::input)).transpose()?;
+    let chaos: Chaos = args.chaos.join(",").parse().map_err(Failure::input)?;
+    Ok(RunOptions { policy, knowledge, chaos, history: history(&args.history)? })
+}
+
+/// Winners' durations of earlier runs, by the phase's name.
+fn history(journals: &[PathBuf]) -> Outcome<BTreeMap<String, Vec<f64>>> {
+    let mut durations: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+    for path in journals {
+        let records = journal::records(path, None).map_err(Failure::input)?;
+        let records: Vec<_> = records.collect::<Result<_, _>>().map_err(Failure::input)?;
+        let timeline = hindmost_core::timeline::Timeline::of(records);
+        for row in timeline.rows.iter().filter(|row| row.outcome == AttemptEnd::Won) {
+            let phase = timeline.phase_name(row.attempt.task).to_owned();
+            durations.entry(phase).or_default().push((row.end - row.start).seconds());
+        }
+    }
+    Ok(durations)
+}
+
+fn check(args: &RunJobArgs, plan: &Plan, nodes: &[NodeOffer]) -> Outcome {
+    if args.json {
+        return terminal::print_json(&plan.to_json());
+    }
+    let mut text = plan.describe();
+    text += "\nnodes\n";
+    for node in nodes {
+        let room: Vec<String> = node.capacity.iter().map(|(name, amount)| format!("{name} {amount}")).collect();
+        text += &format!("  {}  {}\n", node.name, room.join(", "));
+    }
+    terminal::print(&text)
+}
+
+/// Shows a run on a board.
+struct Shown<'a>(&'a Board);
+
+impl Follower for Shown<'_> {
+    fn phases(&mut self, phases: &[PhaseProgress], elapsed: Duration) {
+        self.0.update(phases, elapsed, None);
+    }
+
+    fn message(&mut self, line: &str) {
+        self.0.message(line);
+    }
+}
+
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Failure {
+        match error {
+            RunError::Input(_) | RunError::Store(_) | RunError::Policy(_) | RunError::Resource(_) => {
+                Failure::input(error)
+            }
+            RunError::Journal { .. } | RunError::Io { .. } | RunError::Record(_) | RunError::Stuck => {
+                Failure::work(error)
+            }
+        }
+    }
+}
+
+/// The task that a text such as `map/3` names.
+pub fn find_task(text: &str, phases: &[&str], tasks: &[u32]) -> Result<TaskId, String> {
+    let (name, number) = text.rsplit_once('/').ok_or_else(|| {
+        format!("{text:?} names no task: write PHASE/NUMBER, as in {}/0", phases.first().unwrap_or(&"map"))
+    })?;
+    let phase = phases.iter().position(|phase| *phase == name).ok_or_else(|| {
+        let near = hindmost_core::suggest::did_you_mean(name, phases.iter().copied());
+        format!("no phase is called {name:?}{near}; there are {}", phases.join(", "))
+    })?;
+    let count = tasks.get(phase).copied().unwrap_or(0);
+    let index = number.parse().ok().filter(|index| *index < count);
+    let index = index.ok_or_else(|| format!("phase {name:?} has tasks 0 to {}, and not {number:?}", count.max(1) - 1))?;
+    Ok(TaskId { job: hindmost_core::ids::JobId(0), phase: phase as u32, index })
+}

@@ -1,0 +1,106 @@
+//! `hindmost verify`: whether a recorded run gives the same decisions again.
+
+use hindmost_core::cluster::Cluster;
+use hindmost_core::estimator::estimator;
+use hindmost_core::journal::Header;
+use hindmost_core::policy::Policy;
+use hindmost_core::policy::catalogue::{self, Setting};
+use hindmost_core::policy::spec::PolicySpec;
+use hindmost_core::verify::{Verified, Verifier};
+use hindmost_trace::TraceError;
+use hindmost_trace::journal::{self, JournalRecords};
+use serde::Serialize;
+
+use crate::cli::VerifyArgs;
+use crate::failure::{Failure, Outcome};
+use crate::terminal;
+
+use super::trace::with_progress;
+
+/// What came of it, as it is printed.
+#[derive(Serialize)]
+struct Verdict {
+    journal: String,
+    policy: String,
+    knowledge: String,
+    /// Counts up to the difference, if there is one.
+    events: u64,
+    rounds: u64,
+    decisions: u64,
+    same: bool,
+    difference: Option<String>,
+    /// The last line is incomplete, or the decisions of the last round are.
+    cut_short: bool,
+}
+
+/// Verifies a journal.
+pub fn run(args: &VerifyArgs) -> Outcome {
+    let verdict = with_progress(|progress| Ok(verify(journal::records(&args.journal, Some(progress))?)))??;
+    if args.json {
+        terminal::print_json(&verdict)?;
+    } else {
+        terminal::print(&text(&verdict))?;
+    }
+    match verdict.difference {
+        None => Ok(()),
+        Some(difference) => Err(Failure::work(format!("the run does not decide the same again: {difference}"))),
+    }
+}
+
+fn verify(mut records: JournalRecords<'_>) -> Outcome<Verdict> {
+    let (journal, header) = (records.name().to_owned(), records.header().clone());
+    let mut policy = policy(&header).map_err(|error| {
+        Failure::input(format!(
+            "{journal}: this version cannot build the journal's policy: {error}; verify with the version that wrote it"
+        ))
+    })?;
+    let estimator = estimator(header.knowledge);
+    let cluster = Cluster::new(header.dimensions.clone()).with_placement(header.placement);
+    let mut verifier = Verifier::new(cluster, &mut policy, &*estimator);
+    let mut difference = None;
+    // Read to the end in any case: what is no journal is no journal, wherever it differs.
+    while let Some(record) = records.next() {
+        let record = record.map_err(|error: TraceError| Failure::input(error))?;
+        if difference.is_none() {
+            let line = records.line();
+            difference = verifier.check(record).err().map(|found| format!("line {line}: {found}"));
+        }
+    }
+    // Every beginning of a journal is one of a run that was cut short, in the middle of a round too.
+    let unfinished = difference.is_none() && verifier.finish().is_err();
+    let Verified { events, rounds, decisions } = verifier.verified();
+    Ok(Verdict {
+        journal,
+        policy: header.policy,
+        knowledge: header.knowledge.to_string(),
+        events,
+        rounds,
+        decisions,
+        same: difference.is_none(),
+        difference,
+        cut_short: records.cut_short() || unfinished,
+    })
+}
+
+/// The policy of the run, as it was before it saw anything.
+fn policy(header: &Header) -> Result<Policy, String> {
+    let spec: PolicySpec = header.policy.parse().map_err(|error| format!("{error}"))?;
+    let setting = Setting { order: &header.order, gamma: header.gamma };
+    catalogue::build(&spec, &setting).map_err(|error| error.to_string())
+}
+
+fn text(verdict: &Verdict) -> String {
+    let mut text = format!("{}\n", verdict.journal);
+    let mut line = |what: &str, value: String| text += &format!("  {what:<12} {value}\n");
+    line("policy", verdict.policy.clone());
+    line("knowledge", verdict.knowledge.clone());
+    line("events", verdict.events.to_string());
+    line("rounds", verdict.rounds.to_string());
+    line("decisions", verdict.decisions.to_string());
+    let until = if verdict.cut_short { ", as far as the journal goes: it is cut short" } else { "" };
+    line(
+        "result",
+        if verdict.same { format!("the same decisions again{until}") } else { "different decisions".to_owned() },
+    );
+    text
+}

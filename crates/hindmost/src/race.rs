@@ -1,0 +1,249 @@
+//! The demo's board: the same job without and with copies, one after the other, the first one's result in
+//! sight while the second runs.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use hindmost_report::text::{beginning, columns, grouped, names, padded};
+
+use crate::board::{Canvas, Screen, clock};
+
+/// The fewest and the most columns of a bar.
+const METER: [usize; 2] = [6, 60];
+/// Columns between the parts of a line.
+const GAP: usize = 2;
+/// Attempts on a node that are drawn; of more only the number is told.
+const DOTS: u64 = 16;
+const ELLIPSIS: &str = "…";
+
+/// One of the two runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// The one that runs first.
+    Left,
+    /// The one that runs after it.
+    Right,
+}
+
+/// What runs on a node.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NodeLoad {
+    /// Its name.
+    pub name: String,
+    /// Attempts that run there, copies included.
+    pub running: u64,
+    /// True if the demo has slowed it down.
+    pub slowed: bool,
+}
+
+/// How far one of the runs is.
+#[derive(Clone, Debug, Default)]
+struct Lap {
+    label: String,
+    finished: u64,
+    total: u64,
+    /// `None` before it has begun.
+    elapsed: Option<Duration>,
+    copies_started: u64,
+    copies_won: u64,
+}
+
+#[derive(Clone, Debug, Default)]
+struct State {
+    laps: [Lap; 2],
+    nodes: Vec<NodeLoad>,
+}
+
+/// Two runs of the same job, one after the other. Shown at once; nowhere but on a terminal.
+pub struct Race {
+    screen: Screen,
+    state: Mutex<State>,
+}
+
+impl Race {
+    /// A race between two runs of these names.
+    pub fn new(left: &str, right: &str) -> Race {
+        let lap = |label: &str| Lap { label: label.to_owned(), ..Lap::default() };
+        let state = State { laps: [lap(left), lap(right)], nodes: Vec::new() };
+        Race { screen: Screen::new(Duration::ZERO, false), state: Mutex::new(state) }
+    }
+
+    /// Shows how far one of the runs is.
+    pub fn update(
+        &self,
+        side: Side,
+        finished: u64,
+        total: u64,
+        elapsed: Duration,
+        copies_started: u64,
+        copies_won: u64,
+    ) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let lap = &mut state.laps[usize::from(side == Side::Right)];
+        let label = std::mem::take(&mut lap.label);
+        *lap = Lap { label, finished, total, elapsed: Some(elapsed), copies_started, copies_won };
+        self.screen.show(|canvas| lines(&state, canvas));
+    }
+
+    /// Shows what runs on the nodes now, below the two runs.
+    pub fn nodes(&self, nodes: &[NodeLoad]) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        nodes.clone_into(&mut state.nodes);
+        self.screen.show(|canvas| lines(&state, canvas));
+    }
+
+    /// Writes a line above the race, or to stderr where that is no terminal.
+    pub fn message(&self, line: &str) {
+        self.screen.message(line);
+    }
+
+    /// Removes the race.
+    pub fn finish(&self) {
+        self.screen.finish();
+    }
+}
+
+fn lines(state: &State, canvas: Canvas) -> Vec<String> {
+    let mut lines = laps(&state.laps, canvas);
+    lines.extend(nodes(&state.nodes, canvas));
+    lines
+}
+
+fn laps(laps: &[Lap; 2], canvas: Canvas) -> Vec<String> {
+    let labels = names(&laps.each_ref().map(|lap| lap.label.as_str()), canvas.width * 3 / 10, ELLIPSIS);
+    let counts = laps.each_ref().map(|lap| match lap.elapsed {
+        Some(_) => format!("{}/{}", grouped(lap.finished), grouped(lap.total)),
+        None => String::new(),
+    });
+    let clocks = laps.each_ref().map(|lap| lap.elapsed.map_or("waiting".to_owned(), clock));
+    let copies = laps.each_ref().map(|lap| match (lap.copies_started, lap.copies_won) {
+        (0, _) => String::new(),
+        (1, won) => format!("1 copy, {won} won"),
+        (started, won) => format!("{} copies, {} won", grouped(started), grouped(won)),
+    });
+    let widest = |texts: &[String]| texts.iter().map(|text| columns(text)).max().unwrap_or(0);
+    let [label_width, count_width, clock_width, copies_width] =
+        [&labels[..], &counts[..], &clocks[..], &copies[..]].map(widest);
+    let mut room = canvas.width.saturating_sub(label_width + count_width + clock_width + 2 + GAP);
+    let with_copies = copies_width > 0 && room >= copies_width + GAP + METER[0];
+    room -= if with_copies { copies_width + GAP } else { 0 };
+    let meter = room.min(METER[1]);
+    let line = |at: usize| {
+        let lap = &laps[at];
+        let complete = lap.total > 0 && lap.finished >= lap.total;
+        let label = padded(&labels[at], label_width);
+        let mut line = canvas.paint(if lap.elapsed.is_some() { "1" } else { "90" }, &label);
+        if meter >= METER[0] {
+            line += &format!(" {}", canvas.meter(lap.finished as f64 / lap.total as f64, complete, meter));
+        }
+        line += &format!(" {:>count_width$}", counts[at]);
+        let time = format!("{:>clock_width$}", clocks[at]);
+        line += &" ".repeat(GAP);
+        // The time that was taken stands out from one that still grows.
+        line += &canvas.paint(if complete { "1;32" } else { "90" }, &time);
+        if with_copies {
+            line += &" ".repeat(GAP);
+            line += &canvas.paint("35", &copies[at]);
+        }
+        line.trim_end().to_owned()
+    };
+    (0..laps.len()).map(line).collect()
+}
+
+fn nodes(nodes: &[NodeLoad], canvas: Canvas) -> Vec<String> {
+    let all_names: Vec<&str> = nodes.iter().map(|node| node.name.as_str()).collect();
+    let names = names(&all_names, canvas.width * 3 / 10, ELLIPSIS);
+    let name_width = names.iter().map(|name| columns(name)).max().unwrap_or(0);
+    let most = nodes.iter().map(|node| node.running).max().unwrap_or(0).min(DOTS) as usize;
+    let line = |(node, name): (&NodeLoad, &String)| {
+        let dots =
+            if node.running <= DOTS { "●".repeat(node.running as usize) } else { "●".repeat(most - 1) + "+" };
+        let count = format!("{} running", grouped(node.running));
+        let slowed = if node.slowed { "  ◄ slow" } else { "" };
+        let plain = format!("  {}  {}  {count:<10}{slowed}", padded(name, name_width), padded(&dots, most));
+        if columns(&plain) > canvas.width {
+            return beginning(plain.trim_end(), canvas.width, ELLIPSIS);
+        }
+        let (dots, slowed) = (canvas.paint("36", &padded(&dots, most)), canvas.paint("1;31", slowed));
+        format!("  {}  {dots}  {count:<10}{slowed}", padded(name, name_width)).trim_end().to_owned()
+    };
+    nodes.iter().zip(&names).map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn state() -> State {
+        let node = |at: u64| NodeLoad { name: format!("node-{at}"), running: at % 5, slowed: at == 3 };
+        State {
+            laps: [
+                Lap {
+                    label: "without".to_owned(),
+                    finished: 400,
+                    total: 400,
+                    elapsed: Some(Duration::from_millis(42_310)),
+                    ..Lap::default()
+                },
+                Lap {
+                    label: "with".to_owned(),
+                    finished: 130,
+                    total: 400,
+                    elapsed: Some(Duration::from_millis(9_870)),
+                    copies_started: 6,
+                    copies_won: 4,
+                },
+            ],
+            nodes: (1..=4).map(node).collect(),
+        }
+    }
+
+    fn drawn(state: &State, width: usize) -> String {
+        lines(state, Canvas { width, colour: false }).join("\n")
+    }
+
+    #[test]
+    fn the_first_result_stays_in_sight() {
+        assert_eq!(
+            drawn(&state(), 79),
+            "\
+without ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━ 400/400  42.3 s
+with    ━━━━━━━━━━━━────────────────────────── 130/400   9.8 s  6 copies, 4 won
+  node-1  ●     1 running
+  node-2  ●●    2 running
+  node-3  ●●●   3 running   ◄ slow
+  node-4  ●●●●  4 running"
+        );
+        assert_eq!(
+            drawn(&state(), 39).lines().take(2).collect::<Vec<_>>().join("\n"),
+            "\
+without ━━━━━━━━━━━━━━━ 400/400  42.3 s
+with    ━━━━╸────────── 130/400   9.8 s"
+        );
+    }
+
+    #[test]
+    fn what_has_not_begun_waits() {
+        let mut state = state();
+        state.laps[1] = Lap { label: "with".to_owned(), ..Lap::default() };
+        state.nodes.clear();
+        assert_eq!(
+            drawn(&state, 39),
+            "\
+without ━━━━━━━━━━━━━━ 400/400   42.3 s
+with    ──────────────          waiting"
+        );
+    }
+
+    #[test]
+    fn no_line_is_wider_than_the_terminal() {
+        let mut state = state();
+        state.laps[0].label = "a label\x1b[1m of some length".to_owned();
+        state.nodes[1].running = 5000;
+        for width in 39..200 {
+            for line in drawn(&state, width).lines() {
+                assert!(columns(line) <= width, "{width}: {line}");
+            }
+        }
+    }
+}

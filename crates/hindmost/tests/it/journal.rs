@@ -1,0 +1,294 @@
+//! `hindmost replay`, `verify` and `trace info` on journals of runs.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use hindmost_core::policy::catalogue::SYSTEMS;
+use hindmost_sim::testing::{Run, World};
+use serde_json::Value;
+
+use crate::{Ran, run_in};
+
+/// A cluster of two kinds of nodes and jobs with dependencies between their phases, whose copies differ.
+fn world() -> World {
+    World::nodes([[("cpus", 4.0), ("memory", 8e9)], [("cpus", 2.0), ("memory", 2e9)]])
+        .knowledge("progress(0.2)")
+        .gamma(0.125)
+        .job("first")
+        .at(0.5)
+        .phase("map")
+        .drawn(12, "pareto(alpha=1.5,mean=2)")
+        .demand([("cpus", 1.0), ("memory", 1e9)])
+        .phase("reduce")
+        .after(["map"])
+        .drawn(3, "exponential(mean=1)")
+        .demand([("cpus", 2.0), ("memory", 4e9)])
+        .job("second")
+        .at(1.25)
+        .drawn(7, "pareto(alpha=1.2,mean=1)")
+}
+
+/// The output folder of a run, with its journal where a live run has it.
+fn run_folder(folder: &Path, name: &str, recorded: &Run) -> PathBuf {
+    let inside = folder.join(name).join(".hindmost");
+    fs::create_dir_all(&inside).unwrap();
+    fs::write(inside.join("journal.jsonl"), recorded.journal()).unwrap();
+    inside.join("journal.jsonl")
+}
+
+fn parsed(ran: &Ran) -> Value {
+    serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {}{}", ran.stdout, ran.stderr))
+}
+
+/// The JSON document of a command that succeeds in a folder.
+fn json_in(folder: &Path, args: &[&str]) -> Value {
+    let ran = run_in(folder, args);
+    assert_eq!(ran.code, Some(0), "{args:?}: {}", ran.stderr);
+    parsed(&ran)
+}
+
+fn policies(replayed: &Value) -> Vec<&str> {
+    replayed["results"].as_array().unwrap().iter().map(|result| result["policy"].as_str().unwrap()).collect()
+}
+
+/// A number's bits: JSON gives every one of them back.
+fn bits(value: &Value) -> u64 {
+    value.as_f64().unwrap().to_bits()
+}
+
+#[test]
+fn the_recorded_policy_does_again_what_it_did() {
+    let folder = tempfile::tempdir().unwrap();
+    for (seed, policy) in [(1, "none"), (2, "fifo+none"), (3, "none"), (4, "none"), (5, "fair")] {
+        let recorded = world().seed(seed).run(policy);
+        fs::write(folder.path().join("j"), recorded.journal()).unwrap();
+        let replayed = json_in(folder.path(), &["replay", "j", "--policy", policy, "--seeds", "2", "--json"]);
+        let result = &replayed["results"][0];
+        // Everything is known and nothing drawn: the same to the last bit, whatever the seed.
+        assert_eq!(bits(&result["makespan"]), recorded.result.makespan.to_bits(), "{policy}");
+        let longest = recorded.result.flowtime.iter().copied().fold(0.0, f64::max);
+        assert_eq!(bits(&result["flowtime"]["max"]), longest.to_bits(), "{policy}");
+        let resource: f64 = recorded.result.resource.iter().sum();
+        assert!((result["resource"]["total"].as_f64().unwrap() / (2.0 * resource) - 1.0).abs() < 1e-9, "{policy}");
+        assert_eq!((&result["tasks"], &result["jobs"]), (&Value::from(44), &Value::from(4)));
+    }
+}
+
+#[test]
+fn nodes_of_known_speeds_are_taken_as_they_were() {
+    let folder = tempfile::tempdir().unwrap();
+    let recorded = World::machines(3).speeds([1.0, 0.5, 0.25]).job("a").drawn(9, "exponential(mean=2)").run("none");
+    fs::write(folder.path().join("j"), recorded.journal()).unwrap();
+    let replayed = json_in(folder.path(), &["replay", "j", "--policy", "none", "--json"]);
+    assert_eq!(bits(&replayed["results"][0]["makespan"]), recorded.result.makespan.to_bits());
+}
+
+#[test]
+fn a_replay_takes_policy_knowledge_order_and_price_from_the_journal() {
+    let folder = tempfile::tempdir().unwrap();
+    run_folder(folder.path(), "out", &world().order("srpt").run("fifo+mantri(delta=0.5)"));
+    let replayed = json_in(folder.path(), &["replay", "out", "--json"]);
+    let systems = SYSTEMS.iter().map(|system| system.name);
+    assert_eq!(policies(&replayed), ["fifo+mantri(delta=0.5)"].into_iter().chain(systems).collect::<Vec<_>>());
+    assert_eq!((&replayed["knowledge"], &replayed["scenario"]), (&"progress(0.2)".into(), &"out".into()));
+    let notes: Vec<&str> = replayed["notes"].as_array().unwrap().iter().map(|note| note.as_str().unwrap()).collect();
+    assert!(notes[0].contains("at least as long as it ran") && notes[0].contains("drawn"), "{notes:?}");
+    assert_eq!(notes[1], "order srpt, gamma 0.125; jobs arrive when they did");
+    assert!(notes[2].contains("the recorded run (policy fifo+mantri(delta=0.5)"), "{notes:?}");
+    // What the command line says goes first.
+    let set = ["replay", "out", "--json", "--policy", "sda", "--knowledge", "age", "--set", "order=fifo"];
+    let replayed = json_in(folder.path(), &set);
+    assert_eq!((policies(&replayed), &replayed["knowledge"]), (vec!["sda"], &"age".into()));
+    assert_eq!(replayed["notes"][1], "order fifo, gamma 0.125; jobs arrive when they did");
+}
+
+#[test]
+fn what_a_live_run_learned_a_replay_knows() {
+    let folder = tempfile::tempdir().unwrap();
+    let journal = String::from_utf8(world().knowledge("age").run("mantri").journal()).unwrap();
+    fs::write(folder.path().join("j"), journal.replacen("\"age\"", "\"history\"", 1)).unwrap();
+    let replayed = json_in(folder.path(), &["replay", "j", "--policy", "none", "--json"]);
+    assert_eq!(replayed["knowledge"], "age");
+    assert!(replayed["notes"].to_string().contains("history, is for live runs"), "{}", replayed["notes"]);
+    // To the policy, both are the same.
+    assert_eq!(json_in(folder.path(), &["verify", "j", "--json"])["knowledge"], "history");
+}
+
+#[test]
+fn a_recorded_system_is_not_named_twice() {
+    let folder = tempfile::tempdir().unwrap();
+    run_folder(folder.path(), "out", &world().run("sda"));
+    let replayed = json_in(folder.path(), &["replay", "out", "--json"]);
+    let named = policies(&replayed);
+    assert_eq!((named[0], named.iter().filter(|name| **name == "sda").count()), ("sda", 1));
+    // Copies that nobody ran differ from seed to seed; the same command prints the same.
+    let again = |threads: &str| run_in(folder.path(), &["replay", "out", "--seeds", "3", "--threads", threads]).stdout;
+    assert_eq!(again("1"), again("2"));
+}
+
+#[test]
+fn machines_sweeps_and_several_journals_work_as_for_logs() {
+    let folder = tempfile::tempdir().unwrap();
+    run_folder(folder.path(), "a", &world().run("none"));
+    run_folder(folder.path(), "b", &world().knowledge("age").seed(2).run("sca"));
+    let args = ["replay", "a", "b", "--sweep", "machines=2,20", "--policy", "none,late", "--json"];
+    let replayed = json_in(folder.path(), &args);
+    assert_eq!(replayed["results"].as_array().unwrap().len(), 8);
+    assert_eq!(replayed["results"][6]["set"], serde_json::json!({"log": "b", "machines": "20"}));
+    assert_eq!(replayed["knowledge"], "progress(0.1)");
+    let notes = replayed["notes"].to_string();
+    assert!(notes.contains("\"of b: the recorded run (policy sca, knowledge age)"), "{notes}");
+    assert!(notes.contains("differ in what policies knew"), "{notes}");
+    let makespan = |at: usize| replayed["results"][at]["makespan"].as_f64().unwrap();
+    assert!(makespan(0) > makespan(2), "{} machines, {} machines", makespan(0), makespan(2));
+    // Their policies first, in the order of the journals.
+    let replayed = json_in(folder.path(), &["replay", "b", "a", "--json"]);
+    assert_eq!(policies(&replayed)[..2], ["sca", "none"]);
+}
+
+#[test]
+fn a_journal_is_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let recorded = world().run("hadoop");
+    run_folder(folder.path(), "out", &recorded);
+    let counted = json_in(folder.path(), &["trace", "info", "out", "--json"]);
+    for (key, expected) in [("jobs", 2), ("stages", 3), ("tasks", 22), ("failed_attempts", 0), ("nodes", 2)] {
+        assert_eq!(counted[key], expected, "{key}");
+    }
+    assert_eq!((&counted["format"], &counted["from"]), (&"journal".into(), &Value::from(0.0)));
+    assert_eq!(counted["attempts"], recorded.result.attempts);
+    assert_eq!(counted["speculative_attempts"], recorded.result.copies_launched);
+    assert!(recorded.result.copies_launched > 0);
+    assert_eq!(counted["killed_attempts"], recorded.result.attempts - 22);
+    assert_eq!(counted["warnings"], serde_json::json!([]));
+    let text = run_in(folder.path(), &["trace", "info", "out"]).stdout;
+    assert!(text.contains("  phases                 3\n"), "{text}");
+}
+
+#[test]
+fn a_whole_journal_verifies() {
+    let folder = tempfile::tempdir().unwrap();
+    for policy in ["none", "mantri(delta=0.5,kill_restart=true)", "late", "sca(max_copies=4)", "srpt+sda", "ese"] {
+        let recorded = world().run(policy);
+        let journal = run_folder(folder.path(), policy, &recorded);
+        let verdict = json_in(folder.path(), &["verify", policy, "--json"]);
+        let verified = recorded.verify().unwrap();
+        let expected = serde_json::json!({
+            "journal": format!("{policy}/.hindmost/journal.jsonl"), "policy": policy, "knowledge": "progress(0.2)",
+            "events": verified.events, "rounds": verified.rounds, "decisions": verified.decisions,
+            "same": true, "difference": null, "cut_short": false
+        });
+        assert_eq!(verdict, expected);
+        assert_eq!(verdict.as_object().unwrap().keys().count(), 9);
+        let text = run_in(folder.path(), &["verify", journal.to_str().unwrap()]);
+        assert_eq!((text.code, text.stderr.as_str()), (Some(0), ""));
+        assert!(text.stdout.contains("the same decisions again\n"), "{}", text.stdout);
+        assert!(text.stdout.contains(&format!("  decisions    {}\n", verified.decisions)), "{}", text.stdout);
+    }
+}
+
+#[test]
+fn an_altered_journal_differs() {
+    let folder = tempfile::tempdir().unwrap();
+    let journal = String::from_utf8(world().run("mantri").journal()).unwrap();
+    let lines: Vec<&str> = journal.lines().collect();
+    let start = lines.iter().rposition(|line| line.contains("\"start\"")).unwrap();
+    let without = [&lines[..start], &lines[start + 1..]].concat().join("\n") + "\n";
+    let elsewhere = lines[start].replace("\"node\":0", "\"node\":7").replace("\"node\":1", "\"node\":7");
+    let moved = journal.replace(lines[start], &elsewhere);
+    let at = &lines[start][..lines[start].find(',').unwrap()];
+    let delayed = journal.replace(lines[start], &lines[start].replace(at, &format!("{at}1")));
+    for (what, text, expected) in [
+        ("removed", &without, "the journal has"),
+        ("moved", &moved, "\"node\":7"),
+        ("delayed", &delayed, "but the policy decides it at"),
+    ] {
+        assert_ne!(*text, journal, "{what}");
+        fs::write(folder.path().join(what), text).unwrap();
+        let ran = run_in(folder.path(), &["verify", what, "--json"]);
+        assert_eq!(ran.code, Some(1), "{what}: {}", ran.stderr);
+        assert!(ran.stderr.starts_with("error: the run does not decide the same again: line "), "{}", ran.stderr);
+        let verdict = parsed(&ran);
+        assert_eq!((&verdict["same"], &verdict["cut_short"]), (&false.into(), &false.into()));
+        let difference = verdict["difference"].as_str().unwrap();
+        assert!(difference.starts_with(&format!("line {}: ", start + 1)), "{what}: {difference}");
+        assert!(difference.contains(expected), "{what}: {difference}");
+        let text = run_in(folder.path(), &["verify", what]);
+        assert!(text.stdout.contains("different decisions"), "{}", text.stdout);
+    }
+    // Another policy than that of the run does something else.
+    fs::write(folder.path().join("other"), journal.replacen("\"mantri\"", "\"none\"", 1)).unwrap();
+    assert_eq!(run_in(folder.path(), &["verify", "other"]).code, Some(1));
+}
+
+#[test]
+fn every_beginning_of_a_journal_is_one_cut_short() {
+    let folder = tempfile::tempdir().unwrap();
+    let journal = world().run("late").journal();
+    let whole = json_in_file(folder.path(), &journal);
+    // In the middle of a line, and in the middle of a round.
+    let text = String::from_utf8(journal.clone()).unwrap();
+    let first_start = text.find("\"start\"").unwrap();
+    let line_end = first_start + text[first_start..].find('\n').unwrap() + 1;
+    for length in [journal.len() - 1, journal.len() - 4, journal.len() / 2, line_end, first_start] {
+        let verdict = json_in_file(folder.path(), &journal[..length]);
+        assert_eq!((&verdict["same"], &verdict["difference"]), (&true.into(), &Value::Null), "{length}");
+        // Only the line's end is missing: nothing of it is.
+        assert_eq!(verdict["cut_short"], length != journal.len() - 1, "{length}");
+        assert!(verdict["decisions"].as_u64() <= whole["decisions"].as_u64());
+    }
+    let told = run_in(folder.path(), &["verify", "j"]).stdout;
+    assert!(told.contains("as far as the journal goes: it is cut short"), "{told}");
+    fs::write(folder.path().join("j"), &journal[..journal.len() - 4]).unwrap();
+    let replayed = json_in(folder.path(), &["replay", "j", "--policy", "none", "--json"]);
+    assert!(replayed["notes"].to_string().contains("cut short in its last line"), "{}", replayed["notes"]);
+}
+
+/// What `verify` finds of these bytes.
+fn json_in_file(folder: &Path, journal: &[u8]) -> Value {
+    fs::write(folder.join("j"), journal).unwrap();
+    json_in(folder, &["verify", "j", "--json"])
+}
+
+#[test]
+fn what_is_no_journal_says_what_to_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let journal = String::from_utf8(world().run("none").journal()).unwrap();
+    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+    let lines: Vec<&str> = journal.lines().collect();
+    write("damaged", &(lines[..9].join("\n") + "\n{\"at\":}\n" + &lines[10..].join("\n") + "\n"));
+    write("unknown", &journal.replacen("\"policy\":\"none\"", "\"policy\":\"mantry\"", 1));
+    write("newer", &journal.replacen("\"hindmost_journal\":1", "\"hindmost_journal\":2", 1));
+    write("header", &(lines[0].to_owned() + "\n"));
+    write("unordered", &journal.replacen("\"order\":\"fair\"", "\"order\":\"fairest\"", 1));
+    write("spark", "{\"Event\":\"SparkListenerLogStart\"}\n");
+    write("empty", "");
+    fs::create_dir(folder.path().join("folder")).unwrap();
+    for (args, expected) in [
+        (&["verify", "damaged"][..], "line 10 can't be read"),
+        (&["replay", "damaged"], "line 10 can't be read"),
+        (&["trace", "info", "damaged"], "line 10 can't be read"),
+        (&["verify", "unknown"], "did you mean \"mantri\"?"),
+        (&["verify", "newer"], "format 2, and this version reads formats up to 1"),
+        (&["replay", "newer"], "format 2, and this version reads formats up to 1"),
+        (&["replay", "header"], "no task has finished in the journal header"),
+        (&["replay", "unordered"], "did you mean \"fair\"?"),
+        (&["verify", "spark"], "spark is not a journal"),
+        (&["verify", "empty"], "empty is not a journal"),
+        (&["verify", "nowhere"], "no such file"),
+        (&["verify", "folder"], "folder holds no .hindmost/journal.jsonl"),
+        (&["replay", "folder"], "folder is a directory without a run's journal"),
+        (&["verify"], "required"),
+    ] {
+        let ran = run_in(folder.path(), args);
+        assert_eq!(ran.code, Some(2), "{args:?}: {}{}", ran.stdout, ran.stderr);
+        assert!(ran.stderr.contains(expected), "{args:?}: {}", ran.stderr);
+        assert_eq!(ran.stdout, "", "{args:?}");
+    }
+    // A policy that this version does not have is no reason not to replay others.
+    let replayed = json_in(folder.path(), &["replay", "unknown", "--json"]);
+    assert_eq!(policies(&replayed)[0], "none");
+    assert!(replayed["notes"].to_string().contains("its own policy is left out"), "{}", replayed["notes"]);
+    // Nothing has happened yet: nothing differs.
+    assert_eq!(json_in(folder.path(), &["verify", "header", "--json"])["events"], 0);
+}

@@ -1,0 +1,157 @@
+//! What live runs look like on the terminal, at the widths that terminals have.
+
+use std::sync::Arc;
+
+use hindmost_core::ids::{AttemptId, JobId, NodeId, TaskId};
+use hindmost_core::metrics::{Copies, FailedTask, PhaseSummary, RunState, RunSummary};
+use hindmost_core::resources::Resources;
+use hindmost_core::time::Time;
+use hindmost_core::timeline::{AttemptEnd, Timeline, TimelineNode, TimelineRow};
+use hindmost_report::gantt::{GanttOptions, gantt};
+use hindmost_report::run::{run_table, side_by_side};
+use hindmost_report::text::columns;
+
+/// The same text for three widths, below each other.
+fn at_widths(text: impl Fn(u16) -> String) -> String {
+    let mut all = String::new();
+    for width in [40, 80, 120] {
+        let text = text(width);
+        for line in text.lines() {
+            assert!(columns(line) <= usize::from(width), "{width}: {line}");
+            assert_eq!(line, line.trim_end(), "{width}");
+        }
+        all += &format!("== {width} columns\n{text}");
+    }
+    all
+}
+
+fn phase(name: &str, tasks: u64, p50: f64) -> PhaseSummary {
+    PhaseSummary {
+        name: name.to_owned(),
+        tasks,
+        finished: tasks,
+        attempts: tasks + 9,
+        broken: 1,
+        copies: Copies { launched: 8, won: 5, wasted_share: 0.031 },
+        start: Some(p50 / 10.0),
+        finish: Some(p50 * 12.0),
+        p50: Some(p50),
+        p95: Some(p50 * 1.7),
+        max: Some(p50 * 2.9),
+    }
+}
+
+fn done() -> RunSummary {
+    RunSummary {
+        job: "wordcount".to_owned(),
+        state: RunState::Done,
+        tasks: 1212,
+        attempts: 1230,
+        copies: Copies { launched: 16, won: 10, wasted_share: 0.0277 },
+        flowtime: 23.44,
+        phases: vec![phase("count words of every page", 1200, 1.08), phase("sum", 12, 0.35)],
+        failed_tasks: Vec::new(),
+        policy: "late:order=srpt".to_owned(),
+        knowledge: "progress".to_owned(),
+        met_deadline: Some(true),
+    }
+}
+
+fn failed() -> RunSummary {
+    let nothing = Copies { launched: 0, won: 0, wasted_share: 0.0 };
+    let task = |task, failures, reason: &str, stderr: &str| FailedTask {
+        phase: "map".to_owned(),
+        task,
+        failures,
+        reason: reason.to_owned(),
+        stderr: stderr.to_owned(),
+    };
+    let traceback = "Traceback (most recent call last):\n\tFile \"count.py\", line 12, in <module>\n\
+                     \x1b[31mUnicodeDecodeError\x1b[0m: 'utf-8' codec can't decode byte 0xff in position 0: invalid start byte\r\n\n";
+    let mut tasks = vec![task(7, 4, "exit code 1", traceback), task(11, 1, "killed by signal 9 (out of memory?)", "")];
+    tasks.extend((20..31).map(|number| task(number, 2, "exit code 3", "")));
+    RunSummary {
+        state: RunState::Failed,
+        tasks: 64,
+        attempts: 70,
+        copies: nothing,
+        phases: vec![PhaseSummary { finished: 51, copies: nothing, finish: None, broken: 19, ..phase("map", 64, 2.0) }],
+        failed_tasks: tasks,
+        met_deadline: None,
+        ..done()
+    }
+}
+
+#[test]
+fn a_run_that_is_done() {
+    insta::assert_snapshot!("run-done", at_widths(|width| run_table(&done(), width)));
+}
+
+#[test]
+fn a_run_that_failed() {
+    insta::assert_snapshot!("run-failed", at_widths(|width| run_table(&failed(), width)));
+}
+
+#[test]
+fn two_runs_side_by_side() {
+    let without = RunSummary {
+        flowtime: 42.3,
+        phases: vec![phase("map", 400, 7.1)],
+        copies: Copies { launched: 0, won: 0, wasted_share: 0.0 },
+        ..done()
+    };
+    let compared = |width| {
+        side_by_side(("without", &without), ("with", &done()), width)
+            + "\n"
+            + &side_by_side(("the policy called none", &failed()), ("a policy of a long name", &done()), width)
+    };
+    insta::assert_snapshot!("side-by-side", at_widths(compared));
+}
+
+/// Four nodes of two lanes on which tasks take two seconds, but eight on one of them; from the end on copies
+/// of what is late are started.
+#[test]
+fn a_straggler_in_a_chart() {
+    let node = |name: &str| TimelineNode {
+        name: Arc::from(name),
+        capacity: Resources::ONE_SLOT,
+        lost_and_returned: Vec::new(),
+    };
+    let row = |node: u32, [index, copy]: [u32; 2], [start, end]: [f64; 2], outcome: AttemptEnd| TimelineRow {
+        attempt: AttemptId { task: TaskId { job: JobId(0), phase: 0, index }, copy },
+        node: NodeId(node),
+        start: Time::from_seconds(start),
+        end: Time::from_seconds(end),
+        outcome,
+        redundant: copy > 0,
+        from_progress: 0.0,
+    };
+    let mut run = Timeline {
+        nodes: ["node-1", "node-2", "node-3", "node-4"].map(node).to_vec(),
+        end: Time::from_seconds(11.9),
+        ..Timeline::default()
+    };
+    let mut index = 0;
+    for slot in 0..8 {
+        let (node, mut now) = (slot % 4, f64::from(slot) / 50.0);
+        let takes = if node == 2 { 8.0 } else { 2.0 };
+        while now < 9.0 {
+            let end = now + takes - f64::from((index * 7) % 10) / 20.0;
+            let outcome = if end > 12.0 { AttemptEnd::Lost } else { AttemptEnd::Won };
+            run.rows.push(row(node, [index, 0], [now, end.min(11.8)], outcome));
+            index += 1;
+            now = end;
+        }
+    }
+    let late: Vec<TaskId> =
+        run.rows.iter().filter(|row| row.outcome == AttemptEnd::Lost).map(|row| row.attempt.task).collect();
+    for (node, task) in [0, 3].into_iter().zip(late) {
+        run.rows.push(row(node, [task.index, 1], [9.9, 11.8], AttemptEnd::Won));
+    }
+    let chart = |ascii| {
+        let run = &run;
+        move |width| gantt(run, &GanttOptions { width, colour: false, ascii, until: None, max_lanes: 40 })
+    };
+    insta::assert_snapshot!("gantt", at_widths(chart(false)));
+    insta::assert_snapshot!("gantt-ascii", at_widths(chart(true)));
+}

@@ -1,0 +1,6 @@
+# One task's part of a round: its pages' ranks from those of all pages after the phase $BEFORE.
+awk -f round.awk \
+    file=links "$HINDMOST_FROM"/init/*/links \
+    file=ranks "$HINDMOST_FROM/$BEFORE"/*/ranks \
+    file=to "$HINDMOST_FROM/init/$HINDMOST_TASK/to" \
+    > "$HINDMOST_OUTPUT/ranks"

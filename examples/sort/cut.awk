@@ -1,0 +1,16 @@
+# Writes each of the sorted lines it reads into the file of its range; CUTS names the file of the ranges' first lines.
+# Lines are compared as texts, because some look like numbers.
+
+BEGIN {
+    while ((getline line < ENVIRON["CUTS"]) > 0) cut[++cuts] = line ""
+    for (i = 0; i < ENVIRON["RANGES"]; i++) {
+        file[i] = ENVIRON["HINDMOST_OUTPUT"] "/range-" i
+        printf "" > file[i]
+    }
+    range = 0
+}
+
+{
+    while (range < cuts && ($0 "") >= cut[range + 1]) range++
+    print > file[range]
+}

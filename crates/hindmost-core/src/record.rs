@@ -135,6 +135,10 @@ pub enum StopReason {
     Lost,
     /// A fresh copy is expected to do better.
     Replaced,
+    /// Another copy of its task is expected to end well before it.
+    Outrun,
+    /// Its node is so slow that its task is better started afresh when there is room elsewhere.
+    Moved,
 }
 
 /// Something that a policy asks for. It takes effect on the cluster's state when it is written.

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Serialize;
 
 use crate::ids::{AttemptId, JobId, NodeId, TaskId};
@@ -46,8 +46,8 @@ pub struct TimelineRow {
     pub end: Time,
     /// How it ended.
     pub outcome: AttemptEnd,
-    /// True if another copy of its task was alive when it was started, or was replaced by it; false for
-    /// a task's first attempt and for one that follows a failure.
+    /// True if another copy of its task was alive when it was started, or was stopped for it; false for a
+    /// task's first attempt and for one that follows a failure.
     pub redundant: bool,
     /// Share of its work that was done before, in [0, 1).
     pub from_progress: f64,
@@ -96,7 +96,9 @@ struct Builder {
     living: FxHashMap<AttemptId, usize>,
     /// Living attempts of a task: how many.
     copies: FxHashMap<TaskId, u32>,
-    won: FxHashMap<TaskId, ()>,
+    won: FxHashSet<TaskId>,
+    /// Tasks of which an attempt was stopped to be started afresh elsewhere.
+    moved: FxHashSet<TaskId>,
     /// Unfinished tasks of each job.
     unfinished: FxHashMap<JobId, u64>,
     /// Attempts that were asked to stop, and why.
@@ -164,7 +166,7 @@ impl Builder {
             }
             Event::NodeReturned { node } => self.lost_or_returned(at, node, true),
             Event::AttemptFinished { attempt } => {
-                let first = self.won.insert(attempt.task, ()).is_none();
+                let first = self.won.insert(attempt.task);
                 self.end(at, attempt, if first { AttemptEnd::Won } else { AttemptEnd::Lost });
                 if first && let Some(left) = self.unfinished.get_mut(&attempt.task.job) {
                     *left = left.saturating_sub(1);
@@ -176,19 +178,11 @@ impl Builder {
                 }
             }
             Event::AttemptFailed { attempt, reason } => {
-                let outcome = match self.stopping.get(&attempt) {
-                    Some(StopReason::Lost) => AttemptEnd::Lost,
-                    Some(StopReason::Replaced) => AttemptEnd::Replaced,
-                    None => AttemptEnd::Failed(reason),
-                };
+                let outcome = self.asked_to_stop(attempt).unwrap_or(AttemptEnd::Failed(reason));
                 self.end(at, attempt, outcome);
             }
             Event::AttemptStopped { attempt } => {
-                let outcome = match self.stopping.get(&attempt) {
-                    Some(StopReason::Lost) => AttemptEnd::Lost,
-                    Some(StopReason::Replaced) => AttemptEnd::Replaced,
-                    None => AttemptEnd::Stopped,
-                };
+                let outcome = self.asked_to_stop(attempt).unwrap_or(AttemptEnd::Stopped);
                 self.end(at, attempt, outcome);
             }
             Event::AttemptRunning { .. }
@@ -198,6 +192,18 @@ impl Builder {
             | Event::Woken
             | Event::Round => {}
         }
+    }
+
+    /// How an attempt that ends counts if a decision stopped it.
+    fn asked_to_stop(&mut self, attempt: AttemptId) -> Option<AttemptEnd> {
+        Some(match self.stopping.get(&attempt)? {
+            StopReason::Lost | StopReason::Outrun => AttemptEnd::Lost,
+            StopReason::Replaced => AttemptEnd::Replaced,
+            StopReason::Moved => {
+                self.moved.insert(attempt.task);
+                AttemptEnd::Replaced
+            }
+        })
     }
 
     fn decision(&mut self, at: Time, decision: &Decision) {
@@ -221,7 +227,7 @@ impl Builder {
 
     fn start(&mut self, at: Time, attempt: AttemptId, node: NodeId, from_progress: f64, replaces: bool) {
         let copies = self.copies.entry(attempt.task).or_default();
-        let redundant = replaces || *copies > 0;
+        let redundant = replaces || *copies > 0 || self.moved.remove(&attempt.task);
         *copies += 1;
         self.next_copy.insert(attempt.task, attempt.copy + 1);
         self.living.insert(attempt, self.timeline.rows.len());

@@ -186,7 +186,7 @@ fn explanation(summary: &RunSummary, width: u16) -> Option<String> {
     if summary.phases.iter().any(|phase| phase.max.is_some()) {
         notes.push(match width {
             ..60 => "max: how long the slowest attempt took that won.",
-            ..75 => "p50, max: how long the attempts took that won.",
+            60..75 => "p50, max: how long the attempts took that won.",
             _ => "p50, p95, max: how long the attempts took that won.",
         });
     }

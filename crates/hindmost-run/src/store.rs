@@ -15,7 +15,7 @@
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use hindmost_core::ids::{AttemptId, TaskId};
 use rustix::fs::{CWD, FlockOperation, RenameFlags};
@@ -232,17 +232,19 @@ impl Store {
         code.map_or(EndMarker::Missing, EndMarker::Exit)
     }
 
-    /// The progress that an attempt's command has last reported, in [0, 1].
-    pub fn reported_progress(&self, attempt: AttemptId) -> Option<f64> {
+    /// The progress that an attempt's command has last reported, in [0, 1], and how long ago.
+    pub fn reported_progress(&self, attempt: AttemptId) -> Option<(f64, Duration)> {
         let mut file = File::open(self.attempt(attempt).join("progress")).ok()?;
-        let length = file.metadata().ok()?.len();
+        let found = file.metadata().ok()?;
+        let length = found.len();
+        let ago = found.modified().ok().and_then(|written| written.elapsed().ok()).unwrap_or_default();
         // The last line is near the end, however much has been written.
         file.seek(SeekFrom::Start(length.saturating_sub(TAIL))).ok()?;
         let mut tail = String::new();
         file.take(TAIL).read_to_string(&mut tail).ok()?;
         let complete = &tail[..tail.rfind('\n')?];
         let values = complete.lines().rev().filter_map(|line| line.trim().parse::<f64>().ok());
-        values.filter(|share| share.is_finite()).map(|share| share.clamp(0.0, 1.0)).next()
+        values.filter(|share| share.is_finite()).map(|share| (share.clamp(0.0, 1.0), ago)).next()
     }
 
     /// Makes an attempt's output its task's result, if the task has none.

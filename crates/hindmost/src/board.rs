@@ -16,6 +16,9 @@ const PHASES_SHOWN: usize = 12;
 const METER: [usize; 2] = [6, 40];
 /// The fewest columns that each fact leaves to the bar, by importance: only the first one may make it tiny.
 const METER_BESIDE: [usize; 5] = [METER[0], 8, 12, 12, 12];
+/// The most columns of a phase's name where it is narrow and where it is wide.
+const SHORT_NAME: usize = 6;
+const LONG_NAME: usize = 28;
 /// Columns between the parts of a line.
 const GAP: usize = 2;
 const ELLIPSIS: &str = "…";
@@ -236,13 +239,9 @@ fn some(count: u64, what: &str) -> String {
 
 /// A line a phase: name, bar, tasks, and as many facts as fit; all of them below each other.
 fn table(phases: &[&PhaseProgress], canvas: Canvas) -> Vec<String> {
-    let all_names: Vec<&str> = phases.iter().map(|phase| phase.name.as_str()).collect();
-    let names = names(&all_names, (canvas.width * 3 / 10).clamp(1, 28), ELLIPSIS);
     let count = |phase: &PhaseProgress| format!("{}/{}", grouped(phase.finished), grouped(phase.tasks));
     let counts: Vec<String> = phases.iter().map(|phase| count(phase)).collect();
     let widest = |texts: &[String]| texts.iter().map(|text| columns(text)).max().unwrap_or(0);
-    let (name_width, count_width) = (widest(&names), widest(&counts));
-    let mut room = canvas.width.saturating_sub(name_width + count_width + 2);
     let mut facts: Vec<(usize, usize, Vec<String>)> = FACTS
         .iter()
         .map(|(rank, fact)| {
@@ -251,6 +250,14 @@ fn table(phases: &[&PhaseProgress], canvas: Canvas) -> Vec<String> {
         })
         .filter(|(_, width, _)| *width > 0)
         .collect();
+    let count_width = widest(&counts);
+    // Where it is narrow, a short name with what goes on says more than a long one without.
+    let first_fact = facts.first().map_or(0, |fact| fact.1 + GAP);
+    let beside = canvas.width.saturating_sub(count_width + 2 + METER[0] + first_fact).max(SHORT_NAME);
+    let all_names: Vec<&str> = phases.iter().map(|phase| phase.name.as_str()).collect();
+    let names = names(&all_names, (canvas.width * 3 / 10).clamp(1, LONG_NAME).min(beside), ELLIPSIS);
+    let name_width = widest(&names);
+    let mut room = canvas.width.saturating_sub(name_width + count_width + 2);
     for (rank, left_to_meter) in METER_BESIDE.into_iter().enumerate() {
         let Some(width) = facts.iter().find(|fact| fact.0 == rank).map(|fact| fact.1) else { continue };
         if width + GAP + left_to_meter <= room {
@@ -335,9 +342,9 @@ sum         ─────────────       0/120  waiting"
             "\
 wordcount  12.3 s  3 132/4 132 tasks
 node-3 is slow
-split     ━━━━━━━━━━━━━━━━       12/12
-coun…ords ━━━━━━━━━━━━╸─── 3 120/4 000
-sum       ────────────────       0/120"
+split    ━━━━━━       12/12  done
+coun…rds ━━━━╸─ 3 120/4 000  16 running
+sum      ──────       0/120  waiting"
         );
     }
 

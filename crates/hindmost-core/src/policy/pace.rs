@@ -7,13 +7,16 @@
 //! what nine of ten copies take (and than `late` medians), and is expected to need as long again.
 //! A lagging attempt gets one backup, the longest remaining time first, on the fastest node with room:
 //! while tasks are pending if that saves resources (remaining time above two fresh copies, as in Mantri),
-//! otherwise if the backup is expected to end clearly sooner (`margin`).
+//! otherwise if the backup is expected to end clearly sooner (`margin`). Once a backup's own progress
+//! foretells its end, a copy that must end well after it is stopped: what it would still do is lost.
+//! Where there is no room for a backup, a lagging attempt on a slow node is stopped to be started afresh
+//! elsewhere, if its remaining time is more than twice what the other nodes need for all that is pending.
 //!
 //! Originals go to the fastest node with the most free room. A node known to be slow gets one only if
 //! it is expected to be done before the others have come to it: with p tasks pending, room for c copies
 //! on nodes that are not slow, and speed s, if 1/s ≤ 1 + p/c.
 //!
-//! Passes: `[Backups(saving), Originals(order, by speed), Backups(sooner)]`.
+//! Passes: `[Backups(saving), Originals(order, by speed), Backups(sooner)]`; each stops what is outrun.
 //!
 //! Unlike rules on remaining time it does not wait until a share S of the work is done (`progress(S)`):
 //! what it asks is whether an attempt has done much less than others had at its age.
@@ -21,10 +24,10 @@
 //! Parameters: `lag`, 2; `after`, medians, 0.1; `late`, 1.2; `margin`, 1.2; `slow`, speed below which a
 //! node is slow, 0.67.
 
-use crate::cluster::{Attempt, Cluster, Node};
+use crate::cluster::{Attempt, AttemptState, Cluster, Node, Phase};
 use crate::estimator::{Knowledge, Pace};
 use crate::ids::{AttemptId, NodeId, TaskId};
-use crate::record::{Condition, Decision, Event};
+use crate::record::{Condition, Decision, Event, StopReason};
 
 use super::queue::Which;
 use super::{Pass, Round, Seen, View, is_only_copy};
@@ -47,6 +50,11 @@ pub struct PaceParameters {
 /// A backup that is started while others wait must save resources: the original and the backup both run
 /// for as long as the backup takes.
 const SAVING: f64 = 2.0;
+
+/// A copy is outrun if its remaining time is so many times that of another.
+const OUTRUN: f64 = 1.5;
+/// A lagging attempt is moved if its remaining time is so many times what the others need.
+const MOVE: f64 = 2.0;
 
 /// Starts backups for lagging attempts. See the module's documentation.
 pub struct PaceBackups {
@@ -78,6 +86,27 @@ impl PaceBackups {
         view.watch(id, condition);
     }
 
+    /// Stops the copies of a task that must end well after another of which the end is known too.
+    fn stop_outrun(task: TaskId, view: &mut View<'_>) {
+        let cluster = view.cluster;
+        let remaining = |copy: &Attempt| copy.expected_finish().map(|finish| (finish - cluster.now()).seconds());
+        let known = || cluster.copies(task).filter(|copy| copy.state() != AttemptState::Stopping);
+        let Some(best) = known().filter_map(remaining).min_by(f64::total_cmp) else { return };
+        let outrun = known().filter(|copy| remaining(copy).is_some_and(|other| other > OUTRUN * best && other > 0.0));
+        let outrun: Vec<AttemptId> = outrun.map(Attempt::id).collect();
+        for attempt in outrun {
+            view.stop(attempt, StopReason::Outrun);
+        }
+    }
+
+    /// True if a lagging attempt is better started afresh elsewhere than waited for.
+    fn should_move(&self, remaining: f64, id: AttemptId, cluster: &Cluster) -> bool {
+        let Some((attempt, phase)) = cluster.attempt(id).zip(cluster.phase(id.task)) else { return false };
+        let slow = cluster.node(attempt.node()).is_some_and(|node| node.speed() < self.parameters.slow);
+        let Some(waves) = waves_elsewhere(cluster, id.task, self.parameters.slow) else { return false };
+        slow && attempt.expected_finish().is_some() && remaining > MOVE * (1.0 + waves) * phase.median()
+    }
+
     fn watch_all(&self, concerns: impl Fn(&Attempt) -> bool, view: &mut View<'_>) {
         let mut concerned: Vec<AttemptId> =
             view.cluster.living().filter(|attempt| concerns(attempt)).map(Attempt::id).collect();
@@ -97,7 +126,9 @@ impl PaceBackups {
             let Some(attempt) = cluster.attempt(*id).filter(|attempt| is_only_copy(cluster, attempt)) else {
                 return false;
             };
-            waiting.push((remaining(cluster, attempt), *id));
+            if attempt.state() != AttemptState::Stopping {
+                waiting.push((remaining(cluster, attempt), *id));
+            }
             true
         });
         waiting.sort_unstable_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1)));
@@ -125,7 +156,20 @@ impl Pass for PaceBackups {
             return;
         }
         match seen {
-            Seen::Decision(Decision::Start { attempt, .. }) => self.watch(*attempt, view),
+            Seen::Decision(Decision::Start { attempt, .. }) => {
+                let backup = view.cluster.task(attempt.task).is_some_and(|task| task.alive() > 1);
+                let tells = view.cluster.phase(attempt.task).is_some_and(Phase::gives_progress);
+                if backup && tells {
+                    view.watch(*attempt, Condition::Revealed);
+                } else {
+                    self.watch(*attempt, view);
+                }
+            }
+            Seen::Event(Event::WatchMet { attempt, .. }, _) => {
+                if view.cluster.task(attempt.task).is_some_and(|task| task.alive() > 1) {
+                    PaceBackups::stop_outrun(attempt.task, view);
+                }
+            }
             Seen::Event(Event::AttemptFailed { attempt, .. } | Event::AttemptStopped { attempt }, _) => {
                 let left = view.cluster.copies(attempt.task).next().map(Attempt::id);
                 if let Some(left) = left {
@@ -141,7 +185,7 @@ impl Pass for PaceBackups {
     }
 
     fn decide(&mut self, round: &mut Round<'_>) {
-        if self.candidates.is_empty() || round.cluster().open_nodes() == 0 {
+        if self.candidates.is_empty() {
             return;
         }
         let pending = round.queue.next(Which::Any, None).is_some();
@@ -153,7 +197,12 @@ impl Pass for PaceBackups {
             let cluster = round.cluster();
             let Some(phase) = cluster.phase(id.task) else { continue };
             let elsewhere = |node, _: &Node| !cluster.has_copy_on(id.task, node);
-            let Some(node) = cluster.find_fastest_node(phase.demand(), elsewhere) else { continue };
+            let Some(node) = cluster.find_fastest_node(phase.demand(), elsewhere) else {
+                if self.saving && self.should_move(remaining, id, cluster) {
+                    round.decide(Decision::Stop { attempt: id, reason: StopReason::Moved });
+                }
+                continue;
+            };
             let speed = cluster.node(node).map_or(1.0, Node::speed);
             let fresh = Pace::new(speed, 0.0).seconds(phase.median());
             if remaining > factor * fresh {
@@ -167,15 +216,21 @@ impl Pass for PaceBackups {
 /// The node on which a pending task is started now; `None` if it better waits for a faster one. Nodes
 /// below the speed `slow` are slow. See the module's documentation.
 pub(super) fn place_by_speed(cluster: &Cluster, task: TaskId, slow: f64) -> Option<NodeId> {
-    let (phase, job) = (cluster.phase(task)?, cluster.job(task.job)?);
-    let node = cluster.find_fastest_node(phase.demand(), |_, _| true)?;
+    let node = cluster.find_fastest_node(cluster.phase(task)?.demand(), |_, _| true)?;
     let speed = cluster.node(node)?.speed();
     // Waiting must not be for ever: with nothing at work nothing would end the wait.
     if speed >= slow || cluster.living_attempts() == 0 {
         return Some(node);
     }
+    let pays = waves_elsewhere(cluster, task, slow).is_none_or(|waves| 1.0 / speed <= 1.0 + waves);
+    pays.then_some(node)
+}
+
+/// How many times the nodes that are not slow must be filled for all that is pending of a task's job, in
+/// copies like this one; `None` if there are no such nodes.
+fn waves_elsewhere(cluster: &Cluster, task: TaskId, slow: f64) -> Option<f64> {
+    let (phase, job) = (cluster.phase(task)?, cluster.job(task.job)?);
     let good = cluster.nodes().iter().filter(|node| node.is_up() && node.speed() >= slow);
     let room: u64 = good.map(|node| node.capacity().times(phase.demand())).fold(0, u64::saturating_add);
-    let pays = room == 0 || 1.0 / speed <= 1.0 + f64::from(job.runnable()) / room as f64;
-    pays.then_some(node)
+    (room > 0).then(|| f64::from(job.runnable()) / room as f64)
 }

@@ -408,10 +408,9 @@ impl Driver<'_> {
             Decision::Start { attempt, .. } => self.launch(attempt)?,
             Decision::Stop { attempt, reason } => self.kill(attempt, Kill::Decided(reason)),
             Decision::Replace { attempt, .. } => {
-                // The newest copy is the one that this decision started.
-                let heir = self.cluster.copies(attempt.task).next().map(hindmost_core::cluster::Attempt::id);
-                if let Some(heir) = heir.filter(|heir| *heir != attempt) {
-                    self.heirs.insert(attempt, heir);
+                let heir = self.cluster.copies(attempt.task).find(|copy| copy.replaces() == Some(attempt));
+                if let Some(heir) = heir {
+                    self.heirs.insert(attempt, heir.id());
                 }
                 self.kill(attempt, Kill::Decided(StopReason::Replaced));
             }

@@ -23,6 +23,8 @@ const LOOKS: u64 = 20;
 const CROWD: u64 = 64;
 /// An end that was told is corrected when its remaining time is off by this share.
 const CORRECTION: f64 = 0.25;
+/// Age below which no attempt is said to lag, seconds: what it takes to start says nothing of its pace.
+const LEAST_AGE: f64 = 0.1;
 /// The least share of its work that a silent attempt is taken to have done.
 const LEAST_SHARE: f64 = 0.02;
 
@@ -80,13 +82,18 @@ impl Driver<'_> {
         self.deadlines.push(now + next, Deadline::Poll(attempt));
         let has_input = self.plan.phases[attempt.task.phase as usize].inputs.is_some();
         let reported = self.store.reported_progress(attempt);
-        let seen = reported.or_else(|| if has_input { self.engine.read_share(attempt) } else { None });
-        let Some(share) = seen else { return self.test(attempt) };
+        let seen = reported.or_else(|| {
+            let read = if has_input { self.engine.read_share(attempt) } else { None };
+            read.map(|share| (share, std::time::Duration::ZERO))
+        });
+        let Some((share, ago)) = seen else { return self.test(attempt) };
         if share > live.progress.share {
             if live.progress.share == 0.0 {
                 self.learner.first_progress(attempt.task.phase, age.seconds());
             }
-            live.progress = Progress { share, at: now, step: share - live.progress.share };
+            // When it was reported rather than when it was seen; no clock but ours is trusted far.
+            let at = (now - Time(ago.as_nanos() as u64)).max(live.progress.at).max(live.since + Time(FIRST_LOOK.0 / 5));
+            live.progress = Progress { share, at: at.min(now), step: share - live.progress.share };
         }
         self.seen = true;
         self.test(attempt)
@@ -138,7 +145,7 @@ impl Driver<'_> {
                 None => (age > elapsed).then_some(None),
             },
             Condition::Lagging { rate, after } => {
-                let lags = age > after && done < rate * age && self.should_have_told(attempt, live, age);
+                let lags = age > after.max(LEAST_AGE) && done < rate * age && self.should_have_told(attempt, live, age);
                 lags.then(|| Some(foretold(done.max(LEAST_SHARE))))
             }
         });
@@ -151,9 +158,8 @@ impl Driver<'_> {
             }
             self.happen(&Event::WatchMet { attempt, expected_finish })?;
         } else if let Some(told) = self.told.get(&attempt).copied() {
-            let alone = self.cluster.task(attempt.task).is_some_and(|task| task.alive() == 1);
             let (before, after) = ((told - now).seconds(), (foretold(done.max(LEAST_SHARE)) - now).seconds());
-            if alone && done > 0.0 && (after - before).abs() > CORRECTION * before.max(after).max(0.1) {
+            if done > 0.0 && (after - before).abs() > CORRECTION * before.max(after).max(0.1) {
                 let expected_finish = Some(now + Time::from_seconds(after));
                 self.told.insert(attempt, now + Time::from_seconds(after));
                 self.happen(&Event::WatchMet { attempt, expected_finish })?;

@@ -161,11 +161,12 @@ impl Shared {
                     on_end(token);
                 }
             }
-            let gone = std::mem::take(&mut locked(&self.state).gone);
-            gone.into_iter().for_each(on_end);
+            // Silenced before it is answered: whoever rings from here on is heard the next time.
             if events.iter().any(|event| event.data.u64() == BELL) {
                 let _ = rustix::io::read(&self.bell, &mut [0_u8; 8]);
             }
+            let gone = std::mem::take(&mut locked(&self.state).gone);
+            gone.into_iter().for_each(on_end);
             if somebody_ended && ours::adopts_orphans() {
                 self.care_for_orphans();
             }

@@ -183,12 +183,12 @@ fn rounded(time: Time) -> String {
     format!("{:.3} s", time.seconds())
 }
 
-/// `a was`, `a and b were`, `a, b and c were`, `7 nodes were`.
+/// `node a was`, `nodes a and b were`, `nodes a, b and c were`, `7 nodes were`.
 fn were(names: &[String]) -> String {
     match names {
-        [] => "none was".to_owned(),
-        [only] => format!("{only} was"),
+        [] => "no node was".to_owned(),
+        [only] => format!("node {only} was"),
         many if many.len() > MOST_NAMED => format!("{} nodes were", many.len()),
-        [all @ .., last] => format!("{} and {last} were", all.join(", ")),
+        [all @ .., last] => format!("nodes {} and {last} were", all.join(", ")),
     }
 }

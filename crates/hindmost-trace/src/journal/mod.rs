@@ -50,7 +50,7 @@ pub use records::{JournalRecords, MOST_TASKS};
 pub const JOURNAL_IN_FOLDER: &str = ".hindmost/journal.jsonl";
 
 /// What to tell the user of a replay about durations that the journal does not tell.
-pub const COPIES_NOTE: &str = "Attempts of the recorded run take as long as they did; one that was ended unfinished takes at least as long as it ran. How much longer, and the durations of copies that never ran, are drawn from those of the winners of the same phase.";
+pub const COPIES_NOTE: &str = "Attempts of the recorded run take as long as they did; one that was ended unfinished takes at least as long as it ran. How much longer, and the durations of copies that never ran, are drawn from those of the winners of the same phase. Where no winner took longer it takes no longer either: what policies save that beat such attempts is then understated.";
 
 /// A recorded run, ready to be replayed. Times are counted from its beginning.
 #[derive(Clone, Debug)]

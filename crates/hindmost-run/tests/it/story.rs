@@ -1,0 +1,320 @@
+//! Runs told in a few words:
+//!
+//! ```ignore
+//! Story::on("n1:2,n2:2").phase("map", 12).phase("reduce", 2).policy("pace").run().is_done();
+//! ```
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::atomic::AtomicU32;
+
+use hindmost_core::cluster::Cluster;
+use hindmost_core::estimator::estimator;
+use hindmost_core::ids::{AttemptId, JobId, TaskId};
+use hindmost_core::journal::JournalReader;
+use hindmost_core::metrics::RunState;
+use hindmost_core::policy::catalogue::{self, Setting};
+use hindmost_core::record::Record;
+use hindmost_core::timeline::{AttemptEnd, Timeline, TimelineRow};
+use hindmost_core::verify::{Verified, verify};
+use hindmost_run::driver::{self, Follower, RunError, RunOptions, RunOutcome, Unfollowed};
+use hindmost_run::engine::{Fake, FakeTask, Launch, parse_nodes};
+use hindmost_run::job_file::{self, Plan};
+use hindmost_run::store::{Store, StoreError};
+use tempfile::TempDir;
+
+use crate::world::{Rules, World};
+
+/// What attempts do.
+type Plays = Rc<dyn Fn(&Launch<'_>) -> FakeTask>;
+
+/// A run that is to be told. See the module's documentation.
+#[derive(Clone)]
+pub struct Story {
+    nodes: String,
+    phases: Vec<(String, u32, String)>,
+    policy: Option<String>,
+    knowledge: Option<String>,
+    chaos: String,
+    plays: Plays,
+}
+
+/// An attempt that reports its progress and ends well after so many seconds.
+pub fn takes(seconds: f64) -> FakeTask {
+    FakeTask { seconds, exit: Some(0), reports: true }
+}
+
+/// One that says nothing of its progress.
+pub fn silently(seconds: f64) -> FakeTask {
+    FakeTask { reports: false, ..takes(seconds) }
+}
+
+/// One that fails.
+pub fn fails(seconds: f64) -> FakeTask {
+    FakeTask { exit: Some(3), ..takes(seconds) }
+}
+
+/// One that ends without an end marker.
+pub fn vanishes(seconds: f64) -> FakeTask {
+    FakeTask { exit: None, ..takes(seconds) }
+}
+
+/// A folder in which syncing costs nothing, where there is one.
+pub fn scratch() -> TempDir {
+    let shared = Path::new("/dev/shm");
+    tempfile::tempdir_in(shared).or_else(|_| tempfile::tempdir()).unwrap()
+}
+
+/// An attempt as these tests name it, which is also what it writes into its output.
+pub fn key(attempt: AttemptId) -> String {
+    format!("{}/{}/{}", attempt.task.phase, attempt.task.index, attempt.copy)
+}
+
+impl Story {
+    /// On nodes such as `n1:2,n2:2`. Attempts take 10 s unless told.
+    pub fn on(nodes: &str) -> Story {
+        Story {
+            nodes: nodes.to_owned(),
+            phases: Vec::new(),
+            policy: None,
+            knowledge: None,
+            chaos: String::new(),
+            plays: Rc::new(|_| takes(10.0)),
+        }
+    }
+
+    /// On so many nodes of one cpu, n1 and so on.
+    pub fn on_nodes(count: u32) -> Story {
+        Story::on(&(1..=count).map(|node| format!("n{node}:1")).collect::<Vec<_>>().join(","))
+    }
+
+    /// Another phase of so many tasks, after those before it.
+    pub fn phase(self, name: &str, tasks: u32) -> Story {
+        self.phase_with(name, tasks, "")
+    }
+
+    /// One with further keys.
+    pub fn phase_with(mut self, name: &str, tasks: u32, keys: &str) -> Story {
+        self.phases.push((name.to_owned(), tasks, keys.to_owned()));
+        self
+    }
+
+    pub fn policy(mut self, policy: &str) -> Story {
+        self.policy = Some(policy.to_owned());
+        self
+    }
+
+    pub fn knowledge(mut self, knowledge: &str) -> Story {
+        self.knowledge = Some(knowledge.to_owned());
+        self
+    }
+
+    pub fn chaos(mut self, chaos: &str) -> Story {
+        chaos.clone_into(&mut self.chaos);
+        self
+    }
+
+    /// What an attempt does when it is started.
+    pub fn plays(mut self, plays: impl Fn(&Launch<'_>) -> FakeTask + 'static) -> Story {
+        self.plays = Rc::new(plays);
+        self
+    }
+
+    /// The job, whose file is in this folder.
+    pub fn plan(&self, folder: &Path) -> Plan {
+        let mut text = "name = \"story\"\n".to_owned();
+        let mut before: Vec<String> = Vec::new();
+        for (name, tasks, keys) in &self.phases {
+            text += &format!(
+                "[[phase]]\nname = {name:?}\ntasks = {tasks}\ncommand = \"true\"\nafter = {before:?}\n{keys}\n"
+            );
+            before = vec![name.clone()];
+        }
+        job_file::parse(&text, &folder.join("story.toml"), folder).unwrap()
+    }
+
+    fn options(&self) -> RunOptions {
+        RunOptions {
+            policy: self.policy.as_ref().map(|policy| policy.parse().unwrap()),
+            knowledge: self.knowledge.as_ref().map(|knowledge| knowledge.parse().unwrap()),
+            chaos: self.chaos.parse().unwrap(),
+            history: BTreeMap::new(),
+        }
+    }
+
+    /// The engine, for a run in this folder.
+    pub fn world(&self, plan: &Plan, out: &Path) -> World {
+        let plays = Rc::clone(&self.plays);
+        let fake = Fake::new(parse_nodes(Some(&self.nodes)).unwrap(), move |launch| {
+            fs::write(launch.folder.join("out/by"), key(launch.attempt)).unwrap();
+            plays(launch)
+        });
+        let phases = plan.phases.iter().map(|phase| phase.name.clone()).collect();
+        let copied = plan.phases.iter().map(|phase| phase.idempotent).collect();
+        World::new(fake, Rules { folder: out.to_owned(), phases, copied })
+    }
+
+    /// Runs it with this engine in this folder, from its begin or from where it was left.
+    pub fn tell(&self, plan: &Plan, out: &Path, resume: bool, world: &mut World) -> Result<RunOutcome, RunError> {
+        self.tell_to(plan, out, resume, world, &mut Unfollowed)
+    }
+
+    fn tell_to(
+        &self,
+        plan: &Plan,
+        out: &Path,
+        resume: bool,
+        world: &mut World,
+        follower: &mut dyn Follower,
+    ) -> Result<RunOutcome, RunError> {
+        let store = open(plan, out, resume)?;
+        driver::run(plan, &self.options(), store, world, &AtomicU32::new(0), follower)
+    }
+
+    /// Runs it, to whatever end.
+    pub fn run(&self) -> Told {
+        let folder = scratch();
+        let plan = self.plan(folder.path());
+        let out = folder.path().join("out");
+        fs::create_dir(&out).unwrap();
+        let out = out.canonicalize().unwrap();
+        let mut world = self.world(&plan, &out);
+        let outcome = self.tell(&plan, &out, false, &mut world).unwrap_or_else(|error| {
+            let policy = self.policy.as_deref().unwrap_or("the default");
+            panic!("with {policy}: {error}\n{}", journal_text(&out))
+        });
+        let told = Told { plan, out, outcome, world, _folder: folder };
+        told.is_sound();
+        told
+    }
+}
+
+pub fn open(plan: &Plan, out: &Path, resume: bool) -> Result<(Store, bool), StoreError> {
+    let phases = plan.phases.iter().map(|phase| phase.name.clone()).collect();
+    Store::open(out, &plan.name, &plan.digest(), phases, resume)
+}
+
+/// The journal of a run in this folder.
+pub fn journal_text(out: &Path) -> String {
+    fs::read_to_string(out.join(".hindmost/journal.jsonl")).unwrap_or_default()
+}
+
+/// Every task of a job.
+pub fn tasks(plan: &Plan) -> impl Iterator<Item = TaskId> + '_ {
+    plan.phases.iter().enumerate().flat_map(|(phase, planned)| {
+        (0..planned.tasks).map(move |index| TaskId { job: JobId(0), phase: phase as u32, index })
+    })
+}
+
+/// The place of a task's result.
+pub fn result(plan: &Plan, out: &Path, task: TaskId) -> PathBuf {
+    out.join(&plan.phases[task.phase as usize].name).join(task.index.to_string())
+}
+
+/// Names of what is in a folder.
+pub fn entries(folder: &Path) -> Vec<String> {
+    let found = fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut names: Vec<String> = found.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+/// Checks that a journal's decisions are made again.
+pub fn verified(out: &Path) -> Verified {
+    let text = journal_text(out);
+    let reader = JournalReader::new(text.as_bytes()).unwrap();
+    let header = reader.header().clone();
+    let setting = Setting { order: &header.order, gamma: header.gamma };
+    let mut policy = catalogue::build(&header.policy.parse().unwrap(), &setting).unwrap();
+    let cluster = Cluster::new(header.dimensions.clone()).with_placement(header.placement);
+    let records: Vec<Record> = reader.map(Result::unwrap).collect();
+    verify(cluster, &mut policy, &*estimator(header.knowledge), records)
+        .unwrap_or_else(|difference| panic!("{difference}\n{text}"))
+}
+
+/// Checks what must hold of every run that has ended in this folder, however it ended.
+pub fn is_sound(plan: &Plan, out: &Path, timeline: &Timeline) {
+    assert_eq!(entries(&out.join(".hindmost/attempts")), [""; 0], "something is left of attempts");
+    verified(out);
+    for (at, phase) in plan.phases.iter().enumerate() {
+        let won = |row: &&TimelineRow| row.outcome == AttemptEnd::Won && row.attempt.task.phase == at as u32;
+        let mut winners: Vec<String> =
+            timeline.rows.iter().filter(won).map(|row| row.attempt.task.index.to_string()).collect();
+        winners.sort();
+        assert_eq!(entries(&out.join(&phase.name)), winners, "results and winners of {} differ", phase.name);
+    }
+    let running: Vec<_> = timeline.rows.iter().filter(|row| row.outcome == AttemptEnd::Running).collect();
+    assert!(running.is_empty(), "not over when the run is: {running:?}");
+}
+
+/// A run that has ended.
+pub struct Told {
+    pub plan: Plan,
+    pub out: PathBuf,
+    pub outcome: RunOutcome,
+    pub world: World,
+    _folder: TempDir,
+}
+
+impl Told {
+    fn is_sound(&self) {
+        is_sound(&self.plan, &self.out, &self.outcome.timeline);
+        let summary = &self.outcome.summary;
+        assert_eq!(summary.tasks, self.plan.tasks());
+        assert_eq!(summary.attempts, self.outcome.timeline.rows.len() as u64);
+        for row in self.outcome.timeline.rows.iter().filter(|row| row.outcome == AttemptEnd::Won) {
+            let by = fs::read_to_string(result(&self.plan, &self.out, row.attempt.task).join("by")).unwrap();
+            assert_eq!(by, key(row.attempt), "the result is another attempt's");
+        }
+        for (at, phase) in self.plan.phases.iter().enumerate().filter(|(_, phase)| !phase.idempotent) {
+            for index in 0..phase.tasks {
+                let task = TaskId { job: JobId(0), phase: at as u32, index };
+                let rows: Vec<_> = self.outcome.timeline.attempts_of(task).collect();
+                let apart = rows.windows(2).all(|pair| pair[0].end <= pair[1].start);
+                assert!(apart, "{task} may not be copied, and was: {rows:?}");
+            }
+        }
+    }
+
+    /// Every task has its result.
+    pub fn is_done(self) -> Told {
+        let summary = &self.outcome.summary;
+        assert_eq!(summary.state, RunState::Done, "{summary:?}");
+        assert!(summary.failed_tasks.is_empty());
+        for task in tasks(&self.plan) {
+            let won = self.outcome.timeline.attempts_of(task).filter(|row| row.outcome == AttemptEnd::Won);
+            assert_eq!(won.count(), 1, "winners of {task}");
+        }
+        self
+    }
+
+    /// Attempts of a task, and how they ended.
+    pub fn ends(&self, phase: u32, index: u32) -> Vec<AttemptEnd> {
+        let task = TaskId { job: JobId(0), phase, index };
+        self.outcome.timeline.attempts_of(task).map(|row| row.outcome.clone()).collect()
+    }
+
+    /// Names of the nodes on which a task was started, in turn.
+    pub fn nodes_of(&self, phase: u32, index: u32) -> Vec<String> {
+        let task = TaskId { job: JobId(0), phase, index };
+        let timeline = &self.outcome.timeline;
+        timeline.attempts_of(task).map(|row| timeline.node_name(row.node).to_owned()).collect()
+    }
+
+    /// Seconds until the last task was done.
+    pub fn flowtime(&self) -> f64 {
+        self.outcome.summary.flowtime
+    }
+
+    /// Copies beside others.
+    pub fn copies(&self) -> u64 {
+        self.outcome.summary.copies.launched
+    }
+
+    /// Seconds from an attempt's start to its end.
+    pub fn seconds(row: &TimelineRow) -> f64 {
+        (row.end - row.start).seconds()
+    }
+}

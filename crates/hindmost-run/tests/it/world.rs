@@ -1,0 +1,161 @@
+//! The engine of these tests: [`Fake`], and a watch over it that no rule is broken while a run goes on.
+//!
+//! Rules: no attempt is started that is at work already; no second one of a task that may not be copied;
+//! none of a task whose result is there. What an earlier driver left running is known too, and may be
+//! adopted or killed.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::panic::resume_unwind;
+use std::path::PathBuf;
+
+use hindmost_core::ids::{AttemptId, NodeId};
+use hindmost_core::time::Time;
+use hindmost_run::engine::{Engine, Fake, Happened, Launch, NodeOffer};
+
+/// What the engine must know of a job to watch over it.
+#[derive(Clone, Debug)]
+pub struct Rules {
+    /// The run's folder.
+    pub folder: PathBuf,
+    /// Names of the phases.
+    pub phases: Vec<String>,
+    /// Whether their tasks may have two copies at a time.
+    pub copied: Vec<bool>,
+}
+
+/// An attempt that was started.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Started {
+    pub attempt: AttemptId,
+    pub node: NodeId,
+    pub at: Time,
+}
+
+/// How a driver dies: thrown as a panic's payload.
+pub struct Died;
+
+/// The engine. See the module's documentation.
+pub struct World {
+    inner: Fake,
+    rules: Rules,
+    /// What an earlier driver has left running.
+    pub orphans: BTreeSet<AttemptId>,
+    /// At work, and whether it was killed and has only to end.
+    alive: BTreeMap<AttemptId, bool>,
+    /// In the order of their starts.
+    pub started: Vec<Started>,
+    /// In the order in which they were taken over.
+    pub adopted: Vec<AttemptId>,
+    /// Calls until the driver dies.
+    pub dies_after: Option<usize>,
+    /// Calls so far.
+    pub calls: usize,
+    /// Length of the journal's file when the driver died.
+    pub journal: u64,
+}
+
+impl World {
+    pub fn new(inner: Fake, rules: Rules) -> World {
+        World {
+            inner,
+            rules,
+            orphans: BTreeSet::new(),
+            alive: BTreeMap::new(),
+            started: Vec::new(),
+            adopted: Vec::new(),
+            dies_after: None,
+            calls: 0,
+            journal: 0,
+        }
+    }
+
+    /// What would go on if the driver died now.
+    pub fn at_work(&self) -> BTreeSet<AttemptId> {
+        let alive = self.alive.iter().filter(|(_, killed)| !**killed).map(|(attempt, _)| *attempt);
+        alive.chain(self.orphans.iter().copied()).collect()
+    }
+
+    fn call(&mut self) {
+        self.calls += 1;
+        if self.dies_after.is_some_and(|calls| self.calls > calls) {
+            let journal = self.rules.folder.join(".hindmost/journal.jsonl");
+            self.journal = std::fs::metadata(journal).map_or(0, |found| found.len());
+            resume_unwind(Box::new(Died));
+        }
+    }
+
+    fn may_enter(&self, attempt: AttemptId) {
+        let alive = || self.alive.iter().filter(|(_, killed)| !**killed).map(|(attempt, _)| *attempt);
+        let everything = alive().chain(self.orphans.iter().copied());
+        for other in everything.filter(|other| other.task == attempt.task) {
+            assert_ne!(other, attempt, "it is started while it is at work");
+            let copied = self.rules.copied[attempt.task.phase as usize];
+            assert!(copied, "{attempt} is started beside {other}, and its task may not be copied");
+        }
+        assert!(!self.alive.contains_key(&attempt), "{attempt} is started a second time before it has ended");
+        let phase = &self.rules.phases[attempt.task.phase as usize];
+        let result = self.rules.folder.join(phase).join(attempt.task.index.to_string());
+        assert!(!result.exists(), "{attempt} is started, and its task's result is there");
+    }
+}
+
+impl Engine for World {
+    fn nodes(&self) -> &[NodeOffer] {
+        self.inner.nodes()
+    }
+
+    fn now(&self) -> Time {
+        self.inner.now()
+    }
+
+    fn resume_at(&mut self, at: Time) {
+        self.inner.resume_at(at);
+    }
+
+    fn start(&mut self, launch: &Launch<'_>) -> std::io::Result<()> {
+        self.call();
+        self.may_enter(launch.attempt);
+        self.inner.start(launch)?;
+        self.alive.insert(launch.attempt, false);
+        self.started.push(Started { attempt: launch.attempt, node: launch.node, at: self.inner.now() });
+        self.call();
+        Ok(())
+    }
+
+    fn adopt(&mut self, launch: &Launch<'_>) -> bool {
+        self.call();
+        if !self.orphans.remove(&launch.attempt) {
+            return false;
+        }
+        self.may_enter(launch.attempt);
+        self.inner.start(launch).unwrap();
+        self.alive.insert(launch.attempt, false);
+        self.adopted.push(launch.attempt);
+        true
+    }
+
+    fn kill_strays_but(&mut self, kept: &HashSet<AttemptId>) {
+        self.call();
+        self.orphans.retain(|orphan| kept.contains(orphan));
+    }
+
+    fn kill(&mut self, attempt: AttemptId) {
+        self.call();
+        self.inner.kill(attempt);
+        if let Some(killed) = self.alive.get_mut(&attempt) {
+            *killed = true;
+        }
+    }
+
+    fn read_share(&self, attempt: AttemptId) -> Option<f64> {
+        self.inner.read_share(attempt)
+    }
+
+    fn wait(&mut self, until: Time, happened: &mut Vec<Happened>) {
+        self.call();
+        self.inner.wait(until, happened);
+        for Happened::Ended(attempt) in happened.iter() {
+            self.alive.remove(attempt);
+        }
+    }
+}

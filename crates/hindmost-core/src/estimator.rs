@@ -104,6 +104,23 @@ pub enum Test {
     },
 }
 
+impl Test {
+    /// What is asked of an attempt of this phase, in words.
+    pub fn in_words(&self, phase: &Phase) -> String {
+        match self {
+            Test::RemainingAbove(limit) => format!("a remaining time above {limit:.2} s"),
+            Test::RemainingOrByAgeAbove(limit) => {
+                format!("a remaining time, known or expected from its age, above {limit:.2} s")
+            }
+            Test::FreshLikelyBetter { factor, chance } => format!(
+                "with a probability above {chance} a remaining time more than {factor} times a fresh copy's, which takes \
+                 {:.2} s on average",
+                phase.mean()
+            ),
+        }
+    }
+}
+
 /// Answers a policy's questions from what records have told. See the module's documentation.
 pub trait Estimator: Send {
     /// How much this estimator knows.

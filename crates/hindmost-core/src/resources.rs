@@ -160,6 +160,17 @@ impl Dimensions {
         self.0.len() == 1 && &*self.0[0] == SLOTS
     }
 
+    /// Amounts in these dimensions by their names, in the units of demands; what is nothing is left out.
+    pub fn by_name(&self, amounts: &Resources) -> DemandByName {
+        let named = self.0.iter().zip(&amounts.0).filter(|(_, units)| **units > 0);
+        named
+            .map(|(name, units)| {
+                let amount = if **name == *MEMORY { *units as f64 } else { *units as f64 / 1000.0 };
+                (name.to_string(), amount)
+            })
+            .collect()
+    }
+
     /// The demand of one copy in these dimensions.
     ///
     /// On one-slot machines every copy takes its slot, whatever it demands; elsewhere an empty

@@ -32,7 +32,9 @@ pub struct Chaos {
 
 /// A rehearsal that can't be understood.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("chaos {text:?}: {reason}; give slow=NODE:FACTOR, kill=CHANCE, lose=NODE:SECONDSs, lose=NODE:SECONDSs@SECONDSs or seed=N, separated by commas")]
+#[error(
+    "chaos {text:?}: {reason}; give slow=NODE:FACTOR, kill=CHANCE, lose=NODE:10s (lost for ten seconds), lose=NODE:10s@5s (from the fifth second on) or seed=N, separated by commas"
+)]
 pub struct ChaosError {
     text: String,
     reason: String,
@@ -51,9 +53,11 @@ impl FromStr for Chaos {
             let (what, value) = part.split_once('=').ok_or_else(|| wrong("there is no =".to_owned()))?;
             match what.trim() {
                 "slow" => {
-                    let (node, factor) = value.rsplit_once(':').ok_or_else(|| wrong("no factor is given".to_owned()))?;
+                    let (node, factor) =
+                        value.rsplit_once(':').ok_or_else(|| wrong("no factor is given".to_owned()))?;
                     let factor = factor.trim().parse().ok().filter(|factor| (1.0..=1000.0).contains(factor));
-                    let factor = factor.ok_or_else(|| wrong("the factor must be a number from 1 to 1000".to_owned()))?;
+                    let factor =
+                        factor.ok_or_else(|| wrong("the factor must be a number from 1 to 1000".to_owned()))?;
                     chaos.slow.push((node.trim().to_owned(), factor));
                 }
                 "kill" => {
@@ -72,7 +76,8 @@ impl FromStr for Chaos {
                     chaos.lose.push(Loss { node: node.trim().to_owned(), at, away: seconds(away)? });
                 }
                 "seed" => {
-                    chaos.seed = value.trim().parse().map_err(|_| wrong("the seed must be a whole number".to_owned()))?;
+                    chaos.seed =
+                        value.trim().parse().map_err(|_| wrong("the seed must be a whole number".to_owned()))?;
                 }
                 other => return Err(wrong(format!("{other:?} is not known"))),
             }
@@ -124,7 +129,8 @@ mod tests {
 
     #[test]
     fn what_makes_no_sense_is_refused() {
-        for wrong in ["slow=n3", "slow=n3:0.5", "slow=n3:NaN", "kill=2", "kill=NaN", "lose=n2", "lose=n2:x", "boom=1", "x"]
+        for wrong in
+            ["slow=n3", "slow=n3:0.5", "slow=n3:NaN", "kill=2", "kill=NaN", "lose=n2", "lose=n2:x", "boom=1", "x"]
         {
             let error = wrong.parse::<Chaos>().unwrap_err().to_string();
             assert!(error.contains("slow=NODE:FACTOR"), "{wrong}: {error}");

@@ -221,7 +221,15 @@ impl Learner {
         known.median = Some(median);
         known.told_progress = known.progress;
         let samples = values.len() as u32;
-        Some(Event::DurationsLearned { job, phase: phase as u32, durations, median, p90, progress: known.progress, samples })
+        Some(Event::DurationsLearned {
+            job,
+            phase: phase as u32,
+            durations,
+            median,
+            p90,
+            progress: known.progress,
+            samples,
+        })
     }
 
     fn node_speed(&mut self, id: NodeId, now: Time, running: &[Observed]) -> Option<Event> {

@@ -38,15 +38,18 @@ pub enum StoreError {
     #[error("{} is not empty and holds no run; give --out a new folder", .0.display())]
     NotEmpty(PathBuf),
     /// It holds a run, and going on was not asked for.
-    #[error("{} holds a run of {job:?} already; --resume goes on with it, --out starts another elsewhere", path.display())]
+    #[error("{} holds {} of {job:?}: {}--out DIR runs the job elsewhere, or remove the folder to run it again", path.display(),
+        if *done { "the finished run" } else { "a run" }, if *done { "" } else { "--resume goes on with it, " })]
     HoldsRun {
         /// The folder.
         path: PathBuf,
         /// The job that it holds.
         job: String,
+        /// True if the run is done.
+        done: bool,
     },
     /// It holds another job's run.
-    #[error("{} holds a run of another job, {held:?}: its name, commands, inputs or environment differ from those of {given:?}", path.display())]
+    #[error("{} holds a run of {held:?} as it was: name, phases, commands, inputs, environment or folders differ from what the job file of {given:?} says now; --out DIR runs it elsewhere, or remove the folder", path.display())]
     OtherJob {
         /// The folder.
         path: PathBuf,
@@ -146,8 +149,12 @@ impl Store {
                 if held.digest != digest {
                     return Err(StoreError::OtherJob { path: folder, held: held.job, given: name.to_owned() });
                 }
-                if !resume {
-                    return Err(StoreError::HoldsRun { path: folder, job: held.job });
+                // A run that was stopped before it wrote anything has not begun.
+                let begun = fs::metadata(inner.join("journal.jsonl")).is_ok_and(|found| found.len() > 0);
+                if !resume && begun {
+                    let summary = fs::read_to_string(inner.join("summary.json")).unwrap_or_default();
+                    let done = summary.contains("\"state\": \"done\"");
+                    return Err(StoreError::HoldsRun { path: folder, job: held.job, done });
                 }
                 held
             }
@@ -228,8 +235,15 @@ impl Store {
     /// How an attempt ended.
     pub fn end_marker(&self, attempt: AttemptId) -> EndMarker {
         let text = fs::read_to_string(self.attempt(attempt).join(END_MARKER)).unwrap_or_default();
-        let code = text.strip_prefix("exit ").and_then(|rest| rest.strip_suffix('\n')).and_then(|code| code.parse().ok());
+        let code =
+            text.strip_prefix("exit ").and_then(|rest| rest.strip_suffix('\n')).and_then(|code| code.parse().ok());
         code.map_or(EndMarker::Missing, EndMarker::Exit)
+    }
+
+    /// How long ago an attempt wrote its end marker, if it has.
+    pub fn ended_ago(&self, attempt: AttemptId) -> Option<Duration> {
+        let written = fs::metadata(self.attempt(attempt).join(END_MARKER)).ok()?.modified().ok()?;
+        written.elapsed().ok()
     }
 
     /// The progress that an attempt's command has last reported, in [0, 1], and how long ago.
@@ -262,6 +276,12 @@ impl Store {
                 fs::rename(&from, &to)
             }
             other => other.map_err(io::Error::from),
+        };
+        let renamed = match renamed {
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied && fs::metadata(&from).is_ok() => {
+                rename_unwritable(&from, &to)
+            }
+            other => other,
         };
         match renamed {
             Ok(()) => Ok(Commit::Won),
@@ -340,6 +360,17 @@ impl Store {
     pub fn write_summary(&self, json: &str) -> io::Result<()> {
         write_beside(&self.folder.join(".hindmost/summary.json"), json.as_bytes())
     }
+}
+
+/// Renames a folder that its owner may not write: moving it changes its own entry for its parent.
+fn rename_unwritable(from: &Path, to: &Path) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    let before = fs::metadata(from)?.permissions();
+    fs::set_permissions(from, fs::Permissions::from_mode(before.mode() | 0o700))?;
+    let renamed = rustix::fs::renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE).map_err(io::Error::from);
+    let at = if renamed.is_ok() { to } else { from };
+    fs::set_permissions(at, before)?;
+    renamed
 }
 
 /// Bytes at the end of a progress file that are read.

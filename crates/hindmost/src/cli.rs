@@ -120,6 +120,7 @@ pub struct ReplayArgs {
 }
 
 #[derive(Args)]
+#[allow(clippy::struct_excessive_bools, reason = "switches of a command line")]
 pub struct RunJobArgs {
     /// The job file (TOML)
     #[arg(required_unless_present = "schema")]
@@ -145,7 +146,8 @@ pub struct RunJobArgs {
     /// Check the job file, print what would be run, and stop
     #[arg(long, conflicts_with_all = ["resume", "chaos"])]
     pub check: bool,
-    /// Rehearse trouble: slow=NODE:FACTOR, kill=CHANCE, lose=NODE:10s, lose=NODE:10s@5s, seed=N
+    /// Rehearse trouble: slow=NODE:FACTOR, kill=CHANCE, lose=NODE:10s, lose=NODE:10s@5s
+    /// (lost for ten seconds, from the fifth on), seed=N
     #[arg(long, value_name = "C[,C…]")]
     pub chaos: Vec<String>,
     /// Journals or folders of earlier runs of this job, from which durations are known beforehand

@@ -307,6 +307,10 @@ impl Pass for LateBackups {
             if !round.start(id.task, node) {
                 return;
             }
+            round.because(|| {
+                let share = 100.0 * self.parameters.slow_task;
+                format!("copy {} was among the slowest {share}% of its phase by progress rate", id.copy)
+            });
             backups += 1;
             round.requeue(id.task.job);
         }

@@ -20,6 +20,7 @@ impl Pass for StopLosers {
         let cluster = view.cluster;
         for copy in cluster.copies(attempt.task) {
             view.stop(copy.id(), StopReason::Lost);
+            view.because(|| "another copy of its task has finished".to_owned());
         }
     }
 }

@@ -47,6 +47,7 @@ pub struct View<'a> {
     /// What is known of running attempts.
     pub estimator: &'a dyn Estimator,
     reactions: &'a mut Vec<Decision>,
+    reasons: &'a mut Reasons,
 }
 
 impl View<'_> {
@@ -64,6 +65,11 @@ impl View<'_> {
     pub fn stop(&mut self, attempt: AttemptId, reason: StopReason) {
         self.reactions.push(Decision::Stop { attempt, reason });
     }
+
+    /// Says why the last thing was asked for, where somebody wants to know.
+    pub fn because(&mut self, why: impl FnOnce() -> String) {
+        self.reasons.add(self.reactions.len(), why);
+    }
 }
 
 /// What a pass decides with: the state, which its decisions change as they are made.
@@ -75,6 +81,7 @@ pub struct Round<'a> {
     pub queue: &'a mut JobQueue,
     decisions: &'a mut Vec<Decision>,
     fault: Option<RecordError>,
+    reasons: &'a mut Reasons,
 }
 
 impl Round<'_> {
@@ -120,6 +127,11 @@ impl Round<'_> {
         }
     }
 
+    /// Says why the last decision was made, where somebody wants to know.
+    pub fn because(&mut self, why: impl FnOnce() -> String) {
+        self.reasons.add(self.decisions.len(), why);
+    }
+
     /// Starts up to `copies` copies of a task on different nodes where possible; the number
     /// started.
     pub fn start_copies(&mut self, task: TaskId, copies: u32) -> u32 {
@@ -149,10 +161,27 @@ pub trait Pass: Send {
     fn decide(&mut self, _round: &mut Round<'_>) {}
 }
 
+/// Why decisions were made, in words, by their number in the list that they were appended to; kept only
+/// where somebody asked for it.
+#[derive(Debug, Default)]
+struct Reasons(Option<Vec<(usize, String)>>);
+
+impl Reasons {
+    /// Of the last of so many decisions.
+    fn add(&mut self, decisions: usize, why: impl FnOnce() -> String) {
+        if let Some(reasons) = &mut self.0
+            && decisions > 0
+        {
+            reasons.push((decisions - 1, why()));
+        }
+    }
+}
+
 /// A policy that can run: what [`catalogue`] builds from a [`spec::PolicySpec`].
 pub struct Policy {
     queue: JobQueue,
     passes: Vec<Box<dyn Pass>>,
+    reasons: Reasons,
 }
 
 impl Policy {
@@ -160,7 +189,18 @@ impl Policy {
     /// of a finished task is added.
     pub fn new(order: Box<dyn order::Order>, mut passes: Vec<Box<dyn Pass>>) -> Policy {
         passes.push(Box::new(losers::StopLosers));
-        Policy { queue: JobQueue::new(order), passes }
+        Policy { queue: JobQueue::new(order), passes, reasons: Reasons::default() }
+    }
+
+    /// From now on keeps why decisions are made; [`Policy::take_reasons`] gives it.
+    pub fn keep_reasons(&mut self) {
+        self.reasons.0 = Some(Vec::new());
+    }
+
+    /// Why decisions were made since the last time, by their number in the list that they were appended
+    /// to. Not every decision has a reason in words.
+    pub fn take_reasons(&mut self) -> Vec<(usize, String)> {
+        self.reasons.0.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
     /// Tells the policy of an event that was applied. What it asks for at once is applied and
@@ -178,7 +218,7 @@ impl Policy {
     ) -> Result<(), RecordError> {
         self.queue.observe(event, applied, cluster);
         let first = decisions.len();
-        let mut view = View { cluster, estimator, reactions: decisions };
+        let mut view = View { cluster, estimator, reactions: decisions, reasons: &mut self.reasons };
         for pass in &mut self.passes {
             pass.observe(Seen::Event(event, applied), &mut view);
         }
@@ -200,7 +240,8 @@ impl Policy {
     ) -> Result<(), RecordError> {
         for at in 0..self.passes.len() {
             let mut told = decisions.len();
-            let mut round = Round { cluster, estimator, queue: &mut self.queue, decisions, fault: None };
+            let reasons = &mut self.reasons;
+            let mut round = Round { cluster, estimator, queue: &mut self.queue, decisions, fault: None, reasons };
             self.passes[at].decide(&mut round);
             if let Some(fault) = round.fault {
                 return Err(fault);
@@ -209,8 +250,10 @@ impl Policy {
             while told < decisions.len() {
                 let until = decisions.len();
                 let mut reactions = Vec::new();
+                // What is asked for while decisions are observed are watches and wake-ups, which explain themselves.
+                let mut unasked = Reasons::default();
                 for decision in &decisions[told..until] {
-                    let mut view = View { cluster, estimator, reactions: &mut reactions };
+                    let mut view = View { cluster, estimator, reactions: &mut reactions, reasons: &mut unasked };
                     for pass in &mut self.passes {
                         pass.observe(Seen::Decision(decision), &mut view);
                     }

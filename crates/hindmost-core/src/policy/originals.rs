@@ -79,6 +79,8 @@ impl Originals {
             Some(slow) => place_by_speed(cluster, task, slow)?,
             None => cluster.find_node(cluster.phase(task)?.demand(), |_, _| true)?,
         };
-        Some(round.start(task, node))
+        let started = round.start(task, node);
+        round.because(|| "it was its turn: no copy of the task ran or had finished".to_owned());
+        Some(started)
     }
 }

@@ -96,6 +96,9 @@ impl PaceBackups {
         let outrun: Vec<AttemptId> = outrun.map(Attempt::id).collect();
         for attempt in outrun {
             view.stop(attempt, StopReason::Outrun);
+            view.because(|| {
+                format!("another copy is expected to end {best:.2} s from now, and this one more than {OUTRUN} times as late")
+            });
         }
     }
 
@@ -165,11 +168,7 @@ impl Pass for PaceBackups {
                     self.watch(*attempt, view);
                 }
             }
-            Seen::Event(Event::WatchMet { attempt, .. }, _) => {
-                if view.cluster.task(attempt.task).is_some_and(|task| task.alive() > 1) {
-                    PaceBackups::stop_outrun(attempt.task, view);
-                }
-            }
+            Seen::Event(Event::WatchMet { attempt, .. }, _) => PaceBackups::stop_outrun(attempt.task, view),
             Seen::Event(Event::AttemptFailed { attempt, .. } | Event::AttemptStopped { attempt }, _) => {
                 let left = view.cluster.copies(attempt.task).next().map(Attempt::id);
                 if let Some(left) = left {
@@ -200,6 +199,12 @@ impl Pass for PaceBackups {
             let Some(node) = cluster.find_fastest_node(phase.demand(), elsewhere) else {
                 if self.saving && self.should_move(remaining, id, cluster) {
                     round.decide(Decision::Stop { attempt: id, reason: StopReason::Moved });
+                    round.because(|| {
+                        format!(
+                            "its node is slow and it was expected to need {remaining:.2} s more, more than {MOVE} times what \
+                             the other nodes need for all that waits: it is started afresh when there is room"
+                        )
+                    });
                 }
                 continue;
             };
@@ -207,6 +212,13 @@ impl Pass for PaceBackups {
             let fresh = Pace::new(speed, 0.0).seconds(phase.median());
             if remaining > factor * fresh {
                 round.start(id.task, node);
+                round.because(|| {
+                    let (copy, waits) = (id.copy, if pending { "tasks wait" } else { "nothing waits" });
+                    format!(
+                        "copy {copy} lags: expected to need {remaining:.2} s more, a fresh copy {fresh:.2} s, and that is more \
+                         than {factor} times as long ({waits})"
+                    )
+                });
                 round.requeue(id.task.job);
             }
         }

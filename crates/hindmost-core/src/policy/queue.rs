@@ -124,7 +124,7 @@ impl JobQueue {
     /// Is told of an event after it was applied.
     pub(super) fn observe(&mut self, event: &Event, applied: Applied, cluster: &Cluster) {
         match event {
-            Event::JobArrived { job, .. } => self.refresh(*job, cluster),
+            Event::JobArrived { job, .. } | Event::DurationsLearned { job, .. } => self.refresh(*job, cluster),
             Event::AttemptFinished { attempt }
             | Event::AttemptFailed { attempt, .. }
             | Event::AttemptStopped { attempt } => {
@@ -142,7 +142,6 @@ impl JobQueue {
                     self.refresh(job, cluster);
                 }
             }
-            Event::DurationsLearned { job, .. } => self.refresh(*job, cluster),
             Event::NodeSpeedLearned { .. }
             | Event::AttemptRunning { .. }
             | Event::WatchMet { .. }

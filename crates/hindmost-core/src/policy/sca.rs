@@ -140,10 +140,16 @@ pub(super) fn start_job(job: JobId, copies: &[u32], round: &mut Round<'_>) {
     let tasks = pending_tasks(job, round.cluster());
     'copies: for copy in 0..most {
         for task in &tasks {
-            if copies[task.phase as usize] > copy
-                && round.start_copies(*task, 1) == 0
-                && round.cluster().open_nodes() == 0
-            {
+            let wanted = copies[task.phase as usize];
+            if wanted <= copy {
+                continue;
+            }
+            if round.start_copies(*task, 1) > 0 {
+                round.because(|| match wanted {
+                    1 => "its job is new and its turn had come".to_owned(),
+                    _ => format!("its job is new, and room is so plentiful that each task is given {wanted} copies"),
+                });
+            } else if round.cluster().open_nodes() == 0 {
                 break 'copies;
             }
         }

@@ -215,6 +215,14 @@ impl Pass for SparkBackups {
             if !slow {
                 self.put_back(id, round);
             } else if round.start_copies(id.task, 1) > 0 {
+                let threshold = self.phases.get(&(id.task.job, id.task.phase)).and_then(|watch| watch.threshold);
+                round.because(|| {
+                    let threshold = threshold.unwrap_or(Time::ZERO).seconds();
+                    format!(
+                        "copy {} had run for longer than {threshold:.2} s, the multiplier times the median",
+                        id.copy
+                    )
+                });
                 round.requeue(id.task.job);
             } else {
                 self.candidates.push(id);

@@ -159,9 +159,15 @@ impl<R: StragglerRule> Pass for Stragglers<R> {
             }
             let Some(phase) = round.cluster().phase(id.task) else { continue };
             let wanted = self.rule.copies(phase).saturating_sub(1);
+            let why = self.rule.test(phase).in_words(phase);
+            let remaining = round.cluster().attempt(id).and_then(|a| round.estimator.remaining(round.cluster(), a));
             let helped = round.start_copies(id.task, wanted) > 0
                 || (wanted > 0 && id.copy < self.rule.restarts() && restart_pays(round, id) && round.replace(id));
             if helped {
+                round.because(|| {
+                    let remaining = remaining.map_or_else(|| "unknown".to_owned(), |seconds| format!("{seconds:.2} s"));
+                    format!("copy {} was found slow: {why} (its remaining time: {remaining})", id.copy)
+                });
                 round.requeue(id.task.job);
             } else if round.cluster().open_nodes() == 0 && self.rule.restarts() == 0 {
                 return;

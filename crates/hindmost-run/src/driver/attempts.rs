@@ -80,8 +80,7 @@ impl Driver<'_> {
         // Results outrank the journal: one that is there is not made again.
         if self.store.has_result(attempt.task) {
             self.happen(&Event::AttemptRunning { attempt })?;
-            self.happen(&Event::AttemptFinished { attempt })?;
-            return Ok(());
+            return self.finish_with_result(attempt);
         }
         let made = self.store.make_attempt(attempt).map(|_| ());
         let started = match made {
@@ -96,6 +95,14 @@ impl Driver<'_> {
             }
             Err(error) => self.broke(attempt, format!("could not be started: {error}"), true),
         }
+    }
+
+    /// An attempt counts as finished because its task has its result.
+    pub(super) fn finish_with_result(&mut self, attempt: AttemptId) -> Result<(), RunError> {
+        self.live.remove(&attempt);
+        self.clean(attempt, true)?;
+        self.happen(&Event::AttemptFinished { attempt })?;
+        Ok(())
     }
 
     /// Keeps an eye on an attempt that the engine runs.
@@ -135,7 +142,10 @@ impl Driver<'_> {
         if self.cluster.attempt(attempt).is_none() {
             return self.clean(attempt, false);
         }
-        let observed = self.observe(attempt, &live);
+        // One that ended while nobody looked took no longer than until its end.
+        let ago = self.store.ended_ago(attempt).map_or(0.0, |ago| ago.as_secs_f64());
+        let mut observed = self.observe(attempt, &live);
+        observed.age = (observed.age - ago).max(0.0);
         match self.end_of(attempt, &live) {
             End::Won => {
                 let stderr_kept = self.clean(attempt, true);
@@ -155,10 +165,14 @@ impl Driver<'_> {
         }
         if let Some(heir) = self.heirs.remove(&attempt)
             && self.cluster.attempt(heir).is_some()
+            && !self.live.contains_key(&heir)
         {
+            // Whoever resumes must know that the old one's room is free before the new one is there.
+            self.journal.sync()?;
             self.launch(heir)?;
         }
-        self.check_given_up(attempt)
+        self.check_given_up(attempt);
+        Ok(())
     }
 
     fn end_of(&self, attempt: AttemptId, live: &Live) -> End {
@@ -186,9 +200,10 @@ impl Driver<'_> {
                 let signal = if code > 128 { format!(" (killed by signal {})", code - 128) } else { String::new() };
                 End::Failed(format!("exit code {code}{signal}"), true)
             }
-            (None, EndMarker::Missing) => {
-                End::Failed("ended without an end marker: it was killed from outside, or its disk is full".to_owned(), true)
-            }
+            (None, EndMarker::Missing) => End::Failed(
+                "ended without an end marker: it was killed from outside, or its disk is full".to_owned(),
+                true,
+            ),
         }
     }
 
@@ -213,11 +228,12 @@ impl Driver<'_> {
             self.last_failure.insert(task, failed);
         }
         self.happen(&Event::AttemptFailed { attempt, reason: Some(reason.into()) })?;
-        self.check_given_up(attempt)
+        self.check_given_up(attempt);
+        Ok(())
     }
 
     /// A task that has failed more often than it may, and of which nothing is alive, ends the job.
-    fn check_given_up(&mut self, attempt: AttemptId) -> Result<(), RunError> {
+    fn check_given_up(&mut self, attempt: AttemptId) {
         let task = attempt.task;
         let retries = self.plan.phases[task.phase as usize].retries;
         let failures = self.failures.get(&task).copied().unwrap_or(0);
@@ -226,7 +242,6 @@ impl Driver<'_> {
             self.failed_tasks.extend(self.last_failure.remove(&task));
             self.shut_down(RunState::Failed);
         }
-        Ok(())
     }
 
     fn clean(&self, attempt: AttemptId, keep_logs: bool) -> Result<(), RunError> {
@@ -245,16 +260,26 @@ impl Driver<'_> {
         let on_node = self.live.iter().filter(|(_, live)| live.node == node);
         let mut lost: Vec<AttemptId> = on_node.map(|(attempt, _)| *attempt).collect();
         lost.sort_unstable();
-        for attempt in lost {
-            self.kill(attempt, Kill::NodeLost);
+        for attempt in &lost {
+            self.kill(*attempt, Kill::NodeLost);
         }
-        self.deadlines.push(self.engine.now() + away, Deadline::Return(loss));
+        for attempt in lost {
+            self.check_given_up(attempt);
+        }
+        let back = self.engine.now() + away;
+        let known = self.away.entry(node).or_default();
+        *known = back.max(*known);
+        self.deadlines.push(back, Deadline::Return(loss));
         Ok(())
     }
 
     /// The rehearsal brings a node back, once nothing of what ran there is left.
     pub(super) fn bring_back(&mut self, loss: usize) -> Result<(), RunError> {
         let Some((node, _)) = self.lost_node(loss) else { return Ok(()) };
+        // Another loss may keep it away for longer.
+        if self.away.get(&node).is_some_and(|until| *until > self.engine.now()) {
+            return Ok(());
+        }
         if self.live.values().any(|live| live.node == node) {
             self.deadlines.push(self.engine.now() + super::watches::FIRST_LOOK, Deadline::Return(loss));
             return Ok(());
@@ -275,7 +300,7 @@ impl Driver<'_> {
     /// What the learner is told of an attempt.
     pub(super) fn observe(&self, attempt: AttemptId, live: &Live) -> Observed {
         let age = (self.engine.now() - live.since).seconds();
-        let progress = Some(live.progress.share).filter(|share| *share > 0.0);
+        let progress = Some(live.progress.now(live.since, self.engine.now())).filter(|share| *share > 0.0);
         Observed { attempt, node: live.node, age, progress }
     }
 

@@ -44,8 +44,7 @@ impl LiveJournal {
     /// Opens a journal to append to it; with a header begins it anew. A line that is cut short goes.
     pub(super) fn open(path: &Path, header: Option<&Header>) -> Result<LiveJournal, RunError> {
         let fault = |error| RunError::Io { path: path.to_owned(), error };
-        let mut file =
-            File::options().create(true).truncate(false).write(true).read(true).open(path).map_err(fault)?;
+        let mut file = File::options().create(true).truncate(false).write(true).read(true).open(path).map_err(fault)?;
         let keep = if header.is_some() { 0 } else { whole_lines(path)? };
         file.set_len(keep).map_err(fault)?;
         file.seek(SeekFrom::End(0)).map_err(fault)?;

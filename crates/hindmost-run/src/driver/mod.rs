@@ -32,9 +32,10 @@ use hindmost_core::timeline::Timeline;
 use rustc_hash::FxHashMap;
 
 pub use follow::{Follower, Unfollowed};
+pub use resume::recorded_nodes;
 
 use crate::chaos::Chaos;
-use crate::engine::{Engine, Happened};
+use crate::engine::{Engine, Happened, NodeOffer};
 use crate::job_file::Plan;
 use crate::learn::Learner;
 use crate::store::{Store, StoreError};
@@ -163,6 +164,8 @@ struct Driver<'a> {
     told: FxHashMap<AttemptId, Time>,
     /// Attempts that get the room of those that are being replaced.
     heirs: FxHashMap<AttemptId, AttemptId>,
+    /// Until when the rehearsal keeps nodes away.
+    away: FxHashMap<NodeId, Time>,
     deadlines: Deadlines,
     /// Decisions that are written and not yet carried out.
     actions: Vec<Decision>,
@@ -199,16 +202,16 @@ pub fn run(
 ) -> Result<RunOutcome, RunError> {
     let (store, begun) = store;
     let names: Vec<String> = engine.nodes().iter().map(|node| node.name.clone()).collect();
-    if let Some(unknown) = options.chaos.unknown_node(&names) {
-        return Err(RunError::Input(format!("chaos names node {unknown:?}, but the nodes are {}", names.join(", "))));
-    }
+    check(plan, options, engine.nodes())?;
     let path = store.journal();
     let held = if begun { journal::read(&path)? } else { None };
     let header = match &held {
-        Some((header, _)) => resume::check_header(header, options)?,
-        None => new_header(options, engine)?,
+        Some((header, records)) => {
+            resume::check_nodes(records, &names)?;
+            resume::check_header(header, options)?
+        }
+        None => new_header(plan, options, engine)?,
     };
-    check_fits(plan, &header.dimensions, engine)?;
     let spec: PolicySpec = header.policy.parse().map_err(|error| RunError::Input(format!("{error}")))?;
     let setting = Setting { order: &header.order, gamma: header.gamma };
     let policy = catalogue::build(&spec, &setting)?;
@@ -231,6 +234,7 @@ pub fn run(
         conditions: FxHashMap::default(),
         told: FxHashMap::default(),
         heirs: FxHashMap::default(),
+        away: FxHashMap::default(),
         deadlines: Deadlines::default(),
         actions: Vec::new(),
         failures: FxHashMap::default(),
@@ -259,13 +263,48 @@ pub fn run(
     driver.outcome(state)
 }
 
-fn new_header(options: &RunOptions, engine: &dyn Engine) -> Result<Header, RunError> {
-    let knowledge = options.knowledge.unwrap_or(DEFAULT_KNOWLEDGE);
+/// What a run is done with: the command line says first, then the job file, then the defaults.
+///
+/// # Errors
+/// If the job file names no policy or knowledge that there is.
+pub fn chosen(plan: &Plan, options: &RunOptions) -> Result<(PolicySpec, Knowledge), RunError> {
+    let policy = match (&options.policy, &plan.policy) {
+        (Some(policy), _) => policy.clone(),
+        (None, named) => {
+            let named = named.as_deref().unwrap_or(DEFAULT_POLICY);
+            named.parse().map_err(|error| RunError::Input(format!("{error}")))?
+        }
+    };
+    let knowledge = match (options.knowledge, &plan.knowledge) {
+        (Some(knowledge), _) => knowledge,
+        (None, Some(named)) => named.parse().map_err(|error| RunError::Input(format!("{error}")))?,
+        (None, None) => DEFAULT_KNOWLEDGE,
+    };
     resume::check_knowledge(knowledge)?;
+    Ok((policy, knowledge))
+}
+
+/// Checks what can be checked before a run has a folder: policy, knowledge, rehearsal, and that every
+/// task fits on some node.
+///
+/// # Errors
+/// The first thing that makes no sense.
+pub fn check(plan: &Plan, options: &RunOptions, nodes: &[NodeOffer]) -> Result<(), RunError> {
+    let (policy, _) = chosen(plan, options)?;
+    catalogue::check(&policy)?;
+    let names: Vec<String> = nodes.iter().map(|node| node.name.clone()).collect();
+    if let Some(unknown) = options.chaos.unknown_node(&names) {
+        return Err(RunError::Input(format!("chaos names node {unknown:?}, but the nodes are {}", names.join(", "))));
+    }
+    check_fits(plan, nodes)
+}
+
+fn new_header(plan: &Plan, options: &RunOptions, engine: &dyn Engine) -> Result<Header, RunError> {
+    let (policy, knowledge) = chosen(plan, options)?;
     Ok(Header {
         hindmost_journal: VERSION,
         dimensions: Dimensions::of(engine.nodes().iter().map(|node| &node.capacity))?,
-        policy: options.policy.as_ref().map_or_else(|| DEFAULT_POLICY.to_owned(), ToString::to_string),
+        policy: policy.to_string(),
         order: catalogue::DEFAULT_ORDER.to_owned(),
         gamma: GAMMA,
         knowledge,
@@ -274,17 +313,19 @@ fn new_header(options: &RunOptions, engine: &dyn Engine) -> Result<Header, RunEr
 }
 
 /// A phase whose task fits on no node would wait for ever.
-fn check_fits(plan: &Plan, dimensions: &Dimensions, engine: &dyn Engine) -> Result<(), RunError> {
-    let capacities: Vec<_> =
-        engine.nodes().iter().map(|node| dimensions.amounts(&node.capacity)).collect::<Result<_, _>>()?;
+fn check_fits(plan: &Plan, nodes: &[NodeOffer]) -> Result<(), RunError> {
+    let dimensions = Dimensions::of(nodes.iter().map(|node| &node.capacity))?;
+    let capacities: Vec<_> = nodes.iter().map(|node| dimensions.amounts(&node.capacity)).collect::<Result<_, _>>()?;
     for phase in &plan.job_spec().phases {
         let demand = dimensions.demand(&phase.demand)?;
         if !capacities.iter().any(|capacity| demand.fits(capacity)) {
-            let wants: Vec<String> = phase.demand.iter().map(|(name, amount)| format!("{name} {amount}")).collect();
+            let amounts: Vec<String> = nodes.iter().map(|node| format!("{} {}", node.name, node.room())).collect();
             return Err(RunError::Input(format!(
-                "phase {:?} wants {} for each task, which is more than any node has: use fewer, or larger --nodes",
+                "phase {:?} wants {} for each task, which is more than any node has ({}): ask for less, or name larger \
+                 --nodes",
                 phase.name,
-                wants.join(", ")
+                crate::engine::room(&phase.demand),
+                amounts.join("; ")
             )));
         }
     }
@@ -397,14 +438,14 @@ impl Driver<'_> {
         while !self.actions.is_empty() {
             self.journal.sync()?;
             for decision in std::mem::take(&mut self.actions) {
-                self.carry_out(decision)?;
+                self.carry_out(&decision)?;
             }
         }
-        Ok(())
+        self.journal.sync()
     }
 
-    fn carry_out(&mut self, decision: Decision) -> Result<(), RunError> {
-        match decision {
+    fn carry_out(&mut self, decision: &Decision) -> Result<(), RunError> {
+        match *decision {
             Decision::Start { attempt, .. } => self.launch(attempt)?,
             Decision::Stop { attempt, reason } => self.kill(attempt, Kill::Decided(reason)),
             Decision::Replace { attempt, .. } => {

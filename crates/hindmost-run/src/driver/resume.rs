@@ -16,7 +16,8 @@ use hindmost_core::time::Time;
 use hindmost_core::verify::Verifier;
 
 use super::{Driver, Kill, RunError, RunOptions};
-use crate::store::EndMarker;
+use crate::engine::NodeOffer;
+use crate::store::{EndMarker, Store};
 
 /// The header of a journal to go on with, if it was begun as is now asked for.
 pub(super) fn check_header(header: &Header, options: &RunOptions) -> Result<Header, RunError> {
@@ -39,6 +40,45 @@ pub(super) fn check_header(header: &Header, options: &RunOptions) -> Result<Head
     Ok(header.clone())
 }
 
+/// The nodes that the engine offers must be those with which the run was begun.
+pub(super) fn check_nodes(records: &[Record], offered: &[String]) -> Result<(), RunError> {
+    let mut recorded = Vec::new();
+    for record in records {
+        if let Change::Event(Event::NodeJoined { name, .. }) = &record.change {
+            recorded.push(name.to_string());
+        }
+    }
+    // Killed while nodes still joined: it begins anew.
+    let begun = records.iter().any(|record| matches!(record.change, Change::Event(Event::JobArrived { .. })));
+    if !begun || recorded == offered {
+        return Ok(());
+    }
+    Err(RunError::Input(format!(
+        "this run was begun on nodes {}, and can't go on on {}: leave --nodes out",
+        recorded.join(", "),
+        offered.join(", ")
+    )))
+}
+
+/// The nodes with which the run in a folder was begun, if it has one.
+///
+/// # Errors
+/// If its journal can't be read.
+pub fn recorded_nodes(store: &Store) -> Result<Option<Vec<NodeOffer>>, RunError> {
+    let Some((header, records)) = super::journal::read(&store.journal())? else { return Ok(None) };
+    let mut nodes = Vec::new();
+    for record in records {
+        match record.change {
+            Change::Event(Event::NodeJoined { name, capacity, .. }) => {
+                nodes.push(NodeOffer { name: name.to_string(), capacity: header.dimensions.by_name(&capacity) });
+            }
+            Change::Event(Event::JobArrived { .. }) => return Ok(Some(nodes)),
+            _ => {}
+        }
+    }
+    Ok(None)
+}
+
 /// Only a simulation can know everything, or draw what it sees.
 pub(super) fn check_knowledge(knowledge: Knowledge) -> Result<(), RunError> {
     match knowledge {
@@ -53,18 +93,15 @@ impl Driver<'_> {
     /// Replays the journal, and finds out what has become of what it left running.
     pub(super) fn resume(&mut self, records: Vec<Record>) -> Result<(), RunError> {
         let last = records.last().map_or(Time::ZERO, |record| record.at);
-        let nodes = records.iter().filter(|record| matches!(record.change, Change::Event(Event::NodeJoined { .. })));
         let job = records.iter().any(|record| matches!(record.change, Change::Event(Event::JobArrived { .. })));
         if !job {
             // Killed before it had begun: the journal begins anew.
             return self.begin_anew();
         }
-        self.check_nodes(nodes)?;
         let wall = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64);
         // Time has passed since; it never goes back, whatever the wall clock does.
         self.engine.resume_at(Time(wall.saturating_sub(self.store.job().began)).max(last + Time::TICK));
         self.replay(records)?;
-        self.engine.kill_strays_but(&self.kept());
         self.reconcile()?;
         let down: Vec<NodeId> = (0..self.cluster.nodes().len() as u32)
             .map(NodeId)
@@ -83,25 +120,6 @@ impl Driver<'_> {
         self.begin()
     }
 
-    /// The nodes that the engine offers must be those with which the run was begun.
-    fn check_nodes<'a>(&self, joined: impl Iterator<Item = &'a Record>) -> Result<(), RunError> {
-        let offered: Vec<&str> = self.engine.nodes().iter().map(|node| node.name.as_str()).collect();
-        let mut recorded = Vec::new();
-        for record in joined {
-            if let Change::Event(Event::NodeJoined { name, .. }) = &record.change {
-                recorded.push(name.to_string());
-            }
-        }
-        if recorded.iter().map(String::as_str).eq(offered.iter().copied()) {
-            return Ok(());
-        }
-        Err(RunError::Input(format!(
-            "this run was begun on nodes {}, and can't go on on {}: give the same --nodes",
-            recorded.join(", "),
-            offered.join(", ")
-        )))
-    }
-
     fn replay(&mut self, records: Vec<Record>) -> Result<(), RunError> {
         for record in &records {
             match &record.change {
@@ -113,7 +131,7 @@ impl Driver<'_> {
                     }
                 }
                 Change::Decision(Decision::Watch { attempt, condition }) => {
-                    self.conditions.entry(*attempt).or_default().push(*condition);
+                    self.add_condition(*attempt, *condition);
                 }
                 Change::Decision(Decision::Wake { at }) => {
                     self.deadlines.push(*at, super::Deadline::Wake);
@@ -138,19 +156,15 @@ impl Driver<'_> {
         for decision in due {
             self.journal.decision(at, &decision)?;
             if let Decision::Watch { attempt, condition } = decision {
-                self.conditions.entry(attempt).or_default().push(condition);
+                self.add_condition(attempt, condition);
             } else if let Decision::Wake { at } = decision {
                 self.deadlines.push(at, super::Deadline::Wake);
             }
         }
         self.journal.sync()?;
-        self.finished = self.cluster.active_jobs() == 0;
+        // The job is over once its last task is, though copies of it may still be at work.
+        self.finished = self.cluster.job(super::JOB).is_none_or(|job| job.finished().is_some());
         Ok(())
-    }
-
-    /// The attempts that are the cluster's, whatever has become of them.
-    fn kept(&self) -> HashSet<AttemptId> {
-        self.cluster.living().map(hindmost_core::cluster::Attempt::id).collect()
     }
 
     /// Brings every living attempt of the journal in line with what is there.
@@ -162,14 +176,21 @@ impl Driver<'_> {
         let strays = self.store.remove_strays(|folder| keep.contains(folder));
         strays.map_err(|error| RunError::Io { path: self.store.folder().into(), error })?;
         self.find_heirs(&living);
+        let mut adopted = HashSet::new();
+        for (attempt, node, _) in &living {
+            let there = self.store.attempt(*attempt).exists();
+            if there && self.with_launch(*attempt, *node, |engine, launch| engine.adopt(launch)) == Some(true) {
+                self.enter(*attempt, *node);
+                adopted.insert(*attempt);
+            }
+        }
+        // What those have left that were not adopted must be gone before their ends count.
+        self.engine.kill_strays();
         let waiting: HashSet<AttemptId> = self.heirs.values().copied().collect();
         for (attempt, node, state) in living {
-            if waiting.contains(&attempt) || self.cluster.attempt(attempt).is_none() {
-                continue;
-            }
-            let folder = self.store.attempt(attempt);
-            if folder.exists() && self.with_launch(attempt, node, |engine, launch| engine.adopt(launch)) == Some(true) {
-                self.enter(attempt, node);
+            let Some(found) = self.cluster.attempt(attempt) else { continue };
+            let waits = waiting.contains(&attempt) && found.replaces().is_some();
+            if adopted.contains(&attempt) {
                 if state == AttemptState::Starting {
                     self.happen(&Event::AttemptRunning { attempt })?;
                 }
@@ -177,7 +198,9 @@ impl Driver<'_> {
                 if state == AttemptState::Stopping || finished {
                     self.kill(attempt, Kill::Decided(StopReason::Lost));
                 }
-            } else if folder.exists() && self.store.end_marker(attempt) != EndMarker::Missing {
+            } else if waits || self.live.contains_key(&attempt) {
+                // Its room is not free yet, or it was launched a moment ago.
+            } else if self.store.attempt(attempt).exists() && self.store.end_marker(attempt) != EndMarker::Missing {
                 // It ended while nobody looked.
                 self.enter(attempt, node);
                 self.ended(attempt)?;
@@ -188,6 +211,10 @@ impl Driver<'_> {
                 self.enter(attempt, node);
                 self.kill(attempt, Kill::Decided(StopReason::Lost));
                 self.ended(attempt)?;
+            } else if self.store.has_result(attempt.task) {
+                // Its result is in place, and the rest of it was being removed.
+                self.enter(attempt, node);
+                self.finish_with_result(attempt)?;
             } else {
                 self.broke(attempt, "was lost while nobody looked after it".to_owned(), false)?;
             }

@@ -41,7 +41,7 @@ pub(super) struct Progress {
 
 impl Progress {
     /// The share of the work that is done by now.
-    fn now(&self, since: Time, now: Time) -> f64 {
+    pub(super) fn now(&self, since: Time, now: Time) -> f64 {
         let (age, silent) = ((self.at - since).seconds(), (now - self.at).seconds());
         if self.share <= 0.0 || age <= 0.0 {
             return 0.0;
@@ -101,11 +101,16 @@ impl Driver<'_> {
 
     /// A policy wants to be told of a condition.
     pub(super) fn watch(&mut self, attempt: AttemptId, condition: Condition) {
+        self.add_condition(attempt, condition);
+        self.test_later(attempt);
+    }
+
+    /// Of conditions of one kind the last one counts.
+    pub(super) fn add_condition(&mut self, attempt: AttemptId, condition: Condition) {
         let conditions = self.conditions.entry(attempt).or_default();
         let kind = std::mem::discriminant(&condition);
         conditions.retain(|known| std::mem::discriminant(known) != kind);
         conditions.push(condition);
-        self.test_later(attempt);
     }
 
     /// Tests an attempt's conditions at the moments at which they may come true by themselves.
@@ -162,6 +167,8 @@ impl Driver<'_> {
             if done > 0.0 && (after - before).abs() > CORRECTION * before.max(after).max(0.1) {
                 let expected_finish = Some(now + Time::from_seconds(after));
                 self.told.insert(attempt, now + Time::from_seconds(after));
+                // Whoever is told asks again for what it still wants to know.
+                self.conditions.remove(&attempt);
                 self.happen(&Event::WatchMet { attempt, expected_finish })?;
             }
         }

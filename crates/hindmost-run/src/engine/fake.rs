@@ -43,13 +43,7 @@ pub struct Fake {
 impl Fake {
     /// Nodes, and what an attempt does when it is started.
     pub fn new(nodes: Vec<NodeOffer>, plays: impl FnMut(&Launch<'_>) -> FakeTask + 'static) -> Fake {
-        Fake {
-            nodes,
-            now: Time::ZERO,
-            plays: Box::new(plays),
-            running: FxHashMap::default(),
-            ends: BinaryHeap::new(),
-        }
+        Fake { nodes, now: Time::ZERO, plays: Box::new(plays), running: FxHashMap::default(), ends: BinaryHeap::new() }
     }
 
     fn report(&self) {

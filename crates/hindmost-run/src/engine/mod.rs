@@ -29,6 +29,28 @@ pub struct NodeOffer {
     pub capacity: DemandByName,
 }
 
+impl NodeOffer {
+    /// Its room, for people.
+    pub fn room(&self) -> String {
+        room(&self.capacity)
+    }
+}
+
+/// Amounts for people: `2 cpus, 4.0GB of memory`.
+pub fn room(amounts: &DemandByName) -> String {
+    let told = amounts.iter().map(|(name, amount)| match name.as_str() {
+        hindmost_core::resources::MEMORY => {
+            let units = [("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)];
+            let (unit, size) = units.into_iter().find(|(_, size)| *amount >= *size).unwrap_or(("B", 1.0));
+            let number = amount / size;
+            let number = if number.fract() < 0.05 { format!("{number:.0}") } else { format!("{number:.1}") };
+            format!("{number}{unit} of memory")
+        }
+        _ => format!("{amount} {name}"),
+    });
+    told.collect::<Vec<_>>().join(", ")
+}
+
 /// An attempt to be started.
 #[derive(Clone, Debug)]
 pub struct Launch<'a> {
@@ -102,6 +124,9 @@ pub const END_MARKER: &str = "end";
 /// The process that runs an attempt's command on every engine: a shell that runs the user's command in
 /// another one and writes the end marker. Exit codes are read from the marker, because adopted processes
 /// can't be waited for and some engines lose them.
+///
+/// # Errors
+/// If its log files can't be made in the attempt's folder.
 pub fn wrapper(launch: &Launch<'_>) -> io::Result<Command> {
     // One write of a few bytes; a marker without its newline is none.
     const SCRIPT: &str = r#"/bin/sh -c "$1"; code=$?; printf 'exit %d\n' "$code" > "$2""#;
@@ -114,6 +139,8 @@ pub fn wrapper(launch: &Launch<'_>) -> io::Result<Command> {
         .arg(launch.command)
         .arg(launch.folder.join(END_MARKER))
         .current_dir(launch.directory)
+        // Not that of a task within which this process may itself be running.
+        .env_remove("HINDMOST_INPUT")
         .envs(launch.environment.iter().map(|(name, value)| (name, value)))
         .stdin(std::process::Stdio::null())
         .stdout(open("stdout")?)

@@ -10,7 +10,7 @@ use hindmost_core::suggest::did_you_mean;
 #[derive(Debug, thiserror::Error)]
 pub enum JobFileError {
     /// The file can't be read.
-    #[error("{}: {error}", path.display())]
+    #[error("{}: {}", path.display(), unreadable(error))]
     Unreadable {
         /// The file.
         path: PathBuf,
@@ -27,6 +27,15 @@ pub enum JobFileError {
         /// What is wrong, and what would be valid.
         message: String,
     },
+}
+
+fn unreadable(error: &std::io::Error) -> String {
+    match error.kind() {
+        std::io::ErrorKind::NotFound => "there is no such file; check the path".to_owned(),
+        std::io::ErrorKind::IsADirectory => "this is a folder; name the job file in it".to_owned(),
+        std::io::ErrorKind::PermissionDenied => "this file may not be read".to_owned(),
+        _ => error.to_string(),
+    }
 }
 
 /// A place in a file, both counted from 1; a column is a character.

@@ -22,6 +22,7 @@ mod ours;
 mod pidfd;
 #[cfg(target_os = "linux")]
 mod signal;
+#[cfg_attr(not(target_os = "linux"), allow(dead_code))]
 mod stat;
 #[cfg(target_os = "linux")]
 mod tree;

@@ -106,7 +106,7 @@ pub(super) fn without_roots(mut pids: Vec<u32>) -> Vec<u32> {
 /// Remembers that these processes belong to attempts, whoever their parents are when they end.
 pub(super) fn remember<'a>(members: impl IntoIterator<Item = &'a Stat>) {
     let mut remembered = locked(&REMEMBERED);
-    remembered.extend(members.into_iter().map(|member| (member.pid, member.start_time)));
+    remembered.extend(members.into_iter().map(Stat::key));
     if remembered.len() > MANY {
         remembered.retain(|(pid, start_time)| Stat::read(*pid).is_ok_and(|stat| stat.start_time == *start_time));
     }
@@ -117,7 +117,7 @@ pub(super) fn remember<'a>(members: impl IntoIterator<Item = &'a Stat>) {
 pub(super) fn is_adopted(child: &Stat) -> bool {
     let own = own();
     let elsewhere = child.group != own.group && (child.group != child.pid || child.session != own.session);
-    elsewhere || locked(&REMEMBERED).contains(&(child.pid, child.start_time))
+    elsewhere || locked(&REMEMBERED).contains(&child.key())
 }
 
 /// Forgets a descendant, now that it is reaped.

@@ -62,28 +62,37 @@ pub fn continue_tree(root: &Identity) {
     send(root, &tree::of(root), Signal::Continue, &mut HashSet::new());
 }
 
-/// Halts the tree, and tells everyone that was found in it.
+/// Halts the tree, and tells everyone that was found in it: parents before their children, as last seen.
 fn halt(root: &Identity) -> Vec<Stat> {
     let mut members: Vec<Stat> = Vec::new();
-    let mut known = HashSet::new();
     let mut halted_groups = HashSet::new();
     // Usually everyone is in the root's group, which has thus stopped changing before it is listed.
-    if let Ok(Some(stat)) = root.stat() {
-        send(root, &[stat], Signal::Stop, &mut halted_groups);
+    if let Ok(Some(stat)) = root.stat()
+        && stat.group == root.pid
+        && signal_group(stat.group, Signal::Stop).unwrap_or(false)
+    {
+        halted_groups.insert(stat.group);
     }
     for round in 0..ROUNDS {
-        let listed = tree::of(root);
-        // One that is halted alone may be about to fork until it has in fact come to a halt.
-        let settled = listed
+        let before: HashSet<_> = members.iter().map(Stat::key).collect();
+        let mut listed = tree::of(root);
+        let now: HashSet<_> = listed.iter().map(Stat::key).collect();
+        // One that is halted alone may be about to fork, or to leave its group, until it has in fact come
+        // to a halt.
+        let running = listed
             .iter()
-            .all(|member| member.is_halted() || member.has_ended() || halted_groups.contains(&member.group));
-        let before = members.len();
-        members.extend(listed.into_iter().filter(|member| known.insert((member.pid, member.start_time))));
-        if members.len() > before {
-            send(root, &members[before..], Signal::Stop, &mut halted_groups);
-        } else if settled {
-            break;
-        } else {
+            .any(|member| !member.is_halted() && !member.has_ended() && !halted_groups.contains(&member.group));
+        // Those not listed any more have ended, or their parents have.
+        members.retain(|member| !now.contains(&member.key()));
+        listed.append(&mut members);
+        members = listed;
+        if running {
+            send(root, &members, Signal::Stop, &mut halted_groups);
+        }
+        if now.is_subset(&before) {
+            if !running {
+                break;
+            }
             // It can't be halted while the system does something for it that can't be interrupted.
             std::thread::sleep(Duration::from_micros(50 * u64::from(round.min(20))));
         }
@@ -91,28 +100,28 @@ fn halt(root: &Identity) -> Vec<Stat> {
     members
 }
 
-/// Signals these members of a tree, by groups where possible. `reached` are the groups that need no
-/// signal any more; it grows by those that get it.
+/// Signals the members of a tree, by groups where possible. `reached` are the groups that need no signal
+/// any more; it grows by those that get it.
 fn send(root: &Identity, members: &[Stat], signal: Signal, reached: &mut HashSet<u32>) {
     let pids: HashSet<u32> = members.iter().map(|member| member.pid).collect();
     // A group led from outside the tree may have members that are none of our business.
     let of_tree = |group: u32| (group == root.pid || pids.contains(&group)) && !ours::is_own_group(group);
 
     // When a process ends and thereby leaves a halted group without a parent in its session, the system
-    // continues that group. So the root's group, found first, is the last to be killed.
-    let mut groups: Vec<&Stat> = Vec::new();
+    // continues that group. So children come first, and the root's group is the last to be killed.
+    let mut in_groups: Vec<&Stat> = Vec::new();
     for member in members.iter().rev() {
-        if reached.contains(&member.group) {
+        if reached.contains(&member.group) || (signal == Signal::Stop && member.is_halted()) {
             continue;
         }
         if of_tree(member.group) {
-            groups.push(member);
+            in_groups.push(member);
         } else {
             pidfd::send(member, signal);
         }
     }
-    groups.sort_by_key(|member| member.group == root.pid);
-    for member in groups {
+    in_groups.sort_by_key(|member| member.group == root.pid);
+    for member in in_groups {
         // As long as one of its members is there, the group's number can't have been given to another.
         if !reached.contains(&member.group)
             && member.now().is_some_and(|now| now.group == member.group)
@@ -121,10 +130,12 @@ fn send(root: &Identity, members: &[Stat], signal: Signal, reached: &mut HashSet
             reached.insert(member.group);
         }
     }
-    // Those that have changed groups since they were listed.
-    for member in members {
-        if of_tree(member.group) && member.now().is_some_and(|now| !now.has_ended() && !reached.contains(&now.group)) {
-            pidfd::send(member, signal);
+    // Those that may have changed groups since they were listed. To be halted, they will be listed again.
+    if signal == Signal::Kill {
+        for member in members.iter().filter(|member| of_tree(member.group) && !member.is_halted()) {
+            if member.now().is_some_and(|now| !now.has_ended() && !reached.contains(&now.group)) {
+                pidfd::send(member, signal);
+            }
         }
     }
 }

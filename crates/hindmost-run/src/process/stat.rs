@@ -77,6 +77,11 @@ impl Stat {
         matches!(self.state, b'T' | b't')
     }
 
+    /// What tells it from every other process of this start of the machine.
+    pub fn key(&self) -> (u32, u64) {
+        (self.pid, self.start_time)
+    }
+
     /// What is told about the same process now; none if it is gone.
     pub fn now(&self) -> Option<Stat> {
         Stat::read(self.pid).ok().filter(|now| now.start_time == self.start_time)

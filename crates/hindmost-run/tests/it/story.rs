@@ -5,6 +5,7 @@
 //! ```
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -39,6 +40,13 @@ pub struct Story {
     knowledge: Option<String>,
     chaos: String,
     plays: Plays,
+}
+
+impl fmt::Debug for Story {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Story { nodes, phases, policy, knowledge, chaos, .. } = self;
+        write!(f, "{policy:?} knowing {knowledge:?} on {nodes}, {phases:?}, chaos {chaos:?}")
+    }
 }
 
 /// An attempt that reports its progress and ends well after so many seconds.
@@ -185,7 +193,7 @@ impl Story {
             let policy = self.policy.as_deref().unwrap_or("the default");
             panic!("with {policy}: {error}\n{}", journal_text(&out))
         });
-        let told = Told { plan, out, outcome, world, _folder: folder };
+        let told = Told { plan, out, outcome, _folder: folder };
         told.is_sound();
         told
     }
@@ -254,7 +262,6 @@ pub struct Told {
     pub plan: Plan,
     pub out: PathBuf,
     pub outcome: RunOutcome,
-    pub world: World,
     _folder: TempDir,
 }
 

@@ -49,7 +49,10 @@ pub struct World {
     /// Calls until the driver dies.
     pub dies_after: Option<usize>,
     /// Calls so far.
-    pub calls: usize,
+    calls: usize,
+    /// Calls at which something was started, killed or adopted, or before which something had ended.
+    pub moments: Vec<usize>,
+    ended: bool,
     /// Length of the journal's file when the driver died.
     pub journal: u64,
 }
@@ -65,6 +68,8 @@ impl World {
             adopted: Vec::new(),
             dies_after: None,
             calls: 0,
+            moments: Vec::new(),
+            ended: false,
             journal: 0,
         }
     }
@@ -75,7 +80,11 @@ impl World {
         alive.chain(self.orphans.iter().copied()).collect()
     }
 
-    fn call(&mut self) {
+    fn call(&mut self, telling: bool) {
+        if telling || self.ended {
+            self.moments.push(self.calls);
+        }
+        self.ended = false;
         self.calls += 1;
         if self.dies_after.is_some_and(|calls| self.calls > calls) {
             let journal = self.rules.folder.join(".hindmost/journal.jsonl");
@@ -93,6 +102,10 @@ impl World {
             assert!(copied, "{attempt} is started beside {other}, and its task may not be copied");
         }
         assert!(!self.alive.contains_key(&attempt), "{attempt} is started a second time before it has ended");
+    }
+
+    fn may_start(&self, attempt: AttemptId) {
+        self.may_enter(attempt);
         let phase = &self.rules.phases[attempt.task.phase as usize];
         let result = self.rules.folder.join(phase).join(attempt.task.index.to_string());
         assert!(!result.exists(), "{attempt} is started, and its task's result is there");
@@ -113,17 +126,17 @@ impl Engine for World {
     }
 
     fn start(&mut self, launch: &Launch<'_>) -> std::io::Result<()> {
-        self.call();
-        self.may_enter(launch.attempt);
+        self.call(true);
+        self.may_start(launch.attempt);
         self.inner.start(launch)?;
         self.alive.insert(launch.attempt, false);
         self.started.push(Started { attempt: launch.attempt, node: launch.node, at: self.inner.now() });
-        self.call();
+        self.call(true);
         Ok(())
     }
 
     fn adopt(&mut self, launch: &Launch<'_>) -> bool {
-        self.call();
+        self.call(true);
         if !self.orphans.remove(&launch.attempt) {
             return false;
         }
@@ -135,12 +148,12 @@ impl Engine for World {
     }
 
     fn kill_strays_but(&mut self, kept: &HashSet<AttemptId>) {
-        self.call();
+        self.call(true);
         self.orphans.retain(|orphan| kept.contains(orphan));
     }
 
     fn kill(&mut self, attempt: AttemptId) {
-        self.call();
+        self.call(true);
         self.inner.kill(attempt);
         if let Some(killed) = self.alive.get_mut(&attempt) {
             *killed = true;
@@ -152,8 +165,9 @@ impl Engine for World {
     }
 
     fn wait(&mut self, until: Time, happened: &mut Vec<Happened>) {
-        self.call();
+        self.call(false);
         self.inner.wait(until, happened);
+        self.ended = !happened.is_empty();
         for Happened::Ended(attempt) in happened.iter() {
             self.alive.remove(attempt);
         }

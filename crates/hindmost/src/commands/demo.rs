@@ -1,1 +1,5 @@
-use crate::cli::DemoArgs; use crate::failure::Outcome; pub fn run(_args: &DemoArgs) -> Outcome { Ok(()) }
+use crate::cli::DemoArgs;
+use crate::failure::Outcome;
+pub fn run(_args: &DemoArgs) -> Outcome {
+    Ok(())
+}

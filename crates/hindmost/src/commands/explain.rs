@@ -1,1 +1,107 @@
-use crate::cli::ExplainArgs; use crate::failure::Outcome; pub fn run(_args: &ExplainArgs) -> Outcome { Ok(()) }
+//! `hindmost explain`: why each copy of a task was started or stopped.
+
+use hindmost_core::cluster::Cluster;
+use hindmost_core::estimator::estimator;
+use hindmost_core::explain::{Step, explain};
+use hindmost_core::policy::catalogue::{self, SYSTEMS, Setting};
+use hindmost_core::policy::spec::PolicySpec;
+use hindmost_core::record::Record;
+use hindmost_core::timeline::{AttemptEnd, Timeline};
+use hindmost_report::text::wrapped;
+use hindmost_trace::journal;
+use serde_json::json;
+
+use crate::cli::ExplainArgs;
+use crate::failure::{Failure, Outcome};
+use crate::terminal;
+
+use super::run::find_task;
+use super::trace::with_progress;
+
+/// Tells a task's story.
+pub fn run(args: &ExplainArgs) -> Outcome {
+    let (header, records) = with_progress(|progress| {
+        let reader = journal::records(&args.journal, Some(progress))?;
+        let header = reader.header().clone();
+        let records = reader.collect::<Result<Vec<Record>, _>>()?;
+        Ok((header, records))
+    })?;
+    let name = args.journal.display();
+    let timeline = Timeline::of(records.iter().cloned());
+    let job = timeline.jobs.first().ok_or_else(|| Failure::input(format!("{name}: this journal holds no job")))?;
+    let phases: Vec<&str> = job.spec.phases.iter().map(|phase| &*phase.name).collect();
+    let tasks: Vec<u32> = job.spec.phases.iter().map(|phase| phase.tasks).collect();
+    let task = find_task(&args.task, &phases, &tasks).map_err(Failure::input)?;
+    let spec: PolicySpec = header.policy.parse().map_err(Failure::input)?;
+    let setting = Setting { order: &header.order, gamma: header.gamma };
+    let mut policy = catalogue::build(&spec, &setting).map_err(Failure::input)?;
+    let cluster = Cluster::new(header.dimensions.clone()).with_placement(header.placement);
+    let steps = explain(cluster, &mut policy, &*estimator(header.knowledge), records, task)
+        .map_err(|difference| Failure::work(format!("{name}: {difference}")))?;
+    let outcome = outcome(&timeline, task);
+    if args.json {
+        return terminal::print_json(&json!({
+            "task": args.task, "policy": header.policy, "knowledge": header.knowledge.to_string(),
+            "steps": steps, "outcome": outcome,
+        }));
+    }
+    let about = SYSTEMS.iter().find(|system| system.name == spec.rule).map_or("", |system| system.about);
+    let mut text =
+        format!("{} of {}, policy {}, knowledge {}\n", args.task, job.spec.name, header.policy, header.knowledge);
+    if !about.is_empty() {
+        text += &format!("{}: {about}\n", spec.rule);
+    }
+    text += "\n";
+    let width = usize::from(terminal::width()).max(40);
+    for step in &steps {
+        text += &told(step, width);
+    }
+    if steps.is_empty() {
+        text += "No copy of it was started.\n";
+    }
+    text += &format!("\n{outcome}\n");
+    terminal::print(&text)
+}
+
+/// A step, with what was known and why, indented.
+fn told(step: &Step, width: usize) -> String {
+    let who = step.copy.map_or(String::new(), |copy| format!("copy {copy} "));
+    let mut text = paragraph(&format!("{who}{}", step.what), &format!("{:9.2} s  ", step.at), width);
+    if let Some(because) = &step.because {
+        text += &paragraph(&format!("because {because}"), "             ", width);
+        for known in &step.knew {
+            let remaining = known.remaining.map_or_else(
+                || "its remaining time not known".to_owned(),
+                |seconds| format!("expected to need {seconds:.2} s more"),
+            );
+            let line =
+                format!("knew: copy {} on {} had run for {:.2} s, {remaining}", known.copy, known.node, known.elapsed);
+            text += &paragraph(&line, "             ", width);
+        }
+    }
+    text
+}
+
+fn paragraph(words: &str, indent: &str, width: usize) -> String {
+    format!("{indent}{}\n", wrapped(words, width, indent.len()).trim_start())
+}
+
+/// What came of it in the end, in a sentence.
+fn outcome(timeline: &Timeline, task: hindmost_core::ids::TaskId) -> String {
+    let rows: Vec<_> = timeline.attempts_of(task).collect();
+    let Some(winner) = rows.iter().find(|row| row.outcome == AttemptEnd::Won) else {
+        return format!("{} attempts, and no result yet.", rows.len());
+    };
+    let seconds = |row: &hindmost_core::timeline::TimelineRow| (row.end - row.start).seconds();
+    let lost: f64 = rows.iter().filter(|row| row.outcome != AttemptEnd::Won).map(|row| seconds(row)).sum();
+    format!(
+        "Copy {} won on {} at {:.2} s after {:.2} s; {} other {} held {:.2} s in all.",
+        winner.attempt.copy,
+        timeline.node_name(winner.node),
+        winner.end.seconds(),
+        seconds(winner),
+        rows.len() - 1,
+        if rows.len() == 2 { "attempt" } else { "attempts" },
+        lost
+    )
+}

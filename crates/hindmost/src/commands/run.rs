@@ -29,42 +29,85 @@ pub fn run(args: &RunJobArgs) -> Outcome {
     };
     let plan = job_file::load(path).map_err(Failure::input)?;
     let nodes = parse_nodes(args.nodes.as_deref().or(plan.nodes.as_deref())).map_err(Failure::input)?;
-    let options = options(args, &plan)?;
+    let options = options(args)?;
     if args.check {
-        return check(args, &plan, &nodes);
+        return check(args, &plan, &options, &nodes);
     }
     let out = args.out.clone().unwrap_or_else(|| plan.folder.join(format!("{}.out", plan.name)));
     let board = Board::new(&plan.name, args.json);
-    let outcome = run_plan(&plan, &options, &out, args.resume, nodes, &mut Shown(&board));
+    let resume = if !args.resume {
+        Resume::No
+    } else if args.nodes.is_some() {
+        Resume::OnThese
+    } else {
+        Resume::OnRecorded
+    };
+    let outcome = run_plan(&plan, &options, &out, resume, nodes, &mut Shown(&board));
     board.finish();
     let outcome = outcome?;
-    let state = outcome.summary.state;
+    // Whether anybody reads it or not: the state of the job decides how this ends.
+    let printed = print(args, &outcome, &out);
+    let hint = format!("`{}` goes on with it", resume_command(path, args));
+    match outcome.summary.state {
+        RunState::Done => printed,
+        RunState::Failed => {
+            let failed: Vec<String> =
+                outcome.summary.failed_tasks.iter().map(|task| format!("{}/{}", task.phase, task.task)).collect();
+            let logs = out.join(".hindmost/logs");
+            Err(Failure::work(format!(
+                "the job failed: {}; all that its commands wrote is in {}; {hint}",
+                failed.join(", "),
+                logs.display()
+            )))
+        }
+        RunState::Interrupted => {
+            eprintln!("{hint}");
+            Err(Failure::Interrupted)
+        }
+    }
+}
+
+/// The command that goes on with a run, as the shell takes it.
+fn resume_command(path: &Path, args: &RunJobArgs) -> String {
+    let quoted = |text: &str| {
+        let plain = !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || "._-/:,=@%+".contains(c));
+        if plain { text.to_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }
+    };
+    let mut command = format!("hindmost run {}", quoted(&path.to_string_lossy()));
+    if let Some(out) = &args.out {
+        command += &format!(" --out {}", quoted(&out.to_string_lossy()));
+    }
+    for chaos in &args.chaos {
+        command += &format!(" --chaos {}", quoted(chaos));
+    }
+    command + " --resume"
+}
+
+fn print(args: &RunJobArgs, outcome: &RunOutcome, out: &Path) -> Outcome {
     if args.json {
-        terminal::print_json(&outcome.summary)?;
+        terminal::print_json(&outcome.summary)
     } else {
         let mut text = run_table(&outcome.summary, terminal::width());
         if args.gantt {
             text += "\n";
-            text += &chart(&outcome, None);
+            text += &chart(outcome, None);
         }
-        if state == RunState::Done {
+        if outcome.summary.state == RunState::Done {
             text += &format!("\nresults in {}\n", out.display());
         }
-        terminal::print(&text)?;
+        terminal::print(&text)
     }
-    let resume = format!("hindmost run {} --resume goes on with it", path.display());
-    match state {
-        RunState::Done => Ok(()),
-        RunState::Failed => {
-            let failed: Vec<String> =
-                outcome.summary.failed_tasks.iter().map(|task| format!("{}/{}", task.phase, task.task)).collect();
-            Err(Failure::work(format!("the job failed: {}; {resume}", failed.join(", "))))
-        }
-        RunState::Interrupted => {
-            eprintln!("{resume}");
-            Err(Failure::Interrupted)
-        }
-    }
+}
+
+/// Whether a run goes on with what is in its folder, and on which nodes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Resume {
+    /// It is a new one.
+    No,
+    /// On the nodes that are given.
+    OnThese,
+    /// On those with which it was begun.
+    OnRecorded,
 }
 
 /// Runs a checked job in a folder.
@@ -72,13 +115,20 @@ pub fn run_plan(
     plan: &Plan,
     options: &RunOptions,
     out: &Path,
-    resume: bool,
-    nodes: Vec<NodeOffer>,
+    resume: Resume,
+    mut nodes: Vec<NodeOffer>,
     follower: &mut dyn Follower,
 ) -> Outcome<RunOutcome> {
+    // Before the run has a folder, so that a mistake leaves none.
+    if resume == Resume::No {
+        driver::check(plan, options, &nodes)?;
+    }
     let phases = plan.phases.iter().map(|phase| phase.name.clone()).collect();
     let presses = stop::presses();
-    let store = Store::open(out, &plan.name, &plan.digest(), phases, resume).map_err(RunError::from)?;
+    let store = Store::open(out, &plan.name, &plan.digest(), phases, resume != Resume::No).map_err(RunError::from)?;
+    if resume == Resume::OnRecorded && store.1 {
+        nodes = driver::recorded_nodes(&store.0)?.unwrap_or(nodes);
+    }
     let run = store.0.job().run.clone();
     let mut engine =
         Local::new(nodes, &run).map_err(|error| Failure::work(format!("processes can't be watched here: {error}")))?;
@@ -87,28 +137,27 @@ pub fn run_plan(
 
 /// The chart of a run, as wide as the terminal.
 pub fn chart(outcome: &RunOutcome, until: Option<f64>) -> String {
-    let options = GanttOptions {
-        width: terminal::width(),
-        colour: terminal::colour(),
-        ascii: false,
-        until,
-        max_lanes: 64,
-    };
+    let options =
+        GanttOptions { width: terminal::width(), colour: terminal::colour(), ascii: false, until, max_lanes: 64 };
     gantt(&outcome.timeline, &options)
 }
 
-fn options(args: &RunJobArgs, plan: &Plan) -> Outcome<RunOptions> {
-    // On resume the journal knows better than the job file, but not than the command line.
-    let from_file = |value: &Option<String>| if args.resume { None } else { value.clone() };
-    let policy = args.policy.clone().or_else(|| from_file(&plan.policy));
-    let policy: Option<PolicySpec> = policy.map(|name| name.parse().map_err(Failure::input)).transpose()?;
-    if let Some(policy) = &policy {
-        hindmost_core::policy::catalogue::check(policy).map_err(Failure::input)?;
+fn options(args: &RunJobArgs) -> Outcome<RunOptions> {
+    let policies = args.policy.as_deref().map(hindmost_core::policy::spec::split_list).unwrap_or_default();
+    if policies.len() > 1 {
+        return Err(Failure::input(format!("a run takes one policy, and --policy names {}", policies.len())));
     }
-    let knowledge = args.knowledge.clone().or_else(|| from_file(&plan.knowledge));
-    let knowledge = knowledge.map(|name| name.parse().map_err(Failure::input)).transpose()?;
+    let policy: Option<PolicySpec> =
+        args.policy.as_deref().map(|name| name.parse().map_err(Failure::input)).transpose()?;
+    let knowledge = args.knowledge.as_deref().map(|name| {
+        name.parse().map_err(|_| {
+            Failure::input(format!(
+                "{name:?} is no knowledge that a run can have: give progress(S) with S from 0 to below 1, age or history"
+            ))
+        })
+    });
     let chaos: Chaos = args.chaos.join(",").parse().map_err(Failure::input)?;
-    Ok(RunOptions { policy, knowledge, chaos, history: history(&args.history)? })
+    Ok(RunOptions { policy, knowledge: knowledge.transpose()?, chaos, history: history(&args.history)? })
 }
 
 /// Winners' durations of earlier runs, by the phase's name.
@@ -126,15 +175,16 @@ fn history(journals: &[PathBuf]) -> Outcome<BTreeMap<String, Vec<f64>>> {
     Ok(durations)
 }
 
-fn check(args: &RunJobArgs, plan: &Plan, nodes: &[NodeOffer]) -> Outcome {
+fn check(args: &RunJobArgs, plan: &Plan, options: &RunOptions, nodes: &[NodeOffer]) -> Outcome {
+    driver::check(plan, options, nodes)?;
+    let (policy, knowledge) = driver::chosen(plan, options)?;
     if args.json {
         return terminal::print_json(&plan.to_json());
     }
     let mut text = plan.describe();
-    text += "\nnodes\n";
+    text += &format!("\nwould run under policy {policy}, knowledge {knowledge}, on\n");
     for node in nodes {
-        let room: Vec<String> = node.capacity.iter().map(|(name, amount)| format!("{name} {amount}")).collect();
-        text += &format!("  {}  {}\n", node.name, room.join(", "));
+        text += &format!("  {}: {}\n", node.name, node.room());
     }
     terminal::print(&text)
 }
@@ -176,6 +226,7 @@ pub fn find_task(text: &str, phases: &[&str], tasks: &[u32]) -> Result<TaskId, S
     })?;
     let count = tasks.get(phase).copied().unwrap_or(0);
     let index = number.parse().ok().filter(|index| *index < count);
-    let index = index.ok_or_else(|| format!("phase {name:?} has tasks 0 to {}, and not {number:?}", count.max(1) - 1))?;
+    let index =
+        index.ok_or_else(|| format!("phase {name:?} has tasks 0 to {}, and not {number:?}", count.max(1) - 1))?;
     Ok(TaskId { job: hindmost_core::ids::JobId(0), phase: phase as u32, index })
 }

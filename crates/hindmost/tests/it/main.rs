@@ -1,10 +1,13 @@
 //! The `hindmost` command as its users meet it: what it prints, how it fails, what it leaves behind.
 
 mod errors;
+mod examples;
 mod files;
 mod help;
 mod journal;
 mod replay;
+mod run;
+mod run_errors;
 mod simulate;
 mod theory;
 

@@ -1,0 +1,122 @@
+//! What copies are worth on a slow node, and that there are none where nothing is slow.
+
+use hindmost_core::timeline::AttemptEnd;
+use hindmost_run::engine::FakeTask;
+
+use crate::story::{Story, Told, silently, takes};
+
+const TASKS: u32 = 40;
+const SECONDS: f64 = 10.0;
+
+fn four_nodes(policy: &str, chaos: &str, knowledge: &str, play: FakeTask) -> Told {
+    let story = Story::on_nodes(4).phase("map", TASKS).policy(policy).knowledge(knowledge).chaos(chaos);
+    story.plays(move |_| play).run().is_done()
+}
+
+/// The time that so many nodes need for all tasks, one wave after the other.
+fn waves(nodes: u32) -> f64 {
+    f64::from(TASKS.div_ceil(nodes)) * SECONDS
+}
+
+#[test]
+fn a_slow_node_costs_pace_little() {
+    for (knowledge, play) in [("progress(0.1)", takes(SECONDS)), ("age", silently(SECONDS))] {
+        let even = four_nodes("pace", "", knowledge, play).flowtime();
+        let slowed = four_nodes("pace", "slow=n4:8", knowledge, play);
+        let waiting = four_nodes("none", "slow=n4:8", knowledge, play).flowtime();
+        let (time, copies) = (slowed.flowtime(), slowed.copies());
+        println!(
+            "{knowledge}: {even} s, with a node 8 times as slow {time:.1} s ({:.2} times as long, {copies} copies), \
+             without copies {waiting} s ({:.2} times as long)",
+            time / even,
+            waiting / even
+        );
+        assert_eq!(even, waves(4));
+        // The other three do all of it; a wave to find the node out, and one for the last backup.
+        assert!(time <= waves(3) + 2.0 * SECONDS, "{knowledge}: {time}");
+        assert!(copies <= 4, "{knowledge}: {copies} copies");
+    }
+}
+
+#[test]
+fn a_slow_node_at_the_end_of_a_phase_costs_pace_little() {
+    // One wave: whoever waits for the slow node waits eight times as long.
+    for (knowledge, play) in [("progress(0.1)", takes(SECONDS)), ("age", silently(SECONDS))] {
+        let story = |policy| {
+            let story = Story::on_nodes(8).phase("map", 8).policy(policy).knowledge(knowledge).chaos("slow=n8:8");
+            story.plays(move |_| play).run().is_done()
+        };
+        let (time, waiting) = (story("pace").flowtime(), story("none").flowtime());
+        println!("{knowledge}: one wave of {SECONDS} s takes {time:.1} s, without copies {waiting} s");
+        assert_eq!(waiting, 8.0 * SECONDS);
+        // The backup has room once the first wave is done, and takes as long again; by age half a wave
+        // more passes before it is clear.
+        assert!(time <= 2.5 * SECONDS, "{knowledge}: {time}");
+        assert!(time >= 2.0 * SECONDS, "{knowledge}: {time}");
+    }
+}
+
+#[test]
+fn without_stragglers_pace_is_no_different_from_none() {
+    for (knowledge, play) in [("progress(0.1)", takes(SECONDS)), ("age", silently(SECONDS))] {
+        let pace = four_nodes("pace", "", knowledge, play);
+        let none = four_nodes("none", "", knowledge, play);
+        assert_eq!((pace.copies(), none.copies()), (0, 0), "{knowledge}");
+        assert_eq!(pace.flowtime(), none.flowtime(), "{knowledge}");
+        assert_eq!(pace.flowtime(), waves(4), "{knowledge}");
+    }
+}
+
+#[test]
+fn one_bad_attempt_gets_one_backup() {
+    for policy in ["pace", "mantri", "spark", "hadoop", "late(cap=1)"] {
+        let story = Story::on_nodes(5).phase("map", 20).policy(policy).plays(|launch| {
+            takes(if (launch.attempt.task.index, launch.attempt.copy) == (7, 0) { 500.0 } else { SECONDS })
+        });
+        let told = story.run().is_done();
+        let ends = told.ends(0, 7);
+        assert_eq!(ends.last(), Some(&AttemptEnd::Won), "{policy}: {ends:?}");
+        assert!(ends.len() == 2, "{policy}: {ends:?}");
+        // Four waves, one more for the backup; `spark` waits for 90 % and three medians.
+        assert!(told.flowtime() <= 100.0, "{policy}: {}", told.flowtime());
+        println!("{policy}: {:.1} s, {} copies", told.flowtime(), told.copies());
+    }
+}
+
+#[test]
+fn mantri_replaces_where_there_is_no_room() {
+    // Two cpus and many tasks: a straggler among them is stopped and started afresh in its own room.
+    let story = Story::on("n1:1,n2:1").phase("map", 20).policy("mantri(kill_restart=true)").plays(|launch| {
+        takes(if (launch.attempt.task.index, launch.attempt.copy) == (9, 0) { 1000.0 } else { SECONDS })
+    });
+    let told = story.run().is_done();
+    let ends = told.ends(0, 9);
+    assert!(ends.contains(&AttemptEnd::Replaced), "{ends:?}");
+    assert_eq!(ends.last(), Some(&AttemptEnd::Won), "{ends:?}");
+    assert_eq!(
+        told.nodes_of(0, 9).windows(2).filter(|pair| pair[0] != pair[1]).count(),
+        0,
+        "{:?}",
+        told.nodes_of(0, 9)
+    );
+    assert!(told.flowtime() < 200.0, "{}", told.flowtime());
+}
+
+#[test]
+fn an_attempt_may_be_replaced_more_than_once() {
+    let story = Story::on("n1:1,n2:1").phase("map", 30).policy("mantri(kill_restart=true)").plays(|launch| {
+        takes(if launch.attempt.task.index == 5 && launch.attempt.copy < 3 { 1000.0 } else { SECONDS })
+    });
+    let told = story.run().is_done();
+    let replaced = told.ends(0, 5).iter().filter(|end| **end == AttemptEnd::Replaced).count();
+    assert!(replaced >= 2, "{:?}", told.ends(0, 5));
+}
+
+#[test]
+fn the_node_of_a_replaced_attempt_is_lost() {
+    for at in 1..40 {
+        let chaos = format!("slow=n2:8,lose=n2:7s@{at}s");
+        let story = Story::on("n1:1,n2:1").phase("map", 12).policy("mantri(kill_restart=true)").chaos(&chaos);
+        story.plays(|_| takes(SECONDS)).run().is_done();
+    }
+}

@@ -1,0 +1,229 @@
+//! The example jobs, against computations of their results by other means.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use tempfile::TempDir;
+
+use crate::run::document;
+use crate::run_in;
+
+/// A copy of an example's folder, so that the original stays clean.
+struct Example(TempDir);
+
+impl Example {
+    fn of(name: &str) -> Example {
+        let example = Example(tempfile::tempdir().unwrap());
+        let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(name);
+        copy(&from, example.0.path());
+        example
+    }
+
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    /// Runs it with more arguments, and checks what every run has in common.
+    fn run(&self, name: &str, args: &[&str]) {
+        let ran = run_in(self.path(), &[&["run", "job.toml", "--json"], args].concat());
+        assert_eq!(ran.code, Some(0), "{args:?}: {}{}", ran.stdout, ran.stderr);
+        let result = document(&ran);
+        assert_eq!((&result["job"], &result["state"]), (&name.into(), &"done".into()));
+        assert!(result["attempts"].as_u64() >= result["tasks"].as_u64());
+    }
+
+    fn read(&self, file: &str) -> String {
+        fs::read_to_string(self.path().join(file)).unwrap()
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let (name, kind) = (entry.file_name(), entry.file_type().unwrap());
+        // What somebody's own run has left there is no part of it.
+        if kind.is_dir() && !name.to_string_lossy().ends_with(".out") {
+            fs::create_dir(to.join(&name)).unwrap();
+            copy(&entry.path(), &to.join(&name));
+        } else if kind.is_file() {
+            fs::copy(entry.path(), to.join(&name)).unwrap();
+        }
+    }
+}
+
+/// The words of the example's texts, the most frequent first.
+fn word_counts(folder: &Path) -> String {
+    let mut counts: BTreeMap<String, u32> = BTreeMap::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let text = fs::read(entry.unwrap().path()).unwrap().to_ascii_lowercase();
+        for word in text.split(|byte| !byte.is_ascii_lowercase()).filter(|word| !word.is_empty()) {
+            *counts.entry(String::from_utf8(word.to_vec()).unwrap()).or_default() += 1;
+        }
+    }
+    let mut counts: Vec<(String, u32)> = counts.into_iter().collect();
+    counts.sort_by(|(word, count), (other, others)| others.cmp(count).then_with(|| word.cmp(other)));
+    counts.iter().map(|(word, count)| format!("{word} {count}\n")).collect()
+}
+
+#[test]
+fn wordcount_counts_words_whatever_the_policy() {
+    let example = Example::of("wordcount");
+    let expected = word_counts(&example.path().join("text"));
+    assert!(expected.lines().count() > 300 && expected.starts_with("the 1"), "{expected}");
+    example.run("wordcount", &[]);
+    assert_eq!(example.read("wordcount.out/merge/0/result"), expected);
+    for policy in ["none", "mantri", "late", "spark", "hadoop", "sca", "sda", "ese", "pace"] {
+        example.run("wordcount", &["--policy", policy, "--nodes", "n1:2,n2:2", "--out", policy]);
+        assert_eq!(example.read(&format!("{policy}/merge/0/result")), expected, "{policy}");
+        let verdict = run_in(example.path(), &["verify", policy, "--json"]);
+        assert_eq!(verdict.code, Some(0), "{policy}: {}{}", verdict.stdout, verdict.stderr);
+        assert_eq!(document(&verdict)["same"], true, "{policy}");
+    }
+}
+
+/// A number from 0 to 2^32 in binary: the first part is whole, the others are its fraction, 32 bits each.
+#[derive(Clone)]
+struct Fixed(Vec<u32>);
+
+impl Fixed {
+    fn whole(number: u32, parts: usize) -> Fixed {
+        let mut all = vec![0; parts];
+        all[0] = number;
+        Fixed(all)
+    }
+
+    fn divide(&mut self, by: u32) {
+        let mut rest = 0;
+        for part in &mut self.0 {
+            let value = rest << 32 | u64::from(*part);
+            *part = (value / u64::from(by)) as u32;
+            rest = value % u64::from(by);
+        }
+    }
+
+    fn multiply(&mut self, by: u32) {
+        let mut carry = 0;
+        for part in self.0.iter_mut().rev() {
+            let value = u64::from(*part) * u64::from(by) + carry;
+            *part = value as u32;
+            carry = value >> 32;
+        }
+    }
+
+    fn add(&mut self, other: &Fixed, negated: bool) {
+        let mut carry = i64::from(negated);
+        for (part, other) in self.0.iter_mut().zip(&other.0).rev() {
+            let other = if negated { !*other } else { *other };
+            let value = i64::from(*part) + i64::from(other) + carry;
+            *part = value as u32;
+            carry = value >> 32;
+        }
+    }
+
+    /// The arc tangent of 1/n.
+    fn arctan_of_inverse(n: u32, parts: usize) -> Fixed {
+        let mut power = Fixed::whole(1, parts);
+        power.divide(n);
+        let mut sum = power.clone();
+        for k in 1.. {
+            power.divide(n * n);
+            let mut term = power.clone();
+            term.divide(2 * k + 1);
+            if power.0.iter().all(|part| *part == 0) {
+                break;
+            }
+            sum.add(&term, k % 2 == 1);
+        }
+        sum
+    }
+}
+
+/// π in hexadecimal by Machin's formula.
+fn pi(digits: usize) -> String {
+    let parts = 1 + digits / 8 + 4;
+    let mut pi = Fixed::arctan_of_inverse(5, parts);
+    pi.multiply(4);
+    pi.add(&Fixed::arctan_of_inverse(239, parts), true);
+    pi.multiply(4);
+    let fraction: String = pi.0[1..].iter().map(|part| format!("{part:08X}")).collect();
+    format!("{}.{}", pi.0[0], &fraction[..digits])
+}
+
+#[test]
+fn pi_has_its_digits() {
+    let expected = pi(400);
+    assert!(expected.starts_with("3.243F6A8885A308D313198A2E03707344A4093822299F31D0082EFA98EC"), "{expected}");
+    let example = Example::of("pi");
+    example.run("pi", &[]);
+    assert_eq!(example.read("pi.out/join/0/pi"), expected + "\n");
+}
+
+/// Ranks after so many rounds over all pairs of pages.
+fn ranks(links: &[(usize, usize)], pages: &[usize], rounds: usize) -> Vec<f64> {
+    let place: BTreeMap<usize, usize> = pages.iter().enumerate().map(|(at, page)| (*page, at)).collect();
+    let n = pages.len();
+    let mut matrix = vec![vec![0.0; n]; n];
+    for (from, to) in links {
+        matrix[place[from]][place[to]] += 1.0;
+    }
+    for row in &mut matrix {
+        let out: f64 = row.iter().sum();
+        row.iter_mut().for_each(|share| *share = if out == 0.0 { 1.0 / n as f64 } else { *share / out });
+    }
+    let mut ranks = vec![1.0 / n as f64; n];
+    for _ in 0..rounds {
+        ranks = (0..n)
+            .map(|to| 0.15 / n as f64 + 0.85 * (0..n).map(|from| ranks[from] * matrix[from][to]).sum::<f64>())
+            .collect();
+    }
+    ranks
+}
+
+#[test]
+fn pagerank_ranks_pages() {
+    let example = Example::of("pagerank");
+    let links: Vec<(usize, usize)> = example
+        .read("graph.txt")
+        .lines()
+        .map(|line| line.split_once(' ').unwrap())
+        .map(|(from, to)| (from.parse().unwrap(), to.parse().unwrap()))
+        .collect();
+    let mut pages: Vec<usize> = links.iter().flat_map(|(from, to)| [*from, *to]).collect();
+    pages.sort_unstable();
+    pages.dedup();
+    let expected = ranks(&links, &pages, 5);
+    assert!(pages.iter().any(|page| links.iter().all(|(from, _)| from != page)), "a page without links is missing");
+
+    example.run("pagerank", &[]);
+    let found: Vec<(usize, f64)> = example
+        .read("pagerank.out/ranks/0/ranks")
+        .lines()
+        .map(|line| line.split_once(' ').unwrap())
+        .map(|(page, rank)| (page.parse().unwrap(), rank.parse().unwrap()))
+        .collect();
+    assert_eq!(found.len(), pages.len());
+    assert!(found.is_sorted_by(|(page, rank), (next, lower)| rank > lower || rank == lower && page < next));
+    let total: f64 = found.iter().map(|(_, rank)| rank).sum();
+    assert!((total - 1.0).abs() < 1e-9, "{total}");
+    for (page, rank) in &found {
+        let expected = expected[pages.binary_search(page).unwrap()];
+        assert!((rank - expected).abs() < 1e-9, "page {page}: {rank}, not {expected}");
+    }
+    let mut named: Vec<usize> = found.iter().map(|(page, _)| *page).collect();
+    named.sort_unstable();
+    assert_eq!(named, pages);
+}
+
+#[test]
+fn sort_sorts() {
+    let example = Example::of("sort");
+    example.run("sort", &[]);
+    let made: Vec<String> = (0..8).map(|task| example.read(&format!("sort.out/make/{task}/lines"))).collect();
+    let mut expected: Vec<&[u8]> = made.iter().flat_map(|text| text.lines()).map(str::as_bytes).collect();
+    expected.sort_unstable();
+    assert_eq!(expected.len(), 160_000);
+    let sorted = example.read("sort.out/join/0/sorted");
+    assert!(sorted.lines().map(str::as_bytes).eq(expected), "not sorted, or not all there");
+    assert!(sorted.ends_with('\n'));
+}

@@ -1,0 +1,771 @@
+//! `hindmost run`: jobs of real commands, from the outside.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::{Ran, hindmost, run_in};
+
+/// A folder with a job in it.
+pub struct Job(TempDir);
+
+impl Job {
+    /// A job of this text, in a new folder.
+    pub fn new(text: &str) -> Job {
+        let job = Job(tempfile::tempdir().unwrap());
+        job.write("job.toml", text);
+        job
+    }
+
+    /// Its folder.
+    pub fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    /// Writes a file in its folder.
+    pub fn write(&self, name: &str, text: &str) {
+        fs::write(self.path().join(name), text).unwrap();
+    }
+
+    /// The text of a file in its folder.
+    pub fn read(&self, name: &str) -> String {
+        let path = self.path().join(name);
+        fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    }
+
+    /// Whether a file is in its folder.
+    pub fn has(&self, name: &str) -> bool {
+        self.path().join(name).exists()
+    }
+
+    /// Lines of a file in its folder: none if there is no such file.
+    pub fn lines(&self, name: &str) -> usize {
+        fs::read_to_string(self.path().join(name)).map_or(0, |text| text.lines().count())
+    }
+
+    /// Runs the job.
+    pub fn run(&self, args: &[&str]) -> Ran {
+        run_in(self.path(), &[&["run", "job.toml"], args].concat())
+    }
+
+    /// Runs the job to its end, which must be a good one.
+    pub fn done(&self, args: &[&str]) -> Ran {
+        let ran = self.run(args);
+        assert_eq!(ran.code, Some(0), "{args:?}: {}{}", ran.stdout, ran.stderr);
+        ran
+    }
+
+    /// Runs the job to its end, which must be this one, and gives the JSON document.
+    pub fn json(&self, args: &[&str], code: i32) -> Value {
+        let ran = self.run(&[&["--json"], args].concat());
+        assert_eq!(ran.code, Some(code), "{args:?}: {}{}", ran.stdout, ran.stderr);
+        document(&ran)
+    }
+
+    /// Starts the job, and does not wait for it.
+    pub fn start(&self, args: &[&str]) -> Started {
+        let mut command = hindmost();
+        command.current_dir(self.path()).args(["run", "job.toml"]).args(args);
+        Started(Some(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()))
+    }
+
+    /// The names in a folder of its folder, sorted.
+    pub fn names(&self, folder: &str) -> Vec<String> {
+        let entries = fs::read_dir(self.path().join(folder)).unwrap();
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    }
+}
+
+/// The one JSON document that is all of the output.
+pub fn document(ran: &Ran) -> Value {
+    serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {}{}", ran.stdout, ran.stderr))
+}
+
+/// A run at work, which does not outlive its test.
+pub struct Started(Option<Child>);
+
+impl Started {
+    /// Sends it a signal, such as `INT`.
+    pub fn signal(&self, signal: &str) {
+        let pid = self.0.as_ref().unwrap().id();
+        assert!(Command::new("sh").args(["-c", &format!("kill -{signal} {pid}")]).status().unwrap().success());
+    }
+
+    /// What it printed and how it ended, once it has.
+    pub fn wait(mut self) -> Ran {
+        let output = self.0.take().unwrap().wait_with_output().unwrap();
+        Ran {
+            code: output.status.code(),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+}
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.0 {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// Waits for something that must come, however slow the machine is.
+pub fn wait_for(what: &str, condition: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !condition() {
+        assert!(begun.elapsed() < Duration::from_secs(120), "{what} never came");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Whether a process is still at work.
+fn is_alive(pid: &str) -> bool {
+    fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
+}
+
+/// The variables that a command has written with `env -0`.
+fn variables(file: PathBuf) -> BTreeMap<String, Vec<u8>> {
+    let bytes = fs::read(file).unwrap();
+    let entries = bytes.split(|byte| *byte == 0).filter(|entry| !entry.is_empty());
+    entries
+        .map(|entry| {
+            let at = entry.iter().position(|byte| *byte == b'=').unwrap();
+            (String::from_utf8(entry[..at].to_vec()).unwrap(), entry[at + 1..].to_vec())
+        })
+        .collect()
+}
+
+const TWO_PHASES: &str = r#"
+name = "two"
+
+[[phase]]
+name = "map"
+tasks = 3
+command = 'echo "$HINDMOST_TASK" > "$HINDMOST_OUTPUT/n"'
+
+[[phase]]
+name = "sum"
+after = ["map"]
+tasks = 1
+command = 'cat "$HINDMOST_FROM"/map/*/n > "$HINDMOST_OUTPUT/all"'
+"#;
+
+#[test]
+fn results_are_where_the_documentation_says() {
+    let job = Job::new(TWO_PHASES);
+    let ran = job.done(&[]);
+    assert_eq!(job.names("."), ["job.toml", "two.out"]);
+    assert_eq!(job.names("two.out"), [".hindmost", "map", "sum"]);
+    assert_eq!(job.names("two.out/map"), ["0", "1", "2"]);
+    assert_eq!(job.read("two.out/map/2/n"), "2\n");
+    assert_eq!(job.read("two.out/sum/0/all"), "0\n1\n2\n");
+    assert!(job.has("two.out/.hindmost/journal.jsonl"));
+    assert_eq!(job.names("two.out/.hindmost/attempts"), [""; 0]);
+    assert_eq!(ran.stderr, "");
+    let first = ran.stdout.lines().next().unwrap();
+    assert!(first.starts_with("two: done in "), "{}", ran.stdout);
+    assert!(ran.stdout.contains("two.out"), "{}", ran.stdout);
+}
+
+#[test]
+fn paths_are_taken_from_the_jobs_folder_and_out_from_where_one_is() {
+    let job = Job::new(&TWO_PHASES.replace("tasks = 3", "inputs = \"in put/*\""));
+    fs::create_dir(job.path().join("in put")).unwrap();
+    job.write("in put/a b", "");
+    fs::create_dir(job.path().join("elsewhere")).unwrap();
+    let elsewhere = job.path().join("elsewhere");
+    let ran = run_in(&elsewhere, &["run", "../job.toml", "--json"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(job.has("two.out/sum/0/all"));
+    let ran = run_in(&elsewhere, &["run", "../job.toml", "--json", "--out", "here/and here"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(job.has("elsewhere/here/and here/sum/0/all"));
+}
+
+#[test]
+fn json_has_the_keys_that_programs_read() {
+    let job = Job::new(TWO_PHASES);
+    let ran = job.done(&["--json", "--policy", "none"]);
+    assert_eq!(ran.stderr, "");
+    let result = document(&ran);
+    for (key, expected) in [
+        ("job", Value::from("two")),
+        ("state", "done".into()),
+        ("tasks", 4.into()),
+        ("attempts", 4.into()),
+        ("copies", serde_json::json!({"launched": 0, "won": 0, "wasted_share": 0.0})),
+        ("failed_tasks", Value::Array(Vec::new())),
+    ] {
+        assert_eq!(result[key], expected, "{key}");
+    }
+    assert!(result["flowtime"].as_f64().unwrap() > 0.0);
+    let phases = result["phases"].as_array().unwrap();
+    assert_eq!(phases.iter().map(|phase| &phase["name"]).collect::<Vec<_>>(), ["map", "sum"]);
+    assert_eq!(phases.iter().map(|phase| &phase["tasks"]).collect::<Vec<_>>(), [3, 1]);
+}
+
+#[test]
+fn a_check_runs_nothing() {
+    let job = Job::new(TWO_PHASES);
+    let text = job.done(&["--check"]).stdout;
+    for part in ["job two: 4 tasks in 2 phases", "map: 3 tasks", "sum: 1 task, after map", "$HINDMOST_TASK"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let plan = job.json(&["--check"], 0);
+    assert_eq!((&plan["job"], &plan["tasks"]), (&"two".into(), &4.into()));
+    assert_eq!(plan["phases"][1]["after"], serde_json::json!(["map"]));
+    assert_eq!(plan["phases"][0]["tasks"], 3);
+    assert_eq!(job.names("."), ["job.toml"]);
+}
+
+#[test]
+fn the_schema_is_the_one_that_is_handed_out() {
+    let printed = crate::json(&["run", "--schema"]);
+    let written = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/job.schema.json");
+    let written: Value = serde_json::from_str(&fs::read_to_string(written).unwrap()).unwrap();
+    assert_eq!(printed, written);
+}
+
+#[test]
+fn commands_see_the_variables_of_the_documentation() {
+    let job = Job::new(
+        r#"
+name = "variables"
+environment = { WHOSE = "job's", ODD = "two\nlines \"in quotes\" and $HOME" }
+
+[[phase]]
+name = "of files"
+inputs = "in/*"
+command = '''
+ls -A "$HINDMOST_OUTPUT" > ls-"$HINDMOST_TASK"
+pwd > "$HINDMOST_OUTPUT/pwd"
+echo 0.5 >> "$HINDMOST_PROGRESS"
+cat "$HINDMOST_INPUT" > "$HINDMOST_OUTPUT/input"
+cat > "$HINDMOST_OUTPUT/stdin"
+env -0 > "$HINDMOST_OUTPUT/env"
+'''
+
+[[phase]]
+name = "of tasks"
+after = ["of files"]
+tasks = 2
+environment = { WHOSE = "phase's" }
+directory = "in"
+command = 'pwd > "$HINDMOST_OUTPUT/pwd"; env -0 > "$HINDMOST_OUTPUT/env"'
+"#,
+    );
+    let folder = fs::canonicalize(job.path()).unwrap();
+    let inputs = folder.join("in");
+    fs::create_dir(&inputs).unwrap();
+    let mut names: Vec<&[u8]> = vec![
+        b"plain",
+        b"with space",
+        b"new\nline",
+        b"'quo'\"ted\"",
+        b"$HOME",
+        b"*",
+        b"-n",
+        b"back\\slash",
+        "ü".as_bytes(),
+        b"no\xfftext",
+    ];
+    names.sort_unstable();
+    for name in &names {
+        fs::write(inputs.join(OsStr::from_bytes(name)), [b"input ", *name].concat()).unwrap();
+    }
+    fs::write(inputs.join(".hidden"), "").unwrap();
+    fs::create_dir(inputs.join("folder")).unwrap();
+
+    // Those of another run, inside of which this one may be running, are not ours.
+    let mut command = hindmost();
+    command.current_dir(job.path()).args(["run", "job.toml", "--nodes", "n1:2,n2:2", "--policy", "none"]);
+    command.env("HINDMOST_INPUT", "theirs").env("HINDMOST_TASK", "77").env("INHERITED", "too");
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+
+    let out = folder.join("variables.out");
+    let check = |phase: &str, task: usize, input: Option<&[u8]>| {
+        let result = out.join(phase).join(task.to_string());
+        let seen = variables(result.join("env"));
+        let text = |name: &str| String::from_utf8(seen[name].clone()).unwrap();
+        assert_eq!(text("HINDMOST_TASK"), task.to_string());
+        assert_eq!(text("HINDMOST_TASKS"), if input.is_some() { names.len() } else { 2 }.to_string());
+        assert_eq!(text("HINDMOST_ATTEMPT"), "0");
+        assert!(["n1", "n2"].contains(&text("HINDMOST_NODE").as_str()));
+        assert_eq!(PathBuf::from(text("HINDMOST_FROM")), out);
+        let own = PathBuf::from(text("HINDMOST_OUTPUT"));
+        assert!(own.is_absolute() && own.starts_with(&out) && !own.exists(), "{}", own.display());
+        assert!(Path::new(&text("HINDMOST_PROGRESS")).is_absolute());
+        assert_eq!(text("INHERITED"), "too");
+        assert_eq!(text("ODD"), "two\nlines \"in quotes\" and $HOME");
+        assert_eq!(text("WHOSE"), if input.is_some() { "job's" } else { "phase's" });
+        let directory = if input.is_some() { &folder } else { &inputs };
+        assert_eq!(fs::read_to_string(result.join("pwd")).unwrap(), format!("{}\n", directory.display()));
+        match input {
+            Some(name) => {
+                let path = inputs.join(OsStr::from_bytes(name));
+                assert_eq!(seen["HINDMOST_INPUT"], path.into_os_string().into_vec());
+                assert_eq!(fs::read(result.join("input")).unwrap(), [b"input ", name].concat());
+                assert_eq!(fs::read(result.join("stdin")).unwrap(), b"");
+                assert_eq!(job.read(&format!("ls-{task}")), "");
+            }
+            None => assert_eq!(seen.get("HINDMOST_INPUT"), None),
+        }
+    };
+    for (task, name) in names.iter().enumerate() {
+        check("of files", task, Some(name));
+    }
+    check("of tasks", 0, None);
+    check("of tasks", 1, None);
+    assert_eq!(job.names("variables.out/of files").len(), names.len());
+}
+
+#[test]
+fn nodes_take_as_many_tasks_at_once_as_they_have_cpus() {
+    let job = Job::new(
+        r#"
+[[phase]]
+name = "meet"
+tasks = 4
+command = '''
+touch here-$HINDMOST_TASK
+while [ "$(ls here-* | wc -l)" -lt 4 ]; do sleep 0.02; done
+echo "$HINDMOST_NODE" > "$HINDMOST_OUTPUT/node"
+'''
+
+[[phase]]
+name = "half"
+after = ["meet"]
+tasks = 4
+cpus = 0.5
+command = 'echo "$HINDMOST_NODE" > "$HINDMOST_OUTPUT/node"'
+
+[[phase]]
+name = "large"
+after = ["meet"]
+tasks = 2
+memory = "3GB"
+command = 'echo "$HINDMOST_NODE" > "$HINDMOST_OUTPUT/node"'
+"#,
+    );
+    job.done(&["--nodes", "n1:2:4GB, n2:2:2GB", "--policy", "none"]);
+    let nodes = |phase: &str, tasks: usize| {
+        let mut nodes: Vec<String> =
+            (0..tasks).map(|task| job.read(&format!("job.out/{phase}/{task}/node")).trim().to_owned()).collect();
+        nodes.sort();
+        nodes
+    };
+    assert_eq!(nodes("meet", 4), ["n1", "n1", "n2", "n2"]);
+    assert_eq!(nodes("large", 2), ["n1", "n1"]);
+    assert_eq!(nodes("half", 4).len(), 4);
+}
+
+#[test]
+fn phases_may_stand_in_any_order() {
+    let job = Job::new(
+        r#"
+name = "order"
+[[phase]]
+name = "last"
+after = ["left", "right"]
+tasks = 1
+command = 'cat "$HINDMOST_FROM"/left/0/x "$HINDMOST_FROM"/right/*/x > "$HINDMOST_OUTPUT/x"'
+[[phase]]
+name = "right"
+after = ["first"]
+tasks = 2
+command = 'echo "right $(cat "$HINDMOST_FROM/first/0/x")" > "$HINDMOST_OUTPUT/x"'
+[[phase]]
+name = "left"
+after = ["first"]
+tasks = 1
+command = 'echo "left $(cat "$HINDMOST_FROM/first/0/x")" > "$HINDMOST_OUTPUT/x"'
+[[phase]]
+name = "first"
+tasks = 1
+command = 'echo begun > "$HINDMOST_OUTPUT/x"'
+"#,
+    );
+    let result = job.json(&[], 0);
+    assert_eq!(job.read("order.out/last/0/x"), "left begun\nright begun\nright begun\n");
+    assert_eq!(result["phases"].as_array().unwrap().len(), 4);
+}
+
+#[test]
+fn what_commands_print_is_kept_in_logs() {
+    let job = Job::new(
+        r#"
+[[phase]]
+name = "loud"
+tasks = 2
+command = 'echo said-aloud; echo said-in-anger >&2; [ "$HINDMOST_TASK" = 0 ] || exit 0; printf "%100000s" x'
+[[phase]]
+name = "silent"
+tasks = 1
+command = 'true'
+"#,
+    );
+    for args in [&[][..], &["--resume", "--json"]] {
+        let ran = job.done(args);
+        assert!(!ran.stdout.contains("said-") && !ran.stderr.contains("said-"), "{}{}", ran.stdout, ran.stderr);
+    }
+    assert_eq!(job.read("job.out/.hindmost/logs/loud/1.0.out"), "said-aloud\n");
+    assert_eq!(job.read("job.out/.hindmost/logs/loud/1.0.err"), "said-in-anger\n");
+    assert_eq!(job.read("job.out/.hindmost/logs/loud/0.0.out").len(), "said-aloud\n".len() + 100_000);
+    assert_eq!(job.names("job.out/loud/0"), [""; 0]);
+}
+
+#[test]
+fn a_failed_job_goes_on_once_its_cause_is_mended() {
+    let job = Job::new(
+        r#"
+name = "mended"
+[[phase]]
+name = "map"
+tasks = 4
+command = '''
+echo run >> ran-$HINDMOST_TASK
+[ "$HINDMOST_TASK" != 2 ] || [ -e mended ] || { printf 'the \033[31mfile\033[0m is\tmissing\n' >&2; exit 7; }
+echo "$HINDMOST_ATTEMPT" > "$HINDMOST_OUTPUT/attempt"
+'''
+[[phase]]
+name = "sum"
+after = ["map"]
+tasks = 1
+command = 'echo run >> ran-sum; cat "$HINDMOST_FROM"/map/*/attempt > "$HINDMOST_OUTPUT/all"'
+"#,
+    );
+    // One node: all others are done before the last failure.
+    let ran = job.run(&["--nodes", "n1:4", "--policy", "none"]);
+    assert_eq!(ran.code, Some(1), "{}{}", ran.stdout, ran.stderr);
+    for part in ["mended: failed after", "map/2", "exit code 7", "missing"] {
+        assert!(ran.stdout.contains(part), "{part}: {}", ran.stdout);
+    }
+    assert!(!ran.stdout.contains('\x1b') && !ran.stderr.contains('\x1b'), "{}{}", ran.stdout, ran.stderr);
+    for part in ["error: the job failed: map/2", "--resume"] {
+        assert!(ran.stderr.contains(part), "{part}: {}", ran.stderr);
+    }
+    assert_eq!(job.lines("ran-2"), 3);
+    assert!(!job.has("mended.out/map/2") && !job.has("ran-sum"));
+
+    // Nothing is mended yet: it is tried as often again.
+    let failed = job.json(&["--resume", "--nodes", "n1:4"], 1);
+    assert_eq!((&failed["state"], &failed["tasks"]), (&"failed".into(), &5.into()));
+    let task = &failed["failed_tasks"][0];
+    assert_eq!((&task["phase"], &task["task"], &task["failures"]), (&"map".into(), &2.into(), &3.into()));
+    assert!(task["reason"].as_str().unwrap().contains("exit code 7"), "{task}");
+    assert!(task["stderr"].as_str().unwrap().contains("missing"), "{task}");
+    assert_eq!(job.lines("ran-2"), 6);
+
+    job.write("mended", "");
+    let done = job.json(&["--resume", "--nodes", "n1:4"], 0);
+    assert_eq!((&done["state"], &done["failed_tasks"]), (&"done".into(), &Value::Array(Vec::new())));
+    assert_eq!(job.read("mended.out/sum/0/all"), "0\n0\n6\n0\n");
+    for (file, times) in [("ran-0", 1), ("ran-1", 1), ("ran-2", 7), ("ran-3", 1), ("ran-sum", 1)] {
+        assert_eq!(job.lines(file), times, "{file}");
+    }
+
+    // What is done is done.
+    let again = job.json(&["--resume", "--nodes", "n1:4"], 0);
+    assert_eq!(again["attempts"], done["attempts"]);
+    assert_eq!(job.lines("ran-sum"), 1);
+}
+
+#[test]
+fn a_failed_task_is_tried_again_on_another_node() {
+    let job = Job::new(
+        r#"
+[[phase]]
+name = "unlucky"
+tasks = 1
+retries = 1
+command = '''
+echo "$HINDMOST_NODE" > node-$HINDMOST_ATTEMPT
+[ "$HINDMOST_ATTEMPT" = 1 ]
+'''
+"#,
+    );
+    let result = job.json(&["--nodes", "n1:1,n2:1"], 0);
+    assert_eq!((&result["attempts"], &result["copies"]["launched"]), (&2.into(), &0.into()));
+    assert_ne!(job.read("node-0"), job.read("node-1"));
+}
+
+#[test]
+fn a_task_that_takes_too_long_is_killed_and_tried_again() {
+    let job = Job::new(
+        r#"
+[[phase]]
+name = "stuck"
+tasks = 2
+retries = 5
+time_limit = "1s"
+command = '''
+if [ "$HINDMOST_TASK$HINDMOST_ATTEMPT" = 10 ]; then
+    sleep 1000 &
+    echo $! > pid
+    touch "$HINDMOST_OUTPUT/half"
+    wait
+fi
+touch "$HINDMOST_OUTPUT/whole"
+'''
+"#,
+    );
+    let ran = job.done(&["--policy", "none"]);
+    assert!(ran.stderr.contains("stuck/1 attempt 0: took longer than its time limit of 1 s"), "{}", ran.stderr);
+    assert_eq!(job.names("job.out/stuck/1"), ["whole"]);
+    wait_for("the end of what it had started", || !is_alive(job.read("pid").trim()));
+
+    let never =
+        Job::new("[[phase]]\nname = \"a\"\ntasks = 1\nretries = 0\ntime_limit = 0.5\ncommand = \"sleep 1000\"\n");
+    let failed = never.json(&[], 1);
+    let reason = failed["failed_tasks"][0]["reason"].as_str().unwrap().to_owned();
+    assert!(reason.contains("time limit of 0.5 s"), "{reason}");
+}
+
+#[test]
+fn what_is_not_idempotent_runs_once() {
+    let text = r#"
+[[phase]]
+name = "mail"
+tasks = 3
+idempotent = false
+command = '''
+mkdir at-work-$HINDMOST_TASK || echo twice >> twice
+echo sent >> sent-$HINDMOST_TASK
+sleep 0.3
+rmdir at-work-$HINDMOST_TASK
+[ "$HINDMOST_TASK" != 1 ] || exit 1
+'''
+"#;
+    let job = Job::new(text);
+    // A policy that would clone every task from the start.
+    let failed = job.json(&["--policy", "sca", "--nodes", "n1:8"], 1);
+    assert_eq!(failed["copies"]["launched"], 0);
+    assert_eq!(failed["failed_tasks"][0]["failures"], 1);
+    assert_eq!([0, 1, 2].map(|task| job.lines(&format!("sent-{task}"))), [1, 1, 1]);
+
+    let job = Job::new(&text.replace("idempotent", "retries = 1\nidempotent"));
+    let failed = job.json(&["--policy", "sca", "--nodes", "n1:8"], 1);
+    assert_eq!((&failed["copies"]["launched"], &failed["attempts"]), (&0.into(), &4.into()));
+    assert_eq!([0, 1, 2].map(|task| job.lines(&format!("sent-{task}"))), [1, 2, 1]);
+    assert!(!job.has("twice"));
+}
+
+/// A job whose second phase waits until `go` is there.
+const WAITS: &str = r#"
+name = "waits"
+[[phase]]
+name = "quick"
+tasks = 2
+command = 'echo run >> quick; echo "$HINDMOST_TASK" > "$HINDMOST_OUTPUT/n"'
+[[phase]]
+name = "slow"
+after = ["quick"]
+tasks = 2
+command = '''
+echo $$ >> pids
+while [ ! -e go ]; do sleep 0.02; done
+cp "$HINDMOST_FROM/quick/$HINDMOST_TASK/n" "$HINDMOST_OUTPUT/n"
+'''
+"#;
+const NODES: [&str; 4] = ["--nodes", "n1:1,n2:1", "--policy", "none"];
+
+#[test]
+fn an_interrupted_run_leaves_nothing_running_and_goes_on() {
+    for (signal, json) in [("INT", false), ("TERM", true), ("HUP", true)] {
+        let job = Job::new(WAITS);
+        let started = job.start(&[&NODES[..], if json { &["--json"] } else { &[] }].concat());
+        wait_for("the slow phase", || job.lines("pids") == 2);
+        started.signal(signal);
+        let ran = started.wait();
+        assert_eq!(ran.code, Some(130), "{signal}: {}{}", ran.stdout, ran.stderr);
+        assert!(ran.stderr.contains("--resume"), "{}", ran.stderr);
+        if json {
+            let result = document(&ran);
+            assert_eq!((&result["state"], &result["failed_tasks"]), (&"interrupted".into(), &Value::Array(Vec::new())));
+        } else {
+            assert!(ran.stdout.starts_with("waits: interrupted after"), "{}", ran.stdout);
+        }
+        for pid in job.read("pids").lines() {
+            wait_for("the tasks' end", || !is_alive(pid));
+        }
+        assert_eq!(job.names("waits.out/slow"), [""; 0]);
+        job.write("go", "");
+        let result = job.json(&["--resume", "--nodes", "n1:1,n2:1"], 0);
+        assert_eq!(result["state"], "done");
+        assert_eq!((job.lines("quick"), job.lines("pids")), (2, 4));
+        assert_eq!(job.read("waits.out/slow/1/n"), "1\n");
+    }
+}
+
+#[test]
+fn a_killed_run_goes_on_where_it_was() {
+    let job = Job::new(WAITS);
+    let started = job.start(&NODES);
+    wait_for("the slow phase", || job.lines("pids") == 2);
+    started.signal("KILL");
+    assert_eq!(started.wait().code, None);
+    job.write("go", "");
+    // Whether they end before it is resumed or after it: what ran was not in vain.
+    let result = job.json(&["--resume", "--nodes", "n1:1,n2:1"], 0);
+    assert_eq!((&result["state"], &result["attempts"]), (&"done".into(), &4.into()));
+    assert_eq!((job.lines("quick"), job.lines("pids")), (2, 2));
+    assert_eq!(job.read("waits.out/slow/0/n"), "0\n");
+    assert_eq!(job.names("waits.out/.hindmost/attempts"), [""; 0]);
+}
+
+#[test]
+fn one_folder_is_for_one_run_at_a_time() {
+    let job = Job::new(WAITS);
+    let started = job.start(&NODES);
+    wait_for("the slow phase", || job.lines("pids") == 2);
+    for args in [&[][..], &["--resume"], &["--resume", "--json"]] {
+        let ran = job.run(args);
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{}", ran.stderr);
+        assert!(ran.stderr.starts_with("error: ") && ran.stderr.contains("in use"), "{}", ran.stderr);
+    }
+    // Elsewhere is another matter.
+    let other = job.start(&["--out", "other"]);
+    wait_for("the slow phase of the other", || job.lines("pids") == 4);
+    job.write("go", "");
+    assert_eq!((started.wait().code, other.wait().code), (Some(0), Some(0)));
+    assert!(job.has("other/slow/1/n") && job.has("waits.out/slow/1/n"));
+}
+
+#[test]
+fn readers_that_stop_reading_change_nothing() {
+    let failing = "[[phase]]\nname = \"a\"\ntasks = 1\nretries = 0\ncommand = \"echo oh >&2; exit 3\"\n";
+    for (text, code) in [(TWO_PHASES, 0), (failing, 1)] {
+        for args in [&[][..], &["--json"]] {
+            for (out, err) in [(true, false), (false, true), (true, true)] {
+                let job = Job::new(text);
+                let mut started = job.start(args);
+                let child = started.0.as_mut().unwrap();
+                if out {
+                    drop(child.stdout.take());
+                }
+                if err {
+                    drop(child.stderr.take());
+                }
+                let ran = started.wait();
+                assert_eq!(ran.code, Some(code), "{args:?}, stdout {out}, stderr {err}: {}{}", ran.stdout, ran.stderr);
+                assert!(!ran.stderr.contains("panicked"), "{}", ran.stderr);
+                // The work is done all the same.
+                assert!(job.has("two.out/sum/0/all") || code == 1);
+            }
+        }
+    }
+}
+
+#[test]
+fn text_fits_the_terminal() {
+    let failing = "name = \"a rather long name of a job that nobody would type\"\n\
+        [[phase]]\nname = \"a phase with a long name as well\"\ntasks = 12\nretries = 0\n\
+        command = \"head -c 300 /dev/zero | tr '\\\\0' x >&2; [ $HINDMOST_TASK != 7 ]\"\n";
+    for width in [20, 40, 80] {
+        let job = Job::new(failing);
+        let output =
+            hindmost().current_dir(job.path()).args(["run", "job.toml"]).env("COLUMNS", width.to_string()).output();
+        let output = output.unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        let stdout = String::from_utf8(output.stdout).unwrap();
+        for line in stdout.lines().filter(|line| !line.contains(".hindmost/logs")) {
+            // Below the width of its counts a table is no table any more.
+            assert!(line.chars().count() <= width.max(30), "{width}: {line:?}");
+        }
+        assert!(!stdout.contains('\x1b'));
+    }
+}
+
+#[test]
+fn deadlines_are_told() {
+    let job = |deadline: &str| {
+        Job::new(&format!("deadline = {deadline}\n[[phase]]\nname = \"a\"\ntasks = 1\ncommand = \"sleep 0.05\"\n"))
+    };
+    assert!(job("\"1d\"").done(&[]).stdout.contains("deadline met"));
+    assert!(job("0.001").done(&[]).stdout.contains("deadline missed"));
+}
+
+#[test]
+fn the_folder_of_a_run_is_what_other_commands_read() {
+    let job = Job::new(&TWO_PHASES.replace("tasks = 3", "tasks = 30"));
+    let result = job.json(&["--nodes", "n1:2,n2:2", "--chaos", "kill=0.2", "--policy", "mantri"], 0);
+    for name in ["two.out", "two.out/.hindmost/journal.jsonl"] {
+        let verdict = run_in(job.path(), &["verify", name, "--json"]);
+        assert_eq!(verdict.code, Some(0), "{}{}", verdict.stdout, verdict.stderr);
+        let verdict = document(&verdict);
+        assert_eq!((&verdict["same"], &verdict["policy"]), (&true.into(), &"mantri".into()));
+        assert_eq!((&verdict["cut_short"], &verdict["knowledge"]), (&false.into(), &"progress(0.1)".into()));
+
+        let counted = document(&run_in(job.path(), &["trace", "info", name, "--json"]));
+        for (key, expected) in [
+            ("format", Value::from("journal")),
+            ("jobs", 1.into()),
+            ("stages", 2.into()),
+            ("tasks", 31.into()),
+            ("nodes", 2.into()),
+            ("attempts", result["attempts"].clone()),
+            ("warnings", Value::Array(Vec::new())),
+        ] {
+            assert_eq!(counted[key], expected, "{key} of {name}");
+        }
+
+        let replayed = run_in(job.path(), &["replay", name, "--json", "--policy", "none,late"]);
+        assert_eq!(replayed.code, Some(0), "{}", replayed.stderr);
+        let replayed = document(&replayed);
+        assert_eq!(replayed["results"].as_array().unwrap().len(), 2);
+        assert!(replayed["results"].as_array().unwrap().iter().all(|result| result["tasks"] == 31));
+    }
+    for (args, part) in [
+        (&["verify", "two.out"][..], "the same decisions again"),
+        (&["trace", "info", "two.out"], "attempts"),
+        (&["replay", "two.out"], "mantri"),
+    ] {
+        let ran = run_in(job.path(), args);
+        assert_eq!(ran.code, Some(0), "{args:?}: {}", ran.stderr);
+        assert!(ran.stdout.contains(part), "{args:?}: {}", ran.stdout);
+    }
+}
+
+#[test]
+fn a_run_knows_the_durations_of_an_earlier_one() {
+    let job = Job::new(TWO_PHASES);
+    job.done(&["--out", "first"]);
+    let learned = |folder: &str| job.read(&format!("{folder}/.hindmost/journal.jsonl")).contains("durations_learned");
+    job.done(&["--out", "second", "--history", "first"]);
+    assert!(learned("second"), "{}", job.read("second/.hindmost/journal.jsonl"));
+}
+
+#[test]
+fn a_chart_is_drawn_on_request() {
+    let job = Job::new(TWO_PHASES);
+    let text = job.done(&["--gantt", "--nodes", "left:2,right:2"]).stdout;
+    assert!(text.contains("left ┤") || text.contains("left  ┤"), "{text}");
+    assert!(text.contains("right ┤"), "{text}");
+}
+
+#[test]
+fn thousands_of_tasks_are_done() {
+    let job = Job::new(
+        "[[phase]]\nname = \"many\"\ntasks = 2000\ncommand = \"true\"\n\
+         [[phase]]\nname = \"last\"\nafter = [\"many\"]\ntasks = 1\ncommand = 'ls \"$HINDMOST_FROM/many\" | wc -l > n'\n",
+    );
+    let begun = Instant::now();
+    let result = job.json(&["--nodes", "n1:8"], 0);
+    eprintln!("{:.2} ms a task", begun.elapsed().as_secs_f64() * 1000.0 / 2001.0);
+    assert_eq!((&result["state"], &result["tasks"]), (&"done".into(), &2001.into()));
+    assert_eq!(job.read("n").trim(), "2000");
+    assert_eq!(job.names("job.out/many").len(), 2000);
+}

@@ -136,7 +136,9 @@ fn happened(
             let concerns = *job == task.job && *phase == task.phase && !running.is_empty();
             let by = if *progress { "progress is told" } else { "no progress is told" };
             concerns.then(|| {
-                (None, format!("learned from {samples} copies of the phase: median {median:.2} s, nine of ten within {p90:.2} s; {by}"))
+                let copies = if *samples == 1 { "copy" } else { "copies" };
+                let times = format!("median {median:.2} s, nine of ten within {p90:.2} s");
+                (None, format!("learned from {samples} {copies} of the phase: {times}; {by}"))
             })
         }
         Event::NodeSpeedLearned { node, speed } => {

@@ -50,6 +50,8 @@ struct PhaseSamples {
     told_progress: bool,
     /// Ages at which attempts told their first progress, seconds.
     first_reports: Vec<f64>,
+    /// Shares of their work that they told first.
+    first_shares: Vec<f64>,
 }
 
 /// What is known of one node.
@@ -125,12 +127,18 @@ impl Learner {
         (!ages.is_empty()).then(|| middle(&mut ages.clone()))
     }
 
+    /// Share of the work that half of a phase's attempts told first.
+    pub(crate) fn first_share(&self, phase: u32) -> Option<f64> {
+        middle_of(&self.phases.get(phase as usize)?.first_shares)
+    }
+
     /// An attempt has told its first progress.
-    pub(crate) fn first_progress(&mut self, phase: u32, age: f64) {
+    pub(crate) fn first_progress(&mut self, phase: u32, age: f64, share: f64) {
         if let Some(known) = self.phases.get_mut(phase as usize) {
             known.progress = true;
             if known.first_reports.len() < 64 {
                 known.first_reports.push(age);
+                known.first_shares.push(share);
             }
         }
     }
@@ -290,4 +298,108 @@ fn middle(values: &mut [f64]) -> f64 {
 
 fn middle_of(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| middle(&mut values.to_vec()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use hindmost_core::ids::TaskId;
+    use hindmost_core::resources::{Dimensions, Resources};
+    use hindmost_core::workload::{DemandByName, JobSpec, PhaseSpec};
+
+    use super::*;
+
+    const JOB: JobId = JobId(0);
+
+    /// Two nodes and a job of one phase of ten tasks.
+    fn cluster() -> Cluster {
+        let mut cluster = Cluster::new(Dimensions::of([&DemandByName::new()]).unwrap());
+        for at in 0..2 {
+            let name = format!("n{at}").into();
+            let event = Event::NodeJoined { node: NodeId(at), name, capacity: Resources::ONE_SLOT, speed: 1.0 };
+            cluster.apply_event(Time::ZERO, &event).unwrap();
+        }
+        let phase = PhaseSpec {
+            name: "work".into(),
+            after: Vec::new(),
+            tasks: 10,
+            demand: DemandByName::new(),
+            mean: 1.0,
+            sd: None,
+            tail: None,
+            assumed: true,
+            never_copied: false,
+        };
+        let spec =
+            JobSpec { name: "job".into(), arrival: Time::ZERO, deadline: None, weight: 1.0, phases: vec![phase] };
+        cluster.apply_event(Time::ZERO, &Event::JobArrived { job: JOB, spec: Arc::new(spec) }).unwrap();
+        cluster
+    }
+
+    fn seen(index: u32, node: u32, age: f64, progress: Option<f64>) -> Observed {
+        let task = TaskId { job: JOB, phase: 0, index };
+        Observed { attempt: AttemptId { task, copy: 0 }, node: NodeId(node), age, progress }
+    }
+
+    fn learner(history: Vec<f64>) -> Learner {
+        Learner::new(1, 2, 0.1, vec![history])
+    }
+
+    #[test]
+    fn two_winners_of_ten_tasks_tell_how_long_tasks_take() {
+        let (cluster, mut learner) = (cluster(), learner(Vec::new()));
+        learner.won(&seen(0, 0, 2.0, None));
+        assert!(learner.learned(&cluster, JOB, &[]).is_empty());
+        learner.won(&seen(1, 0, 4.0, None));
+        let events = learner.learned(&cluster, JOB, &[]);
+        let [Event::DurationsLearned { durations, median, p90, progress, samples, .. }] = &events[..] else {
+            panic!("{events:?}")
+        };
+        assert!((durations.mean() - 3.0).abs() < 1e-9);
+        assert_eq!((*median, *p90, *progress, *samples), (2.0, 4.0, false, 2));
+        // The same two tell nothing new.
+        assert!(learner.learned(&cluster, JOB, &[]).is_empty());
+    }
+
+    #[test]
+    fn progress_foretells_durations_before_anything_has_finished() {
+        let (cluster, mut learner) = (cluster(), learner(Vec::new()));
+        learner.first_progress(0, 0.1, 0.05);
+        let running = [seen(0, 0, 0.5, Some(0.25)), seen(1, 1, 0.5, Some(0.05)), seen(2, 0, 0.5, Some(0.25))];
+        let events = learner.learned(&cluster, JOB, &running);
+        // The one at 5% has not done enough to tell.
+        let [Event::DurationsLearned { median, progress: true, samples: 2, .. }] = &events[..] else {
+            panic!("{events:?}")
+        };
+        assert!((median - 2.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn even_tasks_do_not_prove_that_there_are_no_stragglers() {
+        let (cluster, mut learner) = (cluster(), learner(vec![1.0; 5]));
+        let events = learner.learned(&cluster, JOB, &[]);
+        let [Event::DurationsLearned { durations, .. }] = &events[..] else { panic!("{events:?}") };
+        // Pareto with index 3: E[x − t | x > t] = t / 2 past its minimum.
+        assert!((durations.mean_residual(2.0) - 1.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn a_node_is_slow_by_the_median_of_its_attempts_and_not_by_one() {
+        let (cluster, mut learner) = (cluster(), learner(vec![1.0; 5]));
+        learner.first_progress(0, 0.05, 0.05);
+        learner.learned(&cluster, JOB, &[]);
+        let one = [seen(0, 1, 0.4, Some(0.05))];
+        assert!(learner.learned(&cluster, JOB, &one).is_empty());
+        let two = [seen(0, 1, 0.4, Some(0.05)), seen(1, 1, 0.4, Some(0.05)), seen(2, 0, 0.4, Some(0.4))];
+        let events = learner.learned(&cluster, JOB, &two);
+        let slow = |event: &Event| match event {
+            Event::NodeSpeedLearned { node, speed } => Some((*node, *speed)),
+            _ => None,
+        };
+        let learned: Vec<_> = events.iter().filter_map(slow).collect();
+        assert_eq!(learned.len(), 1);
+        assert_eq!(learned[0].0, NodeId(1));
+        assert!((learned[0].1 - 0.125).abs() < 1e-9, "{learned:?}");
+    }
 }

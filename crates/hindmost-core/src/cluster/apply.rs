@@ -116,9 +116,14 @@ impl Cluster {
                 Ok(Applied::default())
             }
             Event::AttemptFinished { attempt } => self.attempt_ended(*attempt, true),
-            Event::AttemptFailed { attempt, .. } | Event::AttemptStopped { attempt } => {
+            Event::AttemptFailed { attempt, .. } => {
+                if let Some(slot) = self.slot_of(*attempt)? {
+                    let node = self.attempts.get(slot).node;
+                    self.failed_on.entry(attempt.task).or_default().push(node);
+                }
                 self.attempt_ended(*attempt, false)
             }
+            Event::AttemptStopped { attempt } => self.attempt_ended(*attempt, false),
             Event::WatchMet { attempt, expected_finish } => {
                 if let Some(slot) = self.slot_of(*attempt)?
                     && expected_finish.is_some()
@@ -437,6 +442,7 @@ impl Cluster {
         let Some(slot) = self.slot_of(id)? else { return Ok(Applied::default()) };
         let Attempt { node: node_id, since, older, holds_room, heir, .. } = *self.attempts.get(slot);
         let now = self.now;
+        let mut won = false;
         let mut applied = Applied { released: holds_room.then_some((node_id, since)), ..Applied::default() };
         let held = if holds_room { now - since } else { Time::ZERO };
 
@@ -474,6 +480,7 @@ impl Cluster {
         if finished && !task.finished {
             task.finished = true;
             applied.won = true;
+            won = true;
             phase.held_by_winners += held;
             phase.unfinished -= 1;
             job.copies_won += u32::from(id.copy > 0);
@@ -498,6 +505,10 @@ impl Cluster {
         if let Some(at) = node.attempts.iter().position(|held| *held == slot) {
             node.attempts.swap_remove(at);
         }
+        if won && !self.failed_on.is_empty() {
+            self.failed_on.remove(&id.task);
+        }
+        let node = &mut self.nodes[node_id.0 as usize];
         if holds_room && heir == NO_ATTEMPT {
             node.free = node.free.plus(&demand);
             self.refresh_open(node_id);

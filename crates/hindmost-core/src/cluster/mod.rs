@@ -14,7 +14,7 @@ mod attempt;
 mod job;
 mod node;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 pub use apply::{Applied, RecordError};
 pub use attempt::{Attempt, AttemptState};
@@ -62,6 +62,8 @@ pub struct Cluster {
     active_jobs: usize,
     attempts: Attempts,
     reservations: Vec<Reservation>,
+    /// Nodes on which attempts of unfinished tasks have failed.
+    failed_on: BTreeMap<TaskId, Vec<NodeId>>,
 }
 
 impl Cluster {
@@ -79,6 +81,7 @@ impl Cluster {
             active_jobs: 0,
             attempts: Attempts::default(),
             reservations: Vec::new(),
+            failed_on: BTreeMap::new(),
         }
     }
 
@@ -204,6 +207,15 @@ impl Cluster {
     pub fn copies(&self, task: TaskId) -> impl Iterator<Item = &Attempt> + '_ {
         let newest = self.task(task).map_or(job::NO_ATTEMPT, |task| task.newest);
         self.attempts.chain(newest).map(|(_, attempt)| attempt)
+    }
+
+    /// True if an attempt of the task has failed on the node, and there is another on which none has and
+    /// that is large enough: a broken node, on which everything fails at once, is always the emptiest.
+    pub fn avoids(&self, task: TaskId, node: NodeId) -> bool {
+        let Some(failed) = self.failed_on.get(&task).filter(|failed| failed.contains(&node)) else { return false };
+        let Some(demand) = self.phase(task).map(Phase::demand) else { return false };
+        let mut others = self.nodes.iter().enumerate().filter(|(at, _)| !failed.contains(&NodeId(*at as u32)));
+        others.any(|(_, other)| other.is_up() && demand.fits(&other.capacity))
     }
 
     /// True if a living copy of the task is on the node.

@@ -301,8 +301,11 @@ impl Pass for LateBackups {
             if backups as f64 >= self.parameters.cap * all as f64 {
                 return;
             }
-            let good =
-                |node, _: &_| self.node_progress(node, cluster) >= slow_node && !cluster.has_copy_on(id.task, node);
+            let good = |node, _: &_| {
+                self.node_progress(node, cluster) >= slow_node
+                    && !cluster.has_copy_on(id.task, node)
+                    && !cluster.avoids(id.task, node)
+            };
             let Some(node) = cluster.find_node(&demand, good) else { continue };
             if !round.start(id.task, node) {
                 return;

@@ -142,7 +142,9 @@ impl Round<'_> {
         }
         let copies = if alone { copies.min(1) } else { copies };
         for started in 0..copies {
-            let elsewhere = self.cluster.find_node(&demand, |node, _| !self.cluster.has_copy_on(task, node));
+            let elsewhere = self.cluster.find_node(&demand, |node, _| {
+                !self.cluster.has_copy_on(task, node) && !self.cluster.avoids(task, node)
+            });
             let Some(node) = elsewhere else { return started };
             if !self.start(task, node) {
                 return started;

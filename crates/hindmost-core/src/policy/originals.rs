@@ -77,7 +77,7 @@ impl Originals {
         let cluster = round.cluster();
         let node = match self.slow {
             Some(slow) => place_by_speed(cluster, task, slow)?,
-            None => cluster.find_node(cluster.phase(task)?.demand(), |_, _| true)?,
+            None => cluster.find_node(cluster.phase(task)?.demand(), |node, _| !cluster.avoids(task, node))?,
         };
         let started = round.start(task, node);
         round.because(|| "it was its turn: no copy of the task ran or had finished".to_owned());

@@ -10,7 +10,8 @@
 //! otherwise if the backup is expected to end clearly sooner (`margin`). Once a backup's own progress
 //! foretells its end, a copy that must end well after it is stopped: what it would still do is lost.
 //! Where there is no room for a backup, a lagging attempt on a slow node is stopped to be started afresh
-//! elsewhere, if its remaining time is more than twice what the other nodes need for all that is pending.
+//! elsewhere, if its remaining time is more than twice what the other nodes need for all that is pending,
+//! and a fresh copy would need as long there.
 //!
 //! Originals go to the fastest node with the most free room. A node known to be slow gets one only if
 //! it is expected to be done before the others have come to it: with p tasks pending, room for c copies
@@ -105,9 +106,11 @@ impl PaceBackups {
     /// True if a lagging attempt is better started afresh elsewhere than waited for.
     fn should_move(&self, remaining: f64, id: AttemptId, cluster: &Cluster) -> bool {
         let Some((attempt, phase)) = cluster.attempt(id).zip(cluster.phase(id.task)) else { return false };
-        let slow = cluster.node(attempt.node()).is_some_and(|node| node.speed() < self.parameters.slow);
+        let speed = cluster.node(attempt.node()).map_or(1.0, Node::speed);
         let Some(waves) = waves_elsewhere(cluster, id.task, self.parameters.slow) else { return false };
-        slow && attempt.expected_finish().is_some() && remaining > MOVE * (1.0 + waves) * phase.median()
+        // Well past the point where an original would still be started there, or it would come back.
+        let useless = speed < self.parameters.slow && 1.0 / speed > MOVE * (1.0 + waves);
+        useless && attempt.expected_finish().is_some() && remaining > MOVE * (1.0 + waves) * phase.median()
     }
 
     fn watch_all(&self, concerns: impl Fn(&Attempt) -> bool, view: &mut View<'_>) {
@@ -195,7 +198,7 @@ impl Pass for PaceBackups {
         for (remaining, id) in self.sort_candidates(round) {
             let cluster = round.cluster();
             let Some(phase) = cluster.phase(id.task) else { continue };
-            let elsewhere = |node, _: &Node| !cluster.has_copy_on(id.task, node);
+            let elsewhere = |node, _: &Node| !cluster.has_copy_on(id.task, node) && !cluster.avoids(id.task, node);
             let Some(node) = cluster.find_fastest_node(phase.demand(), elsewhere) else {
                 if self.saving && self.should_move(remaining, id, cluster) {
                     round.decide(Decision::Stop { attempt: id, reason: StopReason::Moved });
@@ -228,7 +231,7 @@ impl Pass for PaceBackups {
 /// The node on which a pending task is started now; `None` if it better waits for a faster one. Nodes
 /// below the speed `slow` are slow. See the module's documentation.
 pub(super) fn place_by_speed(cluster: &Cluster, task: TaskId, slow: f64) -> Option<NodeId> {
-    let node = cluster.find_fastest_node(cluster.phase(task)?.demand(), |_, _| true)?;
+    let node = cluster.find_fastest_node(cluster.phase(task)?.demand(), |node, _| !cluster.avoids(task, node))?;
     let speed = cluster.node(node)?.speed();
     // Waiting must not be for ever: with nothing at work nothing would end the wait.
     if speed >= slow || cluster.living_attempts() == 0 {

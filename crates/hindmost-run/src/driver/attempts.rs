@@ -72,6 +72,8 @@ impl Driver<'_> {
         let Some(found) = self.cluster.attempt(attempt) else { return Ok(()) };
         let (node, state) = (found.node(), found.state());
         if self.shutdown.is_some() || state == AttemptState::Stopping {
+            // An earlier process may have begun with it.
+            self.clean(attempt, false)?;
             self.happen(&Event::AttemptStopped { attempt })?;
             return Ok(());
         }
@@ -109,7 +111,7 @@ impl Driver<'_> {
     pub(super) fn enter(&mut self, attempt: AttemptId, node: NodeId) {
         let now = self.engine.now();
         let since = self.cluster.attempt(attempt).map_or(now, hindmost_core::cluster::Attempt::since);
-        self.live.insert(attempt, Live { node, since, kill: None, progress: Progress::default() });
+        self.live.insert(attempt, Live { node, since, kill: None, progress: Progress::default(), told_at: None });
         self.deadlines.push(now + super::watches::FIRST_LOOK, Deadline::Poll(attempt));
         let phase = &self.plan.phases[attempt.task.phase as usize];
         if let Some(limit) = phase.time_limit {

@@ -71,6 +71,11 @@ impl LiveJournal {
         self.to.write_all(b"\n").map_err(|error| fault(error.into()))
     }
 
+    /// Everything that was written survives this process once this returns.
+    pub(super) fn flush(&mut self) -> Result<(), RunError> {
+        self.to.flush().map_err(|error| RunError::Journal { path: self.path.clone(), error: error.into() })
+    }
+
     /// Everything that was written is safe once this returns.
     pub(super) fn sync(&mut self) -> Result<(), RunError> {
         if !self.dirty {

@@ -142,6 +142,8 @@ struct Live {
     since: Time,
     kill: Option<Kill>,
     progress: watches::Progress,
+    /// When the policy was last told of it.
+    told_at: Option<Time>,
 }
 
 /// A run at work. See the module's documentation.
@@ -441,7 +443,9 @@ impl Driver<'_> {
                 self.carry_out(&decision)?;
             }
         }
-        self.journal.sync()
+        // What merely happened is given to the system: it survives this process, and a new machine would find
+        // out by itself.
+        self.journal.flush()
     }
 
     fn carry_out(&mut self, decision: &Decision) -> Result<(), RunError> {

@@ -127,7 +127,7 @@ impl Driver<'_> {
                     self.learner.recall(event);
                     if let Event::WatchMet { attempt, expected_finish } = event {
                         self.conditions.remove(attempt);
-                        self.told.insert(*attempt, expected_finish.unwrap_or(Time::ZERO));
+                        self.told.extend(expected_finish.map(|finish| (*attempt, finish)));
                     }
                 }
                 Change::Decision(Decision::Watch { attempt, condition }) => {

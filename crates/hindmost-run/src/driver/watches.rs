@@ -89,7 +89,7 @@ impl Driver<'_> {
         let Some((share, ago)) = seen else { return self.test(attempt) };
         if share > live.progress.share {
             if live.progress.share == 0.0 {
-                self.learner.first_progress(attempt.task.phase, age.seconds());
+                self.learner.first_progress(attempt.task.phase, age.seconds(), share);
             }
             // When it was reported rather than when it was seen; no clock but ours is trusted far.
             let at = (now - Time(ago.as_nanos() as u64)).max(live.progress.at).max(live.since + Time(FIRST_LOOK.0 / 5));
@@ -134,9 +134,16 @@ impl Driver<'_> {
             return Ok(());
         }
         let now = self.engine.now();
+        // No rule can keep the driver busy with asking again at once.
+        if let Some(next) = live.told_at.map(|told| told + FIRST_LOOK).filter(|next| *next > now) {
+            self.deadlines.push(next, Deadline::Test(attempt));
+            return Ok(());
+        }
         let done = live.progress.now(live.since, now);
         let age = (now - live.since).seconds();
         let foretold = |done: f64| live.since + Time::from_seconds(age / done);
+        // A silent attempt may be about to tell what others told first.
+        let least = (self.learner.first_share(attempt.task.phase).unwrap_or(0.0) / 2.0).max(LEAST_SHARE);
         let telling = if let Knowledge::Progress(share) = self.header.knowledge { share } else { 2.0 };
         let known = done > 0.0 && done >= telling;
         let expected = known.then(|| foretold(done));
@@ -151,28 +158,36 @@ impl Driver<'_> {
             },
             Condition::Lagging { rate, after } => {
                 let lags = age > after.max(LEAST_AGE) && done < rate * age && self.should_have_told(attempt, live, age);
-                lags.then(|| Some(foretold(done.max(LEAST_SHARE))))
+                lags.then(|| Some(foretold(done.max(least))))
             }
         });
         let revealed = self.conditions.get(&attempt).is_some_and(|all| all.contains(&Condition::Revealed));
         if let Some(expected_finish) = met {
             self.conditions.remove(&attempt);
             // Ranks by progress are made once; other rules want to hear when it turns out otherwise.
-            if !revealed {
-                self.told.insert(attempt, expected_finish.unwrap_or(Time::ZERO));
+            if let Some(finish) = expected_finish.filter(|_| !revealed) {
+                self.told.insert(attempt, finish);
             }
+            self.told_now(attempt, now);
             self.happen(&Event::WatchMet { attempt, expected_finish })?;
         } else if let Some(told) = self.told.get(&attempt).copied() {
-            let (before, after) = ((told - now).seconds(), (foretold(done.max(LEAST_SHARE)) - now).seconds());
+            let (before, after) = ((told - now).seconds(), (foretold(done.max(least)) - now).seconds());
             if done > 0.0 && (after - before).abs() > CORRECTION * before.max(after).max(0.1) {
                 let expected_finish = Some(now + Time::from_seconds(after));
                 self.told.insert(attempt, now + Time::from_seconds(after));
                 // Whoever is told asks again for what it still wants to know.
                 self.conditions.remove(&attempt);
+                self.told_now(attempt, now);
                 self.happen(&Event::WatchMet { attempt, expected_finish })?;
             }
         }
         Ok(())
+    }
+
+    fn told_now(&mut self, attempt: AttemptId, now: Time) {
+        if let Some(live) = self.live.get_mut(&attempt) {
+            live.told_at = Some(now);
+        }
     }
 
     /// False for an attempt that is silent, but no longer than its phase's attempts are at first.

@@ -32,6 +32,18 @@ pub(super) struct Stat {
 impl Stat {
     /// Reads it; the error is `NotFound` if there is no such process.
     pub fn read(pid: u32) -> io::Result<Stat> {
+        // One without threads is just being reaped, and is gone the next time; unless another of its
+        // threads has become the first one, by executing another program.
+        for _ in 0..3 {
+            let stat = Stat::read_once(pid)?;
+            if stat.threads > 0 {
+                return Ok(stat);
+            }
+        }
+        Err(io::ErrorKind::NotFound.into())
+    }
+
+    fn read_once(pid: u32) -> io::Result<Stat> {
         let mut buffer = [0; LONGEST];
         let mut file = File::open(format!("/proc/{pid}/stat"))?;
         let length = file.read(&mut buffer).map_err(|error| match rustix::io::Errno::from_io_error(&error) {
@@ -52,7 +64,8 @@ impl Stat {
         let fields: Vec<&str> = rest.split_ascii_whitespace().take(21).collect();
         let field = |number: usize| fields.get(number - 3).copied();
         let number = |of: usize| field(of)?.parse::<u64>().ok();
-        let id = |of: usize| field(of)?.parse::<u32>().ok();
+        // One that is just being reaped has left its group and session: -1, taken as 0.
+        let id = |of: usize| Some(u32::try_from(field(of)?.parse::<i64>().ok()?).unwrap_or(0));
         Some(Stat {
             pid,
             state: *field(3)?.as_bytes().first()?,

@@ -6,6 +6,7 @@ mod exact;
 mod experiments;
 mod knowledge;
 mod orders;
+mod pace;
 mod properties;
 mod queues;
 mod reference;

@@ -7,7 +7,7 @@ use hindmost_core::policy::catalogue::{self, SYSTEMS, Setting};
 use hindmost_core::policy::spec::PolicySpec;
 use hindmost_core::record::Record;
 use hindmost_core::timeline::{AttemptEnd, Timeline};
-use hindmost_report::text::wrapped;
+use hindmost_report::text::{duration, wrapped};
 use hindmost_trace::journal;
 use serde_json::json;
 
@@ -93,15 +93,17 @@ fn outcome(timeline: &Timeline, task: hindmost_core::ids::TaskId) -> String {
         return format!("{} attempts, and no result yet.", rows.len());
     };
     let seconds = |row: &hindmost_core::timeline::TimelineRow| (row.end - row.start).seconds();
-    let lost: f64 = rows.iter().filter(|row| row.outcome != AttemptEnd::Won).map(|row| seconds(row)).sum();
-    format!(
-        "Copy {} won on {} at {:.2} s after {:.2} s; {} other {} held {:.2} s in all.",
+    let lost: f64 = rows.iter().filter(|row| row.outcome != AttemptEnd::Won).fold(0.0, |sum, row| sum + seconds(row));
+    let won = format!(
+        "Copy {} won on {} at {} after {}",
         winner.attempt.copy,
         timeline.node_name(winner.node),
-        winner.end.seconds(),
-        seconds(winner),
-        rows.len() - 1,
-        if rows.len() == 2 { "attempt" } else { "attempts" },
-        lost
-    )
+        duration(winner.end.seconds()),
+        duration(seconds(winner)),
+    );
+    match rows.len() {
+        1 => won + ".",
+        2 => format!("{won}; the other attempt held {} in all.", duration(lost)),
+        others => format!("{won}; {} other attempts held {} in all.", others - 1, duration(lost)),
+    }
 }

@@ -63,7 +63,8 @@ fn word_counts(folder: &Path) -> String {
     }
     let mut counts: Vec<(String, u32)> = counts.into_iter().collect();
     counts.sort_by(|(word, count), (other, others)| others.cmp(count).then_with(|| word.cmp(other)));
-    counts.iter().map(|(word, count)| format!("{word} {count}\n")).collect()
+    let lines: Vec<String> = counts.iter().map(|(word, count)| format!("{word} {count}\n")).collect();
+    lines.concat()
 }
 
 #[test]
@@ -146,7 +147,7 @@ fn pi(digits: usize) -> String {
     pi.multiply(4);
     pi.add(&Fixed::arctan_of_inverse(239, parts), true);
     pi.multiply(4);
-    let fraction: String = pi.0[1..].iter().map(|part| format!("{part:08X}")).collect();
+    let fraction = pi.0[1..].iter().map(|part| format!("{part:08X}")).collect::<Vec<_>>().concat();
     format!("{}.{}", pi.0[0], &fraction[..digits])
 }
 
@@ -169,7 +170,9 @@ fn ranks(links: &[(usize, usize)], pages: &[usize], rounds: usize) -> Vec<f64> {
     }
     for row in &mut matrix {
         let out: f64 = row.iter().sum();
-        row.iter_mut().for_each(|share| *share = if out == 0.0 { 1.0 / n as f64 } else { *share / out });
+        for share in row {
+            *share = if out == 0.0 { 1.0 / n as f64 } else { *share / out };
+        }
     }
     let mut ranks = vec![1.0 / n as f64; n];
     for _ in 0..rounds {

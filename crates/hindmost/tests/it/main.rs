@@ -1,5 +1,6 @@
 //! The `hindmost` command as its users meet it: what it prints, how it fails, what it leaves behind.
 
+mod chaos;
 mod errors;
 mod examples;
 mod files;

@@ -125,7 +125,7 @@ impl Drop for Started {
 pub fn wait_for(what: &str, condition: impl Fn() -> bool) {
     let begun = Instant::now();
     while !condition() {
-        assert!(begun.elapsed() < Duration::from_secs(120), "{what} never came");
+        assert!(begun.elapsed() < Duration::from_mins(2), "{what} never came");
         std::thread::sleep(Duration::from_millis(10));
     }
 }
@@ -469,8 +469,9 @@ command = 'echo run >> ran-sum; cat "$HINDMOST_FROM"/map/*/attempt > "$HINDMOST_
     assert!(task["stderr"].as_str().unwrap().contains("missing"), "{task}");
     assert_eq!(job.lines("ran-2"), 6);
 
+    // Its nodes are those of its journal.
     job.write("mended", "");
-    let done = job.json(&["--resume", "--nodes", "n1:4"], 0);
+    let done = job.json(&["--resume"], 0);
     assert_eq!((&done["state"], &done["failed_tasks"]), (&"done".into(), &Value::Array(Vec::new())));
     assert_eq!(job.read("mended.out/sum/0/all"), "0\n0\n6\n0\n");
     for (file, times) in [("ran-0", 1), ("ran-1", 1), ("ran-2", 7), ("ran-3", 1), ("ran-sum", 1)] {
@@ -478,9 +479,32 @@ command = 'echo run >> ran-sum; cat "$HINDMOST_FROM"/map/*/attempt > "$HINDMOST_
     }
 
     // What is done is done.
-    let again = job.json(&["--resume", "--nodes", "n1:4"], 0);
+    let again = job.json(&["--resume"], 0);
     assert_eq!(again["attempts"], done["attempts"]);
     assert_eq!(job.lines("ran-sum"), 1);
+}
+
+#[test]
+fn the_command_that_is_advised_goes_on_with_the_run() {
+    let job =
+        Job::new("[[phase]]\nname = \"a\"\ntasks = 2\nretries = 0\ncommand = \"echo run >> ran; [ -e mended ]\"\n");
+    let ran = job.run(&["--out", "out of it", "--nodes", "n1:1,n2:1", "--policy", "late(cap=0.5)"]);
+    assert_eq!(ran.code, Some(1), "{}{}", ran.stdout, ran.stderr);
+    let advised = ran.stderr.split('`').find_map(|part| part.strip_prefix("hindmost ")).expect("advice");
+    let before = job.lines("ran");
+    job.write("mended", "");
+    let script = format!("\"$HINDMOST_PROGRAM\" {advised} --json");
+    let output = Command::new("sh")
+        .args(["-c", &script])
+        .env("HINDMOST_PROGRAM", env!("CARGO_BIN_EXE_hindmost"))
+        .current_dir(job.path())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{advised}: {}", String::from_utf8_lossy(&output.stderr));
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&result["state"], &result["policy"]), (&"done".into(), &"late(cap=0.5)".into()));
+    assert_eq!(job.lines("ran"), before + 2);
+    assert_eq!(job.names("."), ["job.toml", "mended", "out of it", "ran"]);
 }
 
 #[test]
@@ -732,6 +756,7 @@ fn the_folder_of_a_run_is_what_other_commands_read() {
         (&["verify", "two.out"][..], "the same decisions again"),
         (&["trace", "info", "two.out"], "attempts"),
         (&["replay", "two.out"], "mantri"),
+        (&["explain", "two.out", "map/3"], "map/3"),
     ] {
         let ran = run_in(job.path(), args);
         assert_eq!(ran.code, Some(0), "{args:?}: {}", ran.stderr);

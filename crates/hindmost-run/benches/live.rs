@@ -1,0 +1,84 @@
+//! What the live driver costs: deciding at 1 000 nodes behind a fake engine, and real attempts on this
+//! machine. `cargo bench -p hindmost-run`.
+
+use std::hint::black_box;
+use std::sync::atomic::AtomicU32;
+use std::time::{Duration, Instant};
+
+use criterion::{Criterion, criterion_group, criterion_main};
+use hindmost_core::workload::DemandByName;
+use hindmost_run::driver::{RunOptions, RunOutcome, Unfollowed, run};
+use hindmost_run::engine::{Engine, Fake, FakeTask, Local, NodeOffer, parse_nodes};
+use hindmost_run::job_file::{Plan, parse};
+use hindmost_run::store::Store;
+
+fn plan(tasks: u32, folder: &std::path::Path) -> Plan {
+    let text = format!("name = \"bench\"\n[[phase]]\nname = \"work\"\ntasks = {tasks}\ncommand = \"true\"\n");
+    parse(&text, &folder.join("bench.toml"), folder).expect("the job is valid")
+}
+
+fn go(plan: &Plan, policy: &str, folder: &std::path::Path, engine: &mut dyn Engine) -> RunOutcome {
+    let store = Store::open(folder, "bench", &plan.digest(), vec!["work".to_owned()], false).expect("a new folder");
+    let options = RunOptions { policy: policy.parse().ok(), ..RunOptions::default() };
+    run(plan, &options, store, engine, &AtomicU32::new(0), &mut Unfollowed).expect("the run works")
+}
+
+/// 2 000 tasks on 1 000 nodes, of which one in a hundred is eight times as slow; the time that the policy took.
+fn deciding(policy: &str) -> RunOutcome {
+    let folder = tempfile::tempdir().expect("a folder");
+    let nodes = (0..1000)
+        .map(|at| NodeOffer { name: format!("n{at}"), capacity: DemandByName::from([("cpus".to_owned(), 1.0)]) });
+    let mut engine = Fake::new(nodes.collect(), |launch| FakeTask {
+        seconds: if launch.node.0 % 100 == 0 { 80.0 } else { 10.0 + f64::from(launch.attempt.task.index % 97) / 97.0 },
+        exit: Some(0),
+        reports: false,
+    });
+    go(&plan(2000, folder.path()), policy, &folder.path().join("out"), &mut engine)
+}
+
+fn live(criterion: &mut Criterion) {
+    for policy in ["pace", "mantri", "spark"] {
+        let outcome = deciding(policy);
+        let mean = outcome.deciding.as_secs_f64() / outcome.rounds as f64;
+        println!(
+            "{policy}: {} rounds at 1 000 nodes, {:.3} ms a round on average, the longest {:.3} ms ({} attempts)",
+            outcome.rounds,
+            1e3 * mean,
+            outcome.longest_decision.as_secs_f64() * 1e3,
+            outcome.summary.attempts,
+        );
+    }
+    let mut group = criterion.benchmark_group("live");
+    group.sample_size(10);
+    group.bench_function("decide, a round at 1 000 nodes, pace", |bencher| {
+        bencher.iter_custom(|rounds| {
+            let mut spent = Duration::ZERO;
+            let mut seen = 0;
+            while seen < rounds {
+                let outcome = black_box(deciding("pace"));
+                spent += outcome.deciding;
+                seen += outcome.rounds;
+            }
+            spent.mul_f64(rounds as f64 / seen as f64)
+        });
+    });
+    group.bench_function("one of 500 local tasks, 2 at a time", |bencher| {
+        bencher.iter_custom(|tasks| {
+            let folder = tempfile::tempdir().expect("a folder");
+            let plan = plan(500, folder.path());
+            let begun = Instant::now();
+            let mut done = 0;
+            while done < tasks {
+                let mut engine =
+                    Local::new(parse_nodes(Some("n1:2")).expect("valid"), &format!("bench-{done}")).expect("Linux");
+                black_box(go(&plan, "pace", &folder.path().join(done.to_string()), &mut engine));
+                done += 500;
+            }
+            begun.elapsed().mul_f64(tasks as f64 / done as f64)
+        });
+    });
+    group.finish();
+}
+
+criterion_group!(benches, live);
+criterion_main!(benches);

@@ -1,0 +1,65 @@
+//! The policy `pace`, by instances small enough to be worked out by hand.
+
+use hindmost_sim::output::Outcome::{Lost, Won};
+use hindmost_sim::testing::World;
+
+const TICK: f64 = 1e-9;
+
+/// Two tasks of 1 s and one that is slow, each on a machine of its own, and one machine free.
+fn three(slow: f64) -> World {
+    World::machines(4).job("a").tasks([[1.0, 1.0], [1.0, 1.0], [slow, 1.0]]).mean(1.0).sd(0.0)
+}
+
+#[test]
+fn what_falls_behind_gets_a_backup_a_tenth_of_a_median_after_its_start_and_is_stopped_once_outrun() {
+    let run = three(8.0).run("pace");
+    // Task 2 goes at an eighth of the median's pace. With the oracle the backup's end is known at once: it
+    // comes 1 s later, and what remains of the original is more than 1.5 times that.
+    let seen = 0.1 + TICK;
+    assert_eq!(run.backups("a"), [(2, seen)]);
+    assert!((run.job("a").finish - (seen + 1.0)).abs() < TICK / 2.0);
+    let of_task: Vec<_> = run.table("a").into_iter().filter(|row| row.1 == 2).collect();
+    let outcomes: Vec<_> = of_task.iter().map(|row| (row.4, row.5)).collect();
+    let ended = |at: f64, how| outcomes.iter().any(|(end, outcome)| (end - at).abs() < TICK / 2.0 && *outcome == how);
+    assert!(ended(seen, Lost) && ended(seen + 1.0, Won), "{of_task:?}");
+    run.verify().unwrap();
+}
+
+#[test]
+fn up_to_twice_the_median_nothing_is_behind() {
+    assert_eq!(three(2.0).run("pace").backups("a"), []);
+    assert_eq!(three(2.0).run("pace(lag=1.5)").backups("a"), [(2, 0.1 + TICK)]);
+}
+
+#[test]
+fn without_progress_it_waits_until_nearly_all_would_have_ended() {
+    let run = three(8.0).knowledge("age").run("pace");
+    // 1.2 times the age that nine of ten do not exceed; both copies run on, for nobody knows which is faster.
+    assert_eq!(run.backups("a"), [(2, 1.2 + TICK)]);
+    assert!((run.job("a").finish - (2.2 + TICK)).abs() < TICK / 2.0);
+}
+
+#[test]
+fn a_slow_node_is_left_idle_unless_the_queue_is_long() {
+    let world = |tasks| World::machines(3).speeds([1.0, 1.0, 0.125]).job("a").same(tasks, 1.0);
+    // Of six tasks the two fast machines have done all by 3; the slow one would take 8 for a single one.
+    assert_eq!(world(6).run("pace").starts("a"), [0.0, 0.0, 1.0, 1.0, 2.0, 2.0]);
+    assert_eq!(world(6).run("none").job("a").finish, 8.0);
+    // Forty keep them busy for longer than 8, so one is done on the slow machine.
+    let many = world(40).run("pace");
+    assert_eq!(many.starts("a").iter().filter(|start| **start == 0.0).count(), 3);
+    assert!(many.job("a").finish <= 20.0);
+}
+
+#[test]
+fn a_backup_waits_while_tasks_are_pending_unless_it_saves() {
+    // One machine beside the straggler's; task 1 to 3 are pending. At 1 the backup would still save: remaining
+    // 7 s against two fresh copies.
+    let tasks = [[8.0, 1.0], [1.0, 1.0], [1.0, 1.0], [1.0, 1.0]];
+    let run = World::machines(2).job("a").tasks(tasks).mean(1.0).sd(0.0).run("pace");
+    assert_eq!(run.backups("a"), [(0, 1.0)]);
+    // With 2.9 s in all remain 1.9 s at 1: less than two fresh copies, so the pending tasks go first.
+    let tasks = [[2.9, 1.0], [1.0, 1.0], [1.0, 1.0], [1.0, 1.0]];
+    let run = World::machines(2).job("a").tasks(tasks).mean(1.0).sd(0.0).run("pace");
+    assert_eq!(run.starts("a")[1..4], [0.0, 1.0, 2.0]);
+}

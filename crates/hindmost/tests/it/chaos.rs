@@ -1,0 +1,501 @@
+//! `hindmost run` under attack: it is killed and interrupted at random moments, its attempts too, nodes are
+//! slow and lost; resumed until it is done, it must have done the same as if nothing had happened.
+//!
+//! `HINDMOST_CHAOS_RUNS` says how many runs (50), `HINDMOST_CHAOS_SEED` the first one's seed,
+//! `HINDMOST_CHAOS_THREADS` how many go on at a time (4).
+
+mod trouble;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use hindmost_core::ids::TaskId;
+use hindmost_core::journal::JournalReader;
+use hindmost_core::record::Record;
+use hindmost_core::timeline::{AttemptEnd, Timeline};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::hindmost;
+
+/// Three phases, of 7, 4 and 1 tasks, that write their output bit by bit and leave processes behind.
+const JOB: &str = r#"
+name = "chaos"
+
+[[phase]]
+name = "make"
+tasks = 7
+retries = 60
+command = '''
+sleep 30 &
+for i in 0 1 2 3 4; do
+    seq $((HINDMOST_TASK * 100 + i * 20)) $((HINDMOST_TASK * 100 + i * 20 + 19)) >> "$HINDMOST_OUTPUT/numbers"
+    echo "0.$((i * 2))" >> "$HINDMOST_PROGRESS"
+    sleep 0.0$((2 + HINDMOST_TASK % 4))
+done
+echo whole > "$HINDMOST_OUTPUT/state"
+'''
+
+[[phase]]
+name = "fold"
+after = ["make"]
+tasks = 4
+retries = 60
+command = '''
+setsid sleep 30 &
+for part in "$HINDMOST_FROM"/make/*; do
+    read -r state < "$part/state" && [ "$state" = whole ] || exit 9
+    awk -v k="$HINDMOST_TASK" '$1 % 4 == k { n += $1 } END { print NR, n }' "$part/numbers" >> "$HINDMOST_OUTPUT/sums"
+    sleep 0.01
+done
+'''
+
+[[phase]]
+name = "total"
+after = ["fold"]
+tasks = 1
+retries = 60
+command = '''
+for i in 1 2 3; do sleep 0.03; echo "0.$i" >> "$HINDMOST_PROGRESS"; done
+cat "$HINDMOST_FROM"/fold/*/sums | awk '{ lines += $1; n += $2 } END { print lines, n }' > "$HINDMOST_OUTPUT/result"
+'''
+"#;
+
+const PHASES: [(&str, u32); 3] = [("make", 7), ("fold", 4), ("total", 1)];
+
+const POLICIES: [&str; 8] = [
+    "pace",
+    "pace",
+    "none",
+    "mantri(kill_restart=true,delta=0.1)",
+    "late(cap=0.5)",
+    "spark(quantile=0.3,multiplier=1.5)",
+    "sca(max_copies=2)",
+    "hadoop",
+];
+
+/// What results must be, by their place in the output folder.
+fn expected() -> BTreeMap<String, String> {
+    let mut files = BTreeMap::new();
+    for task in 0..7 {
+        let numbers: String = (task * 100..task * 100 + 100).map(|number| format!("{number}\n")).collect();
+        files.insert(format!("make/{task}/numbers"), numbers);
+        files.insert(format!("make/{task}/state"), "whole\n".to_owned());
+    }
+    for fold in 0..4 {
+        let sum = |task: u32| (task * 100..task * 100 + 100).filter(|number| number % 4 == fold).sum::<u32>();
+        files.insert(format!("fold/{fold}/sums"), (0..7).map(|task| format!("100 {}\n", sum(task))).collect());
+    }
+    files.insert("total/0/result".to_owned(), format!("2800 {}\n", (0..700).sum::<u32>()));
+    files
+}
+
+/// Numbers from a seed (SplitMix64).
+struct Draw(u64);
+
+impl Draw {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    fn below(&mut self, end: u64) -> u64 {
+        self.next() % end
+    }
+
+    fn one_in(&mut self, count: u64) -> bool {
+        self.below(count) == 0
+    }
+}
+
+/// What is done to a life of the command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Blow {
+    Kill,
+    Interrupt,
+    InterruptTwice,
+    Terminate,
+    /// A process of some attempt is killed, and the command goes on.
+    KillAttempt,
+}
+
+/// How often what was done and seen.
+#[derive(Default)]
+struct Tally(BTreeMap<String, u64>);
+
+impl Tally {
+    fn add(&mut self, what: &str) {
+        self.count(what, 1);
+    }
+
+    fn count(&mut self, what: &str, times: u64) {
+        *self.0.entry(what.to_owned()).or_default() += times;
+    }
+}
+
+/// Sends a signal to a process.
+fn signal(pid: u32, name: &str) {
+    let script = format!("kill -{name} {pid} 2>/dev/null");
+    let _ = Command::new("sh").args(["-c", &script]).stdin(Stdio::null()).status();
+}
+
+/// Waits for an end that must come; `None` if it does not.
+fn ended(child: &mut Child) -> Option<ExitStatus> {
+    let begin = Instant::now();
+    while begin.elapsed() < Duration::from_secs(120) {
+        if let Some(status) = child.try_wait().unwrap() {
+            return Some(status);
+        }
+        std::thread::sleep(Duration::from_millis(3));
+    }
+    None
+}
+
+/// Living processes of a run: pid, and what they are.
+fn processes(run: &str) -> Vec<(u32, String)> {
+    let wanted = format!("HINDMOST_RUN={run}");
+    let pids = fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
+    let of_run = |pid: &u32| {
+        let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        environment.split(|byte| *byte == 0).any(|variable| variable == wanted.as_bytes())
+    };
+    let named = |pid: u32| {
+        let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let state = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        let state =
+            state.rsplit(')').next().unwrap_or_default().split_whitespace().take(4).collect::<Vec<_>>().join(" ");
+        (pid, format!("{} ({state})", String::from_utf8_lossy(&line).replace('\0', " ")))
+    };
+    pids.filter(of_run).map(named).collect()
+}
+
+/// Processes of a run that stay, though they should not: those that are just dying are given time. Also
+/// whether any was.
+fn leftovers(run: &str) -> (Vec<(u32, String)>, bool) {
+    let begin = Instant::now();
+    let mut found = processes(run);
+    let late = !found.is_empty();
+    while !found.is_empty() && begin.elapsed() < Duration::from_secs(10) {
+        std::thread::sleep(Duration::from_millis(20));
+        found = processes(run);
+    }
+    (found, late)
+}
+
+/// The run's identity, once it has one.
+fn run_id(out: &Path) -> Option<String> {
+    let text = fs::read_to_string(out.join(".hindmost/job.json")).ok()?;
+    let job: Value = serde_json::from_str(&text).ok()?;
+    Some(job["run"].as_str()?.to_owned())
+}
+
+/// Files below a folder, as paths from there, with what they hold.
+fn files(folder: &Path) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(next) = folders.pop() {
+        for entry in fs::read_dir(&next).unwrap_or_else(|error| panic!("{}: {error}", next.display())) {
+            let path = entry.unwrap().path();
+            if path.is_dir() && !path.is_symlink() {
+                folders.push(path);
+            } else {
+                let name = path.strip_prefix(folder).unwrap().to_str().unwrap().to_owned();
+                found.insert(name, String::from_utf8_lossy(&fs::read(&path).unwrap()).into_owned());
+            }
+        }
+    }
+    found
+}
+
+fn names(folder: &Path) -> BTreeSet<String> {
+    let found = fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    found.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+}
+
+/// Attempt by attempt, from a run's journal.
+fn timeline(out: &Path) -> Timeline {
+    let text = fs::read(out.join(".hindmost/journal.jsonl")).unwrap();
+    let records: Vec<Record> = JournalReader::new(&text[..]).unwrap().map(Result::unwrap).collect();
+    Timeline::of(records)
+}
+
+/// One run, from its first life to its last.
+struct Victim<'a> {
+    folder: &'a Path,
+    out: PathBuf,
+    draw: Draw,
+    tally: Tally,
+    lives: u32,
+    nodes: &'static str,
+    policy: &'static str,
+    story: String,
+}
+
+impl Victim<'_> {
+    /// The command's next life.
+    fn spawn(&mut self) -> Child {
+        let mut command = hindmost();
+        command.current_dir(self.folder).args(["run", "job.toml", "--json", "--out"]).arg(&self.out);
+        if self.lives == 0 || self.draw.one_in(2) {
+            command.args(["--nodes", self.nodes]);
+        }
+        if self.lives == 0 || self.draw.one_in(2) {
+            command.args(["--policy", self.policy]);
+        }
+        if self.lives > 0 {
+            command.arg("--resume");
+        }
+        let mut chaos = vec![format!("seed={}", self.draw.below(1000))];
+        if self.draw.one_in(2) {
+            chaos.push("kill=0.1".to_owned());
+        }
+        if self.draw.one_in(2) {
+            chaos.push("slow=n2:4".to_owned());
+        }
+        if self.draw.one_in(2) {
+            chaos.push("lose=n3:0.3s@0.1s".to_owned());
+        }
+        command.args(["--chaos", &chaos.join(",")]);
+        let log = |name: &str| fs::File::create(self.folder.join(format!("{}.{name}", self.lives))).unwrap();
+        command.stdout(log("out")).stderr(log("err"));
+        self.story += &format!("life {}: {chaos:?}", self.lives);
+        self.lives += 1;
+        command.spawn().unwrap()
+    }
+
+    /// What a life has written.
+    fn said(&self) -> String {
+        let read = |name: &str| fs::read_to_string(self.folder.join(format!("{}.{name}", self.lives - 1)));
+        format!("{}{}", read("out").unwrap_or_default(), read("err").unwrap_or_default())
+    }
+
+    fn journal_length(&self) -> u64 {
+        fs::metadata(self.out.join(".hindmost/journal.jsonl")).map_or(0, |found| found.len())
+    }
+
+    /// One life that ends by a blow, or by itself before it falls. True if the job is done.
+    fn struck(&mut self, blow: Blow) -> Result<bool, String> {
+        let before = self.journal_length();
+        let mut child = self.spawn();
+        let wait = if self.draw.one_in(4) { self.draw.below(8_000) } else { self.draw.below(1_200_000) };
+        self.story += &format!(", {blow:?} after {} ms\n", wait / 1000);
+        std::thread::sleep(Duration::from_micros(wait));
+        self.tally.add(&format!("{blow:?}"));
+        match blow {
+            Blow::Kill => child.kill().unwrap(),
+            Blow::Interrupt => signal(child.id(), "INT"),
+            Blow::Terminate => signal(child.id(), "TERM"),
+            Blow::InterruptTwice => {
+                signal(child.id(), "INT");
+                std::thread::sleep(Duration::from_micros(self.draw.below(30_000)));
+                signal(child.id(), "INT");
+            }
+            Blow::KillAttempt => {
+                let found = run_id(&self.out).map(|run| processes(&run)).unwrap_or_default();
+                if !found.is_empty() {
+                    let (pid, _) = &found[self.draw.below(found.len() as u64) as usize];
+                    signal(*pid, "KILL");
+                }
+            }
+        }
+        let Some(status) = ended(&mut child) else {
+            let _ = child.kill();
+            let _ = child.wait();
+            return Err(format!("it did not end within two minutes after {blow:?}: {}", self.said()));
+        };
+        self.ended_rightly(blow, status, before)
+    }
+
+    /// Checks how a life has ended.
+    fn ended_rightly(&mut self, blow: Blow, status: ExitStatus, before: u64) -> Result<bool, String> {
+        let wrong = |what: &str, victim: &Victim<'_>| Err(format!("{blow:?}: {what} ({status}): {}", victim.said()));
+        match (blow, status.code()) {
+            (_, Some(0)) => {
+                self.tally.add("done before the blow");
+                return Ok(true);
+            }
+            (Blow::Kill, None) => return Ok(false),
+            (Blow::Interrupt | Blow::InterruptTwice | Blow::Terminate, Some(130)) => {}
+            (Blow::Interrupt | Blow::InterruptTwice | Blow::Terminate, None) => {
+                // It had not begun to listen, let alone to run anything.
+                self.tally.add("interrupted before it listened");
+                if self.journal_length() != before {
+                    return wrong("it ended by a signal while it ran", self);
+                }
+                return Ok(false);
+            }
+            _ => return wrong("it ended otherwise than it should", self),
+        }
+        self.tally.add("interrupted");
+        let Some(run) = run_id(&self.out) else { return Ok(false) };
+        let (left, late) = leftovers(&run);
+        self.tally.count("interrupted and something was still dying", u64::from(late));
+        if !left.is_empty() {
+            return wrong(&format!("processes are left: {left:?}"), self);
+        }
+        let attempts = names(&self.out.join(".hindmost/attempts"));
+        if !attempts.is_empty() {
+            return wrong(&format!("folders of attempts are left: {attempts:?}"), self);
+        }
+        Ok(false)
+    }
+
+    /// The last life, which nothing ends but the job's end.
+    fn finish(&mut self) -> Result<(), String> {
+        let mut child = self.spawn();
+        self.story += ", to the end\n";
+        let Some(status) = ended(&mut child) else {
+            let _ = child.kill();
+            let _ = child.wait();
+            return Err(format!("the last life did not end within two minutes: {}", self.said()));
+        };
+        if status.code() == Some(0) { Ok(()) } else { Err(format!("the last life ended {status}: {}", self.said())) }
+    }
+
+    /// Checks what the run has left.
+    fn check(&mut self) -> Result<(), String> {
+        let run = run_id(&self.out).ok_or("there is no job.json")?;
+        let (left, late) = leftovers(&run);
+        self.tally.count("done and something was still dying", u64::from(late));
+        if !left.is_empty() {
+            return Err(format!("processes are left: {left:?}"));
+        }
+        let inner = self.out.join(".hindmost");
+        if !names(&inner.join("attempts")).is_empty() {
+            return Err(format!("folders of attempts are left: {:?}", names(&inner.join("attempts"))));
+        }
+        let part = names(&inner).into_iter().find(|name| name.contains("part"));
+        if let Some(part) = part {
+            return Err(format!("half a file is left: {part}"));
+        }
+        let mut found = files(&self.out);
+        found.retain(|name, _| !name.starts_with(".hindmost/"));
+        let expected = expected();
+        if found != expected {
+            let wrong: Vec<_> = found
+                .iter()
+                .filter(|(name, text)| expected.get(*name) != Some(text))
+                .chain(expected.iter().filter(|(name, _)| !found.contains_key(*name)))
+                .map(|(name, _)| name)
+                .collect();
+            return Err(format!("results differ: {wrong:?}"));
+        }
+        for (phase, tasks) in PHASES {
+            let wanted: BTreeSet<String> = (0..tasks).map(|task| task.to_string()).collect();
+            if names(&self.out.join(phase)) != wanted {
+                return Err(format!("results of {phase}: {:?}", names(&self.out.join(phase))));
+            }
+        }
+        self.check_journal()
+    }
+
+    fn check_journal(&mut self) -> Result<(), String> {
+        let journal = self.out.join(".hindmost/journal.jsonl");
+        let verdict = hindmost().arg("verify").arg(&journal).arg("--json").output().unwrap();
+        let said: Value = serde_json::from_slice(&verdict.stdout).unwrap_or_default();
+        if verdict.status.code() != Some(0) || said["same"] != true || said["cut_short"] != false {
+            return Err(format!("verify: {said} {}", String::from_utf8_lossy(&verdict.stderr)));
+        }
+        let timeline = timeline(&self.out);
+        let mut winners: BTreeMap<TaskId, u32> = BTreeMap::new();
+        for row in &timeline.rows {
+            *winners.entry(row.attempt.task).or_default() += u32::from(row.outcome == AttemptEnd::Won);
+            if row.outcome == AttemptEnd::Running {
+                return Err(format!("still running by the journal: {row:?}"));
+            }
+        }
+        let tasks: u32 = PHASES.iter().map(|(_, tasks)| tasks).sum();
+        if winners.len() as u32 != tasks || winners.values().any(|count| *count != 1) {
+            return Err(format!("winners: {winners:?}"));
+        }
+        self.tally.count("attempts", timeline.rows.len() as u64);
+        Ok(())
+    }
+}
+
+/// One run: what was done and seen, or what is wrong with it.
+fn chaos(seed: u64) -> Result<Tally, String> {
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("job.toml"), JOB).unwrap();
+    let mut draw = Draw(seed);
+    let policy = POLICIES[draw.below(POLICIES.len() as u64) as usize];
+    let nodes = "n1:2,n2:2,n3:2";
+    let story = format!("policy {policy}\n");
+    let out = folder.path().join("out");
+    let tally = Tally::default();
+    let mut victim = Victim { folder: folder.path(), out, draw, tally, lives: 0, nodes, policy, story };
+    let result = attack(&mut victim);
+    victim.tally.count("lives", u64::from(victim.lives));
+    let (tally, story) = (victim.tally, victim.story);
+    result.map_err(|wrong| {
+        let kept = folder.keep();
+        format!("seed {seed}: {wrong}\n{story}(kept in {})", kept.display())
+    })?;
+    Ok(tally)
+}
+
+fn attack(victim: &mut Victim<'_>) -> Result<(), String> {
+    let mut blows: Vec<Blow> = vec![Blow::Kill; victim.draw.below(5) as usize];
+    for blow in [Blow::Interrupt, Blow::InterruptTwice, Blow::Terminate, Blow::KillAttempt] {
+        if victim.draw.one_in(5) {
+            let at = victim.draw.below(blows.len() as u64 + 1) as usize;
+            blows.insert(at, blow);
+        }
+    }
+    let mut done = false;
+    for blow in blows {
+        done |= victim.struck(blow)?;
+        // Attempts go on while nobody looks, or end.
+        if victim.draw.one_in(2) {
+            std::thread::sleep(Duration::from_millis(victim.draw.below(400)));
+        }
+    }
+    // A run that is done may be resumed too, and stays as it is.
+    if !done || victim.draw.one_in(4) {
+        victim.finish()?;
+    }
+    victim.check()
+}
+
+fn setting(name: &str, default: u64) -> u64 {
+    std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(default)
+}
+
+#[test]
+fn whatever_is_killed_when_the_job_is_done_once() {
+    let (runs, first) = (setting("HINDMOST_CHAOS_RUNS", 50), setting("HINDMOST_CHAOS_SEED", 1));
+    let next = AtomicU64::new(0);
+    let seen: Mutex<(Tally, Vec<String>)> = Mutex::default();
+    std::thread::scope(|scope| {
+        for _ in 0..setting("HINDMOST_CHAOS_THREADS", 4) {
+            scope.spawn(|| {
+                loop {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    if number >= runs {
+                        return;
+                    }
+                    let result = chaos(first + number);
+                    let mut seen = seen.lock().unwrap();
+                    match result {
+                        Ok(tally) => tally.0.iter().for_each(|(what, times)| seen.0.count(what, *times)),
+                        Err(wrong) => {
+                            println!("{wrong}\n");
+                            seen.1.push(wrong);
+                        }
+                    }
+                }
+            });
+        }
+    });
+    let (tally, wrong) = seen.into_inner().unwrap();
+    println!("{runs} runs: {:#?}", tally.0);
+    assert!(wrong.is_empty(), "{} of {runs} runs went wrong:\n{}", wrong.len(), wrong.join("\n\n"));
+}

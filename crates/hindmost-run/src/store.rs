@@ -17,11 +17,12 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use hindmost_core::estimator::Knowledge;
 use hindmost_core::ids::{AttemptId, TaskId};
 use rustix::fs::{CWD, FlockOperation, RenameFlags};
 use serde::{Deserialize, Serialize};
 
-use crate::engine::END_MARKER;
+use crate::engine::{END_MARKER, NodeOffer};
 
 /// Why a run's folder can't be used.
 #[derive(Debug, thiserror::Error)]
@@ -75,6 +76,17 @@ fn at(path: &Path) -> impl FnOnce(io::Error) -> StoreError + '_ {
     move |error| StoreError::Io { path: path.to_owned(), error }
 }
 
+/// What a run was begun with, for a resumption of one that was killed before it wrote its journal.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BegunWith {
+    /// The policy, where one was named.
+    pub policy: Option<String>,
+    /// What it may know, where that was named.
+    pub knowledge: Option<Knowledge>,
+    /// The nodes.
+    pub nodes: Vec<NodeOffer>,
+}
+
 /// What a run's folder says of its job.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct JobRecord {
@@ -86,6 +98,9 @@ pub struct JobRecord {
     pub run: String,
     /// When it began, nanoseconds since 1970.
     pub began: u64,
+    /// What it was begun with.
+    #[serde(default)]
+    pub begun_with: Option<BegunWith>,
 }
 
 /// What an attempt left behind.
@@ -129,6 +144,20 @@ impl Store {
         phases: Vec<String>,
         resume: bool,
     ) -> Result<(Store, bool), StoreError> {
+        Store::open_with(folder, (name, digest), phases, resume, None)
+    }
+
+    /// As [`Store::open`] of a job's name and digest; a new folder says what the run is begun with.
+    ///
+    /// # Errors
+    /// As [`Store::open`].
+    pub fn open_with(
+        folder: &Path,
+        (name, digest): (&str, &str),
+        phases: Vec<String>,
+        resume: bool,
+        begun_with: Option<BegunWith>,
+    ) -> Result<(Store, bool), StoreError> {
         let inner = folder.join(".hindmost");
         if !inner.exists() && fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some()) {
             return Err(StoreError::NotEmpty(folder.to_owned()));
@@ -161,7 +190,7 @@ impl Store {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let began = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64);
                 let run = format!("{began:x}-{:x}", std::process::id());
-                let job = JobRecord { job: name.to_owned(), digest: digest.to_owned(), run, began };
+                let job = JobRecord { job: name.to_owned(), digest: digest.to_owned(), run, began, begun_with };
                 let text = serde_json::to_string_pretty(&job).unwrap_or_default();
                 write_beside(&job_file, text.as_bytes()).map_err(at(&job_file))?;
                 job

@@ -143,11 +143,6 @@ impl Board {
         Board { title: title.to_owned(), screen: Screen::new(PATIENCE, quiet) }
     }
 
-    /// A board that appears at once.
-    pub fn at_once(title: &str, quiet: bool) -> Board {
-        Board { title: title.to_owned(), screen: Screen::new(Duration::ZERO, quiet) }
-    }
-
     /// Shows how far the phases are after so much time, and a note if there is something to note.
     pub fn update(&self, phases: &[PhaseProgress], elapsed: Duration, note: Option<&str>) {
         self.screen.show(|canvas| lines(&self.title, phases, elapsed, note, canvas));

@@ -36,20 +36,26 @@ impl Failure {
     pub fn report(self) -> ExitCode {
         match self {
             Failure::Input(error) => {
-                eprintln!("error: {error:#}");
+                say(&format!("error: {error:#}"));
                 ExitCode::from(2)
             }
             Failure::Work(error) => {
-                eprintln!("error: {error:#}");
+                say(&format!("error: {error:#}"));
                 ExitCode::from(1)
             }
             Failure::Interrupted => {
-                eprintln!("interrupted");
+                say("interrupted");
                 ExitCode::from(130)
             }
             Failure::ClosedPipe => ExitCode::SUCCESS,
         }
     }
+}
+
+/// A line on stderr, where somebody reads it: that it is closed or full is no reason to end otherwise.
+pub fn say(line: &str) {
+    use std::io::Write;
+    let _ = writeln!(io::stderr(), "{line}");
 }
 
 impl From<io::Error> for Failure {

@@ -45,7 +45,7 @@ impl Progress {
         self.bar.finish_and_clear();
         let elapsed = self.begun.elapsed();
         if !quiet && elapsed > Duration::from_millis(100) {
-            eprintln!("took {:.1} s", elapsed.as_secs_f64());
+            crate::failure::say(&format!("took {:.1} s", elapsed.as_secs_f64()));
         }
     }
 }

@@ -4,6 +4,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use hindmost_core::metrics::PhaseProgress;
 use hindmost_report::text::{beginning, columns, grouped, names, padded};
 
 use crate::board::{Canvas, Screen, clock};
@@ -42,6 +43,8 @@ struct Lap {
     label: String,
     finished: u64,
     total: u64,
+    /// Share of the work that is done, that of tasks at work included.
+    done: f64,
     /// `None` before it has begun.
     elapsed: Option<Duration>,
     copies_started: u64,
@@ -69,19 +72,21 @@ impl Race {
     }
 
     /// Shows how far one of the runs is.
-    pub fn update(
-        &self,
-        side: Side,
-        finished: u64,
-        total: u64,
-        elapsed: Duration,
-        copies_started: u64,
-        copies_won: u64,
-    ) {
+    pub fn update(&self, side: Side, phases: &[PhaseProgress], elapsed: Duration) {
+        let sum = |of: fn(&PhaseProgress) -> u64| phases.iter().map(of).sum();
+        let total: u64 = sum(|phase| phase.tasks);
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let lap = &mut state.laps[usize::from(side == Side::Right)];
         let label = std::mem::take(&mut lap.label);
-        *lap = Lap { label, finished, total, elapsed: Some(elapsed), copies_started, copies_won };
+        *lap = Lap {
+            label,
+            finished: sum(|phase| phase.finished),
+            total,
+            done: phases.iter().map(|phase| phase.progress * phase.tasks as f64).sum::<f64>() / total as f64,
+            elapsed: Some(elapsed),
+            copies_started: sum(|phase| phase.copies_started),
+            copies_won: sum(|phase| phase.copies_won),
+        };
         self.screen.show(|canvas| lines(&state, canvas));
     }
 
@@ -134,7 +139,7 @@ fn laps(laps: &[Lap; 2], canvas: Canvas) -> Vec<String> {
         let label = padded(&labels[at], label_width);
         let mut line = canvas.paint(if lap.elapsed.is_some() { "1" } else { "90" }, &label);
         if meter >= METER[0] {
-            line += &format!(" {}", canvas.meter(lap.finished as f64 / lap.total as f64, complete, meter));
+            line += &format!(" {}", canvas.meter(lap.done, complete, meter));
         }
         line += &format!(" {:>count_width$}", counts[at]);
         let time = format!("{:>clock_width$}", clocks[at]);
@@ -182,6 +187,7 @@ mod tests {
                     label: "without".to_owned(),
                     finished: 400,
                     total: 400,
+                    done: 1.0,
                     elapsed: Some(Duration::from_millis(42_310)),
                     ..Lap::default()
                 },
@@ -189,6 +195,7 @@ mod tests {
                     label: "with".to_owned(),
                     finished: 130,
                     total: 400,
+                    done: 0.325,
                     elapsed: Some(Duration::from_millis(9_870)),
                     copies_started: 6,
                     copies_won: 4,

@@ -32,6 +32,7 @@ use hindmost_core::timeline::Timeline;
 use rustc_hash::FxHashMap;
 
 pub use follow::{Follower, Unfollowed};
+pub(crate) use resume::check_knowledge;
 pub use resume::recorded_nodes;
 
 use crate::chaos::Chaos;
@@ -64,6 +65,18 @@ pub struct RunOptions {
     pub chaos: Chaos,
     /// Winners' durations of earlier runs, seconds, by the phase's name.
     pub history: BTreeMap<String, Vec<f64>>,
+}
+
+impl RunOptions {
+    /// With the policy and knowledge with which the run in a folder was begun, where none are named.
+    fn filled_from(&self, store: &Store) -> RunOptions {
+        let mut filled = self.clone();
+        if let Some(begun) = &store.job().begun_with {
+            filled.policy = filled.policy.or_else(|| begun.policy.as_deref()?.parse().ok());
+            filled.knowledge = filled.knowledge.or(begun.knowledge);
+        }
+        filled
+    }
 }
 
 /// Why a run could not be done.
@@ -212,7 +225,7 @@ pub fn run(
             resume::check_nodes(records, &names)?;
             resume::check_header(header, options)?
         }
-        None => new_header(plan, options, engine)?,
+        None => new_header(plan, &options.filled_from(&store), engine)?,
     };
     let spec: PolicySpec = header.policy.parse().map_err(|error| RunError::Input(format!("{error}")))?;
     let setting = Setting { order: &header.order, gamma: header.gamma };

@@ -65,7 +65,12 @@ pub(super) fn check_nodes(records: &[Record], offered: &[String]) -> Result<(), 
 /// # Errors
 /// If its journal can't be read.
 pub fn recorded_nodes(store: &Store) -> Result<Option<Vec<NodeOffer>>, RunError> {
-    let Some((header, records)) = super::journal::read(&store.journal())? else { return Ok(None) };
+    // A run that was killed before it wrote its journal was begun with what its folder says.
+    let said = || store.job().begun_with.as_ref().map(|begun| begun.nodes.clone());
+    if !store.journal().exists() {
+        return Ok(said());
+    }
+    let Some((header, records)) = super::journal::read(&store.journal())? else { return Ok(said()) };
     let mut nodes = Vec::new();
     for record in records {
         match record.change {
@@ -76,11 +81,11 @@ pub fn recorded_nodes(store: &Store) -> Result<Option<Vec<NodeOffer>>, RunError>
             _ => {}
         }
     }
-    Ok(None)
+    Ok(said())
 }
 
 /// Only a simulation can know everything, or draw what it sees.
-pub(super) fn check_knowledge(knowledge: Knowledge) -> Result<(), RunError> {
+pub(crate) fn check_knowledge(knowledge: Knowledge) -> Result<(), RunError> {
     match knowledge {
         Knowledge::Oracle | Knowledge::ProgressUniform => Err(RunError::Input(format!(
             "knowledge {knowledge} is for simulations only: give progress(S), age or history"

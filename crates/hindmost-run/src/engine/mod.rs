@@ -15,13 +15,14 @@ use std::process::Command;
 use hindmost_core::ids::{AttemptId, NodeId};
 use hindmost_core::time::Time;
 use hindmost_core::workload::DemandByName;
+use serde::{Deserialize, Serialize};
 
 pub use fake::{Fake, FakeTask};
 pub(crate) use local::{KEY_VARIABLE, RUN_VARIABLE, key};
 pub use local::{Local, NodesError, parse_nodes};
 
 /// A node that an engine offers.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NodeOffer {
     /// Its name.
     pub name: String,

@@ -28,14 +28,15 @@ type Environment = BTreeMap<String, String>;
 pub(super) fn plan(job: JobFile, file: &Path, folder: &Path) -> Result<Plan, Wrong> {
     let name = job_name(job.name, file)?;
     let policy = told(job.policy, check_policy)?;
-    let knowledge =
-        told(job.knowledge, |text| text.parse::<Knowledge>().map(drop).map_err(|error| format!("knowledge: {error}")))?;
+    let knowledge = told(job.knowledge, |text| {
+        let knowledge: Knowledge = text.parse().map_err(|error| format!("knowledge: {error}"))?;
+        crate::driver::check_knowledge(knowledge).map_err(|error| error.to_string())
+    })?;
     let nodes = told(job.nodes, |text| {
         if text.trim().is_empty() {
-            Err("nodes is empty: give names and cpus, \"n1:2,n2:2\"".to_owned())
-        } else {
-            Ok(())
+            return Err("nodes is empty: give names and cpus, \"n1:2,n2:2\"".to_owned());
         }
+        crate::engine::parse_nodes(Some(text)).map(drop).map_err(|error| error.to_string())
     })?;
     let deadline = checked(job.deadline, |span| time(&span).map_err(|error| about("deadline", &error)))?;
     let priority = checked(job.priority, |priority| positive("priority", priority))?.unwrap_or(1.0);

@@ -34,7 +34,7 @@ fn a_slow_node_costs_pace_little() {
         assert_eq!(even, waves(4));
         // The other three do all of it; a wave to find the node out, and one for the last backup.
         assert!(time <= waves(3) + 2.0 * SECONDS, "{knowledge}: {time}");
-        assert!(copies <= 4, "{knowledge}: {copies} copies");
+        assert!(copies <= u64::from(TASKS / 4), "{knowledge}: {copies} copies");
     }
 }
 
@@ -104,12 +104,13 @@ fn mantri_replaces_where_there_is_no_room() {
 
 #[test]
 fn an_attempt_may_be_replaced_more_than_once() {
-    let story = Story::on("n1:1,n2:1").phase("map", 30).policy("mantri(kill_restart=true)").plays(|launch| {
+    // One cpu: there is never room for a second copy.
+    let story = Story::on("n1:1").phase("map", 12).policy("mantri(kill_restart=true)").plays(|launch| {
         takes(if launch.attempt.task.index == 5 && launch.attempt.copy < 3 { 1000.0 } else { SECONDS })
     });
     let told = story.run().is_done();
     let replaced = told.ends(0, 5).iter().filter(|end| **end == AttemptEnd::Replaced).count();
-    assert!(replaced >= 2, "{:?}", told.ends(0, 5));
+    assert_eq!(replaced, 3, "{:?}", told.ends(0, 5));
 }
 
 #[test]

@@ -253,6 +253,8 @@ fn go_on(story: &Story, plan: &Plan, folder: &Path, past: &Past, length: usize, 
         if draw.below(3) > 0 {
             return;
         }
+        // A journal that had no job yet was begun anew.
+        length = length.min(journal.len());
         length += draw.below(journal.len() - length + 1);
     }
 }

@@ -17,8 +17,8 @@ fn what_falls_behind_gets_a_backup_a_tenth_of_a_median_after_its_start_and_is_st
     // comes 1 s later, and what remains of the original is more than 1.5 times that.
     let seen = 0.1 + TICK;
     assert_eq!(run.backups("a"), [(2, seen)]);
-    assert!((run.job("a").finish - (seen + 1.0)).abs() < TICK / 2.0);
-    let of_task: Vec<_> = run.table("a").into_iter().filter(|row| row.1 == 2).collect();
+    assert!((run.job("a").finish - (seen + 1.0)).abs() < TICK / 2.0, "{}", run.job("a").finish);
+    let of_task: Vec<_> = run.table("a").into_iter().filter(|row| row.0 == 2).collect();
     let outcomes: Vec<_> = of_task.iter().map(|row| (row.4, row.5)).collect();
     let ended = |at: f64, how| outcomes.iter().any(|(end, outcome)| (end - at).abs() < TICK / 2.0 && *outcome == how);
     assert!(ended(seen, Lost) && ended(seen + 1.0, Won), "{of_task:?}");

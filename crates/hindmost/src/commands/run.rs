@@ -14,7 +14,7 @@ use hindmost_run::chaos::Chaos;
 use hindmost_run::driver::{self, Follower, RunError, RunOptions, RunOutcome};
 use hindmost_run::engine::{Local, NodeOffer, parse_nodes};
 use hindmost_run::job_file::{self, Plan};
-use hindmost_run::store::Store;
+use hindmost_run::store::{BegunWith, Store};
 use hindmost_trace::journal;
 
 use crate::board::Board;
@@ -61,7 +61,7 @@ pub fn run(args: &RunJobArgs) -> Outcome {
             )))
         }
         RunState::Interrupted => {
-            eprintln!("{hint}");
+            crate::failure::say(&hint);
             Err(Failure::Interrupted)
         }
     }
@@ -125,8 +125,15 @@ pub fn run_plan(
     }
     let phases = plan.phases.iter().map(|phase| phase.name.clone()).collect();
     let presses = stop::presses();
-    let store = Store::open(out, &plan.name, &plan.digest(), phases, resume != Resume::No).map_err(RunError::from)?;
-    if resume == Resume::OnRecorded && store.1 {
+    let begun_with = BegunWith {
+        policy: options.policy.as_ref().map(ToString::to_string),
+        knowledge: options.knowledge,
+        nodes: nodes.clone(),
+    };
+    let job = (plan.name.as_str(), plan.digest());
+    let store = Store::open_with(out, (job.0, &job.1), phases, resume != Resume::No, Some(begun_with));
+    let store = store.map_err(RunError::from)?;
+    if resume == Resume::OnRecorded {
         nodes = driver::recorded_nodes(&store.0)?.unwrap_or(nodes);
     }
     let run = store.0.job().run.clone();

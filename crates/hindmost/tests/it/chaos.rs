@@ -244,10 +244,13 @@ impl Victim<'_> {
     fn spawn(&mut self) -> Child {
         let mut command = hindmost();
         command.current_dir(self.folder).args(["run", "job.toml", "--json", "--out"]).arg(&self.out);
-        if self.lives == 0 || self.draw.one_in(2) {
+        // Once the run has begun, its journal knows.
+        let journal = fs::read_to_string(self.out.join(".hindmost/journal.jsonl")).unwrap_or_default();
+        let begun = journal.contains("job_arrived") && journal.lines().count() > 6;
+        if !begun || self.draw.one_in(2) {
             command.args(["--nodes", self.nodes]);
         }
-        if self.lives == 0 || self.draw.one_in(2) {
+        if !begun || self.draw.one_in(2) {
             command.args(["--policy", self.policy]);
         }
         if self.lives > 0 {

@@ -1,6 +1,7 @@
 //! The `hindmost` command as its users meet it: what it prints, how it fails, what it leaves behind.
 
 mod chaos;
+mod demo;
 mod errors;
 mod examples;
 mod files;

@@ -70,7 +70,7 @@ fn one_seed_has_no_interval() {
 fn all_policies_meet_the_same_jobs() {
     let value: serde_json::Value = serde_json::from_str(&printed(&["--json"])).unwrap();
     let results = value["results"].as_array().unwrap();
-    assert_eq!(results.len(), 8);
+    assert_eq!(results.len(), 9);
     for result in results {
         assert_eq!(result["tasks"], results[0]["tasks"]);
         assert_eq!(result["jobs"], results[0]["jobs"]);
@@ -92,7 +92,7 @@ fn a_sweep_makes_a_row_for_each_value_and_policy() {
     ]))
     .unwrap();
     let results = value["results"].as_array().unwrap();
-    assert_eq!(results.len(), 8);
+    assert_eq!(results.len(), 9);
     assert_eq!(results[0]["set"]["workload.arrival.poisson.rate"], "0.5");
     assert_eq!(results[7]["set"]["knowledge"], "progress(0.3)");
     // Of each point the first policy is what the others are compared with.

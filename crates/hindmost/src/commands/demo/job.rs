@@ -1,0 +1,193 @@
+//! The job of the demo: its file, its commands, and text of the size that suits the machine.
+
+use std::fs;
+use std::io::{BufWriter, IntoInnerError};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use hindmost_report::text::escaped;
+
+use super::text::{self, Counts, Language};
+use crate::failure::{Failure, Outcome};
+use crate::files;
+
+/// Files of text, one task each: two waves on the nodes that are not slow, with room for a copy.
+pub const FILES: u64 = 5;
+/// The nodes, of one cpu each.
+pub const NODES: [&str; 4] = ["n1", "n2", "n3", "n4"];
+/// The node that is slowed.
+pub const SLOW: &str = NODES[3];
+/// Where the result is in a run's folder.
+pub const RESULT: &str = "reduce/0/result";
+/// Bytes of a megabyte.
+pub const MEGABYTE: f64 = 1e6;
+
+/// How long a task shall take by itself on a node that is not slow, seconds, at least and at most: long
+/// enough to see that one lags, short enough to be watched.
+const TASK_SECONDS: [f64; 2] = [0.3, 1.2];
+/// How long it shall take on the slow node, seconds, as far as these bounds allow.
+const SLOW_TASK_SECONDS: f64 = 9.6;
+/// Bytes on which it is measured how fast this machine counts.
+const SAMPLE: usize = 2_000_000;
+/// The least and the most megabytes of a file.
+const FILE_MEGABYTES: [f64; 2] = [1.0, 32.0];
+/// Megabytes of a file, for tests: nothing is measured then.
+const MEGABYTES_VARIABLE: &str = "HINDMOST_DEMO_MEGABYTES";
+
+const MAP: &str = r#"awk '
+    {
+        for (i = 1; i <= NF; i++) {
+            word = tolower($i)
+            gsub(/[^a-z]/, "", word)
+            if (word != "") count[word]++
+        }
+    }
+    END { for (word in count) print word, count[word] }
+' < "$HINDMOST_INPUT" > "$HINDMOST_OUTPUT/counts""#;
+const REDUCE: &str = r#"cat "$HINDMOST_FROM"/map/*/counts |
+    awk '{ count[$1] += $2 } END { for (word in count) print word, count[word] }' |
+    sort -k2,2nr -k1,1 > "$HINDMOST_OUTPUT/result""#;
+
+/// The job file.
+pub fn file(slow: f64) -> String {
+    let nodes = NODES.map(|name| format!("{name}:1")).join(",");
+    format!(
+        "# The job of `hindmost demo`. Once more, with the slow node:\n\
+         #     hindmost run job.toml --chaos slow={SLOW}:{slow}\n\
+         name = \"wordcount\"\n\
+         nodes = \"{nodes}\"\n\
+         # The same order of words everywhere.\n\
+         environment = {{ LC_ALL = \"C\" }}\n\
+         \n\
+         # Counts the words of one file.\n\
+         [[phase]]\n\
+         name = \"map\"\n\
+         inputs = \"text/*.txt\"\n\
+         command = '''\n\
+         {MAP}\n\
+         '''\n\
+         \n\
+         # Adds up the counts of all files, the most frequent words first.\n\
+         [[phase]]\n\
+         name = \"reduce\"\n\
+         after = [\"map\"]\n\
+         tasks = 1\n\
+         command = '''\n\
+         {REDUCE}\n\
+         '''\n"
+    )
+}
+
+/// Bytes of a file with which a task takes as long as it shall take, on this machine. `folder` is used for
+/// measuring, and removed.
+pub fn file_size(slow: f64, language: &Language, folder: &Path, presses: &AtomicU32) -> Outcome<usize> {
+    let given = std::env::var(MEGABYTES_VARIABLE).ok().and_then(|text| text.parse::<f64>().ok());
+    if let Some(megabytes) = given.filter(|megabytes| *megabytes > 0.0) {
+        return Ok((megabytes.min(FILE_MEGABYTES[1]) * MEGABYTE) as usize);
+    }
+    let speed = measured(language, folder, presses);
+    let removed = fs::remove_dir_all(folder);
+    let megabytes = (SLOW_TASK_SECONDS / slow).clamp(TASK_SECONDS[0], TASK_SECONDS[1]) * speed? / MEGABYTE;
+    removed?;
+    Ok((megabytes.round().clamp(FILE_MEGABYTES[0], FILE_MEGABYTES[1]) * MEGABYTE) as usize)
+}
+
+/// Bytes a second that a task goes through. Both commands are run, so that a tool that is missing is found
+/// before anything else is done.
+fn measured(language: &Language, folder: &Path, presses: &AtomicU32) -> Outcome<f64> {
+    let (map, input) = (folder.join("map/0"), folder.join("sample.txt"));
+    files::folder(&map)?;
+    let mut out = BufWriter::new(fs::File::create(&input)?);
+    let counts = text::write(language, 0, SAMPLE, &mut out, presses)?;
+    out.into_inner().map_err(IntoInnerError::into_error)?;
+    counts.ok_or(Failure::Interrupted)?;
+    // The first time, the tools are read from the disk, too.
+    let mut took = Duration::MAX;
+    for _ in 0..2 {
+        took = took.min(timed(MAP, &input, folder, "counts", presses)?);
+    }
+    timed(REDUCE, &input, folder, "result", presses)?;
+    Ok(SAMPLE as f64 / took.as_secs_f64().max(1e-3))
+}
+
+/// Runs a command as a task, and expects it to write something into the file `output`.
+fn timed(command: &str, input: &Path, from: &Path, output: &str, presses: &AtomicU32) -> Outcome<Duration> {
+    let begun = Instant::now();
+    let folder = from.join("map/0");
+    let mut shell = Command::new("/bin/sh");
+    shell.arg("-c").arg(command).env("LC_ALL", "C").stdin(Stdio::null());
+    shell.env("HINDMOST_INPUT", input).env("HINDMOST_FROM", from).env("HINDMOST_OUTPUT", &folder);
+    let ended = shell.output().map_err(|error| Failure::work(format!("the demo's tasks need /bin/sh: {error}")))?;
+    if presses.load(Ordering::Relaxed) > 0 {
+        return Err(Failure::Interrupted);
+    }
+    // Of a pipeline only the last command says how it ended: if another is missing, nothing comes out.
+    if !ended.status.success() || fs::metadata(folder.join(output))?.len() == 0 {
+        let stderr = String::from_utf8_lossy(&ended.stderr);
+        return Err(Failure::work(format!("the demo's tasks need cat, awk and sort: {}", escaped(stderr.trim()))));
+    }
+    Ok(begun.elapsed())
+}
+
+/// Writes the files, some at a time, and counts their words.
+pub fn write_text(
+    language: &Language,
+    bytes: usize,
+    folder: &Path,
+    threads: usize,
+    presses: &AtomicU32,
+) -> Outcome<Counts> {
+    files::folder(folder)?;
+    let one = |file: u64| -> Outcome<Counts> {
+        let path = folder.join(format!("{file}.txt"));
+        let failed = |error| Failure::work(format!("{}: {error}", path.display()));
+        let mut out = BufWriter::new(fs::File::create(&path).map_err(failed)?);
+        let counts = text::write(language, file, bytes, &mut out, presses).map_err(failed)?;
+        out.into_inner().map_err(|error| failed(error.into_error()))?;
+        counts.ok_or(Failure::Interrupted)
+    };
+    let threads = FILES.min(threads as u64);
+    let mut all = Counts::default();
+    std::thread::scope(|scope| -> Outcome {
+        let some = |first: u64| (first..=FILES).step_by(threads as usize).map(one).collect::<Vec<_>>();
+        let writers: Vec<_> = (1..=threads).map(|first| scope.spawn(move || some(first))).collect();
+        for writer in writers {
+            for counts in writer.join().map_err(|_| Failure::work("the text could not be made"))? {
+                all.merge(&counts?);
+            }
+        }
+        Ok(())
+    })?;
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_job_file_is_one() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("text")).unwrap();
+        fs::write(folder.path().join("text/1.txt"), "a b\n").unwrap();
+        let path = folder.path().join("job.toml");
+        let plan = hindmost_run::job_file::parse(&file(8.0), &path, folder.path()).unwrap();
+        assert_eq!(plan.phases.iter().map(|phase| phase.tasks).collect::<Vec<_>>(), [1, 1]);
+        assert_eq!(plan.nodes.as_deref(), Some("n1:1,n2:1,n3:1,n4:1"));
+        assert_eq!(plan.phases[0].command.trim(), MAP);
+    }
+
+    #[test]
+    fn measuring_leaves_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let sample = folder.path().join("sample");
+        let bytes = file_size(8.0, &Language::new(), &sample, &AtomicU32::new(0)).ok().unwrap();
+        assert!((1_000_000..=32_000_000).contains(&bytes));
+        assert!(!sample.exists());
+        let stopped = file_size(8.0, &Language::new(), &sample, &AtomicU32::new(1));
+        assert!(matches!(stopped, Err(Failure::Interrupted)));
+        assert!(!sample.exists());
+    }
+}

@@ -92,7 +92,7 @@ fn a_sweep_makes_a_row_for_each_value_and_policy() {
     ]))
     .unwrap();
     let results = value["results"].as_array().unwrap();
-    assert_eq!(results.len(), 9);
+    assert_eq!(results.len(), 8);
     assert_eq!(results[0]["set"]["workload.arrival.poisson.rate"], "0.5");
     assert_eq!(results[7]["set"]["knowledge"], "progress(0.3)");
     // Of each point the first policy is what the others are compared with.

@@ -10,7 +10,8 @@
 //!   told.
 //! - Policies get a Pareto distribution of the mean and spread that were seen, with a tail index of at
 //!   most 3: stragglers are rare, and a few even tasks do not prove that there are none.
-//! - A node is slow if of the last attempts on it (two at least) the median went through its work at
+//! - A node is slow if of the last attempts on it (two at least, or one that goes at less than a third of its
+//!   phase's pace for as long as the median copy takes) the median went through its work at
 //!   less than two thirds of its phase's pace; otherwise its speed counts as 1. One that has been slow
 //!   is given another chance once nothing has been heard of it for ten medians, at least ten seconds.
 
@@ -26,6 +27,8 @@ const LIGHTEST_TAIL: f64 = 3.0;
 const HEAVIEST_TAIL: f64 = 1.2;
 /// A node below this speed is slow.
 const SLOW: f64 = 0.67;
+/// An attempt at this pace says as much as two, once it is as old as the median copy when it ends.
+const VERY_SLOW: f64 = 0.33;
 /// Attempts of a node that are remembered.
 const REMEMBERED: usize = 6;
 /// Age, in medians, below which a running attempt says nothing of its node.
@@ -154,17 +157,24 @@ impl Learner {
 
     /// An attempt has ended, having done what it had.
     pub(crate) fn ended(&mut self, seen: &Observed) {
-        let Some(pace) = self.pace(seen) else { return };
+        let paces = self.evidence(seen);
         if let Some(node) = self.nodes.get_mut(seen.node.0 as usize) {
-            if node.ended.len() == REMEMBERED {
-                node.ended.remove(0);
-            }
-            node.ended.push(pace);
+            node.ended.extend(paces);
+            let forgotten = node.ended.len().saturating_sub(REMEMBERED);
+            node.ended.drain(..forgotten);
         }
     }
 
     fn speed(&self, node: NodeId) -> f64 {
         self.nodes.get(node.0 as usize).map_or(1.0, |node| node.speed)
+    }
+
+    /// What an attempt says of its node: its pace, twice where it is very slow and has had the time to show.
+    fn evidence(&self, seen: &Observed) -> Vec<f64> {
+        let Some(pace) = self.pace(seen) else { return Vec::new() };
+        let median = self.median(seen.attempt.task.phase).unwrap_or(f64::INFINITY);
+        let damning = pace < VERY_SLOW && seen.age >= median;
+        vec![pace; if damning { 2 } else { 1 }]
     }
 
     /// How fast an attempt goes through its work, relative to its phase's median; `None` where it does
@@ -242,7 +252,7 @@ impl Learner {
 
     fn node_speed(&mut self, id: NodeId, now: Time, running: &[Observed]) -> Option<Event> {
         let mut paces: Vec<f64> =
-            running.iter().filter(|seen| seen.node == id).filter_map(|seen| self.pace(seen)).collect();
+            running.iter().filter(|seen| seen.node == id).flat_map(|seen| self.evidence(seen)).collect();
         let node = &self.nodes[id.0 as usize];
         paces.extend(&node.ended);
         let longest = self.phases.iter().filter_map(|phase| phase.median).fold(0.0, f64::max);
@@ -401,5 +411,14 @@ mod tests {
         assert_eq!(learned.len(), 1);
         assert_eq!(learned[0].0, NodeId(1));
         assert!((learned[0].1 - 0.125).abs() < 1e-9, "{learned:?}");
+    }
+    #[test]
+    fn one_attempt_suffices_that_is_far_behind_when_others_have_ended() {
+        let (cluster, mut learner) = (cluster(), learner(vec![1.0; 5]));
+        learner.first_progress(0, 0.05, 0.05);
+        learner.learned(&cluster, JOB, &[]);
+        let events = learner.learned(&cluster, JOB, &[seen(0, 1, 1.1, Some(0.1))]);
+        let slow = |event: &&Event| matches!(event, Event::NodeSpeedLearned { node: NodeId(1), speed } if *speed < 0.1);
+        assert_eq!(events.iter().filter(slow).count(), 1, "{events:?}");
     }
 }

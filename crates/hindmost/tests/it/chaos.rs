@@ -288,7 +288,7 @@ impl Victim<'_> {
     fn struck(&mut self, blow: Blow) -> Result<bool, String> {
         let before = self.journal_length();
         let mut child = self.spawn();
-        let wait = if self.draw.one_in(4) { self.draw.below(8_000) } else { self.draw.below(1_200_000) };
+        let wait = if self.draw.one_in(4) { self.draw.below(8_000) } else { self.draw.below(800_000) };
         self.story += &format!(", {blow:?} after {} ms\n", wait / 1000);
         std::thread::sleep(Duration::from_micros(wait));
         self.tally.add(&format!("{blow:?}"));

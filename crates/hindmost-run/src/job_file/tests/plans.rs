@@ -108,7 +108,7 @@ fn a_file_is_loaded_from_its_own_folder() {
     let roundabout = folder.path().join("text/../two words.toml");
     assert_eq!(load(&roundabout).unwrap(), plan);
     let missing = load(&folder.path().join("no.toml")).unwrap_err().to_string();
-    assert!(missing.contains("no.toml: No such file"), "{missing}");
+    assert!(missing.contains("no.toml: there is no such file"), "{missing}");
 }
 
 #[test]

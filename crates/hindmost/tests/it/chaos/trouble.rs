@@ -1,1 +1,530 @@
+//! Full disks, folders that vanish or can't be written, and commands that leave a mess.
 
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::{ended, leftovers, names, processes, run_id};
+use crate::hindmost;
+
+/// A folder with a job in it.
+struct Scene {
+    folder: TempDir,
+}
+
+/// What a life of the command said, and how it ended.
+struct Ended {
+    code: Option<i32>,
+    stdout: String,
+    stderr: String,
+}
+
+impl Ended {
+    /// Checks the exit code, and that it ended in good order.
+    fn with(self, code: i32) -> Ended {
+        assert_eq!(self.code, Some(code), "{}{}", self.stdout, self.stderr);
+        assert!(!self.stderr.contains("panicked"), "{}", self.stderr);
+        self
+    }
+
+    /// The first task that failed for good: why.
+    fn reason(&self) -> String {
+        let json: Value = serde_json::from_str(&self.stdout).unwrap_or_default();
+        json["failed_tasks"][0]["reason"].as_str().unwrap_or_default().to_owned()
+    }
+}
+
+impl Scene {
+    fn new(job: &str) -> Scene {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("job.toml"), job).unwrap();
+        Scene { folder }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn out(&self) -> PathBuf {
+        self.path("out")
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+    }
+
+    fn touch(&self, name: &str) {
+        fs::write(self.path(name), "").unwrap();
+    }
+
+    /// Runs the job with further options, by way of `sh -c` with a script that ends in `exec "$@"` if there is
+    /// one.
+    fn spawn(&self, script: Option<&str>, args: &[&str]) -> Child {
+        let mut command = match script {
+            None => hindmost(),
+            Some(script) => {
+                let mut command = Command::new("sh");
+                command.args(["-c", script, "sh", env!("CARGO_BIN_EXE_hindmost")]).stdin(Stdio::null());
+                command
+            }
+        };
+        let log = |name: &str| fs::File::create(self.path(name)).unwrap();
+        command.current_dir(self.folder.path()).args(["run", "job.toml", "--json", "--out", "out"]).args(args);
+        command.stdout(log("stdout")).stderr(log("stderr")).spawn().unwrap()
+    }
+
+    fn end(&self, mut child: Child) -> Ended {
+        let status = ended(&mut child).unwrap_or_else(|| {
+            let _ = child.kill();
+            let _ = child.wait();
+            panic!("it does not end: {}{}", self.read("stdout"), self.read("stderr"))
+        });
+        Ended { code: status.code(), stdout: self.read("stdout"), stderr: self.read("stderr") }
+    }
+
+    fn run(&self, args: &[&str]) -> Ended {
+        self.end(self.spawn(None, args))
+    }
+
+    /// Nothing of the run is at work, and nothing is left of its attempts.
+    fn is_clean(&self) -> &Scene {
+        let run = run_id(&self.out()).expect("a run");
+        let (left, _) = leftovers(&run);
+        assert!(left.is_empty(), "processes are left: {left:?}");
+        let attempts = names(&self.out().join(".hindmost/attempts"));
+        assert!(attempts.is_empty(), "{attempts:?}");
+        self
+    }
+
+    fn is_verified(&self) {
+        let ran = hindmost().arg("verify").arg(self.out()).output().unwrap();
+        assert_eq!(ran.status.code(), Some(0), "{}", String::from_utf8_lossy(&ran.stderr));
+    }
+}
+
+/// Waits until something is so, which must come.
+fn until(what: &str, is_so: impl Fn() -> bool) {
+    let begin = Instant::now();
+    while !is_so() {
+        assert!(begin.elapsed() < Duration::from_secs(60), "it never comes that {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// A namespace of mounts of our own in which `script` runs; `None` where that is not permitted.
+fn with_mounts(folder: &Path, script: &str) -> Option<Ended> {
+    for flags in ["-m", "-rm"] {
+        let may = Command::new("unshare").args([flags, "mount", "-t", "tmpfs", "none"]).arg(folder).output();
+        if !may.is_ok_and(|tried| tried.status.success()) {
+            continue;
+        }
+        let mut command = Command::new("unshare");
+        command.args([flags, "sh", "-c", script, "sh", env!("CARGO_BIN_EXE_hindmost")]);
+        let ran = command.current_dir(folder).stdin(Stdio::null()).output().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        return Some(Ended { code: ran.status.code(), stdout: text(ran.stdout), stderr: text(ran.stderr) });
+    }
+    eprintln!("not permitted to mount: left out");
+    None
+}
+
+const MANY: &str = r#"
+[[phase]]
+name = "many"
+tasks = 60
+command = 'echo "$HINDMOST_TASK" > "$HINDMOST_OUTPUT/number"'
+"#;
+
+fn all_numbers(out: &Path) -> bool {
+    (0..60).all(|task| {
+        let number = fs::read_to_string(out.join(format!("many/{task}/number"))).unwrap_or_default();
+        number == format!("{task}\n")
+    })
+}
+
+#[test]
+fn a_journal_that_may_not_grow_ends_the_run_and_a_resumed_one_goes_on() {
+    let scene = Scene::new(MANY);
+    let mut lives = 0;
+    // In units of 512 or 1024 bytes: none at all, then more each time, and yet less than what is needed. What
+    // it says goes through a pipe, which has no limit.
+    for limit in [0, 1, 4, 9, 14] {
+        let script = format!("{{ (ulimit -f {limit}; trap '' XFSZ; exec \"$@\"); echo \"ended with $?\"; }} 2>&1 | cat");
+        let args = if lives == 0 { &["--nodes", "n1:2,n2:2"][..] } else { &["--resume"][..] };
+        let said = scene.end(scene.spawn(Some(&script), args)).stdout;
+        assert!(!said.contains("panicked"), "with {limit}: {said}");
+        assert!(said.ends_with("ended with 1\n") || said.ends_with("ended with 2\n"), "with {limit}: {said}");
+        if let Some(run) = run_id(&scene.out()) {
+            let (left, _) = leftovers(&run);
+            assert!(left.is_empty(), "with {limit}: {left:?}");
+            lives += 1;
+        }
+    }
+    assert!(lives > 0);
+    scene.run(&["--resume", "--nodes", "n1:2,n2:2"]).with(0);
+    scene.is_clean().is_verified();
+    assert!(all_numbers(&scene.out()));
+}
+
+#[test]
+fn a_journal_that_may_not_grow_is_an_error_that_says_so() {
+    let scene = Scene::new(MANY);
+    let ended = scene.end(scene.spawn(Some("ulimit -f 12; trap '' XFSZ; exec \"$@\""), &[])).with(1);
+    assert!(ended.stderr.contains("journal.jsonl") && ended.stderr.contains("too large"), "{}", ended.stderr);
+}
+
+#[test]
+fn a_full_disk_ends_the_run_and_a_resumed_one_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("job.toml"), MANY.replace("echo", "head -c 3000 /dev/zero > \"$HINDMOST_OUTPUT/fill\"; echo"))
+        .unwrap();
+    fs::create_dir(folder.path().join("disk")).unwrap();
+    let script = r#"
+        mount -t tmpfs -o size=120k tmpfs disk || exit 9
+        "$1" run job.toml --out disk/out --json > /dev/null 2> first
+        echo "first life: $?" >> first
+        mount -o remount,size=20m disk || exit 9
+        "$1" run job.toml --out disk/out --json --resume > second 2>&1 || exit 1
+        "$1" verify disk/out > verdict 2>&1 || exit 3
+        ls disk/out/.hindmost/attempts > attempts
+        cp -r disk/out out
+    "#;
+    let Some(ended) = with_mounts(folder.path(), script) else { return };
+    let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap_or_default();
+    assert_eq!(ended.code, Some(0), "{}{}{}{}", ended.stderr, read("first"), read("second"), read("verdict"));
+    let first = read("first");
+    assert!(first.contains("first life: 1") && !first.contains("panicked"), "{first}");
+    assert!(first.contains("space") || first.contains("disk"), "{first}");
+    assert_eq!(read("attempts"), "");
+    assert!(all_numbers(&folder.path().join("out")));
+}
+
+#[test]
+fn a_folder_that_can_not_be_written_is_refused() {
+    let scene = Scene::new(MANY);
+    for out in ["/proc/out", "/sys/out", "/dev/null/out", "/dev/null"] {
+        let mut command = hindmost();
+        command.current_dir(scene.folder.path()).args(["run", "job.toml", "--out", out]);
+        let ran = command.output().unwrap();
+        let said = String::from_utf8_lossy(&ran.stderr);
+        assert_eq!(ran.status.code(), Some(2), "{out}: {said}");
+        assert!(said.starts_with("error: ") && said.contains(out), "{out}: {said}");
+    }
+}
+
+#[test]
+fn a_run_whose_disk_can_not_be_written_any_more_is_not_resumed() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("job.toml"), MANY).unwrap();
+    fs::create_dir(folder.path().join("disk")).unwrap();
+    let script = r#"
+        mount -t tmpfs -o size=20m tmpfs disk || exit 9
+        "$1" run job.toml --out disk/out --json > /dev/null || exit 8
+        mount -o remount,ro disk || exit 9
+        "$1" run job.toml --out disk/out --json --resume
+    "#;
+    let Some(ended) = with_mounts(folder.path(), script) else { return };
+    assert!(matches!(ended.code, Some(1 | 2)), "{:?}: {}", ended.code, ended.stderr);
+    assert!(ended.stderr.contains("ead-only") && !ended.stderr.contains("panicked"), "{}", ended.stderr);
+}
+
+const WAITING: &str = r#"
+[[phase]]
+name = "wait"
+tasks = 3
+command = '''
+touch "started.$HINDMOST_TASK"
+while [ ! -e go ]; do sleep 0.02; done
+echo done > "$HINDMOST_OUTPUT/state"
+'''
+
+[[phase]]
+name = "after"
+after = ["wait"]
+tasks = 2
+command = 'cat "$HINDMOST_FROM"/wait/*/state > "$HINDMOST_OUTPUT/states"'
+"#;
+
+#[test]
+fn a_run_whose_folder_is_removed_ends() {
+    for go in [true, false] {
+        let scene = Scene::new(&WAITING.replace("-e go", "-e go -a -e job.toml"));
+        let child = scene.spawn(None, &["--nodes", "n1:2,n2:2"]);
+        until("tasks run", || (0..3).all(|task| scene.path(&format!("started.{task}")).exists()));
+        let run = run_id(&scene.out()).unwrap();
+        let _ = fs::remove_dir_all(scene.out());
+        let _ = fs::remove_dir_all(scene.out());
+        if go {
+            scene.touch("go");
+        } else {
+            // What is at work does not know, until somebody asks the run to stop.
+            std::thread::sleep(Duration::from_millis(300));
+            super::signal(child.id(), "INT");
+        }
+        let ended = scene.end(child);
+        assert!(matches!(ended.code, Some(1 | 130)), "{:?}: {}{}", ended.code, ended.stdout, ended.stderr);
+        assert!(!ended.stderr.contains("panicked"), "{}", ended.stderr);
+        let (left, _) = leftovers(&run);
+        assert!(left.is_empty(), "{left:?}");
+    }
+}
+
+#[test]
+fn the_folder_of_a_phase_is_removed_while_it_runs() {
+    let scene = Scene::new(WAITING);
+    let child = scene.spawn(None, &["--nodes", "n1:2,n2:2"]);
+    until("tasks run", || (0..3).all(|task| scene.path(&format!("started.{task}")).exists()));
+    fs::remove_dir(scene.out().join("wait")).unwrap();
+    scene.touch("go");
+    scene.end(child).with(0);
+    scene.is_clean().is_verified();
+    assert_eq!(scene.read("out/after/0/states"), "done\n".repeat(3));
+}
+
+#[test]
+fn a_command_that_removes_its_output_folder_has_failed() {
+    let job = |command: &str| {
+        format!("[[phase]]\nname = \"gone\"\ntasks = 2\nretries = 1\ncommand = '''\n{command}\n'''\n")
+    };
+    let scene = Scene::new(&job(r#"rm -r "$HINDMOST_OUTPUT""#));
+    let ended = scene.run(&[]).with(1);
+    assert!(ended.reason().contains("removed its output folder"), "{}", ended.stdout);
+    scene.is_clean().is_verified();
+    assert!(names(&scene.out().join("gone")).is_empty());
+
+    // With all that is its attempt's.
+    let scene = Scene::new(&job(r#"rm -rf "$HINDMOST_OUTPUT/..""#));
+    let ended = scene.run(&[]).with(1);
+    assert!(!ended.reason().is_empty(), "{}", ended.stdout);
+    scene.is_clean().is_verified();
+    assert!(names(&scene.out().join("gone")).is_empty());
+
+    // Something else in its place is no result.
+    for other in ["echo text >", "ln -s / ", "mkfifo"] {
+        let scene = Scene::new(&job(&format!(r#"rmdir "$HINDMOST_OUTPUT"; {other} "$HINDMOST_OUTPUT""#)));
+        let ended = scene.run(&[]).with(1);
+        assert!(!ended.reason().is_empty(), "{other}: {}", ended.stdout);
+        scene.is_clean().is_verified();
+        assert!(names(&scene.out().join("gone")).is_empty(), "{other}");
+    }
+}
+
+#[test]
+fn what_a_command_leaves_running_is_ended_with_it() {
+    let scene = Scene::new(
+        r#"
+[[phase]]
+name = "daemons"
+tasks = 2
+command = '''
+cd "$HINDMOST_OUTPUT"
+echo begun > state
+sleep 40 &
+setsid sleep 40 &
+(setsid nohup sh -c 'sleep 40 & wait' > /dev/null 2>&1 &)
+setsid sh -c 'while :; do echo more >> state; sleep 0.01; done' &
+(trap "" TERM INT HUP; sleep 40) &
+sleep 0.1
+'''
+
+[[phase]]
+name = "after"
+after = ["daemons"]
+tasks = 1
+command = '''
+cat "$HINDMOST_FROM"/daemons/*/state | wc -l > "$HINDMOST_OUTPUT/first"
+sleep 0.2
+cat "$HINDMOST_FROM"/daemons/*/state | wc -l > "$HINDMOST_OUTPUT/second"
+'''
+"#,
+    );
+    scene.run(&[]).with(0);
+    scene.is_clean().is_verified();
+    assert_eq!(scene.read("out/after/0/first"), scene.read("out/after/0/second"), "it still writes into its result");
+}
+
+#[test]
+fn what_ended_while_nobody_looked_leaves_nothing_running_either() {
+    let scene = Scene::new(
+        r#"
+[[phase]]
+name = "first"
+tasks = 1
+command = '''
+setsid sleep 60 &
+touch ready
+while [ ! -e go ]; do sleep 0.02; done
+echo done > "$HINDMOST_OUTPUT/state"
+'''
+
+[[phase]]
+name = "second"
+after = ["first"]
+tasks = 1
+command = '''
+touch second
+while [ ! -e end ]; do sleep 0.02; done
+cat "$HINDMOST_FROM/first/0/state" > "$HINDMOST_OUTPUT/state"
+'''
+"#,
+    );
+    let mut child = scene.spawn(None, &[]);
+    until("the first phase runs", || scene.path("ready").exists());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let run = run_id(&scene.out()).unwrap();
+    scene.touch("go");
+    let attempts = scene.out().join(".hindmost/attempts");
+    until("it has ended", || {
+        names(&attempts).iter().any(|name| fs::read_to_string(attempts.join(name).join("end")).is_ok_and(|end| end == "exit 0\n"))
+    });
+    let sleeps = || processes(&run).iter().filter(|(_, line)| line.starts_with("sleep 60")).count();
+    assert_eq!(sleeps(), 1);
+    let child = scene.spawn(None, &["--resume"]);
+    until("the second phase runs", || scene.path("second").exists());
+    until("the first phase's daemon is gone", || sleeps() == 0);
+    scene.touch("end");
+    scene.end(child).with(0);
+    scene.is_clean().is_verified();
+    assert_eq!(scene.read("out/second/0/state"), "done\n");
+}
+
+#[test]
+fn what_lost_its_shell_while_nobody_looked_does_not_run_beside_another() {
+    let scene = Scene::new(
+        r#"
+[[phase]]
+name = "once"
+tasks = 1
+idempotent = false
+command = '''
+mkdir busy || touch twice
+touch "started.$HINDMOST_ATTEMPT"
+while [ ! -e go ]; do sleep 0.02; done
+rmdir busy
+'''
+"#,
+    );
+    let mut child = scene.spawn(None, &[]);
+    until("it runs", || scene.path("started.0").exists());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    // The shell that would write the end marker; the command itself goes on.
+    let identity = fs::read_to_string(scene.out().join(".hindmost/attempts/0-0.0/process")).unwrap();
+    let identity: Value = serde_json::from_str(&identity).unwrap();
+    super::signal(identity["pid"].as_u64().unwrap() as u32, "KILL");
+    let run = run_id(&scene.out()).unwrap();
+    let first = || {
+        processes(&run).iter().any(|(pid, _)| {
+            let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+            environment.split(|byte| *byte == 0).any(|variable| variable == b"HINDMOST_ATTEMPT=0")
+        })
+    };
+    assert!(first());
+    // It was killed from outside, so what it held is held no more: as whoever starts it again must see to.
+    fs::remove_dir(scene.path("busy")).unwrap();
+    let child = scene.spawn(None, &["--resume"]);
+    until("it is started again", || scene.path("started.1").exists());
+    assert!(!first(), "two attempts of a task that may not run twice are at work");
+    scene.touch("go");
+    scene.end(child).with(0);
+    scene.is_clean().is_verified();
+}
+
+/// The command as somebody whom permissions bind, if that can be had.
+fn as_nobody() -> &'static str {
+    let id = Command::new("id").arg("-u").output().unwrap().stdout;
+    let script = r#"exec setpriv --reuid=65534 --regid=65534 --clear-groups "$@""#;
+    let tried = Command::new("sh").args(["-c", script, "sh", env!("CARGO_BIN_EXE_hindmost"), "--version"]).output();
+    if id == b"0\n" && tried.is_ok_and(|tried| tried.status.success()) { script } else { r#"exec "$@""# }
+}
+
+#[test]
+fn what_a_command_writes_may_be_read_only() {
+    use std::os::unix::fs::PermissionsExt;
+    let scene = Scene::new(
+        r#"
+[[phase]]
+name = "locked"
+tasks = 4
+retries = 1
+command = '''
+mkdir -p "$HINDMOST_OUTPUT/a/b/c"
+for folder in "" a a/b a/b/c; do echo text > "$HINDMOST_OUTPUT/$folder/file"; done
+chmod -R a-w "$HINDMOST_OUTPUT"
+[ $HINDMOST_TASK -lt 2 ] || [ $HINDMOST_ATTEMPT -gt 0 ]
+'''
+
+[[phase]]
+name = "closed"
+after = ["locked"]
+tasks = 1
+retries = 1
+command = '''
+mkdir -p "$HINDMOST_OUTPUT/a/b"
+echo text > "$HINDMOST_OUTPUT/a/b/file"
+chmod 000 "$HINDMOST_OUTPUT/a/b" "$HINDMOST_OUTPUT/a" "$HINDMOST_OUTPUT"
+[ $HINDMOST_ATTEMPT -gt 0 ]
+'''
+"#,
+    );
+    fs::set_permissions(scene.folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
+    scene.end(scene.spawn(Some(as_nobody()), &[])).with(0);
+    for task in 0..4 {
+        assert_eq!(scene.read(&format!("out/locked/{task}/a/b/c/file")), "text\n");
+        let mode = fs::metadata(scene.path(&format!("out/locked/{task}"))).unwrap().permissions().mode();
+        assert_eq!(mode & 0o222, 0, "the result's permissions have changed: {mode:o}");
+    }
+    assert_eq!(names(&scene.out().join("closed")).len(), 1);
+    scene.is_clean().is_verified();
+    // So that it can be removed.
+    let _ = Command::new("chmod").arg("-R").arg("u+rwx").arg(scene.out()).status();
+}
+
+#[test]
+fn an_output_folder_may_hold_thousands_of_files() {
+    // The first attempts fail, and all that they wrote is removed.
+    let scene = Scene::new(
+        r#"
+[[phase]]
+name = "files"
+tasks = 2
+command = '''
+for folder in 0 1 2 3; do
+    mkdir "$HINDMOST_OUTPUT/$folder" && cd "$HINDMOST_OUTPUT/$folder" && seq 1000 | xargs touch
+done
+[ $HINDMOST_ATTEMPT -gt 0 ]
+'''
+"#,
+    );
+    scene.run(&["--nodes", "n1:1,n2:1"]).with(0);
+    scene.is_clean().is_verified();
+    for task in 0..2 {
+        for folder in 0..4 {
+            assert_eq!(names(&scene.out().join(format!("files/{task}/{folder}"))).len(), 1000);
+        }
+    }
+}
+
+#[test]
+fn nothing_that_is_put_in_place_of_the_progress_file_holds_up_the_run() {
+    for other in ["mkfifo", "mkdir", "ln -s /dev/zero", "ln -s /dev/tty", "printf '\\377\\377 0.5\\n0.1' >", "ln -s ."] {
+        let command = format!(r#"{other} "$HINDMOST_PROGRESS"; sleep 0.4; echo done > "$HINDMOST_OUTPUT/state""#);
+        let scene = Scene::new(&format!("[[phase]]\nname = \"odd\"\ntasks = 2\ncommand = '''\n{command}\n'''\n"));
+        scene.run(&["--nodes", "n1:2"]).with(0);
+        scene.is_clean().is_verified();
+        assert_eq!(scene.read("out/odd/1/state"), "done\n", "{other}");
+    }
+}
+
+#[test]
+fn more_attempts_than_open_files_are_allowed() {
+    let scene = Scene::new("[[phase]]\nname = \"many\"\ntasks = 60\ncommand = 'sleep 0.3'\n");
+    let ended = scene.end(scene.spawn(Some("ulimit -n 40; exec \"$@\""), &["--nodes", "n1:60"]));
+    ended.with(0);
+    scene.is_clean().is_verified();
+}

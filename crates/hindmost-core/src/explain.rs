@@ -115,7 +115,8 @@ fn happened(
         }
         Event::AttemptFailed { attempt, reason } => {
             let copy = of_task(attempt)?;
-            let reason = reason.as_deref().unwrap_or("nobody knows why");
+            let reason =
+                reason.as_deref().unwrap_or("it was killed by the rehearsal, or lost while nobody looked after it");
             Some((Some(copy), format!("failed after {:.2} s: {reason}", ran(copy))))
         }
         Event::AttemptStopped { attempt } => {

@@ -59,7 +59,7 @@ pub enum Event {
     AttemptFailed {
         /// The attempt.
         attempt: AttemptId,
-        /// What happened, where that is known.
+        /// What happened, where the attempt itself is to blame; none if it was killed from outside.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<Arc<str>>,
     },

@@ -277,7 +277,12 @@ impl Store {
 
     /// The progress that an attempt's command has last reported, in [0, 1], and how long ago.
     pub fn reported_progress(&self, attempt: AttemptId) -> Option<(f64, Duration)> {
-        let mut file = File::open(self.attempt(attempt).join("progress")).ok()?;
+        let path = self.attempt(attempt).join("progress");
+        // Opening a pipe would wait for somebody to write.
+        if !fs::metadata(&path).ok()?.is_file() {
+            return None;
+        }
+        let mut file = File::open(path).ok()?;
         let found = file.metadata().ok()?;
         let length = found.len();
         let ago = found.modified().ok().and_then(|written| written.elapsed().ok()).unwrap_or_default();

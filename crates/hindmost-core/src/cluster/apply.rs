@@ -116,8 +116,9 @@ impl Cluster {
                 Ok(Applied::default())
             }
             Event::AttemptFinished { attempt } => self.attempt_ended(*attempt, true),
-            Event::AttemptFailed { attempt, .. } => {
-                if let Some(slot) = self.slot_of(*attempt)? {
+            Event::AttemptFailed { attempt, reason } => {
+                // Only where the attempt itself is to blame is another node worth a try.
+                if let Some(slot) = self.slot_of(*attempt)?.filter(|_| reason.is_some()) {
                     let node = self.attempts.get(slot).node;
                     self.failed_on.entry(attempt.task).or_default().push(node);
                 }

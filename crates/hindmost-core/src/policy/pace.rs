@@ -110,7 +110,11 @@ impl PaceBackups {
         let Some(waves) = waves_elsewhere(cluster, id.task, self.parameters.slow) else { return false };
         // Well past the point where an original would still be started there, or it would come back.
         let useless = speed < self.parameters.slow && 1.0 / speed > MOVE * (1.0 + waves);
-        useless && attempt.expected_finish().is_some() && remaining > MOVE * (1.0 + waves) * phase.median()
+        // Once: wherever it goes then, it may end.
+        id.copy == 0
+            && useless
+            && attempt.expected_finish().is_some()
+            && remaining > MOVE * (1.0 + waves) * phase.median()
     }
 
     fn watch_all(&self, concerns: impl Fn(&Attempt) -> bool, view: &mut View<'_>) {

@@ -229,7 +229,7 @@ impl Driver<'_> {
             };
             self.last_failure.insert(task, failed);
         }
-        self.happen(&Event::AttemptFailed { attempt, reason: Some(reason.into()) })?;
+        self.happen(&Event::AttemptFailed { attempt, reason: counted.then(|| reason.into()) })?;
         self.check_given_up(attempt);
         Ok(())
     }

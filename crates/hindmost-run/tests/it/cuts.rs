@@ -290,7 +290,7 @@ fn goes_on_from_everywhere(story: &Story, number: u64) {
     let mut draw = Draw(number);
     cuts.extend((0..40).map(|_| draw.below(past.journal.len())));
     for length in cuts {
-        for again in 0..2 {
+        for again in 0..6 {
             let seed = mix(number << 32 ^ (length as u64) << 4 ^ again);
             go_on(story, &plan, folder.path(), &past, length, seed);
         }

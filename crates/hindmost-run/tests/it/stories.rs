@@ -117,7 +117,7 @@ fn ended_rightly(told: &Told) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn every_story_ends_and_is_sound((story, _) in story()) {

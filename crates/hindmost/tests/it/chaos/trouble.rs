@@ -153,7 +153,8 @@ fn a_journal_that_may_not_grow_ends_the_run_and_a_resumed_one_goes_on() {
     // In units of 512 or 1024 bytes: none at all, then more each time, and yet less than what is needed. What
     // it says goes through a pipe, which has no limit.
     for limit in [0, 1, 4, 9, 14] {
-        let script = format!("{{ (ulimit -f {limit}; trap '' XFSZ; exec \"$@\"); echo \"ended with $?\"; }} 2>&1 | cat");
+        let script =
+            format!("{{ (ulimit -f {limit}; trap '' XFSZ; exec \"$@\"); echo \"ended with $?\"; }} 2>&1 | cat");
         let args = if lives == 0 { &["--nodes", "n1:2,n2:2"][..] } else { &["--resume"][..] };
         let said = scene.end(scene.spawn(Some(&script), args)).stdout;
         assert!(!said.contains("panicked"), "with {limit}: {said}");
@@ -180,8 +181,11 @@ fn a_journal_that_may_not_grow_is_an_error_that_says_so() {
 #[test]
 fn a_full_disk_ends_the_run_and_a_resumed_one_goes_on() {
     let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("job.toml"), MANY.replace("echo", "head -c 3000 /dev/zero > \"$HINDMOST_OUTPUT/fill\"; echo"))
-        .unwrap();
+    fs::write(
+        folder.path().join("job.toml"),
+        MANY.replace("echo", "head -c 3000 /dev/zero > \"$HINDMOST_OUTPUT/fill\"; echo"),
+    )
+    .unwrap();
     fs::create_dir(folder.path().join("disk")).unwrap();
     let script = r#"
         mount -t tmpfs -o size=120k tmpfs disk || exit 9
@@ -287,9 +291,8 @@ fn the_folder_of_a_phase_is_removed_while_it_runs() {
 
 #[test]
 fn a_command_that_removes_its_output_folder_has_failed() {
-    let job = |command: &str| {
-        format!("[[phase]]\nname = \"gone\"\ntasks = 2\nretries = 1\ncommand = '''\n{command}\n'''\n")
-    };
+    let job =
+        |command: &str| format!("[[phase]]\nname = \"gone\"\ntasks = 2\nretries = 1\ncommand = '''\n{command}\n'''\n");
     let scene = Scene::new(&job(r#"rm -r "$HINDMOST_OUTPUT""#));
     let ended = scene.run(&[]).with(1);
     assert!(ended.reason().contains("removed its output folder"), "{}", ended.stdout);
@@ -380,7 +383,9 @@ cat "$HINDMOST_FROM/first/0/state" > "$HINDMOST_OUTPUT/state"
     scene.touch("go");
     let attempts = scene.out().join(".hindmost/attempts");
     until("it has ended", || {
-        names(&attempts).iter().any(|name| fs::read_to_string(attempts.join(name).join("end")).is_ok_and(|end| end == "exit 0\n"))
+        names(&attempts)
+            .iter()
+            .any(|name| fs::read_to_string(attempts.join(name).join("end")).is_ok_and(|end| end == "exit 0\n"))
     });
     let sleeps = || processes(&run).iter().filter(|(_, line)| line.starts_with("sleep 60")).count();
     assert_eq!(sleeps(), 1);
@@ -512,7 +517,8 @@ done
 
 #[test]
 fn nothing_that_is_put_in_place_of_the_progress_file_holds_up_the_run() {
-    for other in ["mkfifo", "mkdir", "ln -s /dev/zero", "ln -s /dev/tty", "printf '\\377\\377 0.5\\n0.1' >", "ln -s ."] {
+    for other in ["mkfifo", "mkdir", "ln -s /dev/zero", "ln -s /dev/tty", "printf '\\377\\377 0.5\\n0.1' >", "ln -s ."]
+    {
         let command = format!(r#"{other} "$HINDMOST_PROGRESS"; sleep 0.4; echo done > "$HINDMOST_OUTPUT/state""#);
         let scene = Scene::new(&format!("[[phase]]\nname = \"odd\"\ntasks = 2\ncommand = '''\n{command}\n'''\n"));
         scene.run(&["--nodes", "n1:2"]).with(0);
@@ -524,7 +530,7 @@ fn nothing_that_is_put_in_place_of_the_progress_file_holds_up_the_run() {
 #[test]
 fn more_attempts_than_open_files_are_allowed() {
     let scene = Scene::new("[[phase]]\nname = \"many\"\ntasks = 60\ncommand = 'sleep 0.3'\n");
-    let ended = scene.end(scene.spawn(Some("ulimit -n 40; exec \"$@\""), &["--nodes", "n1:60"]));
+    let ended = scene.end(scene.spawn(Some("ulimit -S -n 40; exec \"$@\""), &["--nodes", "n1:60"]));
     ended.with(0);
     scene.is_clean().is_verified();
 }

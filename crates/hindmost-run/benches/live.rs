@@ -10,7 +10,7 @@ use hindmost_core::workload::DemandByName;
 use hindmost_run::driver::{RunOptions, RunOutcome, Unfollowed, run};
 use hindmost_run::engine::{Engine, Fake, FakeTask, Local, NodeOffer, parse_nodes};
 use hindmost_run::job_file::{Plan, parse};
-use hindmost_run::store::Store;
+use hindmost_run::store::{Opening, Store};
 
 fn plan(tasks: u32, folder: &std::path::Path) -> Plan {
     let text = format!("name = \"bench\"\n[[phase]]\nname = \"work\"\ntasks = {tasks}\ncommand = \"true\"\n");
@@ -18,7 +18,7 @@ fn plan(tasks: u32, folder: &std::path::Path) -> Plan {
 }
 
 fn go(plan: &Plan, policy: &str, folder: &std::path::Path, engine: &mut dyn Engine) -> RunOutcome {
-    let store = Store::open(folder, "bench", &plan.digest(), vec!["work".to_owned()], false).expect("a new folder");
+    let store = Store::open(folder, plan, &Opening::default()).expect("a new folder");
     let options = RunOptions { policy: policy.parse().ok(), ..RunOptions::default() };
     run(plan, &options, store, engine, &AtomicU32::new(0), &mut Unfollowed).expect("the run works")
 }

@@ -143,6 +143,9 @@ pub struct RunJobArgs {
     /// Go on with the run that is in the folder
     #[arg(long)]
     pub resume: bool,
+    /// With --resume: keep results of phases whose command, variables or folder have changed since
+    #[arg(long, requires = "resume")]
+    pub keep_results: bool,
     /// Check the job file, print what would be run, and stop
     #[arg(long, conflicts_with_all = ["resume", "chaos"])]
     pub check: bool,

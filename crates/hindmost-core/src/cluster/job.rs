@@ -176,13 +176,13 @@ impl Phase {
         (self.held_by_winners, self.held_by_losers)
     }
 
-    /// The next task to be started, if one is pending: one that lost its copies before one that
-    /// never had any.
-    pub(super) fn next_pending(&self) -> Option<u32> {
+    /// The next task to be started, if one is pending: one that lost its copies, and for which
+    /// `again(task index)` holds, before one that never had any.
+    pub(super) fn next_pending(&self, again: impl Fn(u32) -> bool) -> Option<u32> {
         if self.pending == 0 {
             return None;
         }
-        self.retry.last().copied().or_else(|| {
+        self.retry.iter().rev().find(|index| again(**index)).copied().or_else(|| {
             let next = self.next as usize;
             let skip = self.tasks.get(next..)?.iter().position(Task::is_pending)?;
             Some((next + skip) as u32)
@@ -327,8 +327,8 @@ impl Job {
     }
 
     /// The next task that could be started: of the first open phase with a pending task for which
-    /// `allowed(phase index)` holds.
-    pub fn next_runnable(&self, allowed: impl Fn(u32) -> bool) -> Option<TaskId> {
+    /// `allowed(phase index)` holds. Of tasks that lost their copies only those count for which `again` holds.
+    pub fn next_runnable(&self, allowed: impl Fn(u32) -> bool, again: impl Fn(TaskId) -> bool) -> Option<TaskId> {
         if self.runnable == 0 {
             return None;
         }
@@ -337,7 +337,8 @@ impl Job {
             if !phase.is_open() || !allowed(at) {
                 return None;
             }
-            Some(TaskId { job: self.id, phase: at, index: phase.next_pending()? })
+            let task = |index| TaskId { job: self.id, phase: at, index };
+            phase.next_pending(|index| again(task(index))).map(task)
         })
     }
 }

@@ -218,6 +218,11 @@ impl Cluster {
         others.any(|(_, other)| other.is_up() && demand.fits(&other.capacity))
     }
 
+    /// True if the task may be better off on one node than on another, for an attempt of it has failed.
+    pub fn has_failed(&self, task: TaskId) -> bool {
+        self.failed_on.contains_key(&task)
+    }
+
     /// True if a living copy of the task is on the node.
     pub fn has_copy_on(&self, task: TaskId, node: NodeId) -> bool {
         self.copies(task).any(|copy| copy.node == node)

@@ -1,13 +1,14 @@
 //! The pass that starts pending tasks, one copy each, in the queue's order.
 
-use crate::ids::TaskId;
+use crate::ids::{JobId, TaskId};
 
 use super::pace::place_by_speed;
 use super::queue::Which;
 use super::{Pass, Round};
 
 /// Starts pending tasks, one copy each: job by job in the queue's order, phase by phase, task by
-/// task, each on the first node with room. A job whose next task fits nowhere is passed over.
+/// task, each on the first node with room. A job whose next task fits nowhere is passed over; a task that
+/// only avoids the nodes with room does not hold up the others of its phase.
 pub struct Originals {
     which: Which,
     /// Speed below which a node is slow, for placing by speed.
@@ -40,11 +41,17 @@ impl Pass for Originals {
             let job = place.job();
             // Phases whose tasks fit nowhere now; a bit each, later phases share the last.
             let mut stuck = 0u64;
+            // Tasks that have failed somewhere and find no other node now.
+            let mut choosy: Vec<TaskId> = Vec::new();
             let mut yielded = false;
-            while let Some(task) = next_task(round, job, stuck) {
+            while let Some(task) = next_task(round, job, stuck, &choosy) {
                 match self.place_task(round, task) {
                     Some(true) => {}
                     Some(false) => return,
+                    None if round.cluster().has_failed(task) => {
+                        choosy.push(task);
+                        continue;
+                    }
                     None => {
                         stuck |= phase_bit(task.phase);
                         continue;
@@ -63,12 +70,17 @@ impl Pass for Originals {
     }
 }
 
+/// Tasks that have failed and are tried in a round without finding a node, at most.
+const CHOOSY: usize = 16;
+
 fn phase_bit(phase: u32) -> u64 {
     1 << phase.min(63)
 }
 
-fn next_task(round: &Round<'_>, job: crate::ids::JobId, stuck: u64) -> Option<TaskId> {
-    round.cluster().job(job)?.next_runnable(|phase| stuck & phase_bit(phase) == 0)
+fn next_task(round: &Round<'_>, job: JobId, stuck: u64, choosy: &[TaskId]) -> Option<TaskId> {
+    // Once many were tried in vain, only tasks that have not failed are.
+    let again = |task| choosy.len() < CHOOSY && !choosy.contains(&task);
+    round.cluster().job(job)?.next_runnable(|phase| stuck & phase_bit(phase) == 0, again)
 }
 
 impl Originals {

@@ -15,6 +15,18 @@ use crate::engine::{KEY_VARIABLE, Launch, RUN_VARIABLE, key};
 use crate::learn::Observed;
 use crate::store::{Commit, EndMarker};
 
+/// How often an attempt is tried to be started while nothing else is at work whose end could help.
+const LAUNCHES: u32 = 50;
+/// Time between two tries.
+const RELAUNCH: Time = Time(100_000_000);
+
+/// True of what stands in the way of starting a process now, and may not in a while.
+fn is_scarce(error: &std::io::Error) -> bool {
+    use rustix::io::Errno;
+    let scarce = [Errno::MFILE, Errno::NFILE, Errno::AGAIN, Errno::NOMEM];
+    scarce.iter().any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
+}
+
 /// How an attempt ended, as far as the driver can tell.
 enum End {
     /// Its output is the task's result, or the task had one already.
@@ -69,16 +81,17 @@ impl Driver<'_> {
 
     /// Starts an attempt that was decided, unless it is not wanted any more.
     pub(super) fn launch(&mut self, attempt: AttemptId) -> Result<(), RunError> {
+        let tried = self.scarce.remove(&attempt).unwrap_or(0);
         let Some(found) = self.cluster.attempt(attempt) else { return Ok(()) };
         let (node, state) = (found.node(), found.state());
         if self.shutdown.is_some() || state == AttemptState::Stopping {
             // An earlier process may have begun with it.
             self.clean(attempt, false)?;
             self.happen(&Event::AttemptStopped { attempt })?;
-            return Ok(());
+            return self.launch_heir_of(attempt);
         }
         let redundant = self.cluster.task(attempt.task).is_some_and(|task| task.alive() > 1);
-        self.counts[attempt.task.phase as usize].copies_started += u64::from(redundant);
+        self.counts[attempt.task.phase as usize].copies_started += u64::from(redundant && tried == 0);
         // Results outrank the journal: one that is there is not made again.
         if self.store.has_result(attempt.task) {
             self.happen(&Event::AttemptRunning { attempt })?;
@@ -95,8 +108,28 @@ impl Driver<'_> {
                 self.happen(&Event::AttemptRunning { attempt })?;
                 Ok(())
             }
+            Err(error) if is_scarce(&error) && (tried < LAUNCHES || !self.live.is_empty()) => {
+                self.clean(attempt, false)?;
+                if !std::mem::replace(&mut self.told_of_scarcity, true) {
+                    self.follower.message(&format!("attempts wait until they can be started: {error}"));
+                }
+                self.scarce.insert(attempt, tried + 1);
+                self.deadlines.push(self.engine.now() + RELAUNCH, Deadline::Launch(attempt));
+                Ok(())
+            }
             Err(error) => self.broke(attempt, format!("could not be started: {error}"), true),
         }
+    }
+
+    /// What waited for the room of an attempt gets it.
+    fn launch_heir_of(&mut self, attempt: AttemptId) -> Result<(), RunError> {
+        let Some(heir) = self.heirs.remove(&attempt) else { return Ok(()) };
+        if self.cluster.attempt(heir).is_none() || self.live.contains_key(&heir) {
+            return Ok(());
+        }
+        // Whoever resumes must know that the old one's room is free before the new one is there.
+        self.journal.sync()?;
+        self.launch(heir)
     }
 
     /// An attempt counts as finished because its task has its result.
@@ -165,14 +198,7 @@ impl Driver<'_> {
             }
             End::Failed(reason, counted) => self.broke(attempt, reason, counted)?,
         }
-        if let Some(heir) = self.heirs.remove(&attempt)
-            && self.cluster.attempt(heir).is_some()
-            && !self.live.contains_key(&heir)
-        {
-            // Whoever resumes must know that the old one's room is free before the new one is there.
-            self.journal.sync()?;
-            self.launch(heir)?;
-        }
+        self.launch_heir_of(attempt)?;
         self.check_given_up(attempt);
         Ok(())
     }
@@ -186,7 +212,10 @@ impl Driver<'_> {
         if marker == EndMarker::Exit(0) {
             return match self.store.commit(attempt) {
                 Ok(Commit::Won | Commit::TooLate) => End::Won,
-                Ok(Commit::NoOutput) => End::Failed("its command removed its output folder".to_owned(), true),
+                Ok(Commit::NoOutput) => End::Failed(
+                    "its command removed its output folder, or put something else in its place".to_owned(),
+                    true,
+                ),
                 Err(error) => End::Failed(format!("its output could not be moved into place: {error}"), true),
             };
         }

@@ -11,6 +11,8 @@ use hindmost_core::time::Time;
 pub(super) enum Deadline {
     /// A wake-up that a policy asked for.
     Wake,
+    /// An attempt that could not be started is to be tried again.
+    Launch(AttemptId),
     /// Conditions on an attempt may have come true.
     Test(AttemptId),
     /// An attempt's progress is to be read.

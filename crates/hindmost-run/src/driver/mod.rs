@@ -39,7 +39,7 @@ use crate::chaos::Chaos;
 use crate::engine::{Engine, Happened, NodeOffer};
 use crate::job_file::Plan;
 use crate::learn::Learner;
-use crate::store::{Store, StoreError};
+use crate::store::{Opened, Store, StoreError};
 use deadlines::{Deadline, Deadlines};
 use journal::LiveJournal;
 
@@ -177,6 +177,12 @@ struct Driver<'a> {
     conditions: FxHashMap<AttemptId, Vec<Condition>>,
     /// What policies were told of attempts' ends, to be corrected when it turns out otherwise.
     told: FxHashMap<AttemptId, Time>,
+    /// Attempts that could not be started yet, for want of open files or processes: how often it was tried.
+    scarce: FxHashMap<AttemptId, u32>,
+    /// Whoever follows has been told of such.
+    told_of_scarcity: bool,
+    /// Phases whose commands are others than when the run was last at work, by name.
+    changed: Vec<String>,
     /// Attempts that get the room of those that are being replaced.
     heirs: FxHashMap<AttemptId, AttemptId>,
     /// Until when the rehearsal keeps nodes away.
@@ -202,20 +208,20 @@ struct Driver<'a> {
 
 /// Runs a job in a folder. `presses` counts how often the user has asked to stop.
 ///
-/// With a folder that holds the same job's run, begun earlier and resumed, goes on with it: `store` and
-/// whether it has begun come from [`Store::open`].
+/// With a folder that holds the same job's run, begun earlier and resumed, goes on with it: `opened` comes
+/// from [`Store::open`].
 ///
 /// # Errors
 /// If something makes no sense or a file can't be read or written. Nothing is left running then.
 pub fn run(
     plan: &Plan,
     options: &RunOptions,
-    store: (Store, bool),
+    opened: Opened,
     engine: &mut dyn Engine,
     presses: &AtomicU32,
     follower: &mut dyn Follower,
 ) -> Result<RunOutcome, RunError> {
-    let (store, begun) = store;
+    let Opened { store, begun, changed } = opened;
     let names: Vec<String> = engine.nodes().iter().map(|node| node.name.clone()).collect();
     check(plan, options, engine.nodes())?;
     let path = store.journal();
@@ -248,6 +254,9 @@ pub fn run(
         live: FxHashMap::default(),
         conditions: FxHashMap::default(),
         told: FxHashMap::default(),
+        scarce: FxHashMap::default(),
+        told_of_scarcity: false,
+        changed,
         heirs: FxHashMap::default(),
         away: FxHashMap::default(),
         deadlines: Deadlines::default(),
@@ -381,7 +390,7 @@ impl Driver<'_> {
                 self.round()?;
             }
             self.settle()?;
-            if self.live.is_empty() {
+            if self.live.is_empty() && self.scarce.is_empty() {
                 if let Some(state) = self.shutdown {
                     return Ok(state);
                 }

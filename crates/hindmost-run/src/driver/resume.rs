@@ -106,6 +106,9 @@ impl Driver<'_> {
         let wall = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64);
         // Time has passed since; it never goes back, whatever the wall clock does.
         self.engine.resume_at(Time(wall.saturating_sub(self.store.job().began)).max(last + Time::TICK));
+        for phase in &self.changed {
+            self.follower.message(&format!("{phase} does something else than before: results that it has are kept"));
+        }
         self.replay(records)?;
         self.reconcile()?;
         let down: Vec<NodeId> = (0..self.cluster.nodes().len() as u32)
@@ -183,7 +186,7 @@ impl Driver<'_> {
         self.find_heirs(&living);
         let mut adopted = HashSet::new();
         for (attempt, node, _) in &living {
-            let there = self.store.attempt(*attempt).exists();
+            let there = self.store.attempt(*attempt).exists() && !self.has_changed(*attempt);
             if there && self.with_launch(*attempt, *node, |engine, launch| engine.adopt(launch)) == Some(true) {
                 self.enter(*attempt, *node);
                 adopted.insert(*attempt);
@@ -205,7 +208,10 @@ impl Driver<'_> {
                 }
             } else if waits || self.live.contains_key(&attempt) {
                 // Its room is not free yet, or it was launched a moment ago.
-            } else if self.store.attempt(attempt).exists() && self.store.end_marker(attempt) != EndMarker::Missing {
+            } else if self.store.attempt(attempt).exists()
+                && self.store.end_marker(attempt) != EndMarker::Missing
+                && (!self.has_changed(attempt) || self.store.has_result(attempt.task))
+            {
                 // It ended while nobody looked.
                 self.enter(attempt, node);
                 self.ended(attempt)?;
@@ -220,11 +226,19 @@ impl Driver<'_> {
                 // Its result is in place, and the rest of it was being removed.
                 self.enter(attempt, node);
                 self.finish_with_result(attempt)?;
+            } else if self.has_changed(attempt) {
+                self.broke(attempt, "is started afresh: its command has changed".to_owned(), false)?;
             } else {
                 self.broke(attempt, "was lost while nobody looked after it".to_owned(), false)?;
             }
         }
         Ok(())
+    }
+
+    /// True if an attempt did something else than its phase's command does now.
+    fn has_changed(&self, attempt: AttemptId) -> bool {
+        let phase = self.plan.phases.get(attempt.task.phase as usize);
+        phase.is_some_and(|phase| self.changed.contains(&phase.name))
     }
 
     /// Attempts that wait for the room of one that is being stopped.

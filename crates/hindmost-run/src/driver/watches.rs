@@ -61,6 +61,8 @@ impl Driver<'_> {
                         self.happen(&Event::Woken)?;
                     }
                 }
+                Deadline::Launch(attempt) if self.scarce.contains_key(&attempt) => self.launch(attempt)?,
+                Deadline::Launch(_) => {}
                 Deadline::Test(attempt) => self.test(attempt)?,
                 Deadline::Poll(attempt) => self.poll(attempt)?,
                 Deadline::TimeLimit(attempt) => self.kill(attempt, Kill::TimeLimit),

@@ -127,6 +127,18 @@ pub struct Local {
     running: FxHashMap<u64, Running>,
     tokens: FxHashMap<AttemptId, u64>,
     next_token: u64,
+    /// The limit on open files that this process had: commands get that, and not what watching needs.
+    open_files: Option<u64>,
+}
+
+/// Watching an attempt takes an open file, and many systems allow a thousand unless asked for more. Returns
+/// the limit that was raised.
+fn raise_open_files() -> Option<u64> {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    let raised = current.is_some() && current != maximum;
+    let granted = raised && setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).is_ok();
+    current.filter(|_| granted)
 }
 
 impl Local {
@@ -137,6 +149,7 @@ impl Local {
     /// If processes can't be watched here.
     pub fn new(nodes: Vec<NodeOffer>, run: &str) -> io::Result<Local> {
         process::adopt_orphans()?;
+        let open_files = raise_open_files();
         let (tell, ended) = channel();
         let watcher = Watcher::new(move |token| {
             // Nobody listens any more once the engine is gone.
@@ -152,6 +165,7 @@ impl Local {
             running: FxHashMap::default(),
             tokens: FxHashMap::default(),
             next_token: 0,
+            open_files,
         })
     }
 
@@ -238,6 +252,7 @@ impl Engine for Local {
 
     fn start(&mut self, launch: &Launch<'_>) -> io::Result<()> {
         let mut command = wrapper(launch)?;
+        command.args(self.open_files.map(|limit| limit.to_string()));
         let process = process::spawn(&mut command)?;
         // For whoever resumes this run; without it the environment tells, more slowly.
         if let Ok(text) = serde_json::to_string(&process) {

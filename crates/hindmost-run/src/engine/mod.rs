@@ -37,14 +37,14 @@ impl NodeOffer {
     }
 }
 
-/// Amounts for people: `2 cpus, 4.0GB of memory`.
+/// Amounts for people, in the units of job files: `2 cpus, 4GB of memory`.
 pub fn room(amounts: &DemandByName) -> String {
     let told = amounts.iter().map(|(name, amount)| match name.as_str() {
         hindmost_core::resources::MEMORY => {
-            let units = [("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)];
+            let units = [("TB", 4), ("GB", 3), ("MB", 2), ("kB", 1)].map(|(unit, power)| (unit, 1024f64.powi(power)));
             let (unit, size) = units.into_iter().find(|(_, size)| *amount >= *size).unwrap_or(("B", 1.0));
-            let number = amount / size;
-            let number = if number.fract() < 0.05 { format!("{number:.0}") } else { format!("{number:.1}") };
+            // Cut rather than rounded: what it says is there, and may be asked for.
+            let number = (amount / size * 10.0).floor() / 10.0;
             format!("{number}{unit} of memory")
         }
         _ => format!("{amount} {name}"),
@@ -129,8 +129,10 @@ pub const END_MARKER: &str = "end";
 /// # Errors
 /// If its log files can't be made in the attempt's folder.
 pub fn wrapper(launch: &Launch<'_>) -> io::Result<Command> {
-    // One write of a few bytes; a marker without its newline is none.
-    const SCRIPT: &str = r#"/bin/sh -c "$1"; code=$?; printf 'exit %d\n' "$code" > "$2""#;
+    // One write of a few bytes; a marker without its newline is none. An engine may add a third argument: the
+    // limit on open files that the command gets back.
+    const SCRIPT: &str =
+        r#"[ -z "$3" ] || ulimit -S -n "$3"; /bin/sh -c "$1"; code=$?; printf 'exit %d\n' "$code" > "$2""#;
     let open = |name: &str| std::fs::File::create(launch.folder.join(name));
     let mut command = Command::new("/bin/sh");
     command

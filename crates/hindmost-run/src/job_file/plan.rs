@@ -72,6 +72,16 @@ impl Plan {
     /// variables and folders. How the work is done (policy, nodes, cpus, retries, time limits, …) may
     /// change before a job is resumed.
     pub fn digest(&self) -> String {
+        self.digest_of(PlannedPhase::add_work)
+    }
+
+    /// What tells this job's tasks from another's, whatever their commands do: names, order, numbers of
+    /// tasks, input files. A run is resumed only with the same tasks.
+    pub fn shape(&self) -> String {
+        self.digest_of(|_, _| ())
+    }
+
+    fn digest_of(&self, add: impl Fn(&PlannedPhase, &mut Digest)) -> String {
         let mut digest = Digest::new();
         digest.text("hindmost job 1");
         digest.text(&self.name);
@@ -83,15 +93,9 @@ impl Plan {
             digest.number(u64::from(phase.tasks));
             digest.number(phase.inputs.as_ref().map_or(u64::MAX, |inputs| inputs.len() as u64));
             phase.inputs.iter().flatten().for_each(|input| digest.path(input));
-            digest.text(&phase.command);
-            digest.number(phase.environment.len() as u64);
-            for (name, value) in &phase.environment {
-                digest.text(name);
-                digest.text(value);
-            }
-            digest.path(&phase.directory);
+            add(phase, &mut digest);
         }
-        format!("{:016x}", digest.0)
+        digest.in_words()
     }
 
     /// The job as policies see it. Durations are not known yet, and said to be so.
@@ -107,6 +111,23 @@ impl Plan {
 }
 
 impl PlannedPhase {
+    /// What tells what its commands do: command, variables and folder.
+    pub fn digest(&self) -> String {
+        let mut digest = Digest::new();
+        self.add_work(&mut digest);
+        digest.in_words()
+    }
+
+    fn add_work(&self, digest: &mut Digest) {
+        digest.text(&self.command);
+        digest.number(self.environment.len() as u64);
+        for (name, value) in &self.environment {
+            digest.text(name);
+            digest.text(value);
+        }
+        digest.path(&self.directory);
+    }
+
     fn spec(&self) -> PhaseSpec {
         let mut demand = DemandByName::from([(CPUS.to_owned(), self.cpus)]);
         demand.extend(self.memory.map(|bytes| (MEMORY.to_owned(), bytes as f64)));
@@ -151,5 +172,9 @@ impl Digest {
         let bytes = path.as_os_str().as_encoded_bytes();
         self.number(bytes.len() as u64);
         self.bytes(bytes);
+    }
+
+    fn in_words(&self) -> String {
+        format!("{:016x}", self.0)
     }
 }

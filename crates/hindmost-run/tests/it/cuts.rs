@@ -173,7 +173,7 @@ fn rebuild(
     draw: &mut Draw,
 ) -> (BTreeSet<AttemptId>, BTreeMap<AttemptId, State>) {
     fs::create_dir(out).unwrap();
-    let (store, _) = open(plan, out, false).unwrap();
+    let store = open(plan, out, false).unwrap().store;
     let journal = &past.journal[..length];
     fs::write(store.journal(), journal).unwrap();
     // Some time has passed, or next to none.

@@ -65,7 +65,7 @@ fn live(story: &Story, plan: &Plan, out: &Path, resume: bool, world: &mut World,
 
 /// While nobody looks, some of what is at work ends, well or without a word.
 fn meanwhile(plan: &Plan, out: &Path, left: BTreeSet<AttemptId>, seed: u64) -> BTreeSet<AttemptId> {
-    let (store, _) = open(plan, out, true).unwrap();
+    let store = open(plan, out, true).unwrap().store;
     let draw = |attempt: &AttemptId| {
         let task = attempt.task;
         mix(seed ^ u64::from(task.phase) << 40 ^ u64::from(task.index) << 20 ^ u64::from(attempt.copy)) % 4

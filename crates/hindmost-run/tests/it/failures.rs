@@ -164,3 +164,16 @@ fn copies_that_fail_do_not_fail_a_task_while_another_runs() {
         assert_eq!(told.ends(0, index)[0], AttemptEnd::Won);
     }
 }
+
+#[test]
+fn a_task_that_avoids_the_free_node_does_not_hold_up_the_others() {
+    for policy in ["none", "pace", "mantri"] {
+        // The first fails on n1 after 1 s and waits for n2, which is free at 10 s; n1 goes on with the next.
+        let story = Story::on("n1:1,n2:1").phase("map", 4).policy(policy).plays(|launch| {
+            if launch.attempt.task.index == 0 && launch.attempt.copy == 0 { fails(1.0) } else { takes(10.0) }
+        });
+        let told = story.run().is_done();
+        assert_eq!(told.nodes_of(0, 0), ["n1", "n2"], "{policy}");
+        assert!((told.flowtime() - 21.0).abs() < 0.1, "{policy}: {}", told.flowtime());
+    }
+}

@@ -23,7 +23,7 @@ use hindmost_core::verify::{Verified, verify};
 use hindmost_run::driver::{self, Follower, RunError, RunOptions, RunOutcome, Unfollowed};
 use hindmost_run::engine::{Fake, FakeTask, Launch, parse_nodes};
 use hindmost_run::job_file::{self, Plan};
-use hindmost_run::store::{Store, StoreError};
+use hindmost_run::store::{Opened, Opening, Store, StoreError};
 use tempfile::TempDir;
 
 use crate::world::{Rules, World};
@@ -199,9 +199,8 @@ impl Story {
     }
 }
 
-pub fn open(plan: &Plan, out: &Path, resume: bool) -> Result<(Store, bool), StoreError> {
-    let phases = plan.phases.iter().map(|phase| phase.name.clone()).collect();
-    Store::open(out, &plan.name, &plan.digest(), phases, resume)
+pub fn open(plan: &Plan, out: &Path, resume: bool) -> Result<Opened, StoreError> {
+    Store::open(out, plan, &Opening { resume, ..Opening::default() })
 }
 
 /// The journal of a run in this folder.

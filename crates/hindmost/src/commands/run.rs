@@ -14,7 +14,7 @@ use hindmost_run::chaos::Chaos;
 use hindmost_run::driver::{self, Follower, RunError, RunOptions, RunOutcome};
 use hindmost_run::engine::{Local, NodeOffer, parse_nodes};
 use hindmost_run::job_file::{self, Plan};
-use hindmost_run::store::{BegunWith, Store};
+use hindmost_run::store::{BegunWith, Opening, Store};
 use hindmost_trace::journal;
 
 use crate::board::Board;
@@ -35,12 +35,9 @@ pub fn run(args: &RunJobArgs) -> Outcome {
     }
     let out = args.out.clone().unwrap_or_else(|| plan.folder.join(format!("{}.out", plan.name)));
     let board = Board::new(&plan.name, args.json);
-    let resume = if !args.resume {
-        Resume::No
-    } else if args.nodes.is_some() {
-        Resume::OnThese
-    } else {
-        Resume::OnRecorded
+    let resume = match (args.resume, args.nodes.is_some()) {
+        (false, _) => Resume::No,
+        (true, given) => Resume::On { given, keep_results: args.keep_results },
     };
     let outcome = run_plan(&plan, &options, &out, resume, nodes, &mut Shown(&board));
     board.finish();
@@ -104,10 +101,13 @@ fn print(args: &RunJobArgs, outcome: &RunOutcome, out: &Path) -> Outcome {
 pub enum Resume {
     /// It is a new one.
     No,
-    /// On the nodes that are given.
-    OnThese,
-    /// On those with which it was begun.
-    OnRecorded,
+    /// It goes on.
+    On {
+        /// On the nodes that are given, rather than on those with which it was begun.
+        given: bool,
+        /// Although phases that have results do something else now.
+        keep_results: bool,
+    },
 }
 
 /// Runs a checked job in a folder.
@@ -123,23 +123,22 @@ pub fn run_plan(
     if resume == Resume::No {
         driver::check(plan, options, &nodes)?;
     }
-    let phases = plan.phases.iter().map(|phase| phase.name.clone()).collect();
     let presses = stop::presses();
     let begun_with = BegunWith {
         policy: options.policy.as_ref().map(ToString::to_string),
         knowledge: options.knowledge,
         nodes: nodes.clone(),
     };
-    let job = (plan.name.as_str(), plan.digest());
-    let store = Store::open_with(out, (job.0, &job.1), phases, resume != Resume::No, Some(begun_with));
-    let store = store.map_err(RunError::from)?;
-    if resume == Resume::OnRecorded {
-        nodes = driver::recorded_nodes(&store.0)?.unwrap_or(nodes);
+    let keep_results = matches!(resume, Resume::On { keep_results: true, .. });
+    let opening = Opening { resume: resume != Resume::No, keep_results, begun_with: Some(begun_with) };
+    let opened = Store::open(out, plan, &opening).map_err(RunError::from)?;
+    if matches!(resume, Resume::On { given: false, .. }) {
+        nodes = driver::recorded_nodes(&opened.store)?.unwrap_or(nodes);
     }
-    let run = store.0.job().run.clone();
+    let run = opened.store.job().run.clone();
     let mut engine =
         Local::new(nodes, &run).map_err(|error| Failure::work(format!("processes can't be watched here: {error}")))?;
-    Ok(driver::run(plan, options, store, &mut engine, presses, follower)?)
+    Ok(driver::run(plan, options, opened, &mut engine, presses, follower)?)
 }
 
 /// The chart of a run, as wide as the terminal.

@@ -1,0 +1,136 @@
+//! `hindmost run`: jobs of real commands, from the outside.
+
+mod results;
+mod resuming;
+
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::{Ran, hindmost, run_in};
+
+/// A folder with a job in it.
+pub struct Job(TempDir);
+
+impl Job {
+    /// A job of this text, in a new folder.
+    pub fn new(text: &str) -> Job {
+        let job = Job(tempfile::tempdir().unwrap());
+        job.write("job.toml", text);
+        job
+    }
+
+    /// Its folder.
+    pub fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    /// Writes a file in its folder.
+    pub fn write(&self, name: &str, text: &str) {
+        fs::write(self.path().join(name), text).unwrap();
+    }
+
+    /// The text of a file in its folder.
+    pub fn read(&self, name: &str) -> String {
+        let path = self.path().join(name);
+        fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    }
+
+    /// Whether a file is in its folder.
+    pub fn has(&self, name: &str) -> bool {
+        self.path().join(name).exists()
+    }
+
+    /// Lines of a file in its folder: none if there is no such file.
+    pub fn lines(&self, name: &str) -> usize {
+        fs::read_to_string(self.path().join(name)).map_or(0, |text| text.lines().count())
+    }
+
+    /// Runs the job.
+    pub fn run(&self, args: &[&str]) -> Ran {
+        run_in(self.path(), &[&["run", "job.toml"], args].concat())
+    }
+
+    /// Runs the job to its end, which must be a good one.
+    pub fn done(&self, args: &[&str]) -> Ran {
+        let ran = self.run(args);
+        assert_eq!(ran.code, Some(0), "{args:?}: {}{}", ran.stdout, ran.stderr);
+        ran
+    }
+
+    /// Runs the job to its end, which must be this one, and gives the JSON document.
+    pub fn json(&self, args: &[&str], code: i32) -> Value {
+        let ran = self.run(&[&["--json"], args].concat());
+        assert_eq!(ran.code, Some(code), "{args:?}: {}{}", ran.stdout, ran.stderr);
+        document(&ran)
+    }
+
+    /// Starts the job, and does not wait for it.
+    pub fn start(&self, args: &[&str]) -> Started {
+        let mut command = hindmost();
+        command.current_dir(self.path()).args(["run", "job.toml"]).args(args);
+        Started(Some(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()))
+    }
+
+    /// The names in a folder of its folder, sorted.
+    pub fn names(&self, folder: &str) -> Vec<String> {
+        let entries = fs::read_dir(self.path().join(folder)).unwrap();
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    }
+}
+
+/// The one JSON document that is all of the output.
+pub fn document(ran: &Ran) -> Value {
+    serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {}{}", ran.stdout, ran.stderr))
+}
+
+/// A run at work, which does not outlive its test.
+pub struct Started(Option<Child>);
+
+impl Started {
+    /// Sends it a signal, such as `INT`.
+    pub fn signal(&self, signal: &str) {
+        let pid = self.0.as_ref().unwrap().id();
+        assert!(Command::new("sh").args(["-c", &format!("kill -{signal} {pid}")]).status().unwrap().success());
+    }
+
+    /// What it printed and how it ended, once it has.
+    pub fn wait(mut self) -> Ran {
+        let output = self.0.take().unwrap().wait_with_output().unwrap();
+        Ran {
+            code: output.status.code(),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+}
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.0 {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// Waits for something that must come, however slow the machine is.
+pub fn wait_for(what: &str, condition: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !condition() {
+        assert!(begun.elapsed() < Duration::from_mins(2), "{what} never came");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Whether a process is still at work.
+fn is_alive(pid: &str) -> bool {
+    fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
+}

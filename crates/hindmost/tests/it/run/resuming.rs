@@ -1,0 +1,227 @@
+//! Going on with a run: after a failure, Ctrl-C, `kill -9`, or a change of its job file.
+
+use std::process::Command;
+
+use serde_json::Value;
+
+use super::{Job, document, is_alive, wait_for};
+
+#[test]
+fn a_failed_job_goes_on_once_its_cause_is_mended() {
+    let job = Job::new(
+        r#"
+name = "mended"
+[[phase]]
+name = "map"
+tasks = 4
+command = '''
+echo run >> ran-$HINDMOST_TASK
+[ "$HINDMOST_TASK" != 2 ] || [ -e mended ] || { printf 'the \033[31mfile\033[0m is\tmissing\n' >&2; exit 7; }
+echo "$HINDMOST_ATTEMPT" > "$HINDMOST_OUTPUT/attempt"
+'''
+[[phase]]
+name = "sum"
+after = ["map"]
+tasks = 1
+command = 'echo run >> ran-sum; cat "$HINDMOST_FROM"/map/*/attempt > "$HINDMOST_OUTPUT/all"'
+"#,
+    );
+    // One node: all others are done before the last failure.
+    let ran = job.run(&["--nodes", "n1:4", "--policy", "none"]);
+    assert_eq!(ran.code, Some(1), "{}{}", ran.stdout, ran.stderr);
+    for part in ["mended: failed after", "map/2", "exit code 7", "missing"] {
+        assert!(ran.stdout.contains(part), "{part}: {}", ran.stdout);
+    }
+    assert!(!ran.stdout.contains('\x1b') && !ran.stderr.contains('\x1b'), "{}{}", ran.stdout, ran.stderr);
+    for part in ["error: the job failed: map/2", "--resume"] {
+        assert!(ran.stderr.contains(part), "{part}: {}", ran.stderr);
+    }
+    assert_eq!(job.lines("ran-2"), 3);
+    assert!(!job.has("mended.out/map/2") && !job.has("ran-sum"));
+
+    // Nothing is mended yet: it is tried as often again.
+    let failed = job.json(&["--resume", "--nodes", "n1:4"], 1);
+    assert_eq!((&failed["state"], &failed["tasks"]), (&"failed".into(), &5.into()));
+    let task = &failed["failed_tasks"][0];
+    assert_eq!((&task["phase"], &task["task"], &task["failures"]), (&"map".into(), &2.into(), &3.into()));
+    assert!(task["reason"].as_str().unwrap().contains("exit code 7"), "{task}");
+    assert!(task["stderr"].as_str().unwrap().contains("missing"), "{task}");
+    assert_eq!(job.lines("ran-2"), 6);
+
+    // Its nodes are those of its journal.
+    job.write("mended", "");
+    let done = job.json(&["--resume"], 0);
+    assert_eq!((&done["state"], &done["failed_tasks"]), (&"done".into(), &Value::Array(Vec::new())));
+    assert_eq!(job.read("mended.out/sum/0/all"), "0\n0\n6\n0\n");
+    for (file, times) in [("ran-0", 1), ("ran-1", 1), ("ran-2", 7), ("ran-3", 1), ("ran-sum", 1)] {
+        assert_eq!(job.lines(file), times, "{file}");
+    }
+
+    // What is done is done.
+    let again = job.json(&["--resume"], 0);
+    assert_eq!(again["attempts"], done["attempts"]);
+    assert_eq!(job.lines("ran-sum"), 1);
+}
+
+#[test]
+fn the_command_that_is_advised_goes_on_with_the_run() {
+    let job =
+        Job::new("[[phase]]\nname = \"a\"\ntasks = 2\nretries = 0\ncommand = \"echo run >> ran; [ -e mended ]\"\n");
+    let ran = job.run(&["--out", "out of it", "--nodes", "n1:1,n2:1", "--policy", "late(cap=0.5)"]);
+    assert_eq!(ran.code, Some(1), "{}{}", ran.stdout, ran.stderr);
+    let advised = ran.stderr.split('`').find_map(|part| part.strip_prefix("hindmost ")).expect("advice");
+    let before = job.lines("ran");
+    job.write("mended", "");
+    let script = format!("\"$HINDMOST_PROGRAM\" {advised} --json");
+    let output = Command::new("sh")
+        .args(["-c", &script])
+        .env("HINDMOST_PROGRAM", env!("CARGO_BIN_EXE_hindmost"))
+        .current_dir(job.path())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{advised}: {}", String::from_utf8_lossy(&output.stderr));
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&result["state"], &result["policy"]), (&"done".into(), &"late(cap=0.5)".into()));
+    assert_eq!(job.lines("ran"), before + 2);
+    assert_eq!(job.names("."), ["job.toml", "mended", "out of it", "ran"]);
+}
+
+/// A job whose second phase waits until `go` is there.
+const WAITS: &str = r#"
+name = "waits"
+[[phase]]
+name = "quick"
+tasks = 2
+command = 'echo run >> quick; echo "$HINDMOST_TASK" > "$HINDMOST_OUTPUT/n"'
+[[phase]]
+name = "slow"
+after = ["quick"]
+tasks = 2
+command = '''
+echo $$ >> pids
+while [ ! -e go ]; do sleep 0.02; done
+cp "$HINDMOST_FROM/quick/$HINDMOST_TASK/n" "$HINDMOST_OUTPUT/n"
+'''
+"#;
+const NODES: [&str; 4] = ["--nodes", "n1:1,n2:1", "--policy", "none"];
+
+#[test]
+fn an_interrupted_run_leaves_nothing_running_and_goes_on() {
+    for (signal, json) in [("INT", false), ("TERM", true), ("HUP", true)] {
+        let job = Job::new(WAITS);
+        let started = job.start(&[&NODES[..], if json { &["--json"] } else { &[] }].concat());
+        wait_for("the slow phase", || job.lines("pids") == 2);
+        started.signal(signal);
+        let ran = started.wait();
+        assert_eq!(ran.code, Some(130), "{signal}: {}{}", ran.stdout, ran.stderr);
+        assert!(ran.stderr.contains("--resume"), "{}", ran.stderr);
+        if json {
+            let result = document(&ran);
+            assert_eq!((&result["state"], &result["failed_tasks"]), (&"interrupted".into(), &Value::Array(Vec::new())));
+        } else {
+            assert!(ran.stdout.starts_with("waits: interrupted after"), "{}", ran.stdout);
+        }
+        for pid in job.read("pids").lines() {
+            wait_for("the tasks' end", || !is_alive(pid));
+        }
+        assert_eq!(job.names("waits.out/slow"), [""; 0]);
+        job.write("go", "");
+        let result = job.json(&["--resume", "--nodes", "n1:1,n2:1"], 0);
+        assert_eq!(result["state"], "done");
+        assert_eq!((job.lines("quick"), job.lines("pids")), (2, 4));
+        assert_eq!(job.read("waits.out/slow/1/n"), "1\n");
+    }
+}
+
+#[test]
+fn a_killed_run_goes_on_where_it_was() {
+    let job = Job::new(WAITS);
+    let started = job.start(&NODES);
+    wait_for("the slow phase", || job.lines("pids") == 2);
+    started.signal("KILL");
+    assert_eq!(started.wait().code, None);
+    job.write("go", "");
+    // Whether they end before it is resumed or after it: what ran was not in vain.
+    let result = job.json(&["--resume", "--nodes", "n1:1,n2:1"], 0);
+    assert_eq!((&result["state"], &result["attempts"]), (&"done".into(), &4.into()));
+    assert_eq!((job.lines("quick"), job.lines("pids")), (2, 2));
+    assert_eq!(job.read("waits.out/slow/0/n"), "0\n");
+    assert_eq!(job.names("waits.out/.hindmost/attempts"), [""; 0]);
+}
+
+#[test]
+fn one_folder_is_for_one_run_at_a_time() {
+    let job = Job::new(WAITS);
+    let started = job.start(&NODES);
+    wait_for("the slow phase", || job.lines("pids") == 2);
+    for args in [&[][..], &["--resume"], &["--resume", "--json"]] {
+        let ran = job.run(args);
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{}", ran.stderr);
+        assert!(ran.stderr.starts_with("error: ") && ran.stderr.contains("in use"), "{}", ran.stderr);
+    }
+    // Elsewhere is another matter.
+    let other = job.start(&["--out", "other"]);
+    wait_for("the slow phase of the other", || job.lines("pids") == 4);
+    job.write("go", "");
+    assert_eq!((started.wait().code, other.wait().code), (Some(0), Some(0)));
+    assert!(job.has("other/slow/1/n") && job.has("waits.out/slow/1/n"));
+}
+
+#[test]
+fn a_phase_that_was_mended_is_done_by_its_new_command() {
+    let text = |command: &str| {
+        format!(
+            "name = \"mended\"\n[[phase]]\nname = \"map\"\ntasks = 2\ncommand = 'echo run >> map; echo 1 > \"$HINDMOST_OUTPUT/n\"'\n\
+             [[phase]]\nname = \"sum\"\nafter = [\"map\"]\ntasks = 3\nretries = 0\ncommand = '{command}'\n"
+        )
+    };
+    let bad = "echo first > \"$HINDMOST_OUTPUT/by\"; [ \"$HINDMOST_TASK\" != 1 ]";
+    let good = "echo second > \"$HINDMOST_OUTPUT/by\"";
+
+    // Nothing of the phase is there yet: a mended command goes on with what its parents gave.
+    let job = Job::new(&text("false"));
+    assert_eq!(job.run(&["--nodes", "n1:1", "--policy", "none"]).code, Some(1));
+    job.write("job.toml", &text(good));
+    let ran = job.done(&["--resume"]);
+    assert!(ran.stderr.contains("sum does something else than before"), "{}", ran.stderr);
+    assert_eq!((job.lines("map"), job.read("mended.out/sum/1/by").as_str()), (2, "second\n"));
+
+    // Results of the earlier command are not mixed with others unless that is asked for.
+    let job = Job::new(&text(bad));
+    assert_eq!(job.run(&["--nodes", "n1:1", "--policy", "none"]).code, Some(1));
+    job.write("job.toml", &text(good));
+    let ran = job.run(&["--resume"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{}", ran.stderr);
+    for part in ["phase \"sum\"", "--keep-results", "--out"] {
+        assert!(ran.stderr.contains(part), "{part}: {}", ran.stderr);
+    }
+    job.done(&["--resume", "--keep-results"]);
+    let by: Vec<String> = (0..3).map(|task| job.read(&format!("mended.out/sum/{task}/by"))).collect();
+    assert_eq!(by, ["first\n", "second\n", "second\n"]);
+    // Now that is what its results are of.
+    job.done(&["--resume"]);
+
+    // Other tasks are another job.
+    job.write("job.toml", &text(good).replace("tasks = 3", "tasks = 4"));
+    let ran = job.run(&["--resume", "--keep-results"]);
+    assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+    assert!(ran.stderr.contains("numbers of tasks"), "{}", ran.stderr);
+}
+
+#[test]
+fn what_runs_an_old_command_is_started_afresh() {
+    let job = Job::new(WAITS);
+    let started = job.start(&NODES);
+    wait_for("the slow phase", || job.lines("pids") == 2);
+    started.signal("KILL");
+    assert_eq!(started.wait().code, None);
+    let pids = job.read("pids");
+    job.write("job.toml", &WAITS.replace("echo $$ >> pids", "echo $$ >> later"));
+    job.write("go", "");
+    let result = job.json(&["--resume"], 0);
+    assert_eq!((&result["state"], &result["attempts"]), (&"done".into(), &6.into()));
+    assert_eq!((job.lines("pids"), job.lines("later")), (2, 2));
+    for pid in pids.lines() {
+        assert!(!is_alive(pid));
+    }
+}

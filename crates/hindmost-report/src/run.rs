@@ -15,6 +15,8 @@ const FAILED_SHOWN: usize = 10;
 const STDERR_LINES: usize = 8;
 /// What stands for a tab in what a task wrote.
 const TAB: &str = "    ";
+/// Name of the row of totals, which no phase is likely to have.
+const TOTAL: &str = "(all)";
 const ELLIPSIS: &str = "…";
 const UNKNOWN: &str = "–";
 /// What a ratio of times tells of the second run.
@@ -98,7 +100,7 @@ fn time(seconds: Option<f64>) -> String {
 fn total(summary: &RunSummary) -> Option<PhaseSummary> {
     let last_finish = summary.phases.iter().filter_map(|phase| phase.finish).max_by(f64::total_cmp);
     (summary.phases.len() > 1).then(|| PhaseSummary {
-        name: "all".to_owned(),
+        name: TOTAL.to_owned(),
         tasks: summary.tasks,
         finished: summary.phases.iter().map(|phase| phase.finished).sum(),
         attempts: summary.attempts,
@@ -125,7 +127,7 @@ fn phases(summary: &RunSummary, width: u16) -> String {
         }
         if let Some(total) = total(summary) {
             rows.push(
-                std::iter::once("all".to_owned()).chain(columns.iter().map(|column| (column.cell)(&total))).collect(),
+                std::iter::once(TOTAL.to_owned()).chain(columns.iter().map(|column| (column.cell)(&total))).collect(),
             );
         }
         let header = std::iter::once("phase").chain(columns.iter().map(|column| column.heading));

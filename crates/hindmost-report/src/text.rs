@@ -130,11 +130,11 @@ pub fn padded(text: &str, width: usize) -> String {
 }
 
 /// Text broken at spaces into lines of at most `width`, all but the first indented. Words that are longer
-/// than a line are broken, too.
+/// than a line are broken, too; the groups of a number's digits stay together.
 pub fn wrapped(text: &str, width: usize, indent: usize) -> String {
     let room = width.saturating_sub(indent).max(1);
     let (mut lines, mut line) = (Vec::new(), String::new());
-    for word in text.split(' ').filter(|word| !word.is_empty()) {
+    for word in words(text) {
         let mut rest: Vec<char> = word.chars().collect();
         while !rest.is_empty() {
             let limit = if lines.is_empty() { width.max(1) } else { room };
@@ -160,6 +160,25 @@ pub fn wrapped(text: &str, width: usize, indent: usize) -> String {
         lines.push(line);
     }
     lines.join(&format!("\n{}", " ".repeat(indent)))
+}
+
+/// The words of a text; a number in groups of digits, as [`grouped`] writes it, is one.
+fn words(text: &str) -> Vec<&str> {
+    let mut words: Vec<&str> = Vec::new();
+    let mut begin = 0;
+    for word in text.split(' ') {
+        let end = begin + word.len();
+        let digits = word.chars().take_while(char::is_ascii_digit).count();
+        let goes_on = |last: &&mut &str| digits == 3 && last.ends_with(|letter: char| letter.is_ascii_digit());
+        match words.last_mut().filter(goes_on) {
+            // Only if nothing but one space is between them.
+            Some(last) if text[..begin - 1].ends_with(*last) => *last = &text[begin - 1 - last.len()..end],
+            _ if word.is_empty() => {}
+            _ => words.push(word),
+        }
+        begin = end + 1;
+    }
+    words
 }
 
 /// A span of time in the unit that suits its length.
@@ -250,6 +269,7 @@ mod tests {
         assert_eq!(wrapped("one two three four", 9, 2), "one two\n  three\n  four");
         assert_eq!(wrapped("a abcdefghij", 5, 2), "a\n  abc\n  def\n  ghi\n  j");
         assert_eq!(wrapped("語語", 1, 0), "語\n語");
+        assert_eq!(wrapped("about 20 000, or 1 234 567 of 3  100", 10, 0), "about\n20 000, or\n1 234 567\nof 3 100");
     }
 
     #[test]

@@ -212,12 +212,14 @@ impl Store {
         Ok(())
     }
 
-    /// Writes what came of the run.
+    /// Writes what came of the run. A run that was done already is left as it is.
     ///
     /// # Errors
     /// If that fails.
     pub fn write_summary(&self, json: &str) -> io::Result<()> {
-        write_beside(&self.folder.join(".hindmost/summary.json"), json.as_bytes())
+        let path = self.folder.join(".hindmost/summary.json");
+        let is_there = fs::read(&path).is_ok_and(|held| held == json.as_bytes());
+        if is_there { Ok(()) } else { write_beside(&path, json.as_bytes()) }
     }
 }
 

@@ -13,7 +13,7 @@ use super::records::JournalRecords;
 use super::{JournalNode, TraceSummary};
 use crate::error::TraceError;
 
-/// A node that was learned to do less than this share of the work that it joined with is called slow.
+/// A node that was learned to do less than this share of the work that it joined with is slow.
 const SLOW: f64 = 0.9;
 
 /// More names than this are told by their number.
@@ -78,9 +78,20 @@ impl Collected {
     }
 
     /// The speed with which a node joined.
-    fn speed(&self, node: NodeId) -> f64 {
+    fn joined(&self, node: NodeId) -> f64 {
         let joined = self.seen.speeds.get(node.0 as usize).copied();
         joined.filter(|speed| speed.is_finite() && *speed > 0.0).unwrap_or(1.0)
+    }
+
+    /// The speed of a node that was learned to be slow, relative to what it joined with.
+    fn slowed(&self, node: NodeId) -> Option<f64> {
+        let relative = *self.seen.learned.get(&node)? / self.joined(node);
+        (relative > 0.0 && relative < SLOW).then_some(relative)
+    }
+
+    /// The speed of a node: as it was learned if it is slow, else the one with which it joined.
+    fn speed(&self, node: NodeId) -> f64 {
+        self.joined(node) * self.slowed(node).unwrap_or(1.0)
     }
 
     pub fn nodes(&self) -> Vec<JournalNode> {
@@ -143,12 +154,12 @@ impl Collected {
             );
         }
         let name = |node: NodeId| self.timeline.node_name(node).to_owned();
-        let relative = |(node, speed): (&NodeId, &f64)| (*node, speed / self.speed(*node));
-        let slow = self.seen.learned.iter().map(relative).filter(|(_, speed)| *speed < SLOW);
+        let slow = self.seen.learned.keys().filter_map(|node| Some((*node, self.slowed(*node)?)));
         let slow: Vec<String> = slow.map(|(node, speed)| format!("{} ({speed:.2})", name(node))).collect();
         if !slow.is_empty() {
+            let it = if slow.len() == 1 { "it is" } else { "they are" };
             notes.push(format!(
-                "{} learned to be slower than the others: durations are taken as recorded, nodes as equally fast",
+                "{} learned to be slower than the others; here {it} so from the beginning, and known to be",
                 were(&slow)
             ));
         }

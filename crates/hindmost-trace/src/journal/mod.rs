@@ -19,8 +19,8 @@
 //! - Where no task of a phase has finished, the job's other phases lend their durations, and where none
 //!   of the job has, all jobs of the journal. A journal in which no task has finished can't be replayed.
 //!
-//! Durations are counted on a node of speed 1 by the speeds with which nodes joined; that a node was
-//! learned to be slow changes nothing, and is told in the notes.
+//! Durations are counted on a node of speed 1 by the speeds with which nodes joined, or by what was last
+//! learned of one that is slow: a replay has it so from the beginning, and the notes tell it.
 //!
 //! [`Durations::Observed`]: hindmost_core::workload::Durations::Observed
 
@@ -75,7 +75,8 @@ pub struct JournalNode {
     pub name: Arc<str>,
     /// Its room, in the journal's dimensions.
     pub capacity: Resources,
-    /// Work done in a second, relative to a node of speed 1, as it was told when the node joined.
+    /// Work done in a second, relative to a node of speed 1: as it was told when the node joined, or as it was
+    /// learned last if the node is slow.
     pub speed: f64,
 }
 

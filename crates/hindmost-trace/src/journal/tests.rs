@@ -183,11 +183,13 @@ fn durations_are_those_of_a_node_of_speed_1_from_scratch() {
     journal.start_from(1, (0, 1, 0), 0, 0.5);
     journal.ended(9, "finished", (0, 0, 0));
     journal.ended(9, "finished", (0, 1, 0));
-    // What is learned of a node later does not change what was said when it joined.
+    // What is learned last of a node that is slow is how fast it is.
+    journal.event(5, r#"{"node_speed_learned":{"node":0,"speed":0.5}}"#);
     journal.event(9, r#"{"node_speed_learned":{"node":0,"speed":0.125}}"#);
+    journal.event(9, r#"{"node_speed_learned":{"node":1,"speed":0.24}}"#);
     let trace = journal.read();
-    assert_eq!(observed(&trace, 0).0, [vec![Took(2.0)], vec![Took(16.0)]]);
-    assert_eq!(trace.nodes.iter().map(|node| node.speed).collect::<Vec<_>>(), [1.0, 0.25]);
+    assert_eq!(observed(&trace, 0).0, [vec![Took(2.0)], vec![Took(2.0)]]);
+    assert_eq!(trace.nodes.iter().map(|node| node.speed).collect::<Vec<_>>(), [0.125, 0.25]);
     assert_eq!(trace.notes.len(), 2);
     assert!(trace.notes[0].contains("flowtime of 8.000 s"), "{}", trace.notes[0]);
     assert!(trace.notes[1].starts_with("node n0 (0.12) was learned to be slower"), "{}", trace.notes[1]);

@@ -23,7 +23,8 @@ use tempfile::TempDir;
 
 use crate::hindmost;
 
-/// Three phases, of 7, 4 and 1 tasks, that write their output bit by bit and leave processes behind.
+/// Three phases, of 7, 4 and 1 tasks, that write their output bit by bit and leave processes behind. Any process of
+/// theirs may be killed, so each of them fails with whatever it called.
 const JOB: &str = r#"
 name = "chaos"
 
@@ -32,6 +33,7 @@ name = "make"
 tasks = 7
 retries = 60
 command = '''
+set -e
 sleep 30 &
 for i in 0 1 2 3 4; do
     seq $((HINDMOST_TASK * 100 + i * 20)) $((HINDMOST_TASK * 100 + i * 20 + 19)) >> "$HINDMOST_OUTPUT/numbers"
@@ -47,6 +49,7 @@ after = ["make"]
 tasks = 4
 retries = 60
 command = '''
+set -e
 setsid sleep 30 &
 for part in "$HINDMOST_FROM"/make/*; do
     read -r state < "$part/state" && [ "$state" = whole ] || exit 9
@@ -62,7 +65,7 @@ tasks = 1
 retries = 60
 command = '''
 for i in 1 2 3; do sleep 0.03; echo "0.$i" >> "$HINDMOST_PROGRESS"; done
-cat "$HINDMOST_FROM"/fold/*/sums | awk '{ lines += $1; n += $2 } END { print lines, n }' > "$HINDMOST_OUTPUT/result"
+awk '{ lines += $1; n += $2 } END { print lines, n }' "$HINDMOST_FROM"/fold/*/sums > "$HINDMOST_OUTPUT/result"
 '''
 "#;
 

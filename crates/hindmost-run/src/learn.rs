@@ -171,29 +171,33 @@ impl Learner {
 
     /// What an attempt says of its node: its pace, twice where it is very slow and has had the time to show.
     fn evidence(&self, seen: &Observed) -> Vec<f64> {
-        let Some(pace) = self.pace(seen) else { return Vec::new() };
+        let Some((pace, at_most)) = self.pace(seen) else { return Vec::new() };
         let median = self.median(seen.attempt.task.phase).unwrap_or(f64::INFINITY);
-        let damning = pace < VERY_SLOW && seen.age >= median;
+        let damning = at_most < VERY_SLOW && seen.age >= median;
         vec![pace; if damning { 2 } else { 1 }]
     }
 
-    /// How fast an attempt goes through its work, relative to its phase's median; `None` where it does
-    /// not tell.
-    fn pace(&self, seen: &Observed) -> Option<f64> {
+    /// How fast an attempt goes through its work, relative to its phase's median, and how fast at most; `None`
+    /// where it does not tell.
+    fn pace(&self, seen: &Observed) -> Option<(f64, f64)> {
+        let sure = |pace: f64| (pace, pace);
         let known = self.phases.get(seen.attempt.task.phase as usize)?;
         let median = known.median?;
         if seen.age <= 0.0 || median <= 0.0 {
             return None;
         }
         match seen.progress {
-            Some(progress) if progress > 0.0 && seen.age >= TELLING_AGE * median => Some(progress * median / seen.age),
+            Some(progress) if progress > 0.0 && seen.age >= TELLING_AGE * median => {
+                Some(sure(progress * median / seen.age))
+            }
             // Silent where others have long told something: no faster than if it now told as much.
             _ if known.progress => {
                 let first = middle_of(&known.first_reports)?;
                 let silent = seen.age > 2.0 * first.max(TELLING_AGE * median);
-                silent.then(|| first.max(TELLING_AGE * median) / seen.age)
+                silent.then(|| sure(first.max(TELLING_AGE * median) / seen.age))
             }
-            _ => (seen.age > LATE_AGE * median).then(|| median / seen.age),
+            // It is taken to need as long again as it has run.
+            _ => (seen.age > LATE_AGE * median).then(|| (median / (2.0 * seen.age), median / seen.age)),
         }
     }
 

@@ -7,8 +7,11 @@
 //! what nine of ten copies take (and than `late` medians), and is expected to need as long again.
 //! A lagging attempt gets one backup, the longest remaining time first, on the fastest node with room:
 //! while tasks are pending if that saves resources (remaining time above two fresh copies, as in Mantri),
-//! otherwise if the backup is expected to end clearly sooner (`margin`). Once a backup's own progress
-//! foretells its end, a copy that must end well after it is stopped: what it would still do is lost.
+//! otherwise if the backup is expected to end clearly sooner (`margin`). An attempt on a slow node that ends before
+//! the others have come to the end of what is pending needs none. Once a backup's own progress
+//! foretells its end, a copy that must end well after it is stopped: what it would still do is lost. Where
+//! copies tell no progress that is only said of a copy on a node known to be slow, beside one on a node that is
+//! not: it is taken to need as long again as it has run, the other one what is left of the median.
 //! Where there is no room for a backup, a lagging attempt on a slow node is stopped to be started afresh
 //! elsewhere, if its remaining time is more than twice what the other nodes need for all that is pending,
 //! and a fresh copy would need as long there.
@@ -78,13 +81,16 @@ impl PaceBackups {
             return;
         }
         let PaceParameters { lag, after, late, .. } = self.parameters;
-        let sees_progress = !matches!(view.estimator.knowledge(), Knowledge::Age | Knowledge::History);
-        let condition = if sees_progress && phase.gives_progress() {
+        let condition = if PaceBackups::sees_progress(view, phase) {
             Condition::Lagging { rate: 1.0 / (lag * phase.median()), after: after * phase.median() }
         } else {
             Condition::ElapsedAbove(late * phase.p90().max(phase.median()))
         };
         view.watch(id, condition);
+    }
+
+    fn sees_progress(view: &View<'_>, phase: &Phase) -> bool {
+        phase.gives_progress() && !matches!(view.estimator.knowledge(), Knowledge::Age | Knowledge::History)
     }
 
     /// Stops the copies of a task that must end well after another of which the end is known too.
@@ -94,13 +100,51 @@ impl PaceBackups {
         let known = || cluster.copies(task).filter(|copy| copy.state() != AttemptState::Stopping);
         let Some(best) = known().filter_map(remaining).min_by(f64::total_cmp) else { return };
         let outrun = known().filter(|copy| remaining(copy).is_some_and(|other| other > OUTRUN * best && other > 0.0));
-        let outrun: Vec<AttemptId> = outrun.map(Attempt::id).collect();
+        PaceBackups::stop_all(outrun.map(Attempt::id).collect(), best, view);
+    }
+
+    /// The same where copies tell no progress: stops those on slow nodes, or asks to be told when to.
+    fn stop_outrun_by_age(&self, task: TaskId, view: &mut View<'_>) {
+        let cluster = view.cluster;
+        let Some(phase) = cluster.phase(task) else { return };
+        if phase.is_assumed() || PaceBackups::sees_progress(view, phase) {
+            return;
+        }
+        let age = |copy: &Attempt| (cluster.now() - copy.since()).seconds();
+        let alive = || cluster.copies(task).filter(|copy| copy.state() != AttemptState::Stopping);
+        let is_slow =
+            |copy: &&Attempt| cluster.node(copy.node()).is_some_and(|node| node.speed() < self.parameters.slow);
+        let left = |copy: &Attempt| fresh(cluster, copy.node(), phase) - age(copy);
+        let best = alive().filter(|copy| !is_slow(copy) && left(copy) > 0.0);
+        let Some(best) = best.min_by(|one, other| left(one).total_cmp(&left(other))) else { return };
+        let left = left(best);
+        let (outrun, others): (Vec<&Attempt>, Vec<&Attempt>) =
+            alive().filter(is_slow).partition(|copy| age(copy) > OUTRUN * left);
+        // age + t > OUTRUN (left − t)
+        let wait = others.iter().map(|copy| (OUTRUN * left - age(copy)) / (1.0 + OUTRUN)).min_by(f64::total_cmp);
+        let (best, from) = (best.id(), age(best));
+        PaceBackups::stop_all(outrun.into_iter().map(Attempt::id).collect(), left, view);
+        if let Some(wait) = wait {
+            view.watch(best, Condition::ElapsedAbove(from + wait));
+        }
+    }
+
+    fn stop_all(outrun: Vec<AttemptId>, best: f64, view: &mut View<'_>) {
         for attempt in outrun {
             view.stop(attempt, StopReason::Outrun);
             view.because(|| {
                 format!("another copy is expected to end {best:.2} s from now, and this one more than {OUTRUN} times as late")
             });
         }
+    }
+
+    /// True of an attempt on a slow node that is expected to end before the other nodes have come to the end of
+    /// what is pending: a backup would take room on them, and what it frees is of little use.
+    fn ends_with_the_queue(&self, remaining: f64, id: AttemptId, cluster: &Cluster) -> bool {
+        let Some((attempt, phase)) = cluster.attempt(id).zip(cluster.phase(id.task)) else { return false };
+        let is_slow = cluster.node(attempt.node()).is_some_and(|node| node.speed() < self.parameters.slow);
+        let waves = || waves_elsewhere(cluster, id.task, self.parameters.slow).unwrap_or(0.0);
+        is_slow && remaining <= waves() * phase.median()
     }
 
     /// True if a lagging attempt is better started afresh elsewhere than waited for.
@@ -147,13 +191,19 @@ impl PaceBackups {
 }
 
 /// Remaining time of a lagging attempt, seconds: as its progress foretells, else as long again as it has
-/// run.
+/// run, or what is left of the median on a node known to be slow.
 fn remaining(cluster: &Cluster, attempt: &Attempt) -> f64 {
     let now = cluster.now();
+    let age = (now - attempt.since()).seconds();
     match attempt.expected_finish() {
         Some(finish) => (finish - now).seconds(),
-        None => (now - attempt.since()).seconds(),
+        None => cluster.phase(attempt.id().task).map_or(0.0, |phase| fresh(cluster, attempt.node(), phase) - age).max(age),
     }
+}
+
+/// What the median copy of a phase takes on a node, seconds.
+fn fresh(cluster: &Cluster, node: NodeId, phase: &Phase) -> f64 {
+    Pace::new(cluster.node(node).map_or(1.0, Node::speed), 0.0).seconds(phase.median())
 }
 
 impl Pass for PaceBackups {
@@ -168,14 +218,26 @@ impl Pass for PaceBackups {
         match seen {
             Seen::Decision(Decision::Start { attempt, .. }) => {
                 let backup = view.cluster.task(attempt.task).is_some_and(|task| task.alive() > 1);
-                let tells = view.cluster.phase(attempt.task).is_some_and(Phase::gives_progress);
-                if backup && tells {
-                    view.watch(*attempt, Condition::Revealed);
-                } else {
-                    self.watch(*attempt, view);
+                let phase = view.cluster.phase(attempt.task);
+                let tells = phase.is_some_and(|phase| PaceBackups::sees_progress(view, phase));
+                match (backup, tells) {
+                    (true, true) => view.watch(*attempt, Condition::Revealed),
+                    (true, false) => self.stop_outrun_by_age(attempt.task, view),
+                    (false, _) => self.watch(*attempt, view),
                 }
             }
-            Seen::Event(Event::WatchMet { attempt, .. }, _) => PaceBackups::stop_outrun(attempt.task, view),
+            Seen::Event(Event::WatchMet { attempt, .. }, _) => {
+                PaceBackups::stop_outrun(attempt.task, view);
+                self.stop_outrun_by_age(attempt.task, view);
+            }
+            Seen::Event(Event::NodeSpeedLearned { node, .. }, _) => {
+                let on_node = view.cluster.living().filter(|attempt| attempt.node() == *node);
+                let mut tasks: Vec<TaskId> = on_node.map(|attempt| attempt.id().task).collect();
+                tasks.sort_unstable();
+                for task in tasks {
+                    self.stop_outrun_by_age(task, view);
+                }
+            }
             Seen::Event(Event::AttemptFailed { attempt, .. } | Event::AttemptStopped { attempt }, _) => {
                 let left = view.cluster.copies(attempt.task).next().map(Attempt::id);
                 if let Some(left) = left {
@@ -215,9 +277,8 @@ impl Pass for PaceBackups {
                 }
                 continue;
             };
-            let speed = cluster.node(node).map_or(1.0, Node::speed);
-            let fresh = Pace::new(speed, 0.0).seconds(phase.median());
-            if remaining > factor * fresh {
+            let fresh = fresh(cluster, node, phase);
+            if remaining > factor * fresh && !(pending && self.ends_with_the_queue(remaining, id, cluster)) {
                 round.start(id.task, node);
                 round.because(|| {
                     let (copy, waits) = (id.copy, if pending { "tasks wait" } else { "nothing waits" });

@@ -12,7 +12,8 @@
 //!   most 3: stragglers are rare, and a few even tasks do not prove that there are none.
 //! - A node is slow if of the last attempts on it (two at least, or one that goes at less than a third of its
 //!   phase's pace for as long as the median copy takes) the median went through its work at
-//!   less than two thirds of its phase's pace; otherwise its speed counts as 1. One that has been slow
+//!   less than two thirds of its phase's pace, and of that of the other nodes; otherwise its speed counts as 1: where all
+//!   nodes are behind, the tasks are longer and no node is slow. One that has been slow
 //!   is given another chance once nothing has been heard of it for ten medians, at least ten seconds.
 
 use hindmost_core::cluster::Cluster;
@@ -47,6 +48,8 @@ struct PhaseSamples {
     finished: Vec<f64>,
     /// Samples that the last event rested on.
     told: usize,
+    /// Winners among them.
+    told_finished: usize,
     median: Option<f64>,
     /// Whether any attempt has told its progress.
     progress: bool,
@@ -75,6 +78,8 @@ pub(crate) struct Observed {
     pub(crate) age: f64,
     /// Share of its work that it has done, where it tells.
     pub(crate) progress: Option<f64>,
+    /// False if that foretells no duration: it stands still, or seems to have done all.
+    pub(crate) foretells: bool,
 }
 
 /// Learns durations and speeds. See the module's documentation.
@@ -106,7 +111,7 @@ impl Learner {
                 if let Some(known) = self.phases.get_mut(*phase as usize) {
                     known.median = Some(*median);
                     known.told = *samples as usize;
-                    known.progress |= *progress;
+                    known.progress = *progress;
                     known.told_progress = *progress;
                 }
             }
@@ -127,7 +132,7 @@ impl Learner {
     /// Seconds after which half of a phase's attempts have told their first progress.
     pub(crate) fn first_report(&self, phase: u32) -> Option<f64> {
         let ages = &self.phases.get(phase as usize)?.first_reports;
-        (!ages.is_empty()).then(|| middle(&mut ages.clone()))
+        middle_of(ages)
     }
 
     /// Share of the work that half of a phase's attempts told first.
@@ -143,6 +148,15 @@ impl Learner {
                 known.first_reports.push(age);
                 known.first_shares.push(share);
             }
+        }
+    }
+
+    /// What seemed to be the progress of a phase's attempts is none.
+    pub(crate) fn no_progress(&mut self, phase: u32) {
+        if let Some(known) = self.phases.get_mut(phase as usize) {
+            known.progress = false;
+            known.first_reports.clear();
+            known.first_shares.clear();
         }
     }
 
@@ -207,9 +221,7 @@ impl Learner {
         for phase in 0..self.phases.len() {
             events.extend(self.durations(phase, cluster, job, running));
         }
-        for node in 0..self.nodes.len() {
-            events.extend(self.node_speed(NodeId(node as u32), cluster.now(), running));
-        }
+        events.extend(self.node_speeds(cluster.now(), running));
         events
     }
 
@@ -219,7 +231,7 @@ impl Learner {
         let known = &self.phases[phase];
         let foretold: Vec<f64> = running
             .iter()
-            .filter(|seen| seen.attempt.task.phase as usize == phase)
+            .filter(|seen| seen.attempt.task.phase as usize == phase && seen.foretells)
             .filter_map(|seen| {
                 let progress = seen.progress.filter(|share| *share > 0.0 && *share >= self.telling_share)?;
                 Some(seen.age / progress * self.speed(seen.node))
@@ -228,8 +240,9 @@ impl Learner {
         let history = if known.finished.len() >= HISTORY_UNTIL { &[][..] } else { &self.history[phase][..] };
         let count = history.len() + known.finished.len() + foretold.len();
         let more = known.told + known.told.div_ceil(4).max(1);
-        let tells_now = known.progress && !known.told_progress;
-        if count < enough || (known.told > 0 && count < more && !tells_now) {
+        let more_finished = known.told_finished + known.told_finished.div_ceil(4).max(1);
+        let is_new = count >= more || known.finished.len() >= more_finished || known.progress != known.told_progress;
+        if count < enough || (known.told > 0 && !is_new) {
             return None;
         }
         let mut values: Vec<f64> = history.to_vec();
@@ -240,6 +253,7 @@ impl Learner {
         let (durations, median, p90) = describe(&values)?;
         let known = &mut self.phases[phase];
         known.told = count;
+        known.told_finished = known.finished.len();
         known.median = Some(median);
         known.told_progress = known.progress;
         let samples = values.len() as u32;
@@ -254,18 +268,47 @@ impl Learner {
         })
     }
 
-    fn node_speed(&mut self, id: NodeId, now: Time, running: &[Observed]) -> Option<Event> {
-        let mut paces: Vec<f64> =
-            running.iter().filter(|seen| seen.node == id).flat_map(|seen| self.evidence(seen)).collect();
-        let node = &self.nodes[id.0 as usize];
-        paces.extend(&node.ended);
+    /// Paces of the attempts that run on each node, and of the last ones that ended there, sorted.
+    fn paces(&self, running: &[Observed]) -> Vec<Vec<f64>> {
+        let mut paces: Vec<Vec<f64>> = self.nodes.iter().map(|known| known.ended.clone()).collect();
+        for seen in running {
+            if let Some(of_node) = paces.get_mut(seen.node.0 as usize) {
+                of_node.extend(self.evidence(seen));
+            }
+        }
+        paces.iter_mut().for_each(|of_node| of_node.sort_unstable_by(f64::total_cmp));
+        paces
+    }
+
+    fn node_speeds(&mut self, now: Time, running: &[Observed]) -> Vec<Event> {
+        let paces = self.paces(running);
+        let medians: Vec<Option<f64>> = paces.iter().map(|of_node| middle_of_sorted(of_node)).collect();
+        let mut sorted: Vec<f64> = medians.iter().copied().flatten().collect();
+        sorted.sort_unstable_by(f64::total_cmp);
+        let mut heard = vec![false; self.nodes.len()];
+        for seen in running {
+            if let Some(of_node) = heard.get_mut(seen.node.0 as usize) {
+                *of_node = true;
+            }
+        }
+        let mut events = Vec::new();
+        for node in 0..self.nodes.len() {
+            // Where all are behind it is the tasks that take longer.
+            let others = middle_of_others(&sorted, medians[node]).unwrap_or(1.0).min(1.0);
+            let pace = medians[node].filter(|_| paces[node].len() >= 2 && self.nodes.len() > 1);
+            let pace = pace.map(|pace| pace / others);
+            events.extend(self.node_speed(NodeId(node as u32), now, pace, heard[node]));
+        }
+        events
+    }
+
+    /// A node's pace, compared with the others', where enough is known of it.
+    fn node_speed(&mut self, id: NodeId, now: Time, pace: Option<f64>, heard: bool) -> Option<Event> {
         let longest = self.phases.iter().filter_map(|phase| phase.median).fold(0.0, f64::max);
-        let heard = running.iter().any(|seen| seen.node == id);
-        let speed = if paces.len() < 2 {
-            node.speed
-        } else {
-            let pace = middle(&mut paces);
-            if pace < SLOW { pace.max(0.01) } else { 1.0 }
+        let speed = match pace {
+            Some(pace) if pace < SLOW => pace.max(0.01),
+            Some(_) => 1.0,
+            None => self.nodes[id.0 as usize].speed,
         };
         let node = &mut self.nodes[id.0 as usize];
         if heard || node.speed == 1.0 {
@@ -304,14 +347,25 @@ fn describe(sorted: &[f64]) -> Option<(Distribution, f64, f64)> {
     Some((durations, rank(0.5)?, rank(0.9)?))
 }
 
-fn middle(values: &mut [f64]) -> f64 {
-    values.sort_unstable_by(f64::total_cmp);
-    // Of an even number the mean of the middle two.
-    f64::midpoint(values[(values.len() - 1) / 2], values[values.len() / 2])
+/// The median of sorted values: of an even number the mean of the middle two.
+fn middle_of_sorted(values: &[f64]) -> Option<f64> {
+    let upper = *values.get(values.len() / 2)?;
+    Some(f64::midpoint(values[(values.len() - 1) / 2], upper))
 }
 
 fn middle_of(values: &[f64]) -> Option<f64> {
-    (!values.is_empty()).then(|| middle(&mut values.to_vec()))
+    let mut values = values.to_vec();
+    values.sort_unstable_by(f64::total_cmp);
+    middle_of_sorted(&values)
+}
+
+/// The median of sorted values without one of them, if one is given.
+fn middle_of_others(sorted: &[f64], own: Option<f64>) -> Option<f64> {
+    let Some(own) = own else { return middle_of_sorted(sorted) };
+    let left_out = sorted.partition_point(|value| *value < own);
+    let at = |rank: usize| sorted.get(if rank < left_out { rank } else { rank + 1 }).copied();
+    let count = sorted.len().checked_sub(1).filter(|count| *count > 0)?;
+    Some(f64::midpoint(at((count - 1) / 2)?, at(count / 2)?))
 }
 
 #[cfg(test)]
@@ -353,7 +407,7 @@ mod tests {
 
     fn seen(index: u32, node: u32, age: f64, progress: Option<f64>) -> Observed {
         let task = TaskId { job: JOB, phase: 0, index };
-        Observed { attempt: AttemptId { task, copy: 0 }, node: NodeId(node), age, progress }
+        Observed { attempt: AttemptId { task, copy: 0 }, node: NodeId(node), age, progress, foretells: true }
     }
 
     fn learner(history: Vec<f64>) -> Learner {
@@ -416,6 +470,51 @@ mod tests {
         assert_eq!(learned[0].0, NodeId(1));
         assert!((learned[0].1 - 0.125).abs() < 1e-9, "{learned:?}");
     }
+
+    #[test]
+    fn where_all_are_behind_no_node_is_slow() {
+        let (cluster, mut learner) = (cluster(), learner(vec![1.0; 5]));
+        learner.first_progress(0, 0.05, 0.05);
+        learner.learned(&cluster, JOB, &[]);
+        let longer =
+            [0, 1, 2, 3].map(|index| seen(index, index % 2, 0.4, Some(if index % 2 == 0 { 0.05 } else { 0.06 })));
+        assert!(learner.learned(&cluster, JOB, &longer).is_empty());
+        // A node that is alone is as fast as it is.
+        let mut alone = Learner::new(1, 1, 0.1, vec![vec![1.0; 5]]);
+        alone.first_progress(0, 0.05, 0.05);
+        alone.learned(&cluster, JOB, &[]);
+        let two = [seen(0, 0, 0.4, Some(0.05)), seen(1, 0, 0.4, Some(0.05))];
+        assert!(alone.learned(&cluster, JOB, &two).is_empty());
+    }
+
+    #[test]
+    fn the_middle_of_the_others() {
+        let values = [1.0, 2.0, 2.0, 4.0, 8.0];
+        assert_eq!(middle_of_others(&values, Some(2.0)), Some(3.0));
+        assert_eq!(middle_of_others(&values, Some(8.0)), Some(2.0));
+        assert_eq!(middle_of_others(&values, None), Some(2.0));
+        assert_eq!(middle_of_others(&[1.0], Some(1.0)), None);
+        assert_eq!(middle_of_others(&[], None), None);
+    }
+
+    #[test]
+    fn what_finishes_outweighs_what_was_foretold() {
+        let (cluster, mut learner) = (cluster(), learner(Vec::new()));
+        learner.first_progress(0, 0.1, 0.9);
+        let early: Vec<Observed> = (0..8).map(|index| seen(index, 0, 0.1, Some(0.9))).collect();
+        let median = |events: &[Event]| match events {
+            [Event::DurationsLearned { median, .. }] => *median,
+            other => panic!("{other:?}"),
+        };
+        assert!(median(&learner.learned(&cluster, JOB, &early)) < 0.12);
+        // They stand still since, and foretell nothing; one has ended after a second, and then another.
+        learner.won(&seen(0, 0, 1.0, None));
+        let standing: Vec<Observed> = early[2..].iter().map(|seen| Observed { foretells: false, ..*seen }).collect();
+        assert!(learner.learned(&cluster, JOB, &standing).is_empty());
+        learner.won(&seen(1, 0, 1.0, None));
+        assert_eq!(median(&learner.learned(&cluster, JOB, &standing)), 1.0);
+    }
+
     #[test]
     fn one_attempt_suffices_that_is_far_behind_when_others_have_ended() {
         let (cluster, mut learner) = (cluster(), learner(vec![1.0; 5]));

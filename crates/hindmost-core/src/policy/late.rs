@@ -10,7 +10,8 @@
 //! Passes: `[Originals(order), Backups(late rule, speculative cap)]`.
 //!
 //! Readings: the percentile is over the phase's attempts whose rate is known, finished ones included,
-//! each counted at the time it becomes known, and needs at least two of them; a node's progress is
+//! each counted at the time it becomes known (in a live run again when it turns out otherwise), and needs at
+//! least two of them; a node's progress is
 //! the number of attempts it has finished plus one half for each that runs (what it has done of them
 //! is not known in between); nodes at the percentile are not slow, or with equal nodes none would do. With `age` no
 //! rate is known: an attempt is then slow once its expected duration, given its age, is above the
@@ -123,6 +124,10 @@ impl LateBackups {
         let key = (id.task.job, id.task.phase);
         if let Some(rate) = rate(attempt) {
             let rates = self.rates.entry(key).or_default();
+            // It may have turned out otherwise than was told before.
+            if let Some(before) = rates.iter().position(|known| known.attempt == id) {
+                rates.remove(before);
+            }
             let at = rates.partition_point(|known| known.per_second < rate);
             rates.insert(at, Rate { per_second: rate, attempt: id, candidate: false });
             if self.changed.last() != Some(&key) {

@@ -196,8 +196,8 @@ fn remaining(cluster: &Cluster, attempt: &Attempt) -> f64 {
     let now = cluster.now();
     let age = (now - attempt.since()).seconds();
     match attempt.expected_finish() {
-        Some(finish) => (finish - now).seconds(),
-        None => cluster.phase(attempt.id().task).map_or(0.0, |phase| fresh(cluster, attempt.node(), phase) - age).max(age),
+        Some(finish) if finish > now => (finish - now).seconds(),
+        _ => cluster.phase(attempt.id().task).map_or(0.0, |phase| fresh(cluster, attempt.node(), phase) - age).max(age),
     }
 }
 

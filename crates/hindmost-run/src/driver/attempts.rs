@@ -91,7 +91,9 @@ impl Driver<'_> {
             return self.launch_heir_of(attempt);
         }
         let redundant = self.cluster.task(attempt.task).is_some_and(|task| task.alive() > 1);
-        self.counts[attempt.task.phase as usize].copies_started += u64::from(redundant && tried == 0);
+        if redundant && self.redundant.insert(attempt) {
+            self.counts[attempt.task.phase as usize].copies_started += 1;
+        }
         // Results outrank the journal: one that is there is not made again.
         if self.store.has_result(attempt.task) {
             self.happen(&Event::AttemptRunning { attempt })?;
@@ -184,9 +186,7 @@ impl Driver<'_> {
         match self.end_of(attempt, &live) {
             End::Won => {
                 let stderr_kept = self.clean(attempt, true);
-                let by_copy = self.cluster.task(attempt.task).is_some_and(|task| task.alive() > 1)
-                    || live.kill.is_none() && attempt.copy > 0 && !self.failures.contains_key(&attempt.task);
-                self.counts[attempt.task.phase as usize].copies_won += u64::from(by_copy && attempt.copy > 0);
+                self.counts[attempt.task.phase as usize].copies_won += u64::from(self.redundant.contains(&attempt));
                 self.learner.won(&observed);
                 self.happen(&Event::AttemptFinished { attempt })?;
                 stderr_kept?;
@@ -332,7 +332,8 @@ impl Driver<'_> {
     pub(super) fn observe(&self, attempt: AttemptId, live: &Live) -> Observed {
         let age = (self.engine.now() - live.since).seconds();
         let progress = Some(live.progress.now(live.since, self.engine.now())).filter(|share| *share > 0.0);
-        Observed { attempt, node: live.node, age, progress }
+        let foretells = live.progress.share < 1.0 && live.progress.stands(live.since, self.engine.now()).is_none();
+        Observed { attempt, node: live.node, age, progress, foretells }
     }
 
     pub(super) fn observed(&self) -> Vec<Observed> {

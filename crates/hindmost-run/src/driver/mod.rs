@@ -11,7 +11,7 @@ mod journal;
 mod resume;
 mod watches;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -29,7 +29,7 @@ use hindmost_core::record::{Condition, Decision, Event, StopReason};
 use hindmost_core::resources::{Dimensions, ResourceError};
 use hindmost_core::time::Time;
 use hindmost_core::timeline::Timeline;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 pub use follow::{Follower, Unfollowed};
 pub(crate) use resume::check_knowledge;
@@ -177,6 +177,12 @@ struct Driver<'a> {
     conditions: FxHashMap<AttemptId, Vec<Condition>>,
     /// What policies were told of attempts' ends, to be corrected when it turns out otherwise.
     told: FxHashMap<AttemptId, Time>,
+    /// When what is told now happened, if that was before now.
+    was_at: Option<Time>,
+    /// Phases whose commands read their input first and work then.
+    reads_first: BTreeSet<u32>,
+    /// Copies that were started beside others.
+    redundant: FxHashSet<AttemptId>,
     /// Attempts that could not be started yet, for want of open files or processes: how often it was tried.
     scarce: FxHashMap<AttemptId, u32>,
     /// Whoever follows has been told of such.
@@ -254,6 +260,9 @@ pub fn run(
         live: FxHashMap::default(),
         conditions: FxHashMap::default(),
         told: FxHashMap::default(),
+        was_at: None,
+        reads_first: BTreeSet::new(),
+        redundant: FxHashSet::default(),
         scarce: FxHashMap::default(),
         told_of_scarcity: false,
         changed,
@@ -416,7 +425,7 @@ impl Driver<'_> {
 
     /// Applies an event, writes it, tells the policy; what that asks for is carried out by `settle`.
     fn happen(&mut self, event: &Event) -> Result<Applied, RunError> {
-        let at = self.engine.now().max(self.cluster.now());
+        let at = self.was_at.unwrap_or_else(|| self.engine.now()).max(self.cluster.now());
         let applied = self.cluster.apply_event(at, event)?;
         self.journal.event(at, event)?;
         let begun = Instant::now();

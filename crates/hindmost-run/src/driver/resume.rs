@@ -194,6 +194,7 @@ impl Driver<'_> {
         }
         // What those have left that were not adopted must be gone before their ends count.
         self.engine.kill_strays();
+        self.end_what_ended(&living, &adopted)?;
         let waiting: HashSet<AttemptId> = self.heirs.values().copied().collect();
         for (attempt, node, state) in living {
             let Some(found) = self.cluster.attempt(attempt) else { continue };
@@ -208,13 +209,6 @@ impl Driver<'_> {
                 }
             } else if waits || self.live.contains_key(&attempt) {
                 // Its room is not free yet, or it was launched a moment ago.
-            } else if self.store.attempt(attempt).exists()
-                && self.store.end_marker(attempt) != EndMarker::Missing
-                && (!self.has_changed(attempt) || self.store.has_result(attempt.task))
-            {
-                // It ended while nobody looked.
-                self.enter(attempt, node);
-                self.ended(attempt)?;
             } else if state == AttemptState::Starting {
                 // Decided and never started.
                 self.launch(attempt)?;
@@ -231,6 +225,33 @@ impl Driver<'_> {
             } else {
                 self.broke(attempt, "was lost while nobody looked after it".to_owned(), false)?;
             }
+        }
+        Ok(())
+    }
+
+    /// What ended while nobody looked did so when its marker was written, and in that order.
+    fn end_what_ended(
+        &mut self,
+        living: &[(AttemptId, NodeId, AttemptState)],
+        adopted: &HashSet<AttemptId>,
+    ) -> Result<(), RunError> {
+        let now = self.engine.now();
+        let mut ended = Vec::new();
+        for (attempt, node, _) in living {
+            let marked = self.store.attempt(*attempt).exists() && self.store.end_marker(*attempt) != EndMarker::Missing;
+            let counts = !self.has_changed(*attempt) || self.store.has_result(attempt.task);
+            if marked && counts && !adopted.contains(attempt) {
+                let ago = self.store.ended_ago(*attempt).unwrap_or_default();
+                ended.push((now - Time(ago.as_nanos() as u64), *attempt, *node));
+            }
+        }
+        ended.sort_unstable();
+        for (at, attempt, node) in ended {
+            self.enter(attempt, node);
+            self.was_at = Some(at);
+            let result = self.ended(attempt);
+            self.was_at = None;
+            result?;
         }
         Ok(())
     }

@@ -2,7 +2,12 @@
 //!
 //! An attempt's end is foretold from its progress as if it went on at the same pace. Between two reports
 //! it is taken to go on so, for as far as its last report took it and no further: so reports in coarse
-//! steps do not look like standstill, and a standstill does.
+//! steps do not look like standstill, and a standstill does. One that stands still for longer than twice what
+//! such a step took is expected to need at least as long again as it has stood, wherever it stands.
+//!
+//! How far a command has read its input tells of its progress only if it works while it reads. One that has read
+//! all, or has closed the file, and goes on for longer than a quarter of what that took, read first and works
+//! then: from then on its phase's attempts are judged by their age.
 
 use hindmost_core::cluster::AttemptState;
 use hindmost_core::estimator::Knowledge;
@@ -28,6 +33,9 @@ const LEAST_AGE: f64 = 0.1;
 /// The least share of its work that a silent attempt is taken to have done.
 const LEAST_SHARE: f64 = 0.02;
 
+/// Of the time that reading took, how much more a command may take after it has read all.
+const AFTER_READING: f64 = 0.25;
+
 /// How far an attempt has got.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Progress {
@@ -37,6 +45,8 @@ pub(super) struct Progress {
     at: Time,
     /// How much of the work the last report added.
     step: f64,
+    /// True if it is how far the input has been read.
+    by_reading: bool,
 }
 
 impl Progress {
@@ -47,6 +57,30 @@ impl Progress {
             return 0.0;
         }
         (self.share + (self.share / age * silent).min(self.step)).min(1.0)
+    }
+
+    /// Seconds since it was last seen to get on, if that is longer than it should be.
+    pub(super) fn stands(&self, since: Time, now: Time) -> Option<f64> {
+        if self.share <= 0.0 {
+            return None;
+        }
+        let silent = (now - self.at).seconds();
+        let usual = (self.at - since).seconds() * self.step / self.share;
+        (silent > 2.0 * (usual + FIRST_LOOK.seconds())).then_some(silent)
+    }
+
+    /// Seconds that it still needs if it goes on as before, having done at least the share `least`; as long again
+    /// as it stands still if it does.
+    fn remaining(&self, since: Time, now: Time, least: f64) -> f64 {
+        let (age, done) = ((now - since).seconds(), self.now(since, now).max(least));
+        (age * (1.0 - done) / done).max(self.stands(since, now).unwrap_or(0.0))
+    }
+
+    /// True once all has been read, or nobody reads any more, and it goes on as if that had been the smaller part.
+    fn has_read_first(&self, is_read: bool, since: Time, now: Time) -> bool {
+        let (reading, silent) = ((self.at - since).seconds(), (now - self.at).seconds());
+        let over = self.share >= 1.0 || !is_read;
+        self.by_reading && self.share > 0.0 && over && silent > AFTER_READING * reading + 2.0 * FIRST_LOOK.seconds()
     }
 }
 
@@ -82,23 +116,46 @@ impl Driver<'_> {
         let age = now - live.since;
         let next = Time((age.0 / LOOKS).clamp(FIRST_LOOK.0 * crowd, LAST_LOOK.0 * crowd));
         self.deadlines.push(now + next, Deadline::Poll(attempt));
-        let has_input = self.plan.phases[attempt.task.phase as usize].inputs.is_some();
+        let phase = attempt.task.phase as usize;
+        let reads = self.plan.phases[phase].inputs.is_some() && !self.reads_first.contains(&attempt.task.phase);
         let reported = self.store.reported_progress(attempt);
+        let by_reading = reported.is_none();
         let seen = reported.or_else(|| {
-            let read = if has_input { self.engine.read_share(attempt) } else { None };
+            let read = if reads { self.engine.read_share(attempt) } else { None };
             read.map(|share| (share, std::time::Duration::ZERO))
         });
+        if reported.is_none() && reads && live.progress.has_read_first(seen.is_some(), live.since, now) {
+            self.reading_tells_nothing(attempt.task.phase);
+            return self.test(attempt);
+        }
         let Some((share, ago)) = seen else { return self.test(attempt) };
+        // What its command says itself outranks what was read.
+        if live.progress.by_reading && !by_reading {
+            live.progress = Progress::default();
+        }
         if share > live.progress.share {
             if live.progress.share == 0.0 {
                 self.learner.first_progress(attempt.task.phase, age.seconds(), share);
             }
             // When it was reported rather than when it was seen; no clock but ours is trusted far.
             let at = (now - Time(ago.as_nanos() as u64)).max(live.progress.at).max(live.since + Time(FIRST_LOOK.0 / 5));
-            live.progress = Progress { share, at: at.min(now), step: share - live.progress.share };
+            live.progress = Progress { share, at: at.min(now), step: share - live.progress.share, by_reading };
         }
         self.seen = true;
         self.test(attempt)
+    }
+
+    /// The commands of a phase read first and work then.
+    fn reading_tells_nothing(&mut self, phase: u32) {
+        self.reads_first.insert(phase);
+        self.learner.no_progress(phase);
+        self.seen = true;
+        let of_phase =
+            self.live.iter_mut().filter(|(attempt, live)| attempt.task.phase == phase && live.progress.by_reading);
+        for (attempt, live) in of_phase {
+            live.progress = Progress::default();
+            self.told.remove(attempt);
+        }
     }
 
     /// A policy wants to be told of a condition.
@@ -143,13 +200,14 @@ impl Driver<'_> {
         }
         let done = live.progress.now(live.since, now);
         let age = (now - live.since).seconds();
-        let foretold = |done: f64| live.since + Time::from_seconds(age / done);
         // A silent attempt may be about to tell what others told first.
         let least = (self.learner.first_share(attempt.task.phase).unwrap_or(0.0) / 2.0).max(LEAST_SHARE);
         let telling = if let Knowledge::Progress(share) = self.header.knowledge { share } else { 2.0 };
         let known = done > 0.0 && done >= telling;
-        let expected = known.then(|| foretold(done));
-        let remaining = expected.map(|finish| (finish - now).seconds());
+        let left = live.progress.remaining(live.since, now, least);
+        let foretold = now + Time::from_seconds(left);
+        let expected = known.then_some(foretold);
+        let remaining = known.then_some(left);
         let met = self.conditions.get(&attempt).into_iter().flatten().find_map(|condition| match *condition {
             Condition::Revealed => known.then_some(expected),
             Condition::RemainingAbove(limit) => (remaining? > limit).then_some(expected),
@@ -160,23 +218,22 @@ impl Driver<'_> {
             },
             Condition::Lagging { rate, after } => {
                 let lags = age > after.max(LEAST_AGE) && done < rate * age && self.should_have_told(attempt, live, age);
-                lags.then(|| Some(foretold(done.max(least))))
+                lags.then_some(Some(foretold))
             }
         });
-        let revealed = self.conditions.get(&attempt).is_some_and(|all| all.contains(&Condition::Revealed));
         if let Some(expected_finish) = met {
             self.conditions.remove(&attempt);
-            // Ranks by progress are made once; other rules want to hear when it turns out otherwise.
-            if let Some(finish) = expected_finish.filter(|_| !revealed) {
+            // Whoever was told wants to hear when it turns out otherwise.
+            if let Some(finish) = expected_finish {
                 self.told.insert(attempt, finish);
             }
             self.told_now(attempt, now);
             self.happen(&Event::WatchMet { attempt, expected_finish })?;
         } else if let Some(told) = self.told.get(&attempt).copied() {
-            let (before, after) = ((told - now).seconds(), (foretold(done.max(least)) - now).seconds());
-            if done > 0.0 && (after - before).abs() > CORRECTION * before.max(after).max(0.1) {
-                let expected_finish = Some(now + Time::from_seconds(after));
-                self.told.insert(attempt, now + Time::from_seconds(after));
+            let before = (told - now).seconds();
+            if done > 0.0 && (left - before).abs() > CORRECTION * before.max(left).max(0.1) {
+                let expected_finish = Some(foretold);
+                self.told.insert(attempt, foretold);
                 // Whoever is told asks again for what it still wants to know.
                 self.conditions.remove(&attempt);
                 self.told_now(attempt, now);

@@ -2,6 +2,7 @@
 
 mod results;
 mod resuming;
+mod stalls;
 
 use std::fs;
 use std::path::Path;

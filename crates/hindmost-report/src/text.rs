@@ -162,6 +162,14 @@ pub fn wrapped(text: &str, width: usize, indent: usize) -> String {
     lines.join(&format!("\n{}", " ".repeat(indent)))
 }
 
+/// Text broken into lines of at most `width` columns, of which the first begins with `indent`, and the others with as
+/// many spaces. Ends in a line feed.
+pub fn indented(indent: &str, text: &str, width: usize) -> String {
+    let room = width.saturating_sub(columns(indent)).max(1);
+    let lines = wrapped(text, room, 0).replace('\n', &format!("\n{}", " ".repeat(columns(indent))));
+    format!("{indent}{lines}\n")
+}
+
 /// The words of a text; a number in groups of digits, as [`grouped`] writes it, is one.
 fn words(text: &str) -> Vec<&str> {
     let mut words: Vec<&str> = Vec::new();
@@ -269,6 +277,7 @@ mod tests {
         assert_eq!(wrapped("one two three four", 9, 2), "one two\n  three\n  four");
         assert_eq!(wrapped("a abcdefghij", 5, 2), "a\n  abc\n  def\n  ghi\n  j");
         assert_eq!(wrapped("語語", 1, 0), "語\n語");
+        assert_eq!(indented("  - ", "one two three", 11), "  - one two\n    three\n");
         assert_eq!(wrapped("about 20 000, or 1 234 567 of 3  100", 10, 0), "about\n20 000, or\n1 234 567\nof 3 100");
     }
 

@@ -7,7 +7,7 @@ use hindmost_core::policy::catalogue::{self, SYSTEMS, Setting};
 use hindmost_core::policy::spec::PolicySpec;
 use hindmost_core::record::Record;
 use hindmost_core::timeline::{AttemptEnd, Timeline};
-use hindmost_report::text::{duration, wrapped};
+use hindmost_report::text::{counted, duration, indented};
 use hindmost_trace::journal;
 use serde_json::json;
 
@@ -17,6 +17,9 @@ use crate::terminal;
 
 use super::run::find_task;
 use super::trace::with_progress;
+
+/// As wide as the time before a step.
+const GAP: &str = "             ";
 
 /// Tells a task's story.
 pub fn run(args: &ExplainArgs) -> Outcome {
@@ -46,29 +49,29 @@ pub fn run(args: &ExplainArgs) -> Outcome {
         }));
     }
     let about = SYSTEMS.iter().find(|system| system.name == spec.rule).map_or("", |system| system.about);
-    let mut text =
-        format!("{} of {}, policy {}, knowledge {}\n", args.task, job.spec.name, header.policy, header.knowledge);
+    let width = usize::from(terminal::width()).max(40);
+    let head = format!("{} of {}, policy {}, knowledge {}", args.task, job.spec.name, header.policy, header.knowledge);
+    let mut text = indented("", &head, width);
     if !about.is_empty() {
-        text += &format!("{}: {about}\n", spec.rule);
+        text += &indented("", &format!("{}: {about}", spec.rule), width);
     }
     text += "\n";
-    let width = usize::from(terminal::width()).max(40);
     for step in &steps {
         text += &told(step, width);
     }
     if steps.is_empty() {
         text += "No copy of it was started.\n";
     }
-    text += &format!("\n{outcome}\n");
+    text += &format!("\n{}", indented("", &outcome, width));
     terminal::print(&text)
 }
 
 /// A step, with what was known and why, indented.
 fn told(step: &Step, width: usize) -> String {
     let who = step.copy.map_or(String::new(), |copy| format!("copy {copy} "));
-    let mut text = paragraph(&format!("{who}{}", step.what), &format!("{:9.2} s  ", step.at), width);
+    let mut text = indented(&format!("{:9.2} s  ", step.at), &format!("{who}{}", step.what), width);
     if let Some(because) = &step.because {
-        text += &paragraph(&format!("because {because}"), "             ", width);
+        text += &indented(GAP, &format!("because {because}"), width);
         for known in &step.knew {
             let remaining = known.remaining.map_or_else(
                 || "its remaining time not known".to_owned(),
@@ -76,21 +79,17 @@ fn told(step: &Step, width: usize) -> String {
             );
             let line =
                 format!("knew: copy {} on {} had run for {:.2} s, {remaining}", known.copy, known.node, known.elapsed);
-            text += &paragraph(&line, "             ", width);
+            text += &indented(GAP, &line, width);
         }
     }
     text
-}
-
-fn paragraph(words: &str, indent: &str, width: usize) -> String {
-    format!("{indent}{}\n", wrapped(words, width, indent.len()).trim_start())
 }
 
 /// What came of it in the end, in a sentence.
 fn outcome(timeline: &Timeline, task: hindmost_core::ids::TaskId) -> String {
     let rows: Vec<_> = timeline.attempts_of(task).collect();
     let Some(winner) = rows.iter().find(|row| row.outcome == AttemptEnd::Won) else {
-        return format!("{} attempts, and no result yet.", rows.len());
+        return format!("{}, and no result yet.", counted(rows.len() as u64, "attempt"));
     };
     let seconds = |row: &hindmost_core::timeline::TimelineRow| (row.end - row.start).seconds();
     let lost: f64 = rows.iter().filter(|row| row.outcome != AttemptEnd::Won).fold(0.0, |sum, row| sum + seconds(row));

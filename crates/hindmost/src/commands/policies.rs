@@ -3,6 +3,8 @@
 use hindmost_core::policy::catalogue::{DEFAULT_ORDER, ORDERS, SYSTEMS};
 use serde_json::json;
 
+use hindmost_report::text::indented;
+
 use crate::failure::Outcome;
 use crate::terminal;
 
@@ -11,23 +13,28 @@ pub fn run(as_json: bool) -> Outcome {
     if as_json {
         return terminal::print_json(&json!({ "default_order": DEFAULT_ORDER, "orders": ORDERS, "systems": SYSTEMS }));
     }
+    let width = usize::from(terminal::width()).max(40);
     let mut text = String::from("Systems and redundancy rules\n");
     for system in SYSTEMS {
-        text += &format!("\n  {}\n    {}\n    {}\n    {}\n", system.name, system.about, system.passes, system.source);
+        text += &format!("\n  {}\n", system.name);
+        for told in [system.about, system.passes, system.source] {
+            text += &indented("    ", told, width);
+        }
         if let Some(order) = system.order {
-            text += &format!("    order: {order}, unless one is named\n");
+            text += &indented("    ", &format!("order: {order}, unless one is named"), width);
         }
         for parameter in system.parameters {
-            text += &format!("    {} = {}  {}\n", parameter.name, parameter.default, parameter.about);
+            text += &indented(&format!("    {} = {}  ", parameter.name, parameter.default), parameter.about, width);
         }
     }
     text += "\nOrders of jobs (smallest key first, ties by job id)\n\n";
     for order in ORDERS {
-        text += &format!("  {:<18} {}\n", order.name, order.key);
+        text += &indented(&format!("  {:<18} ", order.name), order.key, width);
     }
-    text += &format!(
-        "\nAny order goes with any rule: fair+mantri(delta=0.5), srpt+none. A rule alone takes the\n\
-         scenario's order ({DEFAULT_ORDER} by default), an order alone means no redundancy.\n"
+    let last = format!(
+        "Any order goes with any rule: fair+mantri(delta=0.5), srpt+none. A rule alone takes the \
+         scenario's order ({DEFAULT_ORDER} by default), an order alone means no redundancy."
     );
+    text += &format!("\n{}", indented("", &last, width));
     terminal::print(&text)
 }

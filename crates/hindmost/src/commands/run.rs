@@ -30,6 +30,10 @@ pub fn run(args: &RunJobArgs) -> Outcome {
     let plan = job_file::load(path).map_err(Failure::input)?;
     let nodes = parse_nodes(args.nodes.as_deref().or(plan.nodes.as_deref())).map_err(Failure::input)?;
     let options = options(args)?;
+    let unknown = options.history.keys().filter(|name| plan.phases.iter().all(|phase| phase.name != **name));
+    for phase in unknown {
+        crate::failure::say(&format!("--history tells of phase {phase:?}, which this job has not"));
+    }
     if args.check {
         return check(args, &plan, &options, &nodes);
     }
@@ -185,7 +189,11 @@ fn check(args: &RunJobArgs, plan: &Plan, options: &RunOptions, nodes: &[NodeOffe
     driver::check(plan, options, nodes)?;
     let (policy, knowledge) = driver::chosen(plan, options)?;
     if args.json {
-        return terminal::print_json(&plan.to_json());
+        let mut json = plan.to_json();
+        json["policy"] = policy.to_string().into();
+        json["knowledge"] = knowledge.to_string().into();
+        json["nodes"] = serde_json::to_value(nodes).map_err(Failure::work)?;
+        return terminal::print_json(&json);
     }
     let mut text = plan.describe();
     text += &format!("\nwould run under policy {policy}, knowledge {knowledge}, on\n");

@@ -1,6 +1,7 @@
 //! Going on with a run: after a failure, Ctrl-C, `kill -9`, or a change of its job file.
 
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -224,4 +225,22 @@ fn what_runs_an_old_command_is_started_afresh() {
     for pid in pids.lines() {
         assert!(!is_alive(pid));
     }
+}
+
+#[test]
+fn what_ended_while_nobody_looked_took_no_longer_than_it_did() {
+    let job = Job::new(WAITS);
+    let begun = Instant::now();
+    let started = job.start(&NODES);
+    wait_for("the slow phase", || job.lines("pids") == 2);
+    started.signal("KILL");
+    assert_eq!(started.wait().code, None);
+    job.write("go", "");
+    let ends = |task: u32| job.has(&format!("waits.out/.hindmost/attempts/1-{task}.0/end"));
+    wait_for("their ends", || ends(0) && ends(1));
+    let so_far = begun.elapsed().as_secs_f64();
+    std::thread::sleep(Duration::from_millis(1500));
+    let result = job.json(&["--resume"], 0);
+    assert!(result["phases"][1]["max"].as_f64().unwrap() <= so_far, "{so_far}: {result}");
+    assert!(result["flowtime"].as_f64().unwrap() <= so_far, "{so_far}: {result}");
 }

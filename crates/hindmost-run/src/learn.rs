@@ -276,7 +276,9 @@ impl Learner {
                 of_node.extend(self.evidence(seen));
             }
         }
-        paces.iter_mut().for_each(|of_node| of_node.sort_unstable_by(f64::total_cmp));
+        for of_node in &mut paces {
+            of_node.sort_unstable_by(f64::total_cmp);
+        }
         paces
     }
 

@@ -112,7 +112,7 @@ impl Driver<'_> {
             }
             Err(error) if is_scarce(&error) && (tried < LAUNCHES || !self.live.is_empty()) => {
                 self.clean(attempt, false)?;
-                if !std::mem::replace(&mut self.told_of_scarcity, true) {
+                if tried == 0 && self.scarce.is_empty() {
                     self.follower.message(&format!("attempts wait until they can be started: {error}"));
                 }
                 self.scarce.insert(attempt, tried + 1);

@@ -185,8 +185,6 @@ struct Driver<'a> {
     redundant: FxHashSet<AttemptId>,
     /// Attempts that could not be started yet, for want of open files or processes: how often it was tried.
     scarce: FxHashMap<AttemptId, u32>,
-    /// Whoever follows has been told of such.
-    told_of_scarcity: bool,
     /// Phases whose commands are others than when the run was last at work, by name.
     changed: Vec<String>,
     /// Attempts that get the room of those that are being replaced.
@@ -264,7 +262,6 @@ pub fn run(
         reads_first: BTreeSet::new(),
         redundant: FxHashSet::default(),
         scarce: FxHashMap::default(),
-        told_of_scarcity: false,
         changed,
         heirs: FxHashMap::default(),
         away: FxHashMap::default(),

@@ -10,7 +10,7 @@ const SECONDS: f64 = 10.0;
 
 fn four_nodes(policy: &str, chaos: &str, knowledge: &str, play: FakeTask) -> Told {
     let story = Story::on_nodes(4).phase("map", TASKS).policy(policy).knowledge(knowledge).chaos(chaos);
-    story.plays(move |_| play).run().is_done()
+    story.plays(move |_| play).run().done()
 }
 
 /// The time that so many nodes need for all tasks, one wave after the other.
@@ -44,7 +44,7 @@ fn a_slow_node_at_the_end_of_a_phase_costs_pace_little() {
     for (knowledge, play) in [("progress(0.1)", takes(SECONDS)), ("age", silently(SECONDS))] {
         let story = |policy| {
             let story = Story::on_nodes(8).phase("map", 8).policy(policy).knowledge(knowledge).chaos("slow=n8:8");
-            story.plays(move |_| play).run().is_done()
+            story.plays(move |_| play).run().done()
         };
         let (time, waiting) = (story("pace").flowtime(), story("none").flowtime());
         println!("{knowledge}: one wave of {SECONDS} s takes {time:.1} s, without copies {waiting} s");
@@ -73,7 +73,7 @@ fn one_bad_attempt_gets_one_backup() {
         let story = Story::on_nodes(5).phase("map", 20).policy(policy).plays(|launch| {
             takes(if (launch.attempt.task.index, launch.attempt.copy) == (7, 0) { 500.0 } else { SECONDS })
         });
-        let told = story.run().is_done();
+        let told = story.run().done();
         let ends = told.ends(0, 7);
         assert_eq!(ends.last(), Some(&AttemptEnd::Won), "{policy}: {ends:?}");
         assert!(ends.len() == 2, "{policy}: {ends:?}");
@@ -89,7 +89,7 @@ fn mantri_replaces_where_there_is_no_room() {
     let story = Story::on("n1:1,n2:1").phase("map", 20).policy("mantri(kill_restart=true)").plays(|launch| {
         takes(if (launch.attempt.task.index, launch.attempt.copy) == (9, 0) { 1000.0 } else { SECONDS })
     });
-    let told = story.run().is_done();
+    let told = story.run().done();
     let ends = told.ends(0, 9);
     assert!(ends.contains(&AttemptEnd::Replaced), "{ends:?}");
     assert_eq!(ends.last(), Some(&AttemptEnd::Won), "{ends:?}");
@@ -108,7 +108,7 @@ fn an_attempt_may_be_replaced_more_than_once() {
     let story = Story::on("n1:1").phase("map", 12).policy("mantri(kill_restart=true)").plays(|launch| {
         takes(if launch.attempt.task.index == 5 && launch.attempt.copy < 3 { 1000.0 } else { SECONDS })
     });
-    let told = story.run().is_done();
+    let told = story.run().done();
     let replaced = told.ends(0, 5).iter().filter(|end| **end == AttemptEnd::Replaced).count();
     assert!(replaced >= 2, "{:?}", told.ends(0, 5));
 }
@@ -118,6 +118,6 @@ fn the_node_of_a_replaced_attempt_is_lost() {
     for at in 1..40 {
         let chaos = format!("slow=n2:8,lose=n2:7s@{at}s");
         let story = Story::on("n1:1,n2:1").phase("map", 12).policy("mantri(kill_restart=true)").chaos(&chaos);
-        story.plays(|_| takes(SECONDS)).run().is_done();
+        story.plays(|_| takes(SECONDS)).run().done();
     }
 }

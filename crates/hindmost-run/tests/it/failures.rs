@@ -23,7 +23,7 @@ fn a_task_that_fails_twice_is_tried_a_third_time() {
         let task = launch.attempt.task;
         if (task.phase, task.index) == (0, 2) && launch.attempt.copy < 2 { fails(3.0) } else { takes(10.0) }
     });
-    let told = told.run().is_done();
+    let told = told.run().done();
     let ends = told.ends(0, 2);
     assert!(ends.len() == 3 && failed(&ends[0]) && failed(&ends[1]) && ends[2] == AttemptEnd::Won, "{ends:?}");
     assert!(reason(&ends[0]).contains("exit code 3"), "{ends:?}");
@@ -90,7 +90,7 @@ fn an_attempt_that_ends_without_a_marker_has_failed() {
     let story = Story::on("n1:2")
         .phase("map", 4)
         .plays(|launch| if launch.attempt.copy < 2 { vanishes(2.0) } else { takes(2.0) });
-    let told = story.run().is_done();
+    let told = story.run().done();
     for index in 0..4 {
         let ends = told.ends(0, index);
         assert!(ends.len() == 3 && reason(&ends[0]).contains("end marker"), "{ends:?}");
@@ -105,7 +105,7 @@ fn an_attempt_may_take_as_long_as_its_time_limit() {
         let stuck = launch.attempt.task.index == 1 && launch.attempt.copy == 0;
         takes(if stuck { 1000.0 } else { 19.0 })
     });
-    let told = story.run().is_done();
+    let told = story.run().done();
     let ends = told.ends(0, 1);
     assert!(ends.len() == 2 && reason(&ends[0]).contains("time limit of 20 s"), "{ends:?}");
     let row = told.outcome.timeline.rows.iter().find(|row| failed(&row.outcome)).unwrap();
@@ -143,7 +143,7 @@ fn what_the_rehearsal_kills_is_no_failure() {
             let story = Story::on("n1:2,n2:2").phase_with("map", 12, "retries = 0").phase_with("end", 2, "retries = 0");
             // Without durations that are known, a second is typical.
             let told = story.policy(policy).chaos(&format!("kill=0.5,seed={seed}")).plays(|_| takes(2.0)).run();
-            let told = told.is_done();
+            let told = told.done();
             // No attempt is to blame for it, so none has a reason.
             let killed = told.outcome.timeline.rows.iter().filter(|row| row.outcome == AttemptEnd::Failed(None));
             assert!(killed.count() > 0, "seed {seed}: nothing was killed");
@@ -158,7 +158,7 @@ fn copies_that_fail_do_not_fail_a_task_while_another_runs() {
         .phase_with("map", 2, "retries = 0")
         .policy("sca")
         .plays(|launch| if launch.attempt.copy == 0 { takes(30.0) } else { fails(1.0) });
-    let told = story.run().is_done();
+    let told = story.run().done();
     assert!(told.copies() > 0, "{:?}", told.outcome.summary);
     for index in 0..2 {
         assert_eq!(told.ends(0, index)[0], AttemptEnd::Won);
@@ -172,7 +172,7 @@ fn a_task_that_avoids_the_free_node_does_not_hold_up_the_others() {
         let story = Story::on("n1:1,n2:1").phase("map", 4).policy(policy).plays(|launch| {
             if launch.attempt.task.index == 0 && launch.attempt.copy == 0 { fails(1.0) } else { takes(10.0) }
         });
-        let told = story.run().is_done();
+        let told = story.run().done();
         assert_eq!(told.nodes_of(0, 0), ["n1", "n2"], "{policy}");
         assert!((told.flowtime() - 21.0).abs() < 0.1, "{policy}: {}", told.flowtime());
     }

@@ -6,7 +6,7 @@ use crate::story::{Story, Told, takes};
 
 fn rehearse(policy: &str, chaos: &str) -> Told {
     let story = Story::on("n1:2,n2:2,n3:2").phase_with("map", 18, "retries = 0").phase_with("reduce", 3, "retries = 0");
-    story.policy(policy).chaos(chaos).plays(|_| takes(10.0)).run().is_done()
+    story.policy(policy).chaos(chaos).plays(|_| takes(10.0)).run().done()
 }
 
 const POLICIES: [&str; 6] = ["none", "pace", "mantri(kill_restart=true)", "late", "sca", "ese"];

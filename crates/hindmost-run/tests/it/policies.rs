@@ -28,7 +28,7 @@ fn two_phases(policy: &str, knowledge: &str, keys: &str, plays: fn(&Launch<'_>) 
 #[test]
 fn every_policy_finishes_a_job_of_two_phases() {
     for policy in policies() {
-        two_phases(&policy, "progress(0.1)", "", |launch| takes(uneven(launch))).run().is_done();
+        two_phases(&policy, "progress(0.1)", "", |launch| takes(uneven(launch))).run().done();
     }
 }
 
@@ -36,7 +36,7 @@ fn every_policy_finishes_a_job_of_two_phases() {
 fn every_policy_finishes_by_age_alone() {
     for policy in policies() {
         let knowledge = if policy.len() % 2 == 0 { "age" } else { "history" };
-        two_phases(&policy, knowledge, "", |launch| silently(uneven(launch))).run().is_done();
+        two_phases(&policy, knowledge, "", |launch| silently(uneven(launch))).run().done();
     }
 }
 
@@ -45,7 +45,7 @@ fn no_policy_copies_what_may_not_run_twice() {
     for policy in policies() {
         // The engine watches that no second copy is started; restarts of what failed are allowed.
         let told = two_phases(&policy, "progress(0.1)", "idempotent = false", |launch| takes(uneven(launch))).run();
-        let told = told.is_done();
+        let told = told.done();
         for index in 0..14 {
             assert_eq!(told.ends(0, index).len(), 1, "{policy}: attempts of map/{index}");
         }
@@ -56,7 +56,7 @@ fn no_policy_copies_what_may_not_run_twice() {
 fn what_may_not_run_twice_is_tried_again_where_retries_allow_it() {
     let plays = |launch: &Launch<'_>| FakeTask { exit: Some(i32::from(launch.attempt.copy == 0)), ..takes(5.0) };
     for policy in policies() {
-        let told = two_phases(&policy, "progress(0.1)", "idempotent = false\nretries = 1", plays).run().is_done();
+        let told = two_phases(&policy, "progress(0.1)", "idempotent = false\nretries = 1", plays).run().done();
         for index in 0..14 {
             assert_eq!(told.ends(0, index).len(), 2, "{policy}: attempts of map/{index}");
         }

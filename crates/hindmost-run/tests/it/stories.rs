@@ -124,7 +124,7 @@ proptest! {
         let told = story.run();
         ended_rightly(&told);
         if told.outcome.summary.state == RunState::Done {
-            told.is_done();
+            told.done();
         }
     }
 }

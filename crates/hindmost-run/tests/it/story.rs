@@ -1,7 +1,7 @@
 //! Runs told in a few words:
 //!
 //! ```ignore
-//! Story::on("n1:2,n2:2").phase("map", 12).phase("reduce", 2).policy("pace").run().is_done();
+//! Story::on("n1:2,n2:2").phase("map", 12).phase("reduce", 2).policy("pace").run().done();
 //! ```
 
 use std::collections::BTreeMap;
@@ -285,7 +285,7 @@ impl Told {
     }
 
     /// Every task has its result.
-    pub fn is_done(self) -> Told {
+    pub fn done(self) -> Told {
         let summary = &self.outcome.summary;
         assert_eq!(summary.state, RunState::Done, "{summary:?}");
         assert!(summary.failed_tasks.is_empty());

@@ -6,7 +6,7 @@
 //! where the distance's distribution depends on the number of values alone. It was found by simulation, with
 //! 10⁶ samples each of 10, 20 and 50 values, 6·10⁵ of 200 and 2·10⁵ of 1 000, and is tabulated below in the
 //! form that M. A. Stephens (*JASA* 69, 1974) gave it, which hardly depends on the number. His critical values
-//! (5 %: 0.895 normal, 1.094 exponential) are met to 1 %.
+//! (5 %: 0.895 normal, 1.094 exponential) are met to 2 %.
 
 use serde::Serialize;
 

@@ -45,14 +45,14 @@ impl Pareto {
         let at = |p: f64| chi_squared_quantile(p, degrees) / (2.0 * total);
         // n·ln(x₍₁₎/μ)/(T/(n−1)) has an F distribution of 2 and 2(n−1) degrees of freedom.
         let below = total / count * (20f64.ln() / (count - 1.0)).exp_m1();
-        let minimum = summary.lowest.exp();
+        let minimum = summary.smallest;
         let scale = total / (count - 1.0);
         let distance = summary.distance(1, |log| Reference::Exponential.cdf((log - summary.lowest) / scale));
         Some(Pareto {
             alpha: (count - 2.0) / total,
             alpha_ci95: [at(0.025), at(0.975)],
             minimum,
-            minimum_ci95: [(summary.lowest - below).exp(), minimum],
+            minimum_ci95: [minimum * (-below).exp(), minimum],
             goodness: Goodness::of(distance, summary.count - 1, Reference::Exponential),
             most_likely: count / total,
         })
@@ -90,7 +90,7 @@ impl Hill {
             return None;
         }
         let threshold = *summary.largest.get(tail as usize)?;
-        let total: f64 = summary.largest.iter().take(tail as usize).map(|log| log - threshold).sum();
+        let total: f64 = summary.largest.iter().take(tail as usize).map(|value| (value / threshold).ln()).sum();
         if total <= 1e-12 {
             return None;
         }
@@ -101,7 +101,7 @@ impl Hill {
             alpha: (count - 1.0) / total,
             alpha_ci95: [at(0.025), at(0.975)],
             tail,
-            threshold: threshold.exp(),
+            threshold,
             goodness: Goodness::of(distance, tail, Reference::Exponential),
         })
     }

@@ -9,7 +9,7 @@ use crate::numeric::{find_root, normal_quantile, normal_survival};
 const MANY: f64 = 1000.0;
 
 /// The quantile of the χ² distribution with these degrees of freedom, at 0 < `p` < 1. From 1 000 degrees of
-/// freedom on Wilson's and Hilferty's approximation, whose relative error is then below 1e-6.
+/// freedom on Wilson's and Hilferty's approximation, whose relative error is then some 2e-6 and falls.
 pub fn chi_squared_quantile(p: f64, degrees: f64) -> f64 {
     let part = 2.0 / (9.0 * degrees);
     let guess = degrees * (1.0 - part + normal_quantile(p) * part.sqrt()).powi(3);

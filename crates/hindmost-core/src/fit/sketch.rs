@@ -135,12 +135,13 @@ impl Sketch {
             steps.push(Step { low: edge(low), middle: f64::midpoint(low, high), high: edge(high), up_to });
         }
         // Nothing lies beyond the smallest and the largest number.
-        let lowest = if half > 0.0 && self.zeros > 0 { half } else { self.smallest.unwrap_or(f64::NAN).max(half) };
-        let mut largest: Vec<f64> = self.largest.iter().map(|value| value.0.0.ln()).collect();
+        let smallest = if half > 0.0 && self.zeros > 0 { half } else { self.smallest.unwrap_or(f64::NAN).max(half) };
+        let mut largest: Vec<f64> = self.largest.iter().map(|value| value.0.0).collect();
         largest.sort_unstable_by(|a, b| b.total_cmp(a));
         Summary {
             count: up_to,
-            lowest: lowest.ln(),
+            smallest,
+            lowest: smallest.ln(),
             mean: moments.mean,
             squares: moments.squares,
             largest,

@@ -19,13 +19,14 @@ pub struct Step {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Summary {
     pub(super) count: u64,
-    /// ln of the smallest number.
+    /// The smallest number, and its logarithm.
+    pub(super) smallest: f64,
     pub(super) lowest: f64,
     /// Mean of the logarithms.
     pub(super) mean: f64,
     /// Sum of their squared differences from the mean.
     pub(super) squares: f64,
-    /// Logarithms of the largest numbers, largest first.
+    /// The largest numbers, largest first.
     pub(super) largest: Vec<f64>,
     /// From the smallest to the largest.
     pub(super) steps: Vec<Step>,
@@ -61,14 +62,14 @@ impl Moments {
     }
 }
 
-/// ln of a number as it counts: below half a tick it is half a tick. `None` of what is no duration.
-fn logarithm(value: f64, resolution: f64) -> Option<f64> {
+/// A number as it counts: below half a tick it is half a tick. `None` of what is no duration.
+fn positive(value: f64, resolution: f64) -> Option<f64> {
     // Infinities and NaN, which `max` would hide, are no durations.
     if !value.is_finite() {
         return None;
     }
     let value = value.max(resolution / 2.0);
-    (value > 0.0).then(|| value.ln())
+    (value > 0.0).then_some(value)
 }
 
 /// The logarithms of the ends of what a rounded number stands for, given its own; without rounding that is both.
@@ -87,11 +88,12 @@ impl Summary {
     /// without a resolution whatever is not positive.
     pub fn of(values: &[f64], resolution: f64) -> Summary {
         let resolution = if resolution.is_finite() { resolution.max(0.0) } else { 0.0 };
-        let mut logs: Vec<f64> = values.iter().filter_map(|value| logarithm(*value, resolution)).collect();
-        logs.sort_unstable_by(f64::total_cmp);
+        let mut counted: Vec<f64> = values.iter().filter_map(|value| positive(*value, resolution)).collect();
+        counted.sort_unstable_by(f64::total_cmp);
         let mut moments = Moments::default();
         let mut steps: Vec<Step> = Vec::new();
-        for (at, &log) in logs.iter().enumerate() {
+        for (at, value) in counted.iter().enumerate() {
+            let log = value.ln();
             moments.add(log);
             let up_to = at as u64 + 1;
             match steps.last_mut() {
@@ -103,11 +105,12 @@ impl Summary {
             }
         }
         Summary {
-            count: logs.len() as u64,
-            lowest: logs.first().copied().unwrap_or(f64::NAN),
+            count: counted.len() as u64,
+            smallest: counted.first().copied().unwrap_or(f64::NAN),
+            lowest: counted.first().map_or(f64::NAN, |value| value.ln()),
             mean: moments.mean,
             squares: moments.squares,
-            largest: logs.into_iter().rev().collect(),
+            largest: counted.into_iter().rev().collect(),
             steps,
             resolution,
         }
@@ -148,14 +151,14 @@ impl Summary {
     /// The distance between the logarithms of the `tail` largest numbers, less that of the number that follows
     /// them, and an exponential distribution of this mean.
     pub(super) fn tail_distance(&self, tail: usize, scale: f64) -> f64 {
-        let Some(&from) = self.largest.get(tail) else { return f64::NAN };
+        let Some(from) = self.largest.get(tail).map(|value| value.ln()) else { return f64::NAN };
         let mut distance: f64 = 0.0;
         let count = tail as f64;
         let mut at = 0;
         while at < tail {
-            let log = self.largest[at];
-            let ties = self.largest[at..tail].iter().take_while(|other| **other == log).count();
-            let (low, high) = ends(log, self.resolution);
+            let value = self.largest[at];
+            let ties = self.largest[at..tail].iter().take_while(|other| **other == value).count();
+            let (low, high) = ends(value.ln(), self.resolution);
             let cdf = |log: f64| Reference::Exponential.cdf((log - from) / scale);
             let (below, up_to) = ((tail - at - ties) as f64 / count, (tail - at) as f64 / count);
             distance = distance.max((cdf(low) - below).abs()).max((up_to - cdf(high)).abs());

@@ -89,7 +89,7 @@ fn summary(findings: &Findings) -> String {
     }
     let mut said = vec![cost(findings)];
     said.extend(causes(findings));
-    said.extend(node_test(findings));
+    said.push(node_test(findings));
     said.extend(speculation(findings));
     said.join(" ")
 }
@@ -157,13 +157,13 @@ fn causes(findings: &Findings) -> Vec<String> {
     said
 }
 
-fn node_test(findings: &Findings) -> Option<String> {
+fn node_test(findings: &Findings) -> String {
     let slow = &findings.slow_nodes;
     if findings.nodes_tested < 2 {
-        return Some("Whether nodes are slow can't be told: too few have tasks beside other nodes'.".to_owned());
+        return "Whether nodes are slow can't be told: too few have tasks beside other nodes'.".to_owned();
     }
     if slow.is_empty() {
-        return Some(format!("None of {} tested is slow.", counted(findings.nodes_tested, "node")));
+        return format!("None of {} tested is slow.", counted(findings.nodes_tested, "node"));
     }
     let named: Vec<String> = slow
         .iter()
@@ -175,31 +175,32 @@ fn node_test(findings: &Findings) -> Option<String> {
         .collect();
     let more = slow.len().saturating_sub(NODES_NAMED);
     let more = if more > 0 { format!(", and {} more", grouped(more as u64)) } else { String::new() };
-    Some(format!(
+    format!(
         "Of {} tested {} slow: {}{more}.",
         counted(findings.nodes_tested, "node"),
         if slow.len() == 1 { "one is".to_owned() } else { format!("{} are", slow.len()) },
         named.join(", ")
-    ))
+    )
 }
 
 fn speculation(findings: &Findings) -> Option<String> {
     let found = &findings.speculation;
     let time = &findings.machine_time;
-    (found.started > 0).then(|| {
-        let share = if time.total > 0.0 { found.lost_seconds / time.total } else { 0.0 };
-        format!(
-            "Of {} {} won; those that did not held {}, {} of all machine time.",
-            if found.started == 1 {
-                "1 speculative copy".to_owned()
-            } else {
-                format!("{} speculative copies", grouped(found.started))
-            },
-            if found.won == 0 { "none".to_owned() } else { grouped(found.won) },
-            duration(found.lost_seconds),
-            percent(share)
-        )
-    })
+    let mut said = String::new();
+    if found.started > 0 {
+        let won = if found.won == 0 { "none".to_owned() } else { grouped(found.won) };
+        let copies = if found.started == 1 { "copy" } else { "copies" };
+        said = format!("Of {} speculative {copies} {won} won.", grouped(found.started));
+    }
+    if time.losers > 0.0 {
+        let gap = if said.is_empty() { "" } else { " " };
+        let share = percent(time.losers / time.total);
+        said += &format!(
+            "{gap}Attempts that another of their task overtook held {}, {share} of all machine time.",
+            duration(time.losers)
+        );
+    }
+    (!said.is_empty()).then_some(said)
 }
 
 fn time(seconds: Option<f64>) -> String {
@@ -314,7 +315,7 @@ fn explanation(findings: &Findings, width: u16) -> String {
             notes.push("either: both fit, and nothing tells which is better.");
         }
         if preferred(Preferred::Neither) {
-            notes.push("Hill: neither Pareto nor log-normal fits; the tail index of the longest tenth.");
+            notes.push("neither, Hill: neither Pareto nor log-normal fits; the tail index of the longest tenth.");
         }
     }
     notes.join(" ")

@@ -8,7 +8,7 @@
 //! - a log-normal distribution by maximum likelihood, with exact intervals ([`LogNormal`]),
 //!
 //! tests each by the Kolmogorov–Smirnov distance with p-values that take into account that the parameters
-//! were estimated ([`goodness`]), compares them by Vuong's test ([`Comparison`]) and says which of them to
+//! were estimated ([`Goodness`]), compares them by Vuong's test ([`Comparison`]) and says which of them to
 //! believe, if any ([`Preferred`]).
 //!
 //! # Rounded numbers

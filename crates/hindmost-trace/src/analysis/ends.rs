@@ -58,8 +58,12 @@ mod tests {
     fn many_are_known_to_a_thousandth_of_their_span_in_any_order() {
         let end = |task: u32| f64::from(task.wrapping_mul(2_654_435_761) % 100_000) * 0.01 - 300.0;
         let (mut forwards, mut backwards) = (Ends::default(), Ends::default());
-        (0..100_000).for_each(|task| forwards.push(end(task)));
-        (0..100_000).rev().for_each(|task| backwards.push(end(task)));
+        for task in 0..100_000 {
+            forwards.push(end(task));
+        }
+        for task in (0..100_000).rev() {
+            backwards.push(end(task));
+        }
         let mut all: Vec<f64> = (0..100_000).map(end).collect();
         all.sort_by(f64::total_cmp);
         assert!(forwards.counts.len() <= INSTANTS && forwards.counts == backwards.counts);

@@ -50,9 +50,14 @@ impl Node {
         normal_survival(self.excess / self.variance.sqrt())
     }
 
-    /// The residuals' quantile, evenly spread in its bin.
+    /// The residuals' quantile, those of a bin evenly spread in it: of the middle two the mean, as for medians.
     fn residual(&self, share: f64) -> f64 {
         let rank = share.clamp(0.0, 1.0) * self.tasks as f64;
+        f64::midpoint(self.at(rank.ceil() - 0.5), self.at(rank.floor() + 0.5))
+    }
+
+    /// The residual at a rank, the smallest being at 0.5.
+    fn at(&self, rank: f64) -> f64 {
         let mut below = 0.0;
         for (bin, count) in &self.residuals {
             let count = *count as f64;
@@ -61,7 +66,7 @@ impl Node {
             }
             below += count;
         }
-        0.0
+        self.residuals.last_key_value().map_or(0.0, |(bin, _)| (f64::from(*bin) + 1.0) / BINS)
     }
 }
 

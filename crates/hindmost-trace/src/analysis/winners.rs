@@ -95,7 +95,9 @@ impl Winners {
         self.fractions |= (milliseconds - milliseconds.round()).abs() > 1e-6 * milliseconds.max(1.0);
         if self.many.is_none() && self.sample.len() == SAMPLE {
             let mut many = Box::new(Many { beyond: u64::MAX, ..Many::default() });
-            self.sample.iter().for_each(|winner| many.push(winner));
+            for winner in &self.sample {
+                many.push(winner);
+            }
             self.many = Some(many);
         }
         if let Some(many) = &mut self.many {

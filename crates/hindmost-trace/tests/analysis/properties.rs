@@ -73,7 +73,9 @@ proptest! {
     fn the_order_of_attempts_of_different_phases_makes_no_difference(log in log(), reversed in any::<bool>()) {
         let name = |node| format!("h{node}");
         let mut in_order = Analysis::new();
-        log.iter().for_each(|(key, attempt)| in_order.ended(*key, attempt));
+        for (key, attempt) in &log {
+            in_order.ended(*key, attempt);
+        }
         let mut by_phase: Vec<_> = log.clone();
         by_phase.sort_by_key(|(key, _)| if reversed { (u32::MAX - key.application, u32::MAX - key.phase) } else { (key.phase, key.application) });
         let mut sorted = Analysis::new();

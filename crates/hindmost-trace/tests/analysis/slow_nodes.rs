@@ -32,7 +32,7 @@ fn a_node_twice_as_slow_is_found_with_20_tasks_of_moderate_spread() {
     let logs = 200;
     for seed in 0..logs {
         let slowness = |node| if node == 3 { 2.0 } else { 1.0 };
-        let world = World { seed, slowness, ..World::new(6, log_normal(20.0, 0.5)) };
+        let world = World { slowness, seed, ..World::new(6, log_normal(20.0, 0.5)) };
         let findings = world.findings(2, 60);
         let slow: Vec<&str> = findings.slow_nodes.iter().map(|node| node.node.as_str()).collect();
         found += u32::from(slow.contains(&"h3"));
@@ -96,7 +96,9 @@ fn what_inputs_explain_is_no_fault_of_the_node() {
     assert!(found.stragglers.skew >= 30 && found.stragglers.skew * 10 >= found.stragglers.tasks * 9, "{found:?}");
 
     // Without bytes the same log accuses the node.
-    attempts.iter_mut().for_each(|attempt| attempt.bytes_read = None);
+    for attempt in &mut attempts {
+        attempt.bytes_read = None;
+    }
     let (findings, found) = of_phase(&attempts);
     assert_eq!(findings.slow_nodes.iter().map(|node| node.node.as_str()).collect::<Vec<_>>(), ["h1"]);
     assert_eq!((found.skew, found.stragglers.skew), (None, 0));
@@ -136,4 +138,33 @@ fn copies_that_overtake_a_slow_node_do_not_hide_it() {
 fn one_node_alone_is_compared_to_nobody() {
     let findings = World::new(1, log_normal(10.0, 0.3)).findings(3, 50);
     assert_eq!((findings.nodes_tested, findings.slow_nodes.len()), (0, 0));
+}
+
+#[test]
+fn the_test_is_that_of_a_statistics_package() {
+    // SciPy 1.17: mannwhitneyu(…, use_continuity=False) of the first phase; of both from its ranks, weighted.
+    let first: [&[f64]; 2] = [
+        &[12., 15., 15., 18., 20., 22., 25., 25., 30., 31., 40., 90.],
+        &[8., 9., 10., 10., 11., 12., 12., 13., 15., 15., 16., 18., 19., 21., 25.],
+    ];
+    let second: [&[f64]; 2] =
+        [&[3., 4., 4.5, 5., 6., 2.5, 4., 7., 9., 3.5, 5., 4.], &[2., 2., 3., 3., 2.5, 4., 3., 1., 6.]];
+    for (phases, p, ratio) in
+        [(&[first][..], 0.001_305_829_448_565, None), (&[first, second], 4.493_346_941_675e-5, Some(1.602_564))]
+    {
+        let mut analysis = Analysis::new();
+        for (number, nodes) in phases.iter().enumerate() {
+            let all = nodes.iter().enumerate().flat_map(|(node, seconds)| seconds.iter().map(move |s| (node, *s)));
+            for (task, (node, seconds)) in all.enumerate() {
+                let mut attempt = succeeded(task as u32, 1.6e9, 1.6e9 + seconds);
+                attempt.node = Some(node as u32);
+                analysis.ended(phase(number as u32), &attempt);
+            }
+        }
+        let findings = analysis.findings(&|node| format!("h{node}"));
+        let [slow] = &findings.slow_nodes[..] else { panic!("{:?}", findings.slow_nodes) };
+        assert!((slow.p / p - 1.0).abs() < 1e-9, "{}", slow.p);
+        assert!((slow.p_corrected / (2.0 * p) - 1.0).abs() < 1e-9 && slow.node == "h0");
+        assert!(ratio.is_none_or(|ratio: f64| (slow.ratio / ratio - 1.0).abs() < 0.03), "{}", slow.ratio);
+    }
 }

@@ -41,7 +41,9 @@ fn waiting_phases_of_one_job_count_once_where_they_overlap() {
         let facts = PhaseFacts { job: Some(job.to_owned()), tasks: Some(20), ..PhaseFacts::default() };
         analysis.phase(phase(number), facts);
         analysis.phase(phase(number), PhaseFacts { name: Some(format!("p{number}")), ..PhaseFacts::default() });
-        (0..19).for_each(|task| analysis.ended(phase(number), &succeeded(task, 0.0, 10.0)));
+        for task in 0..19 {
+            analysis.ended(phase(number), &succeeded(task, 0.0, 10.0));
+        }
         analysis.ended(phase(number), &succeeded(19, 0.0, last));
     }
     let findings = analysis.findings(&|_| String::new());
@@ -61,7 +63,9 @@ fn of_very_many_phases_the_important_ones_are_listed_and_all_are_counted() {
         analysis.phase(phase(number), facts);
         // Every tenth phase waits, each longer than the one before.
         let last = if number % 10 == 0 { 10.0 + f64::from(number) } else { 10.0 };
-        (0..19).for_each(|task| analysis.ended(phase(number), &succeeded(task, 0.0, 10.0)));
+        for task in 0..19 {
+            analysis.ended(phase(number), &succeeded(task, 0.0, 10.0));
+        }
         analysis.ended(phase(number), &succeeded(19, 0.0, last));
         analysis.closed(phase(number));
         // A killed loser is told of late.

@@ -74,7 +74,9 @@ impl World {
 /// The findings of some attempts of one phase, and what was found of it.
 pub fn of_phase(attempts: &[EndedAttempt]) -> (Findings, PhaseFinding) {
     let mut analysis = Analysis::new();
-    attempts.iter().for_each(|attempt| analysis.ended(phase(0), attempt));
+    for attempt in attempts {
+        analysis.ended(phase(0), attempt);
+    }
     let findings = analysis.findings(&|node| format!("h{node}"));
     let only = findings.phases[0].clone();
     (findings, only)

@@ -9,6 +9,7 @@ pub mod cluster;
 pub mod distribution;
 pub mod estimator;
 pub mod explain;
+pub mod fit;
 pub mod ids;
 pub mod journal;
 pub mod metrics;

@@ -1,6 +1,7 @@
 //! Tables and documents from the results of Hindmost.
 
 pub mod comparison;
+pub mod findings;
 pub mod gantt;
 pub mod reproduction;
 pub mod run;

@@ -145,12 +145,12 @@ fn phases(summary: &RunSummary, width: u16) -> String {
     }
 }
 
-fn widest(text: &str) -> usize {
+pub(crate) fn widest(text: &str) -> usize {
     text.lines().map(columns).max().unwrap_or(0)
 }
 
 /// A table whose first column is of names and whose others are of figures.
-fn draw(header: Vec<String>, rows: Vec<Vec<String>>) -> String {
+pub(crate) fn draw(header: Vec<String>, rows: Vec<Vec<String>>) -> String {
     let mut table = Table::new();
     table.load_style(STYLE).set_content_arrangement(ContentArrangement::Disabled).set_header(header);
     table.add_rows(rows);

@@ -7,7 +7,10 @@
 //! Journals: [`journal::open`] reads one into a [`journal::JournalTrace`], [`journal::summarize`]
 //! counts, [`journal::records`] gives record by record; [`journal::find`] tells journals from logs.
 
+pub mod analysis;
+mod compression;
 mod error;
+pub mod hadoop;
 pub mod journal;
 mod moments;
 pub mod record;

@@ -1,9 +1,14 @@
 //! What is measured of a run, and how figures over seeds are summarised.
 
 mod comparison;
+mod findings;
 mod run;
 
 pub use comparison::{Comparison, Copies, PolicyResult, VersusFirst};
+pub use findings::{
+    AttemptCounts, Durations, Findings, JobFinding, MachineTime, PhaseFinding, Skew, SlowNode, Speculation, Stragglers,
+    Waiting,
+};
 pub use run::{FailedTask, PhaseProgress, PhaseSummary, RunState, RunSummary};
 
 use serde::Serialize;

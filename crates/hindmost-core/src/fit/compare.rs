@@ -1,0 +1,70 @@
+//! Pareto or log-normal.
+
+use serde::Serialize;
+
+use super::LEVEL;
+use super::log_normal::LogNormal;
+use super::pareto::Pareto;
+use super::summary::Summary;
+use crate::numeric::normal_survival;
+
+/// Vuong's test of two models that are both fitted by maximum likelihood and may both be wrong: whether the
+/// numbers are more likely under one than under the other by more than chance explains.
+///
+/// Q. H. Vuong, "Likelihood ratio tests for model selection and non-nested hypotheses", *Econometrica* 57, 1989.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    /// ln of the likelihood under Pareto less that under log-normal.
+    pub log_likelihood_difference: f64,
+    /// That over its standard deviation: positive for Pareto, normal where both are equally good.
+    pub z: f64,
+    /// The probability of a `z` at least as large on either side where both are equally good.
+    pub p: f64,
+}
+
+impl Comparison {
+    pub(super) fn of(summary: &Summary, pareto: &Pareto, log_normal: &LogNormal) -> Option<Comparison> {
+        let count = summary.count as f64;
+        let (alpha, sigma) = (pareto.most_likely, log_normal.sigma);
+        // The density's logarithm under Pareto less that under log-normal; both have −ln x in common.
+        let constant = (alpha * sigma).ln() + 0.5 * std::f64::consts::TAU.ln();
+        let difference =
+            |log: f64| constant - alpha * (log - summary.lowest) + 0.5 * ((log - log_normal.mu) / sigma).powi(2);
+        // The sum follows from the moments; its spread needs each number, where bins are good enough.
+        let total = count * (constant - alpha * (summary.mean - summary.lowest)) + 0.5 * count;
+        let mean = total / count;
+        let spread: f64 = summary.grouped().map(|(log, times)| times * (difference(log) - mean).powi(2)).sum();
+        let z = total / spread.sqrt();
+        z.is_finite().then(|| Comparison { log_likelihood_difference: total, z, p: 2.0 * normal_survival(z.abs()) })
+    }
+}
+
+/// Which model to believe: one that its own test does not refuse at 5 %, and, where neither is refused, the one
+/// that Vuong's test prefers at 5 %.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Preferred {
+    /// Pareto.
+    Pareto,
+    /// Log-normal.
+    LogNormal,
+    /// Both fit, and the numbers do not tell which fits better.
+    Either,
+    /// Neither fits.
+    Neither,
+}
+
+impl Preferred {
+    pub(super) fn of(pareto: &Pareto, log_normal: &LogNormal, comparison: Option<&Comparison>) -> Preferred {
+        match (pareto.goodness.p >= LEVEL, log_normal.goodness.p >= LEVEL) {
+            (true, false) => Preferred::Pareto,
+            (false, true) => Preferred::LogNormal,
+            (false, false) => Preferred::Neither,
+            (true, true) => match comparison {
+                Some(comparison) if comparison.p < LEVEL && comparison.z > 0.0 => Preferred::Pareto,
+                Some(comparison) if comparison.p < LEVEL => Preferred::LogNormal,
+                _ => Preferred::Either,
+            },
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! What a fit needs to know of some numbers.
+
+use super::goodness::Reference;
+
+/// Numbers that are indistinguishable, and how many there are up to them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Step {
+    /// ln of the lower end of what they stand for.
+    pub low: f64,
+    /// ln of a number in the middle.
+    pub middle: f64,
+    /// ln of the upper end.
+    pub high: f64,
+    /// Numbers up to and including these.
+    pub up_to: u64,
+}
+
+/// Logarithms of positive numbers, summed up.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Summary {
+    pub(super) count: u64,
+    /// The smallest number, and its logarithm.
+    pub(super) smallest: f64,
+    pub(super) lowest: f64,
+    /// Mean of the logarithms.
+    pub(super) mean: f64,
+    /// Sum of their squared differences from the mean.
+    pub(super) squares: f64,
+    /// The largest numbers, largest first.
+    pub(super) largest: Vec<f64>,
+    /// From the smallest to the largest.
+    pub(super) steps: Vec<Step>,
+    /// Of what the numbers are multiples; 0 if they are not rounded.
+    pub(super) resolution: f64,
+}
+
+/// Adds up a mean and squared differences from it, as Welford does.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Moments {
+    pub count: f64,
+    pub mean: f64,
+    pub squares: f64,
+}
+
+impl Moments {
+    pub(super) fn add(&mut self, x: f64) {
+        self.count += 1.0;
+        let difference = x - self.mean;
+        self.mean += difference / self.count;
+        self.squares += difference * (x - self.mean);
+    }
+
+    /// Adds the same number many times.
+    pub(super) fn add_many(&mut self, x: f64, times: f64) {
+        if times > 0.0 {
+            let difference = x - self.mean;
+            let count = self.count + times;
+            self.squares += difference * difference * self.count * times / count;
+            self.mean += difference * times / count;
+            self.count = count;
+        }
+    }
+}
+
+/// A number as it counts: below half a tick it is half a tick. `None` of what is no duration.
+fn positive(value: f64, resolution: f64) -> Option<f64> {
+    // Infinities and NaN, which `max` would hide, are no durations.
+    if !value.is_finite() {
+        return None;
+    }
+    let value = value.max(resolution / 2.0);
+    (value > 0.0).then_some(value)
+}
+
+/// The logarithms of the ends of what a rounded number stands for, given its own; without rounding that is both.
+fn ends(log: f64, resolution: f64) -> (f64, f64) {
+    if resolution <= 0.0 {
+        return (log, log);
+    }
+    let half = resolution / 2.0;
+    let value = log.exp();
+    // Half a tick itself stands for whatever is rounded to nothing.
+    if value < 0.75 * resolution { (f64::NEG_INFINITY, half.ln()) } else { ((value - half).ln(), (value + half).ln()) }
+}
+
+impl Summary {
+    /// Of exact numbers, multiples of a resolution (0: not rounded). NaN and infinities are left out, and
+    /// without a resolution whatever is not positive.
+    pub fn of(values: &[f64], resolution: f64) -> Summary {
+        let resolution = if resolution.is_finite() { resolution.max(0.0) } else { 0.0 };
+        let mut counted: Vec<f64> = values.iter().filter_map(|value| positive(*value, resolution)).collect();
+        counted.sort_unstable_by(f64::total_cmp);
+        let mut moments = Moments::default();
+        let mut steps: Vec<Step> = Vec::new();
+        for (at, value) in counted.iter().enumerate() {
+            let log = value.ln();
+            moments.add(log);
+            let up_to = at as u64 + 1;
+            match steps.last_mut() {
+                Some(step) if step.middle == log => step.up_to = up_to,
+                _ => {
+                    let (low, high) = ends(log, resolution);
+                    steps.push(Step { low, middle: log, high, up_to });
+                }
+            }
+        }
+        Summary {
+            count: counted.len() as u64,
+            smallest: counted.first().copied().unwrap_or(f64::NAN),
+            lowest: counted.first().map_or(f64::NAN, |value| value.ln()),
+            mean: moments.mean,
+            squares: moments.squares,
+            largest: counted.into_iter().rev().collect(),
+            steps,
+            resolution,
+        }
+    }
+
+    /// How many numbers there are.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The largest vertical distance between the numbers' distribution function and another's, which is
+    /// given as a function of the logarithm. The first `without` numbers don't count.
+    pub(super) fn distance(&self, without: u64, cdf: impl Fn(f64) -> f64) -> f64 {
+        let count = (self.count - without.min(self.count)) as f64;
+        let mut below = 0.0;
+        let mut distance: f64 = 0.0;
+        for step in &self.steps {
+            let up_to = step.up_to.saturating_sub(without) as f64 / count;
+            if step.up_to > without {
+                let (low, high) = (cdf(step.low), cdf(step.high));
+                distance = distance.max((low - below).abs()).max((up_to - high).abs());
+            }
+            below = up_to;
+        }
+        distance
+    }
+
+    /// Numbers behind each step with the logarithm that stands for them.
+    pub(super) fn grouped(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
+        let mut below = 0;
+        self.steps.iter().map(move |step| {
+            let count = step.up_to - below;
+            below = step.up_to;
+            (step.middle, count as f64)
+        })
+    }
+
+    /// The distance between the logarithms of the `tail` largest numbers, less that of the number that follows
+    /// them, and an exponential distribution of this mean.
+    pub(super) fn tail_distance(&self, tail: usize, scale: f64) -> f64 {
+        let Some(from) = self.largest.get(tail).map(|value| value.ln()) else { return f64::NAN };
+        let mut distance: f64 = 0.0;
+        let count = tail as f64;
+        let mut at = 0;
+        while at < tail {
+            let value = self.largest[at];
+            let ties = self.largest[at..tail].iter().take_while(|other| **other == value).count();
+            let (low, high) = ends(value.ln(), self.resolution);
+            let cdf = |log: f64| Reference::Exponential.cdf((log - from) / scale);
+            let (below, up_to) = ((tail - at - ties) as f64 / count, (tail - at) as f64 / count);
+            distance = distance.max((cdf(low) - below).abs()).max((up_to - cdf(high)).abs());
+            at += ties;
+        }
+        distance
+    }
+}

@@ -1,0 +1,325 @@
+//! What a log says about its stragglers, as text for the terminal: what they cost and why in words, then tables.
+
+use hindmost_core::fit::{Fit, Preferred};
+use hindmost_core::metrics::{Findings, PhaseFinding, SlowNode};
+
+use crate::run::{draw, widest};
+use crate::text::{counted, duration, grouped, name, names, percent, wrapped};
+
+/// Phases that are shown.
+const PHASES: usize = 15;
+/// Slow nodes that are shown, and named in words.
+const NODES: usize = 15;
+const NODES_NAMED: usize = 3;
+/// The fewest stragglers whose causes are told in shares.
+const FEWEST: u64 = 5;
+/// The share of the jobs' time from which on waiting is worth an advice.
+const WORTH: f64 = 0.05;
+/// The longest name of a node in words, columns.
+const LONGEST_NAME: usize = 24;
+const ELLIPSIS: &str = "…";
+const UNKNOWN: &str = "–";
+
+/// A column of a table: its heading, how wide the terminal must be for it, and its cells.
+struct Column<T> {
+    heading: &'static str,
+    from_width: u16,
+    cell: fn(&T) -> String,
+}
+
+/// The columns behind the phase's name, in the order in which they are shown.
+const PHASE_COLUMNS: &[Column<PhaseFinding>] = &[
+    Column { heading: "tasks", from_width: 0, cell: |phase| grouped(phase.tasks) },
+    Column { heading: "attempts", from_width: 110, cell: |phase| grouped(phase.attempts.ended) },
+    Column { heading: "p50", from_width: 50, cell: |phase| time(phase.durations.p50) },
+    Column { heading: "p95", from_width: 70, cell: |phase| time(phase.durations.p95) },
+    Column { heading: "max", from_width: 40, cell: |phase| time(phase.durations.max) },
+    Column { heading: "waited", from_width: 0, cell: |phase| waited(phase) },
+    Column { heading: "strag-\nglers", from_width: 60, cell: |phase| grouped(phase.stragglers.tasks) },
+    Column { heading: "more\ninput", from_width: 90, cell: |phase| cause(phase, phase.stragglers.skew) },
+    Column { heading: "slow\nnode", from_width: 95, cell: |phase| cause(phase, phase.stragglers.slow_node) },
+    Column { heading: "copies\nwon/lost", from_width: 100, cell: copies },
+    Column { heading: "tail", from_width: 80, cell: |phase| tail(&phase.fit) },
+];
+
+/// The columns behind the node's name.
+const NODE_COLUMNS: &[Column<SlowNode>] = &[
+    Column { heading: "tasks", from_width: 45, cell: |node| grouped(node.tasks) },
+    Column { heading: "phases", from_width: 70, cell: |node| grouped(node.phases) },
+    Column { heading: "times\nas long", from_width: 0, cell: |node| format!("{:.2}", node.ratio) },
+    Column {
+        heading: "95%\ninterval",
+        from_width: 55,
+        cell: |node| format!("{:.2} to {:.2}", node.ratio_ci95[0], node.ratio_ci95[1]),
+    },
+    Column { heading: "p,\ncorrected", from_width: 0, cell: |node| probability(node.p_corrected) },
+    Column { heading: "strag-\nglers", from_width: 60, cell: |node| grouped(node.stragglers) },
+];
+
+/// The findings as text that fits so many columns, of at least 40.
+pub fn text(findings: &Findings, width: u16) -> String {
+    let columns = usize::from(width);
+    let mut text = wrapped(&summary(findings), columns, 0) + "\n";
+    if !findings.phases.is_empty() {
+        text += &format!("\n{}\n", phases(findings, width));
+        let more = (findings.phases.len().saturating_sub(PHASES)) as u64 + findings.left_out;
+        if more > 0 {
+            text += &(wrapped(&format!("{ELLIPSIS} and {}", counted(more, "more phase")), columns, 0) + "\n");
+        }
+        text += &format!("\n{}\n", wrapped(&explanation(findings, width), columns, 0));
+    }
+    if !findings.slow_nodes.is_empty() {
+        let shown = &findings.slow_nodes[..findings.slow_nodes.len().min(NODES)];
+        let labels: Vec<&str> = shown.iter().map(|node| node.node.as_str()).collect();
+        text += &format!("\n{}\n", table("slow node", &labels, shown, NODE_COLUMNS, width));
+        if let Some(more) = findings.slow_nodes.len().checked_sub(NODES).filter(|more| *more > 0) {
+            text += &format!("{ELLIPSIS} and {}\n", counted(more as u64, "more slow node"));
+        }
+    }
+    text
+}
+
+/// In words: what stragglers cost, why there are any, and what would help.
+fn summary(findings: &Findings) -> String {
+    if findings.tasks == 0 {
+        return format!(
+            "{} ended and none succeeded, so there is nothing to say about stragglers.",
+            counted(findings.attempts.ended, "attempt")
+        );
+    }
+    let mut said = vec![cost(findings)];
+    said.extend(causes(findings));
+    said.push(node_test(findings));
+    said.extend(speculation(findings));
+    said.join(" ")
+}
+
+fn cost(findings: &Findings) -> String {
+    let waiting = findings.waiting;
+    match waiting.share {
+        None => "The log does not tell when tasks ran, so not how long jobs waited for their last ones.".to_owned(),
+        Some(share) if waiting.seconds > 0.0 => format!(
+            "{} of the time of jobs ({}) went into waiting for the last 5% of tasks.",
+            percent(share),
+            duration(waiting.seconds)
+        ),
+        Some(_) if findings.left_out == 0 && findings.phases.iter().all(|phase| phase.tasks < 20) => {
+            "No phase has 20 tasks or more, so none waited for its last 5%.".to_owned()
+        }
+        Some(_) => "No job waited for the last 5% of its tasks.".to_owned(),
+    }
+}
+
+fn causes(findings: &Findings) -> Vec<String> {
+    let found = &findings.stragglers;
+    if found.tasks == 0 {
+        return vec!["No task took more than 1.5 times as long as the median of its phase.".to_owned()];
+    }
+    let mut said = vec![format!(
+        "{} of {} took more than 1.5 times as long as the median of {} phase, {} longer in all.",
+        grouped(found.tasks),
+        counted(findings.tasks, "task"),
+        if found.tasks == 1 { "its" } else { "their" },
+        duration(found.excess_seconds)
+    )];
+    let classified = found.skew + found.slow_node + found.other;
+    let share = |count: u64| percent(count as f64 / classified as f64);
+    let of_what = if found.unclassified > 0 {
+        format!("the {} longest of them in each phase", grouped(1024))
+    } else {
+        "these".to_owned()
+    };
+    if classified < FEWEST {
+        said.push("They are too few to tell causes in shares.".to_owned());
+        return said;
+    }
+    if found.skew > 0 {
+        said.push(format!(
+            "{} of {of_what} had more input: split it more evenly (repartition, smaller splits, salted keys).",
+            share(found.skew)
+        ));
+    } else if findings.phases.iter().all(|phase| phase.skew.is_none()) {
+        said.push("The log does not tell inputs enough to say whether more input made them slow.".to_owned());
+    } else if !findings.phases.iter().any(|phase| phase.skew.is_some_and(|skew| skew.explains)) {
+        said.push("More input does not explain them.".to_owned());
+    }
+    if found.slow_node > 0 {
+        said.push(format!("{} ran on a slow node: repair it, or keep tasks off it.", share(found.slow_node)));
+    }
+    if found.other > 0 {
+        let advice = if findings.speculation.started == 0 && findings.waiting.share >= Some(WORTH) {
+            "; no speculative copies ran, which is what they are for"
+        } else {
+            ""
+        };
+        said.push(format!("For {} neither input nor a slow node is the reason{advice}.", share(found.other)));
+    }
+    said
+}
+
+fn node_test(findings: &Findings) -> String {
+    let slow = &findings.slow_nodes;
+    if findings.nodes_tested < 2 {
+        return "Whether nodes are slow can't be told: too few have tasks beside other nodes'.".to_owned();
+    }
+    if slow.is_empty() {
+        return format!("None of {} tested is slow.", counted(findings.nodes_tested, "node"));
+    }
+    let named: Vec<String> = slow
+        .iter()
+        .take(NODES_NAMED)
+        .map(|node| {
+            let short = name(&node.node, LONGEST_NAME, ELLIPSIS);
+            format!("{short} takes {:.1} times as long ({})", node.ratio, with_probability(node.p_corrected))
+        })
+        .collect();
+    let more = slow.len().saturating_sub(NODES_NAMED);
+    let more = if more > 0 { format!(", and {} more", grouped(more as u64)) } else { String::new() };
+    format!(
+        "Of {} tested {} slow: {}{more}.",
+        counted(findings.nodes_tested, "node"),
+        if slow.len() == 1 { "one is".to_owned() } else { format!("{} are", slow.len()) },
+        named.join(", ")
+    )
+}
+
+fn speculation(findings: &Findings) -> Option<String> {
+    let found = &findings.speculation;
+    let time = &findings.machine_time;
+    let mut said = String::new();
+    if found.started > 0 {
+        let won = if found.won == 0 { "none".to_owned() } else { grouped(found.won) };
+        let copies = if found.started == 1 { "copy" } else { "copies" };
+        said = format!("Of {} speculative {copies} {won} won.", grouped(found.started));
+    }
+    if time.losers > 0.0 {
+        let gap = if said.is_empty() { "" } else { " " };
+        let share = percent(time.losers / time.total);
+        said += &format!(
+            "{gap}Attempts that another of their task overtook held {}, {share} of all machine time.",
+            duration(time.losers)
+        );
+    }
+    (!said.is_empty()).then_some(said)
+}
+
+fn time(seconds: Option<f64>) -> String {
+    seconds.map_or(UNKNOWN.to_owned(), duration)
+}
+
+/// How long a phase waited; of too few tasks nothing is known.
+fn waited(phase: &PhaseFinding) -> String {
+    if phase.finish.is_none() || phase.tasks < 20 { UNKNOWN.to_owned() } else { duration(phase.waiting.seconds) }
+}
+
+fn cause(phase: &PhaseFinding, count: u64) -> String {
+    if phase.stragglers.tasks == 0 { UNKNOWN.to_owned() } else { grouped(count) }
+}
+
+fn copies(phase: &PhaseFinding) -> String {
+    let found = &phase.speculation;
+    if found.started == 0 { UNKNOWN.to_owned() } else { format!("{}/{}", grouped(found.won), grouped(found.lost)) }
+}
+
+/// The distribution that durations follow, as short as can be.
+fn tail(fit: &Fit) -> String {
+    let pareto = || fit.pareto.map(|pareto| format!("Pareto {:.2}", pareto.alpha));
+    let log_normal = || fit.log_normal.map(|log_normal| format!("log-n. {:.2}", log_normal.sigma));
+    let hill = || fit.hill.map(|hill| format!("Hill {:.2}", hill.alpha));
+    let told = match fit.preferred {
+        Some(Preferred::Pareto) => pareto(),
+        Some(Preferred::LogNormal) => log_normal(),
+        Some(Preferred::Either) => Some("either".to_owned()),
+        // How heavy it is can be said all the same.
+        Some(Preferred::Neither) => hill().or(Some("neither".to_owned())),
+        None => None,
+    };
+    told.unwrap_or(UNKNOWN.to_owned())
+}
+
+/// A probability in two digits.
+fn probability(p: f64) -> String {
+    match p {
+        _ if p.is_nan() => UNKNOWN.to_owned(),
+        ..0.0001 => "< 0.0001".to_owned(),
+        ..0.001 => format!("{p:.4}"),
+        ..0.1 => format!("{p:.3}"),
+        _ => format!("{p:.2}"),
+    }
+}
+
+fn with_probability(p: f64) -> String {
+    let told = probability(p);
+    if told.starts_with('<') { format!("p {told}") } else { format!("p = {told}") }
+}
+
+fn phases(findings: &Findings, width: u16) -> String {
+    let shown = &findings.phases[..findings.phases.len().min(PHASES)];
+    let several = shown.iter().any(|phase| phase.application != shown[0].application);
+    let labels: Vec<String> = shown.iter().map(|phase| label(phase, several)).collect();
+    let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
+    table("phase", &labels, shown, PHASE_COLUMNS, width)
+}
+
+fn label(phase: &PhaseFinding, with_application: bool) -> String {
+    let number =
+        if with_application { format!("{}/{}", phase.application, phase.phase) } else { phase.phase.to_string() };
+    match &phase.name {
+        Some(name) => format!("{number} {name}"),
+        None => number,
+    }
+}
+
+/// A table whose least important columns go, and then the names, until it fits.
+fn table<T>(what: &str, labels: &[&str], rows: &[T], columns: &[Column<T>], width: u16) -> String {
+    let mut columns: Vec<&Column<T>> = columns.iter().filter(|column| column.from_width <= width).collect();
+    let mut room = (usize::from(width) / 4).max(what.len());
+    loop {
+        let cells = rows.iter().zip(names(labels, room, ELLIPSIS)).map(|(row, label)| {
+            std::iter::once(label).chain(columns.iter().map(|column| (column.cell)(row))).collect()
+        });
+        let header = std::iter::once(what).chain(columns.iter().map(|column| column.heading));
+        let drawn = draw(header.map(str::to_owned).collect(), cells.collect());
+        let over = widest(&drawn).saturating_sub(usize::from(width));
+        if over == 0 {
+            return drawn;
+        }
+        let least = columns.iter().enumerate().filter(|(_, column)| column.from_width > 0);
+        match least.max_by_key(|(_, column)| column.from_width).map(|(at, _)| at) {
+            Some(at) => drop(columns.remove(at)),
+            None if room > 1 => room = room.saturating_sub(over).max(1),
+            None => return drawn,
+        }
+    }
+}
+
+/// What the table's words mean, as far as they are on it.
+fn explanation(findings: &Findings, width: u16) -> String {
+    let mut notes = vec!["waited: from 95% of the phase's tasks done (20 tasks or more) to all done."];
+    if width >= 40 {
+        notes.push(match width {
+            ..50 => "max: how long the slowest attempt took that won.",
+            50..70 => "p50, max: how long the attempts took that won.",
+            _ => "p50, p95, max: how long the attempts took that won.",
+        });
+    }
+    let preferred = |what| findings.phases.iter().take(PHASES).any(|phase| phase.fit.preferred == Some(what));
+    if width >= 80 {
+        if preferred(Preferred::Pareto) {
+            notes.push("Pareto: durations look like it; its tail index, heavy below 2.");
+        }
+        if preferred(Preferred::LogNormal) {
+            notes.push("log-n.: durations look log-normal; the standard deviation of their logarithms.");
+        }
+        if preferred(Preferred::Either) {
+            notes.push("either: both fit, and nothing tells which is better.");
+        }
+        if preferred(Preferred::Neither) {
+            notes.push("neither, Hill: neither Pareto nor log-normal fits; the tail index of the longest tenth.");
+        }
+    }
+    notes.join(" ")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,203 @@
+use hindmost_core::metrics::{AttemptCounts, Durations, MachineTime, Skew, Speculation, Stragglers, Waiting};
+use hindmost_core::random::{Purpose, draw as drawn};
+
+use super::*;
+use crate::text::columns;
+
+fn phase(number: u32, name: &str, tasks: u64, waited: f64) -> PhaseFinding {
+    PhaseFinding {
+        application: 0,
+        phase: number,
+        name: Some(name.to_owned()),
+        job: None,
+        tasks,
+        tasks_stated: None,
+        attempts: AttemptCounts { ended: tasks + 2, succeeded: tasks, failed: 0, killed: 2 },
+        speculation: Speculation { started: 3, won: 1, lost: 2, won_seconds: 5.0, lost_seconds: 9.0 },
+        machine_time: MachineTime::default(),
+        start: Some(0.0),
+        finish: Some(100.0),
+        durations: Durations { mean: Some(12.0), p50: Some(10.0), p95: Some(30.0), max: Some(1234.5) },
+        waiting: Waiting { seconds: waited, share: Some(waited / 100.0) },
+        stragglers: Stragglers { tasks: 9, excess_seconds: 100.0, skew: 4, slow_node: 3, other: 2, unclassified: 0 },
+        skew: Some(Skew {
+            tasks,
+            elasticity: 0.9,
+            elasticity_ci95: [0.8, 1.0],
+            r_squared: 0.7,
+            p: 1e-9,
+            explains: true,
+        }),
+        fit: Fit::of_values(&[], 0.0),
+    }
+}
+
+fn findings() -> Findings {
+    Findings {
+        tasks: 400,
+        attempts: AttemptCounts { ended: 404, succeeded: 400, failed: 0, killed: 4 },
+        speculation: Speculation { started: 6, won: 2, lost: 4, won_seconds: 10.0, lost_seconds: 18.0 },
+        machine_time: MachineTime { total: 1800.0, losers: 36.0, ..MachineTime::default() },
+        waiting: Waiting { seconds: 120.0, share: Some(0.12) },
+        stragglers: Stragglers { tasks: 18, excess_seconds: 200.0, skew: 11, slow_node: 5, other: 2, unclassified: 0 },
+        phases: vec![phase(3, "collect at App.scala:12", 300, 70.0), phase(1, "reduceByKey at App.scala:9", 100, 50.0)],
+        jobs: Vec::new(),
+        slow_nodes: vec![SlowNode {
+            node: "h7".to_owned(),
+            tasks: 44,
+            phases: 2,
+            ratio: 2.31,
+            ratio_ci95: [1.9, 2.8],
+            p: 1e-5,
+            p_corrected: 1e-4,
+            stragglers: 5,
+        }],
+        nodes_tested: 10,
+        left_out: 0,
+        jobs_left_out: 0,
+    }
+}
+
+#[test]
+fn what_stragglers_cost_and_why_is_told_first() {
+    let told = text(&findings(), 2000);
+    let first = "12.0% of the time of jobs (120 s) went into waiting for the last 5% of tasks. 18 of 400 tasks took more \
+                 than 1.5 times as long as the median of their phase, 200 s longer in all. 61.1% of these had more \
+                 input: split it more evenly (repartition, smaller splits, salted keys). 27.8% ran on a slow node: \
+                 repair it, or keep tasks off it. ";
+    assert!(told.starts_with(first), "{told}");
+    let told = told.replace('\n', " ");
+    for sentence in [
+        "For 11.1% neither input nor a slow node is the reason. ",
+        "Of 10 nodes tested one is slow: h7 takes 2.3 times as long (p = 0.0001).",
+        "Of 6 speculative copies 2 won. Attempts that another of their task overtook held 36.0 s, 2.0% of all machine time.",
+    ] {
+        assert!(told.contains(sentence), "{sentence}: {told}");
+    }
+}
+
+#[test]
+fn tables_follow_with_as_much_as_fits() {
+    let told = text(&findings(), 120);
+    let row = told.lines().find(|line| line.contains("collect at")).unwrap();
+    let cells: Vec<&str> = row.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect();
+    assert_eq!(
+        cells,
+        [
+            "3 collect at App.scala:12",
+            "300",
+            "302",
+            "10.0 s",
+            "30.0 s",
+            "20 min 35 s",
+            "70.0 s",
+            "9",
+            "4",
+            "3",
+            "1/2",
+            "–"
+        ]
+    );
+    let node = told.lines().find(|line| line.starts_with("h7")).unwrap();
+    let cells: Vec<&str> = node.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect();
+    assert_eq!(cells, ["h7", "44", "2", "2.31", "1.90 to 2.80", "0.0001", "5"]);
+}
+
+#[test]
+fn any_width_from_40_on_is_kept_and_phases_stay_told_apart() {
+    let mut findings = findings();
+    findings.phases =
+        (0..40).map(|at| phase(at, &format!("mapPartitions at Very{at}Long.scala:{at}"), 1_234_567, 1e5)).collect();
+    findings.left_out = 3;
+    findings.slow_nodes = (0..20)
+        .map(|at| SlowNode {
+            node: format!("ip-10-0-0-{at}.eu-west-1.compute.internal"),
+            ..findings.slow_nodes[0].clone()
+        })
+        .collect();
+    for width in 40..160 {
+        let told = text(&findings, width);
+        let widest = told.lines().map(columns).max().unwrap();
+        assert!(widest <= usize::from(width), "{widest} of {width}:\n{told}");
+        assert!(told.contains("1 234 567") && told.contains("28 more phases"), "{told}");
+        let rows: Vec<&str> = told.lines().filter(|line| line.contains("1 234 567")).collect();
+        assert_eq!(rows.len(), PHASES);
+    }
+}
+
+#[test]
+fn names_from_logs_cannot_command_the_terminal() {
+    let mut findings = findings();
+    findings.phases[0].name = Some("evil\x1b[2J\u{202e}name".to_owned());
+    findings.slow_nodes[0].node = "h\x07\n7".to_owned();
+    for width in [40, 80, 200] {
+        let told = text(&findings, width);
+        assert!(
+            told.chars().all(|letter| letter == '\n' || !letter.is_control()) && !told.contains('\u{202e}'),
+            "{told:?}"
+        );
+    }
+}
+
+#[test]
+fn only_what_the_log_supports_is_said() {
+    let flat = |findings: &Findings| text(findings, 80).replace('\n', " ");
+    let nothing =
+        flat(&Findings { attempts: AttemptCounts { ended: 3, ..AttemptCounts::default() }, ..Findings::default() });
+    assert_eq!(nothing, "3 attempts ended and none succeeded, so there is nothing to say about stragglers. ");
+
+    let mut few = findings();
+    few.stragglers = Stragglers { tasks: 3, other: 2, skew: 1, ..Stragglers::default() };
+    assert!(flat(&few).contains("They are too few to tell causes in shares.") && !flat(&few).contains("repartition"));
+
+    let mut unknown = findings();
+    unknown.waiting = Waiting { seconds: 0.0, share: None };
+    unknown.stragglers = Stragglers { tasks: 18, other: 18, ..Stragglers::default() };
+    (unknown.slow_nodes, unknown.nodes_tested) = (Vec::new(), 1);
+    for phase in &mut unknown.phases {
+        phase.skew = None;
+    }
+    let told = flat(&unknown);
+    for sentence in [
+        "The log does not tell when tasks ran,",
+        "The log does not tell inputs enough to say whether more input made them slow.",
+        "Whether nodes are slow can't be told: too few have tasks beside other nodes'.",
+        "For 100.0% neither input nor a slow node is the reason.",
+    ] {
+        assert!(told.contains(sentence), "{sentence}: {told}");
+    }
+
+    let mut healthy = findings();
+    healthy.stragglers = Stragglers::default();
+    (healthy.slow_nodes, healthy.speculation) = (Vec::new(), Speculation::default());
+    healthy.waiting.seconds = 0.0;
+    let told = flat(&healthy);
+    for sentence in [
+        "No job waited for the last 5% of its tasks.",
+        "No task took more than 1.5 times as long as the median of its phase.",
+        "None of 10 nodes tested is slow.",
+    ] {
+        assert!(told.contains(sentence), "{sentence}: {told}");
+    }
+    for phase in &mut healthy.phases {
+        phase.tasks = 19;
+    }
+    assert!(flat(&healthy).contains("No phase has 20 tasks or more, so none waited for its last 5%."));
+
+    let mut idle = findings();
+    idle.speculation = Speculation::default();
+    assert!(flat(&idle).contains("is the reason; no speculative copies ran, which is what they are for."));
+}
+
+#[test]
+fn tails_are_told_by_the_model_that_fits() {
+    let uniform = |at: u64| drawn(7, Purpose::Duration, 0, at);
+    let pareto: Vec<f64> = (0..500).map(|at| uniform(at).powf(-1.0 / 1.5)).collect();
+    let told = tail(&Fit::of_values(&pareto, 0.0));
+    assert!(told.starts_with("Pareto 1."), "{told}");
+    let flat: Vec<f64> = (0..500).map(|at| 1.0 + uniform(at)).collect();
+    let told = tail(&Fit::of_values(&flat, 0.0));
+    assert!(told.starts_with("Hill "), "{told}");
+    assert_eq!(tail(&Fit::of_values(&[1.0], 0.0)), "–");
+    assert_eq!([0.5, 0.012, 0.000_5, 1e-9].map(probability), ["0.50", "0.012", "0.0005", "< 0.0001"]);
+}

@@ -1,0 +1,121 @@
+//! Counts of attempts and the machine time they held.
+
+use hindmost_core::metrics::{AttemptCounts, MachineTime, Speculation};
+
+use super::{Ended, EndedAttempt};
+
+/// Times further from 0 than this, in seconds, are not times.
+const FAR: f64 = 1e12;
+/// Durations are whole numbers of these parts of a second.
+const PARTS: f64 = 1e6;
+
+/// A time as it counts: unknown if it is no number, or absurd.
+fn time(seconds: Option<f64>) -> Option<f64> {
+    seconds.filter(|seconds| seconds.abs() <= FAR)
+}
+
+/// When an attempt started and ended, and how long it took.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Times {
+    pub start: Option<f64>,
+    pub end: Option<f64>,
+    pub seconds: Option<f64>,
+}
+
+impl Times {
+    pub(super) fn of(attempt: &EndedAttempt) -> Times {
+        match (time(attempt.start), time(attempt.end)) {
+            (Some(start), Some(end)) if end < start => Times::default(),
+            (Some(start), Some(end)) => {
+                let seconds = ((end - start) * PARTS).round() / PARTS;
+                Times { start: Some(start), end: Some(end), seconds: Some(seconds) }
+            }
+            (start, end) => Times { start, end, seconds: None },
+        }
+    }
+}
+
+/// How an attempt stands to the others of its task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    /// The first to succeed.
+    Winner,
+    /// Another one won.
+    Loser,
+    /// It did not succeed, and none of its task has won so far.
+    Alone,
+}
+
+/// Sums over attempts.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Tally {
+    pub tasks: u64,
+    pub attempts: AttemptCounts,
+    pub speculation: Speculation,
+    pub machine_time: MachineTime,
+}
+
+impl Tally {
+    /// Takes in an attempt.
+    pub(super) fn take(&mut self, attempt: &EndedAttempt, seconds: Option<f64>, role: Role) {
+        let seconds = seconds.unwrap_or(0.0);
+        self.attempts.ended += 1;
+        match attempt.ended {
+            Ended::Succeeded => self.attempts.succeeded += 1,
+            Ended::Failed => self.attempts.failed += 1,
+            Ended::Killed => self.attempts.killed += 1,
+        }
+        self.tasks += u64::from(role == Role::Winner);
+        let time = &mut self.machine_time;
+        time.total += seconds;
+        *match (role, attempt.ended) {
+            (Role::Winner, _) => &mut time.winners,
+            (_, Ended::Failed) => &mut time.failed,
+            (Role::Loser, _) => &mut time.losers,
+            (Role::Alone, _) => &mut time.killed,
+        } += seconds;
+        if attempt.speculative {
+            let speculation = &mut self.speculation;
+            speculation.started += 1;
+            if role == Role::Winner {
+                speculation.won += 1;
+                speculation.won_seconds += seconds;
+            } else {
+                speculation.lost += 1;
+                speculation.lost_seconds += seconds;
+            }
+        }
+    }
+
+    /// Takes in an attempt of a phase that was folded: its task has a winner.
+    pub(super) fn late(&mut self, attempt: &EndedAttempt) {
+        self.take(attempt, Times::of(attempt).seconds, Role::Loser);
+    }
+
+    /// Of attempts that were killed, so much time turns out to be losers'.
+    pub(super) fn lost_after_all(&mut self, seconds: f64) {
+        self.machine_time.killed = (self.machine_time.killed - seconds).max(0.0);
+        self.machine_time.losers += seconds;
+    }
+
+    pub(super) fn add(&mut self, other: &Tally) {
+        self.tasks += other.tasks;
+        let (sum, more) = (&mut self.attempts, &other.attempts);
+        sum.ended += more.ended;
+        sum.succeeded += more.succeeded;
+        sum.failed += more.failed;
+        sum.killed += more.killed;
+        let (sum, more) = (&mut self.speculation, &other.speculation);
+        sum.started += more.started;
+        sum.won += more.won;
+        sum.lost += more.lost;
+        sum.won_seconds += more.won_seconds;
+        sum.lost_seconds += more.lost_seconds;
+        let (sum, more) = (&mut self.machine_time, &other.machine_time);
+        sum.total += more.total;
+        sum.winners += more.winners;
+        sum.losers += more.losers;
+        sum.failed += more.failed;
+        sum.killed += more.killed;
+    }
+}

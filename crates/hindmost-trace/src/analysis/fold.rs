@@ -1,0 +1,131 @@
+//! What is found of a phase once it is over.
+
+use std::cmp::Ordering;
+
+use hindmost_core::metrics::{PhaseFinding, Skew, Stragglers, quantile};
+
+use super::attempts::Tally;
+use super::jobs::waiting;
+use super::nodes::{Blame, Nodes};
+use super::phase::Phase;
+use super::winners::Winner;
+use super::{PhaseFacts, PhaseKey};
+
+/// Tasks that took more than so many times the median are stragglers.
+const STRAGGLER: f64 = 1.5;
+
+/// A phase that is over.
+#[derive(Debug)]
+pub(super) struct Folded {
+    /// Its stragglers on nodes that may turn out to be slow are not in yet, nor what its tally holds.
+    pub finding: PhaseFinding,
+    pub tally: Tally,
+    pub blame: Blame,
+    /// From when to when it waited for its last 5 % of tasks.
+    pub wait: Option<(f64, f64)>,
+}
+
+impl Folded {
+    pub(super) fn of(key: PhaseKey, facts: PhaseFacts, mut phase: Phase, nodes: &mut Nodes) -> Folded {
+        let wait = phase.winners.wait();
+        let finish = wait.map(|(_, finish)| finish);
+        let skew = phase.regression.skew();
+        let elasticity = skew.filter(|skew| skew.explains).map(|skew: Skew| skew.elasticity);
+        let durations = phase.winners.durations();
+        let (stragglers, blame) = classify(&mut phase, durations.p50, elasticity);
+        nodes.phase(observations(&mut phase, elasticity));
+        let span = phase.start.zip(finish).map_or(0.0, |(start, finish)| finish - start);
+        Folded {
+            finding: PhaseFinding {
+                application: key.application,
+                phase: key.phase,
+                name: facts.name,
+                job: facts.job,
+                tasks: phase.tally.tasks,
+                tasks_stated: facts.tasks,
+                attempts: phase.tally.attempts,
+                speculation: phase.tally.speculation,
+                machine_time: phase.tally.machine_time,
+                start: phase.start,
+                finish,
+                durations,
+                waiting: waiting(wait.map_or(0.0, |(from, to)| to - from), span),
+                stragglers,
+                skew,
+                fit: phase.winners.fit(),
+            },
+            tally: phase.tally,
+            blame,
+            wait,
+        }
+    }
+
+    /// Who comes first on the list: who waited longer, then who worked more.
+    pub(super) fn importance(&self, other: &Folded) -> Ordering {
+        let key = |folded: &Folded| (folded.finding.application, folded.finding.phase);
+        let waited = |folded: &Folded| folded.finding.waiting.seconds;
+        // As it was when the phase was folded: what came later must not change who is kept.
+        let work = |folded: &Folded| folded.finding.machine_time.total;
+        waited(other)
+            .total_cmp(&waited(self))
+            .then(work(other).total_cmp(&work(self)))
+            .then_with(|| key(self).cmp(&key(other)))
+    }
+
+    /// The finding, now that it is known which nodes are slow.
+    pub(super) fn into_finding(self, ratio_of: &dyn Fn(u32) -> Option<f64>) -> PhaseFinding {
+        let mut finding = self.finding;
+        self.blame.assign(&mut finding.stragglers, ratio_of);
+        finding.attempts = self.tally.attempts;
+        finding.speculation = self.tally.speculation;
+        finding.machine_time = self.tally.machine_time;
+        finding
+    }
+}
+
+/// ln of the bytes that a winner read, if it read any.
+fn log_bytes(winner: &Winner) -> Option<f64> {
+    winner.bytes.filter(|bytes| *bytes > 0).map(|bytes| (bytes as f64).ln())
+}
+
+/// Stragglers by what explains them, as far as that is known: those that a node may explain are told apart.
+fn classify(phase: &mut Phase, median: Option<f64>, elasticity: Option<f64>) -> (Stragglers, Blame) {
+    let (mut stragglers, mut blame) = (Stragglers::default(), Blame::default());
+    let Some(median) = median else { return (stragglers, blame) };
+    // Where the median is 0 by the clock, it is half a tick.
+    let typical = median.max(phase.winners.resolution() / 2.0);
+    let (count, known) = phase.winners.longer(STRAGGLER * typical);
+    let mut bytes: Vec<f64> = phase.winners.sample().iter().filter_map(log_bytes).collect();
+    let typical_bytes = quantile(&mut bytes, 0.5);
+    stragglers.tasks = count;
+    stragglers.unclassified = count - known.len() as u64;
+    for winner in &known {
+        stragglers.excess_seconds += winner.seconds - median;
+        let excess = (winner.seconds / typical).ln();
+        let explained = match (elasticity, log_bytes(winner), typical_bytes) {
+            (Some(elasticity), Some(bytes), Some(typical)) => (elasticity * (bytes - typical)).max(0.0),
+            _ => 0.0,
+        };
+        if explained >= excess / 2.0 {
+            stragglers.skew += 1;
+        } else if let Some(node) = winner.node {
+            blame.push(node, (excess - explained) / 2.0);
+        } else {
+            stragglers.other += 1;
+        }
+    }
+    (stragglers, blame)
+}
+
+/// ln of how long each task took on its node: of the sample, and of the originals where copies won.
+fn observations(phase: &mut Phase, elasticity: Option<f64>) -> Vec<(f64, u32)> {
+    let tick = phase.winners.resolution();
+    let overtaken = std::mem::take(&mut phase.overtaken);
+    let observed = phase.winners.sample().iter().filter_map(|winner| {
+        let (node, seconds) =
+            if winner.speculative { *overtaken.get(&winner.task)? } else { (winner.node, winner.seconds) };
+        let log = seconds.max(tick / 2.0).ln();
+        Some((log - elasticity.map_or(Some(0.0), |elasticity| Some(elasticity * log_bytes(winner)?))?, node?))
+    });
+    observed.collect()
+}

@@ -1,0 +1,193 @@
+//! The winners of a phase: all of them while they are few, then a sample, a sketch and the longest.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use hindmost_core::fit::{Fit, Sketch};
+use hindmost_core::metrics::{Durations, quantile};
+use hindmost_core::random::mix;
+
+use super::ends::Ends;
+
+/// Winners that are kept as they are, and the size of the sample of more.
+const SAMPLE: usize = 2048;
+/// The longest that are kept of more.
+const LONGEST: usize = 1024;
+/// A clock's tick where all durations are whole milliseconds, seconds.
+const MILLISECOND: f64 = 0.001;
+/// The tick of all other durations.
+const MICROSECOND: f64 = 0.000_001;
+
+/// The attempt that won a task. Times in seconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Winner {
+    pub task: u32,
+    pub node: Option<u32>,
+    pub seconds: f64,
+    pub end: f64,
+    pub bytes: Option<u64>,
+    pub speculative: bool,
+}
+
+impl Winner {
+    /// Scatters tasks, so that those with the smallest keys are a sample that does not depend on order.
+    fn key(&self) -> u64 {
+        mix(u64::from(self.task))
+    }
+}
+
+/// A winner among the longest: by duration, then task.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Long(Winner);
+
+impl Eq for Long {}
+impl PartialOrd for Long {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Ord for Long {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.0.seconds.total_cmp(&other.0.seconds).then(self.0.task.cmp(&other.0.task))
+    }
+}
+
+/// What is kept of more winners than are kept as they are.
+#[derive(Debug, Default)]
+struct Many {
+    sketch: Sketch,
+    longest: BinaryHeap<Reverse<Long>>,
+    ends: Ends,
+    /// Keys from here on are not in the sample.
+    beyond: u64,
+}
+
+impl Many {
+    fn push(&mut self, winner: &Winner) {
+        self.sketch.push(winner.seconds);
+        self.ends.push(winner.end);
+        self.longest.push(Reverse(Long(*winner)));
+        if self.longest.len() > LONGEST {
+            self.longest.pop();
+        }
+    }
+}
+
+/// The winners of a phase whose times are known.
+#[derive(Debug, Default)]
+pub(super) struct Winners {
+    count: u64,
+    sum: f64,
+    max: f64,
+    last_end: Option<f64>,
+    fractions: bool,
+    sample: Vec<Winner>,
+    many: Option<Box<Many>>,
+}
+
+impl Winners {
+    pub(super) fn push(&mut self, winner: Winner) {
+        self.count += 1;
+        self.sum += winner.seconds;
+        self.max = self.max.max(winner.seconds);
+        self.last_end = Some(self.last_end.map_or(winner.end, |last| last.max(winner.end)));
+        let milliseconds = winner.seconds / MILLISECOND;
+        self.fractions |= (milliseconds - milliseconds.round()).abs() > 1e-6 * milliseconds.max(1.0);
+        if self.many.is_none() && self.sample.len() == SAMPLE {
+            let mut many = Box::new(Many { beyond: u64::MAX, ..Many::default() });
+            for winner in &self.sample {
+                many.push(winner);
+            }
+            self.many = Some(many);
+        }
+        if let Some(many) = &mut self.many {
+            many.push(&winner);
+            if winner.key() < many.beyond {
+                self.sample.push(winner);
+                if self.sample.len() >= 2 * SAMPLE {
+                    self.shrink();
+                }
+            }
+        } else {
+            self.sample.push(winner);
+        }
+    }
+
+    /// Makes the sample as small as it should be.
+    fn shrink(&mut self) {
+        if let Some(many) = &mut self.many
+            && self.sample.len() > SAMPLE
+        {
+            let (_, first_out, _) = self.sample.select_nth_unstable_by_key(SAMPLE, Winner::key);
+            many.beyond = first_out.key();
+            self.sample.truncate(SAMPLE);
+        }
+    }
+
+    /// The sample, by task; all of them where there are no more than 2 048.
+    pub(super) fn sample(&mut self) -> &[Winner] {
+        self.shrink();
+        self.sample.sort_unstable_by_key(|winner| winner.task);
+        &self.sample
+    }
+
+    /// A clock's tick, seconds.
+    pub(super) fn resolution(&self) -> f64 {
+        if self.fractions { MICROSECOND } else { MILLISECOND }
+    }
+
+    pub(super) fn durations(&self) -> Durations {
+        if self.count == 0 {
+            return Durations::default();
+        }
+        let quantiles = [0.5, 0.95].map(|share| {
+            let of_all = || quantile(&mut self.seconds(), share);
+            self.many.as_ref().map_or_else(of_all, |many| many.sketch.quantile(share))
+        });
+        Durations {
+            mean: Some(self.sum / self.count as f64),
+            p50: quantiles[0],
+            p95: quantiles[1],
+            max: Some(self.max),
+        }
+    }
+
+    pub(super) fn fit(&self) -> Fit {
+        match &self.many {
+            Some(many) => Fit::of(&many.sketch.summary(self.resolution())),
+            None => Fit::of_values(&self.seconds(), self.resolution()),
+        }
+    }
+
+    /// How many took longer than a limit, and as many of them as are known.
+    pub(super) fn longer(&self, limit: f64) -> (u64, Vec<Winner>) {
+        let longer = |winner: &&Winner| winner.seconds > limit;
+        let mut known: Vec<Winner> = match &self.many {
+            Some(many) => many.longest.iter().map(|winner| &winner.0.0).filter(longer).copied().collect(),
+            None => self.sample.iter().filter(longer).copied().collect(),
+        };
+        known.sort_unstable_by_key(|winner| winner.task);
+        let count = known.len() as u64;
+        (self.many.as_ref().map_or(count, |many| many.sketch.above(limit).max(count)), known)
+    }
+
+    /// From when 95 % of them (rounded up) had finished to when all had.
+    pub(super) fn wait(&self) -> Option<(f64, f64)> {
+        let last = self.last_end?;
+        let rank = (self.count * 95).div_ceil(100);
+        if rank == self.count {
+            return Some((last, last));
+        }
+        let most = if let Some(many) = &self.many {
+            many.ends.at(rank)?
+        } else {
+            let mut ends: Vec<f64> = self.sample.iter().map(|winner| winner.end).collect();
+            *ends.select_nth_unstable_by((rank as usize).max(1) - 1, f64::total_cmp).1
+        };
+        Some((most.min(last), last))
+    }
+
+    fn seconds(&self) -> Vec<f64> {
+        self.sample.iter().map(|winner| winner.seconds).collect()
+    }
+}

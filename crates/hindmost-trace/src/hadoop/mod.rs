@@ -1,0 +1,1 @@
+//! Hadoop: job history files (`.jhist`) and Rumen traces.

@@ -1,0 +1,170 @@
+use hindmost_core::distribution::Distribution;
+use hindmost_trace::analysis::{Analysis, Ended};
+
+use super::world::{World, log_normal, of_phase, phase, succeeded};
+
+#[test]
+fn on_clusters_without_a_slow_node_false_alarms_are_as_rare_as_stated() {
+    // Even any false alarm is rarer than the level of the test alone, because the ratio must be large, too.
+    for (durations, nodes, phases, tasks) in [
+        (log_normal(20.0, 0.5), 8, 4, 40),
+        (Distribution::pareto_with_mean(1.3, 30.0).unwrap(), 5, 1, 60),
+        (Distribution::pareto_with_mean(1.1, 30.0).unwrap(), 30, 20, 60),
+        (log_normal(5.0, 2.0), 4, 30, 6),
+    ] {
+        let mut alarms = 0;
+        let logs = 200;
+        for seed in 0..logs {
+            let world = World { seed, ..World::new(nodes, durations.clone()) };
+            let findings = world.findings(phases, tasks);
+            assert_eq!(findings.nodes_tested, u64::from(nodes));
+            alarms += u64::from(!findings.slow_nodes.is_empty());
+        }
+        let (level, logs) = (0.05, logs as f64);
+        let most = logs * level + 4.0 * (logs * level * (1.0 - level)).sqrt();
+        assert!(alarms as f64 <= most, "{alarms} alarms in {logs} logs of {durations:?}");
+    }
+}
+
+#[test]
+fn a_node_twice_as_slow_is_found_with_20_tasks_of_moderate_spread() {
+    let (mut found, mut right, mut covered) = (0, 0, 0);
+    let logs = 200;
+    for seed in 0..logs {
+        let slowness = |node| if node == 3 { 2.0 } else { 1.0 };
+        let world = World { slowness, seed, ..World::new(6, log_normal(20.0, 0.5)) };
+        let findings = world.findings(2, 60);
+        let slow: Vec<&str> = findings.slow_nodes.iter().map(|node| node.node.as_str()).collect();
+        found += u32::from(slow.contains(&"h3"));
+        right += u32::from(slow == ["h3"]);
+        if let Some(node) = findings.slow_nodes.iter().find(|node| node.node == "h3") {
+            assert_eq!((node.tasks, node.phases), (20, 2));
+            assert!(node.p <= node.p_corrected && node.p_corrected <= 0.05 && node.ratio >= 1.2);
+            covered += u32::from((node.ratio_ci95[0]..=node.ratio_ci95[1]).contains(&2.0));
+        }
+    }
+    assert!(found >= 190 && right >= 180, "{found} found, {right} right");
+    // The interval of a median is 95 % at least but for ties; those that aren't found are missing here.
+    assert!(f64::from(covered) >= f64::from(found) * 0.95 - 4.0 * (f64::from(found) * 0.0475).sqrt(), "{covered}");
+}
+
+#[test]
+fn short_and_long_phases_do_not_confuse() {
+    // One node works on long phases only, the others on short ones, too.
+    let world = World::new(4, log_normal(1.0, 0.3));
+    let mut analysis = Analysis::new();
+    for number in 0..20 {
+        let long = number % 2 == 0;
+        for mut attempt in world.attempts(phase(number), 40, if long { 100.0 } else { 1.0 }) {
+            if !long {
+                attempt.node = attempt.node.map(|node| node.min(2));
+            }
+            analysis.ended(phase(number), &attempt);
+        }
+    }
+    let findings = analysis.findings(&|node| format!("h{node}"));
+    assert_eq!((findings.nodes_tested, findings.slow_nodes), (4, vec![]));
+}
+
+#[test]
+fn a_single_straggler_makes_no_node_slow_however_long_it_is() {
+    for nodes in [2, 5] {
+        let mut attempts = World::new(nodes, log_normal(10.0, 0.1)).attempts(phase(0), 20 * nodes, 1.0);
+        attempts[7].end = attempts[7].end.map(|end| end + 1e6);
+        let (findings, found) = of_phase(&attempts);
+        assert_eq!((findings.slow_nodes.len(), found.stragglers.tasks), (0, 1));
+        assert_eq!((found.stragglers.other, found.stragglers.slow_node), (1, 0));
+        assert_eq!(found.durations.max, attempts[7].end.zip(attempts[7].start).map(|(end, start)| end - start));
+    }
+}
+
+#[test]
+fn what_inputs_explain_is_no_fault_of_the_node() {
+    // Node 1 is given inputs four times as large; its tasks take as long as their input tells.
+    let world = World::new(4, log_normal(10.0, 0.1));
+    let mut attempts = world.attempts(phase(0), 120, 1.0);
+    for attempt in &mut attempts {
+        let varies = 1 + u64::from(attempt.task % 7);
+        let factor = varies as f64 * if attempt.node == Some(1) { 4.0 } else { 1.0 };
+        attempt.bytes_read = Some((1e6 * factor) as u64);
+        attempt.end = attempt.start.zip(attempt.end).map(|(start, end)| start + (end - start) * factor);
+    }
+    let (findings, found) = of_phase(&attempts);
+    assert_eq!(findings.slow_nodes, []);
+    let skew = found.skew.unwrap();
+    assert!(skew.explains && skew.elasticity_ci95[0] < 1.0 && skew.elasticity_ci95[1] > 1.0, "{skew:?}");
+    assert!(found.stragglers.skew >= 30 && found.stragglers.skew * 10 >= found.stragglers.tasks * 9, "{found:?}");
+
+    // Without bytes the same log accuses the node.
+    for attempt in &mut attempts {
+        attempt.bytes_read = None;
+    }
+    let (findings, found) = of_phase(&attempts);
+    assert_eq!(findings.slow_nodes.iter().map(|node| node.node.as_str()).collect::<Vec<_>>(), ["h1"]);
+    assert_eq!((found.skew, found.stragglers.skew), (None, 0));
+    assert_eq!(findings.slow_nodes[0].stragglers, found.stragglers.slow_node);
+}
+
+#[test]
+fn copies_that_overtake_a_slow_node_do_not_hide_it() {
+    // Whatever takes more than 18 s is overtaken by a copy elsewhere: of node 0 quick tasks alone win.
+    let world = World { slowness: |node| if node == 0 { 3.0 } else { 1.0 }, ..World::new(5, log_normal(10.0, 0.3)) };
+    let mut attempts = Vec::new();
+    for attempt in world.attempts(phase(0), 200, 1.0) {
+        let (start, end) = (attempt.start.unwrap(), attempt.end.unwrap());
+        if end - start <= 18.0 {
+            attempts.push(attempt);
+            continue;
+        }
+        let mut copy = succeeded(attempt.task, start + 15.0, start + 25.0);
+        (copy.node, copy.speculative) = (Some(1 + attempt.task % 4), true);
+        let killed =
+            hindmost_trace::analysis::EndedAttempt { end: Some(start + 25.0), ended: Ended::Killed, ..attempt };
+        // Losers are logged now before, now after the winner.
+        let both = if attempt.task % 2 == 0 { [copy, killed] } else { [killed, copy] };
+        attempts.extend(both);
+    }
+    let (findings, found) = of_phase(&attempts);
+    assert_eq!(findings.slow_nodes.iter().map(|node| node.node.as_str()).collect::<Vec<_>>(), ["h0"]);
+    assert!(findings.slow_nodes[0].tasks == 40 && findings.slow_nodes[0].ratio > 2.0);
+    let speculation = found.speculation;
+    assert!(speculation.won > 30 && speculation.lost == 0 && speculation.started == speculation.won);
+    assert!((speculation.won_seconds - 10.0 * speculation.won as f64).abs() < 1e-6);
+    let time = found.machine_time;
+    assert!((time.losers - 25.0 * speculation.won as f64).abs() < 1e-6 && time.killed.abs() < 1e-6);
+}
+
+#[test]
+fn one_node_alone_is_compared_to_nobody() {
+    let findings = World::new(1, log_normal(10.0, 0.3)).findings(3, 50);
+    assert_eq!((findings.nodes_tested, findings.slow_nodes.len()), (0, 0));
+}
+
+#[test]
+fn the_test_is_that_of_a_statistics_package() {
+    // SciPy 1.17: mannwhitneyu(…, use_continuity=False) of the first phase; of both from its ranks, weighted.
+    let first: [&[f64]; 2] = [
+        &[12., 15., 15., 18., 20., 22., 25., 25., 30., 31., 40., 90.],
+        &[8., 9., 10., 10., 11., 12., 12., 13., 15., 15., 16., 18., 19., 21., 25.],
+    ];
+    let second: [&[f64]; 2] =
+        [&[3., 4., 4.5, 5., 6., 2.5, 4., 7., 9., 3.5, 5., 4.], &[2., 2., 3., 3., 2.5, 4., 3., 1., 6.]];
+    for (phases, p, ratio) in
+        [(&[first][..], 0.001_305_829_448_565, None), (&[first, second], 4.493_346_941_675e-5, Some(1.602_564))]
+    {
+        let mut analysis = Analysis::new();
+        for (number, nodes) in phases.iter().enumerate() {
+            let all = nodes.iter().enumerate().flat_map(|(node, seconds)| seconds.iter().map(move |s| (node, *s)));
+            for (task, (node, seconds)) in all.enumerate() {
+                let mut attempt = succeeded(task as u32, 1.6e9, 1.6e9 + seconds);
+                attempt.node = Some(node as u32);
+                analysis.ended(phase(number as u32), &attempt);
+            }
+        }
+        let findings = analysis.findings(&|node| format!("h{node}"));
+        let [slow] = &findings.slow_nodes[..] else { panic!("{:?}", findings.slow_nodes) };
+        assert!((slow.p / p - 1.0).abs() < 1e-9, "{}", slow.p);
+        assert!((slow.p_corrected / (2.0 * p) - 1.0).abs() < 1e-9 && slow.node == "h0");
+        assert!(ratio.is_none_or(|ratio: f64| (slow.ratio / ratio - 1.0).abs() < 0.03), "{}", slow.ratio);
+    }
+}

@@ -1,0 +1,133 @@
+use hindmost_core::distribution::Distribution;
+use hindmost_core::fit::Preferred;
+
+use super::world::{World, log_normal, of_phase, phase, succeeded};
+
+#[test]
+fn figures_of_a_phase_are_those_counted_by_hand() {
+    // 40 tasks at 0 s: 37 take 10 s, then 12, 20 and 40 s.
+    let mut attempts: Vec<_> = (0..37).map(|task| succeeded(task, 0.0, 10.0)).collect();
+    attempts.extend([(37, 12.0), (38, 20.0), (39, 40.0)].map(|(task, end)| succeeded(task, 0.0, end)));
+    let (findings, found) = of_phase(&attempts);
+    assert_eq!((found.tasks, found.attempts.ended, found.attempts.succeeded), (40, 40, 40));
+    assert_eq!((found.start, found.finish), (Some(0.0), Some(40.0)));
+    let durations = found.durations;
+    assert_eq!([durations.p50, durations.p95, durations.max], [Some(10.0), Some(12.0), Some(40.0)]);
+    assert_eq!(durations.mean, Some(442.0 / 40.0));
+    // The 38th of 40 finished at 12 s.
+    assert_eq!((found.waiting.seconds, found.waiting.share), (28.0, Some(0.7)));
+    assert_eq!((found.stragglers.tasks, found.stragglers.other, found.stragglers.excess_seconds), (2, 2, 40.0));
+    assert_eq!((findings.waiting.seconds, findings.waiting.share), (28.0, Some(0.7)));
+    assert_eq!((findings.jobs.len(), findings.jobs[0].span), (1, 40.0));
+    assert_eq!(findings.machine_time.winners, 442.0);
+}
+
+#[test]
+fn phases_of_fewer_than_20_tasks_wait_for_none() {
+    let attempts = |tasks: u32| (0..tasks).map(|task| succeeded(task, 0.0, f64::from(task + 1))).collect::<Vec<_>>();
+    assert_eq!(of_phase(&attempts(19)).1.waiting.seconds, 0.0);
+    assert_eq!(of_phase(&attempts(20)).1.waiting.seconds, 1.0);
+    assert_eq!(of_phase(&attempts(100)).1.waiting.seconds, 5.0);
+    assert_eq!(of_phase(&attempts(101)).1.waiting.seconds, 5.0);
+}
+
+#[test]
+fn tails_of_phases_are_those_that_were_drawn() {
+    let (mut alphas, mut sigmas, mut paretos, mut log_normals) = (0, 0, 0, 0);
+    for seed in 0..100 {
+        let world = World { seed, ..World::new(10, Distribution::pareto(1.6, 4.0).unwrap()) };
+        let fit = of_phase(&world.attempts(phase(0), 400, 1.0)).1.fit;
+        let [low, high] = fit.pareto.unwrap().alpha_ci95;
+        alphas += u32::from(low <= 1.6 && 1.6 <= high);
+        paretos += u32::from(fit.preferred == Some(Preferred::Pareto));
+        let world = World { seed, ..World::new(10, log_normal(30.0, 0.7)) };
+        let fit = of_phase(&world.attempts(phase(0), 400, 1.0)).1.fit;
+        let ([low, high], sigma) = (fit.log_normal.unwrap().sigma_ci95, f64::ln_1p(0.49).sqrt());
+        sigmas += u32::from(low <= sigma && sigma <= high);
+        log_normals += u32::from(fit.preferred == Some(Preferred::LogNormal));
+    }
+    // 95 % less four standard deviations.
+    assert!(
+        [alphas, sigmas, paretos, log_normals].iter().all(|count| *count >= 86),
+        "{alphas} {sigmas} {paretos} {log_normals}"
+    );
+}
+
+#[test]
+fn a_phase_too_large_to_keep_is_known_as_well_from_its_sketch() {
+    let tasks = 50_000;
+    let world = World {
+        slowness: |node| if node == 2 { 1.7 } else { 1.0 },
+        bytes: Some((log_normal(1e8, 1.0), 0.5)),
+        ..World::new(20, log_normal(60.0, 0.3))
+    };
+    let attempts = world.attempts(phase(0), tasks, 1.0);
+    let (findings, found) = of_phase(&attempts);
+    let mut seconds: Vec<f64> = attempts.iter().map(|a| a.end.unwrap() - a.start.unwrap()).collect();
+    let mut ends: Vec<f64> = attempts.iter().map(|a| a.end.unwrap()).collect();
+    seconds.sort_by(f64::total_cmp);
+    ends.sort_by(f64::total_cmp);
+    let close =
+        |value: f64, exact: f64, relative: f64| assert!((value / exact - 1.0).abs() < relative, "{value} {exact}");
+    let durations = found.durations;
+    close(durations.p50.unwrap(), seconds[24_999], 0.004);
+    close(durations.p95.unwrap(), seconds[47_499], 0.004);
+    close(durations.max.unwrap(), seconds[49_999], 1e-6);
+    close(durations.mean.unwrap(), seconds.iter().sum::<f64>() / 50_000.0, 1e-6);
+    assert!((found.waiting.seconds - (ends[49_999] - ends[47_499])).abs() <= (ends[49_999] - ends[0]) / 1000.0);
+    let stragglers = found.stragglers;
+    let median = seconds[24_999];
+    let counted = seconds.iter().filter(|seconds| **seconds > 1.5 * median).count();
+    close(stragglers.tasks as f64, counted as f64, 0.03);
+    assert_eq!(stragglers.tasks, stragglers.skew + stragglers.slow_node + stragglers.other + stragglers.unclassified);
+    assert_eq!(stragglers.tasks - stragglers.unclassified, 1024);
+    let skew = found.skew.unwrap();
+    assert!(skew.explains && (skew.elasticity - 0.5).abs() < 0.02 && skew.tasks == u64::from(tasks), "{skew:?}");
+    assert_eq!(findings.slow_nodes.len(), 1);
+    let node = &findings.slow_nodes[0];
+    assert!(node.node == "h2" && node.ratio_ci95[0] <= 1.7 && node.ratio_ci95[1] >= 1.7, "{node:?}");
+}
+
+#[test]
+fn stragglers_are_told_apart_by_what_made_them() {
+    // 300 tasks of some 10 s: 10 with eight times the input, 15 on a node three times as slow, 5 for no reason.
+    let mut attempts = World {
+        bytes: Some((log_normal(1e8, 0.2), 1.0)),
+        slowness: |node| if node == 19 { 3.0 } else { 1.0 },
+        ..World::new(20, log_normal(10.0, 0.05))
+    }
+    .attempts(phase(0), 300, 1.0);
+    for task in (0..100).step_by(10) {
+        let attempt = &mut attempts[task];
+        attempt.bytes_read = attempt.bytes_read.map(|bytes| bytes * 8);
+        attempt.end = attempt.start.zip(attempt.end).map(|(start, end)| start + 8.0 * (end - start));
+    }
+    for task in (101..151).step_by(10) {
+        let attempt = &mut attempts[task];
+        attempt.end = attempt.start.zip(attempt.end).map(|(start, end)| start + 6.0 * (end - start));
+    }
+    let (findings, found) = of_phase(&attempts);
+    let found = found.stragglers;
+    // Inputs alone make a few more: one in 34 is 1.5 times the median.
+    assert!((10..=20).contains(&found.skew), "{found:?}");
+    assert_eq!((found.slow_node, found.other, found.unclassified), (15, 5, 0), "{found:?}");
+    assert_eq!((findings.stragglers, findings.slow_nodes.len()), (found, 1));
+    assert_eq!(findings.slow_nodes[0].stragglers, 15);
+}
+
+#[test]
+fn inputs_that_make_no_difference_explain_nothing() {
+    let mut explained = 0;
+    for seed in 0..200 {
+        let world = World {
+            seed,
+            bytes: Some((log_normal(1e8, 1.5), 0.0)),
+            ..World::new(7, Distribution::pareto(1.5, 3.0).unwrap())
+        };
+        let (_, found) = of_phase(&world.attempts(phase(0), 80, 1.0));
+        explained += u32::from(found.skew.unwrap().explains);
+        assert!(found.skew.unwrap().explains || found.stragglers.skew == 0);
+    }
+    // At a level of 1 %, one-sided in effect.
+    assert!(explained <= 7, "{explained}");
+}

@@ -1,0 +1,127 @@
+use hindmost_trace::analysis::{Analysis, Ended, EndedAttempt, PhaseFacts, PhaseKey};
+
+use super::world::{World, log_normal, of_phase, phase, succeeded};
+
+fn ended(task: u32, end: f64, ended: Ended, speculative: bool) -> EndedAttempt {
+    EndedAttempt { ended, speculative, ..succeeded(task, 0.0, end) }
+}
+
+#[test]
+fn the_first_success_of_a_task_wins_and_the_rest_has_lost() {
+    let (findings, found) = of_phase(&[
+        ended(0, 1.0, Ended::Failed, false),
+        ended(0, 3.0, Ended::Succeeded, false),
+        ended(0, 4.0, Ended::Succeeded, true),
+        ended(1, 7.0, Ended::Killed, false),
+        ended(1, 8.0, Ended::Succeeded, true),
+        ended(2, 16.0, Ended::Succeeded, false),
+        ended(2, 32.0, Ended::Killed, true),
+        ended(3, 64.0, Ended::Killed, false),
+        ended(3, 128.0, Ended::Failed, true),
+    ]);
+    assert_eq!(found.tasks, 3);
+    let attempts = found.attempts;
+    assert_eq!([attempts.ended, attempts.succeeded, attempts.failed, attempts.killed], [9, 4, 2, 3]);
+    let speculation = found.speculation;
+    assert_eq!([speculation.started, speculation.won, speculation.lost], [4, 1, 3]);
+    assert_eq!([speculation.won_seconds, speculation.lost_seconds], [8.0, 4.0 + 32.0 + 128.0]);
+    let time = found.machine_time;
+    assert_eq!([time.winners, time.losers], [3.0 + 8.0 + 16.0, 4.0 + 7.0 + 32.0]);
+    assert_eq!([time.failed, time.killed, time.total], [129.0, 64.0, 263.0]);
+    assert_eq!((found.durations.max, found.durations.p50), (Some(16.0), Some(8.0)));
+    assert_eq!((findings.attempts, findings.machine_time, findings.speculation), (attempts, time, speculation));
+    assert_eq!(findings.jobs[0].losers_seconds, 43.0);
+}
+
+#[test]
+fn waiting_phases_of_one_job_count_once_where_they_overlap() {
+    // Both phases of the first job wait from 10 s on, until 30 and 50 s; that of the second from 10 to 110 s.
+    let mut analysis = Analysis::new();
+    for (number, job, last) in [(0, "a", 30.0), (1, "a", 50.0), (2, "b", 110.0)] {
+        let facts = PhaseFacts { job: Some(job.to_owned()), tasks: Some(20), ..PhaseFacts::default() };
+        analysis.phase(phase(number), facts);
+        analysis.phase(phase(number), PhaseFacts { name: Some(format!("p{number}")), ..PhaseFacts::default() });
+        for task in 0..19 {
+            analysis.ended(phase(number), &succeeded(task, 0.0, 10.0));
+        }
+        analysis.ended(phase(number), &succeeded(19, 0.0, last));
+    }
+    let findings = analysis.findings(&|_| String::new());
+    let waited: Vec<_> = findings.jobs.iter().map(|job| (job.job.as_deref(), job.waiting.seconds, job.span)).collect();
+    assert_eq!(waited, [(Some("b"), 100.0, 110.0), (Some("a"), 40.0, 50.0)]);
+    assert_eq!((findings.waiting.seconds, findings.waiting.share), (140.0, Some(140.0 / 160.0)));
+    let names: Vec<_> = findings.phases.iter().map(|phase| (phase.name.as_deref(), phase.tasks_stated)).collect();
+    assert_eq!(names, [(Some("p2"), Some(20)), (Some("p1"), Some(20)), (Some("p0"), Some(20))]);
+}
+
+#[test]
+fn of_very_many_phases_the_important_ones_are_listed_and_all_are_counted() {
+    let mut analysis = Analysis::new();
+    let phases = 3000;
+    for number in 0..phases {
+        let facts = PhaseFacts { name: Some(format!("p{number}")), job: Some(format!("j{}", number / 2)), tasks: None };
+        analysis.phase(phase(number), facts);
+        // Every tenth phase waits, each longer than the one before.
+        let last = if number % 10 == 0 { 10.0 + f64::from(number) } else { 10.0 };
+        for task in 0..19 {
+            analysis.ended(phase(number), &succeeded(task, 0.0, 10.0));
+        }
+        analysis.ended(phase(number), &succeeded(19, 0.0, last));
+        analysis.closed(phase(number));
+        // A killed loser is told of late.
+        if number >= 1 {
+            analysis.ended(phase(number - 1), &ended(19, 2.0, Ended::Killed, true));
+        }
+        if number >= 1000 {
+            analysis.ended(phase(number - 1000), &ended(3, 5.0, Ended::Killed, false));
+        }
+    }
+    let findings = analysis.findings(&|_| String::new());
+    assert_eq!((findings.phases.len(), findings.left_out), (256, u64::from(phases) - 256));
+    let numbers: Vec<u32> = findings.phases.iter().map(|phase| phase.phase).collect();
+    assert_eq!(numbers, (0..256).map(|at| 2990 - 10 * at).collect::<Vec<_>>());
+    assert_eq!((findings.tasks, findings.attempts.ended), (60_000, 60_000 + 2999 + 2000));
+    assert_eq!((findings.speculation.lost, findings.speculation.lost_seconds), (2999, 5998.0));
+    assert_eq!(findings.machine_time.losers, 5998.0 + 10_000.0);
+    let waited: f64 = (0..300).map(|at| f64::from(10 * at)).sum();
+    assert_eq!(findings.waiting.seconds, waited);
+    assert_eq!((findings.jobs.len(), findings.jobs_left_out), (64, 1500 - 64));
+    assert_eq!((findings.jobs[0].job.as_deref(), findings.jobs[0].waiting.seconds), (Some("j1495"), 2990.0));
+    // Phase 0 waits for nothing, 10 waits 10 s: that is no straggler of 1.5 × 10 s; 20 s are.
+    assert_eq!((findings.stragglers.tasks, findings.stragglers.other), (299, 299));
+    let listed = &findings.phases[200];
+    assert_eq!((listed.attempts.killed, listed.machine_time.losers), (2, 7.0));
+}
+
+#[test]
+fn names_of_any_length_take_little_room() {
+    let mut analysis = Analysis::new();
+    let key = PhaseKey { application: 1, phase: 9 };
+    analysis.phase(key, PhaseFacts { name: Some("é".repeat(1 << 20)), ..PhaseFacts::default() });
+    analysis.ended(key, &succeeded(0, 0.0, 1.0));
+    let findings = analysis.findings(&|_| "n".repeat(1 << 20));
+    let name = findings.phases[0].name.as_deref().unwrap();
+    assert!(name.chars().count() == 501 && name.ends_with('…'));
+}
+
+#[test]
+fn keys_of_the_document_are_these() {
+    let world = World { slowness: |node| if node == 0 { 3.0 } else { 1.0 }, ..World::new(4, log_normal(10.0, 0.3)) };
+    let document = serde_json::to_value(world.findings(2, 60)).unwrap();
+    let keys = |value: &serde_json::Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>().join(" ");
+    assert_eq!(
+        keys(&document),
+        "tasks attempts speculation machine_time waiting stragglers phases jobs slow_nodes nodes_tested left_out \
+         jobs_left_out"
+    );
+    assert_eq!(
+        keys(&document["phases"][0]),
+        "application phase name job tasks tasks_stated attempts speculation machine_time start finish durations waiting \
+         stragglers skew fit"
+    );
+    assert_eq!(keys(&document["waiting"]), "seconds share");
+    assert_eq!(keys(&document["stragglers"]), "tasks excess_seconds skew slow_node other unclassified");
+    assert_eq!(keys(&document["slow_nodes"][0]), "node tasks phases ratio ratio_ci95 p p_corrected stragglers");
+    assert_eq!(keys(&document["phases"][0]["fit"]), "count pareto hill log_normal comparison preferred reason");
+    assert_eq!(keys(&document["phases"][0]["fit"]["hill"]), "alpha alpha_ci95 tail threshold goodness");
+}

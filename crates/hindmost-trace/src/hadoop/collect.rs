@@ -6,7 +6,8 @@ use std::collections::hash_map::Entry;
 use rustc_hash::FxHashMap;
 
 use super::causes::Causes;
-use super::facts::HadoopFacts;
+use super::counters::Counters;
+use super::facts::{HadoopFacts, Locality};
 use super::hosts::{Host, Hosts};
 use super::input::Source;
 use super::job::{Attempt, Job, JobEnd, Place, Task, TaskKey, work_began};
@@ -93,11 +94,7 @@ struct Phase {
 impl Collector {
     /// One that counts, and tells an analysis or keeps what a replay needs if asked to.
     pub(super) fn new(analyse: bool, keep: bool) -> Collector {
-        Collector {
-            analysis: analyse.then(Analysis::new),
-            kept: keep.then(Kept::default),
-            ..Collector::default()
-        }
+        Collector { analysis: analyse.then(Analysis::new), kept: keep.then(Kept::default), ..Collector::default() }
     }
 
     /// Takes in a job that has ended, or of which the log holds no more.
@@ -218,6 +215,7 @@ impl Collector {
     fn count(&mut self, phase: &Phase, job: &Job) -> u64 {
         self.counts.phases += u64::from(!phase.tasks.is_empty());
         let mut succeeded = 0;
+        let mut places = Locality::default();
         for (_, task) in &phase.tasks {
             let winner = task.winner();
             let mut any_ended = false;
@@ -237,14 +235,11 @@ impl Collector {
                 self.facts.killed_losers += u64::from(ended == Ended::Killed && winner.is_some());
                 self.facts.outputs_lost += u64::from(attempt.output_lost);
                 self.issues.startless += u64::from(attempt.start.is_none());
-                if phase.number == 0 {
-                    let locality = &mut self.facts.locality;
-                    match task.place(attempt, &self.hosts) {
-                        Some(Place::Node) => locality.data_local += 1,
-                        Some(Place::Rack) => locality.rack_local += 1,
-                        Some(Place::Off) => locality.off_switch += 1,
-                        None => locality.unknown += 1,
-                    }
+                match task.place(attempt, &self.hosts) {
+                    Some(Place::Node) => places.data_local += 1,
+                    Some(Place::Rack) => places.rack_local += 1,
+                    Some(Place::Off) => places.off_switch += 1,
+                    None => places.unknown += 1,
                 }
             }
             let winner = winner.map(|index| &task.attempts[index]);
@@ -264,10 +259,27 @@ impl Collector {
                 splits.largest = splits.largest.max(bytes);
             }
         }
-        let expected = job.succeeded[phase.number as usize].map(u64::from);
-        debug_assert!(expected.is_none() || succeeded <= phase.tasks.len() as u64);
+        if phase.number == 0 {
+            self.located(places, job);
+        }
         self.facts.winners += succeeded;
         succeeded
+    }
+
+    /// Adds where the job's maps ran; where the log tells it of none, what the job itself has counted.
+    fn located(&mut self, mut places: Locality, job: &Job) {
+        let counted = job.counters.as_ref().map(Counters::local_maps).unwrap_or_default();
+        let told = places.data_local + places.rack_local + places.off_switch > 0;
+        if !told && counted.iter().fold(0u64, |sum, &n| sum.saturating_add(n)) <= places.unknown {
+            let [data_local, rack_local, off_switch] = counted;
+            let unknown = places.unknown - data_local - rack_local - off_switch;
+            places = Locality { data_local, rack_local, off_switch, unknown };
+        }
+        let sums = &mut self.facts.locality;
+        sums.data_local += places.data_local;
+        sums.rack_local += places.rack_local;
+        sums.off_switch += places.off_switch;
+        sums.unknown += places.unknown;
     }
 
     /// Tells the analysis of the job's attempts, in the order in which they ended.
@@ -316,8 +328,11 @@ impl Collector {
         let Some(kept) = &mut self.kept else {
             return;
         };
-        let mut of_job =
-            KeptJob { name: name(job, application), submitted: 0, phases: [KeptPhase::default(), KeptPhase::default()] };
+        let mut of_job = KeptJob {
+            name: name(job, application),
+            submitted: 0,
+            phases: [KeptPhase::default(), KeptPhase::default()],
+        };
         let mut earliest: Option<i64> = None;
         for (phase, of_phase) in phases.iter().zip(&mut of_job.phases) {
             of_phase.memory = job.memory[phase.number as usize];

@@ -48,6 +48,7 @@ const NAMES: [&str; 32] = [
 const FILE_BYTES_READ: usize = 2;
 const BYTES_READ: usize = 4;
 const REDUCE_SHUFFLE_BYTES: usize = 14;
+const LOCAL_MAPS: [usize; 3] = [20, 21, 22];
 const MILLIS: [usize; 2] = [25, 26];
 const MB_MILLIS: [usize; 2] = [27, 28];
 
@@ -104,6 +105,11 @@ impl Counters {
     /// Bytes that a reduce fetched from maps.
     pub(super) fn shuffled(&self) -> Option<u64> {
         self.values[REDUCE_SHUFFLE_BYTES].and_then(|value| u64::try_from(value).ok())
+    }
+
+    /// Maps launched on machines that hold their input, in racks that do, and elsewhere.
+    pub(super) fn local_maps(&self) -> [u64; 3] {
+        LOCAL_MAPS.map(|index| self.values[index].and_then(|value| u64::try_from(value).ok()).unwrap_or(0))
     }
 
     /// Memory of the containers of maps (0) or reduces (1), in bytes: their memory-time over their time.
@@ -200,6 +206,8 @@ mod tests {
             (FILE_BYTES_READ, "FILE_BYTES_READ"),
             (BYTES_READ, "BYTES_READ"),
             (REDUCE_SHUFFLE_BYTES, "REDUCE_SHUFFLE_BYTES"),
+            (LOCAL_MAPS[0], "DATA_LOCAL_MAPS"),
+            (LOCAL_MAPS[2], "OTHER_LOCAL_MAPS"),
             (MILLIS[0], "MILLIS_MAPS"),
             (MILLIS[1], "MILLIS_REDUCES"),
             (MB_MILLIS[0], "MB_MILLIS_MAPS"),
@@ -218,7 +226,7 @@ mod tests {
             let counters: Counters = serde_json::from_str(&json).unwrap();
             assert_eq!(counters.map_input(), Some(100));
             assert_eq!(counters.shuffled(), None);
-            assert_eq!(counters.container_memory(0), Some(2048.0 * 1048576.0));
+            assert_eq!(counters.container_memory(0), Some(2048.0 * 1_048_576.0));
             assert_eq!(counters.container_memory(1), None);
             let mut sums = BTreeMap::new();
             counters.add_to(&mut sums);

@@ -23,8 +23,8 @@ use crate::analysis::Ended;
 pub(super) struct Event<'a> {
     #[serde(rename = "type", borrow)]
     kind: Text<'a>,
-    #[serde(borrow)]
-    event: Union<'a>,
+    #[serde(rename = "event", borrow)]
+    told: Union<'a>,
     /// A schema has them, an event hasn't.
     fields: Option<IgnoredAny>,
 }
@@ -158,7 +158,7 @@ impl OpenJobs {
 
     /// Takes an event in.
     pub(super) fn take(&mut self, event: Event<'_>, hosts: &mut Hosts, causes: &mut Causes) -> Taken {
-        let Event { kind, event: Union(fields), fields: schema } = event;
+        let Event { kind, told: Union(fields), fields: schema } = event;
         let (Some(kind), Some(fields)) = (kind.get(), fields) else {
             return if schema.is_some() { Taken::Schema } else { Taken::Neither };
         };
@@ -247,11 +247,12 @@ fn attempt_ended(
     hosts: &mut Hosts,
     causes: &mut Causes,
 ) {
-    if let (Ended::Succeeded, Some(counters)) = (ended, &fields.counters) {
+    let kind = located.map_or_else(|| kind_of(fields, event, None), |(key, _)| key.kind);
+    if let (Ended::Succeeded, Some(counters), Some(_)) = (ended, &fields.counters, kind.phase()) {
         job.summed.add(counters);
     }
     let Some((key, number)) = located else {
-        job.nameless.push((kind_of(fields, event, None), ended));
+        job.nameless.push((kind, ended));
         return;
     };
     let attempt = job.task(key).attempt(number);
@@ -316,5 +317,5 @@ pub(super) fn mend_start(bytes: &[u8]) -> Option<Event<'_>> {
         start: Number(value("startTime").and_then(|digits| digits.parse().ok())),
         ..Fields::default()
     };
-    Some(Event { kind: Text(Some(kind.into())), event: Union(Some(fields)), fields: None })
+    Some(Event { kind: Text(Some(kind.into())), told: Union(Some(fields)), fields: None })
 }

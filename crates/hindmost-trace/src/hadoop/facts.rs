@@ -59,7 +59,8 @@ pub struct OtherAttempts {
 }
 
 /// Attempts of maps that ended, by where they ran: as the log says of each (Hadoop 2.5 and later), else
-/// by comparing machine and rack with those that hold the input.
+/// by comparing machine and rack with those that hold the input; of a job of which neither tells anything,
+/// what it has counted itself (`DATA_LOCAL_MAPS`, `RACK_LOCAL_MAPS`, `OTHER_LOCAL_MAPS`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Locality {
     /// On a machine that holds the input.

@@ -82,7 +82,8 @@ mod tests {
         assert_eq!(id, Id { job: "1329348432655_0001", letter: b'm', task: 3, attempt: Some(1000) });
         let id = Id::task("task_local_r_0001_r_000012").unwrap();
         assert_eq!((id.job, id.kind(), id.task), ("local_r_0001", Kind::Reduce, 12));
-        for bad in ["", "attempt_", "attempt_1_2_m_3", "task_1_2_mm_3_0", "attempt_1_2_m_3_99999999999", "x_1_2_m_3_0"] {
+        for bad in ["", "attempt_", "attempt_1_2_m_3", "task_1_2_mm_3_0", "attempt_1_2_m_3_99999999999", "x_1_2_m_3_0"]
+        {
             assert!(Id::attempt(bad).is_none_or(|id| id.attempt == Some(3) && id.letter == b'2'), "{bad}");
         }
         assert_eq!(Kind::of_type("JOB_CLEANUP"), Kind::Other);

@@ -37,7 +37,9 @@ impl Source {
         use io::ErrorKind::{InvalidData, InvalidInput, Other, UnexpectedEof};
         match result {
             Ok(value) => Ok(Some(value)),
-            Err(error) if self.compressed && matches!(error.kind(), InvalidData | InvalidInput | Other | UnexpectedEof) => {
+            Err(error)
+                if self.compressed && matches!(error.kind(), InvalidData | InvalidInput | Other | UnexpectedEof) =>
+            {
                 issues.cut(self, &format!("where it can't be decompressed ({error})"));
                 Ok(None)
             }
@@ -161,8 +163,7 @@ pub(super) fn find_logs(folder: &Path) -> io::Result<Found> {
 
 fn walk(entries: fs::ReadDir, depth: u32, all: &mut Vec<PathBuf>, unopened: &mut u64) {
     for entry in entries {
-        let Ok((entry, kind)) = entry.and_then(|entry| Ok((entry.file_type()?, entry))).map(|(kind, entry)| (entry, kind))
-        else {
+        let Ok((kind, entry)) = entry.and_then(|entry| Ok((entry.file_type()?, entry))) else {
             *unopened += 1;
             continue;
         };
@@ -184,14 +185,19 @@ fn file_name(path: &Path) -> String {
 
 fn is_history(path: &Path) -> bool {
     let name = file_name(path);
-    let name = name.strip_suffix(".gz").unwrap_or(&name);
-    name.ends_with(".jhist") && !name.starts_with('.')
+    let (stem, extension) = split_name(name.strip_suffix(".gz").unwrap_or(&name));
+    extension == "jhist" && !stem.is_empty()
+}
+
+/// A file's name before and after its last dot.
+fn split_name(name: &str) -> (&str, &str) {
+    name.rsplit_once('.').unwrap_or((name, ""))
 }
 
 /// Whether a file without a history's name may be a log: not hidden, no checksum, no job's settings.
 fn may_be_log(path: &Path) -> bool {
     let name = file_name(path);
-    let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
+    let (_, extension) = split_name(&name);
     !name.starts_with(['.', '_']) && !matches!(extension, "xml" | "crc" | "summary" | "csv" | "md" | "txt")
 }
 
@@ -243,8 +249,20 @@ mod tests {
     fn a_job_has_one_history() {
         let paths = |names: &[&str]| names.iter().map(PathBuf::from).collect::<Vec<_>>();
         assert_eq!(
-            latest(paths(&["a/job_1_0001-5-u-n-9-1-0-SUCCEEDED-default.jhist", "b/job_1_0001_1.jhist", "b/job_1_0002_10.jhist", "b/job_1_0002_9.jhist", "other.jhist", "x/other.jhist"])),
-            paths(&["a/job_1_0001-5-u-n-9-1-0-SUCCEEDED-default.jhist", "b/job_1_0002_10.jhist", "other.jhist", "x/other.jhist"])
+            latest(paths(&[
+                "a/job_1_0001-5-u-n-9-1-0-SUCCEEDED-default.jhist",
+                "b/job_1_0001_1.jhist",
+                "b/job_1_0002_10.jhist",
+                "b/job_1_0002_9.jhist",
+                "other.jhist",
+                "x/other.jhist"
+            ])),
+            paths(&[
+                "a/job_1_0001-5-u-n-9-1-0-SUCCEEDED-default.jhist",
+                "b/job_1_0002_10.jhist",
+                "other.jhist",
+                "x/other.jhist"
+            ])
         );
         assert_eq!(job_of("job_1_0001.jhist"), Some("job_1_0001"));
         for none in ["job_", "job_1", "job_1_", "job_x_1-", "job_1_2", "xjob_1_2-"] {

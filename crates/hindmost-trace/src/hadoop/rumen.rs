@@ -190,11 +190,11 @@ impl Trace<'_> {
 
     fn task(&mut self, bytes: &[u8], list: List) -> Result<(), String> {
         match serde_json::from_slice(bytes) {
-            Ok(task) => self.take_task(task, list),
+            Ok(task) => self.take_task(&task, list),
             Err(error) => match serde_json::from_str(&cleaned(bytes)) {
                 Ok(task) => {
                     self.collector.issues.replaced += 1;
-                    self.take_task(task, list);
+                    self.take_task(&task, list);
                 }
                 Err(_) => return Err(why(&error)),
             },
@@ -234,7 +234,7 @@ impl Trace<'_> {
         });
     }
 
-    fn take_task(&mut self, logged: LoggedTask<'_>, list: List) {
+    fn take_task(&mut self, logged: &LoggedTask<'_>, list: List) {
         let kind = match list {
             List::Maps => Kind::Map,
             List::Reduces => Kind::Reduce,
@@ -274,7 +274,7 @@ impl Trace<'_> {
                 _ => continue,
             };
             repeated += u64::from(attempt.end(ended, logged.finish_time.instant()));
-            if ended == Ended::Succeeded {
+            if ended == Ended::Succeeded && kind != Kind::Other {
                 logged.add_to(&mut summed);
             }
         }

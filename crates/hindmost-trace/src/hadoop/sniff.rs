@@ -140,8 +140,14 @@ mod tests {
             ("Avro-Binary\n{", Some(HistoryBinary)),
             ("{\n  \"priority\" : \"NORMAL\",\n  \"jobID\" : \"job_1_1\",", Some(Rumen)),
             ("{\"mapTasks\":[{\"attempts\":[", Some(Rumen)),
-            ("{\"type\":\"AM_STARTED\",\"event\":{\"org.apache.hadoop.mapreduce.jobhistory.AMStarted\":{", Some(HistoryJson)),
-            ("{\"type\":\"record\",\"name\":\"Event\",\"namespace\":\"org.apache.hadoop.mapreduce.jobhistory\",", Some(HistoryJson)),
+            (
+                "{\"type\":\"AM_STARTED\",\"event\":{\"org.apache.hadoop.mapreduce.jobhistory.AMStarted\":{",
+                Some(HistoryJson),
+            ),
+            (
+                "{\"type\":\"record\",\"name\":\"Event\",\"namespace\":\"org.apache.hadoop.mapreduce.jobhistory\",",
+                Some(HistoryJson),
+            ),
             ("{\"Event\":\"SparkListenerLogStart\",\"jobID\":1}", None),
             ("{\"hindmost_journal\":1,\"jobID\":1}", None),
             ("{\"a\":{\"jobID\":1},\"b\":\"jobID\"}", None),

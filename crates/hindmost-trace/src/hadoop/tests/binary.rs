@@ -15,10 +15,15 @@ pub(super) fn schema() -> Value {
     let (text, long, int) = (json!("string"), json!("long"), json!("int"));
     let perhaps = json!(["null", "string"]);
     let ints = json!({"type": "array", "items": "int"});
-    let counter = record("JhCounter", &[("name", text.clone()), ("displayName", text.clone()), ("value", long.clone())]);
+    let counter =
+        record("JhCounter", &[("name", text.clone()), ("displayName", text.clone()), ("value", long.clone())]);
     let group = record(
         "JhCounterGroup",
-        &[("name", text.clone()), ("displayName", text.clone()), ("counts", json!({"type": "array", "items": counter}))],
+        &[
+            ("name", text.clone()),
+            ("displayName", text.clone()),
+            ("counts", json!({"type": "array", "items": counter})),
+        ],
     );
     let first_counters =
         record("JhCounters", &[("name", text.clone()), ("groups", json!({"type": "array", "items": group}))]);
@@ -164,9 +169,11 @@ pub(super) fn schema() -> Value {
         .into_iter()
         .chain(["TASK_STARTED", "TASK_FINISHED"])
         .map(str::to_owned)
-        .chain(["MAP", "REDUCE"].into_iter().flat_map(|of| {
-            ["STARTED", "FINISHED", "FAILED", "KILLED"].map(|how| format!("{of}_ATTEMPT_{how}"))
-        }))
+        .chain(
+            ["MAP", "REDUCE"]
+                .into_iter()
+                .flat_map(|of| ["STARTED", "FINISHED", "FAILED", "KILLED"].map(|how| format!("{of}_ATTEMPT_{how}"))),
+        )
         .collect();
     json!({"type": "record", "name": "Event", "namespace": "org.apache.hadoop.mapreduce.jobhistory", "fields": [
         {"name": "type", "type": {"type": "enum", "name": "EventType", "symbols": symbols}},

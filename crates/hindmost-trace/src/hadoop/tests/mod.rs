@@ -1,9 +1,11 @@
 //! Small logs of every odd kind, of several versions.
 
+mod avro;
 mod binary;
 mod files;
 mod fuzz;
 mod history;
+mod objects;
 mod real;
 mod rumen;
 
@@ -218,7 +220,8 @@ impl History {
         fields["state"] = json!("done");
         if run.kind == 'm' {
             fields["mapFinishTime"] = json!(ZERO + run.time.1);
-            fields["counters"] = counters(&[("HDFS_BYTES_READ", 1000), ("FILE_BYTES_READ", 5), ("MAP_INPUT_RECORDS", 9)]);
+            fields["counters"] =
+                counters(&[("HDFS_BYTES_READ", 1000), ("FILE_BYTES_READ", 5), ("MAP_INPUT_RECORDS", 9)]);
             return self.event(&kind, "MapAttemptFinished", fields);
         }
         fields["shuffleFinishTime"] = json!(ZERO + run.time.1);

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use hindmost_core::workload::Durations;
 use serde_json::{Value, json};
 
-use super::super::{self as hadoop, HadoopFormat, find, open, sniff, summarize};
+use super::super::{self as hadoop, HadoopFormat, Locality, find, open, sniff, summarize};
 use super::{counted, numbers, trace, warning};
 use crate::summary::TraceSummary;
 
@@ -147,7 +147,7 @@ fn what_the_logs_tell_beyond_counts() {
     let job = &trace.workload_jobs()[0];
     assert!(job.spec.name.ends_with("QuasiMonteCarlo"));
     assert_eq!(job.spec.phases[1].after, [0]);
-    assert_eq!(job.spec.phases[0].demand["memory"], 1024.0 * 1048576.0);
+    assert_eq!(job.spec.phases[0].demand["memory"], 1024.0 * 1_048_576.0);
     assert_eq!(job.durations, [Durations::Recorded(vec![2.097]), Durations::Recorded(vec![2.211])]);
     assert_eq!(trace.node_memory().len(), trace.cluster_nodes().len());
     assert!(trace.without_memory().workload_jobs()[0].spec.phases[0].demand.len() == 1);
@@ -156,8 +156,7 @@ fn what_the_logs_tell_beyond_counts() {
     let (summary, facts) = hadoop::facts(&path, None).unwrap();
     assert_eq!(facts.splits.located, 541);
     assert_eq!(facts.setup_and_cleanup.attempts, 118);
-    let locality = facts.locality;
-    assert_eq!(locality.data_local + locality.rack_local + locality.off_switch + locality.unknown, 787);
+    assert_eq!(facts.locality, Locality { data_local: 21, rack_local: 246, off_switch: 274, unknown: 246 });
     warning(&summary, "118 attempts of setup and cleanup");
 }
 

@@ -91,6 +91,24 @@ pub enum TraceError {
         line: u64,
     },
 
+    /// Neither a Hadoop job history nor a Rumen trace.
+    #[error(
+        "{name} is no Hadoop log: it is {found}; expected a job history (.jhist, whose first line is Avro-Json or Avro-Binary), a Rumen trace, or a folder that holds them"
+    )]
+    NotHadoop {
+        /// The log's name.
+        name: String,
+        /// What it is.
+        found: String,
+    },
+
+    /// A folder without a Hadoop log.
+    #[error("{} holds no Hadoop log: no job history (.jhist) and no Rumen trace", path.display())]
+    NoHadoopLog {
+        /// The path as it was given.
+        path: PathBuf,
+    },
+
     /// A directory where the output folder of a run is asked for.
     #[error("{} holds no {JOURNAL_IN_FOLDER}; give the output folder of a run, or the journal itself", path.display())]
     NoJournal {

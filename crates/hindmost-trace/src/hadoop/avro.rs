@@ -1,0 +1,355 @@
+//! Avro's binary encoding, read by the schema that stands in the log.
+//!
+//! A value becomes what Avro's JSON encoding makes of it, so that both kinds of job history are read by
+//! the same code. Nothing is trusted: no length leads to room before its bytes are there, and depth and
+//! number of values are bounded.
+
+use std::io::{self, Read};
+
+use rustc_hash::FxHashMap;
+use serde_json::{Map, Value};
+use thiserror::Error;
+
+/// Values may be nested so deep.
+const DEEPEST: u32 = 64;
+/// Values in one event.
+const MOST_VALUES: u64 = 1 << 20;
+/// Bytes of a text.
+const LONGEST: u64 = 64 << 20;
+/// Fields that nobody needs, and that are passed over.
+const UNUSED: &[&str] = &[
+    "displayName",
+    "clockSplits",
+    "cpuUsages",
+    "vMemKbytes",
+    "physMemKbytes",
+    "acls",
+    "mapCounters",
+    "reduceCounters",
+];
+
+/// Why something isn't read.
+#[derive(Debug, Error)]
+pub(super) enum AvroError {
+    /// The log ends within a value.
+    #[error("it ends there")]
+    Cut,
+    /// Bytes that the schema doesn't allow.
+    #[error("{0}")]
+    Damaged(&'static str),
+    /// Reading failed.
+    #[error(transparent)]
+    Io(io::Error),
+}
+
+impl From<io::Error> for AvroError {
+    fn from(error: io::Error) -> Self {
+        if error.kind() == io::ErrorKind::UnexpectedEof { AvroError::Cut } else { AvroError::Io(error) }
+    }
+}
+
+#[derive(Debug, PartialEq)]
+enum Type {
+    Null,
+    Boolean,
+    /// `int` or `long`, which are written alike.
+    Whole,
+    Float,
+    Double,
+    Bytes,
+    Text,
+    Fixed(u64),
+    Enum(Vec<Box<str>>),
+    Array(usize),
+    Map(usize),
+    /// Each with the name that Avro's JSON gives it.
+    Union(Vec<(Box<str>, usize)>),
+    Record(Vec<Field>),
+    /// A named type whose definition is being read.
+    Pending,
+}
+
+#[derive(Debug, PartialEq)]
+struct Field {
+    name: Box<str>,
+    kind: usize,
+    used: bool,
+}
+
+/// A schema, ready to decode by. Types refer to each other by their index.
+#[derive(Debug)]
+pub(super) struct Schema {
+    types: Vec<Type>,
+    root: usize,
+}
+
+impl Schema {
+    /// Reads a schema; `None` where it isn't one.
+    pub(super) fn parse(json: &[u8]) -> Option<Schema> {
+        let json: Value = serde_json::from_slice(json).ok()?;
+        let mut parser = Parser { types: Vec::new(), names: FxHashMap::default() };
+        let root = parser.kind(&json, "")?;
+        Some(Schema { types: parser.types, root })
+    }
+}
+
+struct Parser {
+    types: Vec<Type>,
+    names: FxHashMap<String, usize>,
+}
+
+impl Parser {
+    fn add(&mut self, kind: Type) -> usize {
+        self.types.push(kind);
+        self.types.len() - 1
+    }
+
+    fn kind(&mut self, json: &Value, namespace: &str) -> Option<usize> {
+        match json {
+            Value::String(name) => self.named(name, namespace),
+            Value::Array(branches) => {
+                let mut of = Vec::with_capacity(branches.len());
+                for branch in branches {
+                    let index = self.kind(branch, namespace)?;
+                    of.push((self.branch_name(branch, index, namespace), index));
+                }
+                Some(self.add(Type::Union(of)))
+            }
+            Value::Object(object) => self.defined(object, namespace),
+            _ => None,
+        }
+    }
+
+    fn named(&mut self, name: &str, namespace: &str) -> Option<usize> {
+        let primitive = match name {
+            "null" => Type::Null,
+            "boolean" => Type::Boolean,
+            "int" | "long" => Type::Whole,
+            "float" => Type::Float,
+            "double" => Type::Double,
+            "bytes" => Type::Bytes,
+            "string" => Type::Text,
+            _ => return self.names.get(&full_name(name, namespace)).or_else(|| self.names.get(name)).copied(),
+        };
+        Some(self.add(primitive))
+    }
+
+    fn defined(&mut self, object: &Map<String, Value>, namespace: &str) -> Option<usize> {
+        let kind = object.get("type")?;
+        let Value::String(kind_name) = kind else {
+            return self.kind(kind, namespace);
+        };
+        match kind_name.as_str() {
+            "array" => {
+                let items = self.kind(object.get("items")?, namespace)?;
+                Some(self.add(Type::Array(items)))
+            }
+            "map" => {
+                let values = self.kind(object.get("values")?, namespace)?;
+                Some(self.add(Type::Map(values)))
+            }
+            "enum" | "fixed" | "record" | "error" => {
+                let name = object.get("name")?.as_str()?;
+                let namespace = object.get("namespace").and_then(Value::as_str).unwrap_or(namespace);
+                let name = full_name(name, namespace);
+                let namespace = name.rsplit_once('.').map_or("", |(space, _)| space).to_owned();
+                let index = self.add(Type::Pending);
+                self.names.insert(name, index);
+                self.types[index] = match kind_name.as_str() {
+                    "enum" => {
+                        let symbols = object.get("symbols")?.as_array()?.iter();
+                        Type::Enum(symbols.map(|symbol| symbol.as_str().unwrap_or("").into()).collect())
+                    }
+                    "fixed" => Type::Fixed(object.get("size")?.as_u64()?),
+                    _ => {
+                        let mut fields = Vec::new();
+                        for field in object.get("fields")?.as_array()? {
+                            let name = field.get("name")?.as_str()?;
+                            let kind = self.kind(field.get("type")?, &namespace)?;
+                            fields.push(Field { name: name.into(), kind, used: !UNUSED.contains(&name) });
+                        }
+                        Type::Record(fields)
+                    }
+                };
+                Some(index)
+            }
+            other => self.named(other, namespace),
+        }
+    }
+
+    /// What Avro's JSON calls a branch of a union.
+    fn branch_name(&self, branch: &Value, index: usize, namespace: &str) -> Box<str> {
+        let name = match branch {
+            Value::Object(object) => object.get("name").or_else(|| object.get("type")),
+            other => Some(other),
+        };
+        let name = name.and_then(Value::as_str).unwrap_or("");
+        let of_its_own = matches!(self.types[index], Type::Record(_) | Type::Enum(_) | Type::Fixed(_) | Type::Pending);
+        if of_its_own { full_name(name, namespace).into() } else { name.into() }
+    }
+}
+
+fn full_name(name: &str, namespace: &str) -> String {
+    if namespace.is_empty() || name.contains('.') { name.to_owned() } else { format!("{namespace}.{name}") }
+}
+
+/// Decodes value after value.
+pub(super) struct Decoder<R> {
+    reader: R,
+    position: u64,
+    /// Values that the event may still have.
+    left: u64,
+}
+
+impl<R: Read> Decoder<R> {
+    pub(super) fn new(reader: R) -> Self {
+        Decoder { reader, position: 0, left: 0 }
+    }
+
+    /// Bytes decoded so far.
+    pub(super) fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// The next value of the schema's type; `None` where the log ends before it.
+    pub(super) fn next(&mut self, schema: &Schema) -> Result<Option<Value>, AvroError> {
+        let before = self.position;
+        self.left = MOST_VALUES;
+        match self.value(schema, schema.root, true, 0) {
+            Ok(_) if self.position == before => Err(AvroError::Damaged("its schema says that events are empty")),
+            Ok(value) => Ok(Some(value)),
+            Err(AvroError::Cut) if self.position == before => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn byte(&mut self) -> Result<u8, AvroError> {
+        let mut byte = [0];
+        self.reader.read_exact(&mut byte)?;
+        self.position += 1;
+        Ok(byte[0])
+    }
+
+    /// A whole number: seven bits a byte, least first, signs alternating.
+    fn long(&mut self) -> Result<i64, AvroError> {
+        let mut bits = 0u64;
+        for shift in (0..64).step_by(7) {
+            let byte = self.byte()?;
+            bits |= u64::from(byte & 0x7f) << shift;
+            if byte & 0x80 == 0 {
+                return Ok((bits >> 1) as i64 ^ -((bits & 1) as i64));
+            }
+        }
+        Err(AvroError::Damaged("a number has too many bytes"))
+    }
+
+    /// So many bytes, kept only where they are used.
+    fn bytes(&mut self, length: u64, used: bool) -> Result<Vec<u8>, AvroError> {
+        if length > LONGEST {
+            return Err(AvroError::Damaged("a text is too long"));
+        }
+        let mut taken = (&mut self.reader).take(length);
+        let mut bytes = Vec::new();
+        let read = if used { taken.read_to_end(&mut bytes)? as u64 } else { io::copy(&mut taken, &mut io::sink())? };
+        self.position += read;
+        if read < length { Err(AvroError::Cut) } else { Ok(bytes) }
+    }
+
+    fn text(&mut self, used: bool) -> Result<String, AvroError> {
+        let length = u64::try_from(self.long()?).map_err(|_| AvroError::Damaged("a text has a negative length"))?;
+        let bytes = self.bytes(length, used)?;
+        Ok(String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
+    }
+
+    /// A value; null in its place where it isn't used.
+    fn value(&mut self, schema: &Schema, kind: usize, used: bool, depth: u32) -> Result<Value, AvroError> {
+        self.left = self.left.checked_sub(1).ok_or(AvroError::Damaged("an event has too many values"))?;
+        if depth > DEEPEST {
+            return Err(AvroError::Damaged("values are nested too deep"));
+        }
+        let deeper = depth + 1;
+        Ok(match &schema.types[kind] {
+            Type::Null => Value::Null,
+            Type::Boolean => Value::Bool(self.byte()? != 0),
+            Type::Whole => self.long()?.into(),
+            Type::Float => {
+                let mut bits = [0; 4];
+                bits.copy_from_slice(&self.bytes(4, true)?);
+                f64::from(f32::from_le_bytes(bits)).into()
+            }
+            Type::Double => {
+                let mut bits = [0; 8];
+                bits.copy_from_slice(&self.bytes(8, true)?);
+                f64::from_le_bytes(bits).into()
+            }
+            Type::Bytes | Type::Text => Value::String(self.text(used)?),
+            Type::Fixed(size) => {
+                self.bytes(*size, false)?;
+                Value::Null
+            }
+            Type::Enum(symbols) => {
+                let index = usize::try_from(self.long()?).ok();
+                let symbol = index.and_then(|index| symbols.get(index));
+                Value::String(symbol.ok_or(AvroError::Damaged("a symbol is not in its enumeration"))?.to_string())
+            }
+            Type::Array(items) => {
+                let mut all = Vec::new();
+                while let Some(count) = self.block()? {
+                    for _ in 0..count {
+                        let item = self.value(schema, *items, used, deeper)?;
+                        if used {
+                            all.push(item);
+                        }
+                    }
+                }
+                Value::Array(all)
+            }
+            Type::Map(values) => {
+                let mut all = Map::new();
+                while let Some(count) = self.block()? {
+                    for _ in 0..count {
+                        let key = self.text(used)?;
+                        let value = self.value(schema, *values, used, deeper)?;
+                        if used {
+                            all.insert(key, value);
+                        }
+                    }
+                }
+                Value::Object(all)
+            }
+            Type::Union(branches) => {
+                let index = usize::try_from(self.long()?).ok();
+                let branch = index.and_then(|index| branches.get(index));
+                let (name, kind) = branch.ok_or(AvroError::Damaged("a union has no such branch"))?;
+                let value = self.value(schema, *kind, used, deeper)?;
+                match &schema.types[*kind] {
+                    Type::Null => Value::Null,
+                    _ if used => Value::Object(Map::from_iter([(name.to_string(), value)])),
+                    _ => Value::Null,
+                }
+            }
+            Type::Record(fields) => {
+                let mut all = Map::new();
+                for field in fields {
+                    let used = used && field.used;
+                    let value = self.value(schema, field.kind, used, deeper)?;
+                    if used {
+                        all.insert(field.name.to_string(), value);
+                    }
+                }
+                Value::Object(all)
+            }
+            Type::Pending => return Err(AvroError::Damaged("its schema is incomplete")),
+        })
+    }
+
+    /// How many items follow in an array or map; `None` at its end.
+    fn block(&mut self) -> Result<Option<u64>, AvroError> {
+        let count = self.long()?;
+        if count < 0 {
+            // Its size in bytes follows, for readers that pass it over.
+            self.long()?;
+        }
+        Ok((count != 0).then_some(count.unsigned_abs()))
+    }
+}

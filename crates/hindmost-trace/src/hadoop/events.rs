@@ -1,0 +1,321 @@
+//! Events of a job history, of all versions, and what they tell of jobs.
+//!
+//! Versions of Hadoop differ in which fields their events have, and in which of them are unions. So all
+//! events are read into the same fields, each of which may be missing.
+
+use std::fmt;
+
+use rustc_hash::FxHashMap;
+use serde::Deserialize;
+use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
+
+use super::causes::Causes;
+use super::counters::Counters;
+use super::hosts::Hosts;
+use super::ids::{Id, Kind};
+use super::job::{Attempt, Job, JobEnd, Place, TaskKey};
+use super::values::{Number, Text};
+use crate::analysis::Ended;
+
+/// An event as it is written, or the schema before all events.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Event<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Text<'a>,
+    #[serde(rename = "event", borrow)]
+    told: Union<'a>,
+    /// A schema has them, an event hasn't.
+    fields: Option<IgnoredAny>,
+}
+
+/// The one branch of the union that stands under `event`.
+#[derive(Debug, Default)]
+struct Union<'a>(Option<Fields<'a>>);
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Fields<'a> {
+    #[serde(rename = "jobid", alias = "jobId", borrow)]
+    job: Text<'a>,
+    #[serde(rename = "jobName", borrow)]
+    job_name: Text<'a>,
+    #[serde(rename = "applicationAttemptId", borrow)]
+    application: Text<'a>,
+    #[serde(rename = "submitTime")]
+    submitted: Number,
+    #[serde(rename = "launchTime")]
+    launched: Number,
+    #[serde(rename = "startTime")]
+    start: Number,
+    #[serde(rename = "finishTime")]
+    finish: Number,
+    #[serde(rename = "totalMaps")]
+    total_maps: Number,
+    #[serde(rename = "totalReduces")]
+    total_reduces: Number,
+    #[serde(rename = "finishedMaps")]
+    finished_maps: Number,
+    #[serde(rename = "finishedReduces")]
+    finished_reduces: Number,
+    #[serde(rename = "taskid", alias = "taskId", borrow)]
+    task: Text<'a>,
+    #[serde(rename = "taskType", borrow)]
+    task_type: Text<'a>,
+    #[serde(rename = "attemptId", alias = "attemptID", borrow)]
+    attempt: Text<'a>,
+    #[serde(rename = "successfulAttemptId", borrow)]
+    successful: Text<'a>,
+    #[serde(rename = "splitLocations", borrow)]
+    splits: Text<'a>,
+    #[serde(rename = "trackerName", borrow)]
+    tracker: Text<'a>,
+    #[serde(rename = "hostname", alias = "hostName", borrow)]
+    host: Text<'a>,
+    #[serde(rename = "rackname", alias = "rackName", borrow)]
+    rack: Text<'a>,
+    #[serde(borrow)]
+    error: Text<'a>,
+    #[serde(borrow)]
+    locality: Text<'a>,
+    #[serde(borrow)]
+    avataar: Text<'a>,
+    counters: Option<Counters>,
+    #[serde(rename = "totalCounters")]
+    total_counters: Option<Counters>,
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Union<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Branch;
+        impl<'de> Visitor<'de> for Branch {
+            type Value = Union<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an event of one class")
+            }
+            fn visit_unit<E>(self) -> Result<Self::Value, E> {
+                Ok(Union(None))
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut classes: A) -> Result<Self::Value, A::Error> {
+                let mut found = None;
+                while classes.next_key::<IgnoredAny>()?.is_some() {
+                    if found.is_none() {
+                        found = Some(classes.next_value()?);
+                    } else {
+                        classes.next_value::<IgnoredAny>()?;
+                    }
+                }
+                Ok(Union(found))
+            }
+        }
+        deserializer.deserialize_any(Branch)
+    }
+}
+
+/// What an object of a job history is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Taken {
+    Event,
+    Schema,
+    /// JSON, but no event.
+    Neither,
+}
+
+/// The jobs of a history that is being read; nearly always one.
+#[derive(Debug, Default)]
+pub(super) struct OpenJobs {
+    pub jobs: Vec<Job>,
+    by_id: FxHashMap<Box<str>, usize>,
+    /// The job of the last event.
+    last: usize,
+}
+
+impl OpenJobs {
+    /// The job with an id, without `job_`; of an event that names none, the last one.
+    fn job(&mut self, id: Option<&str>) -> &mut Job {
+        let same = |job: &Job, id: &str| job.id.as_deref().and_then(|of| of.strip_prefix("job_")) == Some(id);
+        let known = self.jobs.get(self.last).is_some_and(|job| id.is_none_or(|id| same(job, id)));
+        if !known {
+            self.last = match id {
+                Some(id) => match self.by_id.get(id) {
+                    Some(&index) => index,
+                    None => self.add(Some(id)),
+                },
+                None => self.add(None),
+            };
+        }
+        &mut self.jobs[self.last]
+    }
+
+    fn add(&mut self, id: Option<&str>) -> usize {
+        let index = self.jobs.len();
+        if let Some(id) = id {
+            self.by_id.insert(id.into(), index);
+        }
+        self.jobs.push(Job { id: id.map(|id| format!("job_{id}").into()), ..Job::default() });
+        index
+    }
+
+    /// Takes an event in.
+    pub(super) fn take(&mut self, event: Event<'_>, hosts: &mut Hosts, causes: &mut Causes) -> Taken {
+        let Event { kind, told: Union(fields), fields: schema } = event;
+        let (Some(kind), Some(fields)) = (kind.get(), fields) else {
+            return if schema.is_some() { Taken::Schema } else { Taken::Neither };
+        };
+        let attempt = fields.attempt.get().and_then(Id::attempt);
+        let task = attempt.or_else(|| fields.task.get().and_then(Id::task));
+        let named = fields.job.get().map(|id| id.strip_prefix("job_").unwrap_or(id));
+        let application = fields.application.get().and_then(|id| id.strip_prefix("appattempt_"));
+        let application = application.and_then(|id| id.rsplit_once('_')).map(|(job, _)| job);
+        let job = self.job(named.or(task.map(|id| id.job)).or(application));
+        for time in [fields.submitted, fields.launched, fields.start, fields.finish] {
+            job.saw(time.instant());
+        }
+        if let Some(of) = kind.strip_suffix("_STARTED").and_then(|kind| kind.strip_suffix("_ATTEMPT")) {
+            if let Some((key, number)) = locate(attempt, &fields, of) {
+                started(job.task(key).attempt(number), &fields, hosts);
+            }
+        } else if let Some((of, ended)) = attempt_end(kind) {
+            attempt_ended(job, locate(attempt, &fields, of), of, ended, &fields, hosts, causes);
+        } else if let Some(id) = task.filter(|_| kind.starts_with("TASK_")) {
+            let key = key(id, &fields, "");
+            let task = job.task(key);
+            if let Some(splits) = fields.splits.get() {
+                task.splits = splits.split(',').filter_map(|split| hosts.of(split)).collect();
+            }
+            if let Some(winner) = fields.successful.get().and_then(Id::attempt) {
+                task.winner = winner.attempt;
+            }
+        } else {
+            about_job(job, kind, fields);
+        }
+        Taken::Event
+    }
+}
+
+/// Of an event that ends an attempt, what stands before `_ATTEMPT_` and how it ended.
+fn attempt_end(kind: &str) -> Option<(&str, Ended)> {
+    let (of, how) = kind.split_once("_ATTEMPT_")?;
+    let ended = match how {
+        "FINISHED" => Ended::Succeeded,
+        "FAILED" => Ended::Failed,
+        "KILLED" => Ended::Killed,
+        _ => return None,
+    };
+    Some((of, ended))
+}
+
+/// The task's type as the event says it; where it doesn't, as its own name does, then as the id does.
+fn kind_of(fields: &Fields<'_>, event: &str, id: Option<Id<'_>>) -> Kind {
+    let named = fields.task_type.get().map(Kind::of_type);
+    let by_event = || match event {
+        "SETUP" | "CLEANUP" => Some(Kind::Other),
+        _ => id.map(|id| id.kind()),
+    };
+    named.or_else(by_event).unwrap_or_else(|| Kind::of_type(event))
+}
+
+fn key(id: Id<'_>, fields: &Fields<'_>, event: &str) -> TaskKey {
+    TaskKey { kind: kind_of(fields, event, Some(id)), letter: id.letter, index: id.task }
+}
+
+fn locate(attempt: Option<Id<'_>>, fields: &Fields<'_>, event: &str) -> Option<(TaskKey, u32)> {
+    let id = attempt?;
+    Some((key(id, fields, event), id.attempt?))
+}
+
+fn started(attempt: &mut Attempt, fields: &Fields<'_>, hosts: &mut Hosts) {
+    attempt.start = attempt.start.or(fields.start.instant());
+    if attempt.host.is_none() {
+        attempt.host = fields.tracker.get().and_then(|field| hosts.of(field));
+    }
+    attempt.marked = fields.avataar.get().map(|avataar| avataar == "SPECULATIVE").or(attempt.marked);
+    attempt.place = match fields.locality.get() {
+        Some("NODE_LOCAL") => Some(Place::Node),
+        Some("RACK_LOCAL") => Some(Place::Rack),
+        Some("OFF_SWITCH") => Some(Place::Off),
+        _ => attempt.place,
+    };
+}
+
+fn attempt_ended(
+    job: &mut Job,
+    located: Option<(TaskKey, u32)>,
+    event: &str,
+    ended: Ended,
+    fields: &Fields<'_>,
+    hosts: &mut Hosts,
+    causes: &mut Causes,
+) {
+    let kind = located.map_or_else(|| kind_of(fields, event, None), |(key, _)| key.kind);
+    if let (Ended::Succeeded, Some(counters), Some(_)) = (ended, &fields.counters, kind.phase()) {
+        job.summed.add(counters);
+    }
+    let Some((key, number)) = located else {
+        job.nameless.push((kind, ended));
+        return;
+    };
+    let attempt = job.task(key).attempt(number);
+    if let Some(host) = fields.host.get().and_then(|field| hosts.of(field)) {
+        attempt.host = Some(host);
+        if let Some(rack) = fields.rack.get() {
+            hosts.in_rack(host, rack);
+        }
+    }
+    if let Some(counters) = &fields.counters {
+        let read = if key.kind == Kind::Reduce { counters.shuffled() } else { counters.map_input() };
+        attempt.bytes_read = read.or(attempt.bytes_read);
+    }
+    let again = attempt.end(ended, fields.finish.instant());
+    attempt.cause = if ended == Ended::Succeeded { None } else { fields.error.get().and_then(|text| causes.of(text)) };
+    job.repeated += u64::from(again);
+}
+
+fn about_job(job: &mut Job, kind: &str, fields: Fields<'_>) {
+    if let Some(name) = fields.job_name.get() {
+        job.name = Some(name.into());
+    }
+    job.submitted = fields.submitted.instant().or(job.submitted);
+    job.launched = fields.launched.instant().or(job.launched);
+    job.total[0] = fields.total_maps.count().or(job.total[0]);
+    job.total[1] = fields.total_reduces.count().or(job.total[1]);
+    job.end = match kind {
+        "JOB_FINISHED" => Some(JobEnd::Succeeded),
+        "JOB_FAILED" | "JOB_ERROR" => Some(JobEnd::Failed),
+        "JOB_KILLED" => Some(JobEnd::Killed),
+        _ => return,
+    };
+    job.finished = fields.finish.instant().or(job.finished);
+    job.succeeded = [fields.finished_maps.count(), fields.finished_reduces.count()];
+    if let Some(counters) = fields.total_counters.filter(|counters| !counters.is_empty()) {
+        job.memory = [0, 1].map(|phase| counters.container_memory(phase));
+        job.counters = Some(counters);
+    }
+}
+
+/// The start of an attempt out of an event that is no whole JSON: what a tool that masked names has left
+/// of it. Ends are not taken so: they would count.
+pub(super) fn mend_start(bytes: &[u8]) -> Option<Event<'_>> {
+    let text = std::str::from_utf8(bytes).ok()?;
+    let value = |name: &str| {
+        let at = text.find(&format!("\"{name}\":"))? + name.len() + 3;
+        let rest = text[at..].strip_prefix("{\"string\":").unwrap_or(&text[at..]);
+        match rest.strip_prefix('"') {
+            Some(rest) => rest.split('"').next(),
+            None => rest.split(|c: char| !c.is_ascii_digit()).next(),
+        }
+    };
+    let string = |name: &str| Text(value(name).map(Into::into));
+    let kind = value("type").filter(|kind| kind.ends_with("_ATTEMPT_STARTED"))?;
+    value("attemptId").and_then(Id::attempt)?;
+    let fields = Fields {
+        attempt: string("attemptId"),
+        task_type: string("taskType"),
+        tracker: string("trackerName"),
+        locality: string("locality"),
+        avataar: string("avataar"),
+        start: Number(value("startTime").and_then(|digits| digits.parse().ok())),
+        ..Fields::default()
+    };
+    Some(Event { kind: Text(Some(kind.into())), told: Union(Some(fields)), fields: None })
+}

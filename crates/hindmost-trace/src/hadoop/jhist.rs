@@ -1,0 +1,167 @@
+//! Job history files: Avro's JSON, an event an object, or Avro's binary encoding.
+
+use std::io::{BufReader, Cursor, Read};
+
+use serde::Deserialize;
+
+use super::avro::{AvroError, Decoder, Schema};
+use super::collect::Collector;
+use super::events::{Event, OpenJobs, Taken, mend_start};
+use super::input::Source;
+use super::objects::{Item, Objects};
+use super::values::{cleaned, why};
+use crate::error::TraceError;
+
+/// Reads a job history to its end, as far as it goes.
+///
+/// # Errors
+///
+/// If reading fails, or there is no event in it.
+pub(super) fn read(objects: Objects<impl Read>, source: &Source, collector: &mut Collector) -> Result<(), TraceError> {
+    let mut history = History { source, collector, open: OpenJobs::default(), events: 0, ended_at: 1 };
+    let result = history.read_json(objects);
+    history.close();
+    result?;
+    if history.events == 0 {
+        return Err(TraceError::NothingComplete { name: source.name.clone(), line: history.ended_at });
+    }
+    Ok(())
+}
+
+struct History<'h> {
+    source: &'h Source,
+    collector: &'h mut Collector,
+    open: OpenJobs,
+    events: u64,
+    /// The line on which the log's last object or text begins.
+    ended_at: u64,
+}
+
+impl History<'_> {
+    fn read_json<R: Read>(&mut self, mut objects: Objects<R>) -> Result<(), TraceError> {
+        // Text before the first event may be anything, such as a licence that was put there.
+        let mut headed = false;
+        loop {
+            let item = objects.next();
+            let Some((line, item)) = self.source.read(item, &mut self.collector.issues)?.flatten() else {
+                return Ok(());
+            };
+            self.ended_at = line;
+            let issues = &mut self.collector.issues;
+            match item {
+                Item::Text(text) => {
+                    let text = text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(text);
+                    if text.starts_with(b"Avro-Json") {
+                        headed = true;
+                        // Another log begins, put behind the first one.
+                        self.close();
+                    } else if text.starts_with(b"Avro-Binary") {
+                        self.close();
+                        return self.read_binary(objects);
+                    } else if headed || self.events > 0 {
+                        issues.unreadable(self.source, line, "no JSON object");
+                    }
+                }
+                Item::Object(bytes) => match self.object(bytes) {
+                    Ok(Taken::Event | Taken::Schema) => {}
+                    Ok(Taken::Neither) => {
+                        self.collector.issues.unreadable(self.source, line, "a JSON object that is no event");
+                    }
+                    Err(why) => self.collector.issues.unreadable(self.source, line, &why),
+                },
+                Item::Task(..) => {}
+                Item::Broken => issues.unreadable(self.source, line, "it breaks off"),
+                Item::Cut => issues.cut(self.source, &format!("in line {line}")),
+            }
+        }
+    }
+
+    /// Takes an object of the JSON form; an error says why it can't be read.
+    fn object(&mut self, bytes: &[u8]) -> Result<Taken, String> {
+        match serde_json::from_slice(bytes) {
+            Ok(event) => Ok(self.event(event)),
+            Err(error) => {
+                if let Ok(event) = serde_json::from_str(&cleaned(bytes)) {
+                    self.collector.issues.replaced += 1;
+                    return Ok(self.event(event));
+                }
+                if let Some(event) = mend_start(bytes) {
+                    self.collector.issues.mended += 1;
+                    self.event(event);
+                }
+                Err(why(&error))
+            }
+        }
+    }
+
+    fn event(&mut self, event: Event<'_>) -> Taken {
+        let Collector { hosts, causes, .. } = &mut *self.collector;
+        let taken = self.open.take(event, hosts, causes);
+        self.events += u64::from(taken == Taken::Event);
+        taken
+    }
+
+    /// Reads on behind the line `Avro-Binary`: the schema, then events up to the end.
+    fn read_binary<R: Read>(&mut self, mut objects: Objects<R>) -> Result<(), TraceError> {
+        let item = objects.next();
+        let schema = match self.source.read(item, &mut self.collector.issues)?.flatten() {
+            Some((_, Item::Object(bytes))) => Schema::parse(bytes),
+            None | Some((_, Item::Cut)) => return Ok(()),
+            Some(_) => None,
+        };
+        let Some(schema) = schema else {
+            let found = "a job history whose schema can't be read".to_owned();
+            return Err(TraceError::NotHadoop { name: self.source.name.clone(), found });
+        };
+        let (rest, reader) = objects.into_rest();
+        let mut stream = BufReader::with_capacity(1 << 16, Cursor::new(rest).chain(reader));
+        // The schema's line ends before the first event.
+        let mut end = [0];
+        loop {
+            let read = stream.read(&mut end);
+            match self.source.read(read, &mut self.collector.issues)? {
+                Some(1) if end == *b"\r" => {}
+                Some(1) if end == *b"\n" => break,
+                Some(0) | None => return Ok(()),
+                Some(_) => {
+                    let found = "a binary job history without a line end behind its schema".to_owned();
+                    return Err(TraceError::NotHadoop { name: self.source.name.clone(), found });
+                }
+            }
+        }
+        let mut decoder = Decoder::new(stream);
+        let mut number = 0u64;
+        loop {
+            number += 1;
+            match decoder.next(&schema) {
+                Ok(None) => return Ok(()),
+                Ok(Some(value)) => {
+                    let taken = Event::deserialize(&value).map(|event| self.event(event));
+                    if !matches!(taken, Ok(Taken::Event)) {
+                        self.collector.issues.unreadable_event(self.source, number);
+                    }
+                }
+                Err(AvroError::Cut) => {
+                    self.collector.issues.cut(self.source, &format!("in event {number}"));
+                    return Ok(());
+                }
+                Err(AvroError::Damaged(why)) => {
+                    let place = format!("event {number}, {} bytes behind the schema", decoder.position());
+                    self.collector.issues.damaged(self.source, &place, why);
+                    return Ok(());
+                }
+                Err(AvroError::Io(error)) => {
+                    self.source.read::<()>(Err(error), &mut self.collector.issues)?;
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    /// Hands over the jobs read so far.
+    fn close(&mut self) {
+        for job in std::mem::take(&mut self.open).jobs {
+            self.collector.take(job, self.source);
+        }
+    }
+}

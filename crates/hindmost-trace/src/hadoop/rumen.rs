@@ -1,0 +1,327 @@
+//! Rumen traces: jobs as JSON objects one after the other, each with its tasks and their attempts.
+
+use std::io::Read;
+
+use serde::Deserialize;
+
+use super::collect::Collector;
+use super::counters::Counters;
+use super::hosts::{Host, Hosts};
+use super::ids::{Id, Kind};
+use super::input::Source;
+use super::job::{Job, JobEnd, TaskKey};
+use super::objects::{Item, List, Objects};
+use super::values::{Number, Text, cleaned, why};
+use crate::analysis::Ended;
+use crate::error::TraceError;
+
+/// A job without its tasks.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct LoggedJob<'a> {
+    #[serde(rename = "jobID", borrow)]
+    id: Text<'a>,
+    #[serde(rename = "jobName", borrow)]
+    name: Text<'a>,
+    #[serde(rename = "submitTime")]
+    submitted: Number,
+    #[serde(rename = "launchTime")]
+    launched: Number,
+    #[serde(rename = "finishTime")]
+    finished: Number,
+    #[serde(borrow)]
+    outcome: Text<'a>,
+    #[serde(rename = "totalMaps")]
+    total_maps: Number,
+    #[serde(rename = "totalReduces")]
+    total_reduces: Number,
+    #[serde(rename = "jobMapMB")]
+    map_memory: Number,
+    #[serde(rename = "jobReduceMB")]
+    reduce_memory: Number,
+    #[serde(rename = "jobProperties")]
+    properties: Option<Properties>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Properties {
+    #[serde(rename = "mapreduce.map.memory.mb")]
+    map_memory: Number,
+    #[serde(rename = "mapreduce.reduce.memory.mb")]
+    reduce_memory: Number,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct LoggedTask<'a> {
+    #[serde(rename = "taskID", borrow)]
+    id: Text<'a>,
+    #[serde(borrow)]
+    attempts: Option<Vec<Option<LoggedAttempt<'a>>>>,
+    #[serde(rename = "preferredLocations", borrow)]
+    locations: Option<Vec<Option<Location<'a>>>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Location<'a> {
+    #[serde(borrow)]
+    layers: Option<Vec<Text<'a>>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct LoggedAttempt<'a> {
+    #[serde(rename = "attemptID", borrow)]
+    id: Text<'a>,
+    #[serde(borrow)]
+    host_name: Text<'a>,
+    #[serde(borrow)]
+    location: Option<Location<'a>>,
+    start_time: Number,
+    finish_time: Number,
+    #[serde(borrow)]
+    result: Text<'a>,
+    hdfs_bytes_read: Number,
+    hdfs_bytes_written: Number,
+    file_bytes_read: Number,
+    file_bytes_written: Number,
+    map_input_bytes: Number,
+    map_input_records: Number,
+    map_output_bytes: Number,
+    map_output_records: Number,
+    combine_input_records: Number,
+    reduce_input_groups: Number,
+    reduce_input_records: Number,
+    reduce_shuffle_bytes: Number,
+    reduce_output_records: Number,
+    spilled_records: Number,
+}
+
+/// Reads a trace to its end, as far as it goes.
+///
+/// # Errors
+///
+/// If reading fails, or there is no job in it.
+pub(super) fn read(objects: Objects<impl Read>, source: &Source, collector: &mut Collector) -> Result<(), TraceError> {
+    let mut trace = Trace { source, collector, job: Job::default(), jobs: 0, ended_at: 1 };
+    let result = trace.read(objects);
+    trace.close();
+    result?;
+    if trace.jobs == 0 {
+        return Err(TraceError::NothingComplete { name: source.name.clone(), line: trace.ended_at });
+    }
+    Ok(())
+}
+
+struct Trace<'t> {
+    source: &'t Source,
+    collector: &'t mut Collector,
+    /// The job that is being read.
+    job: Job,
+    jobs: u64,
+    /// The line on which the last job or text begins.
+    ended_at: u64,
+}
+
+impl Trace<'_> {
+    fn read(&mut self, mut objects: Objects<impl Read>) -> Result<(), TraceError> {
+        loop {
+            let item = objects.next();
+            let Some((line, item)) = self.source.read(item, &mut self.collector.issues)?.flatten() else {
+                return Ok(());
+            };
+            self.ended_at = line;
+            match item {
+                Item::Task(list, bytes) => {
+                    if let Err(why) = self.task(bytes, list) {
+                        self.collector.issues.unreadable(self.source, line, &why);
+                    }
+                }
+                Item::Object(bytes) => {
+                    if let Err(why) = self.head(bytes) {
+                        self.collector.issues.unreadable(self.source, line, &why);
+                    }
+                    self.close();
+                }
+                Item::Text(text) => {
+                    if self.jobs > 0 && !text.is_empty() {
+                        self.collector.issues.unreadable(self.source, line, "no JSON object");
+                    }
+                }
+                Item::Broken => {
+                    self.collector.issues.unreadable(self.source, line, "a job that breaks off");
+                    self.close();
+                }
+                Item::Cut => {
+                    self.collector.issues.cut(self.source, &format!("in the job that begins in line {line}"));
+                    self.close();
+                }
+            }
+        }
+    }
+
+    /// Hands over the job, if there is one.
+    fn close(&mut self) {
+        let job = std::mem::take(&mut self.job);
+        if job.id.is_some() || !job.tasks.is_empty() {
+            self.jobs += 1;
+            self.collector.take(job, self.source);
+        }
+    }
+
+    fn head(&mut self, bytes: &[u8]) -> Result<(), String> {
+        match serde_json::from_slice(bytes) {
+            Ok(head) => self.take_head(&head),
+            Err(error) => match serde_json::from_str(&cleaned(bytes)) {
+                Ok(head) => {
+                    self.collector.issues.replaced += 1;
+                    self.take_head(&head);
+                }
+                Err(_) => return Err(why(&error)),
+            },
+        }
+        if self.job.id.is_none() && self.job.tasks.is_empty() {
+            return Err("a JSON object that is no job".to_owned());
+        }
+        Ok(())
+    }
+
+    fn task(&mut self, bytes: &[u8], list: List) -> Result<(), String> {
+        match serde_json::from_slice(bytes) {
+            Ok(task) => self.take_task(&task, list),
+            Err(error) => match serde_json::from_str(&cleaned(bytes)) {
+                Ok(task) => {
+                    self.collector.issues.replaced += 1;
+                    self.take_task(&task, list);
+                }
+                Err(_) => return Err(why(&error)),
+            },
+        }
+        Ok(())
+    }
+
+    fn take_head(&mut self, head: &LoggedJob<'_>) {
+        let job = &mut self.job;
+        job.id = head.id.get().map(Into::into);
+        job.name = head.name.get().map(Into::into);
+        job.submitted = head.submitted.instant();
+        job.launched = head.launched.instant();
+        job.finished = head.finished.instant();
+        for time in [job.submitted, job.launched, job.finished] {
+            job.saw(time);
+        }
+        job.end = match head.outcome.get().map(str::to_ascii_uppercase).as_deref() {
+            Some("SUCCESS" | "SUCCEEDED") => Some(JobEnd::Succeeded),
+            Some("FAILED") => Some(JobEnd::Failed),
+            Some("KILLED") => Some(JobEnd::Killed),
+            _ => None,
+        };
+        job.total = [head.total_maps.count(), head.total_reduces.count()];
+        if job.end == Some(JobEnd::Succeeded) {
+            job.succeeded = job.total;
+        }
+        let properties = head.properties.as_ref();
+        let megabytes = [
+            (head.map_memory, properties.map(|properties| properties.map_memory)),
+            (head.reduce_memory, properties.map(|properties| properties.reduce_memory)),
+        ];
+        job.memory = megabytes.map(|(of_job, of_properties)| {
+            let known = of_job.amount().filter(|&megabytes| megabytes > 0);
+            let known = known.or(of_properties.and_then(Number::amount)).filter(|&megabytes| megabytes > 0);
+            known.map(|megabytes| megabytes as f64 * f64::from(1 << 20))
+        });
+    }
+
+    fn take_task(&mut self, logged: &LoggedTask<'_>, list: List) {
+        let kind = match list {
+            List::Maps => Kind::Map,
+            List::Reduces => Kind::Reduce,
+            List::Others => Kind::Other,
+        };
+        let hosts = &mut self.collector.hosts;
+        let attempts = || logged.attempts.iter().flatten().flatten();
+        let id = logged.id.get().and_then(Id::task).or_else(|| attempts().find_map(|a| Id::attempt(a.id.get()?)));
+        // A task that doesn't say which it is gets a number that no other has.
+        let unnamed = u32::MAX - self.job.tasks.len() as u32;
+        let key = id.map_or(TaskKey { kind, letter: b'?', index: unnamed }, |id| TaskKey {
+            kind,
+            letter: id.letter,
+            index: id.task,
+        });
+        let splits = logged.locations.iter().flatten().flatten();
+        let splits: Vec<_> = splits.filter_map(|location| location.host(hosts)).collect();
+        for logged in attempts() {
+            self.job.saw(logged.start_time.instant());
+            self.job.saw(logged.finish_time.instant());
+        }
+        let mut summed = Counters::default();
+        let mut repeated = 0;
+        let task = self.job.task(key);
+        task.splits = splits;
+        for (position, logged) in (0..).zip(attempts()) {
+            let number = logged.id.get().and_then(Id::attempt).and_then(|id| id.attempt);
+            let attempt = task.attempt(number.unwrap_or(position));
+            let of_location = logged.location.as_ref().and_then(|location| location.host(hosts));
+            attempt.host = logged.host_name.get().and_then(|field| hosts.of(field)).or(of_location);
+            attempt.start = logged.start_time.instant();
+            attempt.bytes_read = logged.bytes_read(kind);
+            let ended = match logged.result.get().map(str::to_ascii_uppercase).as_deref() {
+                Some("SUCCESS" | "SUCCEEDED") => Ended::Succeeded,
+                Some("FAILED") => Ended::Failed,
+                Some("KILLED") => Ended::Killed,
+                _ => continue,
+            };
+            repeated += u64::from(attempt.end(ended, logged.finish_time.instant()));
+            if ended == Ended::Succeeded && kind != Kind::Other {
+                logged.add_to(&mut summed);
+            }
+        }
+        self.job.summed.add(&summed);
+        self.job.repeated += repeated;
+    }
+}
+
+impl Location<'_> {
+    fn host(&self, hosts: &mut Hosts) -> Option<Host> {
+        let layers: Vec<&str> = self.layers.as_ref()?.iter().filter_map(Text::get).collect();
+        hosts.of_layers(&layers)
+    }
+}
+
+impl LoggedAttempt<'_> {
+    fn bytes_read(&self, kind: Kind) -> Option<u64> {
+        if kind == Kind::Reduce {
+            return self.reduce_shuffle_bytes.amount();
+        }
+        let amounts = [self.hdfs_bytes_read, self.map_input_bytes, self.file_bytes_read].map(Number::amount);
+        let some = amounts.iter().flatten().find(|&&bytes| bytes > 0);
+        some.or_else(|| amounts.iter().flatten().next()).copied()
+    }
+
+    fn add_to(&self, sum: &mut Counters) {
+        let mut of_this = Counters::default();
+        for (name, value) in [
+            ("HDFS_BYTES_READ", self.hdfs_bytes_read),
+            ("HDFS_BYTES_WRITTEN", self.hdfs_bytes_written),
+            ("FILE_BYTES_READ", self.file_bytes_read),
+            ("FILE_BYTES_WRITTEN", self.file_bytes_written),
+            ("BYTES_READ", self.map_input_bytes),
+            ("MAP_INPUT_RECORDS", self.map_input_records),
+            ("MAP_OUTPUT_BYTES", self.map_output_bytes),
+            ("MAP_OUTPUT_RECORDS", self.map_output_records),
+            ("COMBINE_INPUT_RECORDS", self.combine_input_records),
+            ("REDUCE_INPUT_GROUPS", self.reduce_input_groups),
+            ("REDUCE_INPUT_RECORDS", self.reduce_input_records),
+            ("REDUCE_SHUFFLE_BYTES", self.reduce_shuffle_bytes),
+            ("REDUCE_OUTPUT_RECORDS", self.reduce_output_records),
+            ("SPILLED_RECORDS", self.spilled_records),
+        ] {
+            if let Some(value) = value.amount().and_then(|value| i64::try_from(value).ok()) {
+                of_this.set(name, value);
+            }
+        }
+        sum.add(&of_this);
+    }
+}

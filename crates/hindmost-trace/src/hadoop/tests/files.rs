@@ -1,0 +1,110 @@
+//! Files and folders.
+
+use std::fs;
+
+use super::super::{find, open, summarize};
+use super::binary::history;
+use super::{Version, gzip, numbers, on_disk, warning};
+use crate::error::TraceError;
+
+#[test]
+fn a_folder_is_walked() {
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path();
+    let text = history(Version::V2).json();
+    let of_job = |number: u32| text.replace("1700_0001", &format!("1700_{number:04}"));
+    on_disk(&root.join("2026/01/job_1700_0001-1-u-sort-2-1-1-SUCCEEDED-q.jhist"), of_job(1).as_bytes());
+    on_disk(&root.join("2026/02/job_1700_0002-1-u-sort-2-1-1-SUCCEEDED-q.jhist.gz"), &gzip(of_job(2).as_bytes()));
+    on_disk(&root.join("2026/02/job_1700_0001_conf.xml"), b"<configuration/>");
+    on_disk(&root.join("2026/02/.job_1700_0002.jhist.crc"), b"crc\0\0");
+    on_disk(&root.join("history without its name"), of_job(3).as_bytes());
+    // What the masters of jobs leave while they run: the last of them knows all.
+    on_disk(&root.join("staging/job_1700_0004_1.jhist"), b"Avro-Json\n");
+    on_disk(&root.join("staging/job_1700_0004_2.jhist"), of_job(4).as_bytes());
+    on_disk(&root.join("staging/job_1700_0001_1.jhist"), of_job(1).as_bytes());
+    assert!(find(root).unwrap());
+    let mut told = Vec::new();
+    let mut tell = |read, total| told.push((read, total));
+    let trace = open(root, Some(&mut tell)).unwrap();
+    let summary = trace.summary();
+    assert_eq!((summary.format, summary.jobs, summary.stages, summary.nodes), ("hadoop-jhist", 4, 8, 2));
+    assert_eq!(numbers(summary), (20, 4, 4, 4));
+    warning(summary, "2 histories of jobs of which there is a later one");
+    let last = *told.last().unwrap();
+    assert_eq!(Some(last.0), last.1);
+
+    // The same job under other names is read once; what can't be read is left out.
+    on_disk(&root.join("copy.jhist"), of_job(2).as_bytes());
+    on_disk(&root.join("z.jhist"), b"nothing of the kind");
+    on_disk(&root.join("cut.jhist.gz"), &gzip(of_job(5).as_bytes())[..300]);
+    on_disk(&root.join("rumen.json"), br#"{"jobID":"job_1700_0001","mapTasks":[]}"#);
+    let summary = summarize(root, None).unwrap();
+    assert_eq!((summary.jobs, summary.attempts), (4, 20));
+    warning(&summary, "1 job stands in a second file");
+    warning(&summary, "2 files of the folder could not be read and left out; the first: ");
+    warning(&summary, "1 Rumen trace beside job histories, left out");
+}
+
+#[test]
+fn a_folder_of_rumen_traces_is_read_too() {
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path();
+    assert!(!find(root).unwrap());
+    assert!(matches!(summarize(root, None), Err(TraceError::NoHadoopLog { .. })));
+    for (name, id) in [("a.json", 1), ("b.json.gz", 2), ("c", 2)] {
+        let text = format!(r#"{{"jobID":"job_1_{id}","mapTasks":[{{"attempts":[{{"result":"SUCCESS"}}]}}]}}"#);
+        let text = if name.ends_with("gz") { gzip(text.as_bytes()) } else { text.into_bytes() };
+        on_disk(&root.join(name), &text);
+    }
+    on_disk(&root.join("log"), b"{\"Event\":\"SparkListenerLogStart\"}");
+    let summary = summarize(root, None).unwrap();
+    assert_eq!((summary.format, summary.jobs, summary.attempts), ("rumen", 2, 2));
+    warning(&summary, "1 job stands in a second file");
+}
+
+#[test]
+fn a_gzip_that_is_cut_is_read_as_far_as_it_goes() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("log.jhist.gz");
+    let text: String =
+        (1..40).map(|number| history(Version::V2).json().replace("1700_0001", &format!("1700_{number:04}"))).collect();
+    let packed = gzip(text.as_bytes());
+    let whole = {
+        fs::write(&path, &packed).unwrap();
+        summarize(&path, None).unwrap()
+    };
+    assert_eq!(whole.jobs, 39);
+    let mut read = 0;
+    for part in 1..10 {
+        fs::write(&path, &packed[..packed.len() * part / 10]).unwrap();
+        match summarize(&path, None) {
+            Ok(summary) => {
+                assert!(summary.jobs < 39);
+                warning(&summary, "cut short");
+                read += summary.attempts;
+            }
+            Err(error) => assert!(part < 4, "{part}: {error}"),
+        }
+    }
+    assert!(read > 0);
+    let mut damaged = packed.clone();
+    let middle = damaged.len() / 2;
+    damaged[middle..middle + 40].fill(0xff);
+    fs::write(&path, &damaged).unwrap();
+    let summary = summarize(&path, None).unwrap();
+    assert!(!summary.warnings.is_empty());
+}
+
+#[test]
+fn what_cannot_be_opened_is_told() {
+    let directory = tempfile::tempdir().unwrap();
+    let missing = directory.path().join("missing");
+    assert!(matches!(summarize(&missing, None), Err(TraceError::Open { .. })));
+    assert!(find(&missing).is_err());
+    let one = directory.path().join("one.jhist");
+    fs::write(&one, "Avro-Json\n").unwrap();
+    let of_file = summarize(&one, None).unwrap_err();
+    let of_folder = summarize(directory.path(), None).unwrap_err();
+    assert!(matches!(of_file, TraceError::NothingComplete { .. }));
+    assert!(matches!(of_folder, TraceError::NothingComplete { .. }));
+}

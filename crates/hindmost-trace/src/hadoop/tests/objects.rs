@@ -1,0 +1,119 @@
+//! Objects in a stream, however they arrive.
+
+use std::io::{self, Read};
+
+use super::super::objects::{CHUNK, Item, Objects, Shape, TEXT};
+
+/// Gives out a few bytes at a time.
+struct Drip<'a>(&'a [u8], usize);
+
+impl Read for Drip<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.1.min(buffer.len()).min(self.0.len());
+        buffer[..count].copy_from_slice(&self.0[..count]);
+        self.0 = &self.0[count..];
+        Ok(count)
+    }
+}
+
+fn all(log: &str, shape: Shape) -> Vec<(u64, String)> {
+    let read = |drip| {
+        let mut objects = Objects::new(Drip(log.as_bytes(), drip), shape);
+        let mut all = Vec::new();
+        while let Some((line, item)) = objects.next().unwrap() {
+            let said = match item {
+                Item::Text(text) => format!("text {}", String::from_utf8_lossy(text)),
+                Item::Object(text) => String::from_utf8_lossy(text).into_owned(),
+                Item::Task(list, text) => format!("{list:?} {}", String::from_utf8_lossy(text)),
+                other => format!("{other:?}"),
+            };
+            all.push((line, said));
+        }
+        all
+    };
+    let whole = read(1 << 20);
+    for drip in [1, 2, 3, 7] {
+        assert_eq!(read(drip), whole, "{drip}");
+    }
+    whole
+}
+
+fn said(items: &[(u64, String)]) -> Vec<(u64, &str)> {
+    items.iter().map(|(line, text)| (*line, text.as_str())).collect()
+}
+
+#[test]
+fn events_are_found_between_blank_lines_and_text() {
+    let log = "Avro-Json\n{\"type\":\"record\",\n \"x\":{}}\n\n {\"type\":\"A\",\"x\":\"}\\\"{\"}\r\nnoise\n{\"b\":1} {\"c\":2}";
+    assert_eq!(
+        said(&all(log, Shape::Events)),
+        [
+            (1, "text Avro-Json"),
+            (2, "{\"type\":\"record\",\n \"x\":{}}"),
+            (5, r#"{"type":"A","x":"}\"{"}"#),
+            (6, "text noise"),
+            (7, r#"{"b":1}"#),
+            (7, r#"{"c":2}"#),
+        ]
+    );
+    assert_eq!(all("", Shape::Events), []);
+}
+
+#[test]
+fn an_event_that_breaks_off_costs_only_itself() {
+    let log =
+        "{\"type\":\"A\",\"x\":{\n\n{\"type\":\"B\"}\n{\"type\":\"C\",\"x\":\"half\n {\"type\":\"D\"}\n{\"type\":\"E\"";
+    assert_eq!(
+        said(&all(log, Shape::Events)),
+        [(1, "Broken"), (3, r#"{"type":"B"}"#), (4, "Broken"), (5, r#"{"type":"D"}"#), (6, "Cut")]
+    );
+    // A line break within an event, as tools that reformat put them.
+    assert_eq!(all("{\"type\":\"A\",\n\"x\":{\"type\":\n\"B\"}}", Shape::Events).len(), 1);
+    assert_eq!(said(&all("{\"type\":\"A\\", Shape::Events)), [(1, "Cut")]);
+}
+
+#[test]
+fn tasks_of_a_job_come_one_by_one() {
+    let log = "{\n  \"priority\" : \"NORMAL\",\n  \"mapTasks\" : [ {\n    \"a\" : [ { } ]\n  }, {\"b\":\"]\"} ],\n  \"other\" : [ {\"mapTasks\":[{}]} ],\n \"reduceTasks\":[],\"otherTasks\":[null,{\"c\":1}]\n}{\"jobID\":\"2\"}";
+    assert_eq!(
+        said(&all(log, Shape::Jobs)),
+        [
+            (1, "Maps {\n    \"a\" : [ { } ]\n  }"),
+            (1, r#"Maps {"b":"]"}"#),
+            (1, r#"Others {"c":1}"#),
+            (
+                1,
+                "{\n  \"priority\" : \"NORMAL\",\n  \"mapTasks\" : [],\n  \"other\" : [ {\"mapTasks\":[{}]} ],\n \"reduceTasks\":[],\"otherTasks\":[]\n}"
+            ),
+            (8, r#"{"jobID":"2"}"#),
+        ]
+    );
+}
+
+#[test]
+fn a_job_that_breaks_off_keeps_its_whole_tasks() {
+    let log = "{\n  \"jobID\" : \"1\",\n  \"mapTasks\" : [ {\"a\":1}, {\"b\":\n{\n  \"jobID\" : \"2\"\n}\n{ \"jobID\":\"3\", \"mapTasks\":[{\"c\":1},{";
+    assert_eq!(
+        said(&all(log, Shape::Jobs)),
+        [(1, r#"Maps {"a":1}"#), (1, "Broken"), (4, "{\n  \"jobID\" : \"2\"\n}"), (7, r#"Maps {"c":1}"#), (7, "Cut"),]
+    );
+}
+
+#[test]
+fn long_texts_and_objects_pass_through_the_buffer() {
+    let filler = "x".repeat(3 * CHUNK);
+    let log = format!("{filler}\n{{\"type\":\"A\",\"x\":\"{filler}\"}}\nend");
+    let mut objects = Objects::new(Drip(log.as_bytes(), 1 << 20), Shape::Events);
+    assert!(matches!(objects.next().unwrap(), Some((1, Item::Text(text))) if text.len() == TEXT));
+    assert!(matches!(objects.next().unwrap(), Some((2, Item::Object(text))) if text.len() > filler.len()));
+    assert_eq!(objects.next().unwrap(), Some((3, Item::Text(b"end"))));
+    assert_eq!(objects.next().unwrap(), None);
+}
+
+#[test]
+fn the_rest_can_be_taken_over() {
+    let mut objects = Objects::new(&b"Avro-Binary\n{\"a\":1}\n\x02\x04"[..], Shape::Events);
+    objects.next().unwrap();
+    assert!(matches!(objects.next().unwrap(), Some((2, Item::Object(_)))));
+    assert_eq!(objects.into_rest().0, b"\n\x02\x04");
+}

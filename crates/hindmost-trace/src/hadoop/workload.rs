@@ -1,0 +1,150 @@
+//! From what was kept to jobs, nodes and attempts.
+
+use rustc_hash::FxHashMap;
+
+use hindmost_core::time::{TICKS_PER_SECOND, Time};
+use hindmost_core::workload::{DemandByName, Durations, JobSpec, PhaseSpec, WorkloadJob};
+
+use super::collect::{Collector, Kept, KeptJob, PHASES};
+use super::hosts::Host;
+use crate::moments::mean_and_sd;
+use crate::record::{RecordedAttempt, RecordedNode};
+
+/// Jobs, nodes and attempts, times counted from `origin`.
+pub(super) struct Workload {
+    /// Milliseconds since 1970.
+    pub origin: i64,
+    pub jobs: Vec<WorkloadJob>,
+    pub nodes: Vec<RecordedNode>,
+    /// Of each node the most bytes that its containers held at a time.
+    pub memory: Vec<Option<f64>>,
+    pub attempts: Vec<RecordedAttempt>,
+}
+
+pub(super) fn assemble(collector: &mut Collector) -> Workload {
+    let Kept { jobs, attempts, intervals } = collector.take_kept();
+    let origin = jobs.iter().map(|job| job.submitted).min().or(collector.counts.from).unwrap_or(0);
+    let since = |at: Option<i64>| at.map(|at| (at - origin) as f64 / 1000.0);
+
+    let mut busiest = busiest(intervals);
+    let mut numbers: FxHashMap<Host, u32> = FxHashMap::default();
+    let mut nodes = Vec::new();
+    let mut memory = Vec::new();
+    for host in collector.hosts.that_ran() {
+        numbers.insert(host, nodes.len() as u32);
+        let (slots, bytes) = busiest.remove(&host).unwrap_or_default();
+        let name = collector.hosts.name(host).to_owned();
+        nodes.push(RecordedNode {
+            host: name.clone(),
+            name,
+            slots: slots.max(1),
+            slots_known: false,
+            added: None,
+            removed: None,
+        });
+        memory.push((bytes > 0.0).then_some(bytes));
+    }
+
+    let mut jobs: Vec<WorkloadJob> = jobs.into_iter().map(|job| workload_job(job, origin)).collect();
+    jobs.sort_by_key(|job| job.spec.arrival);
+    let mut attempts: Vec<RecordedAttempt> = attempts
+        .into_iter()
+        .map(|attempt| RecordedAttempt {
+            application: attempt.application,
+            stage: attempt.phase,
+            stage_attempt: 0,
+            task: attempt.task,
+            attempt: attempt.number,
+            node: attempt.host.and_then(|host| numbers.get(&host).copied()),
+            launch: since(attempt.start),
+            finish: since(attempt.finish),
+            speculative: attempt.speculative,
+            outcome: attempt.outcome,
+        })
+        .collect();
+    attempts.sort_by(|a, b| {
+        let launch = |x: &RecordedAttempt| x.launch.unwrap_or(f64::NEG_INFINITY);
+        let key = |x: &RecordedAttempt| (x.application, x.stage, x.task, x.attempt);
+        launch(a).total_cmp(&launch(b)).then_with(|| key(a).cmp(&key(b)))
+    });
+    Workload { origin, jobs, nodes, memory, attempts }
+}
+
+fn workload_job(job: KeptJob, origin: i64) -> WorkloadJob {
+    let after_origin = u64::try_from(job.submitted - origin).unwrap_or(0);
+    let mut spec = JobSpec {
+        name: job.name.into(),
+        arrival: Time(after_origin.saturating_mul(TICKS_PER_SECOND / 1000)),
+        deadline: None,
+        weight: 1.0,
+        phases: Vec::new(),
+    };
+    let mut durations = Vec::new();
+    for (name, phase) in PHASES.iter().zip(job.phases) {
+        if phase.seconds.is_empty() {
+            continue;
+        }
+        let (mean, sd) = mean_and_sd(&phase.seconds);
+        let mut demand = DemandByName::from([("cpus".to_owned(), 1.0)]);
+        if let Some(bytes) = phase.memory {
+            demand.insert("memory".to_owned(), bytes);
+        }
+        spec.phases.push(PhaseSpec {
+            name: (*name).into(),
+            // Reduces wait for maps, where there are any.
+            after: (0..spec.phases.len() as u32).collect(),
+            tasks: phase.seconds.len() as u32,
+            demand,
+            mean,
+            sd,
+            tail: None,
+            assumed: false,
+            never_copied: false,
+        });
+        durations.push(Durations::Recorded(phase.seconds));
+    }
+    WorkloadJob { spec, durations }
+}
+
+/// Of each machine the most attempts that ran at a time, and the most bytes that their containers held.
+fn busiest(intervals: Vec<(Host, i64, i64, Option<f64>)>) -> FxHashMap<Host, (u32, f64)> {
+    let mut changes: Vec<(Host, i64, i32, f64)> = Vec::with_capacity(2 * intervals.len());
+    for (host, start, finish, memory) in intervals {
+        let bytes = memory.unwrap_or(0.0);
+        changes.push((host, start, 1, bytes));
+        changes.push((host, finish, -1, -bytes));
+    }
+    // At one instant attempts end before others start.
+    changes.sort_by_key(|&(host, at, change, _)| (host, at, change));
+    let mut busiest: FxHashMap<Host, (u32, f64)> = FxHashMap::default();
+    let (mut current, mut running, mut bytes) = (Host::MAX, 0, 0.0);
+    for (host, _, change, more) in changes {
+        if host != current {
+            (current, running, bytes) = (host, 0, 0.0);
+        }
+        running += change;
+        bytes += more;
+        let most = busiest.entry(host).or_default();
+        most.0 = most.0.max(u32::try_from(running).unwrap_or(0));
+        most.1 = most.1.max(bytes);
+    }
+    busiest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_busiest_moment_of_each_machine_counts() {
+        let gigabytes = |n: f64| Some(n * 1e9);
+        let found = busiest(vec![
+            (0, 10, 20, gigabytes(1.0)),
+            (0, 12, 30, gigabytes(2.0)),
+            (0, 20, 40, gigabytes(4.0)),
+            (1, 10, 40, None),
+        ]);
+        assert_eq!(found[&0], (2, 6e9));
+        assert_eq!(found[&1], (1, 0.0));
+    }
+}

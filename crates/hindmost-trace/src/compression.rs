@@ -73,6 +73,17 @@ impl Compression {
             Compression::SnappyChunks | Compression::SnappyFrames => "Snappy",
         }
     }
+
+    /// What to call it where it is found behind another.
+    pub(crate) fn twice(self) -> &'static str {
+        match self {
+            Compression::None => "plain",
+            Compression::Gzip => "gzip within another compression",
+            Compression::Zstd => "zstd within another compression",
+            Compression::Lz4Blocks | Compression::Lz4Frames => "LZ4 within another compression",
+            Compression::SnappyChunks | Compression::SnappyFrames => "Snappy within another compression",
+        }
+    }
 }
 
 /// Gives the data behind any compression, and says which it is. A plain reader's data come as they are.
@@ -110,11 +121,6 @@ impl Damage {
     /// The damage that an error from [`decompressed`] tells of, if it isn't one of the system's.
     pub(crate) fn of(error: &io::Error) -> Option<&Damage> {
         error.get_ref().and_then(|inner| inner.downcast_ref())
-    }
-
-    /// Whether the data end too early, rather than hold something wrong.
-    pub(crate) fn is_cut(&self) -> bool {
-        self.why.is_none()
     }
 
     fn cut(compression: Compression, at: u64) -> io::Error {

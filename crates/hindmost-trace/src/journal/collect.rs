@@ -130,6 +130,7 @@ impl Collected {
             from: Some(0.0),
             to: Some(end.seconds()),
             warnings,
+            ..TraceSummary::default()
         }
     }
 

@@ -6,8 +6,10 @@ use hindmost_core::time::{TICKS_PER_SECOND, Time};
 use hindmost_core::workload::{DemandByName, Durations, JobSpec, PhaseSpec, WorkloadJob};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::collect::{Application, Collector, Loser, Stage};
-use super::events::End;
+use super::application::{Application, Loser};
+use super::feed::phase_name;
+use super::fields::End;
+use super::stages::{Stage, Stages};
 use super::warnings::{Oddities, some};
 use crate::moments::mean_and_sd;
 use crate::record::{Outcome, RecordedAttempt, RecordedNode};
@@ -22,8 +24,7 @@ pub(super) struct Workload {
 }
 
 /// Assembles the workload, and says in `warnings` what had to be left out.
-pub(super) fn assemble(collected: Collector, warnings: &mut Vec<String>) -> Workload {
-    let applications = collected.applications;
+pub(super) fn assemble(applications: Vec<Application>, warnings: &mut Vec<String>) -> Workload {
     let several = applications.len() > 1;
     let submissions: Vec<_> = applications.iter().map(submissions).collect();
     let submitted = submissions.iter().flat_map(|of_jobs| of_jobs.values().copied()).min();
@@ -32,11 +33,7 @@ pub(super) fn assemble(collected: Collector, warnings: &mut Vec<String>) -> Work
     let mut workload = Workload { origin, jobs: Vec::new(), nodes: Vec::new(), attempts: Vec::new() };
     let mut oddities = Oddities::default();
     for (index, (mut application, submissions)) in applications.into_iter().zip(submissions).enumerate() {
-        let prefix = match &application.id {
-            _ if !several => String::new(),
-            Some(id) => format!("{id} "),
-            None => format!("application {} ", index + 1),
-        };
+        let prefix = application.prefix(index as u32, several);
         let first_node = workload.nodes.len() as u32;
         attempts(&application, index as u32, first_node, origin, &mut workload.attempts);
         let executors = std::mem::take(&mut application.executors);
@@ -59,10 +56,10 @@ pub(super) fn assemble(collected: Collector, warnings: &mut Vec<String>) -> Work
 /// launched. Jobs without one are left out.
 fn submissions(application: &Application) -> FxHashMap<u32, i64> {
     let mut submissions = FxHashMap::default();
-    for stage in application.stages.values() {
+    for (_, stage) in application.stages.iter() {
         let Some(job) = stage.owner else { continue };
         let launches = || stage.winners.in_order().map(|(_, winner)| winner.launch);
-        let at = match application.jobs[job as usize].submitted {
+        let at = match application.jobs.list[job as usize].submitted {
             Some(at) => launches().next().map(|_| at),
             None => launches().min(),
         };
@@ -91,13 +88,13 @@ fn attempts(application: &Application, number: u32, first_node: u32, origin: i64
     };
     let first = all.len();
 
-    for (&id, stage) in &application.stages {
+    for (id, stage) in application.stages.iter() {
         for (task, winner) in stage.winners.in_order().filter(|(_, winner)| winner.speculative) {
             all.push(record(&Loser::from_winner(id, task, winner), Outcome::Won));
         }
     }
     for loser in &application.losers {
-        let stage = application.stages.get(&loser.stage);
+        let stage = application.stages.get(loser.stage);
         let winner = stage.and_then(|stage| stage.winners.get(loser.task));
         let outcome = match (loser.end, winner) {
             (End::Failed, _) => Outcome::Failed,
@@ -122,7 +119,8 @@ fn jobs(
     all: &mut Vec<WorkloadJob>,
     oddities: &mut Oddities,
 ) {
-    let Application { mut stages, jobs, .. } = application;
+    let Application { stages, jobs, .. } = application;
+    let mut stages = Stages::into_held(stages);
     // Which stages ran for which job, both in order.
     let mut phases: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
     for (&id, stage) in &stages {
@@ -136,7 +134,7 @@ fn jobs(
         }
         oddities.no_parents += u64::from(stage.ran && stage.parents.is_none());
     }
-    for (index, job) in jobs.iter().enumerate() {
+    for (index, job) in jobs.list.iter().enumerate() {
         let Some(ids) = phases.get(&(index as u32)) else {
             oddities.idle_jobs += 1;
             continue;
@@ -145,7 +143,7 @@ fn jobs(
         let submitted = submissions.get(&(index as u32)).copied().unwrap_or(origin);
         let after_origin = u64::try_from(submitted - origin).unwrap_or(0);
         let mut spec = JobSpec {
-            name: format!("{prefix}job {}", job.id).into(),
+            name: format!("{prefix}{}", job.name).into(),
             arrival: Time(after_origin.saturating_mul(TICKS_PER_SECOND / 1000)),
             deadline: None,
             weight: 1.0,
@@ -160,10 +158,7 @@ fn jobs(
             let seconds: Vec<f64> = winners.in_order().map(|(_, w)| w.duration()).collect();
             let (mean, sd) = mean_and_sd(&seconds);
             spec.phases.push(PhaseSpec {
-                name: match &stage.name {
-                    Some(name) => format!("stage {id}: {name}").into(),
-                    None => format!("stage {id}").into(),
-                },
+                name: phase_name(id, stage.name.as_deref()).into(),
                 after,
                 tasks: seconds.len() as u32,
                 demand: DemandByName::new(),

@@ -131,7 +131,10 @@ fn every_format_comes_back_however_it_arrives() {
     for lines in [0, 1, 10, 4000] {
         let data = text(lines);
         for (compression, packed) in formats(&data) {
-            assert_eq!(Compression::of(&packed), if lines == 0 && packed.is_empty() { Compression::None } else { compression });
+            assert_eq!(
+                Compression::of(&packed),
+                if lines == 0 && packed.is_empty() { Compression::None } else { compression }
+            );
             for drip in [1, 7, 4096, usize::MAX] {
                 let (read, damage) = read_from(Drip(&packed, drip));
                 assert_eq!(damage, None, "{compression:?}");

@@ -168,7 +168,7 @@ impl Application {
     pub(super) fn job_start(&mut self, event: &JobStart<'_>) {
         self.saw(event.time);
         for info in event.stages.iter().flatten() {
-            self.stages.listed(info);
+            self.stages.listed(info, event.execution());
         }
         self.jobs.start(event);
     }

@@ -116,10 +116,7 @@ mod tests {
             "ExceptionFailure: java.io.IOException"
         );
         let lost = |why: &str| said(&format!(r#"{{"Reason":"ExecutorLostFailure","Loss Reason":"{why}"}}"#));
-        assert_eq!(
-            lost("Executor heartbeat timed out after 125 ms"),
-            "ExecutorLostFailure: heartbeat timed out"
-        );
+        assert_eq!(lost("Executor heartbeat timed out after 125 ms"), "ExecutorLostFailure: heartbeat timed out");
         assert_eq!(lost("Container killed by YARN for exceeding memory limits."), "ExecutorLostFailure: out of memory");
         assert_eq!(lost("who knows"), "ExecutorLostFailure");
         assert_eq!(said(r#"{"Reason":"FetchFailed","Message":"x"}"#), "FetchFailed");

@@ -82,10 +82,7 @@ impl Kind {
 
     /// Whether the event's fields are needed, so that the whole line is.
     pub(super) fn is_read(self) -> bool {
-        !matches!(
-            self,
-            Kind::TaskStart | Kind::SpeculationAsked | Kind::SqlStart | Kind::OtherSpark | Kind::Foreign
-        )
+        !matches!(self, Kind::TaskStart | Kind::SpeculationAsked | Kind::SqlStart | Kind::OtherSpark | Kind::Foreign)
     }
 }
 

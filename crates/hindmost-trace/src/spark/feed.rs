@@ -18,6 +18,17 @@ pub(super) struct Feed {
     /// The application, and what its jobs' names begin with.
     application: u32,
     prefix: String,
+    #[cfg(test)]
+    pub told: Vec<Told>,
+}
+
+/// What an analysis was told, for tests.
+#[cfg(test)]
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Told {
+    Phase(PhaseKey, PhaseFacts),
+    Ended(PhaseKey, EndedAttempt),
+    Closed(PhaseKey),
 }
 
 impl Feed {
@@ -42,6 +53,8 @@ impl Feed {
             job: stage.job_name.as_ref().map(|name| format!("{}{name}", self.prefix)),
             tasks: stage.size,
         };
+        #[cfg(test)]
+        self.told.push(Told::Phase(self.key(id), facts.clone()));
         self.analysis.phase(self.key(id), facts);
     }
 
@@ -60,6 +73,8 @@ impl Feed {
                 End::Killed => Ended::Killed,
             },
         };
+        #[cfg(test)]
+        self.told.push(Told::Ended(self.key(stage), attempt));
         self.analysis.ended(self.key(stage), &attempt);
     }
 
@@ -79,12 +94,14 @@ impl Feed {
         if !stage.closed {
             self.introduce(id, stage);
             stage.closed = true;
-            self.analysis.closed(self.key(id));
+            self.close_gone(id);
         }
     }
 
     /// Tells that a stage of which nothing is held any more is over.
     pub(super) fn close_gone(&mut self, id: u32) {
+        #[cfg(test)]
+        self.told.push(Told::Closed(self.key(id)));
         self.analysis.closed(self.key(id));
     }
 

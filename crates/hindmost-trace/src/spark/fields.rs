@@ -170,7 +170,7 @@ pub(super) struct StageInfo<'a> {
     #[serde(rename = "Parent IDs")]
     pub parents: Option<Vec<Number>>,
     #[serde(rename = "RDD Info")]
-    pub barrier: AnyBarrier,
+    pub rdds: Rdds,
     #[serde(rename = "Failure Reason", borrow)]
     pub failure: Text<'a>,
     #[serde(rename = "Submission Time")]
@@ -179,20 +179,28 @@ pub(super) struct StageInfo<'a> {
     pub completed: Number,
 }
 
-/// Whether any of a stage's RDDs says that its tasks must all run at once.
+/// What a stage's RDDs tell of it.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct AnyBarrier(pub bool);
+pub(super) struct Rdds {
+    /// Whether any of them says that the tasks must all run at once.
+    pub barrier: bool,
+    /// The largest id: that of the stage's output, since it was made from the others.
+    pub last: Option<u32>,
+}
 
-impl<'de> Deserialize<'de> for AnyBarrier {
+impl<'de> Deserialize<'de> for Rdds {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Default, Deserialize)]
         #[serde(default)]
         struct Rdd {
+            #[serde(rename = "RDD ID")]
+            id: Number,
             #[serde(rename = "Barrier")]
             barrier: Flag,
         }
-        let rdds = Option::<Vec<Rdd>>::deserialize(deserializer)?;
-        Ok(AnyBarrier(rdds.iter().flatten().any(|rdd| rdd.barrier.0)))
+        let rdds = Option::<Vec<Rdd>>::deserialize(deserializer)?.unwrap_or_default();
+        let barrier = rdds.iter().any(|rdd| rdd.barrier.0);
+        Ok(Rdds { barrier, last: rdds.iter().filter_map(|rdd| rdd.id.id()).max() })
     }
 }
 
@@ -311,6 +319,13 @@ pub(super) enum End {
     Success,
     Killed,
     Failed,
+}
+
+impl JobStart<'_> {
+    /// The SQL execution that it is a job of.
+    pub(super) fn execution(&self) -> Option<i64> {
+        self.properties.as_ref().and_then(|properties| properties.execution.whole())
+    }
 }
 
 impl TaskEnd<'_> {

@@ -31,9 +31,11 @@ pub(super) struct Jobs {
 
 #[derive(Debug)]
 pub(super) struct Job {
+    pub id: u32,
     /// Milliseconds since 1970.
     pub submitted: Option<i64>,
-    pub name: Box<str>,
+    /// What it is for; empty where the log doesn't say.
+    pub description: Box<str>,
 }
 
 #[derive(Debug)]
@@ -69,9 +71,10 @@ impl Jobs {
         let mut stages: Vec<(u32, bool)> = infos.chain(ids).map(|id| (id, false)).collect();
         stages.sort_unstable();
         stages.dedup();
-        let name = self.name(id, event);
+        let description = self.description(event);
+        let name = job_name(&[id], &description).into();
         if !self.letting_go {
-            self.list.push(Job { submitted: event.time.instant(), name: name.clone() });
+            self.list.push(Job { id, submitted: event.time.instant(), description });
         } else if self.active.len() >= MOST_HELD {
             self.active.drain(..MOST_HELD / 4);
         }
@@ -79,13 +82,12 @@ impl Jobs {
         self.started += 1;
     }
 
-    fn name(&self, id: u32, event: &JobStart<'_>) -> Box<str> {
-        let properties = event.properties.as_ref();
-        let execution = properties.and_then(|properties| properties.execution.whole());
-        let of_sql = execution.and_then(|execution| self.executions.get(&execution)).cloned();
-        let description = || properties.and_then(|properties| properties.description.get());
-        let description = of_sql.unwrap_or_else(|| shortened(description().unwrap_or_default(), LONGEST).into());
-        if description.is_empty() { format!("job {id}").into() } else { format!("job {id}: {description}").into() }
+    fn description(&self, event: &JobStart<'_>) -> Box<str> {
+        let of_sql = event.execution().and_then(|execution| self.executions.get(&execution));
+        of_sql.cloned().unwrap_or_else(|| {
+            let own = event.properties.as_ref().and_then(|properties| properties.description.get());
+            shortened(own.unwrap_or_default(), LONGEST).into()
+        })
     }
 
     /// Takes in that a job has ended; gives the stages it lists that no other active job does.
@@ -134,6 +136,17 @@ impl Jobs {
     }
 }
 
+/// What a job is called, or several that are one: `job 3: count at Main.scala:7`, `jobs 4-6`, `jobs 4, 6`.
+pub(super) fn job_name(ids: &[u32], description: &str) -> String {
+    let numbers = match ids {
+        [only] => format!("job {only}"),
+        [first, .., last] if (last - first) as usize + 1 == ids.len() => format!("jobs {first}-{last}"),
+        [first, .., last] if ids.len() > 6 => format!("{} jobs from {first} to {last}", ids.len()),
+        _ => format!("jobs {}", ids.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")),
+    };
+    if description.is_empty() { numbers } else { format!("{numbers}: {description}") }
+}
+
 impl Active {
     fn position(&self, stage: u32) -> Option<usize> {
         self.stages.binary_search_by_key(&stage, |&(id, _)| id).ok()
@@ -180,9 +193,18 @@ mod tests {
     }
 
     #[test]
+    fn several_jobs_are_named_by_their_numbers() {
+        assert_eq!(job_name(&[4, 5, 6], "x"), "jobs 4-6: x");
+        assert_eq!(job_name(&[4, 6], ""), "jobs 4, 6");
+        assert_eq!(job_name(&[0, 2, 4, 6, 8, 10, 12], ""), "7 jobs from 0 to 12");
+    }
+
+    #[test]
     fn jobs_are_named_by_what_they_are_for() {
         let of_seven = r#""spark.sql.execution.id":"7","spark.job.description":"mine""#;
-        let sql = |text: &str| format!(r#"{{"Event":"x","executionId":7,"rootExecutionId":1,"description":"{text}","details":"#);
+        let sql = |text: &str| {
+            format!(r#"{{"Event":"x","executionId":7,"rootExecutionId":1,"description":"{text}","details":"#)
+        };
         assert_eq!(name("", ""), "job 3");
         assert_eq!(name("", of_seven), "job 3: mine");
         assert_eq!(name(&sql("count at A.scala:1"), of_seven), "job 3: count at A.scala:1");

@@ -8,7 +8,7 @@
 //!
 //! | Spark | here |
 //! | --- | --- |
-//! | job | job, arriving when it was submitted; the first one at 0 |
+//! | job | job, arriving when it was submitted; the first one at 0 (of queries: see below) |
 //! | stage | phase of the first job that was active and lists it when it was submitted |
 //! | parents of a stage | phases to wait for; through a skipped stage, its parents |
 //! | task | task; its duration runs from the launch to the finish of its first success |
@@ -19,8 +19,9 @@
 //! one task fails them all, it is the success of the last submission.
 //!
 //! With adaptive execution a query runs as several jobs, one for each exchange and one for the result;
-//! later jobs list the stages of earlier ones anew, by other numbers, and skip them. Each is a job here
-//! too, as in Spark's own pages.
+//! later jobs list the stages of earlier ones anew, by other numbers, and skip them. What is counted are
+//! Spark's jobs; a replay joins those of a query that wait for each other's stages, since a policy that
+//! makes one end sooner lets the next one begin sooner.
 
 mod application;
 mod causes;
@@ -34,6 +35,7 @@ mod identity;
 mod ids;
 mod jobs;
 mod lines;
+mod queries;
 mod reader;
 mod sniff;
 mod sources;
@@ -297,8 +299,7 @@ fn for_replay((collected, warnings): Outcome, directory: bool) -> SparkTrace {
             spark_version: application.version.clone(),
         })
         .collect();
-    let Workload { origin, jobs, nodes, attempts } =
-        workload::assemble(collected.applications, &mut summary.warnings);
+    let Workload { origin, jobs, nodes, attempts } = workload::assemble(collected.applications, &mut summary.warnings);
     let origin = origin as f64 / 1000.0;
     SparkTrace { summary, applications, origin, jobs, nodes, attempts }
 }

@@ -107,7 +107,10 @@ impl Reading {
         {
             return Err(TraceError::Damaged { name: name.to_owned(), what: damage.to_string() });
         }
-        result?;
+        match result {
+            Err(TraceError::Empty { .. }) if stream.may_be_empty => return Ok(()),
+            result => result?,
+        }
         let label = stream.label;
         if let Some(damage) = damage {
             let what = damage.to_string();

@@ -253,10 +253,9 @@ fn keep_logs(sources: &mut Sources, left_out: &mut LeftOut) {
         });
         if let Some((other, _)) = same {
             let which = if log.in_progress && !other.in_progress { "the finished log" } else { "a log" };
-            sources.warnings.push(format!(
-                "{} is left out: {} is {which} of the same application.",
-                log.label, other.label
-            ));
+            sources
+                .warnings
+                .push(format!("{} is left out: {} is {which} of the same application.", log.label, other.label));
             continue;
         }
         kept.push((log, identity));

@@ -42,6 +42,10 @@ pub(super) struct Stage {
     pub ran: bool,
     pub name: Option<Box<str>>,
     pub parents: Option<Vec<u32>>,
+    /// The SQL execution whose job lists it, and the id of the RDD that is its output: a stage of another
+    /// job that has both is the same by another number.
+    pub execution: Option<i64>,
+    pub output: Option<u32>,
     /// The job it ran for first, an index.
     pub owner: Option<u32>,
     /// The job's name, if it is active.
@@ -107,9 +111,11 @@ impl Stages {
     }
 
     /// Learns of a stage that a job lists, if stages are kept.
-    pub(super) fn listed(&mut self, info: &StageInfo<'_>) {
+    pub(super) fn listed(&mut self, info: &StageInfo<'_>, execution: Option<i64>) {
         if let (false, Some(id)) = (self.letting_go, info.id.id()) {
-            self.held.entry(id).or_default().learn(info);
+            let stage = self.held.entry(id).or_default();
+            stage.learn(info);
+            stage.execution = stage.execution.or(execution);
         }
     }
 
@@ -203,7 +209,7 @@ impl Stages {
         if info.attempt.id().is_some_and(|attempt| attempt > 0) {
             self.resubmitted.insert(id);
         }
-        if info.barrier.0 {
+        if info.rdds.barrier {
             self.barrier.insert(id);
         }
     }
@@ -250,7 +256,11 @@ impl Stages {
                 if !stage.closed {
                     open.push(id);
                 }
-                if stage.is_done() { settled.insert(id) } else { forgotten.insert(id) };
+                if stage.is_done() {
+                    settled.insert(id)
+                } else {
+                    forgotten.insert(id)
+                };
                 held.remove(&id);
                 false
             });
@@ -285,7 +295,8 @@ impl Stage {
         if attempt == 0 {
             self.size = self.size.max(info.tasks.id());
         }
-        self.barrier |= info.barrier.0;
+        self.barrier |= info.rdds.barrier;
+        self.output = self.output.or(info.rdds.last);
     }
 
     /// Whether every task has been seen and won.

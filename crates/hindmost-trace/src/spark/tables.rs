@@ -107,11 +107,7 @@ impl Winners {
             Ordering::Less if together => false,
             _ => attempt.finish < entry.finish,
         };
-        if sooner {
-            Some(std::mem::replace(entry, attempt))
-        } else {
-            Some(attempt)
-        }
+        if sooner { Some(std::mem::replace(entry, attempt)) } else { Some(attempt) }
     }
 
     pub(super) fn get(&self, task: u32) -> Option<Winner> {
@@ -196,7 +192,9 @@ mod tests {
                 assert_eq!(winners.offer(task, winner(1, i64::from(task) + 2), false), None);
             }
             assert_eq!(set.len(), 100_000);
-            assert!(winners.in_order().enumerate().all(|(at, (task, w))| at as u32 == task && w.finish == at as i64 + 2));
+            assert!(
+                winners.in_order().enumerate().all(|(at, (task, w))| at as u32 == task && w.finish == at as i64 + 2)
+            );
             assert_eq!(winners.in_order().count(), 100_000);
             let stray = set.sparse.map_or(0, |sparse| sparse.len());
             assert!(stray < 4000, "{stray} of 100000 are stray with steps of {step}");

@@ -43,9 +43,9 @@ pub(super) fn of_events(tally: &Tally, directory: bool, warnings: &mut Vec<Strin
     }
     match (tally.beheaded, tally.applications) {
         (0, _) => {}
-        (_, 1) => warnings.push(
-            "The start of the application is missing: this may be a later part of a log.".to_owned(),
-        ),
+        (_, 1) => {
+            warnings.push("The start of the application is missing: this may be a later part of a log.".to_owned())
+        }
         (count, all) => warnings.push(format!(
             "The start of {count} of the {all} applications is missing: these may be later parts of logs."
         )),
@@ -75,6 +75,9 @@ pub(super) struct Oddities {
     pub no_parents: u64,
     /// Circles of stages that wait for each other.
     pub circles: u64,
+    /// Jobs of SQL queries that were joined, and what they were joined to.
+    pub joined_jobs: u64,
+    pub joins: u64,
 }
 
 impl Oddities {
@@ -94,5 +97,12 @@ impl Oddities {
             "circles",
             "of stages that wait for each other, broken at the stage with the least number.",
         );
+        if self.joins > 0 {
+            warnings.push(format!(
+                "{} jobs of SQL queries that wait for each other's stages are replayed as {}.",
+                self.joined_jobs,
+                some(self.joins, "job", "jobs"),
+            ));
+        }
     }
 }

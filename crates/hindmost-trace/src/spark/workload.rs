@@ -9,6 +9,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::application::{Application, Loser};
 use super::feed::phase_name;
 use super::fields::End;
+use super::jobs::job_name;
+use super::queries::{self, Joined};
 use super::stages::{Stage, Stages};
 use super::warnings::{Oddities, some};
 use crate::moments::mean_and_sd;
@@ -121,6 +123,7 @@ fn jobs(
 ) {
     let Application { stages, jobs, .. } = application;
     let mut stages = Stages::into_held(stages);
+    let joined = queries::join(&stages, jobs.list.len());
     // Which stages ran for which job, both in order.
     let mut phases: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
     for (&id, stage) in &stages {
@@ -129,21 +132,33 @@ fn jobs(
             None => oddities.orphans += 1,
             Some(_) if stage.winners.in_order().next().is_none() => oddities.barren += 1,
             Some(job) => {
-                phases.entry(job).or_default().insert(id);
+                phases.entry(joined.first_of(job)).or_default().insert(id);
             }
         }
         oddities.no_parents += u64::from(stage.ran && stage.parents.is_none());
     }
     for (index, job) in jobs.list.iter().enumerate() {
-        let Some(ids) = phases.get(&(index as u32)) else {
+        let index = index as u32;
+        if joined.first_of(index) != index {
+            continue;
+        }
+        let Some(ids) = phases.get(&index) else {
             oddities.idle_jobs += 1;
             continue;
         };
-        let order = in_order(ids, &stages, oddities);
-        let submitted = submissions.get(&(index as u32)).copied().unwrap_or(origin);
+        let order = in_order(ids, &stages, &joined, oddities);
+        let members = joined.members(index);
+        let submitted = members.iter().filter_map(|member| submissions.get(member)).min();
+        let submitted = submitted.copied().unwrap_or(origin);
+        if members.len() > 1 {
+            oddities.joined_jobs += members.len() as u64;
+            oddities.joins += 1;
+        }
+        let numbers: Vec<u32> = members.iter().map(|&member| jobs.list[member as usize].id).collect();
+        let name = job_name(&numbers, &job.description);
         let after_origin = u64::try_from(submitted - origin).unwrap_or(0);
         let mut spec = JobSpec {
-            name: format!("{prefix}{}", job.name).into(),
+            name: format!("{prefix}{name}").into(),
             arrival: Time(after_origin.saturating_mul(TICKS_PER_SECOND / 1000)),
             deadline: None,
             weight: 1.0,
@@ -176,8 +191,14 @@ fn jobs(
 
 /// Stages with the positions of those they wait for, parents before children, else by id. In a
 /// circle of stages that wait for each other the one with the least id goes first.
-fn in_order(ids: &BTreeSet<u32>, stages: &FxHashMap<u32, Stage>, oddities: &mut Oddities) -> Vec<(u32, Vec<u32>)> {
-    let mut waiting: BTreeMap<u32, BTreeSet<u32>> = ids.iter().map(|&id| (id, parents(id, ids, stages))).collect();
+fn in_order(
+    ids: &BTreeSet<u32>,
+    stages: &FxHashMap<u32, Stage>,
+    joined: &Joined,
+    oddities: &mut Oddities,
+) -> Vec<(u32, Vec<u32>)> {
+    let parents = |id| (id, parents(id, ids, stages, joined));
+    let mut waiting: BTreeMap<u32, BTreeSet<u32>> = ids.iter().map(|&id| parents(id)).collect();
     let mut children: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
     for (&id, parents) in &waiting {
         for &parent in parents {
@@ -213,9 +234,9 @@ fn in_order(ids: &BTreeSet<u32>, stages: &FxHashMap<u32, Stage>, oddities: &mut 
     order
 }
 
-/// The stages of the job for which a stage has to wait: its parents, and through those that aren't
-/// among them (skipped, or run for another job) their parents.
-fn parents(id: u32, ids: &BTreeSet<u32>, stages: &FxHashMap<u32, Stage>) -> BTreeSet<u32> {
+/// The stages of the job for which a stage has to wait: its parents, those that ran in the place of skipped
+/// ones, and through others that aren't among them (skipped, or run for another job) their parents.
+fn parents(id: u32, ids: &BTreeSet<u32>, stages: &FxHashMap<u32, Stage>, joined: &Joined) -> BTreeSet<u32> {
     // Parents have smaller ids than their children: nothing below the least of the job's matters.
     let least = ids.first().copied().unwrap_or(0);
     let mut found = BTreeSet::new();
@@ -226,8 +247,11 @@ fn parents(id: u32, ids: &BTreeSet<u32>, stages: &FxHashMap<u32, Stage>) -> BTre
             if parent < least || !visited.insert(parent) {
                 continue;
             }
+            let ran_as = joined.ran_as(parent);
             if ids.contains(&parent) {
                 found.insert(parent);
+            } else if let Some(other) = ran_as.filter(|&other| other != id && ids.contains(&other)) {
+                found.insert(other);
             } else {
                 next.push(parent);
             }

@@ -140,7 +140,8 @@ impl Maker {
         let speculative = how == "killed";
         let reason = match how {
             "won" => r#"{"Reason":"Success"}"#.to_owned(),
-            "killed" => r#"{"Reason":"TaskKilled","Kill Reason":"another attempt succeeded","Accumulator Updates":[]}"#.to_owned(),
+            "killed" => r#"{"Reason":"TaskKilled","Kill Reason":"another attempt succeeded","Accumulator Updates":[]}"#
+                .to_owned(),
             _ => format!(
                 r#"{{"Reason":"ExceptionFailure","Class Name":"java.io.IOException","Description":"disk","Stack Trace":[],"Full Stack Trace":"{}","Accumulator Updates":[]}}"#,
                 "\\tat java.lang.Thread.run(Thread.java:1)\\n".repeat(20)
@@ -154,7 +155,12 @@ impl Maker {
                 finish > 0 && how == "killed",
             )
         };
-        writeln!(text, r#"{{"Event":"SparkListenerTaskStart","Stage ID":{stage},"Stage Attempt ID":0,{}"Accumulables":[]}}}}"#, info(0)).unwrap();
+        writeln!(
+            text,
+            r#"{{"Event":"SparkListenerTaskStart","Stage ID":{stage},"Stage Attempt ID":0,{}"Accumulables":[]}}}}"#,
+            info(0)
+        )
+        .unwrap();
         let updates: Vec<String> = METRICS
             .iter()
             .enumerate()

@@ -97,7 +97,7 @@ impl<R: Read> Read for Frames<R> {
         self.decoder.read(bytes).map_err(|error| {
             self.ended = true;
             let at = self.decoder.get_ref().position();
-            let of_snappy = error.get_ref().is_some_and(|inner| inner.is::<snap::Error>());
+            let of_snappy = error.get_ref().and_then(|inner| inner.downcast_ref::<snap::Error>()).is_some();
             if error.kind() == io::ErrorKind::UnexpectedEof {
                 Damage::cut(Compression::SnappyFrames, at)
             } else if of_snappy {

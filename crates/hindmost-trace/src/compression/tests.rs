@@ -71,10 +71,8 @@ fn lz4_frame(data: &[u8], linked: bool) -> Vec<u8> {
     for (number, chunk) in data.chunks(20_000).enumerate() {
         let from = number * 20_000;
         let before = &data[from.saturating_sub(65_536)..from];
-        let packed = match linked {
-            true => lz4_flex::block::compress_with_dict(chunk, before),
-            false => lz4_flex::block::compress(chunk),
-        };
+        let before = if linked { before } else { &[] };
+        let packed = lz4_flex::block::compress_with_dict(chunk, before);
         let (packed, mark) = if number == 1 { (chunk.to_vec(), 1 << 31) } else { (packed, 0) };
         out.extend_from_slice(&(packed.len() as u32 | mark).to_le_bytes());
         out.extend_from_slice(&packed);
@@ -238,7 +236,7 @@ fn what_comes_before_damage_is_read() {
         damaged[at..at + 40].iter_mut().for_each(|byte| *byte = !*byte);
         let (read, damage) = read(&damaged);
         let damage = damage.unwrap_or_else(|| panic!("{compression:?}"));
-        assert!(!damage.why.is_none() || compression == Compression::Lz4Blocks, "{damage}");
+        assert!(damage.why.is_some() || compression == Compression::Lz4Blocks, "{damage}");
         let same = read.iter().zip(&data).take_while(|(a, b)| a == b).count();
         assert!(same * 2 > data.len(), "{compression:?}: {same} of {}", data.len());
     }
@@ -249,7 +247,7 @@ fn lengths_that_cannot_be_make_no_room() {
     let block = |method: u8, packed: u32, length: u32| {
         let mut out = b"LZ4Block".to_vec();
         out.push(method);
-        [packed, length, 0].iter().for_each(|word| out.extend_from_slice(&word.to_le_bytes()));
+        out.extend([packed, length, 0].iter().flat_map(|word| word.to_le_bytes()));
         out.extend_from_slice(&[0; 100]);
         out
     };

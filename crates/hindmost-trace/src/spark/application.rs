@@ -15,6 +15,7 @@ use super::tally::Tally;
 use super::values::Number;
 
 #[derive(Debug)]
+#[allow(clippy::struct_excessive_bools, reason = "independent facts about what was seen of it")]
 pub(super) struct Application {
     keep: Keep,
     pub id: Option<String>,
@@ -190,7 +191,7 @@ impl Application {
         stage.closed = false;
         if let Some(feed) = feed {
             feed.introduce(id, stage);
-            gone.into_iter().for_each(|id| feed.close_gone(id));
+            feed.close_all(&gone);
         }
     }
 
@@ -204,7 +205,7 @@ impl Application {
             if info.failure.get().is_none() {
                 feed.close(id, stage);
             }
-            gone.into_iter().for_each(|id| feed.close_gone(id));
+            feed.close_all(&gone);
         }
         self.stages.settle(id);
     }
@@ -244,7 +245,7 @@ impl Application {
         }
         if let Some(feed) = &mut feed {
             feed.ended(id, task, event, info, end);
-            gone.into_iter().for_each(|id| feed.close_gone(id));
+            feed.close_all(&gone);
         }
         let (Keep::Workload, Some(stage)) = (self.keep, stage) else {
             return;

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::causes::shortened;
-use super::fields::{End, TaskEnd, TaskInfo};
+use super::fields::{End, TaskEnd, TaskInfo, TaskMetrics};
 use super::stages::Stage;
 use crate::analysis::{Analysis, Ended, EndedAttempt, Findings, PhaseFacts, PhaseKey};
 
@@ -65,7 +65,7 @@ impl Feed {
             node: self.machine(info.host.get()),
             start: info.launch.instant().map(seconds),
             end: info.finish.instant().map(seconds),
-            bytes_read: event.metrics.as_ref().and_then(|metrics| metrics.bytes_read()),
+            bytes_read: event.metrics.as_ref().and_then(TaskMetrics::bytes_read),
             speculative: info.speculative.0,
             ended: match end {
                 End::Success => Ended::Succeeded,
@@ -94,15 +94,17 @@ impl Feed {
         if !stage.closed {
             self.introduce(id, stage);
             stage.closed = true;
-            self.close_gone(id);
+            self.close_all(&[id]);
         }
     }
 
-    /// Tells that a stage of which nothing is held any more is over.
-    pub(super) fn close_gone(&mut self, id: u32) {
-        #[cfg(test)]
-        self.told.push(Told::Closed(self.key(id)));
-        self.analysis.closed(self.key(id));
+    /// Tells that stages are over of which nothing is held any more.
+    pub(super) fn close_all(&mut self, ids: &[u32]) {
+        for &id in ids {
+            #[cfg(test)]
+            self.told.push(Told::Closed(self.key(id)));
+            self.analysis.closed(self.key(id));
+        }
     }
 
     pub(super) fn findings(self) -> Findings {

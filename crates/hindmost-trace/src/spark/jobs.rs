@@ -120,7 +120,7 @@ impl Jobs {
             let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).take(18);
             digits.fold(0, |number, digit| number * 10 + i64::from(digit - b'0'))
         });
-        let description = after(line, br#""description":"#).and_then(|rest| beginning_of_text(rest));
+        let description = after(line, br#""description":"#).and_then(beginning_of_text);
         if let (Some(number), Some(description)) = (number, description) {
             if self.executions.len() >= MOST_HELD {
                 self.executions.clear();

@@ -12,7 +12,7 @@ use super::stages::Stage;
 #[derive(Debug, Default)]
 pub(super) struct Joined {
     /// For each job the one it was joined to, itself or an earlier one, and so on from there.
-    joined_to: Vec<u32>,
+    earlier: Vec<u32>,
     /// By the first of them, all jobs that are one with it, if there are others.
     members: FxHashMap<u32, Vec<u32>>,
     ran_as: FxHashMap<u32, u32>,
@@ -20,7 +20,7 @@ pub(super) struct Joined {
 
 /// Joins the jobs of queries, as far as stages of one wait for those of another.
 pub(super) fn join(stages: &FxHashMap<u32, Stage>, jobs: usize) -> Joined {
-    let mut joined = Joined { joined_to: (0..jobs as u32).collect(), ..Joined::default() };
+    let mut joined = Joined { earlier: (0..jobs as u32).collect(), ..Joined::default() };
     // The stages that ran, by execution and output; of several the first.
     let mut ran: FxHashMap<(i64, u32), u32> = FxHashMap::default();
     for (&id, stage) in stages.iter().filter(|(_, stage)| stage.ran && stage.owner.is_some()) {
@@ -57,7 +57,7 @@ pub(super) fn join(stages: &FxHashMap<u32, Stage>, jobs: usize) -> Joined {
     for job in 0..jobs as u32 {
         // Those before have arrived at their first ones.
         let first = joined.first_of(job);
-        joined.joined_to[job as usize] = first;
+        joined.earlier[job as usize] = first;
         if first != job {
             joined.members.entry(first).or_insert_with(|| vec![first]).push(job);
         }
@@ -68,7 +68,7 @@ pub(super) fn join(stages: &FxHashMap<u32, Stage>, jobs: usize) -> Joined {
 impl Joined {
     /// The first of the jobs that a job is one with.
     pub(super) fn first_of(&self, mut job: u32) -> u32 {
-        while let Some(&to) = self.joined_to.get(job as usize).filter(|&&to| to != job) {
+        while let Some(&to) = self.earlier.get(job as usize).filter(|&&to| to != job) {
             job = to;
         }
         job
@@ -86,6 +86,6 @@ impl Joined {
 
     fn join(&mut self, one: u32, other: u32) {
         let (one, other) = (self.first_of(one), self.first_of(other));
-        self.joined_to[one.max(other) as usize] = one.min(other);
+        self.earlier[one.max(other) as usize] = one.min(other);
     }
 }

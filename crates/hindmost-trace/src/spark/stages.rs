@@ -37,6 +37,7 @@ pub(super) struct Stages {
 }
 
 #[derive(Debug, Default)]
+#[allow(clippy::struct_excessive_bools, reason = "independent facts about what was seen of it")]
 pub(super) struct Stage {
     /// Whether it was submitted or ran; if not, some job has it in its list.
     pub ran: bool,

@@ -44,7 +44,7 @@ pub(super) fn of_events(tally: &Tally, directory: bool, warnings: &mut Vec<Strin
     match (tally.beheaded, tally.applications) {
         (0, _) => {}
         (_, 1) => {
-            warnings.push("The start of the application is missing: this may be a later part of a log.".to_owned())
+            warnings.push("The start of the application is missing: this may be a later part of a log.".to_owned());
         }
         (count, all) => warnings.push(format!(
             "The start of {count} of the {all} applications is missing: these may be later parts of logs."

@@ -1,5 +1,5 @@
 //! Logs made to measure, of any length, and the compressions that Spark has for them.
-#![allow(dead_code, missing_docs)] // Each test and benchmark takes what it needs.
+#![allow(dead_code, missing_docs, reason = "each test and benchmark takes what it needs")]
 
 use std::fmt::Write as _;
 use std::io::{self, Read, Write};

@@ -6,7 +6,7 @@ use super::executors::Executors;
 use super::feed::Feed;
 use super::fields::{
     ApplicationEnd, ApplicationStart, BlockManagerAdded, End, ExecutorAdded, ExecutorRemoved, JobEnd, JobStart,
-    StageInfo, TaskEnd,
+    Metrics, StageInfo, TaskEnd,
 };
 use super::jobs::Jobs;
 use super::stages::{Counted, Stages};
@@ -210,7 +210,7 @@ impl Application {
         self.stages.settle(id);
     }
 
-    pub(super) fn task_end(&mut self, event: &TaskEnd<'_>, end: End, mut feed: Option<&mut Feed>) {
+    pub(super) fn task_end<M: Metrics>(&mut self, event: &TaskEnd<'_, M>, end: End, mut feed: Option<&mut Feed>) {
         self.attempts += 1;
         match end {
             End::Success => {}

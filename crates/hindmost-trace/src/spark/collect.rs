@@ -6,7 +6,8 @@ use super::causes::{self, Causes};
 use super::events::{Kind, parse};
 use super::feed::Feed;
 use super::fields::{
-    ApplicationEnd, ApplicationStart, End, EnvironmentUpdate, Excluded, JobEnd, LogStart, SqlEnd, StageEvent, TaskEnd,
+    ApplicationEnd, ApplicationStart, End, EnvironmentUpdate, Excluded, JobEnd, LogStart, Metrics, SqlEnd, StageEvent,
+    TaskEnd, TaskMetrics, Unread,
 };
 use super::tally::Tally;
 
@@ -113,8 +114,12 @@ impl Collector {
         let Collector { open, feed, keep, .. } = self;
         let feed = feed.as_mut();
         match kind {
+            Kind::TaskEnd if *keep == Keep::Findings => {
+                let event: TaskEnd<'_, Option<TaskMetrics>> = parse(line)?;
+                self.task_end(&event);
+            }
             Kind::TaskEnd => {
-                let event = parse(line)?;
+                let event: TaskEnd<'_, Unread> = parse(line)?;
                 self.task_end(&event);
             }
             Kind::TaskStart => open.starts += 1,
@@ -216,7 +221,7 @@ impl Collector {
         }
     }
 
-    fn task_end(&mut self, event: &TaskEnd<'_>) {
+    fn task_end<M: Metrics>(&mut self, event: &TaskEnd<'_, M>) {
         let end = event.end();
         match end {
             End::Success => {}

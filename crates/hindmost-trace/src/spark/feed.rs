@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::causes::shortened;
-use super::fields::{End, TaskEnd, TaskInfo, TaskMetrics};
+use super::fields::{End, Metrics, TaskEnd, TaskInfo};
 use super::stages::Stage;
 use crate::analysis::{Analysis, Ended, EndedAttempt, Findings, PhaseFacts, PhaseKey};
 
@@ -58,14 +58,21 @@ impl Feed {
         self.analysis.phase(self.key(id), facts);
     }
 
-    pub(super) fn ended(&mut self, stage: u32, task: u32, event: &TaskEnd<'_>, info: &TaskInfo<'_>, end: End) {
+    pub(super) fn ended<M: Metrics>(
+        &mut self,
+        stage: u32,
+        task: u32,
+        event: &TaskEnd<'_, M>,
+        info: &TaskInfo<'_>,
+        end: End,
+    ) {
         let seconds = |milliseconds: i64| milliseconds as f64 / 1000.0;
         let attempt = EndedAttempt {
             task,
             node: self.machine(info.host.get()),
             start: info.launch.instant().map(seconds),
             end: info.finish.instant().map(seconds),
-            bytes_read: event.metrics.as_ref().and_then(TaskMetrics::bytes_read),
+            bytes_read: event.metrics.bytes_read(),
             speculative: info.speculative.0,
             ended: match end {
                 End::Success => Ended::Succeeded,

@@ -10,7 +10,7 @@ const CHUNK: usize = 256 << 10;
 /// How much of a line must be there to tell whether it is needed.
 const PEEK: usize = 4 << 10;
 /// Lines longer than this are passed over.
-const LONGEST: usize = 1 << 30;
+const LONGEST: usize = 128 << 20;
 
 /// A line, without its end.
 #[derive(Debug)]

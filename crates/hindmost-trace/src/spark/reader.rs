@@ -233,7 +233,7 @@ impl<'c> Events<'c> {
                 self.collector.take(kind, beginning).map(|()| kind).map_err(Unreadable::from)
             }
             Body::Passed { head: Head::Event(_), .. } => Err(Unreadable::cut()),
-            Body::Passed { .. } => Err(Unreadable::new("not a JSON object")),
+            Body::Passed { .. } => Err(Unreadable::new("not a JSON object, or too long for one")),
         };
         if self.lines == 0 && !matches!(result, Ok(kind) if kind != Kind::Foreign) {
             self.first = Some((line.number, FirstLine::of(&line.body)));

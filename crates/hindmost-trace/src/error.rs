@@ -21,9 +21,9 @@ pub enum TraceError {
         source: io::Error,
     },
 
-    /// The path names a directory that is no run's output folder.
+    /// The path names a directory that is neither a run's output folder nor holds event logs.
     #[error(
-        "{} is a directory without a run's journal; give the event log file itself (logs in several files, such as eventlog_v2_… directories, are not read as one)",
+        "{} is a directory without a run's journal or a Spark event log; give the log itself, a rolling log's directory (eventlog_v2_…), or the directory that holds them",
         path.display()
     )]
     Directory {
@@ -49,15 +49,26 @@ pub enum TraceError {
         name: String,
     },
 
-    /// It begins as a compressed file does.
-    #[error("the log {name} is compressed ({kind}); only plain event logs are read: decompress it first ({how})")]
+    /// It is compressed or packed in a way that isn't read.
+    #[error(
+        "the log {name} is compressed ({kind}); plain logs are read, and those compressed by gzip, zstd, LZ4 or Snappy: unpack it first ({how})"
+    )]
     Compressed {
         /// The log's name.
         name: String,
-        /// The compression found.
+        /// What it is packed with.
         kind: &'static str,
-        /// How to decompress it.
+        /// How to unpack it.
         how: &'static str,
+    },
+
+    /// Its compressed data are damaged, or break off, before the first event.
+    #[error("the log {name} holds no complete event: {what}; copy it again, whole")]
+    Damaged {
+        /// The log's name.
+        name: String,
+        /// What is wrong with it, and at which byte.
+        what: String,
     },
 
     /// It isn't text.

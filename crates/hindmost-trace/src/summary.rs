@@ -1,5 +1,7 @@
 //! What a log holds, in numbers.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 /// What a log holds, in numbers, as `trace info` prints it: serialised, its keys come in this order.
@@ -7,7 +9,7 @@ use serde::Serialize;
 /// One file may hold several applications one after the other; their jobs, stages and executors
 /// are counted apart even where they bear the same numbers. What is counted in a journal is said last,
 /// where it differs.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct TraceSummary {
     /// Format of the log: `spark` or `journal`.
     pub format: &'static str,
@@ -53,4 +55,43 @@ pub struct TraceSummary {
     pub to: Option<f64>,
     /// What the reader had to get around, in sentences for people.
     pub warnings: Vec<String>,
+    /// Why attempts failed, and how many for each cause; together `failed_attempts`. Not written where none
+    /// did. Of Spark, the end reason's name, with the exception's class or what an executor's loss is put
+    /// down to after a colon: `ExceptionFailure: java.io.IOException`, `FetchFailed`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub failures: BTreeMap<String, u64>,
+    /// Why attempts were killed, and how many for each reason; together `killed_attempts`. Not written
+    /// where none were. Of Spark: `another attempt succeeded`, `stage cancelled`, `stage finished`,
+    /// `job cancelled`, `a task of the barrier stage failed`, `executor decommissioned`, `executor gone`,
+    /// `preempted`, `killed by the user`, `other`, and before Spark 2.2 `not said`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub killed_by: BTreeMap<String, u64>,
+    /// More counts of Spark event logs, written beside the others.
+    #[serde(flatten)]
+    pub spark: Option<SparkCounts>,
+}
+
+/// What only Spark event logs have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct SparkCounts {
+    /// Applications in the file or directory; attempts of an application count apart.
+    pub applications: u64,
+    /// Tasks of which an attempt succeeded.
+    pub winners: u64,
+    /// Those of them whose first success in the log is a speculative attempt's.
+    pub speculative_winners: u64,
+    /// Copies that the scheduler asked for (`SparkListenerSpeculativeTaskSubmitted`), whether or not they
+    /// found room.
+    pub speculation_requests: u64,
+    /// Stages that a job lists and that were not submitted before it ended, mostly because their output
+    /// was there; those of several jobs count for each.
+    pub skipped_stages: u64,
+    /// Stages that were submitted more than once.
+    pub resubmitted_stages: u64,
+    /// Stages all of whose tasks must run at once.
+    pub barrier_stages: u64,
+    /// Executors that were excluded (blacklisted) because of failures, for a stage or altogether.
+    pub excluded_executors: u64,
+    /// Hosts likewise.
+    pub excluded_nodes: u64,
 }

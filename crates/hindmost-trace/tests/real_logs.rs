@@ -1,14 +1,17 @@
 //! Real logs, counted a second time in the plainest way. Skipped unless `HINDMOST_DATA` names the
 //! folder that holds them.
 
+mod support;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use hindmost_core::workload::Durations;
 use hindmost_trace::Outcome;
 use hindmost_trace::spark::{open, read_spark, summarize};
 use serde_json::{Value, json};
+use support::{CODECS, packed};
 
 fn logs() -> Vec<PathBuf> {
     let Some(data) = std::env::var_os("HINDMOST_DATA") else {
@@ -39,8 +42,11 @@ fn count(text: &str) -> Value {
     let mut jobs = BTreeSet::new();
     let mut stages = BTreeSet::new();
     let mut tasks = BTreeSet::new();
+    let mut winners = BTreeMap::new();
     let mut nodes = BTreeSet::new();
-    let (mut attempts, mut speculative, mut failed, mut killed) = (0, 0, 0, 0);
+    let mut running: BTreeMap<i64, BTreeMap<i64, bool>> = BTreeMap::new();
+    let (mut excluded, mut excluded_hosts) = (BTreeSet::new(), BTreeSet::new());
+    let (mut attempts, mut speculative, mut failed, mut killed, mut skipped) = (0, 0, 0, 0, 0);
     let (mut from, mut to) = (Value::Null, Value::Null);
     for line in text.lines() {
         let event: Value = serde_json::from_str(line).unwrap();
@@ -48,22 +54,40 @@ fn count(text: &str) -> Value {
             "ApplicationStart" => from = json!(event["Timestamp"].as_f64().unwrap() / 1000.0),
             "ApplicationEnd" => to = json!(event["Timestamp"].as_f64().unwrap() / 1000.0),
             "JobStart" => {
-                jobs.insert(event["Job ID"].as_i64().unwrap());
+                let id = event["Job ID"].as_i64().unwrap();
+                jobs.insert(id);
+                let listed = event["Stage IDs"].as_array().unwrap().iter();
+                running.insert(id, listed.map(|stage| (stage.as_i64().unwrap(), false)).collect());
+            }
+            "JobEnd" => {
+                let ended = running.remove(&event["Job ID"].as_i64().unwrap()).unwrap();
+                skipped += ended.values().filter(|ran| !**ran).count();
             }
             "StageSubmitted" | "StageCompleted" => {
-                stages.insert(event["Stage Info"]["Stage ID"].as_i64().unwrap());
+                let id = event["Stage Info"]["Stage ID"].as_i64().unwrap();
+                stages.insert(id);
+                running.values_mut().filter_map(|listed| listed.get_mut(&id)).for_each(|ran| *ran = true);
             }
             "ExecutorAdded" => {
                 nodes.insert(event["Executor ID"].to_string());
             }
+            "org.apache.spark.scheduler.SparkListenerExecutorBlacklisted" => {
+                excluded.insert(event["executorId"].to_string());
+            }
+            "org.apache.spark.scheduler.SparkListenerNodeBlacklisted" => {
+                excluded_hosts.insert(event["hostId"].to_string());
+            }
             "TaskEnd" => {
                 let info = &event["Task Info"];
-                tasks.insert((event["Stage ID"].as_i64().unwrap(), info["Index"].as_i64().unwrap()));
+                let task = (event["Stage ID"].as_i64().unwrap(), info["Index"].as_i64().unwrap());
+                tasks.insert(task);
                 nodes.insert(info["Executor ID"].to_string());
                 attempts += 1;
                 speculative += i32::from(info["Speculative"] == true);
                 match event["Task End Reason"]["Reason"].as_str().unwrap() {
-                    "Success" => {}
+                    "Success" => {
+                        winners.entry(task).or_insert(info["Speculative"] == true);
+                    }
                     "TaskKilled" => killed += 1,
                     _ => failed += 1,
                 }
@@ -74,7 +98,10 @@ fn count(text: &str) -> Value {
     json!({
         "format": "spark", "jobs": jobs.len(), "stages": stages.len(), "tasks": tasks.len(),
         "attempts": attempts, "speculative_attempts": speculative, "failed_attempts": failed,
-        "killed_attempts": killed, "nodes": nodes.len(), "from": from, "to": to,
+        "killed_attempts": killed, "nodes": nodes.len(), "from": from, "to": to, "applications": 1,
+        "winners": winners.len(), "speculative_winners": winners.values().filter(|speculative| **speculative).count(),
+        "speculation_requests": 0, "skipped_stages": skipped, "resubmitted_stages": 0, "barrier_stages": 0,
+        "excluded_executors": excluded.len(), "excluded_nodes": excluded_hosts.len(),
     })
 }
 
@@ -84,10 +111,70 @@ fn counts_are_exact() {
         let expected = count(&fs::read_to_string(&path).unwrap());
         for summary in [summarize(&path, None).unwrap(), open(&path, None).unwrap().summary().clone()] {
             let mut counted = serde_json::to_value(&summary).unwrap();
-            counted.as_object_mut().unwrap().remove("warnings");
+            let counted_keys = counted.as_object_mut().unwrap();
+            for key in ["warnings", "failures", "killed_by"] {
+                counted_keys.shift_remove(key);
+            }
+            assert_eq!(summary.failures.values().sum::<u64>(), summary.failed_attempts);
+            assert_eq!(summary.killed_by.values().sum::<u64>(), summary.killed_attempts);
             assert_eq!(counted, expected, "{}", path.display());
         }
     }
+}
+
+#[test]
+fn compressed_and_rolled_they_count_the_same() {
+    let home = tempfile::tempdir().unwrap();
+    for path in logs() {
+        let plain = summarize(&path, None).unwrap();
+        let bytes = fs::read(&path).unwrap();
+        for codec in CODECS {
+            let file = home.path().join(codec);
+            fs::write(&file, packed(codec, &bytes)).unwrap();
+            assert_eq!(summarize(&file, None).unwrap(), plain, "{} in {codec}", path.display());
+            let folder = roll(home.path(), &bytes, codec);
+            assert_eq!(summarize(&folder, None).unwrap(), plain, "{} rolled in {codec}", path.display());
+        }
+    }
+}
+
+/// The log rolled over a dozen files.
+fn roll(home: &Path, bytes: &[u8], codec: &str) -> PathBuf {
+    let folder = home.join("eventlog_v2_app");
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir(&folder).unwrap();
+    let lines: Vec<&[u8]> = bytes.split_inclusive(|&byte| byte == b'\n').collect();
+    for (number, part) in lines.chunks(lines.len().div_ceil(12)).enumerate() {
+        fs::write(folder.join(format!("events_{}_app.{codec}", number + 1)), packed(codec, &part.concat())).unwrap();
+    }
+    folder
+}
+
+#[test]
+fn all_of_them_in_one_directory_are_many_applications() {
+    let logs = logs();
+    let Some(folder) = logs.first().and_then(|log| log.parent()) else {
+        return;
+    };
+    let all = summarize(folder, None).unwrap();
+    let each: Vec<_> = logs.iter().map(|log| summarize(log, None).unwrap()).collect();
+    assert_eq!(all.spark.unwrap().applications, logs.len() as u64);
+    assert_eq!(all.attempts, each.iter().map(|one| one.attempts).sum::<u64>());
+    assert_eq!(all.tasks, each.iter().map(|one| one.tasks).sum::<u64>());
+    assert_eq!(all.nodes, each.iter().map(|one| one.nodes).sum::<u64>());
+    assert_eq!(all.speculative_attempts, each.iter().map(|one| one.speculative_attempts).sum::<u64>());
+}
+
+#[test]
+fn jobs_of_adaptive_queries_are_joined() {
+    let Some(path) = log("aqeshuffle_eventlog") else {
+        return;
+    };
+    let trace = open(&path, None).unwrap();
+    let [job] = trace.workload_jobs() else { panic!("one query") };
+    assert_eq!(&*job.spec.name, "jobs 0-3: count at <console>:25");
+    let after: Vec<_> = job.spec.phases.iter().map(|phase| phase.after.clone()).collect();
+    assert_eq!(after, [vec![], vec![], vec![0, 1], vec![2]]);
 }
 
 #[test]

@@ -141,6 +141,7 @@ impl Collected {
             from: Some(0.0),
             to: Some(end.seconds()),
             warnings,
+            ..TraceSummary::default()
         }
     }
 

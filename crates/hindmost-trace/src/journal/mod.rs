@@ -81,15 +81,18 @@ pub struct JournalNode {
 }
 
 /// The journal that a path names: itself if its first line is a journal's, or the one of the run
-/// whose output folder it is. `None`: a file of another kind, or none at all.
+/// whose output folder it is. `None`: a file of another kind, a directory of Spark event logs, or none at
+/// all.
 ///
 /// # Errors
-/// If the path is a directory without a run's journal.
+/// If the path is a directory without either.
 pub fn find(path: &Path) -> Result<Option<PathBuf>, TraceError> {
     if path.is_dir() {
         let journal = path.join(JOURNAL_IN_FOLDER);
         return if journal.is_file() {
             Ok(Some(journal))
+        } else if crate::spark::is_log_directory(path) {
+            Ok(None)
         } else {
             Err(TraceError::Directory { path: path.to_owned() })
         };

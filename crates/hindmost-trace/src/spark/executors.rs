@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::events::{BlockManagerAdded, ExecutorAdded, ExecutorRemoved, ResourceProfileAdded, TaskInfo};
+use super::fields::{BlockManagerAdded, ExecutorAdded, ExecutorRemoved, ResourceProfileAdded, TaskInfo};
 use crate::record::RecordedNode;
 
 /// Intervals kept of an executor whose cores aren't known, to see how many overlap.
@@ -25,8 +25,6 @@ struct Executor {
     profile: Option<i64>,
     added: Option<i64>,
     removed: Option<i64>,
-    /// Whether an event other than a task's told of it.
-    announced: bool,
     /// Launch and finish of its tasks, if `cores` isn't known.
     intervals: Vec<(i64, i64)>,
     peak: u32,
@@ -41,20 +39,13 @@ struct Profile {
 }
 
 /// Names of the driver in block manager and task events of various versions.
-fn is_driver(name: &str) -> bool {
-    matches!(name, "driver" | "<driver>" | "localhost")
+pub(super) const DRIVERS: [&str; 3] = ["driver", "<driver>", "localhost"];
+
+pub(super) fn is_driver(name: &str) -> bool {
+    DRIVERS.contains(&name)
 }
 
 impl Executors {
-    pub(super) fn len(&self) -> usize {
-        self.list.len()
-    }
-
-    /// How many were seen in task ends only, the driver in local mode aside.
-    pub(super) fn unannounced(&self) -> usize {
-        self.list.iter().filter(|e| !e.announced && !is_driver(&e.name)).count()
-    }
-
     fn entry(&mut self, name: &str, host: Option<&str>) -> u32 {
         let index = if let Some(&index) = self.by_name.get(name) {
             index
@@ -103,7 +94,6 @@ impl Executors {
         let info = event.info.as_ref();
         let index = self.entry(name, info.and_then(|info| info.host.get()));
         let executor = &mut self.list[index as usize];
-        executor.announced = true;
         executor.added = executor.added.or(event.time.instant());
         if let Some(info) = info {
             executor.cores = info.cores.real().filter(|&cores| cores > 0.0).or(executor.cores);
@@ -120,7 +110,6 @@ impl Executors {
         };
         let index = self.entry(name, manager.host.get());
         let executor = &mut self.list[index as usize];
-        executor.announced = true;
         executor.added = executor.added.or(event.time.instant());
     }
 

@@ -3,13 +3,14 @@
 use std::io::{self, Read};
 
 use super::events::{Head, head};
+use crate::compression::Damage;
 
 /// Bytes asked of the system at a time.
 const CHUNK: usize = 256 << 10;
 /// How much of a line must be there to tell whether it is needed.
 const PEEK: usize = 4 << 10;
 /// Lines longer than this are passed over.
-const LONGEST: usize = 1 << 30;
+const LONGEST: usize = 128 << 20;
 
 /// A line, without its end.
 #[derive(Debug)]
@@ -28,6 +29,8 @@ pub(super) enum Body<'a> {
     /// A line longer than the buffer, passed over since its beginning says it isn't needed.
     Passed {
         head: Head,
+        /// Its first bytes.
+        beginning: &'a [u8],
         /// Whether its last character is a closing brace.
         closed: bool,
     },
@@ -47,6 +50,10 @@ pub(super) struct Lines<'p, R> {
     end: usize,
     /// Whether the reader has nothing more.
     ended: bool,
+    /// What is wrong with the compressed data behind it.
+    damage: Option<Damage>,
+    /// The first bytes of a line that is passed over.
+    beginning: Vec<u8>,
     number: u64,
     position: u64,
     progress: Option<Progress<'p>>,
@@ -66,6 +73,8 @@ impl<'p, R: Read> Lines<'p, R> {
             scanned: 0,
             end: 0,
             ended: false,
+            damage: None,
+            beginning: Vec::new(),
             number: 0,
             position: 0,
             progress,
@@ -75,6 +84,11 @@ impl<'p, R: Read> Lines<'p, R> {
     /// Bytes read so far.
     pub(super) fn position(&self) -> u64 {
         self.position
+    }
+
+    /// What ended the log before its end.
+    pub(super) fn damage(&self) -> Option<&Damage> {
+        self.damage.as_ref()
     }
 
     /// The first bytes of the log: as many as the first chunk holds, at least `least` if there are.
@@ -98,7 +112,9 @@ impl<'p, R: Read> Lines<'p, R> {
         self.number += 1;
         let (body, terminated) = match found {
             Found::Whole { from, to, terminated } => (Body::Whole(self.buffer[from..to].trim_ascii()), terminated),
-            Found::Passed { head, closed, terminated } => (Body::Passed { head, closed }, terminated),
+            Found::Passed { head, closed, terminated } => {
+                (Body::Passed { head, beginning: &self.beginning, closed }, terminated)
+            }
         };
         Ok(Some(Line { number: self.number, terminated, body }))
     }
@@ -138,6 +154,9 @@ impl<'p, R: Read> Lines<'p, R> {
     /// Reads on to the end of the line and keeps nothing of it.
     fn pass(&mut self, head: Head) -> io::Result<Found> {
         let mut last = b' ';
+        self.beginning.clear();
+        let there = &self.buffer[self.start..self.end];
+        self.beginning.extend_from_slice(there[..there.len().min(PEEK)].trim_ascii_start());
         loop {
             let rest = &self.buffer[self.start..self.end];
             let feed = memchr::memchr(b'\n', rest);
@@ -167,8 +186,16 @@ impl<'p, R: Read> Lines<'p, R> {
         }
         let read = loop {
             match self.reader.read(&mut self.buffer[self.end..]) {
+                Ok(read) => break read,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                result => break result?,
+                // Damage is an end: what came before it counts.
+                Err(error) => match Damage::of(&error).cloned() {
+                    None => return Err(error),
+                    damage => {
+                        self.damage = damage;
+                        break 0;
+                    }
+                },
             }
         };
         self.end += read;
@@ -203,7 +230,10 @@ mod tests {
         while let Some(line) = lines.next().unwrap() {
             let body = match line.body {
                 Body::Whole(bytes) => String::from_utf8_lossy(bytes).into_owned(),
-                Body::Passed { head, closed } => format!("{head:?} {closed}"),
+                Body::Passed { head, beginning, closed } => {
+                    assert!(beginning.starts_with(b"{") || head == Head::Other);
+                    format!("{head:?} {closed}")
+                }
             };
             all.push((line.number, line.terminated, body));
         }

@@ -1,28 +1,47 @@
-//! Spark event logs: plain JSON lines as Spark 1.4 to 4.x write them, whole or cut short.
+//! Spark event logs: JSON lines as Spark 1.4 to 4.x write them, whole or cut short, plain or compressed,
+//! in one file or rolled over many, of one application or a directory of them.
 //!
 //! The log streams through one buffer. Of most events no more is looked at than the name at the
 //! beginning of the line; of the others only the fields that are needed are taken. What is kept for
-//! counting is a bit or two a task, and for a replay 24 bytes a task more, plus the attempts that
-//! did not win.
+//! counts and findings is a bit or two a task of the stages that run, and of those that are over next to
+//! nothing; for a replay it is 24 bytes a task more, plus the attempts that did not win.
 //!
 //! | Spark | here |
 //! | --- | --- |
-//! | job | job, arriving when it was submitted; the first one at 0 |
+//! | job | job, arriving when it was submitted; the first one at 0 (of queries: see below) |
 //! | stage | phase of the first job that was active and lists it when it was submitted |
 //! | parents of a stage | phases to wait for; through a skipped stage, its parents |
 //! | task | task; its duration runs from the launch to the finish of its first success |
 //! | executor | node with as many slots as tasks fit its cores and other resources |
 //!
 //! Where a stage was submitted again, the first success of each task counts, over all submissions:
-//! the later ones ran again because their output had been lost.
+//! the later ones ran again because their output had been lost. In a barrier stage, where the failure of
+//! one task fails them all, it is the success of the last submission.
+//!
+//! With adaptive execution a query runs as several jobs, one for each exchange and one for the result;
+//! later jobs list the stages of earlier ones anew, by other numbers, and skip them. What is counted are
+//! Spark's jobs; a replay joins those of a query that wait for each other's stages, since a policy that
+//! makes one end sooner lets the next one begin sooner.
 
+mod application;
+mod causes;
+mod census;
 mod collect;
 mod events;
 mod executors;
+mod feed;
+mod fields;
+mod identity;
+mod ids;
+mod jobs;
 mod lines;
+mod queries;
 mod reader;
 mod sniff;
+mod sources;
+mod stages;
 mod tables;
+mod tally;
 mod values;
 mod warnings;
 mod workload;
@@ -30,16 +49,20 @@ mod workload;
 #[cfg(test)]
 mod tests;
 
+use std::cell::Cell;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
 use hindmost_core::workload::WorkloadJob;
 
+use crate::analysis::Findings;
 use crate::error::TraceError;
 use crate::record::{RecordedAttempt, RecordedNode};
-use crate::summary::TraceSummary;
-use collect::Keep;
+use crate::summary::{SparkCounts, TraceSummary};
+use collect::{Collected, Keep};
+use reader::{Reading, Stream};
+use sources::Sources;
 use workload::Workload;
 
 /// A Spark event log, ready to be replayed. Times are in seconds from the trace's origin: the
@@ -59,6 +82,8 @@ pub struct SparkTrace {
 pub struct SparkApplication {
     /// Its id, such as `application_1628109047826_1317105`.
     pub id: Option<String>,
+    /// Which attempt of the application it is, where the cluster manager numbers them, as YARN does.
+    pub attempt: Option<String>,
     /// Its name.
     pub name: Option<String>,
     /// The version of Spark that wrote the log.
@@ -112,12 +137,12 @@ pub type OnProgress<'a> = &'a mut dyn FnMut(u64, Option<u64>);
 ///
 /// # Errors
 ///
-/// If reading fails, or it isn't a plain Spark event log with at least one complete event.
+/// If reading fails, or it isn't a Spark event log with at least one complete event.
 pub fn read_spark(reader: impl Read, name: &str, progress: Option<OnProgress<'_>>) -> Result<SparkTrace, TraceError> {
-    read_for_replay(reader, name, None, progress)
+    Ok(for_replay(read_stream(reader, name, Keep::Workload, progress)?, false))
 }
 
-/// Counts what a Spark event log holds, keeping less in memory than [`read_spark`].
+/// Counts what a Spark event log holds, in memory that does not grow with it.
 ///
 /// # Errors
 ///
@@ -127,74 +152,188 @@ pub fn summarize_spark(
     name: &str,
     progress: Option<OnProgress<'_>>,
 ) -> Result<TraceSummary, TraceError> {
-    Ok(reading(reader, name, Keep::Counts, None, progress)?.summary())
+    let (collected, warnings) = read_stream(reader, name, Keep::Counts, progress)?;
+    Ok(summary(&collected, warnings, false))
 }
 
-/// Reads the Spark event log in a file for a replay.
+/// Counts what a Spark event log holds and finds what stragglers cost in it, in memory that does not grow
+/// with it.
 ///
 /// # Errors
 ///
-/// If the file can't be opened, is a directory, or as [`read_spark`].
-pub fn open(path: &Path, progress: Option<OnProgress<'_>>) -> Result<SparkTrace, TraceError> {
-    let (file, total) = open_file(path)?;
-    read_for_replay(file, &path.display().to_string(), total, progress)
+/// As [`read_spark`].
+pub fn analyse_spark(
+    reader: impl Read,
+    name: &str,
+    progress: Option<OnProgress<'_>>,
+) -> Result<(TraceSummary, Findings), TraceError> {
+    Ok(with_findings(read_stream(reader, name, Keep::Findings, progress)?, false))
 }
 
-/// Counts what the Spark event log in a file holds.
+/// Reads Spark event logs for a replay: a file, a rolling log's directory, or a directory of both, whose
+/// applications are read as one trace.
+///
+/// # Errors
+///
+/// If nothing can be opened there, a directory holds no event log, or as [`read_spark`]. Of several
+/// files, those that can't be read are warnings as long as one can.
+pub fn open(path: &Path, progress: Option<OnProgress<'_>>) -> Result<SparkTrace, TraceError> {
+    let (read, directory) = read_path(path, Keep::Workload, progress)?;
+    Ok(for_replay(read, directory))
+}
+
+/// Counts what the Spark event logs at a path hold, in memory that does not grow with them.
 ///
 /// # Errors
 ///
 /// As [`open`].
 pub fn summarize(path: &Path, progress: Option<OnProgress<'_>>) -> Result<TraceSummary, TraceError> {
-    let (file, total) = open_file(path)?;
-    let name = path.display().to_string();
-    Ok(reading(file, &name, Keep::Counts, total, progress)?.summary())
+    let ((collected, warnings), directory) = read_path(path, Keep::Counts, progress)?;
+    Ok(summary(&collected, warnings, directory))
 }
 
-fn read_for_replay(
+/// Counts what the Spark event logs at a path hold and finds what stragglers cost in them, in memory that
+/// does not grow with them. Machines are hosts, phases are stages, times are seconds since 1970.
+///
+/// # Errors
+///
+/// As [`open`].
+pub fn analyse(path: &Path, progress: Option<OnProgress<'_>>) -> Result<(TraceSummary, Findings), TraceError> {
+    let (read, directory) = read_path(path, Keep::Findings, progress)?;
+    Ok(with_findings(read, directory))
+}
+
+/// Whether a path is a directory with Spark event logs in it: a rolling log, or several logs of any kind.
+/// Of a file it says no, whatever it holds.
+pub fn is_log_directory(path: &Path) -> bool {
+    sources::may_be_logs(path)
+}
+
+/// What was kept, and what there was to warn of.
+type Outcome = (Collected, Vec<String>);
+
+fn read_stream(
     reader: impl Read,
     name: &str,
-    total: Option<u64>,
+    keep: Keep,
     progress: Option<OnProgress<'_>>,
-) -> Result<SparkTrace, TraceError> {
-    let reading = reading(reader, name, Keep::Workload, total, progress)?;
-    let mut summary = reading.summary();
-    let applications = reading.collected.applications.iter();
+) -> Result<Outcome, TraceError> {
+    let mut reading = Reading::new(keep, false);
+    let stream = Stream { name, label: None, later_part: false, may_be_empty: false };
+    match progress {
+        Some(tell) => reading.read(reader, &stream, Some(&mut |read| tell(read, None)))?,
+        None => reading.read(reader, &stream, None)?,
+    }
+    Ok(reading.finish())
+}
+
+fn read_path(path: &Path, keep: Keep, progress: Option<OnProgress<'_>>) -> Result<(Outcome, bool), TraceError> {
+    let sources = sources::find(path)?;
+    let total = sources.total();
+    let directory = sources.directory;
+    let read = match progress {
+        Some(tell) => read_sources(sources, keep, &mut |read| tell(read, total))?,
+        None => read_sources(sources, keep, &mut |_| {})?,
+    };
+    Ok((read, directory))
+}
+
+fn read_sources(sources: Sources, keep: Keep, tell: &mut dyn FnMut(u64)) -> Result<Outcome, TraceError> {
+    let Sources { logs, directory, warnings } = sources;
+    let mut reading = Reading::new(keep, logs.len() > 1);
+    reading.warnings = warnings;
+    let before = Cell::new(0);
+    let mut first_error = None;
+    let mut any = false;
+    for log in &logs {
+        let mut begun = false;
+        for (number, part) in log.parts.iter().enumerate() {
+            let name = part.path.display().to_string();
+            let stream = Stream {
+                name: &name,
+                label: directory.then_some(&part.label),
+                later_part: begun,
+                // The last part may just have been begun.
+                may_be_empty: number > 0 && number + 1 == log.parts.len(),
+            };
+            let read = Cell::new(0);
+            let mut tell = |so_far| {
+                read.set(so_far);
+                tell(before.get() + so_far);
+            };
+            let result = File::open(&part.path)
+                .map_err(|source| TraceError::Open { path: part.path.clone(), source })
+                .and_then(|file| reading.read(file, &stream, Some(&mut tell)));
+            match result {
+                Ok(()) => (any, begun) = (true, true),
+                Err(error) => {
+                    if directory {
+                        reading.warnings.push(format!("{} is left out: {error}.", part.label));
+                    }
+                    first_error.get_or_insert(error);
+                }
+            }
+            before.set(before.get() + part.size.unwrap_or(read.get()));
+        }
+    }
+    match first_error {
+        Some(error) if !any => Err(error),
+        _ => Ok(reading.finish()),
+    }
+}
+
+fn with_findings((mut collected, warnings): Outcome, directory: bool) -> (TraceSummary, Findings) {
+    let summary = summary(&collected, warnings, directory);
+    let feed = collected.feed.take().unwrap_or_default();
+    (summary, feed.findings())
+}
+
+fn for_replay((collected, warnings): Outcome, directory: bool) -> SparkTrace {
+    let mut summary = summary(&collected, warnings, directory);
+    let applications = collected.applications.iter();
     let applications = applications
         .map(|application| SparkApplication {
             id: application.id.clone(),
+            attempt: application.attempt.clone(),
             name: application.name.clone(),
             spark_version: application.version.clone(),
         })
         .collect();
-    let Workload { origin, jobs, nodes, attempts } = workload::assemble(reading.collected, &mut summary.warnings);
+    let Workload { origin, jobs, nodes, attempts } = workload::assemble(collected.applications, &mut summary.warnings);
     let origin = origin as f64 / 1000.0;
-    Ok(SparkTrace { summary, applications, origin, jobs, nodes, attempts })
+    SparkTrace { summary, applications, origin, jobs, nodes, attempts }
 }
 
-fn reading(
-    reader: impl Read,
-    name: &str,
-    keep: Keep,
-    total: Option<u64>,
-    progress: Option<OnProgress<'_>>,
-) -> Result<reader::Reading, TraceError> {
-    match progress {
-        Some(tell) => {
-            let mut tell = |position: u64| tell(position, total);
-            reader::read(reader, name, keep, Some(&mut tell))
-        }
-        None => reader::read(reader, name, keep, None),
+/// The counts, and what was odd.
+fn summary(collected: &Collected, mut warnings: Vec<String>, directory: bool) -> TraceSummary {
+    let tally = &collected.tally;
+    let seconds = |milliseconds: i64| milliseconds as f64 / 1000.0;
+    warnings::of_events(tally, directory, &mut warnings);
+    TraceSummary {
+        format: "spark",
+        jobs: tally.jobs,
+        stages: tally.stages,
+        tasks: tally.tasks,
+        attempts: tally.attempts,
+        speculative_attempts: tally.speculative,
+        failed_attempts: tally.failed,
+        killed_attempts: tally.killed,
+        nodes: tally.executors,
+        from: tally.from.map(seconds),
+        to: tally.to.map(seconds),
+        warnings,
+        failures: collected.failures.counts().clone(),
+        killed_by: collected.killed_by.counts().clone(),
+        spark: Some(SparkCounts {
+            applications: tally.applications,
+            winners: tally.winners,
+            speculative_winners: tally.speculative_winners,
+            speculation_requests: tally.speculation_asked,
+            skipped_stages: tally.skipped_stages,
+            resubmitted_stages: tally.resubmitted_stages,
+            barrier_stages: tally.barrier_stages,
+            excluded_executors: tally.excluded_executors,
+            excluded_nodes: tally.excluded_hosts,
+        }),
     }
-}
-
-/// The file and, unless it is a pipe or the like, its size.
-fn open_file(path: &Path) -> Result<(File, Option<u64>), TraceError> {
-    let failed = |source| TraceError::Open { path: path.to_owned(), source };
-    let file = File::open(path).map_err(failed)?;
-    let about = file.metadata().map_err(failed)?;
-    if about.is_dir() {
-        return Err(TraceError::Directory { path: path.to_owned() });
-    }
-    Ok((file, about.is_file().then_some(about.len())))
 }

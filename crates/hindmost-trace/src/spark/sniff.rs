@@ -2,22 +2,22 @@
 
 use serde_json::Value;
 
+use crate::compression::Compression;
 use crate::error::TraceError;
 
-/// Beginnings of compressed files, their names, and how to undo them.
-const COMPRESSED: &[(&[u8], &str, &str)] = &[
-    (b"\x1f\x8b", "gzip", "gzip -d FILE"),
-    (b"\x28\xb5\x2f\xfd", "zstd", "zstd -d FILE"),
-    (b"\x04\x22\x4d\x18", "lz4", "lz4 -d FILE"),
-    (b"LZ4Block", "Spark's lz4", "no common tool does it: write logs with spark.eventLog.compress=false"),
-    (b"\x82SNAPPY\0", "Spark's snappy", "no common tool does it: write logs with spark.eventLog.compress=false"),
-    (b"\xff\x06\0\0sNaPpY", "snappy", "snzip -d FILE"),
-    (b"ZV\x00", "lzf", "no common tool does it: write logs with spark.eventLog.compress=false"),
-    (b"ZV\x01", "lzf", "no common tool does it: write logs with spark.eventLog.compress=false"),
+/// Beginnings of files that are packed in ways that aren't read, their names, and how to undo them.
+const PACKED: &[(&[u8], &str, &str)] = &[
+    (b"ZV\x00", "lzf", "no common tool does it: write logs with spark.eventLog.compression.codec=zstd"),
+    (b"ZV\x01", "lzf", "no common tool does it: write logs with spark.eventLog.compression.codec=zstd"),
     (b"\xfd7zXZ\0", "xz", "xz -d FILE"),
     (b"BZh", "bzip2", "bzip2 -d FILE"),
     (b"PK\x03\x04", "zip", "unzip FILE"),
+    (b"PK\x05\x06", "zip", "unzip FILE"),
+    (b"7z\xbc\xaf\x27\x1c", "7z", "7z x FILE"),
 ];
+
+/// As many first bytes tell what a file is.
+pub(super) const LOOKED_AT: usize = 512;
 
 /// Beginnings of other files that aren't text.
 const OTHERS: &[(&[u8], &str)] = &[
@@ -39,10 +39,19 @@ pub(super) fn refuse(beginning: &[u8], name: &str) -> Result<(), TraceError> {
     if beginning.is_empty() {
         return Err(TraceError::Empty { name: name() });
     }
-    for &(magic, kind, how) in COMPRESSED {
+    for &(magic, kind, how) in PACKED {
         if beginning.starts_with(magic) {
             return Err(TraceError::Compressed { name: name(), kind, how });
         }
+    }
+    if beginning.get(257..262) == Some(b"ustar") {
+        return Err(TraceError::Compressed { name: name(), kind: "tar", how: "tar -xf FILE" });
+    }
+    // What is here has been decompressed once.
+    let again = Compression::of(beginning);
+    if again != Compression::None {
+        let how = "decompress it once, by any tool";
+        return Err(TraceError::Compressed { name: name(), kind: again.twice(), how });
     }
     for &(magic, found) in OTHERS {
         if beginning.starts_with(magic) {
@@ -64,6 +73,16 @@ pub(super) fn refuse(beginning: &[u8], name: &str) -> Result<(), TraceError> {
         return Err(TraceError::Binary { name: name(), found });
     }
     Ok(())
+}
+
+/// What an error of [`refuse`] says of a file, in a word or two.
+pub(super) fn in_a_word(error: &TraceError) -> String {
+    match error {
+        TraceError::Empty { .. } => "empty".to_owned(),
+        TraceError::Compressed { kind, .. } => (*kind).to_owned(),
+        TraceError::Binary { found, .. } => found.clone(),
+        other => other.to_string(),
+    }
 }
 
 /// What a line is, as it goes on after "line 3 is".
@@ -112,8 +131,10 @@ mod tests {
     fn other_formats_are_named() {
         let said = |bytes: &[u8]| refuse(bytes, "x").map_err(|e| e.to_string());
         assert!(said(b"").unwrap_err().contains("is empty"));
-        assert!(said(b"\x1f\x8b\x08").unwrap_err().contains("compressed (gzip)"));
-        assert!(said(b"\x28\xb5\x2f\xfd").unwrap_err().contains("zstd"));
+        assert!(said(b"\x1f\x8b\x08").unwrap_err().contains("gzip within another compression"));
+        assert!(said(b"ZV\x01").unwrap_err().contains("lzf"));
+        assert!(said(b"PK\x03\x04").unwrap_err().contains("unzip"));
+        assert!(said(&[&[b'a'; 257][..], b"ustar\x0000"].concat()).unwrap_err().contains("tar -xf"));
         assert!(said(b"PAR1....").unwrap_err().contains("Parquet"));
         assert!(said(b"abc\0def").unwrap_err().contains("byte 3 is zero"));
         assert!(said(&[1, 2, 3, 4, 5]).unwrap_err().contains("control characters"));

@@ -1,10 +1,18 @@
 //! Sets and tables over the tasks of a stage: dense where indices are, as they nearly always are,
 //! small; a stray huge index costs one entry, not all those below it.
 
+use std::cmp::Ordering;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Indices below this are bits.
-const BITS: u32 = 1 << 20;
+/// Indices below this are always held densely.
+const ALWAYS_DENSE: u64 = 1 << 10;
+
+/// Whether a dense table may grow up to an index: only where what is in it already pays for the room, so
+/// that a stray index never makes any.
+fn may_grow(to: u32, entries: usize) -> bool {
+    u64::from(to) < ALWAYS_DENSE + 32 * entries as u64
+}
 
 /// A set of task indices.
 #[derive(Debug, Default)]
@@ -17,8 +25,11 @@ pub(super) struct IndexSet {
 impl IndexSet {
     /// Whether the index is new.
     pub(super) fn insert(&mut self, index: u32) -> bool {
-        let new = if index < BITS {
-            let (word, bit) = ((index / 64) as usize, 1 << (index % 64));
+        let (word, bit) = ((index / 64) as usize, 1 << (index % 64));
+        let stray = self.sparse.as_ref().is_some_and(|sparse| sparse.contains(&index));
+        let new = if stray {
+            false
+        } else if word < self.bits.len() || may_grow(index, self.len as usize) {
             if word >= self.bits.len() {
                 self.bits.resize(word + 1, 0);
             }
@@ -65,23 +76,21 @@ impl Winner {
 pub(super) struct Winners {
     dense: Vec<Winner>,
     sparse: Option<Box<FxHashMap<u32, Winner>>>,
+    len: usize,
 }
 
 impl Winners {
     /// Enters an attempt that succeeded; gives back the one that loses by that, if any. The first
-    /// to finish wins, of two at one instant the one entered first. Indices below `expected` are
-    /// held densely.
-    pub(super) fn offer(&mut self, task: u32, attempt: Winner, expected: u32) -> Option<Winner> {
+    /// to finish wins, of two at one instant the one entered first; where `together`, the one of the
+    /// later submission of the stage, since a submission of which a task fails is for nothing then.
+    pub(super) fn offer(&mut self, task: u32, attempt: Winner, together: bool) -> Option<Winner> {
         let index = task as usize;
         let stray = self.sparse.as_mut().and_then(|sparse| sparse.get_mut(&task));
         let entry = if let Some(entry) = stray {
             entry
         } else if index < self.dense.len() {
             &mut self.dense[index]
-        } else if task < expected.clamp(1 << 10, 1 << 24) {
-            if self.dense.is_empty() {
-                self.dense.reserve_exact((expected as usize).min(1 << 16).max(index + 1));
-            }
+        } else if may_grow(task, self.len) {
             self.dense.resize(index + 1, Winner::VACANT);
             &mut self.dense[index]
         } else {
@@ -89,12 +98,16 @@ impl Winners {
         };
         if *entry == Winner::VACANT {
             *entry = attempt;
-            None
-        } else if attempt.finish < entry.finish {
-            Some(std::mem::replace(entry, attempt))
-        } else {
-            Some(attempt)
+            self.len += 1;
+            return None;
         }
+        let submissions = (attempt.stage_attempt, entry.stage_attempt);
+        let sooner = match submissions.0.cmp(&submissions.1) {
+            Ordering::Greater if together => true,
+            Ordering::Less if together => false,
+            _ => attempt.finish < entry.finish,
+        };
+        if sooner { Some(std::mem::replace(entry, attempt)) } else { Some(attempt) }
     }
 
     pub(super) fn get(&self, task: u32) -> Option<Winner> {
@@ -142,9 +155,9 @@ mod tests {
         assert_eq!(set.len(), 4);
         assert!(set.insert(65) && !set.insert(64));
         let mut winners = Winners::default();
-        assert_eq!(winners.offer(4_000_000_000, winner(1, 2), 4), None);
-        assert_eq!(winners.offer(1, winner(1, 2), 4), None);
-        assert_eq!(winners.offer(0, winner(5, 6), 4), None);
+        assert_eq!(winners.offer(4_000_000_000, winner(1, 2), false), None);
+        assert_eq!(winners.offer(1, winner(1, 2), false), None);
+        assert_eq!(winners.offer(0, winner(5, 6), false), None);
         let tasks: Vec<_> = winners.in_order().map(|(task, _)| task).collect();
         assert_eq!(tasks, [0, 1, 4_000_000_000]);
     }
@@ -152,10 +165,39 @@ mod tests {
     #[test]
     fn the_first_to_finish_wins_whatever_the_order_of_records() {
         let mut winners = Winners::default();
-        assert_eq!(winners.offer(0, winner(10, 50), 1), None);
-        assert_eq!(winners.offer(0, winner(20, 40), 1), Some(winner(10, 50)));
-        assert_eq!(winners.offer(0, winner(5, 40), 1), Some(winner(5, 40)));
+        assert_eq!(winners.offer(0, winner(10, 50), false), None);
+        assert_eq!(winners.offer(0, winner(20, 40), false), Some(winner(10, 50)));
+        assert_eq!(winners.offer(0, winner(5, 40), false), Some(winner(5, 40)));
         assert_eq!(winners.in_order().next(), Some((0, winner(20, 40))));
         assert_eq!(winner(9, 3).duration(), 0.001);
+    }
+
+    #[test]
+    fn where_tasks_run_together_the_last_submission_wins() {
+        let again = Winner { stage_attempt: 1, ..winner(60, 90) };
+        let mut winners = Winners::default();
+        assert_eq!(winners.offer(0, winner(10, 50), true), None);
+        assert_eq!(winners.offer(0, again, true), Some(winner(10, 50)));
+        assert_eq!(winners.offer(0, winner(10, 40), true), Some(winner(10, 40)));
+        assert_eq!(winners.get(0), Some(again));
+    }
+
+    #[test]
+    fn tables_hold_the_same_in_any_order() {
+        for step in [1, 7919, 99_991] {
+            let (mut set, mut winners) = (IndexSet::default(), Winners::default());
+            for i in 0..100_000_u32 {
+                let task = (u64::from(i) * step % 100_000) as u32;
+                assert!(set.insert(task) && !set.insert(task));
+                assert_eq!(winners.offer(task, winner(1, i64::from(task) + 2), false), None);
+            }
+            assert_eq!(set.len(), 100_000);
+            assert!(
+                winners.in_order().enumerate().all(|(at, (task, w))| at as u32 == task && w.finish == at as i64 + 2)
+            );
+            assert_eq!(winners.in_order().count(), 100_000);
+            let stray = set.sparse.map_or(0, |sparse| sparse.len());
+            assert!(stray < 4000, "{stray} of 100000 are stray with steps of {step}");
+        }
     }
 }

@@ -1,141 +1,19 @@
 //! Small logs of every odd kind.
 
+mod findings;
+mod log;
+mod oddities;
+mod sql;
+mod stages;
+
 use std::fmt::Write as _;
 
 use hindmost_core::time::Time;
-use hindmost_core::workload::Durations;
 
-use super::{SparkTrace, read_spark, summarize_spark};
+use super::{read_spark, summarize_spark};
 use crate::error::TraceError;
 use crate::record::Outcome;
-use crate::summary::TraceSummary;
-
-/// Milliseconds since 1970 at which the logs of these tests start.
-const ZERO: i64 = 1_700_000_000_000;
-
-/// A log that is put together event by event; times are milliseconds after [`ZERO`].
-#[derive(Clone, Default)]
-struct Log(String);
-
-/// A task end, of which tests change what they are about.
-#[derive(Clone, Copy)]
-struct Task {
-    stage: i64,
-    stage_attempt: i64,
-    index: i64,
-    partition: Option<i64>,
-    attempt: i64,
-    executor: &'static str,
-    time: (i64, i64),
-    speculative: bool,
-    reason: &'static str,
-}
-
-fn task(stage: i64, index: i64, launch: i64, finish: i64) -> Task {
-    Task {
-        stage,
-        stage_attempt: 0,
-        index,
-        partition: None,
-        attempt: 0,
-        executor: "1",
-        time: (launch, finish),
-        speculative: false,
-        reason: "Success",
-    }
-}
-
-impl Log {
-    fn new() -> Log {
-        Log::default().event("LogStart", r#""Spark Version":"4.0.0""#).application("app-1", 0)
-    }
-
-    fn line(mut self, line: &str) -> Log {
-        self.0 += line;
-        self.0.push('\n');
-        self
-    }
-
-    fn event(self, name: &str, fields: &str) -> Log {
-        self.line(&format!(r#"{{"Event":"SparkListener{name}",{fields}}}"#))
-    }
-
-    fn application(self, id: &str, at: i64) -> Log {
-        let fields = format!(r#""App Name":"test","App ID":"{id}","Timestamp":{}"#, ZERO + at);
-        self.event("ApplicationStart", &fields)
-    }
-
-    fn executor(self, id: &str, cores: u32) -> Log {
-        let fields = format!(
-            r#""Timestamp":{ZERO},"Executor ID":"{id}","Executor Info":{{"Host":"h{id}","Total Cores":{cores}}}"#
-        );
-        self.event("ExecutorAdded", &fields)
-    }
-
-    /// A job and its stages with their parents.
-    fn job(self, id: i64, at: i64, stages: &[(i64, &[i64])]) -> Log {
-        let infos: Vec<String> = stages.iter().map(|(id, parents)| info(*id, parents)).collect();
-        let ids: Vec<i64> = stages.iter().map(|(id, _)| *id).collect();
-        let fields = format!(
-            r#""Job ID":{id},"Submission Time":{},"Stage Infos":[{}],"Stage IDs":{ids:?}"#,
-            ZERO + at,
-            infos.join(",")
-        );
-        self.event("JobStart", &fields)
-    }
-
-    fn job_end(self, id: i64, at: i64) -> Log {
-        self.event("JobEnd", &format!(r#""Job ID":{id},"Completion Time":{}"#, ZERO + at))
-    }
-
-    fn stage(self, id: i64, parents: &[i64]) -> Log {
-        self.event("StageSubmitted", &format!(r#""Stage Info":{}"#, info(id, parents)))
-    }
-
-    fn task(self, task: Task) -> Log {
-        let Task { stage, stage_attempt, index, attempt, executor, speculative, reason, .. } = task;
-        let partition = task.partition.map(|p| format!(r#""Partition ID":{p},"#));
-        let partition = partition.unwrap_or_default();
-        let (launch, finish) = (ZERO + task.time.0, ZERO + task.time.1);
-        let fields = format!(
-            r#""Stage ID":{stage},"Stage Attempt ID":{stage_attempt},"Task Type":"ResultTask","Task End Reason":{{"Reason":"{reason}","Index":77}},"Task Info":{{"Task ID":9,"Index":{index},"Attempt":{attempt},{partition}"Launch Time":{launch},"Executor ID":"{executor}","Host":"h","Speculative":{speculative},"Finish Time":{finish},"Failed":false,"Killed":{},"Accumulables":[{{"ID":1,"Name":"Launch Time","Value":"1"}}]}},"Task Metrics":{{"Finish Time":5}}"#,
-            reason == "TaskKilled",
-        );
-        self.event("TaskEnd", &fields)
-    }
-
-    fn end(self, at: i64) -> Log {
-        self.event("ApplicationEnd", &format!(r#""Timestamp":{}"#, ZERO + at))
-    }
-
-    fn read(&self) -> SparkTrace {
-        let trace = read_spark(self.0.as_bytes(), "test", None).unwrap();
-        let counts = summarize_spark(self.0.as_bytes(), "test", None).unwrap();
-        let mut same = trace.summary().clone();
-        same.warnings.truncate(counts.warnings.len());
-        assert_eq!(counts, same, "counting and reading agree");
-        trace
-    }
-}
-
-fn info(id: i64, parents: &[i64]) -> String {
-    format!(
-        r#"{{"Stage ID":{id},"Stage Attempt ID":0,"Stage Name":"count at A.scala:{id}","Number of Tasks":2,"RDD Info":[{{"Parent IDs":[99]}}],"Parent IDs":{parents:?}}}"#
-    )
-}
-
-fn recorded(durations: &Durations) -> &[f64] {
-    match durations {
-        Durations::Recorded(seconds) => seconds,
-        _ => &[],
-    }
-}
-
-/// The warning that contains a text.
-fn warning<'a>(summary: &'a TraceSummary, text: &str) -> &'a str {
-    let found = summary.warnings.iter().find(|warning| warning.contains(text));
-    found.unwrap_or_else(|| panic!("no {text:?} in {:?}", summary.warnings))
-}
+use log::{Log, Task, ZERO, recorded, task, warning};
 
 /// Two jobs, the second with a skipped stage.
 fn usual() -> Log {
@@ -401,74 +279,6 @@ fn bytes_that_are_not_text_are_replaced_where_they_matter() {
     assert_eq!((trace.summary().jobs, trace.summary().stages), (2, 4));
     warning(trace.summary(), "not UTF-8");
     assert_eq!(&*trace.workload_jobs()[0].spec.phases[0].name, "stage 0: \u{fffd} A.scala:0");
-}
-
-#[test]
-fn missing_and_odd_fields_are_tolerated() {
-    let log = Log::default()
-        .event("JobStart", r#""Job ID":0,"Stage IDs":[0]"#)
-        .event("JobStart", r#""Job ID":0,"Stage IDs":[0]"#)
-        .event("JobStart", r#""Job ID":null"#)
-        .event("StageSubmitted", r#""Stage Info":null"#)
-        .event("StageSubmitted", r#""Stage Info":{"Stage ID":-1}"#)
-        .event("ExecutorAdded", r#""Executor ID":5,"Timestamp":"x","Executor Info":null"#)
-        .event("ExecutorRemoved", r#""Executor ID":"unknown""#)
-        .event("EnvironmentUpdate", r#""Spark Properties":{"spark.task.cpus":"0"}"#)
-        .event(
-            "TaskEnd",
-            r#""Stage ID":0,"Task Info":{"Index":0,"Launch Time":"5","Finish Time":2005.0,"Executor ID":5}"#,
-        )
-        .event("TaskEnd", r#""Stage ID":0,"Task Info":{"Index":1,"Launch Time":-1,"Finish Time":0}"#)
-        .event(
-            "TaskEnd",
-            r#""Stage ID":0,"Task Info":{"Index":4294967295,"Launch Time":9223372036854775807,"Finish Time":1e300}"#,
-        )
-        .event("TaskEnd", r#""Stage ID":-1,"Task Info":{"Index":1}"#)
-        .event("TaskEnd", r#""Stage ID":0"#)
-        .event("TaskStart", r#""Stage ID":0"#);
-    let trace = log.read();
-    let summary = trace.summary();
-    assert_eq!((summary.jobs, summary.stages, summary.tasks, summary.attempts), (1, 1, 3, 5));
-    assert_eq!((summary.nodes, summary.from, summary.to), (1, Some(0.005), Some(2.005)));
-    warning(summary, "2 task ends without stage or task number");
-    warning(summary, "2 successes without launch or finish time");
-    warning(summary, "4 task ends without a start");
-    warning(summary, "The start of the application is missing");
-    let job = &trace.workload_jobs()[0];
-    assert_eq!(recorded(&job.durations[0]), [2.0]);
-    assert_eq!(&*job.spec.phases[0].name, "stage 0");
-    assert_eq!((trace.cluster_nodes()[0].slots, trace.cluster_nodes()[0].slots_known), (1, false));
-}
-
-#[test]
-fn executors_are_found_wherever_they_are_named() {
-    let manager = |id| format!(r#""Timestamp":{ZERO},"Block Manager ID":{{"Executor ID":"{id}","Host":"m"}}"#);
-    let log = Log::new()
-        .event("BlockManagerAdded", &manager("driver"))
-        .event("BlockManagerAdded", &manager("2"))
-        .executor("1", 2)
-        .event("BlockManagerAdded", &manager("1"))
-        .job(0, 0, &[(0, &[])])
-        .stage(0, &[])
-        .task(Task { executor: "3", ..task(0, 0, 0, 10) })
-        .event("ExecutorRemoved", &format!(r#""Timestamp":{},"Executor ID":"1""#, ZERO + 20))
-        .end(50);
-    let trace = log.read();
-    assert_eq!(trace.summary().nodes, 3);
-    warning(trace.summary(), "1 executor ran tasks and were never announced");
-    let names: Vec<_> = trace.cluster_nodes().iter().map(|node| node.name.as_str()).collect();
-    assert_eq!(names, ["2", "1", "3"]);
-    assert_eq!(trace.cluster_nodes()[1].removed, Some(0.02));
-
-    let local = Log::new()
-        .event("BlockManagerAdded", &manager("driver"))
-        .job(0, 0, &[(0, &[])])
-        .task(Task { executor: "driver", ..task(0, 0, 0, 10) })
-        .task(Task { executor: "driver", ..task(0, 1, 5, 10) })
-        .end(50)
-        .read();
-    assert_eq!((local.summary().nodes, local.cluster_nodes()[0].slots), (1, 2));
-    warning(local.summary(), "does not say how many cores 1 executor had");
 }
 
 #[test]

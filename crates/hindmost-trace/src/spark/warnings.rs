@@ -1,57 +1,64 @@
 //! What a reader had to get around, in sentences for people.
 
-use super::collect::Collector;
+use super::tally::Tally;
 
 /// "1 task", "2 tasks".
 pub(super) fn some(count: u64, one: &str, more: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { more })
 }
 
-/// What may be odd in the events that were read.
-pub(super) fn of_events(log: &Collector, cut_short: bool, warnings: &mut Vec<String>) {
+/// What may be odd in the events that were read from a file, or from a `directory`.
+pub(super) fn of_events(tally: &Tally, directory: bool, warnings: &mut Vec<String>) {
     let mut say = |count: u64, one: &str, more: &str, rest: &str| {
         if count > 0 {
             warnings.push(format!("{} {rest}", some(count, one, more)));
         }
     };
-    let applications = &log.applications;
-    let all_stages = || applications.iter().flat_map(|application| application.stages.values());
-
-    say(log.nameless, "task end", "task ends", "without stage or task number: counted among the attempts only.");
-    say(log.untimed, "success", "successes", "without launch or finish time, left out of replays.");
+    say(tally.nameless, "task end", "task ends", "without stage or task number: counted among the attempts only.");
+    say(tally.untimed, "success", "successes", "without launch or finish time, left out of replays.");
+    say(tally.unended, "attempt", "attempts", "started and had not ended when the log does; not counted.");
+    say(tally.unstarted, "task end", "task ends", "without a start; counted.");
     say(
-        log.starts.saturating_sub(log.attempts),
-        "attempt",
-        "attempts",
-        "started and had not ended when the log does; not counted.",
+        tally.late,
+        "task end",
+        "task ends",
+        "of stages that were seen long before, in part only: counted among the attempts only.",
     );
-    // Logs without any start are the work of tools that leave them out.
-    if log.starts > 0 {
-        let ends = log.attempts.saturating_sub(log.starts);
-        say(ends, "task end", "task ends", "without a start; counted.");
-    }
-    let lost = all_stages().map(|stage| u64::from(stage.seen.len() - stage.won.len())).sum();
-    say(lost, "task", "tasks", "never succeeded; left out of replays.");
-    let again = all_stages().filter(|stage| stage.last_attempt > 0).count() as u64;
-    say(again, "stage was", "stages were", "submitted again; each of their tasks counts once, with its first success.");
-    let unknown = applications.iter().map(|a| a.executors.unannounced() as u64).sum();
-    say(unknown, "executor", "executors", "ran tasks and were never announced; counted as nodes.");
+    say(tally.tasks - tally.winners, "task", "tasks", "never succeeded; left out of replays.");
+    say(
+        tally.resubmitted_stages,
+        "stage was",
+        "stages were",
+        "submitted again; each of their tasks counts once, with its first success.",
+    );
+    say(tally.unannounced, "executor", "executors", "ran tasks and were never announced; counted as nodes.");
 
-    if applications.len() > 1 {
-        warnings.push(format!(
-            "The file holds {} applications one after the other; they are read as one trace.",
-            applications.len()
-        ));
+    if tally.applications > 1 {
+        let count = tally.applications;
+        warnings.push(if directory {
+            format!("The directory holds {count} applications; they are read as one trace.")
+        } else {
+            format!("The file holds {count} applications one after the other; they are read as one trace.")
+        });
     }
-    let without_start = applications.iter().filter(|a| !a.started).count();
-    if without_start > 0 {
-        warnings.push("The start of the application is missing: this may be a later part of a log.".to_owned());
+    match (tally.beheaded, tally.applications) {
+        (0, _) => {}
+        (_, 1) => {
+            warnings.push("The start of the application is missing: this may be a later part of a log.".to_owned());
+        }
+        (count, all) => warnings.push(format!(
+            "The start of {count} of the {all} applications is missing: these may be later parts of logs."
+        )),
     }
-    if !cut_short && applications.last().is_some_and(|last| !last.ended) {
-        warnings.push(
+    match (tally.endless, tally.applications) {
+        (0, _) => {}
+        (_, 1) => warnings.push(
             "The end of the application is missing: the log is still being written or was cut short; read as far as it goes."
                 .to_owned(),
-        );
+        ),
+        (count, all) => warnings.push(format!(
+            "The end of {count} of the {all} applications is missing: their logs are still being written or were cut short; read as far as they go."
+        )),
     }
 }
 
@@ -68,6 +75,9 @@ pub(super) struct Oddities {
     pub no_parents: u64,
     /// Circles of stages that wait for each other.
     pub circles: u64,
+    /// Jobs of SQL queries that were joined, and what they were joined to.
+    pub joined_jobs: u64,
+    pub joins: u64,
 }
 
 impl Oddities {
@@ -87,5 +97,12 @@ impl Oddities {
             "circles",
             "of stages that wait for each other, broken at the stage with the least number.",
         );
+        if self.joins > 0 {
+            warnings.push(format!(
+                "{} jobs of SQL queries that wait for each other's stages are replayed as {}.",
+                self.joined_jobs,
+                some(self.joins, "job", "jobs"),
+            ));
+        }
     }
 }

@@ -6,8 +6,12 @@ use hindmost_core::time::{TICKS_PER_SECOND, Time};
 use hindmost_core::workload::{DemandByName, Durations, JobSpec, PhaseSpec, WorkloadJob};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::collect::{Application, Collector, Loser, Stage};
-use super::events::End;
+use super::application::{Application, Loser};
+use super::feed::phase_name;
+use super::fields::End;
+use super::jobs::job_name;
+use super::queries::{self, Joined};
+use super::stages::{Stage, Stages};
 use super::warnings::{Oddities, some};
 use crate::moments::mean_and_sd;
 use crate::record::{Outcome, RecordedAttempt, RecordedNode};
@@ -22,8 +26,7 @@ pub(super) struct Workload {
 }
 
 /// Assembles the workload, and says in `warnings` what had to be left out.
-pub(super) fn assemble(collected: Collector, warnings: &mut Vec<String>) -> Workload {
-    let applications = collected.applications;
+pub(super) fn assemble(applications: Vec<Application>, warnings: &mut Vec<String>) -> Workload {
     let several = applications.len() > 1;
     let submissions: Vec<_> = applications.iter().map(submissions).collect();
     let submitted = submissions.iter().flat_map(|of_jobs| of_jobs.values().copied()).min();
@@ -32,11 +35,7 @@ pub(super) fn assemble(collected: Collector, warnings: &mut Vec<String>) -> Work
     let mut workload = Workload { origin, jobs: Vec::new(), nodes: Vec::new(), attempts: Vec::new() };
     let mut oddities = Oddities::default();
     for (index, (mut application, submissions)) in applications.into_iter().zip(submissions).enumerate() {
-        let prefix = match &application.id {
-            _ if !several => String::new(),
-            Some(id) => format!("{id} "),
-            None => format!("application {} ", index + 1),
-        };
+        let prefix = application.prefix(index as u32, several);
         let first_node = workload.nodes.len() as u32;
         attempts(&application, index as u32, first_node, origin, &mut workload.attempts);
         let executors = std::mem::take(&mut application.executors);
@@ -59,10 +58,10 @@ pub(super) fn assemble(collected: Collector, warnings: &mut Vec<String>) -> Work
 /// launched. Jobs without one are left out.
 fn submissions(application: &Application) -> FxHashMap<u32, i64> {
     let mut submissions = FxHashMap::default();
-    for stage in application.stages.values() {
+    for (_, stage) in application.stages.iter() {
         let Some(job) = stage.owner else { continue };
         let launches = || stage.winners.in_order().map(|(_, winner)| winner.launch);
-        let at = match application.jobs[job as usize].submitted {
+        let at = match application.jobs.list[job as usize].submitted {
             Some(at) => launches().next().map(|_| at),
             None => launches().min(),
         };
@@ -91,13 +90,13 @@ fn attempts(application: &Application, number: u32, first_node: u32, origin: i64
     };
     let first = all.len();
 
-    for (&id, stage) in &application.stages {
+    for (id, stage) in application.stages.iter() {
         for (task, winner) in stage.winners.in_order().filter(|(_, winner)| winner.speculative) {
             all.push(record(&Loser::from_winner(id, task, winner), Outcome::Won));
         }
     }
     for loser in &application.losers {
-        let stage = application.stages.get(&loser.stage);
+        let stage = application.stages.get(loser.stage);
         let winner = stage.and_then(|stage| stage.winners.get(loser.task));
         let outcome = match (loser.end, winner) {
             (End::Failed, _) => Outcome::Failed,
@@ -122,7 +121,9 @@ fn jobs(
     all: &mut Vec<WorkloadJob>,
     oddities: &mut Oddities,
 ) {
-    let Application { mut stages, jobs, .. } = application;
+    let Application { stages, jobs, .. } = application;
+    let mut stages = Stages::into_held(stages);
+    let joined = queries::join(&stages, jobs.list.len());
     // Which stages ran for which job, both in order.
     let mut phases: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
     for (&id, stage) in &stages {
@@ -131,21 +132,33 @@ fn jobs(
             None => oddities.orphans += 1,
             Some(_) if stage.winners.in_order().next().is_none() => oddities.barren += 1,
             Some(job) => {
-                phases.entry(job).or_default().insert(id);
+                phases.entry(joined.first_of(job)).or_default().insert(id);
             }
         }
         oddities.no_parents += u64::from(stage.ran && stage.parents.is_none());
     }
-    for (index, job) in jobs.iter().enumerate() {
-        let Some(ids) = phases.get(&(index as u32)) else {
+    for (index, job) in jobs.list.iter().enumerate() {
+        let index = index as u32;
+        if joined.first_of(index) != index {
+            continue;
+        }
+        let Some(ids) = phases.get(&index) else {
             oddities.idle_jobs += 1;
             continue;
         };
-        let order = in_order(ids, &stages, oddities);
-        let submitted = submissions.get(&(index as u32)).copied().unwrap_or(origin);
+        let order = in_order(ids, &stages, &joined, oddities);
+        let members = joined.members(index);
+        let submitted = members.iter().filter_map(|member| submissions.get(member)).min();
+        let submitted = submitted.copied().unwrap_or(origin);
+        if members.len() > 1 {
+            oddities.joined_jobs += members.len() as u64;
+            oddities.joins += 1;
+        }
+        let numbers: Vec<u32> = members.iter().map(|&member| jobs.list[member as usize].id).collect();
+        let name = job_name(&numbers, &job.description);
         let after_origin = u64::try_from(submitted - origin).unwrap_or(0);
         let mut spec = JobSpec {
-            name: format!("{prefix}job {}", job.id).into(),
+            name: format!("{prefix}{name}").into(),
             arrival: Time(after_origin.saturating_mul(TICKS_PER_SECOND / 1000)),
             deadline: None,
             weight: 1.0,
@@ -160,10 +173,7 @@ fn jobs(
             let seconds: Vec<f64> = winners.in_order().map(|(_, w)| w.duration()).collect();
             let (mean, sd) = mean_and_sd(&seconds);
             spec.phases.push(PhaseSpec {
-                name: match &stage.name {
-                    Some(name) => format!("stage {id}: {name}").into(),
-                    None => format!("stage {id}").into(),
-                },
+                name: phase_name(id, stage.name.as_deref()).into(),
                 after,
                 tasks: seconds.len() as u32,
                 demand: DemandByName::new(),
@@ -181,8 +191,14 @@ fn jobs(
 
 /// Stages with the positions of those they wait for, parents before children, else by id. In a
 /// circle of stages that wait for each other the one with the least id goes first.
-fn in_order(ids: &BTreeSet<u32>, stages: &FxHashMap<u32, Stage>, oddities: &mut Oddities) -> Vec<(u32, Vec<u32>)> {
-    let mut waiting: BTreeMap<u32, BTreeSet<u32>> = ids.iter().map(|&id| (id, parents(id, ids, stages))).collect();
+fn in_order(
+    ids: &BTreeSet<u32>,
+    stages: &FxHashMap<u32, Stage>,
+    joined: &Joined,
+    oddities: &mut Oddities,
+) -> Vec<(u32, Vec<u32>)> {
+    let parents = |id| (id, parents(id, ids, stages, joined));
+    let mut waiting: BTreeMap<u32, BTreeSet<u32>> = ids.iter().map(|&id| parents(id)).collect();
     let mut children: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
     for (&id, parents) in &waiting {
         for &parent in parents {
@@ -218,9 +234,9 @@ fn in_order(ids: &BTreeSet<u32>, stages: &FxHashMap<u32, Stage>, oddities: &mut 
     order
 }
 
-/// The stages of the job for which a stage has to wait: its parents, and through those that aren't
-/// among them (skipped, or run for another job) their parents.
-fn parents(id: u32, ids: &BTreeSet<u32>, stages: &FxHashMap<u32, Stage>) -> BTreeSet<u32> {
+/// The stages of the job for which a stage has to wait: its parents, those that ran in the place of skipped
+/// ones, and through others that aren't among them (skipped, or run for another job) their parents.
+fn parents(id: u32, ids: &BTreeSet<u32>, stages: &FxHashMap<u32, Stage>, joined: &Joined) -> BTreeSet<u32> {
     // Parents have smaller ids than their children: nothing below the least of the job's matters.
     let least = ids.first().copied().unwrap_or(0);
     let mut found = BTreeSet::new();
@@ -231,8 +247,11 @@ fn parents(id: u32, ids: &BTreeSet<u32>, stages: &FxHashMap<u32, Stage>) -> BTre
             if parent < least || !visited.insert(parent) {
                 continue;
             }
+            let ran_as = joined.ran_as(parent);
             if ids.contains(&parent) {
                 found.insert(parent);
+            } else if let Some(other) = ran_as.filter(|&other| other != id && ids.contains(&other)) {
+                found.insert(other);
             } else {
                 next.push(parent);
             }

@@ -1,0 +1,68 @@
+//! Which executors an application had, when only their number is wanted.
+
+use rustc_hash::FxHashSet;
+
+use super::executors::is_driver;
+use super::fields::Excluded;
+use super::ids::NameSet;
+
+/// Distinct executors, and those that were excluded for their failures.
+#[derive(Debug, Default)]
+pub(super) struct Census {
+    known: NameSet,
+    announced: NameSet,
+    excluded: NameSet,
+    excluded_hosts: FxHashSet<Box<str>>,
+}
+
+impl Census {
+    /// An event of its own told of the executor.
+    pub(super) fn announced(&mut self, name: Option<&str>) {
+        if let Some(name) = name {
+            self.known.insert(name);
+            self.announced.insert(name);
+        }
+    }
+
+    /// A block manager came, the driver's or an executor's.
+    pub(super) fn block_manager(&mut self, name: Option<&str>) {
+        self.announced(name.filter(|name| !is_driver(name)));
+    }
+
+    /// A task ended on the executor.
+    pub(super) fn ran(&mut self, name: Option<&str>) {
+        if let Some(name) = name {
+            self.known.insert(name);
+        }
+    }
+
+    pub(super) fn excluded(&mut self, event: &Excluded<'_>) {
+        if let Some(name) = event.executor.get() {
+            self.excluded.insert(name);
+        }
+        if let Some(host) = event.host.get()
+            && !self.excluded_hosts.contains(host)
+        {
+            self.excluded_hosts.insert(host.into());
+        }
+    }
+
+    pub(super) fn executors(&self) -> u64 {
+        self.known.len()
+    }
+
+    /// How many were seen in task ends only, the driver in local mode aside.
+    pub(super) fn unannounced(&self) -> u64 {
+        let drivers = super::executors::DRIVERS.iter();
+        let drivers = drivers.filter(|name| self.known.contains(name) && !self.announced.contains(name)).count();
+        self.known.len() - self.announced.len() - drivers as u64
+    }
+
+    pub(super) fn excluded_executors(&self) -> u64 {
+        self.excluded.len()
+    }
+
+    pub(super) fn excluded_hosts(&self) -> u64 {
+        self.excluded_hosts.len() as u64
+    }
+}

@@ -1,0 +1,132 @@
+//! Tells an analysis of attempts as they end.
+
+use rustc_hash::FxHashMap;
+
+use super::causes::shortened;
+use super::fields::{End, Metrics, TaskEnd, TaskInfo};
+use super::stages::Stage;
+use crate::analysis::{Analysis, Ended, EndedAttempt, Findings, PhaseFacts, PhaseKey};
+
+/// Characters of a stage's name.
+const LONGEST: usize = 120;
+
+/// The analysis, and how its machines and phases are numbered.
+#[derive(Debug, Default)]
+pub(super) struct Feed {
+    analysis: Analysis,
+    machines: FxHashMap<Box<str>, u32>,
+    /// The application, and what its jobs' names begin with.
+    application: u32,
+    prefix: String,
+    #[cfg(test)]
+    pub told: Vec<Told>,
+}
+
+/// What an analysis was told, for tests.
+#[cfg(test)]
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Told {
+    Phase(PhaseKey, PhaseFacts),
+    Ended(PhaseKey, EndedAttempt),
+    Closed(PhaseKey),
+}
+
+impl Feed {
+    /// What follows is of another application.
+    pub(super) fn application(&mut self, number: u32, prefix: String) {
+        self.application = number;
+        self.prefix = prefix;
+    }
+
+    fn key(&self, stage: u32) -> PhaseKey {
+        PhaseKey { application: self.application, phase: stage }
+    }
+
+    /// Tells what is known of a stage, once its name is.
+    pub(super) fn introduce(&mut self, id: u32, stage: &mut Stage) {
+        if stage.introduced {
+            return;
+        }
+        stage.introduced = true;
+        let facts = PhaseFacts {
+            name: Some(phase_name(id, stage.name.as_deref())),
+            job: stage.job_name.as_ref().map(|name| format!("{}{name}", self.prefix)),
+            tasks: stage.size,
+        };
+        #[cfg(test)]
+        self.told.push(Told::Phase(self.key(id), facts.clone()));
+        self.analysis.phase(self.key(id), facts);
+    }
+
+    pub(super) fn ended<M: Metrics>(
+        &mut self,
+        stage: u32,
+        task: u32,
+        event: &TaskEnd<'_, M>,
+        info: &TaskInfo<'_>,
+        end: End,
+    ) {
+        let seconds = |milliseconds: i64| milliseconds as f64 / 1000.0;
+        let attempt = EndedAttempt {
+            task,
+            node: self.machine(info.host.get()),
+            start: info.launch.instant().map(seconds),
+            end: info.finish.instant().map(seconds),
+            bytes_read: event.metrics.bytes_read(),
+            speculative: info.speculative.0,
+            ended: match end {
+                End::Success => Ended::Succeeded,
+                End::Failed => Ended::Failed,
+                End::Killed => Ended::Killed,
+            },
+        };
+        #[cfg(test)]
+        self.told.push(Told::Ended(self.key(stage), attempt));
+        self.analysis.ended(self.key(stage), &attempt);
+    }
+
+    /// Machines are told apart by host: several executors of one are one machine.
+    fn machine(&mut self, host: Option<&str>) -> Option<u32> {
+        let host = host.filter(|host| !host.is_empty())?;
+        if let Some(&machine) = self.machines.get(host) {
+            return Some(machine);
+        }
+        let machine = self.machines.len() as u32;
+        self.machines.insert(host.into(), machine);
+        Some(machine)
+    }
+
+    /// Tells that a stage is over.
+    pub(super) fn close(&mut self, id: u32, stage: &mut Stage) {
+        if !stage.closed {
+            self.introduce(id, stage);
+            stage.closed = true;
+            self.close_all(&[id]);
+        }
+    }
+
+    /// Tells that stages are over of which nothing is held any more.
+    pub(super) fn close_all(&mut self, ids: &[u32]) {
+        for &id in ids {
+            #[cfg(test)]
+            self.told.push(Told::Closed(self.key(id)));
+            self.analysis.closed(self.key(id));
+        }
+    }
+
+    pub(super) fn findings(self) -> Findings {
+        let mut names = vec![""; self.machines.len()];
+        for (name, &machine) in &self.machines {
+            names[machine as usize] = name;
+        }
+        self.analysis.findings(&|machine| names.get(machine as usize).copied().unwrap_or_default().to_owned())
+    }
+}
+
+/// What a stage is called as a phase.
+pub(super) fn phase_name(id: u32, name: Option<&str>) -> String {
+    match name.map(|name| shortened(name, LONGEST)).filter(|name| !name.is_empty()) {
+        Some(name) => format!("stage {id}: {name}"),
+        None => format!("stage {id}"),
+    }
+}

@@ -1,0 +1,79 @@
+//! Which application a log tells of, from its first events.
+
+use std::fs::File;
+use std::path::Path;
+
+use super::events::{Head, Kind, head, kind_by_parsing, parse};
+use super::fields::ApplicationStart;
+use super::lines::{Body, Lines};
+use super::sniff;
+use crate::compression::decompressed;
+
+/// As far as is looked for the application's start, which Spark writes within the first ten lines.
+const LINES: usize = 200;
+const BYTES: u64 = 8 << 20;
+
+/// What a log says of its application before it goes on to other things.
+#[derive(Debug, Default)]
+pub(super) struct Identity {
+    id: Option<String>,
+    attempt: Option<String>,
+    start: Option<i64>,
+}
+
+impl Identity {
+    /// Whether both are surely the same; when it started doesn't matter if one still runs.
+    pub(super) fn is_same(&self, other: &Identity, in_progress: bool) -> bool {
+        let started = in_progress || self.start == other.start;
+        self.id.is_some() && self.id == other.id && self.attempt == other.attempt && started
+    }
+}
+
+/// Looks at a file's first events. An error says what the file is instead of a log.
+pub(super) fn identify(path: &Path) -> Result<Identity, String> {
+    let file = File::open(path).map_err(|error| error.to_string())?;
+    let (plain, _) = decompressed(file).map_err(|error| error.to_string())?;
+    let mut lines = Lines::new(plain, None);
+    let beginning = lines.beginning(sniff::LOOKED_AT).map_err(|error| error.to_string())?;
+    sniff::refuse(beginning, "").map_err(|error| sniff::in_a_word(&error))?;
+    let mut events = 0;
+    let mut first = None;
+    for _ in 0..LINES {
+        if lines.position() > BYTES {
+            break;
+        }
+        let Some(line) = lines.next().map_err(|error| error.to_string())? else {
+            break;
+        };
+        let (bytes, whole) = match line.body {
+            Body::Whole([]) => continue,
+            Body::Whole(bytes) => (bytes, true),
+            Body::Passed { beginning, .. } => (beginning, false),
+        };
+        let kind = match head(bytes) {
+            Head::Event(kind) => Some(kind),
+            Head::Object if whole => kind_by_parsing(bytes).ok().flatten(),
+            _ => None,
+        };
+        match kind {
+            Some(Kind::ApplicationStart) if whole => {
+                if let Ok(event) = parse::<ApplicationStart<'_>>(bytes) {
+                    return Ok(Identity {
+                        id: event.id.get().map(str::to_owned),
+                        attempt: event.attempt.get().map(str::to_owned),
+                        start: event.time.instant(),
+                    });
+                }
+            }
+            None | Some(Kind::Foreign) => {
+                first.get_or_insert_with(|| sniff::describe(bytes));
+            }
+            Some(_) => events += 1,
+        }
+    }
+    match first {
+        Some(first) if events == 0 => Err(first),
+        None if events == 0 => Err("empty".to_owned()),
+        _ => Ok(Identity::default()),
+    }
+}

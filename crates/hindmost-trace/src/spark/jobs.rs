@@ -1,0 +1,222 @@
+//! The jobs of an application, and what they are called.
+
+use rustc_hash::FxHashMap;
+
+use super::causes::shortened;
+use super::fields::{JobStart, SqlEnd};
+use super::ids::RangeSet;
+
+/// As many jobs without an end, and SQL executions, are held: logs of which parts are missing have ever
+/// more of them. The oldest go first.
+const MOST_HELD: usize = 4096;
+/// Characters of a description.
+const LONGEST: usize = 80;
+/// Bytes of a description that are looked at.
+const LOOKED_AT: usize = 600;
+
+#[derive(Debug, Default)]
+pub(super) struct Jobs {
+    /// Whether jobs that are over are let go.
+    letting_go: bool,
+    ids: RangeSet,
+    started: u32,
+    /// Those that have started and not ended, in that order.
+    active: Vec<Active>,
+    /// All, unless they are let go.
+    pub list: Vec<Job>,
+    /// Descriptions of SQL executions that run.
+    executions: FxHashMap<i64, Box<str>>,
+    pub skipped_stages: u64,
+}
+
+#[derive(Debug)]
+pub(super) struct Job {
+    pub id: u32,
+    /// Milliseconds since 1970.
+    pub submitted: Option<i64>,
+    /// What it is for; empty where the log doesn't say.
+    pub description: Box<str>,
+}
+
+#[derive(Debug)]
+struct Active {
+    id: u32,
+    index: u32,
+    name: Box<str>,
+    /// Stages it lists, sorted, and whether each was submitted since the job was.
+    stages: Vec<(u32, bool)>,
+}
+
+impl Jobs {
+    pub(super) fn new(letting_go: bool) -> Self {
+        Jobs { letting_go, ..Jobs::default() }
+    }
+
+    /// Distinct ids.
+    pub(super) fn len(&self) -> u64 {
+        self.ids.len()
+    }
+
+    /// How many have started.
+    pub(super) fn started(&self) -> u32 {
+        self.started
+    }
+
+    pub(super) fn start(&mut self, event: &JobStart<'_>) {
+        let Some(id) = event.id.id().filter(|&id| self.ids.insert(id)) else {
+            return;
+        };
+        let infos = event.stages.iter().flatten().filter_map(|info| info.id.id());
+        let ids = event.stage_ids.iter().flatten().filter_map(|id| id.id());
+        let mut stages: Vec<(u32, bool)> = infos.chain(ids).map(|id| (id, false)).collect();
+        stages.sort_unstable();
+        stages.dedup();
+        let description = self.description(event);
+        let name = job_name(&[id], &description).into();
+        if !self.letting_go {
+            self.list.push(Job { id, submitted: event.time.instant(), description });
+        } else if self.active.len() >= MOST_HELD {
+            self.active.drain(..MOST_HELD / 4);
+        }
+        self.active.push(Active { id, index: self.started, name, stages });
+        self.started += 1;
+    }
+
+    fn description(&self, event: &JobStart<'_>) -> Box<str> {
+        let of_sql = event.execution().and_then(|execution| self.executions.get(&execution));
+        of_sql.cloned().unwrap_or_else(|| {
+            let own = event.properties.as_ref().and_then(|properties| properties.description.get());
+            shortened(own.unwrap_or_default(), LONGEST).into()
+        })
+    }
+
+    /// Takes in that a job has ended; gives the stages it lists that no other active job does.
+    pub(super) fn end(&mut self, id: Option<u32>) -> Vec<u32> {
+        let Some(at) = self.active.iter().position(|job| Some(job.id) == id) else {
+            return Vec::new();
+        };
+        let ended = self.active.remove(at);
+        self.skipped_stages += ended.stages.iter().filter(|(_, ran)| !ran).count() as u64;
+        let listed = ended.stages.into_iter().map(|(id, _)| id);
+        listed.filter(|&stage| self.active.iter().all(|job| job.position(stage).is_none())).collect()
+    }
+
+    /// Takes in that a stage runs, for all active jobs that list it; gives the first of them and its name.
+    pub(super) fn ran(&mut self, stage: u32) -> Option<(u32, &str)> {
+        let mut first = None;
+        for (at, job) in self.active.iter_mut().enumerate() {
+            if let Some(found) = job.position(stage) {
+                job.stages[found].1 = true;
+                first.get_or_insert(at);
+            }
+        }
+        first.map(|at| (self.active[at].index, &*self.active[at].name))
+    }
+
+    /// Takes in the beginning of the event of an SQL execution: its number and description, which come
+    /// before plans of any length.
+    pub(super) fn sql_start(&mut self, line: &[u8]) {
+        let number = after(line, br#""executionId":"#).map(|rest| {
+            let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).take(18);
+            digits.fold(0, |number, digit| number * 10 + i64::from(digit - b'0'))
+        });
+        let description = after(line, br#""description":"#).and_then(beginning_of_text);
+        if let (Some(number), Some(description)) = (number, description) {
+            if self.executions.len() >= MOST_HELD {
+                self.executions.clear();
+            }
+            self.executions.insert(number, shortened(&description, LONGEST).into());
+        }
+    }
+
+    pub(super) fn sql_end(&mut self, event: &SqlEnd) {
+        if let Some(number) = event.execution.whole() {
+            self.executions.remove(&number);
+        }
+    }
+}
+
+/// What a job is called, or several that are one: `job 3: count at Main.scala:7`, `jobs 4-6`, `jobs 4, 6`.
+pub(super) fn job_name(ids: &[u32], description: &str) -> String {
+    let numbers = match ids {
+        [only] => format!("job {only}"),
+        [first, .., last] if (last - first) as usize + 1 == ids.len() => format!("jobs {first}-{last}"),
+        [first, .., last] if ids.len() > 6 => format!("{} jobs from {first} to {last}", ids.len()),
+        _ => format!("jobs {}", ids.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")),
+    };
+    if description.is_empty() { numbers } else { format!("{numbers}: {description}") }
+}
+
+impl Active {
+    fn position(&self, stage: u32) -> Option<usize> {
+        self.stages.binary_search_by_key(&stage, |&(id, _)| id).ok()
+    }
+}
+
+/// What follows a key. Within a text the quotes around it would come after backslashes.
+fn after<'a>(line: &'a [u8], key: &[u8]) -> Option<&'a [u8]> {
+    let at = memchr::memmem::find(line, key)?;
+    Some(line[at + key.len()..].trim_ascii_start())
+}
+
+/// A JSON text, or as much of a long one as is looked at.
+fn beginning_of_text(rest: &[u8]) -> Option<String> {
+    let text = rest.strip_prefix(b"\"")?;
+    let mut end = 0;
+    while end < text.len().min(LOOKED_AT) && text[end] != b'"' {
+        // An escape is taken whole; \uXXXX is the longest.
+        let length = match &text[end..] {
+            [b'\\', b'u', ..] => 6,
+            [b'\\', ..] => 2,
+            _ => 1,
+        };
+        if end + length > text.len() {
+            break;
+        }
+        end += length;
+    }
+    let quoted = format!("\"{}\"", String::from_utf8_lossy(&text[..end]));
+    serde_json::from_str(&quoted).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::events::parse;
+    use super::*;
+
+    fn name(sql: &str, properties: &str) -> String {
+        let mut jobs = Jobs::new(true);
+        jobs.sql_start(sql.as_bytes());
+        let start = format!(r#"{{"Job ID":3,"Properties":{{{properties}}}}}"#);
+        jobs.start(&parse(start.as_bytes()).unwrap());
+        jobs.active[0].name.to_string()
+    }
+
+    #[test]
+    fn several_jobs_are_named_by_their_numbers() {
+        assert_eq!(job_name(&[4, 5, 6], "x"), "jobs 4-6: x");
+        assert_eq!(job_name(&[4, 6], ""), "jobs 4, 6");
+        assert_eq!(job_name(&[0, 2, 4, 6, 8, 10, 12], ""), "7 jobs from 0 to 12");
+    }
+
+    #[test]
+    fn jobs_are_named_by_what_they_are_for() {
+        let of_seven = r#""spark.sql.execution.id":"7","spark.job.description":"mine""#;
+        let sql = |text: &str| {
+            format!(r#"{{"Event":"x","executionId":7,"rootExecutionId":1,"description":"{text}","details":"#)
+        };
+        assert_eq!(name("", ""), "job 3");
+        assert_eq!(name("", of_seven), "job 3: mine");
+        assert_eq!(name(&sql("count at A.scala:1"), of_seven), "job 3: count at A.scala:1");
+        assert_eq!(name(&sql(r#"\n select \u00e4, \"b\"\nfrom c"#), of_seven), "job 3: select ä, \"b\"");
+        assert_eq!(name(&sql("other"), r#""spark.sql.execution.id":"8""#), "job 3");
+        // Cut in the middle of an escape, too long, or nothing.
+        for cut in [r#"{"executionId":7,"description":"ab\"#, r#"{"executionId":7,"description":"ab\u00"#] {
+            assert_eq!(name(cut, of_seven), "job 3: ab");
+        }
+        assert_eq!(name(&sql(&"x".repeat(2000)), of_seven).chars().count(), "job 3: ".len() + LONGEST + 1);
+        for none in [r#"{"executionId":7,"description":null"#, r#"{"executionId":7,"description":"#, "{"] {
+            assert_eq!(name(none, of_seven), "job 3: mine");
+        }
+    }
+}

@@ -1,0 +1,329 @@
+//! Which files make up the logs behind a path: one file, the parts of a rolling log, or a directory of
+//! both, such as Spark's history server reads.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::identity::{Identity, identify};
+use super::warnings::some;
+use crate::error::TraceError;
+
+/// As many files are named in a warning.
+const MOST_NAMED: usize = 5;
+
+/// The logs behind a path.
+#[derive(Debug, Default)]
+pub(super) struct Sources {
+    pub logs: Vec<Log>,
+    /// Whether the path is a directory.
+    pub directory: bool,
+    pub warnings: Vec<String>,
+}
+
+/// A log: one file, or several that follow each other.
+#[derive(Debug)]
+pub(super) struct Log {
+    /// What warnings call it: a path within the directory.
+    pub label: String,
+    pub parts: Vec<Part>,
+    /// Whether its application still runs, or ended without a word, as its name says.
+    in_progress: bool,
+}
+
+#[derive(Debug)]
+pub(super) struct Part {
+    pub path: PathBuf,
+    pub label: String,
+    /// Unless it is a pipe or the like.
+    pub size: Option<u64>,
+}
+
+/// A file of a directory.
+struct Entry {
+    name: String,
+    path: PathBuf,
+    /// `None`: neither a file nor a directory.
+    kind: Option<Kind>,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    File(u64),
+    Directory,
+}
+
+/// What was left out, and why.
+#[derive(Default)]
+struct LeftOut(Vec<(String, String)>);
+
+impl Sources {
+    /// Bytes of all files, where that is known.
+    pub(super) fn total(&self) -> Option<u64> {
+        self.logs.iter().flat_map(|log| &log.parts).map(|part| part.size).sum()
+    }
+}
+
+/// Finds the logs behind a path.
+///
+/// # Errors
+///
+/// If there is nothing, it can't be looked at, or it is a directory without any log.
+pub(super) fn find(path: &Path) -> Result<Sources, TraceError> {
+    let failed = |source| TraceError::Open { path: path.to_owned(), source };
+    let about = fs::metadata(path).map_err(failed)?;
+    if !about.is_dir() {
+        let label = path.display().to_string();
+        let part = Part { path: path.to_owned(), label: label.clone(), size: about.is_file().then_some(about.len()) };
+        let log = Log { label, parts: vec![part], in_progress: false };
+        return Ok(Sources { logs: vec![log], ..Sources::default() });
+    }
+    let mut sources = Sources { directory: true, ..Sources::default() };
+    let mut left_out = LeftOut::default();
+    let entries = entries(path).map_err(failed)?;
+    logs_among(entries, "", &mut sources, &mut left_out);
+    sources.logs.sort_by(|a, b| a.label.cmp(&b.label));
+    keep_logs(&mut sources, &mut left_out);
+    left_out.tell(&mut sources.warnings);
+    if sources.logs.is_empty() {
+        return Err(TraceError::Directory { path: path.to_owned() });
+    }
+    Ok(sources)
+}
+
+/// Whether a path is a directory with event logs by their names: parts of rolling logs, or files and
+/// directories that begin as one does.
+pub(super) fn may_be_logs(path: &Path) -> bool {
+    find(path).is_ok_and(|sources| sources.directory)
+}
+
+/// The entries of a directory by name, hidden ones left out.
+fn entries(path: &Path) -> std::io::Result<Vec<Entry>> {
+    let mut entries = Vec::new();
+    for entry in fs::read_dir(path)? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name.starts_with(['.', '_']) {
+            continue;
+        }
+        let path = entry.path();
+        // Follows links.
+        let kind = match fs::metadata(&path) {
+            Ok(about) if about.is_dir() => Some(Kind::Directory),
+            Ok(about) if about.is_file() => Some(Kind::File(about.len())),
+            _ => None,
+        };
+        entries.push(Entry { name, path, kind });
+    }
+    entries.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(entries)
+}
+
+/// Sorts a directory's entries into logs; `folder` is what labels begin with, of a directory within one.
+fn logs_among(entries: Vec<Entry>, folder: &str, sources: &mut Sources, left_out: &mut LeftOut) {
+    let within = !folder.is_empty();
+    let mut rolling: BTreeMap<String, Vec<(Rolled, Part)>> = BTreeMap::new();
+    let status = |entry: &Entry| entry.name.starts_with("appstatus_");
+    let finished = entries.iter().any(|entry| status(entry) && !entry.name.ends_with(".inprogress"));
+    let unfinished = !finished && entries.iter().any(status);
+    for entry in entries {
+        let label = format!("{folder}{}", entry.name);
+        match entry.kind {
+            Some(Kind::File(size)) => {
+                let part = Part { path: entry.path, label: label.clone(), size: Some(size) };
+                if let Some((application, rolled)) = Rolled::of(&entry.name) {
+                    rolling.entry(application.to_owned()).or_default().push((rolled, part));
+                } else if !is_marker(&entry.name) {
+                    let in_progress = entry.name.ends_with(".inprogress");
+                    sources.logs.push(Log { label, parts: vec![part], in_progress });
+                }
+            }
+            Some(Kind::Directory) if within => left_out.push(label, "a directory within a directory"),
+            Some(Kind::Directory) => match self::entries(&entry.path) {
+                Ok(inner) if inner.iter().any(|entry| Rolled::of(&entry.name).is_some()) => {
+                    logs_among(inner, &format!("{label}/"), sources, left_out);
+                }
+                Ok(inner) if inner.iter().any(|entry| entry.name.starts_with("appstatus_")) => {
+                    left_out.push(label, "a rolling log without a file of events");
+                }
+                Ok(_) => left_out.push(label, "a directory that is no rolling log"),
+                Err(error) => left_out.push(label, &error.to_string()),
+            },
+            None => left_out.push(label, "neither a file nor a directory"),
+        }
+    }
+    for (application, parts) in rolling {
+        let label = if within { folder.trim_end_matches('/').to_owned() } else { application };
+        let parts = in_sequence(&label, parts, &mut sources.warnings);
+        sources.logs.push(Log { label, parts, in_progress: unfinished });
+    }
+}
+
+/// Files that stand beside logs and tell nothing that is needed.
+fn is_marker(name: &str) -> bool {
+    // The latter are of Spark 1.0 to 1.2.
+    let markers = ["appstatus_", "APPLICATION_COMPLETE", "SPARK_VERSION_", "COMPRESSION_CODEC_"];
+    let unfinished_compaction = name.starts_with("events_") && name.ends_with(".compact.inprogress");
+    markers.iter().any(|marker| name.starts_with(marker)) || unfinished_compaction
+}
+
+/// What the name of a rolling log's file says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Rolled {
+    number: u64,
+    /// Of two with one number, the compacted one is the later.
+    compact: bool,
+}
+
+impl Rolled {
+    /// Of `events_NUMBER_APPLICATION`, with endings for its codec, if it is compressed, and `.compact`;
+    /// gives the application, with its attempt, too.
+    fn of(name: &str) -> Option<(&str, Rolled)> {
+        let rest = name.strip_prefix("events_")?;
+        if rest.ends_with(".compact.inprogress") {
+            return None;
+        }
+        let rest = rest.strip_suffix(".inprogress").unwrap_or(rest);
+        let (rest, compact) = rest.strip_suffix(".compact").map_or((rest, false), |rest| (rest, true));
+        let (number, application) = rest.split_once('_')?;
+        let number = number.bytes().all(|byte| byte.is_ascii_digit()).then(|| number.parse().ok())??;
+        Some((without_codec(application), Rolled { number, compact }))
+    }
+}
+
+fn without_codec(name: &str) -> &str {
+    let codecs = [".zstd", ".zst", ".lz4", ".snappy", ".lzf", ".gz"];
+    codecs.iter().find_map(|codec| name.strip_suffix(codec)).unwrap_or(name)
+}
+
+/// A rolling log's files in the order of their numbers, from the last compacted one on, as Spark reads
+/// them; tells of what is missing.
+fn in_sequence(label: &str, mut parts: Vec<(Rolled, Part)>, warnings: &mut Vec<String>) -> Vec<Part> {
+    parts.sort_by(|(a, x), (b, y)| a.cmp(b).then_with(|| x.label.cmp(&y.label)));
+    let mut expected = 1;
+    if let Some(last) = parts.iter().rposition(|(rolled, _)| rolled.compact) {
+        parts.drain(..last);
+        expected = parts.first().map_or(1, |(rolled, _)| rolled.number);
+        warnings.push(format!("{label}: Spark has compacted the log; most of what jobs that had ended did is gone."));
+    }
+    let mut missing = Vec::new();
+    let mut kept: Vec<Part> = Vec::new();
+    for (rolled, part) in parts {
+        if rolled.number < expected && !kept.is_empty() {
+            warnings.push(format!("{} is left out: another file of that number was read.", part.label));
+            continue;
+        }
+        if rolled.number > expected {
+            missing.push(match rolled.number - 1 {
+                last if last == expected => format!("{last}"),
+                last => format!("{expected} to {last}"),
+            });
+        }
+        expected = rolled.number.saturating_add(1);
+        kept.push(part);
+    }
+    if !missing.is_empty() {
+        warnings.push(format!("{label}: the files numbered {} are missing; the others were read.", missing.join(", ")));
+    }
+    kept
+}
+
+/// Leaves out what is no log, and logs of applications that another log tells of.
+fn keep_logs(sources: &mut Sources, left_out: &mut LeftOut) {
+    let mut kept: Vec<(Log, Identity)> = Vec::new();
+    // Finished ones first, so that of two logs of an application the finished one is kept.
+    let mut logs = std::mem::take(&mut sources.logs);
+    logs.sort_by_key(|log| log.in_progress);
+    for log in logs {
+        let known = log.parts.iter().find(|part| part.size != Some(0));
+        let Some(part) = known else {
+            left_out.push(log.label, "empty");
+            continue;
+        };
+        let identity = match identify(&part.path) {
+            Ok(identity) => identity,
+            Err(why) => {
+                left_out.push(log.label, &why);
+                continue;
+            }
+        };
+        let base = |log: &Log| without_codec(log.label.trim_end_matches(".inprogress")).to_owned();
+        let same = kept.iter().find(|(other, of_other)| {
+            identity.is_same(of_other, log.in_progress) || log.in_progress && base(&log) == base(other)
+        });
+        if let Some((other, _)) = same {
+            let which = if log.in_progress && !other.in_progress { "the finished log" } else { "a log" };
+            sources
+                .warnings
+                .push(format!("{} is left out: {} is {which} of the same application.", log.label, other.label));
+            continue;
+        }
+        kept.push((log, identity));
+    }
+    sources.logs = kept.into_iter().map(|(log, _)| log).collect();
+    sources.logs.sort_by(|a, b| a.label.cmp(&b.label));
+}
+
+impl LeftOut {
+    fn push(&mut self, label: String, why: &str) {
+        self.0.push((label, why.to_owned()));
+    }
+
+    fn tell(&self, warnings: &mut Vec<String>) {
+        if self.0.is_empty() {
+            return;
+        }
+        let named: Vec<String> =
+            self.0.iter().take(MOST_NAMED).map(|(label, why)| format!("{label} ({why})")).collect();
+        let more = self.0.len().saturating_sub(MOST_NAMED);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let count = some(self.0.len() as u64, "entry", "entries");
+        let are = if self.0.len() == 1 { "is" } else { "are" };
+        warnings.push(format!("{count} of the directory {are} no Spark event log: {}{more}.", named.join(", ")));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_rolling_logs_are_understood() {
+        let of = |name| Rolled::of(name).map(|(application, rolled)| (application, rolled.number, rolled.compact));
+        assert_eq!(of("events_1_app-2"), Some(("app-2", 1, false)));
+        assert_eq!(of("events_12_application_1_2_1.zstd"), Some(("application_1_2_1", 12, false)));
+        assert_eq!(of("events_3_app.lz4.compact"), Some(("app", 3, true)));
+        assert_eq!(of("events_3_app.compact.inprogress"), None);
+        for no in ["events_x_app", "events_1", "event_1_app", "events__app", "appstatus_app"] {
+            assert_eq!(of(no), None, "{no}");
+        }
+        assert!(is_marker("appstatus_app.inprogress") && is_marker("events_3_app.compact.inprogress"));
+    }
+
+    fn sequence(names: &[&str]) -> (Vec<String>, Vec<String>) {
+        let part = |name: &&str| {
+            let (_, rolled) = Rolled::of(name).unwrap();
+            (rolled, Part { path: PathBuf::new(), label: (*name).to_owned(), size: None })
+        };
+        let mut warnings = Vec::new();
+        let parts = in_sequence("log", names.iter().map(part).collect(), &mut warnings);
+        (parts.into_iter().map(|part| part.label).collect(), warnings)
+    }
+
+    #[test]
+    fn parts_come_in_numeric_order_from_the_last_compacted_one_on() {
+        let (parts, warnings) = sequence(&["events_10_a", "events_2_a", "events_1_a", "events_3_a"]);
+        assert_eq!(parts, ["events_1_a", "events_2_a", "events_3_a", "events_10_a"]);
+        assert_eq!(warnings, ["log: the files numbered 4 to 9 are missing; the others were read."]);
+
+        let (parts, warnings) =
+            sequence(&["events_4_a", "events_1_a.compact", "events_3_a.compact", "events_3_a", "events_2_a"]);
+        assert_eq!(parts, ["events_3_a.compact", "events_4_a"]);
+        assert!(warnings.len() == 1 && warnings[0].contains("compacted"), "{warnings:?}");
+
+        let (parts, warnings) = sequence(&["events_2_a", "events_3_a.zstd", "events_3_a"]);
+        assert_eq!(parts, ["events_2_a", "events_3_a"]);
+        assert!(warnings[0].starts_with("events_3_a.zstd is left out"), "{warnings:?}");
+        assert!(warnings[1].contains("numbered 1 are missing"), "{warnings:?}");
+    }
+}

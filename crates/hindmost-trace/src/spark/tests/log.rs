@@ -1,0 +1,165 @@
+//! Logs that are put together event by event.
+
+use hindmost_core::workload::Durations;
+
+use super::super::{SparkTrace, analyse_spark, read_spark, summarize_spark};
+use crate::summary::TraceSummary;
+
+/// Milliseconds since 1970 at which the logs of these tests start.
+pub(super) const ZERO: i64 = 1_700_000_000_000;
+
+/// A log that is put together event by event; times are milliseconds after [`ZERO`].
+#[derive(Clone, Default)]
+pub(super) struct Log(pub String);
+
+/// A task end, of which tests change what they are about.
+#[derive(Clone, Copy)]
+pub(super) struct Task {
+    pub stage: i64,
+    pub stage_attempt: i64,
+    pub index: i64,
+    pub partition: Option<i64>,
+    pub attempt: i64,
+    pub executor: &'static str,
+    pub time: (i64, i64),
+    pub speculative: bool,
+    pub reason: &'static str,
+    /// More fields of the end reason, each with a comma before it.
+    pub more: &'static str,
+    pub host: &'static str,
+    /// Fields of the metrics.
+    pub metrics: &'static str,
+}
+
+pub(super) fn task(stage: i64, index: i64, launch: i64, finish: i64) -> Task {
+    Task {
+        stage,
+        stage_attempt: 0,
+        index,
+        partition: None,
+        attempt: 0,
+        executor: "1",
+        time: (launch, finish),
+        speculative: false,
+        reason: "Success",
+        more: "",
+        host: "h",
+        metrics: r#""Finish Time":5"#,
+    }
+}
+
+impl Log {
+    pub fn new() -> Log {
+        Log::default().event("LogStart", r#""Spark Version":"4.0.0""#).application("app-1", 0)
+    }
+
+    pub fn line(mut self, line: &str) -> Log {
+        self.0 += line;
+        self.0.push('\n');
+        self
+    }
+
+    pub fn event(self, name: &str, fields: &str) -> Log {
+        self.line(&format!(r#"{{"Event":"SparkListener{name}",{fields}}}"#))
+    }
+
+    pub fn application(self, id: &str, at: i64) -> Log {
+        let fields = format!(r#""App Name":"test","App ID":"{id}","Timestamp":{}"#, ZERO + at);
+        self.event("ApplicationStart", &fields)
+    }
+
+    pub fn executor(self, id: &str, cores: u32) -> Log {
+        let fields = format!(
+            r#""Timestamp":{ZERO},"Executor ID":"{id}","Executor Info":{{"Host":"h{id}","Total Cores":{cores}}}"#
+        );
+        self.event("ExecutorAdded", &fields)
+    }
+
+    /// A job and its stages with their parents.
+    pub fn job(self, id: i64, at: i64, stages: &[(i64, &[i64])]) -> Log {
+        let infos: Vec<String> = stages.iter().map(|(id, parents)| info(*id, parents)).collect();
+        let ids: Vec<i64> = stages.iter().map(|(id, _)| *id).collect();
+        let fields = format!(
+            r#""Job ID":{id},"Submission Time":{},"Stage Infos":[{}],"Stage IDs":{ids:?}"#,
+            ZERO + at,
+            infos.join(",")
+        );
+        self.event("JobStart", &fields)
+    }
+
+    pub fn job_end(self, id: i64, at: i64) -> Log {
+        self.event("JobEnd", &format!(r#""Job ID":{id},"Completion Time":{}"#, ZERO + at))
+    }
+
+    pub fn stage(self, id: i64, parents: &[i64]) -> Log {
+        self.event("StageSubmitted", &format!(r#""Stage Info":{}"#, info(id, parents)))
+    }
+
+    /// A submission of a stage with so many tasks.
+    pub fn submitted(self, id: i64, attempt: i64, tasks: i64) -> Log {
+        let info = submission(id, attempt, tasks, "");
+        self.event("StageSubmitted", &format!(r#""Stage Info":{info}"#))
+    }
+
+    /// The end of a submission, of which `failure` says why if it failed.
+    pub fn completed(self, id: i64, attempt: i64, tasks: i64, failure: &str) -> Log {
+        let failure = if failure.is_empty() { String::new() } else { format!(r#","Failure Reason":"{failure}""#) };
+        let info = submission(id, attempt, tasks, &failure);
+        self.event("StageCompleted", &format!(r#""Stage Info":{info}"#))
+    }
+
+    pub fn task(self, task: Task) -> Log {
+        let Task { stage, stage_attempt, index, attempt, executor, speculative, reason, more, host, metrics, .. } =
+            task;
+        let partition = task.partition.map(|p| format!(r#""Partition ID":{p},"#));
+        let partition = partition.unwrap_or_default();
+        let (launch, finish) = (ZERO + task.time.0, ZERO + task.time.1);
+        let fields = format!(
+            r#""Stage ID":{stage},"Stage Attempt ID":{stage_attempt},"Task Type":"ResultTask","Task End Reason":{{"Reason":"{reason}","Index":77{more}}},"Task Info":{{"Task ID":9,"Index":{index},"Attempt":{attempt},{partition}"Launch Time":{launch},"Executor ID":"{executor}","Host":"{host}","Speculative":{speculative},"Finish Time":{finish},"Failed":false,"Killed":{},"Accumulables":[{{"ID":1,"Name":"Launch Time","Value":"1"}}]}},"Task Metrics":{{{metrics}}}"#,
+            reason == "TaskKilled",
+        );
+        self.event("TaskEnd", &fields)
+    }
+
+    pub fn end(self, at: i64) -> Log {
+        self.event("ApplicationEnd", &format!(r#""Timestamp":{}"#, ZERO + at))
+    }
+
+    pub fn read(&self) -> SparkTrace {
+        let trace = read_spark(self.0.as_bytes(), "test", None).unwrap();
+        let counts = summarize_spark(self.0.as_bytes(), "test", None).unwrap();
+        let mut same = trace.summary().clone();
+        same.warnings.truncate(counts.warnings.len());
+        assert_eq!(counts, same, "counting and reading agree");
+        let (analysed, _) = analyse_spark(self.0.as_bytes(), "test", None).unwrap();
+        assert_eq!(counts, analysed, "counting and analysing agree");
+        assert_eq!(counts.failures.values().sum::<u64>(), counts.failed_attempts);
+        assert_eq!(counts.killed_by.values().sum::<u64>(), counts.killed_attempts);
+        trace
+    }
+}
+
+fn submission(id: i64, attempt: i64, tasks: i64, more: &str) -> String {
+    format!(
+        r#"{{"Stage ID":{id},"Stage Attempt ID":{attempt},"Stage Name":"count at A.scala:{id}","Number of Tasks":{tasks},"RDD Info":[{{"RDD ID":{id},"Barrier":false}}],"Parent IDs":[]{more}}}"#
+    )
+}
+
+pub(super) fn info(id: i64, parents: &[i64]) -> String {
+    format!(
+        r#"{{"Stage ID":{id},"Stage Attempt ID":0,"Stage Name":"count at A.scala:{id}","Number of Tasks":2,"RDD Info":[{{"Parent IDs":[99]}}],"Parent IDs":{parents:?}}}"#
+    )
+}
+
+pub(super) fn recorded(durations: &Durations) -> &[f64] {
+    match durations {
+        Durations::Recorded(seconds) => seconds,
+        _ => &[],
+    }
+}
+
+/// The warning that contains a text.
+pub(super) fn warning<'a>(summary: &'a TraceSummary, text: &str) -> &'a str {
+    let found = summary.warnings.iter().find(|warning| warning.contains(text));
+    found.unwrap_or_else(|| panic!("no {text:?} in {:?}", summary.warnings))
+}

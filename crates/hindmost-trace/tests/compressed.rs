@@ -1,0 +1,124 @@
+//! Logs in every compression, whole, one stream after the other, cut and damaged.
+
+mod support;
+
+use std::fs;
+use std::path::Path;
+
+use hindmost_trace::TraceError;
+use hindmost_trace::TraceSummary;
+use hindmost_trace::spark::{analyse, open, read_spark, summarize, summarize_spark};
+use support::{CODECS, Maker, packed};
+
+fn count(data: &[u8]) -> TraceSummary {
+    summarize_spark(data, "log", None).unwrap()
+}
+
+/// Complete task ends in a text.
+fn ends(text: &[u8]) -> u64 {
+    let whole = text.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+    let text = String::from_utf8_lossy(&text[..whole]);
+    text.lines().filter(|line| line.starts_with(r#"{"Event":"SparkListenerTaskEnd""#)).count() as u64
+}
+
+#[test]
+fn a_compressed_log_is_read_as_a_plain_one() {
+    let (log, made) = Maker::whole(4 << 20);
+    let plain = count(&log);
+    assert_eq!((plain.attempts, plain.killed_attempts), (made.attempts, made.killed));
+    assert_eq!(plain.warnings, [""; 0]);
+    let replay = read_spark(log.as_slice(), "log", None).unwrap();
+    for codec in CODECS {
+        let packed_log = packed(codec, &log);
+        assert!(packed_log.len() * 4 < log.len(), "{codec}");
+        assert_eq!(count(&packed_log), plain, "{codec}");
+        let same = read_spark(packed_log.as_slice(), "log", None).unwrap();
+        assert_eq!(same.workload_jobs(), replay.workload_jobs(), "{codec}");
+        assert_eq!(same.attempts(), replay.attempts(), "{codec}");
+        // Split in two streams in the middle of a line.
+        let (one, two) = log.split_at(log.len() / 2 + 17);
+        assert_eq!(count(&[packed(codec, one), packed(codec, two)].concat()), plain, "{codec}");
+    }
+}
+
+#[test]
+fn the_compression_is_told_by_the_bytes_and_not_the_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let (log, _) = Maker::whole(1 << 20);
+    let plain = count(&log);
+    for (codec, name) in CODECS.iter().zip(["a.zstd", "b", "c.gz", "d.json"]) {
+        let path = folder.path().join(name);
+        let bytes = packed(codec, &log);
+        fs::write(&path, &bytes).unwrap();
+        let mut last = (0, None);
+        let mut tell = |read, total| last = (read, total);
+        assert_eq!(summarize(&path, Some(&mut tell)).unwrap(), plain);
+        // Progress is of the compressed bytes.
+        assert_eq!(last, (bytes.len() as u64, Some(bytes.len() as u64)));
+        assert_eq!(analyse(&path, None).unwrap().0, plain);
+        assert_eq!(open(&path, None).unwrap().summary().attempts, plain.attempts);
+    }
+    let path = folder.path().join("plain.zstd");
+    fs::write(&path, &log).unwrap();
+    assert_eq!(summarize(&path, None).unwrap(), plain);
+}
+
+#[test]
+fn a_compressed_log_that_is_cut_is_read_as_far_as_it_goes() {
+    let (log, _) = Maker::whole(3 << 20);
+    for codec in CODECS {
+        let whole = packed(codec, &log);
+        for share in [0.2, 0.5, 0.9, 0.999] {
+            let cut = (whole.len() as f64 * share) as usize;
+            let summary = count(&whole[..cut]);
+            // zstd's blocks hold 128 KiB of the log, those of the others 32 or less.
+            let least = ends(&log[..((log.len() as f64 * share * 0.75) as usize).saturating_sub(140 << 10)]);
+            assert!(summary.attempts >= least, "{codec} cut at {share}: {} of {least}", summary.attempts);
+            let told = summary
+                .warnings
+                .iter()
+                .any(|warning| warning.contains("break off at byte") || warning.contains("cut short in line"));
+            assert!(told, "{codec}: {:?}", summary.warnings);
+        }
+        // Nothing but a few bytes.
+        let error = summarize_spark(&whole[..20], "log", None).unwrap_err();
+        assert!(matches!(error, TraceError::Damaged { .. }), "{codec}: {error}");
+        assert!(error.to_string().contains("break off at byte 20"), "{codec}: {error}");
+    }
+}
+
+#[test]
+fn what_comes_before_damage_counts() {
+    let (log, _) = Maker::whole(3 << 20);
+    for codec in CODECS {
+        let mut damaged = packed(codec, &log);
+        let at = damaged.len() / 2;
+        damaged[at..at + 64].iter_mut().for_each(|byte| *byte ^= 0xa5);
+        let summary = count(&damaged);
+        let least = ends(&log[..log.len() / 4]);
+        assert!(summary.attempts >= least, "{codec}: {} of {least}", summary.attempts);
+        let told = summary.warnings.iter().find(|warning| warning.contains("damaged at byte"));
+        let told = told.unwrap_or_else(|| panic!("{codec}: {:?}", summary.warnings));
+        assert!(told.contains("everything before was read"), "{told}");
+    }
+}
+
+#[test]
+fn what_is_packed_otherwise_is_refused_by_name() {
+    let said = |bytes: &[u8]| summarize_spark(bytes, "log", None).unwrap_err().to_string();
+    assert!(said(b"ZV\x01\0\x10\0\x20").contains("lzf"));
+    assert!(said(b"PK\x03\x04xxxx").contains("unzip FILE"));
+    assert!(said(b"BZh91AY&SY").contains("bzip2"));
+    let tar = [&[b'x'; 257][..], b"ustar\0", &[0; 300]].concat();
+    assert!(said(&tar).contains("tar -xf FILE"));
+    // The same behind gzip; and compressed twice.
+    assert!(said(&packed("gzip", &tar)).contains("tar -xf FILE"));
+    let twice = packed("gzip", &packed("zstd", b"{\"Event\":\"SparkListenerLogStart\"}\n"));
+    assert!(said(&twice).contains("zstd within another compression"));
+    assert!(said(&packed("zstd", b"")).contains("is empty"));
+}
+
+#[test]
+fn a_missing_file_is_missing() {
+    assert!(matches!(summarize(Path::new("/nowhere/at/all"), None), Err(TraceError::Open { .. })));
+}

@@ -1,0 +1,218 @@
+//! Rolling logs, and directories of many applications' logs.
+
+mod support;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use hindmost_trace::TraceError;
+use hindmost_trace::spark::{analyse, is_log_directory, open, summarize, summarize_spark};
+use support::packed;
+
+/// A log of one job of `tasks` tasks.
+fn log(id: &str, attempt: Option<u32>, tasks: u32, ended: bool) -> String {
+    let attempt = attempt.map(|attempt| format!(r#","App Attempt ID":"{attempt}""#)).unwrap_or_default();
+    let info = format!(
+        r#""Stage Info":{{"Stage ID":0,"Stage Attempt ID":0,"Stage Name":"s","Number of Tasks":{tasks},"RDD Info":[],"Parent IDs":[]}}"#
+    );
+    let mut lines = vec![
+        r#"{"Event":"SparkListenerLogStart","Spark Version":"3.5.0"}"#.to_owned(),
+        format!(r#"{{"Event":"SparkListenerApplicationStart","App Name":"a","App ID":"{id}","Timestamp":1700000000000{attempt}}}"#),
+        r#"{"Event":"SparkListenerExecutorAdded","Timestamp":1700000000000,"Executor ID":"1","Executor Info":{"Host":"h","Total Cores":2}}"#.to_owned(),
+        r#"{"Event":"SparkListenerJobStart","Job ID":0,"Submission Time":1700000001000,"Stage IDs":[0]}"#.to_owned(),
+        format!(r#"{{"Event":"SparkListenerStageSubmitted",{info}}}"#),
+    ];
+    for index in 0..tasks {
+        lines.push(format!(
+            r#"{{"Event":"SparkListenerTaskEnd","Stage ID":0,"Stage Attempt ID":0,"Task End Reason":{{"Reason":"Success"}},"Task Info":{{"Index":{index},"Attempt":0,"Launch Time":1700000001000,"Finish Time":{},"Executor ID":"1","Host":"h","Speculative":false}}}}"#,
+            1_700_000_002_000_u64 + u64::from(index)
+        ));
+    }
+    lines.push(format!(r#"{{"Event":"SparkListenerStageCompleted",{info}}}"#));
+    lines.push(r#"{"Event":"SparkListenerJobEnd","Job ID":0,"Completion Time":1700000009000}"#.to_owned());
+    if ended {
+        lines.push(r#"{"Event":"SparkListenerApplicationEnd","Timestamp":1700000010000}"#.to_owned());
+    }
+    lines.join("\n") + "\n"
+}
+
+/// Parts of a text, each of so many lines.
+fn parts(text: &str, lines: usize) -> Vec<String> {
+    let all: Vec<&str> = text.lines().collect();
+    all.chunks(lines).map(|chunk| chunk.join("\n") + "\n").collect()
+}
+
+/// A rolling log's directory.
+fn rolled(within: &Path, id: &str, parts: &[String], codec: Option<&str>, status: &str) -> PathBuf {
+    let folder = within.join(format!("eventlog_v2_{id}"));
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join(format!("appstatus_{id}{status}")), "").unwrap();
+    fs::write(folder.join(format!(".events_1_{id}.crc")), b"crc\0\x01").unwrap();
+    for (number, part) in parts.iter().enumerate() {
+        let ending = codec.map(|codec| format!(".{codec}")).unwrap_or_default();
+        let bytes = codec.map_or_else(|| part.as_bytes().to_vec(), |codec| packed(codec, part.as_bytes()));
+        fs::write(folder.join(format!("events_{}_{id}{ending}", number + 1)), bytes).unwrap();
+    }
+    folder
+}
+
+fn mentions(warnings: &[String], text: &str) {
+    assert!(warnings.iter().any(|warning| warning.contains(text)), "no {text:?} in {warnings:?}");
+}
+
+#[test]
+fn a_rolling_log_is_read_as_one_in_numeric_order() {
+    let home = tempfile::tempdir().unwrap();
+    let text = log("app-1", None, 30, true);
+    let whole = summarize_spark(text.as_bytes(), "x", None).unwrap();
+    assert_eq!((whole.tasks, whole.warnings.len()), (30, 0));
+    let parts = parts(&text, 3);
+    assert!(parts.len() > 10, "so that 10 comes after 9");
+    for codec in [None, Some("zstd"), Some("lz4"), Some("snappy"), Some("gzip")] {
+        let folder = rolled(&home.path().join(codec.unwrap_or("plain")), "app-1", &parts, codec, "");
+        assert!(is_log_directory(&folder));
+        let mut last = (0, None);
+        let mut tell = |read, total| last = (read, total);
+        assert_eq!(summarize(&folder, Some(&mut tell)).unwrap(), whole, "{codec:?}");
+        assert_eq!(Some(last.0), last.1, "{codec:?}");
+        assert_eq!(analyse(&folder, None).unwrap().0, whole);
+        let trace = open(&folder, None).unwrap();
+        assert_eq!((trace.applications().len(), trace.workload_jobs().len()), (1, 1));
+        assert_eq!(trace.summary().warnings, [""; 0]);
+    }
+}
+
+#[test]
+fn parts_may_have_headers_of_their_own_and_the_last_may_be_empty() {
+    let home = tempfile::tempdir().unwrap();
+    let text = log("app-1", None, 9, true);
+    let mut parts = parts(&text, 5);
+    for part in &mut parts[1..] {
+        part.insert_str(0, "{\"Event\":\"SparkListenerLogStart\",\"Spark Version\":\"3.5.0\"}\n");
+    }
+    parts.push(String::new());
+    let folder = rolled(home.path(), "app-1", &parts, None, "");
+    let summary = summarize(&folder, None).unwrap();
+    assert_eq!((summary.tasks, summary.spark.unwrap().applications), (9, 1));
+    assert_eq!(summary.warnings, [""; 0]);
+}
+
+#[test]
+fn what_is_missing_of_a_rolling_log_is_told() {
+    let home = tempfile::tempdir().unwrap();
+    let parts = parts(&log("app-1", None, 30, true), 5);
+    let folder = rolled(home.path(), "app-1", &parts, None, "");
+    fs::remove_file(folder.join("events_3_app-1")).unwrap();
+    let summary = summarize(&folder, None).unwrap();
+    assert_eq!(summary.tasks, 25);
+    mentions(&summary.warnings, "the files numbered 3 are missing");
+
+    // A part that is cut, and one that is none.
+    fs::write(folder.join("events_3_app-1"), &parts[2][..parts[2].len() - 30]).unwrap();
+    fs::write(folder.join("events_4_app-1"), "what is this\n").unwrap();
+    let summary = summarize(&folder, None).unwrap();
+    assert_eq!(summary.tasks, 24);
+    mentions(&summary.warnings, "events_3_app-1 is cut short in line 5");
+    mentions(&summary.warnings, "events_4_app-1 is left out");
+}
+
+#[test]
+fn a_compacted_log_is_read_from_the_last_compact_file_on() {
+    let home = tempfile::tempdir().unwrap();
+    let parts = parts(&log("app-1", None, 30, true), 6);
+    let folder = rolled(home.path(), "app-1", &parts, None, ".inprogress");
+    // What was before the third is compacted into it: the header and the job.
+    fs::write(folder.join("events_3_app-1.compact"), [&parts[0], &parts[2]].map(String::as_str).concat()).unwrap();
+    fs::write(folder.join("events_1_app-1.compact"), "{\"Event\":\"SparkListenerTaskEnd\"}\n").unwrap();
+    fs::write(folder.join("events_4_app-1.compact.inprogress"), "half written").unwrap();
+    let summary = summarize(&folder, None).unwrap();
+    let left: usize =
+        [0, 2, 3, 4, 5].iter().filter_map(|&part| parts.get(part)).map(|part| part.matches("TaskEnd").count()).sum();
+    assert_eq!(summary.attempts, left as u64);
+    assert_eq!(summary.jobs, 1);
+    mentions(&summary.warnings, "Spark has compacted the log");
+    assert_eq!(summary.warnings.len(), 1, "{:?}", summary.warnings);
+}
+
+#[test]
+fn a_directory_of_logs_is_read_as_many_applications() {
+    let home = tempfile::tempdir().unwrap();
+    let path = |name: &str| home.path().join(name);
+    fs::write(path("app-2"), log("app-2", None, 2, true)).unwrap();
+    fs::write(path("app-1.zstd"), packed("zstd", log("app-1", None, 3, true).as_bytes())).unwrap();
+    fs::write(path("app-3_1.lz4"), packed("lz4", log("app-3", Some(1), 4, true).as_bytes())).unwrap();
+    fs::write(path("app-3_2.snappy"), packed("snappy", log("app-3", Some(2), 5, true).as_bytes())).unwrap();
+    rolled(home.path(), "app-4", &parts(&log("app-4", None, 6, true), 4), Some("gzip"), "");
+    fs::write(path("app-5.inprogress"), log("app-5", None, 7, false)).unwrap();
+    let trace = open(home.path(), None).unwrap();
+    let summary = trace.summary();
+    assert_eq!((summary.jobs, summary.tasks, summary.nodes), (6, 2 + 3 + 4 + 5 + 6 + 7, 6));
+    assert_eq!(summary.spark.unwrap().applications, 6);
+    mentions(&summary.warnings, "The directory holds 6 applications");
+    mentions(&summary.warnings, "The end of 1 of the 6 applications is missing");
+    assert_eq!(summary.warnings.len(), 2, "{:?}", summary.warnings);
+    let ids: Vec<_> = trace.applications().iter().map(|a| (a.id.as_deref().unwrap(), a.attempt.as_deref())).collect();
+    let expected = [
+        ("app-1", None),
+        ("app-2", None),
+        ("app-3", Some("1")),
+        ("app-3", Some("2")),
+        ("app-5", None),
+        ("app-4", None),
+    ];
+    assert_eq!(ids, expected);
+    let names: Vec<_> = trace.workload_jobs().iter().map(|job| &*job.spec.name).collect();
+    assert_eq!(names[2..4], ["app-3_1 job 0", "app-3_2 job 0"]);
+    assert_eq!(summarize(home.path(), None).unwrap(), *summary);
+    assert_eq!(analyse(home.path(), None).unwrap().0, *summary);
+}
+
+#[test]
+fn what_is_no_log_or_one_again_is_left_out_and_named() {
+    let home = tempfile::tempdir().unwrap();
+    let path = |name: &str| home.path().join(name);
+    fs::write(path("app-1"), log("app-1", None, 3, true)).unwrap();
+    // The same application: still being written under its old name, by another name, and packed.
+    fs::write(path("app-1.inprogress"), log("app-1", None, 2, false)).unwrap();
+    fs::write(path("other.inprogress"), log("app-1", None, 1, false)).unwrap();
+    fs::write(path("copy.gz"), packed("gzip", log("app-1", None, 3, true).as_bytes())).unwrap();
+    // No id at all, but the finished log's name.
+    fs::write(path("nameless"), "{\"Event\":\"SparkListenerLogStart\"}\n").unwrap();
+    fs::write(path("nameless.lz4.inprogress"), "{\"Event\":\"SparkListenerLogStart\"}\n").unwrap();
+    fs::write(path("notes.txt"), "notes\n").unwrap();
+    fs::write(path("table.parquet"), b"PAR1\0\0\0").unwrap();
+    fs::write(path("empty"), "").unwrap();
+    fs::write(path("_SUCCESS"), "").unwrap();
+    fs::write(path(".hidden"), "x").unwrap();
+    fs::create_dir(path("folder")).unwrap();
+    fs::create_dir(path("eventlog_v2_app-9")).unwrap();
+    fs::write(path("eventlog_v2_app-9").join("appstatus_app-9.inprogress"), "").unwrap();
+    let summary = summarize(home.path(), None).unwrap();
+    assert_eq!((summary.tasks, summary.spark.unwrap().applications), (3, 2));
+    let warnings = &summary.warnings;
+    mentions(warnings, "copy.gz is left out: app-1 is a log of the same application");
+    mentions(warnings, "app-1.inprogress is left out: app-1 is the finished log of the same application");
+    mentions(warnings, "other.inprogress is left out: app-1 is the finished log");
+    mentions(warnings, "nameless.lz4.inprogress is left out: nameless is the finished log");
+    mentions(warnings, "5 entries of the directory are no Spark event log");
+    for named in [
+        "notes.txt (the text \"notes\")",
+        "table.parquet (Parquet)",
+        "empty (empty)",
+        "folder (a directory",
+        "eventlog_v2_app-9 (a rolling log without",
+    ] {
+        mentions(warnings, named);
+    }
+    assert!(!warnings.iter().any(|warning| warning.contains("_SUCCESS") || warning.contains("hidden")));
+}
+
+#[test]
+fn a_directory_without_a_log_is_refused() {
+    let home = tempfile::tempdir().unwrap();
+    fs::write(home.path().join("notes.txt"), "notes\n").unwrap();
+    assert!(!is_log_directory(home.path()));
+    let error = summarize(home.path(), None).unwrap_err();
+    assert!(matches!(error, TraceError::Directory { .. }), "{error}");
+    assert!(error.to_string().contains("without a run's journal or a Spark event log"), "{error}");
+}

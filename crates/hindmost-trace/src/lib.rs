@@ -8,6 +8,7 @@
 //! counts, [`journal::records`] gives record by record; [`journal::find`] tells journals from logs.
 
 pub mod analysis;
+pub mod any;
 mod compression;
 mod error;
 pub mod hadoop;

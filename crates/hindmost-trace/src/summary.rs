@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use crate::hadoop::HadoopFacts;
+
 /// What a log holds, in numbers, as `trace info` prints it: serialised, its keys come in this order.
 ///
 /// One file may hold several applications one after the other; their jobs, stages and executors
@@ -11,7 +13,7 @@ use serde::Serialize;
 /// where it differs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct TraceSummary {
-    /// Format of the log: `spark` or `journal`.
+    /// Format of the log: `spark`, `hadoop-jhist`, `rumen` or `journal`.
     pub format: &'static str,
     /// Spark jobs that were submitted: distinct job ids among `SparkListenerJobStart` events.
     /// Journal: jobs that arrived.
@@ -69,6 +71,9 @@ pub struct TraceSummary {
     /// More counts of Spark event logs, written beside the others.
     #[serde(flatten)]
     pub spark: Option<SparkCounts>,
+    /// What only Hadoop's logs tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hadoop: Option<Box<HadoopFacts>>,
 }
 
 /// What only Spark event logs have.

@@ -112,7 +112,8 @@ pub struct SimulateArgs {
 
 #[derive(Args)]
 pub struct ReplayArgs {
-    /// Spark event logs, journals of runs, or the output folders of runs
+    /// Logs of Spark (event logs) or Hadoop (job histories, Rumen traces), compressed or not, folders of
+    /// them, journals of runs, or the output folders of runs
     #[arg(required = true, value_name = "LOG")]
     pub logs: Vec<PathBuf>,
     #[command(flatten)]
@@ -326,7 +327,8 @@ pub enum SigmaRule {
 pub enum TraceCommand {
     /// Count what logs hold
     Info {
-        /// Spark event logs, journals of runs, or the output folders of runs
+        /// Logs of Spark (event logs) or Hadoop (job histories, Rumen traces), compressed or not, folders of
+        /// them, journals of runs, or the output folders of runs
         #[arg(required = true, value_name = "FILE")]
         files: Vec<PathBuf>,
         /// Print one JSON document: an object, or a list for several files

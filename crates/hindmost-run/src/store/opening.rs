@@ -145,7 +145,7 @@ impl Store {
         let inner = folder.join(".hindmost");
         let lock_file = inner.join("lock");
         let lock = File::options().create(true).truncate(false).write(true).open(&lock_file).map_err(at(&lock_file))?;
-        if rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
+        if !locked(&lock) {
             return Err(StoreError::InUse(folder));
         }
         let job_file = inner.join("job.json");
@@ -179,6 +179,18 @@ impl Store {
         }
         Ok(Opened { store: Store { folder, job, phases, _lock: lock }, begun, changed })
     }
+}
+
+/// Locks a run's folder. A child that a process was just starting when it was killed holds its files, and so the
+/// lock, for a moment longer: a few tries.
+fn locked(lock: &File) -> bool {
+    for _ in 0..20 {
+        if rustix::fs::flock(lock, FlockOperation::NonBlockingLockExclusive).is_ok() {
+            return true;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(25));
+    }
+    false
 }
 
 impl JobRecord {

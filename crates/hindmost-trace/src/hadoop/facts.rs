@@ -20,8 +20,10 @@ pub struct HadoopFacts {
     /// lost, to fetches that failed or with their machine. They count as failed or killed.
     pub outputs_lost: u64,
     /// Attempts that failed, by what the first line of their error tells; `not said` where it doesn't.
+    #[serde(skip_serializing)]
     pub failures: BTreeMap<String, u64>,
-    /// Attempts that were killed, likewise.
+    /// Attempts that were killed, likewise. Both are written with the summary, as in every format.
+    #[serde(skip_serializing)]
     pub kills: BTreeMap<String, u64>,
     /// Setup and cleanup: in none of the other counts, here or in the summary.
     pub setup_and_cleanup: OtherAttempts,

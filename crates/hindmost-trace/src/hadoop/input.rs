@@ -4,11 +4,10 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use flate2::read::MultiGzDecoder;
-
 use super::OnProgress;
 use super::sniff::{HadoopFormat, LOOKED_AT, sniff};
 use super::warnings::Issues;
+use crate::compression::{self, Compression};
 use crate::error::TraceError;
 
 /// Folders within folders are looked into so deep.
@@ -89,12 +88,9 @@ impl<R: Read> Read for Told<'_, '_, R> {
 /// # Errors
 ///
 /// If the first bytes can't be read.
-pub(super) fn decompressed<'r>(mut reader: impl Read + 'r) -> io::Result<(Box<dyn Read + 'r>, bool)> {
-    let mut first = Vec::new();
-    (&mut reader).take(2).read_to_end(&mut first)?;
-    let compressed = first == [0x1f, 0x8b];
-    let whole = io::Cursor::new(first).chain(reader);
-    Ok(if compressed { (Box::new(MultiGzDecoder::new(whole)), true) } else { (Box::new(whole), false) })
+pub(super) fn decompressed<'r>(reader: impl Read + 'r) -> io::Result<(Box<dyn Read + 'r>, bool)> {
+    let (plain, compression) = compression::decompressed(reader)?;
+    Ok((plain, compression != Compression::None))
 }
 
 /// What the file at a path is, from its first kilobytes.
@@ -185,7 +181,9 @@ fn file_name(path: &Path) -> String {
 
 fn is_history(path: &Path) -> bool {
     let name = file_name(path);
-    let (stem, extension) = split_name(name.strip_suffix(".gz").unwrap_or(&name));
+    let (stem, extension) = split_name(
+        [".gz", ".zst", ".zstd", ".lz4", ".snappy"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name),
+    );
     extension == "jhist" && !stem.is_empty()
 }
 

@@ -270,6 +270,10 @@ impl Reading {
             from: counts.from.map(seconds),
             to: counts.to.map(seconds),
             warnings,
+            failures: facts.failures.clone(),
+            killed_by: facts.kills.clone(),
+            spark: None,
+            hadoop: Some(Box::new(facts)),
         }
     }
 }

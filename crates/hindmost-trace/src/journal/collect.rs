@@ -11,6 +11,7 @@ use rustc_hash::FxHashSet;
 
 use super::records::JournalRecords;
 use super::{JournalNode, TraceSummary};
+use crate::analysis::{Analysis, Ended, EndedAttempt, Findings, PhaseFacts, PhaseKey};
 use crate::error::TraceError;
 
 /// A node that was learned to do less than this share of the work that it joined with is slow.
@@ -143,6 +144,44 @@ impl Collected {
             warnings,
             ..TraceSummary::default()
         }
+    }
+
+    /// What stragglers cost, and why.
+    pub fn findings(&self) -> Findings {
+        let mut analysis = Analysis::new();
+        for (at, job) in self.timeline.jobs.iter().enumerate() {
+            for (phase, spec) in job.spec.phases.iter().enumerate() {
+                let key = PhaseKey { application: at as u32, phase: phase as u32 };
+                let (name, of) = (spec.name.to_string(), job.spec.name.to_string());
+                analysis.phase(key, PhaseFacts { name: Some(name), job: Some(of), tasks: Some(spec.tasks) });
+            }
+        }
+        // In the order in which they ended, as logs tell.
+        let mut rows: Vec<&TimelineRow> =
+            self.timeline.rows.iter().filter(|row| row.outcome != AttemptEnd::Running).collect();
+        rows.sort_by_key(|row| (row.end, row.attempt));
+        for row in rows {
+            let task = row.attempt.task;
+            let key = PhaseKey { application: task.job.0, phase: task.phase };
+            let ended = match row.outcome {
+                _ if self.finished(row) => Ended::Succeeded,
+                AttemptEnd::Failed(_) | AttemptEnd::NodeLost => Ended::Failed,
+                _ => Ended::Killed,
+            };
+            analysis.ended(
+                key,
+                &EndedAttempt {
+                    task: task.index,
+                    node: Some(row.node.0),
+                    start: Some(row.start.seconds()),
+                    end: Some(row.end.seconds()),
+                    bytes_read: None,
+                    speculative: row.redundant,
+                    ended,
+                },
+            );
+        }
+        analysis.findings(&|node| self.timeline.node_name(NodeId(node)).to_owned())
     }
 
     /// See [`JournalTrace::notes`](super::JournalTrace::notes).

@@ -39,6 +39,7 @@ use hindmost_core::journal::Header;
 use hindmost_core::resources::Resources;
 use hindmost_core::workload::WorkloadJob;
 
+use crate::analysis::Findings;
 use crate::error::TraceError;
 use crate::spark::OnProgress;
 use crate::summary::TraceSummary;
@@ -81,23 +82,21 @@ pub struct JournalNode {
 }
 
 /// The journal that a path names: itself if its first line is a journal's, or the one of the run
-/// whose output folder it is. `None`: a file of another kind, a directory of Spark event logs, or none at
-/// all.
+/// whose output folder it is. `None`: a file of another kind, or none at all.
 ///
 /// # Errors
-/// If the path is a directory without either.
+/// If the path is another directory.
 pub fn find(path: &Path) -> Result<Option<PathBuf>, TraceError> {
     if path.is_dir() {
-        let journal = path.join(JOURNAL_IN_FOLDER);
-        return if journal.is_file() {
-            Ok(Some(journal))
-        } else if crate::spark::is_log_directory(path) {
-            Ok(None)
-        } else {
-            Err(TraceError::Directory { path: path.to_owned() })
-        };
+        let found = of_folder(path);
+        return found.map(Some).ok_or_else(|| TraceError::Directory { path: path.to_owned() });
     }
     Ok(records::begins_like_a_journal(path).then(|| path.to_owned()))
+}
+
+/// The journal of the run whose output folder this is, if it is one.
+pub fn of_folder(folder: &Path) -> Option<PathBuf> {
+    Some(folder.join(JOURNAL_IN_FOLDER)).filter(|journal| journal.is_file())
 }
 
 /// The records of the journal in a file, or of the run whose output folder it is.
@@ -130,6 +129,15 @@ pub fn read(reader: impl Read, name: &str) -> Result<JournalTrace, TraceError> {
 /// As [`records`], and if a line other than the last is no record.
 pub fn summarize(path: &Path, progress: Option<OnProgress<'_>>) -> Result<TraceSummary, TraceError> {
     Ok(Collected::from(JournalRecords::open(path, progress)?)?.summary())
+}
+
+/// Counts what a journal holds, and finds what stragglers cost in it, and why.
+///
+/// # Errors
+/// As [`summarize`].
+pub fn analyse(path: &Path, progress: Option<OnProgress<'_>>) -> Result<(TraceSummary, Findings), TraceError> {
+    let collected = Collected::from(JournalRecords::open(path, progress)?)?;
+    Ok((collected.summary(), collected.findings()))
 }
 
 fn for_replay(records: JournalRecords<'_>) -> Result<JournalTrace, TraceError> {

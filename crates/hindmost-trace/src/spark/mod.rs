@@ -335,5 +335,6 @@ fn summary(collected: &Collected, mut warnings: Vec<String>, directory: bool) ->
             excluded_executors: tally.excluded_executors,
             excluded_nodes: tally.excluded_hosts,
         }),
+        hadoop: None,
     }
 }

@@ -1,4 +1,4 @@
-//! What `replay` reads: Spark event logs and journals of our own runs, as jobs and nodes.
+//! What `replay` reads: logs of Spark and Hadoop and journals of our own runs, as jobs and nodes.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,7 +9,8 @@ use hindmost_core::resources::{Dimensions, Resources};
 use hindmost_core::workload::{DemandByName, WorkloadJob};
 use hindmost_sim::experiment::NodeKind;
 use hindmost_sim::parameter::Parameter;
-use hindmost_trace::{COPIES_NOTE, RecordedNode, journal, spark};
+use hindmost_trace::any::{self, LogKind};
+use hindmost_trace::{COPIES_NOTE, RecordedNode, TraceSummary, hadoop, journal, spark};
 
 use crate::failure::{Failure, Outcome};
 
@@ -54,9 +55,10 @@ impl Recorded {
 
 /// Reads a log or journal.
 pub fn read(path: &Path) -> Outcome<Recorded> {
-    let recorded = match journal::find(path).map_err(Failure::input)? {
-        Some(found) => of_journal(&found, path.display().to_string())?,
-        None => of_spark(path)?,
+    let recorded = match any::kind(path).map_err(Failure::input)? {
+        LogKind::Journal(found) => of_journal(&found, path.display().to_string())?,
+        LogKind::Hadoop => of_hadoop(path)?,
+        LogKind::Spark => of_spark(path)?,
     };
     if recorded.jobs.is_empty() {
         return Err(Failure::input(format!(
@@ -88,11 +90,23 @@ fn of_journal(path: &Path, name: String) -> Outcome<Recorded> {
 fn of_spark(path: &Path) -> Outcome<Recorded> {
     let trace = with_progress(|progress| spark::open(path, Some(progress)))?;
     let (summary, jobs, recorded, _) = trace.into_parts();
+    Ok(of_slots(path, summary, jobs, &recorded))
+}
+
+fn of_hadoop(path: &Path) -> Outcome<Recorded> {
+    // Nodes' memory is not in the logs: what ran beside each other is all that is known of their room.
+    let trace = with_progress(|progress| hadoop::open(path, Some(progress)))?.without_memory();
+    let (summary, jobs, recorded, _) = trace.into_parts();
+    Ok(of_slots(path, summary, jobs, &recorded))
+}
+
+/// Jobs on nodes of which the number of slots is known.
+fn of_slots(path: &Path, summary: TraceSummary, jobs: Vec<WorkloadJob>, recorded: &[RecordedNode]) -> Recorded {
     let mut notes = summary.warnings;
-    let (nodes, note) = cluster(&recorded);
+    let (nodes, note) = cluster(recorded);
     notes.extend(note);
-    Ok(Recorded {
-        // A slot of an executor is a cpu here.
+    Recorded {
+        // A slot is a cpu here.
         dimensions: Dimensions::of([&DemandByName::new()]).unwrap_or_else(|_| Dimensions::one_slot()),
         nodes,
         jobs: Arc::new(jobs),
@@ -100,7 +114,7 @@ fn of_spark(path: &Path) -> Outcome<Recorded> {
         notes,
         header: None,
         name: path.display().to_string(),
-    })
+    }
 }
 
 fn node(name: &str, count: u32, capacity: Resources, speed: f64) -> NodeKind {

@@ -1,30 +1,43 @@
-//! `hindmost trace`: what logs hold.
+//! `hindmost trace`: what logs hold, and what stragglers cost in them.
 
-use hindmost_trace::{TraceError, TraceSummary, journal, spark};
+use hindmost_report::findings;
+use hindmost_report::text::{escaped, grouped, indented};
+use hindmost_trace::analysis::Findings;
+use hindmost_trace::{TraceError, TraceSummary, any};
+use serde::Serialize;
 
 use crate::cli::TraceCommand;
 use crate::failure::{Failure, Outcome};
 use crate::progress::Progress;
 use crate::terminal;
 
+/// Columns of the names of counts.
+const NAMES: usize = 24;
+
+/// What is told of a log.
+#[derive(Serialize)]
+struct Told {
+    #[serde(flatten)]
+    summary: TraceSummary,
+    findings: Findings,
+}
+
 /// Carries out a trace command.
 pub fn run(command: TraceCommand) -> Outcome {
     let TraceCommand::Info { files, json } = command;
-    let mut summaries = Vec::new();
+    let mut all = Vec::new();
     for file in &files {
-        summaries.push(with_progress(|progress| match journal::find(file)? {
-            Some(found) => journal::summarize(&found, Some(progress)),
-            None => spark::summarize(file, Some(progress)),
-        })?);
+        let (summary, findings) = with_progress(|progress| any::analyse(file, Some(progress)))?;
+        all.push(Told { summary, findings });
     }
     if json {
-        return match &summaries[..] {
+        return match &all[..] {
             [only] => terminal::print_json(only),
             all => terminal::print_json(&all),
         };
     }
     let texts: Vec<String> =
-        files.iter().zip(&summaries).map(|(file, summary)| text(&file.display().to_string(), summary)).collect();
+        files.iter().zip(&all).map(|(file, told)| text(&file.display().to_string(), told)).collect();
     terminal::print(&texts.join("\n"))
 }
 
@@ -43,28 +56,41 @@ pub fn with_progress<T>(read: impl FnOnce(&mut dyn FnMut(u64, Option<u64>)) -> R
     result.map_err(Failure::input)
 }
 
-fn text(name: &str, summary: &TraceSummary) -> String {
-    let mut text = format!("{name}\n");
+fn text(name: &str, told: &Told) -> String {
+    let summary = &told.summary;
+    let width = usize::from(terminal::width()).max(40);
+    let mut text = indented("", &escaped(name), width);
     let span = summary.from.zip(summary.to).map(|(from, to)| to - from);
     let (stages, nodes) = match summary.format {
-        "journal" => ("phases", "nodes"),
-        _ => ("stages", "nodes (executors)"),
+        "spark" => ("stages", "nodes (executors)"),
+        _ => ("phases", "nodes"),
     };
-    let mut line = |what: &str, value: String| text += &format!("  {what:<22} {value}\n");
+    let mut line = |what: &str, value: String| text += &indented(&format!("  {what:<NAMES$} "), &value, width);
     line("format", summary.format.to_string());
-    line("jobs", summary.jobs.to_string());
-    line(stages, summary.stages.to_string());
-    line("tasks", summary.tasks.to_string());
-    line("attempts", summary.attempts.to_string());
-    line("speculative attempts", summary.speculative_attempts.to_string());
-    line("failed attempts", summary.failed_attempts.to_string());
-    line("killed attempts", summary.killed_attempts.to_string());
-    line(nodes, summary.nodes.to_string());
+    for (what, count) in [
+        ("jobs", summary.jobs),
+        (stages, summary.stages),
+        ("tasks", summary.tasks),
+        ("attempts", summary.attempts),
+        ("speculative attempts", summary.speculative_attempts),
+        ("failed attempts", summary.failed_attempts),
+        ("killed attempts", summary.killed_attempts),
+        (nodes, summary.nodes),
+    ] {
+        line(what, grouped(count));
+    }
     if let Some(span) = span {
         line("time covered", format!("{span:.3} s"));
     }
-    for warning in &summary.warnings {
-        text += &format!("  warning: {warning}\n");
+    for (what, causes) in [("failed because", &summary.failures), ("killed because", &summary.killed_by)] {
+        let mut causes: Vec<(&String, &u64)> = causes.iter().collect();
+        causes.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+        for (at, (cause, count)) in causes.into_iter().enumerate() {
+            line(if at == 0 { what } else { "" }, format!("{}: {}", grouped(*count), escaped(cause)));
+        }
     }
-    text
+    for warning in &summary.warnings {
+        text += &indented("  warning: ", &escaped(warning), width);
+    }
+    text + "\n" + &findings::text(&told.findings, terminal::width())
 }

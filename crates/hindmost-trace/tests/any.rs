@@ -1,0 +1,75 @@
+//! Logs told from each other, whatever their names.
+
+use std::fs;
+use std::path::Path;
+
+use hindmost_trace::TraceError;
+use hindmost_trace::any::{LogKind, analyse, kind};
+
+const SPARK: &str = r#"{"Event":"SparkListenerApplicationStart","App Name":"a","App ID":"app-1","Timestamp":1000}
+{"Event":"SparkListenerTaskEnd","Stage ID":0,"Stage Attempt ID":0,"Task Type":"ResultTask","Task End Reason":{"Reason":"Success"},"Task Info":{"Task ID":0,"Index":0,"Attempt":0,"Launch Time":1000,"Executor ID":"1","Host":"h1","Speculative":false,"Finish Time":3000,"Failed":false,"Killed":false}}
+"#;
+
+const RUMEN: &str = r#"{
+  "jobID" : "job_1_0001", "submitTime" : 1000, "launchTime" : 1500, "finishTime" : 9000, "outcome" : "SUCCESS",
+  "mapTasks" : [ { "taskID" : "task_1_0001_m_000000", "taskType" : "MAP", "taskStatus" : "SUCCESS", "startTime" : 2000,
+    "finishTime" : 5000, "attempts" : [
+      { "attemptID" : "attempt_1_0001_m_000000_0", "result" : "KILLED", "hostName" : "/r1/h1", "startTime" : 2000, "finishTime" : 5100 },
+      { "attemptID" : "attempt_1_0001_m_000000_1", "result" : "SUCCESS", "hostName" : "/r1/h2", "startTime" : 3000, "finishTime" : 5000 } ] } ],
+  "reduceTasks" : [], "otherTasks" : []
+}
+"#;
+
+const JHIST: &str = r#"Avro-Json
+{"type":"record","name":"Event","namespace":"org.apache.hadoop.mapreduce.jobhistory","fields":[]}
+{"type":"JOB_SUBMITTED","event":{"org.apache.hadoop.mapreduce.jobhistory.JobSubmitted":{"jobid":"job_1_0001","jobName":"j","userName":"u","submitTime":1000}}}
+{"type":"MAP_ATTEMPT_STARTED","event":{"org.apache.hadoop.mapreduce.jobhistory.TaskAttemptStarted":{"taskid":"task_1_0001_m_000000","taskType":"MAP","attemptId":"attempt_1_0001_m_000000_0","startTime":2000,"trackerName":"h1"}}}
+{"type":"MAP_ATTEMPT_FINISHED","event":{"org.apache.hadoop.mapreduce.jobhistory.MapAttemptFinished":{"taskid":"task_1_0001_m_000000","attemptId":"attempt_1_0001_m_000000_0","taskType":"MAP","taskStatus":"SUCCEEDED","finishTime":4000,"hostname":"h1"}}}
+"#;
+
+const JOURNAL: &str = r#"{"hindmost_journal":1,"dimensions":["cpus"],"policy":"none","order":"fair","gamma":1.0,"knowledge":"age","placement":"spread"}
+"#;
+
+fn counts(path: &Path) -> (&'static str, u64, u64, u64) {
+    let (summary, findings) = analyse(path, None).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    assert_eq!(findings.attempts.ended, summary.attempts, "{}", path.display());
+    (summary.format, summary.attempts, summary.speculative_attempts, summary.killed_attempts)
+}
+
+#[test]
+fn every_log_is_told_by_what_is_in_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        path
+    };
+    let gzipped = |text: &str| {
+        use std::io::Write;
+        let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        packer.write_all(text.as_bytes()).unwrap();
+        packer.finish().unwrap()
+    };
+    for (text, expected) in
+        [(SPARK, ("spark", 1, 0, 0)), (RUMEN, ("rumen", 2, 1, 1)), (JHIST, ("hadoop-jhist", 1, 0, 0))]
+    {
+        assert_eq!(counts(&write("log", text)), expected);
+        fs::write(folder.path().join("log"), gzipped(text)).unwrap();
+        assert_eq!(counts(&folder.path().join("log")), expected);
+    }
+    assert_eq!(kind(&write("log", JOURNAL)).unwrap(), LogKind::Journal(folder.path().join("log")));
+    // Folders by what they hold.
+    write("history/2026/11/job_1_0001-1-u-j-9-1-0-SUCCEEDED-q.jhist", JHIST);
+    assert_eq!(counts(&folder.path().join("history")), ("hadoop-jhist", 1, 0, 0));
+    write("events/app-1", SPARK);
+    write("events/app-2", &SPARK.replace("app-1", "app-2"));
+    assert_eq!(counts(&folder.path().join("events")), ("spark", 2, 0, 0));
+    let journal = write("run.out/.hindmost/journal.jsonl", JOURNAL);
+    assert_eq!(kind(&folder.path().join("run.out")).unwrap(), LogKind::Journal(journal));
+    write("empty/nothing.txt", "");
+    assert!(matches!(kind(&folder.path().join("empty")), Err(TraceError::Directory { .. })));
+    // Whatever else there is goes to Spark's reader, which says what is wrong with it.
+    assert_eq!(kind(&write("letter", "Dear Sir,\n")).unwrap(), LogKind::Spark);
+    assert!(matches!(analyse(&folder.path().join("letter"), None), Err(TraceError::NotSpark { .. })));
+}

@@ -1,7 +1,9 @@
 //! Tables and documents from the results of Hindmost.
 
 pub mod comparison;
+pub mod figures;
 pub mod gantt;
+pub mod html;
 pub mod reproduction;
 pub mod run;
 pub mod text;

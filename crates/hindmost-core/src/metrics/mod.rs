@@ -1,9 +1,11 @@
 //! What is measured of a run, and how figures over seeds are summarised.
 
 mod comparison;
+mod curves;
 mod run;
 
 pub use comparison::{Comparison, Copies, PolicyResult, VersusFirst};
+pub use curves::{Cdf, PolicyCurves, ShownJob};
 pub use run::{FailedTask, PhaseProgress, PhaseSummary, RunState, RunSummary};
 
 use serde::Serialize;

@@ -80,8 +80,8 @@ pub struct Plot {
     pub shape: PlotShape,
     /// The curves that are drawn, by the heading of their column or row; all without any.
     pub curves: Vec<String>,
-    /// True if the horizontal axis is logarithmic.
-    pub logarithmic: bool,
+    /// How many of the first rows are drawn; `None`: all.
+    pub rows: Option<usize>,
 }
 
 /// What the numbers of a drawn table form.

@@ -4,6 +4,8 @@ pub mod comparison;
 pub mod figures;
 pub mod gantt;
 pub mod html;
+#[cfg(test)]
+mod markup;
 pub mod reproduction;
 pub mod run;
 pub mod text;

@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 
 use comfy_table::{ContentArrangement, LineStyle, Table, TableStyle};
 use hindmost_core::reproduction::{Cell, Claim, DataTable, Figure, Reproduction, Verdict, number_text};
-pub(crate) use plots::{caption, drawn};
 pub use plots::{PlotFile, plots};
+pub(crate) use plots::{caption, drawn};
 
 /// Columns apart by space, with one line under the headings and between rows.
 const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));

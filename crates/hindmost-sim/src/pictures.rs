@@ -174,9 +174,7 @@ impl Output for Collector<'_> {
             Decision::Start { attempt, node, from_progress } => {
                 (attempt, Decision::Start { attempt: renumbered(attempt), node, from_progress })
             }
-            Decision::Stop { attempt, reason } => {
-                (attempt, Decision::Stop { attempt: renumbered(attempt), reason })
-            }
+            Decision::Stop { attempt, reason } => (attempt, Decision::Stop { attempt: renumbered(attempt), reason }),
             Decision::Replace { attempt, from_progress } => {
                 (attempt, Decision::Replace { attempt: renumbered(attempt), from_progress })
             }
@@ -199,7 +197,11 @@ impl Output for Collector<'_> {
         }
         let node = *seen.nodes.entry(result.node).or_insert_with(|| {
             let capacity = nodes.get(result.node.0 as usize).map(|node| node.capacity).unwrap_or_default();
-            timeline.nodes.push(TimelineNode { name: result.node_name.into(), capacity, lost_and_returned: Vec::new() });
+            timeline.nodes.push(TimelineNode {
+                name: result.node_name.into(),
+                capacity,
+                lost_and_returned: Vec::new(),
+            });
             timeline.nodes.len() as u32 - 1
         });
         let outcome = match result.outcome {
@@ -255,7 +257,8 @@ fn attempts_of(
             enough.store(true, Ordering::Relaxed);
         }
     };
-    let ended = experiment.run_policy(&mut policy, seed, &mut collector, &Control { stop: &enough, progress: &progress });
+    let ended =
+        experiment.run_policy(&mut policy, seed, &mut collector, &Control { stop: &enough, progress: &progress });
     if stop.load(Ordering::Relaxed) {
         return Err(SimulationError::Interrupted);
     }
@@ -278,7 +281,8 @@ mod tests {
 
     fn experiment(policies: &str) -> Experiment {
         let set = [("horizon", "40"), ("cluster.machines", "30"), ("seeds", "2")];
-        let set: Vec<(String, String)> = set.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        let set: Vec<(String, String)> =
+            set.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
         let mut experiment = Experiment::of(&Scenario::load("quickstart", &set).unwrap(), 1).unwrap();
         experiment.policies = policies.split(';').map(|name| name.parse().unwrap()).collect();
         experiment
@@ -366,7 +370,10 @@ mod tests {
     fn a_job_is_chosen_once() {
         let policy: PolicySpec = "none".parse().unwrap();
         let chosen = |flowtimes: &[f64], policies| {
-            choices(flowtimes, &policy, policies).into_iter().map(|choice| (choice.job.0, choice.why)).collect::<Vec<_>>()
+            choices(flowtimes, &policy, policies)
+                .into_iter()
+                .map(|choice| (choice.job.0, choice.why))
+                .collect::<Vec<_>>()
         };
         assert_eq!(chosen(&[3.0], 2), [(0, "the only job under none".to_owned())]);
         assert!(chosen(&[f64::NAN], 1).is_empty());

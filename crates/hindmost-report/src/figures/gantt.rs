@@ -10,9 +10,11 @@ use super::measure::{Size, fitted, lines, width};
 use super::scale::{Axis, Scale, Unit};
 use super::svg::{Anchor, Canvas, Drawing, ID};
 use super::{NARROW, WIDE};
+#[cfg(test)]
+pub(super) use bars::shape;
 pub use bars::{Attempt, Fate};
 pub use pick::by_node;
-pub use tasks::by_task;
+pub use tasks::{by_task, tasks_to_show};
 
 /// Height of a lane, and what is left free between two.
 const LANE: f64 = 15.0;
@@ -95,14 +97,15 @@ impl GanttChart {
         let names: Vec<&str> = entries.iter().map(|entry| entry_name(*entry)).collect();
         y = legend(&mut canvas, &names, y, room, |canvas, at, x, y| entry_sample(canvas, entries[at], x, y));
         let names = self.panels.iter().flat_map(|panel| &panel.rows).map(|row| row.name.as_str());
-        let names = names.map(|name| width(&fitted(name, room * NAMES, Size::Normal), Size::Normal)).fold(0.0, f64::max);
+        let names =
+            names.map(|name| width(&fitted(name, room * NAMES, Size::Normal), Size::Normal)).fold(0.0, f64::max);
         let left = names + GAP;
         let until = self.until.filter(|until| until.is_finite() && *until > 0.0);
         let end = until.unwrap_or_else(|| self.panels.iter().map(|panel| panel.end).fold(0.0, f64::max));
         let end = if end > 0.0 { end } else { 1.0 };
         // Half of the last label stands right of the axis.
         let area = room - left - 2.0 * GAP;
-        let scale = Scale::horizontal(&Axis::new(&self.time, Unit::Seconds), 0.0, end, area);
+        let scale = Scale::time(&Axis::new(&self.time, Unit::Seconds), end, area);
         for panel in &self.panels {
             y = panel.draw(&mut canvas, &scale, [names, left, area, room], y);
         }
@@ -171,10 +174,9 @@ impl Panel {
         let height = |row: &Row| row.lanes.len().max(1) as f64 * (LANE + BETWEEN_LANES) + BETWEEN_ROWS;
         let bottom = top + self.rows.iter().map(height).sum::<f64>() + 2.0;
         let place = |seconds: f64| left + scale.place(seconds).clamp(0.0, 1.0) * area;
-        for (value, label) in &scale.ticks {
-            let at = left + scale.place(*value) * area;
+        for (at, middle, label) in scale.labels(left, area, [0.0, room]) {
             canvas.line("hm-grid", (at, top), (at, bottom));
-            canvas.text("hm-text", at, bottom + LINE - 2.0, Anchor::Middle, label);
+            canvas.text("hm-text", middle, bottom + LINE - 2.0, Anchor::Middle, label);
         }
         canvas.line("hm-axis", (left, bottom), (left + area, bottom));
         let label = fitted(&scale.label, area, Size::Normal);

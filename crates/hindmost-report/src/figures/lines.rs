@@ -16,8 +16,10 @@ const GAP: f64 = 6.0;
 const RIGHT: f64 = 18.0;
 /// Curves with more points than this have a band instead of whiskers.
 const MOST_WHISKERS: usize = 12;
-/// How far the whiskers of neighbouring curves stand apart.
-const APART: f64 = 3.0;
+/// How far the marks of all curves at one place stand apart at most, half of it, so that whiskers can be told.
+const APART: f64 = 8.0;
+/// Between the vertical axis and the first marks.
+const INSET: f64 = 14.0;
 /// Colours.
 const COLOURS: usize = 7;
 
@@ -91,7 +93,10 @@ impl LineChart {
         let y = Scale::vertical(&self.y, y_low, y_high, HEIGHT);
         let left = (y.widest() + GAP).max(24.0);
         let area_width = NARROW - left - RIGHT;
-        let x = Scale::horizontal(&self.x, x_low, x_high, area_width);
+        // Marks and their whiskers keep off the axis and its labels.
+        let inset = if self.kind == Kind::Marked { INSET } else { 0.0 };
+        let x = Scale::horizontal(&self.x, x_low, x_high, area_width - 2.0 * inset);
+        let across = |value: f64| left + inset + x.place(value) * (area_width - 2.0 * inset);
         // The vertical axis' label lies above it and not along it: it is read without turning one's head.
         canvas.text("hm-soft", 0.0, top + LINE - 5.0, Anchor::Start, &fitted(&y.label, NARROW, Size::Normal));
         top += LINE + 4.0;
@@ -101,17 +106,16 @@ impl LineChart {
             canvas.line("hm-grid", (left, at), (right, at));
             canvas.text("hm-text", left - GAP, at + 4.0, Anchor::End, label);
         }
-        for (value, label) in &x.ticks {
-            let at = left + x.place(*value) * area_width;
+        for (at, middle, label) in x.labels(left + inset, area_width - 2.0 * inset, [0.0, NARROW]) {
             canvas.line("hm-axis", (at, bottom), (at, bottom + 4.0));
-            canvas.text("hm-text", at, bottom + LINE, Anchor::Middle, label);
+            canvas.text("hm-text", middle, bottom + LINE, Anchor::Middle, label);
         }
         canvas.line("hm-axis", (left, bottom), (right, bottom));
         let label = fitted(&x.label, area_width, Size::Normal);
         canvas.text("hm-soft", left + area_width / 2.0, bottom + 2.0 * LINE, Anchor::Middle, &label);
-        let place = |px: f64, py: f64| (left + x.place(px) * area_width, bottom - y.place(py) * HEIGHT);
+        let place = |px: f64, py: f64| (across(px), bottom - y.place(py) * HEIGHT);
         for (level, meaning) in &self.levels {
-            let at = place(x_low, *level).1;
+            let at = bottom - y.place(*level) * HEIGHT;
             canvas.explained(meaning, |canvas| canvas.line("hm-ref", (left, at), (right, at)));
         }
         // Marks and the widths of lines may reach beyond the axes.
@@ -127,20 +131,24 @@ impl LineChart {
     fn curve(&self, canvas: &mut Canvas, at: usize, series: &Series, place: &dyn Fn(f64, f64) -> (f64, f64)) {
         let sound = |point: &&Point| point.x.is_finite() && point.y.is_finite();
         let points: Vec<&Point> = series.points.iter().filter(sound).collect();
+        let curves = self.series.len() as f64;
+        let apart = if self.kind == Kind::Marked { (2.0 * APART / curves).min(APART / 2.0) } else { 0.0 };
+        let shift = (at as f64 - (curves - 1.0) / 2.0) * apart;
+        let place = |x: f64, y: f64| {
+            let (x, y) = place(x, y);
+            (x + shift, y)
+        };
         let placed: Vec<(f64, f64)> = points.iter().map(|point| place(point.x, point.y)).collect();
         let Some((first, others)) = placed.split_first() else { return };
         let ends = points.iter().filter_map(|point| point.interval.map(|[low, high]| (point.x, low, high)));
-        let ends: Vec<((f64, f64), (f64, f64))> =
-            ends.map(|(x, low, high)| (place(x, low), place(x, high))).collect();
+        let ends: Vec<((f64, f64), (f64, f64))> = ends.map(|(x, low, high)| (place(x, low), place(x, high))).collect();
         if ends.len() > MOST_WHISKERS {
             let there = ends.iter().map(|(low, _)| *low);
             let around: Vec<(f64, f64)> = there.chain(ends.iter().rev().map(|(_, high)| *high)).collect();
             canvas.path(&format!("hm-band hm-f{}", at % COLOURS), &(polyline(&around) + "Z"));
         } else {
-            let shift = (at as f64 - (self.series.len() as f64 - 1.0) / 2.0) * APART;
             for ((x, low), (_, high)) in &ends {
-                let x = x + shift;
-                let [left, right, x, low, high] = [x - 3.0, x + 3.0, x, *low, *high].map(number);
+                let [left, right, x, low, high] = [*x - 3.0, *x + 3.0, *x, *low, *high].map(number);
                 let d = format!("M{x} {low}V{high}M{left} {low}H{right}M{left} {high}H{right}");
                 canvas.path(&format!("hm-whisker hm-s{}", at % COLOURS), &d);
             }
@@ -165,12 +173,20 @@ impl LineChart {
     fn limits(&self) -> ([f64; 2], [f64; 2]) {
         let points = || self.series.iter().flat_map(|series| &series.points);
         let positive = |logarithmic: bool| move |value: &f64| value.is_finite() && (!logarithmic || *value > 0.0);
-        let x = self.x_limits.unwrap_or_else(|| span(points().map(|point| point.x).filter(positive(self.x.logarithmic))));
-        let heights = points().flat_map(|point| [Some(point.y), point.interval.map(|ends| ends[0]), point.interval.map(|ends| ends[1])]);
+        let x =
+            self.x_limits.unwrap_or_else(|| span(points().map(|point| point.x).filter(positive(self.x.logarithmic))));
+        let heights = points()
+            .flat_map(|point| [Some(point.y), point.interval.map(|ends| ends[0]), point.interval.map(|ends| ends[1])]);
         let levels = self.levels.iter().map(|(level, _)| *level);
-        let y = self
-            .y_limits
-            .unwrap_or_else(|| span(heights.flatten().chain(levels).filter(positive(self.y.logarithmic))));
+        let mut y =
+            self.y_limits.unwrap_or_else(|| span(heights.flatten().chain(levels).filter(positive(self.y.logarithmic))));
+        // Intervals of what can't be negative may reach below 0; the axis does not.
+        let [lowest, _] = span(points().map(|point| point.y).filter(positive(self.y.logarithmic)));
+        if self.y.logarithmic {
+            y[0] = y[0].max(lowest / 3.0);
+        } else if lowest >= 0.0 {
+            y[0] = y[0].max(0.0);
+        }
         (x, y)
     }
 }

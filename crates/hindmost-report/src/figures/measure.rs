@@ -83,7 +83,7 @@ pub(super) fn lines(text: &str, room: f64, size: Size, most: usize) -> Vec<Strin
             lines[at] = longer;
         } else if lines.len() == most {
             lines[at] = fitted_end(&longer, room, size);
-            return lines;
+            break;
         } else {
             lines.push(word.to_owned());
         }
@@ -110,7 +110,8 @@ mod tests {
 
     #[test]
     fn text_fits_the_room_that_it_is_given() {
-        for name in ["progress(0.2)", "mantri(delta=0.25,kill_restart=false)", "日本語のノード", "\u{202e}x\u{7}<y>"] {
+        for name in ["progress(0.2)", "mantri(delta=0.25,kill_restart=false)", "日本語のノード", "\u{202e}x\u{7}<y>"]
+        {
             for room in [8.0, 20.0, 60.0, 300.0] {
                 let shown = fitted(name, room, Size::Normal);
                 assert!(width(&shown, Size::Normal) <= room.max(17.0), "{name} {room}: {shown}");

@@ -94,10 +94,9 @@ impl Columns {
 
 /// The area's axis, with a line from each tick up to `top`.
 fn axis(canvas: &mut Canvas, scale: &Scale, columns: &Columns, top: f64, bottom: f64) -> f64 {
-    for (value, label) in &scale.ticks {
-        let at = columns.left + scale.place(*value) * columns.width;
+    for (at, middle, label) in scale.labels(columns.left, columns.width, [0.0, NARROW]) {
         canvas.line("hm-grid", (at, top), (at, bottom));
-        canvas.text("hm-text", at, bottom + LINE - 2.0, Anchor::Middle, label);
+        canvas.text("hm-text", middle, bottom + LINE - 2.0, Anchor::Middle, label);
     }
     canvas.line("hm-axis", (columns.left, bottom), (columns.left + columns.width, bottom));
     // The label may be wider than the area: it stands where there is room for it.
@@ -116,7 +115,8 @@ impl DotChart {
         let rows = || self.groups.iter().flat_map(|(_, dots)| dots);
         let columns = Columns::of(rows().map(|dot| (dot.name.as_str(), dot.text.as_str())));
         let ends = rows().flat_map(|dot| dot.interval.into_iter().flatten().chain(dot.value));
-        let [low, high] = span(ends.chain(self.reference.iter().map(|(value, _)| *value)).filter(|end| end.is_finite()));
+        let [low, high] =
+            span(ends.chain(self.reference.iter().map(|(value, _)| *value)).filter(|end| end.is_finite()));
         let scale = Scale::horizontal(&self.axis, low, high, columns.width);
         let headings = self.groups.iter().filter(|(heading, _)| !heading.is_empty()).count();
         let bottom = top + (rows().count() + headings) as f64 * ROW + 4.0;
@@ -152,7 +152,8 @@ fn dot_row(canvas: &mut Canvas, dot: &Dot, at: usize, y: f64, columns: &Columns,
     canvas.text("hm-text", NARROW, middle + 4.0, Anchor::End, &dot.text);
     let place = |value: f64| columns.left + scale.place(value) * columns.width;
     if let Some([low, high]) = dot.interval {
-        let [from, to, middle, above, below] = [place(low), place(high), middle, middle - 4.0, middle + 4.0].map(number);
+        let [from, to, middle, above, below] =
+            [place(low), place(high), middle, middle - 4.0, middle + 4.0].map(number);
         let d = format!("M{from} {middle}H{to}M{from} {above}V{below}M{to} {above}V{below}");
         canvas.path("hm-whisker", &d);
     }

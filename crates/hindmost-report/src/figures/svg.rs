@@ -15,6 +15,9 @@ pub(crate) const STYLE: &str = include_str!("style.css");
 /// What stands in front of the ids of a picture that stands alone.
 const ALONE: &str = "hindmost";
 
+/// What is left free around a picture that stands alone.
+const MARGIN: f64 = 12.0;
+
 /// A picture of a size of its own, which can stand alone or in a page.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Drawing {
@@ -43,21 +46,26 @@ impl Drawing {
 
     /// The picture as a file of its own.
     pub fn standalone(&self) -> String {
-        let mut text = self.opened(ALONE, " xmlns=\"http://www.w3.org/2000/svg\"");
-        let _ = write!(text, "<style>\n{STYLE}</style>\n<rect class=\"hm-bg\" width=\"100%\" height=\"100%\"/>\n");
+        let mut text = self.opened(ALONE, " xmlns=\"http://www.w3.org/2000/svg\"", MARGIN);
+        let [begin, width, height] = [-MARGIN, self.width + 2.0 * MARGIN, self.height + 2.0 * MARGIN].map(number);
+        let _ = write!(
+            text,
+            "<style>\n{STYLE}</style>\n\
+             <rect class=\"hm-bg\" x=\"{begin}\" y=\"{begin}\" width=\"{width}\" height=\"{height}\"/>\n"
+        );
         text += &self.body.replace(ID, ALONE);
         text + "</svg>\n"
     }
 
     /// The picture as part of a page that has [`STYLE`]; `id` is unique in the page.
     pub fn inline(&self, id: &str) -> String {
-        self.opened(id, "") + &self.body.replace(ID, id) + "</svg>"
+        self.opened(id, "", 0.0) + &self.body.replace(ID, id) + "</svg>"
     }
 
-    fn opened(&self, id: &str, more: &str) -> String {
-        let (width, height) = (number(self.width), number(self.height));
+    fn opened(&self, id: &str, more: &str, margin: f64) -> String {
+        let [begin, width, height] = [-margin, self.width + 2.0 * margin, self.height + 2.0 * margin].map(number);
         let mut text = format!(
-            "<svg{more} class=\"hm\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" \
+            "<svg{more} class=\"hm\" viewBox=\"{begin} {begin} {width} {height}\" width=\"{width}\" height=\"{height}\" \
              role=\"img\" aria-labelledby=\"{id}-title {id}-about\">\n"
         );
         let _ = writeln!(text, "<title id=\"{id}-title\">{}</title>", escaped(&self.title));
@@ -90,14 +98,20 @@ impl Canvas {
         let _ = writeln!(self.0, "<path class=\"{class}\" d=\"{d}\"/>");
     }
 
-    /// A rectangle; one without width or height is still a hair.
+    /// A rectangle; nothing without width or height.
     pub(super) fn rect(&mut self, class: &str, x: f64, y: f64, width: f64, height: f64) {
+        if width <= 0.0 || height <= 0.0 {
+            return;
+        }
         let [x, y, width, height] = [x, y, width.max(0.4), height.max(0.4)].map(number);
         let _ = writeln!(self.0, "<rect class=\"{class}\" x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\"/>");
     }
 
-    /// Text on one line, escaped.
+    /// Text on one line, escaped; nothing if it is empty.
     pub(super) fn text(&mut self, class: &str, x: f64, y: f64, anchor: Anchor, text: &str) {
+        if text.is_empty() {
+            return;
+        }
         let anchor = match anchor {
             Anchor::Start => "",
             Anchor::Middle => " text-anchor=\"middle\"",
@@ -143,7 +157,7 @@ pub(super) fn number(value: f64) -> String {
     if text == "-0" { "0".to_owned() } else { text.to_owned() }
 }
 
-/// Text as XML takes it: what would be markup, and what XML knows no way to write, becomes visible.
+/// Text as XML takes it: what would be markup is shown, and what XML knows no way to write is an escape.
 pub(crate) fn escaped(text: &str) -> String {
     let mut written = String::with_capacity(text.len());
     for letter in text::escaped(text).chars() {
@@ -153,7 +167,6 @@ pub(crate) fn escaped(text: &str) -> String {
             '>' => written.push_str("&gt;"),
             '"' => written.push_str("&quot;"),
             '\'' => written.push_str("&#39;"),
-            '\u{fffe}' | '\u{ffff}' => written.extend(letter.escape_unicode()),
             _ => written.push(letter),
         }
     }

@@ -1,12 +1,16 @@
 //! The page of a comparison: what `simulate` and `replay` write.
 
+use hindmost_core::ids::TaskId;
 use hindmost_core::metrics::{Cdf, Comparison, PolicyCurves, PolicyResult, ShownJob, Summary};
+use hindmost_core::timeline::Timeline;
 use serde::Serialize;
 
 use super::copies::stories;
-use super::{Frame, Picture, Pictures, Step, Table, full, glossary, knowledge_text, listed, name, rendered, sweep};
-use crate::comparison::{percent, sets, significant, with_interval};
-use crate::figures::gantt::{GanttChart, by_task};
+use super::{
+    Frame, Picture, Pictures, Step, Table, full, glossary, knowledge_text, listed, measured, name, rendered, sweep,
+};
+use crate::comparison::{percent, sets, significant};
+use crate::figures::gantt::{GanttChart, by_task, tasks_to_show};
 use crate::figures::{Axis, Bar, BarChart, Dot, DotChart, Kind, LineChart, Point, Series, Unit};
 use crate::text::{counted, duration, grouped};
 
@@ -105,7 +109,11 @@ pub fn comparison_page(page: &ComparisonPage<'_>) -> Result<String, minijinja::E
                 1 => what,
                 _ => format!("A comparison of {what}"),
             },
-            if sets.len() > 1 { format!(", at {}", counted(sets.len() as u64, "point of a sweep").replace("sweeps", "sweep")) } else { String::new() }
+            if sets.len() > 1 {
+                format!(", at {} of a sweep", counted(sets.len() as u64, "point"))
+            } else {
+                String::new()
+            }
         ),
         glossary: glossary::comparison(),
         again: page.again,
@@ -132,7 +140,7 @@ fn facts(compared: &Comparison, policies: &[&str]) -> Vec<[String; 2]> {
     if compared.results.iter().any(|row| row.set.iter().any(|(key, _)| key == "knowledge")) {
         facts[3][1] = "one of the swept keys".to_owned();
     }
-    facts.extend(compared.notes.iter().map(|note| ["note".to_owned(), full(note)]));
+    facts.extend(compared.notes.iter().map(|note| ["details".to_owned(), full(note)]));
     facts
 }
 
@@ -173,7 +181,9 @@ fn point(page: &ComparisonPage<'_>, set: &[(String, String)], drawn: bool, pictu
             drawings.extend(distributions(shown, &curves, pictures));
         }
     } else {
-        notes.push("Pictures of this point are left out, as it is one of many; the first and the last have them.".to_owned());
+        notes.push(
+            "Pictures of this point are left out, as it is one of many; the first and the last have them.".to_owned(),
+        );
     }
     let heading = if set.is_empty() { "Results".to_owned() } else { format!("Results at {}", set_text(set)) };
     PointSection { heading, findings: findings(&rows), table: table(&rows), notes, pictures: drawings }
@@ -198,9 +208,10 @@ fn findings(rows: &[&PolicyResult]) -> Vec<String> {
     } else {
         let mut text = format!("The lowest mean flowtime is {}'s: {}", name(&best.policy), duration(mean));
         if let Some(ratio) = best.versus_first.flowtime_ratio {
-            let sure = best.versus_first.ci95.map_or(String::new(), |[low, high]| {
-                format!(" (95% interval {} to {})", percent(low), percent(high))
-            });
+            let sure = best
+                .versus_first
+                .ci95
+                .map_or(String::new(), |[low, high]| format!(" (95% interval {} to {})", percent(low), percent(high)));
             text += &format!(", {} of {}'s{sure}", percent(ratio), name(&first.policy));
         }
         if let (Some(own), Some(base)) = (best.resource.mean, first.resource.mean.filter(|mean| *mean > 0.0)) {
@@ -219,8 +230,18 @@ fn findings(rows: &[&PolicyResult]) -> Vec<String> {
 
 fn table(rows: &[&PolicyResult]) -> Table {
     let mut columns = vec![
-        "policy:", "mean flowtime", "versus first", "p50", "p95", "p99", "max", "mean resource", "copies started",
-        "copies won", "wasted share", "busy",
+        "policy:",
+        "mean flowtime",
+        "versus first",
+        "p50",
+        "p95",
+        "p99",
+        "max",
+        "mean resource",
+        "copies started",
+        "copies won",
+        "wasted share",
+        "busy",
     ];
     let deadlines = rows.iter().any(|row| row.pocd.is_some());
     if deadlines {
@@ -230,20 +251,17 @@ fn table(rows: &[&PolicyResult]) -> Table {
     let number = |value: Option<f64>| value.map_or("–".to_owned(), significant);
     for row in rows {
         let versus = &row.versus_first;
-        let versus = match (versus.flowtime_ratio, versus.ci95) {
-            (Some(ratio), Some([low, high])) => format!("{ratio:.3} ± {:.3}", (high - low) / 2.0),
-            (Some(ratio), None) => format!("{ratio:.3}"),
-            (None, _) => "–".to_owned(),
-        };
+        let versus =
+            if std::ptr::eq(*row, rows[0]) { "1".to_owned() } else { measured(versus.flowtime_ratio, versus.ci95) };
         let mut cells = vec![
             name(&row.policy),
-            with_interval(&row.flowtime),
+            measured(row.flowtime.mean, row.flowtime.ci95),
             versus,
             number(row.flowtime.p50),
             number(row.flowtime.p95),
             number(row.flowtime.p99),
             number(row.flowtime.max),
-            with_interval(&row.resource),
+            measured(row.resource.mean, row.resource.ci95),
             grouped(row.copies.launched),
             grouped(row.copies.won),
             percent(row.copies.wasted_share),
@@ -261,7 +279,7 @@ fn dots(rows: &[&PolicyResult], of: impl Fn(&PolicyResult) -> &Summary) -> Vec<D
     let dot = |row: &&PolicyResult| {
         let summary = of(row);
         let (value, interval) = (summary.mean, summary.ci95);
-        Dot { name: row.policy.clone(), value, interval, text: with_interval(summary) }
+        Dot { name: row.policy.clone(), value, interval, text: measured(value, interval) }
     };
     rows.iter().map(dot).collect()
 }
@@ -287,7 +305,8 @@ fn summaries(rows: &[&PolicyResult], seeds: usize, pictures: &mut Pictures) -> V
     };
     let copies = BarChart {
         title: "Copies started and copies that won".to_owned(),
-        about: "For each policy, the number of copies that it started and the number of those that finished first.".to_owned(),
+        about: "For each policy, the number of copies that it started and the number of those that finished first."
+            .to_owned(),
         axis: plain("copies, all seeds together", ""),
         bars: rows
             .iter()
@@ -321,7 +340,7 @@ fn summaries(rows: &[&PolicyResult], seeds: usize, pictures: &mut Pictures) -> V
             format!("Further left is faster. A mark is the mean over seeds of each seed's mean{whiskers}. The numbers at \
                      the right are in seconds."),
         ),
-        pictures.picture(&resource.draw(), format!("Further left is cheaper. Marks and lines as for the flowtime{}.", "")),
+        pictures.picture(&resource.draw(), "Further left is cheaper. Marks and lines as for the flowtime."),
         pictures.picture(
             &copies.draw(),
             "Upper bar: attempts started beside another of the same task. Lower bar: those of them that finished first. \
@@ -338,9 +357,14 @@ fn distributions(rows: &[&PolicyResult], curves: &[&PolicyCurves], pictures: &mu
     let flowtime = cdf_chart(rows, curves, |curves| &curves.flowtime, "flowtime", Unit::Seconds);
     let resource =
         cdf_chart(rows, curves, |curves| &curves.resource, "resource", Unit::Number("γ × room time".to_owned()));
-    let read = |chart: &LineChart| if chart.x.logarithmic { " Each step of the axis below is a multiple of the one before." } else { "" };
+    let read = |chart: &LineChart| {
+        if chart.x.logarithmic { " Each step of the axis below is a multiple of the one before." } else { "" }
+    };
     let text = |chart: &LineChart, what: &str| {
-        format!("How many of {jobs} (all seeds together) {what} the value below. Further up and left is better.{}", read(chart))
+        format!(
+            "How many of {jobs} (all seeds together) {what} the value below. Further up and left is better.{}",
+            read(chart)
+        )
     };
     [(&flowtime, "took no longer than"), (&resource, "cost no more than")]
         .map(|(chart, what)| pictures.picture(&chart.draw(), text(chart, what)))
@@ -399,27 +423,29 @@ fn jobs(jobs: &[ShownJob], pictures: &mut Pictures) -> Vec<JobSection> {
         }
     }
     let section = |(chosen, group): &(&str, Vec<&ShownJob>)| {
-        // One axis for all, so that they compare at a glance.
-        let spans = group.iter().map(|job| by_task(&job.timeline, &job.reasons).end);
-        let until = spans.fold(0.0, f64::max);
+        // One axis for all and the same tasks, so that they compare at a glance.
+        let timelines: Vec<&Timeline> = group.iter().map(|job| &job.timeline).collect();
+        let tasks = tasks_to_show(&timelines);
+        let until = group.iter().map(|job| by_task(&job.timeline, &tasks, &job.reasons).end).fold(0.0, f64::max);
         let spec = group.first().and_then(|job| job.timeline.jobs.first()).map(|job| &job.spec);
-        let tasks: u64 = spec.map_or(0, |spec| spec.phases.iter().map(|phase| u64::from(phase.tasks)).sum());
+        let count: u64 = spec.map_or(0, |spec| spec.phases.iter().map(|phase| u64::from(phase.tasks)).sum());
         let about = spec.map_or(String::new(), |spec| {
             format!(
-                "Job {} with {} arrives after {}. All pictures of it have the same time axis.",
+                "Job {} has {} and arrives after {}. {} have the same tasks and the same time axis.",
                 name(&spec.name),
-                counted(tasks, "task"),
-                duration(spec.arrival.seconds())
+                counted(count, "task"),
+                duration(spec.arrival.seconds()),
+                if group.len() > 1 { "All its pictures" } else { "Pictures of a job" },
             )
         });
-        let shown = group.iter().map(|job| job_picture(job, until, pictures)).collect();
+        let shown = group.iter().map(|job| job_picture(job, &tasks, until, pictures)).collect();
         JobSection { heading: full(chosen).trim_end_matches('.').to_owned(), about, pictures: shown }
     };
     sections.iter().map(section).collect()
 }
 
-fn job_picture(job: &ShownJob, until: f64, pictures: &mut Pictures) -> JobPicture {
-    let panel = by_task(&job.timeline, &job.reasons);
+fn job_picture(job: &ShownJob, tasks: &[TaskId], until: f64, pictures: &mut Pictures) -> JobPicture {
+    let panel = by_task(&job.timeline, tasks, &job.reasons);
     let origin = job.timeline.jobs.first().map_or(0.0, |job| job.arrival.seconds());
     let took = job.flowtime.map_or("not finished".to_owned(), duration);
     let chart = GanttChart {
@@ -432,10 +458,13 @@ fn job_picture(job: &ShownJob, until: f64, pictures: &mut Pictures) -> JobPictur
     };
     let rows = &job.timeline.rows;
     let copies = rows.iter().filter(|row| row.redundant).count();
-    let won = rows
-        .iter()
-        .filter(|row| row.redundant && row.outcome == hindmost_core::timeline::AttemptEnd::Won)
-        .count();
+    let won =
+        rows.iter().filter(|row| row.redundant && row.outcome == hindmost_core::timeline::AttemptEnd::Won).count();
+    let copies_text = match copies {
+        0 => "none of them a copy".to_owned(),
+        1 => format!("one of them a copy, which {}", if won == 1 { "finished first" } else { "lost" }),
+        _ => format!("{} of them copies, of which {} finished first", grouped(copies as u64), grouped(won as u64)),
+    };
     let told = stories(&job.timeline, &job.reasons, origin, MOST_COPIES);
     let heading = if told.len() < copies {
         format!("Why copies were started: the first {} of {copies}", told.len())
@@ -456,15 +485,7 @@ fn job_picture(job: &ShownJob, until: f64, pictures: &mut Pictures) -> JobPictur
     JobPicture {
         svg: pictures.inline(&chart.draw()),
         wide: String::new(),
-        caption: format!(
-            "{} under {}: {}, {} of them {} and {} of these finished first.",
-            if job.flowtime.is_some() { "Done" } else { "Not done" },
-            name(&job.policy),
-            counted(rows.len() as u64, "attempt"),
-            grouped(copies as u64),
-            if copies == 1 { "a copy" } else { "copies" },
-            grouped(won as u64)
-        ),
+        caption: format!("Under {}: {}, {copies_text}.", name(&job.policy), counted(rows.len() as u64, "attempt")),
         copies: told.into_iter().map(story).collect(),
         copies_heading: heading,
     }

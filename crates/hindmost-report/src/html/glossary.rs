@@ -13,7 +13,8 @@ const COPY: Entry = [
     "An attempt is one try to carry out a task. A copy is an attempt that is started beside another one of the same task; \
      the first to finish wins, and the others are stopped.",
 ];
-const STRAGGLER: Entry = ["straggler", "A task that takes much longer than others of its kind, and keeps its job waiting."];
+const STRAGGLER: Entry =
+    ["straggler", "A task that takes much longer than others of its kind, and keeps its job waiting."];
 const FLOWTIME: Entry = ["flowtime", "Time from a job's arrival to its finish: what the one who submitted it waits."];
 const RESOURCE: Entry = [
     "resource",
@@ -31,8 +32,10 @@ const INTERVAL: Entry = [
     "How sure a mean is, by Student's t over seeds: in 95 of 100 repetitions with other seeds such an interval holds the \
      true mean. With one seed there is none.",
 ];
-const QUANTILE: Entry =
-    ["p50, p95, p99", "Half of the jobs, 95 and 99 of 100 took no longer than this. Over the jobs of all seeds together."];
+const QUANTILE: Entry = [
+    "p50, p95, p99",
+    "Half of the jobs, 95 and 99 of 100 took no longer than this. Over the jobs of all seeds together.",
+];
 const SEED: Entry = [
     "seed",
     "The number from which everything random follows. On one seed all policies meet the same jobs, and the first, second, \
@@ -55,9 +58,7 @@ const NODE: Entry = ["node", "A machine, or a part of one, with room for some at
 
 /// For comparisons.
 pub(super) fn comparison() -> Vec<Entry> {
-    vec![
-        TASK, STRAGGLER, COPY, FLOWTIME, RESOURCE, WASTED, BUSY, VERSUS, INTERVAL, QUANTILE, SHARE, SEED, KNOWLEDGE,
-    ]
+    vec![TASK, STRAGGLER, COPY, FLOWTIME, RESOURCE, WASTED, BUSY, VERSUS, INTERVAL, QUANTILE, SHARE, SEED, KNOWLEDGE]
 }
 
 /// For reproductions.
@@ -68,6 +69,7 @@ pub(super) fn reproduction() -> Vec<Entry> {
 /// For runs.
 pub(super) fn run() -> Vec<Entry> {
     let extra = ["extra work", "The share of all attempts' time that went into attempts which another one overtook."];
-    let quantile = ["p50, p95, max", "Half of the winning attempts, 95 of 100 and all of them took no longer than this."];
+    let quantile =
+        ["p50, p95, max", "Half of the winning attempts, 95 of 100 and all of them took no longer than this."];
     vec![TASK, STRAGGLER, COPY, NODE, BROKEN, extra, quantile, KNOWLEDGE]
 }

@@ -22,6 +22,7 @@ use minijinja::value::Serde;
 use minijinja::{Environment, context};
 use serde::Serialize;
 
+use crate::comparison::significant;
 use crate::figures::{Drawing, STYLE};
 use crate::text;
 
@@ -55,6 +56,8 @@ struct Table {
     caption: String,
     columns: Vec<Column>,
     rows: Vec<Vec<String>>,
+    /// Whether its rows become paragraphs where there is no room for columns: of tables of text.
+    stacked: bool,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -67,11 +70,10 @@ struct Column {
 impl Table {
     /// `columns` end with `:` where their cells are text.
     fn new(caption: &str, columns: &[&str]) -> Table {
-        let columns = columns.iter().map(|name| Column {
-            name: name.strip_suffix(':').unwrap_or(name).to_owned(),
-            text: name.ends_with(':'),
-        });
-        Table { caption: caption.to_owned(), columns: columns.collect(), rows: Vec::new() }
+        let columns = columns
+            .iter()
+            .map(|name| Column { name: name.strip_suffix(':').unwrap_or(name).to_owned(), text: name.ends_with(':') });
+        Table { caption: caption.to_owned(), columns: columns.collect(), rows: Vec::new(), stacked: false }
     }
 }
 
@@ -129,12 +131,12 @@ fn rendered(template: &str, frame: &Frame<'_>, content: &impl Serialize) -> Resu
 
 /// A name as a page shows it.
 fn name(text: &str) -> String {
-    shown(&text::name(text, NAME, ELLIPSIS))
+    text::name(text, NAME, ELLIPSIS)
 }
 
 /// A sentence as a page shows it.
 fn sentence(text: &str) -> String {
-    shown(&text::beginning(text, SENTENCE, ELLIPSIS))
+    text::beginning(text, SENTENCE, ELLIPSIS)
 }
 
 /// A text of many lines as a page shows it: its line ends and tabs stay.
@@ -143,12 +145,7 @@ fn long(text: &str) -> String {
     let more = if cut.len() < text.len() { "\n…" } else { "" };
     let escaped_line = |line: &str| line.split('\t').map(text::escaped).collect::<Vec<_>>().join("\t");
     let lines: Vec<String> = cut.trim_end().lines().map(escaped_line).collect();
-    shown(&lines.join("\n")) + more
-}
-
-/// Without what XML knows no way to write.
-fn shown(text: &str) -> String {
-    text.replace('\u{fffe}', "\\u{fffe}").replace('\u{ffff}', "\\u{ffff}")
+    lines.join("\n") + more
 }
 
 /// A sentence that begins with a capital and ends with a full stop.
@@ -162,12 +159,16 @@ fn full(text: &str) -> String {
 /// What a policy knew of running attempts, in a sentence.
 fn knowledge_text(knowledge: &str) -> String {
     let told = match knowledge {
-        "oracle" => "policies know how long every attempt will still take from its start on, as papers assume".to_owned(),
+        "oracle" => {
+            "policies know how long every attempt will still take from its start on, as papers assume".to_owned()
+        }
         "age" => "policies see no progress, only how long an attempt has run".to_owned(),
         "history" => "policies know durations from earlier runs of the job and how long an attempt has run".to_owned(),
-        "progress(uniform)" => "policies learn how long an attempt will still take at a point of its work that is drawn \
+        "progress(uniform)" => {
+            "policies learn how long an attempt will still take at a point of its work that is drawn \
              for each attempt"
-            .to_owned(),
+                .to_owned()
+        }
         other => match other.strip_prefix("progress(").and_then(|rest| rest.strip_suffix(')')) {
             Some(share) => match share.parse::<f64>() {
                 Ok(share) => format!(
@@ -180,6 +181,20 @@ fn knowledge_text(knowledge: &str) -> String {
         },
     };
     format!("{}: {told}", name(knowledge))
+}
+
+/// A mean with half of its interval, both with as many digits as the interval leaves sense in.
+fn measured(mean: Option<f64>, ci95: Option<[f64; 2]>) -> String {
+    let Some(mean) = mean else { return "–".to_owned() };
+    let half = ci95.map(|[low, high]| (high - low) / 2.0).filter(|half| half.is_finite() && *half > 0.0);
+    let Some(half) = half else { return significant(mean) };
+    let digits = (1 - half.log10().floor() as i32).max(0);
+    let most = (3 - mean.abs().max(1e-9).log10().floor() as i32).max(0);
+    if digits > 6 || mean.abs() >= 1e7 {
+        return format!("{} ± {}", significant(mean), significant(half));
+    }
+    let digits = digits.min(most) as usize;
+    format!("{mean:.digits$} ± {half:.digits$}")
 }
 
 /// A few words in a row: `a, b and c`.

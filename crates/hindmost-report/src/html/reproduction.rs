@@ -172,8 +172,8 @@ fn claim_section(claim: &Claim) -> ClaimSection {
         table.rows.push(vec![name(&measured.reading), sentence(&measured.value), measured.text(), holds.to_owned()]);
     }
     let more = match &claim.verdict {
-        Verdict::NotReproduced { why } => format!("{}. ", sentence(why)),
-        _ => String::new(),
+        Verdict::NotReproduced { why } => format!(": {}.", sentence(why)),
+        _ => ".".to_owned(),
     };
     let verdict = claim.verdict.short(claim.readings.len());
     let mut letters = verdict.chars();
@@ -182,17 +182,19 @@ fn claim_section(claim: &Claim) -> ClaimSection {
         heading: format!("{} ({})", sentence(&claim.claimed), sentence(&claim.section)),
         verdict: format!("{first}{}", letters.as_str()),
         class: class(&claim.verdict),
-        more: format!("{more}Rule: {}. {}", claim.expected, sentence(&claim.comment)).trim_end().to_owned(),
+        more: format!("{more} Rule: {}. {}", claim.expected, sentence(&claim.comment)).trim_end().to_owned(),
         count: format!("Measured under {}", counted(claim.readings.len() as u64, "reading")),
         table,
     }
 }
 
 fn table(table: &DataTable) -> Table {
-    let columns = table.columns.iter().enumerate().map(|(at, column)| super::Column { name: sentence(column), text: at == 0 });
+    let columns =
+        table.columns.iter().enumerate().map(|(at, column)| super::Column { name: sentence(column), text: at == 0 });
     Table {
         caption: sentence(&table.caption),
         columns: columns.collect(),
+        stacked: false,
         rows: table.rows.iter().map(|row| row.iter().map(|cell| sentence(&cell_text(cell))).collect()).collect(),
     }
 }

@@ -61,9 +61,14 @@ pub fn run_page(page: &RunPage<'_>) -> Result<String, minijinja::Error> {
     let mut pictures = Pictures::default();
     let told = stories(page.timeline, page.reasons, 0.0, MOST_COPIES);
     let copies = (!told.is_empty()).then(|| {
-        let mut table = Table::new("Copies", &["task:", "attempt", "on", "started after", "because:", "what came of it:"]);
+        let mut table = Table::new(
+            "Copies in the order of their starts",
+            &["task:", "attempt", "on", "started after", "because:", "what came of it:"],
+        );
+        table.stacked = true;
         for story in &told {
-            let cells = [&story.task, &story.copy.to_string(), &story.node, &duration(story.at), &story.why, &story.came];
+            let cells =
+                [&story.task, &story.copy.to_string(), &story.node, &duration(story.at), &story.why, &story.came];
             table.rows.push(cells.map(Clone::clone).to_vec());
         }
         table
@@ -114,7 +119,7 @@ fn facts(page: &RunPage<'_>) -> Vec<[String; 2]> {
     };
     fact("state", state.to_owned());
     fact("time", duration(summary.flowtime));
-    fact("tasks", counted(summary.tasks, "task"));
+    fact("tasks", grouped(summary.tasks));
     fact("attempts", grouped(summary.attempts));
     fact("copies", format!("{} started, {} of them finished first", grouped(copies.launched), grouped(copies.won)));
     fact("extra work", format!("{} of the time of all attempts", percent(copies.wasted_share)));
@@ -145,15 +150,23 @@ fn failed(task: &hindmost_core::metrics::FailedTask) -> Failed {
 fn failed_about(summary: &RunSummary) -> String {
     let count = summary.failed_tasks.len();
     let shown = if count > MOST_FAILED { format!(" The first {MOST_FAILED} are shown.") } else { String::new() };
-    format!(
-        "{} failed more often than they may. Below each is the end of what its last attempt wrote to standard error.{shown}",
-        counted(count as u64, "task")
-    )
+    let which =
+        if count == 1 { "One task failed more often than it may" } else { "Tasks failed more often than they may" };
+    format!("{which}. Below each is the end of what its last attempt wrote to standard error.{shown}")
 }
 
 fn phases(summary: &RunSummary) -> Table {
     let columns = [
-        "phase:", "tasks finished", "attempts", "copies started", "copies won", "broken", "p50", "p95", "max", "begun after",
+        "phase:",
+        "tasks finished",
+        "attempts",
+        "copies started",
+        "copies won",
+        "broken",
+        "p50",
+        "p95",
+        "max",
+        "begun after",
         "finished after",
     ];
     let mut table = Table::new("What came of each phase", &columns);
@@ -179,7 +192,11 @@ fn phases(summary: &RunSummary) -> Table {
 
 fn gantt(page: &RunPage<'_>, pictures: &mut Pictures) -> Picture {
     let mut chart = GanttChart {
-        title: format!("{} on {}", crate::text::name(&page.summary.job, 60, "…"), counted(page.timeline.nodes.len() as u64, "node")),
+        title: format!(
+            "{} on {}",
+            crate::text::name(&page.summary.job, 60, "…"),
+            counted(page.timeline.nodes.len() as u64, "node")
+        ),
         about: "The attempts of the run, node by node, along time.".to_owned(),
         time: "time since the run began".to_owned(),
         panels: vec![by_node(page.timeline, page.reasons)],

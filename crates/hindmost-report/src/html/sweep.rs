@@ -4,16 +4,18 @@ use hindmost_core::metrics::{Comparison, PolicyResult};
 use serde::Serialize;
 
 use super::comparison::set_text;
-use super::{Picture, Pictures, name};
-use crate::comparison::{percent, significant};
+use super::{Picture, Pictures, measured, name};
+use crate::comparison::percent;
 use crate::figures::{Axis, Dot, DotChart, Kind, LineChart, Point, Series, Unit};
 
 /// Curves of a picture.
 const MOST_POLICIES: usize = 12;
 /// Combinations of further keys that have pictures of their own.
 const MOST_PANELS: usize = 4;
-/// A swept value that grows to more than so many times its smallest has a logarithmic axis.
+/// Values of which the largest is so many times the smallest have a logarithmic axis.
 const FAR_APART: f64 = 30.0;
+/// Swept values whose steps grow by more than this have one, too.
+const GROWS: f64 = 3.0;
 
 #[derive(Serialize)]
 pub(super) struct Section {
@@ -125,6 +127,17 @@ pub(super) fn sections(compared: &Comparison, pictures: &mut Pictures) -> Vec<Se
     sections
 }
 
+/// Whether swept values are steps of multiplication, such as 1, 10, 100, rather than of addition.
+fn multiplied(places: &[f64]) -> bool {
+    let mut sorted = places.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    match sorted.as_slice() {
+        [first, second, .., before, last] => *first > 0.0 && last - before > GROWS * (second - first),
+        [first, second, last] => *first > 0.0 && last - second > GROWS * (second - first),
+        _ => false,
+    }
+}
+
 fn curve(
     metric: &Metric,
     along: &str,
@@ -133,31 +146,33 @@ fn curve(
     policies: &[&str],
     pictures: &mut Pictures,
 ) -> Picture {
-    let (low, high) =
-        places.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), place| (low.min(*place), high.max(*place)));
-    let series = policies.iter().take(MOST_POLICIES).map(|policy| {
-        let mut points: Vec<Point> = rows
-            .iter()
-            .filter(|row| row.policy == *policy)
-            .filter_map(|row| {
-                let x = value_of(row, along).parse().ok()?;
-                Some(Point { x, y: (metric.value)(row)?, interval: (metric.interval)(row) })
-            })
-            .collect();
-        points.sort_by(|one, other| one.x.total_cmp(&other.x));
-        Series { name: (*policy).to_owned(), points }
-    });
+    let series: Vec<Series> = policies
+        .iter()
+        .take(MOST_POLICIES)
+        .map(|policy| {
+            let mut points: Vec<Point> = rows
+                .iter()
+                .filter(|row| row.policy == *policy)
+                .filter_map(|row| {
+                    let x = value_of(row, along).parse().ok()?;
+                    Some(Point { x, y: (metric.value)(row)?, interval: (metric.interval)(row) })
+                })
+                .collect();
+            points.sort_by(|one, other| one.x.total_cmp(&other.x));
+            Series { name: (*policy).to_owned(), points }
+        })
+        .collect();
+    let axis = (metric.axis)();
+    let heights = || series.iter().flat_map(|series| &series.points).map(|point| point.y);
+    let (low, high) = heights().fold((f64::INFINITY, 0.0f64), |(low, high), y| (low.min(y), high.max(y)));
+    let logarithmic = axis.unit != Unit::Share && low > 0.0 && high / low > FAR_APART;
     let chart = LineChart {
         title: metric.title.to_owned(),
         about: format!("{} of each policy by {along}.", metric.title),
-        x: Axis {
-            logarithmic: low > 0.0 && high / low > FAR_APART && places.len() > 2,
-            from_zero: false,
-            ..Axis::new(along, Unit::Number(String::new()))
-        },
-        y: (metric.axis)(),
+        x: Axis { logarithmic: multiplied(places), from_zero: false, ..Axis::new(along, Unit::Number(String::new())) },
+        y: Axis { logarithmic, ..axis },
         kind: Kind::Marked,
-        series: series.collect(),
+        series,
         x_limits: None,
         y_limits: None,
         levels: Vec::new(),
@@ -170,13 +185,11 @@ fn groups(metric: &Metric, along: &str, rows: &[&PolicyResult], pictures: &mut P
     let axis = (metric.axis)();
     let values = distinct(rows.iter().map(|row| value_of(row, along)));
     let share = axis.unit == Unit::Share;
-    let shown = |value: f64| if share { percent(value) } else { significant(value) };
     let dot = |row: &&PolicyResult| {
         let (value, interval) = ((metric.value)(row), (metric.interval)(row));
-        let text = match (value, interval) {
-            (None, _) => "–".to_owned(),
-            (Some(value), None) => shown(value),
-            (Some(value), Some([low, high])) => format!("{} ± {}", shown(value), shown((high - low) / 2.0)),
+        let text = match value {
+            Some(value) if share => percent(value),
+            value => measured(value, interval),
         };
         Dot { name: row.policy.clone(), value, interval, text }
     };

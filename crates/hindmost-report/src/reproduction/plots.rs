@@ -21,7 +21,11 @@ pub fn plots(reproduction: &Reproduction) -> Vec<Vec<PlotFile>> {
         let drawn = figure.tables.iter().filter_map(|table| Some((drawn(table)?, caption(table)?)));
         drawn
             .enumerate()
-            .map(|(at, (drawing, caption))| PlotFile { file: format!("{}-{}.svg", file_name(&figure.name), at + 1), drawing, caption })
+            .map(|(at, (drawing, caption))| PlotFile {
+                file: format!("{}-{}.svg", file_name(&figure.name), at + 1),
+                drawing,
+                caption,
+            })
             .collect()
     };
     reproduction.figures.iter().map(of_figure).collect()
@@ -29,7 +33,10 @@ pub fn plots(reproduction: &Reproduction) -> Vec<Vec<PlotFile>> {
 
 /// `Figure 2` as part of a file's name.
 fn file_name(name: &str) -> String {
-    let letters = name.chars().take(60).map(|letter| if letter.is_ascii_alphanumeric() { letter.to_ascii_lowercase() } else { '-' });
+    let letters = name
+        .chars()
+        .take(60)
+        .map(|letter| if letter.is_ascii_alphanumeric() { letter.to_ascii_lowercase() } else { '-' });
     letters.collect()
 }
 
@@ -48,7 +55,7 @@ pub(crate) fn drawn(table: &DataTable) -> Option<Drawing> {
     let chart = LineChart {
         title: plot.title.clone(),
         about: table.caption.clone(),
-        x: Axis { logarithmic: plot.logarithmic, from_zero: cumulative, ..plain(&plot.x) },
+        x: Axis { from_zero: cumulative, ..plain(&plot.x) },
         y: if cumulative { Axis::new(&plot.y, Unit::Share) } else { Axis { from_zero: false, ..plain(&plot.y) } },
         kind: if cumulative { Kind::Plain } else { Kind::Marked },
         series,
@@ -71,13 +78,18 @@ pub(crate) fn caption(table: &DataTable) -> Option<String> {
         PlotShape::CumulativeRows if plot.curves.is_empty() => 0,
         PlotShape::CumulativeRows => table.rows.len().saturating_sub(plot.curves.len()),
     };
+    if let Some(rows) = plot.rows.filter(|rows| *rows < table.rows.len()) {
+        text += &format!(" Drawn are the first {rows} rows of the table.");
+    }
     if left_out > 0 {
         text += &format!(" The table has {left_out} more curves, of other readings.");
     }
     if table.columns.iter().any(|column| is_interval(column)) {
         text += " Upright lines are 95% intervals over seeds.";
     }
-    if let Some(level) = table.rows.iter().find_map(|row| text_of(row.first()?)).filter(|_| plot.shape == PlotShape::Columns) {
+    if let Some(level) =
+        table.rows.iter().find_map(|row| text_of(row.first()?)).filter(|_| plot.shape == PlotShape::Columns)
+    {
         text += &format!(" Level dashed lines: {level}.");
     }
     Some(text)
@@ -105,6 +117,11 @@ fn is_drawn(plot: &Plot, name: &str) -> bool {
     plot.curves.is_empty() || plot.curves.iter().any(|curve| curve == name)
 }
 
+/// The rows that are drawn.
+fn drawn_rows<'a>(table: &'a DataTable, plot: &Plot) -> &'a [Vec<Cell>] {
+    &table.rows[..plot.rows.unwrap_or(usize::MAX).min(table.rows.len())]
+}
+
 /// The columns that are drawn, by number.
 fn drawn_columns<'a>(table: &'a DataTable, plot: &'a Plot) -> impl Iterator<Item = (usize, &'a String)> {
     table.columns.iter().enumerate().skip(1).filter(|(_, name)| !is_interval(name) && is_drawn(plot, name))
@@ -118,14 +135,14 @@ fn columns(table: &DataTable, plot: &Plot) -> Vec<Series> {
             let half = half.and_then(|half| number(row.get(half)?));
             Some(Point { x, y, interval: half.map(|half| [y - half, y + half]) })
         };
-        Series { name: name.clone(), points: table.rows.iter().filter_map(point).collect() }
+        Series { name: name.clone(), points: drawn_rows(table, plot).iter().filter_map(point).collect() }
     };
     drawn_columns(table, plot).map(of_column).collect()
 }
 
 /// Rows that hold for all places.
 fn levels(table: &DataTable, plot: &Plot) -> Vec<(f64, String)> {
-    let named = table.rows.iter().filter_map(|row| Some((text_of(row.first()?)?, row)));
+    let named = drawn_rows(table, plot).iter().filter_map(|row| Some((text_of(row.first()?)?, row)));
     let of_row = |(name, row): (&str, &Vec<Cell>)| -> Vec<(f64, String)> {
         let level = |(at, column): (usize, &String)| Some((number(row.get(at)?)?, format!("{name}, {column}")));
         drawn_columns(table, plot).filter_map(level).collect()
@@ -142,5 +159,5 @@ fn rows(table: &DataTable, plot: &Plot) -> Vec<Series> {
         let points = std::iter::once(begin).chain(places.iter().zip(row).filter_map(point)).collect();
         Some(Series { name: name.to_owned(), points })
     };
-    table.rows.iter().filter_map(of_row).collect()
+    drawn_rows(table, plot).iter().filter_map(of_row).collect()
 }

@@ -132,7 +132,8 @@ fn run_reasons(out: &Path) -> FxHashMap<AttemptId, String> {
 /// What was rehearsed, as `--chaos` takes it.
 fn rehearsal(options: &RunOptions) -> String {
     let chaos = &options.chaos;
-    let mut said: Vec<String> = chaos.slow.iter().map(|(node, factor)| format!("{node} slowed {factor} times")).collect();
+    let mut said: Vec<String> =
+        chaos.slow.iter().map(|(node, factor)| format!("{node} slowed {factor} times")).collect();
     if chaos.kill > 0.0 {
         said.push(format!("attempts killed by a chance of {}", chaos.kill));
     }

@@ -66,13 +66,18 @@ pub(super) fn lane(canvas: &mut Canvas, lane: &[Attempt], top: f64, height: f64,
         merged.push(([from, to], attempt, 1));
     }
     for ([from, to], attempt, count) in merged {
-        let tip = if count == 1 { attempt.tip.clone() } else { format!("{count} attempts, too short to be drawn one by one") };
+        let tip = if count == 1 {
+            attempt.tip.clone()
+        } else {
+            format!("{count} attempts, too short to be drawn one by one")
+        };
         canvas.explained(&tip, |canvas| {
             let length = to - from;
             shape(canvas, attempt.fate, attempt.copy, [from, top, length, height]);
             // The sign of a copy stands at its beginning.
             let left = from + if attempt.copy { 7.0 } else { 0.0 };
-            let room = length - if attempt.copy { 7.0 } else { 0.0 } - if attempt.fate.is_broken() { 9.0 } else { 0.0 };
+            let room =
+                length - if attempt.copy { 7.0 } else { 0.0 } - if attempt.fate.is_broken() { 13.0 } else { 0.0 };
             if count == 1 && width(&attempt.label, Size::Small) + AROUND <= room {
                 let class = if attempt.fate == Fate::Won { "hm-on" } else { "hm-over" };
                 canvas.text(class, left + AROUND / 2.0, top + height / 2.0 + 3.5, Anchor::Start, &attempt.label);
@@ -83,7 +88,7 @@ pub(super) fn lane(canvas: &mut Canvas, lane: &[Attempt], top: f64, height: f64,
 
 /// The bar of an attempt: solid if it won, hatched if it lost, with a sign at its end if it broke; copies have a
 /// diamond at their beginning.
-pub(super) fn shape(canvas: &mut Canvas, fate: Fate, copy: bool, area: [f64; 4]) {
+pub(in crate::figures) fn shape(canvas: &mut Canvas, fate: Fate, copy: bool, area: [f64; 4]) {
     let [x, y, length, height] = area;
     // A gap between one bar and the next.
     let length = (length - if length > 3.0 { 0.8 } else { 0.0 }).max(0.8);
@@ -98,9 +103,12 @@ pub(super) fn shape(canvas: &mut Canvas, fate: Fate, copy: bool, area: [f64; 4])
     canvas.rect(class, x, y, length, height);
     if fate == Fate::Lost && length > 2.0 {
         let [x, y, length, height] = [x, y, length, height].map(number);
-        canvas.raw(&format!("<rect x=\"{x}\" y=\"{y}\" width=\"{length}\" height=\"{height}\" fill=\"url(#{ID}-hatch)\"/>"));
+        canvas.raw(&format!(
+            "<rect x=\"{x}\" y=\"{y}\" width=\"{length}\" height=\"{height}\" fill=\"url(#{ID}-hatch)\"/>"
+        ));
     }
-    let sign = end - 5.0;
+    // Clear of the diamond of a copy that may begin where it ends.
+    let sign = end - if length > 20.0 { 9.0 } else { 5.0 };
     match fate {
         Fate::Failed => {
             let [left, right, above, below] = [sign - 3.0, sign + 3.0, middle - 3.0, middle + 3.0].map(number);
@@ -115,7 +123,8 @@ pub(super) fn shape(canvas: &mut Canvas, fate: Fate, copy: bool, area: [f64; 4])
         Fate::Won | Fate::Lost | Fate::Cut => {}
     }
     if copy {
-        let [left, right, above, below, x, middle] = [x - 4.0, x + 4.0, middle - 4.5, middle + 4.5, x, middle].map(number);
+        let [left, right, above, below, x, middle] =
+            [x - 4.0, x + 4.0, middle - 4.5, middle + 4.5, x, middle].map(number);
         canvas.path("hm-diamond", &format!("M{x} {above}L{right} {middle}L{x} {below}L{left} {middle}Z"));
     }
 }

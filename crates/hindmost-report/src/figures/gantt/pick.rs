@@ -22,7 +22,9 @@ pub(super) fn attempt(timeline: &Timeline, row: &TimelineRow, origin: f64, why: 
         AttemptEnd::Won => (Fate::Won, "finished first".to_owned()),
         AttemptEnd::Lost => (Fate::Lost, "stopped, because another copy was first".to_owned()),
         AttemptEnd::Replaced => (Fate::Lost, "stopped for a fresh copy".to_owned()),
-        AttemptEnd::Failed(Some(reason)) => (Fate::Failed, format!("failed: {}", crate::text::beginning(reason, 120, "…"))),
+        AttemptEnd::Failed(Some(reason)) => {
+            (Fate::Failed, format!("failed: {}", crate::text::beginning(reason, 120, "…")))
+        }
         AttemptEnd::Failed(None) => (Fate::Failed, "was killed".to_owned()),
         AttemptEnd::NodeLost => (Fate::NodeLost, "lost with its node".to_owned()),
         AttemptEnd::Stopped => (Fate::Cut, "stopped with the run".to_owned()),
@@ -83,7 +85,8 @@ pub fn by_node(timeline: &Timeline, reasons: &FxHashMap<hindmost_core::ids::Atte
     let (mut lanes, mut drawn) = (0, 0);
     rows.retain(|(_, row)| {
         let fits = lanes == 0
-            || (lanes + row.lanes.len().max(1) <= MOST_LANES && drawn + count(row) <= MOST_ATTEMPTS.max(attempts / nodes.max(1)));
+            || (lanes + row.lanes.len().max(1) <= MOST_LANES
+                && drawn + count(row) <= MOST_ATTEMPTS.max(attempts / nodes.max(1)));
         if fits {
             lanes += row.lanes.len().max(1);
             drawn += count(row);
@@ -103,7 +106,10 @@ pub fn by_node(timeline: &Timeline, reasons: &FxHashMap<hindmost_core::ids::Atte
         let lanes = row.lanes.len();
         if lanes > MOST_LANES {
             row.lanes.truncate(MOST_LANES);
-            panel.notes.push(format!("Of {} the first {MOST_LANES} of {lanes} lanes are drawn.", crate::text::name(&row.name, 40, "…")));
+            panel.notes.push(format!(
+                "Of {} the first {MOST_LANES} of {lanes} lanes are drawn.",
+                crate::text::name(&row.name, 40, "…")
+            ));
         }
         for lane in &mut row.lanes {
             if lane.len() > MOST_ATTEMPTS {

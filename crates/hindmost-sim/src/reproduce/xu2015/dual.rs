@@ -150,12 +150,15 @@ fn last_distance(solution: &DualSolution, best: &ContinuousSolution) -> f64 {
     solution.trace.iter().rev().take(50).map(|iteration| apart(&iteration.copies, best)).fold(0.0, f64::max)
 }
 
+/// Iterations that are shown one by one: between others an oscillation would go unseen.
+const SHOWN_ONE_BY_ONE: usize = 10;
+
 /// The first iterations one by one, later ones at growing distances, and the last four.
 fn trace(name: &str, solution: &DualSolution) -> DataTable {
     let count = solution.trace.len();
     let shown = |at: usize| {
         let number = at + 1;
-        number <= 10
+        number <= SHOWN_ONE_BY_ONE
             || number + 4 > count
             || (number <= 100 && number.is_multiple_of(10))
             || (number <= 1000 && number.is_multiple_of(100))
@@ -170,12 +173,12 @@ fn trace(name: &str, solution: &DualSolution) -> DataTable {
     let columns = ["iteration", "c1", "c2", "c3", "c4", "ν", "largest change"].map(str::to_owned);
     DataTable {
         plot: Some(Plot {
-            title: format!("Number of copies by iteration, {name}"),
+            title: format!("Copies in the first {SHOWN_ONE_BY_ONE} iterations, {name}"),
             x: "iteration".to_owned(),
             y: "copies of each task".to_owned(),
             shape: PlotShape::Columns,
             curves: columns[1..5].to_vec(),
-            logarithmic: true,
+            rows: Some(SHOWN_ONE_BY_ONE),
         }),
         ..DataTable::new(format!("Iterations of the dual method, {name}"), columns.to_vec(), rows.collect())
     }

@@ -76,15 +76,11 @@ pub(super) fn figure() -> Result<Figure, SimulationError> {
                     y: "E[R]/E[x]; 1 is without backups".to_owned(),
                     shape: PlotShape::Columns,
                     curves: Vec::new(),
-                    logarithmic: false,
+                    rows: None,
                 }),
                 ..DataTable::new("E[R]/E[x] by σ", columns, rows)
             },
-            DataTable::new(
-                "Optimal σ",
-                ["α", "σ*", "E[R]/E[x] at σ*"].map(str::to_owned).to_vec(),
-                optima.collect(),
-            ),
+            DataTable::new("Optimal σ", ["α", "σ*", "E[R]/E[x] at σ*"].map(str::to_owned).to_vec(), optima.collect()),
         ],
     })
 }

@@ -175,7 +175,7 @@ fn shares_table(
         y: "share of jobs".to_owned(),
         shape: PlotShape::CumulativeRows,
         curves: rows.iter().map(|(name, _)| name).filter(of_base).cloned().collect(),
-        logarithmic: false,
+        rows: None,
     };
     DataTable { plot: Some(plot), ..DataTable::new(caption, columns, rows.iter().map(row).collect()) }
 }

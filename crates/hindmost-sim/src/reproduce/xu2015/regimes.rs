@@ -27,7 +27,7 @@ pub(super) fn figure() -> Result<Figure, SimulationError> {
         y: "arrival rate λ (jobs per unit of time)".to_owned(),
         shape: PlotShape::Columns,
         curves: ["λ^U (Eq. 5)", "λ of Theorem 1", "λ of a full cluster"].map(str::to_owned).to_vec(),
-        logarithmic: false,
+        rows: None,
     });
     let full = MACHINES / (MEAN_TASKS * MEAN_DURATION);
     let mut borders = Vec::new();

@@ -204,7 +204,7 @@ fn table(caption: &str, unit: &str, sweep: &Sweep, curves: &[Curves], of: fn(&Di
         y: unit.to_owned(),
         shape: PlotShape::Columns,
         curves: Vec::new(),
-        logarithmic: false,
+        rows: None,
     };
     DataTable { plot: Some(plot), ..DataTable::new(caption, columns, rows.collect()) }
 }

@@ -250,7 +250,7 @@ fn panels(single: &Single, reading: &str, curves: &[&Curve<'_>]) -> Result<[Data
             y: unit.to_owned(),
             shape: PlotShape::Columns,
             curves: Vec::new(),
-            logarithmic: false,
+            rows: None,
         })
     };
     Ok([

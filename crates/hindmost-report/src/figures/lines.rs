@@ -20,6 +20,8 @@ const MOST_WHISKERS: usize = 12;
 const APART: f64 = 8.0;
 /// Between the vertical axis and the first marks.
 const INSET: f64 = 14.0;
+/// The most that the label of a tick takes.
+const MOST_OF_A_TICK: f64 = 90.0;
 /// Colours.
 const COLOURS: usize = 7;
 
@@ -73,6 +75,8 @@ pub struct LineChart {
     pub x_limits: Option<[f64; 2]>,
     /// Where the vertical one does.
     pub y_limits: Option<[f64; 2]>,
+    /// Ticks of the horizontal axis with their labels; round numbers without any.
+    pub x_ticks: Vec<(f64, String)>,
     /// Levels that a horizontal line marks, with what they mean.
     pub levels: Vec<(f64, String)>,
 }
@@ -95,7 +99,11 @@ impl LineChart {
         let area_width = NARROW - left - RIGHT;
         // Marks and their whiskers keep off the axis and its labels.
         let inset = if self.kind == Kind::Marked { INSET } else { 0.0 };
-        let x = Scale::horizontal(&self.x, x_low, x_high, area_width - 2.0 * inset);
+        let mut x = Scale::horizontal(&self.x, x_low, x_high, area_width - 2.0 * inset);
+        if !self.x_ticks.is_empty() {
+            x.ticks =
+                self.x_ticks.iter().map(|(at, label)| (*at, fitted(label, MOST_OF_A_TICK, Size::Normal))).collect();
+        }
         let across = |value: f64| left + inset + x.place(value) * (area_width - 2.0 * inset);
         // The vertical axis' label lies above it and not along it: it is read without turning one's head.
         canvas.text("hm-soft", 0.0, top + LINE - 5.0, Anchor::Start, &fitted(&y.label, NARROW, Size::Normal));

@@ -23,6 +23,8 @@ pub use scale::{Axis, Unit};
 pub use strip::{Strip, StripDot};
 pub use svg::Drawing;
 pub(crate) use svg::STYLE;
+#[cfg(test)]
+pub(crate) use tests::HOSTILE;
 
 /// Width of pictures that can be read on a phone.
 const NARROW: f64 = 440.0;

@@ -15,6 +15,9 @@ pub(crate) const STYLE: &str = include_str!("style.css");
 /// What stands in front of the ids of a picture that stands alone.
 const ALONE: &str = "hindmost";
 
+/// The most letters of what is told and not drawn.
+const LONGEST: usize = 500;
+
 /// What is left free around a picture that stands alone.
 const MARGIN: f64 = 12.0;
 
@@ -68,8 +71,8 @@ impl Drawing {
             "<svg{more} class=\"hm\" viewBox=\"{begin} {begin} {width} {height}\" width=\"{width}\" height=\"{height}\" \
              role=\"img\" aria-labelledby=\"{id}-title {id}-about\">\n"
         );
-        let _ = writeln!(text, "<title id=\"{id}-title\">{}</title>", escaped(&self.title));
-        let _ = writeln!(text, "<desc id=\"{id}-about\">{}</desc>", escaped(&self.about));
+        let _ = writeln!(text, "<title id=\"{id}-title\">{}</title>", told(&self.title));
+        let _ = writeln!(text, "<desc id=\"{id}-about\">{}</desc>", told(&self.about));
         text
     }
 }
@@ -123,7 +126,7 @@ impl Canvas {
 
     /// Elements that are shown with a text where a pointer rests on them.
     pub(super) fn explained(&mut self, tip: &str, inside: impl FnOnce(&mut Canvas)) {
-        let _ = write!(self.0, "<g><title>{}</title>\n", escaped(tip));
+        let _ = write!(self.0, "<g><title>{}</title>\n", told(tip));
         inside(self);
         self.0.push_str("</g>\n");
     }
@@ -145,6 +148,11 @@ impl Canvas {
         self.0.push_str(markup);
         self.0.push('\n');
     }
+}
+
+/// A text that is told and not drawn: as much of it as somebody reads.
+fn told(text: &str) -> String {
+    escaped(&text::beginning(text, LONGEST, "…"))
 }
 
 /// A coordinate with as many digits as can be seen.

@@ -148,7 +148,7 @@ proptest! {
     ) {
         let kind = [Kind::Steps, Kind::Plain, Kind::Marked][kind];
         let levels = level.map(|level| (level, "a level".to_owned())).into_iter().collect();
-        let chart = LineChart { about: title.clone(), title, x, y, kind, series, x_limits: None, y_limits: None, levels };
+        let chart = LineChart { about: title.clone(), title, x, y, kind, series, x_limits: None, y_limits: None, x_ticks: Vec::new(), levels };
         prop_assert_eq!(sound(&chart.draw()), chart.draw().standalone());
     }
 
@@ -224,6 +224,7 @@ fn shares(series: Vec<Series>, kind: Kind) -> LineChart {
         series,
         x_limits: None,
         y_limits: Some([0.0, 1.0]),
+        x_ticks: Vec::new(),
         levels: Vec::new(),
     }
 }

@@ -399,6 +399,7 @@ fn cdf_chart(
         series: series.collect(),
         x_limits: Some([if logarithmic { low } else { 0.0 }, high]),
         y_limits: Some([0.0, 1.0]),
+        x_ticks: Vec::new(),
         levels: Vec::new(),
     }
 }

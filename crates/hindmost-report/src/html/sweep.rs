@@ -162,6 +162,11 @@ fn curve(
             Series { name: (*policy).to_owned(), points }
         })
         .collect();
+    let mut ticks: Vec<(f64, String)> = distinct(rows.iter().map(|row| value_of(row, along)))
+        .iter()
+        .filter_map(|value| Some((value.parse().ok()?, (*value).to_owned())))
+        .collect();
+    ticks.sort_by(|one, other| one.0.total_cmp(&other.0));
     let axis = (metric.axis)();
     let heights = || series.iter().flat_map(|series| &series.points).map(|point| point.y);
     let (low, high) = heights().fold((f64::INFINITY, 0.0f64), |(low, high), y| (low.min(y), high.max(y)));
@@ -175,6 +180,7 @@ fn curve(
         series,
         x_limits: None,
         y_limits: None,
+        x_ticks: ticks,
         levels: Vec::new(),
     };
     pictures.picture(&chart.draw(), format!("{} by {}. Lower is better.", metric.title, name(along)))

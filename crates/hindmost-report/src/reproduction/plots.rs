@@ -61,6 +61,7 @@ pub(crate) fn drawn(table: &DataTable) -> Option<Drawing> {
         series,
         x_limits: None,
         y_limits: cumulative.then_some([0.0, 1.0]),
+        x_ticks: Vec::new(),
         levels,
     };
     Some(chart.draw())

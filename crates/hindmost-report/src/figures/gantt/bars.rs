@@ -78,9 +78,10 @@ pub(super) fn lane(canvas: &mut Canvas, lane: &[Attempt], top: f64, height: f64,
             let left = from + if attempt.copy { 7.0 } else { 0.0 };
             let room =
                 length - if attempt.copy { 7.0 } else { 0.0 } - if attempt.fate.is_broken() { 13.0 } else { 0.0 };
-            if count == 1 && width(&attempt.label, Size::Small) + AROUND <= room {
+            let label = crate::text::escaped(&attempt.label);
+            if count == 1 && width(&label, Size::Small) + AROUND <= room {
                 let class = if attempt.fate == Fate::Won { "hm-on" } else { "hm-over" };
-                canvas.text(class, left + AROUND / 2.0, top + height / 2.0 + 3.5, Anchor::Start, &attempt.label);
+                canvas.text(class, left + AROUND / 2.0, top + height / 2.0 + 3.5, Anchor::Start, &label);
             }
         });
     }

@@ -2,7 +2,7 @@
 //!
 //! As in [`explain`](crate::explain), the records are replayed to a policy that keeps its reasons.
 
-use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 
 use crate::cluster::Cluster;
 use crate::estimator::Estimator;
@@ -13,9 +13,9 @@ use crate::record::{Change, Decision, Event, Record, StopReason};
 /// What a policy said of its decisions, kept as they are made.
 #[derive(Clone, Debug, Default)]
 pub struct Reasons {
-    started: FxHashMap<AttemptId, String>,
+    started: BTreeMap<AttemptId, String>,
     /// Of tasks of which an attempt was stopped to be started afresh: why.
-    moved: FxHashMap<crate::ids::TaskId, String>,
+    moved: BTreeMap<crate::ids::TaskId, String>,
 }
 
 impl Reasons {
@@ -41,7 +41,7 @@ impl Reasons {
     }
 
     /// Why each attempt was started, where that was said.
-    pub fn started(self) -> FxHashMap<AttemptId, String> {
+    pub fn started(self) -> BTreeMap<AttemptId, String> {
         self.started
     }
 }
@@ -53,7 +53,7 @@ pub fn reasons(
     policy: &mut Policy,
     estimator: &dyn Estimator,
     records: impl IntoIterator<Item = Record>,
-) -> FxHashMap<AttemptId, String> {
+) -> BTreeMap<AttemptId, String> {
     policy.keep_reasons();
     let mut found = Reasons::default();
     let mut decided = Vec::new();
@@ -71,7 +71,9 @@ pub fn reasons(
         for (number, why) in policy.take_reasons() {
             let Some(decision) = decided.get(number) else { continue };
             let fresh = match decision {
-                Decision::Replace { attempt, .. } => cluster.copies(attempt.task).map(|copy| copy.id()).max(),
+                Decision::Replace { attempt, .. } => {
+                    cluster.copies(attempt.task).map(crate::cluster::Attempt::id).max()
+                }
                 _ => None,
             };
             found.add(decision, fresh, why);

@@ -149,6 +149,7 @@ const LAST_INSTANT: Time = Time(16_000_000_000 * hindmost_core::time::TICKS_PER_
 /// Rounds between two looks at [`Control`].
 const ROUNDS_BETWEEN_LOOKS: u32 = 1024;
 
+#[allow(clippy::struct_excessive_bools, reason = "what an output wants is asked once")]
 struct Driver<'a> {
     setup: &'a Setup,
     cluster: Cluster,
@@ -396,7 +397,9 @@ impl Driver<'_> {
             for (number, why) in self.policy.take_reasons() {
                 let Some(decision) = decisions.get(number) else { continue };
                 let fresh = match decision {
-                    Decision::Replace { attempt, .. } => self.cluster.copies(attempt.task).map(|copy| copy.id()).max(),
+                    Decision::Replace { attempt, .. } => {
+                        self.cluster.copies(attempt.task).map(hindmost_core::cluster::Attempt::id).max()
+                    }
                     _ => None,
                 };
                 self.output.reason(decision, fresh, why);

@@ -5,6 +5,7 @@
 //! $ cargo run --release -p hindmost --example demo_picture demo > docs/pictures/demo.svg
 //! ```
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use hindmost_core::timeline::Timeline;
@@ -34,7 +35,7 @@ fn main() -> anyhow::Result<()> {
 
 fn panel(folder: &Path, name: &str) -> anyhow::Result<Panel> {
     let records = journal::records(folder, None)?.collect::<Result<Vec<_>, _>>()?;
-    let mut panel = by_node(&Timeline::of(records), &rustc_hash::FxHashMap::default());
+    let mut panel = by_node(&Timeline::of(records), &BTreeMap::new());
     panel.heading = format!("{name}: {}", duration(panel.end));
     Ok(panel)
 }

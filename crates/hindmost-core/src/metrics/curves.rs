@@ -1,6 +1,6 @@
 //! What pictures of a comparison need beyond its summary: whole distributions, and single jobs attempt by attempt.
 
-use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 
 use crate::ids::AttemptId;
 use crate::timeline::Timeline;
@@ -76,7 +76,7 @@ pub struct ShownJob {
     /// Its attempts; it is the only job.
     pub timeline: Timeline,
     /// Why attempts were started, where the policy says so.
-    pub reasons: FxHashMap<AttemptId, String>,
+    pub reasons: BTreeMap<AttemptId, String>,
 }
 
 #[cfg(test)]

@@ -126,7 +126,7 @@ impl Canvas {
 
     /// Elements that are shown with a text where a pointer rests on them.
     pub(super) fn explained(&mut self, tip: &str, inside: impl FnOnce(&mut Canvas)) {
-        let _ = write!(self.0, "<g><title>{}</title>\n", told(tip));
+        let _ = writeln!(self.0, "<g><title>{}</title>", told(tip));
         inside(self);
         self.0.push_str("</g>\n");
     }

@@ -138,7 +138,7 @@ fn facts(compared: &Comparison, policies: &[&str]) -> Vec<[String; 2]> {
         ["knowledge".to_owned(), knowledge_text(&knowledge)],
     ];
     if compared.results.iter().any(|row| row.set.iter().any(|(key, _)| key == "knowledge")) {
-        facts[3][1] = "one of the swept keys".to_owned();
+        "one of the swept keys".clone_into(&mut facts[3][1]);
     }
     facts.extend(compared.notes.iter().map(|note| ["details".to_owned(), full(note)]));
     facts

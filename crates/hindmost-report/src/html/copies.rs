@@ -1,8 +1,9 @@
 //! The stories of copies: why each was started, and what came of it.
 
+use std::collections::BTreeMap;
+
 use hindmost_core::ids::AttemptId;
 use hindmost_core::timeline::{AttemptEnd, Timeline, TimelineRow};
-use rustc_hash::FxHashMap;
 
 use super::{name, sentence};
 use crate::text::duration;
@@ -21,7 +22,7 @@ pub(super) struct Story {
 /// The first so many copies in the order of their starts.
 pub(super) fn stories(
     timeline: &Timeline,
-    reasons: &FxHashMap<AttemptId, String>,
+    reasons: &BTreeMap<AttemptId, String>,
     origin: f64,
     most: usize,
 ) -> Vec<Story> {

@@ -1,9 +1,10 @@
 //! The page of a live run.
 
+use std::collections::BTreeMap;
+
 use hindmost_core::ids::AttemptId;
 use hindmost_core::metrics::{PhaseSummary, RunState, RunSummary};
 use hindmost_core::timeline::Timeline;
-use rustc_hash::FxHashMap;
 use serde::Serialize;
 
 use super::copies::stories;
@@ -23,7 +24,7 @@ pub struct RunPage<'a> {
     /// Attempt by attempt.
     pub timeline: &'a Timeline,
     /// Why attempts were started, as far as that is known.
-    pub reasons: &'a FxHashMap<AttemptId, String>,
+    pub reasons: &'a BTreeMap<AttemptId, String>,
     /// What each phase does, as text; empty if that is not to be shown.
     pub work: &'a str,
     /// What was rehearsed; empty if nothing was.

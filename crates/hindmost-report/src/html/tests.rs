@@ -16,7 +16,6 @@ use hindmost_core::resources::Resources;
 use hindmost_core::time::Time;
 use hindmost_core::timeline::{AttemptEnd, Timeline, TimelineJob, TimelineNode, TimelineRow};
 use hindmost_core::workload::{JobSpec, PhaseSpec};
-use rustc_hash::FxHashMap;
 
 use super::*;
 use crate::figures::HOSTILE;
@@ -134,9 +133,9 @@ fn timeline(names: &[&str; 4]) -> Timeline {
     }
 }
 
-fn reasons(why: &str) -> FxHashMap<AttemptId, String> {
+fn reasons(why: &str) -> BTreeMap<AttemptId, String> {
     let copy = AttemptId { task: TaskId { job: JobId(0), phase: 0, index: 0 }, copy: 1 };
-    FxHashMap::from_iter([(copy, why.to_owned())])
+    BTreeMap::from_iter([(copy, why.to_owned())])
 }
 
 fn shown(names: &[&str; 4], policy: &str) -> ShownJob {
@@ -397,7 +396,7 @@ fn large_runs_stay_small_and_say_what_is_left_out() {
     let page = RunPage {
         summary: &summary,
         timeline: &timeline,
-        reasons: &FxHashMap::default(),
+        reasons: &BTreeMap::default(),
         work: "",
         rehearsal: "",
         again: &[],

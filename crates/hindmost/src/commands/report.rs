@@ -1,5 +1,6 @@
 //! What reports tell beside results: how to make them again, and of live runs why copies were started.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use hindmost_core::cluster::Cluster;
@@ -12,7 +13,6 @@ use hindmost_report::html::{RunPage, Step, run_page};
 use hindmost_run::driver::{RunOptions, RunOutcome};
 use hindmost_run::job_file::Plan;
 use hindmost_trace::journal;
-use rustc_hash::FxHashMap;
 
 use crate::cli::RunArgs;
 use crate::failure::{self, Failure, Outcome};
@@ -72,11 +72,9 @@ fn quoted(text: &str) -> String {
 
 /// Writes the report of a live run into its folder. That it can't be written is told, but is no failure of the run.
 pub fn of_run(plan: &Plan, options: &RunOptions, out: &Path, outcome: &RunOutcome) {
-    let path = match plan.phases.iter().any(|phase| phase.name == REPORT) {
-        // A phase's results have that place.
-        true => out.join(".hindmost").join(REPORT),
-        false => out.join(REPORT),
-    };
+    // A phase's results may have that place.
+    let taken = plan.phases.iter().any(|phase| phase.name == REPORT);
+    let path = if taken { out.join(".hindmost").join(REPORT) } else { out.join(REPORT) };
     if let Err(error) = write_report(plan, options, out, outcome, &path) {
         let why = match error {
             Failure::Input(error) | Failure::Work(error) => format!("{error:#}"),
@@ -117,12 +115,12 @@ fn write_report(plan: &Plan, options: &RunOptions, out: &Path, outcome: &RunOutc
 }
 
 /// Why copies were started, from the run's journal; nothing where it does not tell.
-fn run_reasons(out: &Path) -> FxHashMap<AttemptId, String> {
-    let Ok(reader) = journal::records(out, None) else { return FxHashMap::default() };
+fn run_reasons(out: &Path) -> BTreeMap<AttemptId, String> {
+    let Ok(reader) = journal::records(out, None) else { return BTreeMap::default() };
     let header = reader.header().clone();
-    let Ok(spec) = header.policy.parse::<PolicySpec>() else { return FxHashMap::default() };
+    let Ok(spec) = header.policy.parse::<PolicySpec>() else { return BTreeMap::default() };
     let setting = Setting { order: &header.order, gamma: header.gamma };
-    let Ok(mut policy) = catalogue::build(&spec, &setting) else { return FxHashMap::default() };
+    let Ok(mut policy) = catalogue::build(&spec, &setting) else { return BTreeMap::default() };
     let cluster = Cluster::new(header.dimensions.clone()).with_placement(header.placement);
     // A journal that is cut short tells as much as it has.
     let records = reader.map_while(Result::ok);

@@ -45,7 +45,9 @@ fn sweeps_have_curves() {
     let ran = run_in(folder.path(), &[SMALL, &sweep].concat());
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     let page = page(&folder.path().join("out"), &ran);
-    for part in ["Along cluster.machines at knowledge = oracle", "Along cluster.machines at knowledge = age", "Results at"] {
+    for part in
+        ["Along cluster.machines at knowledge = oracle", "Along cluster.machines at knowledge = age", "Results at"]
+    {
         assert!(page.contains(part), "{part}");
     }
 }

@@ -1,9 +1,9 @@
 //! A recorded run node by node: what of it is drawn where it is too much for one picture.
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 use hindmost_core::timeline::{AttemptEnd, Timeline, TimelineRow};
-use rustc_hash::FxHashMap;
 
 use super::{Attempt, Fate, Panel, Row};
 use crate::gantt::lanes;
@@ -49,7 +49,7 @@ pub(super) fn attempt(timeline: &Timeline, row: &TimelineRow, origin: f64, why: 
 
 /// A row a node, with as many lanes as attempts ever ran there at once. `reasons` tells why copies were started.
 /// Of too many nodes those are drawn on which most was out of the ordinary.
-pub fn by_node(timeline: &Timeline, reasons: &FxHashMap<hindmost_core::ids::AttemptId, String>) -> Panel {
+pub fn by_node(timeline: &Timeline, reasons: &BTreeMap<hindmost_core::ids::AttemptId, String>) -> Panel {
     let mut by_node: Vec<Vec<&TimelineRow>> = vec![Vec::new(); timeline.nodes.len()];
     for row in &timeline.rows {
         if let Some(rows) = by_node.get_mut(row.node.0 as usize) {

@@ -1,6 +1,7 @@
 //! A job task by task, each with its attempts below each other: the race between copies as it was.
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 use hindmost_core::ids::{AttemptId, TaskId};
 use hindmost_core::timeline::{AttemptEnd, Timeline, TimelineRow};
@@ -78,7 +79,7 @@ pub fn tasks_to_show(timelines: &[&Timeline]) -> Vec<TaskId> {
 }
 
 /// A row for each of some tasks of a timeline's only job, times counted from the job's arrival.
-pub fn by_task(timeline: &Timeline, shown: &[TaskId], reasons: &FxHashMap<AttemptId, String>) -> Panel {
+pub fn by_task(timeline: &Timeline, shown: &[TaskId], reasons: &BTreeMap<AttemptId, String>) -> Panel {
     let Some(job) = timeline.jobs.first() else { return Panel::default() };
     let origin = job.arrival.seconds();
     let tasks = by_task_of(timeline);
@@ -107,7 +108,9 @@ pub fn by_task(timeline: &Timeline, shown: &[TaskId], reasons: &FxHashMap<Attemp
             let all = counted(rows.len() as u64, "attempt");
             panel.notes.push(format!("Of task {} not all {all} are drawn.", task.index));
             lanes.truncate(MOST_LANES);
-            lanes.iter_mut().for_each(|lane| lane.truncate(MOST_ATTEMPTS));
+            for lane in &mut lanes {
+                lane.truncate(MOST_ATTEMPTS);
+            }
         }
         let begun = rows.iter().map(|row| row.start).min().map_or(0.0, |start| start.seconds() - origin);
         let since = ready.get(task.phase as usize).copied().unwrap_or(origin) - origin;

@@ -16,6 +16,7 @@ pub mod metrics;
 pub mod numeric;
 pub mod policy;
 pub mod random;
+pub mod reasons;
 pub mod record;
 pub mod reproduction;
 pub mod resources;

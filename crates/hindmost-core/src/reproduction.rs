@@ -62,6 +62,45 @@ pub struct DataTable {
     pub columns: Vec<String>,
     /// Rows.
     pub rows: Vec<Vec<Cell>>,
+    /// How the numbers are drawn; `None` where a table says more than a picture.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plot: Option<Plot>,
+}
+
+/// How the numbers of a [`DataTable`] are drawn as curves.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Plot {
+    /// Heading of the picture.
+    pub title: String,
+    /// What is along the horizontal axis, with its unit.
+    pub x: String,
+    /// What is along the vertical axis, with its unit; of cumulative shares without it.
+    pub y: String,
+    /// What the numbers form.
+    pub shape: PlotShape,
+    /// The curves that are drawn, by the heading of their column or row; all without any.
+    pub curves: Vec<String>,
+    /// How many of the first rows are drawn; `None`: all.
+    pub rows: Option<usize>,
+}
+
+/// What the numbers of a drawn table form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PlotShape {
+    /// The first column has the places along the horizontal axis; each other column is a curve, or half of the
+    /// interval of the column before if its heading begins with `±`. A row whose first cell is a text is a level
+    /// that holds for all places.
+    Columns,
+    /// The headings have the places; each row is a curve of cumulative shares whose name is its first cell.
+    CumulativeRows,
+}
+
+impl DataTable {
+    /// A table that is not drawn.
+    pub fn new(caption: impl Into<String>, columns: Vec<String>, rows: Vec<Vec<Cell>>) -> DataTable {
+        DataTable { caption: caption.into(), columns, rows, plot: None }
+    }
 }
 
 /// A cell of a [`DataTable`].

@@ -75,7 +75,7 @@ fn grouped(count: u64) -> String {
     grouped
 }
 
-fn sets(compared: &Comparison) -> Vec<Vec<(String, String)>> {
+pub(crate) fn sets(compared: &Comparison) -> Vec<Vec<(String, String)>> {
     let mut sets: Vec<Vec<(String, String)>> = Vec::new();
     for row in &compared.results {
         if !sets.contains(&row.set) {
@@ -163,7 +163,7 @@ fn wrapped(text: &str, width: usize) -> String {
     lines.join("\n")
 }
 
-fn with_interval(summary: &Summary) -> String {
+pub(crate) fn with_interval(summary: &Summary) -> String {
     match (summary.mean, summary.ci95) {
         (Some(mean), Some([low, high])) => format!("{} ± {}", significant(mean), significant((high - low) / 2.0)),
         (mean, _) => number(mean),
@@ -179,7 +179,7 @@ fn number(value: Option<f64>) -> String {
 }
 
 /// Four significant digits, without an exponent for ordinary sizes.
-fn significant(value: f64) -> String {
+pub(crate) fn significant(value: f64) -> String {
     let size = value.abs();
     match size {
         _ if size == 0.0 => "0".to_owned(),
@@ -191,7 +191,7 @@ fn significant(value: f64) -> String {
     }
 }
 
-fn percent(share: f64) -> String {
+pub(crate) fn percent(share: f64) -> String {
     format!("{:.1}%", share * 100.0)
 }
 

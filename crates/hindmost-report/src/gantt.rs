@@ -1,7 +1,7 @@
 //! A recorded run as a chart for the terminal: a row for each lane of each node, time from left to right.
 
 mod axis;
-mod lanes;
+pub(crate) mod lanes;
 mod legend;
 mod paint;
 #[cfg(test)]

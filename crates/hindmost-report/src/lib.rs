@@ -1,8 +1,12 @@
 //! Tables and documents from the results of Hindmost.
 
 pub mod comparison;
+pub mod figures;
 pub mod findings;
 pub mod gantt;
+pub mod html;
+#[cfg(test)]
+mod markup;
 pub mod reproduction;
 pub mod run;
 pub mod text;

@@ -1,9 +1,13 @@
 //! A paper's experiments run again, as Markdown for the documentation and as text for the terminal.
 
+mod plots;
+
 use std::fmt::Write as _;
 
 use comfy_table::{ContentArrangement, LineStyle, Table, TableStyle};
 use hindmost_core::reproduction::{Cell, Claim, DataTable, Figure, Reproduction, Verdict, number_text};
+pub use plots::{PlotFile, plots};
+pub(crate) use plots::{caption, drawn};
 
 /// Columns apart by space, with one line under the headings and between rows.
 const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
@@ -13,7 +17,7 @@ const TABLE_FROM_WIDTH: u16 = 80;
 const HOLDS: &str = "yes";
 
 /// The whole reproduction as Markdown: the claims in one table, then every figure with all its readings
-/// and numbers.
+/// and numbers. Its pictures are [`plots`], in a folder that is named as the paper is.
 pub fn markdown(reproduction: &Reproduction) -> String {
     let mut text = format!("# {} reproduced\n\n{}.\n\n", escaped(&reproduction.paper), escaped(&reproduction.title));
     let _ = writeln!(
@@ -47,8 +51,13 @@ pub fn markdown(reproduction: &Reproduction) -> String {
     for reading in &reproduction.readings {
         let _ = writeln!(text, "- **{}**: {}", escaped(&reading.name), escaped(&reading.description));
     }
-    for figure in &reproduction.figures {
+    for (figure, plots) in reproduction.figures.iter().zip(plots(reproduction)) {
         let _ = write!(text, "\n## {}\n\n{}\n", escaped(&figure.name), escaped(&figure.about));
+        for plot in plots {
+            let (title, file) = (escaped(plot.drawing.title()), &plot.file);
+            let folder = &reproduction.paper;
+            let _ = write!(text, "\n![{title}]({folder}/{file})\n\n{}\n", escaped(&plot.caption));
+        }
         for claim in &figure.claims {
             claim_markdown(&mut text, claim);
         }
@@ -96,7 +105,7 @@ fn row(text: &mut String, cells: impl Iterator<Item = impl AsRef<str>>) {
     text.push('\n');
 }
 
-fn cell_text(cell: &Cell) -> String {
+pub(crate) fn cell_text(cell: &Cell) -> String {
     match cell {
         Cell::Number(Some(number)) => number_text(*number),
         Cell::Number(None) => "–".to_owned(),
@@ -179,12 +188,12 @@ fn list(text: &mut String, figure: &Figure, columns: usize) {
     }
 }
 
-fn claims(reproduction: &Reproduction) -> impl Iterator<Item = (&Figure, &Claim)> {
+pub(crate) fn claims(reproduction: &Reproduction) -> impl Iterator<Item = (&Figure, &Claim)> {
     reproduction.figures.iter().flat_map(|figure| figure.claims.iter().map(move |claim| (figure, claim)))
 }
 
 /// The measured value that stands for a claim, and its reading.
-fn representative(claim: &Claim) -> (String, String) {
+pub(crate) fn representative(claim: &Claim) -> (String, String) {
     claim.representative().map_or_else(Default::default, |measured| (measured.text(), measured.reading.clone()))
 }
 
@@ -195,7 +204,7 @@ fn span(claim: &Claim) -> Option<String> {
     (low < high).then(|| format!("{} to {}", number_text(low), number_text(high)))
 }
 
-fn counts(reproduction: &Reproduction) -> String {
+pub(crate) fn counts(reproduction: &Reproduction) -> String {
     let (mut all, mut some, mut none) = (0, 0, 0);
     for (_, claim) in claims(reproduction) {
         match claim.verdict {
@@ -214,7 +223,7 @@ fn command(reproduction: &Reproduction) -> String {
     format!("reproduce {}{}", reproduction.paper, if reproduction.quick { " --quick" } else { "" })
 }
 
-fn seeds(reproduction: &Reproduction) -> String {
+pub(crate) fn seeds(reproduction: &Reproduction) -> String {
     match reproduction.seeds.as_slice() {
         [] => "none".to_owned(),
         [only] => only.to_string(),
@@ -266,11 +275,11 @@ mod tests {
                     claim("It is shorter", vec![measured("early", -40.0), measured("oracle", -61.0)]),
                     claim("It is longer", vec![measured("oracle", 61.0)]),
                 ],
-                tables: vec![DataTable {
-                    caption: "Numbers < 3".to_owned(),
-                    columns: vec!["σ".to_owned(), "|c|".to_owned()],
-                    rows: vec![vec![Cell::from("no backup"), Cell::from(f64::NAN)]],
-                }],
+                tables: vec![DataTable::new(
+                    "Numbers < 3",
+                    vec!["σ".to_owned(), "|c|".to_owned()],
+                    vec![vec![Cell::from("no backup"), Cell::from(f64::NAN)]],
+                )],
             }],
         }
     }

@@ -24,14 +24,15 @@ pub fn columns(line: &str) -> usize {
 }
 
 /// With everything that a terminal would obey instead of show (control characters, marks of the writing
-/// direction, invisible spaces) written as an escape.
+/// direction, invisible spaces, what is no character) written as an escape.
 pub fn escaped(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for letter in text.chars() {
         let invisible = matches!(
             letter,
             '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-                | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}'
+                | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
+                | '\u{fffe}' | '\u{ffff}' | '\u{e0000}'..='\u{e007f}'
         );
         if letter.is_control() || invisible {
             shown.extend(letter.escape_default());

@@ -149,6 +149,7 @@ const LAST_INSTANT: Time = Time(16_000_000_000 * hindmost_core::time::TICKS_PER_
 /// Rounds between two looks at [`Control`].
 const ROUNDS_BETWEEN_LOOKS: u32 = 1024;
 
+#[allow(clippy::struct_excessive_bools, reason = "what an output wants is asked once")]
 struct Driver<'a> {
     setup: &'a Setup,
     cluster: Cluster,
@@ -159,6 +160,7 @@ struct Driver<'a> {
     output: &'a mut dyn Output,
     wants_records: bool,
     wants_attempts: bool,
+    wants_reasons: bool,
     one_slot: bool,
     share: f64,
     busy: BusyTime,
@@ -203,6 +205,7 @@ pub fn simulate(
         agenda: Agenda::default(),
         wants_records: output.wants_records(),
         wants_attempts: output.wants_attempts(),
+        wants_reasons: output.wants_reasons(),
         output,
         one_slot: setup.dimensions.is_one_slot(),
         share: 1.0 / setup.nodes.len().max(1) as f64,
@@ -212,6 +215,9 @@ pub fn simulate(
         decisions: Vec::new(),
         setup,
     };
+    if driver.wants_reasons {
+        driver.policy.keep_reasons();
+    }
     driver.run(jobs, control)?;
     driver.finish()
 }
@@ -387,6 +393,18 @@ impl Driver<'_> {
     /// Carries out decisions that have been applied, and what they lead to.
     fn carry_out(&mut self, mut decisions: Vec<Decision>) -> Result<(), SimulationError> {
         let at = self.cluster.now();
+        if self.wants_reasons {
+            for (number, why) in self.policy.take_reasons() {
+                let Some(decision) = decisions.get(number) else { continue };
+                let fresh = match decision {
+                    Decision::Replace { attempt, .. } => {
+                        self.cluster.copies(attempt.task).map(hindmost_core::cluster::Attempt::id).max()
+                    }
+                    _ => None,
+                };
+                self.output.reason(decision, fresh, why);
+            }
+        }
         if self.wants_records {
             for decision in &decisions {
                 self.output.record(&Record { at, change: Change::Decision(decision.clone()) })?;

@@ -12,6 +12,7 @@ pub mod experiment;
 mod generate;
 pub mod output;
 pub mod parameter;
+pub mod pictures;
 pub mod records;
 pub mod reproduce;
 pub mod scenario;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use hindmost_core::ids::{AttemptId, NodeId};
 use hindmost_core::metrics::JobResult;
-use hindmost_core::record::Record;
+use hindmost_core::record::{Decision, Record};
 use hindmost_core::time::Time;
 use hindmost_core::workload::JobSpec;
 
@@ -87,6 +87,14 @@ pub trait Output {
     fn wants_records(&self) -> bool {
         false
     }
+
+    /// True if reasons are to be told.
+    fn wants_reasons(&self) -> bool {
+        false
+    }
+
+    /// What the policy says of a decision. `fresh` is the attempt that a replacement starts.
+    fn reason(&mut self, _decision: &Decision, _fresh: Option<AttemptId>, _why: String) {}
 
     /// A record has been applied.
     ///

@@ -78,7 +78,7 @@ pub struct RunArgs {
     /// Number of threads; results do not depend on it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub threads: Option<u32>,
-    /// Write summary, scenario and one record a job and attempt into this folder
+    /// Write a report, the summary, the scenario and one record a job and attempt into this folder
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Form of the records in --out
@@ -217,7 +217,7 @@ pub struct ReproduceArgs {
     /// Number of threads; results do not depend on it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub threads: Option<u32>,
-    /// Write PAPER.md and PAPER.json into this folder
+    /// Write report.html, PAPER.md with its pictures, and PAPER.json into this folder
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Print one JSON document

@@ -1,10 +1,12 @@
 //! What is measured of a run, and how figures over seeds are summarised.
 
 mod comparison;
+mod curves;
 mod findings;
 mod run;
 
 pub use comparison::{Comparison, Copies, PolicyResult, VersusFirst};
+pub use curves::{Cdf, PolicyCurves, ShownJob};
 pub use findings::{
     AttemptCounts, Durations, Findings, JobFinding, MachineTime, PhaseFinding, Skew, SlowNode, Speculation, Stragglers,
     Waiting,

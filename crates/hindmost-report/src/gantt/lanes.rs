@@ -45,7 +45,7 @@ impl Kind {
 }
 
 /// The lanes of one node: its attempts in the order of their starts, each in the first lane that is free then.
-pub(super) fn packed<'a>(mut attempts: Vec<&'a TimelineRow>) -> Vec<Vec<&'a TimelineRow>> {
+pub(crate) fn packed<'a>(mut attempts: Vec<&'a TimelineRow>) -> Vec<Vec<&'a TimelineRow>> {
     // What waited for another's room starts later than it was decided, so the rows' order may differ.
     attempts.sort_by_key(|row| (row.start, row.attempt));
     let mut lanes: Vec<Vec<&'a TimelineRow>> = Vec::new();

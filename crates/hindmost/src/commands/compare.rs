@@ -7,14 +7,18 @@ use hindmost_core::metrics::Comparison;
 use hindmost_core::policy::catalogue;
 use hindmost_core::policy::spec::{PolicySpec, split_list};
 use hindmost_report::comparison;
+use hindmost_report::html::{ComparisonPage, comparison_page};
 use hindmost_sim::compare::policy_results;
 use hindmost_sim::experiment::{Execution, Experiment, run_all};
+use hindmost_sim::pictures::{curves, shown_jobs};
 use hindmost_sim::records;
 
 use crate::cli::{RecordsForm, RunArgs};
 use crate::failure::{Failure, Outcome};
 use crate::progress::Progress;
 use crate::{files, stop, terminal};
+
+use super::report::{self, Subject};
 
 /// Values set or swept: pairs of key and value.
 pub type Settings = Vec<(String, String)>;
@@ -117,7 +121,14 @@ fn split_values(list: &str) -> Vec<String> {
 
 /// Runs all points, prints the comparison and writes what `--out` asks for. `description` is the
 /// text of `scenario.toml`.
-pub fn run(points: &[Point], args: &RunArgs, notes: Vec<String>, description: Option<&str>) -> Outcome {
+/// `what` is what the command line names: a scenario or logs.
+pub fn run(
+    points: &[Point],
+    args: &RunArgs,
+    notes: Vec<String>,
+    what: &Subject<'_>,
+    description: Option<&str>,
+) -> Outcome {
     let Some(first) = points.first() else { return Ok(()) };
     let threads = args
         .threads
@@ -149,6 +160,17 @@ pub fn run(points: &[Point], args: &RunArgs, notes: Vec<String>, description: Op
         files::empty(folder);
     }
     let results = results?;
+    let jobs = match args.out {
+        // Some runs are made once more for the report's pictures.
+        Some(_) => shown_jobs(&first.experiment, &results[0], threads, stop::flag()),
+        None => Ok(Vec::new()),
+    };
+    if jobs.is_err()
+        && let Some(folder) = &args.out
+    {
+        files::empty(folder);
+    }
+    let jobs = jobs?;
     let mut rows = Vec::new();
     for (point, results) in points.iter().zip(&results) {
         rows.extend(policy_results(&point.experiment, results, &point.set));
@@ -162,6 +184,10 @@ pub fn run(points: &[Point], args: &RunArgs, notes: Vec<String>, description: Op
     };
     if let Some(folder) = &args.out {
         write(folder, &compared, description)?;
+        let curves: Vec<_> = results.iter().flat_map(curves).collect();
+        let again = report::again(what, args, description);
+        let page = ComparisonPage { compared: &compared, curves: &curves, jobs: &jobs, again: &again };
+        files::write(&folder.join("report.html"), &comparison_page(&page).map_err(Failure::work)?)?;
     }
     if args.json {
         terminal::print_json(&compared)

@@ -7,6 +7,7 @@ mod explain;
 mod policies;
 mod recorded;
 mod replay;
+mod report;
 mod reproduce;
 mod run;
 mod simulate;

@@ -16,6 +16,7 @@ use crate::failure::{Failure, Outcome};
 
 use super::compare::{self, Point, Settings};
 use super::recorded::{self, Recorded};
+use super::report::Subject;
 
 /// What is known where neither log nor command line says: progress is seen, and tells once a tenth
 /// of the work is done.
@@ -85,7 +86,7 @@ pub fn run(args: &ReplayArgs) -> Outcome {
             point.experiment.name = names.join(", ");
         }
     }
-    compare::run(&points, &args.run, notes, None)
+    compare::run(&points, &args.run, notes, &Subject::Logs(&args.logs), None)
 }
 
 fn file_name(path: &Path) -> String {

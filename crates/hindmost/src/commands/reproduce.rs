@@ -2,6 +2,7 @@
 
 use hindmost_core::reproduction::Reproduction;
 use hindmost_core::suggest::did_you_mean;
+use hindmost_report::html::{Step, reproduction_page};
 use hindmost_report::reproduction;
 use hindmost_sim::experiment::Execution;
 use hindmost_sim::reproduce;
@@ -49,6 +50,20 @@ pub fn run(args: &ReproduceArgs) -> Outcome {
 }
 
 fn write(folder: &std::path::Path, result: &Reproduction) -> Outcome {
+    let pictures = folder.join(&result.paper);
+    files::folder(&pictures)?;
+    for plot in reproduction::plots(result).iter().flatten() {
+        files::write(&pictures.join(&plot.file), &plot.drawing.standalone())?;
+    }
+    let quick = if result.quick { " --quick" } else { "" };
+    let again = [Step {
+        text: "The same command gives the same page on any number of threads; what it takes depends on the machine: minutes, \
+               or less with --quick."
+            .to_owned(),
+        code: format!("hindmost reproduce {}{quick} --out DIR", result.paper),
+    }];
+    let page = reproduction_page(result, &again).map_err(Failure::work)?;
+    files::write(&folder.join("report.html"), &page)?;
     files::write(&folder.join(format!("{}.md", result.paper)), &reproduction::markdown(result))?;
     files::write(&folder.join(format!("{}.json", result.paper)), &(terminal::json(result)? + "\n"))
 }

@@ -142,7 +142,9 @@ pub fn run_plan(
     let run = opened.store.job().run.clone();
     let mut engine =
         Local::new(nodes, &run).map_err(|error| Failure::work(format!("processes can't be watched here: {error}")))?;
-    Ok(driver::run(plan, options, opened, &mut engine, presses, follower)?)
+    let outcome = driver::run(plan, options, opened, &mut engine, presses, follower)?;
+    super::report::of_run(plan, options, out, &outcome);
+    Ok(outcome)
 }
 
 /// The chart of a run, as wide as the terminal.

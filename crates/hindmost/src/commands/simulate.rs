@@ -8,6 +8,7 @@ use crate::failure::{Failure, Outcome};
 use crate::terminal;
 
 use super::compare::{self, Point, Settings};
+use super::report::Subject;
 
 /// Simulates a scenario under each policy.
 pub fn run(args: &SimulateArgs) -> Outcome {
@@ -26,7 +27,7 @@ pub fn run(args: &SimulateArgs) -> Outcome {
         points.push(Point { experiment, set });
     }
     let summary = describe(&base);
-    compare::run(&points, &args.run, vec![summary], Some(&text))
+    compare::run(&points, &args.run, vec![summary], &Subject::Scenario(&args.scenario), Some(&text))
 }
 
 /// The scenario with everything that the command line sets.

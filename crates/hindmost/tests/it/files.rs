@@ -25,7 +25,7 @@ fn records_add_up_to_the_summary() {
     let ran = run_in(folder.path(), &args);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     let out = folder.path().join("results");
-    assert_eq!(names(&out), ["none", "sca(max_copies=4)", "scenario.toml", "summary.json"]);
+    assert_eq!(names(&out), ["none", "report.html", "sca(max_copies=4)", "scenario.toml", "summary.json"]);
     let summary: serde_json::Value =
         serde_json::from_str(&fs::read_to_string(out.join("summary.json")).unwrap()).unwrap();
     assert_eq!(summary, serde_json::from_str::<serde_json::Value>(&ran.stdout).unwrap());

@@ -8,6 +8,7 @@ mod files;
 mod help;
 mod journal;
 mod replay;
+mod reports;
 mod run;
 mod run_errors;
 mod simulate;

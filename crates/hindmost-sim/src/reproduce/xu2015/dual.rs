@@ -1,6 +1,6 @@
 //! Fig. 1: convergence of the dual method for P2 (section IV-A).
 
-use hindmost_core::reproduction::{Cell, Claim, DataTable, Expected, Figure, Measured};
+use hindmost_core::reproduction::{Cell, Claim, DataTable, Expected, Figure, Measured, Plot, PlotShape};
 use hindmost_core::theory::clones::{self, CloneProblem, ContinuousSolution};
 use hindmost_core::theory::clones_dual::{DEFAULT_STEPS, DualSolution, PRINTED_STEPS, START, dual};
 
@@ -27,11 +27,11 @@ pub(super) fn figure() -> Result<Figure, SimulationError> {
         .map(|step| Ok((step, run([step, PRINTED_STEPS[1], PRINTED_STEPS[2]])?)))
         .collect::<Result<_, SimulationError>>()?;
 
-    let mut optimum = DataTable {
-        caption: "The optimum of Fig. 1's case, and where the dual method ends".to_owned(),
-        columns: ["", "c1", "c2", "c3", "c4", "objective", "machines"].map(str::to_owned).to_vec(),
-        rows: Vec::new(),
-    };
+    let mut optimum = DataTable::new(
+        "The optimum of Fig. 1's case, and where the dual method ends",
+        ["", "c1", "c2", "c3", "c4", "objective", "machines"].map(str::to_owned).to_vec(),
+        Vec::new(),
+    );
     let mut add = |name: &str, copies: Vec<f64>, objective: f64, machines: f64| {
         let mut row = vec![Cell::from(name)];
         row.extend(copies.into_iter().map(Cell::from));
@@ -45,10 +45,10 @@ pub(super) fn figure() -> Result<Figure, SimulationError> {
         let name = format!("dual, {name}, after {} iterations", solution.iterations);
         add(&name, solution.copies.clone(), solution.objective, solution.machines_used);
     }
-    let steps = DataTable {
-        caption: format!("Steps η₁ of the machines' multiplier (η₂ = 0.3, η₃ = 0.4), at most {ITERATIONS} iterations"),
-        columns: ["η₁", "converged", "iterations", "largest |c − c*|"].map(str::to_owned).to_vec(),
-        rows: tried
+    let steps = DataTable::new(
+        format!("Steps η₁ of the machines' multiplier (η₂ = 0.3, η₃ = 0.4), at most {ITERATIONS} iterations"),
+        ["η₁", "converged", "iterations", "largest |c − c*|"].map(str::to_owned).to_vec(),
+        tried
             .iter()
             .map(|(step, solution)| {
                 let converged = if solution.converged { "yes" } else { "no" };
@@ -60,7 +60,7 @@ pub(super) fn figure() -> Result<Figure, SimulationError> {
                 ]
             })
             .collect(),
-    };
+    );
     Ok(Figure {
         name: "Figure 1".to_owned(),
         about: "The dual gradient projection for problem P2 on four jobs of 10, 20, 5 and 10 tasks with μ = 1, 2, 1, 2, \
@@ -150,12 +150,15 @@ fn last_distance(solution: &DualSolution, best: &ContinuousSolution) -> f64 {
     solution.trace.iter().rev().take(50).map(|iteration| apart(&iteration.copies, best)).fold(0.0, f64::max)
 }
 
+/// Iterations that are shown one by one: between others an oscillation would go unseen.
+const SHOWN_ONE_BY_ONE: usize = 10;
+
 /// The first iterations one by one, later ones at growing distances, and the last four.
 fn trace(name: &str, solution: &DualSolution) -> DataTable {
     let count = solution.trace.len();
     let shown = |at: usize| {
         let number = at + 1;
-        number <= 10
+        number <= SHOWN_ONE_BY_ONE
             || number + 4 > count
             || (number <= 100 && number.is_multiple_of(10))
             || (number <= 1000 && number.is_multiple_of(100))
@@ -167,9 +170,16 @@ fn trace(name: &str, solution: &DualSolution) -> DataTable {
         row.extend([iteration.nu, iteration.change].map(Cell::from));
         row
     });
+    let columns = ["iteration", "c1", "c2", "c3", "c4", "ν", "largest change"].map(str::to_owned);
     DataTable {
-        caption: format!("Iterations of the dual method, {name}"),
-        columns: ["iteration", "c1", "c2", "c3", "c4", "ν", "largest change"].map(str::to_owned).to_vec(),
-        rows: rows.collect(),
+        plot: Some(Plot {
+            title: format!("Copies in the first {SHOWN_ONE_BY_ONE} iterations, {name}"),
+            x: "iteration".to_owned(),
+            y: "copies of each task".to_owned(),
+            shape: PlotShape::Columns,
+            curves: columns[1..5].to_vec(),
+            rows: Some(SHOWN_ONE_BY_ONE),
+        }),
+        ..DataTable::new(format!("Iterations of the dual method, {name}"), columns.to_vec(), rows.collect())
     }
 }

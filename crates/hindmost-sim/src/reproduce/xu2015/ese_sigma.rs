@@ -1,6 +1,6 @@
 //! Fig. 4: `E[R]/E[x]` over σ of ESE (section VI-B).
 
-use hindmost_core::reproduction::{Cell, Claim, DataTable, Expected, Figure, Measured};
+use hindmost_core::reproduction::{Cell, Claim, DataTable, Expected, Figure, Measured, Plot, PlotShape};
 use hindmost_core::theory::sigma::{ese, ese_resource_ratio};
 
 use super::readings::ANALYSIS;
@@ -69,12 +69,18 @@ pub(super) fn figure() -> Result<Figure, SimulationError> {
             ),
         ],
         tables: vec![
-            DataTable { caption: "E[R]/E[x] by σ".to_owned(), columns, rows },
             DataTable {
-                caption: "Optimal σ".to_owned(),
-                columns: ["α", "σ*", "E[R]/E[x] at σ*"].map(str::to_owned).to_vec(),
-                rows: optima.collect(),
+                plot: Some(Plot {
+                    title: "Expected resource of a task by σ".to_owned(),
+                    x: "σ".to_owned(),
+                    y: "E[R]/E[x]; 1 is without backups".to_owned(),
+                    shape: PlotShape::Columns,
+                    curves: Vec::new(),
+                    rows: None,
+                }),
+                ..DataTable::new("E[R]/E[x] by σ", columns, rows)
             },
+            DataTable::new("Optimal σ", ["α", "σ*", "E[R]/E[x] at σ*"].map(str::to_owned).to_vec(), optima.collect()),
         ],
     })
 }

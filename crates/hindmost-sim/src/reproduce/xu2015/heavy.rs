@@ -7,7 +7,7 @@ use super::readings::{
     AGE, BASE, CLONES_SMALL, EARLY, FAIR, FIFO, MANTRI_LATE, MANTRI_RANDOM, ORACLE, ORACLE_AGAINST_RANDOM, RANDOM,
     RESTARTS, SLOT_1, cut,
 };
-use super::{Scale, percent_near, shares_table};
+use super::{FLOWTIME, RESOURCE, Scale, percent_near, shares_table};
 use crate::driver::SimulationError;
 use crate::reproduce::digest::{Digest, FLOWTIME_GRID, RESOURCE_GRID, change, each};
 use crate::reproduce::plan::{Count, Handle, Plan, Runs, World};
@@ -277,9 +277,9 @@ fn tables(heavy: &Heavy, runs: &Runs) -> Vec<DataTable> {
             tables.push(super::means_table(&format!("λ = {rate}, {which}: means and quantiles over seeds"), &rows));
             if rate == 40 {
                 let caption = format!("Panel a, λ = {rate}, {which}: share with a flowtime up to t");
-                tables.push(shares_table(&caption, "t", &FLOWTIME_GRID, &rows, |run| &run.flowtime_shares));
+                tables.push(shares_table(&caption, FLOWTIME, &FLOWTIME_GRID, &rows, |run| &run.flowtime_shares));
                 let caption = format!("Panel b, λ = {rate}, {which}: share with a resource up to R");
-                tables.push(shares_table(&caption, "R", &RESOURCE_GRID, &rows, |run| &run.resource_shares));
+                tables.push(shares_table(&caption, RESOURCE, &RESOURCE_GRID, &rows, |run| &run.resource_shares));
             }
         }
     }

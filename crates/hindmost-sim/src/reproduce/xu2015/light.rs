@@ -7,7 +7,7 @@ use super::readings::{
     AGE, BASE, EARLY, FAIR, FIFO, MANTRI_LATE, MANTRI_RANDOM, ORACLE, ORACLE_AGAINST_RANDOM, RANDOM, RESTARTS, SLOT_1,
     TWO_COPIES,
 };
-use super::{Scale, percent_near, shares_table};
+use super::{FLOWTIME, RESOURCE, Scale, percent_near, shares_table};
 use crate::driver::SimulationError;
 use crate::reproduce::digest::{Digest, FLOWTIME_GRID, RESOURCE_GRID, average, change, each};
 use crate::reproduce::plan::{Handle, Plan, Runs, World};
@@ -345,10 +345,10 @@ fn tables(light: &Light, runs: &Runs) -> Vec<DataTable> {
         rows.into_iter().map(|(name, handle)| (name, runs.drained(handle))).collect();
     vec![
         super::means_table("Means and quantiles, averaged over seeds", &rows),
-        shares_table("Panel a: share of jobs with a flowtime up to t", "t", &FLOWTIME_GRID, &rows, |run| {
+        shares_table("Panel a: share of jobs with a flowtime up to t", FLOWTIME, &FLOWTIME_GRID, &rows, |run| {
             &run.flowtime_shares
         }),
-        shares_table("Panel b: share of jobs with a resource up to R", "R", &RESOURCE_GRID, &rows, |run| {
+        shares_table("Panel b: share of jobs with a resource up to R", RESOURCE, &RESOURCE_GRID, &rows, |run| {
             &run.resource_shares
         }),
     ]

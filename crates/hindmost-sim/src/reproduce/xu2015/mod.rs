@@ -10,7 +10,7 @@ mod regimes;
 mod sda_sigma;
 mod single_job;
 
-use hindmost_core::reproduction::{Cell, DataTable, Expected, Reproduction};
+use hindmost_core::reproduction::{Cell, DataTable, Expected, Plot, PlotShape, Reproduction};
 
 use super::digest::{Digest, average, average_shares};
 use super::plan::Plan;
@@ -139,29 +139,45 @@ fn means_table(caption: &str, rows: &[(String, Vec<Digest>)]) -> DataTable {
         "80% take at most",
         "extra copies a task",
     ];
-    DataTable {
-        caption: caption.to_owned(),
-        columns: columns.map(str::to_owned).to_vec(),
-        rows: rows.iter().map(row).collect(),
-    }
+    DataTable::new(caption, columns.map(str::to_owned).to_vec(), rows.iter().map(row).collect())
 }
 
-/// Cumulative shares, one row a policy, one column a place of the grid.
+/// The headings of a variable's places, with the variable's name and unit in a picture.
+#[derive(Clone, Copy)]
+struct Variable {
+    letter: &'static str,
+    name: &'static str,
+}
+
+const FLOWTIME: Variable = Variable { letter: "t", name: "flowtime t (units of time)" };
+const RESOURCE: Variable = Variable { letter: "R", name: "resource R (γ × machine time)" };
+
+/// Cumulative shares, one row a policy, one column a place of the grid. Drawn are the policies under the reading
+/// that the others vary.
 fn shares_table(
     caption: &str,
-    variable: &str,
+    variable: Variable,
     grid: &[f64],
     rows: &[(String, Vec<Digest>)],
     of: fn(&Digest) -> &Vec<f64>,
 ) -> DataTable {
-    let mut columns = vec![format!("policy, reading; {variable} =")];
+    let mut columns = vec![format!("policy, reading; {} =", variable.letter)];
     columns.extend(grid.iter().map(|place| format!("{place}")));
     let row = |(name, runs): &(String, Vec<Digest>)| {
         let mut row = vec![Cell::from(name.as_str())];
         row.extend(average_shares(runs, |run| of(run)).into_iter().map(Cell::from));
         row
     };
-    DataTable { caption: caption.to_owned(), columns, rows: rows.iter().map(row).collect() }
+    let of_base = |name: &&String| !name.contains(',') || name.ends_with(&format!(", {}", readings::BASE));
+    let plot = Plot {
+        title: caption.to_owned(),
+        x: variable.name.to_owned(),
+        y: "share of jobs".to_owned(),
+        shape: PlotShape::CumulativeRows,
+        curves: rows.iter().map(|(name, _)| name).filter(of_base).cloned().collect(),
+        rows: None,
+    };
+    DataTable { plot: Some(plot), ..DataTable::new(caption, columns, rows.iter().map(row).collect()) }
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! lightly and which heavily loaded.
 
 use hindmost_core::distribution::Distribution;
-use hindmost_core::reproduction::{Cell, Claim, DataTable, Expected, Figure, Measured};
+use hindmost_core::reproduction::{Cell, Claim, DataTable, Expected, Figure, Measured, Plot, PlotShape};
 use hindmost_core::theory::cutoff::{Cutoff, CutoffError, cutoff, task_delay, task_delay_two_copies};
 
 use super::readings::ANALYSIS;
@@ -16,11 +16,19 @@ const MEAN_DURATION: f64 = 2.5;
 const ALPHAS: [f64; 7] = [1.5, 2.0, 2.1, 2.5, 3.0, 4.0, 5.0];
 
 pub(super) fn figure() -> Result<Figure, SimulationError> {
-    let mut table = DataTable {
-        caption: "Arrival rates up to which two copies of every task help or fit".to_owned(),
-        columns: ["α", "ω^U", "λ^U (Eq. 5)", "λ of Theorem 1", "λ of a full cluster"].map(str::to_owned).to_vec(),
-        rows: Vec::new(),
-    };
+    let mut table = DataTable::new(
+        "Arrival rates up to which two copies of every task help or fit",
+        ["α", "ω^U", "λ^U (Eq. 5)", "λ of Theorem 1", "λ of a full cluster"].map(str::to_owned).to_vec(),
+        Vec::new(),
+    );
+    table.plot = Some(Plot {
+        title: "Arrival rates up to which two copies of every task help or fit".to_owned(),
+        x: "tail index α of the durations".to_owned(),
+        y: "arrival rate λ (jobs per unit of time)".to_owned(),
+        shape: PlotShape::Columns,
+        curves: ["λ^U (Eq. 5)", "λ of Theorem 1", "λ of a full cluster"].map(str::to_owned).to_vec(),
+        rows: None,
+    });
     let full = MACHINES / (MEAN_TASKS * MEAN_DURATION);
     let mut borders = Vec::new();
     let mut worst: f64 = 0.0;

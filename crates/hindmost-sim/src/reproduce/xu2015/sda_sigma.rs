@@ -2,7 +2,7 @@
 
 use hindmost_core::estimator::Knowledge;
 use hindmost_core::metrics::mean;
-use hindmost_core::reproduction::{Cell, Claim, DataTable, Expected, Figure, Measured};
+use hindmost_core::reproduction::{Cell, Claim, DataTable, Expected, Figure, Measured, Plot, PlotShape};
 use hindmost_core::theory::sigma::{sda, sda_resource_ratio};
 
 use super::readings::{ANALYSIS, BASE, ORACLE, RANDOM};
@@ -65,9 +65,9 @@ pub(super) fn figure(sweep: &Sweep, runs: &Runs) -> Result<Figure, SimulationErr
             .to_owned(),
         claims,
         tables: vec![
-            table("Mean flowtime by σ", sweep, &curves, |run| run.flowtime),
-            table("Mean resource by σ", sweep, &curves, |run| run.resource),
-            table("Copies beyond the first, for each task, by σ", sweep, &curves, |run| run.copies),
+            table("Mean flowtime by σ", "mean flowtime (units of time)", sweep, &curves, |run| run.flowtime),
+            table("Mean resource by σ", "mean resource (γ × machine time)", sweep, &curves, |run| run.resource),
+            table("Copies beyond the first, for each task, by σ", "copies a task", sweep, &curves, |run| run.copies),
         ],
     })
 }
@@ -184,7 +184,7 @@ fn theorem_3() -> Result<Vec<Claim>, SimulationError> {
     ])
 }
 
-fn table(caption: &str, sweep: &Sweep, curves: &[Curves], of: fn(&Digest) -> f64) -> DataTable {
+fn table(caption: &str, unit: &str, sweep: &Sweep, curves: &[Curves], of: fn(&Digest) -> f64) -> DataTable {
     let mut columns = vec!["σ".to_owned()];
     for curve in curves {
         columns.extend([curve.reading.to_owned(), format!("± ({})", curve.reading)]);
@@ -198,5 +198,13 @@ fn table(caption: &str, sweep: &Sweep, curves: &[Curves], of: fn(&Digest) -> f64
         }
         row
     });
-    DataTable { caption: caption.to_owned(), columns, rows: rows.collect() }
+    let plot = Plot {
+        title: format!("SDA: {}{}", caption[..1].to_lowercase(), &caption[1..]),
+        x: "σ".to_owned(),
+        y: unit.to_owned(),
+        shape: PlotShape::Columns,
+        curves: Vec::new(),
+        rows: None,
+    };
+    DataTable { plot: Some(plot), ..DataTable::new(caption, columns, rows.collect()) }
 }

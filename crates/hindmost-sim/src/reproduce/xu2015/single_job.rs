@@ -1,7 +1,7 @@
 //! Fig. 5: one job of 10 000 tasks under ESE (section VI-C1).
 
 use hindmost_core::estimator::Knowledge;
-use hindmost_core::reproduction::{Cell, Claim, DataTable, Expected, Figure, Measured};
+use hindmost_core::reproduction::{Cell, Claim, DataTable, Expected, Figure, Measured, Plot, PlotShape};
 use hindmost_core::theory::sigma::{ese, ese_resource_ratio};
 
 use super::Scale;
@@ -243,12 +243,24 @@ fn panels(single: &Single, reading: &str, curves: &[&Curve<'_>]) -> Result<[Data
     }
     rows.push(without);
     flowtime_rows.push(flowtime_without);
+    let plot = |what: &str, unit: &str| {
+        Some(Plot {
+            title: format!("ESE under {reading}: {what} by σ"),
+            x: "σ".to_owned(),
+            y: unit.to_owned(),
+            shape: PlotShape::Columns,
+            curves: Vec::new(),
+            rows: None,
+        })
+    };
     Ok([
-        DataTable { caption: format!("Panel a, {reading}: resource of a task over E[x], by σ"), columns, rows },
         DataTable {
-            caption: format!("Panel b, {reading}: flowtime of the job, by σ"),
-            columns: flowtime_columns,
-            rows: flowtime_rows,
+            plot: plot("resource of a task", "resource of a task / E[x]"),
+            ..DataTable::new(format!("Panel a, {reading}: resource of a task over E[x], by σ"), columns, rows)
+        },
+        DataTable {
+            plot: plot("flowtime of the job", "flowtime (units of time)"),
+            ..DataTable::new(format!("Panel b, {reading}: flowtime of the job, by σ"), flowtime_columns, flowtime_rows)
         },
     ])
 }

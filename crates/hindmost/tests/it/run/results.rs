@@ -44,7 +44,7 @@ fn results_are_where_the_documentation_says() {
     let job = Job::new(TWO_PHASES);
     let ran = job.done(&[]);
     assert_eq!(job.names("."), ["job.toml", "two.out"]);
-    assert_eq!(job.names("two.out"), [".hindmost", "map", "sum"]);
+    assert_eq!(job.names("two.out"), [".hindmost", "map", "report.html", "sum"]);
     assert_eq!(job.names("two.out/map"), ["0", "1", "2"]);
     assert_eq!(job.read("two.out/map/2/n"), "2\n");
     assert_eq!(job.read("two.out/sum/0/all"), "0\n1\n2\n");

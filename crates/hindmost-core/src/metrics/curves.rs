@@ -1,0 +1,110 @@
+//! What pictures of a comparison need beyond its summary: whole distributions, and single jobs attempt by attempt.
+
+use std::collections::BTreeMap;
+
+use crate::ids::AttemptId;
+use crate::timeline::Timeline;
+
+/// Distributions of at most so many different values are kept whole.
+const WHOLE: usize = 400;
+/// Of others so many quantiles are kept, at equal steps of the share, and as many again in the last hundredth.
+const STEPS: usize = 250;
+
+/// The distribution of some values: which share of them is at or below each of a bounded number of points.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Cdf {
+    /// How many values there are.
+    pub count: u64,
+    /// Values in ascending order, each with the share of all that is at or below it. The last share is 1.
+    pub points: Vec<[f64; 2]>,
+    /// True if every different value is a point; otherwise the points are exact, but there are values between.
+    pub whole: bool,
+}
+
+impl Cdf {
+    /// Of these values; those that are not finite are left out.
+    pub fn of(mut values: Vec<f64>) -> Cdf {
+        values.retain(|value| value.is_finite());
+        values.sort_unstable_by(f64::total_cmp);
+        let count = values.len();
+        // Ranks behind which a larger value follows, or the end.
+        let ends = |at: &usize| values.get(at + 1).is_none_or(|next| *next > values[*at]);
+        let different = (0..count).filter(ends).take(WHOLE + 1).count();
+        let whole = different <= WHOLE;
+        let point = |at: usize| [values[at], (at + 1) as f64 / count as f64];
+        let points = if whole {
+            (0..count).filter(ends).map(point).collect()
+        } else {
+            let last = count - 1;
+            let coarse = (0..STEPS).map(|step| step * last / STEPS);
+            let tail = last - last / 100;
+            let fine = (0..=STEPS).map(|step| tail + step * (last - tail) / STEPS);
+            let mut ranks: Vec<usize> = coarse.chain(fine).collect();
+            ranks.sort_unstable();
+            ranks.dedup();
+            ranks.into_iter().map(point).collect()
+        };
+        Cdf { count: count as u64, points, whole }
+    }
+
+    /// The smallest value with at least this share at or below, as far as the points tell.
+    pub fn quantile(&self, share: f64) -> Option<f64> {
+        self.points.iter().find(|[_, at]| *at >= share - 1e-12).or(self.points.last()).map(|[value, _]| *value)
+    }
+}
+
+/// The distributions of one entry of a comparison, over all seeds' finished jobs.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PolicyCurves {
+    /// Of flowtimes, seconds.
+    pub flowtime: Cdf,
+    /// Of resources.
+    pub resource: Cdf,
+}
+
+/// A job that stands for others, attempt by attempt under one policy.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ShownJob {
+    /// The policy.
+    pub policy: String,
+    /// Why it was chosen, such as `the slowest job`.
+    pub chosen: String,
+    /// The run's seed.
+    pub seed: u64,
+    /// Finish − arrival under this policy, seconds; `None` if it did not finish.
+    pub flowtime: Option<f64>,
+    /// Its attempts; it is the only job.
+    pub timeline: Timeline,
+    /// Why attempts were started, where the policy says so.
+    pub reasons: BTreeMap<AttemptId, String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_values_are_kept_whole() {
+        let cdf = Cdf::of(vec![3.0, 1.0, 2.0, 1.0, f64::NAN]);
+        assert_eq!(cdf, Cdf { count: 4, points: vec![[1.0, 0.5], [2.0, 0.75], [3.0, 1.0]], whole: true });
+        assert_eq!(Cdf::of(Vec::new()), Cdf { count: 0, points: Vec::new(), whole: true });
+        assert_eq!(Cdf::of(vec![7.0; 100_000]).points, [[7.0, 1.0]]);
+    }
+
+    #[test]
+    fn many_values_are_bounded_and_every_point_is_right() {
+        let values: Vec<f64> = (0..100_003u32).map(|at| f64::from(at.wrapping_mul(2_654_435_761) % 50_021)).collect();
+        let cdf = Cdf::of(values.clone());
+        assert!(!cdf.whole && cdf.points.len() <= 2 * STEPS + 1, "{}", cdf.points.len());
+        let mut values = values;
+        for [value, share] in &cdf.points {
+            // A point within a run of equal values has a share within that run's.
+            let below = values.iter().filter(|other| *other < value).count() as f64 / 100_003.0;
+            let up_to = values.iter().filter(|other| *other <= value).count() as f64 / 100_003.0;
+            assert!(below < *share && *share <= up_to, "{value} {share}");
+        }
+        let exact = crate::metrics::quantile(&mut values, 0.95).unwrap();
+        assert!((cdf.quantile(0.95).unwrap() / exact - 1.0).abs() < 0.01);
+        assert_eq!(cdf.quantile(1.0), crate::metrics::quantile(&mut values, 1.0));
+    }
+}

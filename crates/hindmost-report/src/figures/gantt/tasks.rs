@@ -1,0 +1,145 @@
+//! A job task by task, each with its attempts below each other: the race between copies as it was.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use hindmost_core::ids::{AttemptId, TaskId};
+use hindmost_core::timeline::{AttemptEnd, Timeline, TimelineRow};
+use rustc_hash::FxHashMap;
+
+use super::pick::attempt;
+use super::{Attempt, Panel, Row};
+use crate::gantt::lanes;
+use crate::text::counted;
+
+/// The most tasks that are drawn.
+const MOST_TASKS: usize = 14;
+/// The most lanes of a task, and of all.
+const MOST_LANES: usize = 8;
+const MOST_LANES_IN_ALL: usize = 36;
+/// The most attempts of a lane.
+const MOST_ATTEMPTS: usize = 40;
+
+type ByTask<'a> = FxHashMap<TaskId, Vec<&'a TimelineRow>>;
+
+fn by_task_of(timeline: &Timeline) -> ByTask<'_> {
+    let mut tasks = ByTask::default();
+    for row in &timeline.rows {
+        tasks.entry(row.attempt.task).or_default().push(row);
+    }
+    tasks
+}
+
+/// The tasks that are drawn of a job that ran several times, in their order: those that finished last in each run,
+/// the first run's before others', and those whose copies ran longest.
+pub fn tasks_to_show(timelines: &[&Timeline]) -> Vec<TaskId> {
+    let runs: Vec<ByTask<'_>> = timelines.iter().map(|timeline| by_task_of(timeline)).collect();
+    let mut all: Vec<TaskId> = runs.iter().flat_map(|run| run.keys().copied()).collect();
+    all.sort_unstable();
+    all.dedup();
+    let lanes = |task: &TaskId| {
+        let of_run = |run: &ByTask<'_>| run.get(task).map_or(1, |rows| lanes::packed(rows.clone()).len());
+        runs.iter().map(of_run).max().unwrap_or(1).clamp(1, MOST_LANES)
+    };
+    // Each ranking names tasks, the most telling first; they take turns, the first run's twice.
+    let ranked = |key: &dyn Fn(&TaskId) -> Option<hindmost_core::time::Time>| {
+        let mut ranked: Vec<TaskId> = all.iter().copied().filter(|task| key(task).is_some()).collect();
+        ranked.sort_by_key(|task| (Reverse(key(task)), *task));
+        ranked.into_iter()
+    };
+    let mut rankings = Vec::new();
+    for run in &runs {
+        rankings.push(ranked(&|task| run.get(task)?.iter().map(|row| row.end).max()));
+        let raced = |row: &&&TimelineRow| row.redundant;
+        rankings.push(ranked(&|task| run.get(task)?.iter().filter(raced).map(|row| row.end - row.start).max()));
+    }
+    if let Some(run) = runs.first() {
+        rankings.insert(0, ranked(&|task| run.get(task)?.iter().map(|row| row.end).max()));
+    }
+    let mut chosen: Vec<TaskId> = Vec::new();
+    let mut lanes_left = MOST_LANES_IN_ALL;
+    let mut named = true;
+    while named && chosen.len() < MOST_TASKS {
+        named = false;
+        for ranking in &mut rankings {
+            let Some(task) = ranking.find(|task| !chosen.contains(task)) else { continue };
+            named = true;
+            let needed = lanes(&task);
+            if needed <= lanes_left && chosen.len() < MOST_TASKS {
+                lanes_left -= needed;
+                chosen.push(task);
+            } else if chosen.len() >= MOST_TASKS || lanes_left == 0 {
+                named = false;
+                break;
+            }
+        }
+    }
+    chosen.sort_unstable();
+    chosen
+}
+
+/// A row for each of some tasks of a timeline's only job, times counted from the job's arrival.
+pub fn by_task(timeline: &Timeline, shown: &[TaskId], reasons: &BTreeMap<AttemptId, String>) -> Panel {
+    let Some(job) = timeline.jobs.first() else { return Panel::default() };
+    let origin = job.arrival.seconds();
+    let tasks = by_task_of(timeline);
+    let ready = phases_ready(timeline);
+    let several = job.spec.phases.len() > 1;
+    let mut panel = Panel { end: (timeline.end.seconds() - origin).max(0.0), ..Panel::default() };
+    let drawn = |row: &TimelineRow| {
+        let mut drawn = attempt(timeline, row, origin, reasons.get(&row.attempt).map(String::as_str));
+        drawn.label = crate::text::name(timeline.node_name(row.node), 24, "…");
+        drawn
+    };
+    for task in shown {
+        let name = if several {
+            format!("{}/{}", timeline.phase_name(*task), task.index)
+        } else {
+            format!("task {}", task.index)
+        };
+        let Some(rows) = tasks.get(task) else {
+            // It has not been started in this run.
+            panel.rows.push(Row { name, ..Row::default() });
+            continue;
+        };
+        let mut lanes: Vec<Vec<Attempt>> =
+            lanes::packed(rows.clone()).into_iter().map(|lane| lane.into_iter().map(drawn).collect()).collect();
+        if lanes.len() > MOST_LANES || lanes.iter().any(|lane| lane.len() > MOST_ATTEMPTS) {
+            let all = counted(rows.len() as u64, "attempt");
+            panel.notes.push(format!("Of task {} not all {all} are drawn.", task.index));
+            lanes.truncate(MOST_LANES);
+            for lane in &mut lanes {
+                lane.truncate(MOST_ATTEMPTS);
+            }
+        }
+        let begun = rows.iter().map(|row| row.start).min().map_or(0.0, |start| start.seconds() - origin);
+        let since = ready.get(task.phase as usize).copied().unwrap_or(origin) - origin;
+        let waited = (begun > since).then_some([since, begun]);
+        panel.rows.push(Row { name, lanes, away: Vec::new(), waited });
+    }
+    let count: u64 = job.spec.phases.iter().map(|phase| u64::from(phase.tasks)).sum();
+    if (shown.len() as u64) < count {
+        panel.notes.push(format!(
+            "Drawn: {} of {}, those that finished last and those whose copies ran longest.",
+            shown.len(),
+            counted(count, "task"),
+        ));
+    }
+    panel
+}
+
+/// When each phase's tasks could start: when its parents' last ones had finished, seconds.
+fn phases_ready(timeline: &Timeline) -> Vec<f64> {
+    let Some(job) = timeline.jobs.first() else { return Vec::new() };
+    let arrival = job.arrival.seconds();
+    let mut finished = vec![arrival; job.spec.phases.len()];
+    for row in timeline.rows.iter().filter(|row| row.outcome == AttemptEnd::Won) {
+        if let Some(finish) = finished.get_mut(row.attempt.task.phase as usize) {
+            *finish = finish.max(row.end.seconds());
+        }
+    }
+    let after = |phase: &hindmost_core::workload::PhaseSpec| {
+        phase.after.iter().filter_map(|parent| finished.get(*parent as usize)).copied().fold(arrival, f64::max)
+    };
+    job.spec.phases.iter().map(after).collect()
+}

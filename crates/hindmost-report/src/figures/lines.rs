@@ -1,0 +1,238 @@
+//! Curves: cumulative shares as steps, and values along a swept one with their intervals.
+
+use std::fmt::Write as _;
+
+use super::legend::{LINE, SAMPLE, heading, legend};
+use super::measure::{Size, fitted};
+use super::scale::{Axis, Scale};
+use super::svg::{Anchor, Canvas, Drawing, number};
+use super::{NARROW, simplify};
+
+/// Height of the area of the curves.
+const HEIGHT: f64 = 210.0;
+/// Between the area and what is beside it.
+const GAP: f64 = 6.0;
+/// Room right of the area, so that half a label has its place.
+const RIGHT: f64 = 18.0;
+/// Curves with more points than this have a band instead of whiskers.
+const MOST_WHISKERS: usize = 12;
+/// How far the marks of all curves at one place stand apart at most, half of it, so that whiskers can be told.
+const APART: f64 = 8.0;
+/// Between the vertical axis and the first marks.
+const INSET: f64 = 14.0;
+/// The most that the label of a tick takes.
+const MOST_OF_A_TICK: f64 = 90.0;
+/// Colours.
+const COLOURS: usize = 7;
+
+/// How a curve is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Stays on a value until the next.
+    Steps,
+    /// Straight from point to point.
+    Plain,
+    /// As `Plain`, with a mark at each point.
+    Marked,
+}
+
+/// A point of a curve.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Point {
+    /// Along the horizontal axis.
+    pub x: f64,
+    /// Along the vertical one.
+    pub y: f64,
+    /// The interval around `y`, if there is one.
+    pub interval: Option<[f64; 2]>,
+}
+
+/// A curve.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Series {
+    /// What the legend calls it.
+    pub name: String,
+    /// Its points, from left to right.
+    pub points: Vec<Point>,
+}
+
+/// Several curves on one pair of axes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LineChart {
+    /// Its heading.
+    pub title: String,
+    /// What it shows, for those who can't see it.
+    pub about: String,
+    /// The horizontal axis.
+    pub x: Axis,
+    /// The vertical one.
+    pub y: Axis,
+    /// How the curves are drawn.
+    pub kind: Kind,
+    /// The curves.
+    pub series: Vec<Series>,
+    /// Where the horizontal axis begins and ends, if not where the points do.
+    pub x_limits: Option<[f64; 2]>,
+    /// Where the vertical one does.
+    pub y_limits: Option<[f64; 2]>,
+    /// Ticks of the horizontal axis with their labels; round numbers without any.
+    pub x_ticks: Vec<(f64, String)>,
+    /// Levels that a horizontal line marks, with what they mean.
+    pub levels: Vec<(f64, String)>,
+}
+
+impl LineChart {
+    /// The picture.
+    pub fn draw(&self) -> Drawing {
+        let mut canvas = Canvas::default();
+        let mut top = heading(&mut canvas, &self.title, NARROW);
+        let names: Vec<&str> = self.series.iter().map(|series| series.name.as_str()).collect();
+        top = legend(&mut canvas, &names, top, NARROW, |canvas, at, x, y| {
+            canvas.line(&stroke(at), (x, y), (x + SAMPLE, y));
+            if self.kind == Kind::Marked {
+                mark(canvas, at, x + SAMPLE / 2.0, y);
+            }
+        });
+        let ([x_low, x_high], [y_low, y_high]) = self.limits();
+        let y = Scale::vertical(&self.y, y_low, y_high, HEIGHT);
+        let left = (y.widest() + GAP).max(24.0);
+        let area_width = NARROW - left - RIGHT;
+        // Marks and their whiskers keep off the axis and its labels.
+        let inset = if self.kind == Kind::Marked { INSET } else { 0.0 };
+        let mut x = Scale::horizontal(&self.x, x_low, x_high, area_width - 2.0 * inset);
+        if !self.x_ticks.is_empty() {
+            x.ticks =
+                self.x_ticks.iter().map(|(at, label)| (*at, fitted(label, MOST_OF_A_TICK, Size::Normal))).collect();
+        }
+        let across = |value: f64| left + inset + x.place(value) * (area_width - 2.0 * inset);
+        // The vertical axis' label lies above it and not along it: it is read without turning one's head.
+        canvas.text("hm-soft", 0.0, top + LINE - 5.0, Anchor::Start, &fitted(&y.label, NARROW, Size::Normal));
+        top += LINE + 4.0;
+        let (right, bottom) = (left + area_width, top + HEIGHT);
+        for (value, label) in &y.ticks {
+            let at = bottom - y.place(*value) * HEIGHT;
+            canvas.line("hm-grid", (left, at), (right, at));
+            canvas.text("hm-text", left - GAP, at + 4.0, Anchor::End, label);
+        }
+        for (at, middle, label) in x.labels(left + inset, area_width - 2.0 * inset, [0.0, NARROW]) {
+            canvas.line("hm-axis", (at, bottom), (at, bottom + 4.0));
+            canvas.text("hm-text", middle, bottom + LINE, Anchor::Middle, label);
+        }
+        canvas.line("hm-axis", (left, bottom), (right, bottom));
+        let label = fitted(&x.label, area_width, Size::Normal);
+        canvas.text("hm-soft", left + area_width / 2.0, bottom + 2.0 * LINE, Anchor::Middle, &label);
+        let place = |px: f64, py: f64| (across(px), bottom - y.place(py) * HEIGHT);
+        for (level, meaning) in &self.levels {
+            let at = bottom - y.place(*level) * HEIGHT;
+            canvas.explained(meaning, |canvas| canvas.line("hm-ref", (left, at), (right, at)));
+        }
+        // Marks and the widths of lines may reach beyond the axes.
+        let clip = [left - 5.0, top - 5.0, area_width + 10.0, HEIGHT + 10.0];
+        canvas.clipped("area", clip, |canvas| {
+            for (at, series) in self.series.iter().enumerate() {
+                canvas.explained(&series.name, |canvas| self.curve(canvas, at, series, &place));
+            }
+        });
+        Drawing::new(&self.title, &self.about, NARROW, canvas, bottom + 2.0 * LINE + 8.0)
+    }
+
+    fn curve(&self, canvas: &mut Canvas, at: usize, series: &Series, place: &dyn Fn(f64, f64) -> (f64, f64)) {
+        let sound = |point: &&Point| point.x.is_finite() && point.y.is_finite();
+        let points: Vec<&Point> = series.points.iter().filter(sound).collect();
+        let curves = self.series.len() as f64;
+        let apart = if self.kind == Kind::Marked { (2.0 * APART / curves).min(APART / 2.0) } else { 0.0 };
+        let shift = (at as f64 - (curves - 1.0) / 2.0) * apart;
+        let place = |x: f64, y: f64| {
+            let (x, y) = place(x, y);
+            (x + shift, y)
+        };
+        let placed: Vec<(f64, f64)> = points.iter().map(|point| place(point.x, point.y)).collect();
+        let Some((first, others)) = placed.split_first() else { return };
+        let ends = points.iter().filter_map(|point| point.interval.map(|[low, high]| (point.x, low, high)));
+        let ends: Vec<((f64, f64), (f64, f64))> = ends.map(|(x, low, high)| (place(x, low), place(x, high))).collect();
+        if ends.len() > MOST_WHISKERS {
+            let there = ends.iter().map(|(low, _)| *low);
+            let around: Vec<(f64, f64)> = there.chain(ends.iter().rev().map(|(_, high)| *high)).collect();
+            canvas.path(&format!("hm-band hm-f{}", at % COLOURS), &(polyline(&around) + "Z"));
+        } else {
+            for ((x, low), (_, high)) in &ends {
+                let [left, right, x, low, high] = [*x - 3.0, *x + 3.0, *x, *low, *high].map(number);
+                let d = format!("M{x} {low}V{high}M{left} {low}H{right}M{left} {high}H{right}");
+                canvas.path(&format!("hm-whisker hm-s{}", at % COLOURS), &d);
+            }
+        }
+        let mut d = String::new();
+        if self.kind == Kind::Steps {
+            let _ = write!(d, "M{} {}", number(first.0), number(first.1));
+            for (x, y) in others {
+                let _ = write!(d, "H{}V{}", number(*x), number(*y));
+            }
+        } else {
+            d = polyline(&simplify::simplified(&placed));
+        }
+        canvas.path(&stroke(at), &d);
+        if self.kind == Kind::Marked {
+            for (x, y) in &placed {
+                mark(canvas, at, *x, *y);
+            }
+        }
+    }
+
+    fn limits(&self) -> ([f64; 2], [f64; 2]) {
+        let points = || self.series.iter().flat_map(|series| &series.points);
+        let positive = |logarithmic: bool| move |value: &f64| value.is_finite() && (!logarithmic || *value > 0.0);
+        let x =
+            self.x_limits.unwrap_or_else(|| span(points().map(|point| point.x).filter(positive(self.x.logarithmic))));
+        let heights = points()
+            .flat_map(|point| [Some(point.y), point.interval.map(|ends| ends[0]), point.interval.map(|ends| ends[1])]);
+        let levels = self.levels.iter().map(|(level, _)| *level);
+        let mut y =
+            self.y_limits.unwrap_or_else(|| span(heights.flatten().chain(levels).filter(positive(self.y.logarithmic))));
+        // Intervals of what can't be negative may reach below 0; the axis does not.
+        let [lowest, _] = span(points().map(|point| point.y).filter(positive(self.y.logarithmic)));
+        if self.y.logarithmic {
+            y[0] = y[0].max(lowest / 3.0);
+        } else if lowest >= 0.0 {
+            y[0] = y[0].max(0.0);
+        }
+        (x, y)
+    }
+}
+
+/// Smallest and largest of some values.
+pub(super) fn span(values: impl Iterator<Item = f64>) -> [f64; 2] {
+    values.fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], value| [low.min(value), high.max(value)])
+}
+
+fn polyline(points: &[(f64, f64)]) -> String {
+    let mut d = String::new();
+    for (at, (x, y)) in points.iter().enumerate() {
+        let _ = write!(d, "{}{} {}", if at == 0 { 'M' } else { 'L' }, number(*x), number(*y));
+    }
+    d
+}
+
+/// The classes of a curve: neighbours differ in colour and in how they are dashed.
+fn stroke(at: usize) -> String {
+    let dash = ["", " hm-d1", " hm-d2", " hm-d3"][at % 4];
+    format!("hm-line hm-s{}{dash}", at % COLOURS)
+}
+
+/// A mark of the colour and shape of a curve.
+pub(super) fn mark(canvas: &mut Canvas, at: usize, x: f64, y: f64) {
+    let around = |points: &[(f64, f64)]| {
+        let moved: Vec<(f64, f64)> = points.iter().map(|(dx, dy)| (x + dx, y + dy)).collect();
+        polyline(&moved) + "Z"
+    };
+    let d = match at % 5 {
+        0 => {
+            let [left, y] = [x - 3.5, y].map(number);
+            format!("M{left} {y}a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0 -7 0Z")
+        }
+        1 => around(&[(-3.0, -3.0), (3.0, -3.0), (3.0, 3.0), (-3.0, 3.0)]),
+        2 => around(&[(0.0, -4.0), (4.0, 3.0), (-4.0, 3.0)]),
+        3 => around(&[(0.0, -4.5), (4.5, 0.0), (0.0, 4.5), (-4.5, 0.0)]),
+        _ => around(&[(0.0, 4.0), (4.0, -3.0), (-4.0, -3.0)]),
+    };
+    canvas.path(&format!("hm-f{}", at % COLOURS), &d);
+}

@@ -1,0 +1,362 @@
+//! Axes: where values lie, and ticks at round numbers, few enough for the room.
+
+use super::measure::{Size, width};
+use crate::text;
+
+/// Room between the labels of neighbouring ticks.
+const BETWEEN_LABELS: f64 = 12.0;
+/// From here on a number is written with a power of ten.
+const LARGE: f64 = 1e7;
+/// Below it, too.
+const TINY: f64 = 1e-4;
+
+/// What an axis counts.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Unit {
+    /// Seconds, shown in the unit that suits their size.
+    Seconds,
+    /// A share, shown in percent.
+    Share,
+    /// A number, with the name of its unit; empty for none.
+    Number(String),
+}
+
+/// An axis before it has a scale.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Axis {
+    /// What is measured along it.
+    pub label: String,
+    /// In what.
+    pub unit: Unit,
+    /// Whether each decade takes the same room.
+    pub logarithmic: bool,
+    /// Whether 0 is on it, of one that is not logarithmic.
+    pub from_zero: bool,
+}
+
+impl Axis {
+    /// A plain axis that begins at 0.
+    pub fn new(label: &str, unit: Unit) -> Axis {
+        Axis { label: label.to_owned(), unit, logarithmic: false, from_zero: true }
+    }
+}
+
+/// An axis with its limits and ticks.
+#[derive(Clone, Debug)]
+pub(super) struct Scale {
+    /// The label with its unit.
+    pub(super) label: String,
+    /// Ticks in the values' own unit, with their labels.
+    pub(super) ticks: Vec<(f64, String)>,
+    logarithmic: bool,
+    low: f64,
+    high: f64,
+}
+
+impl Scale {
+    /// Of an axis that shows values from `low` to `high` in so much room. `along` tells how much of it a label
+    /// takes: its width on a horizontal axis, its height on a vertical one.
+    pub(super) fn new(axis: &Axis, low: f64, high: f64, room: f64, along: impl Fn(&str) -> f64) -> Scale {
+        let (low, high) = sane(axis, low, high);
+        let (factor, unit) = unit(&axis.unit, high.abs().max(low.abs()), axis.logarithmic);
+        let (low, high) = (low / factor, high / factor);
+        let fits = |ticks: &[(f64, String)], place: &dyn Fn(f64) -> f64| {
+            ticks.windows(2).all(|pair| {
+                let needed = f64::midpoint(along(&pair[0].1), along(&pair[1].1)) + BETWEEN_LABELS;
+                (place(pair[1].0) - place(pair[0].0)).abs() * room >= needed
+            })
+        };
+        let (ticks, low, high) = if axis.logarithmic {
+            let place = |value: f64| (value / low).ln() / (high / low).ln();
+            let choices = (0..).map_while(|level| logarithmic_ticks(low, high, level));
+            let found = choices.into_iter().find(|ticks| fits(ticks, &place));
+            (found.unwrap_or_default(), low, high)
+        } else {
+            let mut found = (vec![(low, plain(low, 0))], low, high);
+            for intervals in [6.0, 5.0, 4.0, 3.0, 2.0, 1.0] {
+                let step = round_step((high - low) / intervals);
+                let (from, to) = ((low / step + 1e-9).floor() * step, (high / step - 1e-9).ceil() * step);
+                let ticks = linear_ticks(from, to, step);
+                let place = |value: f64| (value - from) / (to - from);
+                let enough = fits(&ticks, &place);
+                found = (ticks, from, to);
+                if enough {
+                    break;
+                }
+            }
+            found
+        };
+        let label = match (unit.as_str(), axis.logarithmic) {
+            ("", false) => axis.label.clone(),
+            ("", true) => format!("{} (logarithmic)", axis.label),
+            (unit, false) => format!("{} ({unit})", axis.label),
+            (unit, true) => format!("{} ({unit}, logarithmic)", axis.label),
+        };
+        let ticks = ticks.into_iter().map(|(value, label)| (value * factor, label)).collect();
+        Scale { label, ticks, logarithmic: axis.logarithmic, low: low * factor, high: high * factor }
+    }
+
+    /// A horizontal axis.
+    pub(super) fn horizontal(axis: &Axis, low: f64, high: f64, room: f64) -> Scale {
+        Scale::new(axis, low, high, room, |label| width(label, Size::Normal))
+    }
+
+    /// A horizontal axis from 0 to exactly `high`, so that nothing is left free at its end.
+    pub(super) fn time(axis: &Axis, high: f64, room: f64) -> Scale {
+        let mut scale = Scale::horizontal(axis, 0.0, high, room);
+        if high.is_finite() && high > 0.0 {
+            scale.high = high;
+            scale.ticks.retain(|(value, _)| *value <= high * (1.0 + 1e-9));
+        }
+        scale
+    }
+
+    /// A vertical axis.
+    pub(super) fn vertical(axis: &Axis, low: f64, high: f64, room: f64) -> Scale {
+        Scale::new(axis, low, high, room, |_| Size::Normal.height())
+    }
+
+    /// Where a value lies, from 0 to 1; beyond for what is off the axis, as far as can be drawn.
+    pub(super) fn place(&self, value: f64) -> f64 {
+        let place = if self.logarithmic {
+            if value <= 0.0 {
+                return -1.0;
+            }
+            (value / self.low).ln() / (self.high / self.low).ln()
+        } else {
+            (value - self.low) / (self.high - self.low)
+        };
+        if place.is_finite() { place.clamp(-1.0, 2.0) } else { -1.0 }
+    }
+
+    /// The ticks of a horizontal axis that begins at `left`: where each is, where its label's middle is, and the
+    /// label; empty where it would lie on another. No label reaches beyond `limits`.
+    pub(super) fn labels(&self, left: f64, room: f64, limits: [f64; 2]) -> Vec<(f64, f64, &str)> {
+        let mut labels: Vec<(f64, f64, &str)> = Vec::new();
+        let mut free_from = f64::NEG_INFINITY;
+        for (value, label) in &self.ticks {
+            let at = left + self.place(*value) * room;
+            let half = width(label, Size::Normal) / 2.0;
+            let middle = at.min(limits[1] - half).max(limits[0] + half);
+            if middle - half >= free_from && middle + half <= limits[1] + 1e-6 {
+                labels.push((at, middle, label));
+                free_from = middle + half + BETWEEN_LABELS / 2.0;
+            } else {
+                labels.push((at, middle, ""));
+            }
+        }
+        labels
+    }
+
+    /// The widest label.
+    pub(super) fn widest(&self) -> f64 {
+        self.ticks.iter().map(|(_, label)| width(label, Size::Normal)).fold(0.0, f64::max)
+    }
+}
+
+/// Limits that have something between them.
+fn sane(axis: &Axis, low: f64, high: f64) -> (f64, f64) {
+    let (mut low, mut high) = (if low.is_finite() { low } else { 0.0 }, if high.is_finite() { high } else { 1.0 });
+    if low > high {
+        std::mem::swap(&mut low, &mut high);
+    }
+    if axis.logarithmic {
+        if high <= 0.0 {
+            (low, high) = (0.1, 1.0);
+        }
+        low = if low > 0.0 { low } else { high / 1000.0 };
+        if high < low * 1.5 {
+            (low, high) = (low / 1.5, high * 1.5);
+        }
+        return (low, high);
+    }
+    if axis.from_zero {
+        (low, high) = (low.min(0.0), high.max(0.0));
+    }
+    if high - low <= 1e-9 * high.abs().max(low.abs()) {
+        let around = if high == 0.0 { 1.0 } else { high.abs() / 2.0 };
+        (low, high) =
+            if axis.from_zero || high == 0.0 { (low, low.max(high) + around) } else { (low - around, high + around) };
+    }
+    (low, high)
+}
+
+/// By what values are divided to be shown, and in what.
+fn unit(unit: &Unit, largest: f64, logarithmic: bool) -> (f64, String) {
+    let (factor, name) = match unit {
+        Unit::Share => (0.01, "%"),
+        Unit::Number(name) => (1.0, name.as_str()),
+        Unit::Seconds if logarithmic => (1.0, "s"),
+        Unit::Seconds => match largest {
+            ..1.0 => (0.001, "ms"),
+            ..600.0 => (1.0, "s"),
+            ..7_200.0 => (60.0, "min"),
+            ..259_200.0 => (3_600.0, "h"),
+            _ => (86_400.0, "days"),
+        },
+    };
+    (factor, name.to_owned())
+}
+
+/// 1, 2 or 5 times a power of ten, not below.
+fn round_step(step: f64) -> f64 {
+    let power = 10f64.powf(step.log10().floor());
+    let times = [1.0, 2.0, 5.0, 10.0].into_iter().find(|times| times * power >= step * (1.0 - 1e-9));
+    times.unwrap_or(10.0) * power
+}
+
+fn linear_ticks(from: f64, to: f64, step: f64) -> Vec<(f64, String)> {
+    let digits = (-(step.log10() + 1e-9).floor()).clamp(0.0, 9.0) as usize;
+    let count = ((to - from) / step).round() as u32;
+    (0..=count.min(20)).map(|at| from + f64::from(at) * step).map(|value| (value, plain(value, digits))).collect()
+}
+
+/// Ticks of a logarithmic axis, the finer ones first; `None` where there are no coarser ones.
+fn logarithmic_ticks(low: f64, high: f64, level: u32) -> Option<Vec<(f64, String)>> {
+    let (first, last) = (low.log10().floor() as i32, high.log10().ceil() as i32);
+    let within = |value: f64| value >= low * (1.0 - 1e-9) && value <= high * (1.0 + 1e-9);
+    let each: &[f64] = match level {
+        0 => &[1.0, 2.0, 5.0],
+        1 => &[1.0, 3.0],
+        _ => &[1.0],
+    };
+    let every = match level {
+        0..=2 => 1,
+        _ => level as i32 - 1,
+    };
+    let mut ticks = Vec::new();
+    for power in (first..=last).filter(|power| power.rem_euclid(every) == 0) {
+        let values = each.iter().map(|times| times * 10f64.powi(power)).filter(|value| within(*value));
+        ticks.extend(values.map(|value| (value, significant(value))));
+    }
+    (level < 40).then_some(ticks)
+}
+
+fn plain(value: f64, digits: usize) -> String {
+    let value = if value.abs() < 1e-12 { 0.0 } else { value };
+    if value != 0.0 && !(TINY..LARGE).contains(&value.abs()) {
+        return significant(value);
+    }
+    let text = if digits == 0 && value.abs() >= 10_000.0 {
+        text::grouped(value.abs().round() as u64)
+    } else {
+        format!("{:.digits$}", value.abs())
+    };
+    if value < 0.0 { format!("\u{2212}{text}") } else { text }
+}
+
+/// A round number as short as it gets.
+fn significant(value: f64) -> String {
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    let sign = if value < 0.0 { "\u{2212}" } else { "" };
+    let size = value.abs();
+    if (TINY..LARGE).contains(&size) {
+        let digits = (-(size.log10() + 1e-9).floor()).max(0.0) as usize;
+        let text = if size >= 10_000.0 { text::grouped(size.round() as u64) } else { format!("{size:.digits$}") };
+        return format!("{sign}{text}");
+    }
+    let power = (size.log10() + 1e-9).floor();
+    let times = size / 10f64.powf(power);
+    let times = if (times - 1.0).abs() < 1e-6 {
+        String::new()
+    } else {
+        format!("{}·", format!("{times:.1}").trim_end_matches(".0"))
+    };
+    format!("{sign}{times}10{}", raised(power as i32))
+}
+
+/// A whole number as an exponent.
+fn raised(power: i32) -> String {
+    power
+        .to_string()
+        .chars()
+        .map(|digit| match digit {
+            '-' => '⁻',
+            '1' => '¹',
+            '2' => '²',
+            '3' => '³',
+            other => other.to_digit(10).and_then(|digit| char::from_u32(0x2070 + digit)).unwrap_or(other),
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn labels(axis: &Axis, low: f64, high: f64, room: f64) -> Vec<String> {
+        Scale::horizontal(axis, low, high, room).ticks.into_iter().map(|(_, label)| label).collect()
+    }
+
+    fn logarithmic() -> Axis {
+        Axis { logarithmic: true, ..Axis::new("flowtime", Unit::Seconds) }
+    }
+
+    #[test]
+    fn ticks_are_round_and_few() {
+        let axis = Axis::new("flowtime", Unit::Seconds);
+        assert_eq!(labels(&axis, 0.0, 23.4, 300.0), ["0", "5", "10", "15", "20", "25"]);
+        assert_eq!(labels(&axis, 0.0, 23.4, 60.0), ["0", "20", "40"]);
+        assert_eq!(labels(&axis, 0.0, 0.42, 300.0), ["0", "100", "200", "300", "400", "500"]);
+        let ratio = Axis { from_zero: false, ..Axis::new("ratio", Unit::Number(String::new())) };
+        assert_eq!(labels(&ratio, 0.52, 1.04, 300.0), ["0.5", "0.6", "0.7", "0.8", "0.9", "1.0", "1.1"]);
+        let copies = Axis::new("copies", Unit::Number(String::new()));
+        assert_eq!(labels(&copies, 0.0, 118_000.0, 300.0), ["0", "50 000", "100 000", "150 000"]);
+    }
+
+    #[test]
+    fn seconds_are_shown_in_the_unit_that_suits_them() {
+        let axis = Axis::new("flowtime", Unit::Seconds);
+        let label = |high: f64| Scale::horizontal(&axis, 0.0, high, 300.0).label;
+        let all = [0.5, 60.0, 3_000.0, 40_000.0, 1e6].map(label);
+        assert_eq!(all, ["flowtime (ms)", "flowtime (s)", "flowtime (min)", "flowtime (h)", "flowtime (days)"]);
+    }
+
+    #[test]
+    fn logarithmic_axes_have_decades() {
+        assert_eq!(labels(&logarithmic(), 0.8, 900.0, 300.0), ["1", "3", "10", "30", "100", "300"]);
+        assert_eq!(labels(&logarithmic(), 0.8, 9.0, 300.0), ["1", "2", "5"]);
+        assert_eq!(labels(&logarithmic(), 1e-9, 1e9, 300.0), ["10⁻⁸", "0.0001", "1", "10 000", "10⁸"]);
+        assert!(Scale::horizontal(&logarithmic(), 1.0, 100.0, 300.0).label.contains("logarithmic"));
+    }
+
+    #[test]
+    fn values_lie_where_they_belong() {
+        let scale = Scale::horizontal(&Axis::new("t", Unit::Seconds), 0.0, 10.0, 300.0);
+        assert_eq!([0.0, 5.0, 10.0, f64::NAN].map(|value| scale.place(value)), [0.0, 0.5, 1.0, -1.0]);
+        let scale = Scale::horizontal(&logarithmic(), 1.0, 100.0, 300.0);
+        assert!((scale.place(10.0) - 0.5).abs() < 1e-12);
+        assert_eq!(scale.place(0.0), -1.0);
+    }
+
+    #[test]
+    fn whatever_the_limits_labels_never_meet() {
+        let odd = [0.0, -5.0, 1e-300, 1e-12, 0.1, 1.0, 3.0, 1e5, 1e18, 1e300, f64::NAN, f64::INFINITY];
+        let relative = Axis { from_zero: false, ..Axis::new("x", Unit::Share) };
+        let mut shown = 0;
+        for axis in [Axis::new("x", Unit::Seconds), logarithmic(), relative] {
+            for (low, high) in odd.iter().flat_map(|low| odd.iter().map(move |high| (*low, *high))) {
+                for room in [20.0, 120.0, 400.0] {
+                    let scale = Scale::horizontal(&axis, low, high, room);
+                    assert!(scale.ticks.len() <= 40, "{low} {high}");
+                    let mut free_from = 0.0;
+                    for (at, middle, label) in scale.labels(50.0, room, [0.0, room + 100.0]) {
+                        assert!((49.9..=room + 50.1).contains(&at), "{low} {high} {room} {scale:?}");
+                        let half = width(label, Size::Normal) / 2.0;
+                        if !label.is_empty() {
+                            assert!(
+                                middle - half >= free_from && middle + half <= room + 100.1,
+                                "{low} {high} {scale:?}"
+                            );
+                            free_from = middle + half;
+                            shown += 1;
+                        }
+                    }
+                }
+            }
+        }
+        assert!(shown > 3 * odd.len() * odd.len(), "{shown}");
+    }
+}

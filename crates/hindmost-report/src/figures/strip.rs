@@ -1,0 +1,86 @@
+//! A claim at a glance: the values that count, and the values that were measured.
+
+use super::lines::span;
+use super::svg::{Canvas, Drawing, number};
+
+const WIDTH: f64 = 200.0;
+const HEIGHT: f64 = 24.0;
+/// Room at both ends.
+const MARGIN: f64 = 8.0;
+/// Limits beyond the measured values are shown if they are no farther away than so many of their spans.
+const FAR: f64 = 12.0;
+
+/// A measured value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StripDot {
+    /// What is told of it.
+    pub tip: String,
+    /// The value.
+    pub value: f64,
+    /// Its interval.
+    pub interval: Option<[f64; 2]>,
+    /// Whether it counts as the claim.
+    pub holds: bool,
+}
+
+/// The values that count and those that were measured, on an axis without numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Strip {
+    /// What is claimed.
+    pub title: String,
+    /// Smallest value that counts.
+    pub low: Option<f64>,
+    /// Largest value that counts.
+    pub high: Option<f64>,
+    /// What was measured.
+    pub dots: Vec<StripDot>,
+}
+
+impl Strip {
+    /// The picture.
+    pub fn draw(&self) -> Drawing {
+        let mut canvas = Canvas::default();
+        let dots: Vec<&StripDot> = self.dots.iter().filter(|dot| dot.value.is_finite()).collect();
+        let ends = dots.iter().flat_map(|dot| dot.interval.into_iter().flatten().chain([dot.value]));
+        let [mut low, mut high] = span(ends.filter(|end| end.is_finite()));
+        let limits = [self.low, self.high].map(|limit| limit.filter(|limit| limit.is_finite()));
+        if dots.is_empty() {
+            [low, high] = span(limits.into_iter().flatten());
+        }
+        let reach = ((high - low) * FAR).max(high.abs().max(low.abs()));
+        let (least, most) = (low - reach, high + reach);
+        for limit in limits.into_iter().flatten().filter(|limit| *limit > least && *limit < most) {
+            (low, high) = (low.min(limit), high.max(limit));
+        }
+        if !(high - low).is_normal() {
+            let around = if low.is_finite() && low != 0.0 { low.abs() / 2.0 } else { 1.0 };
+            (low, high) = if low.is_finite() { (low - around, low + around) } else { (0.0, 1.0) };
+        }
+        let room = WIDTH - 2.0 * MARGIN;
+        let place = |value: f64| MARGIN + ((value - low) / (high - low)).clamp(-0.04, 1.04) * room;
+        let middle = HEIGHT / 2.0;
+        if self.low.is_some() || self.high.is_some() {
+            // A single value that counts is still to be seen.
+            let from = self.low.map_or(0.0, |low| place(low) - 1.5);
+            let to = self.high.map_or(WIDTH, |high| place(high) + 1.5);
+            canvas.rect("hm-zone", from, 2.0, to - from, HEIGHT - 4.0);
+        }
+        canvas.line("hm-axis", (0.0, middle), (WIDTH, middle));
+        // Those that hold are drawn last, so that they are seen.
+        for holds in [false, true] {
+            for dot in dots.iter().filter(|dot| dot.holds == holds) {
+                canvas.explained(&dot.tip, |canvas| {
+                    if let Some([low, high]) = dot.interval {
+                        canvas.line("hm-whisker", (place(low), middle), (place(high), middle));
+                    }
+                    let left = number(place(dot.value) - 4.0);
+                    let d = format!("M{left} {middle}a4 4 0 1 0 8 0a4 4 0 1 0 -8 0Z");
+                    canvas.path(if holds { "hm-holds" } else { "hm-not" }, &d);
+                });
+            }
+        }
+        let about = "Shaded: the values that count as the claim. Filled dots: measured values that do; hollow ones: \
+                     measured values that don't.";
+        Drawing::new(&self.title, about, WIDTH, canvas, HEIGHT)
+    }
+}

@@ -1,0 +1,493 @@
+//! The page of a comparison: what `simulate` and `replay` write.
+
+use hindmost_core::ids::TaskId;
+use hindmost_core::metrics::{Cdf, Comparison, PolicyCurves, PolicyResult, ShownJob, Summary};
+use hindmost_core::timeline::Timeline;
+use serde::Serialize;
+
+use super::copies::stories;
+use super::{
+    Frame, Picture, Pictures, Step, Table, full, glossary, knowledge_text, listed, measured, name, rendered, sweep,
+};
+use crate::comparison::{percent, sets, significant};
+use crate::figures::gantt::{GanttChart, by_task, tasks_to_show};
+use crate::figures::{Axis, Bar, BarChart, Dot, DotChart, Kind, LineChart, Point, Series, Unit};
+use crate::text::{counted, duration, grouped};
+
+/// Points of a sweep that have pictures of their own; of more the first and the last have.
+const MOST_POINTS: usize = 6;
+/// Curves and rows of a picture.
+const MOST_POLICIES: usize = 16;
+/// Copies of a job whose stories are told.
+const MOST_COPIES: usize = 12;
+/// Values that span more than so many times the smallest have a logarithmic axis.
+const DECADES: f64 = 100.0;
+/// The share of values left out when it is decided where a logarithmic axis begins.
+const LOWEST: f64 = 0.005;
+
+/// What is on the page of a comparison.
+pub struct ComparisonPage<'a> {
+    /// The comparison.
+    pub compared: &'a Comparison,
+    /// The distributions behind each of its entries, in their order; fewer or none where they are not known.
+    pub curves: &'a [PolicyCurves],
+    /// Jobs attempt by attempt, those of one job after each other.
+    pub jobs: &'a [ShownJob],
+    /// How it was made.
+    pub again: &'a [Step],
+}
+
+#[derive(Serialize)]
+struct Content {
+    facts: Vec<[String; 2]>,
+    sweeps: Vec<sweep::Section>,
+    points: Vec<PointSection>,
+    jobs: Vec<JobSection>,
+    jobs_about: String,
+}
+
+#[derive(Serialize)]
+struct PointSection {
+    heading: String,
+    findings: Vec<String>,
+    table: Table,
+    notes: Vec<String>,
+    pictures: Vec<Picture>,
+}
+
+#[derive(Serialize)]
+struct JobSection {
+    heading: String,
+    about: String,
+    pictures: Vec<JobPicture>,
+}
+
+#[derive(Serialize)]
+struct JobPicture {
+    svg: String,
+    wide: String,
+    caption: String,
+    copies: Vec<String>,
+    copies_heading: String,
+}
+
+/// The page of a comparison.
+///
+/// # Errors
+/// If a template is at fault, which is a defect of ours.
+pub fn comparison_page(page: &ComparisonPage<'_>) -> Result<String, minijinja::Error> {
+    let compared = page.compared;
+    let sets = sets(compared);
+    let policies: Vec<&str> = sets.first().map_or_else(Vec::new, |first| {
+        compared.results.iter().filter(|row| row.set == *first).map(|row| row.policy.as_str()).collect()
+    });
+    let mut pictures = Pictures::default();
+    let sweeps = sweep::sections(compared, &mut pictures);
+    let mut points = Vec::new();
+    for (at, set) in sets.iter().enumerate() {
+        let drawn = sets.len() <= MOST_POINTS || at == 0 || at + 1 == sets.len();
+        points.push(point(page, set, drawn, &mut pictures));
+    }
+    let content = Content {
+        facts: facts(compared, &policies),
+        sweeps,
+        points,
+        jobs: jobs(page.jobs, &mut pictures),
+        jobs_about: jobs_about(page.jobs, sets.first().filter(|_| sets.len() > 1)),
+    };
+    let scenario = name(&compared.scenario);
+    let what = match policies.as_slice() {
+        [only] => format!("one policy: {}", name(only)),
+        all => counted(all.len() as u64, "policy").replace("policys", "policies"),
+    };
+    let frame = Frame {
+        title: format!("{scenario} – hindmost"),
+        heading: scenario,
+        lead: format!(
+            "{}, on the same jobs{}.",
+            match policies.len() {
+                1 => what,
+                _ => format!("A comparison of {what}"),
+            },
+            if sets.len() > 1 {
+                format!(", at {} of a sweep", counted(sets.len() as u64, "point"))
+            } else {
+                String::new()
+            }
+        ),
+        glossary: glossary::comparison(),
+        again: page.again,
+    };
+    rendered("comparison.html", &frame, &content)
+}
+
+fn facts(compared: &Comparison, policies: &[&str]) -> Vec<[String; 2]> {
+    let (jobs, tasks) = compared.results.first().map_or((0, 0), |row| (row.jobs, row.tasks));
+    let seeds = compared.seeds.len() as u64;
+    let seeds_text = match compared.seeds.as_slice() {
+        [first, .., last] => format!("{} ({first} to {last})", grouped(seeds)),
+        [only] => format!("one ({only}); with one seed there are no intervals"),
+        [] => "none".to_owned(),
+    };
+    let over = if seeds == 1 { "on one seed".to_owned() } else { format!("over {seeds} seeds together") };
+    let knowledge = compared.knowledge.to_string();
+    let mut facts = vec![
+        ["jobs".to_owned(), format!("{} of {}, {over}", counted(jobs, "job"), counted(tasks, "task"))],
+        ["seeds".to_owned(), seeds_text],
+        ["policies".to_owned(), listed(&policies.iter().map(|policy| name(policy)).collect::<Vec<_>>())],
+        ["knowledge".to_owned(), knowledge_text(&knowledge)],
+    ];
+    if compared.results.iter().any(|row| row.set.iter().any(|(key, _)| key == "knowledge")) {
+        "one of the swept keys".clone_into(&mut facts[3][1]);
+    }
+    facts.extend(compared.notes.iter().map(|note| ["details".to_owned(), full(note)]));
+    facts
+}
+
+/// The values of a point as text; empty without a sweep.
+pub(super) fn set_text(set: &[(String, String)]) -> String {
+    listed(&set.iter().map(|(key, value)| format!("{} = {}", name(key), name(value))).collect::<Vec<_>>())
+}
+
+fn point(page: &ComparisonPage<'_>, set: &[(String, String)], drawn: bool, pictures: &mut Pictures) -> PointSection {
+    let entries = page.compared.results.iter().enumerate().filter(|(_, row)| row.set == set);
+    let (numbers, rows): (Vec<usize>, Vec<&PolicyResult>) = entries.unzip();
+    let curves: Vec<&PolicyCurves> = numbers.iter().filter_map(|at| page.curves.get(*at)).collect();
+    let seeds = page.compared.seeds.len();
+    let mut notes = vec![format!(
+        "Flowtimes in seconds. Means are over {}; ± is half of their 95% interval (Student's t over seeds). Quantiles \
+         are of the jobs of all seeds together.",
+        counted(seeds as u64, "seed")
+    )];
+    let unfinished: Vec<String> = rows
+        .iter()
+        .filter(|row| row.unfinished_jobs > 0)
+        .map(|row| format!("{} {}", name(&row.policy), grouped(row.unfinished_jobs)))
+        .collect();
+    if !unfinished.is_empty() {
+        notes.push(format!(
+            "Jobs that had not finished when the run stopped are left out of all figures: {}.",
+            listed(&unfinished)
+        ));
+    }
+    let mut drawings = Vec::new();
+    if drawn {
+        if rows.len() > MOST_POLICIES {
+            notes.push(format!("Pictures show the first {MOST_POLICIES} of {} policies.", rows.len()));
+        }
+        let shown = &rows[..rows.len().min(MOST_POLICIES)];
+        drawings = summaries(shown, seeds, pictures);
+        if curves.len() == rows.len() {
+            drawings.extend(distributions(shown, &curves, pictures));
+        }
+    } else {
+        notes.push(
+            "Pictures of this point are left out, as it is one of many; the first and the last have them.".to_owned(),
+        );
+    }
+    let heading = if set.is_empty() { "Results".to_owned() } else { format!("Results at {}", set_text(set)) };
+    PointSection { heading, findings: findings(&rows), table: table(&rows), notes, pictures: drawings }
+}
+
+/// What the numbers say, in sentences.
+fn findings(rows: &[&PolicyResult]) -> Vec<String> {
+    let with_mean = rows.iter().filter_map(|row| row.flowtime.mean.map(|mean| (mean, *row)));
+    let Some((mean, best)) = with_mean.min_by(|one, other| one.0.total_cmp(&other.0)) else {
+        return vec!["No job has finished.".to_owned()];
+    };
+    let first = rows[0];
+    let mut said = Vec::new();
+    if std::ptr::eq(best, first) {
+        if rows.len() > 1 {
+            said.push(format!(
+                "No policy has a lower mean flowtime than the first, {}: {}.",
+                name(&first.policy),
+                duration(mean)
+            ));
+        }
+    } else {
+        let mut text = format!("The lowest mean flowtime is {}'s: {}", name(&best.policy), duration(mean));
+        if let Some(ratio) = best.versus_first.flowtime_ratio {
+            let sure = best
+                .versus_first
+                .ci95
+                .map_or(String::new(), |[low, high]| format!(" (95% interval {} to {})", percent(low), percent(high)));
+            text += &format!(", {} of {}'s{sure}", percent(ratio), name(&first.policy));
+        }
+        if let (Some(own), Some(base)) = (best.resource.mean, first.resource.mean.filter(|mean| *mean > 0.0)) {
+            text += &format!(", for {} of its resource", percent(own / base));
+        }
+        said.push(text + ".");
+    }
+    let cheapest = rows.iter().filter_map(|row| row.resource.mean.map(|mean| (mean, *row)));
+    if let Some((mean, row)) = cheapest.min_by(|one, other| one.0.total_cmp(&other.0))
+        && rows.len() > 1
+    {
+        said.push(format!("The lowest mean resource is {}'s: {}.", name(&row.policy), significant(mean)));
+    }
+    said
+}
+
+fn table(rows: &[&PolicyResult]) -> Table {
+    let mut columns = vec![
+        "policy:",
+        "mean flowtime",
+        "versus first",
+        "p50",
+        "p95",
+        "p99",
+        "max",
+        "mean resource",
+        "copies started",
+        "copies won",
+        "wasted share",
+        "busy",
+    ];
+    let deadlines = rows.iter().any(|row| row.pocd.is_some());
+    if deadlines {
+        columns.push("deadlines met");
+    }
+    let mut table = Table::new("What each policy did", &columns);
+    let number = |value: Option<f64>| value.map_or("–".to_owned(), significant);
+    for row in rows {
+        let versus = &row.versus_first;
+        let versus =
+            if std::ptr::eq(*row, rows[0]) { "1".to_owned() } else { measured(versus.flowtime_ratio, versus.ci95) };
+        let mut cells = vec![
+            name(&row.policy),
+            measured(row.flowtime.mean, row.flowtime.ci95),
+            versus,
+            number(row.flowtime.p50),
+            number(row.flowtime.p95),
+            number(row.flowtime.p99),
+            number(row.flowtime.max),
+            measured(row.resource.mean, row.resource.ci95),
+            grouped(row.copies.launched),
+            grouped(row.copies.won),
+            percent(row.copies.wasted_share),
+            percent(row.utilization),
+        ];
+        if deadlines {
+            cells.push(row.pocd.map_or("–".to_owned(), percent));
+        }
+        table.rows.push(cells);
+    }
+    table
+}
+
+fn dots(rows: &[&PolicyResult], of: impl Fn(&PolicyResult) -> &Summary) -> Vec<Dot> {
+    let dot = |row: &&PolicyResult| {
+        let summary = of(row);
+        let (value, interval) = (summary.mean, summary.ci95);
+        Dot { name: row.policy.clone(), value, interval, text: measured(value, interval) }
+    };
+    rows.iter().map(dot).collect()
+}
+
+/// Means, copies and waste.
+fn summaries(rows: &[&PolicyResult], seeds: usize, pictures: &mut Pictures) -> Vec<Picture> {
+    let seconds = |label: &str| Axis::new(label, Unit::Seconds);
+    let plain = |label: &str, unit: &str| Axis::new(label, Unit::Number(unit.to_owned()));
+    let whiskers = if seeds > 1 { "; the line through it is its 95% interval over seeds" } else { "" };
+    let flowtime = DotChart {
+        title: "Mean flowtime".to_owned(),
+        about: "The mean flowtime of each policy, in seconds.".to_owned(),
+        axis: seconds("mean flowtime"),
+        groups: vec![(String::new(), dots(rows, |row| &row.flowtime))],
+        reference: None,
+    };
+    let resource = DotChart {
+        title: "Mean resource".to_owned(),
+        about: "The mean resource that a job takes under each policy.".to_owned(),
+        axis: plain("mean resource of a job", "γ × room time"),
+        groups: vec![(String::new(), dots(rows, |row| &row.resource))],
+        reference: None,
+    };
+    let copies = BarChart {
+        title: "Copies started and copies that won".to_owned(),
+        about: "For each policy, the number of copies that it started and the number of those that finished first."
+            .to_owned(),
+        axis: plain("copies, all seeds together", ""),
+        bars: rows
+            .iter()
+            .map(|row| Bar {
+                name: row.policy.clone(),
+                whole: row.copies.launched as f64,
+                part: Some(row.copies.won as f64),
+                text: format!("{} won of {}", grouped(row.copies.won), grouped(row.copies.launched)),
+            })
+            .collect(),
+        legend: Some(["copies started".to_owned(), "copies that finished first".to_owned()]),
+    };
+    let wasted = BarChart {
+        title: "Wasted share of the resource".to_owned(),
+        about: "For each policy, the share of all resource that attempts held which did not win.".to_owned(),
+        axis: Axis::new("share held by attempts that did not win", Unit::Share),
+        bars: rows
+            .iter()
+            .map(|row| Bar {
+                name: row.policy.clone(),
+                whole: row.copies.wasted_share,
+                part: None,
+                text: percent(row.copies.wasted_share),
+            })
+            .collect(),
+        legend: None,
+    };
+    vec![
+        pictures.picture(
+            &flowtime.draw(),
+            format!("Further left is faster. A mark is the mean over seeds of each seed's mean{whiskers}. The numbers at \
+                     the right are in seconds."),
+        ),
+        pictures.picture(&resource.draw(), "Further left is cheaper. Marks and lines as for the flowtime."),
+        pictures.picture(
+            &copies.draw(),
+            "Upper bar: attempts started beside another of the same task. Lower bar: those of them that finished first. \
+             Copies that don't win cost room; those that do save time.",
+        ),
+        pictures.picture(&wasted.draw(), "What the losers of all races cost. Shorter is cheaper."),
+    ]
+}
+
+/// Cumulative shares of flowtime and resource.
+fn distributions(rows: &[&PolicyResult], curves: &[&PolicyCurves], pictures: &mut Pictures) -> Vec<Picture> {
+    let jobs: u64 = curves.iter().map(|curves| curves.flowtime.count).max().unwrap_or(0);
+    let jobs = counted(jobs, "job");
+    let flowtime = cdf_chart(rows, curves, |curves| &curves.flowtime, "flowtime", Unit::Seconds);
+    let resource =
+        cdf_chart(rows, curves, |curves| &curves.resource, "resource", Unit::Number("γ × room time".to_owned()));
+    let read = |chart: &LineChart| {
+        if chart.x.logarithmic { " Each step of the axis below is a multiple of the one before." } else { "" }
+    };
+    let text = |chart: &LineChart, what: &str| {
+        format!(
+            "How many of {jobs} (all seeds together) {what} the value below. Further up and left is better.{}",
+            read(chart)
+        )
+    };
+    [(&flowtime, "took no longer than"), (&resource, "cost no more than")]
+        .map(|(chart, what)| pictures.picture(&chart.draw(), text(chart, what)))
+        .into()
+}
+
+fn cdf_chart(
+    rows: &[&PolicyResult],
+    curves: &[&PolicyCurves],
+    of: fn(&PolicyCurves) -> &Cdf,
+    what: &str,
+    unit: Unit,
+) -> LineChart {
+    let all: Vec<&Cdf> = curves.iter().take(rows.len()).map(|curves| of(curves)).collect();
+    let low = all.iter().filter_map(|cdf| cdf.points.iter().find(|point| point[0] > 0.0 && point[1] > LOWEST));
+    let low = low.map(|point| point[0]).fold(f64::INFINITY, f64::min);
+    let high = all.iter().filter_map(|cdf| cdf.points.last()).map(|point| point[0]).fold(0.0, f64::max);
+    let logarithmic = low > 0.0 && high > low * DECADES;
+    let whole = all.iter().all(|cdf| cdf.whole);
+    let series = rows.iter().zip(&all).map(|(row, cdf)| {
+        let begin = cdf.points.first().map(|first| Point { x: first[0], y: 0.0, interval: None });
+        let points = cdf.points.iter().map(|[x, y]| Point { x: *x, y: *y, interval: None });
+        let end = Some(Point { x: high, y: 1.0, interval: None }).filter(|_| cdf.count > 0);
+        Series { name: row.policy.clone(), points: begin.into_iter().chain(points).chain(end).collect() }
+    });
+    LineChart {
+        title: format!("Share of jobs by {what}"),
+        about: format!("For each policy, the share of jobs whose {what} is at most the value on the horizontal axis."),
+        x: Axis { logarithmic, ..Axis::new(what, unit) },
+        y: Axis::new("share of jobs", Unit::Share),
+        kind: if whole { Kind::Steps } else { Kind::Plain },
+        series: series.collect(),
+        x_limits: Some([if logarithmic { low } else { 0.0 }, high]),
+        y_limits: Some([0.0, 1.0]),
+        x_ticks: Vec::new(),
+        levels: Vec::new(),
+    }
+}
+
+fn jobs_about(jobs: &[ShownJob], first: Option<&Vec<(String, String)>>) -> String {
+    let Some(job) = jobs.first() else { return String::new() };
+    let at = first.map_or(String::new(), |set| format!(" at {}", set_text(set)));
+    format!(
+        "A few jobs of seed {}{at}, each under the first policy and the fastest others. Every row is a task, every bar an \
+         attempt; attempts of one task stand below each other. Bars carry the name of their node where there is room; \
+         resting a pointer on one tells the rest.",
+        job.seed
+    )
+}
+
+fn jobs(jobs: &[ShownJob], pictures: &mut Pictures) -> Vec<JobSection> {
+    let mut sections: Vec<(&str, Vec<&ShownJob>)> = Vec::new();
+    for job in jobs {
+        match sections.last_mut() {
+            Some((chosen, group)) if *chosen == job.chosen => group.push(job),
+            _ => sections.push((&job.chosen, vec![job])),
+        }
+    }
+    let section = |(chosen, group): &(&str, Vec<&ShownJob>)| {
+        // One axis for all and the same tasks, so that they compare at a glance.
+        let timelines: Vec<&Timeline> = group.iter().map(|job| &job.timeline).collect();
+        let tasks = tasks_to_show(&timelines);
+        let until = group.iter().map(|job| by_task(&job.timeline, &tasks, &job.reasons).end).fold(0.0, f64::max);
+        let spec = group.first().and_then(|job| job.timeline.jobs.first()).map(|job| &job.spec);
+        let count: u64 = spec.map_or(0, |spec| spec.phases.iter().map(|phase| u64::from(phase.tasks)).sum());
+        let about = spec.map_or(String::new(), |spec| {
+            format!(
+                "Job {} has {} and arrives after {}. {} have the same tasks and the same time axis.",
+                name(&spec.name),
+                counted(count, "task"),
+                duration(spec.arrival.seconds()),
+                if group.len() > 1 { "All its pictures" } else { "Pictures of a job" },
+            )
+        });
+        let shown = group.iter().map(|job| job_picture(job, &tasks, until, pictures)).collect();
+        JobSection { heading: full(chosen).trim_end_matches('.').to_owned(), about, pictures: shown }
+    };
+    sections.iter().map(section).collect()
+}
+
+fn job_picture(job: &ShownJob, tasks: &[TaskId], until: f64, pictures: &mut Pictures) -> JobPicture {
+    let panel = by_task(&job.timeline, tasks, &job.reasons);
+    let origin = job.timeline.jobs.first().map_or(0.0, |job| job.arrival.seconds());
+    let took = job.flowtime.map_or("not finished".to_owned(), duration);
+    let chart = GanttChart {
+        title: format!("{}: {took}", crate::text::name(&job.policy, 60, "…")),
+        about: format!("The attempts of a job under {}, task by task.", job.policy),
+        time: "time since the job arrived".to_owned(),
+        panels: vec![panel],
+        until: Some(until),
+        wide: false,
+    };
+    let rows = &job.timeline.rows;
+    let copies = rows.iter().filter(|row| row.redundant).count();
+    let won =
+        rows.iter().filter(|row| row.redundant && row.outcome == hindmost_core::timeline::AttemptEnd::Won).count();
+    let copies_text = match copies {
+        0 => "none of them a copy".to_owned(),
+        1 => format!("one of them a copy, which {}", if won == 1 { "finished first" } else { "lost" }),
+        _ => format!("{} of them copies, of which {} finished first", grouped(copies as u64), grouped(won as u64)),
+    };
+    let told = stories(&job.timeline, &job.reasons, origin, MOST_COPIES);
+    let heading = if told.len() < copies {
+        format!("Why copies were started: the first {} of {copies}", told.len())
+    } else {
+        format!("Why {} started", if copies == 1 { "the copy was" } else { "the copies were" })
+    };
+    let story = |story: super::copies::Story| {
+        format!(
+            "{}, copy {} on {}, started after {} because {}; it {}.",
+            story.task,
+            story.copy,
+            story.node,
+            duration(story.at),
+            story.why,
+            story.came
+        )
+    };
+    JobPicture {
+        svg: pictures.inline(&chart.draw()),
+        wide: String::new(),
+        caption: format!("Under {}: {}, {copies_text}.", name(&job.policy), counted(rows.len() as u64, "attempt")),
+        copies: told.into_iter().map(story).collect(),
+        copies_heading: heading,
+    }
+}

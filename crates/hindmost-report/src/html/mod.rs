@@ -1,0 +1,207 @@
+//! Results as one page of HTML: nothing is loaded, no scripts run, and it reads on a phone, a screen in the dark,
+//! and paper.
+//!
+//! Everything that is shown is escaped by the templates; only pictures, which escape what they show themselves, and
+//! the style sheets are put in as they are. What a terminal or a browser would obey instead of show is written as an
+//! escape, and no text is longer than somebody reads.
+
+mod comparison;
+mod copies;
+mod glossary;
+mod reproduction;
+mod run;
+mod sweep;
+#[cfg(test)]
+mod tests;
+
+pub use comparison::{ComparisonPage, comparison_page};
+pub use reproduction::reproduction_page;
+pub use run::{RunPage, run_page};
+
+use minijinja::value::Serde;
+use minijinja::{Environment, context};
+use serde::Serialize;
+
+use crate::comparison::significant;
+use crate::figures::{Drawing, STYLE};
+use crate::text;
+
+/// The most letters of a name, of a sentence and of a long text, such as a scenario, that are shown.
+const NAME: usize = 80;
+const SENTENCE: usize = 600;
+const LONG: usize = 20_000;
+const ELLIPSIS: &str = "…";
+
+/// How what is on a page was made.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Step {
+    /// What it does.
+    pub text: String,
+    /// The command or file; nothing if empty.
+    pub code: String,
+}
+
+/// A picture in a page.
+#[derive(Clone, Debug, Serialize)]
+struct Picture {
+    svg: String,
+    /// For wide screens and paper; empty if one will do.
+    wide: String,
+    caption: String,
+}
+
+/// A table in a page: names in its first column.
+#[derive(Clone, Debug, Default, Serialize)]
+struct Table {
+    caption: String,
+    columns: Vec<Column>,
+    rows: Vec<Vec<String>>,
+    /// Whether its rows become paragraphs where there is no room for columns: of tables of text.
+    stacked: bool,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct Column {
+    name: String,
+    /// Whether its cells are text rather than numbers.
+    text: bool,
+}
+
+impl Table {
+    /// `columns` end with `:` where their cells are text.
+    fn new(caption: &str, columns: &[&str]) -> Table {
+        let columns = columns
+            .iter()
+            .map(|name| Column { name: name.strip_suffix(':').unwrap_or(name).to_owned(), text: name.ends_with(':') });
+        Table { caption: caption.to_owned(), columns: columns.collect(), rows: Vec::new(), stacked: false }
+    }
+}
+
+/// Gives pictures their ids, in the order in which they are made.
+#[derive(Default)]
+struct Pictures(u32);
+
+impl Pictures {
+    fn inline(&mut self, drawing: &Drawing) -> String {
+        self.0 += 1;
+        drawing.inline(&format!("p{}", self.0))
+    }
+
+    fn picture(&mut self, drawing: &Drawing, caption: impl Into<String>) -> Picture {
+        Picture { svg: self.inline(drawing), wide: String::new(), caption: caption.into() }
+    }
+}
+
+/// What all pages have.
+struct Frame<'a> {
+    title: String,
+    heading: String,
+    lead: String,
+    glossary: Vec<[&'static str; 2]>,
+    again: &'a [Step],
+}
+
+/// Renders a page.
+///
+/// # Errors
+/// If a template is at fault, which is a defect of ours.
+fn rendered(template: &str, frame: &Frame<'_>, content: &impl Serialize) -> Result<String, minijinja::Error> {
+    let mut environment = Environment::new();
+    environment.set_undefined_behavior(minijinja::UndefinedBehavior::Strict);
+    environment.add_template("base.html", include_str!("templates/base.html"))?;
+    environment.add_template("parts.html", include_str!("templates/parts.html"))?;
+    environment.add_template("comparison.html", include_str!("templates/comparison.html"))?;
+    environment.add_template("reproduction.html", include_str!("templates/reproduction.html"))?;
+    environment.add_template("run.html", include_str!("templates/run.html"))?;
+    let style = format!("{}{STYLE}", include_str!("templates/page.css"));
+    let again: Vec<Step> =
+        frame.again.iter().map(|step| Step { text: sentence(&step.text), code: long(&step.code) }).collect();
+    let page = context! {
+        style,
+        version => env!("CARGO_PKG_VERSION"),
+        title => frame.title.as_str(),
+        heading => frame.heading.as_str(),
+        lead => frame.lead.as_str(),
+        glossary => frame.glossary.clone(),
+        again => minijinja::Value::from(Serde(again)),
+        ..minijinja::Value::from(Serde(content))
+    };
+    environment.get_template(template)?.render(page).map(|page| page + "\n")
+}
+
+/// A name as a page shows it.
+fn name(text: &str) -> String {
+    text::name(text, NAME, ELLIPSIS)
+}
+
+/// A sentence as a page shows it.
+fn sentence(text: &str) -> String {
+    text::beginning(text, SENTENCE, ELLIPSIS)
+}
+
+/// A text of many lines as a page shows it: its line ends and tabs stay.
+fn long(text: &str) -> String {
+    let cut: String = text.chars().take(LONG).collect();
+    let more = if cut.len() < text.len() { "\n…" } else { "" };
+    let escaped_line = |line: &str| line.split('\t').map(text::escaped).collect::<Vec<_>>().join("\t");
+    let lines: Vec<String> = cut.trim_end().lines().map(escaped_line).collect();
+    lines.join("\n") + more
+}
+
+/// A sentence that begins with a capital and ends with a full stop.
+fn full(text: &str) -> String {
+    let mut letters = text.chars();
+    let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
+    let end = if text.ends_with(['.', '!', '?', '…']) || text.is_empty() { "" } else { "." };
+    sentence(&format!("{first}{}{end}", letters.as_str()))
+}
+
+/// What a policy knew of running attempts, in a sentence.
+fn knowledge_text(knowledge: &str) -> String {
+    let told = match knowledge {
+        "oracle" => {
+            "policies know how long every attempt will still take from its start on, as papers assume".to_owned()
+        }
+        "age" => "policies see no progress, only how long an attempt has run".to_owned(),
+        "history" => "policies know durations from earlier runs of the job and how long an attempt has run".to_owned(),
+        "progress(uniform)" => {
+            "policies learn how long an attempt will still take at a point of its work that is drawn \
+             for each attempt"
+                .to_owned()
+        }
+        other => match other.strip_prefix("progress(").and_then(|rest| rest.strip_suffix(')')) {
+            Some(share) => match share.parse::<f64>() {
+                Ok(share) => format!(
+                    "policies learn how long an attempt will still take once {}% of its work is done",
+                    (share * 1000.0).round() / 10.0
+                ),
+                Err(_) => return name(other),
+            },
+            None => return name(other),
+        },
+    };
+    format!("{}: {told}", name(knowledge))
+}
+
+/// A mean with half of its interval, both with as many digits as the interval leaves sense in.
+fn measured(mean: Option<f64>, ci95: Option<[f64; 2]>) -> String {
+    let Some(mean) = mean else { return "–".to_owned() };
+    let half = ci95.map(|[low, high]| (high - low) / 2.0).filter(|half| half.is_finite() && *half > 0.0);
+    let Some(half) = half else { return significant(mean) };
+    let digits = (1 - half.log10().floor() as i32).max(0);
+    let most = (3 - mean.abs().max(1e-9).log10().floor() as i32).max(0);
+    if digits > 6 || mean.abs() >= 1e7 {
+        return format!("{} ± {}", significant(mean), significant(half));
+    }
+    let digits = digits.min(most) as usize;
+    format!("{mean:.digits$} ± {half:.digits$}")
+}
+
+/// A few words in a row: `a, b and c`.
+fn listed(words: &[String]) -> String {
+    match words {
+        [] => String::new(),
+        [only] => only.clone(),
+        [others @ .., last] => format!("{} and {last}", others.join(", ")),
+    }
+}

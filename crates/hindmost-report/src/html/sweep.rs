@@ -1,0 +1,214 @@
+//! Curves along a swept key: how each figure changes with it under every policy.
+
+use hindmost_core::metrics::{Comparison, PolicyResult};
+use serde::Serialize;
+
+use super::comparison::set_text;
+use super::{Picture, Pictures, measured, name};
+use crate::comparison::percent;
+use crate::figures::{Axis, Dot, DotChart, Kind, LineChart, Point, Series, Unit};
+
+/// Curves of a picture.
+const MOST_POLICIES: usize = 12;
+/// Combinations of further keys that have pictures of their own.
+const MOST_PANELS: usize = 4;
+/// Values of which the largest is so many times the smallest have a logarithmic axis.
+const FAR_APART: f64 = 30.0;
+/// Swept values whose steps grow by more than this have one, too.
+const GROWS: f64 = 3.0;
+
+#[derive(Serialize)]
+pub(super) struct Section {
+    heading: String,
+    about: String,
+    pictures: Vec<Picture>,
+}
+
+/// A figure that is drawn along the sweep: its heading, axis, value and interval.
+struct Metric {
+    title: &'static str,
+    axis: fn() -> Axis,
+    value: fn(&PolicyResult) -> Option<f64>,
+    interval: fn(&PolicyResult) -> Option<[f64; 2]>,
+}
+
+const METRICS: [Metric; 5] = [
+    Metric {
+        title: "Mean flowtime",
+        axis: || Axis::new("mean flowtime", Unit::Seconds),
+        value: |row| row.flowtime.mean,
+        interval: |row| row.flowtime.ci95,
+    },
+    Metric {
+        title: "Mean flowtime against the first policy",
+        axis: || Axis { from_zero: false, ..Axis::new("mean flowtime / first policy's", Unit::Number(String::new())) },
+        value: |row| row.versus_first.flowtime_ratio,
+        interval: |row| row.versus_first.ci95,
+    },
+    Metric {
+        title: "95th percentile of flowtimes",
+        axis: || Axis::new("flowtime of the 95th of 100 jobs", Unit::Seconds),
+        value: |row| row.flowtime.p95,
+        interval: |_| None,
+    },
+    Metric {
+        title: "Mean resource",
+        axis: || Axis::new("mean resource of a job", Unit::Number("γ × room time".to_owned())),
+        value: |row| row.resource.mean,
+        interval: |row| row.resource.ci95,
+    },
+    Metric {
+        title: "Wasted share of the resource",
+        axis: || Axis::new("share held by attempts that did not win", Unit::Share),
+        value: |row| Some(row.copies.wasted_share),
+        interval: |_| None,
+    },
+];
+
+fn value_of<'a>(row: &'a PolicyResult, key: &str) -> &'a str {
+    row.set.iter().find(|(other, _)| other == key).map_or("", |(_, value)| value.as_str())
+}
+
+fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
+    let mut seen = Vec::new();
+    for value in values {
+        if !seen.contains(&value) {
+            seen.push(value);
+        }
+    }
+    seen
+}
+
+/// One section for each combination of the other swept keys; none without a sweep.
+pub(super) fn sections(compared: &Comparison, pictures: &mut Pictures) -> Vec<Section> {
+    let Some(first) = compared.results.first() else { return Vec::new() };
+    let keys: Vec<&str> = first.set.iter().map(|(key, _)| key.as_str()).collect();
+    let values = |key: &str| distinct(compared.results.iter().map(|row| value_of(row, key)));
+    let number = |value: &str| value.parse::<f64>().ok().filter(|number| number.is_finite());
+    let swept = |key: &&&str| values(key).len() > 1;
+    let numeric = |key: &&&str| values(key).iter().all(|value| number(value).is_some());
+    let along = keys.iter().filter(swept).find(numeric).or_else(|| keys.iter().find(swept));
+    let Some(along) = along.copied() else { return Vec::new() };
+    let others = |row: &PolicyResult| -> Vec<(String, String)> {
+        row.set.iter().filter(|(key, _)| key != along).cloned().collect()
+    };
+    let panels = distinct(compared.results.iter().map(others));
+    let mut sections = Vec::new();
+    for panel in panels.iter().take(MOST_PANELS) {
+        let rows: Vec<&PolicyResult> = compared.results.iter().filter(|row| others(row) == *panel).collect();
+        let places: Option<Vec<f64>> = values(along).iter().map(|value| number(value)).collect();
+        let drawn = METRICS.iter().filter(|metric| rows.iter().any(|row| (metric.value)(row).is_some()));
+        let policies = distinct(rows.iter().map(|row| row.policy.as_str()));
+        // Against itself a single policy is always 1.
+        let drawn = drawn.filter(|metric| policies.len() > 1 || !metric.title.contains("first policy"));
+        let drawings: Vec<Picture> = drawn
+            .map(|metric| match &places {
+                Some(places) => curve(metric, along, places, &rows, &policies, pictures),
+                None => groups(metric, along, &rows, pictures),
+            })
+            .collect();
+        let beside = if panel.is_empty() { String::new() } else { format!(" at {}", set_text(panel)) };
+        let mut about = format!(
+            "How each figure changes with {} under every policy{}.",
+            name(along),
+            if compared.seeds.len() > 1 { "; upright lines are 95% intervals over seeds" } else { "" }
+        );
+        if panels.len() > MOST_PANELS && sections.len() + 1 == MOST_PANELS {
+            about += &format!(
+                " Of {} combinations of the other keys the first {MOST_PANELS} are drawn; the tables below have all.",
+                panels.len()
+            );
+        }
+        if policies.len() > MOST_POLICIES {
+            about += &format!(" Of {} policies the first {MOST_POLICIES} are drawn.", policies.len());
+        }
+        sections.push(Section { heading: format!("Along {}{beside}", name(along)), about, pictures: drawings });
+    }
+    sections
+}
+
+/// Whether swept values are steps of multiplication, such as 1, 10, 100, rather than of addition.
+fn multiplied(places: &[f64]) -> bool {
+    let mut sorted = places.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    match sorted.as_slice() {
+        [first, second, .., before, last] => *first > 0.0 && last - before > GROWS * (second - first),
+        [first, second, last] => *first > 0.0 && last - second > GROWS * (second - first),
+        _ => false,
+    }
+}
+
+fn curve(
+    metric: &Metric,
+    along: &str,
+    places: &[f64],
+    rows: &[&PolicyResult],
+    policies: &[&str],
+    pictures: &mut Pictures,
+) -> Picture {
+    let series: Vec<Series> = policies
+        .iter()
+        .take(MOST_POLICIES)
+        .map(|policy| {
+            let mut points: Vec<Point> = rows
+                .iter()
+                .filter(|row| row.policy == *policy)
+                .filter_map(|row| {
+                    let x = value_of(row, along).parse().ok()?;
+                    Some(Point { x, y: (metric.value)(row)?, interval: (metric.interval)(row) })
+                })
+                .collect();
+            points.sort_by(|one, other| one.x.total_cmp(&other.x));
+            Series { name: (*policy).to_owned(), points }
+        })
+        .collect();
+    let mut ticks: Vec<(f64, String)> = distinct(rows.iter().map(|row| value_of(row, along)))
+        .iter()
+        .filter_map(|value| Some((value.parse().ok()?, (*value).to_owned())))
+        .collect();
+    ticks.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let axis = (metric.axis)();
+    let heights = || series.iter().flat_map(|series| &series.points).map(|point| point.y);
+    let (low, high) = heights().fold((f64::INFINITY, 0.0f64), |(low, high), y| (low.min(y), high.max(y)));
+    let logarithmic = axis.unit != Unit::Share && low > 0.0 && high / low > FAR_APART;
+    let chart = LineChart {
+        title: metric.title.to_owned(),
+        about: format!("{} of each policy by {along}.", metric.title),
+        x: Axis { logarithmic: multiplied(places), from_zero: false, ..Axis::new(along, Unit::Number(String::new())) },
+        y: Axis { logarithmic, ..axis },
+        kind: Kind::Marked,
+        series,
+        x_limits: None,
+        y_limits: None,
+        x_ticks: ticks,
+        levels: Vec::new(),
+    };
+    pictures.picture(&chart.draw(), format!("{} by {}. Lower is better.", metric.title, name(along)))
+}
+
+/// Values that are no numbers have no axis: a group of rows for each.
+fn groups(metric: &Metric, along: &str, rows: &[&PolicyResult], pictures: &mut Pictures) -> Picture {
+    let axis = (metric.axis)();
+    let values = distinct(rows.iter().map(|row| value_of(row, along)));
+    let share = axis.unit == Unit::Share;
+    let dot = |row: &&PolicyResult| {
+        let (value, interval) = ((metric.value)(row), (metric.interval)(row));
+        let text = match value {
+            Some(value) if share => percent(value),
+            value => measured(value, interval),
+        };
+        Dot { name: row.policy.clone(), value, interval, text }
+    };
+    let group = |value: &&str| {
+        let of_value = rows.iter().filter(|row| value_of(row, along) == *value);
+        (format!("{along} = {value}"), of_value.take(MOST_POLICIES).map(dot).collect())
+    };
+    let chart = DotChart {
+        title: metric.title.to_owned(),
+        about: format!("{} of each policy by {along}.", metric.title),
+        axis,
+        groups: values.iter().map(group).collect(),
+        reference: None,
+    };
+    pictures.picture(&chart.draw(), format!("{} for each {}. Further left is better.", metric.title, name(along)))
+}

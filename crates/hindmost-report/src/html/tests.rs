@@ -1,0 +1,433 @@
+//! Pages as a whole: well formed, loading and running nothing, and bounded, whatever names and numbers logs hold.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use hindmost_core::estimator::Knowledge;
+use hindmost_core::ids::{AttemptId, JobId, NodeId, TaskId};
+use hindmost_core::metrics::{
+    Cdf, Comparison, Copies, FailedTask, PolicyCurves, PolicyResult, RunState, RunSummary, ShownJob, Summary,
+    VersusFirst,
+};
+use hindmost_core::reproduction::{
+    Cell, Claim, DataTable, Expected, Figure, Measured, Plot, PlotShape, Reading, Reproduction,
+};
+use hindmost_core::resources::Resources;
+use hindmost_core::time::Time;
+use hindmost_core::timeline::{AttemptEnd, Timeline, TimelineJob, TimelineNode, TimelineRow};
+use hindmost_core::workload::{JobSpec, PhaseSpec};
+
+use super::*;
+use crate::figures::HOSTILE;
+use crate::markup::{Element, check};
+
+/// A page and its elements, checked.
+fn sound(page: &str) -> Vec<Element> {
+    let found = check(page);
+    assert!(page.len() < 600_000, "{} bytes", page.len());
+    found
+}
+
+fn summary(values: &[f64]) -> Summary {
+    let halves: Vec<&[f64]> = values.chunks(values.len().div_ceil(2).max(1)).collect();
+    Summary::of(&halves)
+}
+
+fn result(policy: &str, set: &[(&str, &str)], factor: f64) -> PolicyResult {
+    let values: Vec<f64> = (1..=40).map(|at| f64::from(at) * factor).collect();
+    PolicyResult {
+        policy: policy.to_owned(),
+        set: set.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect(),
+        jobs: 40,
+        unfinished_jobs: 0,
+        tasks: 400,
+        attempts: 444,
+        flowtime: summary(&values),
+        running_time: summary(&values),
+        resource: Summary { total: Some(820.0), ..summary(&values) },
+        slowdown: summary(&values),
+        utilization: 0.5,
+        makespan: 100.0,
+        copies: Copies { launched: 44, won: 22, wasted_share: 0.1 },
+        versus_first: VersusFirst { flowtime_ratio: Some(factor), ci95: Some([factor * 0.9, factor * 1.1]) },
+        energy_joules: None,
+        pocd: Some(0.75),
+        events: 1000,
+    }
+}
+
+fn compared(results: Vec<PolicyResult>) -> Comparison {
+    Comparison {
+        scenario: "small".to_owned(),
+        seeds: vec![1, 2],
+        knowledge: Knowledge::Progress(0.2),
+        results,
+        notes: vec!["order fair".to_owned()],
+    }
+}
+
+fn curves(count: usize) -> Vec<PolicyCurves> {
+    let cdf = |factor: f64| Cdf::of((1..=40).map(|at| f64::from(at) * factor).collect());
+    (0..count).map(|at| PolicyCurves { flowtime: cdf(1.0 + at as f64), resource: cdf(0.1) }).collect()
+}
+
+fn comparison(compared: &Comparison, jobs: &[ShownJob]) -> String {
+    let again = vec![Step { text: "So:".to_owned(), code: "hindmost simulate small --out DIR".to_owned() }];
+    let curves = curves(compared.results.len());
+    comparison_page(&ComparisonPage { compared, curves: &curves, jobs, again: &again }).unwrap()
+}
+
+fn seconds(at: f64) -> Time {
+    Time::from_seconds(at)
+}
+
+/// A job of two phases: a copy that wins, a failure, a lost node, and one that is stopped with the run.
+fn timeline(names: &[&str; 4]) -> Timeline {
+    let [job, phase, node, reason] = names.map(Arc::<str>::from);
+    let phase_spec = |name: Arc<str>, after: Vec<u32>, tasks| PhaseSpec {
+        name,
+        after,
+        tasks,
+        demand: BTreeMap::new(),
+        mean: 1.0,
+        sd: None,
+        tail: None,
+        assumed: false,
+        never_copied: false,
+    };
+    let spec = JobSpec {
+        name: job,
+        arrival: seconds(1.0),
+        deadline: None,
+        weight: 1.0,
+        phases: vec![phase_spec(phase.clone(), Vec::new(), 3), phase_spec(format!("{phase}2").into(), vec![0], 1)],
+    };
+    let row = |phase, index, copy, node, span: [f64; 2], outcome, redundant| TimelineRow {
+        attempt: AttemptId { task: TaskId { job: JobId(0), phase, index }, copy },
+        node: NodeId(node),
+        start: seconds(span[0]),
+        end: seconds(span[1]),
+        outcome,
+        redundant,
+        from_progress: 0.0,
+    };
+    let lost_and_returned = vec![seconds(3.0), seconds(4.0)];
+    let joined = |name: &str, lost_and_returned| TimelineNode {
+        name: name.into(),
+        capacity: Resources::ONE_SLOT,
+        lost_and_returned,
+    };
+    Timeline {
+        nodes: vec![joined(&node, Vec::new()), joined(&format!("{node}2"), lost_and_returned)],
+        jobs: vec![TimelineJob { spec: Arc::new(spec), arrival: seconds(1.0), finish: None }],
+        rows: vec![
+            row(0, 0, 0, 0, [1.0, 6.0], AttemptEnd::Lost, false),
+            row(0, 1, 0, 1, [1.0, 3.0], AttemptEnd::NodeLost, false),
+            row(0, 2, 0, 0, [1.5, 2.0], AttemptEnd::Failed(Some(reason)), false),
+            row(0, 0, 1, 1, [4.0, 6.0], AttemptEnd::Won, true),
+            row(0, 1, 1, 0, [4.0, 7.0], AttemptEnd::Won, false),
+            row(0, 2, 1, 0, [4.5, 7.0], AttemptEnd::Won, false),
+            row(1, 0, 0, 1, [7.0, 9.0], AttemptEnd::Stopped, false),
+        ],
+        end: seconds(9.0),
+    }
+}
+
+fn reasons(why: &str) -> BTreeMap<AttemptId, String> {
+    let copy = AttemptId { task: TaskId { job: JobId(0), phase: 0, index: 0 }, copy: 1 };
+    BTreeMap::from_iter([(copy, why.to_owned())])
+}
+
+fn shown(names: &[&str; 4], policy: &str) -> ShownJob {
+    ShownJob {
+        policy: policy.to_owned(),
+        chosen: format!("the slowest job under {policy}"),
+        seed: 1,
+        flowtime: Some(8.0),
+        timeline: timeline(names),
+        reasons: reasons(names[3]),
+    }
+}
+
+fn run_summary(names: &[&str; 4], state: RunState) -> RunSummary {
+    let failed = FailedTask {
+        phase: names[1].to_owned(),
+        task: 2,
+        failures: 3,
+        reason: names[3].to_owned(),
+        stderr: format!("first line\n\t{}\nlast line", names[3]),
+    };
+    let timeline = timeline(names);
+    RunSummary::of(&timeline, state, vec![failed], names[0].to_owned(), names[2].to_owned()).unwrap()
+}
+
+fn run(names: &[&str; 4], state: RunState) -> String {
+    let again = [Step { text: "Why:".to_owned(), code: format!("hindmost explain {}", names[0]) }];
+    let page = RunPage {
+        summary: &run_summary(names, state),
+        timeline: &timeline(names),
+        reasons: &reasons(names[3]),
+        work: names[3],
+        rehearsal: names[2],
+        again: &again,
+    };
+    run_page(&page).unwrap()
+}
+
+fn reproduced(text: &str) -> Reproduction {
+    let measured = |reading: &str, mean| Measured {
+        ci95: Some([mean - 1.0, mean + 1.0]),
+        ..Measured::exact(reading, text, Some(mean), "%")
+    };
+    let claim = |readings| Claim::judge(text, text, Expected::near(-60.0, 5.0), readings, text);
+    let columns = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    let plot = |shape| Plot {
+        title: text.to_owned(),
+        x: text.to_owned(),
+        y: text.to_owned(),
+        shape,
+        curves: Vec::new(),
+        rows: None,
+    };
+    let by_column = DataTable {
+        plot: Some(plot(PlotShape::Columns)),
+        ..DataTable::new(
+            text,
+            columns(&["σ", text, "±"]),
+            vec![
+                vec![Cell::from(1.0), Cell::from(2.0), Cell::from(0.5)],
+                vec![Cell::from(2.0), Cell::from(3.0), Cell::from(f64::NAN)],
+                vec![Cell::from(text), Cell::from(2.5), Cell::from(0.5)],
+            ],
+        )
+    };
+    let cumulative = DataTable {
+        plot: Some(plot(PlotShape::CumulativeRows)),
+        ..DataTable::new(
+            text,
+            columns(&[text, "1", "2"]),
+            vec![vec![Cell::from(text), Cell::from(0.5), Cell::from(1.0)]],
+        )
+    };
+    Reproduction {
+        paper: text.to_owned(),
+        title: text.to_owned(),
+        quick: true,
+        seeds: vec![1, 2],
+        notes: vec![text.to_owned()],
+        readings: vec![Reading { name: text.to_owned(), description: text.to_owned() }],
+        figures: vec![Figure {
+            name: text.to_owned(),
+            about: text.to_owned(),
+            claims: vec![
+                claim(vec![measured(text, -40.0), measured("oracle", -61.0)]),
+                claim(vec![measured(text, 61.0)]),
+                claim(vec![measured(text, -60.0)]),
+                claim(Vec::new()),
+            ],
+            tables: vec![by_column, cumulative, DataTable::new(text, columns(&[text]), vec![vec![Cell::from(text)]])],
+        }],
+    }
+}
+
+/// Every text that a log or a user can choose, and one that is too long for anybody.
+fn hostile() -> Vec<String> {
+    HOSTILE.iter().map(|name| (*name).to_owned()).chain(["<x>&\u{202e}\n".repeat(200_000)]).collect()
+}
+
+#[test]
+fn no_name_becomes_markup_anywhere() {
+    for name in hostile() {
+        let text = name.as_str();
+        let names = [text; 4];
+        let mut results = Vec::new();
+        for value in ["1", "2", text] {
+            results.extend([result(text, &[(text, value)], 1.0), result("sca(max_copies=4)", &[(text, value)], 0.7)]);
+        }
+        let mut compared = compared(results);
+        compared.scenario = text.to_owned();
+        compared.notes = vec![text.to_owned()];
+        let pages = [
+            comparison(&compared, &[shown(&names, text), shown(&names, text)]),
+            run(&names, RunState::Failed),
+            reproduction_page(&reproduced(text), &[]).unwrap(),
+        ];
+        for page in pages {
+            sound(&page);
+            assert!(!page.contains("<script") && !page.contains("<img"), "{text:.40}");
+        }
+    }
+}
+
+#[test]
+fn what_was_escaped_can_be_read() {
+    let page = run(&["job <1>", "map & reduce", "n\u{202e}1", "exit \"3\"\u{1b}[31m"], RunState::Failed);
+    for part in ["job &lt;1&gt;", "map &amp; reduce", "n\\u{202e}1", "exit &quot;3&quot;\\u{1b}[31m"] {
+        assert!(page.contains(part), "{part}");
+    }
+    // Line ends and tabs of what a command wrote stay.
+    assert!(page.contains("first line\n\texit"), "{page}");
+}
+
+#[test]
+fn runs_tell_how_they_ended() {
+    let names = ["count", "map", "n", "exit code 1"];
+    for (state, text) in [
+        (RunState::Done, "Done in"),
+        (RunState::Failed, "Failed after 8.00 s: 3 of 4 tasks have their result"),
+        (RunState::Interrupted, "Interrupted after"),
+    ] {
+        let page = run(&names, state);
+        assert!(page.contains(text), "{text}\n{page}");
+        for part in
+            ["map/0", "finished first, after 2.00 s; attempt 0 had run for 5.00 s", "lost with its node", "exit code 1"]
+        {
+            assert!(page.contains(part), "{part}");
+        }
+    }
+}
+
+#[test]
+fn comparisons_tell_what_was_found() {
+    let compared = compared(vec![result("none", &[], 1.0), result("pace", &[], 0.5)]);
+    let page = comparison(
+        &compared,
+        &[shown(&["j", "map", "n", "it lagged"], "none"), shown(&["j", "map", "n", "it lagged"], "pace")],
+    );
+    sound(&page);
+    for part in [
+        "The lowest mean flowtime is pace&#x27;s: 10.2 s, 50.0% of none&#x27;s (95% interval 45.0% to 55.0%)",
+        "once 20% of its work is done",
+        "mean flowtime (s)",
+        "22 won of 44",
+        "Why the copy was started",
+        "because it lagged",
+        "deadlines met",
+        "hindmost simulate small --out DIR",
+    ] {
+        assert!(page.contains(part), "{part}\n{page}");
+    }
+    assert_eq!(
+        page,
+        comparison(
+            &compared,
+            &[shown(&["j", "map", "n", "it lagged"], "none"), shown(&["j", "map", "n", "it lagged"], "pace")]
+        )
+    );
+}
+
+#[test]
+fn sweeps_have_curves() {
+    let mut results = Vec::new();
+    for value in ["1", "2", "5"] {
+        results.extend([result("none", &[("rate", value)], 1.0), result("pace", &[("rate", value)], 0.5)]);
+    }
+    let page = comparison(&compared(results), &[]);
+    for part in ["Along rate", "Mean flowtime by rate", "Results at rate = 5", "95th percentile of flowtimes"] {
+        assert!(page.contains(part), "{part}");
+    }
+    let mut results = Vec::new();
+    for value in ["oracle", "progress(0.2)"] {
+        results.extend([result("none", &[("knowledge", value)], 1.0), result("pace", &[("knowledge", value)], 0.5)]);
+    }
+    let page = comparison(&compared(results), &[]);
+    sound(&page);
+    for part in ["Along knowledge", "knowledge = progress(0.2)", "Mean flowtime for each knowledge"] {
+        assert!(page.contains(part), "{part}");
+    }
+}
+
+/// As large as an honest comparison gets.
+#[test]
+fn large_comparisons_stay_small() {
+    let mut results = Vec::new();
+    for point in 0..5 {
+        for policy in 0..10 {
+            results.push(result(
+                &format!("policy(number={policy})"),
+                &[("rate", &point.to_string())],
+                1.0 + f64::from(policy),
+            ));
+        }
+    }
+    let compared = compared(results);
+    let cdf = |at: usize| Cdf::of((0..200_000).map(|job| (f64::from(job) / 1e4 + at as f64).exp()).collect());
+    let few: Vec<PolicyCurves> = (0..10).map(|at| PolicyCurves { flowtime: cdf(at), resource: cdf(at) }).collect();
+    let curves: Vec<PolicyCurves> = (0..compared.results.len()).map(|at| few[at % 10].clone()).collect();
+    let mut huge = shown(&["j", "map", "n", "it lagged"], "none");
+    let task = |index: u32, copy| AttemptId { task: TaskId { job: JobId(0), phase: 0, index }, copy };
+    let row = huge.timeline.rows[0].clone();
+    huge.timeline.rows = (0..20_000)
+        .map(|at| TimelineRow {
+            attempt: task(at / 2, at % 2),
+            redundant: at % 2 == 1,
+            end: seconds(2.0 + f64::from(at % 977)),
+            ..row.clone()
+        })
+        .collect();
+    let jobs = vec![huge; 6];
+    let page =
+        comparison_page(&ComparisonPage { compared: &compared, curves: &curves, jobs: &jobs, again: &[] }).unwrap();
+    sound(&page);
+    assert!(page.len() < 500_000, "{}", page.len());
+    let bars = page.matches("finished first").count() + page.matches("stopped, because").count();
+    assert!(bars < 3000, "{bars}");
+}
+
+#[test]
+fn large_runs_stay_small_and_say_what_is_left_out() {
+    let names = ["count", "map", "n", "exit code 1"];
+    let mut timeline = timeline(&names);
+    let (node, row) = (timeline.nodes[0].clone(), timeline.rows[0].clone());
+    timeline.nodes = (0..1000).map(|at| TimelineNode { name: format!("node-{at}").into(), ..node.clone() }).collect();
+    timeline.rows = (0..100_000u32)
+        .map(|at| TimelineRow {
+            attempt: AttemptId { task: TaskId { index: at, ..row.attempt.task }, copy: 0 },
+            node: NodeId(at % 1000),
+            start: seconds(f64::from(at / 1000)),
+            end: seconds(f64::from(at / 1000) + 0.9),
+            outcome: if at == 55_777 { AttemptEnd::Failed(None) } else { AttemptEnd::Won },
+            redundant: at == 40_444,
+            ..row.clone()
+        })
+        .collect();
+    timeline.end = seconds(101.0);
+    let summary = run_summary(&names, RunState::Done);
+    let page = RunPage {
+        summary: &summary,
+        timeline: &timeline,
+        reasons: &BTreeMap::default(),
+        work: "",
+        rehearsal: "",
+        again: &[],
+    };
+    let page = run_page(&page).unwrap();
+    sound(&page);
+    for part in ["of 1 000 nodes", "node-777", "node-444", "was killed"] {
+        assert!(page.contains(part), "{part}");
+    }
+}
+
+#[test]
+fn numbers_have_the_digits_that_their_intervals_leave_sense_in() {
+    for (mean, half, text) in [
+        (9.5731, 1.005, "9.6 ± 1.0"),
+        (3.7421, 0.09934, "3.742 ± 0.099"),
+        (0.57421, 0.02065, "0.574 ± 0.021"),
+        (874.3, 106.2, "874 ± 106"),
+        (12345.6, 0.01, "12346 ± 0"),
+        (5.0, 0.0, "5.000"),
+    ] {
+        assert_eq!(measured(Some(mean), Some([mean - half, mean + half])), text);
+    }
+    assert_eq!(measured(None, None), "–");
+    assert_eq!(measured(Some(2.5), None), "2.500");
+}
+
+#[test]
+fn a_small_page_is_as_it_was() {
+    let page = run(&["count", "map", "n", "exit code 1"], RunState::Failed);
+    // The styles are seen by looking at pages, not at this.
+    let (_, body) = page.split_once("</style>").unwrap();
+    insta::assert_snapshot!(body.replace(env!("CARGO_PKG_VERSION"), "VERSION"));
+}

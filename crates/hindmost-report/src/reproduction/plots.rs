@@ -1,0 +1,164 @@
+//! A paper's figures, drawn again from the numbers of a reproduction.
+
+use hindmost_core::reproduction::{Cell, DataTable, Plot, PlotShape, Reproduction};
+
+use crate::figures::{Axis, Drawing, Kind, LineChart, Point, Series, Unit};
+
+/// A figure drawn again, as a file beside the Markdown.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlotFile {
+    /// Its name, without folder.
+    pub file: String,
+    /// The picture.
+    pub drawing: Drawing,
+    /// What it shows and how to read it.
+    pub caption: String,
+}
+
+/// All pictures of a reproduction: for each of its figures a list.
+pub fn plots(reproduction: &Reproduction) -> Vec<Vec<PlotFile>> {
+    let of_figure = |figure: &hindmost_core::reproduction::Figure| {
+        let drawn = figure.tables.iter().filter_map(|table| Some((drawn(table)?, caption(table)?)));
+        drawn
+            .enumerate()
+            .map(|(at, (drawing, caption))| PlotFile {
+                file: format!("{}-{}.svg", file_name(&figure.name), at + 1),
+                drawing,
+                caption,
+            })
+            .collect()
+    };
+    reproduction.figures.iter().map(of_figure).collect()
+}
+
+/// `Figure 2` as part of a file's name.
+fn file_name(name: &str) -> String {
+    let letters = name
+        .chars()
+        .take(60)
+        .map(|letter| if letter.is_ascii_alphanumeric() { letter.to_ascii_lowercase() } else { '-' });
+    letters.collect()
+}
+
+/// A table's picture, if it is to be drawn and has anything to draw.
+pub(crate) fn drawn(table: &DataTable) -> Option<Drawing> {
+    let plot = table.plot.as_ref()?;
+    let (series, levels) = match plot.shape {
+        PlotShape::Columns => (columns(table, plot), levels(table, plot)),
+        PlotShape::CumulativeRows => (rows(table, plot), Vec::new()),
+    };
+    if series.iter().all(|series| series.points.is_empty()) {
+        return None;
+    }
+    let cumulative = plot.shape == PlotShape::CumulativeRows;
+    let plain = |label: &str| Axis::new(label, Unit::Number(String::new()));
+    let chart = LineChart {
+        title: plot.title.clone(),
+        about: table.caption.clone(),
+        x: Axis { from_zero: cumulative, ..plain(&plot.x) },
+        y: if cumulative { Axis::new(&plot.y, Unit::Share) } else { Axis { from_zero: false, ..plain(&plot.y) } },
+        kind: if cumulative { Kind::Plain } else { Kind::Marked },
+        series,
+        x_limits: None,
+        y_limits: cumulative.then_some([0.0, 1.0]),
+        x_ticks: Vec::new(),
+        levels,
+    };
+    Some(chart.draw())
+}
+
+/// What a table's picture shows and how to read it.
+pub(crate) fn caption(table: &DataTable) -> Option<String> {
+    let plot = table.plot.as_ref()?;
+    let mut text = match plot.shape {
+        PlotShape::Columns => format!("{}.", table.caption),
+        PlotShape::CumulativeRows => format!("{}. Further up and left is better.", table.caption),
+    };
+    let left_out = match plot.shape {
+        PlotShape::Columns => 0,
+        PlotShape::CumulativeRows if plot.curves.is_empty() => 0,
+        PlotShape::CumulativeRows => table.rows.len().saturating_sub(plot.curves.len()),
+    };
+    if let Some(rows) = plot.rows.filter(|rows| *rows < table.rows.len()) {
+        text += &format!(" Drawn are the first {rows} rows of the table.");
+    }
+    if left_out > 0 {
+        text += &format!(" The table has {left_out} more curves, of other readings.");
+    }
+    if table.columns.iter().any(|column| is_interval(column)) {
+        text += " Upright lines are 95% intervals over seeds.";
+    }
+    if let Some(level) =
+        table.rows.iter().find_map(|row| text_of(row.first()?)).filter(|_| plot.shape == PlotShape::Columns)
+    {
+        text += &format!(" Level dashed lines: {level}.");
+    }
+    Some(text)
+}
+
+fn number(cell: &Cell) -> Option<f64> {
+    match cell {
+        Cell::Number(number) => *number,
+        Cell::Text(_) => None,
+    }
+}
+
+fn text_of(cell: &Cell) -> Option<&str> {
+    match cell {
+        Cell::Text(text) => Some(text),
+        Cell::Number(_) => None,
+    }
+}
+
+fn is_interval(column: &str) -> bool {
+    column.starts_with('±')
+}
+
+fn is_drawn(plot: &Plot, name: &str) -> bool {
+    plot.curves.is_empty() || plot.curves.iter().any(|curve| curve == name)
+}
+
+/// The rows that are drawn.
+fn drawn_rows<'a>(table: &'a DataTable, plot: &Plot) -> &'a [Vec<Cell>] {
+    &table.rows[..plot.rows.unwrap_or(usize::MAX).min(table.rows.len())]
+}
+
+/// The columns that are drawn, by number.
+fn drawn_columns<'a>(table: &'a DataTable, plot: &'a Plot) -> impl Iterator<Item = (usize, &'a String)> {
+    table.columns.iter().enumerate().skip(1).filter(|(_, name)| !is_interval(name) && is_drawn(plot, name))
+}
+
+fn columns(table: &DataTable, plot: &Plot) -> Vec<Series> {
+    let of_column = |(at, name): (usize, &String)| {
+        let half = table.columns.get(at + 1).filter(|next| is_interval(next)).map(|_| at + 1);
+        let point = |row: &Vec<Cell>| {
+            let (x, y) = (number(row.first()?)?, number(row.get(at)?)?);
+            let half = half.and_then(|half| number(row.get(half)?));
+            Some(Point { x, y, interval: half.map(|half| [y - half, y + half]) })
+        };
+        Series { name: name.clone(), points: drawn_rows(table, plot).iter().filter_map(point).collect() }
+    };
+    drawn_columns(table, plot).map(of_column).collect()
+}
+
+/// Rows that hold for all places.
+fn levels(table: &DataTable, plot: &Plot) -> Vec<(f64, String)> {
+    let named = drawn_rows(table, plot).iter().filter_map(|row| Some((text_of(row.first()?)?, row)));
+    let of_row = |(name, row): (&str, &Vec<Cell>)| -> Vec<(f64, String)> {
+        let level = |(at, column): (usize, &String)| Some((number(row.get(at)?)?, format!("{name}, {column}")));
+        drawn_columns(table, plot).filter_map(level).collect()
+    };
+    named.flat_map(of_row).collect()
+}
+
+fn rows(table: &DataTable, plot: &Plot) -> Vec<Series> {
+    let places: Vec<Option<f64>> = table.columns.iter().map(|place| place.parse().ok()).collect();
+    let of_row = |row: &Vec<Cell>| {
+        let name = text_of(row.first()?).filter(|name| is_drawn(plot, name))?;
+        let point = |(x, cell): (&Option<f64>, &Cell)| Some(Point { x: (*x)?, y: number(cell)?, interval: None });
+        let begin = Point { x: 0.0, y: 0.0, interval: None };
+        let points = std::iter::once(begin).chain(places.iter().zip(row).filter_map(point)).collect();
+        Some(Series { name: name.to_owned(), points })
+    };
+    drawn_rows(table, plot).iter().filter_map(of_row).collect()
+}

@@ -1,0 +1,140 @@
+//! What reports tell beside results: how to make them again, and of live runs why copies were started.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use hindmost_core::cluster::Cluster;
+use hindmost_core::estimator::estimator;
+use hindmost_core::ids::AttemptId;
+use hindmost_core::policy::catalogue::{self, Setting};
+use hindmost_core::policy::spec::PolicySpec;
+use hindmost_core::reasons::reasons;
+use hindmost_report::html::{RunPage, Step, run_page};
+use hindmost_run::driver::{RunOptions, RunOutcome};
+use hindmost_run::job_file::Plan;
+use hindmost_trace::journal;
+
+use crate::cli::RunArgs;
+use crate::failure::{self, Failure, Outcome};
+use crate::files;
+
+const REPORT: &str = "report.html";
+
+/// What a comparison is of.
+pub enum Subject<'a> {
+    /// A scenario, as the command line names it.
+    Scenario(&'a str),
+    /// Logs and journals.
+    Logs(&'a [PathBuf]),
+}
+
+/// How a comparison is made again. What results do not depend on is left out: threads, and where they go.
+pub fn again(subject: &Subject<'_>, args: &RunArgs, scenario: Option<&str>) -> Vec<Step> {
+    let mut command = match subject {
+        Subject::Scenario(name) => format!("hindmost simulate {}", quoted(name)),
+        Subject::Logs(logs) => {
+            let logs: Vec<String> = logs.iter().map(|log| quoted(&log.to_string_lossy())).collect();
+            format!("hindmost replay {}", logs.join(" "))
+        }
+    };
+    let mut option = |name: &str, value: &str| command += &format!(" --{name} {}", quoted(value));
+    args.policy.iter().for_each(|policy| option("policy", policy));
+    if let Some(seeds) = args.seeds {
+        option("seeds", &seeds.to_string());
+    }
+    if args.seed != 1 {
+        option("seed", &args.seed.to_string());
+    }
+    if let Some(knowledge) = &args.knowledge {
+        option("knowledge", knowledge);
+    }
+    args.set.iter().for_each(|set| option("set", set));
+    args.sweep.iter().for_each(|sweep| option("sweep", sweep));
+    command += " --out DIR";
+    let mut steps = vec![Step {
+        text: "The same command gives the same page, on any machine and any number of threads:".to_owned(),
+        code: command,
+    }];
+    if let Some(scenario) = scenario {
+        steps.push(Step {
+            text: "The scenario with all that was set (scenario.toml beside this page):".to_owned(),
+            code: scenario.to_owned(),
+        });
+    }
+    steps
+}
+
+/// A word of a command as the shell takes it.
+fn quoted(text: &str) -> String {
+    let plain = !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || "._-/:,=@%+".contains(c));
+    if plain { text.to_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }
+}
+
+/// Writes the report of a live run into its folder. That it can't be written is told, but is no failure of the run.
+pub fn of_run(plan: &Plan, options: &RunOptions, out: &Path, outcome: &RunOutcome) {
+    // A phase's results may have that place.
+    let taken = plan.phases.iter().any(|phase| phase.name == REPORT);
+    let path = if taken { out.join(".hindmost").join(REPORT) } else { out.join(REPORT) };
+    if let Err(error) = write_report(plan, options, out, outcome, &path) {
+        let why = match error {
+            Failure::Input(error) | Failure::Work(error) => format!("{error:#}"),
+            Failure::Interrupted | Failure::ClosedPipe => "interrupted".to_owned(),
+        };
+        failure::say(&format!("the report could not be written: {why}"));
+    }
+}
+
+fn write_report(plan: &Plan, options: &RunOptions, out: &Path, outcome: &RunOutcome, path: &Path) -> Outcome {
+    let folder = quoted(&out.to_string_lossy());
+    let example = outcome.timeline.rows.iter().find(|row| row.redundant).or(outcome.timeline.rows.first());
+    let mut again = Vec::new();
+    if let Some(row) = example {
+        let task = format!("{}/{}", outcome.timeline.phase_name(row.attempt.task), row.attempt.task.index);
+        again.push(Step {
+            text: "The whole story of a task, with what the policy knew at each step:".to_owned(),
+            code: format!("hindmost explain {folder} {}", quoted(&task)),
+        });
+    }
+    again.push(Step {
+        text: "What other policies would have done with this run:".to_owned(),
+        code: format!("hindmost replay {folder}"),
+    });
+    again.push(Step {
+        text: "Whether its journal gives the same decisions again:".to_owned(),
+        code: format!("hindmost verify {folder}"),
+    });
+    let page = RunPage {
+        summary: &outcome.summary,
+        timeline: &outcome.timeline,
+        reasons: &run_reasons(out),
+        work: &plan.describe(),
+        rehearsal: &rehearsal(options),
+        again: &again,
+    };
+    files::write(path, &run_page(&page).map_err(Failure::work)?)
+}
+
+/// Why copies were started, from the run's journal; nothing where it does not tell.
+fn run_reasons(out: &Path) -> BTreeMap<AttemptId, String> {
+    let Ok(reader) = journal::records(out, None) else { return BTreeMap::default() };
+    let header = reader.header().clone();
+    let Ok(spec) = header.policy.parse::<PolicySpec>() else { return BTreeMap::default() };
+    let setting = Setting { order: &header.order, gamma: header.gamma };
+    let Ok(mut policy) = catalogue::build(&spec, &setting) else { return BTreeMap::default() };
+    let cluster = Cluster::new(header.dimensions.clone()).with_placement(header.placement);
+    // A journal that is cut short tells as much as it has.
+    let records = reader.map_while(Result::ok);
+    reasons(cluster, &mut policy, &*estimator(header.knowledge), records)
+}
+
+/// What was rehearsed, as `--chaos` takes it.
+fn rehearsal(options: &RunOptions) -> String {
+    let chaos = &options.chaos;
+    let mut said: Vec<String> =
+        chaos.slow.iter().map(|(node, factor)| format!("{node} slowed {factor} times")).collect();
+    if chaos.kill > 0.0 {
+        said.push(format!("attempts killed by a chance of {}", chaos.kill));
+    }
+    said.extend(chaos.lose.iter().map(|lost| format!("{} taken away", lost.node)));
+    said.join(", ")
+}

@@ -325,7 +325,7 @@ pub enum SigmaRule {
 
 #[derive(Subcommand)]
 pub enum TraceCommand {
-    /// Count what logs hold
+    /// Count what logs hold, and tell what stragglers cost in them, and why
     Info {
         /// Logs of Spark (event logs) or Hadoop (job histories, Rumen traces), compressed or not, folders of
         /// them, journals of runs, or the output folders of runs

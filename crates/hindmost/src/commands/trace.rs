@@ -12,7 +12,7 @@ use crate::progress::Progress;
 use crate::terminal;
 
 /// Columns of the names of counts.
-const NAMES: usize = 24;
+const NAMES: usize = 22;
 
 /// What is told of a log.
 #[derive(Serialize)]

@@ -16,8 +16,8 @@ const GAP: f64 = 6.0;
 const RIGHT: f64 = 18.0;
 /// Curves with more points than this have a band instead of whiskers.
 const MOST_WHISKERS: usize = 12;
-/// How far the marks of all curves at one place stand apart at most, half of it, so that whiskers can be told.
-const APART: f64 = 8.0;
+/// How far the marks of the first and the last curve at one place stand apart at most.
+const APART: f64 = 16.0;
 /// Between the vertical axis and the first marks.
 const INSET: f64 = 14.0;
 /// The most that the label of a tick takes.
@@ -126,22 +126,28 @@ impl LineChart {
             let at = bottom - y.place(*level) * HEIGHT;
             canvas.explained(meaning, |canvas| canvas.line("hm-ref", (left, at), (right, at)));
         }
+        let apart = self.apart(&|px| across(px));
         // Marks and the widths of lines may reach beyond the axes.
         let clip = [left - 5.0, top - 5.0, area_width + 10.0, HEIGHT + 10.0];
         canvas.clipped("area", clip, |canvas| {
             for (at, series) in self.series.iter().enumerate() {
-                canvas.explained(&series.name, |canvas| self.curve(canvas, at, series, &place));
+                canvas.explained(&series.name, |canvas| self.curve(canvas, at, series, apart, &place));
             }
         });
         Drawing::new(&self.title, &self.about, NARROW, canvas, bottom + 2.0 * LINE + 8.0)
     }
 
-    fn curve(&self, canvas: &mut Canvas, at: usize, series: &Series, place: &dyn Fn(f64, f64) -> (f64, f64)) {
+    fn curve(
+        &self,
+        canvas: &mut Canvas,
+        at: usize,
+        series: &Series,
+        apart: f64,
+        place: &dyn Fn(f64, f64) -> (f64, f64),
+    ) {
         let sound = |point: &&Point| point.x.is_finite() && point.y.is_finite();
         let points: Vec<&Point> = series.points.iter().filter(sound).collect();
-        let curves = self.series.len() as f64;
-        let apart = if self.kind == Kind::Marked { (2.0 * APART / curves).min(APART / 2.0) } else { 0.0 };
-        let shift = (at as f64 - (curves - 1.0) / 2.0) * apart;
+        let shift = (at as f64 - (self.series.len() as f64 - 1.0) / 2.0) * apart;
         let place = |x: f64, y: f64| {
             let (x, y) = place(x, y);
             (x + shift, y)
@@ -176,6 +182,20 @@ impl LineChart {
                 mark(canvas, at, *x, *y);
             }
         }
+    }
+
+    /// How far the marks of neighbouring curves at one place stand apart: only as far as their whiskers can be told
+    /// by it, and never so far that they seem to be at another place.
+    fn apart(&self, across: &dyn Fn(f64) -> f64) -> f64 {
+        let points = || self.series.iter().flat_map(|series| &series.points).filter(|point| point.x.is_finite());
+        if self.kind != Kind::Marked || self.series.len() < 2 || points().all(|point| point.interval.is_none()) {
+            return 0.0;
+        }
+        let mut places: Vec<f64> = points().map(|point| across(point.x)).collect();
+        places.sort_unstable_by(f64::total_cmp);
+        let gaps = places.windows(2).map(|pair| pair[1] - pair[0]).filter(|gap| *gap > 0.1);
+        let room = gaps.fold(APART, |least, gap| least.min(gap / 4.0));
+        (room / (self.series.len() - 1) as f64).min(APART / 4.0)
     }
 
     fn limits(&self) -> ([f64; 2], [f64; 2]) {

@@ -5,6 +5,8 @@ use crate::text;
 
 /// Room between the labels of neighbouring ticks.
 const BETWEEN_LABELS: f64 = 12.0;
+/// From this length on an axis has more ticks.
+const LONG_AXIS: f64 = 600.0;
 /// From here on a number is written with a power of ten.
 const LARGE: f64 = 1e7;
 /// Below it, too.
@@ -73,7 +75,8 @@ impl Scale {
             (found.unwrap_or_default(), low, high)
         } else {
             let mut found = (vec![(low, plain(low, 0))], low, high);
-            for intervals in [6.0, 5.0, 4.0, 3.0, 2.0, 1.0] {
+            let most = if room > LONG_AXIS { 10 } else { 6 };
+            for intervals in (1..=most).rev().map(f64::from) {
                 let step = round_step((high - low) / intervals);
                 let (from, to) = ((low / step + 1e-9).floor() * step, (high / step - 1e-9).ceil() * step);
                 let ticks = linear_ticks(from, to, step);

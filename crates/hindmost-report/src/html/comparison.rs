@@ -140,7 +140,8 @@ fn facts(compared: &Comparison, policies: &[&str]) -> Vec<[String; 2]> {
     if compared.results.iter().any(|row| row.set.iter().any(|(key, _)| key == "knowledge")) {
         "one of the swept keys".clone_into(&mut facts[3][1]);
     }
-    facts.extend(compared.notes.iter().map(|note| ["details".to_owned(), full(note)]));
+    let label = |at: usize| if at == 0 { "details" } else { "" }.to_owned();
+    facts.extend(compared.notes.iter().enumerate().map(|(at, note)| [label(at), full(note)]));
     facts
 }
 
@@ -432,7 +433,7 @@ fn jobs(jobs: &[ShownJob], pictures: &mut Pictures) -> Vec<JobSection> {
         let count: u64 = spec.map_or(0, |spec| spec.phases.iter().map(|phase| u64::from(phase.tasks)).sum());
         let about = spec.map_or(String::new(), |spec| {
             format!(
-                "Job {} has {} and arrives after {}. {} have the same tasks and the same time axis.",
+                "The job “{}” has {} and arrives after {}. {} have the same tasks and the same time axis.",
                 name(&spec.name),
                 counted(count, "task"),
                 duration(spec.arrival.seconds()),

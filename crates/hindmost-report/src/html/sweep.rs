@@ -122,7 +122,11 @@ pub(super) fn sections(compared: &Comparison, pictures: &mut Pictures) -> Vec<Se
         if policies.len() > MOST_POLICIES {
             about += &format!(" Of {} policies the first {MOST_POLICIES} are drawn.", policies.len());
         }
-        sections.push(Section { heading: format!("Along {}{beside}", name(along)), about, pictures: drawings });
+        sections.push(Section {
+            heading: format!("{} {}{beside}", if along == "log" { "By" } else { "Along" }, name(along)),
+            about,
+            pictures: drawings,
+        });
     }
     sections
 }

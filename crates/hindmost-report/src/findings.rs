@@ -264,8 +264,11 @@ fn phases(findings: &Findings, width: u16) -> String {
 fn label(phase: &PhaseFinding, with_application: bool) -> String {
     let number =
         if with_application { format!("{}/{}", phase.application, phase.phase) } else { phase.phase.to_string() };
-    match &phase.name {
-        Some(name) => format!("{number} {name}"),
+    // Spark's stages have their number in their names.
+    let told = phase.name.as_deref().map(|name| (name, name.strip_prefix(&format!("stage {}", phase.phase))));
+    match told {
+        Some((_, Some(rest))) => format!("{number}{rest}"),
+        Some((name, None)) => format!("{number} {name}"),
         None => number,
     }
 }

@@ -60,7 +60,7 @@ impl Drawing {
         text + "</svg>\n"
     }
 
-    /// The picture as part of a page that has [`STYLE`]; `id` is unique in the page.
+    /// The picture as part of a page that has the styles of pictures; `id` is unique in the page.
     pub fn inline(&self, id: &str) -> String {
         self.opened(id, "", 0.0) + &self.body.replace(ID, id) + "</svg>"
     }

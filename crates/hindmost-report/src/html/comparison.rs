@@ -1,16 +1,13 @@
 //! The page of a comparison: what `simulate` and `replay` write.
 
-use hindmost_core::ids::TaskId;
 use hindmost_core::metrics::{Cdf, Comparison, PolicyCurves, PolicyResult, ShownJob, Summary};
-use hindmost_core::timeline::Timeline;
 use serde::Serialize;
 
-use super::copies::stories;
+use super::jobs::{JobSection, jobs, jobs_about};
 use super::{
     Frame, Picture, Pictures, Step, Table, full, glossary, knowledge_text, listed, measured, name, rendered, sweep,
 };
 use crate::comparison::{percent, sets, significant};
-use crate::figures::gantt::{GanttChart, by_task, tasks_to_show};
 use crate::figures::{Axis, Bar, BarChart, Dot, DotChart, Kind, LineChart, Point, Series, Unit};
 use crate::text::{counted, duration, grouped};
 
@@ -18,8 +15,6 @@ use crate::text::{counted, duration, grouped};
 const MOST_POINTS: usize = 6;
 /// Curves and rows of a picture.
 const MOST_POLICIES: usize = 16;
-/// Copies of a job whose stories are told.
-const MOST_COPIES: usize = 12;
 /// Values that span more than so many times the smallest have a logarithmic axis.
 const DECADES: f64 = 100.0;
 /// The share of values left out when it is decided where a logarithmic axis begins.
@@ -53,22 +48,6 @@ struct PointSection {
     table: Table,
     notes: Vec<String>,
     pictures: Vec<Picture>,
-}
-
-#[derive(Serialize)]
-struct JobSection {
-    heading: String,
-    about: String,
-    pictures: Vec<JobPicture>,
-}
-
-#[derive(Serialize)]
-struct JobPicture {
-    svg: String,
-    wide: String,
-    caption: String,
-    copies: Vec<String>,
-    copies_heading: String,
 }
 
 /// The page of a comparison.
@@ -402,93 +381,5 @@ fn cdf_chart(
         y_limits: Some([0.0, 1.0]),
         x_ticks: Vec::new(),
         levels: Vec::new(),
-    }
-}
-
-fn jobs_about(jobs: &[ShownJob], first: Option<&Vec<(String, String)>>) -> String {
-    let Some(job) = jobs.first() else { return String::new() };
-    let at = first.map_or(String::new(), |set| format!(" at {}", set_text(set)));
-    format!(
-        "A few jobs of seed {}{at}, each under the first policy and the fastest others. Every row is a task, every bar an \
-         attempt; attempts of one task stand below each other. Bars carry the name of their node where there is room; \
-         resting a pointer on one tells the rest.",
-        job.seed
-    )
-}
-
-fn jobs(jobs: &[ShownJob], pictures: &mut Pictures) -> Vec<JobSection> {
-    let mut sections: Vec<(&str, Vec<&ShownJob>)> = Vec::new();
-    for job in jobs {
-        match sections.last_mut() {
-            Some((chosen, group)) if *chosen == job.chosen => group.push(job),
-            _ => sections.push((&job.chosen, vec![job])),
-        }
-    }
-    let section = |(chosen, group): &(&str, Vec<&ShownJob>)| {
-        // One axis for all and the same tasks, so that they compare at a glance.
-        let timelines: Vec<&Timeline> = group.iter().map(|job| &job.timeline).collect();
-        let tasks = tasks_to_show(&timelines);
-        let until = group.iter().map(|job| by_task(&job.timeline, &tasks, &job.reasons).end).fold(0.0, f64::max);
-        let spec = group.first().and_then(|job| job.timeline.jobs.first()).map(|job| &job.spec);
-        let count: u64 = spec.map_or(0, |spec| spec.phases.iter().map(|phase| u64::from(phase.tasks)).sum());
-        let about = spec.map_or(String::new(), |spec| {
-            format!(
-                "The job “{}” has {} and arrives after {}. {} have the same tasks and the same time axis.",
-                name(&spec.name),
-                counted(count, "task"),
-                duration(spec.arrival.seconds()),
-                if group.len() > 1 { "All its pictures" } else { "Pictures of a job" },
-            )
-        });
-        let shown = group.iter().map(|job| job_picture(job, &tasks, until, pictures)).collect();
-        JobSection { heading: full(chosen).trim_end_matches('.').to_owned(), about, pictures: shown }
-    };
-    sections.iter().map(section).collect()
-}
-
-fn job_picture(job: &ShownJob, tasks: &[TaskId], until: f64, pictures: &mut Pictures) -> JobPicture {
-    let panel = by_task(&job.timeline, tasks, &job.reasons);
-    let origin = job.timeline.jobs.first().map_or(0.0, |job| job.arrival.seconds());
-    let took = job.flowtime.map_or("not finished".to_owned(), duration);
-    let chart = GanttChart {
-        title: format!("{}: {took}", crate::text::name(&job.policy, 60, "…")),
-        about: format!("The attempts of a job under {}, task by task.", job.policy),
-        time: "time since the job arrived".to_owned(),
-        panels: vec![panel],
-        until: Some(until),
-        wide: false,
-    };
-    let rows = &job.timeline.rows;
-    let copies = rows.iter().filter(|row| row.redundant).count();
-    let won =
-        rows.iter().filter(|row| row.redundant && row.outcome == hindmost_core::timeline::AttemptEnd::Won).count();
-    let copies_text = match copies {
-        0 => "none of them a copy".to_owned(),
-        1 => format!("one of them a copy, which {}", if won == 1 { "finished first" } else { "lost" }),
-        _ => format!("{} of them copies, of which {} finished first", grouped(copies as u64), grouped(won as u64)),
-    };
-    let told = stories(&job.timeline, &job.reasons, origin, MOST_COPIES);
-    let heading = if told.len() < copies {
-        format!("Why copies were started: the first {} of {copies}", told.len())
-    } else {
-        format!("Why {} started", if copies == 1 { "the copy was" } else { "the copies were" })
-    };
-    let story = |story: super::copies::Story| {
-        format!(
-            "{}, copy {} on {}, started after {} because {}; it {}.",
-            story.task,
-            story.copy,
-            story.node,
-            duration(story.at),
-            story.why,
-            story.came
-        )
-    };
-    JobPicture {
-        svg: pictures.inline(&chart.draw()),
-        wide: String::new(),
-        caption: format!("Under {}: {}, {copies_text}.", name(&job.policy), counted(rows.len() as u64, "attempt")),
-        copies: told.into_iter().map(story).collect(),
-        copies_heading: heading,
     }
 }

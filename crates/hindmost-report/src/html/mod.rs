@@ -8,6 +8,7 @@
 mod comparison;
 mod copies;
 mod glossary;
+mod jobs;
 mod reproduction;
 mod run;
 mod sweep;

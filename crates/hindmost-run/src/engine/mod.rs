@@ -47,6 +47,7 @@ pub fn room(amounts: &DemandByName) -> String {
             let number = (amount / size * 10.0).floor() / 10.0;
             format!("{number}{unit} of memory")
         }
+        hindmost_core::resources::CPUS if *amount == 1.0 => "1 cpu".to_owned(),
         _ => format!("{amount} {name}"),
     });
     told.collect::<Vec<_>>().join(", ")

@@ -141,11 +141,11 @@ fn printable(text: &str) -> String {
     shown
 }
 
-/// A command without comments and line breaks, cut where it is long.
+/// A command without comments, its lines behind each other, cut where it is long.
 fn one_line(command: &str) -> String {
     let lines = command.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
-    let words: Vec<&str> = lines.flat_map(str::split_whitespace).collect();
-    let line = printable(&words.join(" "));
+    let lines: Vec<String> = lines.map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+    let line = printable(&lines.join(" ⏎ "));
     match line.char_indices().nth(SHOWN) {
         None => line,
         Some((cut, _)) => format!("{}…", line[..cut].trim_end()),

@@ -25,6 +25,14 @@ pub enum StoreError {
         /// Why.
         error: io::Error,
     },
+    /// It can't be made or written into.
+    #[error("can't write into the output folder {}: {error}", path.display())]
+    Unwritable {
+        /// The folder.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
     /// There are files in it that are not a run's.
     #[error("{} is not empty and holds no run; give --out a new folder", .0.display())]
     NotEmpty(PathBuf),
@@ -140,11 +148,14 @@ impl Store {
         if !inner.exists() && fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some()) {
             return Err(StoreError::NotEmpty(folder.to_owned()));
         }
-        fs::create_dir_all(&inner).map_err(at(&inner))?;
+        let unwritable = |error| StoreError::Unwritable { path: folder.to_owned(), error };
+        fs::create_dir_all(&inner).map_err(unwritable)?;
         let folder = fs::canonicalize(folder).map_err(at(folder))?;
         let inner = folder.join(".hindmost");
         let lock_file = inner.join("lock");
-        let lock = File::options().create(true).truncate(false).write(true).open(&lock_file).map_err(at(&lock_file))?;
+        let lock = File::options().create(true).truncate(false).write(true).open(&lock_file);
+        let unwritable = |error| StoreError::Unwritable { path: folder.clone(), error };
+        let lock = lock.map_err(unwritable)?;
         if !locked(&lock) {
             return Err(StoreError::InUse(folder));
         }
@@ -166,16 +177,16 @@ impl Store {
         };
         if is_new || !changed.is_empty() {
             let text = serde_json::to_string_pretty(&job).unwrap_or_default();
-            write_beside(&job_file, text.as_bytes()).map_err(at(&job_file))?;
+            write_beside(&job_file, text.as_bytes()).map_err(unwritable)?;
         }
         for name in ["attempts", "logs"] {
             let made = inner.join(name);
-            fs::create_dir_all(&made).map_err(at(&made))?;
+            fs::create_dir_all(&made).map_err(unwritable)?;
         }
         let phases: Vec<String> = plan.phases.iter().map(|phase| phase.name.clone()).collect();
         for name in &phases {
             let made = folder.join(name);
-            fs::create_dir_all(&made).map_err(at(&made))?;
+            fs::create_dir_all(&made).map_err(unwritable)?;
         }
         Ok(Opened { store: Store { folder, job, phases, _lock: lock }, begun, changed })
     }

@@ -163,6 +163,42 @@ pub fn find(path: &Path) -> io::Result<bool> {
     Ok(input::format_of(path)?.is_some())
 }
 
+/// Counts what a Hadoop log holds, as [`summarize`] does of a file. `name` is what errors call it.
+///
+/// # Errors
+///
+/// If reading fails, it is no Hadoop log, or holds no complete event or job.
+pub fn summarize_hadoop(
+    reader: impl Read,
+    name: &str,
+    progress: Option<OnProgress<'_>>,
+) -> Result<TraceSummary, TraceError> {
+    Ok(read_stream(reader, name, Collector::new(false, false), progress)?.summary())
+}
+
+/// Counts what a Hadoop log holds and finds what stragglers cost in it, as [`analyse`] does of a file.
+///
+/// # Errors
+///
+/// As [`summarize_hadoop`].
+pub fn analyse_hadoop(
+    reader: impl Read,
+    name: &str,
+    progress: Option<OnProgress<'_>>,
+) -> Result<(TraceSummary, Findings), TraceError> {
+    let (summary, _, findings) = with_findings(read_stream(reader, name, Collector::new(true, false), progress)?);
+    Ok((summary, findings))
+}
+
+/// Reads a Hadoop log for a replay, as [`open`] does a file.
+///
+/// # Errors
+///
+/// As [`summarize_hadoop`].
+pub fn read_hadoop(reader: impl Read, name: &str, progress: Option<OnProgress<'_>>) -> Result<HadoopTrace, TraceError> {
+    Ok(for_replay(read_stream(reader, name, Collector::new(false, true), progress)?))
+}
+
 /// Counts what a Hadoop log holds; of a folder, all logs in it together.
 ///
 /// # Errors
@@ -202,11 +238,7 @@ pub fn analyse_with_facts(
     path: &Path,
     progress: Option<OnProgress<'_>>,
 ) -> Result<(TraceSummary, HadoopFacts, Findings), TraceError> {
-    let mut reading = read(path, Collector::new(true, false), progress)?;
-    let analysis = reading.collector.take_analysis().unwrap_or_default();
-    let hosts = &reading.collector.hosts;
-    let findings = analysis.findings(&|host| hosts.name(host).to_owned());
-    Ok((reading.summary(), reading.collector.facts(), findings))
+    Ok(with_findings(read(path, Collector::new(true, false), progress)?))
 }
 
 /// Reads a Hadoop log for a replay; of a folder, all logs in it together.
@@ -215,7 +247,17 @@ pub fn analyse_with_facts(
 ///
 /// As [`summarize`].
 pub fn open(path: &Path, progress: Option<OnProgress<'_>>) -> Result<HadoopTrace, TraceError> {
-    let mut reading = read(path, Collector::new(false, true), progress)?;
+    Ok(for_replay(read(path, Collector::new(false, true), progress)?))
+}
+
+fn with_findings(mut reading: Reading) -> (TraceSummary, HadoopFacts, Findings) {
+    let analysis = reading.collector.take_analysis().unwrap_or_default();
+    let hosts = &reading.collector.hosts;
+    let findings = analysis.findings(&|host| hosts.name(host).to_owned());
+    (reading.summary(), reading.collector.facts(), findings)
+}
+
+fn for_replay(mut reading: Reading) -> HadoopTrace {
     let mut summary = reading.summary();
     let facts = reading.collector.facts();
     let Workload { origin, jobs, nodes, memory, attempts } = workload::assemble(&mut reading.collector);
@@ -230,7 +272,7 @@ pub fn open(path: &Path, progress: Option<OnProgress<'_>>) -> Result<HadoopTrace
         let jobs = some(idle, "job", "jobs");
         summary.warnings.push(format!("{jobs} without a task that succeeded, left out of replays."));
     }
-    Ok(HadoopTrace { summary, facts, origin: origin as f64 / 1000.0, jobs, nodes, memory, attempts })
+    HadoopTrace { summary, facts, origin: origin as f64 / 1000.0, jobs, nodes, memory, attempts }
 }
 
 /// A log that has been read.
@@ -276,6 +318,18 @@ impl Reading {
             hadoop: Some(Box::new(facts)),
         }
     }
+}
+
+/// Reads what comes from a reader.
+fn read_stream(
+    reader: impl Read,
+    name: &str,
+    mut collector: Collector,
+    tell: Option<OnProgress<'_>>,
+) -> Result<Reading, TraceError> {
+    let source = Source { name: name.to_owned(), file: 0, one_of_several: false, compressed: false };
+    let format = read_from(Told::new(reader, &mut Progress::new(tell, None)), source, &mut collector)?;
+    Ok(Reading { format, collector })
 }
 
 /// Reads a file or all of a folder.

@@ -123,6 +123,15 @@ pub fn read(reader: impl Read, name: &str) -> Result<JournalTrace, TraceError> {
     for_replay(JournalRecords::new(reader, name)?)
 }
 
+/// Counts what a journal holds and finds what stragglers cost in it. `name` is what errors call it.
+///
+/// # Errors
+/// As [`summarize`].
+pub fn analyse_journal(reader: impl Read, name: &str) -> Result<(TraceSummary, Findings), TraceError> {
+    let collected = Collected::from(JournalRecords::new(reader, name)?)?;
+    Ok((collected.summary(), collected.findings()))
+}
+
 /// Counts what the journal in a file holds, or that of the run whose output folder it is.
 ///
 /// # Errors

@@ -51,6 +51,13 @@ fn trace(log: &[u8]) -> HadoopTrace {
         assert_eq!(super::summarize(path, None).unwrap(), summary);
         assert!(super::find(path).unwrap());
     }
+    assert_eq!(super::summarize_hadoop(log, "log", None).unwrap(), summary);
+    assert_eq!(super::analyse_hadoop(log, "log", None).unwrap(), super::analyse(&plain, None).unwrap());
+    let read = super::read_hadoop(log, "log", None).unwrap();
+    assert_eq!(
+        (read.summary(), read.workload_jobs(), read.attempts()),
+        (trace.summary(), trace.workload_jobs(), trace.attempts())
+    );
     let mut same = trace.summary().clone();
     same.warnings.truncate(summary.warnings.len());
     assert_eq!(same, summary);

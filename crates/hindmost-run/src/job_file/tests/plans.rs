@@ -216,7 +216,7 @@ map: 2 tasks
   each       0.5 cpus, 256MB of memory, 5 retries, at most 90s
   inputs     2 files, text/a.txt to text/b.txt
   variables  DEPTH, LC_ALL, OTHER
-  command    tr -cs A-Za-z '\n' < "$HINDMOST_INPUT" | sort > "$HINDMOST_OUTPUT/counts"
+  command    tr -cs A-Za-z '\n' < "$HINDMOST_INPUT" | ⏎ sort > "$HINDMOST_OUTPUT/counts"
 
 reduce: 3 tasks, after map
   each       1 cpu, no retries, never copied

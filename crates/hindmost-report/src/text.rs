@@ -18,9 +18,10 @@ pub fn columns(line: &str) -> usize {
         return line.len();
     }
     // The tables' measure is used everywhere, so that what is counted is what they leave room for.
+    // No column of a table is narrower than a letter, though a line may be: a mark alone takes no column.
     let mut table = Table::new();
-    table.add_row([line]);
-    table.column_max_content_widths().first().map_or(0, |columns| usize::from(*columns))
+    table.add_row([format!("x{line}")]);
+    table.column_max_content_widths().first().map_or(0, |columns| usize::from(*columns).saturating_sub(1))
 }
 
 /// With everything that a terminal would obey instead of show (control characters, marks of the writing
@@ -261,6 +262,12 @@ mod tests {
                 assert!(columns(&beginning(text, width, "…")) <= width, "{text} {width}");
             }
         }
+    }
+
+    #[test]
+    fn a_mark_alone_takes_no_column() {
+        assert_eq!([columns("\u{335}"), columns("e\u{301}"), columns("語"), columns("❤\u{fe0f}")], [0, 1, 2, 2]);
+        assert_eq!(padded("\u{335}", 3), "\u{335}   ");
     }
 
     #[test]

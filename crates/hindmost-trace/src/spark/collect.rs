@@ -115,8 +115,11 @@ impl Collector {
         let feed = feed.as_mut();
         match kind {
             Kind::TaskEnd if *keep == Keep::Findings => {
-                let event: TaskEnd<'_, Option<TaskMetrics>> = parse(line)?;
-                self.task_end(&event);
+                match parse::<TaskEnd<'_, Option<TaskMetrics>>>(line) {
+                    Ok(event) => self.task_end(&event),
+                    // What is wrong with metrics, at which nobody else looks, must not make counts differ.
+                    Err(_) => self.task_end(&parse::<TaskEnd<'_, Unread>>(line)?),
+                }
             }
             Kind::TaskEnd => {
                 let event: TaskEnd<'_, Unread> = parse(line)?;
@@ -159,9 +162,11 @@ impl Collector {
                 open.executors.profile(&event);
             }
             Kind::SqlStart if *keep != Keep::Counts => open.jobs.sql_start(line),
-            Kind::SqlEnd if *keep != Keep::Counts => {
+            Kind::SqlEnd => {
                 let event: SqlEnd = parse(line)?;
-                open.jobs.sql_end(&event);
+                if *keep != Keep::Counts {
+                    open.jobs.sql_end(&event);
+                }
             }
             Kind::LogStart => {
                 let event: LogStart<'_> = parse(line)?;
@@ -175,7 +180,7 @@ impl Collector {
                 let event: ApplicationEnd = parse(line)?;
                 open.ended(&event);
             }
-            Kind::SqlStart | Kind::SqlEnd | Kind::OtherSpark | Kind::Foreign => {}
+            Kind::SqlStart | Kind::OtherSpark | Kind::Foreign => {}
         }
         Ok(())
     }

@@ -69,3 +69,20 @@ fn executors_are_found_wherever_they_are_named() {
     assert_eq!((local.summary().nodes, local.cluster_nodes()[0].slots), (1, 2));
     warning(local.summary(), "does not say how many cores 1 executor had");
 }
+
+#[test]
+fn metrics_that_cannot_be_read_leave_the_attempt_in_every_count() {
+    let odd = [r#""Input Metrics":5"#, r#""Input Metrics":{"Bytes Read":1,"Bytes Read":2}"#, r#""\ud800":1"#];
+    for metrics in odd {
+        let trace = Log::new().executor("1", 1).task(Task { metrics, ..task(0, 0, 0, 100) }).end(200).read();
+        assert_eq!((trace.summary().attempts, trace.summary().tasks), (1, 1), "{metrics}");
+    }
+}
+
+#[test]
+fn the_end_of_a_query_that_cannot_be_read_is_told_by_every_way_of_reading() {
+    let line =
+        r#"{"Event":"org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd","executionId":1,"executionId":2}"#;
+    let trace = Log::new().executor("1", 1).line(line).task(task(0, 0, 0, 100)).end(200).read();
+    warning(trace.summary(), "1 line is not readable");
+}

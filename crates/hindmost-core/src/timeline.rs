@@ -229,7 +229,7 @@ impl Builder {
         let copies = self.copies.entry(attempt.task).or_default();
         let redundant = replaces || *copies > 0 || self.moved.remove(&attempt.task);
         *copies += 1;
-        self.next_copy.insert(attempt.task, attempt.copy + 1);
+        self.next_copy.insert(attempt.task, attempt.copy.saturating_add(1));
         self.living.insert(attempt, self.timeline.rows.len());
         let row =
             TimelineRow { attempt, node, start: at, end: at, outcome: AttemptEnd::Running, redundant, from_progress };

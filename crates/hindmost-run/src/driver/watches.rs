@@ -128,7 +128,11 @@ impl Driver<'_> {
             self.reading_tells_nothing(attempt.task.phase);
             return self.test(attempt);
         }
-        let Some((share, ago)) = seen else { return self.test(attempt) };
+        let Some((share, ago)) = seen else {
+            // That it still runs says something of its node, once its phase's other attempts would have ended.
+            self.seen |= self.learner.median(attempt.task.phase).is_some_and(|median| age.seconds() > median);
+            return self.test(attempt);
+        };
         // What its command says itself outranks what was read.
         if live.progress.by_reading && !by_reading {
             live.progress = Progress::default();

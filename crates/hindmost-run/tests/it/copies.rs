@@ -57,6 +57,18 @@ fn a_slow_node_at_the_end_of_a_phase_costs_pace_little() {
 }
 
 #[test]
+fn a_slow_node_is_found_out_within_a_wave_of_tasks_that_tell_nothing() {
+    let story = Story::on("n1:4,n2:4,n3:4,n4:4").phase("map", 24).policy("pace").knowledge("age").chaos("slow=n4:8");
+    let told = story.plays(|_| silently(SECONDS)).run().done();
+    let timeline = &told.outcome.timeline;
+    let on_the_slow = timeline.rows.iter().filter(|row| timeline.node_name(row.node) == "n4");
+    let stopped: Vec<f64> = on_the_slow.map(|row| row.end.seconds()).collect();
+    // The others' second wave has still to end when age alone has told.
+    assert!(stopped.iter().all(|end| *end < 1.8 * SECONDS), "on the slow node until {stopped:?}");
+    assert!(told.flowtime() <= 2.8 * SECONDS, "{}", told.flowtime());
+}
+
+#[test]
 fn without_stragglers_pace_is_no_different_from_none() {
     for (knowledge, play) in [("progress(0.1)", takes(SECONDS)), ("age", silently(SECONDS))] {
         let pace = four_nodes("pace", "", knowledge, play);

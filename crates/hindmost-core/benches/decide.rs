@@ -43,6 +43,7 @@ fn job(number: u32) -> Arc<JobSpec> {
         arrival: Time::ZERO,
         deadline: None,
         weight: 1.0,
+        queue: None,
         phases: vec![phase],
     })
 }
@@ -50,7 +51,7 @@ fn job(number: u32) -> Arc<JobSpec> {
 impl World {
     /// `JOBS` jobs have arrived on empty machines, one slot each; nothing is decided yet.
     fn new(policy: &str) -> World {
-        let setting = Setting { order: "smallest_workload", gamma: 0.01 };
+        let setting = Setting { order: "smallest_workload", gamma: 0.01, queues: &[] };
         let spec = policy.parse().expect("a policy's name");
         let mut world = World {
             cluster: Cluster::new(Dimensions::one_slot()),

@@ -12,8 +12,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::cluster::Placement;
 use crate::estimator::Knowledge;
+use crate::policy::catalogue::Setting;
 use crate::record::Record;
 use crate::resources::Dimensions;
+use crate::workload::QueueSpec;
 
 /// The version of the format that this build writes, and the newest that it reads.
 pub const VERSION: u32 = 1;
@@ -39,6 +41,16 @@ pub struct Header {
     /// On which nodes copies were started.
     #[serde(default)]
     pub placement: Placement,
+    /// The queues that jobs were submitted to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub queues: Vec<QueueSpec>,
+}
+
+impl Header {
+    /// What policies are told of the run.
+    pub fn setting(&self) -> Setting<'_> {
+        Setting { order: &self.order, gamma: self.gamma, queues: &self.queues }
+    }
 }
 
 /// Why a journal could not be read or written.
@@ -191,6 +203,7 @@ mod tests {
             gamma: 0.01,
             knowledge: Knowledge::Progress(0.2),
             placement: Placement::FirstFit,
+            queues: Vec::new(),
         }
     }
 

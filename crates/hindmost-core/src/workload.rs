@@ -47,6 +47,23 @@ fn is_default(value: &bool) -> bool {
     !value
 }
 
+/// A queue that jobs are submitted to, among which orders such as `capacity` share the cluster.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct QueueSpec {
+    /// Its path: names from the top, separated by dots (`production.reports` is below `production`).
+    pub name: Arc<str>,
+    /// Share of the queue above it, or of the cluster, that it is guaranteed, in [0, 1].
+    pub guaranteed: f64,
+    /// Share of the queue above it, or of the cluster, that it never exceeds, in (0, 1]; 1 unless given.
+    #[serde(default = "everything")]
+    pub maximum: f64,
+}
+
+fn everything() -> f64 {
+    1.0
+}
+
 /// A job as policies see it on arrival.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct JobSpec {
@@ -58,6 +75,10 @@ pub struct JobSpec {
     pub deadline: Option<Time>,
     /// Weight among jobs for fair orders; 1 unless given.
     pub weight: f64,
+    /// The queue that it is submitted to, as a path such as `production.reports`; orders that share the
+    /// cluster among queues need one, others don't look.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue: Option<Arc<str>>,
     /// Phases in an order in which parents come before children.
     pub phases: Vec<PhaseSpec>,
 }

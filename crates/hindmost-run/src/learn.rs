@@ -401,8 +401,14 @@ mod tests {
             assumed: true,
             never_copied: false,
         };
-        let spec =
-            JobSpec { name: "job".into(), arrival: Time::ZERO, deadline: None, weight: 1.0, phases: vec![phase] };
+        let spec = JobSpec {
+            name: "job".into(),
+            arrival: Time::ZERO,
+            deadline: None,
+            weight: 1.0,
+            queue: None,
+            phases: vec![phase],
+        };
         cluster.apply_event(Time::ZERO, &Event::JobArrived { job: JOB, spec: Arc::new(spec) }).unwrap();
         cluster
     }

@@ -17,7 +17,7 @@ use hindmost_core::policy::Policy;
 use hindmost_core::record::{Change, Condition, Decision, Event, Record};
 use hindmost_core::resources::{Dimensions, Resources};
 use hindmost_core::time::Time;
-use hindmost_core::workload::{JobSpec, WorkloadJob};
+use hindmost_core::workload::{JobSpec, QueueSpec, WorkloadJob};
 
 use crate::agenda::{Agenda, Due, MOST_COPIES, MOST_PHASES};
 use crate::output::{AttemptResult, Outcome, Output};
@@ -96,6 +96,8 @@ pub struct Setup {
     pub seed: u64,
     /// γ: price of a machine-second.
     pub gamma: f64,
+    /// The queues that jobs are submitted to.
+    pub queues: Vec<QueueSpec>,
 }
 
 /// What a run has measured. One entry a job, by id; NaN for jobs that did not finish.

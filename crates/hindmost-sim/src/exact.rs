@@ -39,6 +39,8 @@ struct JobLine {
     deadline: Option<f64>,
     #[serde(default)]
     weight: Option<f64>,
+    #[serde(default)]
+    queue: Option<String>,
     phases: Vec<PhaseLine>,
 }
 
@@ -160,6 +162,7 @@ impl JobLine {
             arrival: valid_time("arrival", self.arrival)?,
             deadline: self.deadline.map(|deadline| valid_time("deadline", deadline)).transpose()?,
             weight,
+            queue: self.queue.map(Into::into),
             phases,
         };
         Ok(WorkloadJob { spec, durations })

@@ -115,6 +115,7 @@ impl Experiment {
             slow_from: scenario.workload.slow_from,
             seed: 0,
             gamma: scenario.gamma,
+            queues: scenario.queue.clone(),
         };
         Ok(Experiment {
             name: scenario.name.clone(),
@@ -166,7 +167,7 @@ impl Experiment {
         output: &mut dyn Output,
         control: &Control<'_>,
     ) -> Result<RunResult, SimulationError> {
-        let setting = Setting { order: &self.order, gamma: self.setup.gamma };
+        let setting = Setting { order: &self.order, gamma: self.setup.gamma, queues: &self.setup.queues };
         let mut policy =
             catalogue::build(policy, &setting).map_err(|error| SimulationError::Workload(error.to_string()))?;
         self.run_policy(&mut policy, seed, output, control)

@@ -115,6 +115,7 @@ impl Generator {
             arrival: Time::from_seconds(arrival),
             deadline: None,
             weight: 1.0,
+            queue: None,
             phases: vec![phase],
         };
         self.next += 1;

@@ -245,7 +245,7 @@ fn attempts_of(
     jobs: &[Choice],
     stop: &AtomicBool,
 ) -> Result<Vec<Seen>, SimulationError> {
-    let setting = Setting { order: &experiment.order, gamma: experiment.setup.gamma };
+    let setting = Setting { order: &experiment.order, gamma: experiment.setup.gamma, queues: &experiment.setup.queues };
     let mut policy =
         catalogue::build(policy, &setting).map_err(|error| SimulationError::Workload(error.to_string()))?;
     let nodes = experiment.setup_of(seed)?.nodes;

@@ -59,6 +59,7 @@ impl World {
             slow_from: 0.0,
             seed: 1,
             gamma: 1.0,
+            queues: Vec::new(),
         };
         World { setup, order: catalogue::DEFAULT_ORDER.to_owned(), jobs: Vec::new() }
     }
@@ -153,7 +154,14 @@ impl World {
 
     /// A further job; it arrives at 0 unless told otherwise.
     pub fn job(mut self, name: &str) -> World {
-        let spec = JobSpec { name: name.into(), arrival: Time::ZERO, deadline: None, weight: 1.0, phases: Vec::new() };
+        let spec = JobSpec {
+            name: name.into(),
+            arrival: Time::ZERO,
+            deadline: None,
+            weight: 1.0,
+            queue: None,
+            phases: Vec::new(),
+        };
         self.jobs.push(WorkloadJob { spec, durations: Vec::new() });
         self
     }
@@ -304,7 +312,7 @@ impl World {
 
     fn policy(&self, policy: &str) -> Policy {
         let spec = policy.parse().expect("the test names a policy");
-        let setting = Setting { order: &self.order, gamma: self.setup.gamma };
+        let setting = Setting { order: &self.order, gamma: self.setup.gamma, queues: &self.setup.queues };
         catalogue::build(&spec, &setting).expect("the test names a policy")
     }
 }
@@ -469,6 +477,7 @@ impl Run {
             gamma: self.world.setup.gamma,
             knowledge: self.world.setup.knowledge,
             placement: Placement::FirstFit,
+            queues: self.world.setup.queues.clone(),
         };
         let mut writer = JournalWriter::new(Vec::new(), &header).expect("memory takes everything");
         for record in &self.records {

@@ -544,6 +544,9 @@ impl Cluster {
         } else {
             self.open.remove(id.0);
         }
+        if let Some(free) = &mut self.free {
+            free.set(id.0, if node.up { &node.free } else { &Resources::NONE });
+        }
     }
 }
 

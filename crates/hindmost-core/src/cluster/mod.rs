@@ -11,6 +11,7 @@
 
 mod apply;
 mod attempt;
+mod free;
 mod job;
 mod node;
 
@@ -27,6 +28,7 @@ use crate::time::Time;
 use serde::{Deserialize, Serialize};
 
 use attempt::Attempts;
+use free::FreeIndex;
 use node::NodeSet;
 
 /// Room kept on a node until a time.
@@ -57,6 +59,8 @@ pub struct Cluster {
     nodes: Vec<Node>,
     total: Resources,
     open: NodeSet,
+    /// Free room, where nodes are more than one slot each.
+    free: Option<FreeIndex>,
     jobs: VecDeque<Option<Box<Job>>>,
     first_job: u32,
     active_jobs: usize,
@@ -69,6 +73,7 @@ pub struct Cluster {
 impl Cluster {
     /// An empty cluster whose nodes, when they join, have room in these dimensions.
     pub fn new(dimensions: Dimensions) -> Cluster {
+        let free = (!dimensions.is_one_slot()).then(|| FreeIndex::new(dimensions.names().len()));
         Cluster {
             now: Time::ZERO,
             dimensions,
@@ -76,6 +81,7 @@ impl Cluster {
             nodes: Vec::new(),
             total: Resources::NONE,
             open: NodeSet::default(),
+            free,
             jobs: VecDeque::new(),
             first_job: 0,
             active_jobs: 0,
@@ -152,10 +158,27 @@ impl Cluster {
         demand: &'a Resources,
         allowed: impl Fn(NodeId, &Node) -> bool + 'a,
     ) -> impl Iterator<Item = (NodeId, &'a Node)> + 'a {
-        self.open
-            .iter()
-            .map(|id| (NodeId(id), &self.nodes[id as usize]))
-            .filter(move |(id, node)| demand.fits(&node.free) && allowed(*id, node))
+        let mut from = Some(NodeId(0));
+        let fitting = std::iter::from_fn(move || {
+            let next = self.next_fitting(from?, demand)?;
+            from = next.0.checked_add(1).map(NodeId);
+            Some((next, self.node(next)?))
+        });
+        fitting.filter(move |(id, node)| allowed(*id, node))
+    }
+
+    /// The first node with this id or a larger one that is up, has some room free, and enough for `demand`.
+    pub fn next_fitting(&self, from: NodeId, demand: &Resources) -> Option<NodeId> {
+        let Some(free) = &self.free else {
+            let next = self.open.next(from.0)?;
+            return demand.fits(&self.nodes[next as usize].free).then_some(NodeId(next));
+        };
+        let mut next = free.next(from.0, demand)?;
+        // Nothing fits everywhere, even where no room is left.
+        while demand.is_none() && !self.open.contains(next) {
+            next = free.next(next + 1, demand)?;
+        }
+        Some(NodeId(next))
     }
 
     /// An active job.

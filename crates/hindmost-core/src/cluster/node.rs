@@ -100,6 +100,25 @@ impl NodeSet {
         }
     }
 
+    pub(super) fn contains(&self, number: u32) -> bool {
+        self.words.get((number / 64) as usize).is_some_and(|bits| bits & (1 << (number % 64)) != 0)
+    }
+
+    /// The first member that is at least so large.
+    pub(super) fn next(&self, from: u32) -> Option<u32> {
+        let word = (from / 64) as usize;
+        let here = self.words.get(word)? & (u64::MAX << (from % 64));
+        if here != 0 {
+            return Some(word as u32 * 64 + here.trailing_zeros());
+        }
+        let after = word + 1;
+        let first = self.summary.get(after / 64)? & (u64::MAX << (after % 64));
+        let rest = self.summary.iter().enumerate().skip(after / 64 + 1).map(|(at, summary)| (at, *summary));
+        let (at, summary) = std::iter::once((after / 64, first)).chain(rest).find(|(_, summary)| *summary != 0)?;
+        let word = at * 64 + summary.trailing_zeros() as usize;
+        Some(word as u32 * 64 + self.words[word].trailing_zeros())
+    }
+
     /// The members in ascending order.
     pub(super) fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         self.summary.iter().enumerate().flat_map(move |(at, summary)| {
@@ -136,5 +155,9 @@ mod tests {
         set.remove(65);
         assert_eq!(set.len(), 4);
         assert_eq!(set.iter().collect::<Vec<_>>(), [3, 63, 4096, 70_000]);
+        let next = [0, 3, 4, 63, 64, 4096, 4097, 70_000, 70_001, 9_999_999].map(|from| set.next(from));
+        let (some, none) = next.split_at(8);
+        assert_eq!(some, [3, 3, 63, 63, 4096, 4096, 70_000, 70_000].map(Some));
+        assert_eq!(none, [None, None]);
     }
 }

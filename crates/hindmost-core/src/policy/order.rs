@@ -6,11 +6,26 @@
 //! | `fair` | living attempts (one-slot machines), else dominant share in use, over weight |
 //! | `smallest_workload` | started jobs before new ones; then pending tasks × mean duration |
 //! | `srpt` | longest remaining path of phases, in effective times |
+//! | `svf` | remaining effective volume: tasks not finished × effective time × dominant share |
 //! | `fewest_remaining` | started jobs, fewest pending tasks first; then new ones by workload (SCA) |
 
-use crate::cluster::{Cluster, Job, Phase};
+use crate::cluster::{Applied, Cluster, Job, Phase};
+use crate::record::Event;
+use crate::resources::Resources;
 
-/// An order of jobs. Keys are recomputed when a job starts or ends an attempt or opens a phase.
+/// Whose keys an event may have changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Concerned {
+    /// Nobody's.
+    Nobody,
+    /// Those of the job that the event is about.
+    ItsJob,
+    /// Those of all jobs.
+    AllJobs,
+}
+
+/// An order of jobs. Keys are recomputed when a job starts an attempt, when a pass asks for it
+/// ([`Round::requeue`](super::Round::requeue)), and when the order says so of an event.
 pub trait Order: Send {
     /// The job's key; the smallest is next. Must not be NaN.
     fn key(&self, job: &Job, cluster: &Cluster) -> f64;
@@ -26,9 +41,35 @@ pub trait Order: Send {
         false
     }
 
-    /// True if a key changes when an attempt ends.
+    /// True if a key changes when an attempt ends, even if no task becomes pending by it.
     fn follows_ends(&self) -> bool {
         false
+    }
+
+    /// Is told of an event after it was applied; tells whose keys may have changed.
+    fn observe(&mut self, event: &Event, applied: Applied, _cluster: &Cluster) -> Concerned {
+        concerned(event, applied, self.follows_ends())
+    }
+}
+
+/// Whose keys an event changes in an order without a memory of its own.
+pub fn concerned(event: &Event, applied: Applied, follows_ends: bool) -> Concerned {
+    match event {
+        Event::JobArrived { .. } | Event::DurationsLearned { .. } => Concerned::ItsJob,
+        Event::AttemptFinished { .. } | Event::AttemptFailed { .. } | Event::AttemptStopped { .. } => {
+            if applied.pending_again || applied.phase_finished || follows_ends {
+                Concerned::ItsJob
+            } else {
+                Concerned::Nobody
+            }
+        }
+        // Tasks of many jobs may be pending again, and shares of the cluster have changed.
+        Event::NodeLost { .. } | Event::NodeReturned { .. } | Event::NodeJoined { .. } => Concerned::AllJobs,
+        Event::NodeSpeedLearned { .. }
+        | Event::AttemptRunning { .. }
+        | Event::WatchMet { .. }
+        | Event::Woken
+        | Event::Round => Concerned::Nobody,
     }
 }
 
@@ -104,11 +145,37 @@ pub const EFFECTIVE_TIME_DEVIATIONS: f64 = 1.5;
 
 /// A phase's effective time, seconds: its mean duration and 1.5 standard deviations where known.
 pub fn effective_time(phase: &Phase) -> f64 {
-    phase.mean() + EFFECTIVE_TIME_DEVIATIONS * phase.sd().unwrap_or(0.0)
+    effective_time_with(phase, EFFECTIVE_TIME_DEVIATIONS)
+}
+
+/// As [`effective_time`], with so many standard deviations.
+pub fn effective_time_with(phase: &Phase, deviations: f64) -> f64 {
+    phase.mean() + deviations * phase.sd().unwrap_or(0.0)
 }
 
 impl Order for Srpt {
     fn key(&self, job: &Job, _cluster: &Cluster) -> f64 {
         job.longest_remaining_path(effective_time)
+    }
+}
+
+/// Smallest (effective) volume first: Σ over unfinished phases of tasks not finished × effective time ×
+/// dominant share of one copy (Xu, Liu & Lau 2022, Eq. 16).
+pub struct Svf;
+
+/// A phase's remaining effective volume, seconds of the whole cluster, with effective times that count
+/// so many standard deviations.
+pub fn effective_volume(phase: &Phase, total: &Resources, deviations: f64) -> f64 {
+    f64::from(phase.unfinished()) * effective_time_with(phase, deviations) * phase.demand().dominant_share(total)
+}
+
+impl Order for Svf {
+    fn key(&self, job: &Job, cluster: &Cluster) -> f64 {
+        let volume = |phase| effective_volume(phase, cluster.total(), EFFECTIVE_TIME_DEVIATIONS);
+        job.phases().iter().map(volume).sum()
+    }
+
+    fn follows_ends(&self) -> bool {
+        true
     }
 }

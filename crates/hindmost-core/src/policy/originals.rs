@@ -16,19 +16,14 @@ pub struct Originals {
 }
 
 impl Originals {
-    /// Of all jobs.
-    pub fn of_all_jobs() -> Originals {
-        Originals { which: Which::Any, slow: None }
+    /// Of all jobs, of those that have been started, or of new ones.
+    pub fn of(which: Which) -> Originals {
+        Originals { which, slow: None }
     }
 
     /// Of all jobs, on the fastest nodes, and on those below the speed `slow` only where that pays (`pace`).
     pub fn by_speed(slow: f64) -> Originals {
         Originals { which: Which::Any, slow: Some(slow) }
-    }
-
-    /// Of jobs that have been started.
-    pub fn of_started_jobs() -> Originals {
-        Originals { which: Which::Started, slow: None }
     }
 }
 

@@ -5,11 +5,11 @@ use std::ops::Bound;
 
 use rustc_hash::FxHashMap;
 
-use crate::cluster::{Applied, Cluster};
+use crate::cluster::{Applied, Cluster, Job};
 use crate::ids::JobId;
 use crate::record::Event;
 
-use super::order::Order;
+use super::order::{Concerned, Order};
 
 /// Which jobs of a queue are meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,12 +43,14 @@ pub struct JobQueue {
     started: BTreeSet<Place>,
     new: BTreeSet<Place>,
     places: FxHashMap<JobId, (Place, bool)>,
+    generation: u64,
 }
 
 impl JobQueue {
     /// An empty queue in this order.
     pub fn new(order: Box<dyn Order>) -> JobQueue {
-        JobQueue { order, started: BTreeSet::new(), new: BTreeSet::new(), places: FxHashMap::default() }
+        let places = FxHashMap::default();
+        JobQueue { order, started: BTreeSet::new(), new: BTreeSet::new(), places, generation: 0 }
     }
 
     /// Number of jobs of which no attempt has been started.
@@ -121,32 +123,43 @@ impl JobQueue {
         }
     }
 
+    /// A job's key now, as bits that sort as keys do; whether or not it has something to start.
+    pub fn key_of(&self, job: &Job, cluster: &Cluster) -> u64 {
+        ordered(self.order.key(job, cluster))
+    }
+
+    /// Changes whenever the keys of all jobs may have changed.
+    pub fn generation(&self) -> u64 {
+        self.generation
+    }
+
     /// Is told of an event after it was applied.
     pub(super) fn observe(&mut self, event: &Event, applied: Applied, cluster: &Cluster) {
-        match event {
-            Event::JobArrived { job, .. } | Event::DurationsLearned { job, .. } => self.refresh(*job, cluster),
-            Event::AttemptFinished { attempt }
-            | Event::AttemptFailed { attempt, .. }
-            | Event::AttemptStopped { attempt } => {
-                let concerns = applied.pending_again
-                    || applied.phase_finished
-                    || (self.order.follows_ends() && self.places.contains_key(&attempt.task.job));
-                if concerns {
-                    self.refresh(attempt.task.job, cluster);
-                }
-            }
-            // Tasks of many jobs may be pending again, and shares of the cluster have changed.
-            Event::NodeLost { .. } | Event::NodeReturned { .. } | Event::NodeJoined { .. } => {
-                let jobs: Vec<JobId> = cluster.jobs().map(crate::cluster::Job::id).collect();
+        match self.order.observe(event, applied, cluster) {
+            Concerned::Nobody => {}
+            Concerned::AllJobs => {
+                self.generation += 1;
+                let jobs: Vec<JobId> = cluster.jobs().map(Job::id).collect();
                 for job in jobs {
                     self.refresh(job, cluster);
                 }
             }
-            Event::NodeSpeedLearned { .. }
-            | Event::AttemptRunning { .. }
-            | Event::WatchMet { .. }
-            | Event::Woken
-            | Event::Round => {}
+            Concerned::ItsJob => {
+                let job = match event {
+                    Event::JobArrived { job, .. } | Event::DurationsLearned { job, .. } => *job,
+                    Event::AttemptFinished { attempt }
+                    | Event::AttemptFailed { attempt, .. }
+                    | Event::AttemptStopped { attempt } => {
+                        let can_be_queued = applied.pending_again || applied.phase_finished;
+                        if !can_be_queued && !self.places.contains_key(&attempt.task.job) {
+                            return;
+                        }
+                        attempt.task.job
+                    }
+                    _ => return,
+                };
+                self.refresh(job, cluster);
+            }
         }
     }
 }

@@ -28,15 +28,40 @@ impl fmt::Display for Value {
     }
 }
 
+/// Parameters by name that differ from their defaults.
+pub type Given = BTreeMap<String, Value>;
+
+/// An order by name, with parameters: `fair`, `tetris(epsilon=0.1)`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OrderSpec {
+    /// The order.
+    pub name: String,
+    /// Parameters that differ from their defaults.
+    pub parameters: Given,
+}
+
 /// A policy by name: a system or rule, perhaps under an order of its own, with parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PolicySpec {
     /// The order, where one is named.
-    pub order: Option<String>,
-    /// The system or redundancy rule.
+    pub order: Option<OrderSpec>,
+    /// The system or redundancy rule, or an order that stands alone.
     pub rule: String,
-    /// Parameters that differ from their defaults.
-    pub parameters: BTreeMap<String, Value>,
+    /// Its parameters that differ from their defaults.
+    pub parameters: Given,
+}
+
+impl PolicySpec {
+    /// A system or rule with its defaults.
+    pub fn of(rule: &str) -> PolicySpec {
+        PolicySpec { order: None, rule: rule.to_owned(), parameters: Given::new() }
+    }
+}
+
+impl fmt::Display for OrderSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_named(f, &self.name, &self.parameters)
+    }
 }
 
 impl fmt::Display for PolicySpec {
@@ -44,13 +69,17 @@ impl fmt::Display for PolicySpec {
         if let Some(order) = &self.order {
             write!(f, "{order}+")?;
         }
-        f.write_str(&self.rule)?;
-        if !self.parameters.is_empty() {
-            let given: Vec<String> = self.parameters.iter().map(|(key, value)| format!("{key}={value}")).collect();
-            write!(f, "({})", given.join(","))?;
-        }
-        Ok(())
+        write_named(f, &self.rule, &self.parameters)
     }
+}
+
+fn write_named(f: &mut fmt::Formatter<'_>, name: &str, parameters: &Given) -> fmt::Result {
+    f.write_str(name)?;
+    if !parameters.is_empty() {
+        let given: Vec<String> = parameters.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        write!(f, "({})", given.join(","))?;
+    }
+    Ok(())
 }
 
 /// A text that is not of the form of a policy's name.
@@ -66,53 +95,76 @@ impl FromStr for PolicySpec {
 
     fn from_str(text: &str) -> Result<PolicySpec, BadPolicySpec> {
         let wrong = |reason: &str| BadPolicySpec { text: text.to_owned(), reason: reason.to_owned() };
-        let trimmed = text.trim();
-        let (name, parameters) = match trimmed.split_once('(') {
-            None => (trimmed, ""),
-            Some((name, rest)) => (name, rest.strip_suffix(')').ok_or_else(|| wrong("its parenthesis is not closed"))?),
+        let parts = split_outside_parentheses(text, '+');
+        let (order, rule) = match parts[..] {
+            [rule] => (None, rule),
+            [order, rule] => (Some(parse_named(order).map_err(wrong)?), rule),
+            _ => return Err(wrong("there is more than one + outside parentheses")),
         };
-        let (order, rule) = match name.split_once('+') {
-            None => (None, name.trim()),
-            Some((order, rule)) => (Some(order.trim().to_owned()), rule.trim()),
-        };
-        let is_word =
-            |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
-        if !is_word(rule) || order.as_deref().is_some_and(|order| !is_word(order)) {
-            return Err(wrong("a name is made of letters, digits and underscores"));
-        }
-        let mut given = BTreeMap::new();
-        for parameter in parameters.split(',').filter(|parameter| !parameter.trim().is_empty()) {
-            let (key, value) = parameter.split_once('=').ok_or_else(|| wrong("a parameter is written name=value"))?;
-            let value = value.trim();
-            let value = match (value.parse::<bool>(), value.parse::<f64>()) {
-                (Ok(on), _) => Value::Switch(on),
-                (_, Ok(number)) => Value::Number(number),
-                _ if is_word(value) => Value::Word(value.to_owned()),
-                _ => return Err(wrong("a parameter's value is a number, true, false or a word")),
-            };
-            if given.insert(key.trim().to_owned(), value).is_some() {
-                return Err(wrong("a parameter is given twice"));
-            }
-        }
-        Ok(PolicySpec { order, rule: rule.to_owned(), parameters: given })
+        let (rule, parameters) = parse_named(rule).map_err(wrong)?;
+        let order = order.map(|(name, parameters)| OrderSpec { name, parameters });
+        Ok(PolicySpec { order, rule, parameters })
     }
+}
+
+impl FromStr for OrderSpec {
+    type Err = BadPolicySpec;
+
+    fn from_str(text: &str) -> Result<OrderSpec, BadPolicySpec> {
+        let wrong = |reason: &str| BadPolicySpec { text: text.to_owned(), reason: reason.to_owned() };
+        let (name, parameters) = parse_named(text).map_err(wrong)?;
+        Ok(OrderSpec { name, parameters })
+    }
+}
+
+/// A name and its parameters, or what is wrong with them.
+fn parse_named(text: &str) -> Result<(String, Given), &'static str> {
+    let trimmed = text.trim();
+    let (name, parameters) = match trimmed.split_once('(') {
+        None => (trimmed, ""),
+        Some((name, rest)) => (name.trim(), rest.strip_suffix(')').ok_or("its parenthesis is not closed")?),
+    };
+    let is_word =
+        |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
+    if !is_word(name) {
+        return Err("a name is made of letters, digits and underscores");
+    }
+    let mut given = Given::new();
+    for parameter in parameters.split(',').filter(|parameter| !parameter.trim().is_empty()) {
+        let (key, value) = parameter.split_once('=').ok_or("a parameter is written name=value")?;
+        let value = value.trim();
+        let value = match (value.parse::<bool>(), value.parse::<f64>()) {
+            (Ok(on), _) => Value::Switch(on),
+            (_, Ok(number)) => Value::Number(number),
+            _ if is_word(value) => Value::Word(value.to_owned()),
+            _ => return Err("a parameter's value is a number, true, false or a word"),
+        };
+        if given.insert(key.trim().to_owned(), value).is_some() {
+            return Err("a parameter is given twice");
+        }
+    }
+    Ok((name.to_owned(), given))
 }
 
 /// Splits a list of policies at the commas outside parentheses.
 pub fn split_list(list: &str) -> Vec<&str> {
+    split_outside_parentheses(list, ',')
+}
+
+fn split_outside_parentheses(text: &str, at: char) -> Vec<&str> {
     let (mut depth, mut begin, mut parts) = (0u32, 0, Vec::new());
-    for (at, c) in list.char_indices() {
+    for (here, c) in text.char_indices() {
         match c {
             '(' => depth += 1,
             ')' => depth = depth.saturating_sub(1),
-            ',' if depth == 0 => {
-                parts.push(&list[begin..at]);
-                begin = at + 1;
+            _ if c == at && depth == 0 => {
+                parts.push(&text[begin..here]);
+                begin = here + 1;
             }
             _ => {}
         }
     }
-    parts.push(&list[begin..]);
+    parts.push(&text[begin..]);
     parts
 }
 
@@ -122,9 +174,14 @@ mod tests {
 
     #[test]
     fn names_survive_the_round_trip() {
-        for text in ["sca", "sca(max_copies=8)", "fair+mantri(delta=0.5,kill_restart=true)", "ese(sigma=optimal)"] {
+        let parameters = "tetris(epsilon=0.1,remaining=time)+mantri(delta=0.5)";
+        for text in
+            ["sca", "sca(max_copies=8)", "fair+mantri(delta=0.5,kill_restart=true)", "ese(sigma=optimal)", parameters]
+        {
             assert_eq!(text.parse::<PolicySpec>().unwrap().to_string(), text);
         }
+        assert_eq!("svf + none".parse::<PolicySpec>().unwrap().to_string(), "svf+none");
+        assert_eq!("tetris(epsilon=1e+2)".parse::<PolicySpec>().unwrap().order, None);
     }
 
     #[test]
@@ -134,7 +191,7 @@ mod tests {
 
     #[test]
     fn malformed_names_are_refused() {
-        for wrong in ["", "+sca", "sca(", "sca(max_copies)", "sca(a=1,a=2)", "s c a", "sca(x=a b)"] {
+        for wrong in ["", "+sca", "sca(", "sca(max_copies)", "sca(a=1,a=2)", "s c a", "sca(x=a b)", "a+b+c"] {
             assert!(wrong.parse::<PolicySpec>().is_err(), "{wrong:?}");
         }
     }

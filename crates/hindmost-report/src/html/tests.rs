@@ -100,6 +100,7 @@ fn timeline(names: &[&str; 4]) -> Timeline {
         arrival: seconds(1.0),
         deadline: None,
         weight: 1.0,
+        queue: None,
         phases: vec![phase_spec(phase.clone(), Vec::new(), 3), phase_spec(format!("{phase}2").into(), vec![0], 1)],
     };
     let row = |phase, index, copy, node, span: [f64; 2], outcome, redundant| TimelineRow {

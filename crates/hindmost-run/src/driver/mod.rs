@@ -23,7 +23,7 @@ use hindmost_core::ids::{AttemptId, JobId, NodeId, TaskId};
 use hindmost_core::journal::{Header, JournalError, VERSION};
 use hindmost_core::metrics::{FailedTask, RunState, RunSummary};
 use hindmost_core::policy::Policy;
-use hindmost_core::policy::catalogue::{self, CatalogueError, Setting};
+use hindmost_core::policy::catalogue::{self, CatalogueError};
 use hindmost_core::policy::spec::PolicySpec;
 use hindmost_core::record::{Condition, Decision, Event, StopReason};
 use hindmost_core::resources::{Dimensions, ResourceError};
@@ -238,7 +238,7 @@ pub fn run(
         None => new_header(plan, &options.filled_from(&store), engine)?,
     };
     let spec: PolicySpec = header.policy.parse().map_err(|error| RunError::Input(format!("{error}")))?;
-    let setting = Setting { order: &header.order, gamma: header.gamma };
+    let setting = header.setting();
     let policy = catalogue::build(&spec, &setting)?;
     let history = plan.phases.iter().map(|phase| options.history.get(&phase.name).cloned().unwrap_or_default());
     let telling = if let Knowledge::Progress(share) = header.knowledge { share } else { 2.0 };
@@ -339,6 +339,7 @@ fn new_header(plan: &Plan, options: &RunOptions, engine: &dyn Engine) -> Result<
         gamma: GAMMA,
         knowledge,
         placement: Placement::Spread,
+        queues: Vec::new(),
     })
 }
 

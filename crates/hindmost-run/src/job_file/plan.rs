@@ -105,6 +105,7 @@ impl Plan {
             arrival: Time::ZERO,
             deadline: self.deadline.map(|deadline| Time::from_seconds(deadline.as_secs_f64())),
             weight: self.priority,
+            queue: None,
             phases: self.phases.iter().map(PlannedPhase::spec).collect(),
         }
     }

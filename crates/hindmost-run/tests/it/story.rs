@@ -16,7 +16,7 @@ use hindmost_core::estimator::estimator;
 use hindmost_core::ids::{AttemptId, JobId, TaskId};
 use hindmost_core::journal::JournalReader;
 use hindmost_core::metrics::RunState;
-use hindmost_core::policy::catalogue::{self, Setting};
+use hindmost_core::policy::catalogue;
 use hindmost_core::record::Record;
 use hindmost_core::timeline::{AttemptEnd, Timeline, TimelineRow};
 use hindmost_core::verify::{Verified, verify};
@@ -233,7 +233,7 @@ pub fn verified(out: &Path) -> Verified {
     let text = journal_text(out);
     let reader = JournalReader::new(text.as_bytes()).unwrap();
     let header = reader.header().clone();
-    let setting = Setting { order: &header.order, gamma: header.gamma };
+    let setting = header.setting();
     let mut policy = catalogue::build(&header.policy.parse().unwrap(), &setting).unwrap();
     let cluster = Cluster::new(header.dimensions.clone()).with_placement(header.placement);
     let records: Vec<Record> = reader.map(Result::unwrap).collect();

@@ -44,7 +44,7 @@ fn job(name: &str) -> JobSpec {
         never_copied: false,
     };
     let phases = vec![phase("map"), phase("sum, \"final\"")];
-    JobSpec { name: name.into(), arrival: Time::ZERO, deadline: None, weight: 1.0, phases }
+    JobSpec { name: name.into(), arrival: Time::ZERO, deadline: None, weight: 1.0, queue: None, phases }
 }
 
 fn attempt(job: &JobSpec, index: u32) -> AttemptResult<'_> {

@@ -13,7 +13,7 @@ use hindmost_core::estimator::Knowledge;
 use hindmost_core::policy::catalogue;
 use hindmost_core::policy::spec::{PolicySpec, Value};
 use hindmost_core::resources::{CPUS, Dimensions, MEMORY, parse_size};
-use hindmost_core::workload::DemandByName;
+use hindmost_core::workload::{DemandByName, QueueSpec};
 use serde::{Deserialize, Serialize};
 
 use crate::parameter::Parameter;
@@ -51,6 +51,9 @@ pub struct Scenario {
     /// γ: price of a machine-second.
     #[serde(default = "one_as_number")]
     pub gamma: f64,
+    /// Queues that jobs are submitted to, for orders that share the cluster among queues.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub queue: Vec<QueueSpec>,
     /// The cluster.
     pub cluster: ClusterSpec,
     /// The jobs.
@@ -272,10 +275,7 @@ impl Scenario {
     /// If one is not valid.
     pub fn policies(&self) -> Result<Vec<PolicySpec>, String> {
         if self.policy.is_empty() {
-            let all = catalogue::SYSTEMS.iter();
-            return Ok(all
-                .map(|system| PolicySpec { order: None, rule: system.name.to_owned(), parameters: BTreeMap::new() })
-                .collect());
+            return Ok(catalogue::SYSTEMS.iter().map(|system| PolicySpec::of(system.name)).collect());
         }
         self.policy.iter().map(PolicyEntry::spec).collect()
     }

@@ -77,6 +77,7 @@ fn workload_job(job: KeptJob, origin: i64) -> WorkloadJob {
         arrival: Time(after_origin.saturating_mul(TICKS_PER_SECOND / 1000)),
         deadline: None,
         weight: 1.0,
+        queue: None,
         phases: Vec::new(),
     };
     let mut durations = Vec::new();

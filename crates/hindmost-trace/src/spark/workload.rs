@@ -162,6 +162,7 @@ fn jobs(
             arrival: Time(after_origin.saturating_mul(TICKS_PER_SECOND / 1000)),
             deadline: None,
             weight: 1.0,
+            queue: None,
             phases: Vec::with_capacity(order.len()),
         };
         let mut durations = Vec::with_capacity(order.len());

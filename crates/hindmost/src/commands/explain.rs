@@ -3,7 +3,7 @@
 use hindmost_core::cluster::Cluster;
 use hindmost_core::estimator::estimator;
 use hindmost_core::explain::{Step, explain};
-use hindmost_core::policy::catalogue::{self, SYSTEMS, Setting};
+use hindmost_core::policy::catalogue::{self, SYSTEMS};
 use hindmost_core::policy::spec::PolicySpec;
 use hindmost_core::record::Record;
 use hindmost_core::timeline::{AttemptEnd, Timeline};
@@ -36,7 +36,7 @@ pub fn run(args: &ExplainArgs) -> Outcome {
     let tasks: Vec<u32> = job.spec.phases.iter().map(|phase| phase.tasks).collect();
     let task = find_task(&args.task, &phases, &tasks).map_err(Failure::input)?;
     let spec: PolicySpec = header.policy.parse().map_err(Failure::input)?;
-    let setting = Setting { order: &header.order, gamma: header.gamma };
+    let setting = header.setting();
     let mut policy = catalogue::build(&spec, &setting).map_err(Failure::input)?;
     let cluster = Cluster::new(header.dimensions.clone()).with_placement(header.placement);
     let steps = explain(cluster, &mut policy, &*estimator(header.knowledge), records, task)

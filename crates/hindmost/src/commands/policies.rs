@@ -30,6 +30,9 @@ pub fn run(as_json: bool) -> Outcome {
     text += "\nOrders of jobs (smallest key first, ties by job id)\n\n";
     for order in ORDERS {
         text += &indented(&format!("  {:<18} ", order.name), order.key, width);
+        for parameter in order.parameters {
+            text += &indented(&format!("    {} = {}  ", parameter.name, parameter.default), parameter.about, width);
+        }
     }
     let last = format!(
         "Any order goes with any rule: fair+mantri(delta=0.5), srpt+none. A rule alone takes the \

@@ -71,6 +71,7 @@ pub fn run(args: &ReplayArgs) -> Outcome {
                     slow_from: 0.0,
                     seed: 0,
                     gamma: settings.gamma,
+                    queues: one.header.as_ref().map_or_else(Vec::new, |header| header.queues.clone()),
                 },
             };
             let mut set = set.clone();
@@ -188,8 +189,7 @@ fn recorded_then_every_system(all: &[Recorded], notes: &mut Vec<String>) -> Vec<
         }
     }
     for system in SYSTEMS {
-        let parameters = std::collections::BTreeMap::new();
-        add(PolicySpec { order: None, rule: system.name.to_owned(), parameters });
+        add(PolicySpec::of(system.name));
     }
     specs
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use hindmost_core::cluster::Cluster;
 use hindmost_core::estimator::estimator;
 use hindmost_core::ids::AttemptId;
-use hindmost_core::policy::catalogue::{self, Setting};
+use hindmost_core::policy::catalogue;
 use hindmost_core::policy::spec::PolicySpec;
 use hindmost_core::reasons::reasons;
 use hindmost_report::html::{RunPage, Step, run_page};
@@ -119,7 +119,7 @@ fn run_reasons(out: &Path) -> BTreeMap<AttemptId, String> {
     let Ok(reader) = journal::records(out, None) else { return BTreeMap::default() };
     let header = reader.header().clone();
     let Ok(spec) = header.policy.parse::<PolicySpec>() else { return BTreeMap::default() };
-    let setting = Setting { order: &header.order, gamma: header.gamma };
+    let setting = header.setting();
     let Ok(mut policy) = catalogue::build(&spec, &setting) else { return BTreeMap::default() };
     let cluster = Cluster::new(header.dimensions.clone()).with_placement(header.placement);
     // A journal that is cut short tells as much as it has.

@@ -4,7 +4,7 @@ use hindmost_core::cluster::Cluster;
 use hindmost_core::estimator::estimator;
 use hindmost_core::journal::Header;
 use hindmost_core::policy::Policy;
-use hindmost_core::policy::catalogue::{self, Setting};
+use hindmost_core::policy::catalogue;
 use hindmost_core::policy::spec::PolicySpec;
 use hindmost_core::verify::{Verified, Verifier};
 use hindmost_trace::TraceError;
@@ -85,7 +85,7 @@ fn verify(mut records: JournalRecords<'_>) -> Outcome<Verdict> {
 /// The policy of the run, as it was before it saw anything.
 fn policy(header: &Header) -> Result<Policy, String> {
     let spec: PolicySpec = header.policy.parse().map_err(|error| format!("{error}"))?;
-    let setting = Setting { order: &header.order, gamma: header.gamma };
+    let setting = header.setting();
     catalogue::build(&spec, &setting).map_err(|error| error.to_string())
 }
 

@@ -1,18 +1,29 @@
 //! The catalogue: every order and every system by the name its users know, with its paper and its
-//! parameters, and how to build it. A new policy is a file of its own and an entry in `entries.rs`.
+//! parameters, and how to build it. A new policy is a file of its own and an entry in `orders.rs` or
+//! `systems.rs`.
 
 use serde::Serialize;
 
 use crate::suggest::did_you_mean;
 
 use super::order::Order;
+use super::originals::Originals;
+use super::queue::Which;
 use super::sda::SigmaChoice;
-use super::spec::{PolicySpec, Value};
+use super::spec::{Given, OrderSpec, PolicySpec, Value};
 use super::{Pass, Policy};
+use crate::workload::QueueSpec;
 
-mod entries;
+mod orders;
+mod systems;
 
-pub use entries::{ORDERS, SYSTEMS};
+pub use orders::ORDERS;
+pub use systems::SYSTEMS;
+
+const XU_LAU: &str =
+    "Xu & Lau, Optimization for Speculative Execution of Multiple Jobs in a MapReduce-like Cluster, 2015";
+const XU_LIU_LAU: &str =
+    "Xu, Liu & Lau, Multi Resource Scheduling with Task Cloning in Heterogeneous Clusters, ICPP 2022";
 
 /// An order of jobs.
 #[derive(Serialize)]
@@ -21,8 +32,21 @@ pub struct OrderEntry {
     pub name: &'static str,
     /// Its key, smallest first.
     pub key: &'static str,
+    /// Where it is published.
+    pub source: &'static str,
+    /// Its parameters.
+    pub parameters: &'static [ParameterEntry],
+    /// The order of jobs itself.
     #[serde(skip)]
-    build: fn() -> Box<dyn Order>,
+    build: fn(&Parameters<'_>) -> Box<dyn Order>,
+    /// The pass that starts pending tasks of such jobs, one copy each.
+    #[serde(skip)]
+    originals: fn(&Parameters<'_>, Which) -> Box<dyn Pass>,
+}
+
+/// Originals of an order that serves one job after the other: see [`Originals`].
+fn job_by_job(_: &Parameters<'_>, which: Which) -> Box<dyn Pass> {
+    Box::new(Originals::of(which))
 }
 
 /// A redundancy rule or complete system.
@@ -41,7 +65,7 @@ pub struct SystemEntry {
     /// Its parameters.
     pub parameters: &'static [ParameterEntry],
     #[serde(skip)]
-    build: fn(&Parameters<'_>) -> Vec<Box<dyn Pass>>,
+    build: fn(&Rule<'_>) -> Vec<Box<dyn Pass>>,
 }
 
 /// A parameter of a system.
@@ -71,6 +95,10 @@ pub enum Valid {
     Count(u32, u32),
     /// The word `optimal`, or a positive number.
     OptimalOrNumber,
+    /// The word `none`, or a number from the first to the second, ends included.
+    NoneOrNumber(f64, f64),
+    /// One of these words.
+    OneOf(&'static [&'static str]),
 }
 
 impl Valid {
@@ -83,6 +111,9 @@ impl Valid {
                 number.fract() == 0.0 && (f64::from(low)..=f64::from(high)).contains(number)
             }
             (Valid::OptimalOrNumber, Value::Word(word)) => word == "optimal",
+            (Valid::NoneOrNumber(..), Value::Word(word)) => word == "none",
+            (Valid::NoneOrNumber(low, high), Value::Number(number)) => (low..=high).contains(number),
+            (Valid::OneOf(words), Value::Word(word)) => words.contains(&word.as_str()),
             (Valid::OptimalOrNumber, Value::Number(number)) => number.is_finite() && *number > 0.0,
             _ => false,
         }
@@ -96,6 +127,8 @@ impl Valid {
             Valid::NumberBelow(low, high) => format!("a number from {low} to below {high}"),
             Valid::Count(low, high) => format!("a whole number from {low} to {high}"),
             Valid::OptimalOrNumber => "optimal or a positive number".to_owned(),
+            Valid::NoneOrNumber(low, high) => format!("none, or {}", Valid::Number(low, high).describe()),
+            Valid::OneOf(words) => words.join(" or "),
         }
     }
 }
@@ -128,6 +161,9 @@ pub enum CatalogueError {
         /// The parameters that there are.
         known: String,
     },
+    /// A text that is no name.
+    #[error(transparent)]
+    Malformed(super::spec::BadPolicySpec),
     /// A value that is not valid.
     #[error("{system}: {name} is {value}, but must be {valid}")]
     BadValue {
@@ -145,25 +181,27 @@ pub enum CatalogueError {
 /// What a scenario tells every policy.
 #[derive(Clone, Debug)]
 pub struct Setting<'a> {
-    /// Order for rules that bring none.
+    /// Order for rules that bring none, perhaps with parameters.
     pub order: &'a str,
     /// γ: price of a machine-second.
     pub gamma: f64,
+    /// The queues that jobs are submitted to, for orders that share the cluster among queues.
+    pub queues: &'a [QueueSpec],
 }
 
-/// A system's parameters, given or default.
+/// Parameters of an order or rule, given or default.
 struct Parameters<'a> {
-    entry: &'static SystemEntry,
-    spec: &'a PolicySpec,
-    gamma: f64,
+    entries: &'static [ParameterEntry],
+    given: &'a Given,
+    setting: &'a Setting<'a>,
 }
 
 impl Parameters<'_> {
     fn value(&self, name: &str) -> Value {
-        if let Some(value) = self.spec.parameters.get(name) {
+        if let Some(value) = self.given.get(name) {
             return value.clone();
         }
-        let default = self.entry.parameters.iter().find(|entry| entry.name == name).map_or("0", |entry| entry.default);
+        let default = self.entries.iter().find(|entry| entry.name == name).map_or("0", |entry| entry.default);
         match (default.parse(), default.parse()) {
             (Ok(on), _) => Value::Switch(on),
             (_, Ok(number)) => Value::Number(number),
@@ -172,7 +210,12 @@ impl Parameters<'_> {
     }
 
     fn number(&self, name: &str) -> f64 {
-        if let Value::Number(number) = self.value(name) { number } else { 0.0 }
+        self.number_if_any(name).unwrap_or(0.0)
+    }
+
+    /// A number, or nothing where the value is a word.
+    fn number_if_any(&self, name: &str) -> Option<f64> {
+        if let Value::Number(number) = self.value(name) { Some(number) } else { None }
     }
 
     fn count(&self, name: &str) -> u32 {
@@ -183,11 +226,37 @@ impl Parameters<'_> {
         self.value(name) == Value::Switch(true)
     }
 
+    fn is(&self, name: &str, word: &str) -> bool {
+        matches!(self.value(name), Value::Word(value) if value == word)
+    }
+
     fn sigma(&self) -> SigmaChoice {
-        match self.value("sigma") {
-            Value::Number(sigma) => SigmaChoice::Fixed(sigma),
-            _ => SigmaChoice::Optimal,
-        }
+        self.number_if_any("sigma").map_or(SigmaChoice::Optimal, SigmaChoice::Fixed)
+    }
+
+    fn gamma(&self) -> f64 {
+        self.setting.gamma
+    }
+}
+
+/// What a system's passes are built from: its own parameters, and the order under which it runs.
+struct Rule<'a> {
+    parameters: Parameters<'a>,
+    order: (&'static OrderEntry, Parameters<'a>),
+}
+
+impl<'a> std::ops::Deref for Rule<'a> {
+    type Target = Parameters<'a>;
+
+    fn deref(&self) -> &Parameters<'a> {
+        &self.parameters
+    }
+}
+
+impl Rule<'_> {
+    /// The pass that starts pending tasks in the order's way.
+    fn originals(&self, which: Which) -> Box<dyn Pass> {
+        (self.order.0.originals)(&self.order.1, which)
     }
 }
 
@@ -195,7 +264,7 @@ impl Parameters<'_> {
 ///
 /// # Errors
 /// If there is none of that name.
-pub fn order(name: &str) -> Result<&'static OrderEntry, CatalogueError> {
+fn order_entry(name: &str) -> Result<&'static OrderEntry, CatalogueError> {
     ORDERS.iter().find(|entry| entry.name == name).ok_or_else(|| CatalogueError::UnknownName {
         what: "order",
         name: name.to_owned(),
@@ -203,49 +272,99 @@ pub fn order(name: &str) -> Result<&'static OrderEntry, CatalogueError> {
     })
 }
 
-/// The entry of a system or rule. An order's name alone means that order without redundancy.
+/// An order by name, with parameters, as a scenario or journal names it.
 ///
 /// # Errors
-/// If there is none of that name, or a parameter is unknown or has a value that is not valid.
-pub fn check(spec: &PolicySpec) -> Result<&'static SystemEntry, CatalogueError> {
-    let is_order = spec.order.is_none() && ORDERS.iter().any(|entry| entry.name == spec.rule);
-    let rule = if is_order { "none" } else { spec.rule.as_str() };
-    let entry = SYSTEMS.iter().find(|entry| entry.name == rule).ok_or_else(|| {
-        let names = SYSTEMS.iter().map(|entry| entry.name).chain(ORDERS.iter().map(|entry| entry.name));
-        let near = if ORDERS.iter().any(|entry| entry.name == rule) {
-            format!("; it is an order: write {rule}+RULE")
-        } else {
-            did_you_mean(&rule.to_lowercase(), names)
-        };
-        CatalogueError::UnknownName { what: "policy", name: rule.to_owned(), near }
-    })?;
-    if let Some(name) = &spec.order {
-        order(name)?;
-    }
-    for (name, value) in &spec.parameters {
-        let names = || entry.parameters.iter().map(|parameter| parameter.name);
-        let parameter = entry.parameters.iter().find(|parameter| parameter.name == name).ok_or_else(|| {
-            CatalogueError::UnknownParameter {
-                system: entry.name,
+/// If the text names none, or a parameter is unknown or has a value that is not valid.
+pub fn order(text: &str) -> Result<OrderSpec, CatalogueError> {
+    let spec: OrderSpec = text.parse().map_err(|error: super::spec::BadPolicySpec| CatalogueError::Malformed(error))?;
+    let entry = order_entry(&spec.name)?;
+    check_parameters(entry.name, &[entry.parameters], &spec.parameters)?;
+    Ok(spec)
+}
+
+fn check_parameters(
+    owner: &'static str,
+    entries: &[&'static [ParameterEntry]],
+    given: &Given,
+) -> Result<(), CatalogueError> {
+    let all = || entries.iter().flat_map(|entries| entries.iter());
+    for (name, value) in given {
+        let parameter =
+            all().find(|parameter| parameter.name == name).ok_or_else(|| CatalogueError::UnknownParameter {
+                system: owner,
                 name: name.clone(),
-                near: did_you_mean(name, names()),
-                known: if entry.parameters.is_empty() {
-                    "no parameters".to_owned()
-                } else {
-                    names().collect::<Vec<_>>().join(", ")
+                near: did_you_mean(name, all().map(|parameter| parameter.name)),
+                known: match all().map(|parameter| parameter.name).collect::<Vec<_>>() {
+                    names if names.is_empty() => "no parameters".to_owned(),
+                    names => names.join(", "),
                 },
-            }
-        })?;
+            })?;
         if !parameter.valid.accepts(value) {
             return Err(CatalogueError::BadValue {
-                system: entry.name,
+                system: owner,
                 name: parameter.name,
                 value: value.to_string(),
                 valid: parameter.valid.describe(),
             });
         }
     }
-    Ok(entry)
+    Ok(())
+}
+
+/// What a policy's name means.
+struct Meaning<'a> {
+    system: &'static SystemEntry,
+    /// The order that is named or that the system brings, with the parameters meant for it.
+    order: Option<(&'static OrderEntry, &'a Given)>,
+    /// The parameters meant for the system.
+    given: &'a Given,
+}
+
+static NONE_GIVEN: Given = Given::new();
+
+/// Of a name that is both a system's and an order's, the system is meant; an order's name alone means
+/// that order without redundancy.
+fn meaning(spec: &PolicySpec) -> Result<Meaning<'_>, CatalogueError> {
+    let named = spec.order.as_ref().map(|order| Ok((order_entry(&order.name)?, &order.parameters))).transpose()?;
+    let by_name = |name: &str| SYSTEMS.iter().find(|entry| entry.name == name);
+    if let Some(system) = by_name(&spec.rule) {
+        let own = system.order.map(|order| Ok((order_entry(order)?, &spec.parameters))).transpose()?;
+        return Ok(Meaning { system, order: named.or(own), given: &spec.parameters });
+    }
+    let alone = ORDERS.iter().find(|entry| entry.name == spec.rule);
+    if let (Some(order), Some(system), None) = (alone, by_name("none"), &named) {
+        return Ok(Meaning { system, order: Some((order, &spec.parameters)), given: &NONE_GIVEN });
+    }
+    let near = if alone.is_some() {
+        format!("; it is an order: write {}+RULE", spec.rule)
+    } else {
+        let names = SYSTEMS.iter().map(|entry| entry.name).chain(ORDERS.iter().map(|entry| entry.name));
+        did_you_mean(&spec.rule.to_lowercase(), names)
+    };
+    Err(CatalogueError::UnknownName { what: "policy", name: spec.rule.clone(), near })
+}
+
+/// Checks that a policy can be built: that its names are known and its parameters valid. A system that
+/// brings its order takes that order's parameters too.
+///
+/// # Errors
+/// If there is none of that name, or a parameter is unknown or has a value that is not valid.
+pub fn check(spec: &PolicySpec) -> Result<&'static SystemEntry, CatalogueError> {
+    let found = meaning(spec)?;
+    if let Some(order) = &spec.order {
+        check_parameters(order_entry(&order.name)?.name, &[order_entry(&order.name)?.parameters], &order.parameters)?;
+    }
+    match found.order {
+        // An order alone, or a system with its own order: both take what is given.
+        Some((order, given)) if std::ptr::eq(given, &raw const spec.parameters) => {
+            let owner = if found.system.name == spec.rule { found.system.name } else { order.name };
+            let of_system = if found.system.name == spec.rule { found.system.parameters } else { &[] };
+            check_parameters(owner, &[of_system, order.parameters], given)?;
+        }
+        _ => check_parameters(found.system.name, &[found.system.parameters], &spec.parameters)?,
+    }
+    Ok(found.system)
 }
 
 /// Builds a policy: its system's passes under the order it names, its system's own order, or the
@@ -254,27 +373,36 @@ pub fn check(spec: &PolicySpec) -> Result<&'static SystemEntry, CatalogueError> 
 /// # Errors
 /// As [`check`], and if the scenario's order is unknown.
 pub fn build(spec: &PolicySpec, setting: &Setting<'_>) -> Result<Policy, CatalogueError> {
-    let entry = check(spec)?;
-    let named = if entry.name == spec.rule { spec.order.as_deref() } else { Some(spec.rule.as_str()) };
-    let order = order(named.or(entry.order).unwrap_or(setting.order))?;
-    let parameters = Parameters { entry, spec, gamma: setting.gamma };
-    Ok(Policy::new((order.build)(), (entry.build)(&parameters)))
+    check(spec)?;
+    let found = meaning(spec)?;
+    let by_default;
+    let (order, given) = if let Some(named) = found.order {
+        named
+    } else {
+        by_default = self::order(setting.order)?;
+        (order_entry(&by_default.name)?, &by_default.parameters)
+    };
+    let of_order = Parameters { entries: order.parameters, given, setting };
+    let built = (order.build)(&of_order);
+    let parameters = Parameters { entries: found.system.parameters, given: found.given, setting };
+    Ok(Policy::new(built, (found.system.build)(&Rule { parameters, order: (order, of_order) })))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const SETTING: Setting<'static> = Setting { order: "fair", gamma: 1.0 };
+    const SETTING: Setting<'static> = Setting { order: "fair", gamma: 1.0, queues: &[] };
 
     #[test]
     fn every_default_is_valid() {
-        for system in SYSTEMS {
-            let spec: PolicySpec = system.name.parse().unwrap();
-            for parameter in system.parameters {
-                let parameters = Parameters { entry: system, spec: &spec, gamma: 1.0 };
+        let systems = SYSTEMS.iter().map(|system| (system.name, system.parameters));
+        let orders = ORDERS.iter().map(|order| (order.name, order.parameters));
+        for (name, entries) in systems.chain(orders) {
+            for parameter in entries {
+                let parameters = Parameters { entries, given: &NONE_GIVEN, setting: &SETTING };
                 let value = parameters.value(parameter.name);
-                assert!(parameter.valid.accepts(&value), "{}: {} = {value}", system.name, parameter.name);
+                assert!(parameter.valid.accepts(&value), "{name}: {} = {value}", parameter.name);
                 assert_eq!(value.to_string(), parameter.default);
             }
         }

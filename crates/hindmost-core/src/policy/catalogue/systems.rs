@@ -1,45 +1,18 @@
-//! The entries: one for each order and system.
+//! The entries of systems and redundancy rules.
 
 use super::super::ese::{CloneSmallNewJobs, EseRule};
 use super::super::hadoop::HadoopRule;
 use super::super::late::{LateBackups, LateParameters};
 use super::super::mantri::MantriRule;
-use super::super::order::{Fair, FewestRemaining, Fifo, SmallestWorkload, Srpt};
 use super::super::originals::Originals;
 use super::super::pace::{PaceBackups, PaceParameters};
+use super::super::queue::Which;
 use super::super::sca::CloneNewJobs;
 use super::super::sda::SdaRule;
 use super::super::spark::SparkBackups;
 use super::super::stragglers::Stragglers;
-use super::{OrderEntry, ParameterEntry, SystemEntry, Valid};
+use super::{ParameterEntry, SystemEntry, Valid};
 
-/// The orders, in the order in which they are listed.
-pub static ORDERS: &[OrderEntry] = &[
-    OrderEntry { name: "fifo", key: "arrival", build: || Box::new(Fifo) },
-    OrderEntry {
-        name: "fair",
-        key: "running attempts (one-slot machines), else dominant share, over weight",
-        build: || Box::new(Fair),
-    },
-    OrderEntry {
-        name: "smallest_workload",
-        key: "started jobs before new ones; then tasks not yet started x mean duration",
-        build: || Box::new(SmallestWorkload),
-    },
-    OrderEntry {
-        name: "srpt",
-        key: "longest remaining path of phases, in effective times (mean + 1.5 standard deviations)",
-        build: || Box::new(Srpt),
-    },
-    OrderEntry {
-        name: "fewest_remaining",
-        key: "started jobs before new ones; fewest tasks not yet started, new ones by workload",
-        build: || Box::new(FewestRemaining),
-    },
-];
-
-const XU_LAU: &str =
-    "Xu & Lau, Optimization for Speculative Execution of Multiple Jobs in a MapReduce-like Cluster, 2015";
 const SIGMA: ParameterEntry = ParameterEntry {
     name: "sigma",
     default: "optimal",
@@ -58,7 +31,7 @@ pub static SYSTEMS: &[SystemEntry] = &[
         source: "the baseline",
         order: None,
         parameters: &[],
-        build: |_| vec![Box::new(Originals::of_all_jobs())],
+        build: |rule| vec![rule.originals(Which::Any)],
     },
     SystemEntry {
         name: "hadoop",
@@ -92,7 +65,7 @@ pub static SYSTEMS: &[SystemEntry] = &[
                 of_total_tasks: parameters.number("of_total_tasks"),
                 of_running_tasks: parameters.number("of_running_tasks"),
             };
-            vec![Box::new(Originals::of_all_jobs()), Box::new(Stragglers::new(rule))]
+            vec![parameters.originals(Which::Any), Box::new(Stragglers::new(rule))]
         },
     },
     SystemEntry {
@@ -127,7 +100,7 @@ pub static SYSTEMS: &[SystemEntry] = &[
                 parameters.number("multiplier"),
                 parameters.number("min_runtime"),
             );
-            vec![Box::new(Originals::of_all_jobs()), Box::new(backups)]
+            vec![parameters.originals(Which::Any), Box::new(backups)]
         },
     },
     SystemEntry {
@@ -169,7 +142,7 @@ pub static SYSTEMS: &[SystemEntry] = &[
                 cap: parameters.number("cap"),
                 min_age: parameters.number("min_age"),
             });
-            vec![Box::new(Originals::of_all_jobs()), Box::new(backups)]
+            vec![parameters.originals(Which::Any), Box::new(backups)]
         },
     },
     SystemEntry {
@@ -204,22 +177,22 @@ pub static SYSTEMS: &[SystemEntry] = &[
                 kill_restart: parameters.switch("kill_restart"),
                 max_restarts: parameters.count("max_restarts"),
             };
-            vec![Box::new(Stragglers::new(rule)), Box::new(Originals::of_all_jobs())]
+            vec![Box::new(Stragglers::new(rule)), parameters.originals(Which::Any)]
         },
     },
     SystemEntry {
         name: "sca",
         about: "clones every task of new jobs as problem P2 says while the cluster is light",
         passes: "[Originals(started jobs, fewest remaining), NewJobs(P2 copies, or one each)]",
-        source: XU_LAU,
+        source: super::XU_LAU,
         order: Some("fewest_remaining"),
         parameters: &[MAX_COPIES],
         build: |parameters| {
             vec![
-                Box::new(Originals::of_started_jobs()),
-                Box::new(CloneNewJobs::new(parameters.count("max_copies"), parameters.gamma)),
+                parameters.originals(Which::Started),
+                Box::new(CloneNewJobs::new(parameters.count("max_copies"), parameters.gamma())),
                 // New jobs that P2 leaves, one copy a task.
-                Box::new(Originals::of_all_jobs()),
+                parameters.originals(Which::Any),
             ]
         },
     },
@@ -227,19 +200,19 @@ pub static SYSTEMS: &[SystemEntry] = &[
         name: "sda",
         about: "c - 1 fresh copies for attempts whose remaining time is above sigma mean durations",
         passes: "[Backups(sda rule), Originals(smallest_workload)]",
-        source: XU_LAU,
+        source: super::XU_LAU,
         order: Some("smallest_workload"),
         parameters: &[SIGMA, MAX_COPIES],
         build: |parameters| {
             let rule = SdaRule::new(parameters.sigma(), parameters.count("max_copies"));
-            vec![Box::new(Stragglers::new(rule)), Box::new(Originals::of_all_jobs())]
+            vec![Box::new(Stragglers::new(rule)), parameters.originals(Which::Any)]
         },
     },
     SystemEntry {
         name: "ese",
         about: "under heavy load: backups for the longest remaining times, clones for small new jobs",
         passes: "[Backups(ese rule, longest first), Originals(started jobs), NewJobs(small ones cloned by Eq. 29)]",
-        source: XU_LAU,
+        source: super::XU_LAU,
         order: Some("smallest_workload"),
         parameters: &[
             SIGMA,
@@ -262,11 +235,11 @@ pub static SYSTEMS: &[SystemEntry] = &[
                 parameters.number("eta"),
                 parameters.number("xi"),
                 parameters.count("max_copies"),
-                parameters.gamma,
+                parameters.gamma(),
             );
             vec![
                 Box::new(Stragglers::new(EseRule::new(parameters.sigma()))),
-                Box::new(Originals::of_started_jobs()),
+                parameters.originals(Which::Started),
                 Box::new(new_jobs),
             ]
         },

@@ -68,6 +68,15 @@ impl Resources {
         self
     }
 
+    /// The smaller of both amounts in every dimension.
+    #[must_use]
+    pub fn least(mut self, other: &Resources) -> Resources {
+        for (mine, theirs) in self.0.iter_mut().zip(&other.0) {
+            *mine = (*mine).min(*theirs);
+        }
+        self
+    }
+
     /// How many times `demand` fits into this amount; the largest count if `demand` is nothing.
     pub fn times(&self, demand: &Resources) -> u64 {
         self.0

@@ -20,12 +20,12 @@ use std::sync::atomic::AtomicBool;
 use hindmost_core::cluster::{Cluster, Placement};
 use hindmost_core::distribution::Distribution;
 use hindmost_core::estimator::{Knowledge, estimator};
-use hindmost_core::ids::{AttemptId, JobId};
+use hindmost_core::ids::{AttemptId, JobId, TaskId};
 use hindmost_core::journal::{Header, JournalWriter, VERSION};
 use hindmost_core::metrics::JobResult;
 use hindmost_core::policy::Policy;
 use hindmost_core::policy::catalogue::{self, Setting};
-use hindmost_core::record::{Change, Event, Record};
+use hindmost_core::record::{Change, Decision, Event, Record};
 use hindmost_core::resources::{Dimensions, Resources};
 use hindmost_core::time::Time;
 use hindmost_core::verify::{Difference, Verified, verify};
@@ -292,14 +292,23 @@ impl World {
     /// # Errors
     /// As the simulator's.
     pub fn try_run(&self, policy: &str) -> Result<Run, SimulationError> {
+        self.try_run_with(&mut self.policy(policy), policy)
+    }
+
+    /// Runs the jobs under a policy that is not in the catalogue.
+    pub fn run_with(&self, policy: &mut Policy) -> Run {
+        self.try_run_with(policy, "a policy of the test").unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    fn try_run_with(&self, policy: &mut Policy, name: &str) -> Result<Run, SimulationError> {
         let mut jobs = self.jobs.clone();
         jobs.sort_by_key(|job| job.spec.arrival);
         let mut told = Told::default();
         let stop = AtomicBool::new(false);
         let control = Control { stop: &stop, progress: &|_| {} };
         let mut source = jobs.into_iter().map(Ok);
-        let result = simulate(&self.setup, &mut source, &mut self.policy(policy), &mut told, &control)?;
-        Ok(told.into_run(result, self.clone(), policy.to_owned()))
+        let result = simulate(&self.setup, &mut source, policy, &mut told, &control)?;
+        Ok(told.into_run(result, self.clone(), name.to_owned()))
     }
 
     /// The message of the error with which a run under a policy ends.
@@ -441,6 +450,33 @@ impl Run {
     /// When the job's tasks were started, by phase and task.
     pub fn starts(&self, name: &str) -> Vec<f64> {
         self.tries(name).iter().filter(|one| one.id.copy == 0).map(|one| one.start).collect()
+    }
+
+    /// Tasks in the order in which their attempts were started, as `job/task`, or `job/phase/task` where
+    /// the job has several phases.
+    pub fn started(&self) -> Vec<String> {
+        let name = |task: TaskId| {
+            let (job, phase, index) = (&self.names[&task.job], task.phase, task.index);
+            let phases = self.world.jobs.iter().find(|known| *known.spec.name == **job).map(|job| &job.spec.phases);
+            match phases.and_then(|phases| phases.get(phase as usize).filter(|_| phases.len() > 1)) {
+                Some(phase) => format!("{job}/{}/{index}", phase.name),
+                None => format!("{job}/{index}"),
+            }
+        };
+        let started = self.decisions().into_iter().filter_map(|(_, decision)| match decision {
+            Decision::Start { attempt, .. } => Some(name(attempt.task)),
+            _ => None,
+        });
+        started.collect()
+    }
+
+    /// The decisions in order, with their times in seconds.
+    pub fn decisions(&self) -> Vec<(f64, Decision)> {
+        let decided = self.records.iter().filter_map(|record| match &record.change {
+            Change::Decision(decision) => Some((record.at.seconds(), decision.clone())),
+            Change::Event(_) => None,
+        });
+        decided.collect()
     }
 
     /// The job's copies beyond each task's first, as (task, start).

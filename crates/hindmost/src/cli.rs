@@ -308,6 +308,32 @@ pub enum TheoryCommand {
         #[arg(long)]
         json: bool,
     },
+    /// How many times as fast the fastest of some copies is: DollyMP's fitted speed-up (Xu, Liu & Lau 2022)
+    #[command(allow_negative_numbers = true)]
+    Speedup {
+        /// Mean duration of a copy, seconds
+        #[arg(long, value_name = "E")]
+        mean: f64,
+        /// Standard deviation of it, seconds
+        #[arg(long, value_name = "S")]
+        sd: f64,
+        /// Copies of the task, the first included
+        #[arg(long, value_name = "R", value_parser = clap::value_parser!(u32).range(1..))]
+        copies: u32,
+        /// Print one JSON document
+        #[arg(long)]
+        json: bool,
+    },
+    /// Which jobs go first: DollyMP's priorities by knapsacks of doubling size (Xu, Liu & Lau 2022)
+    #[command(allow_negative_numbers = true)]
+    Priorities {
+        /// A job: its length in slots, its volume in slots of the whole cluster, and its dominant share
+        #[arg(long, value_name = "LENGTH:VOLUME:SHARE", required = true, num_args = 1..)]
+        job: Vec<String>,
+        /// Print one JSON document
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 #[derive(Clone, Copy, ValueEnum)]

@@ -6,10 +6,14 @@
 //! instead of scanning, and asked in turn to `decide`. Each system has its file; `catalogue`
 //! names them all.
 
+pub mod by_node;
 pub mod catalogue;
+mod clone_pool;
+pub mod dollymp;
 pub mod ese;
 pub mod hadoop;
 pub mod late;
+pub mod levels;
 pub mod losers;
 pub mod mantri;
 pub mod order;
@@ -22,6 +26,7 @@ pub mod shapes;
 pub mod spark;
 pub mod spec;
 pub mod stragglers;
+pub mod tetris;
 
 use crate::cluster::{Applied, Attempt, Cluster, Phase, RecordError};
 use crate::estimator::Estimator;

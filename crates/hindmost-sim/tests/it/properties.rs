@@ -107,6 +107,25 @@ fn with_jobs(mut world: World, jobs: &[JobPlan]) -> World {
     world
 }
 
+/// Nodes of so many cpus, GB of memory and speed.
+fn nodes_of(nodes: &[(u32, u32, f64)]) -> World {
+    let capacities =
+        nodes.iter().map(|(cpus, memory, _)| [("cpus", f64::from(*cpus)), ("memory", f64::from(*memory) * 1e9)]);
+    World::nodes(capacities).speeds(nodes.iter().map(|node| node.2))
+}
+
+prop_compose! {
+    /// Nodes with resources and speeds, with jobs of several phases.
+    pub fn any_cluster_of_dags()(
+        nodes in proptest::collection::vec((2..6u32, 3..9u32, 0.3..3.0f64), 1..9),
+        jobs in proptest::collection::vec(any_job(), 1..9),
+        slot in proptest::sample::select(vec![0.0, 0.0, 0.3, 1.0]),
+        seed in any::<u64>(),
+    ) -> World {
+        with_jobs(nodes_of(&nodes).slot(slot).seed(seed), &jobs)
+    }
+}
+
 prop_compose! {
     /// A cluster of one-slot machines or of nodes with resources and speeds, with jobs.
     fn any_world()(
@@ -122,13 +141,7 @@ prop_compose! {
         gamma in proptest::sample::select(vec![0.0, 0.01, 1.0]),
         seed in any::<u64>(),
     ) -> World {
-        let world = if one_slot {
-            World::machines(machines)
-        } else {
-            let speeds: Vec<f64> = nodes.iter().map(|node| node.2).collect();
-            let capacities = nodes.iter().map(|(cpus, memory, _)| [("cpus", f64::from(*cpus)), ("memory", f64::from(*memory) * 1e9)]);
-            World::nodes(capacities).speeds(speeds)
-        };
+        let world = if one_slot { World::machines(machines) } else { nodes_of(&nodes) };
         let world = world.slot(slot).knowledge(&knowledge).noise(noise).correlation(correlation).slow_from(slow_from);
         with_jobs(world.gamma(gamma).seed(seed), &jobs)
     }

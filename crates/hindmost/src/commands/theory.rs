@@ -4,7 +4,8 @@ use hindmost_core::distribution::Distribution;
 use hindmost_core::theory::clones::{self, CloneError, CloneJob, CloneProblem};
 use hindmost_core::theory::clones_dual::{self, DEFAULT_STEPS, PRINTED_STEPS};
 use hindmost_core::theory::cutoff::{self, CutoffError};
-use hindmost_core::theory::sigma;
+use hindmost_core::theory::priorities::{self, SizedJob};
+use hindmost_core::theory::{sigma, speedup};
 use serde_json::{Value, json};
 
 use crate::cli::{CloneMethod, DurationArgs, SigmaRule, TheoryCommand};
@@ -45,6 +46,8 @@ pub fn run(command: TheoryCommand) -> Outcome {
             let solved = solve_cutoff(&durations(&duration)?, machines, mean_tasks, mean_duration)?;
             show(&solved, json)
         }
+        TheoryCommand::Speedup { mean, sd, copies, json } => show(&solve_speedup(mean, sd, copies)?, json),
+        TheoryCommand::Priorities { job, json } => show(&solve_priorities(&job)?, json),
     }
 }
 
@@ -184,6 +187,50 @@ fn solve_cutoff(duration: &Distribution, machines: f64, mean_tasks: f64, mean_du
         })),
         Err(error) => Err(Failure::input(error)),
     }
+}
+
+fn solve_speedup(mean: f64, sd: f64, copies: u32) -> Outcome<Value> {
+    if !(mean.is_finite() && mean > 0.0) {
+        return Err(Failure::input(format!("--mean is {mean}, but must be above 0")));
+    }
+    if !(sd.is_finite() && sd >= 0.0) {
+        return Err(Failure::input(format!("--sd is {sd}, but must be at least 0")));
+    }
+    let alpha = speedup::fitted_alpha(mean, sd).map_err(Failure::input)?;
+    let mut answer = json!({
+        "alpha": alpha.is_finite().then_some(alpha), "speedup": speedup::speedup(alpha, copies)
+    });
+    if !alpha.is_finite() {
+        answer["reason"] = json!("durations that do not vary have no tail, and copies do not speed them up");
+    }
+    Ok(answer)
+}
+
+fn solve_priorities(jobs: &[String]) -> Outcome<Value> {
+    let (mut sizes, mut shares) = (Vec::new(), Vec::new());
+    for text in jobs {
+        let wrong =
+            |why: &str| Failure::input(format!("--job {text}: {why}; write LENGTH:VOLUME:SHARE, such as 10:2.5:0.25"));
+        let parts: Vec<&str> = text.split(':').collect();
+        let [length, volume, share] = parts[..] else { return Err(wrong("there must be three numbers")) };
+        let number = |what: &str, text: &str| match text.trim().parse::<f64>() {
+            Ok(number) if number.is_finite() && number >= 0.0 => Ok(number),
+            _ => Err(wrong(&format!("{what} must be a number from 0"))),
+        };
+        let share = number("SHARE", share)?;
+        if share > 1.0 {
+            return Err(wrong("SHARE must be at most 1"));
+        }
+        sizes.push(SizedJob { length: number("LENGTH", length)?, volume: number("VOLUME", volume)? });
+        shares.push(share);
+    }
+    let mut answer = json!({ "priorities": priorities::priorities(&sizes) });
+    // The paper's own end of the levels, for those who compare.
+    answer["printed_last_level"] = json!(priorities::printed_last_level(&sizes, &shares));
+    if answer["printed_last_level"].is_null() {
+        answer["reason"] = json!("the printed upper end of the levels, log2(sum v / (1 - max d)), is no number here");
+    }
+    Ok(answer)
 }
 
 /// Prints an answer, as JSON or as lines of names and values.

@@ -4,7 +4,7 @@ use crate::run;
 
 #[test]
 fn help_of_every_command() {
-    let commands: [&[&str]; 10] = [
+    let commands: [&[&str]; 12] = [
         &[],
         &["simulate"],
         &["replay"],
@@ -13,6 +13,8 @@ fn help_of_every_command() {
         &["theory", "clones"],
         &["theory", "sigma"],
         &["theory", "cutoff"],
+        &["theory", "speedup"],
+        &["theory", "priorities"],
         &["trace", "info"],
         &["policies"],
     ];

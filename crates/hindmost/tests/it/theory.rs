@@ -81,6 +81,29 @@ fn the_cut_off_is_null_with_a_reason_where_variances_are_infinite() {
 }
 
 #[test]
+fn the_speed_up_of_copies() {
+    // α = 1 + √(1 + (θ/σ)²) is 3 for θ/σ = √3, and h(2) = 1 + (1 − 1/2)/2.
+    let answer = json(&["theory", "speedup", "--mean", "10", "--sd", "5.773502691896258", "--copies", "2", "--json"]);
+    assert!((number(&answer["alpha"]) - 3.0).abs() < 1e-9);
+    assert!((number(&answer["speedup"]) - 1.25).abs() < 1e-9);
+    let even = json(&["theory", "speedup", "--mean", "10", "--sd", "0", "--copies", "3", "--json"]);
+    assert_eq!((&even["alpha"], number(&even["speedup"])), (&serde_json::Value::Null, 1.0));
+    assert!(even["reason"].is_string());
+}
+
+#[test]
+fn the_priorities_of_figure_2() {
+    let answer = json(&["theory", "priorities", "--job", "10:10:1", "8:2:0.25", "8:2:0.25", "--json"]);
+    assert_eq!(answer["priorities"], serde_json::json!([4, 3, 3]));
+    // One job demands everything: the printed end of the levels is infinite.
+    assert_eq!(answer["printed_last_level"], serde_json::Value::Null);
+    assert!(answer["reason"].is_string());
+    let large = json(&["theory", "priorities", "--job", "100:0.001:0.00001", "--json"]);
+    assert_eq!(large["priorities"], serde_json::json!([7]));
+    assert!(number(&large["printed_last_level"]) < 0.0);
+}
+
+#[test]
 fn a_problem_without_a_solution_says_so() {
     let answer = json(&["theory", "clones", "--job", "10:1", "--alpha", "2", "--machines", "5", "--json"]);
     assert_eq!(answer["copies"], serde_json::Value::Null);
@@ -98,6 +121,11 @@ fn parameters_that_make_no_sense_are_refused() {
         (&["clones", "--job", "0:1", "--alpha", "2", "--machines", "5"], "TASKS must be at least 1"),
         (&["clones", "--job", "5:-1", "--alpha", "2", "--machines", "5"], "MU must be above 0"),
         (&["clones", "--job", "5:1", "--alpha", "2", "--machines", "5", "--gamma", "-1"], "gamma = -1"),
+        (&["speedup", "--mean", "0", "--sd", "1", "--copies", "2"], "--mean is 0, but must be above 0"),
+        (&["speedup", "--mean", "1", "--sd", "-1", "--copies", "2"], "--sd is -1"),
+        (&["priorities", "--job", "1:2"], "there must be three numbers"),
+        (&["priorities", "--job", "1:inf:0.5"], "VOLUME must be a number from 0"),
+        (&["priorities", "--job", "1:1:1.5"], "SHARE must be at most 1"),
         (&["cutoff", "--alpha", "3", "--machines", "0", "--mean-tasks", "1", "--mean-duration", "1"], "machines = 0"),
     ] {
         let ran = run(&[&["theory"], args].concat());

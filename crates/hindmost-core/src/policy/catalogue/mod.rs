@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::suggest::did_you_mean;
 
+use super::by_node::{Fit, InKeyOrder};
 use super::order::Order;
 use super::originals::Originals;
 use super::queue::Which;
@@ -42,6 +43,14 @@ pub struct OrderEntry {
     /// The pass that starts pending tasks of such jobs, one copy each.
     #[serde(skip)]
     originals: fn(&Parameters<'_>, Which) -> Box<dyn Pass>,
+    /// How passes that go from node to node choose among its jobs.
+    #[serde(skip)]
+    fit: fn(&Parameters<'_>) -> Box<dyn Fit>,
+}
+
+/// The best fit within each key of the order.
+fn in_key_order(_: &Parameters<'_>) -> Box<dyn Fit> {
+    Box::new(InKeyOrder)
 }
 
 /// Originals of an order that serves one job after the other: see [`Originals`].
@@ -95,8 +104,8 @@ pub enum Valid {
     Count(u32, u32),
     /// The word `optimal`, or a positive number.
     OptimalOrNumber,
-    /// The word `none`, or a number from the first to the second, ends included.
-    NoneOrNumber(f64, f64),
+    /// The word given first, or a number from the first to the second, ends included.
+    WordOrNumber(&'static str, f64, f64),
     /// One of these words.
     OneOf(&'static [&'static str]),
 }
@@ -111,8 +120,8 @@ impl Valid {
                 number.fract() == 0.0 && (f64::from(low)..=f64::from(high)).contains(number)
             }
             (Valid::OptimalOrNumber, Value::Word(word)) => word == "optimal",
-            (Valid::NoneOrNumber(..), Value::Word(word)) => word == "none",
-            (Valid::NoneOrNumber(low, high), Value::Number(number)) => (low..=high).contains(number),
+            (Valid::WordOrNumber(known, ..), Value::Word(word)) => word == known,
+            (Valid::WordOrNumber(_, low, high), Value::Number(number)) => (low..=high).contains(number),
             (Valid::OneOf(words), Value::Word(word)) => words.contains(&word.as_str()),
             (Valid::OptimalOrNumber, Value::Number(number)) => number.is_finite() && *number > 0.0,
             _ => false,
@@ -127,7 +136,7 @@ impl Valid {
             Valid::NumberBelow(low, high) => format!("a number from {low} to below {high}"),
             Valid::Count(low, high) => format!("a whole number from {low} to {high}"),
             Valid::OptimalOrNumber => "optimal or a positive number".to_owned(),
-            Valid::NoneOrNumber(low, high) => format!("none, or {}", Valid::Number(low, high).describe()),
+            Valid::WordOrNumber(word, low, high) => format!("{word}, or {}", Valid::Number(low, high).describe()),
             Valid::OneOf(words) => words.join(" or "),
         }
     }
@@ -243,6 +252,7 @@ impl Parameters<'_> {
 struct Rule<'a> {
     parameters: Parameters<'a>,
     order: (&'static OrderEntry, Parameters<'a>),
+    own_order: bool,
 }
 
 impl<'a> std::ops::Deref for Rule<'a> {
@@ -257,6 +267,16 @@ impl Rule<'_> {
     /// The pass that starts pending tasks in the order's way.
     fn originals(&self, which: Which) -> Box<dyn Pass> {
         (self.order.0.originals)(&self.order.1, which)
+    }
+
+    /// How the order chooses among jobs for a node.
+    fn fit(&self) -> Box<dyn Fit> {
+        (self.order.0.fit)(&self.order.1)
+    }
+
+    /// True if the system's own order is in force.
+    fn has_own_order(&self) -> bool {
+        self.own_order
     }
 }
 
@@ -385,7 +405,8 @@ pub fn build(spec: &PolicySpec, setting: &Setting<'_>) -> Result<Policy, Catalog
     let of_order = Parameters { entries: order.parameters, given, setting };
     let built = (order.build)(&of_order);
     let parameters = Parameters { entries: found.system.parameters, given: found.given, setting };
-    Ok(Policy::new(built, (found.system.build)(&Rule { parameters, order: (order, of_order) })))
+    let own_order = found.system.order == Some(order.name);
+    Ok(Policy::new(built, (found.system.build)(&Rule { parameters, order: (order, of_order), own_order })))
 }
 
 #[cfg(test)]

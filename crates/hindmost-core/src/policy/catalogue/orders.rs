@@ -1,7 +1,10 @@
 //! The entries of orders.
 
+use super::super::by_node::{ByNode, Fit, Stage};
+use super::super::dollymp::{InnerProduct, KnapsackOrder};
 use super::super::order::{Fair, FewestRemaining, Fifo, SmallestWorkload, Srpt, Svf};
-use super::{OrderEntry, job_by_job};
+use super::super::tetris::{LeastRemaining, Remaining, TetrisFit};
+use super::{OrderEntry, ParameterEntry, Parameters, Valid, in_key_order, job_by_job};
 
 /// The orders, in the order in which they are listed.
 pub static ORDERS: &[OrderEntry] = &[
@@ -12,6 +15,7 @@ pub static ORDERS: &[OrderEntry] = &[
         parameters: &[],
         build: |_| Box::new(Fifo),
         originals: job_by_job,
+        fit: in_key_order,
     },
     OrderEntry {
         name: "fair",
@@ -20,6 +24,7 @@ pub static ORDERS: &[OrderEntry] = &[
         parameters: &[],
         build: |_| Box::new(Fair),
         originals: job_by_job,
+        fit: in_key_order,
     },
     OrderEntry {
         name: "smallest_workload",
@@ -28,6 +33,7 @@ pub static ORDERS: &[OrderEntry] = &[
         parameters: &[],
         build: |_| Box::new(SmallestWorkload),
         originals: job_by_job,
+        fit: in_key_order,
     },
     OrderEntry {
         name: "fewest_remaining",
@@ -36,6 +42,7 @@ pub static ORDERS: &[OrderEntry] = &[
         parameters: &[],
         build: |_| Box::new(FewestRemaining),
         originals: job_by_job,
+        fit: in_key_order,
     },
     OrderEntry {
         name: "srpt",
@@ -44,6 +51,7 @@ pub static ORDERS: &[OrderEntry] = &[
         parameters: &[],
         build: |_| Box::new(Srpt),
         originals: job_by_job,
+        fit: in_key_order,
     },
     OrderEntry {
         name: "svf",
@@ -52,5 +60,68 @@ pub static ORDERS: &[OrderEntry] = &[
         parameters: &[],
         build: |_| Box::new(Svf),
         originals: job_by_job,
+        fit: in_key_order,
+    },
+    OrderEntry {
+        name: "tetris",
+        key: "-(alignment - epsilon x remaining work), best pair of task and node",
+        source: "Grandl et al., Multi-Resource Packing for Cluster Schedulers, SIGCOMM 2014",
+        parameters: &[
+            ParameterEntry {
+                name: "epsilon",
+                default: "auto",
+                about: "price of remaining work in units of alignment; auto: mean alignment / mean remaining work",
+                valid: Valid::WordOrNumber("auto", 0.0, f64::MAX),
+            },
+            ParameterEntry {
+                name: "remaining",
+                default: "work",
+                about: "what remains of a job: work (demand x time) or time (the longest path)",
+                valid: Valid::OneOf(&["work", "time"]),
+            },
+        ],
+        build: |parameters| Box::new(LeastRemaining(remaining(parameters))),
+        originals: |parameters, which| Box::new(ByNode::new(tetris(parameters), vec![vec![Stage::Originals(which)]])),
+        fit: tetris,
+    },
+    OrderEntry {
+        name: "dollymp",
+        key: "priority by knapsacks of doubling size (Algorithm 1); best fit within a priority, node by node",
+        source: super::XU_LIU_LAU,
+        parameters: &[
+            ParameterEntry {
+                name: "deviations",
+                default: "1.5",
+                about: "standard deviations in an effective time (the paper's r)",
+                valid: Valid::Number(0.0, 1e6),
+            },
+            ParameterEntry {
+                name: "slot",
+                default: "5",
+                about: "seconds in a slot of Algorithm 1",
+                valid: Valid::Number(1e-9, 1e9),
+            },
+            ParameterEntry {
+                name: "fit",
+                default: "normalised",
+                about: "inner product of shares of the node's capacity, or raw: of cores, GB and whole units",
+                valid: Valid::OneOf(&["normalised", "raw"]),
+            },
+        ],
+        build: |parameters| Box::new(KnapsackOrder::new(parameters.number("deviations"), parameters.number("slot"))),
+        originals: |parameters, which| Box::new(ByNode::new(dollymp(parameters), vec![vec![Stage::Originals(which)]])),
+        fit: dollymp,
     },
 ];
+
+fn remaining(parameters: &Parameters<'_>) -> Remaining {
+    if parameters.is("remaining", "time") { Remaining::Time } else { Remaining::Work }
+}
+
+fn tetris(parameters: &Parameters<'_>) -> Box<dyn Fit> {
+    Box::new(TetrisFit::new(parameters.number_if_any("epsilon"), remaining(parameters)))
+}
+
+fn dollymp(parameters: &Parameters<'_>) -> Box<dyn Fit> {
+    Box::new(if parameters.is("fit", "raw") { InnerProduct::raw() } else { InnerProduct::normalised() })
+}

@@ -1,5 +1,7 @@
 //! The entries of systems and redundancy rules.
 
+use super::super::by_node::CloneLimits;
+use super::super::dollymp::{self, ClonePass};
 use super::super::ese::{CloneSmallNewJobs, EseRule};
 use super::super::hadoop::HadoopRule;
 use super::super::late::{LateBackups, LateParameters};
@@ -295,6 +297,48 @@ pub static SYSTEMS: &[SystemEntry] = &[
                 Box::new(Originals::by_speed(pace.slow)),
                 Box::new(PaceBackups::new(pace, false)),
             ]
+        },
+    },
+    SystemEntry {
+        name: "dollymp",
+        about: "jobs by knapsack priorities, packed by best fit; clones of running tasks in the room that is left",
+        passes: "[Originals(knapsack order, best fit), Clones(same order, <= clones, budget)]",
+        source: super::XU_LIU_LAU,
+        order: Some("dollymp"),
+        parameters: &[
+            ParameterEntry {
+                name: "clones",
+                default: "2",
+                about: "most clones of a task: DollyMP^0 to DollyMP^3 are 0 to 3",
+                valid: Valid::Count(0, 16),
+            },
+            ParameterEntry {
+                name: "budget",
+                default: "none",
+                about: "share of the cluster that clones may hold (the paper's delta), or none: no limit",
+                valid: Valid::WordOrNumber("none", 0.0, 1.0),
+            },
+            ParameterEntry {
+                name: "per_node",
+                default: "1",
+                about: "most copies of a task on a node",
+                valid: Valid::Count(1, 16),
+            },
+            ParameterEntry {
+                name: "clone_pass",
+                default: "after",
+                about: "clones after originals were tried on every node, or by_node: right after the node's originals",
+                valid: Valid::OneOf(&["after", "by_node"]),
+            },
+        ],
+        build: |rule| {
+            let pass = if rule.is("clone_pass", "by_node") { ClonePass::ByNode } else { ClonePass::After };
+            let own = rule.has_own_order();
+            let clones = dollymp::passes(rule.fit(), rule.count("clones"), pass, own);
+            let limits = CloneLimits { budget: rule.number_if_any("budget"), per_node: rule.count("per_node") };
+            let clones = Box::new(clones.with_limits(limits));
+            // Another order places its originals in its own way first.
+            if own { vec![clones] } else { vec![rule.originals(Which::Any), clones] }
         },
     },
 ];

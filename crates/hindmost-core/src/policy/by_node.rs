@@ -1,0 +1,437 @@
+//! Placing node by node: each node with free room picks the job that fits it best.
+//!
+//! Orders such as `fifo` take the next job and look for a node. `tetris` and `dollymp` go the other way
+//! round: they take a node and pick, level by level, the job whose next copy scores highest there. This pass
+//! does so without looking at every node and every job each time: it visits the nodes whose free room has
+//! grown since it last did, and those on which something fits that could not be started before. On all
+//! others nothing fitted, and nothing does now.
+//!
+//! A [`Sweep`] goes once through these nodes and does its stages on each: originals, or clones of tasks that
+//! have so many copies. Where clones come after originals have been tried everywhere they have a sweep of their
+//! own.
+
+use std::collections::BTreeSet;
+
+use crate::cluster::{Cluster, Job, Node};
+use crate::ids::{JobId, NodeId, TaskId};
+use crate::record::{Decision, Event};
+use crate::resources::Resources;
+
+use super::clone_pool::ClonePool;
+use super::levels::{Alignment, Candidate, JobPhase, Levels};
+use super::queue::{JobQueue, Which};
+use super::{Pass, Round, Seen, View};
+
+/// How jobs are grouped into levels, and how well a copy fits a node.
+pub trait Fit: Send {
+    /// The job's level; lower ones come first. By default every key of the order is a level of its own.
+    fn level(&self, job: &Job, cluster: &Cluster, queue: &JobQueue) -> u64 {
+        queue.key_of(job, cluster)
+    }
+
+    /// What speaks against a job wherever its copies go; not negative.
+    fn penalty(&self, _job: &Job, _cluster: &Cluster) -> f64 {
+        0.0
+    }
+
+    /// True if the penalty changes when a task finishes.
+    fn follows_finishes(&self) -> bool {
+        false
+    }
+
+    /// Is told before a round what could be started.
+    fn prepare(&mut self, _candidates: &Levels, _cluster: &Cluster) {}
+
+    /// What aligns a demand with a node's free room.
+    fn alignment(&self, node: &Node) -> Alignment {
+        Alignment::normalised(node)
+    }
+
+    /// Of copies with this alignment and penalty; the highest is next.
+    fn score(&self, alignment: f64, _penalty: f64) -> f64 {
+        alignment
+    }
+
+    /// Why a task was placed, in words.
+    fn because(&self) -> &'static str {
+        "of the jobs whose turn it was it fitted the node's free room best"
+    }
+}
+
+/// The order's keys as levels, the best fit within one.
+pub struct InKeyOrder;
+
+impl Fit for InKeyOrder {}
+
+/// What is started at a stage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Pending tasks, of which jobs; of a job those of the first phase of which one fits.
+    Originals(Which),
+    /// A further copy of tasks that have so many.
+    Clones {
+        /// Copies that they have.
+        copies: u32,
+    },
+}
+
+/// What a stage can start now.
+struct Serving {
+    stage: Stage,
+    levels: Levels,
+    /// Demands of which something new can be started.
+    fresh: Vec<Resources>,
+}
+
+/// One way through the nodes. See the module's documentation.
+struct Sweep {
+    servings: Vec<Serving>,
+    /// Nodes whose free room has grown since they were last visited.
+    grown: BTreeSet<NodeId>,
+}
+
+/// The pass. See the module's documentation.
+pub struct ByNode {
+    fit: Box<dyn Fit>,
+    sweeps: Vec<Sweep>,
+    pool: ClonePool,
+    limits: CloneLimits,
+    /// A clone was held back for the budget.
+    held_back: bool,
+    touched: BTreeSet<JobId>,
+    generation: Option<u64>,
+    /// Starts of this pass of which it has still to be told.
+    own_starts: usize,
+    /// Used again and again.
+    candidates: Vec<Candidate>,
+}
+
+/// Limits on clones.
+#[derive(Clone, Copy, Debug)]
+pub struct CloneLimits {
+    /// Share of the cluster that clones may hold, in each dimension.
+    pub budget: Option<f64>,
+    /// Most copies of a task on a node, at least 1.
+    pub per_node: u32,
+}
+
+impl Default for CloneLimits {
+    /// No budget, one copy of a task on a node.
+    fn default() -> CloneLimits {
+        CloneLimits { budget: None, per_node: 1 }
+    }
+}
+
+/// More kinds of demands than this are searched for as one: the least of them.
+const MOST_FRESH: usize = 8;
+
+impl ByNode {
+    /// One sweep after the other, each with its stages.
+    pub fn new(fit: Box<dyn Fit>, sweeps: Vec<Vec<Stage>>) -> ByNode {
+        let copies = |stage: &Stage| if let Stage::Clones { copies } = stage { *copies } else { 0 };
+        let clones = sweeps.iter().flatten().map(copies).max().unwrap_or(0);
+        let serving = |stage| Serving { stage, levels: Levels::default(), fresh: Vec::new() };
+        let sweep =
+            |stages: Vec<Stage>| Sweep { servings: stages.into_iter().map(serving).collect(), grown: BTreeSet::new() };
+        ByNode {
+            fit,
+            sweeps: sweeps.into_iter().map(sweep).collect(),
+            pool: ClonePool::new(clones),
+            limits: CloneLimits::default(),
+            held_back: false,
+            touched: BTreeSet::new(),
+            generation: None,
+            own_starts: 0,
+            candidates: Vec::new(),
+        }
+    }
+
+    /// With limits on its clones.
+    #[must_use]
+    pub fn with_limits(mut self, limits: CloneLimits) -> ByNode {
+        self.limits = limits;
+        self
+    }
+
+    fn room_grew(&mut self, node: NodeId) {
+        for sweep in &mut self.sweeps {
+            sweep.grown.insert(node);
+        }
+    }
+
+    /// A task's copies have changed: it is found among those that may be cloned, or no more.
+    fn place(&mut self, task: TaskId, cluster: &Cluster) {
+        let Some(copies) = self.pool.place(task, cluster) else { return };
+        let Some(demand) = cluster.phase(task).map(|phase| *phase.demand()) else { return };
+        for serving in self.sweeps.iter_mut().flat_map(|sweep| &mut sweep.servings) {
+            if serving.stage == (Stage::Clones { copies }) {
+                serving.is_fresh(demand);
+            }
+        }
+    }
+
+    /// Brings what could be started of a job up to date.
+    fn refresh(&mut self, job: JobId, cluster: &Cluster, queue: &JobQueue) {
+        for serving in self.sweeps.iter_mut().flat_map(|sweep| &mut sweep.servings) {
+            self.candidates.clear();
+            if let Some(found) = cluster.job(job) {
+                let stands = || (self.fit.level(found, cluster, queue), self.fit.penalty(found, cluster));
+                serving.candidates(found, &self.pool, stands, &mut self.candidates);
+            }
+            serving.levels.set(job, &self.candidates, |demand| add_if_new(&mut serving.fresh, demand));
+        }
+    }
+
+    /// Every job whose tasks, phases or key have changed is put into its place.
+    fn refresh_touched(&mut self, round: &Round<'_>) {
+        let generation = Some(round.queue.generation());
+        if generation != self.generation {
+            self.generation = generation;
+            self.touched.extend(round.cluster().jobs().map(Job::id));
+        }
+        while let Some(job) = self.touched.pop_first() {
+            self.refresh(job, round.cluster(), round.queue);
+        }
+    }
+
+    fn sweep(&mut self, at: usize, round: &mut Round<'_>) {
+        let mut fresh = self.take_fresh(at);
+        let mut grown = std::mem::take(&mut self.sweeps[at].grown);
+        // What turns up on the way is looked for on the nodes that follow, and then on all.
+        while !(grown.is_empty() && fresh.is_empty()) {
+            let mut turned_up: Vec<Resources> = Vec::new();
+            let mut from = NodeId(0);
+            while let Some(node) = next_node(from, &grown, &mut fresh, round.cluster()) {
+                if self.sweeps[at].servings.iter().all(|serving| serving.levels.is_empty()) {
+                    break;
+                }
+                for serving in 0..self.sweeps[at].servings.len() {
+                    if !self.serve((at, serving), node, round) {
+                        return;
+                    }
+                }
+                for demand in self.take_fresh(at) {
+                    add_if_new(&mut fresh, demand);
+                    add_if_new(&mut turned_up, demand);
+                }
+                let Some(next) = node.0.checked_add(1) else { break };
+                from = NodeId(next);
+            }
+            (grown, fresh) = (BTreeSet::new(), turned_up);
+        }
+    }
+
+    fn take_fresh(&mut self, sweep: usize) -> Vec<Resources> {
+        self.sweeps[sweep].servings.iter_mut().flat_map(|serving| std::mem::take(&mut serving.fresh)).collect()
+    }
+
+    /// Starts on a node what a stage has for it, level by level. False on a fault.
+    fn serve(&mut self, (sweep, at): (usize, usize), node: NodeId, round: &mut Round<'_>) -> bool {
+        let mut level = None;
+        loop {
+            let Some(found) = round.cluster().node(node) else { return true };
+            let serving = &self.sweeps[sweep].servings[at];
+            let Some(next) = serving.levels.next_level(level, found.free()) else { return true };
+            // What has nothing for this node.
+            let mut passed: Vec<JobPhase> = Vec::new();
+            while let Some(found) = round.cluster().node(node) {
+                let serving = &self.sweeps[sweep].servings[at];
+                let alignment = self.fit.alignment(found);
+                let score = |alignment, penalty| self.fit.score(alignment, penalty);
+                let Some(phase) = serving.levels.best(next, found.free(), &alignment, score, &passed) else { break };
+                let stage = serving.stage;
+                let Some(task) = serving.task(phase, node, round.cluster(), &self.pool, self.limits.per_node) else {
+                    passed.push(phase);
+                    continue;
+                };
+                if matches!(stage, Stage::Clones { .. }) && !self.is_within_budget(task, round.cluster()) {
+                    self.held_back = true;
+                    passed.push(phase);
+                    continue;
+                }
+                if !self.start(stage, task, node, round) {
+                    return false;
+                }
+            }
+            level = Some(next);
+        }
+    }
+
+    fn is_within_budget(&self, task: TaskId, cluster: &Cluster) -> bool {
+        let Some(budget) = self.limits.budget else { return true };
+        let Some(phase) = cluster.phase(task) else { return false };
+        let held = self.pool.held().plus(phase.demand());
+        // A thousandth of a unit is no more than rounding.
+        held.0.iter().zip(&cluster.total().0).all(|(held, total)| *held as f64 <= budget * *total as f64 + 1e-3)
+    }
+
+    fn start(&mut self, stage: Stage, task: TaskId, node: NodeId, round: &mut Round<'_>) -> bool {
+        let Some(attempt) = round.cluster().next_copy(task) else { return false };
+        if !round.start(task, node) {
+            return false;
+        }
+        self.own_starts += 1;
+        match stage {
+            Stage::Originals(_) => round.because(|| self.fit.because().to_owned()),
+            Stage::Clones { copies: 1 } => round.because(|| "its task had one copy, and room was left".to_owned()),
+            Stage::Clones { copies } => round.because(|| format!("its task had {copies} copies, and room was left")),
+        }
+        if let (Stage::Clones { .. }, Some(phase)) = (stage, round.cluster().phase(task)) {
+            self.pool.clone_started(attempt, *phase.demand());
+        }
+        self.place(task, round.cluster());
+        self.refresh(task.job, round.cluster(), round.queue);
+        round.requeue(task.job);
+        true
+    }
+}
+
+/// The first node, from an id on, whose room has grown or on which one of these demands fits; of many
+/// demands the least stands for all.
+fn next_node(from: NodeId, grown: &BTreeSet<NodeId>, fresh: &mut Vec<Resources>, cluster: &Cluster) -> Option<NodeId> {
+    if fresh.len() > MOST_FRESH {
+        *fresh = std::mem::take(fresh).into_iter().reduce(|least, demand| least.least(&demand)).into_iter().collect();
+    }
+    let fitting = fresh.iter().filter_map(|demand| cluster.next_fitting(from, demand)).min();
+    let grown = grown.range(from..).next().copied();
+    fitting.into_iter().chain(grown).min()
+}
+
+fn add_if_new(demands: &mut Vec<Resources>, demand: Resources) {
+    if !demands.contains(&demand) {
+        demands.push(demand);
+    }
+}
+
+impl Serving {
+    /// Something that demands this could not be started before.
+    fn is_fresh(&mut self, demand: Resources) {
+        add_if_new(&mut self.fresh, demand);
+    }
+
+    /// What could be started of a job, by phase. `stands` tells its level and penalty.
+    fn candidates(&self, job: &Job, pool: &ClonePool, stands: impl Fn() -> (u64, f64), found: &mut Vec<Candidate>) {
+        let mut add = |phase: u32| {
+            let Some(demand) = job.phases().get(phase as usize).map(|phase| *phase.demand()) else { return };
+            let (level, penalty) = found.first().map_or_else(&stands, |first| (first.level, first.penalty));
+            found.push(Candidate { level, phase, demand, penalty });
+        };
+        match self.stage {
+            Stage::Originals(which) => {
+                let meant = match which {
+                    Which::Any => true,
+                    Which::Started => job.started().is_some(),
+                    Which::New => job.started().is_none(),
+                };
+                if !meant || job.runnable() == 0 {
+                    return;
+                }
+                for (at, phase) in job.phases().iter().enumerate() {
+                    if phase.is_open() && phase.pending() > 0 {
+                        add(at as u32);
+                    }
+                }
+            }
+            Stage::Clones { copies } => {
+                let Some(tasks) = pool.tasks(job.id(), copies) else { return };
+                let mut next = tasks.first();
+                while let Some(task) = next {
+                    add(task.phase);
+                    next = tasks.range(TaskId { phase: task.phase + 1, index: 0, ..*task }..).next();
+                }
+            }
+        }
+    }
+
+    /// The task of a phase that is started on a node; `None` if none of its tasks may run there.
+    fn task(
+        &self,
+        (job, phase): JobPhase,
+        node: NodeId,
+        cluster: &Cluster,
+        pool: &ClonePool,
+        per_node: u32,
+    ) -> Option<TaskId> {
+        match self.stage {
+            Stage::Originals(_) => {
+                cluster.job(job)?.next_runnable(|at| at == phase, |task| !cluster.avoids(task, node))
+            }
+            Stage::Clones { copies } => {
+                let first = TaskId { job, phase, index: 0 };
+                let of_phase = pool.tasks(job, copies)?.range(first..).take_while(|task| task.phase == phase);
+                let here = |task| cluster.copies(task).filter(|copy| copy.node() == node).count() as u32;
+                let may_run = |task: &&TaskId| here(**task) < per_node && !cluster.avoids(**task, node);
+                of_phase.copied().find(|task| may_run(&task))
+            }
+        }
+    }
+}
+
+impl Pass for ByNode {
+    fn observe(&mut self, seen: Seen<'_>, view: &mut View<'_>) {
+        match seen {
+            Seen::Decision(Decision::Start { attempt, .. } | Decision::Replace { attempt, .. }) => {
+                if self.own_starts > 0 {
+                    self.own_starts -= 1;
+                    return;
+                }
+                self.place(attempt.task, view.cluster);
+                self.touched.insert(attempt.task.job);
+            }
+            Seen::Decision(Decision::Stop { attempt, .. }) => {
+                self.place(attempt.task, view.cluster);
+                self.touched.insert(attempt.task.job);
+            }
+            Seen::Event(event, applied) => {
+                if let Some((node, _)) = applied.released {
+                    self.room_grew(node);
+                }
+                match event {
+                    Event::JobArrived { job, .. } | Event::DurationsLearned { job, .. } => {
+                        self.touched.insert(*job);
+                    }
+                    Event::AttemptFinished { attempt }
+                    | Event::AttemptFailed { attempt, .. }
+                    | Event::AttemptStopped { attempt } => {
+                        self.place(attempt.task, view.cluster);
+                        self.pool.attempt_ended(*attempt);
+                        self.touched.insert(attempt.task.job);
+                    }
+                    Event::NodeJoined { node, .. } | Event::NodeReturned { node } => self.room_grew(*node),
+                    Event::NodeLost { .. } => self.pool.rebuild(view.cluster),
+                    // Reservations may have ended.
+                    Event::Woken => self.look_everywhere(),
+                    Event::NodeSpeedLearned { .. }
+                    | Event::AttemptRunning { .. }
+                    | Event::WatchMet { .. }
+                    | Event::Round => {}
+                }
+            }
+            Seen::Decision(_) => {}
+        }
+    }
+
+    fn decide(&mut self, round: &mut Round<'_>) {
+        self.refresh_touched(round);
+        if std::mem::take(&mut self.held_back) {
+            self.look_everywhere();
+        }
+        for at in 0..self.sweeps.len() {
+            for serving in &self.sweeps[at].servings {
+                self.fit.prepare(&serving.levels, round.cluster());
+            }
+            self.sweep(at, round);
+        }
+    }
+}
+
+impl ByNode {
+    /// What could be started may fit anywhere.
+    fn look_everywhere(&mut self) {
+        for serving in self.sweeps.iter_mut().flat_map(|sweep| &mut sweep.servings) {
+            if let Some(least) = serving.levels.least() {
+                serving.is_fresh(least);
+            }
+        }
+    }
+}

@@ -1,0 +1,287 @@
+//! Jobs that could be started, by level, and within a level by what a copy demands: the index from
+//! which a node picks the job that fits it best.
+//!
+//! Jobs of one level whose copies demand the same are alike to a node, so a pick looks at one of each
+//! kind of demand and not at each job.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
+
+use crate::cluster::Node;
+use crate::ids::JobId;
+use crate::resources::{MAX_DIMENSIONS, Resources};
+
+/// Copies of a phase's tasks that a job could start next, and where they stand.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Candidate {
+    /// Lower levels come first.
+    pub level: u64,
+    /// The phase of its job.
+    pub phase: u32,
+    /// What a copy demands.
+    pub demand: Resources,
+    /// Among jobs of one level and demand the one with the smallest penalty comes first, then by id.
+    /// Not NaN, not negative.
+    pub penalty: f64,
+}
+
+/// A phase of a job that could start something.
+pub type JobPhase = (JobId, u32);
+
+/// Jobs of one level whose copies demand the same.
+#[derive(Debug)]
+struct Kind {
+    demand: Resources,
+    /// By penalty, as bits, and id; true if its job could start something of an earlier phase too.
+    phases: BTreeSet<(u64, JobPhase, bool)>,
+}
+
+#[derive(Debug, Default)]
+struct Level {
+    /// By demand.
+    kinds: Vec<Kind>,
+    /// The least that any kind demands, dimension by dimension.
+    least: Resources,
+}
+
+impl Level {
+    fn place(&self, demand: &Resources) -> Result<usize, usize> {
+        self.kinds.binary_search_by(|kind| kind.demand.0.cmp(&demand.0))
+    }
+
+    fn refresh_least(&mut self) {
+        let mut demands = self.kinds.iter().map(|kind| kind.demand);
+        let first = demands.next().unwrap_or_default();
+        self.least = demands.fold(first, |least, demand| least.least(&demand));
+    }
+}
+
+/// See the module's documentation.
+#[derive(Debug, Default)]
+pub struct Levels {
+    levels: BTreeMap<u64, Level>,
+    /// By phase.
+    places: BTreeMap<JobId, Vec<Candidate>>,
+}
+
+/// How well copies of a demand would fit the free room of one node: Σ over dimensions of demand × weight.
+#[derive(Clone, Copy, Debug)]
+pub struct Alignment([f64; MAX_DIMENSIONS]);
+
+impl Alignment {
+    /// The inner product of demand and free room, each taken as a share of the node's capacity.
+    pub fn normalised(node: &Node) -> Alignment {
+        let mut weights = [0.0; MAX_DIMENSIONS];
+        for (at, weight) in weights.iter_mut().enumerate() {
+            let capacity = node.capacity().0[at] as f64;
+            if capacity > 0.0 {
+                *weight = node.free().0[at] as f64 / (capacity * capacity);
+            }
+        }
+        Alignment(weights)
+    }
+
+    /// The inner product of demand and free room in the units given, so many small units of each
+    /// dimension to one.
+    pub fn raw(node: &Node, units: &[f64; MAX_DIMENSIONS]) -> Alignment {
+        let mut weights = [0.0; MAX_DIMENSIONS];
+        for (at, weight) in weights.iter_mut().enumerate() {
+            *weight = node.free().0[at] as f64 / (units[at] * units[at]);
+        }
+        Alignment(weights)
+    }
+
+    /// Of copies that demand this.
+    pub fn of(&self, demand: &Resources) -> f64 {
+        demand.0.iter().zip(&self.0).map(|(amount, weight)| *amount as f64 * weight).sum()
+    }
+}
+
+impl Levels {
+    /// True if no job could be started.
+    pub fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    /// What a job could start of a phase, if anything.
+    pub fn get(&self, (job, phase): JobPhase) -> Option<&Candidate> {
+        self.places.get(&job)?.iter().find(|candidate| candidate.phase == phase)
+    }
+
+    /// All that could be started, by job and phase.
+    pub fn iter(&self) -> impl Iterator<Item = (JobId, &Candidate)> {
+        self.places.iter().flat_map(|(job, candidates)| candidates.iter().map(|candidate| (*job, candidate)))
+    }
+
+    /// The least that any copy demands, dimension by dimension.
+    pub fn least(&self) -> Option<Resources> {
+        self.levels.values().map(|level| level.least).reduce(|least, other| least.least(&other))
+    }
+
+    /// From now on a job could start this, by phase, each at most once. Tells the demands of what it could not
+    /// start before.
+    pub fn set(&mut self, job: JobId, candidates: &[Candidate], mut fresh: impl FnMut(Resources)) {
+        let before = self.places.remove(&job).unwrap_or_default();
+        if before == candidates {
+            if !before.is_empty() {
+                self.places.insert(job, before);
+            }
+            return;
+        }
+        for (at, candidate) in before.iter().enumerate() {
+            self.take_out(candidate, (candidate.penalty.to_bits(), (job, candidate.phase), at > 0));
+        }
+        for (at, candidate) in candidates.iter().enumerate() {
+            let level = self.levels.entry(candidate.level).or_default();
+            let place = level.place(&candidate.demand).unwrap_or_else(|place| {
+                level.kinds.insert(place, Kind { demand: candidate.demand, phases: BTreeSet::new() });
+                level.refresh_least();
+                place
+            });
+            level.kinds[place].phases.insert((candidate.penalty.to_bits(), (job, candidate.phase), at > 0));
+            let same = |known: &Candidate| (known.phase, known.demand) == (candidate.phase, candidate.demand);
+            if !before.iter().any(same) {
+                fresh(candidate.demand);
+            }
+        }
+        if !candidates.is_empty() {
+            self.places.insert(job, candidates.to_vec());
+        }
+    }
+
+    fn take_out(&mut self, candidate: &Candidate, entry: (u64, JobPhase, bool)) {
+        let Some(level) = self.levels.get_mut(&candidate.level) else { return };
+        let Ok(at) = level.place(&candidate.demand) else { return };
+        level.kinds[at].phases.remove(&entry);
+        if level.kinds[at].phases.is_empty() {
+            level.kinds.remove(at);
+            if level.kinds.is_empty() {
+                self.levels.remove(&candidate.level);
+            } else {
+                level.refresh_least();
+            }
+        }
+    }
+
+    /// The first level after the given one of which something may fit into the free room.
+    pub fn next_level(&self, after: Option<u64>, free: &Resources) -> Option<u64> {
+        let from = after.map_or(Bound::Unbounded, Bound::Excluded);
+        let mut levels = self.levels.range((from, Bound::Unbounded));
+        levels.find(|(_, level)| level.least.fits(free)).map(|(level, _)| *level)
+    }
+
+    /// Of a level's phases whose copies fit into the free room, the one with the highest `score` of
+    /// alignment and penalty, the first of those by id. Of a job only the first phase that fits is meant; those in
+    /// `passed` are left out.
+    pub fn best(
+        &self,
+        level: u64,
+        free: &Resources,
+        alignment: &Alignment,
+        score: impl Fn(f64, f64) -> f64,
+        passed: &[JobPhase],
+    ) -> Option<JobPhase> {
+        let mut best: Option<(f64, JobPhase)> = None;
+        for kind in &self.levels.get(&level)?.kinds {
+            if !kind.demand.fits(free) {
+                continue;
+            }
+            let mut phases = kind.phases.iter();
+            let meant = phases.find(|(_, phase, later)| {
+                !passed.contains(phase) && !(*later && self.has_earlier(*phase, free, passed))
+            });
+            let Some((penalty, phase, _)) = meant else { continue };
+            let score = score(alignment.of(&kind.demand), f64::from_bits(*penalty));
+            if best.is_none_or(|(highest, first)| score > highest || (score == highest && *phase < first)) {
+                best = Some((score, *phase));
+            }
+        }
+        best.map(|(_, phase)| phase)
+    }
+
+    /// True if an earlier phase of the job fits as well.
+    fn has_earlier(&self, (job, phase): JobPhase, free: &Resources, passed: &[JobPhase]) -> bool {
+        let candidates = self.places.get(&job).into_iter().flatten();
+        let mut earlier = candidates.take_while(|candidate| candidate.phase < phase);
+        earlier.any(|candidate| candidate.demand.fits(free) && !passed.contains(&(job, candidate.phase)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn room(cpus: u64, memory: u64) -> Resources {
+        let mut room = Resources::NONE;
+        (room.0[0], room.0[1]) = (cpus, memory);
+        room
+    }
+
+    fn candidate(level: u64, cpus: u64, memory: u64) -> Candidate {
+        Candidate { level, phase: 0, demand: room(cpus, memory), penalty: 0.0 }
+    }
+
+    /// Sets what a job could start; how many demands are told to be fresh.
+    fn set(levels: &mut Levels, job: u32, candidates: &[Candidate]) -> usize {
+        let mut told = 0;
+        levels.set(JobId(job), candidates, |_| told += 1);
+        told
+    }
+
+    #[test]
+    fn the_best_of_the_first_level_that_fits() {
+        let mut levels = Levels::default();
+        assert_eq!(set(&mut levels, 0, &[candidate(2, 1, 1)]), 1);
+        assert_eq!(set(&mut levels, 1, &[candidate(1, 4, 1)]), 1);
+        assert_eq!(set(&mut levels, 2, &[candidate(1, 1, 4)]), 1);
+        assert_eq!(set(&mut levels, 3, &[candidate(1, 1, 4)]), 1);
+        assert_eq!(set(&mut levels, 3, &[candidate(3, 1, 4)]), 0, "the same demand in another level is nothing new");
+        let memory_counts = Alignment([0.1, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
+        let best = |levels: &Levels, level, free: &Resources, passed: &[JobPhase]| {
+            levels.best(level, free, &memory_counts, |alignment, _| alignment, passed).map(|(job, _)| job.0)
+        };
+        let free = room(4, 4);
+        assert_eq!(levels.next_level(None, &free), Some(1));
+        assert_eq!(best(&levels, 1, &free, &[]), Some(2));
+        assert_eq!(best(&levels, 1, &free, &[(JobId(2), 0)]), Some(1));
+        assert_eq!(best(&levels, 1, &room(4, 3), &[]), Some(1));
+        // The least of level 1 is (1, 1), though neither of its kinds fits there.
+        assert_eq!(levels.next_level(None, &room(1, 1)), Some(1));
+        assert_eq!(best(&levels, 1, &room(1, 1), &[]), None);
+        assert_eq!(levels.next_level(Some(1), &room(1, 1)), Some(2));
+        for job in 0..4 {
+            assert_eq!(set(&mut levels, job, &[]), 0);
+        }
+        assert!(levels.is_empty() && levels.least().is_none() && levels.next_level(None, &free).is_none());
+    }
+
+    #[test]
+    fn among_equal_scores_the_first_by_id() {
+        let mut levels = Levels::default();
+        for (job, cpus, memory, penalty) in [(7, 1, 2, 0.5), (5, 2, 1, 0.5), (6, 2, 1, 0.1)] {
+            set(&mut levels, job, &[Candidate { penalty, ..candidate(0, cpus, memory) }]);
+        }
+        let even = Alignment([1.0; MAX_DIMENSIONS]);
+        let best = |score: fn(f64, f64) -> f64| levels.best(0, &room(9, 9), &even, score, &[]).map(|(job, _)| job.0);
+        // Job 6 stands for its kind, being of the smallest penalty; by alignment alone it ties with job 7.
+        assert_eq!(best(|alignment, _| alignment), Some(6));
+        assert_eq!(best(|alignment, penalty| alignment - penalty), Some(6));
+        assert_eq!(best(|alignment, penalty| alignment + penalty), Some(7));
+    }
+
+    #[test]
+    fn of_a_job_the_first_phase_that_fits() {
+        let mut levels = Levels::default();
+        let later = Candidate { phase: 2, ..candidate(0, 3, 3) };
+        assert_eq!(set(&mut levels, 0, &[candidate(0, 1, 4), later]), 2);
+        let even = Alignment([1.0; MAX_DIMENSIONS]);
+        let best = |free: Resources, passed: &[JobPhase]| {
+            levels.best(0, &free, &even, |alignment, _| alignment, passed).map(|(_, phase)| phase)
+        };
+        // Phase 2 aligns better, but phase 0 comes first where it fits.
+        assert_eq!(best(room(4, 4), &[]), Some(0));
+        assert_eq!(best(room(4, 3), &[]), Some(2));
+        assert_eq!(best(room(4, 4), &[(JobId(0), 0)]), Some(2));
+        assert_eq!(best(room(2, 3), &[]), None);
+    }
+}

@@ -1,0 +1,117 @@
+//! `tetris`: multi-resource packing with a preference for little remaining work (Grandl,
+//! Ananthanarayanan, Kandula, Rao & Akella, "Multi-Resource Packing for Cluster Schedulers", SIGCOMM 2014).
+//!
+//! A node with free room takes, of the jobs whose next copy fits, the one with the highest score
+//! a − ε·p: a is the alignment of the copy's demand with the node's free room, the inner product of both
+//! as shares of the node's capacity; p is the job's remaining work. Xu, Liu & Lau 2022 print a + ε·p,
+//! which prefers the largest job; Tetris' own paper prefers the smallest.
+//!
+//! p is Σ over the job's unfinished tasks of mean duration × demand summed over dimensions as shares of the
+//! cluster (`remaining=work`), or the longest path of mean durations through unfinished phases
+//! (`remaining=time`). ε unless given is ā / p̄: ā the mean alignment of the waiting copies with an empty node
+//! of mean capacity, p̄ the mean of p over the waiting jobs, both computed anew in every round.
+//!
+//! Readings: nodes are taken by id; of a job the first phase of which a task fits; ties go to the
+//! first job. The paper's penalty for remote reads and its fairness knob are left out (f = 0: most
+//! efficient); ε = 0 is packing alone.
+//!
+//! Parameters: `epsilon`, `auto` or a number from 0; `remaining`, `work` or `time`.
+
+use crate::cluster::{Cluster, Job};
+use crate::record::Event;
+use crate::resources::Resources;
+
+use super::by_node::Fit;
+use super::levels::Levels;
+use super::order::{Concerned, Order, concerned};
+use super::queue::JobQueue;
+use crate::cluster::Applied;
+
+/// What is taken for a job's remaining work p.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Remaining {
+    /// Unfinished tasks × mean duration × demand, seconds of the whole cluster, summed over dimensions.
+    Work,
+    /// The longest path of mean durations through unfinished phases, seconds.
+    Time,
+}
+
+impl Remaining {
+    fn of(self, job: &Job, cluster: &Cluster) -> f64 {
+        match self {
+            Remaining::Work => {
+                let phases = job.phases().iter();
+                let work = phases.map(|phase| {
+                    f64::from(phase.unfinished()) * phase.mean() * phase.demand().summed_share(cluster.total())
+                });
+                work.sum()
+            }
+            Remaining::Time => job.longest_remaining_path(crate::cluster::Phase::mean),
+        }
+    }
+}
+
+/// The order by remaining work, for passes that go through jobs rather than nodes.
+pub struct LeastRemaining(pub Remaining);
+
+impl Order for LeastRemaining {
+    fn key(&self, job: &Job, cluster: &Cluster) -> f64 {
+        self.0.of(job, cluster)
+    }
+
+    fn observe(&mut self, event: &Event, applied: Applied, _cluster: &Cluster) -> Concerned {
+        concerned(event, applied, self.0 == Remaining::Work)
+    }
+}
+
+/// Tetris' score. See the module's documentation.
+pub struct TetrisFit {
+    /// ε, or none for ā / p̄.
+    epsilon: Option<f64>,
+    remaining: Remaining,
+    /// ε of this round.
+    current: f64,
+}
+
+impl TetrisFit {
+    /// With ε, or by itself, and p.
+    pub fn new(epsilon: Option<f64>, remaining: Remaining) -> TetrisFit {
+        TetrisFit { epsilon, remaining, current: epsilon.unwrap_or(0.0) }
+    }
+}
+
+impl Fit for TetrisFit {
+    fn level(&self, _job: &Job, _cluster: &Cluster, _queue: &JobQueue) -> u64 {
+        0
+    }
+
+    fn penalty(&self, job: &Job, cluster: &Cluster) -> f64 {
+        self.remaining.of(job, cluster)
+    }
+
+    fn prepare(&mut self, candidates: &Levels, cluster: &Cluster) {
+        if self.epsilon.is_some() {
+            return;
+        }
+        let nodes = cluster.nodes().len() as f64;
+        let (mut alignment, mut remaining) = (0.0, 0.0);
+        for (_, candidate) in candidates.iter() {
+            alignment += with_an_empty_node(&candidate.demand, cluster.total(), nodes);
+            remaining += candidate.penalty;
+        }
+        self.current = if remaining > 0.0 { alignment / remaining } else { 0.0 };
+    }
+
+    fn score(&self, alignment: f64, penalty: f64) -> f64 {
+        alignment - self.current * penalty
+    }
+
+    fn because(&self) -> &'static str {
+        "alignment with the node's free room less remaining work was highest for its job"
+    }
+}
+
+/// The alignment of a demand with an empty node that has its share of the cluster's room.
+fn with_an_empty_node(demand: &Resources, total: &Resources, nodes: f64) -> f64 {
+    demand.summed_share(total) * nodes
+}

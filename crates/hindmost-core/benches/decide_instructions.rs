@@ -2,6 +2,8 @@
 //! machine, so that a slower decision shows where times scatter. Needs valgrind and
 //! `cargo install gungraun-runner`.
 
+#![allow(missing_docs, reason = "what the macros make can't be documented")]
+
 mod cases;
 
 use cases::{Machines, World};
@@ -9,6 +11,10 @@ use gungraun::{library_benchmark, library_benchmark_group, main};
 
 fn fresh(policy: &str) -> World {
     World::new(Machines::Heterogeneous, policy)
+}
+
+fn fresh_slots(policy: &str) -> World {
+    World::new(Machines::OneSlot, policy)
 }
 
 fn busy(policy: &str) -> World {
@@ -22,6 +28,7 @@ fn busy(policy: &str) -> World {
 #[bench::tetris("tetris")]
 #[bench::dollymp_0("dollymp(clones=0)")]
 #[bench::dollymp("dollymp")]
+#[bench::one_slot(args = ("fifo"), setup = fresh_slots)]
 fn from_scratch(mut world: World) -> World {
     world.decide();
     world

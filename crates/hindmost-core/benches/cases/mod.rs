@@ -62,7 +62,7 @@ fn phase(name: &str, after: Vec<u32>, tasks: u32, mean: f64, demand: DemandByNam
     }
 }
 
-/// Of one phase of 1 to 50 tasks on one-slot machines; elsewhere two phases, 40 kinds of demands, 1 to 200
+/// Of one phase of 1 to 50 tasks on one-slot machines; elsewhere two phases, 40 kinds of demands, 1 to 50
 /// tasks first.
 fn job(number: u32, machines: Machines) -> Arc<JobSpec> {
     let mean = 1.0 + f64::from(number % 7) / 2.0;
@@ -75,7 +75,7 @@ fn job(number: u32, machines: Machines) -> Arc<JobSpec> {
         Machines::Heterogeneous => {
             let (cpus, gigabytes) = (1.0 + f64::from(number % 5), 1.0 + f64::from(number % 8));
             vec![
-                phase("map", Vec::new(), 1 + number * 7 % 200, 10.0 * mean, amounts(cpus, gigabytes)),
+                phase("map", Vec::new(), 1 + number * 7 % 50, 10.0 * mean, amounts(cpus, gigabytes)),
                 phase("reduce", vec![0], 1 + number % 20, 15.0 * mean, amounts(2.0, 4.0)),
             ]
         }

@@ -545,7 +545,10 @@ impl Cluster {
             self.open.remove(id.0);
         }
         if let Some(free) = &mut self.free {
-            free.set(id.0, if node.up { &node.free } else { &Resources::NONE });
+            let now = if node.up { &node.free } else { &Resources::NONE };
+            if free.set(id.0, now) {
+                self.first_fits.get_mut().grew(id.0, now);
+            }
         }
     }
 }

@@ -3,6 +3,12 @@
 //! A binary tree over the nodes whose inner vertices hold, in each dimension, the most that any node
 //! below has free. A demand that exceeds this in some dimension fits on none of them, so a search passes
 //! over them at once; where the most in two dimensions comes from two nodes, it looks further down.
+//!
+//! On a cluster in use that happens often: some nodes have cores left and others memory. Whoever asks for the
+//! first node of all asks for the same few demands again and again, so for each of these it is remembered up to
+//! where nothing fits.
+
+use std::collections::BTreeSet;
 
 use crate::resources::Resources;
 
@@ -27,21 +33,25 @@ impl FreeIndex {
         &self.most[vertex * self.width..(vertex + 1) * self.width]
     }
 
-    /// A node has so much free; nothing if nothing may be started on it.
-    pub(super) fn set(&mut self, node: u32, free: &Resources) {
+    /// A node has so much free; nothing if nothing may be started on it. True if that is more than before in
+    /// some dimension.
+    pub(super) fn set(&mut self, node: u32, free: &Resources) -> bool {
         let node = node as usize;
         if node >= self.leaves {
             self.grow(node + 1);
         }
         let mut vertex = self.leaves + node;
         let begin = vertex * self.width;
-        self.most[begin..begin + self.width].copy_from_slice(&free.0[..self.width]);
+        let leaf = &mut self.most[begin..begin + self.width];
+        let grew = leaf.iter().zip(&free.0).any(|(before, now)| now > before);
+        leaf.copy_from_slice(&free.0[..self.width]);
         while vertex > 1 {
             vertex /= 2;
             if !self.refresh(vertex) {
-                return;
+                break;
             }
         }
+        grew
     }
 
     /// Computes an inner vertex anew; false if it stays as it was.
@@ -97,6 +107,67 @@ impl FreeIndex {
     }
 }
 
+/// Demands that are remembered; with more, the one asked for longest ago is forgotten.
+const REMEMBERED: usize = 48;
+
+/// Where demands fit first, as far as it is known.
+#[derive(Clone, Debug, Default)]
+pub(super) struct FirstFits {
+    known: Vec<FirstFit>,
+    asked: u64,
+}
+
+/// Before `from` a demand fits on no node but, perhaps, on those in `but`.
+#[derive(Clone, Debug)]
+struct FirstFit {
+    demand: Resources,
+    from: u32,
+    but: BTreeSet<u32>,
+    asked: u64,
+}
+
+impl FirstFits {
+    /// The first node on which a demand fits. `fits` tells whether it does on one.
+    pub(super) fn first(&mut self, demand: &Resources, index: &FreeIndex, fits: impl Fn(u32) -> bool) -> Option<u32> {
+        self.asked += 1;
+        let known = self.entry(demand);
+        while let Some(first) = known.but.first().copied() {
+            if fits(first) {
+                return Some(first);
+            }
+            known.but.pop_first();
+        }
+        let first = index.next(known.from, demand);
+        known.from = first.unwrap_or(u32::MAX);
+        first
+    }
+
+    fn entry(&mut self, demand: &Resources) -> &mut FirstFit {
+        let asked = self.asked;
+        let at = if let Some(at) = self.known.iter().position(|known| known.demand == *demand) {
+            at
+        } else {
+            if self.known.len() == REMEMBERED {
+                let oldest = self.known.iter().enumerate().min_by_key(|(_, known)| known.asked).map_or(0, |(at, _)| at);
+                self.known.swap_remove(oldest);
+            }
+            self.known.push(FirstFit { demand: *demand, from: 0, but: BTreeSet::new(), asked });
+            self.known.len() - 1
+        };
+        self.known[at].asked = asked;
+        &mut self.known[at]
+    }
+
+    /// A node has more room free than before.
+    pub(super) fn grew(&mut self, node: u32, free: &Resources) {
+        for known in &mut self.known {
+            if node < known.from && known.demand.fits(free) {
+                known.but.insert(node);
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -126,10 +197,37 @@ mod tests {
                 known[at] = (cpus, memory);
                 index.set(at as u32, &room(cpus, memory));
             }
-            for (from, cpus, memory) in asked {
+            for (from, cpus, memory) in asked.clone() {
                 let fits = |(at, (c, m)): &(usize, &(u64, u64))| *at >= from as usize && cpus <= *c && memory <= *m;
                 let scanned = known.iter().enumerate().find(fits).map(|(at, _)| at as u32);
                 prop_assert_eq!(index.next(from, &room(cpus, memory)), scanned);
+            }
+        }
+
+        #[test]
+        fn the_first_of_all_is_remembered_rightly(
+            nodes in prop::collection::vec((0u64..6, 0u64..6), 1..80),
+            steps in prop::collection::vec((prop::option::of((0usize..80, 0u64..6, 0u64..6)), 0u64..5, 0u64..5), 1..120),
+        ) {
+            let (mut index, mut first_fits) = (FreeIndex::new(2), FirstFits::default());
+            let mut known: Vec<Resources> = nodes.into_iter().map(|(cpus, memory)| room(cpus, memory)).collect();
+            for (at, free) in known.iter().enumerate() {
+                index.set(at as u32, free);
+            }
+            for (change, cpus, memory) in steps {
+                if let Some((at, cpus, memory)) = change {
+                    let at = at % known.len();
+                    known[at] = room(cpus, memory);
+                    if index.set(at as u32, &known[at]) {
+                        first_fits.grew(at as u32, &known[at]);
+                    }
+                }
+                let demand = room(cpus, memory);
+                let fits = |node: u32| demand.fits(&known[node as usize]);
+                let scanned = (0..known.len() as u32).find(|node| fits(*node));
+                if !demand.is_none() {
+                    prop_assert_eq!(first_fits.first(&demand, &index, fits), scanned);
+                }
             }
         }
     }

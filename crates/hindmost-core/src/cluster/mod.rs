@@ -15,6 +15,7 @@ mod free;
 mod job;
 mod node;
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 
 pub use apply::{Applied, RecordError};
@@ -28,7 +29,7 @@ use crate::time::Time;
 use serde::{Deserialize, Serialize};
 
 use attempt::Attempts;
-use free::FreeIndex;
+use free::{FirstFits, FreeIndex};
 use node::NodeSet;
 
 /// Room kept on a node until a time.
@@ -61,6 +62,8 @@ pub struct Cluster {
     open: NodeSet,
     /// Free room, where nodes are more than one slot each.
     free: Option<FreeIndex>,
+    /// What is remembered of earlier searches in `free`: it changes how fast an answer is found, not the answer.
+    first_fits: RefCell<FirstFits>,
     jobs: VecDeque<Option<Box<Job>>>,
     first_job: u32,
     active_jobs: usize,
@@ -82,6 +85,7 @@ impl Cluster {
             total: Resources::NONE,
             open: NodeSet::default(),
             free,
+            first_fits: RefCell::default(),
             jobs: VecDeque::new(),
             first_job: 0,
             active_jobs: 0,
@@ -173,6 +177,13 @@ impl Cluster {
             let next = self.open.next(from.0)?;
             return demand.fits(&self.nodes[next as usize].free).then_some(NodeId(next));
         };
+        if from.0 == 0 && !demand.is_none() {
+            let fits = |node: u32| {
+                let node = &self.nodes[node as usize];
+                node.up && demand.fits(&node.free)
+            };
+            return self.first_fits.borrow_mut().first(demand, free, fits).map(NodeId);
+        }
         let mut next = free.next(from.0, demand)?;
         // Nothing fits everywhere, even where no room is left.
         while demand.is_none() && !self.open.contains(next) {

@@ -42,9 +42,9 @@ pub trait Fit: Send {
     /// Is told before a round what could be started.
     fn prepare(&mut self, _candidates: &Levels, _cluster: &Cluster) {}
 
-    /// What aligns a demand with a node's free room.
-    fn alignment(&self, node: &Node) -> Alignment {
-        Alignment::normalised(node)
+    /// What aligns a demand with a node's free room in so many dimensions.
+    fn alignment(&self, node: &Node, dimensions: usize) -> Alignment {
+        Alignment::normalised(node, dimensions)
     }
 
     /// Of copies with this alignment and penalty; the highest is next.
@@ -102,6 +102,8 @@ pub struct ByNode {
     generation: Option<u64>,
     /// Starts of this pass of which it has still to be told.
     own_starts: usize,
+    /// Jobs of which something was started in this round.
+    started: Vec<JobId>,
     /// Used again and again.
     candidates: Vec<Candidate>,
 }
@@ -142,6 +144,7 @@ impl ByNode {
             touched: BTreeSet::new(),
             generation: None,
             own_starts: 0,
+            started: Vec::new(),
             candidates: Vec::new(),
         }
     }
@@ -227,6 +230,7 @@ impl ByNode {
 
     /// Starts on a node what a stage has for it, level by level. False on a fault.
     fn serve(&mut self, (sweep, at): (usize, usize), node: NodeId, round: &mut Round<'_>) -> bool {
+        let dimensions = round.cluster().dimensions().names().len();
         let mut level = None;
         loop {
             let Some(found) = round.cluster().node(node) else { return true };
@@ -236,7 +240,7 @@ impl ByNode {
             let mut passed: Vec<JobPhase> = Vec::new();
             while let Some(found) = round.cluster().node(node) {
                 let serving = &self.sweeps[sweep].servings[at];
-                let alignment = self.fit.alignment(found);
+                let alignment = self.fit.alignment(found, dimensions);
                 let score = |alignment, penalty| self.fit.score(alignment, penalty);
                 let Some(phase) = serving.levels.best(next, found.free(), &alignment, score, &passed) else { break };
                 let stage = serving.stage;
@@ -280,9 +284,29 @@ impl ByNode {
             self.pool.clone_started(attempt, *phase.demand());
         }
         self.place(task, round.cluster());
-        self.refresh(task.job, round.cluster(), round.queue);
-        round.requeue(task.job);
+        if round.queue.takes_turns() || self.is_outdated(task, round.cluster()) {
+            self.refresh(task.job, round.cluster(), round.queue);
+        }
+        if self.started.last() != Some(&task.job) {
+            self.started.push(task.job);
+        }
         true
+    }
+
+    /// True if what could be started of a task's phase is not what it was before a copy of the task was.
+    fn is_outdated(&self, task: TaskId, cluster: &Cluster) -> bool {
+        let phase = (task.job, task.phase);
+        self.sweeps.iter().flat_map(|sweep| &sweep.servings).any(|serving| {
+            let listed = serving.levels.get(phase).is_some();
+            match serving.stage {
+                Stage::Originals(Which::Any) => {
+                    listed && cluster.phase(task).is_none_or(|phase| phase.pending() == 0)
+                }
+                // Its job has been started.
+                Stage::Originals(_) => true,
+                Stage::Clones { copies } => listed != self.pool.has_phase(phase, copies),
+            }
+        })
     }
 }
 
@@ -412,6 +436,10 @@ impl Pass for ByNode {
     }
 
     fn decide(&mut self, round: &mut Round<'_>) {
+        let dimensions = round.cluster().dimensions().names().len();
+        for serving in self.sweeps.iter_mut().flat_map(|sweep| &mut sweep.servings) {
+            serving.levels.use_dimensions(dimensions);
+        }
         self.refresh_touched(round);
         if std::mem::take(&mut self.held_back) {
             self.look_everywhere();
@@ -421,6 +449,11 @@ impl Pass for ByNode {
                 self.fit.prepare(&serving.levels, round.cluster());
             }
             self.sweep(at, round);
+        }
+        self.started.sort_unstable();
+        self.started.dedup();
+        for job in self.started.drain(..) {
+            round.requeue(job);
         }
     }
 }

@@ -35,6 +35,12 @@ impl ClonePool {
         self.by_copies.get((copies as usize).checked_sub(1)?)?.get(&job)
     }
 
+    /// True if the phase has a task with so many copies.
+    pub(super) fn has_phase(&self, (job, phase): (JobId, u32), copies: u32) -> bool {
+        let first = TaskId { job, phase, index: 0 };
+        self.tasks(job, copies).is_some_and(|tasks| tasks.range(first..).next().is_some_and(|task| task.phase == phase))
+    }
+
     /// Puts a task where it belongs now; the number of copies it has, if it may get one more.
     pub(super) fn place(&mut self, task: TaskId, cluster: &Cluster) -> Option<u32> {
         let copies = copies_of(task, cluster);

@@ -117,9 +117,9 @@ impl Fit for InnerProduct {
         }
     }
 
-    fn alignment(&self, node: &Node) -> Alignment {
+    fn alignment(&self, node: &Node, dimensions: usize) -> Alignment {
         match &self.units {
-            None => Alignment::normalised(node),
+            None => Alignment::normalised(node, dimensions),
             Some(units) => Alignment::raw(node, units),
         }
     }

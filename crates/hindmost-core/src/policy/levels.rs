@@ -32,8 +32,16 @@ pub type JobPhase = (JobId, u32);
 #[derive(Debug)]
 struct Kind {
     demand: Resources,
+    /// The same as numbers.
+    amounts: [f64; MAX_DIMENSIONS],
     /// By penalty, as bits, and id; true if its job could start something of an earlier phase too.
     phases: BTreeSet<(u64, JobPhase, bool)>,
+}
+
+impl Kind {
+    fn of(demand: Resources) -> Kind {
+        Kind { demand, amounts: demand.0.map(|amount| amount as f64), phases: BTreeSet::new() }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -57,8 +65,10 @@ impl Level {
 }
 
 /// See the module's documentation.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Levels {
+    /// Dimensions in use: those after them are nothing everywhere.
+    dimensions: usize,
     levels: BTreeMap<u64, Level>,
     /// By phase.
     places: BTreeMap<JobId, Vec<Candidate>>,
@@ -69,10 +79,11 @@ pub struct Levels {
 pub struct Alignment([f64; MAX_DIMENSIONS]);
 
 impl Alignment {
-    /// The inner product of demand and free room, each taken as a share of the node's capacity.
-    pub fn normalised(node: &Node) -> Alignment {
+    /// The inner product of demand and free room, each taken as a share of the node's capacity, of which only
+    /// the first `dimensions` count.
+    pub fn normalised(node: &Node, dimensions: usize) -> Alignment {
         let mut weights = [0.0; MAX_DIMENSIONS];
-        for (at, weight) in weights.iter_mut().enumerate() {
+        for (at, weight) in weights.iter_mut().enumerate().take(dimensions) {
             let capacity = node.capacity().0[at] as f64;
             if capacity > 0.0 {
                 *weight = node.free().0[at] as f64 / (capacity * capacity);
@@ -91,13 +102,24 @@ impl Alignment {
         Alignment(weights)
     }
 
-    /// Of copies that demand this.
-    pub fn of(&self, demand: &Resources) -> f64 {
-        demand.0.iter().zip(&self.0).map(|(amount, weight)| *amount as f64 * weight).sum()
+    /// Of copies that demand these amounts.
+    fn of(&self, amounts: &[f64; MAX_DIMENSIONS], dimensions: usize) -> f64 {
+        amounts.iter().zip(&self.0).take(dimensions).map(|(amount, weight)| amount * weight).sum()
+    }
+}
+
+impl Default for Levels {
+    fn default() -> Levels {
+        Levels { dimensions: MAX_DIMENSIONS, levels: BTreeMap::new(), places: BTreeMap::new() }
     }
 }
 
 impl Levels {
+    /// Only so many dimensions are in use, on every node and by every demand.
+    pub fn use_dimensions(&mut self, dimensions: usize) {
+        self.dimensions = dimensions.min(MAX_DIMENSIONS);
+    }
+
     /// True if no job could be started.
     pub fn is_empty(&self) -> bool {
         self.places.is_empty()
@@ -134,7 +156,7 @@ impl Levels {
         for (at, candidate) in candidates.iter().enumerate() {
             let level = self.levels.entry(candidate.level).or_default();
             let place = level.place(&candidate.demand).unwrap_or_else(|place| {
-                level.kinds.insert(place, Kind { demand: candidate.demand, phases: BTreeSet::new() });
+                level.kinds.insert(place, Kind::of(candidate.demand));
                 level.refresh_least();
                 place
             });
@@ -182,8 +204,10 @@ impl Levels {
         passed: &[JobPhase],
     ) -> Option<JobPhase> {
         let mut best: Option<(f64, JobPhase)> = None;
+        let width = self.dimensions;
+        let room = &free.0[..width];
         for kind in &self.levels.get(&level)?.kinds {
-            if !kind.demand.fits(free) {
+            if !kind.demand.0[..width].iter().zip(room).all(|(need, have)| need <= have) {
                 continue;
             }
             let mut phases = kind.phases.iter();
@@ -191,7 +215,7 @@ impl Levels {
                 !passed.contains(phase) && !(*later && self.has_earlier(*phase, free, passed))
             });
             let Some((penalty, phase, _)) = meant else { continue };
-            let score = score(alignment.of(&kind.demand), f64::from_bits(*penalty));
+            let score = score(alignment.of(&kind.amounts, width), f64::from_bits(*penalty));
             if best.is_none_or(|(highest, first)| score > highest || (score == highest && *phase < first)) {
                 best = Some((score, *phase));
             }

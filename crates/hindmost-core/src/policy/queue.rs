@@ -128,6 +128,11 @@ impl JobQueue {
         ordered(self.order.key(job, cluster))
     }
 
+    /// True if starting a task changes its job's key.
+    pub fn takes_turns(&self) -> bool {
+        self.order.takes_turns()
+    }
+
     /// Changes whenever the keys of all jobs may have changed.
     pub fn generation(&self) -> u64 {
         self.generation

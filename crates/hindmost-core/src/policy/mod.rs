@@ -7,6 +7,7 @@
 //! names them all.
 
 pub mod catalogue;
+pub mod drf;
 pub mod ese;
 pub mod hadoop;
 pub mod late;

@@ -2,6 +2,7 @@
 //! forms say, what slots do, what each policy decides, what must hold of every run.
 
 mod closed_forms;
+mod drf;
 mod exact;
 mod experiments;
 mod knowledge;

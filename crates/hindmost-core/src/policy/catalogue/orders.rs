@@ -1,5 +1,6 @@
 //! The entries of orders.
 
+use super::super::drf::Drf;
 use super::super::order::{Fair, FewestRemaining, Fifo, SmallestWorkload, Srpt, Svf};
 use super::{OrderEntry, job_by_job};
 
@@ -51,6 +52,14 @@ pub static ORDERS: &[OrderEntry] = &[
         source: super::XU_LIU_LAU,
         parameters: &[],
         build: |_| Box::new(Svf),
+        originals: job_by_job,
+    },
+    OrderEntry {
+        name: "drf",
+        key: "dominant share in use over weight",
+        source: "Ghodsi et al., Dominant Resource Fairness: Fair Allocation of Multiple Resource Types, NSDI 2011",
+        parameters: &[],
+        build: |_| Box::new(Drf),
         originals: job_by_job,
     },
 ];

@@ -97,6 +97,8 @@ pub enum Valid {
     OptimalOrNumber,
     /// The word `none`, or a number from the first to the second, ends included.
     NoneOrNumber(f64, f64),
+    /// This word, or a number from the first to the second, ends included.
+    WordOrNumber(&'static str, f64, f64),
     /// One of these words.
     OneOf(&'static [&'static str]),
 }
@@ -105,14 +107,17 @@ impl Valid {
     fn accepts(self, value: &Value) -> bool {
         match (self, value) {
             (Valid::Switch, Value::Switch(_)) => true,
-            (Valid::Number(low, high), Value::Number(number)) => (low..=high).contains(number),
+            (
+                Valid::Number(low, high) | Valid::NoneOrNumber(low, high) | Valid::WordOrNumber(_, low, high),
+                Value::Number(number),
+            ) => (low..=high).contains(number),
             (Valid::NumberBelow(low, high), Value::Number(number)) => (low..high).contains(number),
             (Valid::Count(low, high), Value::Number(number)) => {
                 number.fract() == 0.0 && (f64::from(low)..=f64::from(high)).contains(number)
             }
             (Valid::OptimalOrNumber, Value::Word(word)) => word == "optimal",
             (Valid::NoneOrNumber(..), Value::Word(word)) => word == "none",
-            (Valid::NoneOrNumber(low, high), Value::Number(number)) => (low..=high).contains(number),
+            (Valid::WordOrNumber(known, ..), Value::Word(word)) => word == known,
             (Valid::OneOf(words), Value::Word(word)) => words.contains(&word.as_str()),
             (Valid::OptimalOrNumber, Value::Number(number)) => number.is_finite() && *number > 0.0,
             _ => false,
@@ -128,6 +133,7 @@ impl Valid {
             Valid::Count(low, high) => format!("a whole number from {low} to {high}"),
             Valid::OptimalOrNumber => "optimal or a positive number".to_owned(),
             Valid::NoneOrNumber(low, high) => format!("none, or {}", Valid::Number(low, high).describe()),
+            Valid::WordOrNumber(word, low, high) => format!("{word}, or {}", Valid::Number(low, high).describe()),
             Valid::OneOf(words) => words.join(" or "),
         }
     }
@@ -161,6 +167,9 @@ pub enum CatalogueError {
         /// The parameters that there are.
         known: String,
     },
+    /// Queues that make no sense.
+    #[error(transparent)]
+    Queue(crate::queues::BadQueue),
     /// A text that is no name.
     #[error(transparent)]
     Malformed(super::spec::BadPolicySpec),
@@ -371,9 +380,10 @@ pub fn check(spec: &PolicySpec) -> Result<&'static SystemEntry, CatalogueError> 
 /// scenario's.
 ///
 /// # Errors
-/// As [`check`], and if the scenario's order is unknown.
+/// As [`check`], and if the scenario's order is unknown or its queues make no sense.
 pub fn build(spec: &PolicySpec, setting: &Setting<'_>) -> Result<Policy, CatalogueError> {
     check(spec)?;
+    crate::queues::check(setting.queues).map_err(CatalogueError::Queue)?;
     let found = meaning(spec)?;
     let by_default;
     let (order, given) = if let Some(named) = found.order {

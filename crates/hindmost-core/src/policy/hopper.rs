@@ -168,9 +168,10 @@ impl Hopper {
         let mut left = slots - wanted;
         if left >= -ROUNDING {
             let left = left.max(0.0);
-            for size in self.sizes.values_mut() {
-                size.given =
-                    size.wanted + if shared > 0.0 { left * size.downstream * size.wanted / shared } else { 0.0 };
+            for (_, id) in &self.sorted {
+                let Some(size) = self.sizes.get_mut(id) else { continue };
+                let part = if shared > 0.0 { size.downstream * size.wanted / shared } else { 0.0 };
+                size.given = size.wanted + left * part;
             }
             return;
         }

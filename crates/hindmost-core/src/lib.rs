@@ -15,6 +15,7 @@ pub mod journal;
 pub mod metrics;
 pub mod numeric;
 pub mod policy;
+pub mod queues;
 pub mod random;
 pub mod reasons;
 pub mod record;

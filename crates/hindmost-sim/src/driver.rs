@@ -43,6 +43,18 @@ pub enum SimulationError {
         /// The phase's name.
         phase: String,
     },
+    /// A copy that is more than its job's queue may ever hold.
+    #[error(
+        "job {job:?} waits for ever: one copy of its phase {phase:?} is more than its queue may hold at most ({queue})"
+    )]
+    BeyondMaximum {
+        /// The job's name.
+        job: String,
+        /// The phase's name.
+        phase: String,
+        /// The queue that it names, in words.
+        queue: String,
+    },
     /// A job or task outside what the simulator can number.
     #[error("{0}")]
     TooLarge(String),
@@ -280,9 +292,26 @@ impl Driver<'_> {
             }
         }
         if self.setup.drain && self.cluster.active_jobs() > 0 {
-            return Err(SimulationError::Stuck(self.cluster.active_jobs()));
+            return Err(self.stuck());
         }
         Ok(())
+    }
+
+    /// Why jobs wait though nothing happens any more.
+    fn stuck(&mut self) -> SimulationError {
+        for job in self.cluster.jobs() {
+            let Some(task) = job.next_runnable(|_| true, |_| true) else { continue };
+            if self.policy.permits(task, &self.cluster) {
+                continue;
+            }
+            let spec = job.spec();
+            return SimulationError::BeyondMaximum {
+                job: spec.name.to_string(),
+                phase: spec.phases[task.phase as usize].name.to_string(),
+                queue: spec.queue.as_ref().map_or_else(|| "it names none".to_owned(), |queue| format!("{queue:?}")),
+            };
+        }
+        SimulationError::Stuck(self.cluster.active_jobs())
     }
 
     /// The next event up to a boundary: its time, and whether it is the arrival of the next job.

@@ -3,6 +3,7 @@
 //! Every number of a job is drawn from a hash of the seed and the job, so all policies on one seed
 //! meet the same jobs.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -31,6 +32,8 @@ pub(crate) struct Generator {
     tasks: Parameter,
     duration: Parameter,
     demand: DemandByName,
+    /// Queues, each with the chance that a job is in it or one before it.
+    queues: Vec<(Arc<str>, f64)>,
     phase_name: Arc<str>,
     next: u32,
 }
@@ -65,6 +68,7 @@ impl Generator {
             tasks: spec.tasks.clone().ok_or_else(|| missing("tasks"))?,
             duration: spec.duration.clone().ok_or_else(|| missing("duration"))?,
             demand,
+            queues: cumulative(&spec.queues),
             phase_name: "tasks".into(),
             next: 0,
         })
@@ -93,6 +97,15 @@ impl Generator {
         Ok((time < self.horizon).then_some(time))
     }
 
+    /// The queue that a job is submitted to.
+    fn queue_of(&self, index: u64) -> Option<Arc<str>> {
+        if self.queues.is_empty() {
+            return None;
+        }
+        let number = draw(self.seed, Purpose::Queue, index, 0);
+        self.queues.iter().find(|(_, until)| number < *until).map(|(name, _)| name.clone())
+    }
+
     fn make(&mut self) -> Result<Option<WorkloadJob>, String> {
         let Some(arrival) = self.next_arrival()? else { return Ok(None) };
         let index = u64::from(self.next);
@@ -115,12 +128,31 @@ impl Generator {
             arrival: Time::from_seconds(arrival),
             deadline: None,
             weight: 1.0,
-            queue: None,
+            queue: self.queue_of(index),
             phases: vec![phase],
         };
         self.next += 1;
         Ok(Some(WorkloadJob { spec, durations: vec![Durations::Drawn(durations)] }))
     }
+}
+
+/// Names with the sums of the chances up to and with their own, where chances that add up to 1 do so exactly.
+fn cumulative(chances: &BTreeMap<String, f64>) -> Vec<(Arc<str>, f64)> {
+    let mut sum = 0.0;
+    let mut queues: Vec<(Arc<str>, f64)> = chances
+        .iter()
+        .map(|(name, chance)| {
+            sum += chance;
+            (Arc::from(name.as_str()), sum)
+        })
+        .collect();
+    // The last of those that have a chance at all.
+    if (sum - 1.0).abs() < 1e-9
+        && let Some((_, until)) = queues.iter_mut().find(|(_, until)| *until == sum)
+    {
+        *until = 1.0;
+    }
+    queues
 }
 
 fn check_durations(durations: &Distribution) -> Result<(), String> {

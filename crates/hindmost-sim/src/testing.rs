@@ -29,7 +29,7 @@ use hindmost_core::record::{Change, Decision, Event, Record};
 use hindmost_core::resources::{Dimensions, Resources};
 use hindmost_core::time::Time;
 use hindmost_core::verify::{Difference, Verified, verify};
-use hindmost_core::workload::{DemandByName, Durations, JobSpec, PhaseSpec, WorkloadJob};
+use hindmost_core::workload::{DemandByName, Durations, JobSpec, PhaseSpec, QueueSpec, WorkloadJob};
 
 use crate::driver::{Control, NodeSetup, RunResult, Setup, SimulationError, simulate};
 use crate::output::{AttemptResult, Outcome, Output};
@@ -152,6 +152,14 @@ impl World {
         self
     }
 
+    /// Queues, each with its path and the shares that it is guaranteed and that it may hold at most.
+    pub fn queues(mut self, queues: impl IntoIterator<Item = (&'static str, f64, f64)>) -> World {
+        let queue =
+            |(name, guaranteed, maximum): (&str, f64, f64)| QueueSpec { name: name.into(), guaranteed, maximum };
+        self.setup.queues = queues.into_iter().map(queue).collect();
+        self
+    }
+
     /// A further job; it arrives at 0 unless told otherwise.
     pub fn job(mut self, name: &str) -> World {
         let spec = JobSpec {
@@ -183,6 +191,12 @@ impl World {
     /// The job's deadline, seconds from its arrival.
     pub fn deadline(mut self, seconds: f64) -> World {
         self.last_job().spec.deadline = Some(Time::from_seconds(seconds));
+        self
+    }
+
+    /// The queue that the job is submitted to.
+    pub fn queue(mut self, name: &str) -> World {
+        self.last_job().spec.queue = Some(name.into());
         self
     }
 
@@ -483,6 +497,11 @@ impl Run {
     pub fn backups(&self, name: &str) -> Vec<(u32, f64)> {
         let further = self.tries(name).into_iter().filter(|one| one.id.copy > 0);
         further.map(|one| (one.id.task.index, one.start)).collect()
+    }
+
+    /// The policy, as it was named.
+    pub fn policy(&self) -> &str {
+        &self.policy
     }
 
     /// Whether the policy decides the same when the records are replayed.

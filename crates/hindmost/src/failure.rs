@@ -71,6 +71,7 @@ impl From<SimulationError> for Failure {
             SimulationError::Workload(_)
             | SimulationError::NoDuration { .. }
             | SimulationError::DoesNotFit { .. }
+            | SimulationError::BeyondMaximum { .. }
             | SimulationError::TooLarge(_) => Failure::input(error),
             SimulationError::Record(_) | SimulationError::Stuck(_) | SimulationError::Output(_) => Failure::work(error),
         }

@@ -96,7 +96,7 @@ pub struct ByNode {
     sweeps: Vec<Sweep>,
     pool: ClonePool,
     limits: CloneLimits,
-    /// A clone was held back for the budget.
+    /// Something was held back for the budget or by the order, though it fitted.
     held_back: bool,
     touched: BTreeSet<JobId>,
     generation: Option<u64>,
@@ -248,7 +248,8 @@ impl ByNode {
                     passed.push(phase);
                     continue;
                 };
-                if matches!(stage, Stage::Clones { .. }) && !self.is_within_budget(task, round.cluster()) {
+                let is_clone = matches!(stage, Stage::Clones { .. });
+                if !round.may_start(task) || (is_clone && !self.is_within_budget(task, round.cluster())) {
                     self.held_back = true;
                     passed.push(phase);
                     continue;
@@ -299,9 +300,7 @@ impl ByNode {
         self.sweeps.iter().flat_map(|sweep| &sweep.servings).any(|serving| {
             let listed = serving.levels.get(phase).is_some();
             match serving.stage {
-                Stage::Originals(Which::Any) => {
-                    listed && cluster.phase(task).is_none_or(|phase| phase.pending() == 0)
-                }
+                Stage::Originals(Which::Any) => listed && cluster.phase(task).is_none_or(|phase| phase.pending() == 0),
                 // Its job has been started.
                 Stage::Originals(_) => true,
                 Stage::Clones { copies } => listed != self.pool.has_phase(phase, copies),

@@ -296,6 +296,9 @@ impl Pass for LateBackups {
         // The cluster's room in backups, of the last demand asked for: mostly all are alike.
         let mut room: Option<(Resources, u64)> = None;
         for id in slow {
+            if !round.may_start(id.task) {
+                continue;
+            }
             let cluster = round.cluster();
             let Some(demand) = cluster.phase(id.task).map(|phase| *phase.demand()) else { continue };
             if room.is_none_or(|(known, _)| known != demand) {

@@ -7,11 +7,14 @@
 //! names them all.
 
 pub mod by_node;
+pub mod capacity;
 pub mod catalogue;
 mod clone_pool;
 pub mod dollymp;
+pub mod drf;
 pub mod ese;
 pub mod hadoop;
+pub mod hopper;
 pub mod late;
 pub mod levels;
 pub mod losers;
@@ -104,6 +107,12 @@ impl Round<'_> {
         self.decide(Decision::Start { attempt, node, from_progress: 0.0 })
     }
 
+    /// False if the order of jobs does not let the task have another copy now: its job or queue has all that
+    /// it may have. A pass that starts copies with [`Round::start`] asks before.
+    pub fn may_start(&mut self, task: TaskId) -> bool {
+        self.queue.permits(task, self.cluster)
+    }
+
     /// Stops an attempt and starts the next copy of its task in its room.
     ///
     /// False if the state does not allow it; the round then ends with an error.
@@ -122,6 +131,9 @@ impl Round<'_> {
     pub fn decide(&mut self, decision: Decision) -> bool {
         match self.cluster.apply_decision(self.cluster.now(), &decision) {
             Ok(_) => {
+                if let Decision::Start { attempt, .. } | Decision::Replace { attempt, .. } = &decision {
+                    self.queue.started(attempt.task, self.cluster);
+                }
                 self.decisions.push(decision);
                 true
             }
@@ -137,8 +149,8 @@ impl Round<'_> {
         self.reasons.add(self.decisions.len(), why);
     }
 
-    /// Starts up to `copies` copies of a task on different nodes where possible; the number
-    /// started.
+    /// Starts up to `copies` copies of a task on different nodes where possible, as far as the order of jobs
+    /// lets it have them; the number started.
     pub fn start_copies(&mut self, task: TaskId, copies: u32) -> u32 {
         let Some(phase) = self.cluster.phase(task) else { return 0 };
         let (demand, alone) = (*phase.demand(), !phase.may_be_copied());
@@ -147,6 +159,9 @@ impl Round<'_> {
         }
         let copies = if alone { copies.min(1) } else { copies };
         for started in 0..copies {
+            if !self.may_start(task) {
+                return started;
+            }
             let elsewhere = self.cluster.find_node(&demand, |node, _| {
                 !self.cluster.has_copy_on(task, node) && !self.cluster.avoids(task, node)
             });
@@ -197,6 +212,11 @@ impl Policy {
     pub fn new(order: Box<dyn order::Order>, mut passes: Vec<Box<dyn Pass>>) -> Policy {
         passes.push(Box::new(losers::StopLosers));
         Policy { queue: JobQueue::new(order), passes, reasons: Reasons::default() }
+    }
+
+    /// False if the order of jobs does not let the task have a copy now: with an idle cluster, never.
+    pub fn permits(&mut self, task: TaskId, cluster: &Cluster) -> bool {
+        self.queue.permits(task, cluster)
     }
 
     /// From now on keeps why decisions are made; [`Policy::take_reasons`] gives it.

@@ -8,8 +8,11 @@
 //! | `srpt` | longest remaining path of phases, in effective times |
 //! | `svf` | remaining effective volume: tasks not finished × effective time × dominant share |
 //! | `fewest_remaining` | started jobs, fewest pending tasks first; then new ones by workload (SCA) |
+//!
+//! Others have files of their own: [`drf`](super::drf), [`capacity`](super::capacity), [`hopper`](super::hopper).
 
 use crate::cluster::{Applied, Cluster, Job, Phase};
+use crate::ids::TaskId;
 use crate::record::Event;
 use crate::resources::Resources;
 
@@ -45,6 +48,15 @@ pub trait Order: Send {
     fn follows_ends(&self) -> bool {
         false
     }
+
+    /// False if another copy of the task, or its first, would give its job or queue more than the order lets
+    /// it have now. Asked before copies are started, backups too.
+    fn permits(&mut self, _task: TaskId, _cluster: &Cluster) -> bool {
+        true
+    }
+
+    /// Is told in a round of every copy that was started.
+    fn started(&mut self, _task: TaskId, _cluster: &Cluster) {}
 
     /// Is told of an event after it was applied; tells whose keys may have changed.
     fn observe(&mut self, event: &Event, applied: Applied, _cluster: &Cluster) -> Concerned {

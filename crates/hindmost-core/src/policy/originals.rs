@@ -1,5 +1,6 @@
 //! The pass that starts pending tasks, one copy each, in the queue's order.
 
+use crate::cluster::Cluster;
 use crate::ids::{JobId, TaskId};
 
 use super::pace::place_by_speed;
@@ -7,8 +8,9 @@ use super::queue::Which;
 use super::{Pass, Round};
 
 /// Starts pending tasks, one copy each: job by job in the queue's order, phase by phase, task by
-/// task, each on the first node with room. A job whose next task fits nowhere is passed over; a task that
-/// only avoids the nodes with room does not hold up the others of its phase.
+/// task, each on the first node with room. A job whose next task fits nowhere, or that has all that the
+/// order lets it have, is passed over; a task that only avoids the nodes with room does not hold up the
+/// others of its phase.
 pub struct Originals {
     which: Which,
     /// Speed below which a node is slow, for placing by speed.
@@ -34,21 +36,14 @@ impl Pass for Originals {
         while round.cluster().open_nodes() > 0 {
             let Some(place) = round.queue.next(self.which, passed) else { return };
             let job = place.job();
-            // Phases whose tasks fit nowhere now; a bit each, later phases share the last.
-            let mut stuck = 0u64;
-            // Tasks that have failed somewhere and find no other node now.
-            let mut choosy: Vec<TaskId> = Vec::new();
+            let mut tried = Tried::default();
             let mut yielded = false;
-            while let Some(task) = next_task(round, job, stuck, &choosy) {
+            while let Some(task) = tried.next_task(job, round.cluster()) {
                 match self.place_task(round, task) {
                     Some(true) => {}
                     Some(false) => return,
-                    None if round.cluster().has_failed(task) => {
-                        choosy.push(task);
-                        continue;
-                    }
                     None => {
-                        stuck |= phase_bit(task.phase);
+                        tried.in_vain(task, round.cluster());
                         continue;
                     }
                 }
@@ -68,19 +63,44 @@ impl Pass for Originals {
 /// Tasks that have failed and are tried in a round without finding a node, at most.
 const CHOOSY: usize = 16;
 
+/// What of a job was tried in a round without finding room.
+#[derive(Debug, Default)]
+pub(super) struct Tried {
+    /// Phases whose tasks fit nowhere now; a bit each, later phases share the last.
+    stuck: u64,
+    /// Tasks that have failed somewhere and find no other node now.
+    choosy: Vec<TaskId>,
+}
+
+impl Tried {
+    /// The job's next task that may still find room.
+    pub(super) fn next_task(&self, job: JobId, cluster: &Cluster) -> Option<TaskId> {
+        // Once many were tried in vain, only tasks that have not failed are.
+        let again = |task| self.choosy.len() < CHOOSY && !self.choosy.contains(&task);
+        cluster.job(job)?.next_runnable(|phase| self.stuck & phase_bit(phase) == 0, again)
+    }
+
+    /// A task found no room: others of its phase won't either, unless it only avoids the nodes with room.
+    pub(super) fn in_vain(&mut self, task: TaskId, cluster: &Cluster) {
+        if cluster.has_failed(task) && !self.choosy.contains(&task) {
+            self.choosy.push(task);
+        } else {
+            self.stuck |= phase_bit(task.phase);
+        }
+    }
+}
+
 fn phase_bit(phase: u32) -> u64 {
     1 << phase.min(63)
 }
 
-fn next_task(round: &Round<'_>, job: JobId, stuck: u64, choosy: &[TaskId]) -> Option<TaskId> {
-    // Once many were tried in vain, only tasks that have not failed are.
-    let again = |task| choosy.len() < CHOOSY && !choosy.contains(&task);
-    round.cluster().job(job)?.next_runnable(|phase| stuck & phase_bit(phase) == 0, again)
-}
-
 impl Originals {
-    /// Starts a task where there is room for it: `None` if there is none, `Some(false)` on a fault.
+    /// Starts a task where there is room for it: `None` if there is none or the order does not let the task have
+    /// it, `Some(false)` on a fault.
     fn place_task(&self, round: &mut Round<'_>, task: TaskId) -> Option<bool> {
+        if !round.may_start(task) {
+            return None;
+        }
         let cluster = round.cluster();
         let node = match self.slow {
             Some(slow) => place_by_speed(cluster, task, slow)?,

@@ -278,7 +278,8 @@ impl Pass for PaceBackups {
                 continue;
             };
             let fresh = fresh(cluster, node, phase);
-            if remaining > factor * fresh && !(pending && self.ends_with_the_queue(remaining, id, cluster)) {
+            let pays = remaining > factor * fresh && !(pending && self.ends_with_the_queue(remaining, id, cluster));
+            if pays && round.may_start(id.task) {
                 round.start(id.task, node);
                 round.because(|| {
                     let (copy, waits) = (id.copy, if pending { "tasks wait" } else { "nothing waits" });

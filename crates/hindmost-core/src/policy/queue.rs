@@ -6,7 +6,7 @@ use std::ops::Bound;
 use rustc_hash::FxHashMap;
 
 use crate::cluster::{Applied, Cluster, Job};
-use crate::ids::JobId;
+use crate::ids::{JobId, TaskId};
 use crate::record::Event;
 
 use super::order::{Concerned, Order};
@@ -121,6 +121,16 @@ impl JobQueue {
                 self.places.remove(&job);
             }
         }
+    }
+
+    /// False if the order does not let the task have another copy now: see [`Order::permits`].
+    pub fn permits(&mut self, task: TaskId, cluster: &Cluster) -> bool {
+        self.order.permits(task, cluster)
+    }
+
+    /// Is told in a round of every copy that was started.
+    pub(super) fn started(&mut self, task: TaskId, cluster: &Cluster) {
+        self.order.started(task, cluster);
     }
 
     /// A job's key now, as bits that sort as keys do; whether or not it has something to start.

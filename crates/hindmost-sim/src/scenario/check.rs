@@ -3,6 +3,8 @@
 use std::path::Path;
 
 use hindmost_core::policy::catalogue;
+use hindmost_core::queues::{self, DEFAULT_QUEUE};
+use hindmost_core::suggest::did_you_mean;
 
 use crate::parameter::absolute;
 
@@ -29,10 +31,32 @@ impl Scenario {
         catalogue::order(&self.order).map_err(|error| error.to_string())?;
         self.policies()?;
         self.cluster.check(&self.folder)?;
+        queues::check(&self.queue).map_err(|error| error.to_string())?;
         self.workload.check(self.horizon, &self.folder)?;
+        self.check_chances()?;
         if let Some(demand) = &self.workload.demand {
             let dimensions = self.cluster.dimensions()?;
             dimensions.demand(&demand.by_name()?).map_err(|error| format!("workload.demand: {error}"))?;
+        }
+        Ok(())
+    }
+}
+
+impl Scenario {
+    /// Checks the chances with which jobs are submitted to queues.
+    fn check_chances(&self) -> Result<(), String> {
+        let mut sum = 0.0;
+        for (name, chance) in &self.workload.queues {
+            let known = || self.queue.iter().map(|queue| &*queue.name).chain([DEFAULT_QUEUE]);
+            if !known().any(|queue| queue == name) {
+                let near = did_you_mean(name, known());
+                return Err(format!("workload.queues: {name:?} is not a queue{near} (give it as [[queue]])"));
+            }
+            share(&format!("workload.queues.{name}"), *chance, 1.0)?;
+            sum += chance;
+        }
+        if sum > 1.0 + 1e-9 {
+            return Err(format!("workload.queues: the chances add up to {sum}, but must to at most 1"));
         }
         Ok(())
     }
@@ -82,6 +106,9 @@ impl WorkloadSpec {
                 return Err(
                     "workload.file gives arrivals, tasks, durations and demands; leave the others out".to_owned()
                 );
+            }
+            if !self.queues.is_empty() {
+                return Err("workload.file gives each job its queue; leave workload.queues out".to_owned());
             }
             return Ok(());
         }

@@ -204,6 +204,10 @@ pub struct WorkloadSpec {
     /// What a copy needs; one cpu unless given. One-slot machines take one copy whatever it needs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub demand: Option<DemandSpec>,
+    /// Queues by name, each with the chance that a job is submitted to it; what is left of 1 is the chance of
+    /// the queue `default`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub queues: BTreeMap<String, f64>,
     /// Share of a duration that is common to all copies of the task, in [0, 1].
     #[serde(default, skip_serializing_if = "is_zero")]
     pub correlation: f64,

@@ -1,10 +1,13 @@
 //! Tests of the simulator and, through it, of every policy. Each module tells one story: what closed
 //! forms say, what slots do, what each policy decides, what must hold of every run.
 
+mod capacity;
 mod closed_forms;
 mod dollymp;
+mod drf;
 mod exact;
 mod experiments;
+mod hopper;
 mod knowledge;
 mod orders;
 mod pace;

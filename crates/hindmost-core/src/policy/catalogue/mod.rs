@@ -114,14 +114,15 @@ impl Valid {
     fn accepts(self, value: &Value) -> bool {
         match (self, value) {
             (Valid::Switch, Value::Switch(_)) => true,
-            (Valid::Number(low, high), Value::Number(number)) => (low..=high).contains(number),
+            (Valid::Number(low, high) | Valid::WordOrNumber(_, low, high), Value::Number(number)) => {
+                (low..=high).contains(number)
+            }
             (Valid::NumberBelow(low, high), Value::Number(number)) => (low..high).contains(number),
             (Valid::Count(low, high), Value::Number(number)) => {
                 number.fract() == 0.0 && (f64::from(low)..=f64::from(high)).contains(number)
             }
             (Valid::OptimalOrNumber, Value::Word(word)) => word == "optimal",
             (Valid::WordOrNumber(known, ..), Value::Word(word)) => word == known,
-            (Valid::WordOrNumber(_, low, high), Value::Number(number)) => (low..=high).contains(number),
             (Valid::OneOf(words), Value::Word(word)) => words.contains(&word.as_str()),
             (Valid::OptimalOrNumber, Value::Number(number)) => number.is_finite() && *number > 0.0,
             _ => false,
@@ -170,6 +171,9 @@ pub enum CatalogueError {
         /// The parameters that there are.
         known: String,
     },
+    /// Queues that make no sense.
+    #[error(transparent)]
+    Queue(crate::queues::BadQueue),
     /// A text that is no name.
     #[error(transparent)]
     Malformed(super::spec::BadPolicySpec),
@@ -391,9 +395,10 @@ pub fn check(spec: &PolicySpec) -> Result<&'static SystemEntry, CatalogueError> 
 /// scenario's.
 ///
 /// # Errors
-/// As [`check`], and if the scenario's order is unknown.
+/// As [`check`], and if the scenario's order is unknown or its queues make no sense.
 pub fn build(spec: &PolicySpec, setting: &Setting<'_>) -> Result<Policy, CatalogueError> {
     check(spec)?;
+    crate::queues::check(setting.queues).map_err(CatalogueError::Queue)?;
     let found = meaning(spec)?;
     let by_default;
     let (order, given) = if let Some(named) = found.order {

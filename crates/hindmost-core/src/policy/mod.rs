@@ -7,6 +7,7 @@
 //! names them all.
 
 pub mod catalogue;
+pub mod dolly;
 pub mod ese;
 pub mod hadoop;
 pub mod late;

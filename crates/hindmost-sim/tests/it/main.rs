@@ -1,9 +1,12 @@
 //! Tests of the simulator and, through it, of every policy. Each module tells one story: what closed
 //! forms say, what slots do, what each policy decides, what must hold of every run.
 
+mod carbyne;
 mod closed_forms;
+mod dolly;
 mod exact;
 mod experiments;
+mod graphene;
 mod knowledge;
 mod orders;
 mod pace;

@@ -6,9 +6,12 @@
 //! instead of scanning, and asked in turn to `decide`. Each system has its file; `catalogue`
 //! names them all.
 
+pub mod carbyne;
 pub mod catalogue;
 pub mod dolly;
 pub mod ese;
+mod fairness;
+pub mod graphene;
 pub mod hadoop;
 pub mod late;
 pub mod losers;
@@ -16,13 +19,16 @@ pub mod mantri;
 pub mod order;
 pub mod originals;
 pub mod pace;
+mod packing;
 pub mod queue;
 pub mod sca;
 pub mod sda;
 pub mod shapes;
+mod space;
 pub mod spark;
 pub mod spec;
 pub mod stragglers;
+mod troublesome;
 
 use crate::cluster::{Applied, Attempt, Cluster, Phase, RecordError};
 use crate::estimator::Estimator;

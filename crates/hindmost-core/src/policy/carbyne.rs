@@ -36,7 +36,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::cluster::{Applied, Cluster, Job};
+use crate::cluster::{Applied, Cluster, Job, Phase};
 use crate::ids::{AttemptId, JobId};
 use crate::record::{Decision, Event};
 use crate::resources::Resources;
@@ -226,7 +226,7 @@ fn best_offer(
 /// Plans a job's unfinished phases within its share: forwards for its completion, backwards for what is due.
 fn make_plan(job: &Job, cluster: &Cluster, share: f64, promise: &mut Option<Time>, started: &[u128]) -> Plan {
     let now = cluster.now();
-    let pending: Vec<u32> = job.phases().iter().map(|phase| phase.pending()).collect();
+    let pending: Vec<u32> = job.phases().iter().map(Phase::pending).collect();
     let stages = stages(job, |at| effective_time(&job.phases()[at]), |at| u64::from(pending[at]));
     let mut room = *cluster.total();
     for units in &mut room.0 {

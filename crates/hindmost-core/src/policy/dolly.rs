@@ -35,7 +35,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::cluster::{Applied, Cluster, Job};
+use crate::cluster::{Applied, Cluster, Job, Task};
 use crate::ids::{AttemptId, JobId, TaskId};
 use crate::record::{Decision, Event};
 use crate::resources::Resources;
@@ -221,7 +221,7 @@ impl Pass for CloneSmallJobs {
         }
         let waiting: Vec<TaskId> = self.waiting.iter().copied().collect();
         for task in waiting {
-            let alive = round.cluster().task(task).filter(|task| !task.is_finished()).map_or(0, |task| task.alive());
+            let alive = round.cluster().task(task).filter(|task| !task.is_finished()).map_or(0, Task::alive);
             let copies = self.judged.get(&task.job).copied().unwrap_or(1);
             let wanted = copies.saturating_sub(alive);
             // Without a copy it waits for its original; with all of them, or finished, for nothing.

@@ -96,7 +96,7 @@ pub(super) fn schedule(stages: &[Stage], capacity: &Resources) -> Schedule {
         }
         for way in [Forwards, Backwards] {
             for order in ORDERS {
-                let found = planner.place(&parts, way, &order);
+                let found = planner.place(&parts, way, order);
                 if best.as_ref().is_none_or(|best| found.makespan < best.makespan) {
                     best = Some(found);
                 }
@@ -164,12 +164,12 @@ impl Planner<'_> {
         (0..self.stages.len()).map(part).collect()
     }
 
-    fn place(&self, parts: &[Part], way: Way, order: &[(Part, Way); 3]) -> Schedule {
+    fn place(&self, parts: &[Part], way: Way, order: [(Part, Way); 3]) -> Schedule {
         let mut space = Space::new(*self.capacity);
         let mut places: Vec<Option<(Moment, Moment)>> = vec![None; self.stages.len()];
         self.place_part(Troublesome, way, parts, &mut space, &mut places);
         for (part, way) in order {
-            self.place_part(*part, *way, parts, &mut space, &mut places);
+            self.place_part(part, way, parts, &mut space, &mut places);
         }
         let makespan = space.span().map_or(0, |(begin, end)| end - begin);
         Schedule { places: places.into_iter().map(Option::unwrap_or_default).collect(), makespan }
@@ -311,7 +311,7 @@ mod tests {
                 let parts = planner.parts(&troublesome);
                 for way in [Forwards, Backwards] {
                     for order in ORDERS {
-                        let schedule = planner.place(&parts, way, &order);
+                        let schedule = planner.place(&parts, way, order);
                         for (at, stage) in stages.iter().enumerate() {
                             let (begin, end) = schedule.places[at];
                             prop_assert!(end - begin >= stage.duration);

@@ -8,11 +8,15 @@
 
 pub mod by_node;
 pub mod capacity;
+pub mod carbyne;
 pub mod catalogue;
 mod clone_pool;
+pub mod dolly;
 pub mod dollymp;
 pub mod drf;
 pub mod ese;
+mod fairness;
+pub mod graphene;
 pub mod hadoop;
 pub mod hopper;
 pub mod late;
@@ -22,14 +26,17 @@ pub mod mantri;
 pub mod order;
 pub mod originals;
 pub mod pace;
+mod packing;
 pub mod queue;
 pub mod sca;
 pub mod sda;
 pub mod shapes;
+mod space;
 pub mod spark;
 pub mod spec;
 pub mod stragglers;
 pub mod tetris;
+mod troublesome;
 
 use crate::cluster::{Applied, Attempt, Cluster, Phase, RecordError};
 use crate::estimator::Estimator;

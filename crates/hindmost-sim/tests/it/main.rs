@@ -2,11 +2,14 @@
 //! forms say, what slots do, what each policy decides, what must hold of every run.
 
 mod capacity;
+mod carbyne;
 mod closed_forms;
+mod dolly;
 mod dollymp;
 mod drf;
 mod exact;
 mod experiments;
+mod graphene;
 mod hopper;
 mod knowledge;
 mod orders;

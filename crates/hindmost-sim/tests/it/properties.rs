@@ -32,6 +32,7 @@ pub fn any_policy() -> impl Strategy<Value = String> {
         "sda(sigma=0.5,max_copies=3)",
         "ese(sigma=0.5)",
         "ese(xi=100,eta=2,max_copies=4)",
+        "dolly(p=0.3,budget=0.5,utilization=1)",
     ];
     let orders: Vec<&str> = ORDERS.iter().map(|order| order.name).collect();
     (proptest::option::of(proptest::sample::select(orders)), proptest::sample::select(rules))

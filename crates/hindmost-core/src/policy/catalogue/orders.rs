@@ -2,8 +2,10 @@
 
 use super::super::by_node::{ByNode, Fit, Stage};
 use super::super::capacity::{CapacityOrder, CapacityOriginals, Counted};
+use super::super::carbyne::Altruists;
 use super::super::dollymp::{InnerProduct, KnapsackOrder};
 use super::super::drf::Drf;
+use super::super::graphene::TroublesomeFirst;
 use super::super::hopper::Hopper;
 use super::super::order::{Fair, FewestRemaining, Fifo, SmallestWorkload, Srpt, Svf};
 use super::super::tetris::{LeastRemaining, Remaining, TetrisFit};
@@ -165,6 +167,40 @@ pub static ORDERS: &[OrderEntry] = &[
         ],
         build: |parameters| Box::new(Hopper::new(parameters.number_if_any("beta"), parameters.number("epsilon"))),
         originals: job_by_job,
+        fit: in_key_order,
+    },
+    OrderEntry {
+        name: "carbyne",
+        key: "fair: dominant share in use over weight; tasks of a job that can wait give way to short jobs",
+        source: "Grandl et al., Altruistic Scheduling in Multi-Resource Clusters, OSDI 2016",
+        parameters: &[],
+        build: |_| Box::new(Fair),
+        originals: |_, which| Box::new(Altruists::of(which)),
+        fit: in_key_order,
+    },
+    OrderEntry {
+        name: "graphene",
+        key: "remaining effective volume against packing; phases by a schedule with troublesome ones first",
+        source: "Grandl et al., Graphene: Packing and Dependency-aware Scheduling, OSDI 2016",
+        parameters: &[
+            ParameterEntry {
+                name: "kappa",
+                default: "0.1",
+                about: "share of the cluster that a job may be owed before it is served first",
+                valid: Valid::Number(0.0, f64::MAX),
+            },
+            ParameterEntry {
+                name: "srpt",
+                default: "0.2",
+                about: "weight of the work that a job has left, against packing",
+                valid: Valid::Number(0.0, f64::MAX),
+            },
+        ],
+        build: |_| Box::new(Svf),
+        originals: |parameters, which| {
+            let (kappa, srpt) = (parameters.number("kappa"), parameters.number("srpt"));
+            Box::new(TroublesomeFirst::of(which, kappa, srpt))
+        },
         fit: in_key_order,
     },
 ];

@@ -1,6 +1,7 @@
 //! The entries of systems and redundancy rules.
 
 use super::super::by_node::CloneLimits;
+use super::super::dolly::{CloneSmallJobs, DollyParameters};
 use super::super::dollymp::{self, ClonePass};
 use super::super::ese::{CloneSmallNewJobs, EseRule};
 use super::super::hadoop::HadoopRule;
@@ -339,6 +340,55 @@ pub static SYSTEMS: &[SystemEntry] = &[
             let clones = Box::new(clones.with_limits(limits));
             // Another order places its originals in its own way first.
             if own { vec![clones] } else { vec![rule.originals(Which::Any), clones] }
+        },
+    },
+    SystemEntry {
+        name: "dolly",
+        about: "clones every task of small jobs from the start, within a budget",
+        passes: "[Originals(order), Clones(small jobs, budget)]",
+        source: "Ananthanarayanan et al., Effective Straggler Mitigation: Attack of the Clones, NSDI 2013",
+        order: None,
+        parameters: &[
+            ParameterEntry {
+                name: "small",
+                default: "10",
+                about: "most tasks of a small job",
+                valid: Valid::Count(1, 1_000_000),
+            },
+            ParameterEntry {
+                name: "p",
+                default: "0.05",
+                about: "probability that a copy straggles",
+                valid: Valid::NumberBelow(0.0, 1.0),
+            },
+            ParameterEntry {
+                name: "epsilon",
+                default: "0.05",
+                about: "probability that a cloned job may still have a straggler",
+                valid: Valid::NumberBelow(0.0, 1.0),
+            },
+            ParameterEntry {
+                name: "budget",
+                default: "0.05",
+                about: "share of the cluster's room that clones may hold",
+                valid: Valid::Number(0.0, 1.0),
+            },
+            ParameterEntry {
+                name: "utilization",
+                default: "0.8",
+                about: "share of the cluster's room in use, clones included, above which no job is cloned",
+                valid: Valid::Number(0.0, 1.0),
+            },
+        ],
+        build: |parameters| {
+            let clones = CloneSmallJobs::new(DollyParameters {
+                small: parameters.count("small"),
+                straggler: parameters.number("p"),
+                epsilon: parameters.number("epsilon"),
+                budget: parameters.number("budget"),
+                utilization: parameters.number("utilization"),
+            });
+            vec![parameters.originals(Which::Any), Box::new(clones)]
         },
     },
 ];

@@ -1,0 +1,224 @@
+//! The rule `dolly`, by instances small enough to be worked out by hand, and its budget in any.
+
+use std::collections::BTreeMap;
+
+use hindmost_core::ids::TaskId;
+use hindmost_core::record::{Change, Decision, Event};
+use hindmost_core::resources::Resources;
+use hindmost_sim::output::Outcome::{Lost, Won};
+use hindmost_sim::testing::{Run, World};
+use proptest::prelude::*;
+
+/// Asks for two copies of each task of a job of 2 to 10, within all of a cluster.
+const WIDE: &str = "fifo+dolly(budget=1,utilization=1)";
+
+#[test]
+fn a_small_job_starts_with_its_clones_and_the_first_copy_wins() {
+    // Two tasks, p = epsilon = 0.05: 1 - 0.95^(1/2) = 0.0253, log -3.676 over -2.996: two copies each.
+    let run = World::machines(4).job("a").tasks([[4.0, 1.0], [2.0, 3.0]]).run(WIDE);
+    assert_eq!(run.backups("a"), [(0, 0.0), (1, 0.0)]);
+    assert_eq!(
+        run.table("a"),
+        [(0, 0, 0, 0.0, 1.0, Lost), (0, 1, 2, 0.0, 1.0, Won), (1, 0, 1, 0.0, 2.0, Won), (1, 1, 3, 0.0, 2.0, Lost)]
+    );
+    run.verify().unwrap();
+}
+
+#[test]
+fn as_many_copies_as_the_formula_asks_for() {
+    // p = 0.2: log 0.0253 / log 0.2 = 2.28: three copies of two tasks; of one, log 0.05 / log 0.2 = 1.86: two.
+    let world = World::machines(9).job("a").tasks([[5.0; 4], [5.0; 4]]).job("b").tasks([[5.0; 4]]);
+    let run = world.run("fifo+dolly(p=0.2,budget=1,utilization=1)");
+    assert_eq!(run.backups("a"), [(0, 0.0), (0, 0.0), (1, 0.0), (1, 0.0)]);
+    assert_eq!(run.backups("b"), [(0, 0.0)]);
+}
+
+#[test]
+fn big_jobs_are_never_cloned() {
+    let eleven = World::machines(100).job("a").tasks([[3.0, 1.0]; 11]);
+    assert_eq!(eleven.run(WIDE).backups("a"), []);
+    assert_eq!(eleven.run("fifo+dolly(budget=1,utilization=1,small=11)").backups("a").len(), 11);
+    // Tasks of all phases count.
+    let phases = World::machines(100)
+        .job("a")
+        .phase("map")
+        .tasks([[1.0, 1.0]; 6])
+        .phase("reduce")
+        .after(["map"])
+        .tasks([[1.0, 1.0]; 5]);
+    assert_eq!(phases.run(WIDE).backups("a"), []);
+}
+
+#[test]
+fn all_tasks_of_a_job_are_cloned_or_none() {
+    // A budget of 3 of 30 machines. "a" needs 2 clones; then "b" needs 2 and one is left: none; "c" has one
+    // task, which with p = 0.2 asks for one clone: it gets the last.
+    let world = World::machines(30)
+        .job("a")
+        .tasks([[5.0, 5.0], [5.0, 5.0]])
+        .job("b")
+        .tasks([[9.0, 1.0], [9.0, 1.0]])
+        .job("c")
+        .at(1.0)
+        .tasks([[5.0, 5.0]])
+        .job("d")
+        .at(5.0)
+        .tasks([[2.0, 1.0], [2.0, 1.0]]);
+    let run = world.run("fifo+dolly(budget=0.1)");
+    assert_eq!((run.backups("a").len(), run.backups("b").len()), (2, 0));
+    // "a" is over at 5: "d" has room in the budget, but "b", judged once, goes on without.
+    assert_eq!(run.backups("d"), [(0, 5.0), (1, 5.0)]);
+    let run = world.run("fifo+dolly(budget=0.1,p=0.06,epsilon=0.05)");
+    // log 0.05 / log 0.06 = 1.06: a task alone asks for two copies as well.
+    assert_eq!((run.backups("a").len(), run.backups("b").len(), run.backups("c").len()), (2, 0, 1));
+}
+
+#[test]
+fn no_clones_above_the_utilization() {
+    // 6 of 10 machines run "big" when "small" starts: with its 2 originals and 2 clones all are in use.
+    let world = World::machines(10).job("big").same(6, 9.0).job("small").at(1.0).tasks([[2.0, 1.0], [2.0, 1.0]]);
+    let at = |limit: &str| world.run(&format!("fifo+dolly(small=3,budget=1,utilization={limit})")).backups("small");
+    assert_eq!(at("0.99"), []);
+    assert_eq!(at("1"), [(0, 1.0), (1, 1.0)]);
+}
+
+#[test]
+fn later_phases_have_their_claim() {
+    // The map and the reduce of "a" claim one clone each: all of a budget of 2. While the map runs, "b" finds
+    // nothing left though a clone less is running; the reduce starts with its clone.
+    let world = World::machines(20)
+        .job("a")
+        .phase("map")
+        .tasks([[4.0, 4.0]])
+        .phase("reduce")
+        .after(["map"])
+        .tasks([[3.0, 2.0]])
+        .job("b")
+        .at(1.0)
+        .tasks([[9.0, 1.0], [9.0, 1.0]])
+        .job("c")
+        .at(4.5)
+        .tasks([[1.0, 1.0], [1.0, 1.0]])
+        .job("d")
+        .at(7.0)
+        .tasks([[1.0, 1.0], [1.0, 1.0]]);
+    let run = world.run("fifo+dolly(budget=0.1)");
+    assert_eq!(run.backups("a"), [(0, 0.0), (0, 4.0)]);
+    assert_eq!(run.backups("b"), []);
+    // The map's claim has ended at 4, but "c" needs two. At 6 the reduce is over, and all is free for "d".
+    assert_eq!(run.backups("c"), []);
+    assert_eq!(run.backups("d").len(), 2);
+    assert_eq!(run.job("a").finish, 6.0);
+}
+
+#[test]
+fn a_clone_waits_for_a_node_without_a_copy_of_its_task() {
+    // Both originals are on the large node; the small one has room for one clone, and for the other once
+    // task 0 is over at 2.
+    let run = World::nodes([[("cpus", 4.0)], [("cpus", 1.0)]]).job("a").tasks([[2.0, 3.0], [9.0, 1.0]]).run(WIDE);
+    let placed: Vec<_> = run.table("a").iter().map(|row| (row.0, row.1, row.2, row.3, row.4)).collect();
+    assert_eq!(placed, [(0, 0, 0, 0.0, 2.0), (0, 1, 1, 0.0, 2.0), (1, 0, 0, 0.0, 3.0), (1, 1, 1, 2.0, 3.0)]);
+}
+
+#[test]
+fn a_job_is_judged_once_where_it_starts() {
+    // With two clones four machines of three would be in use: not admitted, though one is free, and more later.
+    let run = World::machines(3).job("a").tasks([[1.0, 3.0], [9.0, 1.0]]).run(WIDE);
+    assert_eq!(run.backups("a"), []);
+}
+
+#[test]
+fn the_budget_holds_in_every_dimension() {
+    // A tenth of 40 cpus and 40 GB. Two clones of 1 cpu and 3 GB are 2 cpus, but 6 GB.
+    let world = |memory: f64| {
+        World::nodes([[("cpus", 10.0), ("memory", 10.0e9)]; 4])
+            .job("a")
+            .tasks([[2.0, 1.0], [2.0, 1.0]])
+            .demand([("cpus", 1.0), ("memory", memory)])
+    };
+    assert_eq!(world(3e9).run("fifo+dolly(budget=0.1)").backups("a"), []);
+    assert_eq!(world(2e9).run("fifo+dolly(budget=0.1)").backups("a").len(), 2);
+}
+
+/// The largest share, over dimensions and time, of the cluster that copies beside a task's first living one
+/// have held.
+fn largest_share_of_clones(world: &World, run: &Run) -> f64 {
+    let mut total = Resources::NONE;
+    let mut specs = Vec::new();
+    let mut alive: BTreeMap<TaskId, u64> = BTreeMap::new();
+    let mut extra = Resources::NONE;
+    let mut largest = 0.0f64;
+    for record in &run.records {
+        let (task, starts) = match &record.change {
+            Change::Event(Event::NodeJoined { capacity, .. }) => {
+                total = total.plus(capacity);
+                continue;
+            }
+            Change::Event(Event::JobArrived { spec, .. }) => {
+                specs.push(spec.clone());
+                continue;
+            }
+            Change::Decision(Decision::Start { attempt, .. }) => (attempt.task, true),
+            Change::Event(Event::AttemptFinished { attempt } | Event::AttemptStopped { attempt }) => {
+                (attempt.task, false)
+            }
+            _ => continue,
+        };
+        let spec = &specs[task.job.0 as usize].phases[task.phase as usize];
+        let demand = world.setup.dimensions.demand(&spec.demand).unwrap();
+        let copies = alive.entry(task).or_default();
+        if starts {
+            *copies += 1;
+            extra = if *copies > 1 { extra.plus(&demand) } else { extra };
+        } else {
+            extra = if *copies > 1 { extra.minus(&demand) } else { extra };
+            *copies -= 1;
+        }
+        largest = largest.max(extra.dominant_share(&total));
+    }
+    largest
+}
+
+prop_compose! {
+    fn small_jobs()(
+        gap in prop::sample::select(vec![0.0, 0.3, 1.0]),
+        phases in prop::collection::vec((1..7u32, 1..4u32, 0..4u32), 1..4),
+    ) -> (f64, Vec<(u32, u32, u32)>) {
+        (gap, phases)
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn the_budget_is_never_exceeded_and_jobs_are_cloned_whole(
+        jobs in prop::collection::vec(small_jobs(), 1..25),
+        nodes in 2..12u32,
+        budget in prop::sample::select(vec![0.0, 0.05, 0.1, 0.3, 1.0]),
+        utilization in prop::sample::select(vec![0.5, 0.8, 1.0]),
+        p in prop::sample::select(vec![0.05, 0.3]),
+        seed in any::<u64>(),
+    ) {
+        const NAMES: [&str; 3] = ["one", "two", "three"];
+        let mut world = World::nodes(vec![[("cpus", 4.0), ("memory", 8e9)]; nodes as usize]).seed(seed);
+        let mut arrival = 0.0;
+        for (number, (gap, phases)) in jobs.iter().enumerate() {
+            arrival += gap;
+            world = world.job(&number.to_string()).at(arrival);
+            for (at, (tasks, cpus, memory)) in phases.iter().enumerate() {
+                let parents = at.checked_sub(1).map(|parent| NAMES[parent]);
+                world = world.phase(NAMES[at]).after(parents).drawn(*tasks, "pareto(alpha=1.5,mean=1)");
+                world = world.demand([("cpus", f64::from(*cpus)), ("memory", f64::from(*memory) * 1e9)]);
+            }
+        }
+        let run = world.run(&format!("fair+dolly(budget={budget},utilization={utilization},p={p})"));
+        let largest = largest_share_of_clones(&world, &run);
+        prop_assert!(largest <= budget + 1e-9, "clones held {largest} of the cluster");
+        for (number, (_, phases)) in jobs.iter().enumerate() {
+            let tasks: u32 = phases.iter().map(|phase| phase.0).sum();
+            let clones = run.tries(&number.to_string()).iter().filter(|one| one.id.copy > 0).count();
+            prop_assert!(tasks <= 10 || clones == 0, "a job of {tasks} tasks has clones");
+        }
+    }
+}

@@ -28,6 +28,8 @@ pub enum Purpose {
     Placement = 8,
     /// Properties of nodes.
     Node = 9,
+    /// Which kind of job a job is.
+    Kind = 10,
 }
 
 /// Mixes all bits of a number into all others (the finaliser of SplitMix64: Steele, Lea and Flood,

@@ -16,10 +16,11 @@ use std::sync::Arc;
 
 use hindmost_core::distribution::Distribution;
 use hindmost_core::resources::parse_size;
-use hindmost_core::suggest::did_you_mean;
 use hindmost_core::time::Time;
 use hindmost_core::workload::{DemandByName, Durations, JobSpec, PhaseSpec, WorkloadJob};
 use serde::Deserialize;
+
+use crate::phases::{Named, parents_first};
 
 /// A workload file that can't be read, and where.
 #[derive(Debug, thiserror::Error)]
@@ -147,7 +148,8 @@ impl JobLine {
         if self.phases.is_empty() {
             return Err("the job has no phases".to_owned());
         }
-        let order = parents_first(&self.phases)?;
+        let named: Vec<Named<'_>> = self.phases.iter().map(|phase| (phase.name.as_str(), &phase.after[..])).collect();
+        let order = parents_first(&named)?;
         let place: BTreeMap<&str, u32> =
             order.iter().enumerate().map(|(place, at)| (self.phases[*at].name.as_str(), place as u32)).collect();
         let (mut phases, mut durations) = (Vec::new(), Vec::new());
@@ -215,32 +217,6 @@ impl PhaseLine {
             never_copied: false,
         })
     }
-}
-
-/// The phases' places in an order that keeps theirs, except that parents come first.
-fn parents_first(phases: &[PhaseLine]) -> Result<Vec<usize>, String> {
-    for (at, phase) in phases.iter().enumerate() {
-        if phases[..at].iter().any(|other| other.name == phase.name) {
-            return Err(format!("two phases are called {:?}", phase.name));
-        }
-        for parent in &phase.after {
-            if !phases.iter().any(|other| other.name == *parent) {
-                let near = did_you_mean(parent, phases.iter().map(|other| other.name.as_str()));
-                return Err(format!(
-                    "phase {:?} comes after {parent:?}, which is not a phase of the job{near}",
-                    phase.name
-                ));
-            }
-        }
-    }
-    let mut order: Vec<usize> = Vec::new();
-    while order.len() < phases.len() {
-        let placed = |name: &str| order.iter().any(|at| phases[*at].name == name);
-        let next =
-            (0..phases.len()).find(|at| !order.contains(at) && phases[*at].after.iter().all(|parent| placed(parent)));
-        order.push(next.ok_or_else(|| "its phases come after each other in a circle".to_owned())?);
-    }
-    Ok(order)
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ pub mod experiment;
 mod generate;
 pub mod output;
 pub mod parameter;
+mod phases;
 pub mod pictures;
 pub mod records;
 pub mod reproduce;

@@ -6,7 +6,7 @@ use hindmost_core::policy::catalogue;
 
 use crate::parameter::absolute;
 
-use super::{ArrivalSpec, ClusterSpec, Scenario, WorkloadSpec};
+use super::{ArrivalSpec, ClusterSpec, NodeClass, Scenario, WorkloadSpec};
 
 /// Ten times the largest clusters there are, or more.
 const MOST_NODES: u32 = 10_000_000;
@@ -34,8 +34,29 @@ impl Scenario {
             let dimensions = self.cluster.dimensions()?;
             dimensions.demand(&demand.by_name()?).map_err(|error| format!("workload.demand: {error}"))?;
         }
+        self.check_kinds_demands()?;
         Ok(())
     }
+}
+
+impl Scenario {
+    fn check_kinds_demands(&self) -> Result<(), String> {
+        if self.workload.job.is_empty() {
+            return Ok(());
+        }
+        let dimensions = self.cluster.dimensions()?;
+        let capacity = |class: &NodeClass| dimensions.amounts(&class.capacity()?).map_err(|error| error.to_string());
+        let capacities = self.cluster.nodes.iter().map(capacity).collect::<Result<Vec<_>, _>>()?;
+        for (at, kind) in self.workload.job.iter().enumerate() {
+            kind.check_demands(&dimensions, &capacities).map_err(|error| of_kind(at, &kind.name, &error))?;
+        }
+        Ok(())
+    }
+}
+
+/// An error with the kind of job that it is in.
+fn of_kind(at: usize, name: &str, error: &str) -> String {
+    format!("workload.job, entry {} ({name:?}): {error}", at + 1)
 }
 
 impl ClusterSpec {
@@ -78,7 +99,8 @@ impl WorkloadSpec {
         share("workload.slow_from", self.slow_from, 1.0 - f64::EPSILON)?;
         if let Some(file) = &mut self.file {
             *file = absolute(folder, file);
-            if self.arrival.is_some() || self.tasks.is_some() || self.duration.is_some() || self.demand.is_some() {
+            let one_kind = self.tasks.is_some() || self.duration.is_some() || self.demand.is_some();
+            if self.arrival.is_some() || one_kind || !self.job.is_empty() {
                 return Err(
                     "workload.file gives arrivals, tasks, durations and demands; leave the others out".to_owned()
                 );
@@ -110,6 +132,9 @@ impl WorkloadSpec {
                 crate::parameter::read_numbers(path).map_err(|error| format!("workload.arrival: {error}"))?;
             }
         }
+        if !self.job.is_empty() {
+            return self.check_kinds(folder);
+        }
         let named = [("tasks", &mut self.tasks), ("duration", &mut self.duration)];
         for (name, parameter) in named {
             let Some(parameter) = parameter else {
@@ -120,6 +145,25 @@ impl WorkloadSpec {
         // What no draw can mend is said before anything runs.
         let trial = crate::generate::trial(self);
         trial.map_err(|error| format!("workload.{error}"))
+    }
+
+    fn check_kinds(&mut self, folder: &Path) -> Result<(), String> {
+        let beside =
+            [("tasks", self.tasks.is_some()), ("duration", self.duration.is_some()), ("demand", self.demand.is_some())];
+        if let Some((name, _)) = beside.into_iter().find(|(_, given)| *given) {
+            return Err(format!(
+                "workload.{name} stands beside [[workload.job]]: give it in the phases of each kind of job"
+            ));
+        }
+        for at in 0..self.job.len() {
+            let (before, rest) = self.job.split_at_mut(at);
+            let Some(kind) = rest.first_mut() else { break };
+            if before.iter().any(|other| other.name == kind.name) {
+                return Err(format!("two kinds of jobs are called {:?}", kind.name));
+            }
+            kind.check(folder).map_err(|error| of_kind(at, &kind.name, &error))?;
+        }
+        crate::generate::trial(self).map_err(|error| format!("workload.{error}"))
     }
 }
 

@@ -4,6 +4,7 @@
 //! what would be valid.
 
 mod check;
+mod kinds;
 mod load;
 
 use std::collections::BTreeMap;
@@ -18,6 +19,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::parameter::Parameter;
 
+pub(crate) use kinds::PlannedPhase;
+pub use kinds::{JobKind, PhaseKind};
 pub use load::{BUILT_IN, ReplaySettings, ScenarioError};
 
 /// A scenario as files write it.
@@ -211,6 +214,9 @@ pub struct WorkloadSpec {
     /// [0, 1): until then it goes at the mean pace. 0: it is slow from its start.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub slow_from: f64,
+    /// Kinds of jobs, of which every arriving job is one: instead of `tasks`, `duration` and `demand`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub job: Vec<JobKind>,
 }
 
 /// When jobs arrive.

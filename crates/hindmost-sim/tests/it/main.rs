@@ -4,6 +4,7 @@
 mod closed_forms;
 mod exact;
 mod experiments;
+mod kinds;
 mod knowledge;
 mod orders;
 mod pace;

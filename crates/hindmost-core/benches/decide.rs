@@ -35,6 +35,7 @@ fn job(number: u32) -> Arc<JobSpec> {
         mean,
         sd: None,
         tail: Distribution::pareto_with_mean(2.0, mean).ok(),
+        input: None,
         assumed: false,
         never_copied: false,
     };
@@ -60,7 +61,13 @@ impl World {
         };
         for node in 0..MACHINES {
             let name = format!("n{node}").into();
-            world.tell(&Event::NodeJoined { node: NodeId(node), name, capacity: Resources::ONE_SLOT, speed: 1.0 });
+            world.tell(&Event::NodeJoined {
+                node: NodeId(node),
+                name,
+                capacity: Resources::ONE_SLOT,
+                speed: 1.0,
+                rack: None,
+            });
         }
         for number in 0..JOBS {
             world.tell(&Event::JobArrived { job: JobId(number), spec: job(number) });

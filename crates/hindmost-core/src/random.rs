@@ -30,6 +30,12 @@ pub enum Purpose {
     Node = 9,
     /// Which kind of job a job is.
     Kind = 10,
+    /// The parameters of how much a job's tasks read.
+    Input = 11,
+    /// How much a task reads.
+    InputOfTask = 12,
+    /// The nodes that hold replicas.
+    Replica = 13,
 }
 
 /// Mixes all bits of a number into all others (the finaliser of SplitMix64: Steele, Lea and Flood,

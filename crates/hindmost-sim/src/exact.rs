@@ -5,7 +5,8 @@
 //! {"job":"j1","arrival":0.0,"deadline":null,"phases":[{"name":"map","after":[],"demand":{"cpus":1,"memory":"2GB"},"mean":10.0,"sd":8.1,"tasks":[[12.3,4.5],[9.1]]}]}
 //! ```
 //!
-//! `mean`, `sd` (null where unknown or infinite) and the optional `tail` are what policies may know.
+//! `mean`, `sd` (null where unknown or infinite) and the optional `tail` are what policies may know, and so are the
+//! optional `input` (bytes that each task reads) and `replicas` (numbers of the nodes that hold it, for each task).
 //! Lines may be in any order; jobs are numbered by arrival, those of one instant by line.
 
 use std::collections::BTreeMap;
@@ -15,12 +16,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use hindmost_core::distribution::Distribution;
+use hindmost_core::ids::NodeId;
 use hindmost_core::resources::parse_size;
 use hindmost_core::time::Time;
-use hindmost_core::workload::{DemandByName, Durations, JobSpec, PhaseSpec, WorkloadJob};
+use hindmost_core::workload::{DemandByName, Durations, InputSpec, JobSpec, PhaseSpec, WorkloadJob};
 use serde::Deserialize;
 
 use crate::phases::{Named, parents_first};
+use crate::size::whole;
 
 /// A workload file that can't be read, and where.
 #[derive(Debug, thiserror::Error)]
@@ -67,6 +70,10 @@ struct PhaseLine {
     #[serde(default)]
     tail: Option<Distribution>,
     tasks: Vec<Vec<f64>>,
+    #[serde(default)]
+    input: Vec<Amount>,
+    #[serde(default)]
+    replicas: Vec<Vec<u32>>,
 }
 
 #[derive(Deserialize)]
@@ -74,6 +81,16 @@ struct PhaseLine {
 enum Amount {
     Number(f64),
     Size(String),
+}
+
+impl Amount {
+    /// As a number; a size in bytes.
+    fn number(&self) -> Result<f64, String> {
+        match self {
+            Amount::Number(number) => Ok(*number),
+            Amount::Size(text) => parse_size(text),
+        }
+    }
 }
 
 /// Reads an exact workload file.
@@ -198,10 +215,7 @@ impl PhaseLine {
         }
         let mut demand = DemandByName::new();
         for (dimension, amount) in &self.demand {
-            let amount = match amount {
-                Amount::Number(number) => *number,
-                Amount::Size(text) => parse_size(text).map_err(|error| format!("demand of {dimension}: {error}"))?,
-            };
+            let amount = amount.number().map_err(|error| format!("demand of {dimension}: {error}"))?;
             demand.insert(dimension.clone(), amount);
         }
         let after = self.after.iter().filter_map(|parent| place.get(parent.as_str()).copied()).collect();
@@ -213,9 +227,34 @@ impl PhaseLine {
             mean,
             sd: self.sd,
             tail: self.tail.clone(),
+            input: self.input()?,
             assumed: false,
             never_copied: false,
         })
+    }
+
+    /// What its tasks read.
+    fn input(&self) -> Result<Option<InputSpec>, String> {
+        let tasks = self.tasks.len();
+        for (name, given) in [("input", self.input.len()), ("replicas", self.replicas.len())] {
+            if given != 0 && given != tasks {
+                return Err(format!("{name} is given for {given} tasks, but there are {tasks}"));
+            }
+        }
+        if self.input.is_empty() {
+            let replicas = "replicas are given, but not how much each task reads (input)";
+            return if self.replicas.is_empty() { Ok(None) } else { Err(replicas.to_owned()) };
+        }
+        let mut bytes = Vec::with_capacity(tasks);
+        for (task, amount) in self.input.iter().enumerate() {
+            let amount = amount.number().map_err(|error| format!("input of task {task}: {error}"))?;
+            if !(0.0..1e15).contains(&amount) {
+                return Err(format!("input of task {task} is {amount} bytes, but must be from 0 to below 10^15"));
+            }
+            bytes.push(whole(amount));
+        }
+        let replicas = self.replicas.iter().map(|nodes| nodes.iter().copied().map(NodeId).collect()).collect();
+        Ok(Some(InputSpec { bytes, replicas }))
     }
 }
 

@@ -6,7 +6,7 @@ use hindmost_core::policy::catalogue;
 
 use crate::parameter::absolute;
 
-use super::{ArrivalSpec, ClusterSpec, NodeClass, Scenario, WorkloadSpec};
+use super::{ArrivalSpec, ClusterSpec, NetworkSpec, NodeClass, Scenario, WorkloadSpec};
 
 /// Ten times the largest clusters there are, or more.
 const MOST_NODES: u32 = 10_000_000;
@@ -29,6 +29,7 @@ impl Scenario {
         catalogue::order(&self.order).map_err(|error| error.to_string())?;
         self.policies()?;
         self.cluster.check(&self.folder)?;
+        self.network.as_ref().map_or(Ok(()), NetworkSpec::check)?;
         self.workload.check(self.horizon, &self.folder)?;
         if let Some(demand) = &self.workload.demand {
             let dimensions = self.cluster.dimensions()?;
@@ -61,6 +62,14 @@ fn of_kind(at: usize, name: &str, error: &str) -> String {
 
 impl ClusterSpec {
     fn check(&mut self, folder: &Path) -> Result<(), String> {
+        if let Some(racks) = self.racks {
+            let Some(machines) = self.machines else {
+                return Err(
+                    "cluster.racks is for machines = N; give nodes their rack or racks in [[cluster.nodes]]".to_owned()
+                );
+            };
+            check_racks("cluster.racks", racks, machines)?;
+        }
         match (self.machines, self.nodes.is_empty()) {
             (None, true) => Err("cluster needs machines = N (one slot each) or [[cluster.nodes]]".to_owned()),
             (Some(_), false) => Err("cluster has both machines and nodes; give one of them".to_owned()),
@@ -82,6 +91,12 @@ impl ClusterSpec {
                         return Err(wrong("cpus is 0, but must be above 0".to_owned()));
                     }
                     class.capacity().map_err(wrong)?;
+                    if let Some(racks) = class.racks {
+                        check_racks("racks", racks, class.count).map_err(wrong)?;
+                        if class.rack.is_some() {
+                            return Err(wrong("it has both rack and racks; give one of them".to_owned()));
+                        }
+                    }
                     class.speed.load(folder).map_err(wrong)?;
                     if let Some(speed) = class.speed.is_constant() {
                         positive("speed", Some(speed)).map_err(wrong)?;
@@ -91,6 +106,13 @@ impl ClusterSpec {
             }
         }
     }
+}
+
+fn check_racks(name: &str, racks: u32, nodes: u32) -> Result<(), String> {
+    if racks == 0 || racks > nodes.max(1) {
+        return Err(format!("{name} is {racks}, but must be from 1 to the number of nodes, {nodes}"));
+    }
+    Ok(())
 }
 
 impl WorkloadSpec {

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::parameter::Parameter;
 use crate::phases::{Named, parents_first};
+use crate::size::Size;
 
 use super::DemandSpec;
 
@@ -54,7 +55,18 @@ pub struct PhaseKind {
     /// What a copy needs; one cpu unless given. One-slot machines take one copy whatever it needs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub demand: Option<DemandSpec>,
+    /// Bytes that a task reads; drawn for each task if a distribution.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<Size>,
+    /// Nodes that hold a replica of a task's input, in phases without parents; 3 unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replicas: Option<u32>,
 }
+
+/// Replicas of a block unless told otherwise (HDFS: `dfs.replication`).
+const REPLICAS: u32 = 3;
+/// The most replicas of a block (HDFS: `dfs.replication.max`).
+const MOST_REPLICAS: u32 = 512;
 
 /// A phase that a kind's jobs have.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,6 +77,8 @@ pub(crate) struct PlannedPhase {
     pub(crate) after: Vec<u32>,
     /// The place of the phase in the file that it is, or is a copy of.
     pub(crate) written: usize,
+    /// Which copy it is, from 0.
+    pub(crate) copy: u32,
 }
 
 impl JobKind {
@@ -102,8 +116,8 @@ impl JobKind {
                     return Err(format!("two phases are called {name:?}"));
                 }
                 last[at] = plan.len() as u32;
-                plan.push(PlannedPhase { name: name.into(), after: std::mem::take(&mut after), written: at });
-                after = vec![last[at]];
+                let after_it = std::mem::replace(&mut after, vec![last[at]]);
+                plan.push(PlannedPhase { name: name.into(), after: after_it, written: at, copy: copy - 1 });
             }
         }
         Ok(plan)
@@ -120,7 +134,11 @@ impl JobKind {
         self.plan()?;
         for phase in &mut self.phase {
             phase.demand_by_name().map_err(|error| format!("phase {:?}, demand: {error}", phase.name))?;
-            let PhaseKind { name, tasks, duration, .. } = phase;
+            phase.check_replicas().map_err(|error| format!("phase {:?}: {error}", phase.name))?;
+            let PhaseKind { name, tasks, duration, input, .. } = phase;
+            if let Some(input) = input {
+                input.load(folder).map_err(|error| format!("phase {name:?}, input: {error}"))?;
+            }
             for (what, parameter) in [("tasks", tasks), ("duration", duration)] {
                 parameter.load(folder).map_err(|error| format!("phase {name:?}, {what}: {error}"))?;
             }
@@ -143,6 +161,25 @@ impl JobKind {
 }
 
 impl PhaseKind {
+    /// Nodes that hold a replica of a task's input, where it does not read what other phases have put out.
+    pub(crate) fn replicas(&self) -> u32 {
+        self.replicas.unwrap_or(REPLICAS)
+    }
+
+    fn check_replicas(&self) -> Result<(), String> {
+        match self.replicas {
+            None => Ok(()),
+            Some(_) if self.input.is_none() => Err("it has replicas, but no input".to_owned()),
+            Some(_) if !self.after.is_empty() => {
+                Err("it reads what other phases have put out, of which there are no replicas".to_owned())
+            }
+            Some(replicas) if !(1..=MOST_REPLICAS).contains(&replicas) => {
+                Err(format!("replicas is {replicas}, but must be from 1 to {MOST_REPLICAS}"))
+            }
+            Some(_) => Ok(()),
+        }
+    }
+
     /// What a copy needs, by dimension.
     ///
     /// # Errors

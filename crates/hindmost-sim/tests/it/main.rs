@@ -6,6 +6,7 @@ mod exact;
 mod experiments;
 mod kinds;
 mod knowledge;
+mod locality;
 mod orders;
 mod pace;
 mod properties;

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::suggest::did_you_mean;
 
+use super::losers::Keep;
 use super::order::Order;
 use super::originals::Originals;
 use super::queue::Which;
@@ -385,7 +386,9 @@ pub fn build(spec: &PolicySpec, setting: &Setting<'_>) -> Result<Policy, Catalog
     let of_order = Parameters { entries: order.parameters, given, setting };
     let built = (order.build)(&of_order);
     let parameters = Parameters { entries: found.system.parameters, given: found.given, setting };
-    Ok(Policy::new(built, (found.system.build)(&Rule { parameters, order: (order, of_order) })))
+    // A system with a parameter `keep` says which of a finished task's other copies runs on.
+    let keep = if parameters.is("keep", "best_locality") { Keep::BestLocality } else { Keep::None };
+    Ok(Policy::new(built, (found.system.build)(&Rule { parameters, order: (order, of_order) })).keeping(keep))
 }
 
 #[cfg(test)]

@@ -5,14 +5,19 @@
 
 use std::path::Path;
 
-use hindmost_core::distribution::Distribution;
 use hindmost_core::random::{Purpose, draw};
 use hindmost_core::time::Time;
-use hindmost_core::workload::{DemandByName, Durations, JobSpec, PhaseSpec, WorkloadJob};
+use hindmost_core::workload::{Durations, JobSpec, PhaseSpec, WorkloadJob};
 
-use crate::driver::SimulationError;
+use crate::driver::{NodeSetup, SimulationError};
 use crate::parameter::{Draws, Parameter, read_numbers};
-use crate::scenario::{ArrivalSpec, DemandSpec, JobKind, PlannedPhase, WorkloadSpec};
+use crate::scenario::{ArrivalSpec, WorkloadSpec};
+
+mod kinds;
+mod replicas;
+
+use kinds::Kind;
+use replicas::Racks;
 
 /// When the next job arrives.
 enum Arrivals {
@@ -28,114 +33,17 @@ pub(crate) struct Generator {
     horizon: f64,
     arrivals: Arrivals,
     kinds: Vec<Kind>,
+    racks: Racks,
     next: u32,
 }
 
-/// A kind of job, ready to make jobs of.
-struct Kind {
-    /// Beginning of its jobs' names, which end in their numbers.
-    name: Option<String>,
-    /// The sum of the shares up to this kind's.
-    until: f64,
-    /// The phases as written.
-    written: Vec<Written>,
-    /// The phases that its jobs have.
-    plan: Vec<PlannedPhase>,
-}
-
-/// A phase as the scenario writes it.
-struct Written {
-    tasks: Parameter,
-    duration: Parameter,
-    demand: DemandByName,
-    /// Where it is written, for errors.
-    label: String,
-}
-
-/// What is drawn of a written phase, once a job.
-struct Drawn {
-    tasks: u32,
-    durations: Distribution,
-}
-
-impl Written {
-    /// `draws` gives the numbers for a purpose.
-    fn draw(&self, draws: impl Fn(Purpose) -> Draws) -> Result<Drawn, String> {
-        let label = &self.label;
-        let tasks = self.tasks.draw_count(&mut draws(Purpose::Tasks));
-        let tasks = tasks.map_err(|error| format!("{label}tasks: {error}"))?;
-        let durations = self.duration.resolve(&mut draws(Purpose::Parameter));
-        let durations = durations.and_then(|made| check_durations(&made).map(|()| made));
-        Ok(Drawn { tasks, durations: durations.map_err(|error| format!("{label}duration: {error}"))? })
-    }
-}
-
-/// Tasks of a job, at most.
-const MOST_TASKS: u64 = (u32::MAX >> 8) as u64;
-
-impl Kind {
-    /// The one kind of a workload that describes its jobs without kinds.
-    fn only(spec: &WorkloadSpec) -> Result<Kind, String> {
-        let missing = |what: &str| format!("the workload has no {what}");
-        let written = Written {
-            tasks: spec.tasks.clone().ok_or_else(|| missing("tasks"))?,
-            duration: spec.duration.clone().ok_or_else(|| missing("duration"))?,
-            demand: spec.demand.as_ref().map_or_else(|| Ok(DemandByName::new()), DemandSpec::by_name)?,
-            label: String::new(),
-        };
-        let plan = vec![PlannedPhase { name: "tasks".into(), after: Vec::new(), written: 0 }];
-        Ok(Kind { name: None, until: 1.0, written: vec![written], plan })
-    }
-
-    /// A kind that comes after others with so large shares together.
-    fn of(kind: &JobKind, before: f64) -> Result<Kind, String> {
-        let written = kind.phase.iter().map(|phase| {
-            let (tasks, duration) = (phase.tasks.clone(), phase.duration.clone());
-            let label = format!("job {:?}, phase {:?}, ", kind.name, phase.name);
-            Ok(Written { tasks, duration, demand: phase.demand_by_name()?, label })
-        });
-        Ok(Kind {
-            name: Some(kind.name.clone()),
-            until: before + kind.share,
-            written: written.collect::<Result<_, String>>()?,
-            plan: kind.plan()?,
-        })
-    }
-
-    /// All kinds of a workload.
-    fn all(spec: &WorkloadSpec) -> Result<Vec<Kind>, String> {
-        if spec.job.is_empty() {
-            return Ok(vec![Kind::only(spec)?]);
-        }
-        let mut kinds: Vec<Kind> = Vec::with_capacity(spec.job.len());
-        for kind in &spec.job {
-            let before = kinds.last().map_or(0.0, |kind| kind.until);
-            kinds.push(Kind::of(kind, before)?);
-        }
-        Ok(kinds)
-    }
-
-    /// What is drawn of each written phase; `draws` gives the numbers for a purpose and a phase.
-    fn draw(&self, draws: impl Fn(Purpose, usize) -> Draws) -> Result<Vec<Drawn>, String> {
-        let phases = self.written.iter().enumerate();
-        let drawn = phases.map(|(part, written)| written.draw(|purpose| draws(purpose, part)));
-        let drawn = drawn.collect::<Result<Vec<Drawn>, String>>()?;
-        let tasks: u64 = self.plan.iter().map(|planned| u64::from(drawn[planned.written].tasks)).sum();
-        if tasks > MOST_TASKS {
-            let name = self.name.as_deref().unwrap_or_default();
-            return Err(format!("job {name:?} has {tasks} tasks, but may have at most {MOST_TASKS}"));
-        }
-        Ok(drawn)
-    }
-}
-
 impl Generator {
-    /// Of a checked description.
+    /// Of a checked description, on a cluster of these nodes.
     pub(crate) fn new(
         spec: &WorkloadSpec,
         horizon: Option<f64>,
         folder: &Path,
-        seed: u64,
+        (seed, nodes): (u64, &[NodeSetup]),
     ) -> Result<Generator, SimulationError> {
         let missing = |what: &str| SimulationError::Workload(format!("the workload has no {what}"));
         let arrivals = match spec.arrival.as_ref().ok_or_else(|| missing("arrival"))? {
@@ -149,7 +57,8 @@ impl Generator {
             }
         };
         let kinds = Kind::all(spec).map_err(SimulationError::Workload)?;
-        Ok(Generator { seed, horizon: horizon.unwrap_or(f64::INFINITY), arrivals, kinds, next: 0 })
+        let horizon = horizon.unwrap_or(f64::INFINITY);
+        Ok(Generator { seed, horizon, arrivals, kinds, racks: Racks::of(nodes), next: 0 })
     }
 
     /// The kind of the `index`-th job.
@@ -198,6 +107,7 @@ impl Generator {
                 mean: drawn.durations.mean(),
                 sd: drawn.durations.sd(),
                 tail: Some(drawn.durations.clone()),
+                input: written.input(drawn, planned, &self.racks, (self.seed, index)),
                 assumed: false,
                 never_copied: false,
             });
@@ -211,15 +121,6 @@ impl Generator {
         let spec = JobSpec { name: name.into(), arrival, deadline: None, weight: 1.0, queue: None, phases };
         self.next += 1;
         Ok(Some(WorkloadJob { spec, durations }))
-    }
-}
-
-fn check_durations(durations: &Distribution) -> Result<(), String> {
-    // A thousand ticks, and half of what can be counted.
-    if (1e-6..=1e10).contains(&durations.mean()) {
-        Ok(())
-    } else {
-        Err(format!("durations have the mean {}, but it must be from 1e-6 to 1e10 seconds", durations.mean()))
     }
 }
 

@@ -20,7 +20,7 @@ use hindmost_core::time::Time;
 use hindmost_core::workload::{JobSpec, QueueSpec, WorkloadJob};
 
 use crate::agenda::{Agenda, Due, MOST_COPIES, MOST_PHASES};
-use crate::network::{Network, Reading};
+use crate::network::{Network, Reading, check_replicas};
 use crate::output::{AttemptResult, Outcome, Output};
 use crate::truth::{Model, Reveal, Truth};
 
@@ -360,7 +360,7 @@ impl Driver<'_> {
                 }
             }
         }
-        check_replicas(&spec, self.cluster.nodes().len())?;
+        check_replicas(&spec, self.cluster.nodes().len()).map_err(SimulationError::Workload)?;
         self.truth.push(job.durations);
         for column in [
             &mut self.result.flowtime,
@@ -634,22 +634,4 @@ impl Driver<'_> {
         result.utilization = self.busy.utilization(self.last_end.max(self.last_finish));
         Ok(self.result)
     }
-}
-
-/// Replicas can only lie on nodes that there are.
-fn check_replicas(spec: &JobSpec, nodes: usize) -> Result<(), SimulationError> {
-    for phase in &spec.phases {
-        let replicas = phase.input.iter().flat_map(|input| input.replicas.iter().enumerate());
-        for (task, on) in replicas {
-            if let Some(node) = on.iter().find(|node| node.0 as usize >= nodes) {
-                let (job, phase) = (&spec.name, &phase.name);
-                return Err(SimulationError::Workload(format!(
-                    "job {job:?}, phase {phase:?}, task {task}: a replica lies on node {}, but there are {nodes} nodes, \
-                     counted from 0",
-                    node.0
-                )));
-            }
-        }
-    }
-    Ok(())
 }

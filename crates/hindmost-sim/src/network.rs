@@ -11,7 +11,7 @@
 use hindmost_core::cluster::{Attempt, Cluster, Job, Locality, Task};
 use hindmost_core::ids::{AttemptId, JobId};
 use hindmost_core::time::Time;
-use hindmost_core::workload::PhaseSpec;
+use hindmost_core::workload::{JobSpec, PhaseSpec};
 use rustc_hash::FxHashMap;
 
 /// The network between nodes, and which upstream outputs copies read.
@@ -156,4 +156,25 @@ impl Reading {
         let seconds = bytes / network.remote_bandwidth * crowd / tasks.max(1) as f64;
         Time::from_seconds(seconds) + if of_first { Time::ZERO } else { wait }
     }
+}
+
+/// Replicas can only lie on nodes that there are.
+///
+/// # Errors
+/// What is wrong.
+pub(crate) fn check_replicas(spec: &JobSpec, nodes: usize) -> Result<(), String> {
+    for phase in &spec.phases {
+        let replicas = phase.input.iter().flat_map(|input| input.replicas.iter().enumerate());
+        for (task, on) in replicas {
+            if let Some(node) = on.iter().find(|node| node.0 as usize >= nodes) {
+                let (job, phase) = (&spec.name, &phase.name);
+                return Err(format!(
+                    "job {job:?}, phase {phase:?}, task {task}: a replica lies on node {}, but there are {nodes} nodes, \
+                     counted from 0",
+                    node.0
+                ));
+            }
+        }
+    }
+    Ok(())
 }

@@ -69,6 +69,10 @@ impl Written {
         Ok(Drawn { tasks, durations, input })
     }
 
+    fn has_replicas(&self, planned: &PlannedPhase) -> bool {
+        self.input.is_some() && planned.after.is_empty() && self.replicas > 0
+    }
+
     /// What the tasks of a phase of the `index`-th job read.
     pub(super) fn input(
         &self,
@@ -85,7 +89,7 @@ impl Written {
         let nodes = |task| -> Vec<NodeId> {
             racks.place(self.replicas, |replica| draw(seed, Purpose::Replica, index, number(task) | replica))
         };
-        let replicas = if planned.after.is_empty() { (0..drawn.tasks).map(nodes).collect() } else { Vec::new() };
+        let replicas = if self.has_replicas(planned) { (0..drawn.tasks).map(nodes).collect() } else { Vec::new() };
         Some(InputSpec { bytes: (0..drawn.tasks).map(bytes).collect(), replicas })
     }
 }
@@ -131,6 +135,11 @@ impl Kind {
             kinds.push(Kind::of(kind, before)?);
         }
         Ok(kinds)
+    }
+
+    /// True if replicas of what its jobs' tasks read lie in the cluster.
+    pub(super) fn has_replicas(&self) -> bool {
+        self.plan.iter().any(|planned| self.written[planned.written].has_replicas(planned))
     }
 
     /// What is drawn of each written phase; `draws` gives the numbers for a purpose and a phase.

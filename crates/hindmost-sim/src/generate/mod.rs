@@ -58,6 +58,7 @@ impl Generator {
         };
         let kinds = Kind::all(spec).map_err(SimulationError::Workload)?;
         let horizon = horizon.unwrap_or(f64::INFINITY);
+        let nodes = if kinds.iter().any(Kind::has_replicas) { nodes } else { &[] };
         Ok(Generator { seed, horizon, arrivals, kinds, racks: Racks::of(nodes), next: 0 })
     }
 

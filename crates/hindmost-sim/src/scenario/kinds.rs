@@ -58,7 +58,8 @@ pub struct PhaseKind {
     /// Bytes that a task reads; drawn for each task if a distribution.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<Size>,
-    /// Nodes that hold a replica of a task's input, in phases without parents; 3 unless given.
+    /// Nodes that hold a replica of a task's input, in phases without parents; 3 unless given. 0: it lies
+    /// outside the cluster.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replicas: Option<u32>,
 }
@@ -173,8 +174,8 @@ impl PhaseKind {
             Some(_) if !self.after.is_empty() => {
                 Err("it reads what other phases have put out, of which there are no replicas".to_owned())
             }
-            Some(replicas) if !(1..=MOST_REPLICAS).contains(&replicas) => {
-                Err(format!("replicas is {replicas}, but must be from 1 to {MOST_REPLICAS}"))
+            Some(replicas) if replicas > MOST_REPLICAS => {
+                Err(format!("replicas is {replicas}, but must be from 0 to {MOST_REPLICAS}"))
             }
             Some(_) => Ok(()),
         }

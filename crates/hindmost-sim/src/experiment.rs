@@ -29,7 +29,7 @@ pub enum Jobs {
     /// Made from a description, anew for each seed.
     Generated {
         /// The description.
-        spec: WorkloadSpec,
+        spec: Box<WorkloadSpec>,
         /// Folder that relative paths are taken from.
         folder: PathBuf,
     },
@@ -135,7 +135,7 @@ impl Experiment {
                 };
                 Jobs::Given(Arc::new(jobs.into_iter().filter(before).collect()))
             }
-            None => Jobs::Generated { spec: scenario.workload.clone(), folder: scenario.folder.clone() },
+            None => Jobs::Generated { spec: Box::new(scenario.workload.clone()), folder: scenario.folder.clone() },
         };
         let setup = Setup {
             dimensions: dimensions.clone(),

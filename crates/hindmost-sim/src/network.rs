@@ -110,7 +110,7 @@ impl Reading {
         let input = spec.input.as_ref()?;
         let bytes = *input.bytes.get(id.task.index as usize)? as f64;
         if input.replicas.is_empty() && !spec.after.is_empty() {
-            return Some(self.from_upstream(network, cluster, (attempt, spec), bytes));
+            return Some(self.of_outputs(network, cluster, (attempt, spec), bytes));
         }
         Some(Time::from_seconds(match cluster.locality(id.task, attempt.node()) {
             Locality::Node => 0.0,
@@ -121,7 +121,7 @@ impl Reading {
     }
 
     /// What a copy of a downstream task takes to read its share of all its upstream tasks' outputs.
-    fn from_upstream(
+    fn of_outputs(
         &self,
         network: &Network,
         cluster: &Cluster,

@@ -128,9 +128,10 @@ mod tests {
 
     #[test]
     fn nodes_are_near_their_rack() {
+        use Locality::{Node, Rack, Remote, Unknown};
+
         let cluster = cluster(Placement::FirstFit, &[&[1], &[1, 2], &[5], &[]]);
         let all = |index| (0..6).map(|node| cluster.locality(task(index), NodeId(node))).collect::<Vec<_>>();
-        use Locality::{Node, Rack, Remote, Unknown};
         assert_eq!(all(0), [Rack, Node, Remote, Remote, Remote, Remote]);
         assert_eq!(all(1), [Rack, Node, Node, Rack, Remote, Remote]);
         // Nodes of which no rack is known share one.

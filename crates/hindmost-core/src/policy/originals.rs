@@ -83,12 +83,11 @@ impl Originals {
     /// Starts a task where there is room for it: `None` if there is none, `Some(false)` on a fault.
     fn place_task(&self, round: &mut Round<'_>, task: TaskId) -> Option<bool> {
         let cluster = round.cluster();
-        let node = match self.slow {
-            Some(slow) => place_by_speed(cluster, task, slow)?,
-            None => {
-                let demand = cluster.phase(task)?.demand();
-                cluster.find_nearest_node(task, demand, |node, _| !cluster.avoids(task, node))?
-            }
+        let node = if let Some(slow) = self.slow {
+            place_by_speed(cluster, task, slow)?
+        } else {
+            let demand = cluster.phase(task)?.demand();
+            cluster.find_nearest_node(task, demand, |node, _| !cluster.avoids(task, node))?
         };
         let started = round.start(task, node);
         round.because(|| "it was its turn: no copy of the task ran or had finished".to_owned());

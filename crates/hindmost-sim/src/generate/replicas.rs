@@ -86,13 +86,13 @@ mod tests {
     use super::*;
 
     fn racks(of: &[Option<&str>]) -> Racks {
-        let node = |rack: &Option<&str>| NodeSetup {
+        let node = |rack: Option<&str>| NodeSetup {
             name: String::new(),
             capacity: Resources::ONE_SLOT,
             speed: 1.0,
             rack: rack.map(Into::into),
         };
-        Racks::of(&of.iter().map(node).collect::<Vec<_>>())
+        Racks::of(&of.iter().copied().map(node).collect::<Vec<_>>())
     }
 
     fn placed(racks: &Racks, replicas: u32, seed: u64) -> Vec<usize> {

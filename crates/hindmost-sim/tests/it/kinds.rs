@@ -69,12 +69,15 @@ duration = 1
 name = "fifo"
 "#;
 
+/// Start, end and whether it won.
+type Times = (f64, f64, bool);
+
 /// What a run tells of jobs and attempts.
 #[derive(Default)]
 struct Told {
     specs: Vec<Arc<JobSpec>>,
-    /// Start, end and whether it won, by job and phase.
-    attempts: BTreeMap<(JobId, u32), Vec<(f64, f64, bool)>>,
+    /// By job and phase.
+    attempts: BTreeMap<(JobId, u32), Vec<Times>>,
 }
 
 impl Output for Told {

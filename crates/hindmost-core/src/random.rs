@@ -30,6 +30,14 @@ pub enum Purpose {
     Node = 9,
     /// The queue that a job is submitted to.
     Queue = 10,
+    /// Which kind of job a job is.
+    Kind = 11,
+    /// The parameters of how much a job's tasks read.
+    Input = 12,
+    /// How much a task reads.
+    InputOfTask = 13,
+    /// The nodes that hold replicas.
+    Replica = 14,
 }
 
 /// Mixes all bits of a number into all others (the finaliser of SplitMix64: Steele, Lea and Flood,

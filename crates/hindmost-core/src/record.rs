@@ -27,6 +27,9 @@ pub enum Event {
         capacity: Resources,
         /// Work done in a second, relative to a node of speed 1.
         speed: f64,
+        /// The rack that it is in; nodes of which none is told share one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        rack: Option<Arc<str>>,
     },
     /// A node went away; what ran on it is lost and its tasks are pending again.
     NodeLost {

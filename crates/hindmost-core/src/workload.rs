@@ -10,6 +10,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::distribution::Distribution;
+use crate::ids::NodeId;
 use crate::time::Time;
 
 /// What one copy of a task needs, by dimension name: `cpus` in cores, `memory` in bytes, others in
@@ -33,6 +34,9 @@ pub struct PhaseSpec {
     pub sd: Option<f64>,
     /// The distribution of durations, where it is known.
     pub tail: Option<Distribution>,
+    /// What its tasks read, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<InputSpec>,
     /// True if mean and deviation are a guess, made before any copy has run: rules that compare
     /// durations leave the phase alone until [`Event::DurationsLearned`](crate::record::Event) tells.
     #[serde(default, skip_serializing_if = "is_default")]
@@ -40,6 +44,17 @@ pub struct PhaseSpec {
     /// True if no second copy of a task may run beside another: its work must not be done twice.
     #[serde(default, skip_serializing_if = "is_default")]
     pub never_copied: bool,
+}
+
+/// What the tasks of a phase read, and where it lies.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InputSpec {
+    /// Bytes that each task reads, one entry a task.
+    pub bytes: Vec<u64>,
+    /// The nodes that hold a replica of each task's input, one entry a task. Empty where the phase reads what its
+    /// parents have put out or, without parents, what lies outside the cluster.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub replicas: Vec<Vec<NodeId>>,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde's skip_serializing_if passes a reference")]

@@ -387,7 +387,8 @@ mod tests {
         let mut cluster = Cluster::new(Dimensions::of([&DemandByName::new()]).unwrap());
         for at in 0..2 {
             let name = format!("n{at}").into();
-            let event = Event::NodeJoined { node: NodeId(at), name, capacity: Resources::ONE_SLOT, speed: 1.0 };
+            let event =
+                Event::NodeJoined { node: NodeId(at), name, capacity: Resources::ONE_SLOT, speed: 1.0, rack: None };
             cluster.apply_event(Time::ZERO, &event).unwrap();
         }
         let phase = PhaseSpec {
@@ -398,6 +399,7 @@ mod tests {
             mean: 1.0,
             sd: None,
             tail: None,
+            input: None,
             assumed: true,
             never_copied: false,
         };

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use hindmost_core::cluster::{Applied, Cluster, RecordError};
+use hindmost_core::cluster::{Applied, Attempt, Cluster, Job, RecordError};
 use hindmost_core::distribution::Distribution;
 use hindmost_core::estimator::{Estimator, Knowledge, Pace, estimator};
 use hindmost_core::ids::{AttemptId, JobId, NodeId};
@@ -20,6 +20,7 @@ use hindmost_core::time::Time;
 use hindmost_core::workload::{JobSpec, QueueSpec, WorkloadJob};
 
 use crate::agenda::{Agenda, Due, MOST_COPIES, MOST_PHASES};
+use crate::network::{Network, Reading, check_replicas};
 use crate::output::{AttemptResult, Outcome, Output};
 use crate::truth::{Model, Reveal, Truth};
 
@@ -81,6 +82,8 @@ pub struct NodeSetup {
     pub capacity: Resources,
     /// Work done in a second, relative to a node of speed 1.
     pub speed: f64,
+    /// The rack that it is in; nodes of which none is told share one.
+    pub rack: Option<Arc<str>>,
 }
 
 /// Everything about a run but its jobs and its policy.
@@ -110,6 +113,8 @@ pub struct Setup {
     pub gamma: f64,
     /// The queues that jobs are submitted to.
     pub queues: Vec<QueueSpec>,
+    /// What reading from other nodes costs; `None`: nothing.
+    pub network: Option<Network>,
 }
 
 /// What a run has measured. One entry a job, by id; NaN for jobs that did not finish.
@@ -170,6 +175,7 @@ struct Driver<'a> {
     policy: &'a mut Policy,
     estimator: Box<dyn Estimator>,
     truth: Truth,
+    reading: Reading,
     agenda: Agenda,
     output: &'a mut dyn Output,
     wants_records: bool,
@@ -179,7 +185,10 @@ struct Driver<'a> {
     share: f64,
     busy: BusyTime,
     result: RunResult,
+    /// When the last job finished.
     last_finish: Time,
+    /// When the last copy of a finished job ended.
+    last_end: Time,
     /// Decisions of a round or reaction, not yet carried out.
     decisions: Vec<Decision>,
 }
@@ -216,6 +225,7 @@ pub fn simulate(
         policy,
         estimator: estimator(setup.knowledge),
         truth: Truth::new(model),
+        reading: Reading::over(setup.network.clone()),
         agenda: Agenda::default(),
         wants_records: output.wants_records(),
         wants_attempts: output.wants_attempts(),
@@ -226,6 +236,7 @@ pub fn simulate(
         busy: BusyTime::until(setup.horizon.unwrap_or(Time::NEVER)),
         result: RunResult::default(),
         last_finish: Time::ZERO,
+        last_end: Time::ZERO,
         decisions: Vec::new(),
         setup,
     };
@@ -248,6 +259,7 @@ impl Driver<'_> {
                 name: node.name.as_str().into(),
                 capacity: node.capacity,
                 speed: node.speed,
+                rack: node.rack.clone(),
             };
             self.apply(Time::ZERO, &event)?;
         }
@@ -377,6 +389,7 @@ impl Driver<'_> {
                 }
             }
         }
+        check_replicas(&spec, self.cluster.nodes().len()).map_err(SimulationError::Workload)?;
         self.truth.push(job.durations);
         for column in [
             &mut self.result.flowtime,
@@ -428,9 +441,7 @@ impl Driver<'_> {
             for (number, why) in self.policy.take_reasons() {
                 let Some(decision) = decisions.get(number) else { continue };
                 let fresh = match decision {
-                    Decision::Replace { attempt, .. } => {
-                        self.cluster.copies(attempt.task).map(hindmost_core::cluster::Attempt::id).max()
-                    }
+                    Decision::Replace { attempt, .. } => self.cluster.copies(attempt.task).map(Attempt::id).max(),
                     _ => None,
                 };
                 self.output.reason(decision, fresh, why);
@@ -452,7 +463,7 @@ impl Driver<'_> {
                 }
                 Decision::Replace { attempt, .. } => {
                     self.end(*attempt, at, &Event::AttemptStopped { attempt: *attempt }, Outcome::Replaced)?;
-                    let fresh = self.cluster.copies(attempt.task).next().map(hindmost_core::cluster::Attempt::id);
+                    let fresh = self.cluster.copies(attempt.task).next().map(Attempt::id);
                     if let Some(fresh) = fresh {
                         self.begin(fresh)?;
                     }
@@ -475,6 +486,7 @@ impl Driver<'_> {
         if attempt.copy >= MOST_COPIES {
             return Err(SimulationError::TooLarge(format!("{attempt} is one too many of its task")));
         }
+        self.reading.begin(&self.cluster, attempt);
         let Some((finish, _)) = self.timing(attempt)? else { return Ok(()) };
         self.agenda.push(finish, Due::Finish(attempt));
         let event = Event::AttemptRunning { attempt };
@@ -490,7 +502,8 @@ impl Driver<'_> {
     fn timing(&self, id: AttemptId) -> Result<Option<(Time, Reveal)>, SimulationError> {
         let Some(attempt) = self.cluster.attempt(id) else { return Ok(None) };
         let pace = Pace::of(&self.cluster, attempt);
-        let finish = attempt.since() + Time::from_seconds(pace.seconds(self.truth.duration(id)?));
+        let works = Time::from_seconds(pace.seconds(self.truth.duration(id)?));
+        let finish = attempt.since() + works + self.reading.longer(id);
         let reveal = self.truth.reveal(id, attempt.since(), finish, self.mean_time(id));
         Ok(Some((finish, reveal)))
     }
@@ -505,7 +518,7 @@ impl Driver<'_> {
 
     /// Turns a watched condition into the events at which it comes true: mostly none.
     fn watch(&mut self, id: AttemptId, condition: Condition) -> Result<(), SimulationError> {
-        let Some(since) = self.cluster.attempt(id).map(hindmost_core::cluster::Attempt::since) else { return Ok(()) };
+        let Some(since) = self.cluster.attempt(id).map(Attempt::since) else { return Ok(()) };
         let Some((finish, reveal)) = self.timing(id)? else { return Ok(()) };
         let now = self.cluster.now();
         let seen = reveal.at.max(now);
@@ -563,6 +576,15 @@ impl Driver<'_> {
         // Taken before: once the policy has reacted to the end, the job may be gone.
         let (share, spec) = (self.share_of(id), self.told_spec(id));
         let applied = self.apply(at, event)?;
+        self.reading.ended(id, matches!(event, Event::AttemptFinished { .. }));
+        if applied.won && self.reading.looks_for_seconds() {
+            let copies: Vec<AttemptId> = self.cluster.copies(id.task).map(Attempt::id).collect();
+            for copy in copies {
+                if let Some((finish, _)) = self.timing(copy)? {
+                    self.reading.second(copy, finish);
+                }
+            }
+        }
         if let Some((node, start)) = applied.released {
             self.busy.add(share, start, at);
             if let Some(job) = spec.as_deref() {
@@ -574,7 +596,15 @@ impl Driver<'_> {
         }
         let Some(job) = self.cluster.retire(id.task.job) else { return Ok(()) };
         self.truth.forget(job.id());
-        let Some(measured) = JobResult::of(&job, &self.cluster, self.setup.gamma) else { return Ok(()) };
+        self.reading.forget(&job);
+        self.last_end = at;
+        self.measure(&job)
+    }
+
+    /// Measures a job that has finished.
+    fn measure(&mut self, job: &Job) -> Result<(), SimulationError> {
+        let Some(measured) = JobResult::of(job, &self.cluster, self.setup.gamma) else { return Ok(()) };
+        let finish = job.finished().unwrap_or(Time::ZERO);
         let result = &mut self.result;
         let index = job.id().0 as usize;
         result.flowtime[index] = measured.flowtime();
@@ -589,7 +619,7 @@ impl Driver<'_> {
         result.wasted += measured.wasted;
         result.deadlines += u64::from(measured.met_deadline.is_some());
         result.met_deadlines += u64::from(measured.met_deadline == Some(true));
-        self.last_finish = at;
+        self.last_finish = self.last_finish.max(finish);
         self.output.job(&job.spec().name, &measured)?;
         Ok(())
     }
@@ -597,7 +627,7 @@ impl Driver<'_> {
     /// Counts what is left, of a run that was not drained too.
     fn finish(mut self) -> Result<RunResult, SimulationError> {
         let now = self.cluster.now();
-        let left: Vec<JobId> = self.cluster.jobs().map(hindmost_core::cluster::Job::id).collect();
+        let left: Vec<JobId> = self.cluster.jobs().map(Job::id).collect();
         let mut running: Vec<(AttemptId, NodeId, Time)> = Vec::new();
         for node in 0..self.cluster.nodes().len() as u32 {
             let attempts = self.cluster.attempts_on(NodeId(node));
@@ -612,17 +642,25 @@ impl Driver<'_> {
                 self.output.attempt(&AttemptResult { attempt, job: &job, node, node_name, start, end, outcome })?;
             }
         }
-        let result = &mut self.result;
-        result.unfinished = left.len() as u64;
-        for job in left.into_iter().filter_map(|id| self.cluster.job(id)) {
+        for id in left {
+            let Some(job) = self.cluster.job(id) else { continue };
+            // A job whose policy keeps copies may be over before they are.
+            if job.finished().is_some() {
+                let job = job.clone();
+                self.measure(&job)?;
+                continue;
+            }
+            let result = &mut self.result;
+            result.unfinished += 1;
             result.deadlines += u64::from(job.spec().deadline.is_some());
             result.tasks += job.task_count();
             result.attempts += u64::from(job.attempts());
             result.copies_launched += job.extra_copies();
             result.copies_won += u64::from(job.copies_won());
         }
+        let result = &mut self.result;
         result.makespan = self.last_finish.seconds();
-        result.utilization = self.busy.utilization(self.last_finish);
+        result.utilization = self.busy.utilization(self.last_end.max(self.last_finish));
         Ok(self.result)
     }
 }

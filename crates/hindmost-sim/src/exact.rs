@@ -5,7 +5,8 @@
 //! {"job":"j1","arrival":0.0,"deadline":null,"phases":[{"name":"map","after":[],"demand":{"cpus":1,"memory":"2GB"},"mean":10.0,"sd":8.1,"tasks":[[12.3,4.5],[9.1]]}]}
 //! ```
 //!
-//! `mean`, `sd` (null where unknown or infinite) and the optional `tail` are what policies may know.
+//! `mean`, `sd` (null where unknown or infinite) and the optional `tail` are what policies may know, and so are the
+//! optional `input` (bytes that each task reads) and `replicas` (numbers of the nodes that hold it, for each task).
 //! Lines may be in any order; jobs are numbered by arrival, those of one instant by line.
 
 use std::collections::BTreeMap;
@@ -15,11 +16,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use hindmost_core::distribution::Distribution;
+use hindmost_core::ids::NodeId;
 use hindmost_core::resources::parse_size;
-use hindmost_core::suggest::did_you_mean;
 use hindmost_core::time::Time;
-use hindmost_core::workload::{DemandByName, Durations, JobSpec, PhaseSpec, WorkloadJob};
+use hindmost_core::workload::{DemandByName, Durations, InputSpec, JobSpec, PhaseSpec, WorkloadJob};
 use serde::Deserialize;
+
+use crate::phases::{Named, parents_first};
+use crate::size::whole;
 
 /// A workload file that can't be read, and where.
 #[derive(Debug, thiserror::Error)]
@@ -66,6 +70,10 @@ struct PhaseLine {
     #[serde(default)]
     tail: Option<Distribution>,
     tasks: Vec<Vec<f64>>,
+    #[serde(default)]
+    input: Vec<Amount>,
+    #[serde(default)]
+    replicas: Vec<Vec<u32>>,
 }
 
 #[derive(Deserialize)]
@@ -73,6 +81,16 @@ struct PhaseLine {
 enum Amount {
     Number(f64),
     Size(String),
+}
+
+impl Amount {
+    /// As a number; a size in bytes.
+    fn number(&self) -> Result<f64, String> {
+        match self {
+            Amount::Number(number) => Ok(*number),
+            Amount::Size(text) => parse_size(text),
+        }
+    }
 }
 
 /// Reads an exact workload file.
@@ -147,7 +165,8 @@ impl JobLine {
         if self.phases.is_empty() {
             return Err("the job has no phases".to_owned());
         }
-        let order = parents_first(&self.phases)?;
+        let named: Vec<Named<'_>> = self.phases.iter().map(|phase| (phase.name.as_str(), &phase.after[..])).collect();
+        let order = parents_first(&named)?;
         let place: BTreeMap<&str, u32> =
             order.iter().enumerate().map(|(place, at)| (self.phases[*at].name.as_str(), place as u32)).collect();
         let (mut phases, mut durations) = (Vec::new(), Vec::new());
@@ -196,10 +215,7 @@ impl PhaseLine {
         }
         let mut demand = DemandByName::new();
         for (dimension, amount) in &self.demand {
-            let amount = match amount {
-                Amount::Number(number) => *number,
-                Amount::Size(text) => parse_size(text).map_err(|error| format!("demand of {dimension}: {error}"))?,
-            };
+            let amount = amount.number().map_err(|error| format!("demand of {dimension}: {error}"))?;
             demand.insert(dimension.clone(), amount);
         }
         let after = self.after.iter().filter_map(|parent| place.get(parent.as_str()).copied()).collect();
@@ -211,36 +227,35 @@ impl PhaseLine {
             mean,
             sd: self.sd,
             tail: self.tail.clone(),
+            input: self.input()?,
             assumed: false,
             never_copied: false,
         })
     }
-}
 
-/// The phases' places in an order that keeps theirs, except that parents come first.
-fn parents_first(phases: &[PhaseLine]) -> Result<Vec<usize>, String> {
-    for (at, phase) in phases.iter().enumerate() {
-        if phases[..at].iter().any(|other| other.name == phase.name) {
-            return Err(format!("two phases are called {:?}", phase.name));
-        }
-        for parent in &phase.after {
-            if !phases.iter().any(|other| other.name == *parent) {
-                let near = did_you_mean(parent, phases.iter().map(|other| other.name.as_str()));
-                return Err(format!(
-                    "phase {:?} comes after {parent:?}, which is not a phase of the job{near}",
-                    phase.name
-                ));
+    /// What its tasks read.
+    fn input(&self) -> Result<Option<InputSpec>, String> {
+        let tasks = self.tasks.len();
+        for (name, given) in [("input", self.input.len()), ("replicas", self.replicas.len())] {
+            if given != 0 && given != tasks {
+                return Err(format!("{name} is given for {given} tasks, but there are {tasks}"));
             }
         }
+        if self.input.is_empty() {
+            let replicas = "replicas are given, but not how much each task reads (input)";
+            return if self.replicas.is_empty() { Ok(None) } else { Err(replicas.to_owned()) };
+        }
+        let mut bytes = Vec::with_capacity(tasks);
+        for (task, amount) in self.input.iter().enumerate() {
+            let amount = amount.number().map_err(|error| format!("input of task {task}: {error}"))?;
+            if !(0.0..1e15).contains(&amount) {
+                return Err(format!("input of task {task} is {amount} bytes, but must be from 0 to below 10^15"));
+            }
+            bytes.push(whole(amount));
+        }
+        let replicas = self.replicas.iter().map(|nodes| nodes.iter().copied().map(NodeId).collect()).collect();
+        Ok(Some(InputSpec { bytes, replicas }))
     }
-    let mut order: Vec<usize> = Vec::new();
-    while order.len() < phases.len() {
-        let placed = |name: &str| order.iter().any(|at| phases[*at].name == name);
-        let next =
-            (0..phases.len()).find(|at| !order.contains(at) && phases[*at].after.iter().all(|parent| placed(parent)));
-        order.push(next.ok_or_else(|| "its phases come after each other in a circle".to_owned())?);
-    }
-    Ok(order)
 }
 
 #[cfg(test)]

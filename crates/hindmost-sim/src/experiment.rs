@@ -21,7 +21,7 @@ use crate::exact::read_exact;
 use crate::generate::Generator;
 use crate::output::{Output, Silent};
 use crate::parameter::{Draws, Parameter};
-use crate::scenario::{Scenario, WorkloadSpec};
+use crate::scenario::{NetworkSpec, Scenario, WorkloadSpec};
 
 /// Where an experiment's jobs come from.
 #[derive(Clone)]
@@ -48,6 +48,38 @@ pub struct NodeKind {
     pub capacity: Resources,
     /// Speed of each.
     pub speed: Parameter,
+    /// The racks that they are in.
+    pub racks: Racks,
+}
+
+/// The racks of nodes of one kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Racks {
+    /// Not known: such nodes share one.
+    None,
+    /// All in this one.
+    Named(Arc<str>),
+    /// Dealt out in turn over so many: `rack-0`, `rack-1`, …
+    Dealt(u32),
+}
+
+impl Racks {
+    fn of(named: Option<&str>, dealt: Option<u32>) -> Racks {
+        match (named, dealt) {
+            (Some(name), _) => Racks::Named(name.into()),
+            (None, Some(racks)) => Racks::Dealt(racks.max(1)),
+            (None, None) => Racks::None,
+        }
+    }
+
+    /// The rack of the n-th node, from 0.
+    fn rack(&self, node: u32) -> Option<Arc<str>> {
+        match self {
+            Racks::None => None,
+            Racks::Named(name) => Some(name.clone()),
+            Racks::Dealt(racks) => Some(format!("rack-{}", node % racks).into()),
+        }
+    }
 }
 
 /// A cluster, a workload and the policies to compare on them.
@@ -82,7 +114,8 @@ impl Experiment {
         let mut nodes = Vec::new();
         if let Some(count) = scenario.cluster.machines {
             let speed = Parameter::Number(1.0);
-            nodes.push(NodeKind { count, name: "machine".to_owned(), capacity: Resources::ONE_SLOT, speed });
+            let racks = Racks::of(None, scenario.cluster.racks);
+            nodes.push(NodeKind { count, name: "machine".to_owned(), capacity: Resources::ONE_SLOT, speed, racks });
         }
         for class in &scenario.cluster.nodes {
             let capacity = class.capacity().map_err(wrong)?;
@@ -91,6 +124,7 @@ impl Experiment {
                 name: class.name.clone().unwrap_or_else(|| "node".to_owned()),
                 capacity: dimensions.amounts(&capacity).map_err(|error| wrong(error.to_string()))?,
                 speed: class.speed.clone(),
+                racks: Racks::of(class.rack.as_deref(), class.racks),
             });
         }
         let jobs = match &scenario.workload.file {
@@ -116,6 +150,7 @@ impl Experiment {
             seed: 0,
             gamma: scenario.gamma,
             queues: scenario.queue.clone(),
+            network: scenario.network.as_ref().map(NetworkSpec::network),
         };
         Ok(Experiment {
             name: scenario.name.clone(),
@@ -142,7 +177,7 @@ impl Experiment {
         let mut setup = self.setup.clone();
         setup.seed = seed;
         for kind in &self.nodes {
-            for _ in 0..kind.count {
+            for at in 0..kind.count {
                 let number = setup.nodes.len();
                 let mut draws = Draws::new(seed, Purpose::Node, number as u64);
                 let speed = kind.speed.draw(&mut draws).map_err(|error| format!("speed: {error}"));
@@ -150,7 +185,8 @@ impl Experiment {
                 if !(speed.is_finite() && speed > 0.0) {
                     return Err(SimulationError::Workload(format!("a node's speed is {speed}, but must be above 0")));
                 }
-                setup.nodes.push(NodeSetup { name: format!("{}-{number}", kind.name), capacity: kind.capacity, speed });
+                let (name, rack) = (format!("{}-{number}", kind.name), kind.racks.rack(at));
+                setup.nodes.push(NodeSetup { name, capacity: kind.capacity, speed, rack });
             }
         }
         Ok(setup)
@@ -188,7 +224,7 @@ impl Experiment {
         match &self.jobs {
             Jobs::Generated { spec, folder } => {
                 let horizon = setup.horizon.map(Time::seconds);
-                let mut jobs = Generator::new(spec, horizon, folder, seed)?;
+                let mut jobs = Generator::new(spec, horizon, folder, (seed, &setup.nodes))?;
                 simulate(&setup, &mut jobs, policy, output, control)
             }
             Jobs::Given(jobs) => simulate(&setup, &mut jobs.iter().map(|job| Ok(job.clone())), policy, output, control),

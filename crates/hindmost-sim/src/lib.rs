@@ -10,12 +10,15 @@ pub mod driver;
 pub mod exact;
 pub mod experiment;
 mod generate;
+pub mod network;
 pub mod output;
 pub mod parameter;
+mod phases;
 pub mod pictures;
 pub mod records;
 pub mod reproduce;
 pub mod scenario;
+pub mod size;
 #[doc(hidden)]
 pub mod testing;
 mod truth;

@@ -125,6 +125,11 @@ impl Draws {
         Draws { seed, purpose, index, next: 0, always: None }
     }
 
+    /// As [`Draws::new`], for the `part`-th part of the thing; the first part's are those of the thing itself.
+    pub(crate) fn of_part(seed: u64, purpose: Purpose, index: u64, part: usize) -> Draws {
+        Draws { next: (part as u64) << 32, ..Draws::new(seed, purpose, index) }
+    }
+
     /// Draws that all give this number.
     pub(crate) fn always(number: f64) -> Draws {
         Draws { always: Some(number), ..Draws::new(0, Purpose::Parameter, 0) }

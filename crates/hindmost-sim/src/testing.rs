@@ -13,6 +13,7 @@
 //! errors back.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -20,18 +21,20 @@ use std::sync::atomic::AtomicBool;
 use hindmost_core::cluster::{Cluster, Placement};
 use hindmost_core::distribution::Distribution;
 use hindmost_core::estimator::{Knowledge, estimator};
-use hindmost_core::ids::{AttemptId, JobId, TaskId};
+use hindmost_core::ids::{AttemptId, JobId, NodeId, TaskId};
 use hindmost_core::journal::{Header, JournalWriter, VERSION};
 use hindmost_core::metrics::JobResult;
 use hindmost_core::policy::Policy;
 use hindmost_core::policy::catalogue::{self, Setting};
+use hindmost_core::policy::losers::Keep;
 use hindmost_core::record::{Change, Decision, Event, Record};
 use hindmost_core::resources::{Dimensions, Resources};
 use hindmost_core::time::Time;
 use hindmost_core::verify::{Difference, Verified, verify};
-use hindmost_core::workload::{DemandByName, Durations, JobSpec, PhaseSpec, QueueSpec, WorkloadJob};
+use hindmost_core::workload::{DemandByName, Durations, InputSpec, JobSpec, PhaseSpec, QueueSpec, WorkloadJob};
 
 use crate::driver::{Control, NodeSetup, RunResult, Setup, SimulationError, simulate};
+use crate::network::{Assignment, Network};
 use crate::output::{AttemptResult, Outcome, Output};
 
 /// A cluster with jobs that wait for a policy. Methods on jobs and phases mean the last one named.
@@ -43,6 +46,34 @@ pub struct World {
     pub order: String,
     /// The jobs, in the order in which they were named.
     pub jobs: Vec<WorkloadJob>,
+    /// Which of a finished task's other copies runs on.
+    pub keep: Keep,
+}
+
+/// How a run's policy is made.
+#[derive(Clone)]
+enum Choice {
+    /// By its name.
+    Named(String),
+    /// By the test itself.
+    Own(OwnPolicy),
+}
+
+type OwnPolicy = Arc<dyn Fn() -> Policy + Send + Sync>;
+
+impl fmt::Debug for Choice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl Choice {
+    fn name(&self) -> &str {
+        match self {
+            Choice::Named(name) => name,
+            Choice::Own(_) => "own",
+        }
+    }
 }
 
 impl World {
@@ -60,13 +91,15 @@ impl World {
             seed: 1,
             gamma: 1.0,
             queues: Vec::new(),
+            network: None,
         };
-        World { setup, order: catalogue::DEFAULT_ORDER.to_owned(), jobs: Vec::new() }
+        World { setup, order: catalogue::DEFAULT_ORDER.to_owned(), jobs: Vec::new(), keep: Keep::None }
     }
 
     /// So many machines of one slot.
     pub fn machines(count: u32) -> World {
-        let node = |at| NodeSetup { name: format!("machine-{at}"), capacity: Resources::ONE_SLOT, speed: 1.0 };
+        let node =
+            |at| NodeSetup { name: format!("machine-{at}"), capacity: Resources::ONE_SLOT, speed: 1.0, rack: None };
         World::of(Dimensions::one_slot(), (0..count).map(node).collect())
     }
 
@@ -78,6 +111,7 @@ impl World {
             name: format!("node-{at}"),
             capacity: dimensions.amounts(capacity).expect("the test's nodes make sense"),
             speed: 1.0,
+            rack: None,
         };
         let nodes = capacities.iter().enumerate().map(node).collect();
         World::of(dimensions, nodes)
@@ -88,6 +122,33 @@ impl World {
         for (node, speed) in self.setup.nodes.iter_mut().zip(speeds) {
             node.speed = speed;
         }
+        self
+    }
+
+    /// The nodes' racks, in order.
+    pub fn racks<'a>(mut self, racks: impl IntoIterator<Item = &'a str>) -> World {
+        for (node, rack) in self.setup.nodes.iter_mut().zip(racks) {
+            node.rack = Some(rack.into());
+        }
+        self
+    }
+
+    /// Bytes a second that copies read from nodes of their rack and from others.
+    pub fn network(mut self, rack_bandwidth: f64, remote_bandwidth: f64) -> World {
+        self.setup.network = Some(Network { rack_bandwidth, remote_bandwidth, assignment: Assignment::First });
+        self
+    }
+
+    /// Clones of downstream tasks wait so many seconds for second upstream outputs.
+    pub fn delay(mut self, seconds: f64) -> World {
+        let network = self.setup.network.as_mut().expect("the network comes first");
+        network.assignment = Assignment::Delay(Time::from_seconds(seconds));
+        self
+    }
+
+    /// Which of a finished task's other copies runs on, under policies named as on the command line.
+    pub fn keeping(mut self, keep: Keep) -> World {
+        self.keep = keep;
         self
     }
 
@@ -216,6 +277,7 @@ impl World {
             mean: 0.0,
             sd: None,
             tail: None,
+            input: None,
             assumed: false,
             never_copied: false,
         };
@@ -290,6 +352,20 @@ impl World {
         self
     }
 
+    /// Bytes that each of the phase's tasks reads.
+    pub fn input(mut self, bytes: u64) -> World {
+        let phase = self.last_phase();
+        phase.input = Some(InputSpec { bytes: vec![bytes; phase.tasks as usize], replicas: Vec::new() });
+        self
+    }
+
+    /// The nodes that hold replicas of it, for each task.
+    pub fn replicas<N: IntoIterator<Item = u32>>(mut self, tasks: impl IntoIterator<Item = N>) -> World {
+        let replicas = tasks.into_iter().map(|nodes| nodes.into_iter().map(NodeId).collect()).collect();
+        self.last_phase().input.as_mut().expect("the input comes first").replicas = replicas;
+        self
+    }
+
     /// What a copy of the phase's tasks needs.
     pub fn demand<const N: usize>(mut self, demand: [(&'static str, f64); N]) -> World {
         self.last_phase().demand = named(demand);
@@ -301,28 +377,28 @@ impl World {
         self.try_run(policy).unwrap_or_else(|error| panic!("{policy}: {error}"))
     }
 
+    /// Runs the jobs under a policy of the test's own.
+    pub fn run_own(&self, policy: impl Fn() -> Policy + Send + Sync + 'static) -> Run {
+        self.run_chosen(Choice::Own(Arc::new(policy))).unwrap_or_else(|error| panic!("{error}"))
+    }
+
     /// As [`World::run`], but gives errors back.
     ///
     /// # Errors
     /// As the simulator's.
     pub fn try_run(&self, policy: &str) -> Result<Run, SimulationError> {
-        self.try_run_with(&mut self.policy(policy), policy)
+        self.run_chosen(Choice::Named(policy.to_owned()))
     }
 
-    /// Runs the jobs under a policy that is not in the catalogue.
-    pub fn run_with(&self, policy: &mut Policy) -> Run {
-        self.try_run_with(policy, "a policy of the test").unwrap_or_else(|error| panic!("{error}"))
-    }
-
-    fn try_run_with(&self, policy: &mut Policy, name: &str) -> Result<Run, SimulationError> {
+    fn run_chosen(&self, policy: Choice) -> Result<Run, SimulationError> {
         let mut jobs = self.jobs.clone();
         jobs.sort_by_key(|job| job.spec.arrival);
         let mut told = Told::default();
         let stop = AtomicBool::new(false);
         let control = Control { stop: &stop, progress: &|_| {} };
         let mut source = jobs.into_iter().map(Ok);
-        let result = simulate(&self.setup, &mut source, policy, &mut told, &control)?;
-        Ok(told.into_run(result, self.clone(), name.to_owned()))
+        let result = simulate(&self.setup, &mut source, &mut self.policy(&policy), &mut told, &control)?;
+        Ok(told.into_run(result, self.clone(), policy))
     }
 
     /// The message of the error with which a run under a policy ends.
@@ -333,10 +409,15 @@ impl World {
         }
     }
 
-    fn policy(&self, policy: &str) -> Policy {
+    fn policy(&self, policy: &Choice) -> Policy {
+        let policy = match policy {
+            Choice::Named(name) => name,
+            Choice::Own(build) => return build(),
+        };
         let spec = policy.parse().expect("the test names a policy");
         let setting = Setting { order: &self.order, gamma: self.setup.gamma, queues: &self.setup.queues };
-        catalogue::build(&spec, &setting).expect("the test names a policy")
+        let policy = catalogue::build(&spec, &setting).expect("the test names a policy");
+        if self.keep == Keep::None { policy } else { policy.keeping(self.keep) }
     }
 }
 
@@ -391,7 +472,7 @@ impl Output for Told {
 }
 
 impl Told {
-    fn into_run(mut self, result: RunResult, world: World, policy: String) -> Run {
+    fn into_run(mut self, result: RunResult, world: World, policy: Choice) -> Run {
         let mut names = BTreeMap::new();
         for record in &self.records {
             if let Change::Event(Event::JobArrived { job, spec }) = &record.change {
@@ -439,7 +520,7 @@ pub struct Run {
     pub records: Vec<Record>,
     names: BTreeMap<JobId, String>,
     world: World,
-    policy: String,
+    policy: Choice,
 }
 
 impl Run {
@@ -501,7 +582,7 @@ impl Run {
 
     /// The policy, as it was named.
     pub fn policy(&self) -> &str {
-        &self.policy
+        self.policy.name()
     }
 
     /// Whether the policy decides the same when the records are replayed.
@@ -527,7 +608,7 @@ impl Run {
         let header = Header {
             hindmost_journal: VERSION,
             dimensions: self.world.setup.dimensions.clone(),
-            policy: self.policy.clone(),
+            policy: self.policy.name().to_owned(),
             order: self.world.order.clone(),
             gamma: self.world.setup.gamma,
             knowledge: self.world.setup.knowledge,

@@ -57,6 +57,7 @@ fn phase(name: &str, after: Vec<u32>, tasks: u32, mean: f64, demand: DemandByNam
         mean,
         sd: Some(mean),
         tail: Distribution::pareto_with_mean(2.4, mean).ok(),
+        input: None,
         assumed: false,
         never_copied: false,
     }
@@ -105,7 +106,7 @@ impl World {
                 Machines::Heterogeneous => dimensions.amounts(&capacity(node)).expect("amounts"),
             };
             let name = format!("n{node}").into();
-            world.tell(&Event::NodeJoined { node: NodeId(node), name, capacity, speed: 1.0 });
+            world.tell(&Event::NodeJoined { node: NodeId(node), name, capacity, speed: 1.0, rack: None });
         }
         for number in 0..JOBS {
             world.arrive(number);

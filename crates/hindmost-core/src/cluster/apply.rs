@@ -102,7 +102,9 @@ impl Cluster {
     pub fn apply_event(&mut self, at: Time, event: &Event) -> Result<Applied, RecordError> {
         self.advance(at)?;
         match event {
-            Event::NodeJoined { node, name, capacity, speed } => self.node_joined(*node, name, *capacity, *speed),
+            Event::NodeJoined { node, name, capacity, speed, rack } => {
+                self.node_joined(*node, name, (*capacity, *speed), rack.as_ref())
+            }
             Event::NodeLost { node } => self.node_lost(*node),
             Event::NodeReturned { node } => self.node_returned(*node),
             Event::JobArrived { job, spec } => self.job_arrived(*job, spec),
@@ -202,8 +204,8 @@ impl Cluster {
         &mut self,
         id: NodeId,
         name: &Arc<str>,
-        capacity: Resources,
-        speed: f64,
+        (capacity, speed): (Resources, f64),
+        rack: Option<&Arc<str>>,
     ) -> Result<Applied, RecordError> {
         let expected = self.nodes.len() as u32;
         if id.0 != expected {
@@ -211,6 +213,7 @@ impl Cluster {
         }
         self.nodes.push(Node {
             name: name.clone(),
+            rack: rack.cloned(),
             capacity,
             free: capacity,
             reserved: Resources::NONE,
@@ -271,6 +274,12 @@ impl Cluster {
             }
             if phase.after.iter().any(|parent| *parent as usize >= at) {
                 return Err(bad(&format!("phase {:?} comes before one of its parents", phase.name)));
+            }
+            if let Some(input) = &phase.input {
+                let tasks = phase.tasks as usize;
+                if input.bytes.len() != tasks || !(input.replicas.is_empty() || input.replicas.len() == tasks) {
+                    return Err(bad(&format!("the input of phase {:?} is not given for each task", phase.name)));
+                }
             }
             let durations = match &phase.tail {
                 Some(tail) => tail.clone(),

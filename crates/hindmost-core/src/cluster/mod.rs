@@ -13,6 +13,7 @@ mod apply;
 mod attempt;
 mod free;
 mod job;
+mod locality;
 mod node;
 
 use std::cell::RefCell;
@@ -21,6 +22,7 @@ use std::collections::{BTreeMap, VecDeque};
 pub use apply::{Applied, RecordError};
 pub use attempt::{Attempt, AttemptState};
 pub use job::{Job, Phase, Task};
+pub use locality::Locality;
 pub use node::Node;
 
 use crate::ids::{AttemptId, JobId, NodeId, TaskId};

@@ -8,6 +8,7 @@ use crate::resources::Resources;
 #[derive(Clone, Debug)]
 pub struct Node {
     pub(super) name: Arc<str>,
+    pub(super) rack: Option<Arc<str>>,
     pub(super) capacity: Resources,
     pub(super) free: Resources,
     pub(super) reserved: Resources,
@@ -21,6 +22,11 @@ impl Node {
     /// Its name.
     pub fn name(&self) -> &Arc<str> {
         &self.name
+    }
+
+    /// The rack that it is in; nodes of which none is told share one.
+    pub fn rack(&self) -> Option<&Arc<str>> {
+        self.rack.as_ref()
     }
 
     /// Its room when empty.

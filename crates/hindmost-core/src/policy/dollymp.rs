@@ -26,9 +26,13 @@
 //! - δ, which the experiments set to 0.3 and the paper does not define, is the share of the cluster, in each
 //!   dimension, that clones may hold; by default there is no limit, as in the paper's Figure 2;
 //! - a node runs at most one copy of a task (x ∈ {0, 1} in Eq. 5), but Figure 2's only server runs two:
-//!   `per_node=2` allows that.
+//!   `per_node=2` allows that;
+//! - once a copy has finished all others of its task are stopped (`keep=none`); the paper's application master
+//!   keeps one other running copy, that with the best locality (`keep=best_locality`), so that with one clone
+//!   nothing is ever stopped.
 //!
-//! Parameters: `clones`, 2; `budget`, `none` or a share of the cluster; `per_node`, 1; `clone_pass`, `after` or
+//! Parameters: `clones`, 2; `budget`, `none` or a share of the cluster; `per_node`, 1; `keep`, `none` or
+//! `best_locality`; `clone_pass`, `after` or
 //! `by_node`; of the order, `deviations` (r), 1.5; `slot`, seconds, 5; `fit`, `normalised` or `raw`.
 
 use rustc_hash::FxHashMap;

@@ -122,7 +122,9 @@ impl LateBackups {
         let cluster = view.cluster;
         let Some(attempt) = cluster.attempt(id) else { return };
         let key = (id.task.job, id.task.phase);
-        if let Some(rate) = rate(attempt) {
+        // Of a phase that has finished only a copy that its policy keeps may be left: nobody asks any more.
+        let over = cluster.phase(id.task).is_some_and(Phase::is_finished);
+        if let Some(rate) = rate(attempt).filter(|_| !over) {
             let rates = self.rates.entry(key).or_default();
             // It may have turned out otherwise than was told before.
             if let Some(before) = rates.iter().position(|known| known.attempt == id) {

@@ -156,8 +156,8 @@ impl Round<'_> {
         self.reasons.add(self.decisions.len(), why);
     }
 
-    /// Starts up to `copies` copies of a task on different nodes where possible, as far as the order of jobs
-    /// lets it have them; the number started.
+    /// Starts up to `copies` copies of a task on different nodes, each as near to its input as possible, as far as
+    /// the order of jobs lets it have them; the number started.
     pub fn start_copies(&mut self, task: TaskId, copies: u32) -> u32 {
         let Some(phase) = self.cluster.phase(task) else { return 0 };
         let (demand, alone) = (*phase.demand(), !phase.may_be_copied());
@@ -169,7 +169,7 @@ impl Round<'_> {
             if !self.may_start(task) {
                 return started;
             }
-            let elsewhere = self.cluster.find_node(&demand, |node, _| {
+            let elsewhere = self.cluster.find_nearest_node(task, &demand, |node, _| {
                 !self.cluster.has_copy_on(task, node) && !self.cluster.avoids(task, node)
             });
             let Some(node) = elsewhere else { return started };
@@ -217,13 +217,22 @@ impl Policy {
     /// A policy of these passes, over jobs in this order. A last pass that stops the other copies
     /// of a finished task is added.
     pub fn new(order: Box<dyn order::Order>, mut passes: Vec<Box<dyn Pass>>) -> Policy {
-        passes.push(Box::new(losers::StopLosers));
+        passes.push(Box::new(losers::StopLosers::default()));
         Policy { queue: JobQueue::new(order), passes, reasons: Reasons::default() }
     }
 
     /// False if the order of jobs does not let the task have a copy now: with an idle cluster, never.
     pub fn permits(&mut self, task: TaskId, cluster: &Cluster) -> bool {
         self.queue.permits(task, cluster)
+    }
+
+    /// This policy, leaving one of a finished task's other copies alone.
+    #[must_use]
+    pub fn keeping(mut self, keep: losers::Keep) -> Policy {
+        // The last pass is the one that `new` has added.
+        self.passes.pop();
+        self.passes.push(Box::new(losers::StopLosers { keep }));
+        self
     }
 
     /// From now on keeps why decisions are made; [`Policy::take_reasons`] gives it.

@@ -8,9 +8,10 @@ use super::queue::Which;
 use super::{Pass, Round};
 
 /// Starts pending tasks, one copy each: job by job in the queue's order, phase by phase, task by
-/// task, each on the first node with room. A job whose next task fits nowhere, or that has all that the
-/// order lets it have, is passed over; a task that only avoids the nodes with room does not hold up the
-/// others of its phase.
+/// task, each on the first node with room, or where it is known where its input lies on one as near to it as
+/// possible ([`Cluster::find_nearest_node`](crate::cluster::Cluster::find_nearest_node)). A job whose next task
+/// fits nowhere, or that has all that the order lets it have, is passed over; a task that only avoids the nodes
+/// with room does not hold up the others of its phase.
 pub struct Originals {
     which: Which,
     /// Speed below which a node is slow, for placing by speed.
@@ -102,9 +103,11 @@ impl Originals {
             return None;
         }
         let cluster = round.cluster();
-        let node = match self.slow {
-            Some(slow) => place_by_speed(cluster, task, slow)?,
-            None => cluster.find_node(cluster.phase(task)?.demand(), |node, _| !cluster.avoids(task, node))?,
+        let node = if let Some(slow) = self.slow {
+            place_by_speed(cluster, task, slow)?
+        } else {
+            let demand = cluster.phase(task)?.demand();
+            cluster.find_nearest_node(task, demand, |node, _| !cluster.avoids(task, node))?
         };
         let started = round.start(task, node);
         round.because(|| "it was its turn: no copy of the task ran or had finished".to_owned());

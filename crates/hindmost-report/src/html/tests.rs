@@ -92,6 +92,7 @@ fn timeline(names: &[&str; 4]) -> Timeline {
         mean: 1.0,
         sd: None,
         tail: None,
+        input: None,
         assumed: false,
         never_copied: false,
     };

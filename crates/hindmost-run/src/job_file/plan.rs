@@ -140,6 +140,7 @@ impl PlannedPhase {
             mean: 1.0,
             sd: None,
             tail: None,
+            input: None,
             assumed: true,
             never_copied: !self.idempotent,
         }

@@ -40,6 +40,7 @@ fn job(name: &str) -> JobSpec {
         mean: 1.0,
         sd: None,
         tail: None,
+        input: None,
         assumed: false,
         never_copied: false,
     };

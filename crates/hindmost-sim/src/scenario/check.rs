@@ -8,7 +8,7 @@ use hindmost_core::suggest::did_you_mean;
 
 use crate::parameter::absolute;
 
-use super::{ArrivalSpec, ClusterSpec, Scenario, WorkloadSpec};
+use super::{ArrivalSpec, ClusterSpec, NetworkSpec, NodeClass, Scenario, WorkloadSpec};
 
 /// Ten times the largest clusters there are, or more.
 const MOST_NODES: u32 = 10_000_000;
@@ -32,12 +32,14 @@ impl Scenario {
         self.policies()?;
         self.cluster.check(&self.folder)?;
         queues::check(&self.queue).map_err(|error| error.to_string())?;
+        self.network.as_ref().map_or(Ok(()), NetworkSpec::check)?;
         self.workload.check(self.horizon, &self.folder)?;
         self.check_chances()?;
         if let Some(demand) = &self.workload.demand {
             let dimensions = self.cluster.dimensions()?;
             dimensions.demand(&demand.by_name()?).map_err(|error| format!("workload.demand: {error}"))?;
         }
+        self.check_kinds_demands()?;
         Ok(())
     }
 }
@@ -60,10 +62,36 @@ impl Scenario {
         }
         Ok(())
     }
+
+    fn check_kinds_demands(&self) -> Result<(), String> {
+        if self.workload.job.is_empty() {
+            return Ok(());
+        }
+        let dimensions = self.cluster.dimensions()?;
+        let capacity = |class: &NodeClass| dimensions.amounts(&class.capacity()?).map_err(|error| error.to_string());
+        let capacities = self.cluster.nodes.iter().map(capacity).collect::<Result<Vec<_>, _>>()?;
+        for (at, kind) in self.workload.job.iter().enumerate() {
+            kind.check_demands(&dimensions, &capacities).map_err(|error| of_kind(at, &kind.name, &error))?;
+        }
+        Ok(())
+    }
+}
+
+/// An error with the kind of job that it is in.
+fn of_kind(at: usize, name: &str, error: &str) -> String {
+    format!("workload.job, entry {} ({name:?}): {error}", at + 1)
 }
 
 impl ClusterSpec {
     fn check(&mut self, folder: &Path) -> Result<(), String> {
+        if let Some(racks) = self.racks {
+            let Some(machines) = self.machines else {
+                return Err(
+                    "cluster.racks is for machines = N; give nodes their rack or racks in [[cluster.nodes]]".to_owned()
+                );
+            };
+            check_racks("cluster.racks", racks, machines)?;
+        }
         match (self.machines, self.nodes.is_empty()) {
             (None, true) => Err("cluster needs machines = N (one slot each) or [[cluster.nodes]]".to_owned()),
             (Some(_), false) => Err("cluster has both machines and nodes; give one of them".to_owned()),
@@ -85,6 +113,12 @@ impl ClusterSpec {
                         return Err(wrong("cpus is 0, but must be above 0".to_owned()));
                     }
                     class.capacity().map_err(wrong)?;
+                    if let Some(racks) = class.racks {
+                        check_racks("racks", racks, class.count).map_err(wrong)?;
+                        if class.rack.is_some() {
+                            return Err(wrong("it has both rack and racks; give one of them".to_owned()));
+                        }
+                    }
                     class.speed.load(folder).map_err(wrong)?;
                     if let Some(speed) = class.speed.is_constant() {
                         positive("speed", Some(speed)).map_err(wrong)?;
@@ -96,13 +130,21 @@ impl ClusterSpec {
     }
 }
 
+fn check_racks(name: &str, racks: u32, nodes: u32) -> Result<(), String> {
+    if racks == 0 || racks > nodes.max(1) {
+        return Err(format!("{name} is {racks}, but must be from 1 to the number of nodes, {nodes}"));
+    }
+    Ok(())
+}
+
 impl WorkloadSpec {
     fn check(&mut self, horizon: Option<f64>, folder: &Path) -> Result<(), String> {
         share("workload.correlation", self.correlation, 1.0)?;
         share("workload.slow_from", self.slow_from, 1.0 - f64::EPSILON)?;
         if let Some(file) = &mut self.file {
             *file = absolute(folder, file);
-            if self.arrival.is_some() || self.tasks.is_some() || self.duration.is_some() || self.demand.is_some() {
+            let one_kind = self.tasks.is_some() || self.duration.is_some() || self.demand.is_some();
+            if self.arrival.is_some() || one_kind || !self.job.is_empty() {
                 return Err(
                     "workload.file gives arrivals, tasks, durations and demands; leave the others out".to_owned()
                 );
@@ -137,6 +179,9 @@ impl WorkloadSpec {
                 crate::parameter::read_numbers(path).map_err(|error| format!("workload.arrival: {error}"))?;
             }
         }
+        if !self.job.is_empty() {
+            return self.check_kinds(folder);
+        }
         let named = [("tasks", &mut self.tasks), ("duration", &mut self.duration)];
         for (name, parameter) in named {
             let Some(parameter) = parameter else {
@@ -147,6 +192,25 @@ impl WorkloadSpec {
         // What no draw can mend is said before anything runs.
         let trial = crate::generate::trial(self);
         trial.map_err(|error| format!("workload.{error}"))
+    }
+
+    fn check_kinds(&mut self, folder: &Path) -> Result<(), String> {
+        let beside =
+            [("tasks", self.tasks.is_some()), ("duration", self.duration.is_some()), ("demand", self.demand.is_some())];
+        if let Some((name, _)) = beside.into_iter().find(|(_, given)| *given) {
+            return Err(format!(
+                "workload.{name} stands beside [[workload.job]]: give it in the phases of each kind of job"
+            ));
+        }
+        for at in 0..self.job.len() {
+            let (before, rest) = self.job.split_at_mut(at);
+            let Some(kind) = rest.first_mut() else { break };
+            if before.iter().any(|other| other.name == kind.name) {
+                return Err(format!("two kinds of jobs are called {:?}", kind.name));
+            }
+            kind.check(folder).map_err(|error| of_kind(at, &kind.name, &error))?;
+        }
+        crate::generate::trial(self).map_err(|error| format!("workload.{error}"))
     }
 }
 

@@ -4,7 +4,9 @@
 //! what would be valid.
 
 mod check;
+mod kinds;
 mod load;
+mod network;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -18,7 +20,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::parameter::Parameter;
 
+pub(crate) use kinds::PlannedPhase;
+pub use kinds::{JobKind, PhaseKind};
 pub use load::{BUILT_IN, ReplaySettings, ScenarioError};
+pub use network::{AssignmentName, NetworkSpec};
 
 /// A scenario as files write it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -56,6 +61,9 @@ pub struct Scenario {
     pub queue: Vec<QueueSpec>,
     /// The cluster.
     pub cluster: ClusterSpec,
+    /// What reading from other nodes costs; nothing unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network: Option<NetworkSpec>,
     /// The jobs.
     pub workload: WorkloadSpec,
     /// The policies to compare; without any, all of them.
@@ -93,6 +101,9 @@ pub struct ClusterSpec {
     /// Number of one-slot machines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machines: Option<u32>,
+    /// Racks over which the one-slot machines are dealt out in turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub racks: Option<u32>,
     /// Classes of nodes with several resources.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nodes: Vec<NodeClass>,
@@ -121,6 +132,12 @@ pub struct NodeClass {
     /// Work done in a second, relative to a node of speed 1; drawn for each node if a distribution.
     #[serde(default = "speed_one")]
     pub speed: Parameter,
+    /// The rack that they are all in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rack: Option<String>,
+    /// Racks over which they are dealt out in turn: `rack-0`, `rack-1`, …
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub racks: Option<u32>,
 }
 
 fn speed_one() -> Parameter {
@@ -215,6 +232,9 @@ pub struct WorkloadSpec {
     /// [0, 1): until then it goes at the mean pace. 0: it is slow from its start.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub slow_from: f64,
+    /// Kinds of jobs, of which every arriving job is one: instead of `tasks`, `duration` and `demand`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub job: Vec<JobKind>,
 }
 
 /// When jobs arrive.

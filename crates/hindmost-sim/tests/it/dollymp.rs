@@ -282,8 +282,19 @@ fn shares_product(demand: &Resources, cluster: &Cluster, node: NodeId) -> f64 {
     demand.0.iter().enumerate().map(|(at, amount)| *amount as f64 * weight(at)).sum()
 }
 
-fn run_plain(world: &World, plain: Plain, order: Box<dyn Order>) -> Vec<(f64, Decision)> {
-    world.run_with(&mut Policy::new(order, vec![Box::new(plain)])).decisions()
+/// What the plain program decides. `order` makes the order of its jobs.
+fn run_plain<O: Order + 'static>(
+    world: &World,
+    order: fn() -> O,
+    by_level: bool,
+    clones: u32,
+    score: fn(&Job, &Resources, f64, &Cluster, NodeId) -> f64,
+) -> Vec<(f64, Decision)> {
+    let policy = move || {
+        let plain = Plain { order: Box::new(order()), score, by_level, clones };
+        Policy::new(Box::new(order()), vec![Box::new(plain)])
+    };
+    world.run_own(policy).decisions()
 }
 
 proptest! {
@@ -291,11 +302,9 @@ proptest! {
 
     #[test]
     fn the_index_finds_what_a_scan_finds(world in any_cluster_of_dags(), clones in 0u32..4) {
-        let order = || Box::new(KnapsackOrder::new(1.5, 5.0));
-        let score = |_: &Job, demand: &Resources, _: f64, cluster: &Cluster, node| shares_product(demand, cluster, node);
-        let plain = Plain { order: order(), score, by_level: true, clones };
         let indexed = world.run(&format!("dollymp(clones={clones})")).decisions();
-        let scanned = run_plain(&world, plain, order());
+        let score = |_: &Job, demand: &Resources, _: f64, cluster: &Cluster, node| shares_product(demand, cluster, node);
+        let scanned = run_plain(&world, || KnapsackOrder::new(1.5, 5.0), true, clones, score);
         let differs = indexed.iter().zip(&scanned).position(|(one, other)| one != other);
         prop_assert_eq!(differs, None, "{:?}, but {:?}", &indexed[differs.unwrap_or(0)], &scanned[differs.unwrap_or(0)]);
         prop_assert_eq!(indexed.len(), scanned.len());
@@ -303,15 +312,14 @@ proptest! {
 
     #[test]
     fn tetris_is_the_highest_score_of_all(world in any_cluster_of_dags()) {
-        let order = || Box::new(LeastRemaining(Remaining::Work));
         let scores: [fn(&Job, &Resources, f64, &Cluster, NodeId) -> f64; 2] = [
             |_, demand, key, cluster, node| shares_product(demand, cluster, node) - 0.5 * key,
             |_, demand, key, cluster, node| shares_product(demand, cluster, node) - 4.0 * key,
         ];
         for (score, epsilon) in scores.into_iter().zip([0.5, 4.0]) {
-            let plain = Plain { order: order(), score, by_level: false, clones: 0 };
             let run = world.run(&format!("tetris(epsilon={epsilon})"));
-            prop_assert_eq!(run.decisions(), run_plain(&world, plain, order()));
+            let scanned = run_plain(&world, || LeastRemaining(Remaining::Work), false, 0, score);
+            prop_assert_eq!(run.decisions(), scanned);
         }
     }
 }

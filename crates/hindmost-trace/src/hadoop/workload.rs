@@ -99,6 +99,7 @@ fn workload_job(job: KeptJob, origin: i64) -> WorkloadJob {
             mean,
             sd,
             tail: None,
+            input: None,
             assumed: false,
             never_copied: false,
         });

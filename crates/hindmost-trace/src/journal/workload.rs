@@ -39,7 +39,8 @@ pub(super) fn jobs(collected: &Collected, warnings: &mut Vec<String>) -> Option<
                 ));
             }
             let (mean, sd) = mean_and_sd(&known);
-            spec.phases.push(PhaseSpec { mean, sd, tail: None, assumed: false, ..phase.clone() });
+            // Where a copy read its input from is part of how long it took, and the nodes may be others.
+            spec.phases.push(PhaseSpec { mean, sd, tail: None, input: None, assumed: false, ..phase.clone() });
             durations.push(Durations::Observed { tasks, known });
         }
         workload.push(WorkloadJob { spec, durations });

@@ -181,6 +181,7 @@ fn jobs(
                 mean,
                 sd,
                 tail: None,
+                input: None,
                 assumed: false,
                 never_copied: false,
             });

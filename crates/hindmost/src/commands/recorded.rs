@@ -7,7 +7,7 @@ use hindmost_core::estimator::Knowledge;
 use hindmost_core::journal::Header;
 use hindmost_core::resources::{Dimensions, Resources};
 use hindmost_core::workload::{DemandByName, WorkloadJob};
-use hindmost_sim::experiment::NodeKind;
+use hindmost_sim::experiment::{NodeKind, Racks};
 use hindmost_sim::parameter::Parameter;
 use hindmost_trace::any::{self, LogKind};
 use hindmost_trace::{COPIES_NOTE, RecordedNode, TraceSummary, hadoop, journal, spark};
@@ -118,7 +118,7 @@ fn of_slots(path: &Path, summary: TraceSummary, jobs: Vec<WorkloadJob>, recorded
 }
 
 fn node(name: &str, count: u32, capacity: Resources, speed: f64) -> NodeKind {
-    NodeKind { count, name: name.to_owned(), capacity, speed: Parameter::Number(speed) }
+    NodeKind { count, name: name.to_owned(), capacity, speed: Parameter::Number(speed), racks: Racks::None }
 }
 
 /// The executors of a log as nodes: those of the moment when they had the most slots together, since

@@ -71,6 +71,7 @@ pub fn run(args: &ReplayArgs) -> Outcome {
                     slow_from: 0.0,
                     seed: 0,
                     gamma: settings.gamma,
+                    network: None,
                     queues: one.header.as_ref().map_or_else(Vec::new, |header| header.queues.clone()),
                 },
             };

@@ -7,6 +7,7 @@ use serde::Serialize;
 use crate::suggest::did_you_mean;
 
 use super::by_node::{Fit, InKeyOrder};
+use super::losers::Keep;
 use super::order::Order;
 use super::originals::Originals;
 use super::queue::Which;
@@ -410,8 +411,11 @@ pub fn build(spec: &PolicySpec, setting: &Setting<'_>) -> Result<Policy, Catalog
     let of_order = Parameters { entries: order.parameters, given, setting };
     let built = (order.build)(&of_order);
     let parameters = Parameters { entries: found.system.parameters, given: found.given, setting };
+    // A system with a parameter `keep` says which of a finished task's other copies runs on.
+    let keep = if parameters.is("keep", "best_locality") { Keep::BestLocality } else { Keep::None };
     let own_order = found.system.order == Some(order.name);
-    Ok(Policy::new(built, (found.system.build)(&Rule { parameters, order: (order, of_order), own_order })))
+    let rule = Rule { parameters, order: (order, of_order), own_order };
+    Ok(Policy::new(built, (found.system.build)(&rule)).keeping(keep))
 }
 
 #[cfg(test)]

@@ -331,6 +331,12 @@ pub static SYSTEMS: &[SystemEntry] = &[
                 about: "clones after originals were tried on every node, or by_node: right after the node's originals",
                 valid: Valid::OneOf(&["after", "by_node"]),
             },
+            ParameterEntry {
+                name: "keep",
+                default: "none",
+                about: "of a finished task's other copies stop all (none), or let one run on: best_locality",
+                valid: Valid::OneOf(&["none", "best_locality"]),
+            },
         ],
         build: |rule| {
             let pass = if rule.is("clone_pass", "by_node") { ClonePass::ByNode } else { ClonePass::After };

@@ -18,6 +18,7 @@ fn phase(tasks: u32, mean: f64, sd: f64, after: &[u32]) -> PhaseSpec {
         mean,
         sd: Some(sd),
         tail: None,
+        input: None,
         assumed: false,
         never_copied: false,
     }
@@ -40,8 +41,13 @@ fn given(mut hopper: Hopper, machines: u32, jobs: &[(Vec<PhaseSpec>, f64)]) -> V
         hopper.observe(&event, applied, cluster);
     };
     for node in 0..machines {
-        let joined =
-            Event::NodeJoined { node: NodeId(node), name: "n".into(), capacity: Resources::ONE_SLOT, speed: 1.0 };
+        let joined = Event::NodeJoined {
+            node: NodeId(node),
+            name: "n".into(),
+            capacity: Resources::ONE_SLOT,
+            speed: 1.0,
+            rack: None,
+        };
         tell(joined, &mut hopper, &mut cluster);
     }
     for (id, (phases, weight)) in jobs.iter().enumerate() {

@@ -7,14 +7,19 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use hindmost_core::distribution::Distribution;
 use hindmost_core::random::{Purpose, draw};
 use hindmost_core::time::Time;
-use hindmost_core::workload::{DemandByName, Durations, JobSpec, PhaseSpec, WorkloadJob};
+use hindmost_core::workload::{Durations, JobSpec, PhaseSpec, WorkloadJob};
 
-use crate::driver::SimulationError;
+use crate::driver::{NodeSetup, SimulationError};
 use crate::parameter::{Draws, Parameter, read_numbers};
 use crate::scenario::{ArrivalSpec, WorkloadSpec};
+
+mod kinds;
+mod replicas;
+
+use kinds::Kind;
+use replicas::Racks;
 
 /// When the next job arrives.
 enum Arrivals {
@@ -29,22 +34,20 @@ pub(crate) struct Generator {
     seed: u64,
     horizon: f64,
     arrivals: Arrivals,
-    tasks: Parameter,
-    duration: Parameter,
-    demand: DemandByName,
+    kinds: Vec<Kind>,
+    racks: Racks,
     /// Queues, each with the chance that a job is in it or one before it.
     queues: Vec<(Arc<str>, f64)>,
-    phase_name: Arc<str>,
     next: u32,
 }
 
 impl Generator {
-    /// Of a checked description.
+    /// Of a checked description, on a cluster of these nodes.
     pub(crate) fn new(
         spec: &WorkloadSpec,
         horizon: Option<f64>,
         folder: &Path,
-        seed: u64,
+        (seed, nodes): (u64, &[NodeSetup]),
     ) -> Result<Generator, SimulationError> {
         let missing = |what: &str| SimulationError::Workload(format!("the workload has no {what}"));
         let arrivals = match spec.arrival.as_ref().ok_or_else(|| missing("arrival"))? {
@@ -57,21 +60,18 @@ impl Generator {
                 Arrivals::Listed(times)
             }
         };
-        let demand = match &spec.demand {
-            Some(demand) => demand.by_name().map_err(SimulationError::Workload)?,
-            None => DemandByName::new(),
-        };
-        Ok(Generator {
-            seed,
-            horizon: horizon.unwrap_or(f64::INFINITY),
-            arrivals,
-            tasks: spec.tasks.clone().ok_or_else(|| missing("tasks"))?,
-            duration: spec.duration.clone().ok_or_else(|| missing("duration"))?,
-            demand,
-            queues: cumulative(&spec.queues),
-            phase_name: "tasks".into(),
-            next: 0,
-        })
+        let kinds = Kind::all(spec).map_err(SimulationError::Workload)?;
+        let horizon = horizon.unwrap_or(f64::INFINITY);
+        let nodes = if kinds.iter().any(Kind::has_replicas) { nodes } else { &[] };
+        let (racks, queues) = (Racks::of(nodes), cumulative(&spec.queues));
+        Ok(Generator { seed, horizon, arrivals, kinds, racks, queues, next: 0 })
+    }
+
+    /// The kind of the `index`-th job.
+    fn kind(&self, index: u64) -> Option<&Kind> {
+        let (last, others) = self.kinds.split_last()?;
+        let drawn = draw(self.seed, Purpose::Kind, index, 0) * last.until;
+        Some(others.iter().find(|kind| drawn < kind.until).unwrap_or(last))
     }
 
     fn next_arrival(&mut self) -> Result<Option<f64>, String> {
@@ -109,31 +109,58 @@ impl Generator {
     fn make(&mut self) -> Result<Option<WorkloadJob>, String> {
         let Some(arrival) = self.next_arrival()? else { return Ok(None) };
         let index = u64::from(self.next);
-        let tasks = self.tasks.draw_count(&mut Draws::new(self.seed, Purpose::Tasks, index))?;
-        let durations = self.duration.resolve(&mut Draws::new(self.seed, Purpose::Parameter, index))?;
-        check_durations(&durations)?;
-        let phase = PhaseSpec {
-            name: self.phase_name.clone(),
-            after: Vec::new(),
-            tasks,
-            demand: self.demand.clone(),
-            mean: durations.mean(),
-            sd: durations.sd(),
-            tail: Some(durations.clone()),
-            assumed: false,
-            never_copied: false,
+        let Some(kind) = self.kind(index) else { return Ok(None) };
+        let drawn = kind.draw(|purpose, part| Draws::of_part(self.seed, purpose, index, part))?;
+        let (mut phases, mut durations) = (Vec::with_capacity(kind.plan.len()), Vec::with_capacity(kind.plan.len()));
+        for planned in &kind.plan {
+            let (written, drawn) = (&kind.written[planned.written], &drawn[planned.written]);
+            phases.push(PhaseSpec {
+                name: planned.name.clone(),
+                after: planned.after.clone(),
+                tasks: drawn.tasks,
+                demand: written.demand.clone(),
+                mean: drawn.durations.mean(),
+                sd: drawn.durations.sd(),
+                tail: Some(drawn.durations.clone()),
+                input: written.input(drawn, planned, &self.racks, (self.seed, index)),
+                assumed: false,
+                never_copied: false,
+            });
+            durations.push(Durations::Drawn(drawn.durations.clone()));
+        }
+        let name = match &kind.name {
+            Some(name) => format!("{name}-{}", self.next),
+            None => self.next.to_string(),
         };
-        let spec = JobSpec {
-            name: self.next.to_string().into(),
-            arrival: Time::from_seconds(arrival),
-            deadline: None,
-            weight: 1.0,
-            queue: self.queue_of(index),
-            phases: vec![phase],
-        };
+        let arrival = Time::from_seconds(arrival);
+        let spec =
+            JobSpec { name: name.into(), arrival, deadline: None, weight: 1.0, queue: self.queue_of(index), phases };
         self.next += 1;
-        Ok(Some(WorkloadJob { spec, durations: vec![Durations::Drawn(durations)] }))
+        Ok(Some(WorkloadJob { spec, durations }))
     }
+}
+
+impl Iterator for Generator {
+    type Item = Result<WorkloadJob, SimulationError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.make().map_err(SimulationError::Workload).transpose()
+    }
+}
+
+/// Draws jobs' parameters at the ends and in the middle of what they may be, to find what makes no sense before anything runs.
+pub(crate) fn trial(spec: &WorkloadSpec) -> Result<(), String> {
+    let kinds = Kind::all(spec)?;
+    // Of what is drawn, the ends and the middle.
+    for number in [1e-9, 0.25, 0.5, 0.75, 1.0 - 1e-9] {
+        for kind in &kinds {
+            kind.draw(|_, _| Draws::always(number))?;
+        }
+        if let Some(ArrivalSpec::Every { gap, .. }) = &spec.arrival {
+            gap.draw(&mut Draws::always(number)).map_err(|error| format!("arrival.every.gap: {error}"))?;
+        }
+    }
+    Ok(())
 }
 
 /// Names with the sums of the chances up to and with their own, where chances that add up to 1 do so exactly.
@@ -153,40 +180,4 @@ fn cumulative(chances: &BTreeMap<String, f64>) -> Vec<(Arc<str>, f64)> {
         *until = 1.0;
     }
     queues
-}
-
-fn check_durations(durations: &Distribution) -> Result<(), String> {
-    // A thousand ticks, and half of what can be counted.
-    if (1e-6..=1e10).contains(&durations.mean()) {
-        Ok(())
-    } else {
-        Err(format!("durations have the mean {}, but it must be from 1e-6 to 1e10 seconds", durations.mean()))
-    }
-}
-
-impl Iterator for Generator {
-    type Item = Result<WorkloadJob, SimulationError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        self.make().map_err(SimulationError::Workload).transpose()
-    }
-}
-
-/// Draws jobs' parameters at the ends and in the middle of what they may be, to find what makes no sense before anything runs.
-pub(crate) fn trial(spec: &WorkloadSpec) -> Result<(), String> {
-    // Of what is drawn, the ends and the middle.
-    for number in [1e-9, 0.25, 0.5, 0.75, 1.0 - 1e-9] {
-        let draws = || Draws::always(number);
-        if let Some(tasks) = &spec.tasks {
-            tasks.draw_count(&mut draws()).map_err(|error| format!("tasks: {error}"))?;
-        }
-        if let Some(duration) = &spec.duration {
-            let durations = duration.resolve(&mut draws());
-            durations.and_then(|made| check_durations(&made)).map_err(|error| format!("duration: {error}"))?;
-        }
-        if let Some(ArrivalSpec::Every { gap, .. }) = &spec.arrival {
-            gap.draw(&mut draws()).map_err(|error| format!("arrival.every.gap: {error}"))?;
-        }
-    }
-    Ok(())
 }

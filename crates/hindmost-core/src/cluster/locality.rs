@@ -1,0 +1,176 @@
+//! Where tasks' input lies, and how near to it a node is.
+
+use crate::ids::{NodeId, TaskId};
+use crate::resources::Resources;
+
+use super::{Cluster, Node, Placement};
+
+/// How near a node is to a task's input; the nearer, the smaller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Locality {
+    /// The node holds a replica.
+    Node,
+    /// A node of the same rack does.
+    Rack,
+    /// Only nodes of other racks do.
+    Remote,
+    /// It is not known where the input lies, or there is none.
+    Unknown,
+}
+
+impl Cluster {
+    /// The nodes that hold a replica of a task's input; none where that is not known.
+    #[inline]
+    pub fn replicas(&self, task: TaskId) -> &[NodeId] {
+        let spec = self.job(task.job).and_then(|job| job.spec().phases.get(task.phase as usize));
+        let input = spec.and_then(|phase| phase.input.as_ref());
+        input.and_then(|input| input.replicas.get(task.index as usize)).map_or(&[], Vec::as_slice)
+    }
+
+    /// How near a node is to a task's input.
+    pub fn locality(&self, task: TaskId, node: NodeId) -> Locality {
+        let replicas = self.replicas(task);
+        match self.node(node) {
+            _ if replicas.is_empty() => Locality::Unknown,
+            None => Locality::Unknown,
+            Some(_) if replicas.contains(&node) => Locality::Node,
+            Some(found) if self.shares_rack(found, replicas) => Locality::Rack,
+            Some(_) => Locality::Remote,
+        }
+    }
+
+    /// True if one of the others is in the node's rack.
+    fn shares_rack(&self, node: &Node, others: &[NodeId]) -> bool {
+        others.iter().any(|other| self.node(*other).is_some_and(|other| other.rack == node.rack))
+    }
+
+    /// As [`Cluster::find_node`], as near to a task's input as possible: of the nodes that hold a replica, else of
+    /// their racks, else of all. Where it is not known where the input lies, exactly as `find_node`.
+    pub fn find_nearest_node(
+        &self,
+        task: TaskId,
+        demand: &Resources,
+        allowed: impl Fn(NodeId, &Node) -> bool,
+    ) -> Option<NodeId> {
+        let replicas = self.replicas(task);
+        if replicas.is_empty() {
+            return self.find_node(demand, allowed);
+        }
+        let mut best: Option<(f64, NodeId)> = None;
+        for id in replicas.iter().copied() {
+            let fitting = self.node(id).filter(|node| self.next_fitting(id, demand) == Some(id) && allowed(id, node));
+            let Some(node) = fitting else { continue };
+            let free = match self.placement {
+                Placement::FirstFit => 0.0,
+                Placement::Spread => node.free_share(),
+            };
+            if best.is_none_or(|(most, first)| free > most || (free == most && id < first)) {
+                best = Some((free, id));
+            }
+        }
+        best.map(|(_, id)| id)
+            .or_else(|| self.find_node(demand, |id, node| self.shares_rack(node, replicas) && allowed(id, node)))
+            .or_else(|| self.find_node(demand, &allowed))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::ids::JobId;
+    use crate::record::{Decision, Event};
+    use crate::resources::Dimensions;
+    use crate::time::Time;
+    use crate::workload::{DemandByName, InputSpec, JobSpec, PhaseSpec};
+
+    const RACKS: [Option<&str>; 6] = [Some("a"), Some("a"), Some("b"), Some("b"), None, None];
+
+    /// Six machines in racks, and a job whose tasks read what lies on these nodes.
+    fn cluster(placement: Placement, replicas: &[&[u32]]) -> Cluster {
+        let mut cluster = Cluster::new(Dimensions::one_slot()).with_placement(placement);
+        for (at, rack) in RACKS.iter().enumerate() {
+            let (name, rack) = (at.to_string().into(), rack.map(Into::into));
+            let node = NodeId(at as u32);
+            let joined = Event::NodeJoined { node, name, capacity: Resources::ONE_SLOT, speed: 1.0, rack };
+            cluster.apply_event(Time::ZERO, &joined).unwrap();
+        }
+        let replicas: Vec<Vec<NodeId>> =
+            replicas.iter().map(|nodes| nodes.iter().copied().map(NodeId).collect()).collect();
+        let phase = PhaseSpec {
+            name: "tasks".into(),
+            after: Vec::new(),
+            tasks: replicas.len() as u32,
+            demand: DemandByName::new(),
+            mean: 1.0,
+            sd: None,
+            tail: None,
+            input: Some(InputSpec { bytes: vec![1; replicas.len()], replicas }),
+            assumed: false,
+            never_copied: false,
+        };
+        let spec = JobSpec {
+            name: "job".into(),
+            arrival: Time::ZERO,
+            deadline: None,
+            weight: 1.0,
+            queue: None,
+            phases: vec![phase],
+        };
+        cluster.apply_event(Time::ZERO, &Event::JobArrived { job: JobId(0), spec: Arc::new(spec) }).unwrap();
+        cluster
+    }
+
+    fn task(index: u32) -> TaskId {
+        TaskId { job: JobId(0), phase: 0, index }
+    }
+
+    #[test]
+    fn nodes_are_near_their_rack() {
+        use Locality::{Node, Rack, Remote, Unknown};
+
+        let cluster = cluster(Placement::FirstFit, &[&[1], &[1, 2], &[5], &[]]);
+        let all = |index| (0..6).map(|node| cluster.locality(task(index), NodeId(node))).collect::<Vec<_>>();
+        assert_eq!(all(0), [Rack, Node, Remote, Remote, Remote, Remote]);
+        assert_eq!(all(1), [Rack, Node, Node, Rack, Remote, Remote]);
+        // Nodes of which no rack is known share one.
+        assert_eq!(all(2), [Remote, Remote, Remote, Remote, Rack, Node]);
+        assert_eq!(all(3), [Unknown; 6]);
+        assert_eq!(cluster.locality(task(9), NodeId(0)), Unknown);
+        assert_eq!(cluster.locality(task(0), NodeId(9)), Unknown);
+        assert!(Node < Rack && Rack < Remote && Remote < Unknown);
+    }
+
+    #[test]
+    fn the_nearest_node_with_room_is_found() {
+        for placement in [Placement::FirstFit, Placement::Spread] {
+            let mut cluster = cluster(placement, &[&[3, 1], &[], &[]]);
+            let mut found = Vec::new();
+            for copy in 0..6 {
+                let demand = Resources::ONE_SLOT;
+                let node = cluster.find_nearest_node(task(0), &demand, |_, _| true).unwrap();
+                found.push(node.0);
+                let attempt = crate::ids::AttemptId { task: task(0), copy };
+                let start = Decision::Start { attempt, node, from_progress: 0.0 };
+                cluster.apply_decision(Time::ZERO, &start).unwrap();
+            }
+            // The replicas by id, then their racks, then the rest.
+            assert_eq!(found, [1, 3, 0, 2, 4, 5]);
+            assert_eq!(cluster.find_nearest_node(task(0), &Resources::ONE_SLOT, |_, _| true), None);
+        }
+    }
+
+    #[test]
+    fn only_allowed_nodes_are_taken() {
+        let cluster = cluster(Placement::FirstFit, &[&[3, 1], &[]]);
+        let find = |task, not: &[u32]| {
+            cluster.find_nearest_node(task, &Resources::ONE_SLOT, |node, _| !not.contains(&node.0)).map(|node| node.0)
+        };
+        assert_eq!(find(task(0), &[1]), Some(3));
+        assert_eq!(find(task(0), &[1, 3, 0]), Some(2));
+        assert_eq!(find(task(0), &[0, 1, 2, 3]), Some(4));
+        // Where nothing is known of the input, the first that fits.
+        assert_eq!(find(task(1), &[0]), Some(1));
+    }
+}

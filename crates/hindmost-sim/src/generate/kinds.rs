@@ -1,0 +1,166 @@
+//! Kinds of jobs, ready to make jobs of: what is drawn of each phase, once a job.
+
+use hindmost_core::distribution::Distribution;
+use hindmost_core::ids::NodeId;
+use hindmost_core::random::{Purpose, draw};
+use hindmost_core::workload::{DemandByName, InputSpec};
+
+use crate::parameter::{Draws, Parameter};
+use crate::scenario::{DemandSpec, JobKind, PhaseKind, PlannedPhase, WorkloadSpec};
+use crate::size::{Size, whole};
+
+use super::replicas::Racks;
+
+/// A kind of job, ready to make jobs of.
+pub(super) struct Kind {
+    /// Beginning of its jobs' names, which end in their numbers.
+    pub(super) name: Option<String>,
+    /// The sum of the shares up to this kind's.
+    pub(super) until: f64,
+    /// The phases as written.
+    pub(super) written: Vec<Written>,
+    /// The phases that its jobs have.
+    pub(super) plan: Vec<PlannedPhase>,
+}
+
+/// A phase as the scenario writes it.
+pub(super) struct Written {
+    tasks: Parameter,
+    duration: Parameter,
+    pub(super) demand: DemandByName,
+    /// How much a task reads.
+    input: Option<Size>,
+    /// Nodes that hold a replica of it, in phases without parents.
+    replicas: u32,
+    /// Where it is written, for errors.
+    label: String,
+}
+
+/// What is drawn of a written phase, once a job.
+pub(super) struct Drawn {
+    pub(super) tasks: u32,
+    pub(super) durations: Distribution,
+    /// How much a task reads.
+    input: Option<Distribution>,
+}
+
+impl Written {
+    fn of(kind: &JobKind, phase: &PhaseKind) -> Result<Written, String> {
+        Ok(Written {
+            tasks: phase.tasks.clone(),
+            duration: phase.duration.clone(),
+            demand: phase.demand_by_name()?,
+            input: phase.input.clone(),
+            replicas: phase.replicas(),
+            label: format!("job {:?}, phase {:?}, ", kind.name, phase.name),
+        })
+    }
+
+    /// `draws` gives the numbers for a purpose.
+    fn draw(&self, draws: impl Fn(Purpose) -> Draws) -> Result<Drawn, String> {
+        let label = &self.label;
+        let tasks = self.tasks.draw_count(&mut draws(Purpose::Tasks));
+        let tasks = tasks.map_err(|error| format!("{label}tasks: {error}"))?;
+        let durations = self.duration.resolve(&mut draws(Purpose::Parameter));
+        let durations = durations.and_then(|made| check_durations(&made).map(|()| made));
+        let durations = durations.map_err(|error| format!("{label}duration: {error}"))?;
+        let input = self.input.as_ref().map(|input| input.resolve(&mut draws(Purpose::Input))).transpose();
+        let input = input.map_err(|error| format!("{label}input: {error}"))?;
+        Ok(Drawn { tasks, durations, input })
+    }
+
+    fn has_replicas(&self, planned: &PlannedPhase) -> bool {
+        self.input.is_some() && planned.after.is_empty() && self.replicas > 0
+    }
+
+    /// What the tasks of a phase of the `index`-th job read.
+    pub(super) fn input(
+        &self,
+        drawn: &Drawn,
+        planned: &PlannedPhase,
+        racks: &Racks,
+        (seed, index): (u64, u64),
+    ) -> Option<InputSpec> {
+        let sizes = drawn.input.as_ref()?;
+        // 14 bits each for the phase and its copies, 24 for the task, 10 for its replicas.
+        let phase = (planned.written as u64) << 48 | u64::from(planned.copy) << 34;
+        let number = |task: u32| phase | u64::from(task) << 10;
+        let bytes = |task| whole(sizes.survival_quantile(draw(seed, Purpose::InputOfTask, index, number(task))));
+        let nodes = |task| -> Vec<NodeId> {
+            racks.place(self.replicas, |replica| draw(seed, Purpose::Replica, index, number(task) | replica))
+        };
+        let replicas = if self.has_replicas(planned) { (0..drawn.tasks).map(nodes).collect() } else { Vec::new() };
+        Some(InputSpec { bytes: (0..drawn.tasks).map(bytes).collect(), replicas })
+    }
+}
+
+/// Tasks of a job, at most.
+const MOST_TASKS: u64 = (u32::MAX >> 8) as u64;
+
+impl Kind {
+    /// The one kind of a workload that describes its jobs without kinds.
+    fn only(spec: &WorkloadSpec) -> Result<Kind, String> {
+        let missing = |what: &str| format!("the workload has no {what}");
+        let written = Written {
+            tasks: spec.tasks.clone().ok_or_else(|| missing("tasks"))?,
+            duration: spec.duration.clone().ok_or_else(|| missing("duration"))?,
+            demand: spec.demand.as_ref().map_or_else(|| Ok(DemandByName::new()), DemandSpec::by_name)?,
+            input: None,
+            replicas: 0,
+            label: String::new(),
+        };
+        let plan = vec![PlannedPhase { name: "tasks".into(), after: Vec::new(), written: 0, copy: 0 }];
+        Ok(Kind { name: None, until: 1.0, written: vec![written], plan })
+    }
+
+    /// A kind that comes after others with so large shares together.
+    fn of(kind: &JobKind, before: f64) -> Result<Kind, String> {
+        let written = kind.phase.iter().map(|phase| Written::of(kind, phase));
+        Ok(Kind {
+            name: Some(kind.name.clone()),
+            until: before + kind.share,
+            written: written.collect::<Result<_, String>>()?,
+            plan: kind.plan()?,
+        })
+    }
+
+    /// All kinds of a workload.
+    pub(super) fn all(spec: &WorkloadSpec) -> Result<Vec<Kind>, String> {
+        if spec.job.is_empty() {
+            return Ok(vec![Kind::only(spec)?]);
+        }
+        let mut kinds: Vec<Kind> = Vec::with_capacity(spec.job.len());
+        for kind in &spec.job {
+            let before = kinds.last().map_or(0.0, |kind| kind.until);
+            kinds.push(Kind::of(kind, before)?);
+        }
+        Ok(kinds)
+    }
+
+    /// True if replicas of what its jobs' tasks read lie in the cluster.
+    pub(super) fn has_replicas(&self) -> bool {
+        self.plan.iter().any(|planned| self.written[planned.written].has_replicas(planned))
+    }
+
+    /// What is drawn of each written phase; `draws` gives the numbers for a purpose and a phase.
+    pub(super) fn draw(&self, draws: impl Fn(Purpose, usize) -> Draws) -> Result<Vec<Drawn>, String> {
+        let phases = self.written.iter().enumerate();
+        let drawn = phases.map(|(part, written)| written.draw(|purpose| draws(purpose, part)));
+        let drawn = drawn.collect::<Result<Vec<Drawn>, String>>()?;
+        let tasks: u64 = self.plan.iter().map(|planned| u64::from(drawn[planned.written].tasks)).sum();
+        if tasks > MOST_TASKS {
+            let name = self.name.as_deref().unwrap_or_default();
+            return Err(format!("job {name:?} has {tasks} tasks, but may have at most {MOST_TASKS}"));
+        }
+        Ok(drawn)
+    }
+}
+
+fn check_durations(durations: &Distribution) -> Result<(), String> {
+    // A thousand ticks, and half of what can be counted.
+    if (1e-6..=1e10).contains(&durations.mean()) {
+        Ok(())
+    } else {
+        Err(format!("durations have the mean {}, but it must be from 1e-6 to 1e10 seconds", durations.mean()))
+    }
+}

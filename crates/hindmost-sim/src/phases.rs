@@ -1,0 +1,46 @@
+//! Phases by name: which come after which, and in what order to number them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use hindmost_core::suggest::did_you_mean;
+
+/// A phase as a file names it: its name, and the names of the phases that must be finished first.
+pub(crate) type Named<'a> = (&'a str, &'a [String]);
+
+/// The phases' places in an order that keeps theirs, except that parents come first.
+///
+/// # Errors
+/// If two have the same name, one comes after a phase that is not there, or they come after each other in a
+/// circle.
+pub(crate) fn parents_first(phases: &[Named<'_>]) -> Result<Vec<usize>, String> {
+    let mut places = BTreeMap::new();
+    for (at, (name, _)) in phases.iter().enumerate() {
+        if places.insert(*name, at).is_some() {
+            return Err(format!("two phases are called {name:?}"));
+        }
+    }
+    let mut children = vec![Vec::new(); phases.len()];
+    let mut waits_for = vec![0usize; phases.len()];
+    for (at, (name, after)) in phases.iter().enumerate() {
+        for parent in *after {
+            let Some(parent) = places.get(parent.as_str()) else {
+                let near = did_you_mean(parent, phases.iter().map(|(other, _)| *other));
+                return Err(format!("phase {name:?} comes after {parent:?}, which is not a phase of the job{near}"));
+            };
+            children[*parent].push(at);
+            waits_for[at] += 1;
+        }
+    }
+    let mut ready: BTreeSet<usize> = (0..phases.len()).filter(|at| waits_for[*at] == 0).collect();
+    let mut order = Vec::with_capacity(phases.len());
+    while let Some(at) = ready.pop_first() {
+        order.push(at);
+        for child in &children[at] {
+            waits_for[*child] -= 1;
+            if waits_for[*child] == 0 {
+                ready.insert(*child);
+            }
+        }
+    }
+    if order.len() == phases.len() { Ok(order) } else { Err("its phases come after each other in a circle".to_owned()) }
+}

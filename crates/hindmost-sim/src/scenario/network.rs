@@ -1,0 +1,78 @@
+//! `[network]`: what reading from other nodes costs.
+
+use hindmost_core::time::Time;
+use serde::{Deserialize, Serialize};
+
+use crate::network::{Assignment, Network};
+use crate::size::Bytes;
+
+/// Seconds for which a downstream clone waits for a second upstream output unless told otherwise: a slot of the
+/// simulations of Xu, Liu & Lau 2022. Neither that paper nor Dolly's gives a number.
+const DELAY: f64 = 5.0;
+/// As long as anything may take.
+const LONGEST: f64 = 1e10;
+
+/// The network as scenario files write it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NetworkSpec {
+    /// What a copy reads in a second from a node of its rack; without it, at no cost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rack_bandwidth: Option<Bytes>,
+    /// What a copy reads in a second from a node of another rack; without it, at no cost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remote_bandwidth: Option<Bytes>,
+    /// Which upstream outputs the clones of a downstream task read.
+    #[serde(default)]
+    pub assignment: AssignmentName,
+    /// Seconds for which a downstream clone waits for a second upstream output, with assignment `delay`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay: Option<f64>,
+}
+
+/// Which upstream outputs the clones of a downstream task read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AssignmentName {
+    /// All of them the first.
+    #[default]
+    First,
+    /// They are spread over the first two.
+    Delay,
+}
+
+impl NetworkSpec {
+    pub(super) fn check(&self) -> Result<(), String> {
+        for (name, bandwidth) in [("rack_bandwidth", self.rack_bandwidth), ("remote_bandwidth", self.remote_bandwidth)]
+        {
+            if let Some(Bytes(bandwidth)) = bandwidth.filter(|Bytes(bytes)| !(bytes.is_finite() && *bytes > 0.0)) {
+                return Err(format!("network.{name} is {bandwidth}, but must be above 0"));
+            }
+        }
+        if self.rack_bandwidth.is_none() && self.remote_bandwidth.is_none() {
+            return Err("network needs rack_bandwidth or remote_bandwidth, such as \"100MB\" a second".to_owned());
+        }
+        match self.delay {
+            Some(_) if self.assignment == AssignmentName::First => {
+                Err("network.delay is for assignment = \"delay\"".to_owned())
+            }
+            Some(delay) if !(0.0..=LONGEST).contains(&delay) => {
+                Err(format!("network.delay is {delay}, but must be from 0 to {LONGEST} seconds"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The network described.
+    pub fn network(&self) -> Network {
+        let bandwidth = |given: Option<Bytes>| given.map_or(f64::INFINITY, |Bytes(bytes)| bytes);
+        Network {
+            rack_bandwidth: bandwidth(self.rack_bandwidth),
+            remote_bandwidth: bandwidth(self.remote_bandwidth),
+            assignment: match self.assignment {
+                AssignmentName::First => Assignment::First,
+                AssignmentName::Delay => Assignment::Delay(Time::from_seconds(self.delay.unwrap_or(DELAY))),
+            },
+        }
+    }
+}

@@ -1,0 +1,305 @@
+//! Workloads of several kinds of jobs with several phases: shares, order of phases, repeated phases, mistakes.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use hindmost_core::ids::JobId;
+use hindmost_core::record::{Change, Event, Record};
+use hindmost_core::workload::JobSpec;
+use hindmost_sim::driver::Control;
+use hindmost_sim::experiment::Experiment;
+use hindmost_sim::output::{AttemptResult, Outcome, Output};
+use hindmost_sim::scenario::Scenario;
+use proptest::prelude::*;
+
+use crate::experiments::{experiment, run_on};
+
+/// The example of docs/scenarios.md, with a PageRank of three iterations beside it.
+const TWO_KINDS: &str = r#"name = "kinds"
+
+[[cluster.nodes]]
+count = 40
+cpus = 16
+memory = "64GB"
+
+[workload]
+arrival = { every = { gap = 20.0, jobs = 400 } }
+
+[[workload.job]]
+name = "wordcount"
+share = 3
+
+[[workload.job.phase]]
+name = "map"
+tasks = { uniform = { min = 2, max = 6 } }
+duration = { pareto = { alpha = 2.5, mean = { uniform = { min = 1.0, max = 3.0 } } } }
+demand = { cpus = 1, memory = "2GB" }
+
+[[workload.job.phase]]
+name = "reduce"
+after = ["map"]
+tasks = 3
+duration = { log_normal = { mean = 3.0, cv = 0.5 } }
+demand = { cpus = 2, memory = "4GB" }
+
+[[workload.job]]
+name = "pagerank"
+
+[[workload.job.phase]]
+name = "write"
+after = ["rank", "read"]
+tasks = 1
+duration = 0.5
+
+[[workload.job.phase]]
+name = "rank"
+after = ["read"]
+repeat = 3
+tasks = { uniform = { min = 2, max = 9 } }
+duration = { exponential = { mean = { uniform = { min = 1.0, max = 2.0 } } } }
+
+[[workload.job.phase]]
+name = "read"
+tasks = 2
+duration = 1
+
+[[policy]]
+name = "fifo"
+"#;
+
+/// Start, end and whether it won.
+type Times = (f64, f64, bool);
+
+/// What a run tells of jobs and attempts.
+#[derive(Default)]
+struct Told {
+    specs: Vec<Arc<JobSpec>>,
+    /// By job and phase.
+    attempts: BTreeMap<(JobId, u32), Vec<Times>>,
+}
+
+impl Output for Told {
+    fn wants_records(&self) -> bool {
+        true
+    }
+    fn record(&mut self, record: &Record) -> std::io::Result<()> {
+        if let Change::Event(Event::JobArrived { spec, .. }) = &record.change {
+            self.specs.push(spec.clone());
+        }
+        Ok(())
+    }
+    fn wants_attempts(&self) -> bool {
+        true
+    }
+    fn attempt(&mut self, result: &AttemptResult<'_>) -> std::io::Result<()> {
+        let task = result.attempt.task;
+        let (start, end) = (result.start.seconds(), result.end.seconds());
+        self.attempts.entry((task.job, task.phase)).or_default().push((start, end, result.outcome == Outcome::Won));
+        Ok(())
+    }
+}
+
+fn told_of(text: &str, seed: u64) -> Told {
+    let experiment = experiment(text);
+    let mut told = Told::default();
+    let stop = AtomicBool::new(false);
+    let control = Control { stop: &stop, progress: &|_| {} };
+    experiment.run_one(&experiment.policies[0], seed, &mut told, &control).expect("the run succeeds");
+    told
+}
+
+fn parse(text: &str, set: &[(&str, &str)]) -> Result<Scenario, String> {
+    let set: Vec<(String, String)> = set.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+    Scenario::parse(text, "s.toml", Path::new(""), &set).map_err(|error| error.to_string())
+}
+
+fn is_wordcount(spec: &JobSpec) -> bool {
+    spec.name.starts_with("wordcount-")
+}
+
+#[test]
+fn kinds_come_in_their_shares() {
+    let seeds = 1..=10u64;
+    let all: Vec<Arc<JobSpec>> = seeds.flat_map(|seed| told_of(TWO_KINDS, seed).specs).collect();
+    assert_eq!(all.len(), 4000);
+    let share = all.iter().filter(|spec| is_wordcount(spec)).count() as f64 / all.len() as f64;
+    // Three of four, within four standard errors.
+    assert!((share - 0.75).abs() < 4.0 * (0.75f64 * 0.25 / 4000.0).sqrt(), "{share}");
+    // Jobs are numbered through all kinds.
+    for (at, spec) in all.iter().enumerate() {
+        let kind = if is_wordcount(spec) { "wordcount" } else { "pagerank" };
+        assert_eq!(*spec.name, format!("{kind}-{}", at % 400));
+    }
+}
+
+#[test]
+fn phases_begin_when_their_parents_have_finished() {
+    let told = told_of(TWO_KINDS, 3);
+    let mut looked_at = 0;
+    for (job, spec) in told.specs.iter().enumerate() {
+        let of = |phase: usize| &told.attempts[&(JobId(job as u32), phase as u32)];
+        for (at, phase) in spec.phases.iter().enumerate() {
+            assert_eq!(of(at).iter().filter(|one| one.2).count() as u32, phase.tasks);
+            let begins = of(at).iter().map(|one| one.0).fold(f64::INFINITY, f64::min);
+            let parents = phase.after.iter().flat_map(|parent| of(*parent as usize));
+            let ready = parents.filter(|one| one.2).map(|one| one.1).fold(0.0, f64::max);
+            // The cluster has room for every task at once: they begin with their parents' last finish.
+            if !phase.after.is_empty() {
+                assert_eq!(begins, ready, "{} {}", spec.name, phase.name);
+                looked_at += 1;
+            }
+        }
+    }
+    assert!(looked_at > 400);
+}
+
+#[test]
+fn a_repeated_phase_is_a_chain_of_copies() {
+    let specs = told_of(TWO_KINDS, 1).specs;
+    let jobs: Vec<&Arc<JobSpec>> = specs.iter().filter(|spec| !is_wordcount(spec)).collect();
+    let mut means = std::collections::BTreeSet::new();
+    for spec in &jobs {
+        let names: Vec<&str> = spec.phases.iter().map(|phase| &*phase.name).collect();
+        assert_eq!(names, ["read", "rank-1", "rank-2", "rank-3", "write"]);
+        let after: Vec<&[u32]> = spec.phases.iter().map(|phase| &phase.after[..]).collect();
+        // What comes after the phase comes after its last copy.
+        assert_eq!(after, [&[][..], &[0], &[1], &[2], &[3, 0]]);
+        // The copies are alike.
+        assert!(spec.phases[1..4].windows(2).all(|two| (two[0].tasks, two[0].mean) == (two[1].tasks, two[1].mean)));
+        assert_eq!(spec.phases[0].tasks, 2);
+        means.insert(spec.phases[1].mean.to_bits());
+    }
+    // Parameters are drawn for each job.
+    assert_eq!(means.len(), jobs.len());
+    assert!(jobs.len() > 50);
+}
+
+#[test]
+fn what_is_drawn_of_one_phase_does_not_depend_on_the_others() {
+    let more = TWO_KINDS.replace("tasks = 3\n", "tasks = { uniform = { min = 1, max = 8 } }\n");
+    let (one, other) = (told_of(TWO_KINDS, 5).specs, told_of(&more, 5).specs);
+    for (one, other) in one.iter().zip(&other) {
+        assert_eq!((&one.name, one.phases.len()), (&other.name, other.phases.len()));
+        assert_eq!(one.phases[0], other.phases[0]);
+    }
+    let reduces: std::collections::BTreeSet<u32> =
+        other.iter().filter(|spec| is_wordcount(spec)).map(|spec| spec.phases[1].tasks).collect();
+    assert_eq!(reduces, (1..=8).collect());
+    // Numbers of tasks of a job's phases are drawn independently.
+    let pairs: Vec<(f64, f64)> = other
+        .iter()
+        .filter(|spec| is_wordcount(spec))
+        .map(|spec| (f64::from(spec.phases[0].tasks) - 4.0, f64::from(spec.phases[1].tasks) - 4.5))
+        .collect();
+    let product = pairs.iter().map(|(a, b)| a * b).sum::<f64>() / pairs.len() as f64;
+    // Variances 2 and 5.25.
+    assert!(product.abs() < 4.0 * (2.0f64 * 5.25 / pairs.len() as f64).sqrt(), "{product}");
+}
+
+#[test]
+fn one_kind_of_one_phase_is_the_same_workload_as_without_kinds() {
+    let plain = "[cluster]\nmachines = 50\n[workload]\narrival = { every = { gap = 1, jobs = 60 } }\n\
+                 tasks = { uniform = { min = 1, max = 20 } }\n\
+                 duration = { pareto = { alpha = 2, mean = { uniform = { min = 1, max = 4 } } } }\n[[policy]]\nname = \"mantri\"";
+    let kind = plain.replace(
+        "tasks = {",
+        "[[workload.job]]\nname = \"a\"\nshare = 0.2\n[[workload.job.phase]]\nname = \"tasks\"\ntasks = {",
+    );
+    assert_eq!(run_on(&experiment(plain), 1), run_on(&experiment(&kind), 1));
+}
+
+#[test]
+fn values_of_kinds_can_be_set_by_path_and_are_written_back() {
+    let set = [
+        ("workload.job.0.phase.1.tasks", "4"),
+        ("workload.job.1.share", "7.5"),
+        ("workload.job.1.phase.1.repeat", "1"),
+        ("workload.job.0.phase.0.demand.cpus", "0.5"),
+    ];
+    let scenario = parse(TWO_KINDS, &set).unwrap();
+    let written = toml::to_string(&scenario).unwrap();
+    for expected in ["tasks = 4.0", "share = 7.5", "repeat = 1", "cpus = 0.5"] {
+        assert!(written.contains(expected), "{expected}: {written}");
+    }
+    let again = told_of(&written, 1);
+    let pagerank = again.specs.iter().find(|spec| !is_wordcount(spec)).unwrap();
+    // A phase that is not repeated keeps its name.
+    assert_eq!(pagerank.phases.iter().map(|phase| &*phase.name).collect::<Vec<_>>(), ["read", "rank", "write"]);
+    let error = parse(TWO_KINDS, &[("workload.job.0.phase.7.tasks", "4")]).unwrap_err();
+    assert!(error.contains("\"7\" is not a place in a list of 2"), "{error}");
+}
+
+#[test]
+fn mistakes_in_kinds_are_told() {
+    let arrival = "arrival = { every = { gap = 20.0, jobs = 400 } }\n";
+    let beside = |line: &str| format!("{arrival}{line}\n");
+    for (from, to, expected) in [
+        (arrival, &*beside("tasks = 3"), &["workload.tasks stands beside [[workload.job]]"][..]),
+        (arrival, &beside("duration = 3"), &["workload.duration stands beside [[workload.job]]"]),
+        (arrival, &beside("demand = { cpus = 1 }"), &["workload.demand stands beside [[workload.job]]"]),
+        (arrival, &beside("file = \"w.jsonl\""), &["leave the others out"]),
+        (arrival, "", &["workload needs arrival"]),
+        ("share = 3", "share = 0", &["workload.job, entry 1 (\"wordcount\")", "share is 0, but must be above 0"]),
+        ("share = 3", "share = -1", &["share is -1"]),
+        ("share = 3", "share = nan", &["share is NaN"]),
+        ("share = 3", "share = inf", &["share is inf"]),
+        ("share = 3", "shares = 3", &["unknown field `shares`", "did you mean \"share\"?"]),
+        ("name = \"wordcount\"", "name = \"\"", &["entry 1", "its name is empty"]),
+        ("name = \"wordcount\"", "name = \"pagerank\"", &["two kinds of jobs are called \"pagerank\""]),
+        ("after = [\"map\"]", "after = [\"mao\"]", &["\"reduce\" comes after \"mao\"", "did you mean \"map\"?"]),
+        ("after = [\"map\"]", "after = [\"reduce\"]", &["(\"wordcount\")", "in a circle"]),
+        ("name = \"reduce\"", "name = \"map\"", &["two phases are called \"map\""]),
+        ("name = \"write\"", "name = \"rank-2\"", &["(\"pagerank\")", "two phases are called \"rank-2\""]),
+        ("repeat = 3", "repeat = 0", &["phase \"rank\"", "repeat is 0, but must be at least 1"]),
+        ("repeat = 3", "repeat = 100000", &["phase \"rank\"", "more than 10000 phases"]),
+        ("repeat = 3", "repeat = -3", &["-3"]),
+        ("tasks = 3\n", "tasks = 0\n", &["workload.job \"wordcount\", phase \"reduce\", tasks: 0 is not a count"]),
+        ("tasks = 3\n", "tasks = \"many\"\n", &["a number or a distribution"]),
+        ("tasks = 3\n", "", &["missing field `tasks`"]),
+        ("duration = 0.5\n", "", &["missing field `duration`"]),
+        ("duration = 0.5", "duration = -1", &["workload.job \"pagerank\", phase \"write\", duration"]),
+        ("alpha = 2.5", "alpha = 0.5", &["workload.job \"wordcount\", phase \"map\", duration", "alpha"]),
+        ("tasks = 3\n", "tasks = { empirical = { file = \"no.txt\" } }\n", &["phase \"reduce\", tasks", "no.txt"]),
+        (
+            "demand = { cpus = 2,",
+            "demand = { gpus = 2,",
+            &["entry 1 (\"wordcount\")", "phase \"reduce\", demand", "\"gpus\" is demanded"],
+        ),
+        ("demand = { cpus = 2,", "demand = { cpus = 17,", &["phase \"reduce\", demand: it fits on no node"]),
+        ("memory = \"4GB\"", "memory = \"65GB\"", &["phase \"reduce\", demand: it fits on no node"]),
+        ("memory = \"4GB\"", "memory = \"4\"", &["phase \"reduce\", demand", "\"4\" is not a size"]),
+        ("cpus = 16", "cpus = 0.5", &["it fits on no node"]),
+        ("min = 2, max = 9", "min = 2, max = 9000000", &["job \"pagerank\" has", "may have at most 16777215"]),
+    ] {
+        assert!(TWO_KINDS.contains(from), "{from:?} is not in the scenario");
+        let error = parse(&TWO_KINDS.replacen(from, to, 1), &[]).expect_err(to);
+        assert!(error.starts_with("s.toml: "), "{error}");
+        for part in expected {
+            assert!(error.contains(part), "{to:?}: {error:?} does not say {part:?}");
+        }
+    }
+    let kind =
+        "[cluster]\nmachines = 3\n[workload]\narrival = { at_once = { jobs = 1 } }\n[[workload.job]]\nname = \"a\"";
+    let error = parse(kind, &[]).unwrap_err();
+    assert!(error.contains("workload.job, entry 1 (\"a\"): it has no phases; add [[workload.job.phase]]"), "{error}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn changed_kinds_are_valid_or_an_error_but_no_panic(
+        at in any::<prop::sample::Index>(), length in 0..12usize,
+        piece in proptest::sample::select(vec!["", "nan", "-1", "0", "1e308", "99999999999", "[]", "{}", "\"", "\n", "[[workload.job]]", "repeat = 9", "map", "rank-1"]),
+    ) {
+        let mut text: Vec<char> = TWO_KINDS.chars().collect();
+        let at = at.index(text.len());
+        let end = (at + length).min(text.len());
+        text.splice(at..end, piece.chars());
+        if let Ok(scenario) = parse(&text.into_iter().collect::<String>(), &[]) {
+            drop(Experiment::of(&scenario, 1));
+        }
+    }
+}

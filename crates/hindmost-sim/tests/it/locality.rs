@@ -1,0 +1,459 @@
+//! Where input lies, what reading it costs, and which upstream outputs clones read: worked by hand.
+
+use std::path::Path;
+
+use hindmost_core::ids::{NodeId, TaskId};
+use hindmost_core::policy::losers::Keep;
+use hindmost_core::policy::order::Fifo;
+use hindmost_core::policy::originals::Originals;
+use hindmost_core::policy::queue::Which;
+use hindmost_core::policy::{Pass, Policy, Round};
+use hindmost_core::record::{Change, Event, Record};
+use hindmost_core::workload::InputSpec;
+use hindmost_sim::driver::Control;
+use hindmost_sim::exact::read_exact_from;
+use hindmost_sim::experiment::Experiment;
+use hindmost_sim::output::Outcome::{self, Lost, Won};
+use hindmost_sim::output::{AttemptResult, Output};
+use hindmost_sim::scenario::Scenario;
+use hindmost_sim::testing::{Run, World};
+
+use crate::experiments::experiment;
+
+/// Gives the tasks of each phase so many copies, the newest job's first.
+struct Clones(&'static [u32]);
+
+impl Pass for Clones {
+    fn decide(&mut self, round: &mut Round<'_>) {
+        let mut tasks = Vec::new();
+        for job in round.cluster().jobs() {
+            for (at, phase) in job.phases().iter().enumerate().filter(|(_, phase)| phase.is_open()) {
+                for (index, task) in phase.tasks().iter().enumerate() {
+                    let missing = self.0[at].saturating_sub(task.launched());
+                    if !task.is_finished() && missing > 0 {
+                        tasks.push((TaskId { job: job.id(), phase: at as u32, index: index as u32 }, missing));
+                    }
+                }
+            }
+        }
+        for (task, missing) in tasks.into_iter().rev() {
+            round.start_copies(task, missing);
+        }
+    }
+}
+
+fn cloning(copies: &'static [u32], keep: Keep) -> Policy {
+    Policy::new(Box::new(Fifo), vec![Box::new(Originals::of(Which::Any)), Box::new(Clones(copies))]).keeping(keep)
+}
+
+/// The attempts of a phase of job `a` as (task, copy, node, start, end, outcome).
+fn of_phase(run: &Run, phase: u32) -> Vec<(u32, u32, u32, f64, f64, Outcome)> {
+    let tries = run.tries("a").into_iter().filter(|one| one.id.task.phase == phase);
+    tries.map(|one| (one.id.task.index, one.id.copy, one.node, one.start, one.end, one.outcome)).collect()
+}
+
+#[test]
+fn reading_costs_nothing_on_the_node_little_in_the_rack_and_more_from_elsewhere() {
+    // 500 bytes: 5 s from the rack at 100 bytes a second, 50 s from elsewhere at 10.
+    let world = World::machines(4).racks(["x", "x", "y", "y"]).network(100.0, 10.0);
+    let run = world.job("a").tasks([[4.0]; 3]).input(500).replicas([[2]; 3]).run("fifo");
+    assert_eq!(run.table("a"), [(0, 0, 2, 0.0, 4.0, Won), (1, 0, 3, 0.0, 9.0, Won), (2, 0, 0, 0.0, 54.0, Won)]);
+    assert!(run.verify().is_ok());
+}
+
+#[test]
+fn reading_does_not_depend_on_the_nodes_speed() {
+    let world = World::machines(2).speeds([1.0, 2.0]).network(100.0, 10.0);
+    let run = world.job("a").tasks([[4.0]; 2]).input(500).replicas([[0]; 2]).run("fifo");
+    // Nodes without a rack share one.
+    assert_eq!(run.table("a"), [(0, 0, 0, 0.0, 4.0, Won), (1, 0, 1, 0.0, 2.0 + 5.0, Won)]);
+}
+
+#[test]
+fn what_lies_outside_the_cluster_is_far_from_every_node() {
+    let run = World::machines(1).network(100.0, 10.0).job("a").tasks([[4.0]]).input(500).run("fifo");
+    assert_eq!(run.job("a").finish, 54.0);
+    // Without a network reading takes no time, wherever the input lies.
+    let free = World::machines(2).job("a").tasks([[4.0]; 2]).input(500).replicas([[0]; 2]).run("fifo");
+    assert_eq!(free.result.makespan, 4.0);
+}
+
+#[test]
+fn originals_and_copies_go_where_their_input_is() {
+    let world = World::machines(5).racks(["x", "x", "y", "y", "z"]);
+    let world = world.job("a").drawn(1, "pareto(alpha=2,mean=10)").input(1).replicas([[3, 1]]);
+    let run = world.gamma(0.0).run("sca(max_copies=4)");
+    // The replicas' nodes by number, then their racks. (P2 asks for fewer copies than there are machines.)
+    assert_eq!(run.table("a").iter().map(|row| row.2).collect::<Vec<_>>(), [1, 3, 0, 2]);
+}
+
+#[test]
+fn a_lone_downstream_copy_reads_at_the_full_bandwidth() {
+    let world = World::machines(2).network(1e9, 10.0).job("a").phase("map").tasks([[2.0], [1.0]]);
+    let run = world.phase("reduce").after(["map"]).tasks([[3.0]]).input(100).run("fifo");
+    assert_eq!(of_phase(&run, 1), [(0, 0, 0, 2.0, 2.0 + 10.0 + 3.0, Won)]);
+}
+
+/// One map task whose copies take 2, 4 and 6 s, and one reduce task whose copies take 8, 3 and 5 s and read 100
+/// bytes, which takes 10 s.
+fn map_and_reduce() -> World {
+    let world = World::machines(6).network(1e9, 10.0).job("a").phase("map").tasks([[2.0, 4.0, 6.0]]);
+    world.phase("reduce").after(["map"]).tasks([[8.0, 3.0, 5.0]]).input(100)
+}
+
+#[test]
+fn two_clones_that_read_one_output_have_half_its_bandwidth_each() {
+    let run = map_and_reduce().run_own(|| cloning(&[2, 2], Keep::None));
+    assert_eq!(of_phase(&run, 0), [(0, 0, 0, 0.0, 2.0, Won), (0, 1, 1, 0.0, 2.0, Lost)]);
+    assert_eq!(of_phase(&run, 1), [(0, 0, 0, 2.0, 25.0, Lost), (0, 1, 1, 2.0, 2.0 + 20.0 + 3.0, Won)]);
+    // A second output helps nobody where all read the first.
+    let kept = map_and_reduce().run_own(|| cloning(&[2, 2], Keep::BestLocality));
+    assert_eq!(kept.job("a").finish, 25.0);
+    // Three clones have a third each.
+    let three = map_and_reduce().run_own(|| cloning(&[2, 3], Keep::None));
+    assert_eq!(three.job("a").finish, 2.0 + 30.0 + 3.0);
+}
+
+#[test]
+fn delay_assignment_spreads_clones_over_two_outputs() {
+    let run = map_and_reduce().delay(5.0).run_own(|| cloning(&[2, 2], Keep::BestLocality));
+    // The kept copy of the map task finishes at 4: the second clone waits for it, and both read alone.
+    assert_eq!(of_phase(&run, 0), [(0, 0, 0, 0.0, 2.0, Won), (0, 1, 1, 0.0, 4.0, Lost)]);
+    let (first, second) = (2.0 + 10.0 + 8.0, 2.0 + 2.0 + 10.0 + 3.0);
+    assert!(second < first);
+    // The reduce task's other copy is kept too.
+    assert_eq!(of_phase(&run, 1), [(0, 0, 0, 2.0, first, Lost), (0, 1, 2, 2.0, second, Won)]);
+    assert!(run.verify().is_ok());
+    // Too late for a shorter delay, and not there where no copy is kept: both read the first output.
+    let late = map_and_reduce().delay(1.0).run_own(|| cloning(&[2, 2], Keep::BestLocality));
+    assert_eq!(late.job("a").finish, 25.0);
+    let none = map_and_reduce().delay(5.0).run_own(|| cloning(&[2, 2], Keep::None));
+    assert_eq!(none.job("a").finish, 25.0);
+    // A downstream task without clones waits for nothing.
+    let alone = map_and_reduce().delay(5.0).run_own(|| cloning(&[2, 1], Keep::BestLocality));
+    assert_eq!(of_phase(&alone, 1), [(0, 0, 0, 2.0, 2.0 + 10.0 + 8.0, Won)]);
+}
+
+#[test]
+fn outputs_are_spread_task_by_task() {
+    // The first map task's second output is there when the phase ends, at 6; the second's comes too late, at 20.
+    let world = World::machines(6).network(1e9, 10.0).delay(5.0).job("a");
+    let world = world.phase("map").tasks([[2.0, 4.0], [6.0, 20.0]]);
+    let world = world.phase("reduce").after(["map"]).tasks([[8.0, 3.0]]).input(100);
+    let run = world.run_own(|| cloning(&[2, 2], Keep::BestLocality));
+    // Half of the bytes at the full bandwidth, half of them at half: 15 s.
+    assert_eq!(run.job("a").finish, 6.0 + 15.0 + 3.0);
+    assert_eq!(of_phase(&run, 0)[3], (1, 1, 2, 0.0, 20.0, Lost));
+}
+
+#[test]
+fn with_fewer_upstream_copies_than_downstream_ones_all_read_the_first_output() {
+    let fewer = map_and_reduce().delay(5.0).run_own(|| cloning(&[2, 3], Keep::BestLocality));
+    assert_eq!(fewer.job("a").finish, 2.0 + 30.0 + 3.0);
+    // As many: the first and the third clone share the first output, the second has the other to itself.
+    let run = map_and_reduce().delay(5.0).run_own(|| cloning(&[3, 3], Keep::BestLocality));
+    assert_eq!(of_phase(&run, 0), [(0, 0, 0, 0.0, 2.0, Won), (0, 1, 1, 0.0, 4.0, Lost), (0, 2, 2, 0.0, 2.0, Lost)]);
+    assert_eq!(run.job("a").finish, 2.0 + 2.0 + 10.0 + 3.0);
+}
+
+#[test]
+fn clones_that_come_later_find_the_others_and_change_nothing_for_them() {
+    // Two machines: the second clone begins at 2.5, when the kept copy has ended and left its output.
+    let world = World::machines(2).network(1e9, 10.0).delay(5.0).job("a").phase("map").tasks([[2.0, 2.5]]);
+    let world = world.phase("reduce").after(["map"]).tasks([[40.0, 3.0]]).input(100);
+    let run = world.run_own(|| cloning(&[2, 2], Keep::BestLocality));
+    // The first read alone when it began, and is kept.
+    let (first, second) = (2.0 + 10.0 + 40.0, 2.5 + 10.0 + 3.0);
+    assert_eq!(of_phase(&run, 1), [(0, 0, 0, 2.0, first, Lost), (0, 1, 1, 2.5, second, Won)]);
+}
+
+#[test]
+fn one_other_copy_runs_on_to_its_end_and_its_job_leaves_then() {
+    let world = World::machines(4).job("a").tasks([[2.0, 10.0, 6.0]]).job("b").at(3.0).tasks([[1.0, 1.5, 1.0]]);
+    let run = world.run_own(|| cloning(&[3], Keep::BestLocality));
+    // Nothing is known of the input: of equally near copies the oldest.
+    assert_eq!(run.table("a"), [(0, 0, 0, 0.0, 2.0, Won), (0, 1, 1, 0.0, 10.0, Lost), (0, 2, 2, 0.0, 2.0, Lost)]);
+    assert_eq!(run.table("b")[1], (0, 1, 2, 3.0, 4.5, Lost));
+    // Figures are those of the finish; what the copy held counts.
+    let job = run.job("a");
+    assert_eq!((job.finish, job.flowtime(), job.resource, job.wasted), (2.0, 2.0, 14.0, 12.0));
+    assert_eq!((run.result.finished, run.result.unfinished, run.result.makespan), (2, 0, 4.0));
+    assert_eq!(run.result.flowtime, [2.0, 1.0]);
+    // 2 + 10 + 2 and 1 + 1.5 + 1 of 4 machines for 10 s.
+    assert!((run.result.utilization - 17.5 / 40.0).abs() < 1e-12, "{}", run.result.utilization);
+    assert!(run.verify().is_ok());
+    // The job that leaves later is told of later.
+    assert_eq!(run.jobs.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["b", "a"]);
+    // A run that stops in between has finished both.
+    let world = World::machines(4).stop_at(5.0).job("a").tasks([[2.0, 10.0, 6.0]]);
+    let stopped = world.run_own(|| cloning(&[3], Keep::BestLocality));
+    assert_eq!((stopped.result.finished, stopped.result.unfinished), (1, 0));
+    assert_eq!((stopped.result.flowtime[0], stopped.result.copies_launched), (2.0, 2));
+}
+
+#[test]
+fn the_kept_copy_is_the_one_nearest_to_its_input() {
+    // Node 2 holds the input of both and is taken by the first job until 1, so that the second's third copy is nearest.
+    let world = World::machines(3).racks(["x", "y", "y"]);
+    let world = world.job("z").tasks([[1.0]]).input(1).replicas([[2]]);
+    let world = world.job("a").tasks([[5.0, 20.0, 20.0]]).input(1).replicas([[2]]);
+    let run = world.run_own(|| cloning(&[3], Keep::BestLocality));
+    assert_eq!(run.table("a"), [(0, 0, 1, 0.0, 5.0, Won), (0, 1, 0, 0.0, 5.0, Lost), (0, 2, 2, 1.0, 21.0, Lost)]);
+    assert!(run.verify().is_ok());
+}
+
+#[test]
+fn journals_from_before_racks_and_inputs_are_read_and_written_as_they_were() {
+    let joined =
+        r#"{"at":0,"event":{"node_joined":{"node":0,"name":"n","capacity":[1000,0,0,0,0,0,0,0],"speed":1.0}}}"#;
+    let phase = r#"{"name":"p","after":[],"tasks":1,"demand":{},"mean":1.0,"sd":null,"tail":null}"#;
+    let spec = format!(r#"{{"name":"j","arrival":0,"deadline":null,"weight":1.0,"phases":[{phase}]}}"#);
+    let arrived = format!(r#"{{"at":0,"event":{{"job_arrived":{{"job":0,"spec":{spec}}}}}}}"#);
+    for line in [joined, &arrived] {
+        let record: Record = serde_json::from_str(line).unwrap();
+        assert_eq!(serde_json::to_string(&record).unwrap(), line);
+    }
+}
+
+/// Two racks of three nodes and one of four, with the cost of reading.
+const NEAR_AND_FAR: &str = r#"name = "near-and-far"
+
+[network]
+rack_bandwidth = "200MB"
+remote_bandwidth = "50MB"
+
+[[cluster.nodes]]
+count = 6
+cpus = 2
+racks = 2
+
+[[cluster.nodes]]
+count = 4
+cpus = 2
+rack = "cellar"
+
+[workload]
+arrival = { every = { gap = 30.0, jobs = 50 } }
+
+[[workload.job]]
+name = "scan"
+[[workload.job.phase]]
+name = "map"
+tasks = { uniform = { min = 1, max = 30 } }
+duration = 10
+input = "100MB"
+replicas = 2
+[[workload.job.phase]]
+name = "reduce"
+after = ["map"]
+tasks = 2
+duration = 10
+input = { uniform = { min = "10MB", max = "20MB" } }
+
+[[policy]]
+name = "fifo"
+"#;
+
+/// Keeps records, and the times of attempts.
+#[derive(Default)]
+struct Told {
+    records: Vec<Record>,
+    attempts: Vec<(TaskId, NodeId, f64)>,
+}
+
+impl Output for Told {
+    fn wants_records(&self) -> bool {
+        true
+    }
+    fn record(&mut self, record: &Record) -> std::io::Result<()> {
+        self.records.push(record.clone());
+        Ok(())
+    }
+    fn wants_attempts(&self) -> bool {
+        true
+    }
+    fn attempt(&mut self, result: &AttemptResult<'_>) -> std::io::Result<()> {
+        self.attempts.push((result.attempt.task, result.node, (result.end - result.start).seconds()));
+        Ok(())
+    }
+}
+
+fn told_of(text: &str) -> Told {
+    let experiment = experiment(text);
+    let mut told = Told::default();
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    let control = Control { stop: &stop, progress: &|_| {} };
+    experiment.run_one(&experiment.policies[0], 1, &mut told, &control).expect("the run succeeds");
+    told
+}
+
+#[test]
+fn generated_inputs_lie_on_their_replicas_and_cost_what_they_should() {
+    let Told { records, attempts } = told_of(NEAR_AND_FAR);
+    let (mut racks, mut inputs): (Vec<String>, Vec<Vec<InputSpec>>) = (Vec::new(), Vec::new());
+    for record in &records {
+        match &record.change {
+            Change::Event(Event::NodeJoined { rack, .. }) => racks.push(rack.as_deref().unwrap().to_owned()),
+            Change::Event(Event::JobArrived { spec, .. }) => {
+                inputs.push(spec.phases.iter().map(|phase| phase.input.clone().unwrap()).collect());
+            }
+            _ => {}
+        }
+    }
+    let in_turn = ["rack-0", "rack-1", "rack-0", "rack-1", "rack-0", "rack-1", "cellar", "cellar", "cellar", "cellar"];
+    assert_eq!(racks, in_turn);
+    let megabyte = 1024.0 * 1024.0;
+    let (mut near, mut rack, mut far) = (0, 0, 0);
+    for (task, node, seconds) in &attempts {
+        let input = &inputs[task.job.0 as usize][task.phase as usize];
+        let bytes = input.bytes[task.index as usize] as f64;
+        let reading = if task.phase == 0 {
+            assert_eq!(bytes, 100.0 * megabyte);
+            let replicas = &input.replicas[task.index as usize];
+            assert!(replicas.len() == 2 && racks[replicas[0].0 as usize] == racks[replicas[1].0 as usize]);
+            if replicas.contains(node) {
+                near += 1;
+                0.0
+            } else if racks[node.0 as usize] == racks[replicas[0].0 as usize] {
+                rack += 1;
+                0.5
+            } else {
+                far += 1;
+                2.0
+            }
+        } else {
+            assert!(input.replicas.is_empty());
+            assert!((10.0 * megabyte..=20.0 * megabyte).contains(&bytes));
+            bytes / (50.0 * megabyte)
+        };
+        assert!((seconds - 10.0 - reading).abs() < 1e-8, "{task}: {seconds}");
+    }
+    assert!(near > 400 && rack > 20 && far > 20, "{near} {rack} {far}");
+    // How much tasks read is drawn for each.
+    let sizes: std::collections::BTreeSet<u64> = inputs.iter().flat_map(|job| job[1].bytes.clone()).collect();
+    assert_eq!(sizes.len(), 100);
+}
+
+#[test]
+fn input_outside_the_cluster_costs_every_copy_and_changes_no_other_draw() {
+    let (inside, outside) = (told_of(NEAR_AND_FAR), told_of(&NEAR_AND_FAR.replace("replicas = 2", "replicas = 0")));
+    let of_maps =
+        |told: &Told| -> Vec<f64> { told.attempts.iter().filter(|one| one.0.phase == 0).map(|one| one.2).collect() };
+    assert!(of_maps(&outside).iter().all(|seconds| (seconds - 12.0).abs() < 1e-8));
+    assert_eq!(of_maps(&inside).len(), of_maps(&outside).len());
+    assert!(of_maps(&inside).iter().sum::<f64>() < of_maps(&outside).iter().sum::<f64>());
+    let reduces = |told: &Told| -> Vec<Vec<u64>> {
+        let arrived = told.records.iter().filter_map(|record| match &record.change {
+            Change::Event(Event::JobArrived { spec, .. }) => spec.phases[1].input.as_ref(),
+            _ => None,
+        });
+        arrived.map(|input| input.bytes.clone()).collect()
+    };
+    assert_eq!(reduces(&inside), reduces(&outside));
+}
+
+#[test]
+fn machines_are_dealt_out_over_racks() {
+    let text = "[cluster]\nmachines = 5\nracks = 3\n[workload]\narrival = { at_once = { jobs = 1 } }\ntasks = 1\nduration = 1\n[[policy]]\nname = \"fifo\"";
+    let setup = experiment(text).setup_of(1).unwrap();
+    let racks: Vec<&str> = setup.nodes.iter().map(|node| node.rack.as_deref().unwrap()).collect();
+    assert_eq!(racks, ["rack-0", "rack-1", "rack-2", "rack-0", "rack-1"]);
+}
+
+fn parse(text: &str) -> Result<Scenario, String> {
+    Scenario::parse(text, "s.toml", Path::new(""), &[]).map_err(|error| error.to_string())
+}
+
+#[test]
+fn a_scenario_with_a_network_is_written_back_as_it_was() {
+    let text = NEAR_AND_FAR.replace("remote_bandwidth", "assignment = \"delay\"\ndelay = 2.5\nremote_bandwidth");
+    let (one, other) = (parse(&text).unwrap(), parse(&toml::to_string(&parse(&text).unwrap()).unwrap()).unwrap());
+    assert_eq!(toml::to_string(&one).unwrap(), toml::to_string(&other).unwrap());
+    for expected in ["rack_bandwidth = \"200MB\"", "delay = 2.5", "input = \"100MB\"", "racks = 2", "rack = \"cellar\""]
+    {
+        assert!(toml::to_string(&one).unwrap().contains(expected), "{expected}");
+    }
+    let setups = [&one, &other].map(|scenario| Experiment::of(scenario, 1).unwrap().setup_of(1).unwrap().network);
+    assert!(setups[0].is_some() && setups[0] == setups[1]);
+}
+
+#[test]
+fn mistakes_in_networks_racks_and_inputs_are_told() {
+    for (from, to, expected) in [
+        ("rack_bandwidth = \"200MB\"", "rack_bandwidth = \"fast\"", &["\"fast\" is not a size"][..]),
+        ("rack_bandwidth = \"200MB\"", "rack_bandwidth = 0", &["network.rack_bandwidth is 0, but must be above 0"]),
+        ("remote_bandwidth = \"50MB\"", "remote_bandwidth = nan", &["network.remote_bandwidth is NaN"]),
+        ("remote_bandwidth = \"50MB\"", "remote_bandwidht = 1", &["did you mean \"remote_bandwidth\"?"]),
+        ("remote_bandwidth = \"50MB\"", "assignment = \"dealy\"", &["unknown variant `dealy`", "\"delay\"?"]),
+        ("remote_bandwidth = \"50MB\"", "delay = 5", &["network.delay is for assignment = \"delay\""]),
+        (
+            "remote_bandwidth = \"50MB\"",
+            "assignment = \"delay\"\ndelay = -1",
+            &["network.delay is -1, but must be from 0"],
+        ),
+        (
+            "rack_bandwidth = \"200MB\"\nremote_bandwidth = \"50MB\"\n",
+            "",
+            &["network needs rack_bandwidth or remote_bandwidth"],
+        ),
+        ("racks = 2", "racks = 0", &["entry 1", "racks is 0, but must be from 1 to the number of nodes, 6"]),
+        ("racks = 2", "racks = 7", &["entry 1", "racks is 7"]),
+        ("racks = 2", "racks = 2\nrack = \"a\"", &["entry 1", "both rack and racks"]),
+        (
+            "[[cluster.nodes]]\ncount = 6",
+            "[cluster]\nracks = 2\n[[cluster.nodes]]\ncount = 6",
+            &["cluster.racks is for machines"],
+        ),
+        (
+            "replicas = 2",
+            "replicas = 513",
+            &["entry 1 (\"scan\")", "phase \"map\"", "replicas is 513, but must be from 0 to 512"],
+        ),
+        ("input = \"100MB\"\n", "", &["phase \"map\"", "it has replicas, but no input"]),
+        (
+            "after = [\"map\"]",
+            "after = [\"map\"]\nreplicas = 2",
+            &["phase \"reduce\"", "reads what other phases have put out"],
+        ),
+        ("input = \"100MB\"", "input = \"much\"", &["\"much\" is not a size"]),
+        ("input = \"100MB\"", "input = -1", &["job \"scan\", phase \"map\", input: "]),
+        ("input = \"100MB\"", "input = 1e15", &["phase \"map\", input: it is 1000000000000000 bytes on average"]),
+        ("input = \"100MB\"", "input = { empirical = { file = \"no.txt\" } }", &["phase \"map\", input: ", "no.txt"]),
+        ("min = \"10MB\", max = \"20MB\"", "min = \"20MB\", max = \"10MB\"", &["phase \"reduce\", input: "]),
+    ] {
+        assert!(NEAR_AND_FAR.contains(from), "{from:?} is not in the scenario");
+        let error = parse(&NEAR_AND_FAR.replacen(from, to, 1)).expect_err(to);
+        for part in expected {
+            assert!(error.contains(part), "{to:?}: {error:?} does not say {part:?}");
+        }
+    }
+}
+
+#[test]
+fn exact_workloads_tell_inputs_and_replicas() {
+    let line = |rest: &str| {
+        format!("{{\"job\":\"j\",\"arrival\":0,\"phases\":[{{\"name\":\"map\",\"tasks\":[[1],[2]]{rest}}}]}}")
+    };
+    let read = |rest: &str| read_exact_from(line(rest).as_bytes(), "w").map_err(|error| error.to_string());
+    let jobs = read(",\"input\":[\"1kB\",7],\"replicas\":[[0,2],[]]").unwrap();
+    let expected = InputSpec { bytes: vec![1024, 7], replicas: vec![vec![NodeId(0), NodeId(2)], vec![]] };
+    assert_eq!(jobs[0].spec.phases[0].input, Some(expected));
+    assert_eq!(read(",\"input\":[1,2]").unwrap()[0].spec.phases[0].input.as_ref().unwrap().replicas, [[]; 0]);
+    for (rest, expected) in [
+        (",\"input\":[1]", "input is given for 1 tasks, but there are 2"),
+        (",\"input\":[1,2],\"replicas\":[[1]]", "replicas is given for 1 tasks, but there are 2"),
+        (",\"replicas\":[[1],[1]]", "replicas are given, but not how much each task reads"),
+        (",\"input\":[1,-2]", "input of task 1 is -2 bytes"),
+        (",\"input\":[1,\"two\"]", "input of task 1: \"two\" is not a size"),
+    ] {
+        let error = read(rest).unwrap_err();
+        assert!(error.contains(expected), "{error}");
+    }
+    // A node that is not there.
+    let mut world = World::machines(2);
+    world.jobs = jobs;
+    let error = world.run_error("fifo");
+    assert!(error.contains("phase \"map\", task 0: a replica lies on node 2, but there are 2 nodes"), "{error}");
+    world.setup.nodes = World::machines(3).setup.nodes;
+    assert_eq!(world.run("fifo").table("j")[0].2, 0);
+}

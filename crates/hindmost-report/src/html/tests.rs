@@ -301,8 +301,10 @@ fn comparisons_tell_what_was_found() {
         "once 20% of its work is done",
         "mean flowtime (s)",
         "22 won of 44",
-        "Why the copy was started",
-        "because it lagged",
+        "Under pace: where each attempt ran, and why the copy was started",
+        "<b>map&#x2f;0</b>: Attempt 0 on n from 0 s on; lost: stopped after 5.00 s, as another copy was first. Copy 1 on n2 \
+         from 3.00 s on, because it lagged; finished first, after 2.00 s.",
+        "<b>map&#x2f;1</b>: Attempt 0 on n2 from 0 s on; lost with its node after 2.00 s.",
         "deadlines met",
         "hindmost simulate small --out DIR",
     ] {
@@ -335,6 +337,78 @@ fn sweeps_have_curves() {
     sound(&page);
     for part in ["Along knowledge", "knowledge = progress(0.2)", "Mean flowtime for each knowledge"] {
         assert!(page.contains(part), "{part}");
+    }
+}
+
+#[test]
+fn sweeps_tell_the_jobs_of_every_point() {
+    let mut results = Vec::new();
+    for (value, jobs) in [("0.5", 104), ("1", 211), ("2", 415)] {
+        for policy in ["none", "pace"] {
+            let set = [("workload.arrival.poisson.rate", value)];
+            results.push(PolicyResult { jobs, tasks: jobs * 25, ..result(policy, &set, 1.0) });
+        }
+    }
+    let page = comparison(&compared(results), &[]);
+    sound(&page);
+    for part in [
+        "A comparison of 2 policies at 3 points of a sweep, at each on the same jobs.",
+        "104 to 415 jobs of 2 600 to 10 375 tasks at a point of the sweep, over 2 seeds together",
+        "211 jobs of 5 275 tasks. Flowtimes in seconds.",
+        // The axis in words, the key where one looks for it.
+        ">arrival rate (jobs a second)<",
+        "Along workload.arrival.poisson.rate",
+        "How each figure changes with workload.arrival.poisson.rate (arrival rate, jobs a second) under",
+        "Mean flowtime by arrival rate. Lower is better.",
+    ] {
+        assert!(page.contains(part), "{part}\n{page}");
+    }
+    let whole = comparison(&compared(vec![result("none", &[], 1.0), result("pace", &[], 1.0)]), &[]);
+    assert!(
+        whole.contains("A comparison of 2 policies, on the same jobs.") && !whole.contains(" at a point"),
+        "{whole}"
+    );
+}
+
+#[test]
+fn a_policy_whose_parameter_is_swept_is_one_curve() {
+    let mut results = Vec::new();
+    for value in ["1", "2", "8"] {
+        let set = [("policy.1.max_copies", value), ("seeds", "3")];
+        // As the catalogue writes it: without a parameter that has its default.
+        let policy = if value == "8" { "sca".to_owned() } else { format!("sca(max_copies={value})") };
+        results.extend([result("none", &set, 1.0), result(&policy, &set, 0.5)]);
+    }
+    let page = comparison(&compared(results), &[]);
+    let found = sound(&page);
+    let curves = found.iter().filter(|element| element.name == "title" && element.text == "sca (max_copies swept)");
+    assert_eq!(curves.count(), 5, "one a picture: {page}");
+    for part in
+        [">sca: most copies of a task", "none and sca (max_copies swept)", "one of the swept keys", "over 3 seeds;"]
+    {
+        assert!(page.contains(part), "{part}\n{page}");
+    }
+}
+
+/// What print and touch need: nothing stays closed, and nothing that is drawn is told by a resting pointer alone.
+#[test]
+fn nothing_is_lost_on_paper() {
+    let page = comparison(&compared(vec![result("none", &[], 1.0)]), &[shown(&["j", "map", "n", "it lagged"], "none")]);
+    let (_, print) = page.split_once("@media print{").unwrap();
+    let (print, _) = print.split_once("</style>").unwrap();
+    assert!(print.contains("details::details-content{content-visibility:visible;display:block}"), "{print}");
+    assert!(!print.contains("details:not([open])"), "{print}");
+    // Patterns are printed as bitmaps.
+    assert!(page.contains("class=\"hm-hatch\"") && !page.contains("<pattern"), "{page}");
+    // Each attempt of the picture is in the list below it.
+    let (picture, list) = page.split_once("<details>").unwrap();
+    assert!(!page.contains("resting a pointer"), "{page}");
+    let bars = picture.matches("<title>map").count();
+    assert_eq!(bars, 7, "{picture}");
+    let list = list.split_once("</details>").unwrap().0;
+    assert_eq!(list.matches("Attempt ").count() + list.matches("Copy ").count(), bars, "{list}");
+    for node in ["on n from", "on n2 from"] {
+        assert!(list.contains(node), "{list}");
     }
 }
 
@@ -407,6 +481,14 @@ fn large_runs_stay_small_and_say_what_is_left_out() {
     for part in ["of 1 000 nodes", "node-777", "node-444", "was killed"] {
         assert!(page.contains(part), "{part}");
     }
+}
+
+#[test]
+fn long_names_are_broken_behind_brackets_and_commas() {
+    assert_eq!(breakable("progress(uniform)").as_str(), Some("progress(<wbr />uniform)"));
+    assert_eq!(breakable("<b>(1,2)").as_str(), Some("&lt;b&gt;(<wbr />1,<wbr />2)"));
+    let page = comparison(&compared(vec![result("mantri(delta=0.5,kill_restart=true)", &[], 1.0)]), &[]);
+    assert!(page.contains("<bdi>mantri(<wbr />delta=0.5,<wbr />kill_restart=true)</bdi>"), "{page}");
 }
 
 #[test]

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use hindmost_core::ids::{AttemptId, TaskId};
 use hindmost_core::timeline::{AttemptEnd, Timeline, TimelineRow};
 
+use serde::Serialize;
+
 use super::{full, name, sentence};
 use crate::text::duration;
 
@@ -42,21 +44,39 @@ pub(super) fn stories(
     copies.iter().take(most).map(story).collect()
 }
 
-/// The attempts of some tasks, a paragraph a task: what a picture shows where a pointer rests on a bar, for those who
-/// have paper or no pointer. Beyond `most` attempts none is told of; how many were left out is the second value.
+/// Attempts in words, a paragraph a task.
+#[derive(Serialize)]
+pub(super) struct Told {
+    pub(super) heading: String,
+    /// Each task's name, and its attempts.
+    tasks: Vec<[String; 2]>,
+    /// What is left out; nothing if empty.
+    pub(super) note: String,
+    #[serde(skip)]
+    pub(super) left_out: usize,
+}
+
+/// The attempts of some tasks: what a picture shows where a pointer rests on a bar, for those who have paper or no
+/// pointer. Beyond `most` attempts none is told of.
 pub(super) fn told(
     timeline: &Timeline,
     tasks: &[TaskId],
     reasons: &BTreeMap<AttemptId, String>,
     origin: f64,
     most: usize,
-) -> (Vec<[String; 2]>, usize) {
+) -> Told {
+    let mut by_task: BTreeMap<TaskId, Vec<&TimelineRow>> = tasks.iter().map(|task| (*task, Vec::new())).collect();
+    for row in &timeline.rows {
+        if let Some(rows) = by_task.get_mut(&row.attempt.task) {
+            rows.push(row);
+        }
+    }
     let mut paragraphs = Vec::new();
     let (mut left, mut left_out) = (most, 0);
     // The reasons of clones are the same over and over.
     let mut last_why = String::new();
     for task in tasks {
-        let mut rows: Vec<&TimelineRow> = timeline.attempts_of(*task).collect();
+        let mut rows = by_task.remove(task).unwrap_or_default();
         rows.sort_by_key(|row| (row.start, row.attempt));
         let shown = rows.len().min(left);
         left -= shown;
@@ -86,7 +106,7 @@ pub(super) fn told(
             paragraphs.push([task_name(timeline, *task), sentences.join(" ")]);
         }
     }
-    (paragraphs, left_out)
+    Told { heading: String::new(), tasks: paragraphs, note: String::new(), left_out }
 }
 
 fn task_name(timeline: &Timeline, task: TaskId) -> String {

@@ -6,7 +6,7 @@ use hindmost_core::timeline::{AttemptEnd, Timeline};
 use serde::Serialize;
 
 use super::comparison::set_text;
-use super::copies::told;
+use super::copies::{Told, told};
 use super::{Pictures, full, listed, name};
 use crate::figures::gantt::{GanttChart, by_task, tasks_to_show};
 use crate::text::{counted, duration, grouped};
@@ -26,10 +26,7 @@ struct JobPicture {
     svg: String,
     wide: String,
     caption: String,
-    attempts: Vec<[String; 2]>,
-    attempts_heading: String,
-    /// What of them is left out; nothing if empty.
-    attempts_note: String,
+    attempts: Told,
 }
 
 /// What the section is about.
@@ -95,11 +92,11 @@ fn job_picture(job: &ShownJob, tasks: &[TaskId], until: f64, pictures: &mut Pict
         1 => format!("one of them a copy, which {}", if won == 1 { "finished first" } else { "lost" }),
         _ => format!("{} of them copies, of which {} finished first", grouped(copies as u64), grouped(won as u64)),
     };
-    let (attempts, left_out) = told(&job.timeline, tasks, &job.reasons, origin, MOST_TOLD);
+    let mut attempts = told(&job.timeline, tasks, &job.reasons, origin, MOST_TOLD);
     let not_drawn = rows.iter().filter(|row| row.redundant && !tasks.contains(&row.attempt.task)).count() as u64;
     let mut left = Vec::new();
-    if left_out > 0 {
-        left.push(format!("{} of these tasks", counted(left_out as u64, "further attempt")));
+    if attempts.left_out > 0 {
+        left.push(format!("{} of these tasks", counted(attempts.left_out as u64, "further attempt")));
     }
     if not_drawn > 0 {
         let copies = if not_drawn == 1 { "one copy".to_owned() } else { format!("{} copies", grouped(not_drawn)) };
@@ -110,12 +107,14 @@ fn job_picture(job: &ShownJob, tasks: &[TaskId], until: f64, pictures: &mut Pict
         1 => ", and why the copy was started",
         _ => ", and why the copies were started",
     };
+    attempts.heading = format!("Under {}: where each attempt ran{why}", name(&job.policy));
+    if !left.is_empty() {
+        attempts.note = format!("Left out: {}.", listed(&left));
+    }
     JobPicture {
         svg: pictures.inline(&chart.draw()),
         wide: String::new(),
         caption: format!("Under {}: {}, {copies_text}.", name(&job.policy), counted(rows.len() as u64, "attempt")),
         attempts,
-        attempts_heading: format!("Under {}: where each attempt ran{why}", name(&job.policy)),
-        attempts_note: if left.is_empty() { String::new() } else { format!("Left out: {}.", listed(&left)) },
     }
 }

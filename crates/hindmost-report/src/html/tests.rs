@@ -280,9 +280,13 @@ fn runs_tell_how_they_ended() {
     ] {
         let page = run(&names, state);
         assert!(page.contains(text), "{text}\n{page}");
-        for part in
-            ["map/0", "finished first, after 2.00 s; attempt 0 had run for 5.00 s", "lost with its node", "exit code 1"]
-        {
+        for part in [
+            "map/0",
+            "Copy 1 on n2 from 4.00 s on, because exit code 1; finished first",
+            "finished first, after 2.00 s; attempt 0 had run for 5.00 s",
+            "lost with its node",
+            "exit code 1",
+        ] {
             assert!(page.contains(part), "{part}");
         }
     }
@@ -478,7 +482,14 @@ fn large_runs_stay_small_and_say_what_is_left_out() {
     };
     let page = run_page(&page).unwrap();
     sound(&page);
-    for part in ["of 1 000 nodes", "node-777", "node-444", "was killed"] {
+    for part in [
+        "of 1 000 nodes",
+        "node-777",
+        "node-444",
+        "was killed",
+        "Told are 120 of 100 000 attempts",
+        "<b>map&#x2f;0</b>: Attempt 0 on node-0 from 0 s on; finished first, after 900 ms.",
+    ] {
         assert!(page.contains(part), "{part}");
     }
 }

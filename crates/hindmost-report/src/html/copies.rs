@@ -47,7 +47,7 @@ pub(super) fn stories(
 /// Attempts in words, a paragraph a task.
 #[derive(Serialize)]
 pub(super) struct Told {
-    pub(super) heading: String,
+    heading: String,
     /// Each task's name, and its attempts.
     tasks: Vec<[String; 2]>,
     /// What is left out; nothing if empty.
@@ -59,6 +59,7 @@ pub(super) struct Told {
 /// The attempts of some tasks: what a picture shows where a pointer rests on a bar, for those who have paper or no
 /// pointer. Beyond `most` attempts none is told of.
 pub(super) fn told(
+    heading: String,
     timeline: &Timeline,
     tasks: &[TaskId],
     reasons: &BTreeMap<AttemptId, String>,
@@ -106,7 +107,7 @@ pub(super) fn told(
             paragraphs.push([task_name(timeline, *task), sentences.join(" ")]);
         }
     }
-    Told { heading: String::new(), tasks: paragraphs, note: String::new(), left_out }
+    Told { heading, tasks: paragraphs, note: String::new(), left_out }
 }
 
 fn task_name(timeline: &Timeline, task: TaskId) -> String {

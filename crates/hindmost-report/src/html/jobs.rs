@@ -92,7 +92,13 @@ fn job_picture(job: &ShownJob, tasks: &[TaskId], until: f64, pictures: &mut Pict
         1 => format!("one of them a copy, which {}", if won == 1 { "finished first" } else { "lost" }),
         _ => format!("{} of them copies, of which {} finished first", grouped(copies as u64), grouped(won as u64)),
     };
-    let mut attempts = told(&job.timeline, tasks, &job.reasons, origin, MOST_TOLD);
+    let why = match copies {
+        0 => "",
+        1 => ", and why the copy was started",
+        _ => ", and why the copies were started",
+    };
+    let heading = format!("Under {}: where each attempt ran{why}", name(&job.policy));
+    let mut attempts = told(heading, &job.timeline, tasks, &job.reasons, origin, MOST_TOLD);
     let not_drawn = rows.iter().filter(|row| row.redundant && !tasks.contains(&row.attempt.task)).count() as u64;
     let mut left = Vec::new();
     if attempts.left_out > 0 {
@@ -102,12 +108,6 @@ fn job_picture(job: &ShownJob, tasks: &[TaskId], until: f64, pictures: &mut Pict
         let copies = if not_drawn == 1 { "one copy".to_owned() } else { format!("{} copies", grouped(not_drawn)) };
         left.push(format!("{copies} of tasks that are not drawn"));
     }
-    let why = match copies {
-        0 => "",
-        1 => ", and why the copy was started",
-        _ => ", and why the copies were started",
-    };
-    attempts.heading = format!("Under {}: where each attempt ran{why}", name(&job.policy));
     if !left.is_empty() {
         attempts.note = format!("Left out: {}.", listed(&left));
     }

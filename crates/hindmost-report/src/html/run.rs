@@ -232,8 +232,8 @@ fn attempts(page: &RunPage<'_>) -> Told {
     if all <= MOST_TOLD {
         tasks.sort_unstable();
     }
-    let mut told = told(page.timeline, &tasks, page.reasons, 0.0, MOST_TOLD);
-    told.heading = "Where each attempt ran, task by task".to_owned();
+    let heading = "Where each attempt ran, task by task".to_owned();
+    let mut told = told(heading, page.timeline, &tasks, page.reasons, 0.0, MOST_TOLD);
     if all > MOST_TOLD {
         told.note = format!(
             "Told are {MOST_TOLD} of {}, those of tasks that ran more than once before others; `hindmost explain` tells \

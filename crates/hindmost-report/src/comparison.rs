@@ -1,21 +1,13 @@
 //! The comparison of policies as a table for the terminal.
 
-use comfy_table::{CellAlignment, ContentArrangement, Table};
-use comfy_table::{LineStyle, TableStyle};
+use comfy_table::{ContentArrangement, Table};
 use hindmost_core::metrics::{Comparison, PolicyResult, Summary};
 
-/// Columns apart by space, with one line under the headings.
-const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
-
-/// A column: its heading, how much width the table must have for it, and its cells.
-struct Column {
-    heading: &'static str,
-    from_width: u16,
-    cell: fn(&PolicyResult) -> String,
-}
+use crate::table::{Column, STYLE, finished, narrowed, widest};
+use crate::text::{counted, grouped, percent, wrapped};
 
 /// The columns in the order in which they are shown; the least important need the widest terminal.
-const COLUMNS: &[Column] = &[
+const COLUMNS: &[Column<PolicyResult>] = &[
     Column { heading: "policy", from_width: 0, cell: |row| row.policy.clone() },
     Column { heading: "mean\nflowtime", from_width: 0, cell: |row| with_interval(&row.flowtime) },
     Column { heading: "versus\nfirst", from_width: 0, cell: versus_first },
@@ -31,13 +23,16 @@ const COLUMNS: &[Column] = &[
 
 /// The comparison as a table that fits so many columns of text, with what its reader must know.
 pub fn text(compared: &Comparison, width: u16) -> String {
-    let mut text = heading(compared);
+    let mut text = wrapped(&heading(compared), usize::from(width), 2) + "\n";
+    let differ = sizes(compared).len() > 1;
     for set in sets(compared) {
+        let rows: Vec<&PolicyResult> = compared.results.iter().filter(|row| row.set == set).collect();
         if !set.is_empty() {
             let values: Vec<String> = set.iter().map(|(key, value)| format!("{key} = {value}")).collect();
-            text += &format!("\n{}\n", values.join(", "));
+            let size = if differ { format!(": {}", size_text(&sizes_of(&rows))) } else { String::new() };
+            text += &format!("\n{}{size}\n", values.join(", "));
         }
-        text += &table(compared.results.iter().filter(|row| row.set == set), width);
+        text += &table(&rows, width);
         text.push('\n');
     }
     text += &footnotes(compared, width);
@@ -45,34 +40,42 @@ pub fn text(compared: &Comparison, width: u16) -> String {
 }
 
 fn heading(compared: &Comparison) -> String {
-    let jobs = compared.results.first().map_or(0, |row| row.jobs);
-    let tasks = compared.results.first().map_or(0, |row| row.tasks);
-    let seeds = compared.seeds.len();
-    format!(
-        "{}: {} of {} over {}, knowledge {}\n",
-        compared.scenario,
-        counted(jobs, "job"),
-        counted(tasks, "task"),
-        counted(seeds as u64, "seed"),
-        compared.knowledge
-    )
+    let seeds = match compared.seeds.len() as u64 {
+        _ if is_swept(compared, "seeds") => "the swept numbers of seeds".to_owned(),
+        seeds => counted(seeds, "seed"),
+    };
+    let knowledge = if is_swept(compared, "knowledge") { "swept".to_owned() } else { compared.knowledge.to_string() };
+    let each = if sets(compared).len() > 1 && sizes(compared).len() > 1 { " at a point" } else { "" };
+    format!("{}: {}{each} over {seeds}, knowledge {knowledge}", compared.scenario, size_text(&sizes(compared)))
 }
 
-fn counted(count: u64, what: &str) -> String {
-    format!("{} {what}{}", grouped(count), if count == 1 { "" } else { "s" })
+/// Whether the points of a sweep differ in the value of a key.
+pub(crate) fn is_swept(compared: &Comparison, key: &str) -> bool {
+    compared.results.iter().any(|row| row.set.iter().any(|(other, _)| other == key))
 }
 
-/// A count with a narrow gap between each three digits.
-fn grouped(count: u64) -> String {
-    let digits = count.to_string();
-    let mut grouped = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            grouped.push(' ');
+/// The numbers of jobs and tasks, each pair once: of a sweep's points they may differ.
+pub(crate) fn sizes(compared: &Comparison) -> Vec<[u64; 2]> {
+    sizes_of(&compared.results.iter().collect::<Vec<_>>())
+}
+
+pub(crate) fn sizes_of(rows: &[&PolicyResult]) -> Vec<[u64; 2]> {
+    let mut sizes: Vec<[u64; 2]> = rows.iter().map(|row| [row.jobs, row.tasks]).collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    sizes
+}
+
+/// So many jobs of so many tasks; from the fewest to the most where it is not the same everywhere.
+pub(crate) fn size_text(sizes: &[[u64; 2]]) -> String {
+    let range = |at: usize, what: &str| {
+        let numbers = || sizes.iter().map(|size| size[at]);
+        match (numbers().min().unwrap_or(0), numbers().max().unwrap_or(0)) {
+            (fewest, most) if fewest == most => counted(most, what),
+            (fewest, most) => format!("{} to {}", grouped(fewest), counted(most, what)),
         }
-        grouped.push(digit);
-    }
-    grouped
+    };
+    format!("{} of {}", range(0, "job"), range(1, "task"))
 }
 
 pub(crate) fn sets(compared: &Comparison) -> Vec<Vec<(String, String)>> {
@@ -85,25 +88,17 @@ pub(crate) fn sets(compared: &Comparison) -> Vec<Vec<(String, String)>> {
     sets
 }
 
-fn table<'a>(rows: impl Iterator<Item = &'a PolicyResult>, width: u16) -> String {
-    let rows: Vec<&PolicyResult> = rows.collect();
-    let mut columns: Vec<&Column> = COLUMNS.iter().filter(|column| column.from_width <= width).collect();
-    // Long names of policies may still need more room than there is: the least important columns go.
-    loop {
-        let rendered = draw(&columns, &rows, None);
-        let widest = rendered.lines().map(|line| line.chars().count()).max().unwrap_or(0);
-        if widest <= usize::from(width) {
-            return rendered;
-        }
-        let least = columns.iter().enumerate().filter(|(_, column)| column.from_width > 0);
-        match least.max_by_key(|(_, column)| column.from_width).map(|(at, _)| at) {
-            Some(at) => drop(columns.remove(at)),
-            None => return draw(&columns, &rows, Some(width)),
-        }
+fn table(rows: &[&PolicyResult], width: u16) -> String {
+    // Names of policies are told in full: what is still too wide is broken into lines.
+    let drawn = narrowed(COLUMNS, width, 1, |columns, _| draw(columns, rows, None));
+    if widest(&drawn) <= usize::from(width) {
+        return drawn;
     }
+    let needed: Vec<&Column<PolicyResult>> = COLUMNS.iter().filter(|column| column.from_width == 0).collect();
+    draw(&needed, rows, Some(width))
 }
 
-fn draw(columns: &[&Column], rows: &[&PolicyResult], width: Option<u16>) -> String {
+fn draw(columns: &[&Column<PolicyResult>], rows: &[&PolicyResult], width: Option<u16>) -> String {
     let mut table = Table::new();
     table.load_style(STYLE);
     match width {
@@ -114,13 +109,7 @@ fn draw(columns: &[&Column], rows: &[&PolicyResult], width: Option<u16>) -> Stri
     for row in rows {
         table.add_row(columns.iter().map(|column| (column.cell)(row)));
     }
-    for (at, column) in table.column_iter_mut().enumerate() {
-        column.set_cell_alignment(if at == 0 { CellAlignment::Left } else { CellAlignment::Right });
-        column.set_padding((u16::from(at != 0), 1));
-    }
-    let drawn = table.to_string();
-    let lines: Vec<&str> = drawn.lines().map(str::trim_end).collect();
-    lines.join("\n")
+    finished(&mut table, 1)
 }
 
 fn footnotes(compared: &Comparison, width: u16) -> String {
@@ -137,7 +126,7 @@ fn footnotes(compared: &Comparison, width: u16) -> String {
         notes.push(format!("Unfinished jobs, left out of the figures: {}.", each.join(", ")));
     }
     notes.extend(compared.notes.iter().map(|note| capitalised(note)));
-    notes.iter().map(|note| wrapped(note, usize::from(width))).collect::<Vec<_>>().join("\n")
+    notes.iter().map(|note| wrapped(note, usize::from(width), 0)).collect::<Vec<_>>().join("\n")
 }
 
 fn capitalised(note: &str) -> String {
@@ -145,22 +134,6 @@ fn capitalised(note: &str) -> String {
     let first: String = chars.next().into_iter().flat_map(char::to_uppercase).collect();
     let end = if note.ends_with(['.', '!', '?']) { "" } else { "." };
     format!("{first}{}{end}", chars.as_str())
-}
-
-/// Text broken at spaces into lines of at most `width`.
-fn wrapped(text: &str, width: usize) -> String {
-    let (mut lines, mut line) = (Vec::new(), String::new());
-    for word in text.split_whitespace() {
-        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > width {
-            lines.push(std::mem::take(&mut line));
-        }
-        if !line.is_empty() {
-            line.push(' ');
-        }
-        line += word;
-    }
-    lines.push(line);
-    lines.join("\n")
 }
 
 pub(crate) fn with_interval(summary: &Summary) -> String {
@@ -191,13 +164,70 @@ pub(crate) fn significant(value: f64) -> String {
     }
 }
 
-pub(crate) fn percent(share: f64) -> String {
-    format!("{:.1}%", share * 100.0)
-}
-
 #[cfg(test)]
 mod tests {
+    use hindmost_core::estimator::Knowledge;
+    use hindmost_core::metrics::{Copies, VersusFirst};
+
     use super::*;
+
+    fn row(policy: &str, set: &[(&str, &str)], [jobs, tasks]: [u64; 2]) -> PolicyResult {
+        let summary = Summary::of(&[&[1.0, 2.0][..]]);
+        PolicyResult {
+            policy: policy.to_owned(),
+            set: set.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect(),
+            jobs,
+            unfinished_jobs: 0,
+            tasks,
+            attempts: tasks,
+            flowtime: summary.clone(),
+            running_time: summary.clone(),
+            resource: summary.clone(),
+            slowdown: summary,
+            utilization: 0.5,
+            makespan: 100.0,
+            copies: Copies { launched: 0, won: 0, wasted_share: 0.0 },
+            versus_first: VersusFirst { flowtime_ratio: Some(1.0), ci95: None },
+            energy_joules: None,
+            pocd: None,
+            events: 1,
+        }
+    }
+
+    fn compared(results: Vec<PolicyResult>) -> Comparison {
+        Comparison {
+            scenario: "small".to_owned(),
+            seeds: vec![1, 2],
+            knowledge: Knowledge::Oracle,
+            results,
+            notes: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn the_heading_tells_how_many_jobs_each_point_has() {
+        let heading = |results| {
+            let text = text(&compared(results), 120);
+            let point = text.lines().find(|line| line.contains(" = ")).unwrap_or("").to_owned();
+            (text.lines().next().unwrap_or("").to_owned(), point)
+        };
+        let (first, point) = heading(vec![row("none", &[], [104, 2684]), row("pace", &[], [104, 2684])]);
+        assert_eq!(
+            (first.as_str(), point.as_str()),
+            ("small: 104 jobs of 2 684 tasks over 2 seeds, knowledge oracle", "")
+        );
+        let at = |value, size| [row("none", &[("rate", value)], size), row("pace", &[("rate", value)], size)];
+        let (first, point) = heading([at("0.5", [104, 2684]), at("1", [211, 5300])].concat());
+        assert_eq!(first, "small: 104 to 211 jobs of 2 684 to 5 300 tasks at a point over 2 seeds, knowledge oracle");
+        assert_eq!(point, "rate = 0.5: 104 jobs of 2 684 tasks");
+        let (first, point) = heading([at("0.5", [1, 10]), at("1", [1, 10])].concat());
+        assert_eq!(
+            (first.as_str(), point.as_str()),
+            ("small: 1 job of 10 tasks over 2 seeds, knowledge oracle", "rate = 0.5")
+        );
+        let (first, _) = heading(vec![row("none", &[("knowledge", "age"), ("seeds", "3")], [1, 1])]);
+        assert_eq!(first, "small: 1 job of 1 task over the swept numbers of seeds, knowledge swept");
+    }
 
     #[test]
     fn numbers_have_four_significant_digits() {
@@ -211,12 +241,5 @@ mod tests {
         ] {
             assert_eq!(significant(value), expected);
         }
-        assert_eq!(grouped(1_234_567), "1 234 567");
-        assert_eq!(grouped(123), "123");
-    }
-
-    #[test]
-    fn text_is_wrapped_at_spaces() {
-        assert_eq!(wrapped("one two three", 7), "one two\nthree");
     }
 }

@@ -3,7 +3,7 @@
 use hindmost_core::fit::{Fit, Preferred};
 use hindmost_core::metrics::{Findings, PhaseFinding, SlowNode};
 
-use crate::run::{draw, widest};
+use crate::table::{Column, named, narrowed};
 use crate::text::{counted, duration, grouped, name, names, percent, wrapped};
 
 /// Phases that are shown.
@@ -19,13 +19,6 @@ const WORTH: f64 = 0.05;
 const LONGEST_NAME: usize = 24;
 const ELLIPSIS: &str = "…";
 const UNKNOWN: &str = "–";
-
-/// A column of a table: its heading, how wide the terminal must be for it, and its cells.
-struct Column<T> {
-    heading: &'static str,
-    from_width: u16,
-    cell: fn(&T) -> String,
-}
 
 /// The columns behind the phase's name, in the order in which they are shown.
 const PHASE_COLUMNS: &[Column<PhaseFinding>] = &[
@@ -273,27 +266,11 @@ fn label(phase: &PhaseFinding, with_application: bool) -> String {
     }
 }
 
-/// A table whose least important columns go, and then the names, until it fits.
 fn table<T>(what: &str, labels: &[&str], rows: &[T], columns: &[Column<T>], width: u16) -> String {
-    let mut columns: Vec<&Column<T>> = columns.iter().filter(|column| column.from_width <= width).collect();
-    let mut room = (usize::from(width) / 4).max(what.len());
-    loop {
-        let cells = rows.iter().zip(names(labels, room, ELLIPSIS)).map(|(row, label)| {
-            std::iter::once(label).chain(columns.iter().map(|column| (column.cell)(row))).collect()
-        });
-        let header = std::iter::once(what).chain(columns.iter().map(|column| column.heading));
-        let drawn = draw(header.map(str::to_owned).collect(), cells.collect());
-        let over = widest(&drawn).saturating_sub(usize::from(width));
-        if over == 0 {
-            return drawn;
-        }
-        let least = columns.iter().enumerate().filter(|(_, column)| column.from_width > 0);
-        match least.max_by_key(|(_, column)| column.from_width).map(|(at, _)| at) {
-            Some(at) => drop(columns.remove(at)),
-            None if room > 1 => room = room.saturating_sub(over).max(1),
-            None => return drawn,
-        }
-    }
+    let room = (usize::from(width) / 4).max(what.len());
+    narrowed(columns, width, room, |columns, room| {
+        named(what, names(labels, room, ELLIPSIS).into_iter().zip(rows), columns)
+    })
 }
 
 /// What the table's words mean, as far as they are on it.

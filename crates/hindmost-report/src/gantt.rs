@@ -59,7 +59,8 @@ pub fn gantt(timeline: &Timeline, options: &GanttOptions) -> String {
     }
     if left > 0 {
         let lanes = if left == 1 { "lane" } else { "lanes" };
-        text += &format!("{} and {} more {lanes}\n", chart.glyphs.ellipsis, text::grouped(left));
+        let more = format!("{} and {} more {lanes}", chart.glyphs.ellipsis, text::grouped(left));
+        text += &(text::wrapped(&more, chart.width, 2) + "\n");
     }
     let [rule, labels] = axis::axis(chart.scale.seconds, chart.scale.columns, chart.glyphs.axis);
     for (line, paint) in [(rule, Paint::Frame), (labels, Paint::Plain)] {

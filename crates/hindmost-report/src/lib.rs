@@ -9,6 +9,7 @@ pub mod html;
 mod markup;
 pub mod reproduction;
 pub mod run;
+mod table;
 pub mod text;
 
 /// Width of the terminal behind standard output, in columns, if there is one.

@@ -140,6 +140,8 @@ pub(crate) fn check(markup: &str) -> Vec<Element> {
             "details",
             "summary",
             "ul",
+            "wbr",
+            "b",
             "li",
             "span",
             "svg",
@@ -148,8 +150,6 @@ pub(crate) fn check(markup: &str) -> Vec<Element> {
             "path",
             "rect",
             "text",
-            "defs",
-            "pattern",
             "clipPath",
         ];
         assert!(known.contains(&element.name.as_str()), "<{}>", element.name);

@@ -1,12 +1,10 @@
 //! What came of a run, and of two runs beside each other, as text for the terminal.
 
-use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 use hindmost_core::metrics::{FailedTask, PhaseSummary, RunState, RunSummary};
 
-use crate::text::{beginning, columns, counted, duration, escaped, grouped, name, names, percent, wrapped};
+use crate::table::{Column, draw, named, narrowed, widest};
+use crate::text::{beginning, counted, duration, escaped, grouped, name, names, percent, wrapped};
 
-/// Columns apart by space, with one line under the headings.
-const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
 /// The fewest columns of the name of a run.
 const SHORTEST_NAME: usize = 4;
 /// Failed tasks that are shown with what they wrote; of further ones only the number is.
@@ -22,15 +20,8 @@ const UNKNOWN: &str = "–";
 /// What a ratio of times tells of the second run.
 const AS_FAST: &str = " as fast";
 
-/// A column of the table of phases: its heading, how wide the terminal must be for it, and its cells.
-struct Column {
-    heading: &'static str,
-    from_width: u16,
-    cell: fn(&PhaseSummary) -> String,
-}
-
 /// The columns behind the phase's name, in the order in which they are shown.
-const COLUMNS: &[Column] = &[
+const COLUMNS: &[Column<PhaseSummary>] = &[
     Column { heading: "tasks\nfinished", from_width: 0, cell: finished },
     Column { heading: "attempts", from_width: 85, cell: |phase| grouped(phase.attempts) },
     Column { heading: "copies\nstarted", from_width: 0, cell: |phase| grouped(phase.copies.launched) },
@@ -115,52 +106,13 @@ fn total(summary: &RunSummary) -> Option<PhaseSummary> {
 }
 
 fn phases(summary: &RunSummary, width: u16) -> String {
-    let mut columns: Vec<&Column> = COLUMNS.iter().filter(|column| column.from_width <= width).collect();
     let phase_names: Vec<&str> = summary.phases.iter().map(|phase| phase.name.as_str()).collect();
+    let total = total(summary);
     // A wide table is no use if one cannot tell whose it is.
-    let mut room = usize::from(width) / 5;
-    // Large figures may need more room than there is: the least important columns go, then the names.
-    loop {
-        let mut rows = Vec::new();
-        for (phase, shown) in summary.phases.iter().zip(names(&phase_names, room, ELLIPSIS)) {
-            rows.push(std::iter::once(shown).chain(columns.iter().map(|column| (column.cell)(phase))).collect());
-        }
-        if let Some(total) = total(summary) {
-            rows.push(
-                std::iter::once(TOTAL.to_owned()).chain(columns.iter().map(|column| (column.cell)(&total))).collect(),
-            );
-        }
-        let header = std::iter::once("phase").chain(columns.iter().map(|column| column.heading));
-        let drawn = draw(header.map(str::to_owned).collect(), rows);
-        let over = widest(&drawn).saturating_sub(usize::from(width));
-        if over == 0 {
-            return drawn;
-        }
-        let least = columns.iter().enumerate().filter(|(_, column)| column.from_width > 0);
-        match least.max_by_key(|(_, column)| column.from_width).map(|(at, _)| at) {
-            Some(at) => drop(columns.remove(at)),
-            None if room > 1 => room = room.saturating_sub(over).max(1),
-            None => return drawn,
-        }
-    }
-}
-
-pub(crate) fn widest(text: &str) -> usize {
-    text.lines().map(columns).max().unwrap_or(0)
-}
-
-/// A table whose first column is of names and whose others are of figures.
-pub(crate) fn draw(header: Vec<String>, rows: Vec<Vec<String>>) -> String {
-    let mut table = Table::new();
-    table.load_style(STYLE).set_content_arrangement(ContentArrangement::Disabled).set_header(header);
-    table.add_rows(rows);
-    for (at, column) in table.column_iter_mut().enumerate() {
-        column.set_cell_alignment(if at == 0 { CellAlignment::Left } else { CellAlignment::Right });
-        column.set_padding((u16::from(at != 0), 0));
-    }
-    let drawn = table.to_string();
-    let lines: Vec<&str> = drawn.lines().map(str::trim_end).collect();
-    lines.join("\n")
+    narrowed(COLUMNS, width, usize::from(width) / 5, |columns, room| {
+        let phases = names(&phase_names, room, ELLIPSIS).into_iter().zip(&summary.phases);
+        named("phase", phases.chain(total.as_ref().map(|total| (TOTAL.to_owned(), total))), columns)
+    })
 }
 
 fn extra_work(summary: &RunSummary) -> String {

@@ -8,7 +8,7 @@ mod tasks;
 use super::legend::{LINE, heading, legend};
 use super::measure::{Size, fitted, lines, width};
 use super::scale::{Axis, Scale, Unit};
-use super::svg::{Anchor, Canvas, Drawing, ID};
+use super::svg::{Anchor, Canvas, Drawing};
 use super::{NARROW, WIDE};
 #[cfg(test)]
 pub(super) use bars::shape;
@@ -88,10 +88,6 @@ impl GanttChart {
     pub fn draw(&self) -> Drawing {
         let room = self.width();
         let mut canvas = Canvas::default();
-        canvas.raw(&format!(
-            "<defs><pattern id=\"{ID}-hatch\" width=\"5\" height=\"5\" patternUnits=\"userSpaceOnUse\">\
-             <path class=\"hm-hatch\" d=\"M-1 6L6 -1M-1 1L1 -1M4 6L6 4\"/></pattern></defs>"
-        ));
         let mut y = heading(&mut canvas, &self.title, room);
         let entries = self.entries();
         let names: Vec<&str> = entries.iter().map(|entry| entry_name(*entry)).collect();

@@ -22,6 +22,8 @@ const APART: f64 = 16.0;
 const INSET: f64 = 14.0;
 /// The most that the label of a tick takes.
 const MOST_OF_A_TICK: f64 = 90.0;
+/// Told below a picture in which an interval is cut.
+const CUT: &str = "An arrow at the end of an interval: it goes on beyond the axis.";
 /// Colours.
 const COLOURS: usize = 7;
 
@@ -54,6 +56,19 @@ pub struct Series {
     pub name: String,
     /// Its points, from left to right.
     pub points: Vec<Point>,
+}
+
+impl Series {
+    /// The intervals of its points that can be drawn, each with its point's place.
+    fn intervals(&self) -> impl Iterator<Item = (f64, [f64; 2])> {
+        let sound = |point: &&Point| point.x.is_finite() && point.y.is_finite();
+        self.points.iter().filter(sound).filter_map(|point| Some((point.x, point.interval?)))
+    }
+
+    /// The same, if they are few enough for a whisker each.
+    fn whiskers(&self) -> Option<impl Iterator<Item = (f64, [f64; 2])>> {
+        (self.intervals().count() <= MOST_WHISKERS).then(|| self.intervals())
+    }
 }
 
 /// Several curves on one pair of axes.
@@ -127,14 +142,24 @@ impl LineChart {
             canvas.explained(meaning, |canvas| canvas.line("hm-ref", (left, at), (right, at)));
         }
         let apart = self.apart(&|px| across(px));
+        let edges = [top, bottom];
+        let cut = self.series.iter().filter_map(Series::whiskers).flatten().any(|(x, ends)| {
+            let [low, high] = ends.map(|end| place(x, end).1);
+            is_cut([low, high], edges).contains(&true)
+        });
         // Marks and the widths of lines may reach beyond the axes.
         let clip = [left - 5.0, top - 5.0, area_width + 10.0, HEIGHT + 10.0];
         canvas.clipped("area", clip, |canvas| {
             for (at, series) in self.series.iter().enumerate() {
-                canvas.explained(&series.name, |canvas| self.curve(canvas, at, series, apart, &place));
+                canvas.explained(&series.name, |canvas| self.curve(canvas, at, series, apart, edges, &place));
             }
         });
-        Drawing::new(&self.title, &self.about, NARROW, canvas, bottom + 2.0 * LINE + 8.0)
+        let mut end = bottom + 2.0 * LINE + 8.0;
+        if cut {
+            canvas.text("hm-small hm-soft", 0.0, end + 6.0, Anchor::Start, CUT);
+            end += LINE;
+        }
+        Drawing::new(&self.title, &self.about, NARROW, canvas, end)
     }
 
     fn curve(
@@ -143,6 +168,7 @@ impl LineChart {
         at: usize,
         series: &Series,
         apart: f64,
+        edges: [f64; 2],
         place: &dyn Fn(f64, f64) -> (f64, f64),
     ) {
         let sound = |point: &&Point| point.x.is_finite() && point.y.is_finite();
@@ -154,18 +180,17 @@ impl LineChart {
         };
         let placed: Vec<(f64, f64)> = points.iter().map(|point| place(point.x, point.y)).collect();
         let Some((first, others)) = placed.split_first() else { return };
-        let ends = points.iter().filter_map(|point| point.interval.map(|[low, high]| (point.x, low, high)));
-        let ends: Vec<((f64, f64), (f64, f64))> = ends.map(|(x, low, high)| (place(x, low), place(x, high))).collect();
-        if ends.len() > MOST_WHISKERS {
-            let there = ends.iter().map(|(low, _)| *low);
-            let around: Vec<(f64, f64)> = there.chain(ends.iter().rev().map(|(_, high)| *high)).collect();
-            canvas.path(&format!("hm-band hm-f{}", at % COLOURS), &(polyline(&around) + "Z"));
-        } else {
-            for ((x, low), (_, high)) in &ends {
-                let [left, right, x, low, high] = [*x - 3.0, *x + 3.0, *x, *low, *high].map(number);
-                let d = format!("M{x} {low}V{high}M{left} {low}H{right}M{left} {high}H{right}");
-                canvas.path(&format!("hm-whisker hm-s{}", at % COLOURS), &d);
+        if let Some(whiskers) = series.whiskers() {
+            for (x, ends) in whiskers {
+                let [(x, low), (_, high)] = ends.map(|end| place(x, end));
+                canvas.path(&format!("hm-whisker hm-s{}", at % COLOURS), &whisker(x, [low, high], edges));
             }
+        } else {
+            let ends: Vec<(f64, [f64; 2])> = series.intervals().collect();
+            let there = ends.iter().map(|(x, [low, _])| place(*x, *low));
+            let around: Vec<(f64, f64)> =
+                there.chain(ends.iter().rev().map(|(x, [_, high])| place(*x, *high))).collect();
+            canvas.path(&format!("hm-band hm-f{}", at % COLOURS), &(polyline(&around) + "Z"));
         }
         let mut d = String::new();
         if self.kind == Kind::Steps {
@@ -222,6 +247,23 @@ impl LineChart {
 /// Smallest and largest of some values.
 pub(super) fn span(values: impl Iterator<Item = f64>) -> [f64; 2] {
     values.fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], value| [low.min(value), high.max(value)])
+}
+
+/// Whether the ends of an interval, lower and upper, lie off an area with these edges, top and bottom.
+fn is_cut([low, high]: [f64; 2], [top, bottom]: [f64; 2]) -> [bool; 2] {
+    [low > bottom + 0.5, high < top - 0.5]
+}
+
+/// An interval as an upright line between bars; where it is cut at an edge an arrow stands for the bar.
+fn whisker(x: f64, ends: [f64; 2], [top, bottom]: [f64; 2]) -> String {
+    let cut = is_cut(ends, [top, bottom]);
+    let within = ends.map(|end| end.clamp(top, bottom));
+    let end = |at: usize, back: f64| {
+        let [left, right, x, y, behind] = [x - 3.0, x + 3.0, x, within[at], within[at] + back].map(number);
+        if cut[at] { format!("M{left} {behind}L{x} {y}L{right} {behind}") } else { format!("M{left} {y}H{right}") }
+    };
+    let [middle, low, high] = [x, within[0], within[1]].map(number);
+    format!("M{middle} {low}V{high}{}{}", end(0, -5.0), end(1, 5.0))
 }
 
 fn polyline(points: &[(f64, f64)]) -> String {

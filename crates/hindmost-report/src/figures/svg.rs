@@ -142,12 +142,6 @@ impl Canvas {
         inside(self);
         self.0.push_str("</g>\n");
     }
-
-    /// Markup of our own making.
-    pub(super) fn raw(&mut self, markup: &str) {
-        self.0.push_str(markup);
-        self.0.push('\n');
-    }
 }
 
 /// A text that is told and not drawn: as much of it as somebody reads.

@@ -253,6 +253,33 @@ fn a_small_picture_is_as_it_was() {
     insta::assert_snapshot!(shares(series, Kind::Steps).draw().inline("p1"));
 }
 
+#[test]
+fn intervals_that_are_cut_have_an_arrow_and_others_a_bar() {
+    let picture = |low: f64| {
+        let point = |x: f64, interval| Point { x, y: 3.5, interval: Some(interval) };
+        let points = vec![point(1.0, [low, 8.0]), point(2.0, [3.0, 4.0])];
+        let series = vec![Series { name: "none".to_owned(), points }];
+        let y = Axis::new("mean flowtime", Unit::Seconds);
+        sound(&LineChart { y, y_limits: None, ..shares(series, Kind::Marked) }.draw())
+    };
+    let whiskers = |text: &str| -> Vec<String> {
+        let found = check(text);
+        let lines = found.iter().filter(|element| element.get("class").is_some_and(|class| class.contains("whisker")));
+        lines.map(|line| line.get("d").unwrap().to_owned()).collect()
+    };
+    let (cut, whole) = (picture(-1.0), picture(0.5));
+    assert!(cut.contains("An arrow at the end of an interval"), "{cut}");
+    assert!(!whole.contains("An arrow"), "{whole}");
+    assert!(whiskers(&whole).iter().all(|d| !d.contains('L') && d.matches('H').count() == 2), "{whole}");
+    let [arrow, bar] = &whiskers(&cut)[..] else { panic!("{cut}") };
+    assert!(arrow.matches('L').count() == 2 && arrow.matches('H').count() == 1, "{arrow}");
+    assert!(!bar.contains('L'), "{bar}");
+    // It ends at the axis, and so does its arrow.
+    let axis = cut.split("hm-axis").last().unwrap().split("d=\"M").nth(1).unwrap();
+    let level = axis.split([' ', 'L']).nth(1).unwrap();
+    assert!(arrow.contains(&format!(" {level}V")) && arrow.contains(&format!(" {level}L")), "{arrow} {level}");
+}
+
 /// Every kind of attempt can be told without colour.
 #[test]
 fn kinds_of_attempts_differ_in_shape() {
@@ -263,7 +290,7 @@ fn kinds_of_attempts_differ_in_shape() {
         // What is left without colours: shapes, dashes and hatching.
         let shapes: Vec<String> =
             check(&drawing).iter().filter_map(|element| element.get("d")).map(str::to_owned).collect();
-        (shapes, drawing.contains("-hatch)"), drawing.contains("hm-cut"))
+        (shapes, drawing.contains("hm-hatch"), drawing.contains("hm-cut"))
     };
     let mut seen = Vec::new();
     for fate in [Fate::Won, Fate::Lost, Fate::Failed, Fate::NodeLost, Fate::Cut] {

@@ -2,6 +2,7 @@
 
 use super::lanes::{Fate, Kind};
 use super::paint::{Cell, Glyphs, Paint, painted, plain};
+use crate::text;
 
 /// Columns between two entries.
 const GAP: usize = 3;
@@ -33,15 +34,25 @@ impl Seen {
     pub(super) fn legend(&self, glyphs: &Glyphs, width: usize, colour: bool) -> String {
         let mut lines: Vec<(usize, Vec<Cell>)> = Vec::new();
         for (sample, words) in self.entries(glyphs) {
+            let indent = sample.len() + 1;
+            // Of words that are wider than the chart each line stands alone.
+            let broken = text::wrapped(words, width.saturating_sub(indent), 0);
+            let several = broken.contains('\n');
             let mut entry = sample;
-            entry.extend(plain(&format!(" {words}")));
-            match lines.last_mut() {
-                Some((used, line)) if *used + GAP + entry.len() <= width => {
-                    *used += GAP + entry.len();
-                    line.extend(plain(&" ".repeat(GAP)));
-                    line.extend(entry);
+            entry.extend(plain(" "));
+            for (at, part) in broken.lines().enumerate() {
+                if at > 0 {
+                    entry = plain(&" ".repeat(indent));
                 }
-                _ => lines.push((entry.len(), entry)),
+                entry.extend(plain(part));
+                match lines.last_mut() {
+                    Some((used, line)) if !several && *used + GAP + entry.len() <= width => {
+                        *used += GAP + entry.len();
+                        line.extend(plain(&" ".repeat(GAP)));
+                        line.append(&mut entry);
+                    }
+                    _ => lines.push((if several { width } else { entry.len() }, std::mem::take(&mut entry))),
+                }
             }
         }
         lines.iter().map(|(_, line)| painted(line, colour)).collect()

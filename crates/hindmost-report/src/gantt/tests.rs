@@ -98,6 +98,24 @@ fn without_colours(text: &str) -> String {
 }
 
 #[test]
+fn a_legend_that_is_wider_than_its_chart_is_broken_into_lines() {
+    let mut run = timeline(&["a"], 30.0);
+    run.rows = vec![
+        row(0, [1, 0], [0.0, 14.0], AttemptEnd::Lost),
+        row(0, [1, 1], [14.0, 28.0], AttemptEnd::Won),
+        row(0, [2, 0], [28.0, 30.0], AttemptEnd::Running),
+    ];
+    let chart = gantt(&run, &options(16));
+    let legend: Vec<&str> = chart.lines().skip(3).collect();
+    let expected =
+        ["██ copy that won", "┄┄ stopped for a", "   copy", "┄► still running", "1 same number:", "  same task"];
+    assert_eq!(legend, expected, "\n{chart}");
+    run.rows = (0..20).map(|task| row(0, [task, 0], [0.0, 30.0], AttemptEnd::Won)).collect();
+    let chart = gantt(&run, &GanttOptions { max_lanes: 3, ..options(16) });
+    assert!(chart.contains("\n… and 17 more\n  lanes\n"), "{chart}");
+}
+
+#[test]
 fn charts_of_two_runs_have_one_axis() {
     let mut run = timeline(&["a"], 5.0);
     run.rows = vec![row(0, [0, 0], [0.0, 5.0], AttemptEnd::Stopped)];
@@ -173,7 +191,7 @@ fn every_chart_keeps_to_its_width() {
                 row(number(at * 5 + 3, 4.0) as u32, task, [start, end], outcome)
             })
             .collect();
-        for width in [40, 41, 80, 120, 200] {
+        for width in [16, 17, 23, 40, 41, 80, 120, 200] {
             for ascii in [false, true] {
                 let chart = gantt(&run, &GanttOptions { ascii, max_lanes: 50, ..options(width) });
                 for line in chart.lines() {

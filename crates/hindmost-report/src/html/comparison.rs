@@ -7,9 +7,9 @@ use super::jobs::{JobSection, jobs, jobs_about};
 use super::{
     Frame, Picture, Pictures, Step, Table, full, glossary, knowledge_text, listed, measured, name, rendered, sweep,
 };
-use crate::comparison::{percent, sets, significant};
+use crate::comparison::{is_swept, sets, significant, size_text, sizes, sizes_of};
 use crate::figures::{Axis, Bar, BarChart, Dot, DotChart, Kind, LineChart, Point, Series, Unit};
-use crate::text::{counted, duration, grouped};
+use crate::text::{counted, duration, grouped, percent};
 
 /// Points of a sweep that have pictures of their own; of more the first and the last have.
 const MOST_POINTS: usize = 6;
@@ -57,9 +57,8 @@ struct PointSection {
 pub fn comparison_page(page: &ComparisonPage<'_>) -> Result<String, minijinja::Error> {
     let compared = page.compared;
     let sets = sets(compared);
-    let policies: Vec<&str> = sets.first().map_or_else(Vec::new, |first| {
-        compared.results.iter().filter(|row| row.set == *first).map(|row| row.policy.as_str()).collect()
-    });
+    let rows: Vec<&PolicyResult> = compared.results.iter().collect();
+    let policies: Vec<String> = sweep::by_policy(&rows).into_iter().map(|(policy, _)| name(&policy)).collect();
     let mut pictures = Pictures::default();
     let sweeps = sweep::sections(compared, &mut pictures);
     let mut points = Vec::new();
@@ -76,49 +75,54 @@ pub fn comparison_page(page: &ComparisonPage<'_>) -> Result<String, minijinja::E
     };
     let scenario = name(&compared.scenario);
     let what = match policies.as_slice() {
-        [only] => format!("one policy: {}", name(only)),
-        all => counted(all.len() as u64, "policy").replace("policys", "policies"),
+        [only] => format!("One policy, {only}"),
+        all => format!("A comparison of {} policies", grouped(all.len() as u64)),
+    };
+    let points_text = match sets.len() {
+        0 | 1 => String::new(),
+        several => format!(" at {several} points of a sweep"),
+    };
+    let same_jobs = match (policies.len(), sets.len()) {
+        (0 | 1, _) => "",
+        (_, 0 | 1) => ", on the same jobs",
+        _ => ", at each on the same jobs",
     };
     let frame = Frame {
         title: format!("{scenario} – hindmost"),
         heading: scenario,
-        lead: format!(
-            "{}, on the same jobs{}.",
-            match policies.len() {
-                1 => what,
-                _ => format!("A comparison of {what}"),
-            },
-            if sets.len() > 1 {
-                format!(", at {} of a sweep", counted(sets.len() as u64, "point"))
-            } else {
-                String::new()
-            }
-        ),
+        lead: format!("{what}{points_text}{same_jobs}."),
         glossary: glossary::comparison(),
         again: page.again,
     };
     rendered("comparison.html", &frame, &content)
 }
 
-fn facts(compared: &Comparison, policies: &[&str]) -> Vec<[String; 2]> {
-    let (jobs, tasks) = compared.results.first().map_or((0, 0), |row| (row.jobs, row.tasks));
+fn facts(compared: &Comparison, policies: &[String]) -> Vec<[String; 2]> {
     let seeds = compared.seeds.len() as u64;
     let seeds_text = match compared.seeds.as_slice() {
+        _ if is_swept(compared, "seeds") => "one of the swept keys".to_owned(),
         [first, .., last] => format!("{} ({first} to {last})", grouped(seeds)),
         [only] => format!("one ({only}); with one seed there are no intervals"),
         [] => "none".to_owned(),
     };
-    let over = if seeds == 1 { "on one seed".to_owned() } else { format!("over {seeds} seeds together") };
-    let knowledge = compared.knowledge.to_string();
+    let over = match seeds {
+        _ if is_swept(compared, "seeds") => "over all seeds of a point together".to_owned(),
+        1 => "on one seed".to_owned(),
+        _ => format!("over {seeds} seeds together"),
+    };
+    let sizes = sizes(compared);
+    let at = if sizes.len() > 1 && sets(compared).len() > 1 { " at a point of the sweep" } else { "" };
+    let knowledge = if is_swept(compared, "knowledge") {
+        "one of the swept keys".to_owned()
+    } else {
+        knowledge_text(&compared.knowledge.to_string())
+    };
     let mut facts = vec![
-        ["jobs".to_owned(), format!("{} of {}, {over}", counted(jobs, "job"), counted(tasks, "task"))],
+        ["jobs".to_owned(), format!("{}{at}, {over}", size_text(&sizes))],
         ["seeds".to_owned(), seeds_text],
-        ["policies".to_owned(), listed(&policies.iter().map(|policy| name(policy)).collect::<Vec<_>>())],
-        ["knowledge".to_owned(), knowledge_text(&knowledge)],
+        ["policies".to_owned(), listed(policies)],
+        ["knowledge".to_owned(), knowledge],
     ];
-    if compared.results.iter().any(|row| row.set.iter().any(|(key, _)| key == "knowledge")) {
-        "one of the swept keys".clone_into(&mut facts[3][1]);
-    }
     let label = |at: usize| if at == 0 { "details" } else { "" }.to_owned();
     facts.extend(compared.notes.iter().enumerate().map(|(at, note)| [label(at), full(note)]));
     facts
@@ -133,9 +137,11 @@ fn point(page: &ComparisonPage<'_>, set: &[(String, String)], drawn: bool, pictu
     let entries = page.compared.results.iter().enumerate().filter(|(_, row)| row.set == set);
     let (numbers, rows): (Vec<usize>, Vec<&PolicyResult>) = entries.unzip();
     let curves: Vec<&PolicyCurves> = numbers.iter().filter_map(|at| page.curves.get(*at)).collect();
-    let seeds = page.compared.seeds.len();
+    let swept_seeds = set.iter().find(|(key, _)| key == "seeds").and_then(|(_, value)| value.parse().ok());
+    let seeds = swept_seeds.unwrap_or(page.compared.seeds.len());
+    let size = if set.is_empty() { String::new() } else { format!("{}. ", size_text(&sizes_of(&rows))) };
     let mut notes = vec![format!(
-        "Flowtimes in seconds. Means are over {}; ± is half of their 95% interval (Student's t over seeds). Quantiles \
+        "{size}Flowtimes in seconds. Means are over {}; ± is half of their 95% interval (Student's t over seeds). Quantiles \
          are of the jobs of all seeds together.",
         counted(seeds as u64, "seed")
     )];

@@ -6,13 +6,14 @@ use hindmost_core::timeline::{AttemptEnd, Timeline};
 use serde::Serialize;
 
 use super::comparison::set_text;
-use super::copies::stories;
-use super::{Pictures, full, name};
+use super::copies::{Told, told};
+use super::{Pictures, full, listed, name};
 use crate::figures::gantt::{GanttChart, by_task, tasks_to_show};
 use crate::text::{counted, duration, grouped};
 
-/// Copies of a job whose stories are told.
-const MOST_COPIES: usize = 12;
+/// Attempts of a picture that are told of in words.
+const MOST_TOLD: usize = 120;
+
 #[derive(Serialize)]
 pub(super) struct JobSection {
     heading: String,
@@ -25,8 +26,7 @@ struct JobPicture {
     svg: String,
     wide: String,
     caption: String,
-    copies: Vec<String>,
-    copies_heading: String,
+    attempts: Told,
 }
 
 /// What the section is about.
@@ -35,8 +35,8 @@ pub(super) fn jobs_about(jobs: &[ShownJob], first: Option<&Vec<(String, String)>
     let at = first.map_or(String::new(), |set| format!(" at {}", set_text(set)));
     format!(
         "A few jobs of seed {}{at}, each under the first policy and the fastest others. Every row is a task, every bar an \
-         attempt; attempts of one task stand below each other. Bars carry the name of their node where there is room; \
-         resting a pointer on one tells the rest.",
+         attempt; attempts of one task stand below each other. Bars carry the name of their node where there is room; the \
+         list below each picture tells every attempt's, and why copies were started.",
         job.seed
     )
 }
@@ -92,28 +92,29 @@ fn job_picture(job: &ShownJob, tasks: &[TaskId], until: f64, pictures: &mut Pict
         1 => format!("one of them a copy, which {}", if won == 1 { "finished first" } else { "lost" }),
         _ => format!("{} of them copies, of which {} finished first", grouped(copies as u64), grouped(won as u64)),
     };
-    let told = stories(&job.timeline, &job.reasons, origin, MOST_COPIES);
-    let heading = if told.len() < copies {
-        format!("Why copies were started: the first {} of {copies}", told.len())
-    } else {
-        format!("Why {} started", if copies == 1 { "the copy was" } else { "the copies were" })
+    let why = match copies {
+        0 => "",
+        1 => ", and why the copy was started",
+        _ => ", and why the copies were started",
     };
-    let story = |story: super::copies::Story| {
-        format!(
-            "{}, copy {} on {}, started after {} because {}; it {}.",
-            story.task,
-            story.copy,
-            story.node,
-            duration(story.at),
-            story.why,
-            story.came
-        )
-    };
+    let heading = format!("Under {}: where each attempt ran{why}", name(&job.policy));
+    let mut attempts = told(heading, &job.timeline, tasks, &job.reasons, origin, MOST_TOLD);
+    let not_drawn = rows.iter().filter(|row| row.redundant && !tasks.contains(&row.attempt.task)).count() as u64;
+    let mut left = Vec::new();
+    if attempts.left_out > 0 {
+        left.push(format!("{} of these tasks", counted(attempts.left_out as u64, "further attempt")));
+    }
+    if not_drawn > 0 {
+        let copies = if not_drawn == 1 { "one copy".to_owned() } else { format!("{} copies", grouped(not_drawn)) };
+        left.push(format!("{copies} of tasks that are not drawn"));
+    }
+    if !left.is_empty() {
+        attempts.note = format!("Left out: {}.", listed(&left));
+    }
     JobPicture {
         svg: pictures.inline(&chart.draw()),
         wide: String::new(),
         caption: format!("Under {}: {}, {copies_text}.", name(&job.policy), counted(rows.len() as u64, "attempt")),
-        copies: told.into_iter().map(story).collect(),
-        copies_heading: heading,
+        attempts,
     }
 }

@@ -9,6 +9,7 @@ mod comparison;
 mod copies;
 mod glossary;
 mod jobs;
+mod keys;
 mod reproduction;
 mod run;
 mod sweep;
@@ -20,7 +21,7 @@ pub use reproduction::reproduction_page;
 pub use run::{RunPage, run_page};
 
 use minijinja::value::Serde;
-use minijinja::{Environment, context};
+use minijinja::{Environment, HtmlEscape, Value, context};
 use serde::Serialize;
 
 use crate::comparison::significant;
@@ -109,6 +110,7 @@ struct Frame<'a> {
 fn rendered(template: &str, frame: &Frame<'_>, content: &impl Serialize) -> Result<String, minijinja::Error> {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(minijinja::UndefinedBehavior::Strict);
+    environment.add_filter("breakable", breakable);
     environment.add_template("base.html", include_str!("templates/base.html"))?;
     environment.add_template("parts.html", include_str!("templates/parts.html"))?;
     environment.add_template("comparison.html", include_str!("templates/comparison.html"))?;
@@ -124,10 +126,17 @@ fn rendered(template: &str, frame: &Frame<'_>, content: &impl Serialize) -> Resu
         heading => frame.heading.as_str(),
         lead => frame.lead.as_str(),
         glossary => frame.glossary.clone(),
-        again => minijinja::Value::from(Serde(again)),
-        ..minijinja::Value::from(Serde(content))
+        again => Value::from(Serde(again)),
+        ..Value::from(Serde(content))
     };
     environment.get_template(template)?.render(page).map(|page| page + "\n")
+}
+
+/// A text, escaped, that where it must be broken is broken behind brackets and commas before it is within words:
+/// names of policies and readings, such as `progress(uniform)`, are one long word to a browser.
+fn breakable(text: &str) -> Value {
+    let escaped = HtmlEscape(text).to_string();
+    Value::from_safe_string(escaped.replace('(', "(<wbr />").replace(',', ",<wbr />"))
 }
 
 /// A name as a page shows it.

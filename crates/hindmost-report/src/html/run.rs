@@ -2,18 +2,20 @@
 
 use std::collections::BTreeMap;
 
-use hindmost_core::ids::AttemptId;
+use hindmost_core::ids::{AttemptId, TaskId};
 use hindmost_core::metrics::{PhaseSummary, RunState, RunSummary};
 use hindmost_core::timeline::Timeline;
 use serde::Serialize;
 
-use super::copies::stories;
+use super::copies::{Told, stories, told};
 use super::{Frame, Picture, Pictures, Step, Table, glossary, knowledge_text, long, name, rendered, sentence};
 use crate::figures::gantt::{GanttChart, by_node};
 use crate::text::{counted, duration, grouped, percent};
 
 /// Copies whose stories are told.
 const MOST_COPIES: usize = 50;
+/// Attempts that are told of in words.
+const MOST_TOLD: usize = 120;
 /// Failed tasks that are shown.
 const MOST_FAILED: usize = 20;
 
@@ -41,6 +43,7 @@ struct Content {
     phases: Table,
     phases_about: &'static str,
     gantt: Picture,
+    attempts: Told,
     copies: Option<Table>,
     copies_about: String,
     work: String,
@@ -60,14 +63,14 @@ struct Failed {
 pub fn run_page(page: &RunPage<'_>) -> Result<String, minijinja::Error> {
     let summary = page.summary;
     let mut pictures = Pictures::default();
-    let told = stories(page.timeline, page.reasons, 0.0, MOST_COPIES);
-    let copies = (!told.is_empty()).then(|| {
+    let stories = stories(page.timeline, page.reasons, 0.0, MOST_COPIES);
+    let copies = (!stories.is_empty()).then(|| {
         let mut table = Table::new(
             "Copies in the order of their starts",
             &["task:", "attempt", "on", "started after", "because:", "what came of it:"],
         );
         table.stacked = true;
-        for story in &told {
+        for story in &stories {
             let cells =
                 [&story.task, &story.copy.to_string(), &story.node, &duration(story.at), &story.why, &story.came];
             table.rows.push(cells.map(Clone::clone).to_vec());
@@ -82,7 +85,8 @@ pub fn run_page(page: &RunPage<'_>) -> Result<String, minijinja::Error> {
         phases_about: "Times since the run began. p50, p95 and max are of the attempts that finished first. Broken: \
                        attempts that failed, lost their node or were stopped with the run.",
         gantt: gantt(page, &mut pictures),
-        copies_about: copies_about(summary, told.len()),
+        attempts: attempts(page),
+        copies_about: copies_about(summary, stories.len()),
         copies,
         work: long(page.work),
     };
@@ -214,6 +218,30 @@ fn gantt(page: &RunPage<'_>, pictures: &mut Pictures) -> Picture {
                   copy, and a diamond marks an attempt that was started beside another of its task."
             .to_owned(),
     }
+}
+
+/// The attempts in words: those of tasks that ran more than once before others.
+fn attempts(page: &RunPage<'_>) -> Told {
+    let mut counts: BTreeMap<TaskId, usize> = BTreeMap::new();
+    for row in &page.timeline.rows {
+        *counts.entry(row.attempt.task).or_default() += 1;
+    }
+    let again = |times: bool| counts.iter().filter(move |(_, count)| (**count > 1) == times).map(|(task, _)| *task);
+    let mut tasks: Vec<TaskId> = again(true).chain(again(false)).take(MOST_TOLD).collect();
+    let all = page.timeline.rows.len();
+    if all <= MOST_TOLD {
+        tasks.sort_unstable();
+    }
+    let heading = "Where each attempt ran, task by task".to_owned();
+    let mut told = told(heading, page.timeline, &tasks, page.reasons, 0.0, MOST_TOLD);
+    if all > MOST_TOLD {
+        told.note = format!(
+            "Told are {MOST_TOLD} of {}, those of tasks that ran more than once before others; `hindmost explain` tells \
+             of any task.",
+            counted(all as u64, "attempt")
+        );
+    }
+    told
 }
 
 fn copies_about(summary: &RunSummary, told: usize) -> String {

@@ -4,9 +4,11 @@ use hindmost_core::metrics::{Comparison, PolicyResult};
 use serde::Serialize;
 
 use super::comparison::set_text;
+use super::keys::{Key, common_name, key};
 use super::{Picture, Pictures, measured, name};
-use crate::comparison::percent;
+use crate::comparison::sets;
 use crate::figures::{Axis, Dot, DotChart, Kind, LineChart, Point, Series, Unit};
+use crate::text::percent;
 
 /// Curves of a picture.
 const MOST_POLICIES: usize = 12;
@@ -79,6 +81,58 @@ fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
     seen
 }
 
+/// The key along which curves go, with what is known of it.
+struct Swept<'a> {
+    key: &'a str,
+    known: Option<Key>,
+}
+
+impl<'a> Swept<'a> {
+    fn new(compared: &Comparison, along: &'a str) -> Swept<'a> {
+        let first = sets(compared).into_iter().next().unwrap_or_default();
+        let rows = compared.results.iter().filter(|row| row.set == first);
+        Swept { key: along, known: key(along, &rows.map(|row| row.policy.as_str()).collect::<Vec<_>>()) }
+    }
+
+    /// What the axis is called.
+    fn label(&self) -> &str {
+        self.known.as_ref().map_or(self.key, |known| &known.label)
+    }
+
+    fn unit(&self) -> &str {
+        self.known.as_ref().map_or("", |known| known.unit)
+    }
+
+    /// What it is and how it is written.
+    fn in_words(&self) -> String {
+        match (&self.known, self.unit()) {
+            (None, _) => name(self.key),
+            (Some(known), "") => format!("{} ({})", name(self.key), known.label),
+            (Some(known), unit) => format!("{} ({}, {unit})", name(self.key), known.label),
+        }
+    }
+}
+
+/// The rows of each policy along a sweep. A policy whose own parameter is swept has another name at each point, but
+/// the same place among the others.
+pub(super) fn by_policy<'a>(rows: &[&'a PolicyResult]) -> Vec<(String, Vec<&'a PolicyResult>)> {
+    let points = distinct(rows.iter().map(|row| &row.set));
+    let mut policies: Vec<Vec<&PolicyResult>> = Vec::new();
+    for set in points {
+        for (at, row) in rows.iter().filter(|row| row.set == *set).enumerate() {
+            match policies.get_mut(at) {
+                Some(policy) => policy.push(row),
+                None => policies.push(vec![row]),
+            }
+        }
+    }
+    let named = |rows: Vec<&'a PolicyResult>| {
+        let names: Vec<&str> = rows.iter().map(|row| row.policy.as_str()).collect();
+        (common_name(&names), rows)
+    };
+    policies.into_iter().map(named).collect()
+}
+
 /// One section for each combination of the other swept keys; none without a sweep.
 pub(super) fn sections(compared: &Comparison, pictures: &mut Pictures) -> Vec<Section> {
     let Some(first) = compared.results.first() else { return Vec::new() };
@@ -93,24 +147,25 @@ pub(super) fn sections(compared: &Comparison, pictures: &mut Pictures) -> Vec<Se
         row.set.iter().filter(|(key, _)| key != along).cloned().collect()
     };
     let panels = distinct(compared.results.iter().map(others));
+    let swept = Swept::new(compared, along);
     let mut sections = Vec::new();
     for panel in panels.iter().take(MOST_PANELS) {
         let rows: Vec<&PolicyResult> = compared.results.iter().filter(|row| others(row) == *panel).collect();
         let places: Option<Vec<f64>> = values(along).iter().map(|value| number(value)).collect();
         let drawn = METRICS.iter().filter(|metric| rows.iter().any(|row| (metric.value)(row).is_some()));
-        let policies = distinct(rows.iter().map(|row| row.policy.as_str()));
+        let policies = by_policy(&rows);
         // Against itself a single policy is always 1.
         let drawn = drawn.filter(|metric| policies.len() > 1 || !metric.title.contains("first policy"));
         let drawings: Vec<Picture> = drawn
             .map(|metric| match &places {
-                Some(places) => curve(metric, along, places, &rows, &policies, pictures),
+                Some(places) => curve(metric, &swept, places, &policies, pictures),
                 None => groups(metric, along, &rows, pictures),
             })
             .collect();
         let beside = if panel.is_empty() { String::new() } else { format!(" at {}", set_text(panel)) };
         let mut about = format!(
             "How each figure changes with {} under every policy{}.",
-            name(along),
+            swept.in_words(),
             if compared.seeds.len() > 1 { "; upright lines are 95% intervals over seeds" } else { "" }
         );
         if panels.len() > MOST_PANELS && sections.len() + 1 == MOST_PANELS {
@@ -144,29 +199,29 @@ fn multiplied(places: &[f64]) -> bool {
 
 fn curve(
     metric: &Metric,
-    along: &str,
+    swept: &Swept<'_>,
     places: &[f64],
-    rows: &[&PolicyResult],
-    policies: &[&str],
+    policies: &[(String, Vec<&PolicyResult>)],
     pictures: &mut Pictures,
 ) -> Picture {
+    let along = swept.key;
     let series: Vec<Series> = policies
         .iter()
         .take(MOST_POLICIES)
-        .map(|policy| {
+        .map(|(policy, rows)| {
             let mut points: Vec<Point> = rows
                 .iter()
-                .filter(|row| row.policy == *policy)
                 .filter_map(|row| {
                     let x = value_of(row, along).parse().ok()?;
                     Some(Point { x, y: (metric.value)(row)?, interval: (metric.interval)(row) })
                 })
                 .collect();
             points.sort_by(|one, other| one.x.total_cmp(&other.x));
-            Series { name: (*policy).to_owned(), points }
+            Series { name: policy.clone(), points }
         })
         .collect();
-    let mut ticks: Vec<(f64, String)> = distinct(rows.iter().map(|row| value_of(row, along)))
+    let rows = policies.iter().flat_map(|(_, rows)| rows);
+    let mut ticks: Vec<(f64, String)> = distinct(rows.map(|row| value_of(row, along)))
         .iter()
         .filter_map(|value| Some((value.parse().ok()?, (*value).to_owned())))
         .collect();
@@ -175,10 +230,12 @@ fn curve(
     let heights = || series.iter().flat_map(|series| &series.points).map(|point| point.y);
     let (low, high) = heights().fold((f64::INFINITY, 0.0f64), |(low, high), y| (low.min(y), high.max(y)));
     let logarithmic = axis.unit != Unit::Share && low > 0.0 && high / low > FAR_APART;
+    // The ticks are the values as they were given, so no unit of time is chosen for them.
+    let unit = Unit::Number(swept.unit().to_owned());
     let chart = LineChart {
         title: metric.title.to_owned(),
         about: format!("{} of each policy by {along}.", metric.title),
-        x: Axis { logarithmic: multiplied(places), from_zero: false, ..Axis::new(along, Unit::Number(String::new())) },
+        x: Axis { logarithmic: multiplied(places), from_zero: false, ..Axis::new(swept.label(), unit) },
         y: Axis { logarithmic, ..axis },
         kind: Kind::Marked,
         series,
@@ -187,7 +244,7 @@ fn curve(
         x_ticks: ticks,
         levels: Vec::new(),
     };
-    pictures.picture(&chart.draw(), format!("{} by {}. Lower is better.", metric.title, name(along)))
+    pictures.picture(&chart.draw(), format!("{} by {}. Lower is better.", metric.title, name(swept.label())))
 }
 
 /// Values that are no numbers have no axis: a group of rows for each.

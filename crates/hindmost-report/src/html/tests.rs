@@ -21,6 +21,8 @@ use super::*;
 use crate::figures::HOSTILE;
 use crate::markup::{Element, check};
 
+mod sweeps;
+
 /// A page and its elements, checked.
 fn sound(page: &str) -> Vec<Element> {
     let found = check(page);
@@ -281,9 +283,13 @@ fn runs_tell_how_they_ended() {
     ] {
         let page = run(&names, state);
         assert!(page.contains(text), "{text}\n{page}");
-        for part in
-            ["map/0", "finished first, after 2.00 s; attempt 0 had run for 5.00 s", "lost with its node", "exit code 1"]
-        {
+        for part in [
+            "map/0",
+            "Copy 1 on n2 from 4.00 s on, because exit code 1; finished first",
+            "finished first, after 2.00 s; attempt 0 had run for 5.00 s",
+            "lost with its node",
+            "exit code 1",
+        ] {
             assert!(page.contains(part), "{part}");
         }
     }
@@ -302,8 +308,10 @@ fn comparisons_tell_what_was_found() {
         "once 20% of its work is done",
         "mean flowtime (s)",
         "22 won of 44",
-        "Why the copy was started",
-        "because it lagged",
+        "Under pace: where each attempt ran, and why the copy was started",
+        "<b>map&#x2f;0</b>: Attempt 0 on n from 0 s on; lost: stopped after 5.00 s, as another copy was first. Copy 1 on n2 \
+         from 3.00 s on, because it lagged; finished first, after 2.00 s.",
+        "<b>map&#x2f;1</b>: Attempt 0 on n2 from 0 s on; lost with its node after 2.00 s.",
         "deadlines met",
         "hindmost simulate small --out DIR",
     ] {
@@ -318,24 +326,25 @@ fn comparisons_tell_what_was_found() {
     );
 }
 
+/// What print and touch need: nothing stays closed, and nothing that is drawn is told by a resting pointer alone.
 #[test]
-fn sweeps_have_curves() {
-    let mut results = Vec::new();
-    for value in ["1", "2", "5"] {
-        results.extend([result("none", &[("rate", value)], 1.0), result("pace", &[("rate", value)], 0.5)]);
-    }
-    let page = comparison(&compared(results), &[]);
-    for part in ["Along rate", "Mean flowtime by rate", "Results at rate = 5", "95th percentile of flowtimes"] {
-        assert!(page.contains(part), "{part}");
-    }
-    let mut results = Vec::new();
-    for value in ["oracle", "progress(0.2)"] {
-        results.extend([result("none", &[("knowledge", value)], 1.0), result("pace", &[("knowledge", value)], 0.5)]);
-    }
-    let page = comparison(&compared(results), &[]);
-    sound(&page);
-    for part in ["Along knowledge", "knowledge = progress(0.2)", "Mean flowtime for each knowledge"] {
-        assert!(page.contains(part), "{part}");
+fn nothing_is_lost_on_paper() {
+    let page = comparison(&compared(vec![result("none", &[], 1.0)]), &[shown(&["j", "map", "n", "it lagged"], "none")]);
+    let (_, print) = page.split_once("@media print{").unwrap();
+    let (print, _) = print.split_once("</style>").unwrap();
+    assert!(print.contains("details::details-content{content-visibility:visible;display:block}"), "{print}");
+    assert!(!print.contains("details:not([open])"), "{print}");
+    // Patterns are printed as bitmaps.
+    assert!(page.contains("class=\"hm-hatch\"") && !page.contains("<pattern"), "{page}");
+    // Each attempt of the picture is in the list below it.
+    let (picture, list) = page.split_once("<details>").unwrap();
+    assert!(!page.contains("resting a pointer"), "{page}");
+    let bars = picture.matches("<title>map").count();
+    assert_eq!(bars, 7, "{picture}");
+    let list = list.split_once("</details>").unwrap().0;
+    assert_eq!(list.matches("Attempt ").count() + list.matches("Copy ").count(), bars, "{list}");
+    for node in ["on n from", "on n2 from"] {
+        assert!(list.contains(node), "{list}");
     }
 }
 
@@ -405,9 +414,24 @@ fn large_runs_stay_small_and_say_what_is_left_out() {
     };
     let page = run_page(&page).unwrap();
     sound(&page);
-    for part in ["of 1 000 nodes", "node-777", "node-444", "was killed"] {
+    for part in [
+        "of 1 000 nodes",
+        "node-777",
+        "node-444",
+        "was killed",
+        "Told are 120 of 100 000 attempts",
+        "<b>map&#x2f;0</b>: Attempt 0 on node-0 from 0 s on; finished first, after 900 ms.",
+    ] {
         assert!(page.contains(part), "{part}");
     }
+}
+
+#[test]
+fn long_names_are_broken_behind_brackets_and_commas() {
+    assert_eq!(breakable("progress(uniform)").as_str(), Some("progress(<wbr />uniform)"));
+    assert_eq!(breakable("<b>(1,2)").as_str(), Some("&lt;b&gt;(<wbr />1,<wbr />2)"));
+    let page = comparison(&compared(vec![result("mantri(delta=0.5,kill_restart=true)", &[], 1.0)]), &[]);
+    assert!(page.contains("<bdi>mantri(<wbr />delta=0.5,<wbr />kill_restart=true)</bdi>"), "{page}");
 }
 
 #[test]

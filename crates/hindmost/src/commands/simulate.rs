@@ -26,7 +26,8 @@ pub fn run(args: &SimulateArgs) -> Outcome {
         let experiment = Experiment::of(&scenario(args, &set)?, args.run.seed)?;
         points.push(Point { experiment, set });
     }
-    let summary = describe(&base);
+    let swept = points.first().map(|point: &Point| point.set.as_slice()).unwrap_or_default();
+    let summary = describe(&base, &|key| swept.iter().any(|(other, _)| other == key));
     compare::run(&points, &args.run, vec![summary], &Subject::Scenario(&args.scenario), Some(&text))
 }
 
@@ -52,16 +53,23 @@ fn scenario(args: &SimulateArgs, swept: &Settings) -> Outcome<Scenario> {
     Ok(scenario)
 }
 
-/// What a reader must know of how the comparison was made.
-fn describe(scenario: &Scenario) -> String {
+/// What a reader must know of how the comparison was made; of what a sweep changes only that it does.
+fn describe(scenario: &Scenario, is_swept: &dyn Fn(&str) -> bool) -> String {
+    let order = if is_swept("order") { "swept".to_owned() } else { scenario.order.clone() };
     let decisions = match scenario.slot {
+        _ if is_swept("slot") => "decisions after swept times".to_owned(),
         Some(slot) => format!("decisions every {slot} s"),
         None => "decisions after every event".to_owned(),
     };
-    let end = match (scenario.horizon, scenario.drain) {
-        (Some(horizon), true) => format!("arrivals until {horizon} s, then run until every job is done"),
-        (Some(horizon), false) => format!("stopped at {horizon} s"),
+    let until = match scenario.horizon {
+        _ if is_swept("horizon") => Some("a swept time".to_owned()),
+        horizon => horizon.map(|horizon| format!("{horizon} s")),
+    };
+    let end = match (until, scenario.drain) {
+        (Some(until), _) if is_swept("drain") => format!("arrivals until {until}, the end swept"),
+        (Some(until), true) => format!("arrivals until {until}, then run until every job is done"),
+        (Some(until), false) => format!("stopped at {until}"),
         (None, _) => "run until every job is done".to_owned(),
     };
-    format!("order {}, {decisions}, {end}", scenario.order)
+    format!("order {order}, {decisions}, {end}")
 }

@@ -53,6 +53,33 @@ fn sweeps_have_curves() {
 }
 
 #[test]
+fn sweeps_tell_the_jobs_of_each_point() {
+    let folder = tempfile::tempdir().unwrap();
+    let sweep = ["--sweep", "workload.arrival.poisson.rate=0.5,2", "--sweep", "slot=0.1,0.5", "--out", "out"];
+    let ran = run_in(folder.path(), &[SMALL, &sweep].concat());
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let page = page(&folder.path().join("out"), &ran);
+    let summary: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(folder.path().join("out/summary.json")).unwrap()).unwrap();
+    let jobs = |at: usize| summary["results"][at]["jobs"].as_u64().unwrap();
+    // Two policies a point, four points, the rate slowest.
+    let (fewest, most) = (jobs(0), jobs(7));
+    assert!(fewest < most, "{fewest} {most}");
+    let heading = ran.stdout.lines().next().unwrap();
+    assert!(heading.starts_with(&format!("quickstart: {fewest} to {most} jobs of ")), "{heading}");
+    let point = format!("workload.arrival.poisson.rate = 2, slot = 0.5: {most} jobs of ");
+    assert!(ran.stdout.contains(&point), "{}", ran.stdout);
+    for part in [
+        &format!("{fewest} to {most} jobs of "),
+        "at 4 points of a sweep, at each on the same jobs",
+        "arrival rate (jobs a second",
+        "decisions after swept times, arrivals until 20 s",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+}
+
+#[test]
 fn runs_that_fail_have_a_page_with_what_their_tasks_wrote() {
     let folder = tempfile::tempdir().unwrap();
     let job = "name = \"j\"\n[[phase]]\nname = \"report.html\"\ntasks = 2\nretries = 0\n\

@@ -1,12 +1,18 @@
 //! One attempt as a bar, and a lane of them.
 
+use std::fmt::Write as _;
+
 use crate::figures::measure::{Size, width};
-use crate::figures::svg::{Anchor, Canvas, ID, number};
+use crate::figures::svg::{Anchor, Canvas, number};
 
 /// Bars that are narrower are drawn as one with the bar before, if that one is as narrow and ends where they begin.
 const HAIR: f64 = 0.9;
 /// What a label needs beside itself.
 const AROUND: f64 = 8.0;
+/// From one line of hatching to the next, along the bar.
+const HATCH: f64 = 5.0;
+/// How far hatching keeps off a bar's edge, so that the ends of its lines don't reach beyond.
+const HATCH_INSET: f64 = 0.6;
 
 /// What became of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,11 +108,11 @@ pub(in crate::figures) fn shape(canvas: &mut Canvas, fate: Fate, copy: bool, are
         Fate::Cut => "hm-cut",
     };
     canvas.rect(class, x, y, length, height);
-    if fate == Fate::Lost && length > 2.0 {
-        let [x, y, length, height] = [x, y, length, height].map(number);
-        canvas.raw(&format!(
-            "<rect x=\"{x}\" y=\"{y}\" width=\"{length}\" height=\"{height}\" fill=\"url(#{ID}-hatch)\"/>"
-        ));
+    if fate == Fate::Lost {
+        let d = hatching(area_within([x, y, length, height]));
+        if !d.is_empty() {
+            canvas.path("hm-hatch", &d);
+        }
     }
     // Clear of the diamond of a copy that may begin where it ends.
     let sign = end - if length > 20.0 { 9.0 } else { 5.0 };
@@ -127,5 +133,96 @@ pub(in crate::figures) fn shape(canvas: &mut Canvas, fate: Fate, copy: bool, are
         let [left, right, above, below, x, middle] =
             [x - 4.0, x + 4.0, middle - 4.5, middle + 4.5, x, middle].map(number);
         canvas.path("hm-diamond", &format!("M{x} {above}L{right} {middle}L{x} {below}L{left} {middle}Z"));
+    }
+}
+
+fn area_within([x, y, length, height]: [f64; 4]) -> [f64; 4] {
+    [x + HATCH_INSET, y + HATCH_INSET, length - 2.0 * HATCH_INSET, height - 2.0 * HATCH_INSET]
+}
+
+/// Slanting lines that fill an area, as a path; empty where there is room for none. Lines and no pattern: browsers
+/// print patterns as bitmaps, some hundred kilobytes each. All lines of a picture are those of one grid, so that what
+/// lies below each other looks alike.
+fn hatching([x, y, length, height]: [f64; 4]) -> String {
+    let mut d = String::new();
+    if length <= 0.0 || height <= 0.0 {
+        return d;
+    }
+    let (right, bottom) = (x + length, y + height);
+    // On each line the sum of both coordinates is the same.
+    let (first, last) = (((x + y) / HATCH).ceil() as i64, ((right + bottom) / HATCH).floor() as i64);
+    let (step, rise) = (number(HATCH), number(height));
+    let mut at_top = None;
+    for line in first..=last {
+        let sum = line as f64 * HATCH;
+        let (from, to) = (x.max(sum - bottom), right.min(sum - y));
+        if to - from <= 0.5 {
+            continue;
+        }
+        let whole = to - from > height - 0.01;
+        // Most lines reach from edge to edge: these are told by where the one before has ended.
+        match at_top.filter(|_| whole) {
+            Some(true) => _ = write!(d, "m{step} 0l-{rise} {rise}"),
+            Some(false) => _ = write!(d, "m{step} 0l{rise}-{rise}"),
+            None => {
+                let [from_x, from_y, to_x, to_y] = [from, sum - from, to, sum - to].map(number);
+                let _ = write!(d, "M{from_x} {from_y}L{to_x} {to_y}");
+            }
+        }
+        at_top = whole.then(|| at_top != Some(true));
+    }
+    d
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The lines of a path, each from `[x, y]` at its lower to `[x, y]` at its upper end.
+    fn lines(d: &str) -> Vec<[f64; 4]> {
+        let mut found: Vec<[f64; 4]> = Vec::new();
+        let mut pen = [0.0, 0.0];
+        let mut rest = d;
+        while let Some(command) = rest.chars().next() {
+            let end = rest[1..].find(['M', 'L', 'm', 'l']).map_or(rest.len(), |end| end + 1);
+            let pair = rest[1..end].replace('-', " -");
+            let by: Vec<f64> = pair.split_whitespace().map(|number| number.parse().unwrap()).collect();
+            rest = &rest[end..];
+            let from = if command.is_lowercase() { pen } else { [0.0, 0.0] };
+            let to = [from[0] + by[0], from[1] + by[1]];
+            if command.eq_ignore_ascii_case(&'l') {
+                let ends = if to[0] > pen[0] { [pen, to] } else { [to, pen] };
+                found.push([ends[0][0], ends[0][1], ends[1][0], ends[1][1]]);
+            }
+            pen = to;
+        }
+        found
+    }
+
+    #[test]
+    fn hatching_fills_its_area_and_stays_inside() {
+        for area in [[3.3, 7.1, 40.0, 13.8], [0.0, 0.0, 6.0, 13.8], [12.4, 95.0, 300.0, 4.0]] {
+            let [x, y, length, height] = area;
+            let drawn = lines(&hatching(area));
+            // One for each step along width and height, but for what the corners cut off.
+            let expected = (length + height) / HATCH;
+            assert!((drawn.len() as f64 - expected).abs() <= 2.0, "{drawn:?}");
+            for [from_x, from_y, to_x, to_y] in drawn {
+                for (at_x, at_y) in [(from_x, from_y), (to_x, to_y)] {
+                    assert!(at_x >= x - 0.051 && at_x <= x + length + 0.051, "{area:?} {at_x}");
+                    assert!(at_y >= y - 0.051 && at_y <= y + height + 0.051, "{area:?} {at_y}");
+                }
+                assert!(to_x > from_x && (to_x - from_x - (from_y - to_y)).abs() < 0.21, "they slant by 45 degrees");
+            }
+        }
+        assert_eq!(hatching([1.0, 1.0, 0.0, 15.0]) + &hatching([1.0, 1.0, 20.0, -1.0]), "");
+    }
+
+    #[test]
+    fn lines_below_each_other_are_of_one_grid() {
+        let sums = |area| lines(&hatching(area)).into_iter().map(|[x, y, _, _]| ((x + y) / HATCH).rem_euclid(1.0));
+        for off in sums([3.3, 7.1, 40.0, 13.8]).chain(sums([17.9, 24.2, 9.0, 13.8])) {
+            assert!(off.min(1.0 - off) < 0.03, "{off}");
+        }
     }
 }

@@ -1,0 +1,190 @@
+//! What swept keys are called where they are an axis: in words, with their unit.
+
+use hindmost_core::policy::catalogue::{ORDERS, SYSTEMS};
+use hindmost_core::policy::spec::PolicySpec;
+
+/// What a key is about, in what it counts; the unit is empty where there is none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Key {
+    pub(super) label: String,
+    pub(super) unit: &'static str,
+}
+
+/// Keys of scenarios and replays.
+const KNOWN: [(&str, &str, &str); 14] = [
+    ("workload.arrival.poisson.rate", "arrival rate", "jobs a second"),
+    ("workload.arrival.at_once.jobs", "jobs that arrive at once", ""),
+    ("workload.arrival.every.jobs", "jobs", ""),
+    ("workload.correlation", "share of a duration that all copies of a task have in common", ""),
+    ("workload.slow_from", "share of its work after which a slow copy becomes slow", ""),
+    ("workload.demand.cpus", "cores that a copy needs", ""),
+    ("workload.demand.gpus", "accelerators that a copy needs", ""),
+    ("cluster.machines", "machines", ""),
+    ("machines", "machines", ""),
+    ("horizon", "time after which no job arrives", "s"),
+    ("slot", "time between decisions", "s"),
+    ("seeds", "seeds", ""),
+    ("noise", "error of estimated remaining times: σ of a log-normal factor", ""),
+    ("gamma", "γ, the price of a machine-second", ""),
+];
+
+/// Keys whose value may be a distribution, with what is drawn and its unit.
+const DRAWN: [(&str, &str, &str); 3] = [
+    ("workload.tasks", "tasks of a job", ""),
+    ("workload.duration", "duration of a copy", "s"),
+    ("workload.arrival.every.gap", "gap between arrivals", "s"),
+];
+
+/// Keys of a class of nodes.
+const OF_NODES: [(&str, &str); 3] =
+    [("count", "nodes"), ("cpus", "cores of a node"), ("gpus", "accelerators of a node")];
+
+/// Parameters of distributions in words, and whether they count in the unit of what is drawn.
+const OF_A_DRAW: [(&str, &str, bool); 9] = [
+    ("value", "", true),
+    ("mean", "mean", true),
+    ("min", "smallest", true),
+    ("max", "largest", true),
+    ("minimum", "smallest", true),
+    ("maximum", "largest", true),
+    ("alpha", "tail index α", false),
+    ("cv", "coefficient of variation", false),
+    ("shape", "shape", false),
+];
+
+/// What a swept key is about, if that is known; `policies` are those of the first point, by which `policy.N` counts.
+pub(super) fn key(key: &str, policies: &[&str]) -> Option<Key> {
+    if let Some((_, label, unit)) = KNOWN.iter().find(|(known, ..)| *known == key) {
+        return Some(Key { label: (*label).to_owned(), unit });
+    }
+    if let Some(rest) = key.strip_prefix("cluster.nodes.") {
+        let (class, what) = rest.split_once('.')?;
+        class.parse::<u32>().ok()?;
+        if let Some(path) = what.strip_prefix("speed") {
+            return drawn("speed of a node", "", path);
+        }
+        let (_, label) = OF_NODES.iter().find(|(known, _)| *known == what)?;
+        return Some(Key { label: (*label).to_owned(), unit: "" });
+    }
+    if let Some(rest) = key.strip_prefix("policy.") {
+        let (number, parameter) = rest.split_once('.')?;
+        return of_policy(policies.get(number.parse::<usize>().ok()?)?, parameter);
+    }
+    DRAWN.iter().find_map(|(known, label, unit)| drawn(label, unit, key.strip_prefix(known)?))
+}
+
+/// A parameter of a distribution, such as `.pareto.alpha` or `.pareto.mean.uniform.max`, or the number in its place.
+fn drawn(label: &str, unit: &'static str, path: &str) -> Option<Key> {
+    if path.is_empty() {
+        return Some(Key { label: label.to_owned(), unit });
+    }
+    let mut steps = path.strip_prefix('.')?.split('.');
+    let mut words: Vec<&str> = Vec::new();
+    let mut of_values = true;
+    while let Some(_family) = steps.next() {
+        let step = steps.next()?;
+        let (_, word, counts_values) = OF_A_DRAW.iter().find(|(known, ..)| *known == step)?;
+        if !word.is_empty() {
+            words.insert(0, word);
+        }
+        of_values &= counts_values;
+    }
+    let label = if words.is_empty() { label.to_owned() } else { format!("{label}, {}", words.join(" ")) };
+    Some(Key { label, unit: if of_values { unit } else { "" } })
+}
+
+/// A parameter of a policy or of the order that it is under, in the catalogue's words.
+fn of_policy(policy: &str, parameter: &str) -> Option<Key> {
+    let spec: PolicySpec = policy.parse().ok()?;
+    let of_order = |name: &str| ORDERS.iter().find(|entry| entry.name == name).map(|entry| entry.parameters);
+    let system = SYSTEMS.iter().find(|entry| entry.name == spec.rule).map(|entry| entry.parameters);
+    let known = system.or_else(|| of_order(&spec.rule))?;
+    let entry = known.iter().find(|entry| entry.name == parameter)?;
+    Some(Key { label: format!("{}: {}", spec.rule, entry.about), unit: "" })
+}
+
+/// What the same place in the order of policies is called along a sweep: its name, without what differs from point to
+/// point.
+pub(super) fn common_name(names: &[&str]) -> String {
+    let first = names.first().copied().unwrap_or_default();
+    if names.iter().all(|name| *name == first) {
+        return first.to_owned();
+    }
+    let specs: Result<Vec<PolicySpec>, _> = names.iter().map(|name| name.parse::<PolicySpec>()).collect();
+    let Some((spec, others)) = specs.as_deref().ok().and_then(<[PolicySpec]>::split_first) else {
+        return first.to_owned();
+    };
+    let same = |other: &PolicySpec| other.rule == spec.rule && other.order == spec.order;
+    if !others.iter().all(same) {
+        return first.to_owned();
+    }
+    let mut common = spec.clone();
+    common.parameters.retain(|name, value| others.iter().all(|other| other.parameters.get(name) == Some(value)));
+    let mut swept: Vec<&str> =
+        specs.iter().flatten().flat_map(|spec| spec.parameters.keys()).map(String::as_str).collect();
+    swept.retain(|name| !common.parameters.contains_key(*name));
+    swept.sort_unstable();
+    swept.dedup();
+    format!("{common} ({} swept)", swept.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(name: &str) -> Option<(String, &'static str)> {
+        let policies = ["fair", "mantri", "srpt+sca(max_copies=4)"];
+        key(name, &policies).map(|key| (key.label, key.unit))
+    }
+
+    #[test]
+    fn well_known_keys_have_words_and_units() {
+        for (name, label, unit) in [
+            ("workload.arrival.poisson.rate", "arrival rate", "jobs a second"),
+            ("horizon", "time after which no job arrives", "s"),
+            ("workload.duration", "duration of a copy", "s"),
+            ("workload.duration.pareto.alpha", "duration of a copy, tail index α", ""),
+            ("workload.duration.pareto.mean.uniform.max", "duration of a copy, largest mean", "s"),
+            ("workload.tasks.uniform.max", "tasks of a job, largest", ""),
+            ("workload.tasks.constant.value", "tasks of a job", ""),
+            ("cluster.nodes.0.count", "nodes", ""),
+            ("cluster.nodes.12.speed", "speed of a node", ""),
+            ("policy.2.max_copies", "sca: most copies of a task", ""),
+            ("policy.1.delta", "mantri: how likely the saving must be", ""),
+        ] {
+            assert_eq!(told(name), Some((label.to_owned(), unit)), "{name}");
+        }
+    }
+
+    #[test]
+    fn other_keys_are_left_to_themselves() {
+        for name in [
+            "rate",
+            "",
+            "policy.9.max_copies",
+            "policy.2.delta",
+            "policy.x.delta",
+            "policy.1",
+            "cluster.nodes.0",
+            "cluster.nodes.a.count",
+            "workload.tasksx",
+            "workload.duration.pareto",
+            "workload.duration.pareto.beta",
+            "workload.duration..",
+        ] {
+            assert_eq!(told(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_policy_whose_parameter_is_swept_keeps_one_name() {
+        assert_eq!(common_name(&["mantri", "mantri"]), "mantri");
+        let swept = ["sca(max_copies=2)", "sca(max_copies=4)", "sca"];
+        assert_eq!(common_name(&swept), "sca (max_copies swept)");
+        let swept = ["srpt+mantri(delta=0.1,kill_restart=true)", "srpt+mantri(kill_restart=true)"];
+        assert_eq!(common_name(&swept), "srpt+mantri(kill_restart=true) (delta swept)");
+        assert_eq!(common_name(&["sca", "sda"]), "sca");
+        assert_eq!(common_name(&["(", "sca"]), "(");
+        assert_eq!(common_name(&[]), "");
+    }
+}

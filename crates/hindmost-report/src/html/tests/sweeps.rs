@@ -1,0 +1,76 @@
+//! Pages of sweeps: curves, and what is told of each point.
+
+use hindmost_core::metrics::PolicyResult;
+
+use super::{compared, comparison, result, sound};
+
+#[test]
+fn sweeps_have_curves() {
+    let mut results = Vec::new();
+    for value in ["1", "2", "5"] {
+        results.extend([result("none", &[("rate", value)], 1.0), result("pace", &[("rate", value)], 0.5)]);
+    }
+    let page = comparison(&compared(results), &[]);
+    for part in ["Along rate", "Mean flowtime by rate", "Results at rate = 5", "95th percentile of flowtimes"] {
+        assert!(page.contains(part), "{part}");
+    }
+    let mut results = Vec::new();
+    for value in ["oracle", "progress(0.2)"] {
+        results.extend([result("none", &[("knowledge", value)], 1.0), result("pace", &[("knowledge", value)], 0.5)]);
+    }
+    let page = comparison(&compared(results), &[]);
+    sound(&page);
+    for part in ["Along knowledge", "knowledge = progress(0.2)", "Mean flowtime for each knowledge"] {
+        assert!(page.contains(part), "{part}");
+    }
+}
+
+#[test]
+fn sweeps_tell_the_jobs_of_every_point() {
+    let mut results = Vec::new();
+    for (value, jobs) in [("0.5", 104), ("1", 211), ("2", 415)] {
+        for policy in ["none", "pace"] {
+            let set = [("workload.arrival.poisson.rate", value)];
+            results.push(PolicyResult { jobs, tasks: jobs * 25, ..result(policy, &set, 1.0) });
+        }
+    }
+    let page = comparison(&compared(results), &[]);
+    sound(&page);
+    for part in [
+        "A comparison of 2 policies at 3 points of a sweep, at each on the same jobs.",
+        "104 to 415 jobs of 2 600 to 10 375 tasks at a point of the sweep, over 2 seeds together",
+        "211 jobs of 5 275 tasks. Flowtimes in seconds.",
+        // The axis in words, the key where one looks for it.
+        ">arrival rate (jobs a second)<",
+        "Along workload.arrival.poisson.rate",
+        "How each figure changes with workload.arrival.poisson.rate (arrival rate, jobs a second) under",
+        "Mean flowtime by arrival rate. Lower is better.",
+    ] {
+        assert!(page.contains(part), "{part}\n{page}");
+    }
+    let whole = comparison(&compared(vec![result("none", &[], 1.0), result("pace", &[], 1.0)]), &[]);
+    assert!(
+        whole.contains("A comparison of 2 policies, on the same jobs.") && !whole.contains(" at a point"),
+        "{whole}"
+    );
+}
+
+#[test]
+fn a_policy_whose_parameter_is_swept_is_one_curve() {
+    let mut results = Vec::new();
+    for value in ["1", "2", "8"] {
+        let set = [("policy.1.max_copies", value), ("seeds", "3")];
+        // As the catalogue writes it: without a parameter that has its default.
+        let policy = if value == "8" { "sca".to_owned() } else { format!("sca(max_copies={value})") };
+        results.extend([result("none", &set, 1.0), result(&policy, &set, 0.5)]);
+    }
+    let page = comparison(&compared(results), &[]);
+    let found = sound(&page);
+    let curves = found.iter().filter(|element| element.name == "title" && element.text == "sca (max_copies swept)");
+    assert_eq!(curves.count(), 5, "one a picture: {page}");
+    for part in
+        [">sca: most copies of a task", "none and sca (max_copies swept)", "one of the swept keys", "over 3 seeds;"]
+    {
+        assert!(page.contains(part), "{part}\n{page}");
+    }
+}

@@ -110,14 +110,15 @@ struct Builder {
 }
 
 impl Timeline {
-    /// Of the records of a journal, which are taken at their word.
+    /// Of the records of a journal, which are taken at their word, but that time never goes back.
     pub fn of(records: impl IntoIterator<Item = Record>) -> Timeline {
         let mut builder = Builder::default();
         for record in records {
-            builder.timeline.end = record.at;
+            let at = record.at.max(builder.timeline.end);
+            builder.timeline.end = at;
             match record.change {
-                Change::Event(event) => builder.event(record.at, event),
-                Change::Decision(decision) => builder.decision(record.at, &decision),
+                Change::Event(event) => builder.event(at, event),
+                Change::Decision(decision) => builder.decision(at, &decision),
             }
         }
         let end = builder.timeline.end;
@@ -257,5 +258,20 @@ impl Builder {
         {
             node.lost_and_returned.push(at);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_ends_before_it_begins() {
+        let attempt = AttemptId { task: TaskId { job: JobId(0), phase: 0, index: 0 }, copy: 0 };
+        let start = Change::Decision(Decision::Start { attempt, node: NodeId(0), from_progress: 0.0 });
+        let failed = Change::Event(Event::AttemptFailed { attempt, reason: None });
+        let records = [Record { at: Time(2), change: start }, Record { at: Time(1), change: failed }];
+        let timeline = Timeline::of(records);
+        assert_eq!((timeline.rows[0].start, timeline.rows[0].end), (Time(2), Time(2)));
     }
 }

@@ -42,8 +42,10 @@ pub enum Jobs {
 pub struct NodeKind {
     /// How many.
     pub count: u32,
-    /// Beginning of their names.
+    /// Their name.
     pub name: String,
+    /// Whether a number follows the name, as it must where there are several of it.
+    pub numbered: bool,
     /// Room of each.
     pub capacity: Resources,
     /// Speed of each.
@@ -82,13 +84,20 @@ impl Experiment {
         let mut nodes = Vec::new();
         if let Some(count) = scenario.cluster.machines {
             let speed = Parameter::Number(1.0);
-            nodes.push(NodeKind { count, name: "machine".to_owned(), capacity: Resources::ONE_SLOT, speed });
+            nodes.push(NodeKind {
+                count,
+                name: "machine".to_owned(),
+                numbered: true,
+                capacity: Resources::ONE_SLOT,
+                speed,
+            });
         }
         for class in &scenario.cluster.nodes {
             let capacity = class.capacity().map_err(wrong)?;
             nodes.push(NodeKind {
                 count: class.count,
                 name: class.name.clone().unwrap_or_else(|| "node".to_owned()),
+                numbered: true,
                 capacity: dimensions.amounts(&capacity).map_err(|error| wrong(error.to_string()))?,
                 speed: class.speed.clone(),
             });
@@ -150,7 +159,8 @@ impl Experiment {
                 if !(speed.is_finite() && speed > 0.0) {
                     return Err(SimulationError::Workload(format!("a node's speed is {speed}, but must be above 0")));
                 }
-                setup.nodes.push(NodeSetup { name: format!("{}-{number}", kind.name), capacity: kind.capacity, speed });
+                let name = if kind.numbered { format!("{}-{number}", kind.name) } else { kind.name.clone() };
+                setup.nodes.push(NodeSetup { name, capacity: kind.capacity, speed });
             }
         }
         Ok(setup)

@@ -89,6 +89,7 @@ fuzz_target!(|input: Input| {
                     end: attempt.end.map(Clock::seconds),
                     bytes_read: attempt.bytes,
                     speculative: attempt.speculative,
+                    repeated: attempt.ended >= 192,
                     ended,
                 };
                 analysis.ended(key(of), &attempt);
@@ -109,6 +110,7 @@ fuzz_target!(|input: Input| {
                         end: Some(start + took),
                         bytes_read: bytes.map(|bytes| u64::from(bytes) * u64::from(task)),
                         speculative: task % 17 == 16,
+                        repeated: false,
                         ended: Ended::Succeeded,
                     };
                     analysis.ended(key(of), &attempt);

@@ -69,7 +69,7 @@ pub fn check_findings(findings: &Findings) {
     let copies = findings.speculation;
     assert_eq!(copies.started, copies.won + copies.lost);
     let time = findings.machine_time;
-    let parts = time.winners + time.losers + time.failed + time.killed;
+    let parts = time.winners + time.losers + time.repeated + time.failed + time.killed;
     assert!(time.total.is_finite() && (time.total - parts).abs() <= 1e-9 * time.total.max(1.0), "{time:?}");
     let found = findings.stragglers;
     assert_eq!(found.tasks, found.skew + found.slow_node + found.other + found.unclassified);
@@ -114,7 +114,7 @@ pub fn check_told(summary: &TraceSummary, findings: &Findings) {
         warning.split(' ').next().and_then(|count| count.parse::<u64>().ok()).filter(|_| known)
     };
     let of_nothing = summary.warnings.iter().find_map(of_nothing).unwrap_or(0);
-    let losses: u64 = summary.failures.get("Resubmitted").copied().unwrap_or(0);
+    let losses = summary.spark.map_or(0, |spark| spark.outputs_lost);
     let all = [summary.attempts, summary.failed_attempts, summary.killed_attempts, summary.speculative_attempts];
     let told = findings.attempts;
     let told = [told.ended, told.failed, told.killed, findings.speculation.started];

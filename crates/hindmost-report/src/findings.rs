@@ -193,6 +193,14 @@ fn speculation(findings: &Findings) -> Option<String> {
             duration(time.losers)
         );
     }
+    if time.repeated > 0.0 {
+        let gap = if said.is_empty() { "" } else { " " };
+        said += &format!(
+            "{gap}Attempts that ran again because outputs had been lost held {}, {} of all machine time.",
+            duration(time.repeated),
+            percent(time.repeated / time.total)
+        );
+    }
     (!said.is_empty()).then_some(said)
 }
 

@@ -42,8 +42,10 @@ pub enum Jobs {
 pub struct NodeKind {
     /// How many.
     pub count: u32,
-    /// Beginning of their names.
+    /// Their name.
     pub name: String,
+    /// Whether a number follows the name, as it must where there are several of it.
+    pub numbered: bool,
     /// Room of each.
     pub capacity: Resources,
     /// Speed of each.
@@ -115,13 +117,15 @@ impl Experiment {
         if let Some(count) = scenario.cluster.machines {
             let speed = Parameter::Number(1.0);
             let racks = Racks::of(None, scenario.cluster.racks);
-            nodes.push(NodeKind { count, name: "machine".to_owned(), capacity: Resources::ONE_SLOT, speed, racks });
+            let (name, capacity) = ("machine".to_owned(), Resources::ONE_SLOT);
+            nodes.push(NodeKind { count, name, numbered: true, capacity, speed, racks });
         }
         for class in &scenario.cluster.nodes {
             let capacity = class.capacity().map_err(wrong)?;
             nodes.push(NodeKind {
                 count: class.count,
                 name: class.name.clone().unwrap_or_else(|| "node".to_owned()),
+                numbered: true,
                 capacity: dimensions.amounts(&capacity).map_err(|error| wrong(error.to_string()))?,
                 speed: class.speed.clone(),
                 racks: Racks::of(class.rack.as_deref(), class.racks),
@@ -185,8 +189,9 @@ impl Experiment {
                 if !(speed.is_finite() && speed > 0.0) {
                     return Err(SimulationError::Workload(format!("a node's speed is {speed}, but must be above 0")));
                 }
-                let (name, rack) = (format!("{}-{number}", kind.name), kind.racks.rack(at));
-                setup.nodes.push(NodeSetup { name, capacity: kind.capacity, speed, rack });
+                let name = if kind.numbered { format!("{}-{number}", kind.name) } else { kind.name.clone() };
+                let (capacity, rack) = (kind.capacity, kind.racks.rack(at));
+                setup.nodes.push(NodeSetup { name, capacity, speed, rack });
             }
         }
         Ok(setup)

@@ -1,12 +1,21 @@
 //! A log of any format: which it is, counted, and analysed.
 
+use std::fs::File;
+use std::io::{self, Cursor, Read};
 use std::path::{Path, PathBuf};
 
 use crate::analysis::Findings;
+use crate::compression::decompressed;
 use crate::error::TraceError;
 use crate::spark::OnProgress;
 use crate::summary::TraceSummary;
 use crate::{hadoop, journal, spark};
+
+/// The name that stands for the standard input.
+pub const STANDARD_INPUT: &str = "-";
+
+/// As many first bytes of a stream tell which log it is.
+const LOOKED_AT: usize = 64 << 10;
 
 /// What there is at a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,7 +28,9 @@ pub enum LogKind {
     Spark,
 }
 
-/// Tells which format the log at a path has: by its first bytes, and in a folder by what is in it.
+/// Tells which format the log at a path has: by its first bytes, and in a folder by what is in it. Of a folder with
+/// logs of several kinds it is Spark if such logs are in the folder itself, and else Hadoop; their readers' warnings
+/// name what they leave out.
 ///
 /// # Errors
 /// If there is nothing that can be read, or the path is a folder without any log.
@@ -43,14 +54,56 @@ pub fn kind(path: &Path) -> Result<LogKind, TraceError> {
     Ok(if is_hadoop { LogKind::Hadoop } else { LogKind::Spark })
 }
 
-/// Counts what a log holds, and finds what stragglers cost in it, and why.
+/// Counts what a log holds, and finds what stragglers cost in it, and why. The path `-` is the standard input; that and
+/// pipes may hold a log of any kind.
 ///
 /// # Errors
 /// As [`kind`], and as the format's own reader.
 pub fn analyse(path: &Path, progress: Option<OnProgress<'_>>) -> Result<(TraceSummary, Findings), TraceError> {
+    if path == Path::new(STANDARD_INPUT) {
+        return analyse_stream(io::stdin().lock(), "standard input", progress);
+    }
+    let about = std::fs::metadata(path);
+    if about.is_ok_and(|about| !about.is_file() && !about.is_dir()) {
+        let file = File::open(path).map_err(|source| TraceError::Open { path: path.to_owned(), source })?;
+        return analyse_stream(file, &path.display().to_string(), progress);
+    }
     match kind(path)? {
         LogKind::Journal(journal) => journal::analyse(&journal, progress),
         LogKind::Hadoop => hadoop::analyse(path, progress),
         LogKind::Spark => spark::analyse(path, progress),
     }
+}
+
+/// As [`analyse`], of what comes from a reader. `name` is what errors call it.
+///
+/// # Errors
+/// If reading fails, and as the format's own reader.
+pub fn analyse_stream(
+    mut reader: impl Read,
+    name: &str,
+    progress: Option<OnProgress<'_>>,
+) -> Result<(TraceSummary, Findings), TraceError> {
+    let mut beginning = Vec::new();
+    let read = reader.by_ref().take(LOOKED_AT as u64).read_to_end(&mut beginning);
+    read.map_err(|source| TraceError::Read { name: name.to_owned(), position: 0, source })?;
+    let plain = plain(&beginning);
+    let whole = Cursor::new(&beginning).chain(reader);
+    if journal::begins_like_one(&beginning) {
+        journal::analyse_journal(whole, name)
+    } else if hadoop::sniff(&plain).is_some() {
+        hadoop::analyse_hadoop(whole, name, progress)
+    } else {
+        spark::analyse_spark(whole, name, progress)
+    }
+}
+
+/// The beginning of a log, decompressed as far as it goes.
+fn plain(beginning: &[u8]) -> Vec<u8> {
+    let mut plain = Vec::new();
+    if let Ok((reader, _)) = decompressed(beginning) {
+        // It breaks off where the bytes that were looked at end.
+        let _ = reader.take(LOOKED_AT as u64).read_to_end(&mut plain);
+    }
+    plain
 }

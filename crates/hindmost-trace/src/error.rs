@@ -7,6 +7,9 @@ use thiserror::Error;
 
 use crate::journal::JOURNAL_IN_FOLDER;
 
+/// What readers take, for errors.
+const EXPECTED: &str = "a Spark event log (one JSON event a line, such as {\"Event\":\"SparkListenerApplicationStart\",…}), a Hadoop job history (.jhist, whose first line is Avro-Json or Avro-Binary), a Rumen trace (not its topology), or the journal of a run";
+
 /// Why a log could not be read at all. What a reader could get around is a warning instead, in
 /// [`TraceSummary::warnings`](crate::TraceSummary::warnings).
 #[derive(Debug, Error)]
@@ -23,7 +26,7 @@ pub enum TraceError {
 
     /// The path names a directory that is neither a run's output folder nor holds event logs.
     #[error(
-        "{} is a directory without a run's journal or a Spark event log; give the log itself, a rolling log's directory (eventlog_v2_…), or the directory that holds them",
+        "{} is a directory without a run's journal or a Spark event log, and without Hadoop's logs; give the log itself, a rolling log's directory (eventlog_v2_…), or the directory that holds them",
         path.display()
     )]
     Directory {
@@ -43,7 +46,7 @@ pub enum TraceError {
     },
 
     /// Nothing in it.
-    #[error("the log {name} is empty; expected a Spark event log (one JSON event a line)")]
+    #[error("the log {name} is empty; expected {EXPECTED}")]
     Empty {
         /// The log's name.
         name: String,
@@ -72,7 +75,7 @@ pub enum TraceError {
     },
 
     /// It isn't text.
-    #[error("the log {name} is not a text file ({found}); expected a Spark event log (one JSON event a line)")]
+    #[error("the log {name} is not a text file ({found}); expected {EXPECTED}")]
     Binary {
         /// The log's name.
         name: String,
@@ -82,7 +85,7 @@ pub enum TraceError {
 
     /// Text, but not a Spark event log.
     #[error(
-        "the log {name} is not a Spark event log: line {line} is {found}; expected one JSON event a line, such as {{\"Event\":\"SparkListenerApplicationStart\",…}}"
+        "the log {name} is not a Spark event log, nor one of Hadoop's: line {line} is {found}; expected {EXPECTED}"
     )]
     NotSpark {
         /// The log's name.
@@ -183,6 +186,21 @@ pub enum TraceError {
         tasks: u64,
         /// As many as are read.
         most: u64,
+    },
+
+    /// A journal with a job that cannot be.
+    #[error(
+        "the journal {name} is damaged: in line {line} phase {phase:?} of job {job:?} waits for itself or a later phase"
+    )]
+    WaitsForItself {
+        /// The journal's name.
+        name: String,
+        /// The line, from 1.
+        line: u64,
+        /// The job's name.
+        job: String,
+        /// The phase's name.
+        phase: String,
     },
 
     /// A journal that ends before any task has finished.

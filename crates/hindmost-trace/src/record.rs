@@ -26,7 +26,7 @@ pub enum Outcome {
     /// Another attempt of the task won; this one was killed, or succeeded later.
     Lost,
     /// Succeeded too, but was started after the winner had finished: the winner's output had been
-    /// lost.
+    /// lost. Also in a stage that was submitted again, where the log does not tell which task it is of.
     Repeated,
     /// Killed, and no attempt of the task succeeded: the stage or job was cancelled.
     Killed,
@@ -43,7 +43,8 @@ pub struct RecordedAttempt {
     pub stage: u32,
     /// Which submission of the stage, from 0.
     pub stage_attempt: u32,
-    /// The task within the stage: its partition where the log names it, else its index.
+    /// The task within the stage: its partition where the log names it, else its index (of a later
+    /// submission that names none and whose tasks are not known, the index there).
     pub task: u32,
     /// Which attempt of the task within this submission of the stage, from 0.
     pub attempt: u32,

@@ -26,16 +26,17 @@ pub struct TraceSummary {
     /// Tasks of which at least one attempt ended, well or not: distinct pairs of stage and task
     /// among `SparkListenerTaskEnd` events. The task is the partition where the log names it
     /// (`Partition ID`, from Spark 3.3 on), the index within the stage elsewhere: a stage that is
-    /// submitted again for a few lost partitions numbers their indices from 0 anew.
+    /// submitted again for a few lost partitions numbers their indices from 0 anew. Where these can be told from
+    /// the number of tasks without a success they are; else attempts of such a submission count for no task.
     pub tasks: u64,
-    /// `SparkListenerTaskEnd` events read, whatever their outcome.
+    /// `SparkListenerTaskEnd` events read, whatever their outcome, those that stand in the log twice once.
     /// Journal: attempts that ended, however.
     pub attempts: u64,
     /// Those of them whose task info says `Speculative`.
     /// Journal: those that were started beside another copy of their task, or in the place of one.
     pub speculative_attempts: u64,
     /// Those that ended neither in success nor by being killed: exceptions, lost executors, failed
-    /// fetches, denied commits, results lost.
+    /// fetches, denied commits, results lost. Outputs that were lost later are counted apart.
     /// Journal: those that broke or whose node was lost.
     pub failed_attempts: u64,
     /// Those that were killed (end reason `TaskKilled`, or no success and `Killed` in the task
@@ -99,4 +100,11 @@ pub struct SparkCounts {
     pub excluded_executors: u64,
     /// Hosts likewise.
     pub excluded_nodes: u64,
+    /// Attempts that had succeeded and whose output was lost with their executor before the stage had ended: their
+    /// second `SparkListenerTaskEnd`, with the reason `Resubmitted`. Counted in `attempts`, as records of ends, and
+    /// neither in `failed_attempts` nor in the findings' attempts: `attempts` are the findings' `attempts.ended`,
+    /// these, and the ends that don't say of which task they are.
+    pub outputs_lost: u64,
+    /// Stages that ran for no job that was running: the start of their job is missing in the log.
+    pub stages_without_job: u64,
 }

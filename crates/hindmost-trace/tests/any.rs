@@ -1,10 +1,12 @@
 //! Logs told from each other, whatever their names.
 
+mod support;
+
 use std::fs;
 use std::path::Path;
 
 use hindmost_trace::TraceError;
-use hindmost_trace::any::{LogKind, analyse, kind};
+use hindmost_trace::any::{LogKind, analyse, analyse_stream, kind};
 
 const SPARK: &str = r#"{"Event":"SparkListenerApplicationStart","App Name":"a","App ID":"app-1","Timestamp":1000}
 {"Event":"SparkListenerTaskEnd","Stage ID":0,"Stage Attempt ID":0,"Task Type":"ResultTask","Task End Reason":{"Reason":"Success"},"Task Info":{"Task ID":0,"Index":0,"Attempt":0,"Launch Time":1000,"Executor ID":"1","Host":"h1","Speculative":false,"Finish Time":3000,"Failed":false,"Killed":false}}
@@ -72,4 +74,62 @@ fn every_log_is_told_by_what_is_in_it() {
     // Whatever else there is goes to Spark's reader, which says what is wrong with it.
     assert_eq!(kind(&write("letter", "Dear Sir,\n")).unwrap(), LogKind::Spark);
     assert!(matches!(analyse(&folder.path().join("letter"), None), Err(TraceError::NotSpark { .. })));
+}
+
+#[test]
+fn a_folder_of_several_kinds_names_what_it_leaves_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    };
+    write("hadoop/job_1_0001-1-u-j-9-1-0-SUCCEEDED-q.jhist", JHIST);
+    write("hadoop/notes", "Dear Sir,\n");
+    write("table.csv.gz", "a,b\n1,2\n");
+    let told = |path: &Path| analyse(path, None).unwrap().0.warnings.join("\n");
+    assert!(!told(folder.path()).contains("Spark"), "{}", told(folder.path()));
+    write("spark/app-1", SPARK);
+    assert_eq!(counts(folder.path()), ("hadoop-jhist", 1, 0, 0));
+    assert!(
+        told(folder.path()).contains("1 Spark event log beside Hadoop's logs in the folder, left out, since these are read as one trace: spark/app-1; give them by themselves."),
+        "{}",
+        told(folder.path())
+    );
+    for number in 2..9 {
+        write(&format!("spark/app-{number}"), &SPARK.replace("app-1", &format!("app-{number}")));
+    }
+    let warnings = told(folder.path());
+    assert!(warnings.contains("8 Spark event logs") && warnings.contains("spark/app-5 and 3 more;"), "{warnings}");
+    // For a replay, too.
+    let trace = hindmost_trace::hadoop::open(folder.path(), None).unwrap();
+    assert!(trace.summary().warnings.iter().any(|warning| warning.contains("8 Spark event logs")));
+    // With a Spark log in the folder itself it is Hadoop's that are left out.
+    write("app-0", &SPARK.replace("app-1", "app-0"));
+    assert_eq!(counts(folder.path()), ("spark", 1, 0, 0));
+    assert!(told(folder.path()).contains("hadoop (a directory"), "{}", told(folder.path()));
+}
+
+#[test]
+fn a_stream_is_told_by_its_beginning_too() {
+    let packed = |codec, text: &str| support::packed(codec, text.as_bytes());
+    for (text, expected) in
+        [(SPARK, ("spark", 1, 0, 0)), (RUMEN, ("rumen", 2, 1, 1)), (JHIST, ("hadoop-jhist", 1, 0, 0))]
+    {
+        let all = [text.as_bytes().to_vec(), packed("gzip", text), packed("zstd", text), packed("lz4", text)];
+        for bytes in all {
+            let (summary, _) = analyse_stream(&bytes[..], "standard input", None).unwrap();
+            let counts = (summary.format, summary.attempts, summary.speculative_attempts, summary.killed_attempts);
+            assert_eq!(counts, expected);
+        }
+    }
+    assert_eq!(analyse_stream(JOURNAL.as_bytes(), "x", None).unwrap().0.format, "journal");
+    // More than is looked at to tell it.
+    let (long, made) = support::Maker::whole(3 << 20);
+    let (summary, _) = analyse_stream(&support::packed("zstd", &long)[..], "x", None).unwrap();
+    assert_eq!((summary.attempts, summary.warnings.len()), (made.attempts, 0));
+    for nothing in ["", "Dear Sir,\n"] {
+        let error = analyse_stream(nothing.as_bytes(), "standard input", None).unwrap_err().to_string();
+        assert!(error.contains("standard input") && error.contains("Rumen trace"), "{error}");
+    }
 }

@@ -102,6 +102,7 @@ fn count(text: &str) -> Value {
         "winners": winners.len(), "speculative_winners": winners.values().filter(|speculative| **speculative).count(),
         "speculation_requests": 0, "skipped_stages": skipped, "resubmitted_stages": 0, "barrier_stages": 0,
         "excluded_executors": excluded.len(), "excluded_nodes": excluded_hosts.len(),
+        "outputs_lost": 0, "stages_without_job": 0,
     })
 }
 

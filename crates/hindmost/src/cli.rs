@@ -354,7 +354,7 @@ pub enum TraceCommand {
     /// Count what logs hold, and tell what stragglers cost in them, and why
     Info {
         /// Logs of Spark (event logs) or Hadoop (job histories, Rumen traces), compressed or not, folders of
-        /// them, journals of runs, or the output folders of runs
+        /// them, journals of runs, or the output folders of runs; - for the standard input
         #[arg(required = true, value_name = "FILE")]
         files: Vec<PathBuf>,
         /// Print one JSON document: an object, or a list for several files

@@ -77,6 +77,8 @@ pub struct MachineTime {
     pub winners: f64,
     /// Of losers: attempts that were killed or succeeded though their task had another winner.
     pub losers: f64,
+    /// Of attempts that ran, and did not fail, because the output of one that had won was lost.
+    pub repeated: f64,
     /// Of attempts that failed.
     pub failed: f64,
     /// Of attempts that were killed though no other won.
@@ -211,7 +213,9 @@ pub struct SlowNode {
     pub tasks: u64,
     /// Phases among which they are.
     pub phases: u64,
-    /// How many times as long they took as the median of the other nodes' tasks of the same phase: the median.
+    /// How many times as long they took as the median of the other nodes' tasks of the same phase: the median. Where
+    /// several nodes are slow, as those of the nodes that are not (of up to 262 144 tasks; of more in a sample of
+    /// the phases).
     pub ratio: f64,
     /// Its 95 % interval.
     pub ratio_ci95: [f64; 2],

@@ -44,6 +44,8 @@ pub(super) enum Role {
     Loser,
     /// It did not succeed, and none of its task has won so far.
     Alone,
+    /// It ran again because an output was lost.
+    Repeat,
 }
 
 /// Sums over attempts.
@@ -71,6 +73,7 @@ impl Tally {
         *match (role, attempt.ended) {
             (Role::Winner, _) => &mut time.winners,
             (_, Ended::Failed) => &mut time.failed,
+            (Role::Repeat, _) => &mut time.repeated,
             (Role::Loser, _) => &mut time.losers,
             (Role::Alone, _) => &mut time.killed,
         } += seconds;
@@ -89,7 +92,8 @@ impl Tally {
 
     /// Takes in an attempt of a phase that was folded: its task has a winner.
     pub(super) fn late(&mut self, attempt: &EndedAttempt) {
-        self.take(attempt, Times::of(attempt).seconds, Role::Loser);
+        let role = if attempt.repeated { Role::Repeat } else { Role::Loser };
+        self.take(attempt, Times::of(attempt).seconds, role);
     }
 
     /// Of attempts that were killed, so much time turns out to be losers'.
@@ -115,6 +119,7 @@ impl Tally {
         sum.total += more.total;
         sum.winners += more.winners;
         sum.losers += more.losers;
+        sum.repeated += more.repeated;
         sum.failed += more.failed;
         sum.killed += more.killed;
     }

@@ -33,7 +33,7 @@ impl Folded {
         let elasticity = skew.filter(|skew| skew.explains).map(|skew: Skew| skew.elasticity);
         let durations = phase.winners.durations();
         let (stragglers, blame) = classify(&mut phase, durations.p50, elasticity);
-        nodes.phase(observations(&mut phase, elasticity));
+        nodes.phase(key, observations(&mut phase, elasticity));
         let span = phase.start.zip(finish).map_or(0.0, |(start, finish)| finish - start);
         Folded {
             finding: PhaseFinding {

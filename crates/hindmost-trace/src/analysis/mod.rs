@@ -92,6 +92,9 @@ pub struct EndedAttempt {
     pub bytes_read: Option<u64>,
     /// Whether it was started as a speculative copy.
     pub speculative: bool,
+    /// Whether it ran because the output of an attempt that had won was lost: then it wins nothing, and nothing has
+    /// overtaken it.
+    pub repeated: bool,
     /// How it ended.
     pub ended: Ended,
 }

@@ -4,12 +4,19 @@
 //! with weights 1/(N + 1), N the phase's number of tasks: P. van Elteren, "On the combination of independent
 //! two-sample tests of Wilcoxon", 1960. Ranks don't care how long the longest task took: a single straggler makes
 //! no node slow, however long it is.
+//!
+//! The test compares each node with all others. Where several turn out to be slow, each stands among the others of
+//! another, which would make them look less slow than they are: how slow each is, is estimated against the nodes that
+//! were not found slow.
 
 use std::collections::BTreeMap;
 
 use hindmost_core::metrics::{SlowNode, Stragglers};
 use hindmost_core::numeric::normal_survival;
-use rustc_hash::FxHashMap;
+use hindmost_core::random::mix;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::PhaseKey;
 
 /// The level of the test over all nodes together.
 const LEVEL: f64 = 0.05;
@@ -26,6 +33,9 @@ const BINS: f64 = 128.0;
 const FURTHEST: f64 = 12.0;
 /// Half the width of a 95 % interval of a median, in ranks over √n: 1.96 · ½.
 const HALF_WIDTH: f64 = 0.98;
+
+/// Observations that are kept for the estimates of several slow nodes: of more, those of a sample of the phases.
+const KEPT: usize = 1 << 18;
 
 /// What is known of a node from all phases.
 #[derive(Debug, Default)]
@@ -70,15 +80,76 @@ impl Node {
     }
 }
 
+/// The observations of phases, in their order within each; those whose keys scatter lowest if they are too many, so
+/// that the order in which phases come makes no difference.
+#[derive(Debug, Default)]
+struct Kept {
+    phases: BTreeMap<(u64, PhaseKey), Box<[(f32, u32)]>>,
+    observations: usize,
+    /// Phases from here on are not kept.
+    beyond: Option<(u64, PhaseKey)>,
+}
+
+impl Kept {
+    fn phase(&mut self, key: PhaseKey, observed: &[(f64, u32)]) {
+        let place = (mix(u64::from(key.application) << 32 | u64::from(key.phase)), key);
+        if self.beyond.is_some_and(|beyond| place >= beyond) {
+            return;
+        }
+        let observed = observed.iter().map(|(log, node)| (*log as f32, *node)).collect::<Box<_>>();
+        self.observations += observed.len();
+        if let Some(before) = self.phases.insert(place, observed) {
+            self.observations -= before.len();
+        }
+        while self.observations > KEPT
+            && let Some((last, left_out)) = self.phases.pop_last()
+        {
+            self.observations -= left_out.len();
+            self.beyond = Some(last);
+        }
+    }
+
+    /// How slow a node is against those that are not among the slow ones: the ratio and its interval. `None` where
+    /// too little is known.
+    fn ratio(&self, node: u32, slow: &FxHashSet<u32>) -> Option<(f64, [f64; 2])> {
+        let mut residuals = Vec::new();
+        let mut effective = 0.0;
+        for observed in self.phases.values() {
+            let others: Vec<f64> =
+                observed.iter().filter(|(_, on)| !slow.contains(on)).map(|(log, _)| f64::from(*log)).collect();
+            let own = observed.iter().filter(|(_, on)| *on == node).map(|(log, _)| f64::from(*log));
+            let (before, m) = (residuals.len(), others.len());
+            if m > 0 {
+                let median = f64::midpoint(others[(m - 1) / 2], others[m / 2]);
+                residuals.extend(own.map(|log| (log - median).clamp(-FURTHEST, FURTHEST)));
+                let n = residuals.len() - before;
+                effective += (n * m) as f64 / (n + m) as f64;
+            }
+        }
+        if effective < LEAST_EFFECTIVE {
+            return None;
+        }
+        residuals.sort_unstable_by(f64::total_cmp);
+        let at = |share: f64| {
+            let rank = share.clamp(0.0, 1.0) * residuals.len() as f64;
+            let value = |place: f64| residuals[(place as usize).min(residuals.len() - 1)];
+            f64::midpoint(value((rank.ceil() - 1.0).max(0.0)), value(rank.floor())).exp()
+        };
+        let half = HALF_WIDTH / effective.sqrt();
+        Some((at(0.5), [at(0.5 - half), at(0.5 + half)]))
+    }
+}
+
 /// The nodes of a log.
 #[derive(Debug, Default)]
 pub(super) struct Nodes {
     nodes: BTreeMap<u32, Node>,
+    kept: Kept,
 }
 
 impl Nodes {
     /// Takes in a phase: ln of durations, and the nodes.
-    pub(super) fn phase(&mut self, mut observed: Vec<(f64, u32)>) {
+    pub(super) fn phase(&mut self, key: PhaseKey, mut observed: Vec<(f64, u32)>) {
         let count = observed.len();
         observed.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         let mut places: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
@@ -88,6 +159,7 @@ impl Nodes {
         if places.len() < 2 {
             return;
         }
+        self.kept.phase(key, &observed);
         let (ranks, ties) = ranks(&observed);
         let all = count as f64;
         let weight = 1.0 / (all + 1.0);
@@ -142,6 +214,12 @@ impl Nodes {
                         stragglers: 0,
                     },
                 ));
+            }
+        }
+        if slow.len() > 1 {
+            let all: FxHashSet<u32> = slow.iter().map(|(id, _)| *id).collect();
+            for (id, found) in &mut slow {
+                (found.ratio, found.ratio_ci95) = self.kept.ratio(*id, &all).unwrap_or((found.ratio, found.ratio_ci95));
             }
         }
         slow.sort_by(|a, b| b.1.ratio.total_cmp(&a.1.ratio).then(a.0.cmp(&b.0)));

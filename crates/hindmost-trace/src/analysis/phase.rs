@@ -49,6 +49,7 @@ impl Phase {
         let task = attempt.task;
         let original = times.seconds.filter(|_| !attempt.speculative).map(|seconds| (attempt.node, seconds));
         let role = match attempt.ended {
+            _ if attempt.repeated => Role::Repeat,
             Ended::Succeeded if self.won.insert(task) => Role::Winner,
             _ if self.won.contains(task) => Role::Loser,
             _ => Role::Alone,

@@ -314,6 +314,8 @@ impl Collector {
                 end: attempt.finish.map(seconds),
                 bytes_read: attempt.bytes_read,
                 speculative: attempt.marked == Some(true),
+                // An attempt whose output was lost counts as failed: the next one wins.
+                repeated: false,
                 ended,
             };
             analysis.ended(PhaseKey { application, phase: phase.number }, &told);

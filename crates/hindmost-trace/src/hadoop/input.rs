@@ -9,6 +9,7 @@ use super::sniff::{HadoopFormat, LOOKED_AT, sniff};
 use super::warnings::Issues;
 use crate::compression::{self, Compression};
 use crate::error::TraceError;
+use crate::spark;
 
 /// Folders within folders are looked into so deep.
 const DEEPEST: u32 = 64;
@@ -120,9 +121,15 @@ pub(super) struct Found {
     pub rumen_left_out: u64,
     /// Histories of jobs of which there is a later one.
     pub superseded: u64,
+    /// Spark event logs left out: how many, and the first of them.
+    pub spark_left_out: u64,
+    pub spark: Vec<String>,
     /// Files and folders that can't be opened.
     pub unopened: u64,
 }
+
+/// As many files that are left out are named.
+const MOST_NAMED: usize = 5;
 
 /// Finds the job histories in a folder, or the Rumen traces where there is no history.
 ///
@@ -141,6 +148,12 @@ pub(super) fn find_logs(folder: &Path) -> io::Result<Found> {
         match format_of(&path) {
             Ok(Some(HadoopFormat::Rumen)) => traces.push(path),
             Ok(Some(_)) => histories.push(path),
+            Ok(None) if spark::is_log(&path) => {
+                found.spark_left_out += 1;
+                if found.spark.len() < MOST_NAMED {
+                    found.spark.push(path.strip_prefix(folder).unwrap_or(&path).display().to_string());
+                }
+            }
             Ok(None) => {}
             Err(_) => found.unopened += 1,
         }

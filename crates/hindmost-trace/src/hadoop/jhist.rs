@@ -105,9 +105,16 @@ impl History<'_> {
     fn read_binary<R: Read>(&mut self, mut objects: Objects<R>) -> Result<(), TraceError> {
         let item = objects.next();
         let schema = match self.source.read(item, &mut self.collector.issues)?.flatten() {
-            Some((_, Item::Object(bytes))) => Schema::parse(bytes),
-            None | Some((_, Item::Cut)) => return Ok(()),
-            Some(_) => None,
+            // Nothing comes after the first line.
+            None => return Ok(()),
+            Some((line, item)) => {
+                self.ended_at = line;
+                match item {
+                    Item::Object(bytes) => Schema::parse(bytes),
+                    Item::Cut => return Ok(()),
+                    _ => None,
+                }
+            }
         };
         let Some(schema) = schema else {
             let found = "a job history whose schema can't be read".to_owned();

@@ -123,6 +123,20 @@ impl Issues {
             "Rumen traces",
             "beside job histories, left out: the same jobs may be in both.",
         );
+        if self.found.spark_left_out > 0 {
+            let logs = some(self.found.spark_left_out, "Spark event log", "Spark event logs");
+            let more = self.found.spark_left_out - self.found.spark.len() as u64;
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            warnings.push(format!(
+                "{logs} beside Hadoop's logs in the folder, left out, since these are read as one trace: {}{more}; give them by themselves.",
+                self.found.spark.join(", ")
+            ));
+        }
+        let mut say = |count: u64, one: &str, more: &str, rest: &str| {
+            if count > 0 {
+                warnings.push(format!("{} {rest}", some(count, one, more)));
+            }
+        };
         say(self.twice, "job stands", "jobs stand", "in a second file; only the first was read.");
         say(self.nameless, "end", "ends", "of attempts that do not say of which: counted among the attempts only.");
         say(self.repeated, "end", "ends", "of attempts told again; each attempt counts once, as it is told last.");

@@ -177,6 +177,7 @@ impl Collected {
                     end: Some(row.end.seconds()),
                     bytes_read: None,
                     speculative: row.redundant,
+                    repeated: false,
                     ended,
                 },
             );

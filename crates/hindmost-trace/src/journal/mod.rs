@@ -45,6 +45,7 @@ use crate::spark::OnProgress;
 use crate::summary::TraceSummary;
 use collect::Collected;
 
+pub(crate) use records::begins_like_one;
 pub use records::{JournalRecords, MOST_TASKS};
 
 /// Where the output folder of a run has its journal.

@@ -26,9 +26,15 @@ pub(super) fn begins_like_a_journal(path: &Path) -> bool {
     }
     let mut beginning = Vec::new();
     let read = File::open(path).and_then(|file| file.take(SNIFFED).read_to_end(&mut beginning));
+    read.is_ok() && begins_like_one(&beginning)
+}
+
+/// True if a journal may begin so.
+pub(crate) fn begins_like_one(beginning: &[u8]) -> bool {
     let line = beginning.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let line = &line[..line.len().min(SNIFFED as usize)];
     let key = b"\"hindmost_journal\"";
-    read.is_ok() && line.trim_ascii_start().starts_with(b"{") && memchr::memmem::find(line, key).is_some()
+    line.trim_ascii_start().starts_with(b"{") && memchr::memmem::find(line, key).is_some()
 }
 
 /// Reads a journal record by record.
@@ -98,6 +104,13 @@ impl Iterator for JournalRecords<'_> {
             if self.tasks > MOST_TASKS {
                 let (name, line) = (self.name.clone(), self.reader.line());
                 return Some(Err(TraceError::TooManyTasks { name, line, tasks: self.tasks, most: MOST_TASKS }));
+            }
+            // Phases come after those for which they wait.
+            let mut phases = (0..).zip(&spec.phases);
+            if let Some((_, phase)) = phases.find(|(at, phase)| phase.after.iter().any(|parent| parent >= at)) {
+                let (name, line) = (self.name.clone(), self.reader.line());
+                let (job, phase) = (spec.name.to_string(), phase.name.to_string());
+                return Some(Err(TraceError::WaitsForItself { name, line, job, phase }));
             }
         }
         Some(Ok(record))

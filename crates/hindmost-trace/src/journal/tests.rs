@@ -293,3 +293,19 @@ fn journals_are_found_by_their_first_line_or_in_their_folder() {
     assert_eq!(told.last(), Some(&(size, Some(size))));
     assert_eq!(trace.jobs, eventful().read().jobs);
 }
+
+#[test]
+fn a_phase_that_waits_for_itself_or_a_later_one_is_refused() {
+    let journal = Journal::new([1.0, 1.0], &[1, 1]);
+    for (phase, wrong) in [
+        ("p0", journal.0.replace(r#""after":[]"#, r#""after":[0]"#)),
+        ("p1", journal.0.replace(r#""after":[0]"#, r#""after":[1]"#)),
+        ("p0", journal.0.replace(r#""after":[]"#, r#""after":[1]"#)),
+    ] {
+        for error in [read(wrong.as_bytes(), "j").unwrap_err(), analyse_journal(wrong.as_bytes(), "j").unwrap_err()] {
+            assert!(matches!(&error, TraceError::WaitsForItself { line: 4, phase: p, .. } if p == phase), "{error}");
+            assert!(error.to_string().contains("waits for itself"), "{error}");
+        }
+    }
+    assert!(analyse_journal(journal.0.as_bytes(), "j").is_ok());
+}

@@ -12,6 +12,7 @@ use super::jobs::Jobs;
 use super::stages::{Counted, Stages};
 use super::tables::Winner;
 use super::tally::Tally;
+use super::task_ids::{Seen, TaskIds, task_id};
 use super::values::Number;
 
 #[derive(Debug)]
@@ -40,14 +41,28 @@ pub(super) struct Application {
     pub jobs: Jobs,
     /// Attempts that are not their task's winner, if a workload is wanted.
     pub losers: Vec<Loser>,
-    pub starts: u64,
+    task_ids: TaskIds,
     pub speculation_asked: u64,
     attempts: u64,
     speculative: u64,
     failed: u64,
     killed: u64,
+    outputs_lost: u64,
+    twice: u64,
     nameless: u64,
     untimed: u64,
+    backwards: u64,
+}
+
+/// What the record of a task's end turned out to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TaskEnded {
+    /// The end of an attempt.
+    Attempt,
+    /// News that the output of an attempt that had succeeded is lost.
+    OutputLost,
+    /// A record that was read before.
+    Twice,
 }
 
 /// An attempt that is not its task's winner, times in milliseconds since 1970.
@@ -56,6 +71,8 @@ pub(super) struct Loser {
     pub stage: u32,
     pub stage_attempt: u32,
     pub task: u32,
+    /// Whether it is not known to be this task's: an index within a later submission.
+    pub unmatched: bool,
     pub attempt: u32,
     pub executor: Option<u32>,
     pub launch: Option<i64>,
@@ -85,14 +102,17 @@ impl Application {
             stages: Stages::new(letting_go),
             jobs: Jobs::new(letting_go),
             losers: Vec::new(),
-            starts: 0,
+            task_ids: TaskIds::default(),
             speculation_asked: 0,
             attempts: 0,
             speculative: 0,
             failed: 0,
             killed: 0,
+            outputs_lost: 0,
+            twice: 0,
             nameless: 0,
             untimed: 0,
+            backwards: 0,
         }
     }
 
@@ -210,58 +230,107 @@ impl Application {
         self.stages.settle(id);
     }
 
-    pub(super) fn task_end<M: Metrics>(&mut self, event: &TaskEnd<'_, M>, end: End, mut feed: Option<&mut Feed>) {
+    /// Takes in the line of a start.
+    pub(super) fn task_start(&mut self, line: &[u8]) {
+        self.task_ids.start(task_id(line));
+    }
+
+    /// What a record is, by its task id: counted, unless it was read before.
+    fn end_of(&mut self, id: Option<u32>, lost: bool, end: End, attempt: Option<Counted>) -> TaskEnded {
+        let seen = if lost { self.task_ids.lost(id) } else { self.task_ids.end(id, end) };
+        if seen == Seen::Before {
+            let known = attempt.and_then(|attempt| self.stages.knows(attempt));
+            if lost || known != Some(false) {
+                self.twice += 1;
+                return TaskEnded::Twice;
+            }
+            self.task_ids.are_shared();
+        }
         self.attempts += 1;
+        if lost {
+            self.outputs_lost += 1;
+            return TaskEnded::OutputLost;
+        }
         match end {
             End::Success => {}
             End::Killed => self.killed += 1,
             End::Failed => self.failed += 1,
         }
+        TaskEnded::Attempt
+    }
+
+    pub(super) fn task_end<M: Metrics>(
+        &mut self,
+        event: &TaskEnd<'_, M>,
+        end: End,
+        mut feed: Option<&mut Feed>,
+    ) -> TaskEnded {
+        let lost = event.is_loss_of_output();
+        let succeeded = end == End::Success;
         let Some(info) = &event.info else {
             self.nameless += 1;
-            return;
+            return self.end_of(None, lost, end, None);
         };
-        self.speculative += u64::from(info.speculative.0);
+        let stage_attempt = event.stage_attempt.id().unwrap_or(0);
+        let speculative = info.speculative.0;
+        let counted = event.stage.id().zip(info.partition.id().or(info.index.id())).map(|(stage, number)| {
+            let (partition, index) = (info.partition.id(), info.index.id().unwrap_or(number));
+            Counted { stage, stage_attempt, partition, index, succeeded, speculative }
+        });
+        let ended = self.end_of(info.id.id(), lost, end, counted);
+        if ended == TaskEnded::Twice {
+            return ended;
+        }
+        self.speculative += u64::from(speculative && !lost);
         self.saw(info.launch);
         self.saw(info.finish);
         self.census.ran(info.executor.get());
         let executor = if self.keep == Keep::Workload { self.executors.ran(info) } else { None };
-        let (Some(id), Some(task)) = (event.stage.id(), info.partition.id().or(info.index.id())) else {
+        let Some(counted) = counted else {
             self.nameless += 1;
-            return;
+            return ended;
         };
-        let stage_attempt = event.stage_attempt.id().unwrap_or(0);
-        let succeeded = end == End::Success;
-        let speculative = info.speculative.0;
-        let counted = Counted { stage: id, stage_attempt, task, succeeded, speculative };
-        let (stage, gone) = self.stages.attempt(counted, &mut self.jobs);
-        let (launch, finish) = (info.launch.instant(), info.finish.instant());
-        if succeeded && (launch.is_none() || finish.is_none()) {
-            self.untimed += 1;
+        let id = counted.stage;
+        if lost {
+            // That an output was lost is told by a further end of the attempt that had made it.
+            self.stages.lost(counted);
         }
-        // That an output was lost is told by a further end of the attempt that had made it.
-        if event.is_loss_of_output() {
-            return;
-        }
+        let (found, stage, gone) = self.stages.attempt(counted, &mut self.jobs);
         if let Some(feed) = &mut feed {
-            feed.ended(id, task, event, info, end);
             feed.close_all(&gone);
         }
+        if lost {
+            return ended;
+        }
+        let (mut launch, mut finish) = (info.launch.instant(), info.finish.instant());
+        if launch.zip(finish).is_some_and(|(launch, finish)| finish < launch) {
+            self.backwards += 1;
+            (launch, finish) = (None, None);
+        } else if succeeded && (launch.is_none() || finish.is_none()) {
+            self.untimed += 1;
+        }
+        let task = found.task.unwrap_or(counted.index);
+        if let Some(feed) = &mut feed {
+            feed.ended(id, task, event, info, (end, found.repeated));
+        }
         let (Keep::Workload, Some(stage)) = (self.keep, stage) else {
-            return;
+            return ended;
         };
         let attempt = info.attempt.id().unwrap_or(0);
-        let this = Loser { stage: id, stage_attempt, task, attempt, executor, launch, finish, speculative, end };
+        let unmatched = found.task.is_none();
+        let this =
+            Loser { stage: id, stage_attempt, task, unmatched, attempt, executor, launch, finish, speculative, end };
         match (end, launch, finish) {
-            (End::Success, Some(launch), Some(finish)) => {
+            (End::Success, Some(launch), Some(finish)) if !unmatched => {
                 let winner = this.as_winner(launch, finish);
                 if let Some(loser) = stage.winners.offer(task, winner, stage.barrier) {
                     self.losers.push(Loser::from_winner(id, task, loser));
                 }
             }
-            (End::Success, ..) => {}
+            (End::Success, ..) if !unmatched => {}
             _ => self.losers.push(this),
         }
+        ended
     }
 
     /// Tells that everything is over.
@@ -295,11 +364,18 @@ impl Application {
             from: self.from(),
             to: self.to(),
             unannounced: self.census.unannounced(),
-            unended: self.starts.saturating_sub(self.attempts),
-            // Logs without any start are the work of tools that leave them out.
-            unstarted: if self.starts > 0 { self.attempts.saturating_sub(self.starts) } else { 0 },
+            outputs_lost: self.outputs_lost,
+            without_job: self.stages.without_job(),
+            twice: self.twice,
+            unended: self.task_ids.unended(),
+            unstarted: self.task_ids.unstarted(),
+            startless: if self.task_ids.any_start() { 0 } else { self.attempts },
             nameless: self.nameless,
             untimed: self.untimed,
+            backwards: self.backwards,
+            missing: self.stages.missing(),
+            unmatched: self.stages.unmatched,
+            unmatched_winners: self.stages.unmatched_winners,
             late: self.stages.late,
             beheaded: u64::from(!self.started),
             endless: u64::from(!self.ended && !self.cut),
@@ -324,6 +400,7 @@ impl Loser {
             stage,
             stage_attempt: winner.stage_attempt.into(),
             task,
+            unmatched: false,
             attempt: winner.attempt.into(),
             executor: (winner.executor != u32::MAX).then_some(winner.executor),
             launch: Some(winner.launch),

@@ -1,7 +1,7 @@
 //! What is kept of the events: counts always; what an analysis is told; jobs, winners and losers when a
 //! workload is wanted.
 
-use super::application::Application;
+use super::application::{Application, TaskEnded};
 use super::causes::{self, Causes};
 use super::events::{Kind, parse};
 use super::feed::Feed;
@@ -125,7 +125,7 @@ impl Collector {
                 let event: TaskEnd<'_, Unread> = parse(line)?;
                 self.task_end(&event);
             }
-            Kind::TaskStart => open.starts += 1,
+            Kind::TaskStart => open.task_start(line),
             Kind::SpeculationAsked => open.speculation_asked += 1,
             Kind::StageSubmitted => {
                 let event: StageEvent<'_> = parse(line)?;
@@ -228,11 +228,10 @@ impl Collector {
 
     fn task_end<M: Metrics>(&mut self, event: &TaskEnd<'_, M>) {
         let end = event.end();
-        match end {
-            End::Success => {}
-            End::Killed => self.killed_by.count(causes::of_kill(event.reason.as_ref())),
-            End::Failed => self.failures.count(&causes::of_failure(event.reason.as_ref())),
+        match (self.open.task_end(event, end, self.feed.as_mut()), end) {
+            (TaskEnded::Attempt, End::Killed) => self.killed_by.count(causes::of_kill(event.reason.as_ref())),
+            (TaskEnded::Attempt, End::Failed) => self.failures.count(&causes::of_failure(event.reason.as_ref())),
+            _ => {}
         }
-        self.open.task_end(event, end, self.feed.as_mut());
     }
 }

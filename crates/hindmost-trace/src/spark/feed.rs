@@ -64,7 +64,7 @@ impl Feed {
         task: u32,
         event: &TaskEnd<'_, M>,
         info: &TaskInfo<'_>,
-        end: End,
+        (end, repeated): (End, bool),
     ) {
         let seconds = |milliseconds: i64| milliseconds as f64 / 1000.0;
         let attempt = EndedAttempt {
@@ -74,6 +74,7 @@ impl Feed {
             end: info.finish.instant().map(seconds),
             bytes_read: event.metrics.bytes_read(),
             speculative: info.speculative.0,
+            repeated,
             ended: match end {
                 End::Success => Ended::Succeeded,
                 End::Failed => Ended::Failed,

@@ -322,6 +322,8 @@ pub(super) struct EndReason<'a> {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct TaskInfo<'a> {
+    #[serde(rename = "Task ID")]
+    pub id: Number,
     #[serde(rename = "Index")]
     pub index: Number,
     #[serde(rename = "Attempt")]
@@ -360,7 +362,7 @@ impl JobStart<'_> {
 }
 
 impl<M> TaskEnd<'_, M> {
-    /// Whether this is no attempt's end, but tells that an attempt that had succeeded lost its output.
+    /// Whether this is no attempt's end, but tells that one that had succeeded has lost its output.
     pub(super) fn is_loss_of_output(&self) -> bool {
         self.reason.as_ref().and_then(|reason| reason.reason.get()) == Some("Resubmitted")
     }

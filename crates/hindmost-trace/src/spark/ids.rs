@@ -42,6 +42,42 @@ impl RangeSet {
     pub(super) fn len(&self) -> u64 {
         self.len
     }
+
+    /// How many ranges there are: what it takes in memory.
+    pub(super) fn pieces(&self) -> usize {
+        self.ranges.len()
+    }
+
+    /// The first number of the range in the middle.
+    pub(super) fn middle(&self) -> Option<u32> {
+        self.ranges.keys().nth(self.ranges.len() / 2).copied()
+    }
+
+    /// How many numbers of this set another does not hold.
+    pub(super) fn beyond(&self, other: &RangeSet) -> u64 {
+        let mut common = 0;
+        for (&first, &last) in &self.ranges {
+            let before = other.ranges.range(..=first).next_back().filter(|&(_, &end)| end >= first);
+            let from = before.map_or(first, |(&start, _)| start);
+            for (&start, &end) in other.ranges.range(from..=last) {
+                common += u64::from(end.min(last) - start.max(first)) + 1;
+            }
+        }
+        self.len - common
+    }
+
+    /// Takes out the numbers below one.
+    pub(super) fn below(&mut self, least: u32) -> RangeSet {
+        let above = self.ranges.split_off(&least);
+        let mut below = RangeSet { ranges: std::mem::replace(&mut self.ranges, above), len: 0 };
+        let last = below.ranges.last_entry().filter(|range| *range.get() >= least);
+        if let (Some(mut range), Some(end)) = (last, least.checked_sub(1)) {
+            self.ranges.insert(least, range.insert(end));
+        }
+        below.len = below.ranges.iter().map(|(first, last)| u64::from(last - first) + 1).sum();
+        self.len -= below.len;
+        below
+    }
 }
 
 /// A set of names, most of which are numbers.
@@ -104,6 +140,35 @@ mod tests {
         }
         assert!((0..3100).all(|number| set.contains(number) == known.contains(&number)));
         assert_eq!(set.len(), known.len() as u64);
+    }
+
+    #[test]
+    fn sets_are_compared_and_split_as_sets_are() {
+        let (mut one, mut other) = (RangeSet::default(), RangeSet::default());
+        let (mut these, mut those) = (FxHashSet::default(), FxHashSet::default());
+        for i in 0..4000_u32 {
+            let number = i.wrapping_mul(2_654_435_761) % 5003;
+            if i % 3 != 0 {
+                one.insert(number);
+                these.insert(number);
+            }
+            if i % 5 < 3 {
+                other.insert(number);
+                those.insert(number);
+            }
+        }
+        assert_eq!(one.beyond(&other), these.difference(&those).count() as u64);
+        assert_eq!(other.beyond(&one), those.difference(&these).count() as u64);
+        for least in [0, 1, 777, 2500, 2501, 6000] {
+            let below = one.below(least);
+            let (low, high): (FxHashSet<u32>, _) = these.iter().partition(|number| **number < least);
+            these = high;
+            assert_eq!((below.len(), one.len()), (low.len() as u64, these.len() as u64), "{least}");
+            assert!((0..5003).all(|n| below.contains(n) == low.contains(&n) && one.contains(n) == these.contains(&n)));
+        }
+        let mut all = RangeSet::default();
+        all.insert(u32::MAX);
+        assert_eq!((all.below(u32::MAX).len(), all.len(), all.middle(), all.pieces()), (0, 1, Some(u32::MAX), 1));
     }
 
     #[test]

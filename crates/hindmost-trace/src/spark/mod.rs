@@ -18,11 +18,18 @@
 //! the later ones ran again because their output had been lost. In a barrier stage, where the failure of
 //! one task fails them all, it is the success of the last submission.
 //!
+//! **What counts.** A record of a task's end is an attempt, with two exceptions in the findings: where an executor
+//! dies, Spark tells a second end of the attempts whose output went with it (`Resubmitted`). It counts among the
+//! attempts, since records of ends are what these are, and as an output that was lost, but neither as a failure nor
+//! among the attempts of findings. A record whose task id has ended the same way before is a line that stands in the
+//! log twice, and counts nowhere.
+//!
 //! With adaptive execution a query runs as several jobs, one for each exchange and one for the result;
 //! later jobs list the stages of earlier ones anew, by other numbers, and skip them. What is counted are
 //! Spark's jobs; a replay joins those of a query that wait for each other's stages, since a policy that
 //! makes one end sooner lets the next one begin sooner.
 
+mod again;
 mod application;
 mod causes;
 mod census;
@@ -42,6 +49,7 @@ mod sources;
 mod stages;
 mod tables;
 mod tally;
+mod task_ids;
 mod values;
 mod warnings;
 mod workload;
@@ -209,6 +217,11 @@ pub fn is_log_directory(path: &Path) -> bool {
     sources::may_be_logs(path)
 }
 
+/// Whether a file is a Spark event log, by its first events.
+pub(crate) fn is_log(path: &Path) -> bool {
+    identity::identify(path).is_ok()
+}
+
 /// What was kept, and what there was to warn of.
 type Outcome = (Collected, Vec<String>);
 
@@ -334,6 +347,8 @@ fn summary(collected: &Collected, mut warnings: Vec<String>, directory: bool) ->
             barrier_stages: tally.barrier_stages,
             excluded_executors: tally.excluded_executors,
             excluded_nodes: tally.excluded_hosts,
+            outputs_lost: tally.outputs_lost,
+            stages_without_job: tally.without_job,
         }),
         hadoop: None,
     }

@@ -223,7 +223,12 @@ fn in_sequence(label: &str, mut parts: Vec<(Rolled, Part)>, warnings: &mut Vec<S
         kept.push(part);
     }
     if !missing.is_empty() {
-        warnings.push(format!("{label}: the files numbered {} are missing; the others were read.", missing.join(", ")));
+        let (files, are) = match &missing[..] {
+            [only] if !only.contains(' ') => ("file", "is"),
+            _ => ("files", "are"),
+        };
+        let missing = missing.join(", ");
+        warnings.push(format!("{label}: the {files} numbered {missing} {are} missing; the others were read."));
     }
     kept
 }
@@ -324,6 +329,6 @@ mod tests {
         let (parts, warnings) = sequence(&["events_2_a", "events_3_a.zstd", "events_3_a"]);
         assert_eq!(parts, ["events_2_a", "events_3_a"]);
         assert!(warnings[0].starts_with("events_3_a.zstd is left out"), "{warnings:?}");
-        assert!(warnings[1].contains("numbered 1 are missing"), "{warnings:?}");
+        assert!(warnings[1].contains("the file numbered 1 is missing"), "{warnings:?}");
     }
 }

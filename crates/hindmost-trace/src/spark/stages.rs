@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
 
+use super::again::{Again, Place};
 use super::fields::StageInfo;
 use super::ids::RangeSet;
 use super::jobs::Jobs;
@@ -21,8 +22,9 @@ pub(super) struct Stages {
     held: FxHashMap<u32, Stage>,
     /// Held ones and others let go since, in the order in which they came; only where they are let go.
     order: VecDeque<u32>,
-    /// Stages that ran, or were submitted.
+    /// Stages that ran, or were submitted; those of them that a job listed that was active then.
     ran: RangeSet,
+    owned: RangeSet,
     resubmitted: RangeSet,
     barrier: RangeSet,
     /// Let go with every task counted and won.
@@ -34,6 +36,11 @@ pub(super) struct Stages {
     pub speculative_winners: u64,
     /// Task ends of forgotten stages.
     pub late: u64,
+    /// Attempts whose task isn't known, and how many tasks they may be the only success of.
+    pub unmatched: u64,
+    pub unmatched_winners: u64,
+    /// Tasks of which nothing was seen, of forgotten stages that succeeded.
+    missing: u64,
 }
 
 #[derive(Debug, Default)]
@@ -51,23 +58,29 @@ pub(super) struct Stage {
     pub owner: Option<u32>,
     /// The job's name, if it is active.
     pub job_name: Option<Box<str>>,
-    /// Number of tasks of its first submission.
+    /// Number of tasks of its first submission; as events of its own said.
     pub size: Option<u32>,
+    stated: Option<u32>,
     /// The largest number of a submission.
     last_attempt: u32,
     /// Whether all tasks run at once, and a failure of one fails the submission.
     pub barrier: bool,
     /// Whether a submission of it was seen, or a task end, and no end of it after that.
     running: bool,
+    /// Whether a submission of it succeeded.
+    succeeded: bool,
     /// How many jobs had started when its job was last looked for.
     looked: u32,
-    /// Whether its tasks have been counted, in an earlier submission.
+    /// Whether all its tasks have been counted, in an earlier submission.
     counted: bool,
     /// What an analysis has been told: its name, and that it is over.
     pub introduced: bool,
     pub closed: bool,
     seen: IndexSet,
     won: IndexSet,
+    /// Of submissions after the first, and of outputs that were lost.
+    again: Option<Box<Again>>,
+    unmatched_winners: u32,
     pub winners: Winners,
 }
 
@@ -76,9 +89,38 @@ pub(super) struct Stage {
 pub(super) struct Counted {
     pub stage: u32,
     pub stage_attempt: u32,
-    pub task: u32,
+    /// Its partition, if the log names it, and its index within the submission.
+    pub partition: Option<u32>,
+    pub index: u32,
     pub succeeded: bool,
     pub speculative: bool,
+}
+
+impl Counted {
+    /// Which task it is an attempt of; `None` if that is not known.
+    fn task(self, stage: Option<&Stage>) -> Option<u32> {
+        match (self.partition, self.stage_attempt) {
+            (Some(partition), _) => Some(partition),
+            (None, 0) => Some(self.index),
+            (None, _) => {
+                let again = stage.and_then(|stage| stage.again.as_deref());
+                let place = again.map_or(Place::Unknown, |again| again.place(self.stage_attempt, self.index));
+                match place {
+                    Place::Task(task) => Some(task),
+                    Place::Unknown => None,
+                }
+            }
+        }
+    }
+}
+
+/// What was found of an attempt when it was counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Found {
+    /// The task; `None`: one of a later submission that does not say which.
+    pub task: Option<u32>,
+    /// Whether it ran because the output of one that had succeeded was lost.
+    pub repeated: bool,
 }
 
 impl Stages {
@@ -96,6 +138,16 @@ impl Stages {
 
     pub(super) fn barrier(&self) -> u64 {
         self.barrier.len()
+    }
+
+    /// Stages that ran for no job that was active then.
+    pub(super) fn without_job(&self) -> u64 {
+        self.ran.beyond(&self.owned)
+    }
+
+    /// Tasks of which nothing was seen though their stage succeeded.
+    pub(super) fn missing(&self) -> u64 {
+        self.missing + self.held.values().map(Stage::missing).sum::<u64>()
     }
 
     pub(super) fn get(&self, id: u32) -> Option<&Stage> {
@@ -127,8 +179,9 @@ impl Stages {
         let counted = self.settled.contains(id) || self.forgotten.contains(id);
         let stage = Self::hold(&mut self.held, &mut self.order, self.letting_go, id, counted);
         stage.learn(info);
+        stage.own(info);
         stage.running = true;
-        stage.runs(id, jobs);
+        stage.runs(id, jobs, &mut self.owned);
         (stage, gone)
     }
 
@@ -139,24 +192,49 @@ impl Stages {
         let counted = self.settled.contains(id) || self.forgotten.contains(id);
         let stage = Self::hold(&mut self.held, &mut self.order, self.letting_go, id, counted);
         stage.learn(info);
+        stage.own(info);
         if !stage.ran {
-            stage.runs(id, jobs);
+            stage.runs(id, jobs, &mut self.owned);
         }
         stage.running = false;
+        stage.succeeded |= info.failure.get().is_none();
         (stage, gone)
     }
 
-    /// Counts an attempt. Gives its stage, unless that was let go, and those let go with it.
-    pub(super) fn attempt(&mut self, attempt: Counted, jobs: &mut Jobs) -> (Option<&mut Stage>, Vec<u32>) {
+    /// Whether an attempt of the same task was counted; `None` where that is not known.
+    pub(super) fn knows(&self, attempt: Counted) -> Option<bool> {
+        let stage = self.held.get(&attempt.stage);
+        match stage {
+            Some(stage) => attempt.task(Some(stage)).map(|task| stage.counted || stage.seen.contains(task)),
+            None if self.forgotten.contains(attempt.stage) => None,
+            None => Some(self.settled.contains(attempt.stage)),
+        }
+    }
+
+    /// Takes in that the output of an attempt that had succeeded was lost.
+    pub(super) fn lost(&mut self, attempt: Counted) {
+        if let Some(stage) = self.held.get_mut(&attempt.stage)
+            && let Some(task) = attempt.task(Some(stage))
+            && (stage.counted || stage.won.contains(task))
+        {
+            stage.again.get_or_insert_default().lost(task);
+        }
+    }
+
+    /// Counts an attempt. Gives what was found of it; its stage, unless that was let go; and those let go with it.
+    pub(super) fn attempt(&mut self, attempt: Counted, jobs: &mut Jobs) -> (Found, Option<&mut Stage>, Vec<u32>) {
         let id = attempt.stage;
         let mut gone = Vec::new();
+        if attempt.stage_attempt > 0 {
+            self.resubmitted.insert(id);
+        }
         if !self.held.contains_key(&id) {
-            if self.settled.contains(id) {
-                return (None, gone);
-            }
-            if self.forgotten.contains(id) {
-                self.late += 1;
-                return (None, gone);
+            let settled = self.settled.contains(id);
+            if settled || self.forgotten.contains(id) {
+                self.late += u64::from(!settled);
+                // All tasks of a settled stage had been won before it was submitted again.
+                let repeated = settled && attempt.stage_attempt > 0;
+                return (Found { task: attempt.partition.or(Some(attempt.index)), repeated }, None, gone);
             }
             gone = self.make_room(id);
         }
@@ -164,28 +242,40 @@ impl Stages {
         if new {
             self.ran.insert(id);
         }
-        if attempt.stage_attempt > 0 {
-            self.resubmitted.insert(id);
-        }
         let stage = Self::hold(&mut self.held, &mut self.order, self.letting_go, id, false);
         stage.running |= new;
         if stage.running && (new || stage.looked != jobs.started()) {
-            stage.runs(id, jobs);
+            stage.runs(id, jobs, &mut self.owned);
         }
-        stage.last_attempt = stage.last_attempt.max(attempt.stage_attempt);
+        stage.submission(attempt.stage_attempt, None);
+        let task = attempt.task(Some(stage));
+        let Some(task) = task else {
+            // Of a stage all of whose tasks have succeeded it does not matter which it is.
+            self.unmatched += u64::from(!stage.counted);
+            let alone = attempt.succeeded && !stage.counted && stage.may_want_a_winner();
+            stage.unmatched_winners += u32::from(alone);
+            self.unmatched_winners += u64::from(alone);
+            return (Found { task: None, repeated: true }, Some(stage), gone);
+        };
+        let (counted, succeeded) = (stage.counted, attempt.succeeded);
+        let again = stage.again.as_deref_mut();
+        let repeated = again.is_some_and(|again| again.repeats(attempt.stage_attempt, task, counted, succeeded));
         if !stage.counted {
-            self.tasks += u64::from(stage.seen.insert(attempt.task));
-            if attempt.succeeded && stage.won.insert(attempt.task) {
+            self.tasks += u64::from(stage.seen.insert(task));
+            if attempt.succeeded && stage.won.insert(task) {
                 self.winners += 1;
                 self.speculative_winners += u64::from(attempt.speculative);
             }
         }
-        (Some(stage), gone)
+        (Found { task: Some(task), repeated }, Some(stage), gone)
     }
 
-    /// Lets a stage go if nothing about it can change the counts any more.
+    /// Lets a stage go if nothing about it can change the counts any more; where stages are kept, it is counted no
+    /// further, so that counts are the same.
     pub(super) fn settle(&mut self, id: u32) {
-        if self.letting_go && self.held.get(&id).is_some_and(|stage| !stage.running && stage.is_done()) {
+        let Some(stage) = self.held.get_mut(&id).filter(|stage| !stage.running && stage.is_done()) else { return };
+        stage.counted = true;
+        if self.letting_go {
             self.held.remove(&id);
             if !self.forgotten.contains(id) {
                 self.settled.insert(id);
@@ -247,7 +337,7 @@ impl Stages {
         // A quarter at a time: looking for them takes as long as there are stages.
         let mut most = MOST_HELD / 4;
         for running_too in [false, true] {
-            let Stages { held, order, settled, forgotten, .. } = self;
+            let Stages { held, order, settled, forgotten, missing, .. } = self;
             order.retain(|&id| {
                 let Some(stage) = held.get(&id) else { return false };
                 if most == 0 || stage.running && !running_too {
@@ -257,6 +347,7 @@ impl Stages {
                 if !stage.closed {
                     open.push(id);
                 }
+                *missing += stage.missing();
                 if stage.is_done() {
                     settled.insert(id)
                 } else {
@@ -272,15 +363,49 @@ impl Stages {
 
 impl Stage {
     /// Notes that the stage was submitted or runs, for the first active job that lists it.
-    fn runs(&mut self, id: u32, jobs: &mut Jobs) {
+    fn runs(&mut self, id: u32, jobs: &mut Jobs, owned: &mut RangeSet) {
         self.ran = true;
         self.looked = jobs.started();
-        if let Some((index, name)) = jobs.ran(id)
-            && self.owner.is_none()
-        {
-            self.owner = Some(index);
-            self.job_name = Some(name.into());
+        if let Some((index, name)) = jobs.ran(id) {
+            owned.insert(id);
+            if self.owner.is_none() {
+                self.owner = Some(index);
+                self.job_name = Some(name.into());
+            }
         }
+    }
+
+    /// Takes in what an event of the stage's own says of a submission.
+    fn own(&mut self, info: &StageInfo<'_>) {
+        let attempt = info.attempt.id().unwrap_or(0);
+        self.submission(attempt, info.tasks.id());
+        if attempt == 0 {
+            self.stated = self.stated.max(info.tasks.id());
+        }
+    }
+
+    /// Notes a submission, of so many tasks; if it is a further one, the tasks that were won before have lost their
+    /// outputs as far as they are among its own.
+    fn submission(&mut self, attempt: u32, tasks: Option<u32>) {
+        if attempt > self.last_attempt {
+            self.last_attempt = attempt;
+            let Stage { stated, seen, won, counted, .. } = &*self;
+            let again = Again::begin(attempt, tasks, *stated, (seen, won), *counted);
+            self.again = Some(Box::new(again));
+        }
+    }
+
+    /// Whether there are tasks without a success that attempts without a task can be of.
+    fn may_want_a_winner(&self) -> bool {
+        let tasks = self.stated.unwrap_or(0).max(self.seen.len());
+        self.won.len() + self.unmatched_winners < tasks
+    }
+
+    /// How many tasks were not seen though a submission succeeded.
+    fn missing(&self) -> u64 {
+        let known = self.seen.len() + self.unmatched_winners;
+        let missing = self.stated.unwrap_or(0).saturating_sub(known);
+        if self.succeeded && !self.counted { missing.into() } else { 0 }
     }
 
     fn learn(&mut self, info: &StageInfo<'_>) {
@@ -290,10 +415,8 @@ impl Stage {
         if let (None, Some(name)) = (&self.name, info.name.get()) {
             self.name = Some(name.into());
         }
-        let attempt = info.attempt.id().unwrap_or(0);
-        self.last_attempt = self.last_attempt.max(attempt);
         // Later submissions have only the tasks whose output was lost.
-        if attempt == 0 {
+        if info.attempt.id().unwrap_or(0) == 0 {
             self.size = self.size.max(info.tasks.id());
         }
         self.barrier |= info.rdds.barrier;
@@ -302,7 +425,7 @@ impl Stage {
 
     /// Whether every task has been seen and won.
     fn is_done(&self) -> bool {
-        let all = |set: &IndexSet| Some(set.len()) == self.size;
+        let all = |set: &IndexSet| Some(set.len()) == self.stated;
         self.counted || all(&self.seen) && all(&self.won)
     }
 }

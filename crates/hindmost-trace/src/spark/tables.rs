@@ -15,7 +15,7 @@ fn may_grow(to: u32, entries: usize) -> bool {
 }
 
 /// A set of task indices.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct IndexSet {
     bits: Vec<u64>,
     sparse: Option<Box<FxHashSet<u32>>>,
@@ -41,6 +41,22 @@ impl IndexSet {
         };
         self.len += u32::from(new);
         new
+    }
+
+    pub(super) fn contains(&self, index: u32) -> bool {
+        let word = self.bits.get((index / 64) as usize);
+        word.is_some_and(|word| word & (1 << (index % 64)) != 0)
+            || self.sparse.as_ref().is_some_and(|sparse| sparse.contains(&index))
+    }
+
+    pub(super) fn remove(&mut self, index: u32) {
+        let stray = self.sparse.as_mut().is_some_and(|sparse| sparse.remove(&index));
+        let bit = 1 << (index % 64);
+        let word = self.bits.get_mut((index / 64) as usize).filter(|word| **word & bit != 0);
+        self.len -= u32::from(stray || word.is_some());
+        if let Some(word) = word {
+            *word &= !bit;
+        }
     }
 
     pub(super) fn len(&self) -> u32 {
@@ -154,6 +170,11 @@ mod tests {
         }
         assert_eq!(set.len(), 4);
         assert!(set.insert(65) && !set.insert(64));
+        assert!(set.contains(65) && set.contains(u32::MAX) && !set.contains(66) && !set.contains(u32::MAX - 1));
+        for index in [65, u32::MAX, 66, u32::MAX] {
+            set.remove(index);
+        }
+        assert!(set.len() == 3 && !set.contains(65) && !set.contains(u32::MAX) && set.contains(64));
         let mut winners = Winners::default();
         assert_eq!(winners.offer(4_000_000_000, winner(1, 2), false), None);
         assert_eq!(winners.offer(1, winner(1, 2), false), None);

@@ -16,6 +16,8 @@ pub(super) struct Tally {
     pub speculative: u64,
     pub failed: u64,
     pub killed: u64,
+    pub outputs_lost: u64,
+    pub without_job: u64,
     pub speculation_asked: u64,
     pub executors: u64,
     pub excluded_executors: u64,
@@ -25,6 +27,10 @@ pub(super) struct Tally {
     pub to: Option<i64>,
     /// Executors that only task ends tell of.
     pub unannounced: u64,
+    /// Task ends that stand in the log twice.
+    pub twice: u64,
+    /// Ends without any start in the log.
+    pub startless: u64,
     /// Starts of attempts that did not end, and ends of such that did not start.
     pub unended: u64,
     pub unstarted: u64,
@@ -32,6 +38,13 @@ pub(super) struct Tally {
     pub nameless: u64,
     /// Successes without a launch or finish time.
     pub untimed: u64,
+    /// Attempts that finish before their launch.
+    pub backwards: u64,
+    /// Tasks of stages that succeeded of which nothing was seen.
+    pub missing: u64,
+    /// Attempts of later submissions that don't say of which task they are, and tasks that may have succeeded in one.
+    pub unmatched: u64,
+    pub unmatched_winners: u64,
     /// Task ends of stages let go long before.
     pub late: u64,
     /// Applications without a start.
@@ -55,6 +68,14 @@ impl Tally {
         self.speculative += other.speculative;
         self.failed += other.failed;
         self.killed += other.killed;
+        self.outputs_lost += other.outputs_lost;
+        self.without_job += other.without_job;
+        self.twice += other.twice;
+        self.startless += other.startless;
+        self.backwards += other.backwards;
+        self.missing += other.missing;
+        self.unmatched += other.unmatched;
+        self.unmatched_winners += other.unmatched_winners;
         self.speculation_asked += other.speculation_asked;
         self.executors += other.executors;
         self.excluded_executors += other.excluded_executors;

@@ -2,6 +2,7 @@
 
 mod findings;
 mod log;
+mod lost;
 mod oddities;
 mod sql;
 mod stages;
@@ -318,6 +319,10 @@ fn what_is_no_log_is_refused() {
     assert!(said(b"{\"other\":\"SparkListenerLogSt").contains("not a Spark event log"));
     assert!(said("x".repeat(9 << 20).as_bytes()).contains("very long text"));
     assert!(said(b"a\0b").contains("not a text file"));
+    for bytes in [&b"job,arrival\n"[..], b"Obj\x01avro", b"{\"name\":\"<root>\",\"children\":[]}\n", b""] {
+        let said = said(bytes);
+        assert!(said.contains("Hadoop job history (.jhist") && said.contains("Rumen trace"), "{said}");
+    }
 }
 
 #[test]

@@ -19,19 +19,65 @@ pub(super) fn of_events(tally: &Tally, directory: bool, warnings: &mut Vec<Strin
     say(tally.unended, "attempt", "attempts", "started and had not ended when the log does; not counted.");
     say(tally.unstarted, "task end", "task ends", "without a start; counted.");
     say(
+        tally.startless,
+        "task end and no start of a task in the log:",
+        "task ends and no start of a task in the log:",
+        "what was running when it ends is not known.",
+    );
+    say(tally.twice, "task end stands", "task ends stand", "in the log twice; counted once.");
+    say(
         tally.late,
         "task end",
         "task ends",
         "of stages that were seen long before, in part only: counted among the attempts only.",
     );
-    say(tally.tasks - tally.winners, "task", "tasks", "never succeeded; left out of replays.");
+    say(
+        tally.backwards,
+        "attempt finishes before its launch: how long it took is not known;",
+        "attempts finish before their launch: how long they took is not known;",
+        "left out of replays.",
+    );
+    say(
+        tally.missing,
+        "task is not in the log though its stage succeeded:",
+        "tasks are not in the log though their stages succeeded:",
+        "lines of it are missing.",
+    );
+    say(
+        tally.without_job,
+        "stage of no job that was running: the start of its job is missing;",
+        "stages of no job that was running: the starts of their jobs are missing;",
+        "left out of replays.",
+    );
+    let unsuccessful = tally.tasks - tally.winners;
+    say(unsuccessful.saturating_sub(tally.unmatched_winners), "task", "tasks", "never succeeded; left out of replays.");
+    if tally.unmatched > 0 {
+        let attempts = some(tally.unmatched, "attempt", "attempts");
+        let rest = match tally.unmatched_winners {
+            0 => String::new(),
+            tasks => format!("; {} that may have succeeded there left out of replays", some(tasks, "task", "tasks")),
+        };
+        warnings.push(format!(
+            "{attempts} of stages that were submitted again can't be matched to their tasks, since the log (of a Spark before 3.3) does not name partitions{rest}."
+        ));
+    }
+    let mut say = |count: u64, one: &str, more: &str, rest: &str| {
+        if count > 0 {
+            warnings.push(format!("{} {rest}", some(count, one, more)));
+        }
+    };
     say(
         tally.resubmitted_stages,
         "stage was",
         "stages were",
         "submitted again; each of their tasks counts once, with its first success.",
     );
-    say(tally.unannounced, "executor", "executors", "ran tasks and were never announced; counted as nodes.");
+    say(
+        tally.unannounced,
+        "executor ran tasks and was",
+        "executors ran tasks and were",
+        "never announced; counted as nodes.",
+    );
 
     if tally.applications > 1 {
         let count = tally.applications;
@@ -67,8 +113,6 @@ pub(super) fn of_events(tally: &Tally, directory: bool, warnings: &mut Vec<Strin
 pub(super) struct Oddities {
     /// Jobs of which no stage ran.
     pub idle_jobs: u64,
-    /// Stages that no active job lists.
-    pub orphans: u64,
     /// Stages without a success.
     pub barren: u64,
     /// Stages that don't say for which others they wait.
@@ -88,7 +132,6 @@ impl Oddities {
             }
         };
         say(self.idle_jobs, "job", "jobs", "without a task that succeeded, left out of replays.");
-        say(self.orphans, "stage", "stages", "of no job that was running, left out of replays.");
         say(self.barren, "stage", "stages", "without a task that succeeded, left out of replays.");
         say(self.no_parents, "stage does", "stages do", "not say which stages come before; replayed as if none did.");
         say(

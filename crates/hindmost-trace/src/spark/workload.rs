@@ -97,11 +97,12 @@ fn attempts(application: &Application, number: u32, first_node: u32, origin: i64
     }
     for loser in &application.losers {
         let stage = application.stages.get(loser.stage);
-        let winner = stage.and_then(|stage| stage.winners.get(loser.task));
+        let winner = stage.filter(|_| !loser.unmatched).and_then(|stage| stage.winners.get(loser.task));
         let outcome = match (loser.end, winner) {
             (End::Failed, _) => Outcome::Failed,
             (End::Killed, None) => Outcome::Killed,
             (End::Success, Some(winner)) if loser.launch >= Some(winner.finish) => Outcome::Repeated,
+            (End::Success, None) => Outcome::Repeated,
             _ => Outcome::Lost,
         };
         all.push(record(loser, outcome));
@@ -129,7 +130,8 @@ fn jobs(
     for (&id, stage) in &stages {
         match stage.owner {
             _ if !stage.ran => {}
-            None => oddities.orphans += 1,
+            // Told among the counts.
+            None => {}
             Some(_) if stage.winners.in_order().next().is_none() => oddities.barren += 1,
             Some(job) => {
                 phases.entry(joined.first_of(job)).or_default().insert(id);

@@ -14,14 +14,16 @@ fn attempt() -> impl Strategy<Value = EndedAttempt> {
     let ended = prop_oneof![6 => Just(Ended::Succeeded), 1 => Just(Ended::Failed), 2 => Just(Ended::Killed)];
     let task = prop_oneof![20 => 0u32..60, 1 => any::<u32>()];
     let bytes = prop_oneof![Just(None), Just(Some(0)), any::<u64>().prop_map(Some), (0u64..1000).prop_map(Some)];
-    (task, prop::option::of(0u32..4), time(), time(), bytes, any::<bool>(), ended).prop_map(
-        |(task, node, start, end, bytes_read, speculative, ended)| EndedAttempt {
+    let flags = (any::<bool>(), prop::bool::weighted(0.1));
+    (task, prop::option::of(0u32..4), time(), time(), bytes, flags, ended).prop_map(
+        |(task, node, start, end, bytes_read, (speculative, repeated), ended)| EndedAttempt {
             task,
             node,
             start,
             end,
             bytes_read,
             speculative,
+            repeated,
             ended,
         },
     )
@@ -52,12 +54,12 @@ proptest! {
         prop_assert_eq!(findings.attempts.failed, count(Ended::Failed));
         prop_assert_eq!(findings.attempts.killed, count(Ended::Killed));
         let winners: std::collections::BTreeSet<_> =
-            log.iter().filter(|(_, a)| a.ended == Ended::Succeeded).map(|(key, a)| (*key, a.task)).collect();
+            log.iter().filter(|(_, a)| a.ended == Ended::Succeeded && !a.repeated).map(|(key, a)| (*key, a.task)).collect();
         prop_assert_eq!(findings.tasks, winners.len() as u64);
         let speculation = findings.speculation;
         prop_assert_eq!(speculation.started, speculation.won + speculation.lost);
         let time = findings.machine_time;
-        let parts = time.winners + time.losers + time.failed + time.killed;
+        let parts = time.winners + time.losers + time.repeated + time.failed + time.killed;
         prop_assert!((time.total - parts).abs() <= 1e-9 * time.total.max(1.0), "{:?}", time);
         let s = findings.stragglers;
         prop_assert_eq!(s.tasks, s.skew + s.slow_node + s.other + s.unclassified);

@@ -48,6 +48,7 @@ fn attempts(text: &str) -> Vec<(u32, EndedAttempt)> {
             end: seconds("Finish Time"),
             bytes_read: read.iter().any(Option::is_some).then(|| read.iter().flatten().sum()),
             speculative: info["Speculative"] == true,
+            repeated: false,
             ended: match event["Task End Reason"]["Reason"].as_str().unwrap() {
                 "Success" => Ended::Succeeded,
                 "TaskKilled" => Ended::Killed,

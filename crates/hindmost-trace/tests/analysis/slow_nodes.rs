@@ -168,3 +168,38 @@ fn the_test_is_that_of_a_statistics_package() {
         assert!(ratio.is_none_or(|ratio: f64| (slow.ratio / ratio - 1.0).abs() < 0.03), "{}", slow.ratio);
     }
 }
+
+#[test]
+fn how_slow_each_of_several_nodes_is_is_told_against_those_that_are_not() {
+    // Three of eight: among the others of each there are two slow ones.
+    let slowness = |node| [1.0, 1.0, 1.0, 2.0, 1.0, 3.0, 1.0, 2.0][node as usize];
+    let (mut covered, mut all) = (0, 0);
+    for seed in 0..60 {
+        let world = World { slowness, seed, ..World::new(8, log_normal(20.0, 0.3)) };
+        let findings = world.findings(4, 200);
+        let slow: Vec<_> =
+            findings.slow_nodes.iter().filter(|node| ["h3", "h5", "h7"].contains(&&*node.node)).collect();
+        assert_eq!(slow.len(), 3, "{seed}");
+        assert_eq!(slow[0].node, "h5");
+        for node in slow {
+            let truth: f64 = if node.node == "h5" { 3.0 } else { 2.0 };
+            assert!((node.ratio / truth).ln().abs() < 0.15, "{seed}: {node:?}");
+            covered += u32::from((node.ratio_ci95[0]..=node.ratio_ci95[1]).contains(&truth));
+            all += 1;
+        }
+    }
+    assert!(f64::from(covered) >= f64::from(all) * 0.95 - 4.0 * (f64::from(all) * 0.0475).sqrt(), "{covered} of {all}");
+}
+
+#[test]
+fn of_a_log_of_many_tasks_a_sample_of_phases_tells_how_slow_nodes_are() {
+    let slowness = |node| if node < 2 { 2.5 } else { 1.0 };
+    let world = World { slowness, ..World::new(5, log_normal(20.0, 0.3)) };
+    // 300 000 observations, which is more than are kept.
+    let findings = world.findings(200, 1500);
+    let slow: Vec<&str> = findings.slow_nodes.iter().map(|node| &*node.node).collect();
+    assert!(slow.len() == 2 && slow.contains(&"h0") && slow.contains(&"h1"), "{slow:?}");
+    for node in &findings.slow_nodes {
+        assert!((node.ratio / 2.5_f64).ln().abs() < 0.02 && node.tasks == 60_000, "{node:?}");
+    }
+}

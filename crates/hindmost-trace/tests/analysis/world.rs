@@ -18,6 +18,7 @@ pub fn succeeded(task: u32, start: f64, end: f64) -> EndedAttempt {
         end: Some(end),
         bytes_read: None,
         speculative: false,
+        repeated: false,
         ended: Ended::Succeeded,
     }
 }

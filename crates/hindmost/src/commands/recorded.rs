@@ -1,5 +1,6 @@
 //! What `replay` reads: logs of Spark and Hadoop and journals of our own runs, as jobs and nodes.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -49,24 +50,35 @@ impl Recorded {
     pub fn machines(&self, count: u32) -> (Dimensions, Vec<NodeKind>) {
         // Tasks of a journal may need more than one-slot machines of its dimensions would have.
         let dimensions = if self.header.is_some() { Dimensions::one_slot() } else { self.dimensions.clone() };
-        (dimensions, vec![node("machine", count, Resources::ONE_SLOT, 1.0)])
+        let machine = NodeKind { count, numbered: true, ..node("machine", Resources::ONE_SLOT, 1.0) };
+        (dimensions, vec![machine])
     }
 }
 
 /// Reads a log or journal.
 pub fn read(path: &Path) -> Outcome<Recorded> {
-    let recorded = match any::kind(path).map_err(Failure::input)? {
-        LogKind::Journal(found) => of_journal(&found, path.display().to_string())?,
-        LogKind::Hadoop => of_hadoop(path)?,
-        LogKind::Spark => of_spark(path)?,
-    };
-    if recorded.jobs.is_empty() {
-        return Err(Failure::input(format!(
-            "{}: no job of this log has a finished task, so there is nothing to replay",
-            recorded.name
-        )));
+    match any::kind(path).map_err(Failure::input)? {
+        LogKind::Journal(found) => of_journal(&found, path.display().to_string()),
+        LogKind::Hadoop => of_hadoop(path),
+        LogKind::Spark => of_spark(path),
     }
-    Ok(recorded)
+}
+
+/// Why a log without a job for a replay has none.
+fn nothing_to_replay(summary: &TraceSummary) -> String {
+    let nothing = "so there is nothing to replay";
+    let spark = summary.spark.unwrap_or_default();
+    let tasks = match spark.winners {
+        0 => return format!("no job of this log has a finished task, {nothing}"),
+        1 => "1 task has".to_owned(),
+        tasks => format!("{tasks} tasks have"),
+    };
+    if spark.stages_without_job > 0 {
+        return format!(
+            "{tasks} finished, but of stages whose job has no start in this log, {nothing}; the log begins inside its jobs, or lines of it are missing: give the whole one"
+        );
+    }
+    format!("{tasks} finished, but none with a launch and a finish after it, {nothing}")
 }
 
 fn of_journal(path: &Path, name: String) -> Outcome<Recorded> {
@@ -78,7 +90,7 @@ fn of_journal(path: &Path, name: String) -> Outcome<Recorded> {
     }
     Ok(Recorded {
         dimensions: trace.header.dimensions.clone(),
-        nodes: trace.nodes.iter().map(|found| node(&found.name, 1, found.capacity, found.speed)).collect(),
+        nodes: unlike(trace.nodes.iter().map(|found| node(&found.name, found.capacity, found.speed))),
         jobs: Arc::new(trace.jobs),
         about_durations: journal::COPIES_NOTE,
         notes,
@@ -89,23 +101,42 @@ fn of_journal(path: &Path, name: String) -> Outcome<Recorded> {
 
 fn of_spark(path: &Path) -> Outcome<Recorded> {
     let trace = with_progress(|progress| spark::open(path, Some(progress)))?;
-    let (summary, jobs, recorded, _) = trace.into_parts();
-    Ok(of_slots(path, summary, jobs, &recorded))
+    let (summary, jobs, mut recorded, _) = trace.into_parts();
+    for node in &mut recorded {
+        node.name = executor_name(node);
+    }
+    of_slots(path, summary, jobs, &recorded)
+}
+
+/// What an executor is called as a node: `executor-4@host`, behind the application where there are several.
+fn executor_name(node: &RecordedNode) -> String {
+    let (application, id) = node.name.rsplit_once(' ').map_or(("", &*node.name), |(before, id)| (before, id));
+    let gap = if application.is_empty() { "" } else { " " };
+    let at = if node.host.is_empty() { "" } else { "@" };
+    format!("{application}{gap}executor-{id}{at}{}", node.host)
 }
 
 fn of_hadoop(path: &Path) -> Outcome<Recorded> {
     // Nodes' memory is not in the logs: what ran beside each other is all that is known of their room.
     let trace = with_progress(|progress| hadoop::open(path, Some(progress)))?.without_memory();
     let (summary, jobs, recorded, _) = trace.into_parts();
-    Ok(of_slots(path, summary, jobs, &recorded))
+    of_slots(path, summary, jobs, &recorded)
 }
 
 /// Jobs on nodes of which the number of slots is known.
-fn of_slots(path: &Path, summary: TraceSummary, jobs: Vec<WorkloadJob>, recorded: &[RecordedNode]) -> Recorded {
+fn of_slots(
+    path: &Path,
+    summary: TraceSummary,
+    jobs: Vec<WorkloadJob>,
+    recorded: &[RecordedNode],
+) -> Outcome<Recorded> {
+    if jobs.is_empty() {
+        return Err(Failure::input(format!("{}: {}", path.display(), nothing_to_replay(&summary))));
+    }
     let mut notes = summary.warnings;
     let (nodes, note) = cluster(recorded);
     notes.extend(note);
-    Recorded {
+    Ok(Recorded {
         // A slot is a cpu here.
         dimensions: Dimensions::of([&DemandByName::new()]).unwrap_or_else(|_| Dimensions::one_slot()),
         nodes,
@@ -114,11 +145,32 @@ fn of_slots(path: &Path, summary: TraceSummary, jobs: Vec<WorkloadJob>, recorded
         notes,
         header: None,
         name: path.display().to_string(),
+    })
+}
+
+/// A node of this name.
+fn node(name: &str, capacity: Resources, speed: f64) -> NodeKind {
+    NodeKind {
+        count: 1,
+        name: name.to_owned(),
+        numbered: false,
+        capacity,
+        speed: Parameter::Number(speed),
+        racks: Racks::None,
     }
 }
 
-fn node(name: &str, count: u32, capacity: Resources, speed: f64) -> NodeKind {
-    NodeKind { count, name: name.to_owned(), capacity, speed: Parameter::Number(speed), racks: Racks::None }
+/// The nodes, of which those are numbered whose name another one has, too.
+fn unlike(nodes: impl Iterator<Item = NodeKind>) -> Vec<NodeKind> {
+    let mut nodes: Vec<NodeKind> = nodes.collect();
+    let mut names = BTreeMap::<String, u32>::new();
+    for node in &nodes {
+        *names.entry(node.name.clone()).or_default() += 1;
+    }
+    for node in &mut nodes {
+        node.numbered = names[&node.name] > 1;
+    }
+    nodes
 }
 
 /// The executors of a log as nodes: those of the moment when they had the most slots together, since
@@ -142,8 +194,7 @@ fn cluster(recorded: &[RecordedNode]) -> (Vec<NodeKind>, Option<String>) {
         capacity.0[0] = u64::from(count) * Resources::ONE_SLOT.0[0];
         capacity
     };
-    let chosen: Vec<NodeKind> =
-        alive_at(best.0).map(|found| node(&found.name, 1, slots(found.slots.max(1)), 1.0)).collect();
+    let chosen = unlike(alive_at(best.0).map(|found| node(&found.name, slots(found.slots.max(1)), 1.0)));
     let note = (chosen.len() < recorded.len()).then(|| {
         format!(
             "{} executors came and went; replayed on the {} that ran at once when slots were most ({})",

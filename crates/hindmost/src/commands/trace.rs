@@ -1,5 +1,7 @@
 //! `hindmost trace`: what logs hold, and what stragglers cost in them.
 
+use std::path::Path;
+
 use hindmost_report::findings;
 use hindmost_report::text::{escaped, grouped, indented};
 use hindmost_trace::analysis::Findings;
@@ -36,9 +38,13 @@ pub fn run(command: TraceCommand) -> Outcome {
             all => terminal::print_json(&all),
         };
     }
-    let texts: Vec<String> =
-        files.iter().zip(&all).map(|(file, told)| text(&file.display().to_string(), told)).collect();
+    let texts: Vec<String> = files.iter().zip(&all).map(|(file, told)| text(&name(file), told)).collect();
     terminal::print(&texts.join("\n"))
+}
+
+/// What a file is called.
+fn name(file: &Path) -> String {
+    if file == Path::new(any::STANDARD_INPUT) { "standard input".to_owned() } else { file.display().to_string() }
 }
 
 /// Reads a log with a progress bar.

@@ -1,9 +1,10 @@
 //! `hindmost replay` and `hindmost trace info` on Spark event logs.
 
+use std::collections::BTreeSet;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use crate::{json, run, run_in};
+use crate::{hindmost, json, run, run_in};
 
 /// A log of one job: a stage of four tasks on two executors, of which one straggled and was beaten by
 /// its speculative copy, and a stage of one task after it.
@@ -41,6 +42,12 @@ fn log() -> String {
             times.1
         )
     };
+    for id in 0..6 {
+        lines.push(format!(
+            r#"{{"Event":"SparkListenerTaskStart","Stage ID":{},"Stage Attempt ID":0,"Task Info":{{"Task ID":{id}}}}}"#,
+            id / 5
+        ));
+    }
     lines.push(format!(r#"{{"Event":"SparkListenerStageSubmitted","Stage Info":{}}}"#, stage(0, 4, "")));
     lines.push(end(0, 0, 0, 1, (1_000_000, 1_002_000), false, false));
     lines.push(end(0, 1, 1, 1, (1_000_000, 1_002_000), false, false));
@@ -87,7 +94,7 @@ fn a_log_is_counted_and_replayed() {
 fn a_log_cut_short_is_read_as_far_as_it_goes() {
     let folder = tempfile::tempdir().unwrap();
     let whole = log();
-    let cut = whole.find("\"Task ID\":3").unwrap();
+    let cut = whole.rfind("\"Task ID\":3").unwrap();
     fs::write(folder.path().join("cut"), &whole[..cut]).unwrap();
     let ran = run_in(folder.path(), &["trace", "info", "cut", "--json"]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
@@ -138,4 +145,63 @@ fn every_real_log_is_read_and_replayed() {
             assert!(result["tasks"].as_u64().unwrap() <= counted["tasks"].as_u64().unwrap(), "{log}");
         }
     }
+}
+
+#[test]
+fn nodes_of_a_replay_are_named_by_executor_and_host() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("app-1"), log()).unwrap();
+    let nodes = |out: &str, logs: &[&str]| -> BTreeSet<String> {
+        let ran = run_in(folder.path(), &[&["replay", "--policy", "none", "--out", out], logs].concat());
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        let attempts = files_below(&folder.path().join(out)).into_iter().find(|path| path.ends_with("attempts.csv"));
+        let attempts = fs::read_to_string(attempts.expect("rows of attempts")).unwrap();
+        let column = attempts.lines().next().unwrap().split(',').position(|name| name == "node").unwrap();
+        attempts.lines().skip(1).map(|line| line.split(',').nth(column).unwrap().to_owned()).collect()
+    };
+    let expected = BTreeSet::from(["executor-1@h1".to_owned(), "executor-2@h2".to_owned()]);
+    assert_eq!(nodes("one", &["app-1"]), expected);
+    // Machines that are only counted are numbered.
+    assert!(nodes("machines", &["app-1", "--set", "machines=2"]).iter().all(|name| name.starts_with("machine-")));
+}
+
+fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { files_below(&path) } else { vec![path] }).collect()
+}
+
+#[test]
+fn why_a_log_gives_nothing_to_replay_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let refused = |text: &str| {
+        fs::write(folder.path().join("log"), text).unwrap();
+        let ran = run_in(folder.path(), &["replay", "log", "--policy", "none"]);
+        assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+        ran.stderr
+    };
+    let whole = log();
+    let without = |text: &str| -> String {
+        whole.lines().filter(|line| !line.contains(text)).map(|line| format!("{line}\n")).collect()
+    };
+    let said = refused(&without("JobStart"));
+    assert!(said.contains("5 tasks have finished, but of stages whose job has no start in this log"), "{said}");
+    let said = refused(&whole.replace("\"Finish Time\":100", "\"Finish Time\":90"));
+    assert!(said.contains("5 tasks have finished, but none with a launch and a finish after it"), "{said}");
+    let said = refused(&without("TaskEnd"));
+    assert!(said.contains("no job of this log has a finished task"), "{said}");
+}
+
+#[test]
+fn a_log_may_come_from_the_standard_input() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("app-1");
+    fs::write(&path, log()).unwrap();
+    let told = |name: &str| {
+        let mut command = hindmost();
+        command.args(["trace", "info", name, "--json"]).current_dir(folder.path());
+        let output = command.stdin(fs::File::open(&path).unwrap()).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice::<serde_json::Value>(&output.stdout).unwrap()
+    };
+    assert_eq!(told("-"), told("app-1"));
 }

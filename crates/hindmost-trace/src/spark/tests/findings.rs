@@ -117,7 +117,8 @@ fn an_analysis_is_told_of_attempts_as_they_end() {
     let at = |ms: i64| Some((ZERO + ms) as f64 / 1000.0);
     let attempt = |task, node, time: (i64, i64), bytes_read, speculative, ended| {
         let (start, end) = (at(time.0), at(time.1));
-        Told::Ended(key, EndedAttempt { task, node: Some(node), start, end, bytes_read, speculative, ended })
+        let (node, repeated) = (Some(node), false);
+        Told::Ended(key, EndedAttempt { task, node, start, end, bytes_read, speculative, repeated, ended })
     };
     let facts = PhaseFacts {
         name: Some("stage 0: count at A.scala:0".to_owned()),

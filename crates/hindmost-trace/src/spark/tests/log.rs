@@ -48,6 +48,15 @@ pub(super) fn task(stage: i64, index: i64, launch: i64, finish: i64) -> Task {
     }
 }
 
+impl Task {
+    /// An attempt's own.
+    fn id(&self) -> i64 {
+        ((self.stage * 4 + self.stage_attempt) * 64 + self.index % 64) * 8
+            + self.attempt * 2
+            + i64::from(self.speculative)
+    }
+}
+
 impl Log {
     pub fn new() -> Log {
         Log::default().event("LogStart", r#""Spark Version":"4.0.0""#).application("app-1", 0)
@@ -108,14 +117,26 @@ impl Log {
         self.event("StageCompleted", &format!(r#""Stage Info":{info}"#))
     }
 
+    /// A task's start and its end; of the loss of its output, the second end alone.
     pub fn task(self, task: Task) -> Log {
+        if task.reason == "Resubmitted" { self.task_end(task) } else { self.task_start(task).task_end(task) }
+    }
+
+    pub fn task_start(self, task: Task) -> Log {
+        let Task { stage, stage_attempt, .. } = task;
+        let info = format!(r#""Task Info":{{"Task ID":{},"Index":{}}}"#, task.id(), task.index);
+        self.event("TaskStart", &format!(r#""Stage ID":{stage},"Stage Attempt ID":{stage_attempt},{info}"#))
+    }
+
+    pub fn task_end(self, task: Task) -> Log {
+        let id = task.id();
         let Task { stage, stage_attempt, index, attempt, executor, speculative, reason, more, host, metrics, .. } =
             task;
         let partition = task.partition.map(|p| format!(r#""Partition ID":{p},"#));
         let partition = partition.unwrap_or_default();
         let (launch, finish) = (ZERO + task.time.0, ZERO + task.time.1);
         let fields = format!(
-            r#""Stage ID":{stage},"Stage Attempt ID":{stage_attempt},"Task Type":"ResultTask","Task End Reason":{{"Reason":"{reason}","Index":77{more}}},"Task Info":{{"Task ID":9,"Index":{index},"Attempt":{attempt},{partition}"Launch Time":{launch},"Executor ID":"{executor}","Host":"{host}","Speculative":{speculative},"Finish Time":{finish},"Failed":false,"Killed":{},"Accumulables":[{{"ID":1,"Name":"Launch Time","Value":"1"}}]}},"Task Metrics":{{{metrics}}}"#,
+            r#""Stage ID":{stage},"Stage Attempt ID":{stage_attempt},"Task Type":"ResultTask","Task End Reason":{{"Reason":"{reason}","Index":77{more}}},"Task Info":{{"Task ID":{id},"Index":{index},"Attempt":{attempt},{partition}"Launch Time":{launch},"Executor ID":"{executor}","Host":"{host}","Speculative":{speculative},"Finish Time":{finish},"Failed":false,"Killed":{},"Accumulables":[{{"ID":1,"Name":"Launch Time","Value":"1"}}]}},"Task Metrics":{{{metrics}}}"#,
             reason == "TaskKilled",
         );
         self.event("TaskEnd", &fields)

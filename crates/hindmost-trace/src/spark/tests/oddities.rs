@@ -54,7 +54,7 @@ fn executors_are_found_wherever_they_are_named() {
         .end(50);
     let trace = log.read();
     assert_eq!(trace.summary().nodes, 3);
-    warning(trace.summary(), "1 executor ran tasks and were never announced");
+    warning(trace.summary(), "1 executor ran tasks and was never announced");
     let names: Vec<_> = trace.cluster_nodes().iter().map(|node| node.name.as_str()).collect();
     assert_eq!(names, ["2", "1", "3"]);
     assert_eq!(trace.cluster_nodes()[1].removed, Some(0.02));

@@ -50,11 +50,12 @@ fn a_fetch_failure_makes_two_stages_run_again() {
     let trace = log.read();
     let summary = trace.summary();
     assert_eq!((summary.stages, summary.tasks, summary.attempts), (2, 5, 9));
-    assert_eq!((summary.failed_attempts, summary.killed_attempts), (2, 1));
+    assert_eq!((summary.failed_attempts, summary.killed_attempts), (1, 1));
     let counts = summary.spark.unwrap();
     assert_eq!((counts.winners, counts.resubmitted_stages, counts.skipped_stages), (5, 2, 0));
+    assert_eq!(counts.outputs_lost, 1);
     let failures: Vec<_> = summary.failures.iter().map(|(cause, count)| (cause.as_str(), *count)).collect();
-    assert_eq!(failures, [("FetchFailed", 1), ("Resubmitted", 1)]);
+    assert_eq!(failures, [("FetchFailed", 1)]);
     warning(summary, "2 stages were submitted again");
     let job = &trace.workload_jobs()[0];
     assert_eq!(recorded(&job.durations[0]), [0.1, 0.11, 0.12]);

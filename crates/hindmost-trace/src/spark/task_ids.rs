@@ -1,0 +1,212 @@
+//! Which attempts have started and ended, by their task ids: those of an application are numbered one after the
+//! other, so that sets of ranges hold no more than the attempts that run, and those that failed or were killed.
+
+use super::fields::End;
+use super::ids::RangeSet;
+
+/// A set of more ranges than this forgets its lower half.
+const MOST_PIECES: usize = 1 << 14;
+
+#[derive(Debug, Default)]
+pub(super) struct TaskIds {
+    started: RangeSet,
+    ended: RangeSet,
+    /// Those among the ended that did not succeed.
+    failed: RangeSet,
+    killed: RangeSet,
+    /// Those whose output was lost.
+    lost: RangeSet,
+    /// Ids below are not told apart any more.
+    floor: u32,
+    /// Of those below: starts without an end, ends without a start.
+    open_below: u64,
+    unstarted_below: u64,
+    /// Starts and ends that don't say their id.
+    nameless_starts: u64,
+    nameless_ends: u64,
+    /// All starts and ends, also of ids that were seen before.
+    all_starts: u64,
+    all_ends: u64,
+    /// Whether one id was given to several tasks, so that ids tell nothing.
+    shared: bool,
+}
+
+/// Whether an attempt of that id ended the same way before: then the line stands in the log twice, if the attempt's
+/// task is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Seen {
+    New,
+    Before,
+}
+
+impl TaskIds {
+    pub(super) fn start(&mut self, id: Option<u32>) {
+        self.all_starts += 1;
+        match id {
+            None => self.nameless_starts += 1,
+            Some(id) if id < self.floor => self.open_below += 1,
+            Some(id) => {
+                self.started.insert(id);
+                self.bound();
+            }
+        }
+    }
+
+    /// Takes in an end, unless its id ended so before.
+    pub(super) fn end(&mut self, id: Option<u32>, end: End) -> Seen {
+        let Some(id) = id else {
+            self.all_ends += 1;
+            self.nameless_ends += 1;
+            return Seen::New;
+        };
+        if id < self.floor {
+            self.all_ends += 1;
+            match self.open_below.checked_sub(1) {
+                Some(open) => self.open_below = open,
+                None => self.unstarted_below += 1,
+            }
+            return Seen::New;
+        }
+        if !self.shared && self.ended_as(id) == Some(end) {
+            return Seen::Before;
+        }
+        self.all_ends += 1;
+        self.ended.insert(id);
+        match end {
+            End::Success => {}
+            End::Failed => _ = self.failed.insert(id),
+            End::Killed => _ = self.killed.insert(id),
+        }
+        self.bound();
+        Seen::New
+    }
+
+    /// Takes in that the output of an attempt was lost.
+    pub(super) fn lost(&mut self, id: Option<u32>) -> Seen {
+        let Some(id) = id.filter(|id| *id >= self.floor) else {
+            return Seen::New;
+        };
+        // That it had ended is told by this, too.
+        self.ended.insert(id);
+        let new = self.lost.insert(id) || self.shared;
+        self.bound();
+        if new { Seen::New } else { Seen::Before }
+    }
+
+    /// An id that was seen before is another task's.
+    pub(super) fn are_shared(&mut self) {
+        self.shared = true;
+        self.all_ends += 1;
+    }
+
+    fn ended_as(&self, id: u32) -> Option<End> {
+        if !self.ended.contains(id) {
+            None
+        } else if self.failed.contains(id) {
+            Some(End::Failed)
+        } else if self.killed.contains(id) {
+            Some(End::Killed)
+        } else {
+            Some(End::Success)
+        }
+    }
+
+    /// Whether any attempt started.
+    pub(super) fn any_start(&self) -> bool {
+        self.all_starts > 0
+    }
+
+    /// Starts of attempts that did not end.
+    pub(super) fn unended(&self) -> u64 {
+        if self.shared {
+            return self.all_starts.saturating_sub(self.all_ends);
+        }
+        let nameless = self.nameless_starts.saturating_sub(self.nameless_ends);
+        self.open_below + self.started.beyond(&self.ended) + nameless
+    }
+
+    /// Ends of attempts that did not start; of logs without any start, none.
+    pub(super) fn unstarted(&self) -> u64 {
+        if !self.any_start() {
+            return 0;
+        }
+        if self.shared {
+            return self.all_ends.saturating_sub(self.all_starts);
+        }
+        let nameless = self.nameless_ends.saturating_sub(self.nameless_starts);
+        self.unstarted_below + self.ended.beyond(&self.started) + nameless
+    }
+
+    /// Forgets the lower half of a set that has become too large.
+    fn bound(&mut self) {
+        let all = [&self.started, &self.ended, &self.failed, &self.killed, &self.lost];
+        let Some(large) = all.into_iter().find(|set| set.pieces() > MOST_PIECES) else { return };
+        self.floor = large.middle().unwrap_or(self.floor);
+        let [started, ended, ..] =
+            [&mut self.started, &mut self.ended, &mut self.failed, &mut self.killed, &mut self.lost]
+                .map(|set| set.below(self.floor));
+        self.open_below += started.beyond(&ended);
+        self.unstarted_below += ended.beyond(&started);
+    }
+}
+
+/// The task id in the line of a start, which nothing else is needed of.
+pub(super) fn task_id(line: &[u8]) -> Option<u32> {
+    // Within a text the quotes around it would come after backslashes.
+    let at = memchr::memmem::find(line, b"\"Task ID\"")?;
+    let rest = line[at + 9..].trim_ascii_start().strip_prefix(b":")?.trim_ascii_start();
+    let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    std::str::from_utf8(&rest[..digits]).ok()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn starts_and_ends_are_matched_by_id() {
+        let mut ids = TaskIds::default();
+        for id in [0, 1, 2, 3, 3] {
+            ids.start(Some(id));
+        }
+        assert_eq!(ids.end(Some(0), End::Success), Seen::New);
+        assert_eq!(ids.end(Some(0), End::Success), Seen::Before);
+        assert_eq!(ids.end(Some(1), End::Failed), Seen::New);
+        assert_eq!(ids.end(Some(1), End::Failed), Seen::Before);
+        assert_eq!(ids.end(Some(1), End::Success), Seen::New);
+        assert_eq!((ids.lost(Some(0)), ids.lost(Some(0))), (Seen::New, Seen::Before));
+        assert_eq!(ids.end(Some(7), End::Killed), Seen::New);
+        // A start that is missing does not make up for an end that is.
+        assert_eq!((ids.unended(), ids.unstarted()), (2, 1));
+        ids.start(None);
+        assert_eq!((ids.unended(), ids.unstarted()), (3, 1));
+        ids.end(None, End::Success);
+        assert_eq!((ids.unended(), ids.unstarted()), (2, 1));
+    }
+
+    #[test]
+    fn what_is_remembered_is_bounded_and_what_is_forgotten_counted() {
+        let mut ids = TaskIds::default();
+        for id in 0..400_000 {
+            ids.start(Some(id));
+            // Every fourth runs on, and every fourth has no start.
+            if id % 4 != 0 {
+                ids.end(Some(if id % 4 == 1 { id + 1_000_000 } else { id }), End::Failed);
+            }
+        }
+        assert!(ids.floor > 0 && ids.ended.pieces() <= MOST_PIECES && ids.failed.pieces() <= MOST_PIECES);
+        assert_eq!((ids.unended(), ids.unstarted()), (200_000, 100_000));
+        // One of long ago ends after all.
+        ids.end(Some(0), End::Success);
+        assert_eq!(ids.unended(), 199_999);
+    }
+
+    #[test]
+    fn ids_in_the_lines_of_starts_are_found() {
+        assert_eq!(task_id(br#"{"Event":"x","Task Info":{"Task ID":17,"Index":3}}"#), Some(17));
+        assert_eq!(task_id(br#"{"Task Info" : {"a":"\"Task ID\":5", "Task ID" : 4294967295 }}"#), Some(u32::MAX));
+        for none in [r#"{"Task ID":4294967296}"#, r#"{"Task ID":"#, r#"{"Task ID":-1}"#, r#"{"Task ID""#, "{}"] {
+            assert_eq!(task_id(none.as_bytes()), None, "{none}");
+        }
+    }
+}

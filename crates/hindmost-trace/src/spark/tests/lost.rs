@@ -1,0 +1,308 @@
+//! Logs that lack lines or have them twice; outputs that were lost, and what ran again.
+
+use super::super::{analyse_spark, read_spark};
+use super::log::{Log, Task, recorded, task, warning};
+use crate::analysis::Findings;
+use crate::record::Outcome;
+
+/// A job of one stage of four tasks, 100 to 103 ms.
+fn four() -> Log {
+    let mut log = Log::new().executor("1", 4).job(0, 0, &[(0, &[])]).submitted(0, 0, 4);
+    for index in 0..4 {
+        log = log.task(task(0, index, 0, 100 + index));
+    }
+    log.completed(0, 0, 4, "").job_end(0, 200).end(300)
+}
+
+/// A log without the lines that contain a text.
+fn without(log: &Log, texts: &[&str]) -> Log {
+    let kept = log.0.lines().filter(|line| !texts.iter().any(|text| line.contains(text)));
+    Log(kept.map(|line| format!("{line}\n")).collect())
+}
+
+fn findings(log: &Log) -> Findings {
+    analyse_spark(log.0.as_bytes(), "test", None).unwrap().1
+}
+
+fn close(found: f64, expected: f64) {
+    assert!((found - expected).abs() < 1e-9, "{found} instead of {expected}");
+}
+
+#[test]
+fn a_task_whose_every_line_is_missing_is_told() {
+    assert_eq!(four().read().summary().warnings, [""; 0]);
+    let log = without(&four(), &[r#""Index":2}"#, r#""Index":2,"#]);
+    let trace = log.read();
+    assert_eq!((trace.summary().tasks, trace.summary().attempts), (3, 3));
+    assert_eq!(
+        trace.summary().warnings,
+        ["1 task is not in the log though its stage succeeded: lines of it are missing."]
+    );
+    // Of a stage that failed, who knows.
+    let failed = Log(log.0.replace(r#""Parent IDs":[]}}"#, r#""Parent IDs":[],"Failure Reason":"x"}}"#));
+    assert_eq!(failed.read().summary().warnings, [""; 0]);
+}
+
+#[test]
+fn a_stage_without_its_job_is_told() {
+    let log = without(&four(), &["JobStart", "StageSubmitted"]);
+    let trace = log.read();
+    assert_eq!((trace.summary().jobs, trace.summary().tasks), (0, 4));
+    assert_eq!(trace.summary().spark.unwrap().stages_without_job, 1);
+    assert_eq!(
+        trace.summary().warnings[0],
+        "1 stage of no job that was running: the start of its job is missing; left out of replays."
+    );
+    assert_eq!(trace.workload_jobs().len(), 0);
+}
+
+#[test]
+fn missing_starts_and_ends_are_told_each() {
+    let none = without(&four(), &["TaskStart"]).read();
+    assert_eq!(
+        none.summary().warnings,
+        ["4 task ends and no start of a task in the log: what was running when it ends is not known."]
+    );
+    // A start and the end of another attempt do not make up for each other.
+    let log = Log::new()
+        .executor("1", 2)
+        .job(0, 0, &[(0, &[])])
+        .task(task(0, 0, 0, 10))
+        .task_start(task(0, 1, 0, 10))
+        .task_end(task(0, 2, 0, 10))
+        .end(20);
+    let trace = log.read();
+    warning(trace.summary(), "1 attempt started and had not ended");
+    warning(trace.summary(), "1 task end without a start");
+    assert_eq!(trace.summary().warnings.len(), 2);
+}
+
+#[test]
+fn an_attempt_that_finishes_before_its_launch_has_no_duration() {
+    let log = Log::new()
+        .executor("1", 2)
+        .job(0, 0, &[(0, &[])])
+        .task(task(0, 0, 0, 100))
+        .task(task(0, 1, 500, 400))
+        .task(Task { reason: "TaskKilled", attempt: 1, ..task(0, 0, 90, 80) })
+        // In the same millisecond is as it should be.
+        .task(task(0, 2, 70, 70))
+        .end(600);
+    let trace = log.read();
+    assert_eq!(
+        trace.summary().warnings,
+        ["2 attempts finish before their launch: how long they took is not known; left out of replays."]
+    );
+    assert_eq!(recorded(&trace.workload_jobs()[0].durations[0]), [0.1, 0.001]);
+    let killed = &trace.attempts()[0];
+    assert_eq!((killed.outcome, killed.launch, killed.finish), (Outcome::Lost, None, None));
+    assert_eq!(findings(&log).phases[0].durations.max, Some(0.1));
+}
+
+#[test]
+fn lines_that_stand_twice_are_counted_once() {
+    let once = four();
+    let twice = Log(once.0.lines().map(|line| format!("{line}\n{line}\n")).collect());
+    // The header would begin a second application.
+    let twice = Log(twice.0.split_once('\n').unwrap().1.to_owned());
+    let trace = twice.read();
+    let mut summary = trace.summary().clone();
+    assert_eq!(summary.warnings, ["4 task ends stand in the log twice; counted once."]);
+    summary.warnings.clear();
+    assert_eq!(summary, *once.read().summary());
+    assert_eq!(findings(&twice), findings(&once));
+    assert_eq!(trace.workload_jobs(), once.read().workload_jobs());
+    assert_eq!(trace.attempts().len(), 0);
+    // Long after the stage, and of attempts that failed and were killed, too.
+    let mut log = once.clone();
+    for reason in ["ExceptionFailure", "TaskKilled"] {
+        let attempt = if reason == "TaskKilled" { 1 } else { 2 };
+        log = log.task(Task { reason, attempt, ..task(1, 0, 0, 50) });
+    }
+    let again = without(&Log(log.0.clone()), &["Application", "LogStart"]);
+    let trace = Log(log.0 + &again.0).read();
+    assert_eq!((trace.summary().attempts, trace.summary().failed_attempts, trace.summary().killed_attempts), (6, 1, 1));
+    warning(trace.summary(), "6 task ends stand in the log twice");
+}
+
+#[test]
+fn where_tasks_share_an_id_it_tells_nothing() {
+    let once = four();
+    let shared: Vec<String> = once
+        .0
+        .lines()
+        .map(|line| match line.find(r#""Task ID":"#) {
+            Some(at) => {
+                let end = at + line[at..].find(',').unwrap();
+                format!("{}\"Task ID\":0{}\n", &line[..at], &line[end..])
+            }
+            None => format!("{line}\n"),
+        })
+        .collect();
+    assert_eq!(*Log(shared.concat()).read().summary(), *once.read().summary());
+}
+
+#[test]
+fn the_loss_of_an_output_is_tied_to_the_attempt_that_made_it() {
+    let first = Task { executor: "1", host: "h1", ..task(0, 0, 0, 10_000) };
+    let second = Task { executor: "2", host: "h2", ..task(0, 1, 0, 20_000) };
+    let log = Log::new()
+        .executor("1", 1)
+        .executor("2", 1)
+        .job(0, 0, &[(0, &[])])
+        .submitted(0, 0, 2)
+        .task(first)
+        .task(Task { reason: "Resubmitted", ..first })
+        .task_start(Task { attempt: 1, ..first })
+        .task(second)
+        .task_end(Task { attempt: 1, executor: "2", host: "h2", time: (15_100, 25_000), ..first })
+        .completed(0, 0, 2, "")
+        .job_end(0, 25_001)
+        .end(26_000);
+    let trace = log.read();
+    let summary = trace.summary();
+    assert_eq!(summary.warnings, [""; 0]);
+    assert_eq!((summary.attempts, summary.failed_attempts, summary.killed_attempts), (4, 0, 0));
+    let counts = summary.spark.unwrap();
+    assert_eq!((counts.outputs_lost, counts.winners), (1, 2));
+    assert!(summary.failures.is_empty());
+    let findings = findings(&log);
+    assert_eq!(findings.attempts.ended + counts.outputs_lost, summary.attempts);
+    assert_eq!([findings.attempts.succeeded, findings.attempts.failed], [3, 0]);
+    let time = findings.machine_time;
+    close(time.winners, 30.0);
+    close(time.repeated, 9.9);
+    assert_eq!((time.losers, time.failed), (0.0, 0.0));
+    assert_eq!(recorded(&trace.workload_jobs()[0].durations[0]), [10.0, 20.0]);
+    assert_eq!(trace.attempts().iter().map(|attempt| attempt.outcome).collect::<Vec<_>>(), [Outcome::Repeated]);
+    // Told twice, it is lost once.
+    let again = Log(log.0.replace(
+        &log.0.lines().find(|line| line.contains("Resubmitted")).map(|line| format!("{line}\n")).unwrap(),
+        &log.0
+            .lines()
+            .filter(|line| line.contains("Resubmitted"))
+            .map(|line| format!("{line}\n{line}\n"))
+            .collect::<String>(),
+    ));
+    assert_eq!((again.read().summary().attempts, again.read().summary().spark.unwrap().outputs_lost), (4, 1));
+}
+
+/// A stage of four maps, then one of four reduces. A fetch fails when two reduces are done, one is still running;
+/// maps 1 and 3 are made anew, then reduces 2 and 3 run.
+fn fetch_failure(partitions: bool) -> Log {
+    let named = |partition| partitions.then_some(partition);
+    let mut log = Log::new().executor("1", 4).job(0, 0, &[(0, &[]), (1, &[0])]).submitted(0, 0, 4);
+    for index in 0..4 {
+        log = log.task(Task { partition: named(index), ..task(0, index, 1000, 2000 + index) });
+    }
+    log = log.completed(0, 0, 4, "").submitted(1, 0, 4);
+    let reduce = |index, finish| Task { partition: named(index), ..task(1, index, 2020, finish) };
+    log = log
+        .task(reduce(0, 3000))
+        .task(reduce(1, 3001))
+        .task(Task { reason: "FetchFailed", ..reduce(2, 3002) })
+        .completed(1, 0, 4, "org.apache.spark.shuffle.FetchFailedException")
+        .task(Task { reason: "TaskKilled", more: r#","Kill Reason":"Stage finished""#, ..reduce(3, 3500) })
+        .submitted(0, 1, 2);
+    for (index, partition) in [(0, 1), (1, 3)] {
+        let again = task(0, index, 3600, 4000 + index);
+        log = log.task(Task { stage_attempt: 1, partition: named(partition), ..again });
+    }
+    log = log.completed(0, 1, 2, "").submitted(1, 1, 2);
+    for (index, partition) in [(0, 2), (1, 3)] {
+        let again = task(1, index, 4020, 5000 + index);
+        log = log.task(Task { stage_attempt: 1, partition: named(partition), ..again });
+    }
+    log.completed(1, 1, 2, "").job_end(0, 5020).end(6000)
+}
+
+#[test]
+fn what_runs_again_after_a_fetch_failure_was_not_overtaken() {
+    for partitions in [true, false] {
+        let log = fetch_failure(partitions);
+        let trace = log.read();
+        let summary = trace.summary();
+        assert_eq!((summary.tasks, summary.attempts, summary.spark.unwrap().winners), (8, 12, 8));
+        assert_eq!((summary.failed_attempts, summary.killed_attempts), (1, 1));
+        assert_eq!(
+            summary.warnings,
+            ["2 stages were submitted again; each of their tasks counts once, with its first success."],
+            "{partitions}"
+        );
+        let findings = findings(&log);
+        let time = findings.machine_time;
+        // The reduce that was killed; the two maps.
+        close(time.losers, 1.48);
+        close(time.repeated, 0.4 + 0.401);
+        close(time.failed, 0.982);
+        close(time.winners, 4.006 + 0.98 + 0.981 + 0.98 + 0.981);
+        assert_eq!(findings.tasks, 8);
+        // Reduces 2 and 3 take as long as in the second submission, whether or not it says which they are.
+        let jobs = trace.workload_jobs();
+        assert_eq!(recorded(&jobs[0].durations[1]), [0.98, 0.981, 0.98, 0.981]);
+        assert_eq!(recorded(&jobs[0].durations[0]), [1.0, 1.001, 1.002, 1.003]);
+        let mut attempts: Vec<_> = trace.attempts().iter().map(|a| (a.stage, a.outcome)).collect();
+        attempts.sort_by_key(|(stage, outcome)| (*stage, format!("{outcome:?}")));
+        let repeated = (0, Outcome::Repeated);
+        assert_eq!(attempts, [repeated, repeated, (1, Outcome::Failed), (1, Outcome::Lost)]);
+    }
+}
+
+#[test]
+fn attempts_that_cannot_be_matched_are_told_instead_of_taken_for_others() {
+    // Of maps 0, 1 and 2, of which 2 failed, 1 and 2 are made in a second submission, and the log does not say so.
+    let log = Log::new()
+        .executor("1", 4)
+        .job(0, 0, &[(0, &[])])
+        .submitted(0, 0, 3)
+        .task(task(0, 0, 0, 1000))
+        .task(task(0, 1, 0, 1100))
+        .task(Task { reason: "ExecutorLostFailure", ..task(0, 2, 0, 1200) })
+        .completed(0, 0, 3, "lost")
+        .submitted(0, 1, 2)
+        .task(Task { stage_attempt: 1, ..task(0, 0, 2000, 4000) })
+        .task(Task { stage_attempt: 1, ..task(0, 1, 2000, 5000) })
+        .completed(0, 1, 2, "")
+        .job_end(0, 5000)
+        .end(6000);
+    let trace = log.read();
+    let summary = trace.summary();
+    assert_eq!((summary.tasks, summary.attempts, summary.spark.unwrap().winners), (3, 5, 2));
+    assert_eq!(
+        summary.warnings[0],
+        "2 attempts of stages that were submitted again can't be matched to their tasks, since the log (of a Spark before 3.3) does not name partitions; 1 task that may have succeeded there left out of replays."
+    );
+    assert!(!summary.warnings.iter().any(|warning| warning.contains("never succeeded")));
+    let findings = findings(&log);
+    assert_eq!((findings.tasks, findings.attempts.ended), (2, 5));
+    assert_eq!(findings.machine_time.losers, 0.0);
+    close(findings.machine_time.repeated, 2.0 + 3.0);
+    assert_eq!(recorded(&trace.workload_jobs()[0].durations[0]), [1.0, 1.1]);
+}
+
+#[test]
+fn a_copy_of_what_runs_again_can_be_overtaken() {
+    let again = |index, attempt, finish| Task {
+        stage_attempt: 1,
+        partition: Some(1),
+        attempt,
+        speculative: attempt > 0,
+        ..task(0, index, 3000, finish)
+    };
+    let log = Log::new()
+        .executor("1", 4)
+        .job(0, 0, &[(0, &[])])
+        .submitted(0, 0, 2)
+        .task(Task { partition: Some(0), ..task(0, 0, 0, 1000) })
+        .task(Task { partition: Some(1), ..task(0, 1, 0, 1000) })
+        .completed(0, 0, 2, "")
+        .submitted(0, 1, 1)
+        .task(again(0, 0, 4000))
+        .task(Task { reason: "TaskKilled", ..again(0, 1, 4005) })
+        .job_end(0, 5000)
+        .end(6000);
+    assert_eq!(read_spark(log.0.as_bytes(), "test", None).unwrap().summary().attempts, 4);
+    let time = findings(&log).machine_time;
+    close(time.repeated, 1.0);
+    close(time.losers, 1.005);
+}

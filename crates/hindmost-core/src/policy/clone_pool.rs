@@ -82,7 +82,7 @@ impl ClonePool {
         }
         let clones = std::mem::take(&mut self.clones);
         self.clones = clones.into_iter().filter(|(attempt, _)| cluster.attempt(*attempt).is_some()).collect();
-        self.held = self.clones.values().fold(Resources::NONE, |sum, demand| sum.plus(demand));
+        self.held = self.clones.values().fold(Resources::NONE, super::super::resources::Resources::plus);
     }
 }
 

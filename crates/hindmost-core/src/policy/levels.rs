@@ -69,7 +69,7 @@ impl Level {
 pub struct Levels {
     /// Dimensions in use: those after them are nothing everywhere.
     dimensions: usize,
-    levels: BTreeMap<u64, Level>,
+    by_number: BTreeMap<u64, Level>,
     /// By phase.
     places: BTreeMap<JobId, Vec<Candidate>>,
 }
@@ -110,7 +110,7 @@ impl Alignment {
 
 impl Default for Levels {
     fn default() -> Levels {
-        Levels { dimensions: MAX_DIMENSIONS, levels: BTreeMap::new(), places: BTreeMap::new() }
+        Levels { dimensions: MAX_DIMENSIONS, by_number: BTreeMap::new(), places: BTreeMap::new() }
     }
 }
 
@@ -137,7 +137,7 @@ impl Levels {
 
     /// The least that any copy demands, dimension by dimension.
     pub fn least(&self) -> Option<Resources> {
-        self.levels.values().map(|level| level.least).reduce(|least, other| least.least(&other))
+        self.by_number.values().map(|level| level.least).reduce(|least, other| least.least(&other))
     }
 
     /// From now on a job could start this, by phase, each at most once. Tells the demands of what it could not
@@ -154,7 +154,7 @@ impl Levels {
             self.take_out(candidate, (candidate.penalty.to_bits(), (job, candidate.phase), at > 0));
         }
         for (at, candidate) in candidates.iter().enumerate() {
-            let level = self.levels.entry(candidate.level).or_default();
+            let level = self.by_number.entry(candidate.level).or_default();
             let place = level.place(&candidate.demand).unwrap_or_else(|place| {
                 level.kinds.insert(place, Kind::of(candidate.demand));
                 level.refresh_least();
@@ -172,13 +172,13 @@ impl Levels {
     }
 
     fn take_out(&mut self, candidate: &Candidate, entry: (u64, JobPhase, bool)) {
-        let Some(level) = self.levels.get_mut(&candidate.level) else { return };
+        let Some(level) = self.by_number.get_mut(&candidate.level) else { return };
         let Ok(at) = level.place(&candidate.demand) else { return };
         level.kinds[at].phases.remove(&entry);
         if level.kinds[at].phases.is_empty() {
             level.kinds.remove(at);
             if level.kinds.is_empty() {
-                self.levels.remove(&candidate.level);
+                self.by_number.remove(&candidate.level);
             } else {
                 level.refresh_least();
             }
@@ -188,7 +188,7 @@ impl Levels {
     /// The first level after the given one of which something may fit into the free room.
     pub fn next_level(&self, after: Option<u64>, free: &Resources) -> Option<u64> {
         let from = after.map_or(Bound::Unbounded, Bound::Excluded);
-        let mut levels = self.levels.range((from, Bound::Unbounded));
+        let mut levels = self.by_number.range((from, Bound::Unbounded));
         levels.find(|(_, level)| level.least.fits(free)).map(|(level, _)| *level)
     }
 
@@ -206,13 +206,13 @@ impl Levels {
         let mut best: Option<(f64, JobPhase)> = None;
         let width = self.dimensions;
         let room = &free.0[..width];
-        for kind in &self.levels.get(&level)?.kinds {
+        for kind in &self.by_number.get(&level)?.kinds {
             if !kind.demand.0[..width].iter().zip(room).all(|(need, have)| need <= have) {
                 continue;
             }
             let mut phases = kind.phases.iter();
             let meant = phases.find(|(_, phase, later)| {
-                !passed.contains(phase) && !(*later && self.has_earlier(*phase, free, passed))
+                !(passed.contains(phase) || *later && self.has_earlier(*phase, free, passed))
             });
             let Some((penalty, phase, _)) = meant else { continue };
             let score = score(alignment.of(&kind.amounts, width), f64::from_bits(*penalty));

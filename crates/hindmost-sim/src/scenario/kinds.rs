@@ -169,7 +169,6 @@ impl PhaseKind {
 
     fn check_replicas(&self) -> Result<(), String> {
         match self.replicas {
-            None => Ok(()),
             Some(_) if self.input.is_none() => Err("it has replicas, but no input".to_owned()),
             Some(_) if !self.after.is_empty() => {
                 Err("it reads what other phases have put out, of which there are no replicas".to_owned())
@@ -177,7 +176,7 @@ impl PhaseKind {
             Some(replicas) if replicas > MOST_REPLICAS => {
                 Err(format!("replicas is {replicas}, but must be from 0 to {MOST_REPLICAS}"))
             }
-            Some(_) => Ok(()),
+            _ => Ok(()),
         }
     }
 

@@ -61,7 +61,6 @@ fn tetris_prefers_the_large_job_below_the_borders_of_epsilon() {
         }
     }
     // By itself ε is mean alignment / mean p = (1 + 1/4 + 1/4) / (10 + 2 + 2).
-    assert!(0.0 < 1.5 / 14.0 && 1.5 / 14.0 > 0.75 / 8.0);
     assert_eq!(sum_of_flowtimes(&figure_2().run("tetris")), 34.0);
 }
 
@@ -181,10 +180,16 @@ fn priorities_are_computed_when_a_job_arrives_and_not_at_completions() {
     assert_eq!(run.started(), ["a/0", "a/1", "a/2", "a/3", "c/0", "c/1", "c/2", "b/0"]);
 }
 
+/// Of a job's next copy of this demand, with this key, on a node.
+type Score = fn(&Job, &Resources, f64, &Cluster, NodeId) -> f64;
+
+/// A phase with tasks to start: level, score, job, number, tasks; the smallest is next.
+type Ranked = (u64, Reverse<u64>, JobId, u32, Vec<TaskId>);
+
 /// The same by looking at every node and every job of every round.
 struct Plain {
     order: Box<dyn Order>,
-    score: fn(&Job, &Resources, f64, &Cluster, NodeId) -> f64,
+    score: Score,
     /// None: one level for all.
     by_level: bool,
     clones: u32,
@@ -215,7 +220,7 @@ impl Plain {
     ) -> Option<TaskId> {
         let free = *cluster.node(node)?.free();
         loop {
-            let mut found: Vec<(u64, Reverse<u64>, JobId, u32, Vec<TaskId>)> = Vec::new();
+            let mut found: Vec<Ranked> = Vec::new();
             for job in cluster.jobs().filter(|job| job.finished().is_none()) {
                 let Some((phase, tasks)) = Plain::phase(job, copies, &free, passed) else { continue };
                 let demand = job.phases()[phase as usize].demand();
@@ -288,7 +293,7 @@ fn run_plain<O: Order + 'static>(
     order: fn() -> O,
     by_level: bool,
     clones: u32,
-    score: fn(&Job, &Resources, f64, &Cluster, NodeId) -> f64,
+    score: Score,
 ) -> Vec<(f64, Decision)> {
     let policy = move || {
         let plain = Plain { order: Box::new(order()), score, by_level, clones };
@@ -312,7 +317,7 @@ proptest! {
 
     #[test]
     fn tetris_is_the_highest_score_of_all(world in any_cluster_of_dags()) {
-        let scores: [fn(&Job, &Resources, f64, &Cluster, NodeId) -> f64; 2] = [
+        let scores: [Score; 2] = [
             |_, demand, key, cluster, node| shares_product(demand, cluster, node) - 0.5 * key,
             |_, demand, key, cluster, node| shares_product(demand, cluster, node) - 4.0 * key,
         ];

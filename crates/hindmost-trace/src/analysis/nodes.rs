@@ -80,11 +80,14 @@ impl Node {
     }
 }
 
+/// Durations of one phase, seconds, each with the number of its node.
+type Observations = Box<[(f32, u32)]>;
+
 /// The observations of phases, in their order within each; those whose keys scatter lowest if they are too many, so
 /// that the order in which phases come makes no difference.
 #[derive(Debug, Default)]
 struct Kept {
-    phases: BTreeMap<(u64, PhaseKey), Box<[(f32, u32)]>>,
+    phases: BTreeMap<(u64, PhaseKey), Observations>,
     observations: usize,
     /// Phases from here on are not kept.
     beyond: Option<(u64, PhaseKey)>,

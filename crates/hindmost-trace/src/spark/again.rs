@@ -19,7 +19,7 @@ pub(super) struct Again {
     /// Tasks that had been won before it; whose output was lost since.
     before: IndexSet,
     /// Those of them that have been won again.
-    won_again: IndexSet,
+    rewon: IndexSet,
     tasks: Tasks,
 }
 
@@ -59,7 +59,7 @@ impl Again {
             _ if seen.len() == 0 => Tasks::All,
             _ => Tasks::Unknown,
         };
-        Again { submission, before: won.clone(), won_again: IndexSet::default(), tasks }
+        Again { submission, before: won.clone(), rewon: IndexSet::default(), tasks }
     }
 
     /// The task of an index of a submission.
@@ -75,16 +75,16 @@ impl Again {
     /// Takes in that the output of a task was lost.
     pub(super) fn lost(&mut self, task: u32) {
         self.before.insert(task);
-        self.won_again.remove(task);
+        self.rewon.remove(task);
     }
 
     /// Whether an attempt runs because an output was lost; if it succeeds, it makes it anew. Of a stage that was
     /// `settled` before, all outputs had been there.
     pub(super) fn repeats(&mut self, submission: u32, task: u32, settled: bool, succeeded: bool) -> bool {
         let had_been_won = self.before.contains(task) || settled && self.submission > 0;
-        let repeats = submission == self.submission && had_been_won && !self.won_again.contains(task);
+        let repeats = submission == self.submission && had_been_won && !self.rewon.contains(task);
         if repeats && succeeded {
-            self.won_again.insert(task);
+            self.rewon.insert(task);
         }
         repeats
     }

@@ -17,7 +17,7 @@ fn four() -> Log {
 /// A log without the lines that contain a text.
 fn without(log: &Log, texts: &[&str]) -> Log {
     let kept = log.0.lines().filter(|line| !texts.iter().any(|text| line.contains(text)));
-    Log(kept.map(|line| format!("{line}\n")).collect())
+    Log(kept.map(|line| [line, "\n"].concat()).collect())
 }
 
 fn findings(log: &Log) -> Findings {
@@ -102,7 +102,7 @@ fn an_attempt_that_finishes_before_its_launch_has_no_duration() {
 #[test]
 fn lines_that_stand_twice_are_counted_once() {
     let once = four();
-    let twice = Log(once.0.lines().map(|line| format!("{line}\n{line}\n")).collect());
+    let twice = Log(once.0.lines().map(|line| [line, "\n", line, "\n"].concat()).collect());
     // The header would begin a second application.
     let twice = Log(twice.0.split_once('\n').unwrap().1.to_owned());
     let trace = twice.read();
@@ -117,7 +117,7 @@ fn lines_that_stand_twice_are_counted_once() {
     let mut log = once.clone();
     for reason in ["ExceptionFailure", "TaskKilled"] {
         let attempt = if reason == "TaskKilled" { 1 } else { 2 };
-        log = log.task(Task { reason, attempt, ..task(1, 0, 0, 50) });
+        log = log.task(Task { attempt, reason, ..task(1, 0, 0, 50) });
     }
     let again = without(&Log(log.0.clone()), &["Application", "LogStart"]);
     let trace = Log(log.0 + &again.0).read();
@@ -136,7 +136,7 @@ fn where_tasks_share_an_id_it_tells_nothing() {
                 let end = at + line[at..].find(',').unwrap();
                 format!("{}\"Task ID\":0{}\n", &line[..at], &line[end..])
             }
-            None => format!("{line}\n"),
+            None => [line, "\n"].concat(),
         })
         .collect();
     assert_eq!(*Log(shared.concat()).read().summary(), *once.read().summary());
@@ -177,11 +177,11 @@ fn the_loss_of_an_output_is_tied_to_the_attempt_that_made_it() {
     assert_eq!(trace.attempts().iter().map(|attempt| attempt.outcome).collect::<Vec<_>>(), [Outcome::Repeated]);
     // Told twice, it is lost once.
     let again = Log(log.0.replace(
-        &log.0.lines().find(|line| line.contains("Resubmitted")).map(|line| format!("{line}\n")).unwrap(),
+        &log.0.lines().find(|line| line.contains("Resubmitted")).map(|line| [line, "\n"].concat()).unwrap(),
         &log.0
             .lines()
             .filter(|line| line.contains("Resubmitted"))
-            .map(|line| format!("{line}\n{line}\n"))
+            .map(|line| [line, "\n", line, "\n"].concat())
             .collect::<String>(),
     ));
     assert_eq!((again.read().summary().attempts, again.read().summary().spark.unwrap().outputs_lost), (4, 1));

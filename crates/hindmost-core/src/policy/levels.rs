@@ -36,11 +36,13 @@ struct Kind {
     amounts: [f64; MAX_DIMENSIONS],
     /// By penalty, as bits, and id; true if its job could start something of an earlier phase too.
     phases: BTreeSet<(u64, JobPhase, bool)>,
+    /// The first of them.
+    first: Option<(u64, JobPhase, bool)>,
 }
 
 impl Kind {
     fn of(demand: Resources) -> Kind {
-        Kind { demand, amounts: demand.0.map(|amount| amount as f64), phases: BTreeSet::new() }
+        Kind { demand, amounts: demand.0.map(|amount| amount as f64), phases: BTreeSet::new(), first: None }
     }
 }
 
@@ -101,11 +103,6 @@ impl Alignment {
         }
         Alignment(weights)
     }
-
-    /// Of copies that demand these amounts.
-    fn of(&self, amounts: &[f64; MAX_DIMENSIONS], dimensions: usize) -> f64 {
-        amounts.iter().zip(&self.0).take(dimensions).map(|(amount, weight)| amount * weight).sum()
-    }
 }
 
 impl Default for Levels {
@@ -160,7 +157,9 @@ impl Levels {
                 level.refresh_least();
                 place
             });
-            level.kinds[place].phases.insert((candidate.penalty.to_bits(), (job, candidate.phase), at > 0));
+            let kind = &mut level.kinds[place];
+            kind.phases.insert((candidate.penalty.to_bits(), (job, candidate.phase), at > 0));
+            kind.first = kind.phases.first().copied();
             let same = |known: &Candidate| (known.phase, known.demand) == (candidate.phase, candidate.demand);
             if !before.iter().any(same) {
                 fresh(candidate.demand);
@@ -174,8 +173,10 @@ impl Levels {
     fn take_out(&mut self, candidate: &Candidate, entry: (u64, JobPhase, bool)) {
         let Some(level) = self.by_number.get_mut(&candidate.level) else { return };
         let Ok(at) = level.place(&candidate.demand) else { return };
-        level.kinds[at].phases.remove(&entry);
-        if level.kinds[at].phases.is_empty() {
+        let kind = &mut level.kinds[at];
+        kind.phases.remove(&entry);
+        kind.first = kind.phases.first().copied();
+        if kind.phases.is_empty() {
             level.kinds.remove(at);
             if level.kinds.is_empty() {
                 self.by_number.remove(&candidate.level);
@@ -203,24 +204,49 @@ impl Levels {
         score: impl Fn(f64, f64) -> f64,
         passed: &[JobPhase],
     ) -> Option<JobPhase> {
+        let level = self.by_number.get(&level)?;
+        // Loops over two dimensions, the most common number, are unrolled.
+        match self.dimensions {
+            2 => self.best_of::<2>(level, free, alignment, score, passed),
+            _ => self.best_of::<MAX_DIMENSIONS>(level, free, alignment, score, passed),
+        }
+    }
+
+    fn best_of<const WIDTH: usize>(
+        &self,
+        level: &Level,
+        free: &Resources,
+        alignment: &Alignment,
+        score: impl Fn(f64, f64) -> f64,
+        passed: &[JobPhase],
+    ) -> Option<JobPhase> {
         let mut best: Option<(f64, JobPhase)> = None;
-        let width = self.dimensions;
-        let room = &free.0[..width];
-        for kind in &self.by_number.get(&level)?.kinds {
-            if !kind.demand.0[..width].iter().zip(room).all(|(need, have)| need <= have) {
+        for kind in &level.kinds {
+            if !(0..WIDTH).all(|at| kind.demand.0[at] <= free.0[at]) {
                 continue;
             }
-            let mut phases = kind.phases.iter();
-            let meant = phases.find(|(_, phase, later)| {
-                !(passed.contains(phase) || *later && self.has_earlier(*phase, free, passed))
-            });
-            let Some((penalty, phase, _)) = meant else { continue };
-            let score = score(alignment.of(&kind.amounts, width), f64::from_bits(*penalty));
-            if best.is_none_or(|(highest, first)| score > highest || (score == highest && *phase < first)) {
-                best = Some((score, *phase));
+            let (penalty, phase) = match kind.first {
+                Some((penalty, phase, false)) if passed.is_empty() => (penalty, phase),
+                _ => match self.first_meant(kind, free, passed) {
+                    Some(meant) => meant,
+                    None => continue,
+                },
+            };
+            let aligned = (0..WIDTH).map(|at| kind.amounts[at] * alignment.0[at]).sum();
+            let score = score(aligned, f64::from_bits(penalty));
+            if best.is_none_or(|(highest, first)| score > highest || (score == highest && phase < first)) {
+                best = Some((score, phase));
             }
         }
         best.map(|(_, phase)| phase)
+    }
+
+    /// The first phase of a kind that has not been passed over and is the first of its job that fits.
+    fn first_meant(&self, kind: &Kind, free: &Resources, passed: &[JobPhase]) -> Option<(u64, JobPhase)> {
+        let mut phases = kind.phases.iter();
+        let meant = phases
+            .find(|(_, phase, later)| !(passed.contains(phase) || *later && self.has_earlier(*phase, free, passed)));
+        meant.map(|(penalty, phase, _)| (*penalty, *phase))
     }
 
     /// True if an earlier phase of the job fits as well.

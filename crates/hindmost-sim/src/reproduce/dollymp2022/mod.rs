@@ -6,6 +6,7 @@ mod example;
 mod heavy;
 mod light;
 mod readings;
+mod sweeps;
 mod worlds;
 
 use hindmost_core::reproduction::Reproduction;
@@ -26,7 +27,7 @@ struct Scale {
 
 impl Scale {
     fn new(quick: bool) -> Scale {
-        Scale { quick, seeds: if quick { 3 } else { 10 }, light_jobs: 100, heavy_jobs: 500 }
+        Scale { quick, seeds: if quick { 3 } else { 5 }, light_jobs: 100, heavy_jobs: 500 }
     }
 }
 
@@ -34,11 +35,16 @@ impl Scale {
 struct Simulated {
     light: light::Light,
     heavy: heavy::Heavy,
+    sweeps: sweeps::Sweeps,
 }
 
 fn plan(scale: &Scale) -> Result<(Plan, Simulated), SimulationError> {
     let mut plan = Plan::default();
-    let simulated = Simulated { light: light::plan(&mut plan, scale)?, heavy: heavy::plan(&mut plan, scale)? };
+    let simulated = Simulated {
+        light: light::plan(&mut plan, scale)?,
+        heavy: heavy::plan(&mut plan, scale)?,
+        sweeps: sweeps::plan(&mut plan, scale)?,
+    };
     Ok((plan, simulated))
 }
 
@@ -48,7 +54,7 @@ pub fn dollymp2022_runs(quick: bool) -> u64 {
 }
 
 /// Runs the experiments of Xu, Liu & Lau 2022 again, those on their cluster of 30 nodes. `quick` takes 3 seeds instead
-/// of 10. The execution's output is not used.
+/// of 5, fewer readings at heavy load and thinner sweeps. The execution's output is not used.
 ///
 /// # Errors
 /// If a simulation fails or is interrupted.
@@ -77,9 +83,13 @@ fn reproduce(scale: &Scale, execution: &Execution<'_>) -> Result<Reproduction, S
         "Figure 3 is the system's architecture. Figures 8 to 11, which are driven by traces, are not run yet.".to_owned(),
     ];
     if scale.quick {
-        notes.push(format!("This is the quick version: {} seeds instead of 10, so intervals are wider.", scale.seeds));
+        notes.push(format!(
+            "This is the quick version: {} seeds instead of 5, so intervals are wider; fewer readings at heavy load, \
+             and thinner sweeps.",
+            scale.seeds
+        ));
     }
-    let Simulated { light, heavy } = &simulated;
+    let Simulated { light, heavy, sweeps } = &simulated;
     Ok(Reproduction {
         paper: "dollymp2022".to_owned(),
         title: "Xu, Liu & Lau, Multi Resource Scheduling with Task Cloning in Heterogeneous Clusters (DollyMP), 2022"
@@ -96,6 +106,7 @@ fn reproduce(scale: &Scale, execution: &Execution<'_>) -> Result<Reproduction, S
             heavy::figure_6(heavy, &runs),
             heavy::figure_7(heavy, &runs),
             clones::figure(light, heavy, &runs),
+            sweeps::figure(sweeps, &runs),
         ],
     })
 }
@@ -117,7 +128,8 @@ mod tests {
         };
         let one = made(1);
         let names: Vec<&str> = one.figures.iter().map(|figure| figure.name.as_str()).collect();
-        let expected = ["Figure 1", "Figure 2", "Figure 4", "Figure 5", "Figure 6", "Figure 7", "Clones and order"];
+        let expected =
+            ["Figure 1", "Figure 2", "Figure 4", "Figure 5", "Figure 6", "Figure 7", "Clones and order", "Sweeps"];
         assert_eq!(names, expected);
         let known: Vec<&str> = one.readings.iter().map(|reading| reading.name.as_str()).collect();
         for claim in one.figures.iter().flat_map(|figure| &figure.claims) {
@@ -132,6 +144,10 @@ mod tests {
             assert!(table.rows.iter().all(|row| row.len() == table.columns.len()), "{}", table.caption);
         }
         assert_eq!(one, made(3));
+        let json = serde_json::to_value(&one).unwrap();
+        assert_eq!((&json["paper"], &json["quick"]), (&"dollymp2022".into(), &true.into()));
+        let sum = &json["figures"][1]["claims"][3];
+        assert_eq!((&sum["readings"][0]["mean"], &sum["verdict"]), (&28.0.into(), &"reproduced".into()));
     }
 
     #[test]

@@ -119,7 +119,9 @@ pub(super) fn compare_under(
 ) -> Result<Compared, SimulationError> {
     let mut world = world.clone();
     (filled.change)(&mut world);
-    compare(plan, &world, format!("{}{further}", filled.name), filled.dollymp)
+    let mut compared = compare(plan, &world, format!("{}{further}", filled.name), filled.dollymp)?;
+    compared.handles[Of::Tetris.place()] = plan.add(&world, filled.tetris)?;
+    Ok(compared)
 }
 
 impl Compared {

@@ -209,7 +209,7 @@ pub struct VerifyArgs {
 
 #[derive(Args)]
 pub struct ReproduceArgs {
-    /// Papers: xu2015; all without any
+    /// Papers: xu2015, dollymp2022; all without any
     pub papers: Vec<String>,
     /// Shorter runs, in under a minute
     #[arg(long)]
@@ -217,7 +217,7 @@ pub struct ReproduceArgs {
     /// Number of threads; results do not depend on it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub threads: Option<u32>,
-    /// Write report.html, PAPER.md with its pictures, and PAPER.json into this folder
+    /// Write report.html (PAPER.html of several), PAPER.md with its pictures, and PAPER.json into this folder
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Print one JSON document

@@ -5,7 +5,9 @@
 //! made once.
 
 mod digest;
+mod dollymp2022;
 mod plan;
 mod xu2015;
 
+pub use dollymp2022::{dollymp2022, dollymp2022_runs};
 pub use xu2015::{xu2015, xu2015_runs};

@@ -95,6 +95,8 @@ pub static BUILT_IN: &[(&str, &str)] = &[
     ("xu2015-light", include_str!("../../scenarios/xu2015-light.toml")),
     ("xu2015-heavy", include_str!("../../scenarios/xu2015-heavy.toml")),
     ("xu2015-single-job", include_str!("../../scenarios/xu2015-single-job.toml")),
+    ("dollymp2022-light", include_str!("../../scenarios/dollymp2022-light.toml")),
+    ("dollymp2022-heavy", include_str!("../../scenarios/dollymp2022-heavy.toml")),
 ];
 
 /// Scenarios are a page or two; 16 MiB is no scenario.

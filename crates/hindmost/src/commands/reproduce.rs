@@ -4,6 +4,7 @@ use hindmost_core::reproduction::Reproduction;
 use hindmost_core::suggest::did_you_mean;
 use hindmost_report::html::{Step, reproduction_page};
 use hindmost_report::reproduction;
+use hindmost_sim::driver::SimulationError;
 use hindmost_sim::experiment::Execution;
 use hindmost_sim::reproduce;
 
@@ -12,44 +13,69 @@ use crate::failure::{Failure, Outcome};
 use crate::progress::Progress;
 use crate::{files, stop, terminal};
 
+/// A paper that can be reproduced.
+struct Paper {
+    key: &'static str,
+    /// Number of simulations, of the quick version or the whole one.
+    runs: fn(bool) -> u64,
+    make: fn(bool, &Execution<'_>) -> Result<Reproduction, SimulationError>,
+}
+
 /// Papers that can be reproduced.
-const PAPERS: &[&str] = &["xu2015"];
+const PAPERS: &[Paper] = &[
+    Paper { key: "xu2015", runs: reproduce::xu2015_runs, make: reproduce::xu2015 },
+    Paper { key: "dollymp2022", runs: reproduce::dollymp2022_runs, make: reproduce::dollymp2022 },
+];
 
 /// Runs the experiments of papers.
 pub fn run(args: &ReproduceArgs) -> Outcome {
-    for paper in &args.papers {
-        if !PAPERS.contains(&paper.as_str()) {
-            return Err(Failure::input(format!(
-                "there is no reproduction of {paper:?}{}; there is: {}",
-                did_you_mean(paper, PAPERS.iter().copied()),
-                PAPERS.join(", ")
-            )));
-        }
-    }
+    let chosen = chosen(&args.papers)?;
     let threads = args
         .threads
         .map_or_else(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get), |asked| asked as usize);
     if let Some(folder) = &args.out {
         files::folder(folder)?;
     }
-    let bar = Progress::new(reproduce::xu2015_runs(args.quick) as f64, "xu2015");
-    let advance = |units: f64| bar.advance(units);
-    let execution = Execution { threads, stop: stop::flag(), progress: &advance, output: None };
-    let result = reproduce::xu2015(args.quick, &execution);
-    bar.finish(result.is_err());
-    let result = result?;
-    if let Some(folder) = &args.out {
-        write(folder, &result)?;
+    let mut results = Vec::with_capacity(chosen.len());
+    for paper in &chosen {
+        let bar = Progress::new((paper.runs)(args.quick) as f64, paper.key);
+        let advance = |units: f64| bar.advance(units);
+        let execution = Execution { threads, stop: stop::flag(), progress: &advance, output: None };
+        let result = (paper.make)(args.quick, &execution);
+        bar.finish(result.is_err());
+        let result = result?;
+        if let Some(folder) = &args.out {
+            write(folder, &result, chosen.len() > 1)?;
+        }
+        if !args.json {
+            terminal::print(&reproduction::text(&result, terminal::width()))?;
+        }
+        results.push(result);
     }
-    if args.json {
-        // One paper, one document; several would be a list.
-        terminal::print_json(&result)
-    } else {
-        terminal::print(&reproduction::text(&result, terminal::width()))
+    match results.as_slice() {
+        _ if !args.json => Ok(()),
+        // One paper, one document; several are a list.
+        [one] => terminal::print_json(one),
+        several => terminal::print_json(&several),
     }
 }
 
-fn write(folder: &std::path::Path, result: &Reproduction) -> Outcome {
+/// The papers asked for, each once; all without any.
+fn chosen(asked: &[String]) -> Result<Vec<&'static Paper>, Failure> {
+    let keys = || PAPERS.iter().map(|paper| paper.key);
+    if let Some(unknown) = asked.iter().find(|name| !keys().any(|key| key == name.as_str())) {
+        return Err(Failure::input(format!(
+            "there is no reproduction of {unknown:?}{}; there is: {}",
+            did_you_mean(unknown, keys()),
+            keys().collect::<Vec<_>>().join(", ")
+        )));
+    }
+    let wanted = |paper: &&Paper| asked.is_empty() || asked.iter().any(|name| name == paper.key);
+    Ok(PAPERS.iter().filter(wanted).collect())
+}
+
+/// Writes a paper's page, Markdown, pictures and JSON. Of several papers each has its own page.
+fn write(folder: &std::path::Path, result: &Reproduction, several: bool) -> Outcome {
     let pictures = folder.join(&result.paper);
     files::folder(&pictures)?;
     for plot in reproduction::plots(result).iter().flatten() {
@@ -63,7 +89,8 @@ fn write(folder: &std::path::Path, result: &Reproduction) -> Outcome {
         code: format!("hindmost reproduce {}{quick} --out DIR", result.paper),
     }];
     let page = reproduction_page(result, &again).map_err(Failure::work)?;
-    files::write(&folder.join("report.html"), &page)?;
+    let name = if several { format!("{}.html", result.paper) } else { "report.html".to_owned() };
+    files::write(&folder.join(name), &page)?;
     files::write(&folder.join(format!("{}.md", result.paper)), &reproduction::markdown(result))?;
     files::write(&folder.join(format!("{}.json", result.paper)), &(terminal::json(result)? + "\n"))
 }

@@ -116,7 +116,10 @@ fn seeds_follow_the_first() {
 #[test]
 fn built_in_scenarios_are_listed_and_printed() {
     let names = run(&["simulate", "--list"]).stdout;
-    assert_eq!(names, "quickstart\nxu2015-light\nxu2015-heavy\nxu2015-single-job\n");
+    assert_eq!(
+        names,
+        "quickstart\nxu2015-light\nxu2015-heavy\nxu2015-single-job\ndollymp2022-light\ndollymp2022-heavy\n"
+    );
     for name in names.lines() {
         let text = run(&["simulate", name, "--print"]);
         assert_eq!(text.code, Some(0));

@@ -6,7 +6,7 @@
 //! grown since it last did, and those on which something fits that could not be started before. On all
 //! others nothing fitted, and nothing does now.
 //!
-//! A [`Sweep`] goes once through these nodes and does its stages on each: originals, or clones of tasks that
+//! A sweep goes once through these nodes and does its stages on each: originals, or clones of tasks that
 //! have so many copies. Where clones come after originals have been tried everywhere they have a sweep of their
 //! own.
 

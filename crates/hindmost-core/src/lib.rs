@@ -10,6 +10,7 @@ pub mod distribution;
 pub mod estimator;
 pub mod explain;
 pub mod fit;
+mod id_set;
 pub mod ids;
 pub mod journal;
 pub mod metrics;

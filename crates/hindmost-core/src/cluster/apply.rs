@@ -129,7 +129,7 @@ impl Cluster {
             Event::AttemptStopped { attempt } => self.attempt_ended(*attempt, false),
             Event::WatchMet { attempt, expected_finish } => {
                 if let Some(slot) = self.slot_of(*attempt)?
-                    && expected_finish.is_some()
+                    && let Some(expected_finish) = expected_finish
                 {
                     self.attempts.get_mut(slot).expected_finish = *expected_finish;
                 }
@@ -162,7 +162,7 @@ impl Cluster {
             }
             Decision::Stop { attempt, .. } => {
                 if let Some(slot) = self.slot_of(*attempt)? {
-                    self.attempts.get_mut(slot).state = AttemptState::Stopping;
+                    self.asked_to_stop(slot);
                 }
                 Ok(Applied::default())
             }
@@ -369,11 +369,11 @@ impl Cluster {
             state: AttemptState::Starting,
             since: now,
             from_progress,
-            expected_finish: None,
+            expected_finish: Time::NEVER,
             older: NO_ATTEMPT,
             holds_room,
             heir: NO_ATTEMPT,
-            replaces: None,
+            replaces: NO_ATTEMPT,
         });
         self.nodes[node.0 as usize].attempts.push(slot);
         let Some(job) = self.job_mut(id.task.job) else { return slot };
@@ -387,6 +387,7 @@ impl Cluster {
         let older = std::mem::replace(&mut task.newest, slot);
         task.launched += 1;
         task.alive += 1;
+        task.nodes = [node.0, task.nodes[0]];
         if was_pending {
             phase.pending -= 1;
             job.runnable -= 1;
@@ -412,11 +413,22 @@ impl Cluster {
         }
         self.check_start(fresh)?;
         let heir = self.enter(fresh, node, from_progress, false);
-        self.attempts.get_mut(heir).replaces = Some(id);
-        let attempt = self.attempts.get_mut(slot);
-        attempt.state = AttemptState::Stopping;
-        attempt.heir = heir;
+        self.attempts.get_mut(heir).replaces = id.copy;
+        self.attempts.get_mut(slot).heir = heir;
+        self.asked_to_stop(slot);
         Ok(Applied::default())
+    }
+
+    fn asked_to_stop(&mut self, slot: u32) {
+        let attempt = self.attempts.get_mut(slot);
+        if attempt.state == AttemptState::Stopping {
+            return;
+        }
+        attempt.state = AttemptState::Stopping;
+        let task = attempt.id.task;
+        if let Some(task) = self.task_mut(task) {
+            task.stopping += 1;
+        }
     }
 
     fn reserve(&mut self, id: NodeId, room: Resources, until: Time) -> Result<Applied, RecordError> {
@@ -450,7 +462,7 @@ impl Cluster {
     /// An attempt gives back its room: because it finished (`finished`), broke or was stopped.
     fn attempt_ended(&mut self, id: AttemptId, finished: bool) -> Result<Applied, RecordError> {
         let Some(slot) = self.slot_of(id)? else { return Ok(Applied::default()) };
-        let Attempt { node: node_id, since, older, holds_room, heir, .. } = *self.attempts.get(slot);
+        let Attempt { node: node_id, since, older, holds_room, heir, state, .. } = *self.attempts.get(slot);
         let now = self.now;
         let mut won = false;
         let mut applied = Applied { released: holds_room.then_some((node_id, since)), ..Applied::default() };
@@ -476,6 +488,8 @@ impl Cluster {
             heir.since = now;
         }
         self.attempts.release(slot);
+        let newest = if newest == slot { older } else { newest };
+        let nodes = self.attempts.nodes(newest);
 
         let Some(job) = self.job_mut(id.task.job) else { return Ok(applied) };
         job.alive -= 1;
@@ -484,9 +498,8 @@ impl Cluster {
         let demand = phase.demand;
         let task = &mut phase.tasks[id.task.index as usize];
         task.alive -= 1;
-        if newest == slot {
-            task.newest = older;
-        }
+        task.stopping -= u16::from(state == AttemptState::Stopping);
+        (task.newest, task.nodes) = (newest, nodes);
         if finished && !task.finished {
             task.finished = true;
             applied.won = true;

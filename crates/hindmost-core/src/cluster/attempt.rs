@@ -3,7 +3,7 @@
 use crate::ids::{AttemptId, NodeId};
 use crate::time::Time;
 
-use super::job::NO_ATTEMPT;
+use super::job::{NO_ATTEMPT, NO_NODE};
 
 /// Where an attempt is in its life. In every state it holds its room, except that one which replaces
 /// another waits for the other's.
@@ -17,7 +17,8 @@ pub enum AttemptState {
     Stopping,
 }
 
-/// A copy of a task on a node.
+/// A copy of a task on a node. A large cluster has many, and they are looked at in no order: each is one line
+/// of the processor's cache.
 #[derive(Clone, Debug)]
 pub struct Attempt {
     pub(super) id: AttemptId,
@@ -25,15 +26,16 @@ pub struct Attempt {
     pub(super) state: AttemptState,
     pub(super) since: Time,
     pub(super) from_progress: f64,
-    pub(super) expected_finish: Option<Time>,
+    /// Never while it is not known.
+    pub(super) expected_finish: Time,
     /// The next older living copy of the task.
     pub(super) older: u32,
     /// False while it waits for the room of the attempt that it replaces.
     pub(super) holds_room: bool,
     /// The attempt that replaces this one and gets its room.
     pub(super) heir: u32,
-    /// The attempt that this one replaced.
-    pub(super) replaces: Option<AttemptId>,
+    /// The copy that this one replaced.
+    pub(super) replaces: u32,
 }
 
 impl Attempt {
@@ -59,7 +61,8 @@ impl Attempt {
 
     /// The attempt whose room it waits for, if it does.
     pub fn replaces(&self) -> Option<AttemptId> {
-        self.replaces.filter(|_| !self.holds_room)
+        let replaced = AttemptId { copy: self.replaces, ..self.id };
+        (self.replaces != NO_ATTEMPT && !self.holds_room).then_some(replaced)
     }
 
     /// Share of the work that was done before it began, in [0, 1).
@@ -69,9 +72,11 @@ impl Attempt {
 
     /// When it is expected to finish, once its progress has told.
     pub fn expected_finish(&self) -> Option<Time> {
-        self.expected_finish
+        (self.expected_finish != Time::NEVER).then_some(self.expected_finish)
     }
 }
+
+const _: () = assert!(size_of::<Attempt>() == 64);
 
 /// All living attempts, in slots that are used again.
 #[derive(Clone, Debug, Default)]
@@ -107,6 +112,15 @@ impl Attempts {
     #[inline]
     pub(super) fn get_mut(&mut self, slot: u32) -> &mut Attempt {
         &mut self.slots[slot as usize]
+    }
+
+    /// The nodes of the first two copies of the chain that begins at a slot.
+    pub(super) fn nodes(&self, newest: u32) -> [u32; 2] {
+        let mut nodes = [NO_NODE; 2];
+        for (place, (_, attempt)) in nodes.iter_mut().zip(self.chain(newest)) {
+            *place = attempt.node.0;
+        }
+        nodes
     }
 
     /// The chain of living copies that begins at a slot, newest first.

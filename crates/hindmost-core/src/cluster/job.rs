@@ -11,6 +11,9 @@ use crate::workload::{JobSpec, PhaseSpec};
 /// End of the list of a task's copies.
 pub(super) const NO_ATTEMPT: u32 = u32::MAX;
 
+/// In place of the node of a copy that is not there.
+pub(super) const NO_NODE: u32 = u32::MAX;
+
 /// A task: pending until a copy of it is alive, finished once one copy has finished.
 #[derive(Clone, Copy, Debug)]
 pub struct Task {
@@ -20,6 +23,11 @@ pub struct Task {
     pub(super) launched: u32,
     /// Copies that hold room now.
     pub(super) alive: u16,
+    /// Of these, copies that were asked to stop.
+    pub(super) stopping: u16,
+    /// The nodes of the newest living copy and of the one before it: most tasks never have more, and then
+    /// nobody has to look the copies up.
+    pub(super) nodes: [u32; 2],
     pub(super) finished: bool,
     /// True while the task waits in its phase's list of tasks to be started again.
     pub(super) retrying: bool,
@@ -34,6 +42,11 @@ impl Task {
     /// Copies that are starting, running or stopping.
     pub fn alive(&self) -> u32 {
         u32::from(self.alive)
+    }
+
+    /// Copies that are starting or running.
+    pub fn at_work(&self) -> u32 {
+        u32::from(self.alive - self.stopping)
     }
 
     /// True once a copy has finished.
@@ -72,7 +85,15 @@ pub struct Phase {
 
 impl Phase {
     fn new(spec: &PhaseSpec, demand: Resources, durations: Distribution) -> Phase {
-        let blank = Task { newest: NO_ATTEMPT, launched: 0, alive: 0, finished: false, retrying: false };
+        let blank = Task {
+            newest: NO_ATTEMPT,
+            launched: 0,
+            alive: 0,
+            stopping: 0,
+            nodes: [NO_NODE; 2],
+            finished: false,
+            retrying: false,
+        };
         Phase {
             tasks: vec![blank; spec.tasks as usize],
             demand,

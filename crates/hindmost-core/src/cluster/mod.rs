@@ -25,6 +25,7 @@ pub use job::{Job, Phase, Task};
 pub use locality::Locality;
 pub use node::Node;
 
+use crate::id_set::IdSet;
 use crate::ids::{AttemptId, JobId, NodeId, TaskId};
 use crate::resources::{Dimensions, Resources};
 use crate::time::Time;
@@ -32,7 +33,6 @@ use serde::{Deserialize, Serialize};
 
 use attempt::Attempts;
 use free::{FirstFits, FreeIndex};
-use node::NodeSet;
 
 /// Room kept on a node until a time.
 #[derive(Clone, Copy, Debug)]
@@ -61,7 +61,7 @@ pub struct Cluster {
     placement: Placement,
     nodes: Vec<Node>,
     total: Resources,
-    open: NodeSet,
+    open: IdSet,
     /// Free room, where nodes are more than one slot each.
     free: Option<FreeIndex>,
     /// What is remembered of earlier searches in `free`: it changes how fast an answer is found, not the answer.
@@ -85,7 +85,7 @@ impl Cluster {
             placement: Placement::default(),
             nodes: Vec::new(),
             total: Resources::NONE,
-            open: NodeSet::default(),
+            open: IdSet::default(),
             free,
             first_fits: RefCell::default(),
             jobs: VecDeque::new(),
@@ -232,6 +232,10 @@ impl Cluster {
         self.phase(id)?.tasks.get(id.index as usize)
     }
 
+    fn task_mut(&mut self, id: TaskId) -> Option<&mut Task> {
+        self.job_mut(id.job)?.phases.get_mut(id.phase as usize)?.tasks.get_mut(id.index as usize)
+    }
+
     /// A living attempt.
     #[inline]
     pub fn attempt(&self, id: AttemptId) -> Option<&Attempt> {
@@ -261,7 +265,16 @@ impl Cluster {
 
     /// True if a living copy of the task is on the node.
     pub fn has_copy_on(&self, task: TaskId, node: NodeId) -> bool {
-        self.copies(task).any(|copy| copy.node == node)
+        self.copies_on(task, node) > 0
+    }
+
+    /// Number of living copies of the task on the node.
+    pub fn copies_on(&self, task: TaskId, node: NodeId) -> u32 {
+        let Some(found) = self.task(task) else { return 0 };
+        if found.alive() <= 2 {
+            return found.nodes.iter().filter(|on| **on == node.0).count() as u32;
+        }
+        self.copies(task).filter(|copy| copy.node == node).count() as u32
     }
 
     /// Number of living attempts.

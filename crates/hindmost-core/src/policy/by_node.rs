@@ -12,12 +12,15 @@
 
 use std::collections::BTreeSet;
 
+use rustc_hash::FxHashSet;
+
 use crate::cluster::{Cluster, Job, Node};
+use crate::id_set::IdSet;
 use crate::ids::{JobId, NodeId, TaskId};
 use crate::record::{Decision, Event};
-use crate::resources::Resources;
 
 use super::clone_pool::ClonePool;
+use super::fresh::Fresh;
 use super::levels::{Alignment, Candidate, JobPhase, Levels};
 use super::queue::{JobQueue, Which};
 use super::{Pass, Round, Seen, View};
@@ -47,9 +50,10 @@ pub trait Fit: Send {
         Alignment::normalised(node, dimensions)
     }
 
-    /// Of copies with this alignment and penalty; the highest is next.
-    fn score(&self, alignment: f64, _penalty: f64) -> f64 {
-        alignment
+    /// What a penalty of 1 weighs against an alignment of 1: the copy with the highest alignment less weighed
+    /// penalty is next.
+    fn penalty_weight(&self) -> f64 {
+        0.0
     }
 
     /// Why a task was placed, in words.
@@ -80,14 +84,14 @@ struct Serving {
     stage: Stage,
     levels: Levels,
     /// Demands of which something new can be started.
-    fresh: Vec<Resources>,
+    fresh: Fresh,
 }
 
 /// One way through the nodes. See the module's documentation.
 struct Sweep {
     servings: Vec<Serving>,
     /// Nodes whose free room has grown since they were last visited.
-    grown: BTreeSet<NodeId>,
+    grown: IdSet,
 }
 
 /// The pass. See the module's documentation.
@@ -103,7 +107,7 @@ pub struct ByNode {
     /// Starts of this pass of which it has still to be told.
     own_starts: usize,
     /// Jobs of which something was started in this round.
-    started: Vec<JobId>,
+    started: FxHashSet<JobId>,
     /// Used again and again.
     candidates: Vec<Candidate>,
 }
@@ -124,17 +128,14 @@ impl Default for CloneLimits {
     }
 }
 
-/// More kinds of demands than this are searched for as one: the least of them.
-const MOST_FRESH: usize = 8;
-
 impl ByNode {
     /// One sweep after the other, each with its stages.
     pub fn new(fit: Box<dyn Fit>, sweeps: Vec<Vec<Stage>>) -> ByNode {
         let copies = |stage: &Stage| if let Stage::Clones { copies } = stage { *copies } else { 0 };
         let clones = sweeps.iter().flatten().map(copies).max().unwrap_or(0);
-        let serving = |stage| Serving { stage, levels: Levels::default(), fresh: Vec::new() };
+        let serving = |stage| Serving { stage, levels: Levels::default(), fresh: Fresh::default() };
         let sweep =
-            |stages: Vec<Stage>| Sweep { servings: stages.into_iter().map(serving).collect(), grown: BTreeSet::new() };
+            |stages: Vec<Stage>| Sweep { servings: stages.into_iter().map(serving).collect(), grown: IdSet::default() };
         ByNode {
             fit,
             sweeps: sweeps.into_iter().map(sweep).collect(),
@@ -144,7 +145,7 @@ impl ByNode {
             touched: BTreeSet::new(),
             generation: None,
             own_starts: 0,
-            started: Vec::new(),
+            started: FxHashSet::default(),
             candidates: Vec::new(),
         }
     }
@@ -158,19 +159,22 @@ impl ByNode {
 
     fn room_grew(&mut self, node: NodeId) {
         for sweep in &mut self.sweeps {
-            sweep.grown.insert(node);
+            sweep.grown.insert(node.0);
         }
     }
 
-    /// A task's copies have changed: it is found among those that may be cloned, or no more.
-    fn place(&mut self, task: TaskId, cluster: &Cluster) {
-        let Some(copies) = self.pool.place(task, cluster) else { return };
-        let Some(demand) = cluster.phase(task).map(|phase| *phase.demand()) else { return };
-        for serving in self.sweeps.iter_mut().flat_map(|sweep| &mut sweep.servings) {
-            if serving.stage == (Stage::Clones { copies }) {
-                serving.is_fresh(demand);
+    /// A task's copies have changed: it is found among those that may be cloned, or no more. True if there are
+    /// such tasks of its phase for the first time, or no more.
+    fn place(&mut self, task: TaskId, cluster: &Cluster) -> bool {
+        let placed = self.pool.place(task, cluster);
+        if let (Some(copies), Some(phase)) = (placed.copies, cluster.phase(task)) {
+            for serving in self.sweeps.iter_mut().flat_map(|sweep| &mut sweep.servings) {
+                if serving.stage == (Stage::Clones { copies }) {
+                    serving.fresh.add(phase.demand());
+                }
             }
         }
+        placed.phase_changed
     }
 
     /// Brings what could be started of a job up to date.
@@ -181,7 +185,7 @@ impl ByNode {
                 let stands = || (self.fit.level(found, cluster, queue), self.fit.penalty(found, cluster));
                 serving.candidates(found, &self.pool, stands, &mut self.candidates);
             }
-            serving.levels.set(job, &self.candidates, |demand| add_if_new(&mut serving.fresh, demand));
+            serving.levels.set(job, &self.candidates, |demand| serving.fresh.add(&demand));
         }
     }
 
@@ -198,13 +202,13 @@ impl ByNode {
     }
 
     fn sweep(&mut self, at: usize, round: &mut Round<'_>) {
-        let mut fresh = self.take_fresh(at);
-        let mut grown = std::mem::take(&mut self.sweeps[at].grown);
+        let mut fresh = Fresh::default();
+        self.sweeps[at].take_fresh(&mut fresh);
         // What turns up on the way is looked for on the nodes that follow, and then on all.
-        while !(grown.is_empty() && fresh.is_empty()) {
-            let mut turned_up: Vec<Resources> = Vec::new();
+        while !(self.sweeps[at].grown.is_empty() && fresh.is_empty()) {
+            let mut turned_up = Fresh::default();
             let mut from = NodeId(0);
-            while let Some(node) = next_node(from, &grown, &mut fresh, round.cluster()) {
+            while let Some(node) = next_node(from, &self.sweeps[at].grown, &mut fresh, round.cluster()) {
                 if self.sweeps[at].servings.iter().all(|serving| serving.levels.is_empty()) {
                     break;
                 }
@@ -213,24 +217,22 @@ impl ByNode {
                         return;
                     }
                 }
-                for demand in self.take_fresh(at) {
-                    add_if_new(&mut fresh, demand);
-                    add_if_new(&mut turned_up, demand);
-                }
+                let mut here = Fresh::default();
+                self.sweeps[at].take_fresh(&mut here);
+                turned_up.add_all(&here);
+                fresh.append(&mut here);
                 let Some(next) = node.0.checked_add(1) else { break };
                 from = NodeId(next);
             }
-            (grown, fresh) = (BTreeSet::new(), turned_up);
+            self.sweeps[at].grown.clear();
+            fresh = turned_up;
         }
-    }
-
-    fn take_fresh(&mut self, sweep: usize) -> Vec<Resources> {
-        self.sweeps[sweep].servings.iter_mut().flat_map(|serving| std::mem::take(&mut serving.fresh)).collect()
     }
 
     /// Starts on a node what a stage has for it, level by level. False on a fault.
     fn serve(&mut self, (sweep, at): (usize, usize), node: NodeId, round: &mut Round<'_>) -> bool {
         let dimensions = round.cluster().dimensions().names().len();
+        let weight = self.fit.penalty_weight();
         let mut level = None;
         loop {
             let Some(found) = round.cluster().node(node) else { return true };
@@ -241,8 +243,7 @@ impl ByNode {
             while let Some(found) = round.cluster().node(node) {
                 let serving = &self.sweeps[sweep].servings[at];
                 let alignment = self.fit.alignment(found, dimensions);
-                let score = |alignment, penalty| self.fit.score(alignment, penalty);
-                let Some(phase) = serving.levels.best(next, found.free(), &alignment, score, &passed) else { break };
+                let Some(phase) = serving.levels.best(next, found.free(), &alignment, weight, &passed) else { break };
                 let stage = serving.stage;
                 let Some(task) = serving.task(phase, node, round.cluster(), &self.pool, self.limits.per_node) else {
                     passed.push(phase);
@@ -281,57 +282,45 @@ impl ByNode {
             Stage::Clones { copies: 1 } => round.because(|| "its task had one copy, and room was left".to_owned()),
             Stage::Clones { copies } => round.because(|| format!("its task had {copies} copies, and room was left")),
         }
-        if let (Stage::Clones { .. }, Some(phase)) = (stage, round.cluster().phase(task)) {
+        // Only a budget asks what clones hold.
+        if let (Stage::Clones { .. }, Some(_), Some(phase)) = (stage, self.limits.budget, round.cluster().phase(task)) {
             self.pool.clone_started(attempt, *phase.demand());
         }
-        self.place(task, round.cluster());
-        if round.queue.takes_turns() || self.is_outdated(task, round.cluster()) {
+        let phase_changed = self.place(task, round.cluster());
+        if phase_changed || round.queue.takes_turns() || self.is_outdated(stage, task, round.cluster()) {
             self.refresh(task.job, round.cluster(), round.queue);
         }
-        if self.started.last() != Some(&task.job) {
-            self.started.push(task.job);
-        }
+        self.started.insert(task.job);
         true
     }
 
-    /// True if what could be started of a task's phase is not what it was before a copy of the task was.
-    fn is_outdated(&self, task: TaskId, cluster: &Cluster) -> bool {
-        let phase = (task.job, task.phase);
-        self.sweeps.iter().flat_map(|sweep| &sweep.servings).any(|serving| {
-            let listed = serving.levels.get(phase).is_some();
-            match serving.stage {
-                Stage::Originals(Which::Any) => listed && cluster.phase(task).is_none_or(|phase| phase.pending() == 0),
-                // Its job has been started.
-                Stage::Originals(_) => true,
-                Stage::Clones { copies } => listed != self.pool.has_phase(phase, copies),
-            }
-        })
+    /// True if what could be started as an original may not be what it was before a copy of the task was started.
+    fn is_outdated(&self, stage: Stage, task: TaskId, cluster: &Cluster) -> bool {
+        match stage {
+            Stage::Originals(Which::Any) => cluster.phase(task).is_none_or(|phase| phase.pending() == 0),
+            // Its job has been started.
+            Stage::Originals(_) => true,
+            Stage::Clones { .. } => false,
+        }
     }
 }
 
-/// The first node, from an id on, whose room has grown or on which one of these demands fits; of many
-/// demands the least stands for all.
-fn next_node(from: NodeId, grown: &BTreeSet<NodeId>, fresh: &mut Vec<Resources>, cluster: &Cluster) -> Option<NodeId> {
-    if fresh.len() > MOST_FRESH {
-        *fresh = std::mem::take(fresh).into_iter().reduce(|least, demand| least.least(&demand)).into_iter().collect();
-    }
-    let fitting = fresh.iter().filter_map(|demand| cluster.next_fitting(from, demand)).min();
-    let grown = grown.range(from..).next().copied();
-    fitting.into_iter().chain(grown).min()
+/// The first node, from an id on, whose room has grown or on which one of these demands fits.
+fn next_node(from: NodeId, grown: &IdSet, fresh: &mut Fresh, cluster: &Cluster) -> Option<NodeId> {
+    let grown = if grown.is_empty() { None } else { grown.next(from.0).map(NodeId) };
+    fresh.next_node(from, cluster).into_iter().chain(grown).min()
 }
 
-fn add_if_new(demands: &mut Vec<Resources>, demand: Resources) {
-    if !demands.contains(&demand) {
-        demands.push(demand);
+impl Sweep {
+    /// Moves what is fresh at any stage.
+    fn take_fresh(&mut self, to: &mut Fresh) {
+        for serving in &mut self.servings {
+            to.append(&mut serving.fresh);
+        }
     }
 }
 
 impl Serving {
-    /// Something that demands this could not be started before.
-    fn is_fresh(&mut self, demand: Resources) {
-        add_if_new(&mut self.fresh, demand);
-    }
-
     /// What could be started of a job, by phase. `stands` tells its level and penalty.
     fn candidates(&self, job: &Job, pool: &ClonePool, stands: impl Fn() -> (u64, f64), found: &mut Vec<Candidate>) {
         let mut add = |phase: u32| {
@@ -356,11 +345,10 @@ impl Serving {
                 }
             }
             Stage::Clones { copies } => {
-                let Some(tasks) = pool.tasks(job.id(), copies) else { return };
-                let mut next = tasks.first();
-                while let Some(task) = next {
-                    add(task.phase);
-                    next = tasks.range(TaskId { phase: task.phase + 1, index: 0, ..*task }..).next();
+                for (at, phase) in (0..).zip(job.phases()) {
+                    if phase.alive() > 0 && pool.has_phase((job.id(), at), copies) {
+                        add(at);
+                    }
                 }
             }
         }
@@ -380,11 +368,8 @@ impl Serving {
                 cluster.job(job)?.next_runnable(|at| at == phase, |task| !cluster.avoids(task, node))
             }
             Stage::Clones { copies } => {
-                let first = TaskId { job, phase, index: 0 };
-                let of_phase = pool.tasks(job, copies)?.range(first..).take_while(|task| task.phase == phase);
-                let here = |task| cluster.copies(task).filter(|copy| copy.node() == node).count() as u32;
-                let may_run = |task: &&TaskId| here(**task) < per_node && !cluster.avoids(**task, node);
-                of_phase.copied().find(|task| may_run(&task))
+                let may_run = |task: &TaskId| cluster.copies_on(*task, node) < per_node && !cluster.avoids(*task, node);
+                pool.tasks((job, phase), copies).find(may_run)
             }
         }
     }
@@ -449,9 +434,9 @@ impl Pass for ByNode {
             }
             self.sweep(at, round);
         }
-        self.started.sort_unstable();
-        self.started.dedup();
-        for job in self.started.drain(..) {
+        let mut started: Vec<JobId> = self.started.drain().collect();
+        started.sort_unstable();
+        for job in started {
             round.requeue(job);
         }
     }
@@ -462,7 +447,7 @@ impl ByNode {
     fn look_everywhere(&mut self) {
         for serving in self.sweeps.iter_mut().flat_map(|sweep| &mut sweep.servings) {
             if let Some(least) = serving.levels.least() {
-                serving.is_fresh(least);
+                serving.fresh.add(&least);
             }
         }
     }

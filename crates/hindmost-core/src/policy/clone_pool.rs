@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
 
-use crate::cluster::{Attempt, AttemptState, Cluster, Phase};
+use crate::cluster::Cluster;
+use crate::id_set::IdSet;
 use crate::ids::{AttemptId, JobId, TaskId};
 use crate::resources::Resources;
 
@@ -12,17 +13,28 @@ use crate::resources::Resources;
 /// the clones that run.
 #[derive(Debug)]
 pub(super) struct ClonePool {
-    /// `by_copies[k]`: the tasks with k + 1 living copies.
-    by_copies: Vec<FxHashMap<JobId, BTreeSet<TaskId>>>,
+    /// Clones that a task may have.
+    most: u32,
+    /// Of a phase, by number of living copies, from one: the tasks, by index. Only phases that have any.
+    by_phase: FxHashMap<(JobId, u32), Vec<IdSet>>,
     clones: FxHashMap<AttemptId, Resources>,
     held: Resources,
+}
+
+/// Where a task was put.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Placed {
+    /// Copies that it has, if it may get one more.
+    pub(super) copies: Option<u32>,
+    /// Its phase has for the first time, or no more, tasks with some number of copies.
+    pub(super) phase_changed: bool,
 }
 
 impl ClonePool {
     /// For tasks that may have up to so many clones.
     pub(super) fn new(clones: u32) -> ClonePool {
-        let by_copies = (0..clones).map(|_| FxHashMap::default()).collect();
-        ClonePool { by_copies, clones: FxHashMap::default(), held: Resources::NONE }
+        let (by_phase, clones_running) = (FxHashMap::default(), FxHashMap::default());
+        ClonePool { most: clones, by_phase, clones: clones_running, held: Resources::NONE }
     }
 
     /// Room that clones hold.
@@ -30,31 +42,43 @@ impl ClonePool {
         &self.held
     }
 
-    /// The tasks of a job with so many copies, in the order of phases and tasks.
-    pub(super) fn tasks(&self, job: JobId, copies: u32) -> Option<&BTreeSet<TaskId>> {
-        self.by_copies.get((copies as usize).checked_sub(1)?)?.get(&job)
+    /// The tasks of a phase with so many copies, by index.
+    pub(super) fn tasks(&self, (job, phase): (JobId, u32), copies: u32) -> impl Iterator<Item = TaskId> + '_ {
+        let tasks = self.of_phase((job, phase), copies);
+        tasks.into_iter().flat_map(IdSet::iter).map(move |index| TaskId { job, phase, index })
     }
 
     /// True if the phase has a task with so many copies.
-    pub(super) fn has_phase(&self, (job, phase): (JobId, u32), copies: u32) -> bool {
-        let first = TaskId { job, phase, index: 0 };
-        self.tasks(job, copies).is_some_and(|tasks| tasks.range(first..).next().is_some_and(|task| task.phase == phase))
+    pub(super) fn has_phase(&self, phase: (JobId, u32), copies: u32) -> bool {
+        self.of_phase(phase, copies).is_some_and(|tasks| !tasks.is_empty())
     }
 
-    /// Puts a task where it belongs now; the number of copies it has, if it may get one more.
-    pub(super) fn place(&mut self, task: TaskId, cluster: &Cluster) -> Option<u32> {
-        let copies = copies_of(task, cluster);
-        for (at, tasks) in self.by_copies.iter_mut().enumerate() {
-            if copies == Some(at as u32 + 1) {
-                tasks.entry(task.job).or_default().insert(task);
-            } else if let Some(of_job) = tasks.get_mut(&task.job)
-                && of_job.remove(&task)
-                && of_job.is_empty()
-            {
-                tasks.remove(&task.job);
+    fn of_phase(&self, phase: (JobId, u32), copies: u32) -> Option<&IdSet> {
+        self.by_phase.get(&phase)?.get((copies as usize).checked_sub(1)?)
+    }
+
+    /// Puts a task where it belongs now.
+    pub(super) fn place(&mut self, task: TaskId, cluster: &Cluster) -> Placed {
+        if self.most == 0 {
+            return Placed { copies: None, phase_changed: false };
+        }
+        let copies = copies_of(task, cluster).filter(|copies| (1..=self.most).contains(copies));
+        let phase = (task.job, task.phase);
+        let mut phase_changed = false;
+        if copies.is_some() || self.by_phase.contains_key(&phase) {
+            let of_phase = self.by_phase.entry(phase).or_insert_with(|| vec![IdSet::default(); self.most as usize]);
+            for (has, tasks) in (1..).zip(of_phase.iter_mut()) {
+                phase_changed |= if copies == Some(has) {
+                    tasks.insert(task.index) && tasks.len() == 1
+                } else {
+                    tasks.remove(task.index) && tasks.is_empty()
+                };
+            }
+            if phase_changed && of_phase.iter().all(IdSet::is_empty) {
+                self.by_phase.remove(&phase);
             }
         }
-        copies.filter(|copies| (*copies as usize) <= self.by_copies.len())
+        Placed { copies, phase_changed }
     }
 
     /// A clone was started.
@@ -73,24 +97,20 @@ impl ClonePool {
 
     /// After a loss of many attempts at once: everything anew.
     pub(super) fn rebuild(&mut self, cluster: &Cluster) {
-        for tasks in &mut self.by_copies {
-            tasks.clear();
-        }
+        self.by_phase.clear();
         let running: BTreeSet<TaskId> = cluster.living().map(|attempt| attempt.id().task).collect();
         for task in running {
             self.place(task, cluster);
         }
         let clones = std::mem::take(&mut self.clones);
         self.clones = clones.into_iter().filter(|(attempt, _)| cluster.attempt(*attempt).is_some()).collect();
-        self.held = self.clones.values().fold(Resources::NONE, super::super::resources::Resources::plus);
+        self.held = self.clones.values().fold(Resources::NONE, Resources::plus);
     }
 }
 
 /// Living copies of a task that may get another; `None` if it may not.
 fn copies_of(task: TaskId, cluster: &Cluster) -> Option<u32> {
-    let runs = |copy: &Attempt| copy.state() != AttemptState::Stopping;
-    cluster.phase(task).filter(|phase| Phase::may_be_copied(phase))?;
-    let found = cluster.task(task)?;
-    let wanted = !found.is_finished() && cluster.copies(task).any(runs);
-    wanted.then(|| found.alive())
+    let phase = cluster.phase(task).filter(|phase| phase.may_be_copied())?;
+    let found = phase.tasks().get(task.index as usize)?;
+    (!found.is_finished() && found.at_work() > 0).then(|| found.alive())
 }

@@ -193,35 +193,37 @@ impl Levels {
         levels.find(|(_, level)| level.least.fits(free)).map(|(level, _)| *level)
     }
 
-    /// Of a level's phases whose copies fit into the free room, the one with the highest `score` of
-    /// alignment and penalty, the first of those by id. Of a job only the first phase that fits is meant; those in
+    /// Of a level's phases whose copies fit into the free room, the one with the highest alignment less `weight` ×
+    /// penalty, the first of those by id. Of a job only the first phase that fits is meant; those in
     /// `passed` are left out.
     pub fn best(
         &self,
         level: u64,
         free: &Resources,
         alignment: &Alignment,
-        score: impl Fn(f64, f64) -> f64,
+        weight: f64,
         passed: &[JobPhase],
     ) -> Option<JobPhase> {
-        let level = self.by_number.get(&level)?;
-        // Loops over two dimensions, the most common number, are unrolled.
+        let kinds = &self.by_number.get(&level)?.kinds;
+        // Loops over one or two dimensions, the most common numbers, are unrolled.
         match self.dimensions {
-            2 => self.best_of::<2>(level, free, alignment, score, passed),
-            _ => self.best_of::<MAX_DIMENSIONS>(level, free, alignment, score, passed),
+            1 => self.best_of::<1>(kinds, free, alignment, weight, passed),
+            2 => self.best_of::<2>(kinds, free, alignment, weight, passed),
+            _ => self.best_of::<MAX_DIMENSIONS>(kinds, free, alignment, weight, passed),
         }
     }
 
     fn best_of<const WIDTH: usize>(
         &self,
-        level: &Level,
+        kinds: &[Kind],
         free: &Resources,
         alignment: &Alignment,
-        score: impl Fn(f64, f64) -> f64,
+        weight: f64,
         passed: &[JobPhase],
     ) -> Option<JobPhase> {
-        let mut best: Option<(f64, JobPhase)> = None;
-        for kind in &level.kinds {
+        let mut best: Option<JobPhase> = None;
+        let mut highest = f64::NEG_INFINITY;
+        for kind in kinds {
             if !(0..WIDTH).all(|at| kind.demand.0[at] <= free.0[at]) {
                 continue;
             }
@@ -232,13 +234,14 @@ impl Levels {
                     None => continue,
                 },
             };
-            let aligned = (0..WIDTH).map(|at| kind.amounts[at] * alignment.0[at]).sum();
-            let score = score(aligned, f64::from_bits(penalty));
-            if best.is_none_or(|(highest, first)| score > highest || (score == highest && phase < first)) {
-                best = Some((score, phase));
+            let aligned: f64 = (0..WIDTH).map(|at| kind.amounts[at] * alignment.0[at]).sum();
+            let score = aligned - weight * f64::from_bits(penalty);
+            if score > highest || (score >= highest && best.is_none_or(|first| phase < first)) {
+                highest = score;
+                best = Some(phase);
             }
         }
-        best.map(|(_, phase)| phase)
+        best
     }
 
     /// The first phase of a kind that has not been passed over and is the first of its job that fits.
@@ -288,7 +291,7 @@ mod tests {
         assert_eq!(set(&mut levels, 3, &[candidate(3, 1, 4)]), 0, "the same demand in another level is nothing new");
         let memory_counts = Alignment([0.1, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
         let best = |levels: &Levels, level, free: &Resources, passed: &[JobPhase]| {
-            levels.best(level, free, &memory_counts, |alignment, _| alignment, passed).map(|(job, _)| job.0)
+            levels.best(level, free, &memory_counts, 0.0, passed).map(|(job, _)| job.0)
         };
         let free = room(4, 4);
         assert_eq!(levels.next_level(None, &free), Some(1));
@@ -312,11 +315,11 @@ mod tests {
             set(&mut levels, job, &[Candidate { penalty, ..candidate(0, cpus, memory) }]);
         }
         let even = Alignment([1.0; MAX_DIMENSIONS]);
-        let best = |score: fn(f64, f64) -> f64| levels.best(0, &room(9, 9), &even, score, &[]).map(|(job, _)| job.0);
+        let best = |weight: f64| levels.best(0, &room(9, 9), &even, weight, &[]).map(|(job, _)| job.0);
         // Job 6 stands for its kind, being of the smallest penalty; by alignment alone it ties with job 7.
-        assert_eq!(best(|alignment, _| alignment), Some(6));
-        assert_eq!(best(|alignment, penalty| alignment - penalty), Some(6));
-        assert_eq!(best(|alignment, penalty| alignment + penalty), Some(7));
+        assert_eq!(best(0.0), Some(6));
+        assert_eq!(best(1.0), Some(6));
+        assert_eq!(best(-1.0), Some(7));
     }
 
     #[test]
@@ -325,9 +328,8 @@ mod tests {
         let later = Candidate { phase: 2, ..candidate(0, 3, 3) };
         assert_eq!(set(&mut levels, 0, &[candidate(0, 1, 4), later]), 2);
         let even = Alignment([1.0; MAX_DIMENSIONS]);
-        let best = |free: Resources, passed: &[JobPhase]| {
-            levels.best(0, &free, &even, |alignment, _| alignment, passed).map(|(_, phase)| phase)
-        };
+        let best =
+            |free: Resources, passed: &[JobPhase]| levels.best(0, &free, &even, 0.0, passed).map(|(_, phase)| phase);
         // Phase 2 aligns better, but phase 0 comes first where it fits.
         assert_eq!(best(room(4, 4), &[]), Some(0));
         assert_eq!(best(room(4, 3), &[]), Some(2));

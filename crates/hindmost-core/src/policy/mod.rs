@@ -16,6 +16,7 @@ pub mod dollymp;
 pub mod drf;
 pub mod ese;
 mod fairness;
+mod fresh;
 pub mod graphene;
 pub mod hadoop;
 pub mod hopper;

@@ -102,8 +102,8 @@ impl Fit for TetrisFit {
         self.current = if remaining > 0.0 { alignment / remaining } else { 0.0 };
     }
 
-    fn score(&self, alignment: f64, penalty: f64) -> f64 {
-        alignment - self.current * penalty
+    fn penalty_weight(&self) -> f64 {
+        self.current
     }
 
     fn because(&self) -> &'static str {

@@ -194,6 +194,11 @@ impl Cluster {
         Some(NodeId(next))
     }
 
+    /// True if some node that is up has room for `demand`.
+    pub fn fits_somewhere(&self, demand: &Resources) -> bool {
+        self.next_fitting(NodeId(0), demand).is_some()
+    }
+
     /// An active job.
     #[inline]
     pub fn job(&self, id: JobId) -> Option<&Job> {

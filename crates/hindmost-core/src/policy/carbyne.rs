@@ -47,6 +47,7 @@ use super::order::{Srpt, effective_time};
 use super::packing::{Fitter, Offer};
 use super::queue::Which;
 use super::space::{Block, Moment, Space, Stage, first_start, last_end, paths_from_begin, paths_to_end, stages};
+use super::waiting::Stuck;
 use super::{JobQueue, Pass, Round, Seen, View};
 
 /// The pass that starts pending tasks as Carbyne does. See the module's documentation.
@@ -152,8 +153,10 @@ impl Altruists {
     fn start_due(&mut self, round: &mut Round<'_>, fitter: &mut Fitter) -> bool {
         // Jobs up to here have nothing due that fits.
         let mut passed = None;
+        let mut stuck = Stuck::default();
         while round.cluster().open_nodes() > 0 {
-            let Some(place) = round.queue.next(self.which, passed) else { return true };
+            let next = round.queue.next_that_fits(self.which, passed, &mut stuck, round.cluster());
+            let Some(place) = next else { return true };
             let id = place.job();
             let cluster = round.cluster();
             let offer = cluster.job(id).and_then(|job| {
@@ -178,8 +181,10 @@ impl Altruists {
     /// Gives what room is left to jobs, the shortest first; false on a fault.
     fn start_leftover(&mut self, round: &mut Round<'_>, fitter: &mut Fitter) -> bool {
         let mut passed = None;
+        let mut stuck = Stuck::default();
         while round.cluster().open_nodes() > 0 {
-            let Some(place) = self.shortest.next(self.which, passed) else { return true };
+            let next = self.shortest.next_that_fits(self.which, passed, &mut stuck, round.cluster());
+            let Some(place) = next else { return true };
             let id = place.job();
             let mut fair = true;
             loop {

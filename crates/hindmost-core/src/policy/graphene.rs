@@ -48,6 +48,7 @@ use super::packing::{Fitter, Offer};
 use super::queue::{Place, Which};
 use super::space::stages;
 use super::troublesome::ranked;
+use super::waiting::Stuck;
 use super::{Pass, Round, Seen, View};
 
 /// Most jobs whose offers are compared.
@@ -129,11 +130,17 @@ impl TroublesomeFirst {
     }
 
     /// Gathers the offers of the next jobs after a place, those with the least work first.
-    fn gather(&mut self, round: &Round<'_>, after: &mut Option<Place>, fitter: &mut Fitter) -> Vec<Candidate> {
+    fn gather(
+        &mut self,
+        round: &Round<'_>,
+        after: &mut Option<Place>,
+        stuck: &mut Stuck,
+        fitter: &mut Fitter,
+    ) -> Vec<Candidate> {
         let cluster = round.cluster();
         let mut candidates = Vec::new();
         while candidates.len() < COMPARED {
-            let Some(place) = round.queue.next(self.which, *after) else { break };
+            let Some(place) = round.queue.next_that_fits(self.which, *after, stuck, cluster) else { break };
             *after = Some(place);
             let Some(job) = cluster.job(place.job()) else { continue };
             if let Some((offer, priority)) = self.offer(job, cluster, fitter) {
@@ -250,6 +257,7 @@ impl Pass for TroublesomeFirst {
         let mut fitter = Fitter::default();
         let mut in_vain = FxHashSet::default();
         let mut after = None;
+        let mut stuck = Stuck::default();
         let mut candidates: Vec<Candidate> = Vec::new();
         let mut weight_of_work = 0.0;
         while round.cluster().open_nodes() > 0 {
@@ -257,7 +265,7 @@ impl Pass for TroublesomeFirst {
                 (owed, "its job was owed more of the cluster than unfairness is bounded by")
             } else {
                 if candidates.is_empty() {
-                    candidates = self.gather(round, &mut after, &mut fitter);
+                    candidates = self.gather(round, &mut after, &mut stuck, &mut fitter);
                     weight_of_work = eta(&candidates, self.srpt);
                 }
                 let Some(at) = best(&candidates, weight_of_work) else { return };

@@ -7,12 +7,10 @@
 //! | `smallest_workload` | started jobs before new ones; then pending tasks × mean duration |
 //! | `srpt` | longest remaining path of phases, in effective times |
 //! | `svf` | remaining effective volume: tasks not finished × effective time × dominant share |
+//! | `fewest_remaining` | started jobs, fewest pending tasks first; then new ones by workload (SCA) |
 //!
 //! Orders that need more than a key have files of their own: `drf`, `capacity`, `tetris`, `dollymp`, `carbyne`,
 //! `graphene`, `hopper`.
-//! | `fewest_remaining` | started jobs, fewest pending tasks first; then new ones by workload (SCA) |
-//!
-//! Others have files of their own: [`drf`](super::drf), [`capacity`](super::capacity), [`hopper`](super::hopper).
 
 use crate::cluster::{Applied, Cluster, Job, Phase};
 use crate::ids::TaskId;

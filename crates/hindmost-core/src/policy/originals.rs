@@ -5,6 +5,7 @@ use crate::ids::{JobId, TaskId};
 
 use super::pace::place_by_speed;
 use super::queue::Which;
+use super::waiting::Stuck;
 use super::{Pass, Round};
 
 /// Starts pending tasks, one copy each: job by job in the queue's order, phase by phase, task by
@@ -34,14 +35,23 @@ impl Pass for Originals {
     fn decide(&mut self, round: &mut Round<'_>) {
         // Jobs up to here have been given what fits.
         let mut passed = None;
+        let mut stuck = Stuck::default();
+        let mut in_vain = false;
         while round.cluster().open_nodes() > 0 {
-            let Some(place) = round.queue.next(self.which, passed) else { return };
+            // As long as jobs can start something the next one probably can.
+            let next = if in_vain {
+                round.queue.next_that_fits(self.which, passed, &mut stuck, round.cluster())
+            } else {
+                round.queue.next(self.which, passed)
+            };
+            let Some(place) = next else { return };
             let job = place.job();
             let mut tried = Tried::default();
             let mut yielded = false;
+            in_vain = true;
             while let Some(task) = tried.next_task(job, round.cluster()) {
                 match self.place_task(round, task) {
-                    Some(true) => {}
+                    Some(true) => in_vain = false,
                     Some(false) => return,
                     None => {
                         tried.in_vain(task, round.cluster());

@@ -10,6 +10,7 @@ use crate::ids::{JobId, TaskId};
 use crate::record::Event;
 
 use super::order::{Concerned, Order};
+use super::waiting::{Stuck, Waiting};
 
 /// Which jobs of a queue are meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +44,8 @@ pub struct JobQueue {
     started: BTreeSet<Place>,
     new: BTreeSet<Place>,
     places: FxHashMap<JobId, (Place, bool)>,
+    /// By demand, where not every copy takes a slot.
+    waiting: Option<Waiting>,
     generation: u64,
 }
 
@@ -50,7 +53,7 @@ impl JobQueue {
     /// An empty queue in this order.
     pub fn new(order: Box<dyn Order>) -> JobQueue {
         let places = FxHashMap::default();
-        JobQueue { order, started: BTreeSet::new(), new: BTreeSet::new(), places, generation: 0 }
+        JobQueue { order, started: BTreeSet::new(), new: BTreeSet::new(), places, waiting: None, generation: 0 }
     }
 
     /// Number of jobs of which no attempt has been started.
@@ -65,15 +68,21 @@ impl JobQueue {
 
     /// The next job, or the next after a place.
     pub fn next(&self, which: Which, after: Option<Place>) -> Option<Place> {
-        let from = after.map_or(Bound::Unbounded, Bound::Excluded);
-        let next = |set: &BTreeSet<Place>| set.range((from, Bound::Unbounded)).next().copied();
-        match which {
-            Which::Started => next(&self.started),
-            Which::New => next(&self.new),
-            Which::Any => match (next(&self.started), next(&self.new)) {
-                (Some(started), Some(new)) => Some(started.min(new)),
-                (one, other) => one.or(other),
-            },
+        first_of(which, next_after(&self.started, after), next_after(&self.new, after))
+    }
+
+    /// As [`JobQueue::next`], of the jobs a copy of some waiting task of which fits on a node. Demands that fit
+    /// nowhere are added to `stuck`; as long as no room grows what is in there need not be tried again.
+    pub(super) fn next_that_fits(
+        &self,
+        which: Which,
+        after: Option<Place>,
+        stuck: &mut Stuck,
+        cluster: &Cluster,
+    ) -> Option<Place> {
+        match &self.waiting {
+            Some(waiting) => waiting.next(which, after, stuck, cluster),
+            None => self.next(which, after),
         }
     }
 
@@ -104,6 +113,14 @@ impl JobQueue {
         let started = cluster.job(job).is_some_and(|found| found.started().is_some());
         let now = place.map(|place| (place, started));
         let before = self.places.get(&job).copied();
+        if !cluster.dimensions().is_one_slot() {
+            let waiting = self.waiting.get_or_insert_default();
+            match (cluster.job(job), before) {
+                (Some(found), _) => waiting.set(before, now, found),
+                (None, Some(before)) => waiting.forget(before),
+                (None, None) => {}
+            }
+        }
         if now == before {
             return;
         }
@@ -176,6 +193,24 @@ impl JobQueue {
                 self.refresh(job, cluster);
             }
         }
+    }
+}
+
+/// The first place of a set, or the first after another.
+pub(super) fn next_after(set: &BTreeSet<Place>, after: Option<Place>) -> Option<Place> {
+    let from = after.map_or(Bound::Unbounded, Bound::Excluded);
+    set.range((from, Bound::Unbounded)).next().copied()
+}
+
+/// Of the first started and the first new job the first that is meant.
+pub(super) fn first_of(which: Which, started: Option<Place>, new: Option<Place>) -> Option<Place> {
+    match which {
+        Which::Started => started,
+        Which::New => new,
+        Which::Any => match (started, new) {
+            (Some(started), Some(new)) => Some(started.min(new)),
+            (one, other) => one.or(other),
+        },
     }
 }
 

@@ -35,6 +35,9 @@ pub fn any_policy() -> impl Strategy<Value = String> {
         "ese(sigma=0.5)",
         "ese(xi=100,eta=2,max_copies=4)",
         "dolly(p=0.3,budget=0.5,utilization=1)",
+        "dollymp",
+        "dollymp(clones=3,per_node=2)",
+        "dollymp(clones=1,budget=0.2,clone_pass=by_node)",
     ];
     let orders: Vec<&str> = ORDERS.iter().map(|order| order.name).collect();
     (proptest::option::of(proptest::sample::select(orders)), proptest::sample::select(rules))
@@ -304,6 +307,35 @@ prop_compose! {
     }
 }
 
+/// Limits on a task's copies and on all clones.
+#[derive(Clone, Copy, Debug)]
+struct Limits {
+    clones: usize,
+    per_node: usize,
+    budget: Option<f64>,
+}
+
+/// Checks after every record that clones stay within their limits.
+fn audit_clones(world: &World, run: &Run, limits: Limits) {
+    let mut book = Book::default();
+    for record in &run.records {
+        book.enter(world, record);
+        let Change::Decision(Decision::Start { attempt, node, .. }) = &record.change else { continue };
+        let copies = || book.held.iter().filter(|(id, _)| id.task == attempt.task);
+        assert!(copies().count() <= 1 + limits.clones, "{attempt} is one copy too many");
+        let here = copies().filter(|(_, held)| held.node == node.0).count();
+        assert!(here <= limits.per_node, "{attempt} shares its node");
+        let Some(budget) = limits.budget.filter(|_| attempt.copy > 0) else { continue };
+        // Nothing fails here: all but a task's first copy are clones.
+        let clones = book.held.iter().filter(|(id, _)| id.copy > 0);
+        let held = clones.fold(Resources::NONE, |sum, (_, held)| sum.plus(&held.room));
+        let total = book.capacities.iter().fold(Resources::NONE, Resources::plus);
+        for (held, total) in held.0.iter().zip(&total.0) {
+            assert!(*held as f64 <= budget * *total as f64 + 0.01, "clones hold {held} of {total}");
+        }
+    }
+}
+
 /// Replays a run's records into a book and checks every one of them.
 fn audit(world: &World, run: &Run) {
     let mut book = Book::default();
@@ -390,6 +422,22 @@ proptest! {
     fn books_balance_and_room_is_never_left_idle(world in any_world(), policy in any_policy()) {
         let run = world.run(&policy);
         audit(&world, &run);
+    }
+
+    #[test]
+    fn clones_stay_within_their_limits(
+        world in any_world(),
+        order in proptest::option::of(proptest::sample::select(vec!["drf", "tetris", "srpt", "carbyne", "graphene"])),
+        clones in 0..4usize,
+        per_node in 1..3usize,
+        budget in proptest::option::of(proptest::sample::select(vec![0.0, 0.1, 0.3, 0.5, 1.0])),
+        pass in proptest::sample::select(vec!["after", "by_node"]),
+    ) {
+        let shown = budget.map_or("none".to_owned(), |budget| budget.to_string());
+        let rule = format!("dollymp(clones={clones},per_node={per_node},clone_pass={pass},budget={shown})");
+        let run = world.run(&order.map_or(rule.clone(), |order| format!("{order}+{rule}")));
+        audit(&world, &run);
+        audit_clones(&world, &run, Limits { clones, per_node, budget });
     }
 
     #[test]

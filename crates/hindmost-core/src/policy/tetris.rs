@@ -86,7 +86,8 @@ impl Fit for TetrisFit {
     }
 
     fn penalty(&self, job: &Job, cluster: &Cluster) -> f64 {
-        self.remaining.of(job, cluster)
+        // Packing alone does not know what remains, not even where two jobs pack equally well.
+        if self.epsilon == Some(0.0) { 0.0 } else { self.remaining.of(job, cluster) }
     }
 
     fn prepare(&mut self, candidates: &Levels, cluster: &Cluster) {

@@ -19,6 +19,8 @@ use crate::scenario::{PolicyEntry, Scenario};
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct World {
     pub scenario: &'static str,
+    /// What is put in place of the scenario's own by path, in TOML, before values are set.
+    pub put: Vec<(&'static str, &'static str)>,
     /// Values set by path.
     pub set: Vec<(&'static str, f64)>,
     pub slot: f64,
@@ -153,8 +155,9 @@ impl Runs {
 }
 
 fn experiment(world: &World, policies: &[PolicySpec]) -> Result<Experiment, SimulationError> {
-    let set: Vec<(String, String)> =
-        world.set.iter().map(|(path, value)| ((*path).to_owned(), value.to_string())).collect();
+    let put = world.put.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned()));
+    let set = world.set.iter().map(|(path, value)| ((*path).to_owned(), value.to_string()));
+    let set: Vec<(String, String)> = put.chain(set).collect();
     let wrong = |error: crate::scenario::ScenarioError| SimulationError::Workload(error.to_string());
     let mut scenario = Scenario::load(world.scenario, &set).map_err(wrong)?;
     "smallest_workload".clone_into(&mut scenario.order);
@@ -202,6 +205,7 @@ mod tests {
     fn a_drained_run_tells_what_a_cut_one_would_have() {
         let world = World {
             scenario: "xu2015-heavy",
+            put: Vec::new(),
             set: vec![("horizon", 20.0), ("cluster.machines", 100.0), ("workload.arrival.poisson.rate", 1.3)],
             slot: 0.1,
             knowledge: Knowledge::Progress(0.2),

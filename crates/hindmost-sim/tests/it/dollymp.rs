@@ -317,11 +317,12 @@ proptest! {
 
     #[test]
     fn tetris_is_the_highest_score_of_all(world in any_cluster_of_dags()) {
-        let scores: [Score; 2] = [
+        let scores: [Score; 3] = [
+            |_, demand, _, cluster, node| shares_product(demand, cluster, node),
             |_, demand, key, cluster, node| shares_product(demand, cluster, node) - 0.5 * key,
             |_, demand, key, cluster, node| shares_product(demand, cluster, node) - 4.0 * key,
         ];
-        for (score, epsilon) in scores.into_iter().zip([0.5, 4.0]) {
+        for (score, epsilon) in scores.into_iter().zip([0.0, 0.5, 4.0]) {
             let run = world.run(&format!("tetris(epsilon={epsilon})"));
             let scanned = run_plain(&world, || LeastRemaining(Remaining::Work), false, 0, score);
             prop_assert_eq!(run.decisions(), scanned);

@@ -47,6 +47,15 @@ fn widen(world: &mut World) {
     ]);
 }
 
+/// Sizes of jobs as different as their mean.
+fn spread(world: &mut World) {
+    world.put.extend([
+        ("workload.job.0.phase.0.tasks", "{ log_normal = { mean = 160, cv = 1 } }"),
+        ("workload.job.0.phase.1.tasks", "{ log_normal = { mean = 100, cv = 1 } }"),
+        ("workload.job.1.phase.0.tasks", "{ log_normal = { mean = 125, cv = 1 } }"),
+    ]);
+}
+
 /// All readings of the experiments, the one that the others vary first.
 pub(super) const ALL: &[Filled] = &[
     Filled {
@@ -106,6 +115,22 @@ pub(super) const ALL: &[Filled] = &[
         description: "Tetris with ε = 0: it only packs, as the paper gives no ε. By default ε is the mean alignment over \
                       the mean remaining work.",
         change: |_| {},
+        dollymp: "",
+        tetris: "tetris(epsilon=0)",
+        quick: true,
+    },
+    Filled {
+        name: "log-normal sizes",
+        description: "Numbers of tasks are log-normal with a deviation as large as their mean, which stays the same.",
+        change: spread,
+        dollymp: "",
+        tetris: "tetris",
+        quick: true,
+    },
+    Filled {
+        name: "log-normal sizes, Tetris packs",
+        description: "Both of these.",
+        change: spread,
         dollymp: "",
         tetris: "tetris(epsilon=0)",
         quick: true,

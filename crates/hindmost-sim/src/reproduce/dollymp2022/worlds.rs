@@ -69,6 +69,7 @@ pub(super) fn heavy(scale: &Scale) -> World {
 fn world(scale: &Scale, scenario: &'static str, jobs: u32) -> World {
     World {
         scenario,
+        put: Vec::new(),
         set: vec![("workload.arrival.every.jobs", f64::from(jobs))],
         slot: 5.0,
         knowledge: Knowledge::Progress(0.2),

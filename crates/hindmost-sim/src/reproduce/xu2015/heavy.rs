@@ -40,6 +40,7 @@ pub(super) struct Heavy {
 fn world(scale: &Scale, rate: f64, slot: f64, knowledge: Knowledge) -> World {
     World {
         scenario: "xu2015-heavy",
+        put: Vec::new(),
         set: vec![
             ("horizon", scale.horizon),
             ("cluster.machines", 3000.0),

@@ -31,6 +31,7 @@ pub(super) struct Light {
 pub(super) fn world(scale: &Scale, knowledge: Knowledge) -> World {
     World {
         scenario: "xu2015-light",
+        put: Vec::new(),
         set: vec![
             ("horizon", scale.horizon),
             ("cluster.machines", 3000.0),

@@ -51,7 +51,8 @@ pub(super) fn plan(plan: &mut Plan, scale: &Scale) -> Result<Single, SimulationE
                 ("workload.duration.pareto.alpha", alpha),
                 ("workload.duration.pareto.mean", 1.0),
             ];
-            let world = World { scenario: "xu2015-single-job", set, slot: 0.1, knowledge, seeds: runs };
+            let world =
+                World { scenario: "xu2015-single-job", put: Vec::new(), set, slot: 0.1, knowledge, seeds: runs };
             let ese = sigmas.iter().map(|sigma| plan.add(&world, &format!("ese(sigma={sigma})")));
             let ese = ese.collect::<Result<Vec<_>, _>>()?;
             cases.push(Case { reading, alpha, none: plan.add(&world, "none")?, ese });

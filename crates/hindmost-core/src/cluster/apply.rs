@@ -15,6 +15,7 @@ use crate::workload::JobSpec;
 
 use super::attempt::{Attempt, AttemptState};
 use super::job::{Job, NO_ATTEMPT};
+use super::near::Near;
 use super::node::Node;
 use super::{Cluster, Reservation};
 
@@ -291,7 +292,10 @@ impl Cluster {
             };
             known.push((self.dimensions.demand(&phase.demand)?, durations));
         }
-        let job = Job::new(id, spec.clone(), self.now, known);
+        let mut job = Job::new(id, spec.clone(), self.now, known);
+        for (phase, spec) in job.phases.iter_mut().zip(&spec.phases) {
+            phase.near = Near::of(spec, &self.nodes);
+        }
         self.jobs.push_back(Some(Box::new(job)));
         self.active_jobs += 1;
         Ok(Applied::default())
@@ -394,8 +398,11 @@ impl Cluster {
             if task.retrying {
                 task.retrying = false;
                 phase.retry.retain(|index| *index != id.task.index);
-            } else if phase.next == id.task.index {
-                phase.next += 1;
+            } else {
+                // What comes before the next one and is pending is in the list of those to be tried again.
+                let begins = phase.next as usize;
+                let started = phase.tasks[begins..].iter().take_while(|task| !task.is_pending()).count();
+                phase.next += started as u32;
             }
         }
         self.attempts.get_mut(slot).older = older;

@@ -8,6 +8,8 @@ use crate::resources::Resources;
 use crate::time::Time;
 use crate::workload::{JobSpec, PhaseSpec};
 
+use super::near::Near;
+
 /// End of the list of a task's copies.
 pub(super) const NO_ATTEMPT: u32 = u32::MAX;
 
@@ -79,6 +81,8 @@ pub struct Phase {
     pub(super) alive: u32,
     pub(super) next: u32,
     pub(super) retry: Vec<u32>,
+    /// The tasks by where their input lies, where that is known.
+    pub(super) near: Option<Near>,
     pub(super) held_by_winners: Time,
     pub(super) held_by_losers: Time,
 }
@@ -110,6 +114,7 @@ impl Phase {
             alive: 0,
             next: 0,
             retry: Vec::new(),
+            near: None,
             held_by_winners: Time::ZERO,
             held_by_losers: Time::ZERO,
         }

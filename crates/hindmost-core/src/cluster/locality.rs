@@ -75,7 +75,7 @@ impl Cluster {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::sync::Arc;
 
     use super::*;
@@ -88,7 +88,7 @@ mod tests {
     const RACKS: [Option<&str>; 6] = [Some("a"), Some("a"), Some("b"), Some("b"), None, None];
 
     /// Six machines in racks, and a job whose tasks read what lies on these nodes.
-    fn cluster(placement: Placement, replicas: &[&[u32]]) -> Cluster {
+    pub(in crate::cluster) fn cluster(placement: Placement, replicas: &[&[u32]]) -> Cluster {
         let mut cluster = Cluster::new(Dimensions::one_slot()).with_placement(placement);
         for (at, rack) in RACKS.iter().enumerate() {
             let (name, rack) = (at.to_string().into(), rack.map(Into::into));

@@ -14,6 +14,7 @@ mod attempt;
 mod free;
 mod job;
 mod locality;
+mod near;
 mod node;
 
 use std::cell::RefCell;

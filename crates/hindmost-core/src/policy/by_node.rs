@@ -364,12 +364,12 @@ impl Serving {
         per_node: u32,
     ) -> Option<TaskId> {
         match self.stage {
-            Stage::Originals(_) => {
-                cluster.job(job)?.next_runnable(|at| at == phase, |task| !cluster.avoids(task, node))
-            }
+            Stage::Originals(_) => cluster.pending_task_for(job, phase, node),
             Stage::Clones { copies } => {
                 let may_run = |task: &TaskId| cluster.copies_on(*task, node) < per_node && !cluster.avoids(*task, node);
-                pool.tasks((job, phase), copies).find(may_run)
+                let mut here = cluster.tasks_with_input_on(job, phase, node);
+                let near = here.find(|task| pool.contains(*task, copies) && may_run(task));
+                near.or_else(|| pool.tasks((job, phase), copies).find(may_run))
             }
         }
     }

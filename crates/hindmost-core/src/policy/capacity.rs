@@ -208,7 +208,7 @@ impl CapacityOriginals {
                 continue;
             };
             let node = if self.tree.has_room(leaf, phase.demand(), cluster) {
-                cluster.find_node(phase.demand(), |node, _| !cluster.avoids(task, node))
+                cluster.find_nearest_node(task, phase.demand(), |node, _| !cluster.avoids(task, node))
             } else {
                 None
             };

@@ -48,6 +48,11 @@ impl ClonePool {
         tasks.into_iter().flat_map(IdSet::iter).map(move |index| TaskId { job, phase, index })
     }
 
+    /// True if the task has so many copies and may get another.
+    pub(super) fn contains(&self, task: TaskId, copies: u32) -> bool {
+        self.of_phase((task.job, task.phase), copies).is_some_and(|tasks| tasks.contains(task.index))
+    }
+
     /// True if the phase has a task with so many copies.
     pub(super) fn has_phase(&self, phase: (JobId, u32), copies: u32) -> bool {
         self.of_phase(phase, copies).is_some_and(|tasks| !tasks.is_empty())

@@ -45,7 +45,7 @@ impl Fitter {
             // Once many were tried in vain, only tasks that have not failed are.
             let again = |task| self.choosy.len() < CHOOSY && !self.choosy.contains(&task);
             let task = found.next_runnable(|at| at == phase, again)?;
-            if let Some(node) = cluster.find_node(demand, |node, _| !cluster.avoids(task, node)) {
+            if let Some(node) = cluster.find_nearest_node(task, demand, |node, _| !cluster.avoids(task, node)) {
                 let alignment = cluster.node(node).map_or(0.0, |node| alignment(demand, node));
                 return Some(Offer { task, node, alignment });
             }

@@ -88,6 +88,31 @@ fn originals_and_copies_go_where_their_input_is() {
 }
 
 #[test]
+fn a_node_that_picks_a_job_takes_the_task_whose_input_it_has() {
+    // Node by node, each takes the task of the phase that reads what it has.
+    for policy in ["tetris", "dollymp(clones=1)"] {
+        let world = World::machines(3).racks(["x", "x", "y"]).network(100.0, 10.0);
+        let run = world.job("a").tasks([[4.0]; 3]).input(500).replicas([[2], [1], [0]]).run(policy);
+        assert_eq!(run.table("a"), [(0, 0, 2, 0.0, 4.0, Won), (1, 0, 1, 0.0, 4.0, Won), (2, 0, 0, 0.0, 4.0, Won)]);
+    }
+}
+
+#[test]
+fn a_node_clones_the_task_whose_input_it_has() {
+    // Three originals on the first node; the second has what task 2 reads and room for one clone.
+    let world = World::nodes([[("cpus", 3.0)], [("cpus", 1.0)]]).network(100.0, 10.0);
+    let world = world.job("a").tasks([[4.0, 4.0]; 3]).input(500).replicas([vec![0], vec![0], vec![0, 1]]);
+    let clones: Vec<u32> = world
+        .run("dollymp(clones=1)")
+        .tries("a")
+        .iter()
+        .filter(|one| one.id.copy == 1)
+        .map(|one| one.id.task.index)
+        .collect();
+    assert_eq!(clones, [2]);
+}
+
+#[test]
 fn a_lone_downstream_copy_reads_at_the_full_bandwidth() {
     let world = World::machines(2).network(1e9, 10.0).job("a").phase("map").tasks([[2.0], [1.0]]);
     let run = world.phase("reduce").after(["map"]).tasks([[3.0]]).input(100).run("fifo");

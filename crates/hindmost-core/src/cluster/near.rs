@@ -1,0 +1,157 @@
+//! A phase's tasks by where their input lies: which of them a node that has room should take.
+
+use std::cell::Cell;
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use crate::ids::{JobId, NodeId, TaskId};
+use crate::workload::PhaseSpec;
+
+use super::job::Task;
+use super::{Cluster, Node};
+
+/// The tasks of a phase whose input lies on a node, or in a rack, by index. A task may be in several.
+#[derive(Clone, Debug, Default)]
+struct Line {
+    tasks: Vec<u32>,
+    /// Those before have been started; it only spares looking at them again.
+    from: Cell<u32>,
+}
+
+impl Line {
+    fn add(&mut self, task: u32) {
+        if self.tasks.last() != Some(&task) {
+            self.tasks.push(task);
+        }
+    }
+
+    /// The first task that has never been started.
+    fn first_new(&self, tasks: &[Task]) -> Option<u32> {
+        let begin = self.from.get() as usize;
+        let is_new = |index: &u32| tasks.get(*index as usize).is_some_and(|task| task.launched() == 0);
+        let skip = self.tasks[begin..].iter().position(is_new).unwrap_or(self.tasks.len() - begin);
+        self.from.set((begin + skip) as u32);
+        self.tasks.get(begin + skip).copied()
+    }
+}
+
+/// See the module's documentation.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Near {
+    by_node: FxHashMap<NodeId, Line>,
+    by_rack: FxHashMap<Option<Arc<str>>, Line>,
+}
+
+impl Near {
+    /// Of a phase whose tasks' input lies on nodes; `None` where that is not known of any.
+    pub(super) fn of(spec: &PhaseSpec, nodes: &[Node]) -> Option<Near> {
+        let replicas = &spec.input.as_ref()?.replicas;
+        if replicas.iter().all(Vec::is_empty) {
+            return None;
+        }
+        let mut near = Near::default();
+        for (index, on) in (0..).zip(replicas) {
+            for node in on {
+                near.by_node.entry(*node).or_default().add(index);
+                if let Some(node) = nodes.get(node.0 as usize) {
+                    near.by_rack.entry(node.rack.clone()).or_default().add(index);
+                }
+            }
+        }
+        Some(near)
+    }
+
+    /// The first task that was never started whose input lies on the node, else in its rack.
+    fn first_new(&self, id: NodeId, node: &Node, tasks: &[Task]) -> Option<u32> {
+        let here = self.by_node.get(&id).and_then(|line| line.first_new(tasks));
+        here.or_else(|| self.by_rack.get(&node.rack).and_then(|line| line.first_new(tasks)))
+    }
+}
+
+impl Cluster {
+    /// The pending task of an open phase that a node should take: one that lost its copies and does not avoid the
+    /// node, else of those that were never started one whose input lies on the node, else in its rack, else the
+    /// first. `None` if none is pending.
+    pub fn pending_task_for(&self, job: JobId, phase: u32, node: NodeId) -> Option<TaskId> {
+        let found = self.job(job)?;
+        let first = found.next_runnable(|at| at == phase, |task| !self.avoids(task, node))?;
+        let phase = self.phase(first)?;
+        let Some(near) = phase.near.as_ref().filter(|_| self.task(first).is_some_and(|task| task.launched() == 0))
+        else {
+            return Some(first);
+        };
+        let nearest = near.first_new(node, self.node(node)?, phase.tasks());
+        Some(nearest.map_or(first, |index| TaskId { index, ..first }))
+    }
+
+    /// The tasks of a phase whose input lies on a node, by index, where that is known.
+    pub fn tasks_with_input_on(&self, job: JobId, phase: u32, node: NodeId) -> impl Iterator<Item = TaskId> + '_ {
+        let near = self.phase(TaskId { job, phase, index: 0 }).and_then(|phase| phase.near.as_ref());
+        let line = near.and_then(|near| near.by_node.get(&node));
+        line.into_iter().flat_map(|line| &line.tasks).map(move |index| TaskId { job, phase, index: *index })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Placement;
+    use super::super::locality::tests::cluster as cluster_of;
+    use super::*;
+    use crate::ids::AttemptId;
+    use crate::record::{Decision, Event};
+    use crate::time::Time;
+
+    /// Machines of which the first four are in racks a, a, b and b, and a job whose tasks read what lies on these.
+    fn cluster(replicas: &[&[u32]]) -> Cluster {
+        cluster_of(Placement::FirstFit, replicas)
+    }
+
+    fn start(cluster: &mut Cluster, task: TaskId, node: u32) {
+        let attempt = cluster.next_copy(task).unwrap();
+        let decision = Decision::Start { attempt, node: NodeId(node), from_progress: 0.0 };
+        cluster.apply_decision(Time::ZERO, &decision).unwrap();
+    }
+
+    fn asked(cluster: &Cluster) -> [Option<u32>; 4] {
+        [0, 1, 2, 3].map(|node| cluster.pending_task_for(JobId(0), 0, NodeId(node)).map(|task| task.index))
+    }
+
+    #[test]
+    fn a_node_takes_what_lies_nearest() {
+        let mut cluster = cluster(&[&[2], &[], &[0], &[0, 3], &[2]]);
+        assert_eq!(asked(&cluster), [Some(2), Some(2), Some(0), Some(3)]);
+        start(&mut cluster, TaskId { job: JobId(0), phase: 0, index: 2 }, 0);
+        assert_eq!(asked(&cluster), [Some(3), Some(3), Some(0), Some(3)]);
+        start(&mut cluster, TaskId { job: JobId(0), phase: 0, index: 3 }, 3);
+        // Nothing is left for rack a: the first of all.
+        assert_eq!(asked(&cluster), [Some(0), Some(0), Some(0), Some(0)]);
+        start(&mut cluster, TaskId { job: JobId(0), phase: 0, index: 0 }, 2);
+        assert_eq!(asked(&cluster), [Some(1), Some(1), Some(4), Some(4)]);
+        let on = |node| cluster.tasks_with_input_on(JobId(0), 0, NodeId(node)).map(|task| task.index);
+        assert_eq!(on(2).collect::<Vec<_>>(), [0, 4]);
+        assert_eq!(on(1).count(), 0);
+    }
+
+    #[test]
+    fn tasks_that_lost_their_copies_come_first_and_none_is_forgotten() {
+        let mut cluster = cluster(&[&[1], &[1], &[0]]);
+        let task = |index| TaskId { job: JobId(0), phase: 0, index };
+        start(&mut cluster, task(2), 0);
+        start(&mut cluster, task(1), 1);
+        for index in [2, 1] {
+            let attempt = AttemptId { task: task(index), copy: 0 };
+            cluster.apply_event(Time::ZERO, &Event::AttemptFailed { attempt, reason: None }).unwrap();
+        }
+        // 0 was never started, 1 and 2 are pending again.
+        let mut order = Vec::new();
+        for node in 0..3 {
+            let next = cluster.pending_task_for(JobId(0), 0, NodeId(node)).unwrap();
+            order.push(next.index);
+            start(&mut cluster, next, node);
+        }
+        order.sort_unstable();
+        assert_eq!(order, [0, 1, 2]);
+        assert_eq!(cluster.pending_task_for(JobId(0), 0, NodeId(3)), None);
+    }
+}

@@ -24,9 +24,9 @@
 //! the largest deficit means the largest for the weight; a job that is owed, but of which nothing fits now,
 //! does not keep others from the room (the paper's machine would stand idle); means are over the offers at
 //! hand, and η is computed when they are gathered; of more than 256 jobs with offers those with the least
-//! work are compared; an offer stands with the node that the cluster's placement gives it; copies are paid
-//! for like originals; nothing has a place where its data is, so there is no penalty for remote reads (the
-//! paper's 0.8). Schedules are made with effective times (mean and 1.5 standard deviations), and not again
+//! work are compared; an offer stands with the node that the cluster's placement gives it, as near to the
+//! task's input as there is room, and without the paper's penalty for remote reads (0.8); copies are paid for like
+//! originals. Schedules are made with effective times (mean and 1.5 standard deviations), and not again
 //! when durations are learned.
 //!
 //! Parameters: `kappa`, share of the cluster, 0.1; `srpt`, weight of the work left, 0.2.

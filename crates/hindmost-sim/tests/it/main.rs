@@ -22,3 +22,4 @@ mod reference;
 mod rules;
 mod scenarios;
 mod slots;
+mod waiting;

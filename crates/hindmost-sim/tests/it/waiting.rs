@@ -1,0 +1,80 @@
+//! Orders that go job by job find what fits by an index of what waits: they must start what a slow and plain
+//! program starts that asks every job.
+
+use hindmost_core::cluster::{Cluster, Job};
+use hindmost_core::ids::{JobId, TaskId};
+use hindmost_core::policy::drf::Drf;
+use hindmost_core::policy::order::{Fair, Fifo, Order, SmallestWorkload, Srpt, Svf};
+use hindmost_core::policy::{Pass, Policy, Round};
+use hindmost_sim::testing::World;
+use proptest::prelude::*;
+
+use crate::properties::any_cluster_of_dags;
+
+/// The same by asking every job in every round.
+struct EveryJob<O>(O);
+
+impl<O: Order> EveryJob<O> {
+    /// The first by the order of the jobs that have something to start and are not in `passed`.
+    fn next(&self, cluster: &Cluster, passed: &[JobId]) -> Option<JobId> {
+        let place = |job: &Job| {
+            let new = self.0.started_first() && job.started().is_none();
+            (new, self.0.key(job, cluster), job.id())
+        };
+        let waiting = cluster.jobs().filter(|job| job.runnable() > 0 && !passed.contains(&job.id()));
+        let first = waiting.map(place).min_by(|(new, key, job), (other_new, other_key, other)| {
+            new.cmp(other_new).then(key.total_cmp(other_key)).then(job.cmp(other))
+        });
+        first.map(|(_, _, job)| job)
+    }
+
+    /// The job's first task that fits on a node, started; false if none fits.
+    fn start_one(job: JobId, round: &mut Round<'_>) -> bool {
+        let cluster = round.cluster();
+        let phases = cluster.job(job).into_iter().flat_map(Job::phases);
+        let open = (0..).zip(phases).filter(|(_, phase)| phase.is_open() && phase.pending() > 0);
+        let found = open.into_iter().find_map(|(at, phase)| {
+            let nodes = (0..).map(hindmost_core::ids::NodeId).zip(cluster.nodes());
+            let (node, _) = nodes.into_iter().find(|(_, node)| phase.demand().fits(node.free()))?;
+            let index = (0..).zip(phase.tasks()).find(|(_, task)| task.is_pending()).map(|(index, _)| index)?;
+            Some((TaskId { job, phase: at, index }, node))
+        });
+        found.is_some_and(|(task, node)| round.start(task, node))
+    }
+}
+
+impl<O: Order> Pass for EveryJob<O> {
+    fn decide(&mut self, round: &mut Round<'_>) {
+        let mut passed = Vec::new();
+        while let Some(job) = self.next(round.cluster(), &passed) {
+            if !Self::start_one(job, round) {
+                passed.push(job);
+            } else if !self.0.takes_turns() {
+                while Self::start_one(job, round) {}
+                passed.push(job);
+            }
+        }
+    }
+}
+
+fn agrees<O: Order + 'static>(world: &World, name: &str, order: fn() -> O) {
+    let plain = world.run_own(move || Policy::new(Box::new(order()), vec![Box::new(EveryJob(order()))])).decisions();
+    let indexed = world.run(&format!("{name}+none")).decisions();
+    let differs = indexed.iter().zip(&plain).position(|(one, other)| one != other);
+    assert_eq!(differs, None, "{name}: {:?}, but {:?}", &indexed[differs.unwrap_or(0)], &plain[differs.unwrap_or(0)]);
+    assert_eq!(indexed.len(), plain.len(), "{name}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn the_index_starts_what_asking_every_job_starts(world in any_cluster_of_dags()) {
+        agrees(&world, "fifo", || Fifo);
+        agrees(&world, "fair", || Fair);
+        agrees(&world, "drf", || Drf);
+        agrees(&world, "srpt", || Srpt);
+        agrees(&world, "svf", || Svf);
+        agrees(&world, "smallest_workload", || SmallestWorkload);
+    }
+}

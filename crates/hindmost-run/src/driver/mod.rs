@@ -397,6 +397,9 @@ impl Driver<'_> {
                 self.round()?;
             }
             self.settle()?;
+            if self.finished {
+                self.kill_all(Kill::Shutdown);
+            }
             if self.live.is_empty() && self.scarce.is_empty() {
                 if let Some(state) = self.shutdown {
                     return Ok(state);
@@ -411,7 +414,7 @@ impl Driver<'_> {
             self.follow();
             let now = self.engine.now();
             let until = self.deadlines.next().unwrap_or(Time::NEVER).min(now + Time::from_seconds(LOOK_UP));
-            let until = if self.due && self.shutdown.is_none() { now } else { until };
+            let until = if self.due && self.shutdown.is_none() && !self.finished { now } else { until };
             self.engine.wait(until, &mut happened);
             for Happened::Ended(attempt) in happened.drain(..) {
                 self.ended(attempt)?;
@@ -510,10 +513,17 @@ impl Driver<'_> {
     /// No more decisions; everything at work is killed.
     fn shut_down(&mut self, state: RunState) {
         self.shutdown = Some(state);
-        let mut living: Vec<AttemptId> = self.live.keys().copied().collect();
-        living.sort_unstable();
-        for attempt in living {
-            self.kill(attempt, Kill::Shutdown);
+        self.kill_all(Kill::Shutdown);
+    }
+
+    /// Kills what is at work and not being killed: copies that a policy keeps beside a task's winner end with the
+    /// job at the latest.
+    fn kill_all(&mut self, why: Kill) {
+        let at_work = self.live.iter().filter(|(_, live)| live.kill.is_none());
+        let mut at_work: Vec<AttemptId> = at_work.map(|(attempt, _)| *attempt).collect();
+        at_work.sort_unstable();
+        for attempt in at_work {
+            self.kill(attempt, why);
         }
     }
 

@@ -133,3 +133,18 @@ fn the_node_of_a_replaced_attempt_is_lost() {
         story.plays(|_| takes(SECONDS)).run().done();
     }
 }
+
+#[test]
+fn a_copy_that_is_kept_ends_with_the_job() {
+    // The first copies would take a thousand seconds; the clones win, and the first copies are kept: of the map
+    // beside the reduce, and of the reduce until the job is done.
+    let story = Story::on_nodes(4).phase("map", 1).phase("reduce", 1);
+    let story = story.policy("dollymp(clones=1,keep=best_locality)");
+    let told = story.plays(|launch| takes(if launch.attempt.copy == 0 { 1000.0 } else { SECONDS })).run().done();
+    assert_eq!(told.flowtime(), 2.0 * SECONDS);
+    for phase in 0..2 {
+        assert_eq!(told.ends(phase, 0), [AttemptEnd::Stopped, AttemptEnd::Won]);
+    }
+    let ends = told.outcome.timeline.rows.iter().map(|row| row.end.seconds());
+    assert!(ends.into_iter().all(|end| end <= 2.0 * SECONDS), "nothing runs on");
+}

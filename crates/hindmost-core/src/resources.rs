@@ -21,7 +21,7 @@ pub const CPUS: &str = "cpus";
 pub const MEMORY: &str = "memory";
 
 /// An amount in every dimension of a cluster, in whole small units; unused dimensions are zero.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Resources(pub [u64; MAX_DIMENSIONS]);
 

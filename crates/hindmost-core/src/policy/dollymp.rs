@@ -17,6 +17,12 @@
 //! Readings, where the paper is silent or misprinted:
 //! - e = θ + r·σ with r = 1.5 (the formula drops r, the experiments set it); σ unknown or infinite counts 0;
 //! - levels go on until every job has a priority (the printed upper end can be infinite or negative);
+//! - time passes between slots where a scenario has them, and priorities are computed when a job arrives, not at the
+//!   slot's boundary at which it can first be placed;
+//! - of a job's open phases the first of which a copy fits is meant (`phase=fitting`), since nothing is to be cloned as
+//!   long as any new task can be placed, or the first whether or not it fits (`phase=first`), which the letter of
+//!   "the first available phase" could also be;
+//! - products that differ by no more than rounding are equal, and the first job by id is taken;
 //! - a copy fits if it demands at most what is free (the printed < forbids an exact fit);
 //! - the inner product is of shares of the node's capacity (`fit=normalised`), or of cores, GB and whole
 //!   units (`fit=raw`), since the paper names no units;
@@ -33,7 +39,8 @@
 //!
 //! Parameters: `clones`, 2; `budget`, `none` or a share of the cluster; `per_node`, 1; `keep`, `none` or
 //! `best_locality`; `clone_pass`, `after` or
-//! `by_node`; of the order, `deviations` (r), 1.5; `slot`, seconds, 5; `fit`, `normalised` or `raw`.
+//! `by_node`; of the order, `deviations` (r), 1.5; `slot`, seconds, 5; `fit`, `normalised` or `raw`; `phase`,
+//! `fitting` or `first`.
 
 use rustc_hash::FxHashMap;
 
@@ -95,17 +102,27 @@ impl Order for KnapsackOrder {
 pub struct InnerProduct {
     /// Small units of each dimension to one, where the product is of amounts rather than of shares.
     units: Option<[f64; MAX_DIMENSIONS]>,
+    first_phase_only: bool,
 }
 
 impl InnerProduct {
     /// Of shares of the node's capacity.
     pub fn normalised() -> InnerProduct {
-        InnerProduct { units: None }
+        InnerProduct { units: None, first_phase_only: false }
     }
 
     /// Of amounts: cores, GB and whole units of all else.
     pub fn raw() -> InnerProduct {
-        InnerProduct { units: Some([1.0; MAX_DIMENSIONS]) }
+        InnerProduct { units: Some([1.0; MAX_DIMENSIONS]), first_phase_only: false }
+    }
+}
+
+impl InnerProduct {
+    /// Of a job only its first open phase with something to start is meant, whether or not it fits.
+    #[must_use]
+    pub fn of_the_first_phase(mut self) -> InnerProduct {
+        self.first_phase_only = true;
+        self
     }
 }
 
@@ -119,6 +136,10 @@ impl Fit for InnerProduct {
                 *unit = if **name == *MEMORY { BYTES_PER_GB } else { UNITS_PER_WHOLE };
             }
         }
+    }
+
+    fn first_phase_only(&self) -> bool {
+        self.first_phase_only
     }
 
     fn alignment(&self, node: &Node, dimensions: usize) -> Alignment {

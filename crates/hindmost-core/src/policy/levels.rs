@@ -71,6 +71,8 @@ impl Level {
 pub struct Levels {
     /// Dimensions in use: those after them are nothing everywhere.
     dimensions: usize,
+    /// Every phase of a job is meant, not only the first that fits.
+    pub(super) any_phase: bool,
     by_number: BTreeMap<u64, Level>,
     /// By phase.
     places: BTreeMap<JobId, Vec<Candidate>>,
@@ -105,9 +107,16 @@ impl Alignment {
     }
 }
 
+/// An inner product without its last 16 of 52 digits: what is equal is computed in different ways for
+/// different demands, and rounding must not decide what ids should.
+pub fn without_rounding(product: f64) -> f64 {
+    const LAST: u64 = 1 << 16;
+    f64::from_bits(product.to_bits().wrapping_add(LAST / 2) & !(LAST - 1))
+}
+
 impl Default for Levels {
     fn default() -> Levels {
-        Levels { dimensions: MAX_DIMENSIONS, by_number: BTreeMap::new(), places: BTreeMap::new() }
+        Levels { dimensions: MAX_DIMENSIONS, any_phase: false, by_number: BTreeMap::new(), places: BTreeMap::new() }
     }
 }
 
@@ -148,7 +157,7 @@ impl Levels {
             return;
         }
         for (at, candidate) in before.iter().enumerate() {
-            self.take_out(candidate, (candidate.penalty.to_bits(), (job, candidate.phase), at > 0));
+            self.take_out(candidate, (candidate.penalty.to_bits(), (job, candidate.phase), at > 0 && !self.any_phase));
         }
         for (at, candidate) in candidates.iter().enumerate() {
             let level = self.by_number.entry(candidate.level).or_default();
@@ -158,7 +167,7 @@ impl Levels {
                 place
             });
             let kind = &mut level.kinds[place];
-            kind.phases.insert((candidate.penalty.to_bits(), (job, candidate.phase), at > 0));
+            kind.phases.insert((candidate.penalty.to_bits(), (job, candidate.phase), at > 0 && !self.any_phase));
             kind.first = kind.phases.first().copied();
             let same = |known: &Candidate| (known.phase, known.demand) == (candidate.phase, candidate.demand);
             if !before.iter().any(same) {
@@ -193,8 +202,8 @@ impl Levels {
         levels.find(|(_, level)| level.least.fits(free)).map(|(level, _)| *level)
     }
 
-    /// Of a level's phases whose copies fit into the free room, the one with the highest alignment less `weight` ×
-    /// penalty, the first of those by id. Of a job only the first phase that fits is meant; those in
+    /// Of a level's phases whose copies fit into the free room, the one with the highest score, alignment less
+    /// `weight` × penalty, the first of those by id, and its score. Of a job only the first phase that fits is meant; those in
     /// `passed` are left out.
     pub fn best(
         &self,
@@ -203,7 +212,7 @@ impl Levels {
         alignment: &Alignment,
         weight: f64,
         passed: &[JobPhase],
-    ) -> Option<JobPhase> {
+    ) -> Option<(f64, JobPhase)> {
         let kinds = &self.by_number.get(&level)?.kinds;
         // Loops over one or two dimensions, the most common numbers, are unrolled.
         match self.dimensions {
@@ -220,7 +229,7 @@ impl Levels {
         alignment: &Alignment,
         weight: f64,
         passed: &[JobPhase],
-    ) -> Option<JobPhase> {
+    ) -> Option<(f64, JobPhase)> {
         let mut best: Option<JobPhase> = None;
         let mut highest = f64::NEG_INFINITY;
         for kind in kinds {
@@ -235,13 +244,13 @@ impl Levels {
                 },
             };
             let aligned: f64 = (0..WIDTH).map(|at| kind.amounts[at] * alignment.0[at]).sum();
-            let score = aligned - weight * f64::from_bits(penalty);
+            let score = without_rounding(aligned) - weight * f64::from_bits(penalty);
             if score > highest || (score >= highest && best.is_none_or(|first| phase < first)) {
                 highest = score;
                 best = Some(phase);
             }
         }
-        best
+        best.map(|phase| (highest, phase))
     }
 
     /// The first phase of a kind that has not been passed over and is the first of its job that fits.
@@ -291,7 +300,7 @@ mod tests {
         assert_eq!(set(&mut levels, 3, &[candidate(3, 1, 4)]), 0, "the same demand in another level is nothing new");
         let memory_counts = Alignment([0.1, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
         let best = |levels: &Levels, level, free: &Resources, passed: &[JobPhase]| {
-            levels.best(level, free, &memory_counts, 0.0, passed).map(|(job, _)| job.0)
+            levels.best(level, free, &memory_counts, 0.0, passed).map(|(_, (job, _))| job.0)
         };
         let free = room(4, 4);
         assert_eq!(levels.next_level(None, &free), Some(1));
@@ -315,7 +324,7 @@ mod tests {
             set(&mut levels, job, &[Candidate { penalty, ..candidate(0, cpus, memory) }]);
         }
         let even = Alignment([1.0; MAX_DIMENSIONS]);
-        let best = |weight: f64| levels.best(0, &room(9, 9), &even, weight, &[]).map(|(job, _)| job.0);
+        let best = |weight: f64| levels.best(0, &room(9, 9), &even, weight, &[]).map(|(_, (job, _))| job.0);
         // Job 6 stands for its kind, being of the smallest penalty; by alignment alone it ties with job 7.
         assert_eq!(best(0.0), Some(6));
         assert_eq!(best(1.0), Some(6));
@@ -328,8 +337,9 @@ mod tests {
         let later = Candidate { phase: 2, ..candidate(0, 3, 3) };
         assert_eq!(set(&mut levels, 0, &[candidate(0, 1, 4), later]), 2);
         let even = Alignment([1.0; MAX_DIMENSIONS]);
-        let best =
-            |free: Resources, passed: &[JobPhase]| levels.best(0, &free, &even, 0.0, passed).map(|(_, phase)| phase);
+        let best = |free: Resources, passed: &[JobPhase]| {
+            levels.best(0, &free, &even, 0.0, passed).map(|(_, (_, phase))| phase)
+        };
         // Phase 2 aligns better, but phase 0 comes first where it fits.
         assert_eq!(best(room(4, 4), &[]), Some(0));
         assert_eq!(best(room(4, 3), &[]), Some(2));

@@ -4,12 +4,17 @@ use crate::cluster::{Cluster, Node};
 use crate::ids::{JobId, NodeId, TaskId};
 use crate::resources::Resources;
 
+use super::levels::without_rounding;
+
 /// How well a demand goes with what is free on a node: their inner product, in shares of the node's
 /// capacity (Tetris' alignment; Grandl et al., SIGCOMM 2014).
 pub(super) fn alignment(demand: &Resources, node: &Node) -> f64 {
     let dimensions = demand.0.iter().zip(&node.free().0).zip(&node.capacity().0);
     let there = dimensions.filter(|(_, capacity)| **capacity > 0);
-    there.map(|((need, free), capacity)| (*need as f64 / *capacity as f64) * (*free as f64 / *capacity as f64)).sum()
+    let product = |((need, free), capacity): ((&u64, &u64), &u64)| {
+        (*need as f64 / *capacity as f64) * (*free as f64 / *capacity as f64)
+    };
+    without_rounding(there.map(product).sum())
 }
 
 /// A task and the node on which it could start now.

@@ -215,7 +215,7 @@ pub(super) fn first_of(which: Which, started: Option<Place>, new: Option<Place>)
 }
 
 /// Bits that sort as the numbers do.
-fn ordered(key: f64) -> u64 {
+pub(super) fn ordered(key: f64) -> u64 {
     let bits = (key + 0.0).to_bits();
     if bits >> 63 == 0 { bits | (1 << 63) } else { !bits }
 }

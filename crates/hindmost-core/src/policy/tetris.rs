@@ -1,8 +1,8 @@
 //! `tetris`: multi-resource packing with a preference for little remaining work (Grandl,
 //! Ananthanarayanan, Kandula, Rao & Akella, "Multi-Resource Packing for Cluster Schedulers", SIGCOMM 2014).
 //!
-//! A node with free room takes, of the jobs whose next copy fits, the one with the highest score
-//! a − ε·p: a is the alignment of the copy's demand with the node's free room, the inner product of both
+//! Of all pairs of a waiting task and a node on which it fits the one with the highest score a − ε·p is
+//! next: a is the alignment of the copy's demand with the node's free room, the inner product of both
 //! as shares of the node's capacity; p is the job's remaining work. Xu, Liu & Lau 2022 print a + ε·p,
 //! which prefers the largest job; Tetris' own paper prefers the smallest.
 //!
@@ -11,8 +11,9 @@
 //! (`remaining=time`). ε unless given is ā / p̄: ā the mean alignment of the waiting copies with an empty node
 //! of mean capacity, p̄ the mean of p over the waiting jobs, both computed anew in every round.
 //!
-//! Readings: nodes are taken by id; of a job the first phase of which a task fits; ties go to the
-//! first job. The paper's penalty for remote reads and its fairness knob are left out (f = 0: most
+//! Readings: a node that has room takes the task with the highest score there, as the paper has it, and where several
+//! have room at once the highest score of all comes first; tasks of all open phases are compared; ties go to the first
+//! job, phase and node. The paper's penalty for remote reads and its fairness knob are left out (f = 0: most
 //! efficient); ε = 0 is packing alone.
 //!
 //! Parameters: `epsilon`, `auto` or a number from 0; `remaining`, `work` or `time`.
@@ -105,6 +106,10 @@ impl Fit for TetrisFit {
 
     fn penalty_weight(&self) -> f64 {
         self.current
+    }
+
+    fn takes_best_pair(&self) -> bool {
+        true
     }
 
     fn because(&self) -> &'static str {

@@ -4,9 +4,10 @@
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-use hindmost_core::cluster::{Cluster, Job};
+use hindmost_core::cluster::{Cluster, Job, Task};
 use hindmost_core::ids::{JobId, NodeId, TaskId};
 use hindmost_core::policy::dollymp::KnapsackOrder;
+use hindmost_core::policy::levels::without_rounding;
 use hindmost_core::policy::order::Order;
 use hindmost_core::policy::tetris::{LeastRemaining, Remaining};
 use hindmost_core::policy::{Pass, Policy, Round, Seen, View};
@@ -88,6 +89,44 @@ fn the_best_fit_within_a_priority() {
     // with 7 and 8 left, 28 + 16, 7 + 64 and 14 + 32: memory again.
     let raw = world.run("dollymp(clones=0,fit=raw)");
     assert_eq!(raw.started()[..2], ["memory/0", "memory/1"]);
+}
+
+#[test]
+fn equal_products_go_by_id_and_not_by_rounding() {
+    // On 4 cores and 8 GB of 24 and 48, 1 core and 7 GB score 4/24 · 1/24 + 8/48 · 7/48 = 1/32, and so do 4 cores and 1 GB.
+    for policy in ["dollymp(clones=0)", "tetris(epsilon=0)"] {
+        let world = World::nodes([[("cpus", 24.0), ("memory", 48e9)]]).job("filler").tasks([[1000.0]]);
+        let world = world.demand([("cpus", 20.0), ("memory", 40e9)]);
+        let world = world.job("a").at(1.0).same(1, 30.0).demand([("cpus", 1.0), ("memory", 7e9)]);
+        let world = world.job("b").at(1.0).same(1, 30.0).demand([("cpus", 4.0), ("memory", 1e9)]);
+        assert_eq!(world.run(policy).started(), ["filler/0", "a/0", "b/0"], "{policy}");
+    }
+}
+
+#[test]
+fn tetris_takes_the_best_pair_of_task_and_node() {
+    // Two free nodes of 4 and 8 cpus. The task of 3 cpus aligns with 3/4 on the small node and 3/8 on the large one, that
+    // of 8 with 1 on the large one; node by node the small node comes first, pair by pair the task of 8.
+    let world = World::nodes([[("cpus", 4.0)], [("cpus", 8.0)]]);
+    let world = world.job("three").same(1, 10.0).demand([("cpus", 3.0)]).job("eight").same(1, 10.0);
+    let world = world.demand([("cpus", 8.0)]);
+    assert_eq!(world.run("tetris(epsilon=0)").started(), ["eight/0", "three/0"]);
+    assert_eq!(world.run("dollymp(clones=0)").started(), ["three/0", "eight/0"]);
+}
+
+#[test]
+fn the_first_phase_may_be_taken_to_the_letter() {
+    // The job's first phase does not fit beside the filler, its second, which waits for nothing, does.
+    let world = || {
+        let world = World::nodes([[("cpus", 4.0)]]).job("filler").same(1, 10.0).demand([("cpus", 2.0)]);
+        let world = world.job("a").at(1.0).phase("large").same(1, 5.0).demand([("cpus", 3.0)]);
+        world.phase("small").same(1, 5.0).demand([("cpus", 1.0)])
+    };
+    let starts = |order: &str| -> Vec<f64> {
+        world().run(&format!("{order}+none")).tries("a").iter().map(|one| one.start).collect()
+    };
+    assert_eq!(starts("dollymp"), [10.0, 1.0]);
+    assert_eq!(starts("dollymp(phase=first)"), [10.0, 10.0]);
 }
 
 #[test]
@@ -190,23 +229,67 @@ type Ranked = (u64, Reverse<u64>, JobId, u32, Vec<TaskId>);
 struct Plain {
     order: Box<dyn Order>,
     score: Score,
-    /// None: one level for all.
-    by_level: bool,
+    /// Of a job only its first open phase is meant.
+    first_phase: bool,
     clones: u32,
+}
+
+/// The pair of task and node with the highest score of all, as Tetris takes it.
+struct PlainPairs {
+    order: LeastRemaining,
+    score: Score,
+}
+
+impl PlainPairs {
+    fn best(&self, cluster: &Cluster) -> Option<(TaskId, NodeId)> {
+        let mut pairs = Vec::new();
+        for job in cluster.jobs().filter(|job| job.finished().is_none()) {
+            let key = self.order.key(job, cluster);
+            for (phase, found) in (0..).zip(job.phases()).filter(|(_, phase)| phase.is_open() && phase.pending() > 0) {
+                let first = found.tasks().iter().position(Task::is_pending)?;
+                let task = TaskId { job: job.id(), phase, index: first as u32 };
+                for (node, there) in (0..).map(NodeId).zip(cluster.nodes()) {
+                    if found.demand().fits(there.free()) {
+                        let score = (self.score)(job, found.demand(), key, cluster, node);
+                        pairs.push((Reverse(bits(score)), task, node));
+                    }
+                }
+            }
+        }
+        pairs.into_iter().min().map(|(_, task, node)| (task, node))
+    }
+}
+
+impl Pass for PlainPairs {
+    fn decide(&mut self, round: &mut Round<'_>) {
+        while let Some((task, node)) = self.best(round.cluster()) {
+            assert!(round.start(task, node));
+            round.requeue(task.job);
+        }
+    }
 }
 
 impl Plain {
     /// The first phase of a job that has tasks to start and fits on the node: its number, and the tasks.
-    fn phase(job: &Job, copies: Option<u32>, free: &Resources, passed: &[(JobId, u32)]) -> Option<(u32, Vec<TaskId>)> {
-        let phases = (0..).zip(job.phases()).filter(|(_, phase)| phase.is_open() && phase.demand().fits(free));
-        let wanted = phases.filter(|(at, _)| !passed.contains(&(job.id(), *at))).map(|(at, phase)| {
-            let of_phase = (0..).zip(phase.tasks()).filter(|(_, task)| match copies {
-                None => task.is_pending(),
-                Some(copies) => !task.is_finished() && task.alive() == copies,
+    fn phase(
+        &self,
+        job: &Job,
+        copies: Option<u32>,
+        free: &Resources,
+        passed: &[(JobId, u32)],
+    ) -> Option<(u32, Vec<TaskId>)> {
+        let fits = |at: u32| job.phases()[at as usize].demand().fits(free) && !passed.contains(&(job.id(), at));
+        let phases = (0..).zip(job.phases()).filter(|(_, phase)| phase.is_open());
+        let wanted =
+            phases.filter(|(at, _)| self.first_phase || !passed.contains(&(job.id(), *at))).map(|(at, phase)| {
+                let of_phase = (0..).zip(phase.tasks()).filter(|(_, task)| match copies {
+                    None => task.is_pending(),
+                    Some(copies) => !task.is_finished() && task.alive() == copies,
+                });
+                (at, of_phase.map(|(index, _)| TaskId { job: job.id(), phase: at, index }).collect::<Vec<_>>())
             });
-            (at, of_phase.map(|(index, _)| TaskId { job: job.id(), phase: at, index }).collect::<Vec<_>>())
-        });
-        wanted.into_iter().find(|(_, tasks)| !tasks.is_empty())
+        let mut waiting = wanted.into_iter().filter(|(_, tasks)| !tasks.is_empty());
+        if self.first_phase { waiting.next().filter(|(at, _)| fits(*at)) } else { waiting.find(|(at, _)| fits(*at)) }
     }
 
     /// What would be started next on a node, as original (`None`) or as clone of a task with so many copies. Phases
@@ -222,12 +305,11 @@ impl Plain {
         loop {
             let mut found: Vec<Ranked> = Vec::new();
             for job in cluster.jobs().filter(|job| job.finished().is_none()) {
-                let Some((phase, tasks)) = Plain::phase(job, copies, &free, passed) else { continue };
+                let Some((phase, tasks)) = self.phase(job, copies, &free, passed) else { continue };
                 let demand = job.phases()[phase as usize].demand();
                 let key = self.order.key(job, cluster);
                 let score = (self.score)(job, demand, key, cluster, node);
-                let level = if self.by_level { bits(key) } else { 0 };
-                found.push((level, Reverse(bits(score)), job.id(), phase, tasks));
+                found.push((bits(key), Reverse(bits(score)), job.id(), phase, tasks));
             }
             found.sort_unstable();
             let (_, _, job, phase, tasks) = found.into_iter().next()?;
@@ -284,19 +366,19 @@ fn shares_product(demand: &Resources, cluster: &Cluster, node: NodeId) -> f64 {
         let capacity = node.capacity().0[at] as f64;
         if capacity > 0.0 { node.free().0[at] as f64 / (capacity * capacity) } else { 0.0 }
     };
-    demand.0.iter().enumerate().map(|(at, amount)| *amount as f64 * weight(at)).sum()
+    without_rounding(demand.0.iter().enumerate().map(|(at, amount)| *amount as f64 * weight(at)).sum())
 }
 
 /// What the plain program decides. `order` makes the order of its jobs.
 fn run_plain<O: Order + 'static>(
     world: &World,
     order: fn() -> O,
-    by_level: bool,
+    first_phase: bool,
     clones: u32,
     score: Score,
 ) -> Vec<(f64, Decision)> {
     let policy = move || {
-        let plain = Plain { order: Box::new(order()), score, by_level, clones };
+        let plain = Plain { order: Box::new(order()), score, first_phase, clones };
         Policy::new(Box::new(order()), vec![Box::new(plain)])
     };
     world.run_own(policy).decisions()
@@ -306,17 +388,18 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn the_index_finds_what_a_scan_finds(world in any_cluster_of_dags(), clones in 0u32..4) {
-        let indexed = world.run(&format!("dollymp(clones={clones})")).decisions();
+    fn the_index_finds_what_a_scan_finds(world in any_cluster_of_dags(), clones in 0u32..4, first in any::<bool>()) {
+        let phase = if first { "first" } else { "fitting" };
+        let indexed = world.run(&format!("dollymp(phase={phase})+dollymp(clones={clones})")).decisions();
         let score = |_: &Job, demand: &Resources, _: f64, cluster: &Cluster, node| shares_product(demand, cluster, node);
-        let scanned = run_plain(&world, || KnapsackOrder::new(1.5, 5.0), true, clones, score);
+        let scanned = run_plain(&world, || KnapsackOrder::new(1.5, 5.0), first, clones, score);
         let differs = indexed.iter().zip(&scanned).position(|(one, other)| one != other);
         prop_assert_eq!(differs, None, "{:?}, but {:?}", &indexed[differs.unwrap_or(0)], &scanned[differs.unwrap_or(0)]);
         prop_assert_eq!(indexed.len(), scanned.len());
     }
 
     #[test]
-    fn tetris_is_the_highest_score_of_all(world in any_cluster_of_dags()) {
+    fn tetris_takes_the_highest_score_of_all_tasks_and_nodes(world in any_cluster_of_dags()) {
         let scores: [Score; 3] = [
             |_, demand, _, cluster, node| shares_product(demand, cluster, node),
             |_, demand, key, cluster, node| shares_product(demand, cluster, node) - 0.5 * key,
@@ -324,8 +407,11 @@ proptest! {
         ];
         for (score, epsilon) in scores.into_iter().zip([0.0, 0.5, 4.0]) {
             let run = world.run(&format!("tetris(epsilon={epsilon})"));
-            let scanned = run_plain(&world, || LeastRemaining(Remaining::Work), false, 0, score);
-            prop_assert_eq!(run.decisions(), scanned);
+            let plain = move || {
+                let pairs = PlainPairs { order: LeastRemaining(Remaining::Work), score };
+                Policy::new(Box::new(LeastRemaining(Remaining::Work)), vec![Box::new(pairs)])
+            };
+            prop_assert_eq!(run.decisions(), world.run_own(plain).decisions());
         }
     }
 }

@@ -1,7 +1,6 @@
 //! `hopper`: what it starts and what it keeps idle, in instances worked out by hand.
 //!
-//! The instances have the form of the paper's motivating one: a job A of four tasks, one of which straggles, and
-//! a job B of five on seven machines.
+//! Most are of one world: a job A of four tasks, one of which straggles, and a job B of five on seven machines.
 
 use hindmost_sim::testing::World;
 

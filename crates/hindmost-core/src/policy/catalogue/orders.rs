@@ -117,6 +117,12 @@ pub static ORDERS: &[OrderEntry] = &[
                 about: "inner product of shares of the node's capacity, or raw: of cores, GB and whole units",
                 valid: Valid::OneOf(&["normalised", "raw"]),
             },
+            ParameterEntry {
+                name: "phase",
+                default: "fitting",
+                about: "of a job the first open phase of which a copy fits, or the first, whether or not it fits",
+                valid: Valid::OneOf(&["fitting", "first"]),
+            },
         ],
         build: |parameters| Box::new(KnapsackOrder::new(parameters.number("deviations"), parameters.number("slot"))),
         originals: |parameters, which| Box::new(ByNode::new(dollymp(parameters), vec![vec![Stage::Originals(which)]])),
@@ -214,5 +220,6 @@ fn tetris(parameters: &Parameters<'_>) -> Box<dyn Fit> {
 }
 
 fn dollymp(parameters: &Parameters<'_>) -> Box<dyn Fit> {
-    Box::new(if parameters.is("fit", "raw") { InnerProduct::raw() } else { InnerProduct::normalised() })
+    let product = if parameters.is("fit", "raw") { InnerProduct::raw() } else { InnerProduct::normalised() };
+    Box::new(if parameters.is("phase", "first") { product.of_the_first_phase() } else { product })
 }

@@ -9,6 +9,14 @@
 //! A sweep goes once through these nodes and does its stages on each: originals, or clones of tasks that
 //! have so many copies. Where clones come after originals have been tried everywhere they have a sweep of their
 //! own.
+//!
+//! `tetris` takes of all these nodes the best pair of task and node instead (`pairs.rs`).
+//!
+//! A phase all of whose tasks have a copy on the node already counts as one of which a clone fits until it is picked
+//! there in vain; until then later phases of its job wait behind it.
+
+mod pairs;
+mod serving;
 
 use std::collections::BTreeSet;
 
@@ -19,11 +27,14 @@ use crate::id_set::IdSet;
 use crate::ids::{JobId, NodeId, TaskId};
 use crate::record::{Decision, Event};
 
+use self::serving::Serving;
 use super::clone_pool::ClonePool;
 use super::fresh::Fresh;
 use super::levels::{Alignment, Candidate, JobPhase, Levels};
 use super::queue::{JobQueue, Which};
 use super::{Pass, Round, Seen, View};
+
+pub use self::serving::{CloneLimits, Stage};
 
 /// How jobs are grouped into levels, and how well a copy fits a node.
 pub trait Fit: Send {
@@ -56,6 +67,17 @@ pub trait Fit: Send {
         0.0
     }
 
+    /// True if the pair of task and node with the highest score is next, of all nodes, rather than each node in
+    /// turn takes what scores highest there. Then every phase of a job is meant that could start something.
+    fn takes_best_pair(&self) -> bool {
+        false
+    }
+
+    /// True if of a job only the first phase with something to start is meant, whether or not it fits.
+    fn first_phase_only(&self) -> bool {
+        false
+    }
+
     /// Why a task was placed, in words.
     fn because(&self) -> &'static str {
         "of the jobs whose turn it was it fitted the node's free room best"
@@ -67,31 +89,19 @@ pub struct InKeyOrder;
 
 impl Fit for InKeyOrder {}
 
-/// What is started at a stage.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
-    /// Pending tasks, of which jobs; of a job those of the first phase of which one fits.
-    Originals(Which),
-    /// A further copy of tasks that have so many.
-    Clones {
-        /// Copies that they have.
-        copies: u32,
-    },
-}
-
-/// What a stage can start now.
-struct Serving {
-    stage: Stage,
-    levels: Levels,
-    /// Demands of which something new can be started.
-    fresh: Fresh,
-}
-
 /// One way through the nodes. See the module's documentation.
 struct Sweep {
     servings: Vec<Serving>,
     /// Nodes whose free room has grown since they were last visited.
     grown: IdSet,
+}
+
+/// What has come of an attempt at starting a copy.
+enum Start {
+    Made,
+    /// None of the tasks may run there, or something was held back.
+    Nothing,
+    Fault,
 }
 
 /// The pass. See the module's documentation.
@@ -112,30 +122,15 @@ pub struct ByNode {
     candidates: Vec<Candidate>,
 }
 
-/// Limits on clones.
-#[derive(Clone, Copy, Debug)]
-pub struct CloneLimits {
-    /// Share of the cluster that clones may hold, in each dimension.
-    pub budget: Option<f64>,
-    /// Most copies of a task on a node, at least 1.
-    pub per_node: u32,
-}
-
-impl Default for CloneLimits {
-    /// No budget, one copy of a task on a node.
-    fn default() -> CloneLimits {
-        CloneLimits { budget: None, per_node: 1 }
-    }
-}
-
 impl ByNode {
     /// One sweep after the other, each with its stages.
     pub fn new(fit: Box<dyn Fit>, sweeps: Vec<Vec<Stage>>) -> ByNode {
         let copies = |stage: &Stage| if let Stage::Clones { copies } = stage { *copies } else { 0 };
         let clones = sweeps.iter().flatten().map(copies).max().unwrap_or(0);
-        let serving = |stage| Serving { stage, levels: Levels::default(), fresh: Fresh::default() };
-        let sweep =
-            |stages: Vec<Stage>| Sweep { servings: stages.into_iter().map(serving).collect(), grown: IdSet::default() };
+        let sweep = |stages: Vec<Stage>| Sweep {
+            servings: stages.into_iter().map(Serving::of).collect(),
+            grown: IdSet::default(),
+        };
         ByNode {
             fit,
             sweeps: sweeps.into_iter().map(sweep).collect(),
@@ -243,24 +238,31 @@ impl ByNode {
             while let Some(found) = round.cluster().node(node) {
                 let serving = &self.sweeps[sweep].servings[at];
                 let alignment = self.fit.alignment(found, dimensions);
-                let Some(phase) = serving.levels.best(next, found.free(), &alignment, weight, &passed) else { break };
-                let stage = serving.stage;
-                let Some(task) = serving.task(phase, node, round.cluster(), &self.pool, self.limits.per_node) else {
-                    passed.push(phase);
-                    continue;
-                };
-                let is_clone = matches!(stage, Stage::Clones { .. });
-                if !round.may_start(task) || (is_clone && !self.is_within_budget(task, round.cluster())) {
-                    self.held_back = true;
-                    passed.push(phase);
-                    continue;
-                }
-                if !self.start(stage, task, node, round) {
-                    return false;
+                let best = serving.levels.best(next, found.free(), &alignment, weight, &passed);
+                let Some((_, phase)) = best else { break };
+                match self.start_of((sweep, at), phase, node, round) {
+                    Start::Made => {}
+                    Start::Nothing => passed.push(phase),
+                    Start::Fault => return false,
                 }
             }
             level = Some(next);
         }
+    }
+
+    /// Starts a copy of a phase's next task on a node, if there is one that may run there.
+    fn start_of(&mut self, (sweep, at): (usize, usize), phase: JobPhase, node: NodeId, round: &mut Round<'_>) -> Start {
+        let serving = &self.sweeps[sweep].servings[at];
+        let stage = serving.stage;
+        let Some(task) = serving.task(phase, node, round.cluster(), &self.pool, self.limits.per_node) else {
+            return Start::Nothing;
+        };
+        let is_clone = matches!(stage, Stage::Clones { .. });
+        if !round.may_start(task) || (is_clone && !self.is_within_budget(task, round.cluster())) {
+            self.held_back = true;
+            return Start::Nothing;
+        }
+        if self.start(stage, task, node, round) { Start::Made } else { Start::Fault }
     }
 
     fn is_within_budget(&self, task: TaskId, cluster: &Cluster) -> bool {
@@ -320,61 +322,6 @@ impl Sweep {
     }
 }
 
-impl Serving {
-    /// What could be started of a job, by phase. `stands` tells its level and penalty.
-    fn candidates(&self, job: &Job, pool: &ClonePool, stands: impl Fn() -> (u64, f64), found: &mut Vec<Candidate>) {
-        let mut add = |phase: u32| {
-            let Some(demand) = job.phases().get(phase as usize).map(|phase| *phase.demand()) else { return };
-            let (level, penalty) = found.first().map_or_else(&stands, |first| (first.level, first.penalty));
-            found.push(Candidate { level, phase, demand, penalty });
-        };
-        match self.stage {
-            Stage::Originals(which) => {
-                let meant = match which {
-                    Which::Any => true,
-                    Which::Started => job.started().is_some(),
-                    Which::New => job.started().is_none(),
-                };
-                if !meant || job.runnable() == 0 {
-                    return;
-                }
-                for (at, phase) in job.phases().iter().enumerate() {
-                    if phase.is_open() && phase.pending() > 0 {
-                        add(at as u32);
-                    }
-                }
-            }
-            Stage::Clones { copies } => {
-                for (at, phase) in (0..).zip(job.phases()) {
-                    if phase.alive() > 0 && pool.has_phase((job.id(), at), copies) {
-                        add(at);
-                    }
-                }
-            }
-        }
-    }
-
-    /// The task of a phase that is started on a node; `None` if none of its tasks may run there.
-    fn task(
-        &self,
-        (job, phase): JobPhase,
-        node: NodeId,
-        cluster: &Cluster,
-        pool: &ClonePool,
-        per_node: u32,
-    ) -> Option<TaskId> {
-        match self.stage {
-            Stage::Originals(_) => cluster.pending_task_for(job, phase, node),
-            Stage::Clones { copies } => {
-                let may_run = |task: &TaskId| cluster.copies_on(*task, node) < per_node && !cluster.avoids(*task, node);
-                let mut here = cluster.tasks_with_input_on(job, phase, node);
-                let near = here.find(|task| pool.contains(*task, copies) && may_run(task));
-                near.or_else(|| pool.tasks((job, phase), copies).find(may_run))
-            }
-        }
-    }
-}
-
 impl Pass for ByNode {
     fn observe(&mut self, seen: Seen<'_>, view: &mut View<'_>) {
         match seen {
@@ -423,6 +370,8 @@ impl Pass for ByNode {
         let dimensions = round.cluster().dimensions().names().len();
         for serving in self.sweeps.iter_mut().flat_map(|sweep| &mut sweep.servings) {
             serving.levels.use_dimensions(dimensions);
+            serving.levels.any_phase = self.fit.takes_best_pair();
+            serving.first_phase_only = self.fit.first_phase_only();
         }
         self.refresh_touched(round);
         if std::mem::take(&mut self.held_back) {
@@ -432,7 +381,11 @@ impl Pass for ByNode {
             for serving in &self.sweeps[at].servings {
                 self.fit.prepare(&serving.levels, round.cluster());
             }
-            self.sweep(at, round);
+            if self.fit.takes_best_pair() {
+                self.sweep_by_pairs(at, round);
+            } else {
+                self.sweep(at, round);
+            }
         }
         let mut started: Vec<JobId> = self.started.drain().collect();
         started.sort_unstable();

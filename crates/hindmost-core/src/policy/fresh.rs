@@ -49,25 +49,38 @@ impl Fresh {
         }
         self.demands.push(Demand { room: *room, next: Next::Unknown });
         if self.demands.len() > MOST {
-            let least = self.demands.iter().fold(*room, |least, demand| least.least(&demand.room));
+            self.keep_the_least();
+        }
+    }
+
+    fn keep_the_least(&mut self) {
+        let rooms = self.demands.iter().map(|demand| demand.room);
+        if let Some(least) = rooms.reduce(|least, room| least.least(&room)) {
             self.demands.clear();
             self.demands.push(Demand { room: least, next: Next::Unknown });
             self.is_least = true;
         }
     }
 
+    /// True if something that demands this may not have been startable before.
+    pub(super) fn covers(&self, room: &Resources) -> bool {
+        let covers = |demand: &Demand| if self.is_least { demand.room.fits(room) } else { demand.room == *room };
+        self.demands.iter().any(covers)
+    }
+
     /// Adds all of another's, which is empty then.
     pub(super) fn append(&mut self, other: &mut Fresh) {
-        for demand in other.demands.drain(..) {
-            self.add(&demand.room);
-        }
-        other.is_least = false;
+        self.add_all(other);
+        *other = Fresh::default();
     }
 
     /// Adds all of another's.
     pub(super) fn add_all(&mut self, other: &Fresh) {
         for demand in &other.demands {
             self.add(&demand.room);
+        }
+        if other.is_least {
+            self.keep_the_least();
         }
     }
 
@@ -139,6 +152,7 @@ mod tests {
         let mut all = Fresh::default();
         all.append(&mut fresh);
         assert!(fresh.is_empty() && !all.is_empty());
+        assert!(all.covers(&room(3, 1)) && !all.covers(&room(3, 3)));
         assert_eq!(visited(&mut all, &cluster), [1, 2, 3]);
     }
 
@@ -152,6 +166,7 @@ mod tests {
         assert_eq!(fresh.demands.len(), 1);
         assert_eq!(visited(&mut fresh.clone(), &cluster), [1, 2, 4]);
         fresh.add(&room(19, 2));
+        assert!(fresh.covers(&room(2, 2)) && fresh.covers(&room(50, 7)) && !fresh.covers(&room(1, 7)));
         assert_eq!(visited(&mut fresh, &cluster), [1, 2, 3, 4], "now (2, 2) is the least");
     }
 }

@@ -7,6 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
+use rustc_hash::FxHashMap;
+
 use crate::cluster::Node;
 use crate::ids::JobId;
 use crate::resources::{MAX_DIMENSIONS, Resources};
@@ -25,12 +27,27 @@ pub struct Candidate {
     pub penalty: f64,
 }
 
+/// What comes first of the phases of one level that demand the same.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct First {
+    /// Lower levels come first.
+    pub level: u64,
+    /// The number of the demand.
+    pub number: usize,
+    /// Its job's penalty.
+    pub penalty: f64,
+    /// The phase.
+    pub phase: JobPhase,
+}
+
 /// A phase of a job that could start something.
 pub type JobPhase = (JobId, u32);
 
 /// Jobs of one level whose copies demand the same.
 #[derive(Debug)]
 struct Kind {
+    /// The number of its demand.
+    number: usize,
     demand: Resources,
     /// The same as numbers.
     amounts: [f64; MAX_DIMENSIONS],
@@ -41,8 +58,8 @@ struct Kind {
 }
 
 impl Kind {
-    fn of(demand: Resources) -> Kind {
-        Kind { demand, amounts: demand.0.map(|amount| amount as f64), phases: BTreeSet::new(), first: None }
+    fn of(number: usize, demand: Resources) -> Kind {
+        Kind { number, demand, amounts: demand.0.map(|amount| amount as f64), phases: BTreeSet::new(), first: None }
     }
 }
 
@@ -74,6 +91,8 @@ pub struct Levels {
     /// Every phase of a job is meant, not only the first that fits.
     pub(super) any_phase: bool,
     by_number: BTreeMap<u64, Level>,
+    /// The numbers of demands: of each that is waiting, and of some that were.
+    numbers: FxHashMap<Resources, usize>,
     /// By phase.
     places: BTreeMap<JobId, Vec<Candidate>>,
 }
@@ -83,6 +102,11 @@ pub struct Levels {
 pub struct Alignment([f64; MAX_DIMENSIONS]);
 
 impl Alignment {
+    /// Of a demand, up to rounding.
+    pub fn of(&self, demand: &Resources) -> f64 {
+        without_rounding(demand.0.iter().zip(&self.0).map(|(amount, weight)| *amount as f64 * weight).sum())
+    }
+
     /// The inner product of demand and free room, each taken as a share of the node's capacity, of which only
     /// the first `dimensions` count.
     pub fn normalised(node: &Node, dimensions: usize) -> Alignment {
@@ -116,7 +140,13 @@ pub fn without_rounding(product: f64) -> f64 {
 
 impl Default for Levels {
     fn default() -> Levels {
-        Levels { dimensions: MAX_DIMENSIONS, any_phase: false, by_number: BTreeMap::new(), places: BTreeMap::new() }
+        Levels {
+            dimensions: MAX_DIMENSIONS,
+            any_phase: false,
+            by_number: BTreeMap::new(),
+            numbers: FxHashMap::default(),
+            places: BTreeMap::new(),
+        }
     }
 }
 
@@ -162,7 +192,9 @@ impl Levels {
         for (at, candidate) in candidates.iter().enumerate() {
             let level = self.by_number.entry(candidate.level).or_default();
             let place = level.place(&candidate.demand).unwrap_or_else(|place| {
-                level.kinds.insert(place, Kind::of(candidate.demand));
+                let next = self.numbers.len();
+                let number = *self.numbers.entry(candidate.demand).or_insert(next);
+                level.kinds.insert(place, Kind::of(number, candidate.demand));
                 level.refresh_least();
                 place
             });
@@ -193,6 +225,20 @@ impl Levels {
                 level.refresh_least();
             }
         }
+    }
+
+    /// The demands of what could be started, each with its number, and each once for every level that has it.
+    pub fn demands(&self) -> impl Iterator<Item = (usize, &Resources)> {
+        self.by_number.values().flat_map(|level| &level.kinds).map(|kind| (kind.number, &kind.demand))
+    }
+
+    /// What comes first of each level and demand.
+    pub fn firsts(&self) -> impl Iterator<Item = First> + '_ {
+        let kinds = self.by_number.iter().flat_map(|(level, found)| found.kinds.iter().map(|kind| (*level, kind)));
+        kinds.filter_map(|(level, kind)| {
+            let (penalty, phase, _) = kind.first?;
+            Some(First { level, number: kind.number, penalty: f64::from_bits(penalty), phase })
+        })
     }
 
     /// The first level after the given one of which something may fit into the free room.

@@ -220,9 +220,14 @@ pub(super) fn ordered(key: f64) -> u64 {
     if bits >> 63 == 0 { bits | (1 << 63) } else { !bits }
 }
 
+/// The number of these bits.
+pub(super) fn unordered(bits: u64) -> f64 {
+    f64::from_bits(if bits >> 63 == 1 { bits & !(1 << 63) } else { !bits })
+}
+
 #[cfg(test)]
 mod tests {
-    use super::ordered;
+    use super::{ordered, unordered};
 
     #[test]
     fn bits_sort_as_numbers_do() {
@@ -231,5 +236,6 @@ mod tests {
             assert!(ordered(pair[0]) < ordered(pair[1]), "{pair:?}");
         }
         assert_eq!(ordered(-0.0), ordered(0.0));
+        assert!(sorted.iter().all(|number| unordered(ordered(*number)) == *number));
     }
 }

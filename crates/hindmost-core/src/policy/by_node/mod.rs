@@ -15,6 +15,7 @@
 //! A phase all of whose tasks have a copy on the node already counts as one of which a clone fits until it is picked
 //! there in vain; until then later phases of its job wait behind it.
 
+mod alike;
 mod pairs;
 mod serving;
 
@@ -27,6 +28,7 @@ use crate::id_set::IdSet;
 use crate::ids::{JobId, NodeId, TaskId};
 use crate::record::{Decision, Event};
 
+use self::alike::Alike;
 use self::serving::Serving;
 use super::clone_pool::ClonePool;
 use super::fresh::Fresh;
@@ -110,6 +112,8 @@ pub struct ByNode {
     sweeps: Vec<Sweep>,
     pool: ClonePool,
     limits: CloneLimits,
+    /// Kept up to date where the best pair of task and node is taken.
+    alike: Alike,
     /// Something was held back for the budget or by the order, though it fitted.
     held_back: bool,
     touched: BTreeSet<JobId>,
@@ -136,6 +140,7 @@ impl ByNode {
             sweeps: sweeps.into_iter().map(sweep).collect(),
             pool: ClonePool::new(clones),
             limits: CloneLimits::default(),
+            alike: Alike::default(),
             held_back: false,
             touched: BTreeSet::new(),
             generation: None,
@@ -153,6 +158,7 @@ impl ByNode {
     }
 
     fn room_grew(&mut self, node: NodeId) {
+        self.alike.changed(node);
         for sweep in &mut self.sweeps {
             sweep.grown.insert(node.0);
         }
@@ -325,10 +331,13 @@ impl Sweep {
 impl Pass for ByNode {
     fn observe(&mut self, seen: Seen<'_>, view: &mut View<'_>) {
         match seen {
-            Seen::Decision(Decision::Start { attempt, .. } | Decision::Replace { attempt, .. }) => {
+            Seen::Decision(decision @ (Decision::Start { attempt, .. } | Decision::Replace { attempt, .. })) => {
                 if self.own_starts > 0 {
                     self.own_starts -= 1;
                     return;
+                }
+                if let Decision::Start { node, .. } = decision {
+                    self.alike.changed(*node);
                 }
                 self.place(attempt.task, view.cluster);
                 self.touched.insert(attempt.task.job);
@@ -353,15 +362,22 @@ impl Pass for ByNode {
                         self.touched.insert(attempt.task.job);
                     }
                     Event::NodeJoined { node, .. } | Event::NodeReturned { node } => self.room_grew(*node),
-                    Event::NodeLost { .. } => self.pool.rebuild(view.cluster),
+                    Event::NodeLost { node } => {
+                        self.alike.changed(*node);
+                        self.pool.rebuild(view.cluster);
+                    }
                     // Reservations may have ended.
-                    Event::Woken => self.look_everywhere(),
+                    Event::Woken => {
+                        self.alike.all_changed(view.cluster);
+                        self.look_everywhere();
+                    }
                     Event::NodeSpeedLearned { .. }
                     | Event::AttemptRunning { .. }
                     | Event::WatchMet { .. }
                     | Event::Round => {}
                 }
             }
+            Seen::Decision(Decision::Reserve { node, .. }) => self.alike.changed(*node),
             Seen::Decision(_) => {}
         }
     }

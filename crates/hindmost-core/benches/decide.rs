@@ -1,12 +1,10 @@
 //! How long policies take to decide for 1 000 jobs on 30 000 machines: from scratch, and after one
 //! arrival. `decide_instructions` counts the instructions of the same.
 
-mod cases;
-
 use std::hint::black_box;
 
-use cases::{Machines, World};
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
+use hindmost_core::overhead::{Case, Machines, Size};
 
 fn decide(criterion: &mut Criterion) {
     let one_slot = ["none", "fair+none", "mantri", "sca", "sda", "ese", "late", "spark", "hadoop"];
@@ -17,12 +15,20 @@ fn decide(criterion: &mut Criterion) {
         let mut group = criterion.benchmark_group(format!("1000 jobs, 30000 machines ({machines:?}), {policy}"));
         group.sample_size(10);
         group.bench_function("from scratch", |bencher| {
-            let fresh = || World::new(machines, policy);
-            bencher.iter_batched_ref(fresh, |world| black_box(world.decide()), BatchSize::PerIteration);
+            let fresh = || Case::new(machines, Size::LARGE, policy).expect("a policy of the catalogue");
+            bencher.iter_batched_ref(
+                fresh,
+                |case| black_box(case.decide().expect("decisions that fit")),
+                BatchSize::PerIteration,
+            );
         });
         group.bench_function("after one arrival", |bencher| {
-            let busy = || World::busy(machines, policy);
-            bencher.iter_batched_ref(busy, |world| black_box(world.after_one_arrival()), BatchSize::PerIteration);
+            let busy = || Case::busy(machines, Size::LARGE, policy).expect("a policy of the catalogue");
+            bencher.iter_batched_ref(
+                busy,
+                |case| black_box(case.after_one_arrival().expect("decisions that fit")),
+                BatchSize::PerIteration,
+            );
         });
         group.finish();
     }

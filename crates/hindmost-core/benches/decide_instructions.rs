@@ -4,21 +4,19 @@
 
 #![allow(missing_docs, reason = "what the macros make can't be documented")]
 
-mod cases;
-
-use cases::{Machines, World};
 use gungraun::{library_benchmark, library_benchmark_group, main};
+use hindmost_core::overhead::{Case, Machines, Size};
 
-fn fresh(policy: &str) -> World {
-    World::new(Machines::Heterogeneous, policy)
+fn fresh(policy: &str) -> Case {
+    Case::new(Machines::Heterogeneous, Size::LARGE, policy).expect("a policy of the catalogue")
 }
 
-fn fresh_slots(policy: &str) -> World {
-    World::new(Machines::OneSlot, policy)
+fn fresh_slots(policy: &str) -> Case {
+    Case::new(Machines::OneSlot, Size::LARGE, policy).expect("a policy of the catalogue")
 }
 
-fn busy(policy: &str) -> World {
-    World::busy(Machines::Heterogeneous, policy)
+fn busy(policy: &str) -> Case {
+    Case::busy(Machines::Heterogeneous, Size::LARGE, policy).expect("a policy of the catalogue")
 }
 
 #[library_benchmark(setup = fresh)]
@@ -29,9 +27,9 @@ fn busy(policy: &str) -> World {
 #[bench::dollymp_0("dollymp(clones=0)")]
 #[bench::dollymp("dollymp")]
 #[bench::one_slot(args = ("fifo"), setup = fresh_slots)]
-fn from_scratch(mut world: World) -> World {
-    world.decide();
-    world
+fn from_scratch(mut case: Case) -> Case {
+    case.decide().expect("decisions that fit");
+    case
 }
 
 #[library_benchmark(setup = busy)]
@@ -41,9 +39,9 @@ fn from_scratch(mut world: World) -> World {
 #[bench::tetris("tetris")]
 #[bench::dollymp_0("dollymp(clones=0)")]
 #[bench::dollymp("dollymp")]
-fn after_one_arrival(mut world: World) -> World {
-    world.after_one_arrival();
-    world
+fn after_one_arrival(mut case: Case) -> Case {
+    case.after_one_arrival().expect("decisions that fit");
+    case
 }
 
 library_benchmark_group!(name = decide; benchmarks = from_scratch, after_one_arrival);

@@ -9,5 +9,5 @@ mod dollymp2022;
 mod plan;
 mod xu2015;
 
-pub use dollymp2022::{dollymp2022, dollymp2022_runs};
+pub use dollymp2022::{DecisionTime, dollymp2022, dollymp2022_decision_times, dollymp2022_runs};
 pub use xu2015::{xu2015, xu2015_runs};

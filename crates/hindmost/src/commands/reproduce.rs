@@ -19,12 +19,19 @@ struct Paper {
     /// Number of simulations, of the quick version or the whole one.
     runs: fn(bool) -> u64,
     make: fn(bool, &Execution<'_>) -> Result<Reproduction, SimulationError>,
+    /// Measures what deciding costs on this machine, where the paper claims something of it.
+    times: Option<fn() -> Result<Vec<reproduce::DecisionTime>, SimulationError>>,
 }
 
 /// Papers that can be reproduced.
 const PAPERS: &[Paper] = &[
-    Paper { key: "xu2015", runs: reproduce::xu2015_runs, make: reproduce::xu2015 },
-    Paper { key: "dollymp2022", runs: reproduce::dollymp2022_runs, make: reproduce::dollymp2022 },
+    Paper { key: "xu2015", runs: reproduce::xu2015_runs, make: reproduce::xu2015, times: None },
+    Paper {
+        key: "dollymp2022",
+        runs: reproduce::dollymp2022_runs,
+        make: reproduce::dollymp2022,
+        times: Some(reproduce::dollymp2022_decision_times),
+    },
 ];
 
 /// Runs the experiments of papers.
@@ -44,6 +51,9 @@ pub fn run(args: &ReproduceArgs) -> Outcome {
         let result = (paper.make)(args.quick, &execution);
         bar.finish(result.is_err());
         let result = result?;
+        if let Some(measure) = paper.times {
+            tell_times(&measure()?);
+        }
         if let Some(folder) = &args.out {
             write(folder, &result, chosen.len() > 1)?;
         }
@@ -57,6 +67,18 @@ pub fn run(args: &ReproduceArgs) -> Outcome {
         // One paper, one document; several are a list.
         [one] => terminal::print_json(one),
         several => terminal::print_json(&several),
+    }
+}
+
+/// Times differ from run to run: they are told beside the result, not in it.
+fn tell_times(times: &[reproduce::DecisionTime]) {
+    eprintln!("deciding on this machine (claimed: 30 machines 20 ms, 30 000 machines 50 ms):");
+    for time in times {
+        let (scratch, arrival) = (time.from_scratch.as_secs_f64() * 1e3, time.after_one_arrival.as_secs_f64() * 1e3);
+        eprintln!(
+            "  {:<18} {:>4} jobs, {:>5} machines: {:>5} copies in {scratch:.2} ms, after one more arrival {arrival:.2} ms",
+            time.policy, time.size.jobs, time.size.machines, time.copies
+        );
     }
 }
 

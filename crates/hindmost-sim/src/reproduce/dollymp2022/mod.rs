@@ -5,11 +5,14 @@ mod clones;
 mod example;
 mod heavy;
 mod light;
+mod overhead;
 mod readings;
 mod sweeps;
 mod worlds;
 
 use hindmost_core::reproduction::Reproduction;
+
+pub use overhead::{DecisionTime, dollymp2022_decision_times};
 
 use super::plan::Plan;
 use crate::driver::SimulationError;
@@ -107,6 +110,7 @@ fn reproduce(scale: &Scale, execution: &Execution<'_>) -> Result<Reproduction, S
             heavy::figure_7(heavy, &runs),
             clones::figure(light, heavy, &runs),
             sweeps::figure(sweeps, &runs),
+            overhead::figure()?,
         ],
     })
 }
@@ -128,9 +132,9 @@ mod tests {
         };
         let one = made(1);
         let names: Vec<&str> = one.figures.iter().map(|figure| figure.name.as_str()).collect();
-        let expected =
-            ["Figure 1", "Figure 2", "Figure 4", "Figure 5", "Figure 6", "Figure 7", "Clones and order", "Sweeps"];
-        assert_eq!(names, expected);
+        let figures = ["Figure 1", "Figure 2", "Figure 4", "Figure 5", "Figure 6", "Figure 7"];
+        let further = ["Clones and order", "Sweeps", "Scheduling overhead"];
+        assert_eq!(names, [&figures[..], &further[..]].concat());
         let known: Vec<&str> = one.readings.iter().map(|reading| reading.name.as_str()).collect();
         for claim in one.figures.iter().flat_map(|figure| &figure.claims) {
             assert!(!claim.readings.is_empty(), "{}", claim.claimed);

@@ -295,21 +295,21 @@ impl ByNode {
             self.pool.clone_started(attempt, *phase.demand());
         }
         let phase_changed = self.place(task, round.cluster());
-        if phase_changed || round.queue.takes_turns() || self.is_outdated(stage, task, round.cluster()) {
+        if phase_changed || round.queue.takes_turns() || is_outdated(stage, task, round.cluster()) {
             self.refresh(task.job, round.cluster(), round.queue);
         }
         self.started.insert(task.job);
         true
     }
+}
 
-    /// True if what could be started as an original may not be what it was before a copy of the task was started.
-    fn is_outdated(&self, stage: Stage, task: TaskId, cluster: &Cluster) -> bool {
-        match stage {
-            Stage::Originals(Which::Any) => cluster.phase(task).is_none_or(|phase| phase.pending() == 0),
-            // Its job has been started.
-            Stage::Originals(_) => true,
-            Stage::Clones { .. } => false,
-        }
+/// True if what could be started as an original may not be what it was before a copy of the task was started.
+fn is_outdated(stage: Stage, task: TaskId, cluster: &Cluster) -> bool {
+    match stage {
+        Stage::Originals(Which::Any) => cluster.phase(task).is_none_or(|phase| phase.pending() == 0),
+        // Its job has been started.
+        Stage::Originals(_) => true,
+        Stage::Clones { .. } => false,
     }
 }
 

@@ -99,6 +99,17 @@ impl Resources {
         self.shares(total).sum()
     }
 
+    /// The share, by dimension, that this amount is of `total`; 0 where `total` has nothing.
+    pub fn shares_of(&self, total: &Resources) -> [f64; MAX_DIMENSIONS] {
+        let mut shares = [0.0; MAX_DIMENSIONS];
+        for (share, (mine, have)) in
+            shares.iter_mut().zip(self.0.iter().zip(&total.0)).filter(|(_, (_, have))| **have > 0)
+        {
+            *share = *mine as f64 / *have as f64;
+        }
+        shares
+    }
+
     fn shares<'a>(&'a self, total: &'a Resources) -> impl Iterator<Item = f64> + 'a {
         self.0.iter().zip(&total.0).filter(|(_, have)| **have > 0).map(|(mine, have)| *mine as f64 / *have as f64)
     }

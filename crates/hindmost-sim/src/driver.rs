@@ -15,7 +15,7 @@ use hindmost_core::ids::{AttemptId, JobId, NodeId};
 use hindmost_core::metrics::{BusyTime, JobResult};
 use hindmost_core::policy::Policy;
 use hindmost_core::record::{Change, Condition, Decision, Event, Record};
-use hindmost_core::resources::{Dimensions, Resources};
+use hindmost_core::resources::{Dimensions, MAX_DIMENSIONS, Resources};
 use hindmost_core::time::Time;
 use hindmost_core::workload::{JobSpec, QueueSpec, WorkloadJob};
 
@@ -142,7 +142,7 @@ pub struct RunResult {
     pub copies_won: u64,
     /// Part of `resource` that losers held, summed.
     pub wasted: f64,
-    /// Busy room over [0, horizon].
+    /// Busy room over [0, horizon], in the dimension that was the busiest.
     pub utilization: f64,
     /// When the last job finished, seconds.
     pub makespan: f64,
@@ -182,7 +182,8 @@ struct Driver<'a> {
     wants_attempts: bool,
     wants_reasons: bool,
     one_slot: bool,
-    share: f64,
+    /// Of a cluster of one-slot machines, the shares of one slot.
+    slot_shares: [f64; MAX_DIMENSIONS],
     busy: BusyTime,
     result: RunResult,
     /// When the last job finished.
@@ -220,6 +221,8 @@ pub fn simulate(
         correlation: setup.correlation,
         slow_from: setup.slow_from,
     };
+    let mut slot_shares = [0.0; MAX_DIMENSIONS];
+    slot_shares[0] = 1.0 / setup.nodes.len().max(1) as f64;
     let mut driver = Driver {
         cluster: Cluster::new(setup.dimensions.clone()),
         policy,
@@ -232,7 +235,7 @@ pub fn simulate(
         wants_reasons: output.wants_reasons(),
         output,
         one_slot: setup.dimensions.is_one_slot(),
-        share: 1.0 / setup.nodes.len().max(1) as f64,
+        slot_shares,
         busy: BusyTime::until(setup.horizon.unwrap_or(Time::NEVER)),
         result: RunResult::default(),
         last_finish: Time::ZERO,
@@ -553,13 +556,13 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// The share of the cluster that an attempt holds.
-    fn share_of(&self, attempt: AttemptId) -> f64 {
+    /// The shares of the cluster that an attempt holds, by dimension.
+    fn shares_of(&self, attempt: AttemptId) -> [f64; MAX_DIMENSIONS] {
         if self.one_slot {
-            return self.share;
+            return self.slot_shares;
         }
         let demand = self.cluster.phase(attempt.task).map(hindmost_core::cluster::Phase::demand);
-        demand.map_or(0.0, |demand| demand.dominant_share(self.cluster.total()))
+        demand.map_or([0.0; MAX_DIMENSIONS], |demand| demand.shares_of(self.cluster.total()))
     }
 
     /// What an attempt's end is told with, if it is told at all.
@@ -574,7 +577,7 @@ impl Driver<'_> {
     /// if it did not win.
     fn end(&mut self, id: AttemptId, at: Time, event: &Event, unless_won: Outcome) -> Result<(), SimulationError> {
         // Taken before: once the policy has reacted to the end, the job may be gone.
-        let (share, spec) = (self.share_of(id), self.told_spec(id));
+        let (shares, spec) = (self.shares_of(id), self.told_spec(id));
         let applied = self.apply(at, event)?;
         self.reading.ended(id, matches!(event, Event::AttemptFinished { .. }));
         if applied.won && self.reading.looks_for_seconds() {
@@ -586,7 +589,7 @@ impl Driver<'_> {
             }
         }
         if let Some((node, start)) = applied.released {
-            self.busy.add(share, start, at);
+            self.busy.add(&shares, start, at);
             if let Some(job) = spec.as_deref() {
                 let outcome = if applied.won { Outcome::Won } else { unless_won };
                 let node_name = self.cluster.node(node).map_or("", |node| node.name());
@@ -635,7 +638,7 @@ impl Driver<'_> {
         }
         let end = self.setup.horizon.unwrap_or(now);
         for (attempt, node, start) in running {
-            self.busy.add(self.share_of(attempt), start, end);
+            self.busy.add(&self.shares_of(attempt), start, end);
             if let Some(job) = self.told_spec(attempt) {
                 let node_name = self.cluster.node(node).map_or("", |node| node.name());
                 let outcome = Outcome::Unfinished;

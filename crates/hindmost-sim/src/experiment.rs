@@ -14,7 +14,7 @@ use hindmost_core::policy::spec::PolicySpec;
 use hindmost_core::random::Purpose;
 use hindmost_core::resources::{Dimensions, Resources};
 use hindmost_core::time::Time;
-use hindmost_core::workload::WorkloadJob;
+use hindmost_core::workload::{Durations, WorkloadJob};
 
 use crate::driver::{Control, NodeSetup, RunResult, Setup, SimulationError, simulate};
 use crate::exact::read_exact;
@@ -171,6 +171,15 @@ impl Experiment {
     /// What policies know of running attempts.
     pub fn knowledge(&self) -> Knowledge {
         self.setup.knowledge
+    }
+
+    /// True if nothing is drawn, so that all seeds meet the same and give the same.
+    pub fn is_the_same_for_every_seed(&self) -> bool {
+        let listed = |job: &WorkloadJob| job.durations.iter().all(|one| matches!(one, Durations::Listed(_)));
+        matches!(&self.jobs, Jobs::Given(jobs) if jobs.iter().all(listed))
+            && self.nodes.iter().all(|kind| kind.speed.is_constant().is_some())
+            && self.setup.noise == 0.0
+            && self.setup.knowledge != Knowledge::ProgressUniform
     }
 
     /// The setup of one seed's runs: nodes with their speeds drawn.

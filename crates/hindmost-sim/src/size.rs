@@ -17,6 +17,12 @@ const LARGEST: f64 = 1e15;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bytes(pub f64);
 
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&with_unit(self.0))
+    }
+}
+
 impl Serialize for Bytes {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&with_unit(self.0))

@@ -46,7 +46,7 @@ pub struct PolicyResult {
     pub resource: Summary,
     /// Flowtime over the longest path of the phases' mean durations.
     pub slowdown: Summary,
-    /// Busy room over [0, horizon], mean over seeds.
+    /// Busy room over [0, horizon], in the dimension that was the busiest; mean over seeds.
     pub utilization: f64,
     /// When the last job finished, seconds, mean over seeds.
     pub makespan: f64,

@@ -17,6 +17,7 @@ use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use crate::cluster::{Cluster, Job};
+use crate::resources::MAX_DIMENSIONS;
 use crate::time::Time;
 
 /// What is measured of one finished job. Times in seconds.
@@ -171,27 +172,31 @@ pub fn student_interval(values: &[f64]) -> Option<[f64; 2]> {
 #[derive(Clone, Copy, Debug)]
 pub struct BusyTime {
     horizon: Time,
-    /// Share of the cluster × seconds.
-    held: f64,
+    /// By dimension, share of the cluster × seconds.
+    held: [f64; MAX_DIMENSIONS],
 }
 
 impl BusyTime {
     /// Up to this horizon; [`Time::NEVER`] if there is none.
     pub fn until(horizon: Time) -> BusyTime {
-        BusyTime { horizon, held: 0.0 }
+        BusyTime { horizon, held: [0.0; MAX_DIMENSIONS] }
     }
 
-    /// Room of this share of the cluster was held from one time to another.
+    /// Room of these shares of the cluster, by dimension, was held from one time to another.
     #[inline]
-    pub fn add(&mut self, share: f64, from: Time, to: Time) {
-        self.held += share * (to.min(self.horizon) - from).seconds();
+    pub fn add(&mut self, shares: &[f64; MAX_DIMENSIONS], from: Time, to: Time) {
+        let seconds = (to.min(self.horizon) - from).seconds();
+        for (held, share) in self.held.iter_mut().zip(shares) {
+            *held += share * seconds;
+        }
     }
 
-    /// Share of [0, horizon] × cluster that was busy; without a horizon of [0, `end`].
+    /// Share of [0, horizon] × cluster that was busy, in the dimension that was the busiest over all this time;
+    /// without a horizon of [0, `end`].
     pub fn utilization(&self, end: Time) -> f64 {
         let span = self.horizon.min(end).seconds();
         let span = if self.horizon == Time::NEVER { span } else { self.horizon.seconds() };
-        if span > 0.0 { self.held / span } else { 0.0 }
+        if span > 0.0 { self.held.iter().fold(0.0, |most: f64, held| most.max(*held)) / span } else { 0.0 }
     }
 }
 
@@ -222,9 +227,28 @@ mod tests {
     fn busy_time_stops_at_the_horizon() {
         let seconds = Time::from_seconds;
         let mut busy = BusyTime::until(seconds(10.0));
-        busy.add(0.5, seconds(0.0), seconds(4.0));
-        busy.add(1.0, seconds(8.0), seconds(20.0));
-        busy.add(1.0, seconds(12.0), seconds(20.0));
+        let mut add = |share, from, to| {
+            let mut shares = [0.0; MAX_DIMENSIONS];
+            shares[0] = share;
+            busy.add(&shares, seconds(from), seconds(to));
+        };
+        add(0.5, 0.0, 4.0);
+        add(1.0, 8.0, 20.0);
+        add(1.0, 12.0, 20.0);
         assert!((busy.utilization(seconds(20.0)) - 0.4).abs() < 1e-12);
+    }
+
+    #[test]
+    fn of_several_dimensions_the_busiest_counts() {
+        let mut busy = BusyTime::until(Time::NEVER);
+        let mut add = |first, second, to| {
+            let mut shares = [0.0; MAX_DIMENSIONS];
+            (shares[0], shares[1]) = (first, second);
+            busy.add(&shares, Time::ZERO, Time::from_seconds(to));
+        };
+        // Each holds more of another dimension: (0.75 + 0.125 · 2) / 4 against (0.25 + 0.5 · 2) / 4.
+        add(0.75, 0.25, 1.0);
+        add(0.125, 0.5, 2.0);
+        assert!((busy.utilization(Time::from_seconds(4.0)) - 0.3125).abs() < 1e-12);
     }
 }

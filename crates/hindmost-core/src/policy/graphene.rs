@@ -2,11 +2,11 @@
 //! Packing and Dependency-aware Scheduling for Data-Parallel Clusters", OSDI 2016).
 //!
 //! **Offline**, once for each job: a schedule of its phases alone on the cluster, in which those that run long
-//! or pack badly are placed first (`troublesome.rs`). It tells the order in which the job's phases are served,
-//! their ranks.
+//! or pack badly are placed first (`troublesome.rs`). The begins of its tasks there are the order in which the
+//! job is served, in turns of its phases (`turns.rs`). A phase's rank is its place by its first task's begin.
 //!
-//! **Online**, for each task that is started: every job offers, of its phases with a task to start, the first
-//! by rank for which there is room. The offer with the best score is taken,
+//! **Online**, for each task that is started: every job offers a task of the first phase in turn for which there
+//! is room. The offer with the best score is taken,
 //!
 //! ```text
 //! score    = priority · alignment - eta · work
@@ -19,15 +19,15 @@
 //! started, each job with something to start earns its fair share d · weight / Σ weights, and the one whose
 //! task it is pays d. While the largest deficit is at least kappa of the cluster, only that job is served.
 //!
-//! Readings where the paper is silent, or where this is another world: ranks come before packing within a
-//! job; a job earns only while it has something to start, and keeps what it has earned; where weights differ,
-//! the largest deficit means the largest for the weight; a job that is owed, but of which nothing fits now,
-//! does not keep others from the room (the paper's machine would stand idle); means are over the offers at
-//! hand, and η is computed when they are gathered; of more than 256 jobs with offers those with the least
-//! work are compared; an offer stands with the node that the cluster's placement gives it, as near to the
-//! task's input as there is room, and without the paper's penalty for remote reads (0.8); copies are paid for like
-//! originals. Schedules are made with effective times (mean and 1.5 standard deviations), and not again
-//! when durations are learned.
+//! Readings where the paper is silent, or where this is another world: turns come before packing within a job;
+//! priorities are those of phases, where the paper has one for each task; a job earns only while it has something
+//! to start, and keeps what it has earned; where weights differ, the largest deficit means the largest for the
+//! weight; a job that is owed, but of which nothing fits now, does not keep others from the room (the paper's
+//! machine would stand idle); means are over the offers at hand, and η is computed when they are gathered; of more
+//! than 256 jobs with offers those with the least work are compared; an offer stands with the node that the
+//! cluster's placement gives it, as near to the task's input as there is room, and without the paper's penalty for
+//! remote reads (0.8); copies are paid for like originals. Schedules are made with effective times (mean and 1.5
+//! standard deviations), and not again when durations are learned.
 //!
 //! Parameters: `kappa`, share of the cluster, 0.1; `srpt`, weight of the work left, 0.2.
 //!
@@ -47,7 +47,8 @@ use super::order::{EFFECTIVE_TIME_DEVIATIONS, effective_time, effective_volume};
 use super::packing::{Fitter, Offer};
 use super::queue::{Place, Which};
 use super::space::stages;
-use super::troublesome::ranked;
+use super::troublesome::turns;
+use super::turns::Turns;
 use super::waiting::Stuck;
 use super::{Pass, Round, Seen, View};
 
@@ -61,8 +62,8 @@ pub struct TroublesomeFirst {
     kappa: f64,
     /// Weight of the work left against packing.
     srpt: f64,
-    /// Each job's phases in the order of their ranks.
-    ranks: FxHashMap<JobId, Vec<u32>>,
+    /// Whose turn it is among each job's phases.
+    turns: FxHashMap<JobId, Turns>,
     deficits: Deficits,
     /// Starts of this pass's own that it has not been told of yet.
     own: usize,
@@ -81,8 +82,8 @@ struct Candidate {
 impl TroublesomeFirst {
     /// Of all jobs, of those that have been started, or of new ones; with κ and the weight of the work left.
     pub fn of(which: Which, kappa: f64, srpt: f64) -> TroublesomeFirst {
-        let (ranks, deficits) = (FxHashMap::default(), Deficits::default());
-        TroublesomeFirst { which, kappa, srpt, ranks, deficits, own: 0 }
+        let (turns, deficits) = (FxHashMap::default(), Deficits::default());
+        TroublesomeFirst { which, kappa, srpt, turns, deficits, own: 0 }
     }
 
     fn is_meant(&self, job: &Job) -> bool {
@@ -93,20 +94,18 @@ impl TroublesomeFirst {
         }
     }
 
-    /// Of a job's phases with a task to start the first by rank that fits, with its priority.
+    /// Of a job's phases with a task to start the first in turn that fits, with its priority.
     fn offer(&mut self, job: &Job, cluster: &Cluster, fitter: &mut Fitter) -> Option<(Offer, f64)> {
-        let ranks = self.ranks.entry(job.id()).or_insert_with(|| {
+        let turns = self.turns.entry(job.id()).or_insert_with(|| {
             let tasks = |at: usize| job.phases()[at].tasks().len() as u64;
-            ranked(&stages(job, |at| effective_time(&job.phases()[at]), tasks), cluster.total())
+            turns(&stages(job, |at| effective_time(&job.phases()[at]), tasks), cluster.total())
         });
-        let phases = ranks.len() as f64;
-        ranks.iter().enumerate().find_map(|(rank, at)| {
-            let phase = &job.phases()[*at as usize];
-            if !phase.is_open() || phase.pending() == 0 {
-                return None;
-            }
-            Some((fitter.offer(cluster, job.id(), *at)?, 1.0 - rank as f64 / phases))
-        })
+        let started = |at: usize| {
+            let phase = &job.phases()[at];
+            let is_waiting = phase.is_open() && phase.pending() > 0;
+            is_waiting.then(|| (phase.tasks().len() as u64).saturating_sub(u64::from(phase.pending())))
+        };
+        turns.in_order(started).find_map(|(phase, priority)| Some((fitter.offer(cluster, job.id(), phase)?, priority)))
     }
 
     /// The offer of the job that is owed the most, if anyone is owed as much as κ and fits.
@@ -238,7 +237,7 @@ impl Pass for TroublesomeFirst {
             ) => {
                 let job = attempt.task.job;
                 if applied.job_finished {
-                    self.ranks.remove(&job);
+                    self.turns.remove(&job);
                     self.deficits.leave(job);
                 } else if applied.phase_finished || applied.pending_again {
                     self.deficits.refresh(job, cluster);

@@ -38,6 +38,7 @@ pub mod spec;
 pub mod stragglers;
 pub mod tetris;
 mod troublesome;
+mod turns;
 mod waiting;
 
 use crate::cluster::{Applied, Attempt, Cluster, Phase, RecordError};

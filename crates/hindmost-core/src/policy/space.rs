@@ -35,7 +35,12 @@ pub(super) struct Block {
 impl Block {
     /// When the last wave ends.
     pub fn end(&self) -> Moment {
-        self.start + Moment::from(self.waves) * self.duration
+        self.begin(self.waves)
+    }
+
+    /// When the n-th wave, from 0, begins.
+    pub fn begin(&self, wave: u64) -> Moment {
+        self.start + Moment::from(wave) * self.duration
     }
 
     /// Tasks that begin at a moment or before.

@@ -130,7 +130,12 @@ fn parse_named(text: &str) -> Result<(String, Given), &'static str> {
         return Err("a name is made of letters, digits and underscores");
     }
     let mut given = Given::new();
-    for parameter in parameters.split(',').filter(|parameter| !parameter.trim().is_empty()) {
+    // NAME() is NAME.
+    let listed = (!parameters.trim().is_empty()).then(|| parameters.split(','));
+    for parameter in listed.into_iter().flatten() {
+        if parameter.trim().is_empty() {
+            return Err("a parameter is empty");
+        }
         let (key, value) = parameter.split_once('=').ok_or("a parameter is written name=value")?;
         let value = value.trim();
         let value = match (value.parse::<bool>(), value.parse::<f64>()) {
@@ -180,6 +185,7 @@ mod tests {
         {
             assert_eq!(text.parse::<PolicySpec>().unwrap().to_string(), text);
         }
+        assert_eq!("sca( )".parse::<PolicySpec>().unwrap().to_string(), "sca");
         assert_eq!("svf + none".parse::<PolicySpec>().unwrap().to_string(), "svf+none");
         assert_eq!("tetris(epsilon=1e+2)".parse::<PolicySpec>().unwrap().order, None);
     }
@@ -191,7 +197,19 @@ mod tests {
 
     #[test]
     fn malformed_names_are_refused() {
-        for wrong in ["", "+sca", "sca(", "sca(max_copies)", "sca(a=1,a=2)", "s c a", "sca(x=a b)", "a+b+c"] {
+        for wrong in [
+            "",
+            "+sca",
+            "sca(",
+            "sca(max_copies)",
+            "sca(a=1,a=2)",
+            "s c a",
+            "sca(x=a b)",
+            "sca(,)",
+            "sca(a=1,,)",
+            "sca(a=1,)",
+            "a+b+c",
+        ] {
             assert!(wrong.parse::<PolicySpec>().is_err(), "{wrong:?}");
         }
     }

@@ -16,18 +16,20 @@
 //! their children let them; C forwards, as early as their parents do; O where neither P nor C is placed both
 //! ways, after P forwards, after C backwards. In these orders every phase finds a place, for on one side of it
 //! nothing that it depends on has been placed; in T P C O and T C P O a phase of O could be left without room
-//! between its parents and its children. The most compact of all schedules is kept, and a phase's rank is its
-//! place by virtual start.
+//! between its parents and its children. The most compact of all schedules is kept. Tasks are served in the order
+//! in which they begin in it ([`Turns`]); of those that begin together, first those of the phase that was placed
+//! first, which is a troublesome one if there is any, and then the one with the longest path.
 //!
 //! Readings: l in 0.25, 0.5, 0.75, 1 and f in 0.25, 0.5, 0.75, where the paper takes multiples of a δ it
 //! leaves open; a last candidate has no troublesome phases, which is plain list scheduling; FragScore's ideal
 //! time is never below e, or a phase of few tasks would count as one that packs badly; of a set, the phase
 //! with the longest path (to the job's end, backwards from its beginning) is placed first; a job of more than
-//! 200 phases is ranked by its longest paths alone.
+//! 200 phases is served by its longest paths alone.
 
 use crate::resources::Resources;
 
 use super::space::{Moment, Space, Stage, first_start, last_end, paths_from_begin, paths_to_end};
+use super::turns::{Placed, Turns};
 
 const LONG: [f64; 4] = [0.25, 0.5, 0.75, 1.0];
 const FRAGMENTED: [f64; 3] = [0.25, 0.5, 0.75];
@@ -65,23 +67,25 @@ const ORDERS: [[(Part, Way); 3]; 6] = [
 /// A schedule of a job alone on the virtual machine.
 #[derive(Clone, Debug)]
 pub(super) struct Schedule {
-    /// When each phase begins and ends.
-    pub places: Vec<(Moment, Moment)>,
+    /// Where each phase's tasks are.
+    pub places: Vec<Placed>,
     /// From the first begin to the last end.
     pub makespan: Moment,
 }
 
-/// The phases in the order of their ranks.
-pub(super) fn ranked(stages: &[Stage], capacity: &Resources) -> Vec<u32> {
-    let mut order: Vec<u32> = (0..stages.len() as u32).collect();
-    if stages.len() > MOST_PHASES {
-        let paths = paths_to_end(stages);
-        order.sort_by_key(|at| (std::cmp::Reverse(paths[*at as usize]), *at));
-    } else if stages.len() > 1 {
-        let places = schedule(stages, capacity).places;
-        order.sort_by_key(|at| (places[*at as usize].0, *at));
+/// The order in which the phases' tasks are served.
+pub(super) fn turns(stages: &[Stage], capacity: &Resources) -> Turns {
+    if stages.len() <= MOST_PHASES {
+        return Turns::of(schedule(stages, capacity).places);
     }
-    order
+    let paths = paths_to_end(stages);
+    let mut order: Vec<usize> = (0..stages.len()).collect();
+    order.sort_by_key(|at| (std::cmp::Reverse(paths[*at]), *at));
+    let mut places = vec![Placed::default(); stages.len()];
+    for (after, at) in order.into_iter().enumerate() {
+        places[at].after = after as u32;
+    }
+    Turns::of(places)
 }
 
 /// The most compact schedule that is found.
@@ -107,7 +111,7 @@ pub(super) fn schedule(stages: &[Stage], capacity: &Resources) -> Schedule {
         }
         tried.push(parts);
     }
-    best.unwrap_or(Schedule { places: vec![(0, 0); stages.len()], makespan: 0 })
+    best.unwrap_or(Schedule { places: vec![Placed::default(); stages.len()], makespan: 0 })
 }
 
 struct Planner<'a> {
@@ -166,22 +170,23 @@ impl Planner<'_> {
 
     fn place(&self, parts: &[Part], way: Way, order: [(Part, Way); 3]) -> Schedule {
         let mut space = Space::new(*self.capacity);
-        let mut places: Vec<Option<(Moment, Moment)>> = vec![None; self.stages.len()];
-        self.place_part(Troublesome, way, parts, &mut space, &mut places);
-        for (part, way) in order {
-            self.place_part(part, way, parts, &mut space, &mut places);
+        let mut places: Vec<Option<Placed>> = vec![None; self.stages.len()];
+        let mut placed = 0;
+        for (part, way) in std::iter::once((Troublesome, way)).chain(order) {
+            self.place_part(part, way, parts, &mut space, (&mut places, &mut placed));
         }
         let makespan = space.span().map_or(0, |(begin, end)| end - begin);
         Schedule { places: places.into_iter().map(Option::unwrap_or_default).collect(), makespan }
     }
 
+    /// Places the phases of a part; told where others are, and how many.
     fn place_part(
         &self,
         part: Part,
         way: Way,
         parts: &[Part],
         space: &mut Space,
-        places: &mut [Option<(Moment, Moment)>],
+        (places, placed): (&mut [Option<Placed>], &mut u32),
     ) {
         let mut members: Vec<usize> = (0..parts.len()).filter(|at| parts[*at] == part).collect();
         let paths = if way == Forwards { &self.to_end } else { &self.from_begin };
@@ -191,15 +196,16 @@ impl Planner<'_> {
         for at in members {
             let stage = &self.stages[at];
             let blocks = if way == Forwards {
-                let parents = stage.parents.iter().filter_map(|parent| places[*parent]);
-                let from = parents.map(|(_, end)| end).max().unwrap_or(begin);
+                let parents = stage.parents.iter().filter_map(|parent| places[*parent].as_ref());
+                let from = parents.filter_map(|parent| last_end(&parent.blocks)).max().unwrap_or(begin);
                 space.place_early(stage.tasks, stage.duration, &stage.demand, from)
             } else {
-                let children = stage.children.iter().filter_map(|child| places[*child]);
-                let until = children.map(|(begin, _)| begin).min().unwrap_or(end);
+                let children = stage.children.iter().filter_map(|child| places[*child].as_ref());
+                let until = children.filter_map(|child| first_start(&child.blocks)).min().unwrap_or(end);
                 space.place_late(stage.tasks, stage.duration, &stage.demand, until)
             };
-            places[at] = first_start(&blocks).zip(last_end(&blocks));
+            places[at] = Some(Placed { blocks, after: *placed });
+            *placed += 1;
         }
     }
 }
@@ -245,6 +251,11 @@ mod tests {
         stages
     }
 
+    /// The phases by the begins of their first tasks.
+    fn in_order(stages: &[Stage], capacity: u64) -> Vec<u32> {
+        turns(stages, &cpus(capacity)).in_order(|_| Some(0)).map(|(at, _)| at).collect()
+    }
+
     #[test]
     fn scores_are_as_worked_out_by_hand() {
         let score = |tasks, demand| frag_score(&dag(&[(tasks, 5, demand, &[])])[0], &cpus(10));
@@ -276,14 +287,27 @@ mod tests {
         let stages = dag(&[(1, 4, 3, &[]), (1, 4, 3, &[0]), (1, 4, 3, &[1]), (1, 1, 2, &[]), (1, 10, 1, &[3])]);
         let best = schedule(&stages, &cpus(4));
         assert_eq!(best.makespan, 13 * SECOND);
-        assert_eq!(ranked(&stages, &cpus(4)), [3, 0, 4, 1, 2]);
+        // z and x1 begin together, and z is troublesome.
+        assert_eq!(in_order(&stages, 4), [3, 4, 0, 1, 2]);
+    }
+
+    #[test]
+    fn troublesome_phases_go_first_where_others_begin_together_with_them() {
+        // On 2 cpus, 4 tasks of 5 s and one of 20 s, then one of 5 s: all begin at 0, the long task is troublesome.
+        for (short, long) in [(0, 1), (1, 0)] {
+            let mut phases: [(u64, i128, u64, &[usize]); 3] = [(4, 5, 1, &[]), (1, 20, 1, &[]), (1, 5, 1, &[0, 1])];
+            phases.swap(0, short as usize);
+            let stages = dag(&phases);
+            assert_eq!(schedule(&stages, &cpus(2)).makespan, 25 * SECOND);
+            assert_eq!(in_order(&stages, 2), [long, short, 2]);
+        }
     }
 
     #[test]
     fn many_phases_are_ranked_by_path() {
         let mut stages = dag(&vec![(1, 1, 1, &[] as &[usize]); MOST_PHASES + 1]);
         stages[MOST_PHASES].duration *= 2;
-        assert_eq!(ranked(&stages, &cpus(4))[..2], [MOST_PHASES as u32, 0]);
+        assert_eq!(in_order(&stages, 4)[..2], [MOST_PHASES as u32, 0]);
     }
 
     prop_compose! {
@@ -294,7 +318,7 @@ mod tests {
 
     proptest! {
         /// Whatever part a phase belongs to and in which order parts are placed, parents are over before their
-        /// children begin; ranks keep that order; and no schedule beats the longest path or the work.
+        /// children begin; turns keep that order; and no schedule beats the longest path or the work.
         #[test]
         fn dependencies_are_kept(phases in proptest::collection::vec(any_phase(), 1..8)) {
             let parents: Vec<Vec<usize>> = phases.iter().enumerate()
@@ -313,10 +337,11 @@ mod tests {
                     for order in ORDERS {
                         let schedule = planner.place(&parts, way, order);
                         for (at, stage) in stages.iter().enumerate() {
-                            let (begin, end) = schedule.places[at];
-                            prop_assert!(end - begin >= stage.duration);
+                            let blocks = &schedule.places[at].blocks;
+                            prop_assert_eq!(blocks.iter().map(|block| block.width * block.waves).sum::<u64>(), stage.tasks);
+                            let begin = first_start(blocks);
                             for parent in &stage.parents {
-                                prop_assert!(schedule.places[*parent].1 <= begin, "{order:?}");
+                                prop_assert!(last_end(&schedule.places[*parent].blocks) <= begin, "{order:?}");
                             }
                         }
                         prop_assert!(schedule.makespan >= planner.shortest);
@@ -324,7 +349,7 @@ mod tests {
                     }
                 }
             }
-            let ranks = ranked(&stages, &capacity);
+            let ranks = in_order(&stages, 7);
             let rank = |phase: usize| ranks.iter().position(|at| *at as usize == phase);
             for (at, stage) in stages.iter().enumerate() {
                 prop_assert!(stage.parents.iter().all(|parent| rank(*parent) < rank(at)));

@@ -22,7 +22,11 @@ const RESOURCE: Entry = [
      one slot that is machine time; elsewhere each attempt counts with the share of the cluster that it asks for.",
 ];
 const WASTED: Entry = ["wasted share", "The share of all resource that was held by attempts that did not win."];
-const BUSY: Entry = ["busy", "The share of the cluster's room that was in use, on average over time."];
+const BUSY: Entry = [
+    "busy",
+    "The share of the cluster's room that was in use, on average over time; of several resources, that of which the \
+     largest share was.",
+];
 const VERSUS: Entry = [
     "versus first",
     "Sum of all flowtimes over that of the first policy, on the same jobs. Below 1: faster than the first policy.",

@@ -37,7 +37,9 @@ impl Scenario {
         self.check_chances()?;
         if let Some(demand) = &self.workload.demand {
             let dimensions = self.cluster.dimensions()?;
-            dimensions.demand(&demand.by_name()?).map_err(|error| format!("workload.demand: {error}"))?;
+            let wrong = |error: String| format!("workload.demand: {error}");
+            let named = demand.by_name().map_err(wrong)?;
+            dimensions.demand(&named).map_err(|error| wrong(error.to_string()))?;
         }
         self.check_kinds_demands()?;
         Ok(())
@@ -113,6 +115,11 @@ impl ClusterSpec {
                         return Err(wrong("cpus is 0, but must be above 0".to_owned()));
                     }
                     class.capacity().map_err(wrong)?;
+                    if class.rack.as_deref() == Some("") {
+                        return Err(wrong(
+                            "rack is \"\", but must not be empty; leave it out where there is none".to_owned(),
+                        ));
+                    }
                     if let Some(racks) = class.racks {
                         check_racks("racks", racks, class.count).map_err(wrong)?;
                         if class.rack.is_some() {
@@ -188,6 +195,9 @@ impl WorkloadSpec {
                 return Err(format!("workload needs {name}, a number or a distribution"));
             };
             parameter.load(folder).map_err(|error| format!("workload.{name}: {error}"))?;
+        }
+        if let Some(demand) = &self.demand {
+            demand.by_name().map_err(|error| format!("workload.demand: {error}"))?;
         }
         // What no draw can mend is said before anything runs.
         let trial = crate::generate::trial(self);

@@ -144,6 +144,9 @@ fn speed_one() -> Parameter {
     Parameter::Number(1.0)
 }
 
+/// Accelerators.
+const GPUS: &str = "gpus";
+
 impl NodeClass {
     /// Its room by dimension.
     ///
@@ -188,13 +191,20 @@ fn amounts(
     gpus: Option<f64>,
     further: &BTreeMap<String, f64>,
 ) -> Result<DemandByName, String> {
+    if further.contains_key("") {
+        return Err("resources: a name is \"\", but must not be empty".to_owned());
+    }
+    let own_keys = [(CPUS, true, "a number"), (MEMORY, true, "a text with a unit"), (GPUS, gpus.is_some(), "a number")];
+    if let Some((name, _, what)) = own_keys.into_iter().find(|(name, own, _)| *own && further.contains_key(*name)) {
+        return Err(format!("resources: {name} has a key of its own, {name} = {what}"));
+    }
     let mut amounts = further.clone();
     amounts.insert(CPUS.to_owned(), cpus);
     if let Some(memory) = memory {
         amounts.insert(MEMORY.to_owned(), parse_size(memory)?);
     }
     if let Some(gpus) = gpus {
-        amounts.insert("gpus".to_owned(), gpus);
+        amounts.insert(GPUS.to_owned(), gpus);
     }
     match amounts.iter().find(|(_, amount)| !amount.is_finite() || **amount < 0.0) {
         Some((name, amount)) => Err(format!("{name} is {amount}, but must be at least 0")),

@@ -19,13 +19,13 @@ pub struct NetworkSpec {
     /// What a copy reads in a second from a node of its rack; without it, at no cost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rack_bandwidth: Option<Bytes>,
-    /// What a copy reads in a second from a node of another rack; without it, at no cost.
+    /// What a copy reads in a second from a node of another rack; without it as much as from its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remote_bandwidth: Option<Bytes>,
     /// Which upstream outputs the clones of a downstream task read.
     #[serde(default)]
     pub assignment: AssignmentName,
-    /// Seconds for which a downstream clone waits for a second upstream output, with assignment `delay`.
+    /// Seconds for which a downstream clone waits for a second upstream output; unused with assignment `first`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay: Option<f64>,
 }
@@ -52,10 +52,15 @@ impl NetworkSpec {
         if self.rack_bandwidth.is_none() && self.remote_bandwidth.is_none() {
             return Err("network needs rack_bandwidth or remote_bandwidth, such as \"100MB\" a second".to_owned());
         }
+        if let (Some(rack), Some(remote)) = (self.rack_bandwidth, self.remote_bandwidth)
+            && rack.0 < remote.0
+        {
+            return Err(format!(
+                "network.rack_bandwidth is {rack}, but must be at least remote_bandwidth, {remote}: what lies in the \
+                 rack is never farther away"
+            ));
+        }
         match self.delay {
-            Some(_) if self.assignment == AssignmentName::First => {
-                Err("network.delay is for assignment = \"delay\"".to_owned())
-            }
             Some(delay) if !(0.0..=LONGEST).contains(&delay) => {
                 Err(format!("network.delay is {delay}, but must be from 0 to {LONGEST} seconds"))
             }
@@ -68,7 +73,7 @@ impl NetworkSpec {
         let bandwidth = |given: Option<Bytes>| given.map_or(f64::INFINITY, |Bytes(bytes)| bytes);
         Network {
             rack_bandwidth: bandwidth(self.rack_bandwidth),
-            remote_bandwidth: bandwidth(self.remote_bandwidth),
+            remote_bandwidth: bandwidth(self.remote_bandwidth.or(self.rack_bandwidth)),
             assignment: match self.assignment {
                 AssignmentName::First => Assignment::First,
                 AssignmentName::Delay => Assignment::Delay(Time::from_seconds(self.delay.unwrap_or(DELAY))),

@@ -50,10 +50,28 @@ fn a_workload_file_is_run_as_it_is_written() {
     // Maps 0 to 12 and 0 to 9; j2 needs two cpus: from 9 to 13; the reduce needs two as well: 13 to 24.
     assert_eq!(results[0][0].flowtime, [24.0, 11.5, 5.0]);
     assert_eq!(results[0][1].flowtime, results[0][0].flowtime, "a seed changes nothing that is listed");
+    assert!(experiment.is_the_same_for_every_seed());
     // j1 misses its deadline, j2 and j3 (exactly) meet theirs, in both seeds.
     let compared = policy_results(&experiment, &results, &[]);
     assert_eq!(compared[0].pocd, Some(2.0 / 3.0));
     assert_eq!(results[0][0].deadlines, 3);
+}
+
+#[test]
+fn seeds_may_differ_where_anything_is_drawn() {
+    let workload = r#"{"job":"a","arrival":0.0,"phases":[{"name":"p","tasks":[[5.0]]}]}"#;
+    for (added, same) in [
+        ("", true),
+        ("knowledge = \"progress(0.2)\"\n", true),
+        ("knowledge = \"progress(uniform)\"\n", false),
+        ("noise = 0.1\n", false),
+    ] {
+        let experiment = with_workload(workload, &format!("{added}[cluster]\nmachines = 2")).unwrap();
+        assert_eq!(experiment.is_the_same_for_every_seed(), same, "{added}");
+    }
+    let speed = "speed = { uniform = { min = 1, max = 2 } }";
+    let experiment = with_workload(workload, &format!("[[cluster.nodes]]\ncount = 2\ncpus = 1\n{speed}")).unwrap();
+    assert!(!experiment.is_the_same_for_every_seed());
 }
 
 #[test]

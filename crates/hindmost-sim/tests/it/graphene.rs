@@ -50,6 +50,57 @@ fn a_long_narrow_phase_behind_a_short_one_is_not_left_for_later() {
     assert_eq!(run.job("a").finish, 13.0);
 }
 
+/// Phases: name, tasks, seconds, parents; each task needs one of two cpus.
+fn on_two_cpus(phases: &[(&'static str, u32, f64, &[&'static str])]) -> World {
+    let mut world = World::nodes([[("cpus", 2.0)]]).job("a");
+    for (name, tasks, seconds, after) in phases {
+        world = world.phase(name).after(after.iter().copied()).same(*tasks, *seconds).demand([("cpus", 1.0)]);
+    }
+    world
+}
+
+#[test]
+fn of_phases_that_can_begin_together_the_troublesome_one_goes_first() {
+    // 4 tasks of 5 s beside one of 20 s, then one of 5 s: with the long one first all is over at 20 + 5. As the
+    // file has it, short ones before the long one, that begins at 10.
+    let file = [("short", 4, 5.0, &[][..]), ("long", 1, 20.0, &[]), ("last", 1, 5.0, &["short", "long"])];
+    let swapped = [file[1], file[0], file[2]];
+    assert_eq!(on_two_cpus(&file).run("fifo").job("a").finish, 35.0);
+    let run = on_two_cpus(&file).run("graphene");
+    assert_eq!(run.starts("a"), [0.0, 5.0, 10.0, 15.0, 0.0, 20.0]);
+    assert_eq!(run.job("a").finish, 25.0);
+    let run = on_two_cpus(&swapped).run("graphene");
+    assert_eq!(run.starts("a"), [0.0, 0.0, 5.0, 10.0, 15.0, 20.0]);
+    assert_eq!(run.job("a").finish, 25.0);
+}
+
+#[test]
+fn so_does_one_that_waits_for_another() {
+    // The long task waits for "before", so there are 5 s more: before at 0, long at 5, last at 25.
+    for file in [["short", "before", "long"], ["before", "long", "short"]] {
+        let phase = |name| match name {
+            "short" => ("short", 4, 5.0, &[][..]),
+            "before" => ("before", 1, 5.0, &[][..]),
+            _ => ("long", 1, 20.0, &["before"][..]),
+        };
+        let [one, two, three] = file.map(phase);
+        let run = on_two_cpus(&[one, two, three, ("last", 1, 5.0, &["short", "long"])]).run("graphene");
+        assert_eq!(run.job("a").finish, 30.0, "{file:?}");
+    }
+}
+
+#[test]
+fn tasks_of_parallel_phases_take_turns() {
+    // 5 tasks of 5 s beside 5 s and then 20 s: 50 s on two cpus, so at best 25. The long task has 0 to 20 of the
+    // schedule, "before" -5 to 0, and the short ones what is left, -5 to 20. The first of them begins before the
+    // long task and the others after it; if all went before it, or with "before", it would begin at 10.
+    let run = on_two_cpus(&[("short", 5, 5.0, &[]), ("before", 1, 5.0, &[]), ("long", 1, 20.0, &["before"])]);
+    let run = run.run("graphene");
+    assert_eq!(run.starts("a"), [0.0, 5.0, 10.0, 15.0, 20.0, 0.0, 5.0]);
+    assert_eq!(run.job("a").finish, 25.0);
+    run.verify().unwrap();
+}
+
 #[test]
 fn a_phase_of_lower_rank_starts_where_the_first_does_not_fit() {
     // As above, with a task w of 2 cpus and 1 s that nothing waits for: beside y it fits at 0.

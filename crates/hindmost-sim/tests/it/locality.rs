@@ -9,10 +9,12 @@ use hindmost_core::policy::originals::Originals;
 use hindmost_core::policy::queue::Which;
 use hindmost_core::policy::{Pass, Policy, Round};
 use hindmost_core::record::{Change, Event, Record};
+use hindmost_core::time::Time;
 use hindmost_core::workload::InputSpec;
 use hindmost_sim::driver::Control;
 use hindmost_sim::exact::read_exact_from;
 use hindmost_sim::experiment::Experiment;
+use hindmost_sim::network::Assignment;
 use hindmost_sim::output::Outcome::{self, Lost, Won};
 use hindmost_sim::output::{AttemptResult, Output};
 use hindmost_sim::scenario::Scenario;
@@ -403,6 +405,29 @@ fn a_scenario_with_a_network_is_written_back_as_it_was() {
 }
 
 #[test]
+fn a_delay_may_stay_where_assignment_is_first() {
+    let text = NEAR_AND_FAR.replace("remote_bandwidth", "assignment = \"delay\"\ndelay = 2.5\nremote_bandwidth");
+    let assigned = |to: &str| {
+        let set = [("network.assignment".to_owned(), to.to_owned())];
+        let scenario = Scenario::parse(&text, "s.toml", Path::new(""), &set).unwrap();
+        Experiment::of(&scenario, 1).unwrap().setup.network.unwrap().assignment
+    };
+    assert_eq!(assigned("first"), Assignment::First);
+    assert_eq!(assigned("delay"), Assignment::Delay(Time::from_seconds(2.5)));
+}
+
+#[test]
+fn farther_reads_cost_as_much_as_near_ones_unless_told_otherwise() {
+    let of = |text: &str| Experiment::of(&parse(text).unwrap(), 1).unwrap().setup.network.unwrap();
+    let megabyte = 1024.0 * 1024.0;
+    let network = of(&NEAR_AND_FAR.replace("remote_bandwidth = \"50MB\"\n", ""));
+    assert_eq!((network.rack_bandwidth, network.remote_bandwidth), (200.0 * megabyte, 200.0 * megabyte));
+    // Nothing says that what lies in the rack costs anything.
+    let network = of(&NEAR_AND_FAR.replace("rack_bandwidth = \"200MB\"\n", ""));
+    assert_eq!((network.rack_bandwidth, network.remote_bandwidth), (f64::INFINITY, 50.0 * megabyte));
+}
+
+#[test]
 fn mistakes_in_networks_racks_and_inputs_are_told() {
     for (from, to, expected) in [
         ("rack_bandwidth = \"200MB\"", "rack_bandwidth = \"fast\"", &["\"fast\" is not a size"][..]),
@@ -410,7 +435,13 @@ fn mistakes_in_networks_racks_and_inputs_are_told() {
         ("remote_bandwidth = \"50MB\"", "remote_bandwidth = nan", &["network.remote_bandwidth is NaN"]),
         ("remote_bandwidth = \"50MB\"", "remote_bandwidht = 1", &["did you mean \"remote_bandwidth\"?"]),
         ("remote_bandwidth = \"50MB\"", "assignment = \"dealy\"", &["unknown variant `dealy`", "\"delay\"?"]),
-        ("remote_bandwidth = \"50MB\"", "delay = 5", &["network.delay is for assignment = \"delay\""]),
+        ("remote_bandwidth = \"50MB\"", "delay = nan", &["network.delay is NaN, but must be from 0"]),
+        (
+            "remote_bandwidth = \"50MB\"",
+            "remote_bandwidth = \"201MB\"",
+            &["network.rack_bandwidth is 200MB, but must be at least remote_bandwidth, 201MB"],
+        ),
+        ("rack = \"cellar\"", "rack = \"\"", &["entry 2", "rack is \"\""]),
         (
             "remote_bandwidth = \"50MB\"",
             "assignment = \"delay\"\ndelay = -1",

@@ -7,7 +7,7 @@ use hindmost_core::journal::JournalReader;
 use hindmost_core::policy::catalogue::{ORDERS, SYSTEMS};
 use hindmost_core::policy::losers::Keep;
 use hindmost_core::record::{Change, Decision, Event, Record};
-use hindmost_core::resources::Resources;
+use hindmost_core::resources::{MAX_DIMENSIONS, Resources};
 use hindmost_core::time::Time;
 use hindmost_core::workload::InputSpec;
 use hindmost_sim::output::Outcome;
@@ -385,7 +385,7 @@ fn check_results(world: &World, run: &Run, book: &Book) {
     assert_eq!((run.result.attempts, run.attempts.len() as u64), (started, started));
     assert_eq!(run.result.copies_launched, started - book.winners.len() as u64);
     assert_eq!(run.result.copies_won, book.winners.values().filter(|(winner, _)| winner.copy > 0).count() as u64);
-    let mut busy = 0.0;
+    let mut busy = [0.0; MAX_DIMENSIONS];
     for (job, spec) in book.specs.iter().enumerate() {
         let mut resource = 0.0;
         for (phase, described) in spec.phases.iter().enumerate() {
@@ -395,8 +395,11 @@ fn check_results(world: &World, run: &Run, book: &Book) {
                 demand.0.iter().zip(&total.0).filter(|(_, all)| **all > 0).map(|(one, all)| *one as f64 / *all as f64);
             let shares: Vec<f64> = shares.collect();
             resource += world.setup.gamma * seconds * if one_slot { 1.0 } else { shares.iter().sum() };
-            let dominant = shares.into_iter().fold(0.0, f64::max);
-            busy += seconds * if one_slot { 1.0 / book.capacities.len() as f64 } else { dominant };
+            for (busy, (one, all)) in
+                busy.iter_mut().zip(demand.0.iter().zip(&total.0)).filter(|(_, (_, all))| **all > 0)
+            {
+                *busy += seconds * *one as f64 / *all as f64;
+            }
         }
         let measured = run.result.resource[job];
         assert!((measured - resource).abs() <= 1e-9 * resource.max(1.0), "job {job}: {measured}, not {resource}");
@@ -407,7 +410,8 @@ fn check_results(world: &World, run: &Run, book: &Book) {
     let makespan = book.winners.values().map(|(_, at)| *at).max().unwrap_or(Time::ZERO);
     assert_eq!(run.result.makespan, makespan.seconds());
     let end = run.attempts.iter().map(|one| one.end).fold(0.0, f64::max);
-    let utilization = if end > 0.0 { busy / end } else { 0.0 };
+    let utilization = if end > 0.0 { busy.into_iter().fold(0.0, f64::max) / end } else { 0.0 };
+    assert!(utilization < 1.0 + 1e-9, "more than all was busy: {utilization}");
     assert!(
         (run.result.utilization - utilization).abs() < 1e-9,
         "utilization is {}, but attempts held {utilization}",

@@ -101,6 +101,11 @@ fn mistakes_are_told_with_what_is_wrong_and_what_is_valid() {
         ),
         ("knowledge = \"progress(0.2)\"", "knowledge = \"progress(1)\"", &["S in [0, 1)"]),
         ("memory = \"8GB\"", "memory = \"8\"", &["\"8\" is not a size", "\"48GB\""]),
+        ("memory = \"8GB\"", "resources = { cpus = 400 }", &["entry 1", "resources: cpus has a key of its own"]),
+        ("memory = \"8GB\"", "resources = { memory = 8 }", &["resources: memory has a key of its own", "with a unit"]),
+        ("memory = \"8GB\"", "gpus = 1\nresources = { gpus = 2 }", &["resources: gpus has a key of its own"]),
+        ("memory = \"8GB\"", "resources = { \"\" = 8 }", &["entry 1", "a name is \"\""]),
+        ("demand = { cpus = 1,", "demand = { resources = { cpus = 2 },", &["workload.demand", "cpus has a key"]),
         ("memory = \"8GB\"", "memory = \"8 cats\"", &["entry 1", "is not a size"]),
         // Numbers out of range.
         ("slot = 0.1", "slot = 0", &["slot is 0, but must be above 0"]),
@@ -144,6 +149,18 @@ fn mistakes_are_told_with_what_is_wrong_and_what_is_valid() {
         ("(delta=0.5)", "(delta=NaN)", &["delta is NaN"]),
         ("(delta=0.5)", "(delta=0.5", &["parenthesis is not closed"]),
         ("(delta=0.5)", "(delta)", &["a parameter is written name=value"]),
+        ("(delta=0.5)", "(delta=0.5,,)", &["a parameter is empty"]),
+        // A parameter of the order beside a name of order and rule.
+        (
+            "name = \"fifo+mantri(delta=0.5)\"",
+            "name = \"tetris+dollymp\"\nepsilon = 0.1",
+            &["dollymp has no parameter \"epsilon\"", "in the name: \"tetris(epsilon=0.1)+dollymp\""],
+        ),
+        (
+            "name = \"fifo+mantri(delta=0.5)\"",
+            "name = \"tetris(epsilon=0.1)+dollymp\"\nremaining = \"time\"\nclones = 1",
+            &["in the name: \"tetris(epsilon=0.1,remaining=time)+dollymp\""],
+        ),
         // Parts that are missing or do not go together.
         ("horizon = 20.0\n", "", &["poisson arrivals never end: give a horizon"]),
         ("tasks = { uniform = { min = 1, max = 5 } }\n", "", &["workload needs tasks"]),

@@ -99,6 +99,22 @@ fn utilization_counts_the_winner_of_a_cloned_last_task() {
 }
 
 #[test]
+fn utilization_is_that_of_the_busiest_dimension() {
+    // 4 cpus and 8 bytes. a: 3 and 1 for 4 s; b: 1 and 7 for 2 s, beside it. Over 4 s, cpus are busy for
+    // (3·4 + 1·2) / 16 and memory for (1·4 + 7·2) / 32. Each copy's largest share would add up to 4.75 of 4.
+    let run = World::nodes([[("cpus", 4.0), ("memory", 8.0)]])
+        .job("a")
+        .same(1, 4.0)
+        .demand([("cpus", 3.0), ("memory", 1.0)])
+        .job("b")
+        .same(1, 2.0)
+        .demand([("cpus", 1.0), ("memory", 7.0)])
+        .run("fifo");
+    assert_eq!((run.starts("a"), run.starts("b")), (vec![0.0], vec![0.0]));
+    assert!((run.result.utilization - 0.875).abs() < 1e-12, "{}", run.result.utilization);
+}
+
+#[test]
 fn a_run_that_is_not_drained_stops_at_its_horizon() {
     let run = World::machines(1)
         .stop_at(2.5)

@@ -28,7 +28,15 @@ pub fn run(args: &SimulateArgs) -> Outcome {
     }
     let swept = points.first().map(|point: &Point| point.set.as_slice()).unwrap_or_default();
     let summary = describe(&base, &|key| swept.iter().any(|(other, _)| other == key));
-    compare::run(&points, &args.run, vec![summary], &Subject::Scenario(&args.scenario), Some(&text))
+    let mut notes = vec![summary];
+    if points.iter().all(|point| point.experiment.seeds.len() > 1 && point.experiment.is_the_same_for_every_seed()) {
+        notes.push(
+            "the workload is exact and nothing else is drawn: all seeds give the same, and intervals over them say \
+             nothing of other workloads"
+                .to_owned(),
+        );
+    }
+    compare::run(&points, &args.run, notes, &Subject::Scenario(&args.scenario), Some(&text))
 }
 
 /// The scenario with everything that the command line sets.

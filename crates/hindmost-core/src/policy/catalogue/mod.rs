@@ -370,6 +370,20 @@ fn meaning(spec: &PolicySpec) -> Result<Meaning<'_>, CatalogueError> {
     Err(CatalogueError::UnknownName { what: "policy", name: spec.rule.clone(), near })
 }
 
+/// Where what the rule does not take is a parameter of the order that is named, tells how to give it.
+fn belongs_to_order(mut error: CatalogueError, spec: &PolicySpec) -> CatalogueError {
+    if let CatalogueError::UnknownParameter { name, near, .. } = &mut error
+        && let Some(order) = &spec.order
+        && order_entry(&order.name).is_ok_and(|entry| entry.parameters.iter().any(|one| one.name == name))
+        && let Some(value) = spec.parameters.get(name)
+    {
+        let mut order = order.clone();
+        order.parameters.insert(name.clone(), value.clone());
+        *near = format!(", but its order has: give it in the name: \"{order}+{}\"", spec.rule);
+    }
+    error
+}
+
 /// Checks that a policy can be built: that its names are known and its parameters valid. A system that
 /// brings its order takes that order's parameters too.
 ///
@@ -387,7 +401,8 @@ pub fn check(spec: &PolicySpec) -> Result<&'static SystemEntry, CatalogueError> 
             let of_system = if found.system.name == spec.rule { found.system.parameters } else { &[] };
             check_parameters(owner, &[of_system, order.parameters], given)?;
         }
-        _ => check_parameters(found.system.name, &[found.system.parameters], &spec.parameters)?,
+        _ => check_parameters(found.system.name, &[found.system.parameters], &spec.parameters)
+            .map_err(|error| belongs_to_order(error, spec))?,
     }
     Ok(found.system)
 }
@@ -458,6 +473,7 @@ mod tests {
         assert!(message("mantri(delta=1)").contains("must be a number from 0 to below 1"));
         assert!(message("mantri(delta=NaN)").contains("must be"));
         assert!(message("none(delta=1)").contains("it takes no parameters"));
+        assert!(message("tetris+dollymp(epsilon=2)").contains("in the name: \"tetris(epsilon=2)+dollymp\""));
         assert!(message("fair+fifo").contains("write fifo+RULE"));
         assert!(message("SCA").contains("did you mean \"sca\"?"));
     }

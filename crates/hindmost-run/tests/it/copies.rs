@@ -143,8 +143,15 @@ fn a_copy_that_is_kept_ends_with_the_job() {
     let told = story.plays(|launch| takes(if launch.attempt.copy == 0 { 1000.0 } else { SECONDS })).run().done();
     assert_eq!(told.flowtime(), 2.0 * SECONDS);
     for phase in 0..2 {
-        assert_eq!(told.ends(phase, 0), [AttemptEnd::Stopped, AttemptEnd::Won]);
+        assert_eq!(told.ends(phase, 0), [AttemptEnd::Lost, AttemptEnd::Won]);
     }
     let ends = told.outcome.timeline.rows.iter().map(|row| row.end.seconds());
     assert!(ends.into_iter().all(|end| end <= 2.0 * SECONDS), "nothing runs on");
+    // With S = SECONDS: the winners held S each, the first map 2 S, the first reduce S: 3 S of 5 S are the losers'.
+    let summary = &told.outcome.summary;
+    assert_eq!((summary.copies.launched, summary.copies.won), (2, 2));
+    assert!((summary.copies.wasted_share - 3.0 / 5.0).abs() < 1e-9, "{}", summary.copies.wasted_share);
+    let of_phases: Vec<f64> = summary.phases.iter().map(|phase| phase.copies.wasted_share).collect();
+    assert!((of_phases[0] - 2.0 / 3.0).abs() < 1e-9 && (of_phases[1] - 0.5).abs() < 1e-9, "{of_phases:?}");
+    assert!(summary.phases.iter().all(|phase| phase.broken == 0), "a loser is not broken");
 }

@@ -15,6 +15,7 @@ pub mod ids;
 pub mod journal;
 pub mod metrics;
 pub mod numeric;
+pub mod plain;
 pub mod policy;
 pub mod queues;
 pub mod random;

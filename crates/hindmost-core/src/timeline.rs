@@ -281,7 +281,8 @@ mod tests {
         for (event, before, after) in ends {
             let won = Change::Event(Event::AttemptFinished { attempt: of(1) });
             let first = |changes: Vec<Change>| {
-                let records = changes.into_iter().enumerate().map(|(at, change)| Record { at: Time(at as u64), change });
+                let records =
+                    changes.into_iter().enumerate().map(|(at, change)| Record { at: Time(at as u64), change });
                 Timeline::of(records).rows[0].outcome.clone()
             };
             assert_eq!(first(vec![start(0), start(1), Change::Event(event.clone()), won.clone()]), before);

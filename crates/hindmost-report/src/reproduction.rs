@@ -98,7 +98,12 @@ fn table_markdown(text: &mut String, table: &DataTable) {
     row(text, shown().map(|at| table.columns[at].clone() + if is_half(at + 1) { &half } else { "" }));
     row(text, shown().map(|at| if at == 0 { "---" } else { "---:" }));
     for cells in &table.rows {
-        row(text, shown().filter_map(|at| Some((cells.get(at)?, cells.get(at + 1).filter(|_| is_half(at + 1))))).map(with_half));
+        row(
+            text,
+            shown()
+                .filter_map(|at| Some((cells.get(at)?, cells.get(at + 1).filter(|_| is_half(at + 1)))))
+                .map(with_half),
+        );
     }
     text.push_str("\n</details>\n");
 }
@@ -332,7 +337,8 @@ mod tests {
         ];
         let mut text = String::new();
         table_markdown(&mut text, &DataTable::new("Numbers", columns, rows));
-        let table = "| load | flowtime ± | copies |\n| --- | ---: | ---: |\n| 1 | 12.5 ± 0.5 | 3 |\n| 2 | 20 | none |\n";
+        let table =
+            "| load | flowtime ± | copies |\n| --- | ---: | ---: |\n| 1 | 12.5 ± 0.5 | 3 |\n| 2 | 20 | none |\n";
         assert!(text.contains(table), "{text}");
     }
 

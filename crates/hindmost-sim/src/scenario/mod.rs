@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use hindmost_core::estimator::Knowledge;
+use hindmost_core::plain::Plain;
 use hindmost_core::policy::catalogue;
 use hindmost_core::policy::spec::{PolicySpec, Value};
 use hindmost_core::resources::{CPUS, Dimensions, MEMORY, parse_size};
@@ -197,7 +198,7 @@ fn amounts(
         amounts.insert("gpus".to_owned(), gpus);
     }
     match amounts.iter().find(|(_, amount)| !amount.is_finite() || **amount < 0.0) {
-        Some((name, amount)) => Err(format!("{name} is {amount}, but must be at least 0")),
+        Some((name, amount)) => Err(format!("{name} is {}, but must be at least 0", Plain(*amount))),
         None => Ok(amounts),
     }
 }

@@ -92,7 +92,11 @@ fn what_does_not_fit_the_cluster_is_named() {
         let result = experiment.run_one(&experiment.policies[0], 1, &mut hindmost_sim::output::Silent, &control);
         result.unwrap_err().to_string()
     };
-    assert_eq!(message("{\"cpus\":5}"), "phase \"map\" of job \"wide\" fits on no node, even an empty one");
+    assert_eq!(
+        message("{\"cpus\":5}"),
+        "phase \"map\" of job \"wide\" fits on no node, even an empty one: a copy wants 5 cpus, and the node that comes \
+         nearest has 4 cpus"
+    );
     let error = message("{\"gpus\":1}");
     assert!(error.contains("\"wide\"") && error.contains("\"gpus\" is demanded") && error.contains("cpus"), "{error}");
     let error = message("{\"cpus\":-1}");

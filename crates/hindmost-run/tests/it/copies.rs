@@ -155,3 +155,16 @@ fn a_copy_that_is_kept_ends_with_the_job() {
     assert!((of_phases[0] - 2.0 / 3.0).abs() < 1e-9 && (of_phases[1] - 0.5).abs() < 1e-9, "{of_phases:?}");
     assert!(summary.phases.iter().all(|phase| phase.broken == 0), "a loser is not broken");
 }
+
+#[test]
+fn a_budget_without_room_for_a_clone_is_said() {
+    // A twentieth of four cpus is no cpu: nothing is cloned, and a line says why. Half of them are two cpus.
+    let story = |policy: &str| Story::on_nodes(4).phase("map", 2).policy(policy);
+    let said = story("dolly").messages();
+    assert!(said.iter().any(|line| line.starts_with("dolly will clone no task of this job: its budget")), "{said:?}");
+    assert_eq!(story("dolly").run().done().copies(), 0);
+    for policy in ["dolly(budget=0.5,utilization=1)", "dollymp(budget=0.5)", "dollymp"] {
+        assert_eq!(story(policy).messages(), [""; 0], "{policy}");
+        assert!(story(policy).run().done().copies() > 0, "{policy}");
+    }
+}

@@ -23,7 +23,8 @@ fn a_copy_past_the_list_is_an_error_that_says_so() {
     let error = World::machines(4).gamma(0.0).job("a").tasks([[5.0, 4.0]]).run_error("sca(max_copies=3)");
     assert_eq!(
         error,
-        "task 0/0/0 copy 2 has no duration: the workload lists fewer copies of this task than the policy starts"
+        "job \"a\", phase \"tasks\", task 0: the workload lists the durations of 2 copies of it, and the policy starts one \
+         more: list more durations there, or name a policy or parameters with fewer copies"
     );
     // What the policy does not start need not be listed.
     World::machines(4).gamma(0.0).job("a").tasks([[5.0, 4.0]]).run("sca(max_copies=2)");

@@ -43,7 +43,7 @@ fn scenario_errors_tell_line_and_remedy() {
         ("[cluster]", "policy = [{ name = \"mantri+tetris\" }]\n[cluster]", "did you mean \"tetris+mantri\"?"),
         (
             "machines = 4\n",
-            "nodes = [{ cpus = 4 }]\n",
+            "nodes = [{ count = 1, cpus = 4 }]\n",
             "a copy wants 5 cpus, and the node that comes nearest has 4 cpus",
         ),
         ("[cluster]\n", "[cluster\n", "line 1"),
@@ -66,10 +66,10 @@ fn the_order_is_told_where_it_applies() {
         assert_eq!(ran.code, Some(0), "{}", ran.stderr);
         ran.stdout
     };
-    assert!(told("none,mantri").contains("order fair, decisions"));
-    assert!(told("svf+none,mantri").contains("order fair for rules named alone, decisions"));
+    assert!(told("none,mantri").contains("Order fair, decisions"));
+    assert!(told("svf+none,mantri").contains("Order fair for rules named alone, decisions"));
     let none = told("svf+none,fair+mantri");
-    assert!(none.contains("decisions") && !none.contains("order fair"), "{none}");
+    assert!(none.contains("Decisions after every event") && !none.contains("rder fair"), "{none}");
 }
 
 #[test]
@@ -147,6 +147,6 @@ fn a_copy_that_the_workload_does_not_list_is_named() {
     fs::write(folder.path().join("s.toml"), "[cluster]\nmachines = 2\n[workload]\nfile = \"w.jsonl\"\n").unwrap();
     let ran = run_in(folder.path(), &["simulate", "s.toml", "--policy", "sda"]);
     assert_eq!(ran.code, Some(2));
-    assert!(ran.stderr.contains("lists fewer copies of this task than the policy starts"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("lists the duration of one copy of it, and sda starts one more"), "{}", ran.stderr);
     assert_eq!(run_in(folder.path(), &["simulate", "s.toml", "--policy", "none"]).code, Some(0));
 }

@@ -293,7 +293,7 @@ impl Rule<'_> {
 /// If there is none of that name.
 fn order_entry(name: &str) -> Result<&'static OrderEntry, CatalogueError> {
     ORDERS.iter().find(|entry| entry.name == name).ok_or_else(|| {
-        let near = if SYSTEMS.iter().any(|entry| entry.name == name) {
+        let near = if system_like(name).is_some() {
             "; it is a rule or system, not an order".to_owned()
         } else {
             did_you_mean(&name.to_lowercase(), ORDERS.iter().map(|entry| entry.name))
@@ -302,21 +302,28 @@ fn order_entry(name: &str) -> Result<&'static OrderEntry, CatalogueError> {
     })
 }
 
+/// The system of a name, in whatever case.
+fn system_like(name: &str) -> Option<&'static SystemEntry> {
+    SYSTEMS.iter().find(|entry| entry.name.eq_ignore_ascii_case(name))
+}
+
 /// What is before the + of a policy's name, and perhaps meant to stand behind it.
 fn named_order(spec: &PolicySpec) -> Result<Option<(&'static OrderEntry, &Given)>, CatalogueError> {
     let Some(order) = &spec.order else { return Ok(None) };
-    let is_rule = SYSTEMS.iter().any(|entry| entry.name == order.name);
-    let found = order_entry(&order.name).map_err(|error| match error {
-        CatalogueError::UnknownName { what, name, .. } if is_rule && order_entry(&spec.rule).is_ok() => {
-            let turned = PolicySpec {
-                order: Some(OrderSpec { name: spec.rule.clone(), parameters: spec.parameters.clone() }),
-                rule: order.name.clone(),
-                parameters: order.parameters.clone(),
-            };
-            let near = format!("; {} is a rule and {} an order: did you mean \"{turned}\"?", order.name, spec.rule);
+    let turned = || {
+        let (rule, before) = (system_like(&order.name)?.name, order_entry(&spec.rule.to_lowercase()).ok()?.name);
+        let turned = PolicySpec {
+            order: Some(OrderSpec { name: before.to_owned(), parameters: spec.parameters.clone() }),
+            rule: rule.to_owned(),
+            parameters: order.parameters.clone(),
+        };
+        Some(format!("; {rule} is a rule and {before} an order: did you mean \"{turned}\"?"))
+    };
+    let found = order_entry(&order.name).map_err(|error| match (error, turned()) {
+        (CatalogueError::UnknownName { what, name, .. }, Some(near)) => {
             CatalogueError::UnknownName { what, name, near }
         }
-        other => other,
+        (other, _) => other,
     })?;
     Ok(Some((found, &order.parameters)))
 }
@@ -520,6 +527,7 @@ mod tests {
             "no order is called \"mantri\"; mantri is a rule and tetris an order: did you mean \
              \"tetris(epsilon=1)+mantri(delta=0.5)\"?"
         ));
+        assert!(message("Mantri+Tetris").contains("did you mean \"tetris+mantri\"?"));
         assert!(message("ese(sigma=-1e300)").contains("sigma is -1e300, but"));
         assert!(message("SCA").contains("did you mean \"sca\"?"));
     }

@@ -39,7 +39,7 @@ impl Scenario {
         if let Some(demand) = &self.workload.demand {
             let dimensions = self.cluster.dimensions()?;
             dimensions
-                .demand(&demand.by_name().map_err(of_demand)?)
+                .demand(&demand.by_name().map_err(|error| format!("workload.demand.{error}"))?)
                 .map_err(|error| format!("workload.demand: {error}"))?;
         }
         self.check_kinds_demands()?;
@@ -81,11 +81,6 @@ impl Scenario {
         }
         Ok(())
     }
-}
-
-/// An error with the name of the table that it is in.
-fn of_demand(error: String) -> String {
-    format!("workload.demand.{error}")
 }
 
 /// An error with the kind of job that it is in.

@@ -192,7 +192,7 @@ fn amounts(
     let mut amounts = further.clone();
     amounts.insert(CPUS.to_owned(), cpus);
     if let Some(memory) = memory {
-        amounts.insert(MEMORY.to_owned(), parse_size(memory)?);
+        amounts.insert(MEMORY.to_owned(), parse_size(memory).map_err(|error| format!("memory: {error}"))?);
     }
     if let Some(gpus) = gpus {
         amounts.insert("gpus".to_owned(), gpus);

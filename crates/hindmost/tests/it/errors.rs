@@ -40,6 +40,11 @@ fn scenario_errors_tell_line_and_remedy() {
         ("[cluster]", "gamma = -1\n[cluster]", "gamma is -1"),
         ("[cluster]", "gamma = -1e300\n[cluster]", "gamma is -1e300, but"),
         ("duration = 1.5", "duration = 1.5\ndemand = { cpus = -1 }", "workload.demand.cpus is -1, but"),
+        (
+            "duration = 1.5",
+            "duration = 1.5\ndemand = { memory = \"8\" }",
+            "workload.demand.memory: \"8\" is not a size",
+        ),
         ("[cluster]", "policy = [{ name = \"mantri+tetris\" }]\n[cluster]", "did you mean \"tetris+mantri\"?"),
         (
             "machines = 4\n",

@@ -16,6 +16,7 @@ pub mod journal;
 pub mod metrics;
 pub mod numeric;
 pub mod overhead;
+pub mod plain;
 pub mod policy;
 pub mod queues;
 pub mod random;

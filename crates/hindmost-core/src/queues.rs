@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::plain::Plain;
 use crate::suggest::did_you_mean;
 use crate::workload::QueueSpec;
 
@@ -58,12 +59,18 @@ pub fn check(queues: &[QueueSpec]) -> Result<(), BadQueue> {
         if *sum > 1.0 + ROUNDING {
             let whole = if parent.is_empty() { "the cluster".to_owned() } else { format!("{parent:?}") };
             return Err(wrong(format!(
-                "with its {} the queues directly below {whole} are guaranteed {sum}, but it must be at most 1",
-                queue.guaranteed
+                "with its {} the queues directly below {whole} are guaranteed {}, but it must be at most 1",
+                queue.guaranteed,
+                Plain(without_error(*sum))
             )));
         }
     }
     Ok(())
+}
+
+/// A sum of numbers written in decimals without the error of its last digits: 0.7 + 0.6 as 1.3.
+pub fn without_error(sum: f64) -> f64 {
+    format!("{sum:.12e}").parse().unwrap_or(sum)
 }
 
 fn check_name(name: &str) -> Result<(), String> {
@@ -82,10 +89,16 @@ fn check_name(name: &str) -> Result<(), String> {
 fn check_shares(queue: &QueueSpec) -> Result<(), String> {
     let QueueSpec { guaranteed, maximum, .. } = queue;
     if !(0.0..=1.0).contains(guaranteed) {
-        return Err(format!("guaranteed is {guaranteed}, but must be from 0 to 1, a share of the queue above"));
+        return Err(format!(
+            "guaranteed is {}, but must be from 0 to 1, a share of the queue above",
+            Plain(*guaranteed)
+        ));
     }
     if !(*maximum > 0.0 && *maximum <= 1.0) {
-        return Err(format!("maximum is {maximum}, but must be above 0 and at most 1, a share of the queue above"));
+        return Err(format!(
+            "maximum is {}, but must be above 0 and at most 1, a share of the queue above",
+            Plain(*maximum)
+        ));
     }
     if maximum < guaranteed {
         return Err(format!("maximum is {maximum}, but must be at least what is guaranteed, {guaranteed}"));

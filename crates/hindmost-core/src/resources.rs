@@ -8,6 +8,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::plain::Plain;
+
 use crate::workload::DemandByName;
 
 /// The most dimensions a cluster can have.
@@ -135,7 +137,7 @@ pub enum ResourceError {
         known: Vec<String>,
     },
     /// An amount that is negative, not finite or too large.
-    #[error("{amount} {dimension} is not an amount: it must be finite, not negative and below 10^15")]
+    #[error("{} {dimension} is not an amount: it must be finite, not negative and below 10^15", Plain(*amount))]
     BadAmount {
         /// The dimension.
         dimension: String,
@@ -191,6 +193,28 @@ impl Dimensions {
             .collect()
     }
 
+    /// What one copy wants and no node has, for people: both amounts, the second of the node that comes nearest.
+    /// `None` if there is a node that has it, or none at all.
+    pub fn lacking<'a>(
+        &self,
+        demand: &Resources,
+        capacities: impl IntoIterator<Item = &'a Resources>,
+    ) -> Option<(String, String)> {
+        let mut nearest: Option<(f64, &Resources)> = None;
+        for capacity in capacities {
+            if demand.fits(capacity) {
+                return None;
+            }
+            // How many times as large the node would have to be.
+            let short = demand.0.iter().zip(&capacity.0).filter(|(wanted, _)| **wanted > 0);
+            let short = short.map(|(wanted, has)| *wanted as f64 / *has as f64).fold(0.0, f64::max);
+            if nearest.is_none_or(|(least, _)| short < least) {
+                nearest = Some((short, capacity));
+            }
+        }
+        nearest.map(|(_, capacity)| (room(&self.by_name(demand)), room(&self.by_name(capacity))))
+    }
+
     /// The demand of one copy in these dimensions.
     ///
     /// On one-slot machines every copy takes its slot, whatever it demands; elsewhere an empty
@@ -229,6 +253,22 @@ impl Dimensions {
         }
         Ok(amounts)
     }
+}
+
+/// Amounts for people, in the units of job files: `2 cpus, 4GB of memory`.
+pub fn room(amounts: &DemandByName) -> String {
+    let told = amounts.iter().map(|(name, amount)| match name.as_str() {
+        MEMORY => {
+            let units = [("TB", 4), ("GB", 3), ("MB", 2), ("kB", 1)].map(|(unit, power)| (unit, 1024f64.powi(power)));
+            let (unit, size) = units.into_iter().find(|(_, size)| *amount >= *size).unwrap_or(("B", 1.0));
+            // Cut rather than rounded: what it says is there, and may be asked for.
+            let number = (amount / size * 10.0).floor() / 10.0;
+            format!("{number}{unit} of memory")
+        }
+        CPUS if *amount == 1.0 => "1 cpu".to_owned(),
+        _ => format!("{} {name}", Plain(*amount)),
+    });
+    told.collect::<Vec<_>>().join(", ")
 }
 
 /// Reads a size with a unit, such as `"48GB"`, `"1.5 GiB"` or `"512MB"`, into bytes.
@@ -272,6 +312,22 @@ mod tests {
         let third = dimensions.demand(&named(&[("cpus", 0.1)])).unwrap();
         assert_eq!(room.times(&third), 3);
         assert!(third.fits(&room.minus(&third).minus(&third)));
+    }
+
+    #[test]
+    fn what_is_lacking_is_told_with_the_nearest_node() {
+        let gb = 1024f64.powi(3);
+        let nodes = [named(&[("cpus", 4.0), ("memory", 8.0 * gb)]), named(&[("cpus", 2.0), ("memory", 64.0 * gb)])];
+        let dimensions = Dimensions::of(&nodes).unwrap();
+        let capacities: Vec<Resources> = nodes.iter().map(|node| dimensions.amounts(node).unwrap()).collect();
+        let lacking = |cpus: f64, memory: f64| {
+            let demand = dimensions.demand(&named(&[("cpus", cpus), ("memory", memory * gb)])).unwrap();
+            dimensions.lacking(&demand, &capacities)
+        };
+        let told = |wants: &str, has: &str| Some((wants.to_owned(), has.to_owned()));
+        assert_eq!(lacking(5.0, 1.0), told("5 cpus, 1GB of memory", "4 cpus, 8GB of memory"));
+        assert_eq!(lacking(1.0, 65.0), told("1 cpu, 65GB of memory", "2 cpus, 64GB of memory"));
+        assert_eq!(lacking(2.0, 64.0), None);
     }
 
     #[test]

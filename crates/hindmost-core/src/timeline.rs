@@ -19,7 +19,7 @@ use crate::workload::JobSpec;
 pub enum AttemptEnd {
     /// First of its task to finish.
     Won,
-    /// Stopped, or finished too late, because another copy had won.
+    /// Stopped because another copy had won, or at its end, in whatever way, only after that.
     Lost,
     /// Stopped for a fresh copy in its room.
     Replaced,
@@ -195,9 +195,13 @@ impl Builder {
         }
     }
 
-    /// How an attempt that ends counts if a decision stopped it.
+    /// How an attempt that ends without a result counts if a decision stopped it, or if its task has its result
+    /// already: a policy may let a copy run on beside the winner, and that copy has lost however it ends.
     fn asked_to_stop(&mut self, attempt: AttemptId) -> Option<AttemptEnd> {
-        Some(match self.stopping.get(&attempt)? {
+        let Some(reason) = self.stopping.get(&attempt) else {
+            return self.won.contains(&attempt.task).then_some(AttemptEnd::Lost);
+        };
+        Some(match reason {
             StopReason::Lost | StopReason::Outrun => AttemptEnd::Lost,
             StopReason::Replaced => AttemptEnd::Replaced,
             StopReason::Moved => {
@@ -264,6 +268,27 @@ impl Builder {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_ends_after_its_task_was_won_has_lost() {
+        let task = TaskId { job: JobId(0), phase: 0, index: 0 };
+        let of = |copy| AttemptId { task, copy };
+        let start = |copy| Change::Decision(Decision::Start { attempt: of(copy), node: NodeId(0), from_progress: 0.0 });
+        let ends = [
+            (Event::AttemptStopped { attempt: of(0) }, AttemptEnd::Stopped, AttemptEnd::Lost),
+            (Event::AttemptFailed { attempt: of(0), reason: None }, AttemptEnd::Failed(None), AttemptEnd::Lost),
+        ];
+        for (event, before, after) in ends {
+            let won = Change::Event(Event::AttemptFinished { attempt: of(1) });
+            let first = |changes: Vec<Change>| {
+                let records =
+                    changes.into_iter().enumerate().map(|(at, change)| Record { at: Time(at as u64), change });
+                Timeline::of(records).rows[0].outcome.clone()
+            };
+            assert_eq!(first(vec![start(0), start(1), Change::Event(event.clone()), won.clone()]), before);
+            assert_eq!(first(vec![start(0), start(1), won, Change::Event(event)]), after);
+        }
+    }
 
     #[test]
     fn nothing_ends_before_it_begins() {

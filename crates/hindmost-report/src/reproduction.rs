@@ -13,6 +13,8 @@ pub(crate) use plots::{caption, drawn};
 const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
 /// Terminals narrower than this get a list instead of tables.
 const TABLE_FROM_WIDTH: u16 = 80;
+/// Begins the heading of a column that holds half of the interval of the one before it.
+const HALF: &str = "±";
 /// Marks a reading under which a claim's rule holds.
 const HOLDS: &str = "yes";
 
@@ -89,12 +91,29 @@ fn claim_markdown(text: &mut String, claim: &Claim) {
 
 fn table_markdown(text: &mut String, table: &DataTable) {
     let _ = write!(text, "\n<details><summary>{}</summary>\n\n", in_html(&table.caption));
-    row(text, table.columns.iter());
-    row(text, table.columns.iter().enumerate().map(|(at, _)| if at == 0 { "---" } else { "---:" }));
+    // Half an interval stands in the cell of its value, not in a column of its own.
+    let is_half = |at: usize| at > 0 && table.columns.get(at).is_some_and(|heading| heading.starts_with(HALF));
+    let shown = || (0..table.columns.len()).filter(|at| !is_half(*at));
+    let half = format!(" {HALF}");
+    row(text, shown().map(|at| table.columns[at].clone() + if is_half(at + 1) { &half } else { "" }));
+    row(text, shown().map(|at| if at == 0 { "---" } else { "---:" }));
     for cells in &table.rows {
-        row(text, cells.iter().map(cell_text));
+        row(
+            text,
+            shown()
+                .filter_map(|at| Some((cells.get(at)?, cells.get(at + 1).filter(|_| is_half(at + 1)))))
+                .map(with_half),
+        );
     }
     text.push_str("\n</details>\n");
+}
+
+/// A value with half of its interval, where it has one.
+fn with_half((value, half): (&Cell, Option<&Cell>)) -> String {
+    match half {
+        None | Some(Cell::Number(None)) => cell_text(value),
+        Some(half) => format!("{} {HALF} {}", cell_text(value), cell_text(half)),
+    }
 }
 
 fn row(text: &mut String, cells: impl Iterator<Item = impl AsRef<str>>) {
@@ -113,12 +132,21 @@ pub(crate) fn cell_text(cell: &Cell) -> String {
     }
 }
 
-/// With what Markdown would take for its own marked as text.
+/// With what Markdown would take for its own marked as text, but for code between backticks, which stays code.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
+    let (mut in_code, mut left) = (false, text.matches('`').count());
     for letter in text.chars() {
-        if matches!(letter, '|' | '*' | '_' | '<' | '`') {
-            escaped.push('\\');
+        if letter == '`' {
+            left -= 1;
+        }
+        match letter {
+            // One that closes, or has one after it that does.
+            '`' if in_code || left > 0 => in_code = !in_code,
+            // Even in code it would end a cell.
+            '|' => escaped.push('\\'),
+            '*' | '_' | '<' | '`' if !in_code => escaped.push('\\'),
+            _ => {}
         }
         escaped.push(letter);
     }
@@ -298,6 +326,27 @@ mod tests {
         ] {
             assert!(text.contains(part), "{part}\n{text}");
         }
+    }
+
+    #[test]
+    fn half_an_interval_stands_with_its_value() {
+        let columns = ["load", "flowtime", "± flowtime", "copies"].map(str::to_owned).to_vec();
+        let rows = vec![
+            vec![Cell::from(1.0), Cell::from(12.5), Cell::from(0.5), Cell::from(3.0)],
+            vec![Cell::from(2.0), Cell::from(20.0), Cell::from(f64::NAN), Cell::from("none")],
+        ];
+        let mut text = String::new();
+        table_markdown(&mut text, &DataTable::new("Numbers", columns, rows));
+        let table =
+            "| load | flowtime ± | copies |\n| --- | ---: | ---: |\n| 1 | 12.5 ± 0.5 | 3 |\n| 2 | 20 | none |\n";
+        assert!(text.contains(table), "{text}");
+    }
+
+    #[test]
+    fn code_stays_code() {
+        assert_eq!(escaped("a_b (`per_node=2`) `"), "a\\_b (`per_node=2`) \\`");
+        assert_eq!(escaped("`a|b*` * `"), "`a\\|b*` \\* \\`");
+        assert_eq!(escaped("`"), "\\`");
     }
 
     #[test]

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use hindmost_core::cluster::{Applied, Attempt, Cluster, Job, RecordError};
+use hindmost_core::cluster::{Applied, Attempt, Cluster, Job, Node, RecordError};
 use hindmost_core::distribution::Distribution;
 use hindmost_core::estimator::{Estimator, Knowledge, Pace, estimator};
 use hindmost_core::ids::{AttemptId, JobId, NodeId};
@@ -36,13 +36,38 @@ pub enum SimulationError {
         /// The copy.
         attempt: AttemptId,
     },
+    /// The same, by the names that users know.
+    #[error(
+        "job {job:?}, phase {phase:?}, task {task}: the workload lists {} of it, and {policy} starts one more: list \
+         more durations there, or name a policy or parameters with fewer copies",
+        durations(*listed)
+    )]
+    TooFewDurations {
+        /// The job's name.
+        job: String,
+        /// The phase's name.
+        phase: String,
+        /// The task's number, from 0.
+        task: u32,
+        /// Copies whose durations are listed.
+        listed: u32,
+        /// The policy's name, or what stands for it.
+        policy: String,
+    },
     /// A task that fits on no node.
-    #[error("phase {phase:?} of job {job:?} fits on no node, even an empty one")]
+    #[error(
+        "phase {phase:?} of job {job:?} fits on no node, even an empty one: a copy wants {wants}, and the node that \
+         comes nearest has {has}"
+    )]
     DoesNotFit {
         /// The job's name.
         job: String,
         /// The phase's name.
         phase: String,
+        /// What a copy demands.
+        wants: String,
+        /// What the node has that comes nearest.
+        has: String,
     },
     /// A copy that is more than its job's queue may ever hold.
     #[error(
@@ -71,6 +96,15 @@ pub enum SimulationError {
     /// The run was asked to stop.
     #[error("interrupted")]
     Interrupted,
+}
+
+/// So many durations of copies, in words.
+fn durations(listed: u32) -> String {
+    match listed {
+        0 => "no duration".to_owned(),
+        1 => "the duration of one copy".to_owned(),
+        _ => format!("the durations of {listed} copies"),
+    }
 }
 
 /// A node as the simulated cluster begins with it.
@@ -377,18 +411,16 @@ impl Driver<'_> {
                 spec.name
             )));
         }
-        let does_not_fit = |phase: &hindmost_core::workload::PhaseSpec| SimulationError::DoesNotFit {
-            job: spec.name.to_string(),
-            phase: phase.name.to_string(),
-        };
         if !self.one_slot {
             for phase in &spec.phases {
                 let demand = self.cluster.dimensions().demand(&phase.demand).map_err(RecordError::from);
                 let demand = demand.map_err(|error| {
                     SimulationError::Workload(format!("job {:?}, phase {:?}: {error}", spec.name, phase.name))
                 })?;
-                if !self.cluster.nodes().iter().any(|node| demand.fits(node.capacity())) {
-                    return Err(does_not_fit(phase));
+                let capacities = self.cluster.nodes().iter().map(Node::capacity);
+                if let Some((wants, has)) = self.cluster.dimensions().lacking(&demand, capacities) {
+                    let (job, phase) = (spec.name.to_string(), phase.name.to_string());
+                    return Err(SimulationError::DoesNotFit { job, phase, wants, has });
                 }
             }
         }
@@ -501,11 +533,26 @@ impl Driver<'_> {
         Ok(())
     }
 
+    /// An error of a copy's duration with the names of its job and phase.
+    fn named(&self, error: SimulationError) -> SimulationError {
+        let SimulationError::NoDuration { attempt } = error else { return error };
+        let spec = self.cluster.job(attempt.task.job).map(Job::spec);
+        let phase = spec.and_then(|spec| spec.phases.get(attempt.task.phase as usize));
+        let Some((spec, phase)) = spec.zip(phase) else { return error };
+        SimulationError::TooFewDurations {
+            job: spec.name.to_string(),
+            phase: phase.name.to_string(),
+            task: attempt.task.index,
+            listed: attempt.copy,
+            policy: "the policy".to_owned(),
+        }
+    }
+
     /// When an attempt finishes, and what is seen of it before.
     fn timing(&self, id: AttemptId) -> Result<Option<(Time, Reveal)>, SimulationError> {
         let Some(attempt) = self.cluster.attempt(id) else { return Ok(None) };
         let pace = Pace::of(&self.cluster, attempt);
-        let works = Time::from_seconds(pace.seconds(self.truth.duration(id)?));
+        let works = Time::from_seconds(pace.seconds(self.truth.duration(id).map_err(|error| self.named(error))?));
         let finish = attempt.since() + works + self.reading.longer(id);
         let reveal = self.truth.reveal(id, attempt.since(), finish, self.mean_time(id));
         Ok(Some((finish, reveal)))

@@ -17,6 +17,7 @@ use std::sync::Arc;
 
 use hindmost_core::distribution::Distribution;
 use hindmost_core::ids::NodeId;
+use hindmost_core::plain::Plain;
 use hindmost_core::resources::parse_size;
 use hindmost_core::time::Time;
 use hindmost_core::workload::{DemandByName, Durations, InputSpec, JobSpec, PhaseSpec, WorkloadJob};
@@ -151,7 +152,7 @@ impl JobLine {
             if time.is_finite() && time >= 0.0 {
                 Ok(Time::from_seconds(time))
             } else {
-                Err(format!("{name} is {time}, but must be at least 0"))
+                Err(format!("{name} is {}, but must be at least 0", Plain(time)))
             }
         };
         let name = match self.job {
@@ -249,7 +250,10 @@ impl PhaseLine {
         for (task, amount) in self.input.iter().enumerate() {
             let amount = amount.number().map_err(|error| format!("input of task {task}: {error}"))?;
             if !(0.0..1e15).contains(&amount) {
-                return Err(format!("input of task {task} is {amount} bytes, but must be from 0 to below 10^15"));
+                return Err(format!(
+                    "input of task {task} is {} bytes, but must be from 0 to below 10^15",
+                    Plain(amount)
+                ));
             }
             bytes.push(whole(amount));
         }

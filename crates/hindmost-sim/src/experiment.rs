@@ -218,9 +218,14 @@ impl Experiment {
         control: &Control<'_>,
     ) -> Result<RunResult, SimulationError> {
         let setting = Setting { order: &self.order, gamma: self.setup.gamma, queues: &self.setup.queues };
-        let mut policy =
+        let mut built =
             catalogue::build(policy, &setting).map_err(|error| SimulationError::Workload(error.to_string()))?;
-        self.run_policy(&mut policy, seed, output, control)
+        self.run_policy(&mut built, seed, output, control).map_err(|error| match error {
+            SimulationError::TooFewDurations { job, phase, task, listed, .. } => {
+                SimulationError::TooFewDurations { job, phase, task, listed, policy: policy.to_string() }
+            }
+            other => other,
+        })
     }
 
     /// One run of a policy that need not be in the catalogue, on one seed.

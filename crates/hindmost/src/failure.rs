@@ -70,6 +70,7 @@ impl From<SimulationError> for Failure {
             SimulationError::Interrupted => Failure::Interrupted,
             SimulationError::Workload(_)
             | SimulationError::NoDuration { .. }
+            | SimulationError::TooFewDurations { .. }
             | SimulationError::DoesNotFit { .. }
             | SimulationError::BeyondMaximum { .. }
             | SimulationError::TooLarge(_) => Failure::input(error),

@@ -10,12 +10,30 @@ mod race;
 mod stop;
 mod terminal;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Parser;
 
+/// The command line as clap is to read it: in `theory` a value such as `-1:1:0.5` would be taken for an option,
+/// and who wrote it is to be told what is wrong with it. The space before it is cut off again.
+fn arguments(given: impl Iterator<Item = OsString>) -> impl Iterator<Item = OsString> {
+    let mut in_theory = false;
+    given.enumerate().map(move |(at, argument)| {
+        in_theory |= at == 1 && argument == "theory";
+        match argument.to_str().and_then(|text| text.strip_prefix('-')) {
+            Some(rest)
+                if in_theory && rest.contains(':') && rest.starts_with(|c: char| c.is_ascii_digit() || c == '.') =>
+            {
+                format!(" -{rest}").into()
+            }
+            _ => argument,
+        }
+    })
+}
+
 fn main() -> ExitCode {
-    let cli = match cli::Cli::try_parse() {
+    let cli = match cli::Cli::try_parse_from(arguments(std::env::args_os())) {
         Ok(cli) => cli,
         Err(error) => {
             // Help and version go to stdout with 0, everything else to stderr with 2. A closed pipe is

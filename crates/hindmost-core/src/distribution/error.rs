@@ -2,11 +2,13 @@
 
 use thiserror::Error;
 
+use crate::plain::Plain;
+
 /// Why a distribution was refused. The message names the parameter, the value and what is valid.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum DistributionError {
     /// A parameter outside its range, or not finite.
-    #[error("{distribution}: {parameter} = {value}: {parameter} must be {valid}")]
+    #[error("{distribution}: {parameter} = {}: {parameter} must be {valid}", Plain(*value))]
     Parameter {
         /// Name of the distribution, as in a scenario file.
         distribution: &'static str,

@@ -85,12 +85,12 @@ pub struct CloneSmallJobs {
 }
 
 /// `times` as much.
-fn multiple(amount: &Resources, times: u64) -> Resources {
+pub(super) fn multiple(amount: &Resources, times: u64) -> Resources {
     Resources(amount.0.map(|units| units.saturating_mul(times)))
 }
 
 /// True if an amount is at most this share of another in every dimension.
-fn within(amount: &Resources, share: f64, total: &Resources) -> bool {
+pub(super) fn within(amount: &Resources, share: f64, total: &Resources) -> bool {
     // Half a unit, of which there are a thousand to a cpu, is no excess: 0.05 × 20 slots are one slot.
     amount.0.iter().zip(&total.0).all(|(amount, total)| *amount as f64 <= share * *total as f64 + 0.5)
 }

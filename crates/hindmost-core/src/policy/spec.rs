@@ -6,6 +6,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::plain::Plain;
+
 /// The value of a parameter.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
@@ -22,7 +24,7 @@ impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Value::Switch(on) => write!(f, "{on}"),
-            Value::Number(number) => write!(f, "{number}"),
+            Value::Number(number) => write!(f, "{}", Plain(*number)),
             Value::Word(word) => f.write_str(word),
         }
     }

@@ -14,6 +14,7 @@ use thiserror::Error;
 
 use crate::distribution::Distribution;
 use crate::numeric::minimize;
+use crate::plain::Plain;
 
 /// A job of the problem.
 #[derive(Clone, Debug, PartialEq)]
@@ -98,7 +99,7 @@ pub enum CloneError {
         machines: u64,
     },
     /// A parameter outside its range.
-    #[error("{parameter} = {value}: must be {valid}")]
+    #[error("{parameter} = {}: must be {valid}", Plain(*value))]
     Parameter {
         /// Name of the parameter.
         parameter: &'static str,

@@ -10,6 +10,7 @@
 use thiserror::Error;
 
 use crate::distribution::Distribution;
+use crate::plain::Plain;
 
 /// The cut-off between the lightly and the heavily loaded regime.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -50,7 +51,7 @@ pub enum CutoffError {
         necessary_lambda: f64,
     },
     /// A parameter outside its range.
-    #[error("{parameter} = {value}: must be positive and finite")]
+    #[error("{parameter} = {}: must be positive and finite", Plain(*value))]
     Parameter {
         /// Name of the parameter.
         parameter: &'static str,

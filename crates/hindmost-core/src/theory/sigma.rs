@@ -19,6 +19,7 @@ use thiserror::Error;
 use super::sigma_ratio::{ese_cost, sda_cost};
 use crate::distribution::Distribution;
 use crate::numeric::find_root;
+use crate::plain::Plain;
 
 /// Largest number of copies that callers search without a reason of their own.
 pub const MAX_COPIES: u32 = 64;
@@ -40,7 +41,7 @@ pub struct Sigma {
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum SigmaError {
     /// A parameter outside its range.
-    #[error("{parameter} = {value}: must be {valid}")]
+    #[error("{parameter} = {}: must be {valid}", Plain(*value))]
     Parameter {
         /// Name of the parameter.
         parameter: &'static str,

@@ -26,7 +26,7 @@ use hindmost_core::policy::Policy;
 use hindmost_core::policy::catalogue::{self, CatalogueError};
 use hindmost_core::policy::spec::PolicySpec;
 use hindmost_core::record::{Condition, Decision, Event, StopReason};
-use hindmost_core::resources::{Dimensions, ResourceError};
+use hindmost_core::resources::{Dimensions, ResourceError, Resources};
 use hindmost_core::time::Time;
 use hindmost_core::timeline::Timeline;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -240,6 +240,11 @@ pub fn run(
     let spec: PolicySpec = header.policy.parse().map_err(|error| RunError::Input(format!("{error}")))?;
     let setting = header.setting();
     let policy = catalogue::build(&spec, &setting)?;
+    let capacities = engine.nodes().iter().map(|node| header.dimensions.amounts(&node.capacity));
+    let total = capacities.collect::<Result<Vec<_>, _>>()?.iter().fold(Resources::NONE, Resources::plus);
+    if let Some(why) = catalogue::without_clones(&spec, &plan.job_spec(), &header.dimensions, &total) {
+        follower.message(&why);
+    }
     let history = plan.phases.iter().map(|phase| options.history.get(&phase.name).cloned().unwrap_or_default());
     let telling = if let Knowledge::Progress(share) = header.knowledge { share } else { 2.0 };
     let learner = Learner::new(plan.phases.len(), names.len(), telling, history.collect());
@@ -355,7 +360,7 @@ fn check_fits(plan: &Plan, nodes: &[NodeOffer]) -> Result<(), RunError> {
                 "phase {:?} wants {} for each task, which is more than any node has ({}): ask for less, or name larger \
                  --nodes",
                 phase.name,
-                crate::engine::room(&phase.demand),
+                hindmost_core::resources::room(&phase.demand),
                 amounts.join("; ")
             )));
         }

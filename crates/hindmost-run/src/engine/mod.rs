@@ -33,24 +33,8 @@ pub struct NodeOffer {
 impl NodeOffer {
     /// Its room, for people.
     pub fn room(&self) -> String {
-        room(&self.capacity)
+        hindmost_core::resources::room(&self.capacity)
     }
-}
-
-/// Amounts for people, in the units of job files: `2 cpus, 4GB of memory`.
-pub fn room(amounts: &DemandByName) -> String {
-    let told = amounts.iter().map(|(name, amount)| match name.as_str() {
-        hindmost_core::resources::MEMORY => {
-            let units = [("TB", 4), ("GB", 3), ("MB", 2), ("kB", 1)].map(|(unit, power)| (unit, 1024f64.powi(power)));
-            let (unit, size) = units.into_iter().find(|(_, size)| *amount >= *size).unwrap_or(("B", 1.0));
-            // Cut rather than rounded: what it says is there, and may be asked for.
-            let number = (amount / size * 10.0).floor() / 10.0;
-            format!("{number}{unit} of memory")
-        }
-        hindmost_core::resources::CPUS if *amount == 1.0 => "1 cpu".to_owned(),
-        _ => format!("{amount} {name}"),
-    });
-    told.collect::<Vec<_>>().join(", ")
 }
 
 /// An attempt to be started.

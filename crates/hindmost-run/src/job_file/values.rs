@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
+use hindmost_core::plain::Plain;
 use hindmost_core::resources::parse_size;
 
 use super::format::{Size, Span};
@@ -85,7 +86,7 @@ pub(super) fn cpus(cpus: f64) -> Result<f64, String> {
     if CPUS.contains(&cpus) {
         Ok(cpus)
     } else {
-        Err(format!("cpus is {cpus}, but must be a number from {} to {}", CPUS.start(), CPUS.end()))
+        Err(format!("cpus is {}, but must be a number from {} to {}", Plain(cpus), CPUS.start(), CPUS.end()))
     }
 }
 
@@ -100,7 +101,7 @@ pub(super) fn positive(what: &str, number: f64) -> Result<f64, String> {
     if number.is_finite() && number > 0.0 {
         Ok(number)
     } else {
-        Err(format!("{what} is {number}, but must be a number above 0"))
+        Err(format!("{what} is {}, but must be a number above 0", Plain(number)))
     }
 }
 

@@ -143,8 +143,28 @@ fn a_copy_that_is_kept_ends_with_the_job() {
     let told = story.plays(|launch| takes(if launch.attempt.copy == 0 { 1000.0 } else { SECONDS })).run().done();
     assert_eq!(told.flowtime(), 2.0 * SECONDS);
     for phase in 0..2 {
-        assert_eq!(told.ends(phase, 0), [AttemptEnd::Stopped, AttemptEnd::Won]);
+        assert_eq!(told.ends(phase, 0), [AttemptEnd::Lost, AttemptEnd::Won]);
     }
     let ends = told.outcome.timeline.rows.iter().map(|row| row.end.seconds());
     assert!(ends.into_iter().all(|end| end <= 2.0 * SECONDS), "nothing runs on");
+    // With S = SECONDS: the winners held S each, the first map 2 S, the first reduce S: 3 S of 5 S are the losers'.
+    let summary = &told.outcome.summary;
+    assert_eq!((summary.copies.launched, summary.copies.won), (2, 2));
+    assert!((summary.copies.wasted_share - 3.0 / 5.0).abs() < 1e-9, "{}", summary.copies.wasted_share);
+    let of_phases: Vec<f64> = summary.phases.iter().map(|phase| phase.copies.wasted_share).collect();
+    assert!((of_phases[0] - 2.0 / 3.0).abs() < 1e-9 && (of_phases[1] - 0.5).abs() < 1e-9, "{of_phases:?}");
+    assert!(summary.phases.iter().all(|phase| phase.broken == 0), "a loser is not broken");
+}
+
+#[test]
+fn a_budget_without_room_for_a_clone_is_said() {
+    // A twentieth of four cpus is no cpu: nothing is cloned, and a line says why. Half of them are two cpus.
+    let story = |policy: &str| Story::on_nodes(4).phase("map", 2).policy(policy);
+    let said = story("dolly").messages();
+    assert!(said.iter().any(|line| line.starts_with("dolly will clone no task of this job: its budget")), "{said:?}");
+    assert_eq!(story("dolly").run().done().copies(), 0);
+    for policy in ["dolly(budget=0.5,utilization=1)", "dollymp(budget=0.5)", "dollymp"] {
+        assert_eq!(story(policy).messages(), [""; 0], "{policy}");
+        assert!(story(policy).run().done().copies() > 0, "{policy}");
+    }
 }

@@ -10,12 +10,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::atomic::AtomicU32;
+use std::time::Duration;
 
 use hindmost_core::cluster::Cluster;
 use hindmost_core::estimator::estimator;
 use hindmost_core::ids::{AttemptId, JobId, TaskId};
 use hindmost_core::journal::JournalReader;
-use hindmost_core::metrics::RunState;
+use hindmost_core::metrics::{PhaseProgress, RunState};
 use hindmost_core::policy::catalogue;
 use hindmost_core::record::Record;
 use hindmost_core::timeline::{AttemptEnd, Timeline, TimelineRow};
@@ -179,6 +180,26 @@ impl Story {
     ) -> Result<RunOutcome, RunError> {
         let store = open(plan, out, resume)?;
         driver::run(plan, &self.options(), store, world, &AtomicU32::new(0), follower)
+    }
+
+    /// What is said of it while it runs.
+    pub fn messages(&self) -> Vec<String> {
+        struct Said(Vec<String>);
+        impl Follower for Said {
+            fn phases(&mut self, _phases: &[PhaseProgress], _elapsed: Duration) {}
+
+            fn message(&mut self, line: &str) {
+                self.0.push(line.to_owned());
+            }
+        }
+        let folder = scratch();
+        let plan = self.plan(folder.path());
+        let out = folder.path().join("out");
+        fs::create_dir(&out).unwrap();
+        let out = out.canonicalize().unwrap();
+        let mut said = Said(Vec::new());
+        self.tell_to(&plan, &out, false, &mut self.world(&plan, &out), &mut said).unwrap();
+        said.0
     }
 
     /// Runs it, to whatever end.

@@ -6,7 +6,7 @@ use hindmost_core::random::{Purpose, draw};
 use hindmost_core::workload::{DemandByName, InputSpec};
 
 use crate::parameter::{Draws, Parameter};
-use crate::scenario::{DemandSpec, JobKind, PhaseKind, PlannedPhase, WorkloadSpec};
+use crate::scenario::{JobKind, PhaseKind, PlannedPhase, WorkloadSpec};
 use crate::size::{Size, whole};
 
 use super::replicas::Racks;
@@ -104,7 +104,10 @@ impl Kind {
         let written = Written {
             tasks: spec.tasks.clone().ok_or_else(|| missing("tasks"))?,
             duration: spec.duration.clone().ok_or_else(|| missing("duration"))?,
-            demand: spec.demand.as_ref().map_or_else(|| Ok(DemandByName::new()), DemandSpec::by_name)?,
+            demand: match &spec.demand {
+                Some(demand) => demand.by_name().map_err(|error| format!("demand.{error}"))?,
+                None => DemandByName::new(),
+            },
             input: None,
             replicas: 0,
             label: String::new(),

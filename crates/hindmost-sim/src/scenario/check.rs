@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use hindmost_core::plain::Plain;
 use hindmost_core::policy::catalogue;
 use hindmost_core::queues::{self, DEFAULT_QUEUE};
 use hindmost_core::suggest::did_you_mean;
@@ -37,9 +38,9 @@ impl Scenario {
         self.check_chances()?;
         if let Some(demand) = &self.workload.demand {
             let dimensions = self.cluster.dimensions()?;
-            let wrong = |error: String| format!("workload.demand: {error}");
-            let named = demand.by_name().map_err(wrong)?;
-            dimensions.demand(&named).map_err(|error| wrong(error.to_string()))?;
+            dimensions
+                .demand(&demand.by_name().map_err(|error| format!("workload.demand.{error}"))?)
+                .map_err(|error| format!("workload.demand: {error}"))?;
         }
         self.check_kinds_demands()?;
         Ok(())
@@ -60,7 +61,10 @@ impl Scenario {
             sum += chance;
         }
         if sum > 1.0 + 1e-9 {
-            return Err(format!("workload.queues: the chances add up to {sum}, but must to at most 1"));
+            return Err(format!(
+                "workload.queues: the chances add up to {}, but must add up to at most 1",
+                Plain(queues::without_error(sum))
+            ));
         }
         Ok(())
     }
@@ -236,7 +240,7 @@ pub(super) fn check_times(slot: Option<f64>, noise: f64, gamma: f64) -> Result<(
 fn positive(name: &str, number: Option<f64>) -> Result<(), String> {
     match number {
         Some(number) if !(number.is_finite() && number > 0.0) => {
-            Err(format!("{name} is {number}, but must be above 0"))
+            Err(format!("{name} is {}, but must be above 0", Plain(number)))
         }
         _ => Ok(()),
     }
@@ -246,7 +250,7 @@ fn not_negative(name: &str, number: f64) -> Result<(), String> {
     if number.is_finite() && number >= 0.0 {
         Ok(())
     } else {
-        Err(format!("{name} is {number}, but must be at least 0"))
+        Err(format!("{name} is {}, but must be at least 0", Plain(number)))
     }
 }
 
@@ -254,6 +258,6 @@ fn share(name: &str, number: f64, most: f64) -> Result<(), String> {
     if (0.0..=most).contains(&number) {
         Ok(())
     } else {
-        Err(format!("{name} is {number}, but must be from 0 to {most}"))
+        Err(format!("{name} is {}, but must be from 0 to {most}", Plain(number)))
     }
 }

@@ -153,8 +153,11 @@ impl JobKind {
             let wrong = |error: String| format!("phase {:?}, demand: {error}", phase.name);
             let named = phase.demand_by_name().map_err(wrong)?;
             let demand = dimensions.demand(&named).map_err(|error| wrong(error.to_string()))?;
-            if !dimensions.is_one_slot() && !capacities.iter().any(|capacity| demand.fits(capacity)) {
-                return Err(wrong("it fits on no node, even an empty one".to_owned()));
+            let lacking = dimensions.lacking(&demand, capacities).filter(|_| !dimensions.is_one_slot());
+            if let Some((wants, has)) = lacking {
+                return Err(wrong(format!(
+                    "it fits on no node, even an empty one: a copy wants {wants}, and the node that comes nearest has {has}"
+                )));
             }
         }
         Ok(())

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use hindmost_core::estimator::Knowledge;
+use hindmost_core::plain::Plain;
 use hindmost_core::policy::catalogue;
 use hindmost_core::policy::spec::{PolicySpec, Value};
 use hindmost_core::resources::{CPUS, Dimensions, MEMORY, parse_size};
@@ -201,13 +202,13 @@ fn amounts(
     let mut amounts = further.clone();
     amounts.insert(CPUS.to_owned(), cpus);
     if let Some(memory) = memory {
-        amounts.insert(MEMORY.to_owned(), parse_size(memory)?);
+        amounts.insert(MEMORY.to_owned(), parse_size(memory).map_err(|error| format!("memory: {error}"))?);
     }
     if let Some(gpus) = gpus {
         amounts.insert(GPUS.to_owned(), gpus);
     }
     match amounts.iter().find(|(_, amount)| !amount.is_finite() || **amount < 0.0) {
-        Some((name, amount)) => Err(format!("{name} is {amount}, but must be at least 0")),
+        Some((name, amount)) => Err(format!("{name} is {}, but must be at least 0", Plain(*amount))),
         None => Ok(amounts),
     }
 }

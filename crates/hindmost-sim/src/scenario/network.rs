@@ -1,5 +1,6 @@
 //! `[network]`: what reading from other nodes costs.
 
+use hindmost_core::plain::Plain;
 use hindmost_core::time::Time;
 use serde::{Deserialize, Serialize};
 
@@ -46,7 +47,7 @@ impl NetworkSpec {
         for (name, bandwidth) in [("rack_bandwidth", self.rack_bandwidth), ("remote_bandwidth", self.remote_bandwidth)]
         {
             if let Some(Bytes(bandwidth)) = bandwidth.filter(|Bytes(bytes)| !(bytes.is_finite() && *bytes > 0.0)) {
-                return Err(format!("network.{name} is {bandwidth}, but must be above 0"));
+                return Err(format!("network.{name} is {}, but must be above 0", Plain(bandwidth)));
             }
         }
         if self.rack_bandwidth.is_none() && self.remote_bandwidth.is_none() {
@@ -62,7 +63,7 @@ impl NetworkSpec {
         }
         match self.delay {
             Some(delay) if !(0.0..=LONGEST).contains(&delay) => {
-                Err(format!("network.delay is {delay}, but must be from 0 to {LONGEST} seconds"))
+                Err(format!("network.delay is {}, but must be from 0 to {LONGEST} seconds", Plain(delay)))
             }
             _ => Ok(()),
         }

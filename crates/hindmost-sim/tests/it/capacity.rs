@@ -420,7 +420,7 @@ fn a_scenario_gives_queues_and_what_makes_no_sense_is_told() {
             "{ prodution = 0.6",
             "workload.queues: \"prodution\" is not a queue; did you mean \"production\"?",
         ),
-        ("{ production = 0.6", "{ production = 0.8", "add up to 1.1"),
+        ("{ production = 0.6", "{ production = 0.8", "the chances add up to 1.1, but must add up to at most 1"),
         ("{ production = 0.6", "{ production = -0.6", "workload.queues.production is -0.6, but must be from 0 to 1"),
         ("order = \"capacity\"", "order = \"capacity(resources=cpus)\"", "must be dominant or memory"),
         ("order = \"capacity\"", "order = \"hopper(beta=0.5)\"", "must be fitted, or a number from 1"),

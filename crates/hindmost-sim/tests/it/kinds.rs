@@ -267,7 +267,11 @@ fn mistakes_in_kinds_are_told() {
             "demand = { gpus = 2,",
             &["entry 1 (\"wordcount\")", "phase \"reduce\", demand", "\"gpus\" is demanded"],
         ),
-        ("demand = { cpus = 2,", "demand = { cpus = 17,", &["phase \"reduce\", demand: it fits on no node"]),
+        (
+            "demand = { cpus = 2,",
+            "demand = { cpus = 17,",
+            &["phase \"reduce\", demand: it fits on no node", "wants 17 cpus", "has 16 cpus"],
+        ),
         ("memory = \"4GB\"", "memory = \"65GB\"", &["phase \"reduce\", demand: it fits on no node"]),
         ("memory = \"4GB\"", "memory = \"4\"", &["phase \"reduce\", demand", "\"4\" is not a size"]),
         ("cpus = 16", "cpus = 0.5", &["it fits on no node"]),

@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use hindmost_core::estimator::Knowledge;
+use hindmost_core::plain::Plain;
 use hindmost_core::policy::catalogue::{self, SYSTEMS};
 use hindmost_core::policy::spec::PolicySpec;
 use hindmost_core::time::Time;
@@ -35,13 +36,15 @@ pub fn run(args: &ReplayArgs) -> Outcome {
         settings(args, set)?;
     }
     let all = args.logs.iter().map(|log| recorded::read(log)).collect::<Outcome<Vec<Recorded>>>()?;
+    let mut of_policies = Vec::new();
+    let policies = if named.is_empty() { recorded_then_every_system(&all, &mut of_policies) } else { named };
     let mut notes = about_durations(&all);
-    notes.extend(about_settings(args, &all)?);
+    notes.extend(about_settings(args, &all, &policies)?);
     for one in &all {
         notes.extend(one.notes.iter().map(|note| of_one(&all, one, note)));
     }
     let recorded_knowledge = common_knowledge(&all, &mut notes);
-    let policies = if named.is_empty() { recorded_then_every_system(&all, &mut notes) } else { named };
+    notes.append(&mut of_policies);
     let mut points = Vec::new();
     for one in &all {
         for set in &swept {
@@ -121,7 +124,7 @@ impl Given {
         let ReplaySettings { order, gamma, .. } = &self.settings;
         catalogue::order(order).map_err(|error| Failure::input(format!("{}: {error}", one.name)))?;
         if !(gamma.is_finite() && *gamma >= 0.0) {
-            return Err(Failure::input(format!("{}: gamma is {gamma}, but must be at least 0", one.name)));
+            return Err(Failure::input(format!("{}: gamma is {}, but must be at least 0", one.name, Plain(*gamma))));
         }
         Ok(self.settings)
     }
@@ -148,11 +151,12 @@ fn about_durations(all: &[Recorded]) -> Vec<String> {
 }
 
 /// Order and price: once where they are the same for all.
-fn about_settings(args: &ReplayArgs, all: &[Recorded]) -> Outcome<Vec<String>> {
+fn about_settings(args: &ReplayArgs, all: &[Recorded], policies: &[PolicySpec]) -> Outcome<Vec<String>> {
     let mut shown: Vec<String> = Vec::new();
     for one in all {
         let ReplaySettings { order, gamma, .. } = settings(args, &Settings::new())?.of(one)?;
-        shown.push(format!("order {order}, gamma {gamma}; jobs arrive when they did"));
+        let order = catalogue::told_order(&order, policies).map_or_else(String::new, |told| told + ", ");
+        shown.push(format!("{order}gamma {gamma}; jobs arrive when they did"));
     }
     if shown.iter().all(|text| *text == shown[0]) {
         shown.truncate(1);

@@ -20,8 +20,11 @@ struct Paper {
     runs: fn(bool) -> u64,
     make: fn(bool, &Execution<'_>) -> Result<Reproduction, SimulationError>,
     /// Measures what deciding costs on this machine, where the paper claims something of it.
-    times: Option<fn() -> Result<Vec<reproduce::DecisionTime>, SimulationError>>,
+    times: Option<Measure>,
 }
+
+/// Measures decisions on this machine.
+type Measure = fn() -> Result<Vec<reproduce::DecisionTime>, SimulationError>;
 
 /// Papers that can be reproduced.
 const PAPERS: &[Paper] = &[

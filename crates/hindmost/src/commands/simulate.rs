@@ -1,5 +1,6 @@
 //! `hindmost simulate`.
 
+use hindmost_core::policy::catalogue;
 use hindmost_sim::experiment::Experiment;
 use hindmost_sim::scenario::{BUILT_IN, PolicyEntry, Scenario};
 
@@ -63,7 +64,9 @@ fn scenario(args: &SimulateArgs, swept: &Settings) -> Outcome<Scenario> {
 
 /// What a reader must know of how the comparison was made; of what a sweep changes only that it does.
 fn describe(scenario: &Scenario, is_swept: &dyn Fn(&str) -> bool) -> String {
-    let order = if is_swept("order") { "swept".to_owned() } else { scenario.order.clone() };
+    let order = if is_swept("order") { "swept" } else { &scenario.order };
+    let policies = scenario.policies().unwrap_or_default();
+    let order = catalogue::told_order(order, &policies).map_or_else(String::new, |told| told + ", ");
     let decisions = match scenario.slot {
         _ if is_swept("slot") => "decisions after swept times".to_owned(),
         Some(slot) => format!("decisions every {slot} s"),
@@ -79,5 +82,5 @@ fn describe(scenario: &Scenario, is_swept: &dyn Fn(&str) -> bool) -> String {
         (Some(until), false) => format!("stopped at {until}"),
         (None, _) => "run until every job is done".to_owned(),
     };
-    format!("order {order}, {decisions}, {end}")
+    format!("{order}{decisions}, {end}")
 }

@@ -1,6 +1,7 @@
 //! `hindmost theory`: the optimisation problems by themselves.
 
 use hindmost_core::distribution::Distribution;
+use hindmost_core::plain::Plain;
 use hindmost_core::theory::clones::{self, CloneError, CloneJob, CloneProblem};
 use hindmost_core::theory::clones_dual::{self, DEFAULT_STEPS, PRINTED_STEPS};
 use hindmost_core::theory::cutoff::{self, CutoffError};
@@ -30,7 +31,7 @@ pub fn run(command: TheoryCommand) -> Outcome {
             let problem = clone_problem(&job, &duration, machines, max_copies, gamma)?;
             let steps = steps.as_deref().map_or(Ok(DEFAULT_STEPS), parse_steps)?;
             if !(tolerance.is_finite() && tolerance > 0.0) {
-                return Err(Failure::input(format!("--tolerance is {tolerance}, but must be above 0")));
+                return Err(Failure::input(format!("--tolerance is {}, but must be above 0", Plain(tolerance))));
             }
             let answer = match method {
                 CloneMethod::Exact => exact(&problem),
@@ -57,7 +58,8 @@ fn durations(args: &DurationArgs) -> Outcome<Distribution> {
         (Some(alpha), _) => {
             if !(alpha.is_finite() && alpha > 1.0) {
                 return Err(Failure::input(format!(
-                    "--alpha is {alpha}, but must be above 1: below, durations have no finite mean"
+                    "--alpha is {}, but must be above 1: below, durations have no finite mean",
+                    Plain(alpha)
                 )));
             }
             Distribution::pareto(alpha, 1.0)
@@ -77,7 +79,7 @@ fn clone_problem(
 ) -> Outcome<CloneProblem> {
     let shape = durations(duration)?;
     let mut parsed = Vec::new();
-    for text in jobs {
+    for text in jobs.iter().map(|text| text.trim()) {
         let wrong = |why: &str| Failure::input(format!("--job {text}: {why}; write TASKS:MU, such as 10:1.5"));
         let (tasks, factor) = text.split_once(':').ok_or_else(|| wrong("there is no colon"))?;
         let tasks: u32 = tasks.trim().parse().map_err(|_| wrong("TASKS must be a whole number"))?;
@@ -191,12 +193,15 @@ fn solve_cutoff(duration: &Distribution, machines: f64, mean_tasks: f64, mean_du
 
 fn solve_speedup(mean: f64, sd: f64, copies: u32) -> Outcome<Value> {
     if !(mean.is_finite() && mean > 0.0) {
-        return Err(Failure::input(format!("--mean is {mean}, but must be above 0")));
+        return Err(Failure::input(format!("--mean is {}, but must be above 0", Plain(mean))));
     }
     if !(sd.is_finite() && sd >= 0.0) {
-        return Err(Failure::input(format!("--sd is {sd}, but must be at least 0")));
+        return Err(Failure::input(format!("--sd is {}, but must be at least 0", Plain(sd))));
     }
-    let alpha = speedup::fitted_alpha(mean, sd).map_err(Failure::input)?;
+    let alpha = speedup::fitted_alpha(mean, sd).map_err(|_| {
+        let (mean, sd) = (Plain(mean), Plain(sd));
+        Failure::input(format!("--mean is {mean} and --sd is {sd}, but no Pareto durations within reach have both"))
+    })?;
     let mut answer = json!({
         "alpha": alpha.is_finite().then_some(alpha), "speedup": speedup::speedup(alpha, copies)
     });
@@ -208,7 +213,7 @@ fn solve_speedup(mean: f64, sd: f64, copies: u32) -> Outcome<Value> {
 
 fn solve_priorities(jobs: &[String]) -> Outcome<Value> {
     let (mut sizes, mut shares) = (Vec::new(), Vec::new());
-    for text in jobs {
+    for text in jobs.iter().map(|text| text.trim()) {
         let wrong =
             |why: &str| Failure::input(format!("--job {text}: {why}; write LENGTH:VOLUME:SHARE, such as 10:2.5:0.25"));
         let parts: Vec<&str> = text.split(':').collect();
@@ -217,11 +222,12 @@ fn solve_priorities(jobs: &[String]) -> Outcome<Value> {
             Ok(number) if number.is_finite() && number >= 0.0 => Ok(number),
             _ => Err(wrong(&format!("{what} must be a number from 0"))),
         };
+        let size = SizedJob { length: number("LENGTH", length)?, volume: number("VOLUME", volume)? };
         let share = number("SHARE", share)?;
         if share > 1.0 {
             return Err(wrong("SHARE must be at most 1"));
         }
-        sizes.push(SizedJob { length: number("LENGTH", length)?, volume: number("VOLUME", volume)? });
+        sizes.push(size);
         shares.push(share);
     }
     let mut answer = json!({ "priorities": priorities::priorities(&sizes) });
@@ -270,7 +276,12 @@ fn numbers(list: &Value) -> String {
 
 fn number(value: &Value) -> String {
     match value.as_f64() {
-        Some(real) if !value.is_u64() && !value.is_i64() => format!("{real:.6}"),
+        Some(real) if !value.is_u64() && !value.is_i64() => {
+            let size = real.abs();
+            // What six digits behind the point would not show, and what would be a row of zeros.
+            let is_long = size > 1e15 || (size > 0.0 && size < 1e-6);
+            if is_long { format!("{real:.6e}") } else { format!("{real:.6}") }
+        }
         _ => value.to_string(),
     }
 }

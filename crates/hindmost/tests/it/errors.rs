@@ -38,15 +38,58 @@ fn scenario_errors_tell_line_and_remedy() {
         ("[cluster]", "order = \"fairest\"\n[cluster]", "did you mean \"fair\"?"),
         ("[cluster]", "policy = [{ name = \"sca\", max_copy = 3 }]\n[cluster]", "did you mean \"max_copies\"?"),
         ("[cluster]", "gamma = -1\n[cluster]", "gamma is -1"),
+        ("[cluster]", "gamma = -1e300\n[cluster]", "gamma is -1e300, but"),
+        ("duration = 1.5", "duration = 1.5\ndemand = { cpus = -1 }", "workload.demand.cpus is -1, but"),
+        (
+            "duration = 1.5",
+            "duration = 1.5\ndemand = { memory = \"8\" }",
+            "workload.demand.memory: \"8\" is not a size",
+        ),
+        ("[cluster]", "policy = [{ name = \"mantri+tetris\" }]\n[cluster]", "did you mean \"tetris+mantri\"?"),
+        (
+            "machines = 4\n",
+            "nodes = [{ count = 1, cpus = 4 }]\n",
+            "a copy wants 5 cpus, and the node that comes nearest has 4 cpus",
+        ),
         ("[cluster]\n", "[cluster\n", "line 1"),
     ] {
-        let message = refused(&SCENARIO.replace(from, to));
+        let demanding = expected.starts_with("a copy wants");
+        let demand = if demanding { "demand = { cpus = 5 }\n" } else { "" };
+        let message = refused(&(SCENARIO.replace(from, to) + demand));
         assert!(message.contains(expected), "{to}: {message}");
         assert!(message.starts_with("error: "), "{message}");
     }
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("s.toml"), SCENARIO).unwrap();
     assert_eq!(run_in(folder.path(), &["simulate", "s.toml"]).code, Some(0));
+}
+
+#[test]
+fn the_order_is_told_where_it_applies() {
+    let told = |policies: &str| {
+        let ran = run(&["simulate", "quickstart", "--seeds", "1", "--policy", policies]);
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        ran.stdout
+    };
+    assert!(told("none,mantri").contains("Order fair, decisions"));
+    assert!(told("svf+none,mantri").contains("Order fair for rules named alone, decisions"));
+    let none = told("svf+none,fair+mantri");
+    assert!(none.contains("Decisions after every event") && !none.contains("rder fair"), "{none}");
+}
+
+#[test]
+fn a_copy_without_a_duration_is_told_with_job_and_policy() {
+    let folder = tempfile::tempdir().unwrap();
+    let scenario = "[cluster]\nmachines = 9\n[workload]\nfile = \"w.jsonl\"\n";
+    fs::write(folder.path().join("s.toml"), scenario).unwrap();
+    let job = r#"{"job":"j7","arrival":0,"phases":[{"name":"map","mean":5,"tasks":[[5,5]]}]}"#;
+    fs::write(folder.path().join("w.jsonl"), job).unwrap();
+    let ran =
+        run_in(folder.path(), &["simulate", "s.toml", "--seeds", "1", "--policy", "dollymp(clones=3,per_node=2)"]);
+    assert_eq!(ran.code, Some(2), "{}", ran.stdout);
+    let expected = "job \"j7\", phase \"map\", task 0: the workload lists the durations of 2 copies of it, and \
+                    dollymp(clones=3,per_node=2) starts one more: list more durations there";
+    assert!(ran.stderr.contains(expected), "{}", ran.stderr);
 }
 
 #[test]
@@ -109,6 +152,6 @@ fn a_copy_that_the_workload_does_not_list_is_named() {
     fs::write(folder.path().join("s.toml"), "[cluster]\nmachines = 2\n[workload]\nfile = \"w.jsonl\"\n").unwrap();
     let ran = run_in(folder.path(), &["simulate", "s.toml", "--policy", "sda"]);
     assert_eq!(ran.code, Some(2));
-    assert!(ran.stderr.contains("lists fewer copies of this task than the policy starts"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("lists the duration of one copy of it, and sda starts one more"), "{}", ran.stderr);
     assert_eq!(run_in(folder.path(), &["simulate", "s.toml", "--policy", "none"]).code, Some(0));
 }

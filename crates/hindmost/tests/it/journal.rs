@@ -93,12 +93,12 @@ fn a_replay_takes_policy_knowledge_order_and_price_from_the_journal() {
     assert_eq!((&replayed["knowledge"], &replayed["scenario"]), (&"progress(0.2)".into(), &"out".into()));
     let notes: Vec<&str> = replayed["notes"].as_array().unwrap().iter().map(|note| note.as_str().unwrap()).collect();
     assert!(notes[0].contains("at least as long as it ran") && notes[0].contains("drawn"), "{notes:?}");
-    assert_eq!(notes[1], "order srpt, gamma 0.125; jobs arrive when they did");
+    assert_eq!(notes[1], "order srpt for rules named alone, gamma 0.125; jobs arrive when they did");
     assert!(notes[2].contains("the recorded run (policy fifo+mantri(delta=0.5)"), "{notes:?}");
     // What the command line says goes first.
-    let set = ["replay", "out", "--json", "--policy", "sda", "--knowledge", "age", "--set", "order=fifo"];
+    let set = ["replay", "out", "--json", "--policy", "late", "--knowledge", "age", "--set", "order=fifo"];
     let replayed = json_in(folder.path(), &set);
-    assert_eq!((policies(&replayed), &replayed["knowledge"]), (vec!["sda"], &"age".into()));
+    assert_eq!((policies(&replayed), &replayed["knowledge"]), (vec!["late"], &"age".into()));
     assert_eq!(replayed["notes"][1], "order fifo, gamma 0.125; jobs arrive when they did");
 }
 

@@ -126,6 +126,11 @@ fn parameters_that_make_no_sense_are_refused() {
         (&["priorities", "--job", "1:2"], "there must be three numbers"),
         (&["priorities", "--job", "1:inf:0.5"], "VOLUME must be a number from 0"),
         (&["priorities", "--job", "1:1:1.5"], "SHARE must be at most 1"),
+        (&["priorities", "--job", "a:b:c"], "--job a:b:c: LENGTH must be"),
+        (&["priorities", "--job", "1:1:1", "-1:1:0.5", "--json"], "--job -1:1:0.5: LENGTH must be a number from 0"),
+        (&["clones", "--job", "-5:1", "--alpha", "2", "--machines", "5"], "--job -5:1: TASKS must be"),
+        (&["speedup", "--mean", "-1e300", "--sd", "1", "--copies", "2"], "--mean is -1e300, but"),
+        (&["speedup", "--mean", "1e-300", "--sd", "1e300", "--copies", "2"], "--mean is 1e-300 and --sd is 1e300, but"),
         (&["cutoff", "--alpha", "3", "--machines", "0", "--mean-tasks", "1", "--mean-duration", "1"], "machines = 0"),
     ] {
         let ran = run(&[&["theory"], args].concat());

@@ -16,9 +16,11 @@ use super::spec::{Given, OrderSpec, PolicySpec, Value};
 use super::{Pass, Policy};
 use crate::workload::QueueSpec;
 
+mod budget;
 mod orders;
 mod systems;
 
+pub use budget::without_clones;
 pub use orders::ORDERS;
 pub use systems::SYSTEMS;
 
@@ -290,11 +292,40 @@ impl Rule<'_> {
 /// # Errors
 /// If there is none of that name.
 fn order_entry(name: &str) -> Result<&'static OrderEntry, CatalogueError> {
-    ORDERS.iter().find(|entry| entry.name == name).ok_or_else(|| CatalogueError::UnknownName {
-        what: "order",
-        name: name.to_owned(),
-        near: did_you_mean(name, ORDERS.iter().map(|entry| entry.name)),
+    ORDERS.iter().find(|entry| entry.name == name).ok_or_else(|| {
+        let near = if system_like(name).is_some() {
+            "; it is a rule or system, not an order".to_owned()
+        } else {
+            did_you_mean(&name.to_lowercase(), ORDERS.iter().map(|entry| entry.name))
+        };
+        CatalogueError::UnknownName { what: "order", name: name.to_owned(), near }
     })
+}
+
+/// The system of a name, in whatever case.
+fn system_like(name: &str) -> Option<&'static SystemEntry> {
+    SYSTEMS.iter().find(|entry| entry.name.eq_ignore_ascii_case(name))
+}
+
+/// What is before the + of a policy's name, and perhaps meant to stand behind it.
+fn named_order(spec: &PolicySpec) -> Result<Option<(&'static OrderEntry, &Given)>, CatalogueError> {
+    let Some(order) = &spec.order else { return Ok(None) };
+    let turned = || {
+        let (rule, before) = (system_like(&order.name)?.name, order_entry(&spec.rule.to_lowercase()).ok()?.name);
+        let turned = PolicySpec {
+            order: Some(OrderSpec { name: before.to_owned(), parameters: spec.parameters.clone() }),
+            rule: rule.to_owned(),
+            parameters: order.parameters.clone(),
+        };
+        Some(format!("; {rule} is a rule and {before} an order: did you mean \"{turned}\"?"))
+    };
+    let found = order_entry(&order.name).map_err(|error| match (error, turned()) {
+        (CatalogueError::UnknownName { what, name, .. }, Some(near)) => {
+            CatalogueError::UnknownName { what, name, near }
+        }
+        (other, _) => other,
+    })?;
+    Ok(Some((found, &order.parameters)))
 }
 
 /// An order by name, with parameters, as a scenario or journal names it.
@@ -351,7 +382,7 @@ static NONE_GIVEN: Given = Given::new();
 /// Of a name that is both a system's and an order's, the system is meant; an order's name alone means
 /// that order without redundancy.
 fn meaning(spec: &PolicySpec) -> Result<Meaning<'_>, CatalogueError> {
-    let named = spec.order.as_ref().map(|order| Ok((order_entry(&order.name)?, &order.parameters))).transpose()?;
+    let named = named_order(spec)?;
     let by_name = |name: &str| SYSTEMS.iter().find(|entry| entry.name == name);
     if let Some(system) = by_name(&spec.rule) {
         let own = system.order.map(|order| Ok((order_entry(order)?, &spec.parameters))).transpose()?;
@@ -405,6 +436,26 @@ pub fn check(spec: &PolicySpec) -> Result<&'static SystemEntry, CatalogueError> 
             .map_err(|error| belongs_to_order(error, spec))?,
     }
     Ok(found.system)
+}
+
+/// True if the scenario's order is in force under a policy: it names none, and its system brings none.
+///
+/// # Errors
+/// If there is none of that name.
+pub fn takes_setting_order(spec: &PolicySpec) -> Result<bool, CatalogueError> {
+    Ok(meaning(spec)?.order.is_none())
+}
+
+/// How the scenario's order is told beside some policies: with what it applies to, or not at all.
+pub fn told_order<'a>(order: &str, policies: impl IntoIterator<Item = &'a PolicySpec>) -> Option<String> {
+    let (mut under, mut besides) = (false, false);
+    for spec in policies {
+        // Of what can't be told apart it may be in force.
+        let takes = takes_setting_order(spec).unwrap_or(true);
+        under |= takes;
+        besides |= !takes;
+    }
+    under.then(|| if besides { format!("order {order} for rules named alone") } else { format!("order {order}") })
 }
 
 /// Builds a policy: its system's passes under the order it names, its system's own order, or the
@@ -464,6 +515,17 @@ mod tests {
     }
 
     #[test]
+    fn the_settings_order_is_told_where_it_applies() {
+        let told = |names: &[&str]| {
+            let specs: Vec<PolicySpec> = names.iter().map(|name| name.parse().unwrap()).collect();
+            told_order("fair", &specs)
+        };
+        assert_eq!(told(&["none", "mantri"]).as_deref(), Some("order fair"));
+        assert_eq!(told(&["dollymp", "drf", "drf+none"]), None);
+        assert_eq!(told(&["dollymp", "dolly"]).as_deref(), Some("order fair for rules named alone"));
+    }
+
+    #[test]
     fn errors_name_what_is_near_and_what_is_valid() {
         let message = |text: &str| build(&text.parse().unwrap(), &SETTING).err().unwrap().to_string();
         assert!(message("mantry").contains("did you mean \"mantri\"?"));
@@ -475,6 +537,14 @@ mod tests {
         assert!(message("none(delta=1)").contains("it takes no parameters"));
         assert!(message("tetris+dollymp(epsilon=2)").contains("in the name: \"tetris(epsilon=2)+dollymp\""));
         assert!(message("fair+fifo").contains("write fifo+RULE"));
+        assert!(message("DRF+none").contains("did you mean \"drf\"?"));
+        assert!(message("sca+mantri").contains("; it is a rule or system, not an order"));
+        assert!(message("mantri(delta=0.5)+tetris(epsilon=1)").contains(
+            "no order is called \"mantri\"; mantri is a rule and tetris an order: did you mean \
+             \"tetris(epsilon=1)+mantri(delta=0.5)\"?"
+        ));
+        assert!(message("Mantri+Tetris").contains("did you mean \"tetris+mantri\"?"));
+        assert!(message("ese(sigma=-1e300)").contains("sigma is -1e300, but"));
         assert!(message("SCA").contains("did you mean \"sca\"?"));
     }
 }

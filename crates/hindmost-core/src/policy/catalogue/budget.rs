@@ -1,0 +1,119 @@
+//! Whether a policy's budget for clones leaves room for a single one.
+
+use crate::plain::Plain;
+use crate::policy::dolly;
+use crate::policy::spec::{PolicySpec, Value};
+use crate::resources::{Dimensions, Resources, room};
+use crate::workload::JobSpec;
+
+use super::meaning;
+
+/// Why a policy will never clone a task of a job, if its budget is the reason: the cluster has room of so much in
+/// `total`, and of that the budget is less than `dollymp` needs for any one clone of the job, or `dolly`, which clones
+/// all tasks of a job or none, for all of them. `None` where that is not so: where clones fit, or the policy has no
+/// budget, is not known or would not clone this job anyway.
+pub fn without_clones(spec: &PolicySpec, job: &JobSpec, dimensions: &Dimensions, total: &Resources) -> Option<String> {
+    let found = meaning(spec).ok()?;
+    let number = |name: &str| {
+        let entry = found.system.parameters.iter().find(|entry| entry.name == name)?;
+        match found.given.get(name) {
+            Some(Value::Number(number)) => Some(*number),
+            Some(_) => None,
+            None => entry.default.parse::<f64>().ok(),
+        }
+    };
+    let budget = number("budget")?;
+    let copied = job.phases.iter().filter(|phase| !phase.never_copied);
+    let demands = copied.map(|phase| Some((phase.tasks, dimensions.demand(&phase.demand).ok()?)));
+    let demands: Vec<(u32, Resources)> = demands.collect::<Option<_>>()?;
+    let shown = |amount: &Resources| room(&dimensions.by_name(amount));
+    let wanted = match found.system.name {
+        "dolly" => {
+            let tasks: u64 = job.phases.iter().map(|phase| u64::from(phase.tasks)).sum();
+            let copies = dolly::copies_for(tasks, number("p")?, number("epsilon")?);
+            let clones = u64::from(copies).saturating_sub(1);
+            let of_phase = |(tasks, demand): &(u32, Resources)| dolly::multiple(demand, clones * u64::from(*tasks));
+            let all = demands.iter().map(of_phase).fold(Resources::NONE, |sum, claim| sum.plus(&claim));
+            let is_small = tasks as f64 <= number("small")?;
+            let never = is_small && !dolly::within(&all, budget, total);
+            never.then(|| format!("the clones of all its tasks together want {}", shown(&all)))
+        }
+        "dollymp" if number("clones")? > 0.0 => {
+            let fits = |demand: &Resources| {
+                // A thousandth of a unit is no more than rounding, as where clones are started.
+                demand.0.iter().zip(&total.0).all(|(wanted, total)| *wanted as f64 <= budget * *total as f64 + 1e-3)
+            };
+            let never = !demands.iter().any(|(_, demand)| fits(demand));
+            let shares = demands.iter().map(|(_, demand)| (demand.dominant_share(total), demand));
+            let least = shares.min_by(|one, other| one.0.total_cmp(&other.0)).filter(|_| never);
+            least.map(|(_, demand)| format!("a clone wants {} at least", shown(demand)))
+        }
+        _ => None,
+    }?;
+    let may = Resources(total.0.map(|units| (units as f64 * budget) as u64));
+    let may = if may == Resources::NONE { "nothing".to_owned() } else { shown(&may) };
+    Some(format!(
+        "{spec} will clone no task of this job: its budget, {} of the cluster, is {may}, but {wanted}; budget=SHARE gives \
+         more",
+        Plain(budget)
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::time::Time;
+    use crate::workload::{DemandByName, PhaseSpec};
+
+    /// A job of one phase of so many tasks of so many cpus on a cluster of so many.
+    fn told(policy: &str, (tasks, cpus): (u32, f64), cluster: f64) -> Option<String> {
+        let amounts = |cpus: f64| DemandByName::from([("cpus".to_owned(), cpus)]);
+        let phase = PhaseSpec {
+            name: "map".into(),
+            after: Vec::new(),
+            demand: amounts(cpus),
+            tasks,
+            mean: 1.0,
+            sd: None,
+            tail: None,
+            input: None,
+            assumed: false,
+            never_copied: false,
+        };
+        let job = JobSpec {
+            name: "job".into(),
+            arrival: Time::ZERO,
+            deadline: None,
+            weight: 1.0,
+            queue: None,
+            phases: vec![phase],
+        };
+        let dimensions = Dimensions::of([&amounts(cluster)]).unwrap();
+        let total = dimensions.amounts(&amounts(cluster)).unwrap();
+        without_clones(&policy.parse().unwrap(), &job, &dimensions, &total)
+    }
+
+    #[test]
+    fn a_budget_without_room_for_a_clone_is_told() {
+        // A twentieth of 19 cpus is less than the one that a clone of a 1-cpu task takes, of 20 it is just that. Two
+        // copies are enough for up to ten tasks; one task alone needs none with p = epsilon.
+        let told_of = told("svf+dolly", (2, 1.0), 39.0).unwrap();
+        assert_eq!(
+            told_of,
+            "svf+dolly will clone no task of this job: its budget, 0.05 of the cluster, is 1.95 cpus, but the clones of \
+             all its tasks together want 2 cpus; budget=SHARE gives more"
+        );
+        assert_eq!(told("dolly", (2, 1.0), 40.0), None);
+        assert_eq!(told("dolly", (1, 1.0), 4.0), None, "one copy is enough");
+        assert_eq!(told("dolly", (11, 1.0), 4.0), None, "not small");
+        assert_eq!(told("dolly(budget=0.5)", (2, 1.0), 4.0), None);
+        // Each clone by itself.
+        let told_of = told("dollymp(budget=0.1)", (5, 1.0), 9.0).unwrap();
+        assert!(told_of.contains("0.1 of the cluster, is 0.9 cpus, but a clone wants 1 cpu at least"), "{told_of}");
+        assert!(told("dollymp(budget=0)", (5, 1.0), 9.0).unwrap().contains("is nothing, but"));
+        for policy in ["dollymp(budget=0.1,clones=0)", "dollymp", "dollymp(budget=none)", "mantri", "drf", "nothing"] {
+            assert_eq!(told(policy, (5, 1.0), 9.0), None, "{policy}");
+        }
+        assert_eq!(told("dollymp(budget=0.1)", (5, 1.0), 10.0), None);
+    }
+}

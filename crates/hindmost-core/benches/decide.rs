@@ -8,7 +8,8 @@ use hindmost_core::overhead::{Case, Machines, Size};
 
 fn decide(criterion: &mut Criterion) {
     let one_slot = ["none", "fair+none", "mantri", "sca", "sda", "ese", "late", "spark", "hadoop"];
-    let several = ["fifo", "svf", "drf", "tetris", "dollymp(clones=0)", "dollymp", "dollymp(fit=raw)"];
+    let several =
+        ["fifo", "svf", "drf", "tetris", "dollymp(clones=0)", "dollymp(clones=1)", "dollymp", "dollymp(fit=raw)"];
     let one_slot = one_slot.map(|policy| (Machines::OneSlot, policy));
     let several = several.map(|policy| (Machines::Heterogeneous, policy));
     for (machines, policy) in one_slot.into_iter().chain(several) {

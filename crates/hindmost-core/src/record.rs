@@ -175,8 +175,8 @@ pub enum Decision {
     Reserve {
         /// The node.
         node: NodeId,
-        /// How much; it must be free.
-        room: Resources,
+        /// How much; it must be free. Boxed, as it would make every other decision twice as large.
+        room: Box<Resources>,
         /// Until when; then it is free again.
         until: Time,
     },

@@ -168,7 +168,7 @@ impl Cluster {
                 Ok(Applied::default())
             }
             Decision::Replace { attempt, from_progress } => self.replace(*attempt, *from_progress),
-            Decision::Reserve { node, room, until } => self.reserve(*node, *room, *until),
+            Decision::Reserve { node, room, until } => self.reserve(*node, **room, *until),
             Decision::Wake { .. } => Ok(Applied::default()),
             Decision::Watch { attempt, .. } => {
                 self.slot_of(*attempt)?;

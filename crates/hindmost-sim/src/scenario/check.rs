@@ -201,7 +201,7 @@ impl WorkloadSpec {
             parameter.load(folder).map_err(|error| format!("workload.{name}: {error}"))?;
         }
         if let Some(demand) = &self.demand {
-            demand.by_name().map_err(|error| format!("workload.demand: {error}"))?;
+            demand.by_name().map_err(|error| format!("workload.demand.{error}"))?;
         }
         // What no draw can mend is said before anything runs.
         let trial = crate::generate::trial(self);

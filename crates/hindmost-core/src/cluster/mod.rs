@@ -11,6 +11,7 @@
 
 mod apply;
 mod attempt;
+mod begin;
 mod free;
 mod job;
 mod locality;

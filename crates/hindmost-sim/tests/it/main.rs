@@ -1,6 +1,7 @@
 //! Tests of the simulator and, through it, of every policy. Each module tells one story: what closed
 //! forms say, what slots do, what each policy decides, what must hold of every run.
 
+mod book;
 mod capacity;
 mod carbyne;
 mod closed_forms;

@@ -2,18 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use hindmost_core::ids::{AttemptId, NodeId, TaskId};
+use hindmost_core::ids::{AttemptId, NodeId};
 use hindmost_core::journal::JournalReader;
 use hindmost_core::policy::catalogue::{ORDERS, SYSTEMS};
 use hindmost_core::policy::losers::Keep;
 use hindmost_core::record::{Change, Decision, Event, Record};
-use hindmost_core::resources::{MAX_DIMENSIONS, Resources};
-use hindmost_core::time::Time;
 use hindmost_core::workload::InputSpec;
 use hindmost_sim::output::Outcome;
 use hindmost_sim::testing::{Run, World};
 use proptest::prelude::*;
 
+use crate::book::{Limits, audit, audit_clones};
 use crate::experiments::{experiment, run_on};
 
 /// A rule with parameters under any order.
@@ -153,132 +152,6 @@ prop_compose! {
     }
 }
 
-/// An attempt that holds room.
-struct Held {
-    node: u32,
-    since: Time,
-    room: Resources,
-}
-
-/// A book kept from the records alone: who holds what on which node, and who has finished.
-#[derive(Default)]
-struct Book {
-    capacities: Vec<Resources>,
-    specs: Vec<std::sync::Arc<hindmost_core::workload::JobSpec>>,
-    held: BTreeMap<AttemptId, Held>,
-    /// Copies that wait for the room of the one they replace.
-    heirs: BTreeMap<AttemptId, AttemptId>,
-    started: BTreeMap<TaskId, u32>,
-    winners: BTreeMap<TaskId, (AttemptId, Time)>,
-    /// Σ (end − start) of ended attempts, by job and phase, in ticks.
-    spent: BTreeMap<(u32, u32), u64>,
-}
-
-impl Book {
-    fn free(&self, node: usize) -> Resources {
-        let on_node = self.held.values().filter(|held| held.node as usize == node);
-        on_node.fold(self.capacities[node], |free, held| {
-            assert!(held.room.fits(&free), "node {node} holds more than it has");
-            free.minus(&held.room)
-        })
-    }
-
-    fn demand(&self, world: &World, task: TaskId) -> Resources {
-        let spec = &self.specs[task.job.0 as usize].phases[task.phase as usize];
-        world.setup.dimensions.demand(&spec.demand).unwrap()
-    }
-
-    fn phase_finished(&self, job: u32, phase: u32) -> bool {
-        let tasks = self.specs[job as usize].phases[phase as usize].tasks;
-        (0..tasks).all(|index| self.winners.contains_key(&TaskId { job: hindmost_core::ids::JobId(job), phase, index }))
-    }
-
-    fn is_open(&self, job: u32, phase: u32) -> bool {
-        self.specs[job as usize].phases[phase as usize].after.iter().all(|parent| self.phase_finished(job, *parent))
-    }
-
-    fn copies_alive(&self, task: TaskId) -> bool {
-        self.held.keys().chain(self.heirs.values()).any(|id| id.task == task)
-    }
-
-    fn may_start(&mut self, id: AttemptId) {
-        let task = id.task;
-        assert!(self.is_open(task.job.0, task.phase), "{id} starts before its phase's parents have finished");
-        assert!(!self.winners.contains_key(&task), "{id} starts after its task has finished");
-        let next = self.started.entry(task).or_default();
-        assert_eq!(id.copy, *next, "copies are numbered in the order of their starts");
-        *next += 1;
-    }
-
-    fn end(&mut self, id: AttemptId, at: Time) -> Held {
-        let held = self.held.remove(&id).unwrap_or_else(|| panic!("{id} ends, but does not run"));
-        *self.spent.entry((id.task.job.0, id.task.phase)).or_default() += at.0 - held.since.0;
-        held
-    }
-
-    fn enter(&mut self, world: &World, record: &Record) {
-        let at = record.at;
-        match &record.change {
-            Change::Event(Event::NodeJoined { capacity, .. }) => self.capacities.push(*capacity),
-            Change::Event(Event::JobArrived { spec, .. }) => {
-                assert!(at >= spec.arrival);
-                self.specs.push(spec.clone());
-            }
-            Change::Event(Event::AttemptFinished { attempt }) => {
-                self.end(*attempt, at);
-                self.winners.entry(attempt.task).or_insert((*attempt, at));
-            }
-            Change::Event(Event::AttemptStopped { attempt }) => {
-                let held = self.end(*attempt, at);
-                if let Some(heir) = self.heirs.remove(attempt) {
-                    self.held.insert(heir, Held { since: at, ..held });
-                }
-            }
-            Change::Decision(Decision::Start { attempt, node, .. }) => {
-                self.may_start(*attempt);
-                let room = self.demand(world, attempt.task);
-                assert!(room.fits(&self.free(node.0 as usize)), "{attempt} starts where there is no room");
-                self.held.insert(*attempt, Held { node: node.0, since: at, room });
-            }
-            Change::Decision(Decision::Replace { attempt, .. }) => {
-                let copy = self.started[&attempt.task];
-                let heir = AttemptId { copy, ..*attempt };
-                self.may_start(heir);
-                self.heirs.insert(*attempt, heir);
-            }
-            _ => {}
-        }
-    }
-
-    /// No task that could be started fits on a node with room.
-    fn is_conserving(&self, world: &World) {
-        for (job, spec) in self.specs.iter().enumerate() {
-            for (phase, described) in spec.phases.iter().enumerate() {
-                if !self.is_open(job as u32, phase as u32) {
-                    continue;
-                }
-                let waits = (0..described.tasks).map(|index| TaskId {
-                    job: hindmost_core::ids::JobId(job as u32),
-                    phase: phase as u32,
-                    index,
-                });
-                let waits =
-                    waits.into_iter().find(|task| !self.winners.contains_key(task) && !self.copies_alive(*task));
-                if let Some(task) = waits {
-                    let demand = self.demand(world, task);
-                    let fits = (0..self.capacities.len()).any(|node| demand.fits(&self.free(node)));
-                    assert!(!fits, "{task} waits though there is room for it");
-                }
-            }
-        }
-    }
-}
-
-/// True of what a round leads to: its decisions, and what the driver does about them at once.
-fn follows_a_decision(change: &Change) -> bool {
-    matches!(change, Change::Decision(_) | Change::Event(Event::AttemptRunning { .. } | Event::AttemptStopped { .. }))
-}
-
 prop_compose! {
     /// As `any_world`, where tasks read input that lies on some nodes and a copy of a finished task is kept.
     fn any_world_of_readers()(
@@ -305,118 +178,6 @@ prop_compose! {
         }
         world.keeping(if keep { Keep::BestLocality } else { Keep::None })
     }
-}
-
-/// Limits on a task's copies and on all clones.
-#[derive(Clone, Copy, Debug)]
-struct Limits {
-    clones: usize,
-    per_node: usize,
-    budget: Option<f64>,
-}
-
-/// Checks after every record that clones stay within their limits.
-fn audit_clones(world: &World, run: &Run, limits: Limits) {
-    let mut book = Book::default();
-    for record in &run.records {
-        book.enter(world, record);
-        let Change::Decision(Decision::Start { attempt, node, .. }) = &record.change else { continue };
-        let copies = || book.held.iter().filter(|(id, _)| id.task == attempt.task);
-        assert!(copies().count() <= 1 + limits.clones, "{attempt} is one copy too many");
-        let here = copies().filter(|(_, held)| held.node == node.0).count();
-        assert!(here <= limits.per_node, "{attempt} shares its node");
-        let Some(budget) = limits.budget.filter(|_| attempt.copy > 0) else { continue };
-        // Nothing fails here: all but a task's first copy are clones.
-        let clones = book.held.iter().filter(|(id, _)| id.copy > 0);
-        let held = clones.fold(Resources::NONE, |sum, (_, held)| sum.plus(&held.room));
-        let total = book.capacities.iter().fold(Resources::NONE, Resources::plus);
-        for (held, total) in held.0.iter().zip(&total.0) {
-            assert!(*held as f64 <= budget * *total as f64 + 0.01, "clones hold {held} of {total}");
-        }
-    }
-}
-
-/// Replays a run's records into a book and checks every one of them.
-fn audit(world: &World, run: &Run) {
-    let mut book = Book::default();
-    // Hopper keeps slots for copies to come.
-    let conserving = !run.policy().starts_with("hopper");
-    let mut last = Time::ZERO;
-    let mut in_round = false;
-    for (at, record) in run.records.iter().enumerate() {
-        assert!(record.at >= last, "time goes on");
-        // A task's other copies end in the instant of its winner, but for one that is kept.
-        if record.at > last {
-            let mut outlives = book.held.keys().filter(|id| book.winners.contains_key(&id.task)).peekable();
-            while let Some(id) = outlives.next() {
-                let alone = outlives.peek().is_none_or(|next| next.task != id.task);
-                assert!(world.keep == Keep::BestLocality && alone, "{id} outlives its task");
-            }
-        }
-        last = record.at;
-        book.enter(world, record);
-        if !follows_a_decision(&record.change) {
-            in_round = record.change == Change::Event(Event::Round);
-        }
-        let goes_on = run.records.get(at + 1).is_some_and(|next| follows_a_decision(&next.change));
-        if in_round && !goes_on && conserving {
-            book.is_conserving(world);
-        }
-    }
-    for node in 0..book.capacities.len() {
-        assert_eq!(book.free(node), book.capacities[node], "everything is given back");
-    }
-    for (job, spec) in book.specs.iter().enumerate() {
-        for phase in 0..spec.phases.len() as u32 {
-            assert!(book.phase_finished(job as u32, phase));
-        }
-    }
-    let tasks: u32 = book.specs.iter().flat_map(|spec| &spec.phases).map(|phase| phase.tasks).sum();
-    assert_eq!(book.winners.len() as u32, tasks, "every task has one winner");
-    check_results(world, run, &book);
-}
-
-fn check_results(world: &World, run: &Run, book: &Book) {
-    let total = book.capacities.iter().fold(Resources::NONE, Resources::plus);
-    let one_slot = world.setup.dimensions.is_one_slot();
-    let won = run.attempts.iter().filter(|one| one.outcome == Outcome::Won);
-    assert_eq!(won.count(), book.winners.len());
-    let started: u64 = book.started.values().map(|copies| u64::from(*copies)).sum();
-    assert_eq!((run.result.attempts, run.attempts.len() as u64), (started, started));
-    assert_eq!(run.result.copies_launched, started - book.winners.len() as u64);
-    assert_eq!(run.result.copies_won, book.winners.values().filter(|(winner, _)| winner.copy > 0).count() as u64);
-    let mut busy = [0.0; MAX_DIMENSIONS];
-    for (job, spec) in book.specs.iter().enumerate() {
-        let mut resource = 0.0;
-        for (phase, described) in spec.phases.iter().enumerate() {
-            let seconds = book.spent.get(&(job as u32, phase as u32)).copied().unwrap_or(0) as f64 / 1e9;
-            let demand = world.setup.dimensions.demand(&described.demand).unwrap();
-            let shares =
-                demand.0.iter().zip(&total.0).filter(|(_, all)| **all > 0).map(|(one, all)| *one as f64 / *all as f64);
-            let shares: Vec<f64> = shares.collect();
-            resource += world.setup.gamma * seconds * if one_slot { 1.0 } else { shares.iter().sum() };
-            for (busy, (one, all)) in
-                busy.iter_mut().zip(demand.0.iter().zip(&total.0)).filter(|(_, (_, all))| **all > 0)
-            {
-                *busy += seconds * *one as f64 / *all as f64;
-            }
-        }
-        let measured = run.result.resource[job];
-        assert!((measured - resource).abs() <= 1e-9 * resource.max(1.0), "job {job}: {measured}, not {resource}");
-        let finish = book.winners.iter().filter(|(task, _)| task.job.0 as usize == job).map(|(_, (_, at))| *at).max();
-        let flowtime = (finish.unwrap() - spec.arrival).seconds();
-        assert_eq!(run.result.flowtime[job], flowtime, "job {job} is over with its last task");
-    }
-    let makespan = book.winners.values().map(|(_, at)| *at).max().unwrap_or(Time::ZERO);
-    assert_eq!(run.result.makespan, makespan.seconds());
-    let end = run.attempts.iter().map(|one| one.end).fold(0.0, f64::max);
-    let utilization = if end > 0.0 { busy.into_iter().fold(0.0, f64::max) / end } else { 0.0 };
-    assert!(utilization < 1.0 + 1e-9, "more than all was busy: {utilization}");
-    assert!(
-        (run.result.utilization - utilization).abs() < 1e-9,
-        "utilization is {}, but attempts held {utilization}",
-        run.result.utilization
-    );
 }
 
 proptest! {

@@ -242,7 +242,7 @@ pub fn run(
     let policy = catalogue::build(&spec, &setting)?;
     let capacities = engine.nodes().iter().map(|node| header.dimensions.amounts(&node.capacity));
     let total = capacities.collect::<Result<Vec<_>, _>>()?.iter().fold(Resources::NONE, Resources::plus);
-    if let Some(why) = catalogue::without_clones(&spec, &plan.job_spec(), &header.dimensions, &total) {
+    if let Some(why) = catalogue::without_clones(&spec, &plan.job_spec(), &header.dimensions, (names.len(), &total)) {
         follower.message(&why);
     }
     let history = plan.phases.iter().map(|phase| options.history.get(&phase.name).cloned().unwrap_or_default());

@@ -1,4 +1,4 @@
-//! Whether a policy's budget for clones leaves room for a single one.
+//! Whether a policy could start a single clone of a job.
 
 use crate::plain::Plain;
 use crate::policy::dolly;
@@ -8,11 +8,16 @@ use crate::workload::JobSpec;
 
 use super::meaning;
 
-/// Why a policy will never clone a task of a job, if its budget is the reason: the cluster has room of so much in
-/// `total`, and of that the budget is less than `dollymp` needs for any one clone of the job, or `dolly`, which clones
-/// all tasks of a job or none, for all of them. `None` where that is not so: where clones fit, or the policy has no
-/// budget, is not known or would not clone this job anyway.
-pub fn without_clones(spec: &PolicySpec, job: &JobSpec, dimensions: &Dimensions, total: &Resources) -> Option<String> {
+/// Why a policy will never clone a task of a job, though it clones tasks: the cluster has one node, and the policy
+/// places clones on others; or its budget is less than `dollymp` needs for any one clone of the job, or `dolly`, which
+/// clones all tasks of a job or none, for all of them, where the cluster has room of so much in `total`. `None` where
+/// that is not so: where clones fit, or the policy is not known or would not clone this job anyway.
+pub fn without_clones(
+    spec: &PolicySpec,
+    job: &JobSpec,
+    dimensions: &Dimensions,
+    (nodes, total): (usize, &Resources),
+) -> Option<String> {
     let found = meaning(spec).ok()?;
     let number = |name: &str| {
         let entry = found.system.parameters.iter().find(|entry| entry.name == name)?;
@@ -22,6 +27,19 @@ pub fn without_clones(spec: &PolicySpec, job: &JobSpec, dimensions: &Dimensions,
             None => entry.default.parse::<f64>().ok(),
         }
     };
+    let more = match found.system.name {
+        "dolly" => Some(""),
+        "dollymp" if number("clones")? > 0.0 && number("per_node")? < 2.0 => {
+            Some(", and per_node=2 allows a second there")
+        }
+        _ => None,
+    };
+    if let (Some(more), ..=1) = (more, nodes) {
+        return Some(format!(
+            "{spec} will clone no task: copies of a task run on different nodes, and there is one; --nodes splits this \
+             machine into several{more}"
+        ));
+    }
     let budget = number("budget")?;
     let copied = job.phases.iter().filter(|phase| !phase.never_copied);
     let demands = copied.map(|phase| Some((phase.tasks, dimensions.demand(&phase.demand).ok()?)));
@@ -90,7 +108,30 @@ mod tests {
         };
         let dimensions = Dimensions::of([&amounts(cluster)]).unwrap();
         let total = dimensions.amounts(&amounts(cluster)).unwrap();
-        without_clones(&policy.parse().unwrap(), &job, &dimensions, &total)
+        without_clones(&policy.parse().unwrap(), &job, &dimensions, (2, &total))
+    }
+
+    #[test]
+    fn one_node_is_too_few_for_copies_on_different_nodes() {
+        let job = JobSpec {
+            name: "job".into(),
+            arrival: Time::ZERO,
+            deadline: None,
+            weight: 1.0,
+            queue: None,
+            phases: Vec::new(),
+        };
+        let told = |policy: &str, nodes| {
+            let spec = policy.parse().unwrap();
+            without_clones(&spec, &job, &Dimensions::one_slot(), (nodes, &Resources::ONE_SLOT))
+        };
+        assert!(
+            told("dollymp", 1).unwrap().contains("and there is one; --nodes splits this machine into several, and")
+        );
+        assert!(told("dolly", 1).unwrap().ends_with("into several"));
+        for (policy, nodes) in [("dollymp", 2), ("dollymp(per_node=2)", 1), ("dollymp(clones=0)", 1), ("mantri", 1)] {
+            assert_eq!(told(policy, nodes), None, "{policy}");
+        }
     }
 
     #[test]

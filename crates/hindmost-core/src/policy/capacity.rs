@@ -28,18 +28,16 @@
 
 mod tree;
 
-use std::collections::BTreeSet;
-use std::ops::Bound;
-
 use crate::cluster::{Applied, Cluster, Job};
-use crate::ids::{JobId, NodeId, TaskId};
+use crate::ids::{JobId, TaskId};
 use crate::record::{Decision, Event};
 use crate::resources::Resources;
 use crate::workload::QueueSpec;
 
 use super::order::{Concerned, Order, concerned};
 use super::originals::Tried;
-use super::queue::Which;
+use super::queue::{Place, Which};
+use super::waiting::{Stuck, Waiting};
 use super::{Pass, Round, Seen, View};
 
 pub use tree::Counted;
@@ -79,63 +77,25 @@ impl Order for CapacityOrder {
 
 /// The jobs of a leaf with something to start, and how far they were served in this round.
 #[derive(Default)]
-struct Waiting {
-    started: BTreeSet<JobId>,
-    new: BTreeSet<JobId>,
-    /// At most what any task of them demands, in each dimension.
-    least: Resources,
+struct Line {
+    jobs: Waiting,
+    /// What fits nowhere now, or would exceed what the leaf may have.
+    stuck: Stuck,
     /// Jobs up to this one have been given what fits.
-    passed: Option<JobId>,
+    passed: Option<Place>,
     /// The job that is being served.
     current: Option<(JobId, Tried)>,
     done: bool,
 }
 
-impl Waiting {
+impl Line {
     fn begin(&mut self) {
         (self.passed, self.current, self.done) = (None, None, false);
+        self.stuck = Stuck::default();
     }
 
-    /// The first job after those that have been served. Ids are in the order of arrival.
-    fn next(&self, which: Which) -> Option<JobId> {
-        let from = self.passed.map_or(Bound::Unbounded, Bound::Excluded);
-        let next = |set: &BTreeSet<JobId>| set.range((from, Bound::Unbounded)).next().copied();
-        match which {
-            Which::Started => next(&self.started),
-            Which::New => next(&self.new),
-            Which::Any => match (next(&self.started), next(&self.new)) {
-                (Some(started), Some(new)) => Some(started.min(new)),
-                (one, other) => one.or(other),
-            },
-        }
-    }
-
-    fn has_more(&self, which: Which) -> bool {
-        !self.done && (self.current.is_some() || self.next(which).is_some())
-    }
-
-    fn insert(&mut self, job: &Job) {
-        let mut demands = job.phases().iter().map(|phase| *phase.demand());
-        if self.started.is_empty() && self.new.is_empty() {
-            self.least = demands.next().unwrap_or_default();
-        }
-        for demand in demands {
-            for (least, amount) in self.least.0.iter_mut().zip(demand.0) {
-                *least = amount.min(*least);
-            }
-        }
-        let (into, from) = if job.started().is_some() {
-            (&mut self.started, &mut self.new)
-        } else {
-            (&mut self.new, &mut self.started)
-        };
-        into.insert(job.id());
-        from.remove(&job.id());
-    }
-
-    fn remove(&mut self, job: JobId) {
-        self.started.remove(&job);
-        self.new.remove(&job);
+    fn has_more(&self) -> bool {
+        !self.done && (self.current.is_some() || !self.jobs.is_empty())
     }
 }
 
@@ -151,14 +111,14 @@ pub struct CapacityOriginals {
     which: Which,
     tree: QueueTree,
     /// By queue; only leaves have any.
-    waiting: Vec<Waiting>,
+    waiting: Vec<Line>,
 }
 
 impl CapacityOriginals {
     /// Of queues that were checked; of all jobs, of started or of new ones.
     pub fn new(queues: &[QueueSpec], counted: Counted, which: Which) -> CapacityOriginals {
         let tree = QueueTree::new(queues, counted);
-        let waiting = (0..tree.len()).map(|_| Waiting::default()).collect();
+        let waiting = (0..tree.len()).map(|_| Line::default()).collect();
         CapacityOriginals { which, tree, waiting }
     }
 
@@ -167,9 +127,9 @@ impl CapacityOriginals {
         let Some(job) = cluster.job(id) else { return };
         let waiting = &mut self.waiting[self.tree.leaf_of(job.spec())];
         if job.runnable() > 0 {
-            waiting.insert(job);
+            waiting.jobs.set(Place::by_id(id), job);
         } else {
-            waiting.remove(id);
+            waiting.jobs.remove(id);
         }
     }
 
@@ -177,7 +137,7 @@ impl CapacityOriginals {
     fn next_leaf(&self, queue: usize, cluster: &Cluster) -> Option<usize> {
         let below = self.tree.below(queue);
         if below.is_empty() {
-            return self.waiting[queue].has_more(self.which).then_some(queue);
+            return self.waiting[queue].has_more().then_some(queue);
         }
         let leaves =
             below.iter().filter_map(|child| Some((self.tree.need(*child, cluster), self.next_leaf(*child, cluster)?)));
@@ -190,21 +150,20 @@ impl CapacityOriginals {
     /// Starts the next task of a leaf that may start.
     fn serve(&mut self, leaf: usize, round: &mut Round<'_>) -> Served {
         let waiting = &mut self.waiting[leaf];
-        // Where not even the least fits, there is no need to ask every job.
-        let cluster = round.cluster();
-        waiting.done = !self.tree.has_room(leaf, &waiting.least, cluster)
-            || cluster.next_fitting(NodeId(0), &waiting.least).is_none();
         while !waiting.done {
             let cluster = round.cluster();
-            let Some((job, mut tried)) =
-                waiting.current.take().or_else(|| Some((waiting.next(self.which)?, Tried::default())))
-            else {
+            let fits = |demand: &Resources| self.tree.has_room(leaf, demand, cluster) && cluster.fits_somewhere(demand);
+            let next = waiting.current.take().or_else(|| {
+                let place = waiting.jobs.next(self.which, waiting.passed, &mut waiting.stuck, fits)?;
+                Some((place.job(), Tried::default()))
+            });
+            let Some((job, mut tried)) = next else {
                 waiting.done = true;
                 break;
             };
             let Some((task, phase)) = tried.next_task(job, cluster).and_then(|task| Some((task, cluster.phase(task)?)))
             else {
-                waiting.passed = Some(job);
+                waiting.passed = Some(Place::by_id(job));
                 continue;
             };
             let node = if self.tree.has_room(leaf, phase.demand(), cluster) {
@@ -259,7 +218,7 @@ impl Pass for CapacityOriginals {
     }
 
     fn decide(&mut self, round: &mut Round<'_>) {
-        self.waiting.iter_mut().for_each(Waiting::begin);
+        self.waiting.iter_mut().for_each(Line::begin);
         while round.cluster().open_nodes() > 0 {
             let Some(leaf) = self.next_leaf(ROOT, round.cluster()) else { return };
             if matches!(self.serve(leaf, round), Served::Fault) {

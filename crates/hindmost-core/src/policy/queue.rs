@@ -32,6 +32,11 @@ pub struct Place {
 }
 
 impl Place {
+    /// By arrival alone: ids are in its order.
+    pub(super) fn by_id(job: JobId) -> Place {
+        Place { class: 0, key: 0, job }
+    }
+
     /// The job.
     pub fn job(&self) -> JobId {
         self.job
@@ -81,7 +86,7 @@ impl JobQueue {
         cluster: &Cluster,
     ) -> Option<Place> {
         match &self.waiting {
-            Some(waiting) => waiting.next(which, after, stuck, cluster),
+            Some(waiting) => waiting.next(which, after, stuck, |demand| cluster.fits_somewhere(demand)),
             None => self.next(which, after),
         }
     }
@@ -115,10 +120,9 @@ impl JobQueue {
         let before = self.places.get(&job).copied();
         if !cluster.dimensions().is_one_slot() {
             let waiting = self.waiting.get_or_insert_default();
-            match (cluster.job(job), before) {
-                (Some(found), _) => waiting.set(before, now, found),
-                (None, Some(before)) => waiting.forget(before),
-                (None, None) => {}
+            match (place, cluster.job(job)) {
+                (Some(place), Some(found)) => waiting.set(place, found),
+                _ => waiting.remove(job),
             }
         }
         if now == before {

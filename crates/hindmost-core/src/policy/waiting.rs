@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::FxHashMap;
 
-use crate::cluster::{Cluster, Job};
+use crate::cluster::Job;
 use crate::ids::JobId;
 use crate::resources::{MAX_DIMENSIONS, Resources};
 
@@ -24,13 +24,19 @@ impl Jobs {
     }
 }
 
+/// A waiting job: its place, whether it was started, and what its waiting tasks demand.
+#[derive(Debug)]
+struct Member {
+    place: Place,
+    started: bool,
+    demands: Vec<Resources>,
+}
+
 /// See the module's documentation.
 #[derive(Debug, Default)]
 pub(super) struct Waiting {
     by_demand: BTreeMap<[u64; MAX_DIMENSIONS], Jobs>,
-    demands: FxHashMap<JobId, Vec<Resources>>,
-    /// Used again and again.
-    now: Vec<Resources>,
+    members: FxHashMap<JobId, Member>,
 }
 
 /// Demands that fit nowhere until room grows.
@@ -38,63 +44,52 @@ pub(super) struct Waiting {
 pub(super) struct Stuck(BTreeSet<[u64; MAX_DIMENSIONS]>);
 
 impl Waiting {
+    /// True if no job waits.
+    pub(super) fn is_empty(&self) -> bool {
+        self.members.is_empty()
+    }
+
     /// A job's place has changed, or what its waiting tasks demand.
-    pub(super) fn set(&mut self, before: Option<(Place, bool)>, now: Option<(Place, bool)>, job: &Job) {
-        if before.is_none() && now.is_none() {
-            return;
-        }
-        self.now.clear();
-        if now.is_some() {
-            for phase in job.phases().iter().filter(|phase| phase.is_open() && phase.pending() > 0) {
-                if !self.now.contains(phase.demand()) {
-                    self.now.push(*phase.demand());
-                }
+    pub(super) fn set(&mut self, place: Place, job: &Job) {
+        let mut demands = Vec::new();
+        for phase in job.phases().iter().filter(|phase| phase.is_open() && phase.pending() > 0) {
+            if !demands.contains(phase.demand()) {
+                demands.push(*phase.demand());
             }
         }
-        let known = self.demands.entry(job.id()).or_default();
-        if before == now && *known == self.now {
-            return;
-        }
-        std::mem::swap(known, &mut self.now);
-        let (demands, earlier) = (&*known, &self.now);
-        if let Some((place, started)) = before {
-            for demand in earlier {
-                let Some(jobs) = self.by_demand.get_mut(&demand.0) else { continue };
-                jobs.of(started).remove(&place);
-                if jobs.started.is_empty() && jobs.new.is_empty() {
-                    self.by_demand.remove(&demand.0);
-                }
+        let now = Member { place, started: job.started().is_some(), demands };
+        if let Some(before) = self.members.get(&job.id()) {
+            if (before.place, before.started) == (now.place, now.started) && before.demands == now.demands {
+                return;
             }
+            self.remove(job.id());
         }
-        if let Some((place, started)) = now {
-            for demand in demands {
-                self.by_demand.entry(demand.0).or_default().of(started).insert(place);
-            }
-        } else {
-            self.demands.remove(&job.id());
+        for demand in &now.demands {
+            self.by_demand.entry(demand.0).or_default().of(now.started).insert(place);
         }
+        self.members.insert(job.id(), now);
     }
 
-    /// Takes out a job that is gone.
-    pub(super) fn forget(&mut self, (place, started): (Place, bool)) {
-        for demand in self.demands.remove(&place.job()).unwrap_or_default() {
-            if let Some(jobs) = self.by_demand.get_mut(&demand.0) {
-                jobs.of(started).remove(&place);
-                if jobs.started.is_empty() && jobs.new.is_empty() {
-                    self.by_demand.remove(&demand.0);
-                }
+    /// Takes out a job that has nothing to start.
+    pub(super) fn remove(&mut self, job: JobId) {
+        let Some(Member { place, started, demands }) = self.members.remove(&job) else { return };
+        for demand in demands {
+            let Some(jobs) = self.by_demand.get_mut(&demand.0) else { continue };
+            jobs.of(started).remove(&place);
+            if jobs.started.is_empty() && jobs.new.is_empty() {
+                self.by_demand.remove(&demand.0);
             }
         }
     }
 
-    /// The next job after a place, a copy of some waiting task of which fits on a node. Demands that fit
-    /// nowhere are added to `stuck`, and what is in there is not tried.
+    /// The next job after a place, some waiting task of which demands what `fits`. Demands that do not are added to
+    /// `stuck`, and what is in there is not tried.
     pub(super) fn next(
         &self,
         which: Which,
         after: Option<Place>,
         stuck: &mut Stuck,
-        cluster: &Cluster,
+        fits: impl Fn(&Resources) -> bool,
     ) -> Option<Place> {
         let heads =
             self.by_demand.iter().filter(|(demand, _)| !stuck.0.contains(*demand)).filter_map(|(demand, jobs)| {
@@ -104,7 +99,7 @@ impl Waiting {
         let mut heads: Vec<(Place, [u64; MAX_DIMENSIONS])> = heads.collect();
         heads.sort_unstable();
         for (place, demand) in heads {
-            if cluster.fits_somewhere(&Resources(demand)) {
+            if fits(&Resources(demand)) {
                 return Some(place);
             }
             stuck.0.insert(demand);

@@ -47,7 +47,7 @@ impl Resources {
     /// True if there is nothing in any dimension.
     #[inline]
     pub fn is_none(&self) -> bool {
-        *self == Resources::NONE
+        self.0.iter().all(|amount| *amount == 0)
     }
 
     /// This amount and `other` together.

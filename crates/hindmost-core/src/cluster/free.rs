@@ -56,6 +56,15 @@ impl FreeIndex {
 
     /// Computes an inner vertex anew; false if it stays as it was.
     fn refresh(&mut self, vertex: usize) -> bool {
+        // Two dimensions are the most common number, and this is done for every start and end.
+        if self.width == 2 {
+            let [left_0, left_1, right_0, right_1] = self.most[4 * vertex..4 * vertex + 4] else { return false };
+            let now = [left_0.max(right_0), left_1.max(right_1)];
+            let here = &mut self.most[2 * vertex..2 * vertex + 2];
+            let changed = here != now;
+            here.copy_from_slice(&now);
+            return changed;
+        }
         let (inner, below) = self.most.split_at_mut(2 * vertex * self.width);
         let inner = &mut inner[vertex * self.width..(vertex + 1) * self.width];
         let (left, right) = below[..2 * self.width].split_at(self.width);

@@ -1,6 +1,7 @@
 //! Running tasks that may get a further copy, by job and by how many copies they have.
 
 use std::collections::BTreeSet;
+use std::collections::hash_map::Entry;
 
 use rustc_hash::FxHashMap;
 
@@ -16,9 +17,49 @@ pub(super) struct ClonePool {
     /// Clones that a task may have.
     most: u32,
     /// Of a phase, by number of living copies, from one: the tasks, by index. Only phases that have any.
-    by_phase: FxHashMap<(JobId, u32), Vec<IdSet>>,
+    by_phase: FxHashMap<(JobId, u32), Vec<Tasks>>,
     clones: FxHashMap<AttemptId, Resources>,
     held: Resources,
+}
+
+/// Tasks of a phase by index. Most phases have few, and a decision looks at many phases: those up to 64 take no further
+/// memory.
+#[derive(Clone, Debug, Default)]
+struct Tasks {
+    low: u64,
+    /// From 64 on, less 64.
+    high: IdSet,
+}
+
+impl Tasks {
+    fn is_empty(&self) -> bool {
+        self.low == 0 && self.high.is_empty()
+    }
+
+    fn contains(&self, index: u32) -> bool {
+        index.checked_sub(64).map_or_else(|| self.low >> index & 1 == 1, |high| self.high.contains(high))
+    }
+
+    /// Adds or takes out a task; true if there are some for the first time, or none any more.
+    fn set(&mut self, index: u32, is_in: bool) -> bool {
+        let was_empty = self.is_empty();
+        match (index.checked_sub(64), is_in) {
+            (None, true) => self.low |= 1 << index,
+            (None, false) => self.low &= !(1 << index),
+            (Some(high), true) => _ = self.high.insert(high),
+            (Some(high), false) => _ = self.high.remove(high),
+        }
+        was_empty != self.is_empty()
+    }
+
+    /// The first task from an index on.
+    fn next(&self, from: u32) -> Option<u32> {
+        let low = if from < 64 { self.low & (u64::MAX << from) } else { 0 };
+        if low != 0 {
+            return Some(low.trailing_zeros());
+        }
+        self.high.next(from.saturating_sub(64)).map(|high| high + 64)
+    }
 }
 
 /// Where a task was put.
@@ -45,7 +86,12 @@ impl ClonePool {
     /// The tasks of a phase with so many copies, by index.
     pub(super) fn tasks(&self, (job, phase): (JobId, u32), copies: u32) -> impl Iterator<Item = TaskId> + '_ {
         let tasks = self.of_phase((job, phase), copies);
-        tasks.into_iter().flat_map(IdSet::iter).map(move |index| TaskId { job, phase, index })
+        let mut from = 0;
+        std::iter::from_fn(move || {
+            let index = tasks?.next(from)?;
+            from = index + 1;
+            Some(TaskId { job, phase, index })
+        })
     }
 
     /// True if the task has so many copies and may get another.
@@ -58,7 +104,7 @@ impl ClonePool {
         self.of_phase(phase, copies).is_some_and(|tasks| !tasks.is_empty())
     }
 
-    fn of_phase(&self, phase: (JobId, u32), copies: u32) -> Option<&IdSet> {
+    fn of_phase(&self, phase: (JobId, u32), copies: u32) -> Option<&Tasks> {
         self.by_phase.get(&phase)?.get((copies as usize).checked_sub(1)?)
     }
 
@@ -68,20 +114,21 @@ impl ClonePool {
             return Placed { copies: None, phase_changed: false };
         }
         let copies = copies_of(task, cluster).filter(|copies| (1..=self.most).contains(copies));
-        let phase = (task.job, task.phase);
         let mut phase_changed = false;
-        if copies.is_some() || self.by_phase.contains_key(&phase) {
-            let of_phase = self.by_phase.entry(phase).or_insert_with(|| vec![IdSet::default(); self.most as usize]);
+        let mut put = |of_phase: &mut Vec<Tasks>| {
             for (has, tasks) in (1..).zip(of_phase.iter_mut()) {
-                phase_changed |= if copies == Some(has) {
-                    tasks.insert(task.index) && tasks.len() == 1
-                } else {
-                    tasks.remove(task.index) && tasks.is_empty()
-                };
+                phase_changed |= tasks.set(task.index, copies == Some(has));
             }
-            if phase_changed && of_phase.iter().all(IdSet::is_empty) {
-                self.by_phase.remove(&phase);
+            of_phase.iter().all(Tasks::is_empty)
+        };
+        match self.by_phase.entry((task.job, task.phase)) {
+            Entry::Occupied(mut known) => {
+                if put(known.get_mut()) {
+                    known.remove();
+                }
             }
+            Entry::Vacant(new) if copies.is_some() => _ = put(new.insert(vec![Tasks::default(); self.most as usize])),
+            Entry::Vacant(_) => {}
         }
         Placed { copies, phase_changed }
     }

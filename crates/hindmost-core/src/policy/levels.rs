@@ -4,6 +4,7 @@
 //! Jobs of one level whose copies demand the same are alike to a node, so a pick looks at one of each
 //! kind of demand and not at each job.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
@@ -69,6 +70,41 @@ struct Level {
     kinds: Vec<Kind>,
     /// The least that any kind demands, dimension by dimension.
     least: Resources,
+    /// What was best on nodes since the level last changed; the oldest is overwritten.
+    remembered: RefCell<Remembered>,
+}
+
+/// Many nodes are alike, and looked at one after the other.
+#[derive(Debug, Default)]
+struct Remembered {
+    best: Vec<(Alike, Option<JobPhase>)>,
+    oldest: usize,
+}
+
+/// Free room and capacity of a node, in two dimensions.
+type Alike = [u64; 4];
+
+/// Nodes of so many kinds are remembered.
+const REMEMBERED: usize = 8;
+
+impl Remembered {
+    fn get(&self, alike: &Alike) -> Option<&(Alike, Option<JobPhase>)> {
+        self.best.iter().find(|(known, _)| known == alike)
+    }
+
+    fn add(&mut self, alike: Alike, best: Option<JobPhase>) {
+        if self.best.len() < REMEMBERED {
+            self.best.push((alike, best));
+        } else {
+            self.best[self.oldest] = (alike, best);
+            self.oldest = (self.oldest + 1) % REMEMBERED;
+        }
+    }
+
+    fn clear(&mut self) {
+        self.best.clear();
+        self.oldest = 0;
+    }
 }
 
 impl Level {
@@ -191,6 +227,7 @@ impl Levels {
         }
         for (at, candidate) in candidates.iter().enumerate() {
             let level = self.by_number.entry(candidate.level).or_default();
+            level.remembered.get_mut().clear();
             let place = level.place(&candidate.demand).unwrap_or_else(|place| {
                 let next = self.numbers.len();
                 let number = *self.numbers.entry(candidate.demand).or_insert(next);
@@ -213,6 +250,7 @@ impl Levels {
 
     fn take_out(&mut self, candidate: &Candidate, entry: (u64, JobPhase, bool)) {
         let Some(level) = self.by_number.get_mut(&candidate.level) else { return };
+        level.remembered.get_mut().clear();
         let Ok(at) = level.place(&candidate.demand) else { return };
         let kind = &mut level.kinds[at];
         kind.phases.remove(&entry);
@@ -246,6 +284,29 @@ impl Levels {
         let from = after.map_or(Bound::Unbounded, Bound::Excluded);
         let mut levels = self.by_number.range((from, Bound::Unbounded));
         levels.find(|(_, level)| level.least.fits(free)).map(|(level, _)| *level)
+    }
+
+    /// As [`Levels::best`] on a node without penalties, and without the score.
+    pub fn best_on(
+        &self,
+        level: u64,
+        node: &Node,
+        alignment: impl Fn() -> Alignment,
+        passed: &[JobPhase],
+    ) -> Option<JobPhase> {
+        let best = || self.best(level, node.free(), &alignment(), 0.0, passed).map(|(_, phase)| phase);
+        if self.dimensions > 2 || !passed.is_empty() {
+            return best();
+        }
+        let (free, capacity) = (&node.free().0, &node.capacity().0);
+        let alike = [free[0], free[1], capacity[0], capacity[1]];
+        let remembered = &self.by_number.get(&level)?.remembered;
+        if let Some((_, known)) = remembered.borrow().get(&alike) {
+            return *known;
+        }
+        let found = best();
+        remembered.borrow_mut().add(alike, found);
+        found
     }
 
     /// Of a level's phases whose copies fit into the free room, the one with the highest score, alignment less

@@ -243,9 +243,14 @@ impl ByNode {
             let mut passed: Vec<JobPhase> = Vec::new();
             while let Some(found) = round.cluster().node(node) {
                 let serving = &self.sweeps[sweep].servings[at];
-                let alignment = self.fit.alignment(found, dimensions);
-                let best = serving.levels.best(next, found.free(), &alignment, weight, &passed);
-                let Some((_, phase)) = best else { break };
+                let alignment = || self.fit.alignment(found, dimensions);
+                let best = if weight == 0.0 {
+                    serving.levels.best_on(next, found, alignment, &passed)
+                } else {
+                    let best = serving.levels.best(next, found.free(), &alignment(), weight, &passed);
+                    best.map(|(_, phase)| phase)
+                };
+                let Some(phase) = best else { break };
                 match self.start_of((sweep, at), phase, node, round) {
                     Start::Made => {}
                     Start::Nothing => passed.push(phase),

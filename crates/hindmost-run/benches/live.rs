@@ -69,8 +69,7 @@ fn live(criterion: &mut Criterion) {
             let begun = Instant::now();
             let mut done = 0;
             while done < tasks {
-                let mut engine =
-                    Local::new(parse_nodes(Some("n1:2")).expect("valid"), &format!("bench-{done}")).expect("Linux");
+                let mut engine = Local::new(parse_nodes(Some("n1:2")).expect("valid")).expect("Linux");
                 black_box(go(&plan, "pace", &folder.path().join(done.to_string()), &mut engine));
                 done += 500;
             }

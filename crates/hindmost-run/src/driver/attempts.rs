@@ -66,10 +66,14 @@ impl Driver<'_> {
         if let Some(input) = input {
             environment.push(own("HINDMOST_INPUT", input.into()));
         }
+        let run = self.store.run();
+        let handle = self.store.open_attempt(attempt).ok()?;
         let launch = Launch {
             attempt,
             node,
+            run: &run,
             folder: &folder,
+            handle: std::os::fd::AsFd::as_fd(&handle),
             command: &phase.command,
             directory: &phase.directory,
             environment: &environment,

@@ -371,7 +371,7 @@ fn check_fits(plan: &Plan, nodes: &[NodeOffer]) -> Result<(), RunError> {
 impl Driver<'_> {
     /// The first records of a run.
     fn begin(&mut self) -> Result<(), RunError> {
-        self.engine.kill_strays();
+        self.engine.kill_strays(&self.store.run());
         let nodes = self.engine.nodes().to_vec();
         for (at, node) in nodes.iter().enumerate() {
             let capacity = self.header.dimensions.amounts(&node.capacity)?;
@@ -421,8 +421,12 @@ impl Driver<'_> {
             let until = self.deadlines.next().unwrap_or(Time::NEVER).min(now + Time::from_seconds(LOOK_UP));
             let until = if self.due && self.shutdown.is_none() && !self.finished { now } else { until };
             self.engine.wait(until, &mut happened);
-            for Happened::Ended(attempt) in happened.drain(..) {
-                self.ended(attempt)?;
+            for happened in happened.drain(..) {
+                match happened {
+                    Happened::Ended(attempt) | Happened::NotBegun(attempt, _) | Happened::Stays(attempt, _) => {
+                        self.ended(attempt)?;
+                    }
+                }
             }
             self.pass_deadlines()?;
             self.learn()?;
@@ -540,16 +544,18 @@ impl Driver<'_> {
         while !self.live.is_empty() && self.engine.now() < end {
             let until = self.engine.now() + Time::from_seconds(LOOK_UP);
             self.engine.wait(until, &mut happened);
-            for Happened::Ended(attempt) in happened.drain(..) {
+            for happened in happened.drain(..) {
+                let (Happened::Ended(attempt) | Happened::NotBegun(attempt, _) | Happened::Stays(attempt, _)) =
+                    happened;
                 self.live.remove(&attempt);
             }
         }
-        self.engine.kill_strays();
+        self.engine.kill_strays(&self.store.run());
     }
 
     fn outcome(mut self, state: RunState) -> Result<RunOutcome, RunError> {
         self.follow_now();
-        self.engine.kill_strays();
+        self.engine.kill_strays(&self.store.run());
         self.journal.sync()?;
         let path = self.store.journal();
         let records = journal::read(&path)?.map(|(_, records)| records).unwrap_or_default();

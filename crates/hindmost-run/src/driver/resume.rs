@@ -193,7 +193,7 @@ impl Driver<'_> {
             }
         }
         // What those have left that were not adopted must be gone before their ends count.
-        self.engine.kill_strays();
+        self.engine.kill_strays(&self.store.run());
         self.end_what_ended(&living, &adopted)?;
         let waiting: HashSet<AttemptId> = self.heirs.values().copied().collect();
         for (attempt, node, state) in living {

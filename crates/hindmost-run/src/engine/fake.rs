@@ -11,7 +11,7 @@ use hindmost_core::ids::AttemptId;
 use hindmost_core::time::Time;
 use rustc_hash::FxHashMap;
 
-use super::{END_MARKER, Engine, Happened, Launch, NodeOffer};
+use super::{END_MARKER, Engine, Happened, Launch, NodeOffer, RunIdentity, end_line};
 
 /// What a fake attempt does.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,6 +25,7 @@ pub struct FakeTask {
 }
 
 struct Running {
+    run: String,
     folder: PathBuf,
     task: FakeTask,
     since: Time,
@@ -72,7 +73,7 @@ impl Engine for Fake {
         let end = self.now + Time::from_seconds(task.seconds * launch.slowed);
         self.ends.push(Reverse((end, launch.attempt)));
         let folder = launch.folder.to_owned();
-        self.running.insert(launch.attempt, Running { folder, task, since: self.now, end });
+        self.running.insert(launch.attempt, Running { run: launch.run.id.clone(), folder, task, since: self.now, end });
         Ok(())
     }
 
@@ -80,7 +81,7 @@ impl Engine for Fake {
         false
     }
 
-    fn kill_strays_but(&mut self, _kept: &HashSet<AttemptId>) {}
+    fn kill_strays_but(&mut self, _run: &RunIdentity, _kept: &HashSet<AttemptId>) {}
 
     fn kill(&mut self, attempt: AttemptId) {
         if let Some(running) = self.running.get_mut(&attempt) {
@@ -110,7 +111,7 @@ impl Engine for Fake {
             self.now = self.now.max(at);
             if let Some(running) = self.running.remove(&attempt) {
                 if let Some(code) = running.task.exit {
-                    let _ = fs::write(running.folder.join(END_MARKER), format!("exit {code}\n"));
+                    let _ = fs::write(running.folder.join(END_MARKER), end_line(code, &running.run, attempt));
                 }
                 happened.push(Happened::Ended(attempt));
             }

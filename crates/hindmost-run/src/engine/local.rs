@@ -16,7 +16,7 @@ use hindmost_core::time::Time;
 use hindmost_core::workload::DemandByName;
 use rustc_hash::FxHashMap;
 
-use super::{Engine, Happened, Launch, NodeOffer, wrapper};
+use super::{Engine, Happened, Launch, NodeOffer, RunIdentity, key, wrapper};
 use crate::process::{self, Identity, Signal, Watcher};
 
 /// Variable by which every process of a run is found again: its run.
@@ -111,6 +111,7 @@ impl Slowed {
 
 struct Running {
     attempt: AttemptId,
+    run: String,
     process: Identity,
     input: Option<std::path::PathBuf>,
     slowed: Option<Slowed>,
@@ -119,7 +120,6 @@ struct Running {
 /// The engine. See the module's documentation.
 pub struct Local {
     nodes: Vec<NodeOffer>,
-    run: String,
     began: Instant,
     offset: Time,
     watcher: Watcher,
@@ -142,12 +142,11 @@ fn raise_open_files() -> Option<u64> {
 }
 
 impl Local {
-    /// An engine with these nodes for a run, which its processes carry in their environment. From now on
-    /// this process adopts the orphans of its descendants.
+    /// An engine with these nodes. From now on this process adopts the orphans of its descendants.
     ///
     /// # Errors
     /// If processes can't be watched here.
-    pub fn new(nodes: Vec<NodeOffer>, run: &str) -> io::Result<Local> {
+    pub fn new(nodes: Vec<NodeOffer>) -> io::Result<Local> {
         process::adopt_orphans()?;
         let open_files = raise_open_files();
         let (tell, ended) = channel();
@@ -157,7 +156,6 @@ impl Local {
         })?;
         Ok(Local {
             nodes,
-            run: run.to_owned(),
             began: Instant::now(),
             offset: Time::ZERO,
             watcher,
@@ -181,7 +179,8 @@ impl Local {
             slowed
         });
         let input = launch.input.map(std::path::Path::to_owned);
-        self.running.insert(token, Running { attempt: launch.attempt, process, input, slowed });
+        self.running
+            .insert(token, Running { attempt: launch.attempt, run: launch.run.id.clone(), process, input, slowed });
         self.tokens.insert(launch.attempt, token);
         Ok(())
     }
@@ -208,7 +207,7 @@ impl Local {
         self.tokens.remove(&running.attempt);
         let _ = process::signal_group(running.process.pid, Signal::Kill);
         let key = key(running.attempt);
-        for (orphan, of) in process::adopted_orphans(RUN_VARIABLE, &self.run, KEY_VARIABLE) {
+        for (orphan, of) in process::adopted_orphans(RUN_VARIABLE, &running.run, KEY_VARIABLE) {
             let of = of.unwrap_or_default();
             if *of == *key && !self.running.values().any(|other| other.process == orphan) {
                 process::kill_tree(&orphan);
@@ -218,9 +217,9 @@ impl Local {
     }
 
     /// The group leader of an attempt, found by what its environment says.
-    fn find(&self, attempt: AttemptId) -> Option<Identity> {
-        let key = key(attempt);
-        let found = process::find_by_environment(RUN_VARIABLE, &self.run, KEY_VARIABLE);
+    fn find(launch: &Launch<'_>) -> Option<Identity> {
+        let key = key(launch.attempt);
+        let found = process::find_by_environment(RUN_VARIABLE, &launch.run.id, KEY_VARIABLE);
         let mut of_attempt = found.into_iter().filter(|(_, of)| of.as_ref().is_some_and(|of| **of == *key));
         of_attempt.find(|(process, _)| leads_its_group(process)).map(|(process, _)| process)
     }
@@ -229,11 +228,6 @@ impl Local {
 fn leads_its_group(process: &Identity) -> bool {
     let pid = rustix::process::Pid::from_raw(process.pid as i32);
     pid.is_some_and(|pid| rustix::process::getpgid(Some(pid)) == Ok(pid))
-}
-
-/// What [`KEY_VARIABLE`] says in the processes of an attempt.
-pub(crate) fn key(attempt: AttemptId) -> String {
-    format!("{}.{}.{}", attempt.task.phase, attempt.task.index, attempt.copy)
 }
 
 impl Engine for Local {
@@ -266,18 +260,18 @@ impl Engine for Local {
         let written = written.and_then(|text| serde_json::from_str::<Identity>(&text).ok());
         let process = match written {
             Some(process) => Some(process).filter(Identity::is_alive),
-            None => self.find(launch.attempt),
+            None => Local::find(launch),
         };
         let Some(process) = process else { return false };
         process::continue_tree(&process);
         self.watch(launch, process).is_ok()
     }
 
-    fn kill_strays_but(&mut self, kept: &HashSet<AttemptId>) {
+    fn kill_strays_but(&mut self, run: &RunIdentity, kept: &HashSet<AttemptId>) {
         // Killing one may orphan another, and one may just be starting another.
         for _ in 0..10 {
-            let found = process::find_by_environment(RUN_VARIABLE, &self.run, KEY_VARIABLE);
-            let running = self.running.values().map(|running| &running.attempt);
+            let found = process::find_by_environment(RUN_VARIABLE, &run.id, KEY_VARIABLE);
+            let running = self.running.values().filter(|running| running.run == run.id).map(|running| &running.attempt);
             let ours: Vec<String> = running.chain(kept).map(|attempt| key(*attempt)).collect();
             let mut strays = found.iter().filter(|(_, of)| {
                 let of = of.as_deref().unwrap_or_default();

@@ -8,17 +8,20 @@ mod local;
 
 use std::collections::HashSet;
 use std::ffi::OsString;
+use std::fs::File;
 use std::io;
-use std::path::Path;
+use std::os::fd::BorrowedFd;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use hindmost_core::ids::{AttemptId, NodeId};
 use hindmost_core::time::Time;
 use hindmost_core::workload::DemandByName;
+use rustix::fs::{Mode, OFlags, openat};
 use serde::{Deserialize, Serialize};
 
 pub use fake::{Fake, FakeTask};
-pub(crate) use local::{KEY_VARIABLE, RUN_VARIABLE, key};
+pub(crate) use local::{KEY_VARIABLE, RUN_VARIABLE};
 pub use local::{Local, NodesError, parse_nodes};
 
 /// A node that an engine offers.
@@ -37,6 +40,26 @@ impl NodeOffer {
     }
 }
 
+/// Which run attempts belong to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunIdentity {
+    /// Unique among all runs. Every process of the run has it in its environment.
+    pub id: String,
+    /// The run's folder, absolute, as its commands know it.
+    pub folder: PathBuf,
+}
+
+/// What an end marker and the environment of processes say of an attempt within its run.
+pub fn key(attempt: AttemptId) -> String {
+    format!("{}.{}.{}", attempt.task.phase, attempt.task.index, attempt.copy)
+}
+
+/// What the end marker of an attempt holds once its command has ended with this exit code. It names run and
+/// attempt, so that no marker is taken for another's.
+pub fn end_line(code: i32, run: &str, attempt: AttemptId) -> String {
+    format!("exit {code} {run}/{}\n", key(attempt))
+}
+
 /// An attempt to be started.
 #[derive(Clone, Debug)]
 pub struct Launch<'a> {
@@ -44,8 +67,12 @@ pub struct Launch<'a> {
     pub attempt: AttemptId,
     /// Where.
     pub node: NodeId,
+    /// The run that it belongs to.
+    pub run: &'a RunIdentity,
     /// The attempt's own folder, where the end marker, logs and the output folder are.
     pub folder: &'a Path,
+    /// The same folder, opened. Files in it are made relative to this, exclusively, and no link is followed.
+    pub handle: BorrowedFd<'a>,
     /// The command, for the shell.
     pub command: &'a str,
     /// The folder in which it runs.
@@ -59,10 +86,14 @@ pub struct Launch<'a> {
 }
 
 /// What has happened to attempts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Happened {
     /// Nothing is left of it; its end marker says how it ended.
     Ended(AttemptId),
+    /// Its command was not started, for want of something that may be there soon, such as free processes: what.
+    NotBegun(AttemptId, String),
+    /// It has ended, but something that it has started can't be ended, and may still write: what.
+    Stays(AttemptId, String),
 }
 
 /// Starts, slows and kills attempts.
@@ -86,12 +117,12 @@ pub trait Engine {
     /// not: then no [`Happened::Ended`] follows.
     fn adopt(&mut self, launch: &Launch<'_>) -> bool;
 
-    /// Kills what processes of this run have left and is not of these attempts or those at work.
-    fn kill_strays_but(&mut self, kept: &HashSet<AttemptId>);
+    /// Kills processes of a run that are not of these attempts or of those that this engine runs.
+    fn kill_strays_but(&mut self, run: &RunIdentity, kept: &HashSet<AttemptId>);
 
-    /// Kills what processes of this run have left and is not of attempts at work.
-    fn kill_strays(&mut self) {
-        self.kill_strays_but(&HashSet::new());
+    /// Kills processes of a run that are not of attempts that this engine runs.
+    fn kill_strays(&mut self, run: &RunIdentity) {
+        self.kill_strays_but(run, &HashSet::new());
     }
 
     /// Kills an attempt with all that it has started. [`Happened::Ended`] follows.
@@ -104,7 +135,7 @@ pub trait Engine {
     fn wait(&mut self, until: Time, happened: &mut Vec<Happened>);
 }
 
-/// Name of the end marker in an attempt's folder: `exit CODE` and a newline, written once.
+/// Name of the end marker in an attempt's folder: a line that [`end_line`] gives, written once.
 pub const END_MARKER: &str = "end";
 
 /// The process that runs an attempt's command on every engine: a shell that runs the user's command in
@@ -114,24 +145,27 @@ pub const END_MARKER: &str = "end";
 /// # Errors
 /// If its log files can't be made in the attempt's folder.
 pub fn wrapper(launch: &Launch<'_>) -> io::Result<Command> {
-    // One write of a few bytes; a marker without its newline is none. An engine may add a third argument: the
-    // limit on open files that the command gets back.
-    const SCRIPT: &str =
-        r#"[ -z "$3" ] || ulimit -S -n "$3"; /bin/sh -c "$1"; code=$?; printf 'exit %d\n' "$code" > "$2""#;
-    let open = |name: &str| std::fs::File::create(launch.folder.join(name));
+    // The marker is open from the start, as standard input: writing it needs no path, so it gets into the attempt's own
+    // folder, wherever that is by then. It is one write of a few bytes; a marker without its newline is none. An
+    // engine may add a third argument: the limit on open files that the command gets back.
+    const SCRIPT: &str = r#"exec 3>&0 </dev/null; [ -z "$3" ] || ulimit -S -n "$3"; /bin/sh -c "$1" 3>&-; printf 'exit %d %s\n' "$?" "$2" >&3 || exit 97"#;
+    let new_file = |name: &str| -> io::Result<File> {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        Ok(openat(launch.handle, name, flags, Mode::from_raw_mode(0o644))?.into())
+    };
     let mut command = Command::new("/bin/sh");
     command
         .arg("-c")
         .arg(SCRIPT)
         .arg("hindmost-attempt")
         .arg(launch.command)
-        .arg(launch.folder.join(END_MARKER))
+        .arg(format!("{}/{}", launch.run.id, key(launch.attempt)))
         .current_dir(launch.directory)
         // Not that of a task within which this process may itself be running.
         .env_remove("HINDMOST_INPUT")
         .envs(launch.environment.iter().map(|(name, value)| (name, value)))
-        .stdin(std::process::Stdio::null())
-        .stdout(open("stdout")?)
-        .stderr(open("stderr")?);
+        .stdin(new_file(END_MARKER)?)
+        .stdout(new_file("stdout")?)
+        .stderr(new_file("stderr")?);
     Ok(command)
 }

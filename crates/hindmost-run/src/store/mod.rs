@@ -22,7 +22,7 @@ use std::time::Duration;
 
 use hindmost_core::ids::{AttemptId, TaskId};
 
-use crate::engine::END_MARKER;
+use crate::engine::{END_MARKER, end_line};
 use files::{read_end, remove_all, rename_anew, write_beside};
 pub use opening::{BegunWith, JobRecord, Opened, Opening, StoreError};
 
@@ -91,6 +91,16 @@ impl Store {
         self.folder.join(format!(".hindmost/attempts/{}-{}.{}", task.phase, task.index, attempt.copy))
     }
 
+    /// The run, as engines know it.
+    pub fn run(&self) -> crate::engine::RunIdentity {
+        crate::engine::RunIdentity { id: self.job.run.clone(), folder: self.folder.clone() }
+    }
+
+    /// Opens an attempt's folder.
+    pub fn open_attempt(&self, attempt: AttemptId) -> io::Result<File> {
+        File::open(self.attempt(attempt))
+    }
+
     /// Makes an attempt's folder afresh, with its empty output folder and progress file.
     ///
     /// # Errors
@@ -112,8 +122,8 @@ impl Store {
     pub fn end_marker(&self, attempt: AttemptId) -> EndMarker {
         let bytes = read_end(&self.attempt(attempt).join(END_MARKER), TAIL).map(|(bytes, _)| bytes).unwrap_or_default();
         let text = String::from_utf8_lossy(&bytes);
-        let code =
-            text.strip_prefix("exit ").and_then(|rest| rest.strip_suffix('\n')).and_then(|code| code.parse().ok());
+        let code = text.strip_prefix("exit ").and_then(|rest| rest.split_once(' ')?.0.parse().ok());
+        let code = code.filter(|code| text == end_line(*code, &self.job.run, attempt));
         code.map_or(EndMarker::Missing, EndMarker::Exit)
     }
 

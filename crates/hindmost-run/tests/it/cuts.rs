@@ -12,7 +12,7 @@ use std::path::Path;
 use hindmost_core::ids::{AttemptId, NodeId, TaskId};
 use hindmost_core::random::mix;
 use hindmost_core::record::{Change, Decision, Event, Record};
-use hindmost_run::engine::END_MARKER;
+use hindmost_run::engine::{END_MARKER, end_line};
 use hindmost_run::job_file::Plan;
 use hindmost_run::store::Store;
 
@@ -133,6 +133,7 @@ fn put(store: &Store, attempt: AttemptId, state: State) {
     }
     let folder = store.make_attempt(attempt).unwrap();
     let mark = |text: &str| fs::write(folder.join(END_MARKER), text).unwrap();
+    let end = |code| end_line(code, &store.run().id, attempt);
     for name in ["stdout", "stderr"] {
         fs::write(folder.join(name), "said\n").unwrap();
     }
@@ -141,11 +142,11 @@ fn put(store: &Store, attempt: AttemptId, state: State) {
     match state {
         NotStarted | Removed | NotYetRun | AtWork | Killed => {}
         OnlyFolder => fs::remove_dir_all(folder.join("out")).unwrap(),
-        EndedWell => mark("exit 0\n"),
-        EndedBadly => mark("exit 3\n"),
-        MarkerCutShort => mark("exit 0"),
+        EndedWell => mark(&end(0)),
+        EndedBadly => mark(&end(3)),
+        MarkerCutShort => mark(end(0).trim_end()),
         InPlace | InPlaceHalfRemoved | InPlaceRemoved => {
-            mark("exit 0\n");
+            mark(&end(0));
             store.commit(attempt).unwrap();
             if state != InPlace {
                 fs::remove_file(folder.join(END_MARKER)).unwrap();

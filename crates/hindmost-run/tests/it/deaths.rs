@@ -11,7 +11,7 @@ use hindmost_core::metrics::RunState;
 use hindmost_core::random::mix;
 use hindmost_core::timeline::AttemptEnd;
 use hindmost_run::driver::RunOutcome;
-use hindmost_run::engine::END_MARKER;
+use hindmost_run::engine::{END_MARKER, end_line};
 use hindmost_run::job_file::Plan;
 
 use crate::story::{Story, is_sound, open, result, scratch, silently, takes, tasks};
@@ -71,7 +71,7 @@ fn meanwhile(plan: &Plan, out: &Path, left: BTreeSet<AttemptId>, seed: u64) -> B
         mix(seed ^ u64::from(task.phase) << 40 ^ u64::from(task.index) << 20 ^ u64::from(attempt.copy)) % 4
     };
     for attempt in left.iter().filter(|attempt| draw(attempt) == 0) {
-        fs::write(store.attempt(*attempt).join(END_MARKER), "exit 0\n").unwrap();
+        fs::write(store.attempt(*attempt).join(END_MARKER), end_line(0, &store.run().id, *attempt)).unwrap();
     }
     left.into_iter().filter(|attempt| draw(attempt) > 1).collect()
 }

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use hindmost_core::ids::{AttemptId, NodeId};
 use hindmost_core::time::Time;
-use hindmost_run::engine::{Engine, Fake, Happened, Launch, NodeOffer};
+use hindmost_run::engine::{Engine, Fake, Happened, Launch, NodeOffer, RunIdentity};
 
 /// What the engine must know of a job to watch over it.
 #[derive(Clone, Debug)]
@@ -147,7 +147,7 @@ impl Engine for World {
         true
     }
 
-    fn kill_strays_but(&mut self, kept: &HashSet<AttemptId>) {
+    fn kill_strays_but(&mut self, _run: &RunIdentity, kept: &HashSet<AttemptId>) {
         self.call(true);
         self.orphans.retain(|orphan| kept.contains(orphan));
     }
@@ -168,7 +168,8 @@ impl Engine for World {
         self.call(false);
         self.inner.wait(until, happened);
         self.ended = !happened.is_empty();
-        for Happened::Ended(attempt) in happened.iter() {
+        for happened in happened.iter() {
+            let Happened::Ended(attempt) = happened else { panic!("{happened:?} does not happen here") };
             self.alive.remove(attempt);
         }
     }

@@ -139,9 +139,8 @@ pub fn run_plan(
     if matches!(resume, Resume::On { given: false, .. }) {
         nodes = driver::recorded_nodes(&opened.store)?.unwrap_or(nodes);
     }
-    let run = opened.store.job().run.clone();
     let mut engine =
-        Local::new(nodes, &run).map_err(|error| Failure::work(format!("processes can't be watched here: {error}")))?;
+        Local::new(nodes).map_err(|error| Failure::work(format!("processes can't be watched here: {error}")))?;
     let outcome = driver::run(plan, options, opened, &mut engine, presses, follower)?;
     super::report::of_run(plan, options, out, &outcome);
     Ok(outcome)

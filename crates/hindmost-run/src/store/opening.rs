@@ -2,122 +2,27 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::Path;
+use std::sync::Arc;
 
-use hindmost_core::estimator::Knowledge;
-use rustix::fs::FlockOperation;
-use serde::{Deserialize, Serialize};
+use hindmost_core::ids::{JobId, TaskId};
+use rustix::fs::{FlockOperation, StatxFlags};
 
-use super::Store;
-use super::files::write_beside;
-use crate::engine::NodeOffer;
-use crate::job_file::Plan;
+use super::error::StoreError;
+use super::folder::{Distrust, Folder, distrust};
+use super::identity::{CacheIdentity, FolderIdentity};
+use super::manifest::{MANIFEST, Manifest};
+use super::record::{BegunWith, JobRecord};
+use super::{Anchors, JOB, JOURNAL, LOCK, Store, SUMMARY, Whereabouts};
+use crate::job_file::{Plan, PlannedPhase};
 
-/// Why a run's folder can't be used.
-#[derive(Debug, thiserror::Error)]
-pub enum StoreError {
-    /// Something in the way of making or reading it.
-    #[error("{}: {error}", path.display())]
-    Io {
-        /// What.
-        path: PathBuf,
-        /// Why.
-        error: io::Error,
-    },
-    /// It can't be made or written into.
-    #[error("can't write into the output folder {}: {error}", path.display())]
-    Unwritable {
-        /// The folder.
-        path: PathBuf,
-        /// Why.
-        error: io::Error,
-    },
-    /// There are files in it that are not a run's.
-    #[error("{} is not empty and holds no run; give --out a new folder", .0.display())]
-    NotEmpty(PathBuf),
-    /// It holds a run, and going on was not asked for.
-    #[error("{} holds {} of {job:?}: {}--out DIR runs the job elsewhere, or remove the folder to run it again", path.display(),
-        if *done { "the finished run" } else { "a run" }, if *done { "" } else { "--resume goes on with it, " })]
-    HoldsRun {
-        /// The folder.
-        path: PathBuf,
-        /// The job that it holds.
-        job: String,
-        /// True if the run is done.
-        done: bool,
-    },
-    /// It holds another job's run.
-    #[error("{} holds a run of {held:?} as it was: name, phases, numbers of tasks or inputs differ from what the job file of {given:?} says now; --out DIR runs it elsewhere, or remove the folder", path.display())]
-    OtherJob {
-        /// The folder.
-        path: PathBuf,
-        /// The job that it holds.
-        held: String,
-        /// The job that was given.
-        given: String,
-    },
-    /// Phases of the job do something else now, and have results of what they did.
-    #[error("{} holds results of phase {phase:?} of {job:?}, whose command, variables or folder have changed since: --resume --keep-results \
-        goes on with them all the same, --out DIR runs the job elsewhere", path.display())]
-    Changed {
-        /// The folder.
-        path: PathBuf,
-        /// The job.
-        job: String,
-        /// The first of those phases.
-        phase: String,
-    },
-    /// Another process is at work in it.
-    #[error("{} is in use: another hindmost runs this job now", .0.display())]
-    InUse(PathBuf),
-    /// What it says of its job can't be read.
-    #[error("{}: {reason}", path.display())]
-    Damaged {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        reason: String,
-    },
-}
-
-fn at(path: &Path) -> impl FnOnce(io::Error) -> StoreError + '_ {
-    move |error| StoreError::Io { path: path.to_owned(), error }
-}
-
-/// What a run was begun with, for a resumption of one that was killed before it wrote its journal.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct BegunWith {
-    /// The policy, where one was named.
-    pub policy: Option<String>,
-    /// What it may know, where that was named.
-    pub knowledge: Option<Knowledge>,
-    /// The nodes.
-    pub nodes: Vec<NodeOffer>,
-}
-
-/// What a run's folder says of its job.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct JobRecord {
-    /// The job's name.
-    pub job: String,
-    /// Identifies the job and all that its commands do ([`Plan::digest`]).
-    pub digest: String,
-    /// Identifies its tasks ([`Plan::shape`]).
-    pub shape: String,
-    /// Identifies what each phase's commands do ([`PlannedPhase::digest`](crate::job_file::PlannedPhase::digest)).
-    pub phases: Vec<String>,
-    /// Identifies the run: every process of it carries this in its environment.
-    pub run: String,
-    /// When it began, nanoseconds since 1970.
-    pub began: u64,
-    /// What it was begun with.
-    #[serde(default)]
-    pub begun_with: Option<BegunWith>,
-}
+/// The most bytes of a record of a job.
+const LONGEST_RECORD: u64 = 64 << 20;
 
 /// How a folder is to be opened.
 #[derive(Clone, Debug, Default)]
+#[allow(clippy::struct_excessive_bools, reason = "switches of a command line")]
 pub struct Opening {
     /// Go on with the run that is there.
     pub resume: bool,
@@ -125,6 +30,12 @@ pub struct Opening {
     pub keep_results: bool,
     /// What a new run is begun with.
     pub begun_with: Option<BegunWith>,
+    /// Results and journal are not synced: a power cut may cost them.
+    pub no_sync: bool,
+    /// Record checksums of results, and compare those that are recorded.
+    pub checksum: bool,
+    /// Use the folder although others own it or may write to it.
+    pub trust_folder: bool,
 }
 
 /// A folder that has been opened.
@@ -137,59 +48,201 @@ pub struct Opened {
     pub changed: Vec<String>,
 }
 
+fn at(path: &Path) -> impl FnOnce(io::Error) -> StoreError + '_ {
+    move |error| StoreError::Io { path: path.to_owned(), error }
+}
+
 impl Store {
     /// Opens or makes the folder of a job's run.
     ///
     /// # Errors
     /// If it holds something else, is in use, can't be written, holds a run that is not to be resumed, or
-    /// results of commands that have changed.
+    /// results of commands that have changed; or if other users can change what is in it.
     pub fn open(folder: &Path, plan: &Plan, opening: &Opening) -> Result<Opened, StoreError> {
-        let inner = folder.join(".hindmost");
-        if !inner.exists() && fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some()) {
-            return Err(StoreError::NotEmpty(folder.to_owned()));
+        let trust = opening.trust_folder;
+        let root = open_root(folder, trust)?;
+        let path = fs::canonicalize(folder).map_err(at(folder))?;
+        let unwritable = |error| StoreError::Unwritable { path: path.clone(), error };
+        let entries = root.entries().map_err(at(&path))?;
+        if !entries.is_empty() && !entries.iter().any(|(name, _)| name == super::INNER) {
+            return Err(StoreError::NotEmpty(path));
         }
-        let unwritable = |error| StoreError::Unwritable { path: folder.to_owned(), error };
-        fs::create_dir_all(&inner).map_err(unwritable)?;
-        let folder = fs::canonicalize(folder).map_err(at(folder))?;
-        let inner = folder.join(".hindmost");
-        let lock_file = inner.join("lock");
-        let lock = File::options().create(true).truncate(false).write(true).open(&lock_file);
-        let unwritable = |error| StoreError::Unwritable { path: folder.clone(), error };
-        let lock = lock.map_err(unwritable)?;
+        let inner = open_own(&root, &path, super::INNER, trust)?;
+        let lock = inner.own_file(LOCK).map_err(|error| refused(&path.join(super::INNER).join(LOCK), error))?;
         if !locked(&lock) {
-            return Err(StoreError::InUse(folder));
+            return Err(StoreError::InUse(path));
         }
-        let job_file = inner.join("job.json");
+        let anchors = Anchors::of(&root, &inner, &lock).map_err(at(&path))?;
+        check_files(&inner, &path.join(super::INNER), trust)?;
+        let attempts = open_own(&inner, &path.join(super::INNER), "attempts", trust)?;
+        open_own(&inner, &path.join(super::INNER), "logs", trust)?;
+
         // A run that was stopped before it wrote anything has not begun.
-        let begun = fs::metadata(inner.join("journal.jsonl")).is_ok_and(|found| found.len() > 0);
-        let now = JobRecord::of(plan, opening);
-        let held = fs::read_to_string(&job_file);
-        let is_new = held.is_err();
-        let (job, changed) = match held {
+        let has_journal = length(&inner, JOURNAL) > 0;
+        let has_traces = has_journal || length(&inner, MANIFEST) > 0 || inner.has_file(&super::old_journal(1));
+        let identity = FolderIdentity::of(&root).map_err(at(&path))?;
+        let cache = CacheIdentity::of(&root).ok();
+        let held = inner.read(JOB, LONGEST_RECORD);
+        let (mut job, changed, whereabouts) = match held {
             Ok(text) => {
-                let held: JobRecord = serde_json::from_str(&text)
-                    .map_err(|error| StoreError::Damaged { path: job_file.clone(), reason: error.to_string() })?;
-                let changed = held.check(&folder, plan, opening, begun)?;
-                (JobRecord { run: held.run, began: held.began, begun_with: held.begun_with, ..now }, changed)
+                let held: JobRecord = serde_json::from_str(&text).map_err(|error| StoreError::Damaged {
+                    path: path.join(super::INNER).join(JOB),
+                    reason: error.to_string(),
+                })?;
+                check_job(&held, &path, plan, opening, has_traces, &inner)?;
+                let changed = held.changed(plan);
+                let whereabouts = whereabouts(&held, &path, identity, cache.as_ref());
+                (held, changed, whereabouts)
             }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => (now, Vec::new()),
-            Err(error) => return Err(StoreError::Io { path: job_file, error }),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                if has_traces || !attempts.is_empty() || entries.len() > 1 {
+                    return Err(StoreError::RecordMissing(path));
+                }
+                (JobRecord::new(plan, opening.begun_with.clone()), Vec::new(), Whereabouts::Same)
+            }
+            Err(error) => return Err(StoreError::Io { path: path.join(super::INNER).join(JOB), error }),
         };
-        if is_new || !changed.is_empty() {
-            let text = serde_json::to_string_pretty(&job).unwrap_or_default();
-            write_beside(&job_file, text.as_bytes()).map_err(unwritable)?;
+        let is_new = job.folder.is_none() && !has_traces;
+        let manifest = Manifest::open(&inner).map_err(unwritable)?;
+        if has_traces {
+            check_commands(&root, &path, &job, &manifest, plan, opening, &changed)?;
         }
-        for name in ["attempts", "logs"] {
-            let made = inner.join(name);
-            fs::create_dir_all(&made).map_err(unwritable)?;
+        for phase in &plan.phases {
+            open_own(&root, &path, &phase.name, trust)?;
         }
-        let phases: Vec<String> = plan.phases.iter().map(|phase| phase.name.clone()).collect();
-        for name in &phases {
-            let made = folder.join(name);
-            fs::create_dir_all(&made).map_err(unwritable)?;
+        job.path = Some(job.path.take().unwrap_or_else(|| JobRecord::path_text(&path)));
+        let phases = plan.phases.iter().map(|phase| (phase.name.clone(), phase.digest())).collect();
+        let mut store = Store {
+            folder: path.clone(),
+            root: Arc::new(root),
+            inner: Arc::new(inner),
+            attempts,
+            lock,
+            anchors,
+            earlier_path: job.path.clone(),
+            job,
+            phases,
+            manifest,
+            whereabouts,
+            identity,
+            cache,
+            sync: !opening.no_sync,
+            checksums: opening.checksum,
+            keep_results: opening.keep_results,
+        };
+        store.check_place()?;
+        if is_new {
+            store.accept(plan)?;
         }
-        Ok(Opened { store: Store { folder, job, phases, _lock: lock }, begun, changed })
+        Ok(Opened { store, begun: has_journal, changed })
     }
+
+    /// From now on the folder is this process's: its record says where it is, and what its commands are. To be called
+    /// once nothing can refuse the run any more, so that a run that was refused has changed nothing.
+    ///
+    /// # Errors
+    /// If the record can't be written.
+    pub fn accept(&mut self, plan: &Plan) -> Result<(), StoreError> {
+        if self.whereabouts == Whereabouts::Copied {
+            self.job.renew_identity();
+        }
+        self.job.take_over(plan, self.keep_results);
+        self.job.folder = Some(self.identity);
+        self.job.path = Some(JobRecord::path_text(&self.folder));
+        self.job.cache.clone_from(&self.cache);
+        self.write_record()
+    }
+
+    pub(super) fn write_record(&self) -> Result<(), StoreError> {
+        let unwritable = |error| StoreError::Unwritable { path: self.folder.clone(), error };
+        let text = serde_json::to_string_pretty(&self.job).map_err(|error| unwritable(error.into()))?;
+        self.inner.replace(JOB, text.as_bytes(), self.sync).map_err(unwritable)?;
+        if self.sync {
+            self.root.sync().map_err(unwritable)?;
+        }
+        Ok(())
+    }
+}
+
+/// Opens the folder that the user has named, and makes it where there is none.
+fn open_root(folder: &Path, trust: bool) -> Result<Folder, StoreError> {
+    let unwritable = |error| StoreError::Unwritable { path: folder.to_owned(), error };
+    let untrusted = |distrust| StoreError::Untrusted { path: folder.to_owned(), distrust };
+    match fs::symlink_metadata(folder) {
+        Ok(found) if found.is_symlink() => {
+            let owner = found.uid();
+            if !trust && owner != 0 && owner != rustix::process::geteuid().as_raw() {
+                return Err(untrusted(Distrust::NotPlain));
+            }
+        }
+        Ok(_) => {}
+        Err(_) => {
+            if let Some(parent) = folder.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+                fs::create_dir_all(parent).map_err(unwritable)?;
+            }
+            match fs::DirBuilder::new().mode(0o755).create(folder) {
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(unwritable(error)),
+                _ => {}
+            }
+        }
+    }
+    let root = Folder::open(folder).map_err(unwritable)?;
+    match root.distrust().map_err(at(folder))? {
+        Some(distrust) if !trust => Err(untrusted(distrust)),
+        _ => Ok(root),
+    }
+}
+
+/// Opens a folder of the run's own, and makes it where there is none.
+fn open_own(parent: &Folder, path: &Path, name: &str, trust: bool) -> Result<Folder, StoreError> {
+    let path = path.join(name);
+    let made = parent.make_sub(name).map_err(|error| match rustix::io::Errno::from_io_error(&error) {
+        Some(rustix::io::Errno::LOOP | rustix::io::Errno::NOTDIR) => {
+            StoreError::Damaged { path: path.clone(), reason: "it is no folder; links are not followed here".to_owned() }
+        }
+        _ => StoreError::Unwritable { path: path.clone(), error },
+    })?;
+    match made.distrust().map_err(at(&path))? {
+        Some(distrust) if !trust => Err(StoreError::Untrusted { path, distrust }),
+        _ => Ok(made),
+    }
+}
+
+/// A file that is no plain file of ours is not used.
+fn refused(path: &Path, error: io::Error) -> StoreError {
+    match error.kind() {
+        io::ErrorKind::Other => StoreError::Damaged { path: path.to_owned(), reason: error.to_string() },
+        _ => StoreError::Unwritable { path: path.to_owned(), error },
+    }
+}
+
+/// Checks that the files a run goes on with are plain files that nobody else can change.
+fn check_files(inner: &Folder, path: &Path, trust: bool) -> Result<(), StoreError> {
+    for name in [JOB, JOURNAL, MANIFEST, SUMMARY, LOCK] {
+        let found = match inner.statx(name, StatxFlags::BASIC_STATS) {
+            Ok(found) => found,
+            Err(rustix::io::Errno::NOENT) => continue,
+            Err(error) => return Err(StoreError::Io { path: path.join(name), error: error.into() }),
+        };
+        let path = path.join(name);
+        let is_file = rustix::fs::FileType::from_raw_mode(found.stx_mode.into()).is_file();
+        if !is_file {
+            let reason = "it is no regular file; links are not followed here".to_owned();
+            return Err(StoreError::Damaged { path, reason });
+        }
+        if found.stx_nlink != 1 {
+            let reason = "it has another name elsewhere (a hard link), so it may be another's file".to_owned();
+            return Err(StoreError::Damaged { path, reason });
+        }
+        if let Some(distrust) = distrust(&found).filter(|_| !trust) {
+            return Err(StoreError::Untrusted { path, distrust });
+        }
+    }
+    Ok(())
+}
+
+fn length(inner: &Folder, name: &str) -> u64 {
+    inner.statx(name, StatxFlags::SIZE).map_or(0, |found| found.stx_size)
 }
 
 /// Locks a run's folder. A child that a process was just starting when it was killed holds its files, and so the
@@ -204,39 +257,70 @@ fn locked(lock: &File) -> bool {
     false
 }
 
-impl JobRecord {
-    fn of(plan: &Plan, opening: &Opening) -> JobRecord {
-        let began = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64);
-        JobRecord {
-            job: plan.name.clone(),
-            digest: plan.digest(),
-            shape: plan.shape(),
-            phases: plan.phases.iter().map(crate::job_file::PlannedPhase::digest).collect(),
-            run: format!("{began:x}-{:x}", std::process::id()),
-            began,
-            begun_with: opening.begun_with.clone(),
-        }
+/// Whether the run that a folder holds may be gone on with.
+fn check_job(
+    held: &JobRecord,
+    folder: &Path,
+    plan: &Plan,
+    opening: &Opening,
+    has_traces: bool,
+    inner: &Folder,
+) -> Result<(), StoreError> {
+    let path = || folder.to_owned();
+    if held.shape != plan.shape() {
+        return Err(StoreError::OtherJob { path: path(), held: held.job.clone(), given: plan.name.clone() });
     }
+    if !opening.resume && has_traces {
+        let summary = inner.read(SUMMARY, LONGEST_RECORD).unwrap_or_default();
+        let done = summary.contains("\"state\": \"done\"");
+        return Err(StoreError::HoldsRun { path: path(), job: held.job.clone(), done });
+    }
+    Ok(())
+}
 
-    /// Whether the run that a folder holds may be gone on with: the names of phases that have changed.
-    fn check(&self, folder: &Path, plan: &Plan, opening: &Opening, begun: bool) -> Result<Vec<String>, StoreError> {
-        let path = || folder.to_owned();
-        if self.shape != plan.shape() {
-            return Err(StoreError::OtherJob { path: path(), held: self.job.clone(), given: plan.name.clone() });
+/// Refuses to go on with results of commands that are others now, unless that was said to be right.
+fn check_commands(
+    root: &Folder,
+    folder: &Path,
+    job: &JobRecord,
+    manifest: &Manifest,
+    plan: &Plan,
+    opening: &Opening,
+    changed: &[String],
+) -> Result<(), StoreError> {
+    if opening.keep_results {
+        return Ok(());
+    }
+    let is_old = |at: usize, phase: &PlannedPhase| -> bool {
+        let Ok(results) = root.sub(&phase.name) else { return false };
+        let (now, kept) = (phase.digest(), job.kept.get(at));
+        let is_kept = |command: &String| *command == now || kept.is_some_and(|kept| kept.contains(command));
+        results.entries().unwrap_or_default().iter().any(|(name, _)| {
+            let Some(index) = name.to_str().and_then(|name| name.parse().ok()) else { return false };
+            let task = TaskId { job: JobId(0), phase: at as u32, index };
+            let mut lines = manifest.of(task).peekable();
+            if lines.peek().is_none() {
+                // Earlier versions listed no results.
+                return !job.manifest && changed.contains(&phase.name);
+            }
+            !lines.any(|line| is_kept(&line.command))
+        })
+    };
+    match plan.phases.iter().enumerate().find(|(at, phase)| is_old(*at, phase)) {
+        Some((_, phase)) => {
+            Err(StoreError::Changed { path: folder.to_owned(), job: plan.name.clone(), phase: phase.name.clone() })
         }
-        if !opening.resume && begun {
-            let summary = fs::read_to_string(folder.join(".hindmost/summary.json")).unwrap_or_default();
-            let done = summary.contains("\"state\": \"done\"");
-            return Err(StoreError::HoldsRun { path: path(), job: self.job.clone(), done });
-        }
-        let phases = plan.phases.iter().zip(&self.phases);
-        let changed: Vec<String> =
-            phases.filter(|(now, held)| now.digest() != **held).map(|(now, _)| now.name.clone()).collect();
-        let has_results =
-            |phase: &&String| fs::read_dir(folder.join(phase)).is_ok_and(|mut results| results.next().is_some());
-        match changed.iter().find(has_results).filter(|_| !opening.keep_results) {
-            Some(phase) => Err(StoreError::Changed { path: path(), job: plan.name.clone(), phase: phase.clone() }),
-            None => Ok(changed),
-        }
+        None => Ok(()),
     }
 }
+
+/// Where a folder is now, beside where it was.
+fn whereabouts(held: &JobRecord, path: &Path, identity: FolderIdentity, cache: Option<&CacheIdentity>) -> Whereabouts {
+    match held.folder {
+        Some(known) if known != identity => Whereabouts::Copied,
+        _ if held.path.as_ref().is_some_and(|known| *known != JobRecord::path_text(path)) => Whereabouts::Moved,
+        _ if held.cache.is_some() && held.cache.as_ref() != cache => Whereabouts::Remounted,
+        _ => Whereabouts::Same,
+    }
+}
+

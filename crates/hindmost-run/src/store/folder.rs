@@ -1,0 +1,270 @@
+//! A folder that is open: what is in it is reached relative to its handle, and no link is followed.
+//!
+//! Whoever may write to a folder's parents can put links or other folders at any path. A handle stays with the
+//! folder that was opened, wherever it is moved, so nothing here takes a path again once the run's folder is open.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use rustix::fs::{
+    AtFlags, CWD, Dir, FileType, Mode, OFlags, RenameFlags, Statx, StatxFlags, mkdirat, openat, renameat,
+    renameat_with, statx, unlinkat,
+};
+use rustix::io::Errno;
+
+/// Permissions of the folders that a run keeps for itself: others may look, and not write.
+const OWN_FOLDER: Mode = Mode::from_raw_mode(0o755);
+/// Permissions of its files.
+const OWN_FILE: Mode = Mode::from_raw_mode(0o644);
+/// How a folder is opened: only a folder, and no link to one.
+const AS_FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+/// An open folder. See the module's documentation.
+#[derive(Debug)]
+pub(crate) struct Folder(OwnedFd);
+
+/// Why a folder or file can't be trusted with results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Distrust {
+    /// It belongs to another user.
+    OthersOwn,
+    /// Its group or everybody may write to it.
+    OthersWrite,
+    /// It is a link, or not what should be there.
+    NotPlain,
+}
+
+impl Folder {
+    /// Opens a folder by its path. Links on the way to it are followed.
+    pub(super) fn open(path: &Path) -> io::Result<Folder> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        Ok(Folder(openat(CWD, path, flags, Mode::empty())?))
+    }
+
+    /// Opens a folder in this one.
+    pub(super) fn sub(&self, name: impl AsRef<OsStr>) -> io::Result<Folder> {
+        Ok(Folder(openat(&self.0, name.as_ref(), AS_FOLDER, Mode::empty())?))
+    }
+
+    /// Opens a folder in this one, and makes it if it is not there.
+    pub(super) fn make_sub(&self, name: impl AsRef<OsStr>) -> io::Result<Folder> {
+        match mkdirat(&self.0, name.as_ref(), OWN_FOLDER) {
+            Ok(()) | Err(Errno::EXIST) => self.sub(name),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Makes a folder where nothing is yet.
+    pub(super) fn make_new(&self, name: impl AsRef<OsStr>, mode: u32) -> io::Result<()> {
+        Ok(mkdirat(&self.0, name.as_ref(), Mode::from_raw_mode(mode))?)
+    }
+
+    /// Makes a file where nothing is yet, to be written.
+    pub(super) fn new_file(&self, name: impl AsRef<OsStr>) -> io::Result<File> {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        Ok(openat(&self.0, name.as_ref(), flags, OWN_FILE)?.into())
+    }
+
+    /// Opens a file to be read. Only regular files are opened: a pipe would keep its reader waiting.
+    pub(crate) fn file(&self, name: impl AsRef<OsStr>) -> io::Result<File> {
+        self.regular(name, OFlags::RDONLY)
+    }
+
+    /// Opens a file to be read and written, and makes it if it is not there. One that has further names is
+    /// refused: it may be another's file.
+    pub(crate) fn own_file(&self, name: impl AsRef<OsStr>) -> io::Result<File> {
+        let file = self.regular(name, OFlags::RDWR | OFlags::CREATE)?;
+        let found = file.metadata()?;
+        if std::os::unix::fs::MetadataExt::nlink(&found) != 1 {
+            return Err(io::Error::other("it has another name elsewhere (a hard link), so it may be another's file"));
+        }
+        Ok(file)
+    }
+
+    fn regular(&self, name: impl AsRef<OsStr>, flags: OFlags) -> io::Result<File> {
+        let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let file: File = openat(&self.0, name.as_ref(), flags, OWN_FILE).map_err(no_link)?.into();
+        if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is no regular file")) }
+    }
+
+    /// The text of a file of at most so many bytes.
+    pub(super) fn read(&self, name: impl AsRef<OsStr>, most: u64) -> io::Result<String> {
+        let mut text = String::new();
+        self.file(name)?.take(most).read_to_string(&mut text)?;
+        Ok(text)
+    }
+
+    /// The last `most` bytes of a file, and what the system knows of it.
+    pub(super) fn read_end(&self, name: impl AsRef<OsStr>, most: u64) -> io::Result<(Vec<u8>, std::fs::Metadata)> {
+        let mut file = self.file(name)?;
+        let found = file.metadata()?;
+        file.seek(SeekFrom::Start(found.len().saturating_sub(most)))?;
+        let mut bytes = Vec::new();
+        file.take(most).read_to_end(&mut bytes)?;
+        Ok((bytes, found))
+    }
+
+    /// Puts a file in its place at once, whatever was there but a folder: never half, and never through a link.
+    pub(crate) fn replace(&self, name: &str, content: &[u8], sync: bool) -> io::Result<()> {
+        let beside = format!("{name}.part");
+        match unlinkat(&self.0, beside.as_str(), AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let mut file = self.new_file(&beside)?;
+        let written = file.write_all(content).and_then(|()| if sync { file.sync_all() } else { Ok(()) });
+        let placed = written.and_then(|()| Ok(renameat(&self.0, beside.as_str(), &self.0, name)?));
+        if placed.is_err() {
+            let _ = unlinkat(&self.0, beside.as_str(), AtFlags::empty());
+        }
+        placed?;
+        if sync { self.sync() } else { Ok(()) }
+    }
+
+    /// Moves something to where nothing is yet.
+    pub(super) fn rename_new(&self, name: impl AsRef<OsStr>, to: &Folder, new: impl AsRef<OsStr>) -> io::Result<()> {
+        let (name, new) = (name.as_ref(), new.as_ref());
+        match renameat_with(&self.0, name, &to.0, new, RenameFlags::NOREPLACE) {
+            // Not every file system knows renames that don't replace; the lock keeps other runs away.
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
+                if to.kind(new)?.is_some() {
+                    return Err(io::ErrorKind::AlreadyExists.into());
+                }
+                Ok(renameat(&self.0, name, &to.0, new)?)
+            }
+            Err(Errno::ACCESS) => self.rename_unwritable(name, to, new),
+            other => Ok(other?),
+        }
+    }
+
+    /// Moves a folder that its owner may not write: moving it changes its own entry for its parent.
+    fn rename_unwritable(&self, name: &OsStr, to: &Folder, new: &OsStr) -> io::Result<()> {
+        let found = self.statx(name, StatxFlags::TYPE | StatxFlags::MODE)?;
+        if FileType::from_raw_mode(found.stx_mode.into()) != FileType::Directory {
+            return Err(io::ErrorKind::PermissionDenied.into());
+        }
+        let before = Mode::from_raw_mode(u32::from(found.stx_mode) & 0o7777);
+        self.set_mode(name, before | Mode::RWXU)?;
+        let renamed = renameat_with(&self.0, name, &to.0, new, RenameFlags::NOREPLACE);
+        let restored = if renamed.is_ok() { to.set_mode(new, before) } else { self.set_mode(name, before) };
+        renamed?;
+        restored
+    }
+
+    /// Moves something over what may be there.
+    pub(super) fn rename_over(&self, name: impl AsRef<OsStr>, to: &Folder, new: impl AsRef<OsStr>) -> io::Result<()> {
+        Ok(renameat(&self.0, name.as_ref(), &to.0, new.as_ref())?)
+    }
+
+    /// Sets the permissions of a folder or file that was just seen not to be a link.
+    pub(super) fn set_mode(&self, name: &OsStr, mode: Mode) -> io::Result<()> {
+        // The system call has no way not to follow links; what is opened as a path only is what is meant.
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let opened = openat(&self.0, name, flags, Mode::empty())?;
+        let at = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&opened));
+        Ok(rustix::fs::chmod(at, mode)?)
+    }
+
+    /// What is there, if anything is: links are not followed.
+    pub(super) fn kind(&self, name: impl AsRef<OsStr>) -> io::Result<Option<FileType>> {
+        match self.statx(name, StatxFlags::TYPE) {
+            Ok(found) => Ok(Some(FileType::from_raw_mode(found.stx_mode.into()))),
+            Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// True if a file is there, and no link to one.
+    pub(super) fn has_file(&self, name: impl AsRef<OsStr>) -> bool {
+        self.kind(name).is_ok_and(|kind| kind == Some(FileType::RegularFile))
+    }
+
+    /// True if a folder is there, and no link to one.
+    pub(super) fn has_folder(&self, name: impl AsRef<OsStr>) -> bool {
+        self.kind(name).is_ok_and(|kind| kind == Some(FileType::Directory))
+    }
+
+    pub(super) fn statx(&self, name: impl AsRef<OsStr>, wanted: StatxFlags) -> rustix::io::Result<Statx> {
+        statx(&self.0, name.as_ref(), AtFlags::SYMLINK_NOFOLLOW, wanted)
+    }
+
+    /// What the system knows of this folder itself.
+    pub(super) fn own_statx(&self, wanted: StatxFlags) -> rustix::io::Result<Statx> {
+        statx(&self.0, "", AtFlags::EMPTY_PATH, wanted)
+    }
+
+    /// The names in it, with what they are where the file system says so at once, in no order.
+    pub(super) fn entries(&self) -> io::Result<Vec<(OsString, FileType)>> {
+        let mut entries = Vec::new();
+        for entry in Dir::read_from(&self.0)? {
+            let entry = entry?;
+            let name = entry.file_name().to_bytes();
+            if name != b"." && name != b".." {
+                entries.push((OsStr::from_bytes(name).to_owned(), entry.file_type()));
+            }
+        }
+        Ok(entries)
+    }
+
+    /// True if nothing is in it, as far as it can be read.
+    pub(super) fn is_empty(&self) -> bool {
+        self.entries().is_ok_and(|entries| entries.is_empty())
+    }
+
+    /// Removes a file or link.
+    pub(super) fn remove_file(&self, name: impl AsRef<OsStr>) -> rustix::io::Result<()> {
+        unlinkat(&self.0, name.as_ref(), AtFlags::empty())
+    }
+
+    /// Removes an empty folder.
+    pub(super) fn remove_empty(&self, name: impl AsRef<OsStr>) -> rustix::io::Result<()> {
+        unlinkat(&self.0, name.as_ref(), AtFlags::REMOVEDIR)
+    }
+
+    /// What has been made, moved and removed in it survives a power cut once this returns.
+    pub(super) fn sync(&self) -> io::Result<()> {
+        Ok(rustix::fs::fsync(&self.0)?)
+    }
+
+    /// All that was written to its file system survives a power cut once this returns.
+    pub(super) fn sync_file_system(&self) -> io::Result<()> {
+        Ok(rustix::fs::syncfs(&self.0)?)
+    }
+
+    /// Whether others may change what is in it.
+    pub(super) fn distrust(&self) -> io::Result<Option<Distrust>> {
+        Ok(distrust(&self.own_statx(StatxFlags::BASIC_STATS)?))
+    }
+}
+
+impl From<OwnedFd> for Folder {
+    fn from(handle: OwnedFd) -> Folder {
+        Folder(handle)
+    }
+}
+
+impl AsFd for Folder {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+/// Whether others may change a file or what is in a folder.
+pub(super) fn distrust(found: &Statx) -> Option<Distrust> {
+    if found.stx_uid != rustix::process::geteuid().as_raw() {
+        return Some(Distrust::OthersOwn);
+    }
+    (found.stx_mode & 0o022 != 0).then_some(Distrust::OthersWrite)
+}
+
+/// A link where none is followed gives an error that speaks of loops.
+fn no_link(error: Errno) -> io::Error {
+    match error {
+        Errno::LOOP => io::Error::other("it is a symbolic link, which is not followed here"),
+        other => other.into(),
+    }
+}

@@ -1,0 +1,303 @@
+//! What is in a result: names, sizes and times, and where asked for checksums of the content.
+
+use std::ffi::OsStr;
+use std::fmt::Write as _;
+use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
+
+use rustix::fs::{FileType, StatxFlags};
+use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::Xxh3;
+
+use super::folder::Folder;
+
+/// A result with more entries than this is kept as one checksum over all of them.
+const MOST_ENTRIES: usize = 1000;
+/// Folders are looked into so deep; what is deeper is not listed.
+const DEEPEST: usize = 100;
+
+/// What an entry of a result is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Kind {
+    File,
+    Folder,
+    Link,
+    /// A pipe, socket or device.
+    Other,
+}
+
+/// A file, folder or link in a result.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Entry {
+    /// Its path from the result's folder. Bytes that are no text, and `%`, are written as `%` and two digits.
+    pub name: String,
+    pub kind: Kind,
+    /// Bytes of a file, or of what a link says.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub size: u64,
+    /// When a file's content changed last, nanoseconds since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub modified: Option<i64>,
+    /// XXH3 of the content of a file, 128 bits; of what a link says. Absent where not asked for, or not readable.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checksum: Option<String>,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde gives references")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+/// What is in a result.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Listing {
+    /// Its entries by name; empty where there are too many.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub entries: Vec<Entry>,
+    /// Number of entries, and a checksum over all of them, where there are too many.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<(u64, String)>,
+}
+
+impl Listing {
+    /// Lists what is in a folder. `with_checksums` reads all files.
+    ///
+    /// # Errors
+    /// If something can't be looked at for another reason than its permissions.
+    pub(super) fn of(folder: &Folder, with_checksums: bool) -> io::Result<Listing> {
+        let mut entries = Vec::new();
+        add(folder, "", 0, with_checksums, &mut entries)?;
+        entries.sort_by(|one, other| one.name.cmp(&other.name));
+        if entries.len() <= MOST_ENTRIES {
+            return Ok(Listing { entries, digest: None });
+        }
+        let mut digest = Xxh3::new();
+        for entry in &entries {
+            let line = serde_json::to_vec(entry).map_err(io::Error::other)?;
+            digest.update(&line);
+            digest.update(b"\n");
+        }
+        Ok(Listing { digest: Some((entries.len() as u64, format!("{:032x}", digest.digest128()))), entries: Vec::new() })
+    }
+
+    /// True if checksums were recorded for its files.
+    pub(super) fn has_checksums(&self) -> bool {
+        self.entries.iter().any(|entry| entry.kind == Kind::File && entry.checksum.is_some())
+    }
+
+    /// The first difference between what was recorded and what is there now, in words; `None` if there is none.
+    /// A file whose time alone differs is the same if its checksum, given by `checksum`, is.
+    pub(super) fn difference(&self, now: &Listing, checksum: impl Fn(&str) -> Option<String>) -> Option<String> {
+        if self.digest.is_some() || now.digest.is_some() {
+            return (self.digest != now.digest).then(|| "its files differ".to_owned());
+        }
+        let mut there = now.entries.iter().peekable();
+        for was in &self.entries {
+            while let Some(extra) = there.next_if(|entry| entry.name < was.name) {
+                return Some(format!("{} was added", extra.name));
+            }
+            let Some(is) = there.next_if(|entry| entry.name == was.name) else {
+                return Some(format!("{} is gone", was.name));
+            };
+            if was.kind != is.kind {
+                return Some(format!("{} is something else now", was.name));
+            }
+            if was.size != is.size {
+                return Some(format!("{} has {} bytes instead of {}", was.name, is.size, was.size));
+            }
+            let same_content = match (&was.checksum, &is.checksum) {
+                (Some(was), Some(is)) => Some(was == is),
+                // Copies often have new times: then the content decides, where it is known.
+                (Some(known), None) if was.modified != is.modified => Some(checksum(&was.name).as_ref() == Some(known)),
+                _ => None,
+            };
+            match same_content {
+                Some(true) => {}
+                Some(false) => return Some(format!("{} has other content", was.name)),
+                None if was.modified != is.modified => return Some(format!("{} was written again", was.name)),
+                None => {}
+            }
+        }
+        there.next().map(|extra| format!("{} was added", extra.name))
+    }
+}
+
+/// Adds what is in a folder whose path from the result's folder is `path`.
+fn add(folder: &Folder, path: &str, depth: usize, with_checksums: bool, to: &mut Vec<Entry>) -> io::Result<()> {
+    for (name, _) in folder.entries()? {
+        let found = match folder.statx(&name, StatxFlags::BASIC_STATS) {
+            Ok(found) => found,
+            Err(Errno::NOENT) => continue,
+            Err(error) => return Err(error.into()),
+        };
+        let written = format!("{path}{}", escaped(&name));
+        let entry = |kind| Entry { name: written.clone(), kind, size: 0, modified: None, checksum: None };
+        match FileType::from_raw_mode(found.stx_mode.into()) {
+            FileType::RegularFile => {
+                let modified = found.stx_mtime.tv_sec * 1_000_000_000 + i64::from(found.stx_mtime.tv_nsec);
+                let checksum = if with_checksums { checksum_of(folder, &name)? } else { None };
+                to.push(Entry { size: found.stx_size, modified: Some(modified), checksum, ..entry(Kind::File) });
+            }
+            FileType::Directory => {
+                to.push(entry(Kind::Folder));
+                if depth < DEEPEST {
+                    match folder.sub(&name) {
+                        Ok(inner) => add(&inner, &format!("{written}/"), depth + 1, with_checksums, to)?,
+                        // What its owner may not read has changed as little as can be seen.
+                        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
+                        Err(error) => return Err(error),
+                    }
+                }
+            }
+            FileType::Symlink => {
+                let target = rustix::fs::readlinkat(folder, name.as_os_str(), Vec::new())?;
+                let mut digest = Xxh3::new();
+                digest.update(target.to_bytes());
+                let checksum = Some(format!("{:032x}", digest.digest128()));
+                to.push(Entry { size: target.to_bytes().len() as u64, checksum, ..entry(Kind::Link) });
+            }
+            _ => to.push(entry(Kind::Other)),
+        }
+    }
+    Ok(())
+}
+
+/// The checksum of a file's content; none where it may not be read.
+pub(super) fn checksum_of(folder: &Folder, name: &OsStr) -> io::Result<Option<String>> {
+    let mut file = match folder.file(name) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let mut digest = Xxh3::new();
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        match file.read(&mut buffer) {
+            Ok(0) => return Ok(Some(format!("{:032x}", digest.digest128()))),
+            Ok(length) => digest.update(&buffer[..length]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// The checksum of a file in a result by the name that its listing has.
+pub(super) fn checksum_at(result: &Folder, name: &str) -> Option<String> {
+    let mut parts = name.split('/').peekable();
+    let mut folder = None;
+    while let Some(part) = parts.next() {
+        let within: &Folder = folder.as_ref().unwrap_or(result);
+        let part = unescaped(part);
+        let part = OsStr::from_bytes(&part);
+        if parts.peek().is_none() {
+            return checksum_of(within, part).ok().flatten();
+        }
+        folder = Some(within.sub(part).ok()?);
+    }
+    None
+}
+
+/// A name as text, from which it can be told from every other name.
+fn escaped(name: &OsStr) -> String {
+    if let Some(text) = name.to_str().filter(|text| !text.contains('%')) {
+        return text.to_owned();
+    }
+    let mut text = String::new();
+    for byte in name.as_bytes() {
+        if (0x20..0x7f).contains(byte) && *byte != b'%' {
+            text.push(char::from(*byte));
+        } else {
+            let _ = write!(text, "%{byte:02x}");
+        }
+    }
+    text
+}
+
+fn unescaped(text: &str) -> Vec<u8> {
+    let bytes = text.as_bytes();
+    let mut name = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while at < bytes.len() {
+        let code = (bytes[at] == b'%').then(|| text.get(at + 1..at + 3)).flatten();
+        if let Some(byte) = code.and_then(|code| u8::from_str_radix(code, 16).ok()) {
+            name.push(byte);
+            at += 3;
+        } else {
+            name.push(bytes[at]);
+            at += 1;
+        }
+    }
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn listed(path: &std::path::Path, with_checksums: bool) -> (Folder, Listing) {
+        let folder = Folder::open(path).unwrap();
+        let listing = Listing::of(&folder, with_checksums).unwrap();
+        (folder, listing)
+    }
+
+    #[test]
+    fn names_of_any_bytes_come_back() {
+        for name in [&b"plain"[..], b"with %41 and %", b"\xff\xfe%", "näme".as_bytes(), b"a\nb%"] {
+            assert_eq!(unescaped(&escaped(OsStr::from_bytes(name))), name);
+        }
+    }
+
+    #[test]
+    fn every_kind_of_change_is_found() {
+        let path = tempfile::tempdir().unwrap();
+        let at = |name: &str| path.path().join(name);
+        std::fs::create_dir(at("inner")).unwrap();
+        std::fs::write(at("inner/one"), "one").unwrap();
+        std::fs::write(at("two"), "two").unwrap();
+        std::os::unix::fs::symlink("two", at("link")).unwrap();
+        let (_, before) = listed(path.path(), true);
+        let found = |with_checksums| {
+            let (folder, now) = listed(path.path(), with_checksums);
+            before.difference(&now, |name| checksum_at(&folder, name))
+        };
+        assert_eq!(found(false), None);
+        std::fs::write(at("three"), "").unwrap();
+        assert_eq!(found(false).unwrap(), "three was added");
+        std::fs::remove_file(at("three")).unwrap();
+        std::fs::write(at("inner/one"), "one, longer").unwrap();
+        assert_eq!(found(false).unwrap(), "inner/one has 11 bytes instead of 3");
+        // The same size and time: only the checksum tells.
+        let time = std::fs::metadata(at("two")).unwrap().modified().unwrap();
+        std::fs::write(at("inner/one"), "one").unwrap();
+        assert_eq!(found(false), None, "another time, and the same content");
+        std::fs::write(at("two"), "owt").unwrap();
+        assert_eq!(found(false).unwrap(), "two has other content");
+        std::fs::File::options().write(true).open(at("two")).unwrap().set_modified(time).unwrap();
+        assert_eq!(found(false), None);
+        assert_eq!(found(true).unwrap(), "two has other content");
+        std::fs::remove_file(at("two")).unwrap();
+        assert_eq!(found(false).unwrap(), "two is gone");
+        std::fs::create_dir(at("two")).unwrap();
+        assert_eq!(found(false).unwrap(), "two is something else now");
+        std::fs::remove_file(at("link")).unwrap();
+        std::os::unix::fs::symlink("one", at("link")).unwrap();
+        assert_eq!(found(false).unwrap(), "link has other content");
+    }
+
+    #[test]
+    fn results_of_many_files_are_kept_short() {
+        let path = tempfile::tempdir().unwrap();
+        for number in 0..=MOST_ENTRIES {
+            std::fs::write(path.path().join(number.to_string()), "x").unwrap();
+        }
+        let (_, before) = listed(path.path(), false);
+        assert!(serde_json::to_string(&before).unwrap().len() < 100);
+        let (_, same) = listed(path.path(), false);
+        assert_eq!(before.difference(&same, |_| None), None);
+        std::fs::write(path.path().join("7"), "xy").unwrap();
+        let (_, now) = listed(path.path(), false);
+        assert!(before.difference(&now, |_| None).is_some());
+    }
+}

@@ -1,0 +1,90 @@
+//! What each task's result was when it was committed.
+//!
+//! One line an attempt that ended well, written before its folder is renamed into place, so that there is one for
+//! every result. A result stands if it equals one of its task's lines: each of these is a whole result.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Seek, SeekFrom, Write};
+
+use hindmost_core::ids::{AttemptId, TaskId};
+use serde::{Deserialize, Serialize};
+
+use super::folder::Folder;
+use super::listing::Listing;
+
+/// Name of its file.
+pub(super) const MANIFEST: &str = "manifest.jsonl";
+
+/// The result of an attempt.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Line {
+    pub phase: u32,
+    pub task: u32,
+    pub attempt: u32,
+    /// The run that the attempt was of.
+    pub run: String,
+    /// What its command was ([`PlannedPhase::digest`](crate::job_file::PlannedPhase::digest)).
+    pub command: String,
+    #[serde(flatten)]
+    pub listing: Listing,
+}
+
+/// The lines of a run's results, by task.
+pub(super) struct Manifest {
+    file: File,
+    lines: HashMap<(u32, u32), Vec<Line>>,
+    /// Lines that are not yet in the file.
+    waiting: Vec<u8>,
+}
+
+impl Manifest {
+    /// Opens the manifest in a folder, or begins it. A last line that is cut short goes.
+    pub(super) fn open(folder: &Folder) -> io::Result<Manifest> {
+        let mut file = folder.own_file(MANIFEST)?;
+        let mut lines: HashMap<(u32, u32), Vec<Line>> = HashMap::new();
+        let mut reader = BufReader::new(&file);
+        let (mut length, mut text) = (0, Vec::new());
+        loop {
+            text.clear();
+            let read = reader.read_until(b'\n', &mut text)?;
+            if read == 0 || text.last() != Some(&b'\n') {
+                break;
+            }
+            length += read as u64;
+            // What a power cut has left may be anything: a result without its line is made again.
+            if let Ok(line) = serde_json::from_slice::<Line>(&text) {
+                lines.entry((line.phase, line.task)).or_default().push(line);
+            }
+        }
+        drop(reader);
+        file.set_len(length)?;
+        file.seek(SeekFrom::Start(length))?;
+        Ok(Manifest { file, lines, waiting: Vec::new() })
+    }
+
+    /// Adds the result that an attempt is about to have.
+    pub(super) fn add(&mut self, attempt: AttemptId, run: &str, command: &str, listing: Listing) -> io::Result<()> {
+        let task = attempt.task;
+        let (run, command) = (run.to_owned(), command.to_owned());
+        let line = Line { phase: task.phase, task: task.index, attempt: attempt.copy, run, command, listing };
+        serde_json::to_writer(&mut self.waiting, &line).map_err(io::Error::other)?;
+        self.waiting.push(b'\n');
+        self.lines.entry((task.phase, task.index)).or_default().push(line);
+        Ok(())
+    }
+
+    /// Gives what was added to the system.
+    pub(super) fn flush(&mut self) -> io::Result<()> {
+        if self.waiting.is_empty() {
+            return Ok(());
+        }
+        let waiting = std::mem::take(&mut self.waiting);
+        self.file.write_all(&waiting)
+    }
+
+    /// The lines of a task, the last first.
+    pub(super) fn of(&self, task: TaskId) -> impl Iterator<Item = &Line> {
+        self.lines.get(&(task.phase, task.index)).into_iter().flatten().rev()
+    }
+}

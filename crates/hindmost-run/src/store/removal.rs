@@ -1,0 +1,202 @@
+//! Removing folders whatever is in them: however deep, and without leaving their file system.
+//!
+//! A folder is emptied from its handle. Where it goes deeper than a few levels, what is below is first moved up into
+//! a folder of its own, so that neither paths nor open files grow with the depth. Other file systems that are mounted
+//! within are left alone with all that is in them.
+
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::io;
+
+use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, StatxFlags, openat2};
+use rustix::io::Errno;
+
+use super::folder::Folder;
+
+/// Folders are entered so deep before what is below is moved up.
+const DEEPEST: usize = 12;
+/// Permissions that let a folder's owner empty it.
+const OPEN_TO_OWNER: Mode = Mode::RWXU;
+
+/// What could not be removed, and why.
+#[derive(Debug)]
+pub(super) struct Left {
+    /// The name that could not be removed, from the removed folder.
+    pub name: OsString,
+    pub error: io::Error,
+}
+
+impl fmt::Display for Left {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.name.to_string_lossy(), self.error)
+    }
+}
+
+/// Removes files and folders of one run. `heap` is a folder of ours on the same file system, for what is deep.
+pub(super) struct Removal<'a> {
+    heap: &'a Folder,
+    moved: u64,
+    /// Folders that were moved into the heap and are to be removed there.
+    waiting: Vec<OsString>,
+    left: Option<Left>,
+}
+
+impl<'a> Removal<'a> {
+    pub(super) fn new(heap: &'a Folder) -> Removal<'a> {
+        Removal { heap, moved: 0, waiting: Vec::new(), left: None }
+    }
+
+    /// Removes a file, link or folder, with all that is in it; what could not be removed first, if something.
+    pub(super) fn remove(mut self, parent: &Folder, name: &OsStr) -> Result<(), Left> {
+        self.entry(parent, name, FileType::Unknown, 0);
+        while let Some(moved) = self.waiting.pop() {
+            let heap = self.heap;
+            self.entry(heap, &moved, FileType::Directory, 0);
+        }
+        self.left.map_or(Ok(()), Err)
+    }
+
+    fn cannot(&mut self, name: &OsStr, error: impl Into<io::Error>) {
+        self.left.get_or_insert(Left { name: name.to_owned(), error: error.into() });
+    }
+
+    fn entry(&mut self, parent: &Folder, name: &OsStr, kind: FileType, depth: usize) {
+        if kind != FileType::Directory {
+            match parent.remove_file(name) {
+                Ok(()) | Err(Errno::NOENT) => return,
+                // Some systems say EPERM of a folder.
+                Err(Errno::ISDIR) => {}
+                Err(Errno::PERM) if parent.has_folder(name) => {}
+                Err(error) => return self.cannot(name, error),
+            }
+        }
+        match parent.remove_empty(name) {
+            Ok(()) | Err(Errno::NOENT) => return,
+            Err(Errno::NOTEMPTY | Errno::EXIST | Errno::ACCESS) => {}
+            Err(error) => return self.cannot(name, error),
+        }
+        if depth >= DEEPEST {
+            return self.move_up(parent, name);
+        }
+        let folder = match enter(parent, name) {
+            Ok(folder) => folder,
+            Err(error) => return self.cannot(name, error),
+        };
+        // A file that appears meanwhile is seen in the next turn.
+        for _ in 0..3 {
+            match folder.entries() {
+                Ok(entries) => entries.iter().for_each(|(inner, kind)| self.entry(&folder, inner, *kind, depth + 1)),
+                Err(error) => return self.cannot(name, error),
+            }
+            match parent.remove_empty(name) {
+                Ok(()) | Err(Errno::NOENT) => return,
+                Err(Errno::NOTEMPTY | Errno::EXIST) if self.left.is_none() => {}
+                Err(error) => return self.cannot(name, error),
+            }
+        }
+        self.cannot(name, Errno::NOTEMPTY);
+    }
+
+    fn move_up(&mut self, parent: &Folder, name: &OsStr) {
+        self.moved += 1;
+        let new = OsString::from(format!("{}-{}", std::process::id(), self.moved));
+        match parent.rename_new(name, self.heap, &new) {
+            Ok(()) => self.waiting.push(new),
+            Err(error) => self.cannot(name, error),
+        }
+    }
+}
+
+/// Opens a folder in order to empty it, unless another file system is mounted there. A command may have taken its own
+/// folder's permissions away.
+fn enter(parent: &Folder, name: &OsStr) -> io::Result<Folder> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let within = ResolveFlags::BENEATH | ResolveFlags::NO_XDEV | ResolveFlags::NO_SYMLINKS;
+    let mut may_change = true;
+    loop {
+        let opened = match openat2(parent, name, flags, Mode::empty(), within) {
+            Ok(handle) => Ok(Folder::from(handle)),
+            Err(Errno::NOSYS | Errno::PERM | Errno::INVAL) => same_file_system(parent, name),
+            Err(error) => Err(error.into()),
+        };
+        let unreadable = match &opened {
+            Ok(folder) => !is_open_to_owner(folder),
+            Err(error) => error.kind() == io::ErrorKind::PermissionDenied,
+        };
+        if unreadable && std::mem::take(&mut may_change) && parent.set_mode(name, OPEN_TO_OWNER).is_ok() {
+            continue;
+        }
+        return opened;
+    }
+}
+
+fn is_open_to_owner(folder: &Folder) -> bool {
+    let mode = folder.own_statx(StatxFlags::MODE).map_or(0, |found| u32::from(found.stx_mode));
+    mode & OPEN_TO_OWNER.bits() == OPEN_TO_OWNER.bits()
+}
+
+/// As [`enter`], where the kernel has no call for it.
+fn same_file_system(parent: &Folder, name: &OsStr) -> io::Result<Folder> {
+    let folder = parent.sub(name)?;
+    let wanted = StatxFlags::BASIC_STATS | StatxFlags::MNT_ID;
+    let (inner, outer) = (folder.own_statx(wanted)?, parent.own_statx(wanted)?);
+    let place = |found: &rustix::fs::Statx| (found.stx_dev_major, found.stx_dev_minor, found.stx_mnt_id);
+    if place(&inner) == place(&outer) { Ok(folder) } else { Err(Errno::XDEV.into()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn removed(path: &std::path::Path) -> Result<(), Left> {
+        let parent = Folder::open(path.parent().unwrap()).unwrap();
+        let heap = parent.make_sub("heap").unwrap();
+        let result = Removal::new(&heap).remove(&parent, path.file_name().unwrap());
+        assert!(heap.is_empty(), "something is left in the heap");
+        result
+    }
+
+    #[test]
+    fn thousands_of_nested_folders_are_removed() {
+        let scratch = tempfile::tempdir().unwrap();
+        let top = scratch.path().join("top");
+        std::fs::create_dir(&top).unwrap();
+        let mut inner = Folder::open(&top).unwrap();
+        for _ in 0..20_000 {
+            std::io::Write::write_all(&mut inner.new_file("file").unwrap(), b"x").unwrap();
+            inner = inner.make_sub("d").unwrap();
+        }
+        drop(inner);
+        removed(&top).unwrap();
+        assert!(!top.exists());
+    }
+
+    #[test]
+    fn links_are_removed_and_not_followed() {
+        let scratch = tempfile::tempdir().unwrap();
+        let top = scratch.path().join("top");
+        std::fs::create_dir(scratch.path().join("other")).unwrap();
+        std::fs::write(scratch.path().join("other/file"), "kept").unwrap();
+        std::fs::create_dir(&top).unwrap();
+        std::os::unix::fs::symlink("../other", top.join("link")).unwrap();
+        removed(&top).unwrap();
+        std::os::unix::fs::symlink("other", &top).unwrap();
+        removed(&top).unwrap();
+        assert_eq!(std::fs::read_to_string(scratch.path().join("other/file")).unwrap(), "kept");
+        assert!(!top.is_symlink());
+    }
+
+    #[test]
+    fn folders_without_permissions_are_removed() {
+        use std::os::unix::fs::PermissionsExt;
+        let scratch = tempfile::tempdir().unwrap();
+        let top = scratch.path().join("top");
+        std::fs::create_dir_all(top.join("a/b")).unwrap();
+        std::fs::write(top.join("a/b/file"), "x").unwrap();
+        for name in ["a/b", "a", ""] {
+            std::fs::set_permissions(top.join(name), std::fs::Permissions::from_mode(0)).unwrap();
+        }
+        removed(&top).unwrap();
+        assert!(!top.exists());
+    }
+}

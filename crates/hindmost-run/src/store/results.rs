@@ -1,0 +1,199 @@
+//! How an attempt's output becomes its task's result, and whether results are still what they were.
+
+use std::collections::BTreeSet;
+use std::io;
+
+use hindmost_core::ids::{AttemptId, TaskId};
+use rustix::fs::FileType;
+
+use super::listing::{Listing, checksum_at};
+use super::{INNER, JOURNAL, Store, StoreError, old_journal};
+use crate::job_file::Plan;
+
+/// What became of a commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Commit {
+    /// The attempt's output is the task's result. What stood in its place, if something did, was set aside: there.
+    Won(Option<String>),
+    /// The task has a result already.
+    TooLate,
+    /// The attempt has no output folder: its command removed it, or put something else in its place.
+    NoOutput,
+}
+
+/// Whether a task's result is what was committed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ResultState {
+    /// It is.
+    Stands,
+    /// Nothing is in its place.
+    Gone,
+    /// Something else is in its place: what differs, in words.
+    Changed(String),
+}
+
+impl Store {
+    /// Lists what an attempt's output holds, before it is committed; false if it has no output folder.
+    ///
+    /// # Errors
+    /// If its files can't be looked at.
+    pub fn prepare(&mut self, attempt: AttemptId) -> io::Result<bool> {
+        let Ok(folder) = self.attempts.sub(self.attempt_name(attempt)) else { return Ok(false) };
+        if !folder.has_folder("out") {
+            return Ok(false);
+        }
+        let listing = match folder.sub("out") {
+            Ok(out) => Listing::of(&out, self.checksums)?,
+            // A folder that its owner may not read can be a result all the same.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Listing::default(),
+            Err(error) => return Err(error),
+        };
+        let (run, command) = (self.job.run.clone(), self.command(attempt.task).to_owned());
+        self.manifest.add(attempt, &run, &command, listing)?;
+        Ok(true)
+    }
+
+    /// What attempts have written, and the lines of the manifest, survive a power cut once this returns.
+    ///
+    /// # Errors
+    /// If not all of it could be written: then none of it may become a result.
+    pub fn make_durable(&mut self) -> io::Result<()> {
+        self.manifest.flush()?;
+        if self.sync { self.attempts.sync_file_system() } else { Ok(()) }
+    }
+
+    /// Makes an attempt's output its task's result, if the task has none. What stands in its place and is no result
+    /// is set aside.
+    ///
+    /// # Errors
+    /// If the rename fails for another reason than those of [`Commit`].
+    pub fn commit(&self, attempt: AttemptId) -> io::Result<Commit> {
+        let task = attempt.task;
+        let Ok(from) = self.attempts.sub(self.attempt_name(attempt)) else { return Ok(Commit::NoOutput) };
+        // A command may have put something else in its place.
+        if !from.has_folder("out") {
+            return Ok(Commit::NoOutput);
+        }
+        // Somebody may have removed the phase's folder.
+        let to = self.root.make_sub(self.phase(task))?;
+        let name = task.index.to_string();
+        let mut aside = None;
+        loop {
+            match from.rename_new("out", &to, &name) {
+                Ok(()) => return Ok(Commit::Won(aside)),
+                Err(error) => match error.kind() {
+                    io::ErrorKind::AlreadyExists | io::ErrorKind::DirectoryNotEmpty if aside.is_none() => {
+                        if self.result_state(task) == ResultState::Stands {
+                            return Ok(Commit::TooLate);
+                        }
+                        aside = self.set_aside(task)?;
+                    }
+                    _ => return Err(error),
+                },
+            }
+        }
+    }
+
+    /// The renames of these tasks' phases survive a power cut once this returns.
+    ///
+    /// # Errors
+    /// If they could not be written.
+    pub fn sync_results(&self, tasks: impl Iterator<Item = TaskId>) -> io::Result<()> {
+        if !self.sync {
+            return Ok(());
+        }
+        let phases: BTreeSet<&str> = tasks.map(|task| self.phase(task)).collect();
+        phases.into_iter().try_for_each(|phase| self.root.sub(phase)?.sync())
+    }
+
+    /// Whether a task's result is what was committed, by names, sizes and times; by content too where checksums are
+    /// asked for and were recorded.
+    pub fn result_state(&self, task: TaskId) -> ResultState {
+        let name = task.index.to_string();
+        let Ok(results) = self.root.sub(self.phase(task)) else { return ResultState::Gone };
+        match results.kind(&name) {
+            Ok(Some(FileType::Directory)) => {}
+            Ok(None) => return ResultState::Gone,
+            Ok(Some(FileType::Symlink)) => return ResultState::Changed("a link is in its place".to_owned()),
+            Ok(Some(_)) => return ResultState::Changed("a file is in its place".to_owned()),
+            Err(error) => return ResultState::Changed(format!("it can't be looked at: {error}")),
+        }
+        let phase = task.phase as usize;
+        let lines = || self.manifest.of(task).filter(|line| self.accepts(phase, &line.command));
+        if lines().next().is_none() {
+            // Earlier versions listed no results.
+            let why = if self.manifest.of(task).next().is_some() { "is of another command" } else { "is not listed" };
+            return if self.job.manifest { ResultState::Changed(format!("it {why}")) } else { ResultState::Stands };
+        }
+        let (now, folder) = match results.sub(&name) {
+            Ok(folder) => match Listing::of(&folder, false) {
+                Ok(now) => (now, Some(folder)),
+                Err(error) => return ResultState::Changed(format!("it can't be looked at: {error}")),
+            },
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => (Listing::default(), None),
+            Err(error) => return ResultState::Changed(format!("it can't be looked at: {error}")),
+        };
+        let checksum = |name: &str| checksum_at(folder.as_ref()?, name);
+        let mut first = None;
+        for line in lines() {
+            let with_content = self.checksums && line.listing.has_checksums();
+            let full = if with_content { folder.as_ref().and_then(|folder| Listing::of(folder, true).ok()) } else { None };
+            match line.listing.difference(full.as_ref().unwrap_or(&now), checksum) {
+                None => return ResultState::Stands,
+                Some(difference) => _ = first.get_or_insert(difference),
+            }
+        }
+        ResultState::Changed(first.unwrap_or_default())
+    }
+
+    /// True if results of a command, by its digest, are results of the phase.
+    fn accepts(&self, phase: usize, command: &str) -> bool {
+        let is_now = self.phases.get(phase).is_some_and(|(_, now)| now == command);
+        is_now || (self.keep_results || self.job.keeps(phase, command)) && self.job.accepts(phase, command)
+    }
+
+    /// Moves what stands in a result's place among the run's own files; where it is now, if something was there.
+    ///
+    /// # Errors
+    /// If it can't be moved.
+    pub fn set_aside(&self, task: TaskId) -> io::Result<Option<String>> {
+        let phase = self.phase(task);
+        let Ok(results) = self.root.sub(phase) else { return Ok(None) };
+        let aside = self.inner.make_sub("set-aside")?;
+        let mut number = 1;
+        loop {
+            let name = format!("{phase}.{}.{number}", task.index);
+            match results.rename_new(task.index.to_string(), &aside, &name) {
+                Ok(()) => return Ok(Some(format!("{INNER}/set-aside/{name}"))),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+                Err(error) => match error.kind() {
+                    io::ErrorKind::AlreadyExists | io::ErrorKind::DirectoryNotEmpty => number += 1,
+                    _ => return Err(error),
+                },
+            }
+        }
+    }
+
+    /// The run begins again with the results that it has: its journal is put away, and it gets another identity.
+    /// `failures` are those of tasks that may not run twice.
+    ///
+    /// # Errors
+    /// If the journal can't be put away, or the record not be written.
+    pub fn begin_again(&mut self, plan: &Plan, failures: &[(TaskId, u32)]) -> Result<(), StoreError> {
+        let fault = |error| StoreError::Unwritable { path: self.folder.clone(), error };
+        let mut number = 1;
+        loop {
+            match self.inner.rename_new(JOURNAL, &self.inner, old_journal(number)) {
+                Ok(()) => break,
+                Err(error) => match error.kind() {
+                    io::ErrorKind::NotFound => break,
+                    io::ErrorKind::AlreadyExists => number += 1,
+                    _ => return Err(fault(error)),
+                },
+            }
+        }
+        self.job.take_over(plan, self.keep_results);
+        self.job.begin_again(failures);
+        self.write_record()
+    }
+}

@@ -134,10 +134,12 @@ impl<'a> Verifier<'a> {
         self.verified.events += 1;
         if *event == Event::Round {
             self.verified.rounds += 1;
-            policy.decide(cluster, *estimator, decided).map_err(fault)?;
+            policy.decide(cluster, *estimator, decided);
         } else {
-            policy.observe(event, applied, cluster, *estimator, decided).map_err(fault)?;
+            policy.observe(event, applied, cluster, *estimator, decided);
         }
+        // The recorded run left out what was refused, too.
+        policy.take_refused();
         self.due.extend(decided.drain(..));
         if let Event::AttemptFinished { attempt }
         | Event::AttemptStopped { attempt }

@@ -168,6 +168,18 @@ impl ByNode {
         for task in running {
             self.place(task, cluster);
         }
+        // Tasks of many phases may be pending again, or avoid no longer the nodes on which they have failed.
+        self.look_everywhere();
+    }
+
+    /// A task has lost its last copy. It may go where others of its phase may not: these may avoid the node.
+    fn pending_again(&mut self, task: TaskId, cluster: &Cluster) {
+        let Some(phase) = cluster.phase(task) else { return };
+        for serving in self.sweeps.iter_mut().flat_map(|sweep| &mut sweep.servings) {
+            if matches!(serving.stage, Stage::Originals(_)) {
+                serving.fresh.add(phase.demand());
+            }
+        }
     }
 
     fn room_grew(&mut self, node: NodeId) {
@@ -374,6 +386,9 @@ impl Pass for ByNode {
                     | Event::AttemptStopped { attempt } => {
                         self.place(attempt.task, view.cluster);
                         self.pool.attempt_ended(*attempt);
+                        if applied.pending_again {
+                            self.pending_again(attempt.task, view.cluster);
+                        }
                         self.touched.insert(attempt.task.job);
                     }
                     Event::NodeJoined { node, .. } | Event::NodeReturned { node } => self.room_grew(*node),

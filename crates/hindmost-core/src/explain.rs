@@ -68,10 +68,12 @@ pub fn explain(
             steps.push(Step { at: seconds, copy, what, because: None, knew: Vec::new() });
         }
         if event == Event::Round {
-            policy.decide(&mut cluster, estimator, &mut decided).map_err(fault)?;
+            policy.decide(&mut cluster, estimator, &mut decided);
         } else {
-            policy.observe(&event, applied, &mut cluster, estimator, &mut decided).map_err(fault)?;
+            policy.observe(&event, applied, &mut cluster, estimator, &mut decided);
         }
+        // The recorded run left out what was refused, too.
+        policy.take_refused();
         let reasons = policy.take_reasons();
         for (number, decision) in decided.drain(..).enumerate() {
             let Some((copy, what)) = decision_on(&decision, &cluster, task) else { continue };

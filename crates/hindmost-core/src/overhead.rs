@@ -99,6 +99,7 @@ fn phase(
         input: None,
         assumed: false,
         never_copied: false,
+        finished: Vec::new(),
     }
 }
 
@@ -175,8 +176,13 @@ impl Case {
     fn tell(&mut self, event: &Event) -> Result<(), OverheadError> {
         let applied = self.cluster.apply_event(Time::ZERO, event)?;
         let mut decisions = Vec::new();
-        self.policy.observe(event, applied, &mut self.cluster, &*self.estimator, &mut decisions)?;
-        Ok(())
+        self.policy.observe(event, applied, &mut self.cluster, &*self.estimator, &mut decisions);
+        self.nothing_refused()
+    }
+
+    /// Refused decisions are a defect, here as in simulations.
+    fn nothing_refused(&mut self) -> Result<(), OverheadError> {
+        self.policy.take_refused().into_iter().next().map_or(Ok(()), |refused| Err(refused.error.into()))
     }
 
     /// A round; the number of copies that it starts.
@@ -185,7 +191,8 @@ impl Case {
     /// If the policy decides what the state does not allow.
     pub fn decide(&mut self) -> Result<usize, OverheadError> {
         let mut decisions: Vec<Decision> = Vec::new();
-        self.policy.decide(&mut self.cluster, &*self.estimator, &mut decisions)?;
+        self.policy.decide(&mut self.cluster, &*self.estimator, &mut decisions);
+        self.nothing_refused()?;
         Ok(decisions.iter().filter(|decision| matches!(decision, Decision::Start { .. })).count())
     }
 

@@ -60,14 +60,13 @@ pub fn reasons(
     for Record { at, change } in records {
         let Change::Event(event) = change else { continue };
         let Ok(applied) = cluster.apply_event(at, &event) else { break };
-        let told = if event == Event::Round {
-            policy.decide(&mut cluster, estimator, &mut decided)
+        if event == Event::Round {
+            policy.decide(&mut cluster, estimator, &mut decided);
         } else {
-            policy.observe(&event, applied, &mut cluster, estimator, &mut decided)
-        };
-        if told.is_err() {
-            break;
+            policy.observe(&event, applied, &mut cluster, estimator, &mut decided);
         }
+        // The recorded run left out what was refused, too.
+        policy.take_refused();
         for (number, why) in policy.take_reasons() {
             let Some(decision) = decided.get(number) else { continue };
             let fresh = match decision {

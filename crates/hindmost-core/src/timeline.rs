@@ -152,8 +152,8 @@ impl Builder {
                 self.timeline.nodes.push(TimelineNode { name, capacity, lost_and_returned: Vec::new() });
             }
             Event::JobArrived { job, spec } => {
-                let tasks = spec.phases.iter().map(|phase| u64::from(phase.tasks)).sum();
-                self.unfinished.insert(job, tasks);
+                let to_do = spec.phases.iter().map(|phase| u64::from(phase.tasks_to_do())).sum();
+                self.unfinished.insert(job, to_do);
                 self.timeline.jobs.push(TimelineJob { spec, arrival: at, finish: None });
             }
             Event::NodeLost { node } => {

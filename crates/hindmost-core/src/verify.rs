@@ -3,11 +3,19 @@
 //! The events of a journal are applied to an empty cluster and told to a fresh policy; at every
 //! recorded round, and after every event that made the policy react, its decisions must be those
 //! recorded, at the time of that event.
+//!
+//! A task has one winner. In a live run the first of its attempts to finish is the only one that is recorded as
+//! finished: an attempt that ends later is stopped. In a simulated run a policy may let one copy run on beside the
+//! winner on purpose ([`Keep`](crate::policy::losers::Keep)), and that copy finishes too; a copy that the policy asked to
+//! stop does not.
 
 use std::collections::VecDeque;
 
-use crate::cluster::{Cluster, RecordError};
+use rustc_hash::FxHashMap;
+
+use crate::cluster::{Attempt, AttemptState, Cluster, Placement, RecordError};
 use crate::estimator::Estimator;
+use crate::ids::{AttemptId, JobId, TaskId};
 use crate::policy::Policy;
 use crate::record::{Change, Decision, Event, Record};
 use crate::time::Time;
@@ -34,6 +42,20 @@ pub enum Difference {
         recorded: Time,
         /// When the policy makes it: at the time of the event before.
         decided: Time,
+    },
+    /// Two attempts of a task are recorded as finished, and the second was not kept on purpose.
+    #[error("{task} has two winners: attempt {first} finished at {first_at}, attempt {second} at {second_at}")]
+    TwoWinners {
+        /// The task.
+        task: TaskId,
+        /// The number of the attempt that finished first.
+        first: u32,
+        /// When it did.
+        first_at: Time,
+        /// The number of the attempt that finished after it.
+        second: u32,
+        /// When it did.
+        second_at: Time,
     },
     /// A record does not fit the state.
     #[error("at {at}: {error}")]
@@ -65,6 +87,8 @@ pub struct Verifier<'a> {
     due: VecDeque<Decision>,
     /// The empty list of decisions, kept for its room.
     decided: Vec<Decision>,
+    /// The first attempt of each task to finish, and when; of simulated jobs only while they are active.
+    winners: FxHashMap<JobId, FxHashMap<TaskId, (u32, Time)>>,
     verified: Verified,
 }
 
@@ -72,7 +96,7 @@ impl<'a> Verifier<'a> {
     /// From an empty cluster, as the recorded run began, and a policy that has seen nothing yet.
     pub fn new(cluster: Cluster, policy: &'a mut Policy, estimator: &'a dyn Estimator) -> Verifier<'a> {
         let (due, decided, verified) = (VecDeque::new(), Vec::new(), Verified::default());
-        Verifier { cluster, policy, estimator, due, decided, verified }
+        Verifier { cluster, policy, estimator, due, decided, winners: FxHashMap::default(), verified }
     }
 
     /// Checks the next record.
@@ -124,26 +148,50 @@ impl<'a> Verifier<'a> {
         Ok(())
     }
 
+    /// Checks that an attempt which is about to finish is not the second winner of its task.
+    fn check_winner(&self, at: Time, attempt: AttemptId) -> Result<(), Difference> {
+        let AttemptId { task, copy } = attempt;
+        let first = self.winners.get(&task.job).and_then(|tasks| tasks.get(&task)).copied();
+        let Some((first, first_at)) = first.filter(|(first, _)| *first != copy) else { return Ok(()) };
+        let is_live = self.cluster.placement() == Placement::Spread;
+        let was_kept = |attempt: &Attempt| attempt.state() != AttemptState::Stopping;
+        if !is_live && self.cluster.attempt(attempt).is_some_and(was_kept) {
+            return Ok(());
+        }
+        Err(Difference::TwoWinners { task, first, first_at, second: copy, second_at: at })
+    }
+
     fn event(&mut self, at: Time, event: &Event) -> Result<(), Difference> {
         if let Some(expected) = self.due.front() {
             return Err(differs(at, None, Some(expected)));
+        }
+        if let Event::AttemptFinished { attempt } = event {
+            self.check_winner(at, *attempt)?;
         }
         let fault = |error| Difference::Record { at, error };
         let Verifier { cluster, policy, estimator, decided, .. } = self;
         let applied = cluster.apply_event(at, event).map_err(fault)?;
         self.verified.events += 1;
+        if let (true, Event::AttemptFinished { attempt }) = (applied.won, event) {
+            self.winners.entry(attempt.task.job).or_default().insert(attempt.task, (attempt.copy, at));
+        }
         if *event == Event::Round {
             self.verified.rounds += 1;
-            policy.decide(cluster, *estimator, decided).map_err(fault)?;
+            policy.decide(cluster, *estimator, decided);
         } else {
-            policy.observe(event, applied, cluster, *estimator, decided).map_err(fault)?;
+            policy.observe(event, applied, cluster, *estimator, decided);
         }
+        // The recorded run left out what was refused, too.
+        policy.take_refused();
         self.due.extend(decided.drain(..));
         if let Event::AttemptFinished { attempt }
         | Event::AttemptStopped { attempt }
         | Event::AttemptFailed { attempt, .. } = event
         {
-            cluster.retire(attempt.task.job);
+            let retired = cluster.retire(attempt.task.job).is_some();
+            if retired && cluster.placement() != Placement::Spread {
+                self.winners.remove(&attempt.task.job);
+            }
         }
         Ok(())
     }
@@ -175,4 +223,133 @@ fn differs(at: Time, recorded: Option<&Decision>, decided: Option<&Decision>) ->
 /// A decision as the journal writes it.
 fn text(decision: &Decision) -> String {
     serde_json::to_string(decision).unwrap_or_else(|_| format!("{decision:?}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::estimator::{Knowledge, estimator};
+    use crate::ids::NodeId;
+    use crate::policy::catalogue::{Setting, build};
+    use crate::resources::{Dimensions, Resources};
+    use crate::timeline::{AttemptEnd, Timeline};
+    use crate::workload::{DemandByName, JobSpec, PhaseSpec};
+
+    const TASK: TaskId = TaskId { job: JobId(0), phase: 0, index: 0 };
+
+    fn copy(copy: u32) -> AttemptId {
+        AttemptId { task: TASK, copy }
+    }
+
+    fn policy(name: &str) -> Policy {
+        build(&name.parse().unwrap(), &Setting { order: "fifo", gamma: 1.0, queues: &[] }).unwrap()
+    }
+
+    fn finished(attempt: u32) -> Event {
+        Event::AttemptFinished { attempt: copy(attempt) }
+    }
+
+    /// What is found in the journal of three copies of a job's first of two tasks that ends with these events, each a
+    /// second after the one before, from 1 s on.
+    fn found(placement: Placement, keep: &str, ends: &[Event]) -> Result<Verified, Difference> {
+        let name = format!("fifo+dollymp(keep={keep},clones=2)");
+        let cluster = || Cluster::new(Dimensions::one_slot()).with_placement(placement);
+        let mut decides = (cluster(), policy(&name));
+        let known = estimator(Knowledge::Age);
+        let phase = PhaseSpec {
+            name: "p".into(),
+            after: Vec::new(),
+            tasks: 2,
+            demand: DemandByName::new(),
+            mean: 1.0,
+            sd: None,
+            tail: None,
+            input: None,
+            assumed: false,
+            never_copied: false,
+            finished: Vec::new(),
+        };
+        let (name_of_job, arrival) = ("j".into(), Time::ZERO);
+        let spec =
+            JobSpec { name: name_of_job, arrival, deadline: None, weight: 1.0, queue: None, phases: vec![phase] };
+        let mut events: Vec<(u64, Event)> = Vec::new();
+        for node in 0..6 {
+            let (name, capacity) = (format!("n{node}").into(), Resources::ONE_SLOT);
+            events.push((0, Event::NodeJoined { node: NodeId(node), name, capacity, speed: 1.0, rack: None }));
+        }
+        events.push((0, Event::JobArrived { job: JobId(0), spec: spec.into() }));
+        events.push((0, Event::Round));
+        events.extend((1..).zip(ends.iter().cloned()));
+        let mut records = Vec::new();
+        for (at, event) in events {
+            let at = Time::from_seconds(at as f64);
+            let (cluster, policy) = &mut decides;
+            let applied = cluster.apply_event(at, &event).unwrap();
+            let mut decisions = Vec::new();
+            if event == Event::Round {
+                policy.decide(cluster, &*known, &mut decisions);
+                let starts = decisions.iter().filter(|decision| matches!(decision, Decision::Start { .. }));
+                assert_eq!(starts.count(), 6);
+            } else {
+                policy.observe(&event, applied, cluster, &*known, &mut decisions);
+            }
+            records.push(Record { at, change: Change::Event(event) });
+            records.extend(decisions.into_iter().map(|decision| Record { at, change: Change::Decision(decision) }));
+        }
+        let again = Timeline::of(records.clone());
+        let won = again.attempts_of(TASK).filter(|row| row.outcome == AttemptEnd::Won);
+        assert!(won.count() <= 1, "the timeline has two winners");
+        verify(cluster(), &mut policy(&name), &*known, records)
+    }
+
+    #[test]
+    fn two_winners_are_found() {
+        let ends = [finished(1), Event::AttemptStopped { attempt: copy(2) }, finished(0)];
+        for placement in [Placement::Spread, Placement::FirstFit] {
+            let difference = found(placement, "none", &ends).unwrap_err();
+            assert_eq!(
+                difference.to_string(),
+                "task 0/0/0 has two winners: attempt 1 finished at 1 s, attempt 0 at 3 s"
+            );
+        }
+    }
+
+    #[test]
+    fn a_stopped_attempt_does_not_win_later() {
+        let ends = [finished(1), Event::AttemptStopped { attempt: copy(0) }, finished(0)];
+        for placement in [Placement::Spread, Placement::FirstFit] {
+            assert!(matches!(found(placement, "none", &ends), Err(Difference::TwoWinners { .. })));
+        }
+    }
+
+    #[test]
+    fn a_kept_copy_finishes_in_simulations_alone() {
+        let ends = [finished(1), Event::AttemptStopped { attempt: copy(2) }, finished(0)];
+        assert!(found(Placement::FirstFit, "best_locality", &ends).is_ok());
+        let difference = found(Placement::Spread, "best_locality", &ends).unwrap_err();
+        assert!(matches!(difference, Difference::TwoWinners { first: 1, second: 0, .. }), "{difference}");
+        // The copy that is not the one kept was asked to stop.
+        let ends = [finished(1), finished(2)];
+        assert!(matches!(found(Placement::FirstFit, "best_locality", &ends), Err(Difference::TwoWinners { .. })));
+    }
+
+    #[test]
+    fn one_winner_is_right_whatever_the_others_do() {
+        let (stopped, failed) = (
+            |of| Event::AttemptStopped { attempt: copy(of) },
+            |of| Event::AttemptFailed { attempt: copy(of), reason: None },
+        );
+        for ends in [
+            vec![finished(2), stopped(0), stopped(1)],
+            vec![finished(0), failed(1), stopped(2)],
+            vec![failed(0), finished(1), finished(1), stopped(2)],
+            // News of an attempt that was lost with its node makes it no winner.
+            vec![Event::NodeLost { node: NodeId(0) }, finished(0), finished(1)],
+        ] {
+            for placement in [Placement::Spread, Placement::FirstFit] {
+                let found = found(placement, "none", &ends);
+                assert!(found.is_ok(), "{ends:?}: {}", found.unwrap_err());
+            }
+        }
+    }
 }

@@ -44,6 +44,17 @@ pub struct PhaseSpec {
     /// True if no second copy of a task may run beside another: its work must not be done twice.
     #[serde(default, skip_serializing_if = "is_default")]
     pub never_copied: bool,
+    /// Indices of the tasks whose results exist from before the job arrived, ascending. These tasks are finished from
+    /// the start: no attempt of them ever runs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub finished: Vec<u32>,
+}
+
+impl PhaseSpec {
+    /// Returns the number of tasks that were not finished before the job arrived.
+    pub fn tasks_to_do(&self) -> u32 {
+        self.tasks.saturating_sub(self.finished.len() as u32)
+    }
 }
 
 /// What the tasks of a phase read, and where it lies.

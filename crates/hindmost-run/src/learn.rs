@@ -402,6 +402,7 @@ mod tests {
             input: None,
             assumed: true,
             never_copied: false,
+            finished: Vec::new(),
         };
         let spec = JobSpec {
             name: "job".into(),

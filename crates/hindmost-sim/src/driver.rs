@@ -386,8 +386,8 @@ impl Driver<'_> {
             self.output.record(&Record { at, change: Change::Event(event.clone()) })?;
         }
         let mut decisions = std::mem::take(&mut self.decisions);
-        let observed = self.policy.observe(event, applied, &mut self.cluster, &*self.estimator, &mut decisions);
-        observed?;
+        self.policy.observe(event, applied, &mut self.cluster, &*self.estimator, &mut decisions);
+        self.nothing_refused()?;
         self.carry_out(decisions)?;
         Ok(applied)
     }
@@ -398,8 +398,18 @@ impl Driver<'_> {
             self.output.record(&Record { at, change: Change::Event(Event::Round) })?;
         }
         let mut decisions = std::mem::take(&mut self.decisions);
-        self.policy.decide(&mut self.cluster, &*self.estimator, &mut decisions)?;
+        self.policy.decide(&mut self.cluster, &*self.estimator, &mut decisions);
+        self.nothing_refused()?;
         self.carry_out(decisions)
+    }
+
+    /// Ends the run if the policy asked for something that the state does not allow. A live run goes on without it; a
+    /// simulation ends, so that the defect shows.
+    fn nothing_refused(&mut self) -> Result<(), SimulationError> {
+        match self.policy.take_refused().into_iter().next() {
+            Some(refused) => Err(SimulationError::Record(refused.error)),
+            None => Ok(()),
+        }
     }
 
     fn arrive(&mut self, at: Time, job: WorkloadJob) -> Result<(), SimulationError> {

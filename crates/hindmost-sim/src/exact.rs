@@ -231,6 +231,7 @@ impl PhaseLine {
             input: self.input()?,
             assumed: false,
             never_copied: false,
+            finished: Vec::new(),
         })
     }
 

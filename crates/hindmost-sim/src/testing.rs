@@ -280,6 +280,7 @@ impl World {
             input: None,
             assumed: false,
             never_copied: false,
+            finished: Vec::new(),
         };
         let job = self.last_job();
         job.spec.phases.push(phase);

@@ -43,7 +43,8 @@ pub enum RecordError {
     /// Something that is not there.
     #[error("{0} is not known")]
     Unknown(String),
-    /// A phase that names itself or a later one as parent, or a job without phases or tasks.
+    /// A job without phases or with nothing to do, a phase that names itself or a later one as parent, or tasks that are
+    /// said to be finished and do not exist.
     #[error("{job} can't be accepted: {reason}")]
     BadJob {
         /// The job.
@@ -273,6 +274,12 @@ impl Cluster {
             if phase.tasks == 0 {
                 return Err(bad(&format!("phase {:?} has no tasks", phase.name)));
             }
+            if phase.finished.last().is_some_and(|last| *last >= phase.tasks) {
+                return Err(bad(&format!("phase {:?} has fewer tasks than it names as finished", phase.name)));
+            }
+            if phase.finished.windows(2).any(|pair| pair[0] >= pair[1]) {
+                return Err(bad(&format!("the finished tasks of phase {:?} are not in ascending order", phase.name)));
+            }
             if phase.after.iter().any(|parent| *parent as usize >= at) {
                 return Err(bad(&format!("phase {:?} comes before one of its parents", phase.name)));
             }
@@ -291,6 +298,9 @@ impl Cluster {
                     .map_err(|error| bad(&format!("phase {:?}: {error}", phase.name)))?,
             };
             known.push((self.dimensions.demand(&phase.demand)?, durations));
+        }
+        if spec.phases.iter().all(|phase| phase.tasks_to_do() == 0) {
+            return Err(bad("all of its tasks are finished already"));
         }
         let mut job = Job::new(id, spec.clone(), self.now, known);
         for (phase, spec) in job.phases.iter_mut().zip(&spec.phases) {

@@ -78,6 +78,8 @@ pub struct Phase {
     pub(super) parents_left: u32,
     pub(super) pending: u32,
     pub(super) unfinished: u32,
+    /// Tasks that were not finished when the job arrived.
+    pub(super) to_do: u32,
     pub(super) alive: u32,
     pub(super) next: u32,
     pub(super) retry: Vec<u32>,
@@ -88,7 +90,8 @@ pub struct Phase {
 }
 
 impl Phase {
-    fn new(spec: &PhaseSpec, demand: Resources, durations: Distribution) -> Phase {
+    /// `parents_left` is the number of phases before it that are not finished. The specification has been checked.
+    fn new(spec: &PhaseSpec, parents_left: u32, demand: Resources, durations: Distribution) -> Phase {
         let blank = Task {
             newest: NO_ATTEMPT,
             launched: 0,
@@ -98,8 +101,14 @@ impl Phase {
             finished: false,
             retrying: false,
         };
+        let mut tasks = vec![blank; spec.tasks as usize];
+        for index in &spec.finished {
+            tasks[*index as usize].finished = true;
+        }
+        let next = tasks.iter().take_while(|task| task.finished).count() as u32;
+        let to_do = spec.tasks_to_do();
         Phase {
-            tasks: vec![blank; spec.tasks as usize],
+            tasks,
             demand,
             durations,
             mean: spec.mean,
@@ -108,11 +117,12 @@ impl Phase {
             gives_progress: true,
             assumed: spec.assumed,
             never_copied: spec.never_copied,
-            parents_left: spec.after.len() as u32,
-            pending: spec.tasks,
-            unfinished: spec.tasks,
+            parents_left,
+            pending: to_do,
+            unfinished: to_do,
+            to_do,
             alive: 0,
-            next: 0,
+            next,
             retry: Vec::new(),
             near: None,
             held_by_winners: Time::ZERO,
@@ -172,7 +182,8 @@ impl Phase {
         !self.never_copied
     }
 
-    /// True if all phases that must come first are finished.
+    /// True if all phases that must come first are finished. A phase all of whose tasks were finished before its job
+    /// arrived is finished whether or not it is open.
     pub fn is_open(&self) -> bool {
         self.parents_left == 0
     }
@@ -190,6 +201,11 @@ impl Phase {
     /// Tasks that have not finished.
     pub fn unfinished(&self) -> u32 {
         self.unfinished
+    }
+
+    /// Tasks that were not finished before the job arrived: those that it runs in all.
+    pub fn to_do(&self) -> u32 {
+        self.to_do
     }
 
     /// Copies that hold room now.
@@ -235,19 +251,20 @@ pub struct Job {
 impl Job {
     /// `known` holds each phase's demand and assumed durations.
     pub(super) fn new(id: JobId, spec: Arc<JobSpec>, arrival: Time, known: Vec<(Resources, Distribution)>) -> Job {
-        let phases: Vec<Phase> = spec
-            .phases
-            .iter()
-            .zip(known)
-            .map(|(phase, (demand, durations))| Phase::new(phase, demand, durations))
+        let is_to_do = |at: &u32| spec.phases[*at as usize].tasks_to_do() > 0;
+        let parents_left = |phase: &PhaseSpec| phase.after.iter().filter(|at| is_to_do(at)).count() as u32;
+        let phases = spec.phases.iter().zip(known);
+        let phases: Vec<Phase> = phases
+            .map(|(phase, (demand, durations))| Phase::new(phase, parents_left(phase), demand, durations))
             .collect();
+        let unfinished_phases = phases.iter().filter(|phase| !phase.is_finished()).count() as u32;
         let runnable = phases.iter().filter(|phase| phase.is_open()).map(|phase| phase.pending).sum();
         Job {
             id,
             arrival,
             started: None,
             finished: None,
-            unfinished_phases: phases.len() as u32,
+            unfinished_phases,
             runnable,
             alive: 0,
             attempts: 0,
@@ -312,9 +329,14 @@ impl Job {
         self.copies_won
     }
 
-    /// Number of tasks in all phases.
+    /// Number of tasks in all phases, those included that were finished before it arrived.
     pub fn task_count(&self) -> u64 {
         self.phases.iter().map(|phase| phase.tasks.len() as u64).sum()
+    }
+
+    /// Number of tasks in all phases that were not finished before it arrived.
+    pub fn tasks_to_do(&self) -> u64 {
+        self.phases.iter().map(|phase| u64::from(phase.to_do)).sum()
     }
 
     /// Copies started beyond each task's first.
@@ -347,9 +369,10 @@ impl Job {
         longest_path(&self.spec, |at| if left(at).is_finished() { 0.0 } else { time(left(at)) })
     }
 
-    /// The longest path, seconds, through all phases at their mean durations.
+    /// The longest path, seconds, through all phases at their mean durations. Phases that were finished before the job
+    /// arrived take no time.
     pub fn longest_mean_path(&self) -> f64 {
-        longest_path(&self.spec, |at| self.phases[at].mean)
+        longest_path(&self.spec, |at| if self.phases[at].to_do == 0 { 0.0 } else { self.phases[at].mean })
     }
 
     /// The next task that could be started: of the first open phase with a pending task for which

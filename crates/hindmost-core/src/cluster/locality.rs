@@ -109,6 +109,7 @@ pub(super) mod tests {
             input: Some(InputSpec { bytes: vec![1; replicas.len()], replicas }),
             assumed: false,
             never_copied: false,
+            finished: Vec::new(),
         };
         let spec = JobSpec {
             name: "job".into(),

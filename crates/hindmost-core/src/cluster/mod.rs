@@ -106,6 +106,11 @@ impl Cluster {
         self
     }
 
+    /// How nodes are chosen for copies. Runs that spread them are live, all others are simulated.
+    pub fn placement(&self) -> Placement {
+        self.placement
+    }
+
     /// The time of the last record.
     pub fn now(&self) -> Time {
         self.now

@@ -15,7 +15,7 @@ use super::{Cluster, Node};
 #[derive(Clone, Debug, Default)]
 struct Line {
     tasks: Vec<u32>,
-    /// Those before have been started; it only spares looking at them again.
+    /// Those before have been started or were finished from the start; it only spares looking at them again.
     from: Cell<u32>,
 }
 
@@ -29,7 +29,8 @@ impl Line {
     /// The first task that has never been started.
     fn first_new(&self, tasks: &[Task]) -> Option<u32> {
         let begin = self.from.get() as usize;
-        let is_new = |index: &u32| tasks.get(*index as usize).is_some_and(|task| task.launched() == 0);
+        let is_new = |task: &Task| task.launched() == 0 && !task.is_finished();
+        let is_new = |index: &u32| tasks.get(*index as usize).is_some_and(is_new);
         let skip = self.tasks[begin..].iter().position(is_new).unwrap_or(self.tasks.len() - begin);
         self.from.set((begin + skip) as u32);
         self.tasks.get(begin + skip).copied()

@@ -99,13 +99,6 @@ impl Line {
     }
 }
 
-/// What serving a queue has come to.
-enum Served {
-    Started,
-    Nothing,
-    Fault,
-}
-
 /// Starts pending tasks, one copy each, from queue to queue. See the module's documentation.
 pub struct CapacityOriginals {
     which: Which,
@@ -147,8 +140,8 @@ impl CapacityOriginals {
         first.map(|(_, leaf)| leaf)
     }
 
-    /// Starts the next task of a leaf that may start.
-    fn serve(&mut self, leaf: usize, round: &mut Round<'_>) -> Served {
+    /// Starts the next task of a leaf that may start, if there is one.
+    fn serve(&mut self, leaf: usize, round: &mut Round<'_>) {
         let waiting = &mut self.waiting[leaf];
         while !waiting.done {
             let cluster = round.cluster();
@@ -171,22 +164,18 @@ impl CapacityOriginals {
             } else {
                 None
             };
-            let Some(node) = node else {
-                tried.in_vain(task, cluster);
+            if !node.is_some_and(|node| round.start(task, node)) {
+                tried.in_vain(task, round.cluster());
                 waiting.current = Some((job, tried));
                 continue;
-            };
-            waiting.current = Some((job, tried));
-            if !round.start(task, node) {
-                return Served::Fault;
             }
+            waiting.current = Some((job, tried));
             let name = self.tree.name(leaf);
             round.because(|| format!("it was the turn of queue {name}, and of its job there"));
             round.requeue(job);
             self.tree.count(job, round.cluster());
-            return Served::Started;
+            return;
         }
-        Served::Nothing
     }
 }
 
@@ -221,9 +210,7 @@ impl Pass for CapacityOriginals {
         self.waiting.iter_mut().for_each(Line::begin);
         while round.cluster().open_nodes() > 0 {
             let Some(leaf) = self.next_leaf(ROOT, round.cluster()) else { return };
-            if matches!(self.serve(leaf, round), Served::Fault) {
-                return;
-            }
+            self.serve(leaf, round);
         }
     }
 }

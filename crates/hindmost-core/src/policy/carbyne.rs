@@ -149,14 +149,14 @@ impl Altruists {
         }
     }
 
-    /// Starts tasks that are due, jobs taking turns; false on a fault.
-    fn start_due(&mut self, round: &mut Round<'_>, fitter: &mut Fitter) -> bool {
+    /// Starts tasks that are due, jobs taking turns.
+    fn start_due(&mut self, round: &mut Round<'_>, fitter: &mut Fitter) {
         // Jobs up to here have nothing due that fits.
         let mut passed = None;
         let mut stuck = Stuck::default();
         while round.cluster().open_nodes() > 0 {
             let next = round.queue.next_that_fits(self.which, passed, &mut stuck, round.cluster());
-            let Some(place) = next else { return true };
+            let Some(place) = next else { return };
             let id = place.job();
             let cluster = round.cluster();
             let offer = cluster.job(id).and_then(|job| {
@@ -165,46 +165,35 @@ impl Altruists {
                 let plan = plan.get_or_insert_with(|| make_plan(job, cluster, *share, promise, started));
                 best_offer(cluster, job, fitter, |phase, pending| plan.due(phase, pending, cluster.now()) > 0)
             });
-            let Some(offer) = offer else {
+            if !offer.is_some_and(|offer| round.start(offer.task, offer.node)) {
                 passed = Some(place);
                 continue;
-            };
-            if !round.start(offer.task, offer.node) {
-                return false;
             }
             round.because(|| "its job would end later than with its fair share if it did not start now".to_owned());
             round.requeue(id);
         }
-        true
     }
 
-    /// Gives what room is left to jobs, the shortest first; false on a fault.
-    fn start_leftover(&mut self, round: &mut Round<'_>, fitter: &mut Fitter) -> bool {
+    /// Gives what room is left to jobs, the shortest first.
+    fn start_leftover(&mut self, round: &mut Round<'_>, fitter: &mut Fitter) {
         let mut passed = None;
         let mut stuck = Stuck::default();
         while round.cluster().open_nodes() > 0 {
             let next = self.shortest.next_that_fits(self.which, passed, &mut stuck, round.cluster());
-            let Some(place) = next else { return true };
+            let Some(place) = next else { return };
             let id = place.job();
-            let mut fair = true;
             loop {
                 let cluster = round.cluster();
                 let offer = cluster.job(id).and_then(|job| best_offer(cluster, job, fitter, |_, _| true));
-                let Some(offer) = offer else { break };
-                fair = round.start(offer.task, offer.node);
-                if !fair {
+                if !offer.is_some_and(|offer| round.start(offer.task, offer.node)) {
                     break;
                 }
                 round.because(|| "room was left over, and its job was the nearest to its end that fits".to_owned());
             }
             round.requeue(id);
             self.shortest.refresh(id, round.cluster());
-            if !fair {
-                return false;
-            }
             passed = Some(place);
         }
-        true
     }
 }
 
@@ -336,8 +325,7 @@ impl Pass for Altruists {
         }
         self.share_out(round.cluster());
         let mut fitter = Fitter::default();
-        if self.start_due(round, &mut fitter) {
-            self.start_leftover(round, &mut fitter);
-        }
+        self.start_due(round, &mut fitter);
+        self.start_leftover(round, &mut fitter);
     }
 }

@@ -1,6 +1,5 @@
 //! Running tasks that may get a further copy, by job and by how many copies they have.
 
-use std::collections::BTreeSet;
 use std::collections::hash_map::Entry;
 
 use rustc_hash::FxHashMap;
@@ -147,13 +146,9 @@ impl ClonePool {
         true
     }
 
-    /// After a loss of many attempts at once: everything anew.
+    /// Forgets what a loss of many attempts at once may have changed. The tasks that still run are to be placed again.
     pub(super) fn rebuild(&mut self, cluster: &Cluster) {
         self.by_phase.clear();
-        let running: BTreeSet<TaskId> = cluster.living().map(|attempt| attempt.id().task).collect();
-        for task in running {
-            self.place(task, cluster);
-        }
         let clones = std::mem::take(&mut self.clones);
         self.clones = clones.into_iter().filter(|(attempt, _)| cluster.attempt(*attempt).is_some()).collect();
         self.held = self.clones.values().fold(Resources::NONE, Resources::plus);

@@ -67,7 +67,7 @@ impl CloneSmallNewJobs {
             .map(|phase| {
                 let idle = cluster.room_for(phase.demand()) as f64;
                 let small = tasks < self.eta * idle / new_jobs as f64 && phase.mean() < self.xi;
-                if !small || !phase.is_open() {
+                if !small || !phase.is_open() || phase.pending() == 0 {
                     return 1;
                 }
                 let table = self.tables.prepare(phase.pending(), phase.durations());

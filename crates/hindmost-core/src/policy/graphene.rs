@@ -149,7 +149,7 @@ impl TroublesomeFirst {
         candidates
     }
 
-    /// Starts what is offered; false on a fault.
+    /// Starts what is offered; false if that is refused.
     fn start(&mut self, round: &mut Round<'_>, taken: &Candidate, why: &str) -> bool {
         if !round.start(taken.offer.task, taken.offer.node) {
             return false;
@@ -272,7 +272,9 @@ impl Pass for TroublesomeFirst {
                 (Candidate { job, offer, priority, work }, "it packed best for the little work that its job has left")
             };
             if !self.start(round, &taken, why) {
-                return;
+                in_vain.insert(taken.job);
+                candidates.retain(|candidate| candidate.job != taken.job);
+                continue;
             }
             self.renew(&mut candidates, taken.job, taken.offer.node, round.cluster(), &mut fitter);
         }

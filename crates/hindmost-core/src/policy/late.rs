@@ -318,7 +318,7 @@ impl Pass for LateBackups {
             };
             let Some(node) = cluster.find_node(&demand, good) else { continue };
             if !round.start(id.task, node) {
-                return;
+                continue;
             }
             round.because(|| {
                 let share = 100.0 * self.parameters.slow_task;

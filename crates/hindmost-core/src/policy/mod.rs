@@ -98,7 +98,9 @@ pub struct Round<'a> {
     /// The jobs with something to start, in the policy's order.
     pub queue: &'a mut JobQueue,
     decisions: &'a mut Vec<Decision>,
-    fault: Option<RecordError>,
+    refused: &'a mut Vec<Refused>,
+    /// True if the last decision of the pass was refused: nothing is left to give a reason for.
+    refused_last: bool,
     reasons: &'a mut Reasons,
 }
 
@@ -111,9 +113,10 @@ impl Round<'_> {
     /// Starts the next copy of a task on a node, from scratch. The queue is not told: call
     /// [`Round::requeue`] once the pass has started what it wants of the job.
     ///
-    /// False if the state does not allow it; the round then ends with an error.
+    /// False if the state does not allow it; see [`Round::decide`].
     pub fn start(&mut self, task: TaskId, node: NodeId) -> bool {
-        let Some(attempt) = self.cluster.next_copy(task) else { return false };
+        // Of a job that has left there is no copy to name: the cluster refuses any.
+        let attempt = self.cluster.next_copy(task).unwrap_or(AttemptId { task, copy: 0 });
         self.decide(Decision::Start { attempt, node, from_progress: 0.0 })
     }
 
@@ -125,7 +128,7 @@ impl Round<'_> {
 
     /// Stops an attempt and starts the next copy of its task in its room.
     ///
-    /// False if the state does not allow it; the round then ends with an error.
+    /// False if the state does not allow it; see [`Round::decide`].
     pub fn replace(&mut self, attempt: AttemptId) -> bool {
         self.decide(Decision::Replace { attempt, from_progress: 0.0 })
     }
@@ -137,7 +140,8 @@ impl Round<'_> {
 
     /// Makes a decision.
     ///
-    /// False if the state does not allow it; the round then ends with an error.
+    /// Returns false if the state does not allow it. Then nothing changes, the decision is not recorded, and
+    /// [`Policy::take_refused`] returns it. The round goes on: a pass must not try the same again in this round.
     pub fn decide(&mut self, decision: Decision) -> bool {
         match self.cluster.apply_decision(self.cluster.now(), &decision) {
             Ok(_) => {
@@ -145,18 +149,22 @@ impl Round<'_> {
                     self.queue.started(attempt.task, self.cluster);
                 }
                 self.decisions.push(decision);
+                self.refused_last = false;
                 true
             }
             Err(error) => {
-                self.fault.get_or_insert(error);
+                self.refused.push(Refused { decision, error });
+                self.refused_last = true;
                 false
             }
         }
     }
 
-    /// Says why the last decision was made, where somebody wants to know.
+    /// Says why the last decision was made, where somebody wants to know. Says nothing if it was refused.
     pub fn because(&mut self, why: impl FnOnce() -> String) {
-        self.reasons.add(self.decisions.len(), why);
+        if !self.refused_last {
+            self.reasons.add(self.decisions.len(), why);
+        }
     }
 
     /// Starts up to `copies` copies of a task on different nodes, each as near to its input as possible, as far as
@@ -207,6 +215,24 @@ impl Reasons {
             reasons.push((decisions - 1, why()));
         }
     }
+
+    /// The decision of this number was taken out of the list; those after it moved up.
+    fn remove(&mut self, number: usize) {
+        let Some(reasons) = &mut self.0 else { return };
+        reasons.retain(|(of, _)| *of != number);
+        for (of, _) in reasons.iter_mut().filter(|(of, _)| *of > number) {
+            *of -= 1;
+        }
+    }
+}
+
+/// A decision that a policy asked for and that the state does not allow: a defect of the policy.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Refused {
+    /// The decision. It has changed nothing and is not recorded.
+    pub decision: Decision,
+    /// Why the state does not allow it.
+    pub error: RecordError,
 }
 
 /// A policy that can run: what [`catalogue`] builds from a [`spec::PolicySpec`].
@@ -214,6 +240,7 @@ pub struct Policy {
     queue: JobQueue,
     passes: Vec<Box<dyn Pass>>,
     reasons: Reasons,
+    refused: Vec<Refused>,
 }
 
 impl Policy {
@@ -221,7 +248,7 @@ impl Policy {
     /// of a finished task is added.
     pub fn new(order: Box<dyn order::Order>, mut passes: Vec<Box<dyn Pass>>) -> Policy {
         passes.push(Box::new(losers::StopLosers::default()));
-        Policy { queue: JobQueue::new(order), passes, reasons: Reasons::default() }
+        Policy { queue: JobQueue::new(order), passes, reasons: Reasons::default(), refused: Vec::new() }
     }
 
     /// False if the order of jobs does not let the task have a copy now: with an idle cluster, never.
@@ -249,11 +276,15 @@ impl Policy {
         self.reasons.0.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
+    /// Returns the decisions that were refused since the last call, in order. A driver asks after every
+    /// [`Policy::observe`] and [`Policy::decide`]. What is refused has changed nothing, so a recorded run that goes on
+    /// after it replays to the same decisions.
+    pub fn take_refused(&mut self) -> Vec<Refused> {
+        std::mem::take(&mut self.refused)
+    }
+
     /// Tells the policy of an event that was applied. What it asks for at once is applied and
-    /// appended to `decisions`.
-    ///
-    /// # Errors
-    /// If a pass asks for what the state does not allow.
+    /// appended to `decisions`, except what the state does not allow: see [`Policy::take_refused`].
     pub fn observe(
         &mut self,
         event: &Event,
@@ -261,37 +292,31 @@ impl Policy {
         cluster: &mut Cluster,
         estimator: &dyn Estimator,
         decisions: &mut Vec<Decision>,
-    ) -> Result<(), RecordError> {
+    ) {
         self.queue.observe(event, applied, cluster);
         let first = decisions.len();
         let mut view = View { cluster, estimator, reactions: decisions, reasons: &mut self.reasons };
         for pass in &mut self.passes {
             pass.observe(Seen::Event(event, applied), &mut view);
         }
-        for decision in &decisions[first..] {
-            cluster.apply_decision(cluster.now(), decision)?;
-        }
-        Ok(())
+        apply_reactions(decisions, first, cluster, &mut self.refused, &mut self.reasons);
     }
 
-    /// Asks the policy to decide. Its decisions are applied and appended to `decisions`, in order.
-    ///
-    /// # Errors
-    /// If a pass asks for what the state does not allow.
-    pub fn decide(
-        &mut self,
-        cluster: &mut Cluster,
-        estimator: &dyn Estimator,
-        decisions: &mut Vec<Decision>,
-    ) -> Result<(), RecordError> {
+    /// Asks the policy to decide. Its decisions are applied and appended to `decisions`, in order, except those
+    /// that the state does not allow: see [`Policy::take_refused`].
+    pub fn decide(&mut self, cluster: &mut Cluster, estimator: &dyn Estimator, decisions: &mut Vec<Decision>) {
         for at in 0..self.passes.len() {
             let mut told = decisions.len();
-            let reasons = &mut self.reasons;
-            let mut round = Round { cluster, estimator, queue: &mut self.queue, decisions, fault: None, reasons };
+            let mut round = Round {
+                cluster,
+                estimator,
+                queue: &mut self.queue,
+                decisions,
+                refused: &mut self.refused,
+                refused_last: false,
+                reasons: &mut self.reasons,
+            };
             self.passes[at].decide(&mut round);
-            if let Some(fault) = round.fault {
-                return Err(fault);
-            }
             // What passes ask for while they observe is appended and observed in turn.
             while told < decisions.len() {
                 let until = decisions.len();
@@ -304,14 +329,31 @@ impl Policy {
                         pass.observe(Seen::Decision(decision), &mut view);
                     }
                 }
-                for decision in &reactions {
-                    cluster.apply_decision(cluster.now(), decision)?;
-                }
+                apply_reactions(&mut reactions, 0, cluster, &mut self.refused, &mut unasked);
                 decisions.append(&mut reactions);
                 told = until;
             }
         }
-        Ok(())
+    }
+}
+
+/// Applies the decisions from `first` on, and takes those out that the state does not allow.
+fn apply_reactions(
+    decisions: &mut Vec<Decision>,
+    first: usize,
+    cluster: &mut Cluster,
+    refused: &mut Vec<Refused>,
+    reasons: &mut Reasons,
+) {
+    let mut at = first;
+    while at < decisions.len() {
+        match cluster.apply_decision(cluster.now(), &decisions[at]) {
+            Ok(_) => at += 1,
+            Err(error) => {
+                refused.push(Refused { decision: decisions.remove(at), error });
+                reasons.remove(at);
+            }
+        }
     }
 }
 

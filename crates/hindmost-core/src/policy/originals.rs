@@ -1,7 +1,7 @@
 //! The pass that starts pending tasks, one copy each, in the queue's order.
 
 use crate::cluster::Cluster;
-use crate::ids::{JobId, TaskId};
+use crate::ids::{JobId, NodeId, TaskId};
 
 use super::pace::place_by_speed;
 use super::queue::Which;
@@ -50,14 +50,11 @@ impl Pass for Originals {
             let mut yielded = false;
             in_vain = true;
             while let Some(task) = tried.next_task(job, round.cluster()) {
-                match self.place_task(round, task) {
-                    Some(true) => in_vain = false,
-                    Some(false) => return,
-                    None => {
-                        tried.in_vain(task, round.cluster());
-                        continue;
-                    }
+                if !self.place_task(round, task) {
+                    tried.in_vain(task, round.cluster());
+                    continue;
                 }
+                in_vain = false;
                 if round.queue.should_yield(job, self.which, passed, round.cluster()) {
                     yielded = true;
                     break;
@@ -106,21 +103,24 @@ fn phase_bit(phase: u32) -> u64 {
 }
 
 impl Originals {
-    /// Starts a task where there is room for it: `None` if there is none or the order does not let the task have
-    /// it, `Some(false)` on a fault.
-    fn place_task(&self, round: &mut Round<'_>, task: TaskId) -> Option<bool> {
+    /// Starts a task where there is room for it. False if there is none, the order does not let the task have it, or
+    /// the start is refused.
+    fn place_task(&self, round: &mut Round<'_>, task: TaskId) -> bool {
+        let Some(node) = self.node_for(round, task) else { return false };
+        let started = round.start(task, node);
+        round.because(|| "it was its turn: no copy of the task ran or had finished".to_owned());
+        started
+    }
+
+    fn node_for(&self, round: &mut Round<'_>, task: TaskId) -> Option<NodeId> {
         if !round.may_start(task) {
             return None;
         }
         let cluster = round.cluster();
-        let node = if let Some(slow) = self.slow {
-            place_by_speed(cluster, task, slow)?
-        } else {
-            let demand = cluster.phase(task)?.demand();
-            cluster.find_nearest_node(task, demand, |node, _| !cluster.avoids(task, node))?
-        };
-        let started = round.start(task, node);
-        round.because(|| "it was its turn: no copy of the task ran or had finished".to_owned());
-        Some(started)
+        if let Some(slow) = self.slow {
+            return place_by_speed(cluster, task, slow);
+        }
+        let demand = cluster.phase(task)?.demand();
+        cluster.find_nearest_node(task, demand, |node, _| !cluster.avoids(task, node))
     }
 }

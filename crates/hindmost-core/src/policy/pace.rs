@@ -280,7 +280,9 @@ impl Pass for PaceBackups {
             let fresh = fresh(cluster, node, phase);
             let pays = remaining > factor * fresh && !(pending && self.ends_with_the_queue(remaining, id, cluster));
             if pays && round.may_start(id.task) {
-                round.start(id.task, node);
+                if !round.start(id.task, node) {
+                    continue;
+                }
                 round.because(|| {
                     let (copy, waits) = (id.copy, if pending { "tasks wait" } else { "nothing waits" });
                     format!(

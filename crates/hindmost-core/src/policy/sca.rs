@@ -89,7 +89,7 @@ impl CloneNewJobs {
         let mut idle = u64::MAX;
         for job in round.queue.iter_new().filter_map(|id| cluster.job(id)) {
             for (at, phase) in job.phases().iter().enumerate() {
-                if !phase.is_open() {
+                if !phase.is_open() || phase.pending() == 0 {
                     continue;
                 }
                 tasks += u64::from(phase.pending());

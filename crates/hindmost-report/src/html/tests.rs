@@ -97,6 +97,7 @@ fn timeline(names: &[&str; 4]) -> Timeline {
         input: None,
         assumed: false,
         never_copied: false,
+        finished: Vec::new(),
     };
     let spec = JobSpec {
         name: job,

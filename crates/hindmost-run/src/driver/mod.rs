@@ -22,9 +22,9 @@ use hindmost_core::estimator::{Estimator, Knowledge, estimator};
 use hindmost_core::ids::{AttemptId, JobId, NodeId, TaskId};
 use hindmost_core::journal::{Header, JournalError, VERSION};
 use hindmost_core::metrics::{FailedTask, RunState, RunSummary};
-use hindmost_core::policy::Policy;
 use hindmost_core::policy::catalogue::{self, CatalogueError};
 use hindmost_core::policy::spec::PolicySpec;
+use hindmost_core::policy::{Policy, Refused};
 use hindmost_core::record::{Condition, Decision, Event, StopReason};
 use hindmost_core::resources::{Dimensions, ResourceError, Resources};
 use hindmost_core::time::Time;
@@ -198,6 +198,8 @@ struct Driver<'a> {
     last_failure: FxHashMap<TaskId, FailedTask>,
     failed_tasks: Vec<FailedTask>,
     counts: Vec<follow::Counts>,
+    /// What of the policy's wishes was refused, as the user was told: once is enough.
+    refused: FxHashSet<String>,
     /// Something has happened since the last round.
     due: bool,
     /// Something has been seen since the learner was last asked.
@@ -276,6 +278,7 @@ pub fn run(
         last_failure: FxHashMap::default(),
         failed_tasks: Vec::new(),
         counts: vec![follow::Counts::default(); plan.phases.len()],
+        refused: FxHashSet::default(),
         due: true,
         seen: false,
         finished: false,
@@ -440,7 +443,7 @@ impl Driver<'_> {
         self.journal.event(at, event)?;
         let begun = Instant::now();
         let first = self.actions.len();
-        self.policy.observe(event, applied, &mut self.cluster, &*self.estimator, &mut self.actions)?;
+        self.policy.observe(event, applied, &mut self.cluster, &*self.estimator, &mut self.actions);
         self.decided(begun, at, first)?;
         self.due |= !matches!(event, Event::AttemptRunning { .. });
         self.finished |= applied.job_finished;
@@ -460,7 +463,7 @@ impl Driver<'_> {
         self.journal.event(at, &Event::Round)?;
         let begun = Instant::now();
         let first = self.actions.len();
-        self.policy.decide(&mut self.cluster, &*self.estimator, &mut self.actions)?;
+        self.policy.decide(&mut self.cluster, &*self.estimator, &mut self.actions);
         self.rounds += 1;
         self.decided(begun, at, first)
     }
@@ -468,12 +471,24 @@ impl Driver<'_> {
     /// Writes the decisions from `first` on and counts what they cost.
     fn decided(&mut self, begun: Instant, at: Time, first: usize) -> Result<(), RunError> {
         let took = begun.elapsed();
+        for refused in self.policy.take_refused() {
+            self.tell_refused(&refused);
+        }
         self.deciding += took;
         self.longest = self.longest.max(took);
         for decision in &self.actions[first..] {
             self.journal.decision(at, decision)?;
         }
         Ok(())
+    }
+
+    /// Says once of each kind of error that the policy asked for what the state does not allow. Nothing has changed by
+    /// it, so the run goes on.
+    fn tell_refused(&mut self, refused: &Refused) {
+        let told = refused.error.to_string();
+        if self.refused.insert(told.clone()) {
+            self.follower.message(&format!("the policy asked for something impossible, which was left out: {told}"));
+        }
     }
 
     /// Carries out what was decided, after it is safely written.

@@ -143,6 +143,7 @@ impl PlannedPhase {
             input: None,
             assumed: true,
             never_copied: !self.idempotent,
+            finished: Vec::new(),
         }
     }
 }

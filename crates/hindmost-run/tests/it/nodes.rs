@@ -78,3 +78,20 @@ fn a_task_that_failed_too_often_is_not_started_again_when_its_last_copy_is_lost(
     assert_eq!(told.outcome.summary.state, hindmost_core::metrics::RunState::Failed);
     assert_eq!(told.outcome.summary.attempts, 4, "{:?}", told.outcome.timeline.rows);
 }
+
+/// The policies of the catalogue that place node by node, and one that takes the next job.
+const BY_NODE: [&str; 6] =
+    ["dollymp", "dollymp(clone_pass=by_node)", "dollymp(clones=0)", "fifo+dollymp", "tetris", "fifo"];
+
+#[test]
+fn nothing_starts_on_a_node_lost_as_a_task_ends() {
+    for policy in BY_NODE {
+        // Tasks end on n3 at the very instant at which it is lost, before the next round.
+        let story = Story::on("n1:2,n2:2,n3:2").phase("map", 20).phase("reduce", 3).policy(policy);
+        let story = story.chaos("lose=n3:5s@10s,lose=n3:3s@20s").plays(|_| takes(10.0));
+        let told = story.run().done();
+        assert_eq!(starts_on(&told, 2, 10.0, 15.0), 0, "{policy}");
+        let said = story.messages();
+        assert!(!said.iter().any(|line| line.contains("impossible")), "{policy}: {said:?}");
+    }
+}

@@ -125,6 +125,7 @@ impl Generator {
                 input: written.input(drawn, planned, &self.racks, (self.seed, index)),
                 assumed: false,
                 never_copied: false,
+                finished: Vec::new(),
             });
             durations.push(Durations::Drawn(drawn.durations.clone()));
         }

@@ -43,6 +43,7 @@ fn job(name: &str) -> JobSpec {
         input: None,
         assumed: false,
         never_copied: false,
+        finished: Vec::new(),
     };
     let phases = vec![phase("map"), phase("sum, \"final\"")];
     JobSpec { name: name.into(), arrival: Time::ZERO, deadline: None, weight: 1.0, queue: None, phases }

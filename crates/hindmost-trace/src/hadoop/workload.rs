@@ -102,6 +102,7 @@ fn workload_job(job: KeptJob, origin: i64) -> WorkloadJob {
             input: None,
             assumed: false,
             never_copied: false,
+            finished: Vec::new(),
         });
         durations.push(Durations::Recorded(phase.seconds));
     }

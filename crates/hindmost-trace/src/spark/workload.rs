@@ -186,6 +186,7 @@ fn jobs(
                 input: None,
                 assumed: false,
                 never_copied: false,
+                finished: Vec::new(),
             });
             durations.push(Durations::Recorded(seconds));
         }

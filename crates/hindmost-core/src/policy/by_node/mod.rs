@@ -101,9 +101,8 @@ struct Sweep {
 /// What has come of an attempt at starting a copy.
 enum Start {
     Made,
-    /// None of the tasks may run there, or something was held back.
+    /// None of the tasks may run there, something was held back, or the start was refused.
     Nothing,
-    Fault,
 }
 
 /// The pass. See the module's documentation.
@@ -155,6 +154,32 @@ impl ByNode {
     pub fn with_limits(mut self, limits: CloneLimits) -> ByNode {
         self.limits = limits;
         self
+    }
+
+    /// A node is lost. Attempts that ended on it since the last round left free room, which is gone with it.
+    fn node_lost(&mut self, node: NodeId, cluster: &Cluster) {
+        self.alike.changed(node);
+        for sweep in &mut self.sweeps {
+            sweep.grown.remove(node.0);
+        }
+        self.pool.rebuild(cluster);
+        // A task that has lost a copy may be cloned where its phase's other tasks may not.
+        let running: BTreeSet<TaskId> = cluster.living().map(|attempt| attempt.id().task).collect();
+        for task in running {
+            self.place(task, cluster);
+        }
+        // Tasks of many phases may be pending again, or avoid no longer the nodes on which they have failed.
+        self.look_everywhere();
+    }
+
+    /// A task has lost its last copy. It may go where others of its phase may not: these may avoid the node.
+    fn pending_again(&mut self, task: TaskId, cluster: &Cluster) {
+        let Some(phase) = cluster.phase(task) else { return };
+        for serving in self.sweeps.iter_mut().flat_map(|sweep| &mut sweep.servings) {
+            if matches!(serving.stage, Stage::Originals(_)) {
+                serving.fresh.add(phase.demand());
+            }
+        }
     }
 
     fn room_grew(&mut self, node: NodeId) {
@@ -214,9 +239,7 @@ impl ByNode {
                     break;
                 }
                 for serving in 0..self.sweeps[at].servings.len() {
-                    if !self.serve((at, serving), node, round) {
-                        return;
-                    }
+                    self.serve((at, serving), node, round);
                 }
                 let mut here = Fresh::default();
                 self.sweeps[at].take_fresh(&mut here);
@@ -230,15 +253,15 @@ impl ByNode {
         }
     }
 
-    /// Starts on a node what a stage has for it, level by level. False on a fault.
-    fn serve(&mut self, (sweep, at): (usize, usize), node: NodeId, round: &mut Round<'_>) -> bool {
+    /// Starts on a node what a stage has for it, level by level.
+    fn serve(&mut self, (sweep, at): (usize, usize), node: NodeId, round: &mut Round<'_>) {
         let dimensions = round.cluster().dimensions().names().len();
         let weight = self.fit.penalty_weight();
         let mut level = None;
         loop {
-            let Some(found) = round.cluster().node(node) else { return true };
+            let Some(found) = round.cluster().node(node) else { return };
             let serving = &self.sweeps[sweep].servings[at];
-            let Some(next) = serving.levels.next_level(level, found.free()) else { return true };
+            let Some(next) = serving.levels.next_level(level, found.free()) else { return };
             // What has nothing for this node.
             let mut passed: Vec<JobPhase> = Vec::new();
             while let Some(found) = round.cluster().node(node) {
@@ -254,7 +277,6 @@ impl ByNode {
                 match self.start_of((sweep, at), phase, node, round) {
                     Start::Made => {}
                     Start::Nothing => passed.push(phase),
-                    Start::Fault => return false,
                 }
             }
             level = Some(next);
@@ -273,7 +295,7 @@ impl ByNode {
             self.held_back = true;
             return Start::Nothing;
         }
-        if self.start(stage, task, node, round) { Start::Made } else { Start::Fault }
+        if self.start(stage, task, node, round) { Start::Made } else { Start::Nothing }
     }
 
     fn is_within_budget(&self, task: TaskId, cluster: &Cluster) -> bool {
@@ -364,13 +386,13 @@ impl Pass for ByNode {
                     | Event::AttemptStopped { attempt } => {
                         self.place(attempt.task, view.cluster);
                         self.pool.attempt_ended(*attempt);
+                        if applied.pending_again {
+                            self.pending_again(attempt.task, view.cluster);
+                        }
                         self.touched.insert(attempt.task.job);
                     }
                     Event::NodeJoined { node, .. } | Event::NodeReturned { node } => self.room_grew(*node),
-                    Event::NodeLost { node } => {
-                        self.alike.changed(*node);
-                        self.pool.rebuild(view.cluster);
-                    }
+                    Event::NodeLost { node } => self.node_lost(*node, view.cluster),
                     // Reservations may have ended.
                     Event::Woken => {
                         self.alike.all_changed(view.cluster);

@@ -66,22 +66,13 @@ impl ByNode {
                 return;
             }
             for serving in 0..self.sweeps[at].servings.len() {
-                if !self.serve_pairs((at, serving), &grown, &fresh, round) {
-                    return;
-                }
+                self.serve_pairs((at, serving), &grown, &fresh, round);
             }
         }
     }
 
-    /// Starts what a stage has, of what is fresh on any node and of all on nodes of which the room has grown. False
-    /// on a fault.
-    fn serve_pairs(
-        &mut self,
-        serving: (usize, usize),
-        grown: &BTreeSet<usize>,
-        fresh: &Fresh,
-        round: &mut Round<'_>,
-    ) -> bool {
+    /// Starts what a stage has, of what is fresh on any node and of all on nodes of which the room has grown.
+    fn serve_pairs(&mut self, serving: (usize, usize), grown: &BTreeSet<usize>, fresh: &Fresh, round: &mut Round<'_>) {
         let mut pairs = Pairs { serving, places: Vec::new(), odd: BTreeMap::new() };
         for (number, demand) in self.levels_of(serving).demands() {
             let place = |kind| self.place_on(demand, kind, round);
@@ -96,7 +87,6 @@ impl ByNode {
             match self.start_of(serving, phase, id, round) {
                 Start::Made => {}
                 Start::Nothing => pairs.odd.entry(id).or_default().push(phase),
-                Start::Fault => return false,
             }
             let is_odd = pairs.odd.contains_key(&id);
             if is_odd {
@@ -111,7 +101,6 @@ impl ByNode {
                 }
             }
         }
-        true
     }
 
     fn levels_of(&self, (sweep, at): (usize, usize)) -> &super::Levels {

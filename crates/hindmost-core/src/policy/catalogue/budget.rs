@@ -97,6 +97,7 @@ mod tests {
             input: None,
             assumed: false,
             never_copied: false,
+            finished: Vec::new(),
         };
         let job = JobSpec {
             name: "job".into(),

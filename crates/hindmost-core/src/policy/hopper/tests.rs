@@ -21,6 +21,7 @@ fn phase(tasks: u32, mean: f64, sd: f64, after: &[u32]) -> PhaseSpec {
         input: None,
         assumed: false,
         never_copied: false,
+        finished: Vec::new(),
     }
 }
 

@@ -1,0 +1,523 @@
+//! A driver for tests that behaves as a live one does: nodes are lost and come back, attempts fail, killing takes
+//! time, durations and speeds are learned on the way. It checks each step and keeps the records.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use hindmost_core::cluster::{AttemptState, Cluster, Placement};
+use hindmost_core::distribution::Distribution;
+use hindmost_core::estimator::{Estimator, Knowledge, estimator};
+use hindmost_core::ids::{AttemptId, JobId, NodeId, TaskId};
+use hindmost_core::policy::catalogue::{ORDERS, ParameterEntry, SYSTEMS, Setting, Valid, build};
+use hindmost_core::policy::{Policy, Refused};
+use hindmost_core::random::mix;
+use hindmost_core::record::{Change, Decision, Event, Record};
+use hindmost_core::resources::{Dimensions, Resources};
+use hindmost_core::time::Time;
+use hindmost_core::verify::{Difference, Verified, verify};
+use hindmost_core::workload::{DemandByName, InputSpec, JobSpec, PhaseSpec};
+use proptest::prelude::*;
+
+/// A node that is lost at a time, for so long. Seconds.
+#[derive(Clone, Copy, Debug)]
+pub struct Loss {
+    pub node: u32,
+    pub at: f64,
+    pub away: f64,
+}
+
+/// A cluster with jobs.
+#[derive(Clone, Debug)]
+pub struct LiveLike {
+    /// Cpus, GB of memory and speed of each node; one-slot machines where there are none.
+    pub nodes: Vec<(u32, u32, f64)>,
+    pub machines: u32,
+    pub jobs: Vec<Arc<JobSpec>>,
+    pub losses: Vec<Loss>,
+    /// Seconds between rounds; 0: a round follows every instant.
+    pub slot: f64,
+    /// Seconds that killing takes.
+    pub killing: f64,
+    /// One attempt in so many fails; 0: none does.
+    pub fails: u64,
+    /// Whether durations and speeds are learned on the way.
+    pub learns: bool,
+    pub knowledge: Knowledge,
+    pub placement: Placement,
+    pub seed: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Due {
+    Finish(AttemptId),
+    Stopped(AttemptId),
+    Arrive(u32),
+    Lose(u32),
+    Return(u32),
+    Watch(AttemptId),
+    Learn(AttemptId),
+    Wake,
+}
+
+/// What a run has come to.
+pub struct Ran {
+    world: LiveLike,
+    pub records: Vec<Record>,
+    pub refused: Vec<Refused>,
+}
+
+struct Driver<'a> {
+    world: &'a LiveLike,
+    cluster: Cluster,
+    policy: Policy,
+    estimator: Box<dyn Estimator>,
+    agenda: BTreeSet<(Time, Due)>,
+    /// Started, but for what the driver does itself.
+    to_begin: Vec<AttemptId>,
+    heirs: BTreeMap<AttemptId, AttemptId>,
+    /// Until when nodes are away.
+    away: BTreeMap<u32, Time>,
+    finishes: BTreeMap<AttemptId, Time>,
+    finished_jobs: BTreeSet<JobId>,
+    records: Vec<Record>,
+    refused: Vec<Refused>,
+}
+
+/// A policy of the catalogue.
+pub fn policy(name: &str) -> Policy {
+    build(&name.parse().unwrap(), &Setting { order: "fair", gamma: 0.01, queues: &[] }).unwrap()
+}
+
+impl LiveLike {
+    fn dimensions(&self) -> Dimensions {
+        if self.nodes.is_empty() {
+            return Dimensions::one_slot();
+        }
+        Dimensions::of(self.capacities().iter()).unwrap()
+    }
+
+    fn capacities(&self) -> Vec<DemandByName> {
+        let capacity = |(cpus, memory, _): &(u32, u32, f64)| amounts(f64::from(*cpus), f64::from(*memory));
+        self.nodes.iter().map(capacity).collect()
+    }
+
+    fn cluster(&self) -> Cluster {
+        Cluster::new(self.dimensions()).with_placement(self.placement)
+    }
+
+    /// Runs all jobs to their end. An error tells why that does not come.
+    pub fn run(&self, policy: Policy) -> Result<Ran, String> {
+        let mut driver = Driver {
+            world: self,
+            cluster: self.cluster(),
+            policy,
+            estimator: estimator(self.knowledge),
+            agenda: BTreeSet::new(),
+            to_begin: Vec::new(),
+            heirs: BTreeMap::new(),
+            away: BTreeMap::new(),
+            finishes: BTreeMap::new(),
+            finished_jobs: BTreeSet::new(),
+            records: Vec::new(),
+            refused: Vec::new(),
+        };
+        driver.run()?;
+        Ok(Ran { world: self.clone(), records: driver.records, refused: driver.refused })
+    }
+}
+
+pub fn amounts(cpus: f64, gigabytes: f64) -> DemandByName {
+    DemandByName::from([("cpus".to_owned(), cpus), ("memory".to_owned(), gigabytes * 1e9)])
+}
+
+impl Ran {
+    /// Whether a policy decides the same when the records are replayed.
+    pub fn verify(&self, policy: &mut Policy) -> Result<Verified, Difference> {
+        verify(self.world.cluster(), policy, &*estimator(self.world.knowledge), self.records.clone())
+    }
+
+    /// The attempts that were started, with their nodes, in order; replacements not included.
+    pub fn starts(&self) -> impl Iterator<Item = (AttemptId, NodeId)> + '_ {
+        self.records.iter().filter_map(|record| match &record.change {
+            Change::Decision(Decision::Start { attempt, node, .. }) => Some((*attempt, *node)),
+            _ => None,
+        })
+    }
+
+    /// Checks what must hold of every run.
+    pub fn is_sound(&self) {
+        let mut winners: BTreeSet<TaskId> = BTreeSet::new();
+        for record in &self.records {
+            if let Change::Event(Event::AttemptFinished { attempt }) = &record.change {
+                assert!(winners.insert(attempt.task), "{} has two winners", attempt.task);
+            }
+        }
+        let mut to_do = BTreeSet::new();
+        for (job, spec) in (0..).map(JobId).zip(&self.world.jobs) {
+            for (phase, described) in (0..).zip(&spec.phases) {
+                let tasks = (0..described.tasks).filter(|index| !described.finished.contains(index));
+                to_do.extend(tasks.map(|index| TaskId { job, phase, index }));
+            }
+        }
+        assert_eq!(winners, to_do, "winners, and tasks that were not finished before");
+        for (attempt, _) in self.starts() {
+            assert!(to_do.contains(&attempt.task), "{attempt} starts, and was finished before");
+        }
+    }
+}
+
+impl Driver<'_> {
+    fn run(&mut self) -> Result<(), String> {
+        for (at, capacity) in (0..).zip(self.capacities()) {
+            let speed = self.world.nodes.get(at as usize).map_or(1.0, |node| node.2);
+            let name = format!("n{at}").into();
+            self.happen(Time::ZERO, &Event::NodeJoined { node: NodeId(at), name, capacity, speed, rack: None });
+        }
+        for (at, job) in (0..).zip(&self.world.jobs) {
+            self.agenda.insert((job.arrival, Due::Arrive(at)));
+        }
+        for loss in &self.world.losses {
+            let (at, back) = (Time::from_seconds(loss.at), Time::from_seconds(loss.at + loss.away));
+            self.agenda.insert((at, Due::Lose(loss.node)));
+            self.agenda.insert((back, Due::Return(loss.node)));
+            let until = self.away.entry(loss.node).or_default();
+            *until = back.max(*until);
+        }
+        while self.finished_jobs.len() < self.world.jobs.len() {
+            let Some((first, _)) = self.agenda.first().copied() else {
+                let last = self.records.len().saturating_sub(25);
+                let last: Vec<String> =
+                    self.records[last..].iter().map(|r| format!("{} {:?}", r.at, r.change)).collect();
+                return Err(format!(
+                    "jobs wait, but the policy starts nothing; refused: {:?}, {}",
+                    self.refused,
+                    last.join("\n")
+                ));
+            };
+            let boundary = first.round_up_to(Time::from_seconds(self.world.slot));
+            while let Some((at, due)) = self.agenda.first().copied().filter(|(at, _)| *at <= boundary) {
+                self.agenda.remove(&(at, due));
+                self.due(at, due);
+            }
+            self.round(boundary);
+            if self.records.len() > 100_000 {
+                return Err("the run does not come to an end".to_owned());
+            }
+        }
+        Ok(())
+    }
+
+    fn capacities(&self) -> Vec<Resources> {
+        if self.world.nodes.is_empty() {
+            return vec![Resources::ONE_SLOT; self.world.machines as usize];
+        }
+        let dimensions = self.world.dimensions();
+        self.world.capacities().iter().map(|capacity| dimensions.amounts(capacity).unwrap()).collect()
+    }
+
+    fn due(&mut self, at: Time, due: Due) {
+        match due {
+            Due::Arrive(job) => {
+                let spec = Arc::clone(&self.world.jobs[job as usize]);
+                self.happen(at, &Event::JobArrived { job: JobId(job), spec });
+            }
+            Due::Lose(node) => self.happen(at, &Event::NodeLost { node: NodeId(node) }),
+            Due::Return(node) => {
+                if self.away[&node] <= at {
+                    self.happen(at, &Event::NodeReturned { node: NodeId(node) });
+                }
+            }
+            Due::Finish(attempt) => {
+                if self.cluster.attempt(attempt).is_none() {
+                    return;
+                }
+                let finished = self.cluster.task(attempt.task).is_some_and(|task| task.is_finished());
+                let reason = self.fails(attempt).then(|| "exit code 1".into());
+                let event = match (finished, reason) {
+                    (true, _) => Event::AttemptStopped { attempt },
+                    (false, None) => Event::AttemptFinished { attempt },
+                    (false, reason) => Event::AttemptFailed { attempt, reason },
+                };
+                self.end(at, attempt, &event);
+            }
+            Due::Stopped(attempt) => {
+                if self.cluster.attempt(attempt).is_some() {
+                    self.end(at, attempt, &Event::AttemptStopped { attempt });
+                }
+            }
+            Due::Watch(attempt) => {
+                if self.cluster.attempt(attempt).is_some() {
+                    let tells = self.hash(attempt, 7) % 3 > 0;
+                    let expected_finish = self.finishes.get(&attempt).copied().filter(|_| tells);
+                    self.happen(at, &Event::WatchMet { attempt, expected_finish });
+                }
+            }
+            Due::Learn(attempt) => {
+                let (job, phase) = (attempt.task.job, attempt.task.phase);
+                let mean = 1.0 + (self.hash(attempt, 8) % 4) as f64 / 2.0;
+                let durations = Distribution::log_normal(mean, 0.5).unwrap();
+                let progress = self.hash(attempt, 9) % 2 == 0;
+                let event = Event::DurationsLearned {
+                    job,
+                    phase,
+                    durations,
+                    median: mean,
+                    p90: 2.0 * mean,
+                    progress,
+                    samples: 3,
+                };
+                self.happen(at, &event);
+                let node = NodeId((self.hash(attempt, 10) % self.cluster.nodes().len() as u64) as u32);
+                let speed = [0.3, 1.0, 2.0][(self.hash(attempt, 11) % 3) as usize];
+                self.happen(at, &Event::NodeSpeedLearned { node, speed });
+            }
+            Due::Wake => self.happen(at, &Event::Woken),
+        }
+    }
+
+    fn hash(&self, attempt: AttemptId, purpose: u64) -> u64 {
+        let task = attempt.task;
+        let of = u64::from(task.job.0) << 48 ^ u64::from(task.phase) << 40 ^ u64::from(task.index) << 16;
+        mix(mix(self.world.seed ^ purpose) ^ of ^ u64::from(attempt.copy))
+    }
+
+    /// A task does not fail for ever.
+    fn fails(&self, attempt: AttemptId) -> bool {
+        self.world.fails > 0 && attempt.copy < 4 && self.hash(attempt, 1) % self.world.fails == 0
+    }
+
+    fn end(&mut self, at: Time, attempt: AttemptId, event: &Event) {
+        self.happen(at, event);
+        if let Some(heir) = self.heirs.remove(&attempt) {
+            self.begin(at, heir);
+        }
+    }
+
+    /// An attempt that has its room begins.
+    fn begin(&mut self, at: Time, attempt: AttemptId) {
+        let Some(found) = self.cluster.attempt(attempt) else { return };
+        if found.state() == AttemptState::Stopping {
+            return self.end(at, attempt, &Event::AttemptStopped { attempt });
+        }
+        // On a grid, so that attempts end together, and together with losses.
+        let halves = if self.hash(attempt, 2) % 8 == 0 { 24 } else { 1 + self.hash(attempt, 3) % 5 };
+        let finish = at + Time::from_seconds(0.5 * halves as f64);
+        self.finishes.insert(attempt, finish);
+        self.agenda.insert((finish, Due::Finish(attempt)));
+        if self.world.learns && self.hash(attempt, 4) % 4 == 0 {
+            self.agenda.insert((at + Time::from_seconds(0.5), Due::Learn(attempt)));
+        }
+        self.happen(at, &Event::AttemptRunning { attempt });
+    }
+
+    fn happen(&mut self, at: Time, event: &Event) {
+        let at = at.max(self.cluster.now());
+        let applied = self.cluster.apply_event(at, event).unwrap();
+        self.records.push(Record { at, change: Change::Event(event.clone()) });
+        let mut decisions = Vec::new();
+        self.policy.observe(event, applied, &mut self.cluster, &*self.estimator, &mut decisions);
+        self.decided(at, decisions);
+        if let Event::AttemptFinished { attempt }
+        | Event::AttemptStopped { attempt }
+        | Event::AttemptFailed { attempt, .. } = event
+        {
+            if applied.job_finished {
+                self.finished_jobs.insert(attempt.task.job);
+            }
+            self.cluster.retire(attempt.task.job);
+        }
+    }
+
+    fn round(&mut self, at: Time) {
+        let at = at.max(self.cluster.now());
+        self.cluster.apply_event(at, &Event::Round).unwrap();
+        self.records.push(Record { at, change: Change::Event(Event::Round) });
+        let mut decisions = Vec::new();
+        self.policy.decide(&mut self.cluster, &*self.estimator, &mut decisions);
+        self.decided(at, decisions);
+        while !self.to_begin.is_empty() {
+            for attempt in std::mem::take(&mut self.to_begin) {
+                self.begin(at, attempt);
+            }
+        }
+    }
+
+    fn decided(&mut self, at: Time, decisions: Vec<Decision>) {
+        self.refused.extend(self.policy.take_refused());
+        for decision in decisions {
+            self.records.push(Record { at, change: Change::Decision(decision.clone()) });
+            match decision {
+                Decision::Start { attempt, .. } => self.to_begin.push(attempt),
+                Decision::Stop { attempt, .. } => self.kill(at, attempt),
+                Decision::Replace { attempt, .. } => {
+                    let heir = self.cluster.copies(attempt.task).find(|copy| copy.replaces() == Some(attempt));
+                    self.heirs.extend(heir.map(|heir| (attempt, heir.id())));
+                    self.kill(at, attempt);
+                }
+                Decision::Reserve { until, .. } => _ = self.agenda.insert((until, Due::Wake)),
+                Decision::Wake { at: when } => _ = self.agenda.insert((when.max(at), Due::Wake)),
+                Decision::Watch { attempt, .. } => {
+                    let after = 0.25 * (1 + self.hash(attempt, at.0) % 5) as f64;
+                    self.agenda.insert((at + Time::from_seconds(after), Due::Watch(attempt)));
+                }
+            }
+        }
+    }
+
+    fn kill(&mut self, at: Time, attempt: AttemptId) {
+        self.agenda.insert((at + Time::from_seconds(self.world.killing), Due::Stopped(attempt)));
+    }
+}
+
+/// A value that a parameter may take, or none: then its default.
+fn any_value(parameter: &'static ParameterEntry) -> BoxedStrategy<Option<String>> {
+    let numbers = |low: f64, high: f64| -> Vec<String> {
+        let some = [0.0, 0.1, 0.25, 0.5, 0.9, 1.0, 1.5, 2.0, 5.0];
+        some.into_iter().filter(|number| (low..=high).contains(number)).map(|number| number.to_string()).collect()
+    };
+    let values = match parameter.valid {
+        Valid::Switch => vec!["true".to_owned(), "false".to_owned()],
+        Valid::OneOf(words) => words.iter().map(|word| (*word).to_owned()).collect(),
+        Valid::Count(low, high) => (low..=high.min(low.saturating_add(3))).map(|count| count.to_string()).collect(),
+        Valid::Number(low, high) | Valid::WordOrNumber(_, low, high) => numbers(low, high),
+        Valid::NumberBelow(low, high) => numbers(low, high - 1e-3),
+        Valid::OptimalOrNumber => numbers(0.1, 5.0),
+    };
+    if values.is_empty() {
+        return Just(None).boxed();
+    }
+    proptest::option::of(proptest::sample::select(values)).boxed()
+}
+
+fn any_parameters(entries: Vec<&'static ParameterEntry>) -> impl Strategy<Value = String> {
+    let names: Vec<&str> = entries.iter().map(|entry| entry.name).collect();
+    entries.into_iter().map(any_value).collect::<Vec<_>>().prop_map(move |values| {
+        let given = names.iter().zip(values).filter_map(|(name, value)| Some(format!("{name}={}", value?)));
+        let given: Vec<String> = given.collect();
+        if given.is_empty() { String::new() } else { format!("({})", given.join(",")) }
+    })
+}
+
+/// Any system of the catalogue under any order or its own, with any parameters of modest size.
+pub fn any_policy_of_the_catalogue() -> impl Strategy<Value = String> {
+    let system = (0..SYSTEMS.len()).prop_flat_map(|at| {
+        let system = &SYSTEMS[at];
+        any_parameters(system.parameters.iter().collect()).prop_map(move |given| format!("{}{given}", system.name))
+    });
+    let order = (0..ORDERS.len()).prop_flat_map(|at| {
+        let order = &ORDERS[at];
+        any_parameters(order.parameters.iter().collect()).prop_map(move |given| format!("{}{given}", order.name))
+    });
+    (proptest::option::of(order), system)
+        .prop_map(|(order, system)| order.map_or(system.clone(), |order| format!("{order}+{system}")))
+}
+
+/// A phase as it is drawn.
+#[derive(Clone, Debug)]
+struct PhasePlan {
+    tasks: u32,
+    cpus: f64,
+    memory: f64,
+    parents: u8,
+    assumed: bool,
+    never_copied: bool,
+    /// A bit for each task that is finished before; all where this is told.
+    finished: u16,
+    all_finished: bool,
+    /// The nodes on which tasks' input lies, if any.
+    reads: Option<Vec<u32>>,
+}
+
+fn any_phase() -> impl Strategy<Value = PhasePlan> {
+    let shape = (1..10u32, 1..5u32, 0..4u32, any::<u8>());
+    let flags = (proptest::bool::weighted(0.2), proptest::bool::weighted(0.15), proptest::bool::weighted(0.25));
+    let reads = proptest::option::weighted(0.3, proptest::collection::vec(any::<u32>(), 1..4));
+    (shape, flags, any::<u16>(), reads).prop_map(|((tasks, cpus, memory, parents), flags, finished, reads)| PhasePlan {
+        tasks,
+        cpus: f64::from(cpus) / 2.0,
+        memory: f64::from(memory),
+        parents,
+        assumed: flags.0,
+        never_copied: flags.1,
+        finished,
+        all_finished: flags.2,
+        reads,
+    })
+}
+
+fn spec(number: usize, arrival: f64, weight: f64, phases: &[PhasePlan], nodes: u32, finished: bool) -> JobSpec {
+    let phase = |(at, plan): (usize, &PhasePlan)| {
+        let input = plan.reads.as_ref().map(|on| InputSpec {
+            bytes: vec![1000; plan.tasks as usize],
+            replicas: (0..plan.tasks as usize).map(|task| vec![NodeId(on[task % on.len()] % nodes)]).collect(),
+        });
+        let is_finished = |index: &u32| plan.all_finished || plan.finished >> index & 1 == 1;
+        PhaseSpec {
+            name: format!("p{at}").into(),
+            after: (0..at as u32).filter(|parent| plan.parents >> parent & 1 == 1).collect(),
+            tasks: plan.tasks,
+            demand: amounts(plan.cpus, plan.memory),
+            mean: 1.5,
+            sd: Some(1.0),
+            tail: None,
+            input,
+            assumed: plan.assumed,
+            never_copied: plan.never_copied,
+            finished: if finished { (0..plan.tasks).filter(is_finished).collect() } else { Vec::new() },
+        }
+    };
+    let mut phases: Vec<PhaseSpec> = phases.iter().enumerate().map(phase).collect();
+    // Something is left to do.
+    if phases.iter().all(|phase| phase.tasks_to_do() == 0) {
+        phases[0].finished.pop();
+    }
+    let (name, arrival) = (number.to_string().into(), Time::from_seconds(arrival));
+    JobSpec { name, arrival, deadline: None, weight, queue: None, phases }
+}
+
+prop_compose! {
+    /// Clusters with jobs and losses. `finished`: whether jobs arrive with tasks that are finished already.
+    pub fn any_live_like(finished: bool)(
+        one_slot in proptest::bool::weighted(0.3),
+        machines in 1..8u32,
+        nodes in proptest::collection::vec((2..6u32, 3..9u32, proptest::sample::select(vec![1.0, 1.0, 0.5, 2.0])), 1..6),
+        jobs in proptest::collection::vec(
+            (0..4u32, proptest::sample::select(vec![1.0, 1.0, 2.0, 0.3]), proptest::collection::vec(any_phase(), 1..5)), 1..5
+        ),
+        losses in proptest::collection::vec((any::<u32>(), 1..16u32, 1..9u32), 0..8),
+        timing in (proptest::sample::select(vec![0.0, 0.0, 0.3, 1.0]), proptest::sample::select(vec![0.0, 0.25, 0.5])),
+        fails in proptest::sample::select(vec![0, 0, 3, 10]),
+        learns in any::<bool>(),
+        knowledge in proptest::sample::select(vec!["progress(0.1)", "age", "history", "oracle"]),
+        spread in any::<bool>(),
+        seed in any::<u64>(),
+    ) -> LiveLike {
+        let count = if one_slot { machines } else { nodes.len() as u32 };
+        let mut arrival = 0.0;
+        let jobs = jobs.iter().enumerate().map(|(number, (gap, weight, phases))| {
+            arrival += f64::from(*gap) / 2.0;
+            let mut spec = spec(number, arrival, *weight, phases, count, finished);
+            if one_slot {
+                spec.phases.iter_mut().for_each(|phase| phase.demand.clear());
+            }
+            Arc::new(spec)
+        });
+        let halves = |number: u32| f64::from(number) / 2.0;
+        LiveLike {
+            jobs: jobs.collect(),
+            nodes: if one_slot { Vec::new() } else { nodes },
+            machines,
+            losses: losses
+                .into_iter()
+                .map(|(node, at, away)| Loss { node: node % count, at: halves(at), away: halves(away) })
+                .collect(),
+            slot: timing.0,
+            killing: timing.1,
+            fails,
+            learns,
+            knowledge: knowledge.parse().unwrap(),
+            placement: if spread { Placement::Spread } else { Placement::FirstFit },
+            seed,
+        }
+    }
+}

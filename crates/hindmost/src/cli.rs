@@ -147,6 +147,15 @@ pub struct RunJobArgs {
     /// With --resume: keep results of phases whose command, variables or folder have changed since
     #[arg(long, requires = "resume")]
     pub keep_results: bool,
+    /// Do not sync results and journal: faster with many small tasks, but a power cut may cost results
+    #[arg(long)]
+    pub no_sync: bool,
+    /// Record checksums of results, and with --resume compare them, not only names, sizes and times
+    #[arg(long)]
+    pub checksum: bool,
+    /// Use the output folder although another user owns it or may write to it
+    #[arg(long)]
+    pub trust_folder: bool,
     /// Check the job file, print what would be run, and stop
     #[arg(long, conflicts_with_all = ["resume", "chaos"])]
     pub check: bool,

@@ -54,6 +54,7 @@ fn done() -> RunSummary {
         policy: "late:order=srpt".to_owned(),
         knowledge: "progress".to_owned(),
         met_deadline: Some(true),
+        synced: true,
     }
 }
 
@@ -78,6 +79,7 @@ fn failed() -> RunSummary {
         phases: vec![PhaseSummary { finished: 51, copies: nothing, finish: None, broken: 19, ..phase("map", 64, 2.0) }],
         failed_tasks: tasks,
         met_deadline: None,
+        synced: true,
         ..done()
     }
 }

@@ -87,6 +87,8 @@ pub struct RunSummary {
     pub knowledge: String,
     /// True if the deadline was met; `None` without one.
     pub met_deadline: Option<bool>,
+    /// True if its results survive a power cut.
+    pub synced: bool,
 }
 
 /// Counts of some attempts.
@@ -184,6 +186,7 @@ impl RunSummary {
             policy,
             knowledge,
             met_deadline: job.spec.deadline.map(|deadline| job.finish.is_some_and(|at| at <= job.arrival + deadline)),
+            synced: true,
         })
     }
 }

@@ -6,9 +6,11 @@
 
 mod attempts;
 mod deadlines;
+mod endings;
 mod follow;
 mod journal;
 mod resume;
+mod standing;
 mod watches;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -39,7 +41,7 @@ use crate::chaos::Chaos;
 use crate::engine::{Engine, Happened, NodeOffer};
 use crate::job_file::Plan;
 use crate::learn::Learner;
-use crate::store::{Opened, Store, StoreError};
+use crate::store::{Opened, Pages, Store, StoreError};
 use deadlines::{Deadline, Deadlines};
 use journal::LiveJournal;
 
@@ -110,6 +112,14 @@ pub enum RunError {
         /// Why.
         error: io::Error,
     },
+    /// What was written did not all get to the disk.
+    #[error("{}: results could not be written to the disk ({error}), so none of what was being made counts; --resume makes it again", path.display())]
+    NotDurable {
+        /// The run's folder.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
     /// A record that the state does not allow: a defect of the policy or the driver.
     #[error("internal error, please report it: {0}")]
     Record(#[from] RecordError),
@@ -131,6 +141,8 @@ pub struct RunOutcome {
     pub deciding: Duration,
     /// The longest of it at one time.
     pub longest_decision: Duration,
+    /// Where pages that tell of it are written.
+    pub pages: Pages,
 }
 
 /// Why an attempt is being killed.
@@ -183,10 +195,20 @@ struct Driver<'a> {
     reads_first: BTreeSet<u32>,
     /// Copies that were started beside others.
     redundant: FxHashSet<AttemptId>,
-    /// Attempts that could not be started yet, for want of open files or processes: how often it was tried.
-    scarce: FxHashMap<AttemptId, u32>,
+    /// Attempts that could not be started yet, for want of open files or processes.
+    scarce: FxHashSet<AttemptId>,
+    /// How often these were tried to be started.
+    tries: FxHashMap<AttemptId, u32>,
+    /// Tasks without a recorded finish whose results are in place all the same: their run was cut off in between.
+    in_place: FxHashSet<TaskId>,
+    /// The file system has not kept what was written: nothing that is not a result yet may become one.
+    distrusted: bool,
     /// Phases whose commands are others than when the run was last at work, by name.
     changed: Vec<String>,
+    /// Failures of tasks that may not run twice, from before this journal.
+    earlier_failures: Vec<(TaskId, u32)>,
+    /// When the folder was last seen to be in its place.
+    looked: Time,
     /// Attempts that get the room of those that are being replaced.
     heirs: FxHashMap<AttemptId, AttemptId>,
     /// Until when the rehearsal keeps nodes away.
@@ -227,11 +249,10 @@ pub fn run(
     presses: &AtomicU32,
     follower: &mut dyn Follower,
 ) -> Result<RunOutcome, RunError> {
-    let Opened { store, begun, changed } = opened;
+    let Opened { mut store, begun, changed } = opened;
     let names: Vec<String> = engine.nodes().iter().map(|node| node.name.clone()).collect();
     check(plan, options, engine.nodes())?;
-    let path = store.journal();
-    let held = if begun { journal::read(&path)? } else { None };
+    let mut held = if begun { journal::read(&store)? } else { None };
     let header = match &held {
         Some((header, records)) => {
             resume::check_nodes(records, &names)?;
@@ -247,10 +268,22 @@ pub fn run(
     if let Some(why) = catalogue::without_clones(&spec, &plan.job_spec(), &header.dimensions, (names.len(), &total)) {
         follower.message(&why);
     }
+    let again = match &held {
+        Some((_, records)) => standing::check(plan, &mut store, records, engine, follower)?,
+        None => false,
+    };
+    if again {
+        held = None;
+    } else {
+        // Nothing refuses it any more.
+        standing::kill_moved(&store, engine);
+        store.accept(plan)?;
+    }
+    let earlier_failures = store.earlier_failures();
     let history = plan.phases.iter().map(|phase| options.history.get(&phase.name).cloned().unwrap_or_default());
     let telling = if let Knowledge::Progress(share) = header.knowledge { share } else { 2.0 };
     let learner = Learner::new(plan.phases.len(), names.len(), telling, history.collect());
-    let journal = LiveJournal::open(&path, if held.is_some() { None } else { Some(&header) })?;
+    let journal = LiveJournal::open(&store, if held.is_some() { None } else { Some(&header) })?;
     let mut driver = Driver {
         plan,
         options,
@@ -268,8 +301,13 @@ pub fn run(
         was_at: None,
         reads_first: BTreeSet::new(),
         redundant: FxHashSet::default(),
-        scarce: FxHashMap::default(),
+        scarce: FxHashSet::default(),
+        tries: FxHashMap::default(),
+        in_place: FxHashSet::default(),
+        distrusted: false,
         changed,
+        earlier_failures,
+        looked: Time::ZERO,
         heirs: FxHashMap::default(),
         away: FxHashMap::default(),
         deadlines: Deadlines::default(),
@@ -372,16 +410,30 @@ fn check_fits(plan: &Plan, nodes: &[NodeOffer]) -> Result<(), RunError> {
 }
 
 impl Driver<'_> {
-    /// The first records of a run.
+    /// The first records of a run: a new one, or one that begins again with the results that it has.
     fn begin(&mut self) -> Result<(), RunError> {
         self.engine.kill_strays(&self.store.run());
+        standing::clear(&self.store, self.follower)?;
+        let mut spec = self.plan.job_spec();
+        let stands = standing::standing(self.plan, &self.store);
+        if stands.len() as u64 == self.plan.tasks() {
+            return Err(RunError::Input(format!(
+                "{} has every result of {:?} and no journal: nothing is left to do",
+                self.store.folder().display(),
+                self.plan.name
+            )));
+        }
+        for task in stands {
+            spec.phases[task.phase as usize].finished.push(task.index);
+        }
         let nodes = self.engine.nodes().to_vec();
         for (at, node) in nodes.iter().enumerate() {
             let capacity = self.header.dimensions.amounts(&node.capacity)?;
             let name = node.name.as_str().into();
             self.happen(&Event::NodeJoined { node: NodeId(at as u32), name, capacity, speed: 1.0, rack: None })?;
         }
-        self.happen(&Event::JobArrived { job: JOB, spec: self.plan.job_spec().into() })?;
+        self.happen(&Event::JobArrived { job: JOB, spec: spec.into() })?;
+        self.recall_failures(&[]);
         self.prepare(Time::ZERO)
     }
 
@@ -397,9 +449,16 @@ impl Driver<'_> {
     /// The loop, until the job is done, has failed or was interrupted.
     fn work(&mut self, presses: &AtomicU32) -> Result<RunState, RunError> {
         let mut happened = Vec::new();
+        let mut asked = false;
         loop {
-            if presses.load(Ordering::Relaxed) > 0 && self.shutdown.is_none() && !self.finished {
-                self.shut_down(RunState::Interrupted);
+            if presses.load(Ordering::Relaxed) > 0 && !asked && !self.finished {
+                asked = true;
+                if self.shutdown.is_none() {
+                    self.shut_down(RunState::Interrupted);
+                } else {
+                    // What a failure has left running to its end is stopped too.
+                    self.kill_all(Kill::Shutdown);
+                }
             }
             if self.due && self.shutdown.is_none() && !self.finished {
                 self.round()?;
@@ -420,20 +479,25 @@ impl Driver<'_> {
                 }
             }
             self.follow();
+            self.look_after_folder()?;
             let now = self.engine.now();
             let until = self.deadlines.next().unwrap_or(Time::NEVER).min(now + Time::from_seconds(LOOK_UP));
             let until = if self.due && self.shutdown.is_none() && !self.finished { now } else { until };
             self.engine.wait(until, &mut happened);
-            for happened in happened.drain(..) {
-                match happened {
-                    Happened::Ended(attempt) | Happened::NotBegun(attempt, _) | Happened::Stays(attempt, _) => {
-                        self.ended(attempt)?;
-                    }
-                }
-            }
+            self.happened(std::mem::take(&mut happened))?;
             self.pass_deadlines()?;
             self.learn()?;
         }
+    }
+
+    /// From time to time sees whether the run's folder is where it was.
+    fn look_after_folder(&mut self) -> Result<(), RunError> {
+        let now = self.engine.now();
+        if now >= self.looked + Time::from_seconds(LOOK_UP) {
+            self.looked = now;
+            self.store.check_place()?;
+        }
+        Ok(())
     }
 
     /// Applies an event, writes it, tells the policy; what that asks for is carried out by `settle`.
@@ -534,16 +598,34 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// No more decisions; everything at work is killed.
+    /// No more decisions; what is at work is killed. After a failure those attempts go on to their ends whose tasks may
+    /// not run twice: cut off, they would never be done.
     fn shut_down(&mut self, state: RunState) {
         self.shutdown = Some(state);
-        self.kill_all(Kill::Shutdown);
+        if state != RunState::Failed {
+            return self.kill_all(Kill::Shutdown);
+        }
+        let plan = self.plan;
+        let may_repeat = |attempt: &AttemptId| plan.phases[attempt.task.phase as usize].idempotent;
+        self.kill_those(Kill::Shutdown, may_repeat);
+        let left = self.live.keys().filter(|attempt| !may_repeat(attempt)).count();
+        if left > 0 {
+            self.follower.message(&format!(
+                "the job has failed; {left} attempt{} of tasks that may not run twice {} first",
+                if left == 1 { "" } else { "s" },
+                if left == 1 { "ends" } else { "end" },
+            ));
+        }
     }
 
     /// Kills what is at work and not being killed: copies that a policy keeps beside a task's winner end with the
     /// job at the latest.
     fn kill_all(&mut self, why: Kill) {
-        let at_work = self.live.iter().filter(|(_, live)| live.kill.is_none());
+        self.kill_those(why, |_| true);
+    }
+
+    fn kill_those(&mut self, why: Kill, concerned: impl Fn(&AttemptId) -> bool) {
+        let at_work = self.live.iter().filter(|(attempt, live)| live.kill.is_none() && concerned(attempt));
         let mut at_work: Vec<AttemptId> = at_work.map(|(attempt, _)| *attempt).collect();
         at_work.sort_unstable();
         for attempt in at_work {
@@ -553,7 +635,8 @@ impl Driver<'_> {
 
     /// After an error: nothing is left running, though nothing can be written any more.
     fn kill_everything(&mut self) {
-        self.shut_down(RunState::Failed);
+        self.shutdown = Some(RunState::Failed);
+        self.kill_all(Kill::Shutdown);
         let mut happened = Vec::new();
         let end = self.engine.now() + Time::from_seconds(5.0);
         while !self.live.is_empty() && self.engine.now() < end {
@@ -566,18 +649,22 @@ impl Driver<'_> {
             }
         }
         self.engine.kill_strays(&self.store.run());
+        if self.distrusted {
+            // Their end markers would say that they ended well.
+            let _ = standing::clear(&self.store, self.follower);
+        }
     }
 
     fn outcome(mut self, state: RunState) -> Result<RunOutcome, RunError> {
         self.follow_now();
         self.engine.kill_strays(&self.store.run());
         self.journal.sync()?;
-        let path = self.store.journal();
-        let records = journal::read(&path)?.map(|(_, records)| records).unwrap_or_default();
+        let records = journal::read(&self.store)?.map(|(_, records)| records).unwrap_or_default();
         let timeline = Timeline::of(records);
         let (policy, knowledge) = (self.header.policy.clone(), self.header.knowledge.to_string());
-        let summary = RunSummary::of(&timeline, state, self.failed_tasks, policy, knowledge)
+        let mut summary = RunSummary::of(&timeline, state, self.failed_tasks, policy, knowledge)
             .ok_or_else(|| RunError::Input("the journal holds no job".to_owned()))?;
+        summary.synced = self.store.is_synced();
         let json = serde_json::to_string_pretty(&summary).unwrap_or_default();
         self.store.write_summary(&json).map_err(|error| RunError::Io { path: self.store.folder().into(), error })?;
         Ok(RunOutcome {
@@ -586,6 +673,7 @@ impl Driver<'_> {
             rounds: self.rounds,
             deciding: self.deciding,
             longest_decision: self.longest,
+            pages: self.store.pages(),
         })
     }
 }

@@ -5,19 +5,19 @@
 //! have ended meanwhile count, results in place outrank the journal, and the rest is killed and removed.
 
 use std::collections::HashSet;
-use std::time::{SystemTime, UNIX_EPOCH};
 
-use hindmost_core::cluster::{AttemptState, Cluster};
+use hindmost_core::cluster::{Attempt, AttemptState, Cluster, Phase};
 use hindmost_core::estimator::Knowledge;
-use hindmost_core::ids::{AttemptId, NodeId};
+use hindmost_core::ids::{AttemptId, NodeId, TaskId};
 use hindmost_core::journal::Header;
+use hindmost_core::metrics::RunState;
 use hindmost_core::record::{Change, Decision, Event, Record, StopReason};
 use hindmost_core::time::Time;
 use hindmost_core::verify::Verifier;
 
-use super::{Driver, Kill, RunError, RunOptions};
+use super::{Driver, Kill, RunError, RunOptions, standing};
 use crate::engine::NodeOffer;
-use crate::store::{EndMarker, Store};
+use crate::store::{EndMarker, ResultState, Store, Whereabouts};
 
 /// The header of a journal to go on with, if it was begun as is now asked for.
 pub(super) fn check_header(header: &Header, options: &RunOptions) -> Result<Header, RunError> {
@@ -67,10 +67,7 @@ pub(super) fn check_nodes(records: &[Record], offered: &[String]) -> Result<(), 
 pub fn recorded_nodes(store: &Store) -> Result<Option<Vec<NodeOffer>>, RunError> {
     // A run that was killed before it wrote its journal was begun with what its folder says.
     let said = || store.job().begun_with.as_ref().map(|begun| begun.nodes.clone());
-    if !store.journal().exists() {
-        return Ok(said());
-    }
-    let Some((header, records)) = super::journal::read(&store.journal())? else { return Ok(said()) };
+    let Some((header, records)) = super::journal::read(store)? else { return Ok(said()) };
     let mut nodes = Vec::new();
     for record in records {
         match record.change {
@@ -103,14 +100,25 @@ impl Driver<'_> {
             // Killed before it had begun: the journal begins anew.
             return self.begin_anew();
         }
-        let wall = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64);
-        // Time has passed since; it never goes back, whatever the wall clock does.
-        self.engine.resume_at(Time(wall.saturating_sub(self.store.job().began)).max(last + Time::TICK));
+        // Time has passed since; it never goes back, whatever the clock does.
+        self.engine.resume_at(Time(self.store.job().age()).max(last + Time::TICK));
+        match self.store.whereabouts() {
+            Whereabouts::Same => {}
+            Whereabouts::Moved => self.follower.message("the folder was moved: what was at work is started again"),
+            Whereabouts::Remounted => self
+                .follower
+                .message("the machine or its file system was started again since: what was at work is started again"),
+            Whereabouts::Copied => self
+                .follower
+                .message("the folder is a copy, which goes on by itself: what runs in the original is left alone"),
+        }
         for phase in &self.changed {
             self.follower.message(&format!("{phase} does something else than before: results that it has are kept"));
         }
+        let failures = standing::failures(self.plan, &records);
         self.replay(records)?;
         self.reconcile()?;
+        self.recall_failures(&failures);
         let down: Vec<NodeId> = (0..self.cluster.nodes().len() as u32)
             .map(NodeId)
             .filter(|node| self.cluster.node(*node).is_some_and(|node| !node.is_up()))
@@ -124,7 +132,7 @@ impl Driver<'_> {
     }
 
     fn begin_anew(&mut self) -> Result<(), RunError> {
-        self.journal = super::LiveJournal::open(&self.store.journal(), Some(&self.header))?;
+        self.journal = super::LiveJournal::open(&self.store, Some(&self.header))?;
         self.begin()
     }
 
@@ -175,55 +183,136 @@ impl Driver<'_> {
         Ok(())
     }
 
+    /// Tasks that may not run twice have failed so often before: one that has failed too often ends the job at once.
+    pub(super) fn recall_failures(&mut self, in_journal: &[(TaskId, u32)]) {
+        let earlier = std::mem::take(&mut self.earlier_failures);
+        for (task, count) in earlier.iter().chain(in_journal) {
+            // What was counted just now, as it ended while nobody looked, is not in the journal that was read.
+            for _ in 0..*count {
+                self.count_failure(*task, "it failed before the run was resumed", String::new());
+            }
+        }
+        let tasks: Vec<TaskId> = self.failures.keys().copied().filter(|task| self.is_given_up(*task)).collect();
+        for task in tasks {
+            if let Some(mut failed) = self.last_failure.remove(&task) {
+                failed.reason += "; it may not run twice (idempotent = false), unless its phase gets more retries";
+                self.failed_tasks.push(failed);
+            }
+            if self.shutdown.is_none() {
+                self.shut_down(RunState::Failed);
+            }
+        }
+        self.failed_tasks.sort_by_key(|failed| (failed.phase.clone(), failed.task));
+    }
+
     /// Brings every living attempt of the journal in line with what is there.
     fn reconcile(&mut self) -> Result<(), RunError> {
         let mut living: Vec<(AttemptId, NodeId, AttemptState)> =
             self.cluster.living().map(|attempt| (attempt.id(), attempt.node(), attempt.state())).collect();
         living.sort_unstable_by_key(|(attempt, ..)| *attempt);
-        let keep: HashSet<_> = living.iter().map(|(attempt, ..)| self.store.attempt(*attempt)).collect();
-        let strays = self.store.remove_strays(|folder| keep.contains(folder));
-        strays.map_err(|error| RunError::Io { path: self.store.folder().into(), error })?;
         self.find_heirs(&living);
+        // Elsewhere nothing that was started before can be right, whatever it says.
+        let trusted = self.store.whereabouts() == Whereabouts::Same;
         let mut adopted = HashSet::new();
-        for (attempt, node, _) in &living {
-            let there = self.store.attempt(*attempt).exists() && !self.has_changed(*attempt);
+        for (attempt, node, _) in living.iter().filter(|_| trusted) {
+            let there = self.store.has_attempt(*attempt);
             if there && self.with_launch(*attempt, *node, |engine, launch| engine.adopt(launch)) == Some(true) {
                 self.enter(*attempt, *node);
                 adopted.insert(*attempt);
             }
         }
-        // What those have left that were not adopted must be gone before their ends count.
-        self.engine.kill_strays(&self.store.run());
-        self.end_what_ended(&living, &adopted)?;
+        // What those have left that were not adopted must be gone before their ends count, and before its files are
+        // removed.
+        standing::kill_earlier(&self.store, self.engine);
+        let keep: Vec<AttemptId> = living.iter().filter(|_| trusted).map(|(attempt, ..)| *attempt).collect();
+        let strays = self.store.remove_strays(&keep);
+        let strays = strays.map_err(|error| RunError::Io { path: self.store.folder().into(), error })?;
+        strays.iter().for_each(|left| self.follower.message(&format!("can't be removed and is left: {left}")));
+        self.find_results_in_place()?;
+        self.finish_what_is_in_place(&living, &adopted)?;
+        if trusted {
+            self.end_what_ended(&living, &adopted)?;
+        }
         let waiting: HashSet<AttemptId> = self.heirs.values().copied().collect();
-        for (attempt, node, state) in living {
+        for (attempt, node, _) in living {
+            // What happened to others a moment ago may have changed its state.
             let Some(found) = self.cluster.attempt(attempt) else { continue };
-            let waits = waiting.contains(&attempt) && found.replaces().is_some();
+            let (state, replaces) = (found.state(), found.replaces().is_some());
+            let waits = waiting.contains(&attempt) && replaces;
+            let finished = self.cluster.task(attempt.task).is_none_or(hindmost_core::cluster::Task::is_finished);
             if adopted.contains(&attempt) {
                 if state == AttemptState::Starting {
                     self.happen(&Event::AttemptRunning { attempt })?;
                 }
-                let finished = self.cluster.task(attempt.task).is_none_or(hindmost_core::cluster::Task::is_finished);
                 if state == AttemptState::Stopping || finished {
                     self.kill(attempt, Kill::Decided(StopReason::Lost));
                 }
-            } else if waits || self.live.contains_key(&attempt) {
+            } else if waits || self.live.contains_key(&attempt) || self.scarce.contains(&attempt) {
                 // Its room is not free yet, or it was launched a moment ago.
+            } else if state == AttemptState::Stopping || finished {
+                self.enter(attempt, node);
+                self.kill(attempt, Kill::Decided(StopReason::Lost));
+                self.ended(vec![(attempt, None, None)])?;
             } else if state == AttemptState::Starting {
                 // Decided and never started.
                 self.launch(attempt)?;
-            } else if state == AttemptState::Stopping {
-                self.enter(attempt, node);
-                self.kill(attempt, Kill::Decided(StopReason::Lost));
-                self.ended(attempt)?;
-            } else if self.store.has_result(attempt.task) {
-                // Its result is in place, and the rest of it was being removed.
-                self.enter(attempt, node);
-                self.finish_with_result(attempt)?;
             } else if self.has_changed(attempt) {
                 self.broke(attempt, "is started afresh: its command has changed".to_owned(), false)?;
             } else {
                 self.broke(attempt, "was lost while nobody looked after it".to_owned(), false)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Finds results that were renamed into place and not yet recorded.
+    fn find_results_in_place(&mut self) -> Result<(), RunError> {
+        let Some(job) = self.cluster.job(super::JOB) else { return Ok(()) };
+        let mut unfinished = Vec::new();
+        for (phase, tasks) in (0..).zip(job.phases().iter().map(Phase::tasks)) {
+            if !self.store.has_results(phase) {
+                continue;
+            }
+            let open = (0..).zip(tasks).filter(|(_, task)| !task.is_finished());
+            unfinished.extend(open.map(|(index, _)| TaskId { job: super::JOB, phase, index }));
+        }
+        for task in unfinished {
+            match self.store.result_state(task) {
+                ResultState::Stands => _ = self.in_place.insert(task),
+                ResultState::Gone => {}
+                ResultState::Changed(what) => {
+                    let aside = self.store.set_aside(task);
+                    let aside = aside.map_err(|error| RunError::Io { path: self.store.folder().into(), error })?;
+                    let name = format!("{}/{}", self.plan.phases[task.phase as usize].name, task.index);
+                    let aside = aside.unwrap_or_default();
+                    self.follower.message(&format!(
+                        "what was in the place of the result of {name} is not its result ({what}): it is in {aside} now"
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// An attempt whose output is in place has finished; of several of a task the one that the manifest names.
+    fn finish_what_is_in_place(
+        &mut self,
+        living: &[(AttemptId, NodeId, AttemptState)],
+        adopted: &HashSet<AttemptId>,
+    ) -> Result<(), RunError> {
+        let mut tasks: Vec<TaskId> = self.in_place.iter().copied().collect();
+        tasks.sort_unstable();
+        for task in tasks {
+            let of_task = || living.iter().filter(|(attempt, ..)| attempt.task == task && !adopted.contains(attempt));
+            let winner = self.store.winner(task);
+            let found = of_task().find(|(attempt, ..)| Some(*attempt) == winner).or_else(|| of_task().next());
+            if let Some((attempt, node, state)) = found.copied() {
+                if state == AttemptState::Starting {
+                    self.happen(&Event::AttemptRunning { attempt })?;
+                }
+                self.enter(attempt, node);
+                self.finish_with_result(attempt)?;
+                self.launch_heir_of(attempt)?;
             }
         }
         Ok(())
@@ -238,22 +327,19 @@ impl Driver<'_> {
         let now = self.engine.now();
         let mut ended = Vec::new();
         for (attempt, node, _) in living {
-            let marked = self.store.attempt(*attempt).exists() && self.store.end_marker(*attempt) != EndMarker::Missing;
-            let counts = !self.has_changed(*attempt) || self.store.has_result(attempt.task);
-            if marked && counts && !adopted.contains(attempt) {
+            let Some(since) = self.cluster.attempt(*attempt).map(Attempt::since) else { continue };
+            let marked = self.store.has_attempt(*attempt) && self.store.end_marker(*attempt) != EndMarker::Missing;
+            if marked && !adopted.contains(attempt) {
+                // A clock that was set meanwhile says nothing of that.
                 let ago = self.store.ended_ago(*attempt).unwrap_or_default();
-                ended.push((now - Time(ago.as_nanos() as u64), *attempt, *node));
+                ended.push(((now - Time(ago.as_nanos() as u64)).max(since), *attempt, *node));
             }
         }
         ended.sort_unstable();
-        for (at, attempt, node) in ended {
-            self.enter(attempt, node);
-            self.was_at = Some(at);
-            let result = self.ended(attempt);
-            self.was_at = None;
-            result?;
+        for (_, attempt, node) in &ended {
+            self.enter(*attempt, *node);
         }
-        Ok(())
+        self.ended(ended.into_iter().map(|(at, attempt, _)| (attempt, None, Some(at))).collect())
     }
 
     /// True if an attempt did something else than its phase's command does now.

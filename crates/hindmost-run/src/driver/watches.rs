@@ -95,7 +95,7 @@ impl Driver<'_> {
                         self.happen(&Event::Woken)?;
                     }
                 }
-                Deadline::Launch(attempt) if self.scarce.contains_key(&attempt) => self.launch(attempt)?,
+                Deadline::Launch(attempt) if self.scarce.contains(&attempt) => self.launch(attempt)?,
                 Deadline::Launch(_) => {}
                 Deadline::Test(attempt) => self.test(attempt)?,
                 Deadline::Poll(attempt) => self.poll(attempt)?,

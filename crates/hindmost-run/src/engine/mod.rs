@@ -128,6 +128,11 @@ pub trait Engine {
     /// Kills an attempt with all that it has started. [`Happened::Ended`] follows.
     fn kill(&mut self, attempt: AttemptId);
 
+    /// False while the system has no more processes to give.
+    fn can_start(&self) -> bool {
+        true
+    }
+
     /// How far an attempt has read its input, as a share of it.
     fn read_share(&self, attempt: AttemptId) -> Option<f64>;
 

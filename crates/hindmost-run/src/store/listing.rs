@@ -79,7 +79,10 @@ impl Listing {
             digest.update(&line);
             digest.update(b"\n");
         }
-        Ok(Listing { digest: Some((entries.len() as u64, format!("{:032x}", digest.digest128()))), entries: Vec::new() })
+        Ok(Listing {
+            digest: Some((entries.len() as u64, format!("{:032x}", digest.digest128()))),
+            entries: Vec::new(),
+        })
     }
 
     /// True if checksums were recorded for its files.

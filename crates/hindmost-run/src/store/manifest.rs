@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Seek, SeekFrom, Write};
 
-use hindmost_core::ids::{AttemptId, TaskId};
+use hindmost_core::ids::TaskId;
 use serde::{Deserialize, Serialize};
 
 use super::folder::Folder;
@@ -26,6 +26,8 @@ pub(super) struct Line {
     pub run: String,
     /// What its command was ([`PlannedPhase::digest`](crate::job_file::PlannedPhase::digest)).
     pub command: String,
+    /// The inode of its folder: of two attempts whose results are alike it tells whose is in place.
+    pub inode: u64,
     #[serde(flatten)]
     pub listing: Listing,
 }
@@ -64,13 +66,10 @@ impl Manifest {
     }
 
     /// Adds the result that an attempt is about to have.
-    pub(super) fn add(&mut self, attempt: AttemptId, run: &str, command: &str, listing: Listing) -> io::Result<()> {
-        let task = attempt.task;
-        let (run, command) = (run.to_owned(), command.to_owned());
-        let line = Line { phase: task.phase, task: task.index, attempt: attempt.copy, run, command, listing };
+    pub(super) fn add(&mut self, line: Line) -> io::Result<()> {
         serde_json::to_writer(&mut self.waiting, &line).map_err(io::Error::other)?;
         self.waiting.push(b'\n');
-        self.lines.entry((task.phase, task.index)).or_default().push(line);
+        self.lines.entry((line.phase, line.task)).or_default().push(line);
         Ok(())
     }
 

@@ -42,8 +42,8 @@ use rustix::fs::{AtFlags, CWD, FileType, Statx, StatxFlags, statx};
 
 use crate::engine::{END_MARKER, RunIdentity, end_line};
 pub use error::StoreError;
-pub(crate) use folder::Folder;
 pub use folder::Distrust;
+pub(crate) use folder::Folder;
 pub use identity::{CacheIdentity, FolderIdentity};
 use manifest::Manifest;
 pub use opening::{Opened, Opening};
@@ -237,6 +237,12 @@ impl Store {
     /// True if an attempt's own folder is there.
     pub fn has_attempt(&self, attempt: AttemptId) -> bool {
         self.attempts.has_folder(self.attempt_name(attempt))
+    }
+
+    /// True if something is among the results of a phase.
+    pub fn has_results(&self, phase: u32) -> bool {
+        let Some((name, _)) = self.phases.get(phase as usize) else { return false };
+        self.root.sub(name).is_ok_and(|results| !results.is_empty())
     }
 
     /// Opens an attempt's folder.

@@ -14,7 +14,7 @@ use super::folder::{Distrust, Folder, distrust};
 use super::identity::{CacheIdentity, FolderIdentity};
 use super::manifest::{MANIFEST, Manifest};
 use super::record::{BegunWith, JobRecord};
-use super::{Anchors, JOB, JOURNAL, LOCK, Store, SUMMARY, Whereabouts};
+use super::{Anchors, JOB, JOURNAL, LOCK, SUMMARY, Store, Whereabouts};
 use crate::job_file::{Plan, PlannedPhase};
 
 /// The most bytes of a record of a job.
@@ -197,9 +197,10 @@ fn open_root(folder: &Path, trust: bool) -> Result<Folder, StoreError> {
 fn open_own(parent: &Folder, path: &Path, name: &str, trust: bool) -> Result<Folder, StoreError> {
     let path = path.join(name);
     let made = parent.make_sub(name).map_err(|error| match rustix::io::Errno::from_io_error(&error) {
-        Some(rustix::io::Errno::LOOP | rustix::io::Errno::NOTDIR) => {
-            StoreError::Damaged { path: path.clone(), reason: "it is no folder; links are not followed here".to_owned() }
-        }
+        Some(rustix::io::Errno::LOOP | rustix::io::Errno::NOTDIR) => StoreError::Damaged {
+            path: path.clone(),
+            reason: "it is no folder; links are not followed here".to_owned(),
+        },
         _ => StoreError::Unwritable { path: path.clone(), error },
     })?;
     match made.distrust().map_err(at(&path))? {
@@ -323,4 +324,3 @@ fn whereabouts(held: &JobRecord, path: &Path, identity: FolderIdentity, cache: O
         _ => Whereabouts::Same,
     }
 }
-

@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 use std::io;
 
 use hindmost_core::ids::{AttemptId, TaskId};
-use rustix::fs::FileType;
+use rustix::fs::{FileType, StatxFlags};
 
 use super::listing::{Listing, checksum_at};
+use super::manifest::Line;
 use super::{INNER, JOURNAL, Store, StoreError, old_journal};
 use crate::job_file::Plan;
 
@@ -48,8 +49,16 @@ impl Store {
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Listing::default(),
             Err(error) => return Err(error),
         };
-        let (run, command) = (self.job.run.clone(), self.command(attempt.task).to_owned());
-        self.manifest.add(attempt, &run, &command, listing)?;
+        let task = attempt.task;
+        self.manifest.add(Line {
+            phase: task.phase,
+            task: task.index,
+            attempt: attempt.copy,
+            run: self.job.run.clone(),
+            command: self.command(task).to_owned(),
+            inode: folder.statx("out", StatxFlags::INO)?.stx_ino,
+            listing,
+        })?;
         Ok(true)
     }
 
@@ -109,41 +118,71 @@ impl Store {
     /// Whether a task's result is what was committed, by names, sizes and times; by content too where checksums are
     /// asked for and were recorded.
     pub fn result_state(&self, task: TaskId) -> ResultState {
+        self.line_of_result(task).map_or_else(|state| state, |_| ResultState::Stands)
+    }
+
+    /// The line of the manifest that a task's result equals; none where results are not listed, as in folders of earlier
+    /// versions. The error is how the result does not stand.
+    fn line_of_result(&self, task: TaskId) -> Result<Option<&Line>, ResultState> {
+        let changed = |how: &str| Err(ResultState::Changed(how.to_owned()));
+        let unseen = |error: io::Error| Err(ResultState::Changed(format!("it can't be looked at: {error}")));
         let name = task.index.to_string();
-        let Ok(results) = self.root.sub(self.phase(task)) else { return ResultState::Gone };
+        let Ok(results) = self.root.sub(self.phase(task)) else { return Err(ResultState::Gone) };
         match results.kind(&name) {
             Ok(Some(FileType::Directory)) => {}
-            Ok(None) => return ResultState::Gone,
-            Ok(Some(FileType::Symlink)) => return ResultState::Changed("a link is in its place".to_owned()),
-            Ok(Some(_)) => return ResultState::Changed("a file is in its place".to_owned()),
-            Err(error) => return ResultState::Changed(format!("it can't be looked at: {error}")),
+            Ok(None) => return Err(ResultState::Gone),
+            Ok(Some(FileType::Symlink)) => return changed("a link is in its place"),
+            Ok(Some(_)) => return changed("a file is in its place"),
+            Err(error) => return unseen(error),
         }
         let phase = task.phase as usize;
         let lines = || self.manifest.of(task).filter(|line| self.accepts(phase, &line.command));
         if lines().next().is_none() {
-            // Earlier versions listed no results.
-            let why = if self.manifest.of(task).next().is_some() { "is of another command" } else { "is not listed" };
-            return if self.job.manifest { ResultState::Changed(format!("it {why}")) } else { ResultState::Stands };
+            let is_listed = self.manifest.of(task).next().is_some();
+            return match (self.job.manifest, is_listed) {
+                (false, _) => Ok(None),
+                (true, true) => changed("it is of another command"),
+                (true, false) => changed("it is not listed"),
+            };
         }
         let (now, folder) = match results.sub(&name) {
             Ok(folder) => match Listing::of(&folder, false) {
                 Ok(now) => (now, Some(folder)),
-                Err(error) => return ResultState::Changed(format!("it can't be looked at: {error}")),
+                Err(error) => return unseen(error),
             },
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => (Listing::default(), None),
-            Err(error) => return ResultState::Changed(format!("it can't be looked at: {error}")),
+            Err(error) => return unseen(error),
         };
         let checksum = |name: &str| checksum_at(folder.as_ref()?, name);
         let mut first = None;
         for line in lines() {
             let with_content = self.checksums && line.listing.has_checksums();
-            let full = if with_content { folder.as_ref().and_then(|folder| Listing::of(folder, true).ok()) } else { None };
+            let full =
+                if with_content { folder.as_ref().and_then(|folder| Listing::of(folder, true).ok()) } else { None };
             match line.listing.difference(full.as_ref().unwrap_or(&now), checksum) {
-                None => return ResultState::Stands,
+                None => return Ok(Some(line)),
                 Some(difference) => _ = first.get_or_insert(difference),
             }
         }
-        ResultState::Changed(first.unwrap_or_default())
+        Err(ResultState::Changed(first.unwrap_or_default()))
+    }
+
+    /// The attempt whose output is in a task's place, if that stands and is of this run.
+    pub fn winner(&self, task: TaskId) -> Option<AttemptId> {
+        let equal = self.line_of_result(task).ok()??;
+        let place = self
+            .root
+            .sub(self.phase(task))
+            .and_then(|results| Ok(results.statx(task.index.to_string(), StatxFlags::INO)?));
+        let inode = place.map_or(0, |found| found.stx_ino);
+        let line = self.manifest.of(task).find(|line| line.inode == inode).unwrap_or(equal);
+        (line.run == self.job.run).then_some(AttemptId { task, copy: line.attempt })
+    }
+
+    /// Failures, in journals of the run that were put away, of tasks that may not run twice.
+    pub fn earlier_failures(&self) -> Vec<(TaskId, u32)> {
+        let task = |phase, index| TaskId { job: hindmost_core::ids::JobId(0), phase, index };
+        self.job.failures.iter().map(|(phase, index, count)| (task(*phase, *index), *count)).collect()
     }
 
     /// True if results of a command, by its digest, are results of the phase.

@@ -34,7 +34,7 @@ struct Told {
     alive: BTreeMap<AttemptId, Alive>,
     /// Gone with their nodes: something of them may still be there.
     lost: BTreeSet<AttemptId>,
-    won: BTreeSet<TaskId>,
+    won: BTreeMap<TaskId, AttemptId>,
     launched: BTreeMap<TaskId, u32>,
     heirs: BTreeMap<AttemptId, AttemptId>,
 }
@@ -57,7 +57,7 @@ impl Told {
                     }
                 }
                 Change::Event(Event::AttemptFinished { attempt }) => {
-                    told.won.insert(attempt.task);
+                    told.won.insert(attempt.task, attempt);
                     told.end(attempt);
                 }
                 Change::Event(Event::AttemptStopped { attempt } | Event::AttemptFailed { attempt, .. }) => {
@@ -103,6 +103,8 @@ enum State {
     InPlace,
     InPlaceHalfRemoved,
     InPlaceRemoved,
+    /// Its finish is recorded.
+    Committed,
     Removed,
 }
 
@@ -127,13 +129,14 @@ impl Draw {
 }
 
 /// Brings an attempt into a state.
-fn put(store: &Store, attempt: AttemptId, state: State) {
+fn put(store: &mut Store, attempt: AttemptId, state: State) {
     if matches!(state, NotStarted | Removed) {
         return;
     }
     let folder = store.make_attempt(attempt).unwrap();
     let mark = |text: &str| fs::write(folder.join(END_MARKER), text).unwrap();
-    let end = |code| end_line(code, &store.run().id, attempt);
+    let run = store.run().id;
+    let end = |code| end_line(code, &run, attempt);
     for name in ["stdout", "stderr"] {
         fs::write(folder.join(name), "said\n").unwrap();
     }
@@ -145,13 +148,15 @@ fn put(store: &Store, attempt: AttemptId, state: State) {
         EndedWell => mark(&end(0)),
         EndedBadly => mark(&end(3)),
         MarkerCutShort => mark(end(0).trim_end()),
-        InPlace | InPlaceHalfRemoved | InPlaceRemoved => {
+        InPlace | InPlaceHalfRemoved | InPlaceRemoved | Committed => {
             mark(&end(0));
+            assert!(store.prepare(attempt).unwrap());
+            store.make_durable().unwrap();
             store.commit(attempt).unwrap();
             if state != InPlace {
                 fs::remove_file(folder.join(END_MARKER)).unwrap();
             }
-            if state == InPlaceRemoved {
+            if matches!(state, InPlaceRemoved | Committed) {
                 fs::remove_dir_all(&folder).unwrap();
             }
         }
@@ -174,7 +179,7 @@ fn rebuild(
     draw: &mut Draw,
 ) -> (BTreeSet<AttemptId>, BTreeMap<AttemptId, State>) {
     fs::create_dir(out).unwrap();
-    let store = open(plan, out, false).unwrap().store;
+    let mut store = open(plan, out, false).unwrap().store;
     let journal = &past.journal[..length];
     fs::write(store.journal(), journal).unwrap();
     // Some time has passed, or next to none.
@@ -182,14 +187,15 @@ fn rebuild(
     let mut record: serde_json::Value = serde_json::from_str(&fs::read_to_string(&job).unwrap()).unwrap();
     let began = record["began"].as_u64().unwrap() - draw.of(&[0, 1_000_000_000, 100_000_000_000]);
     record["began"] = began.into();
+    record["began_since_boot"] = serde_json::Value::Null;
     fs::write(&job, record.to_string()).unwrap();
 
     let whole = journal.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
     let told = Told::of(std::str::from_utf8(&journal[..whole]).unwrap());
-    for task in &told.won {
-        let place = store.result(*task);
-        fs::create_dir(&place).unwrap();
-        fs::write(place.join("by"), &past.results[task]).unwrap();
+    for (task, attempt) in &told.won {
+        put(&mut store, *attempt, Committed);
+        let place = out.join(&plan.phases[task.phase as usize].name).join(task.index.to_string());
+        assert_eq!(fs::read_to_string(place.join("by")).unwrap(), past.results[task]);
     }
     let mut states: BTreeMap<AttemptId, State> = BTreeMap::new();
     for (attempt, alive) in &told.alive {
@@ -210,18 +216,18 @@ fn rebuild(
         if alive.running && matches!(state, NotStarted) {
             state = Killed;
         }
-        put(&store, *attempt, state);
+        put(&mut store, *attempt, state);
         states.insert(*attempt, state);
     }
     let mut at_work: BTreeSet<AttemptId> =
         states.iter().filter(|(_, state)| **state == AtWork).map(|(attempt, _)| *attempt).collect();
-    for attempt in told.lost.iter().filter(|attempt| !told.won.contains(&attempt.task)) {
+    for attempt in told.lost.iter().filter(|attempt| !told.won.contains_key(&attempt.task)) {
         let state = draw.of(&[AtWork, Killed, EndedWell, EndedBadly, Removed, Removed]);
         // What may not be copied has no second attempt before the first is killed.
         if state == AtWork && plan.phases[attempt.task.phase as usize].idempotent {
             at_work.insert(*attempt);
         }
-        put(&store, *attempt, state);
+        put(&mut store, *attempt, state);
     }
     (at_work, states)
 }

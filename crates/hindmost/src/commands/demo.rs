@@ -19,9 +19,10 @@ use hindmost_run::chaos::Chaos;
 use hindmost_run::driver::{Follower, RunOptions, RunOutcome, Unfollowed};
 use hindmost_run::engine::parse_nodes;
 use hindmost_run::job_file::{self, Plan};
+use hindmost_run::store::Opening;
 use serde::Serialize;
 
-use super::run::{Resume, run_plan};
+use super::run::run_plan;
 use crate::cli::DemoArgs;
 use crate::failure::{Failure, Outcome};
 use crate::race::{NodeLoad, Race, Side};
@@ -125,7 +126,7 @@ fn lap_of(
     follower: &mut dyn Follower,
 ) -> Outcome<RunOutcome> {
     let nodes = parse_nodes(plan.nodes.as_deref()).map_err(Failure::work)?;
-    let outcome = run_plan(plan, options, &folder.join(name), Resume::No, nodes, follower)?;
+    let outcome = run_plan(plan, options, &folder.join(name), Opening::default(), nodes, true, follower)?;
     match outcome.summary.state {
         RunState::Done => Ok(outcome),
         RunState::Interrupted => Err(Failure::Interrupted),

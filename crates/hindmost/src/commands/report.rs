@@ -15,8 +15,7 @@ use hindmost_run::job_file::Plan;
 use hindmost_trace::journal;
 
 use crate::cli::RunArgs;
-use crate::failure::{self, Failure, Outcome};
-use crate::files;
+use crate::failure;
 
 const REPORT: &str = "report.html";
 
@@ -74,17 +73,14 @@ fn quoted(text: &str) -> String {
 pub fn of_run(plan: &Plan, options: &RunOptions, out: &Path, outcome: &RunOutcome) {
     // A phase's results may have that place.
     let taken = plan.phases.iter().any(|phase| phase.name == REPORT);
-    let path = if taken { out.join(".hindmost").join(REPORT) } else { out.join(REPORT) };
-    if let Err(error) = write_report(plan, options, out, outcome, &path) {
-        let why = match error {
-            Failure::Input(error) | Failure::Work(error) => format!("{error:#}"),
-            Failure::Interrupted | Failure::ClosedPipe => "interrupted".to_owned(),
-        };
-        failure::say(&format!("the report could not be written: {why}"));
+    let page = page_of_run(plan, options, out, outcome);
+    let written = page.and_then(|page| outcome.pages.write(REPORT, taken, &page).map_err(anyhow::Error::from));
+    if let Err(error) = written {
+        failure::say(&format!("the report could not be written: {error:#}"));
     }
 }
 
-fn write_report(plan: &Plan, options: &RunOptions, out: &Path, outcome: &RunOutcome, path: &Path) -> Outcome {
+fn page_of_run(plan: &Plan, options: &RunOptions, out: &Path, outcome: &RunOutcome) -> anyhow::Result<String> {
     let folder = quoted(&out.to_string_lossy());
     let example = outcome.timeline.rows.iter().find(|row| row.redundant).or(outcome.timeline.rows.first());
     let mut again = Vec::new();
@@ -111,7 +107,7 @@ fn write_report(plan: &Plan, options: &RunOptions, out: &Path, outcome: &RunOutc
         rehearsal: &rehearsal(options),
         again: &again,
     };
-    files::write(path, &run_page(&page).map_err(Failure::work)?)
+    Ok(run_page(&page)?)
 }
 
 /// Why copies were started, from the run's journal; nothing where it does not tell.

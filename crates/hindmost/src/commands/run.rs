@@ -14,7 +14,7 @@ use hindmost_run::chaos::Chaos;
 use hindmost_run::driver::{self, Follower, RunError, RunOptions, RunOutcome};
 use hindmost_run::engine::{Local, NodeOffer, parse_nodes};
 use hindmost_run::job_file::{self, Plan};
-use hindmost_run::store::{BegunWith, Opening, Store};
+use hindmost_run::store::{BegunWith, Opening, Store, StoreError};
 use hindmost_trace::journal;
 
 use crate::board::Board;
@@ -39,11 +39,15 @@ pub fn run(args: &RunJobArgs) -> Outcome {
     }
     let out = args.out.clone().unwrap_or_else(|| plan.folder.join(format!("{}.out", plan.name)));
     let board = Board::new(&plan.name, args.json);
-    let resume = match (args.resume, args.nodes.is_some()) {
-        (false, _) => Resume::No,
-        (true, given) => Resume::On { given, keep_results: args.keep_results },
+    let opening = Opening {
+        resume: args.resume,
+        keep_results: args.keep_results,
+        no_sync: args.no_sync,
+        checksum: args.checksum,
+        trust_folder: args.trust_folder,
+        begun_with: None,
     };
-    let outcome = run_plan(&plan, &options, &out, resume, nodes, &mut Shown(&board));
+    let outcome = run_plan(&plan, &options, &out, opening, nodes, args.nodes.is_some(), &mut Shown(&board));
     board.finish();
     let outcome = outcome?;
     // Whether anybody reads it or not: the state of the job decides how this ends.
@@ -78,6 +82,12 @@ fn resume_command(path: &Path, args: &RunJobArgs) -> String {
     if let Some(out) = &args.out {
         command += &format!(" --out {}", quoted(&out.to_string_lossy()));
     }
+    for (name, is_set) in [("no-sync", args.no_sync), ("checksum", args.checksum), ("trust-folder", args.trust_folder)]
+    {
+        if is_set {
+            command += &format!(" --{name}");
+        }
+    }
     for chaos in &args.chaos {
         command += &format!(" --chaos {}", quoted(chaos));
     }
@@ -100,43 +110,29 @@ fn print(args: &RunJobArgs, outcome: &RunOutcome, out: &Path) -> Outcome {
     }
 }
 
-/// Whether a run goes on with what is in its folder, and on which nodes.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Resume {
-    /// It is a new one.
-    No,
-    /// It goes on.
-    On {
-        /// On the nodes that are given, rather than on those with which it was begun.
-        given: bool,
-        /// Although phases that have results do something else now.
-        keep_results: bool,
-    },
-}
-
-/// Runs a checked job in a folder.
+/// Runs a checked job in a folder. A run that goes on does so on the nodes with which it was begun, unless these are
+/// `given`.
 pub fn run_plan(
     plan: &Plan,
     options: &RunOptions,
     out: &Path,
-    resume: Resume,
+    mut opening: Opening,
     mut nodes: Vec<NodeOffer>,
+    given: bool,
     follower: &mut dyn Follower,
 ) -> Outcome<RunOutcome> {
     // Before the run has a folder, so that a mistake leaves none.
-    if resume == Resume::No {
+    if !opening.resume {
         driver::check(plan, options, &nodes)?;
     }
     let presses = stop::presses();
-    let begun_with = BegunWith {
+    opening.begun_with = Some(BegunWith {
         policy: options.policy.as_ref().map(ToString::to_string),
         knowledge: options.knowledge,
         nodes: nodes.clone(),
-    };
-    let keep_results = matches!(resume, Resume::On { keep_results: true, .. });
-    let opening = Opening { resume: resume != Resume::No, keep_results, begun_with: Some(begun_with) };
+    });
     let opened = Store::open(out, plan, &opening).map_err(RunError::from)?;
-    if matches!(resume, Resume::On { given: false, .. }) {
+    if opening.resume && !given {
         nodes = driver::recorded_nodes(&opened.store)?.unwrap_or(nodes);
     }
     let mut engine =
@@ -220,11 +216,14 @@ impl Follower for Shown<'_> {
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Failure {
         match error {
+            RunError::Store(StoreError::Displaced(_))
+            | RunError::Journal { .. }
+            | RunError::Io { .. }
+            | RunError::NotDurable { .. }
+            | RunError::Record(_)
+            | RunError::Stuck => Failure::work(error),
             RunError::Input(_) | RunError::Store(_) | RunError::Policy(_) | RunError::Resource(_) => {
                 Failure::input(error)
-            }
-            RunError::Journal { .. } | RunError::Io { .. } | RunError::Record(_) | RunError::Stuck => {
-                Failure::work(error)
             }
         }
     }

@@ -1,0 +1,188 @@
+//! Whether the results of a run that is resumed still stand, and what is done where some don't.
+//!
+//! A task whose result is gone or has changed is run again, and so is all that was made from it: the tasks of every
+//! later phase. The run then begins again: its journal is put away, and in the new one the job arrives with the tasks
+//! whose results stand.
+
+use std::collections::BTreeSet;
+
+use hindmost_core::ids::TaskId;
+use hindmost_core::record::{Change, Event, Record};
+
+use super::{Follower, JOB, RunError};
+use crate::engine::Engine;
+use crate::job_file::Plan;
+use crate::store::{ResultState, Store, Whereabouts};
+
+/// Tasks of one name are listed up to this number.
+const NAMED: usize = 10;
+
+/// Phases that come after others, directly or not, those themselves included.
+fn with_descendants(plan: &Plan, phases: &BTreeSet<u32>) -> BTreeSet<u32> {
+    let mut reached = phases.clone();
+    // Parents come before their children.
+    for (at, phase) in plan.phases.iter().enumerate() {
+        if phase.after.iter().any(|parent| reached.contains(parent)) {
+            reached.insert(at as u32);
+        }
+    }
+    reached
+}
+
+fn tasks_of(plan: &Plan, phase: u32) -> impl Iterator<Item = TaskId> + use<> {
+    let tasks = plan.phases.get(phase as usize).map_or(0, |planned| planned.tasks);
+    (0..tasks).map(move |index| TaskId { job: JOB, phase, index })
+}
+
+/// The tasks that a journal says are finished, those included that were when the job arrived.
+fn finished(records: &[Record]) -> BTreeSet<TaskId> {
+    let mut finished = BTreeSet::new();
+    for record in records {
+        match &record.change {
+            Change::Event(Event::AttemptFinished { attempt }) => _ = finished.insert(attempt.task),
+            Change::Event(Event::JobArrived { spec, .. }) => {
+                for (phase, spec) in (0..).zip(&spec.phases) {
+                    finished.extend(spec.finished.iter().map(|index| TaskId { job: JOB, phase, index: *index }));
+                }
+            }
+            _ => {}
+        }
+    }
+    finished
+}
+
+/// The tasks, by phase, whose results are in their places and stand, and were made from results that stand.
+pub(super) fn standing(plan: &Plan, store: &Store) -> BTreeSet<TaskId> {
+    let mut stands = BTreeSet::new();
+    let mut incomplete = BTreeSet::new();
+    for phase in 0..plan.phases.len() as u32 {
+        if !store.has_results(phase) || with_descendants(plan, &incomplete).contains(&phase) {
+            incomplete.insert(phase);
+            continue;
+        }
+        let before = stands.len();
+        stands.extend(tasks_of(plan, phase).filter(|task| store.result_state(*task) == ResultState::Stands));
+        if stands.len() - before < plan.phases[phase as usize].tasks as usize {
+            incomplete.insert(phase);
+        }
+    }
+    stands
+}
+
+/// Checks the results of the tasks that a journal says are finished. Returns whether the run must begin again because
+/// some don't stand; it has been prepared for that then.
+///
+/// # Errors
+/// If a task would have to be run again that may not be.
+pub(super) fn check(
+    plan: &Plan,
+    store: &mut Store,
+    records: &[Record],
+    engine: &mut dyn Engine,
+    follower: &mut dyn Follower,
+) -> Result<bool, RunError> {
+    let finished = finished(records);
+    let mut broken: Vec<(TaskId, ResultState)> = Vec::new();
+    for task in &finished {
+        let state = store.result_state(*task);
+        if state != ResultState::Stands {
+            broken.push((*task, state));
+        }
+    }
+    if broken.is_empty() {
+        return Ok(false);
+    }
+    let name = |task: &TaskId| format!("{}/{}", plan.phases[task.phase as usize].name, task.index);
+    for (task, state) in broken.iter().take(NAMED) {
+        let what = match state {
+            ResultState::Changed(how) => format!("has changed ({how})"),
+            ResultState::Gone | ResultState::Stands => "is gone".to_owned(),
+        };
+        follower.message(&format!("the result of {} {what}: it is made again", name(task)));
+    }
+    if broken.len() > NAMED {
+        follower.message(&format!("and {} more results", broken.len() - NAMED));
+    }
+    let mut again: BTreeSet<TaskId> = broken.iter().map(|(task, _)| *task).collect();
+    let phases: BTreeSet<u32> = again.iter().map(|task| task.phase).collect();
+    let reached = with_descendants(plan, &phases);
+    let comes_after = |phase: &u32| plan.phases[*phase as usize].after.iter().any(|parent| reached.contains(parent));
+    let later: BTreeSet<u32> = reached.iter().copied().filter(comes_after).collect();
+    for phase in &later {
+        again.extend(tasks_of(plan, *phase).filter(|task| finished.contains(task)));
+    }
+    if again.len() > broken.len() {
+        let names: Vec<&str> = later.iter().map(|phase| plan.phases[*phase as usize].name.as_str()).collect();
+        follower.message(&format!("what was made from them is made again: {}", names.join(", ")));
+    }
+    if let Some(task) = again.iter().find(|task| !plan.phases[task.phase as usize].idempotent) {
+        return Err(RunError::Input(format!(
+            "{} would have to run again, and may not (idempotent = false): put the results back that are gone or have \
+             changed, or run the job elsewhere with --out DIR",
+            name(task)
+        )));
+    }
+    kill_earlier(store, engine);
+    for task in &again {
+        let aside = store.set_aside(*task).map_err(|error| RunError::Io { path: store.folder().into(), error })?;
+        if let Some(aside) = aside.filter(|_| broken.iter().any(|(broken, _)| broken == task)) {
+            follower.message(&format!("what was in the place of {} is in {aside} now", name(task)));
+        }
+    }
+    clear(store, follower)?;
+    store.begin_again(plan, &failures(plan, records))?;
+    Ok(true)
+}
+
+/// Removes what is left of attempts.
+pub(super) fn clear(store: &Store, follower: &mut dyn Follower) -> Result<(), RunError> {
+    let left = store.remove_strays(&[]).map_err(|error| RunError::Io { path: store.folder().into(), error })?;
+    left.iter().for_each(|left| follower.message(&format!("can't be removed and is left: {left}")));
+    Ok(())
+}
+
+/// Kills what earlier processes of the run have left, but nothing of a run of which this folder is a copy.
+pub(super) fn kill_earlier(store: &Store, engine: &mut dyn Engine) {
+    if store.whereabouts() != Whereabouts::Copied {
+        engine.kill_strays(&store.run());
+        kill_moved(store, engine);
+    }
+}
+
+/// Kills what knows the run's folder by an old path.
+pub(super) fn kill_moved(store: &Store, engine: &mut dyn Engine) {
+    if let Some(before) = store.run_before_move() {
+        engine.kill_strays(&before);
+    }
+}
+
+/// Failures in a journal of tasks that may not run twice.
+pub(super) fn failures(plan: &Plan, records: &[Record]) -> Vec<(TaskId, u32)> {
+    let mut failures: std::collections::BTreeMap<TaskId, u32> = std::collections::BTreeMap::new();
+    for record in records {
+        if let Change::Event(Event::AttemptFailed { attempt, reason: Some(_) }) = &record.change
+            && plan.phases.get(attempt.task.phase as usize).is_some_and(|phase| !phase.idempotent)
+        {
+            *failures.entry(attempt.task).or_default() += 1;
+        }
+    }
+    failures.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn later_phases_are_found_however_far() {
+        let phase = |name: &str, after: &str| {
+            format!("[[phase]]\nname = \"{name}\"\ntasks = 2\ncommand = \"true\"\nafter = [{after}]\n")
+        };
+        let text =
+            phase("a", "") + &phase("b", "") + &phase("c", "\"a\"") + &phase("d", "\"c\"") + &phase("e", "\"b\"");
+        let folder = std::path::Path::new("/tmp");
+        let plan = crate::job_file::parse(&text, &folder.join("job.toml"), folder).unwrap();
+        assert_eq!(with_descendants(&plan, &BTreeSet::from([0])), BTreeSet::from([0, 2, 3]));
+        assert_eq!(with_descendants(&plan, &BTreeSet::from([1])), BTreeSet::from([1, 4]));
+    }
+}

@@ -1,5 +1,6 @@
 //! How a run's folder is opened: whose it is, and whether it may be gone on with.
 
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
@@ -7,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use hindmost_core::ids::{JobId, TaskId};
-use rustix::fs::{FlockOperation, StatxFlags};
+use rustix::fs::{FileType, FlockOperation, StatxFlags};
 
 use super::error::StoreError;
 use super::folder::{Distrust, Folder, distrust};
@@ -95,7 +96,7 @@ impl Store {
                 (held, changed, whereabouts)
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                if has_traces || !attempts.is_empty() || entries.len() > 1 {
+                if has_traces || !attempts.is_empty() || holds_results(&root, &entries) {
                     return Err(StoreError::RecordMissing(path));
                 }
                 (JobRecord::new(plan, opening.begun_with.clone()), Vec::new(), Whereabouts::Same)
@@ -106,9 +107,6 @@ impl Store {
         let manifest = Manifest::open(&inner).map_err(unwritable)?;
         if has_traces {
             check_commands(&root, &path, &job, &manifest, plan, opening, &changed)?;
-        }
-        for phase in &plan.phases {
-            open_own(&root, &path, &phase.name, trust)?;
         }
         job.path = Some(job.path.take().unwrap_or_else(|| JobRecord::path_text(&path)));
         let phases = plan.phases.iter().map(|phase| (phase.name.clone(), phase.digest())).collect();
@@ -133,6 +131,9 @@ impl Store {
         store.check_place()?;
         if is_new {
             store.accept(plan)?;
+        }
+        for phase in &plan.phases {
+            open_own(&store.root, &path, &phase.name, trust)?;
         }
         Ok(Opened { store, begun: has_journal, changed })
     }
@@ -226,7 +227,7 @@ fn check_files(inner: &Folder, path: &Path, trust: bool) -> Result<(), StoreErro
             Err(error) => return Err(StoreError::Io { path: path.join(name), error: error.into() }),
         };
         let path = path.join(name);
-        let is_file = rustix::fs::FileType::from_raw_mode(found.stx_mode.into()).is_file();
+        let is_file = FileType::from_raw_mode(found.stx_mode.into()).is_file();
         if !is_file {
             let reason = "it is no regular file; links are not followed here".to_owned();
             return Err(StoreError::Damaged { path, reason });
@@ -240,6 +241,12 @@ fn check_files(inner: &Folder, path: &Path, trust: bool) -> Result<(), StoreErro
         }
     }
     Ok(())
+}
+
+/// True if there is more than a run's own folder and phases without results.
+fn holds_results(root: &Folder, entries: &[(OsString, FileType)]) -> bool {
+    let is_empty = |name: &OsString| root.sub(name).is_ok_and(|folder| folder.is_empty());
+    entries.iter().any(|(name, _)| name != super::INNER && !is_empty(name))
 }
 
 fn length(inner: &Folder, name: &str) -> u64 {

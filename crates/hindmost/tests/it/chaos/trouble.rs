@@ -419,7 +419,9 @@ rmdir busy
     child.kill().unwrap();
     child.wait().unwrap();
     // The shell that would write the end marker; the command itself goes on.
-    let identity = fs::read_to_string(scene.out().join(".hindmost/attempts/0-0.0/process")).unwrap();
+    let attempt = names(&scene.out().join(".hindmost/attempts")).into_iter().find(|name| name.starts_with("0-0.0."));
+    let process = scene.out().join(".hindmost/attempts").join(attempt.unwrap()).join("process");
+    let identity = fs::read_to_string(process).unwrap();
     let identity: Value = serde_json::from_str(&identity).unwrap();
     super::signal(identity["pid"].as_u64().unwrap() as u32, "KILL");
     let run = run_id(&scene.out()).unwrap();

@@ -236,7 +236,12 @@ fn what_ended_while_nobody_looked_took_no_longer_than_it_did() {
     started.signal("KILL");
     assert_eq!(started.wait().code, None);
     job.write("go", "");
-    let ends = |task: u32| job.has(&format!("waits.out/.hindmost/attempts/1-{task}.0/end"));
+    let attempts = "waits.out/.hindmost/attempts";
+    let ends = |task: u32| {
+        let of_task = |name: &&String| name.starts_with(&format!("1-{task}.0."));
+        let names = job.names(attempts);
+        names.iter().find(of_task).is_some_and(|name| job.lines(&format!("{attempts}/{name}/end")) == 1)
+    };
     wait_for("their ends", || ends(0) && ends(1));
     let so_far = begun.elapsed().as_secs_f64();
     std::thread::sleep(Duration::from_millis(1500));

@@ -365,14 +365,13 @@ impl Job {
     /// The longest path, seconds, through phases that are not finished, where a phase takes
     /// `time(phase)` until its last task has finished.
     pub fn longest_remaining_path(&self, time: impl Fn(&Phase) -> f64) -> f64 {
-        let left = |at: usize| &self.phases[at];
-        longest_path(&self.spec, |at| if left(at).is_finished() { 0.0 } else { time(left(at)) })
+        longest_path(&self.spec, |at| Some(&self.phases[at]).filter(|phase| !phase.is_finished()).map(&time))
     }
 
     /// The longest path, seconds, through all phases at their mean durations. Phases that were finished before the job
     /// arrived take no time.
     pub fn longest_mean_path(&self) -> f64 {
-        longest_path(&self.spec, |at| if self.phases[at].to_do == 0 { 0.0 } else { self.phases[at].mean })
+        longest_path(&self.spec, |at| Some(&self.phases[at]).filter(|phase| phase.to_do > 0).map(|phase| phase.mean))
     }
 
     /// The next task that could be started: of the first open phase with a pending task for which
@@ -392,15 +391,17 @@ impl Job {
     }
 }
 
-/// The longest path through a job's phases, each of which takes `time(index)`.
-fn longest_path(spec: &JobSpec, time: impl Fn(usize) -> f64) -> f64 {
+/// The longest path through a job's phases, each of which takes `time(index)`. Phases for which that is `None` take no
+/// time and keep no other phase waiting.
+fn longest_path(spec: &JobSpec, time: impl Fn(usize) -> Option<f64>) -> f64 {
     if spec.phases.len() == 1 {
-        return time(0);
+        return time(0).unwrap_or(0.0);
     }
     let mut ends = vec![0.0f64; spec.phases.len()];
     for (at, phase) in spec.phases.iter().enumerate() {
+        let Some(time) = time(at) else { continue };
         let begins = phase.after.iter().map(|parent| ends[*parent as usize]).fold(0.0, f64::max);
-        ends[at] = begins + time(at);
+        ends[at] = begins + time;
     }
     ends.into_iter().fold(0.0, f64::max)
 }

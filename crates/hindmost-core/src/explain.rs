@@ -110,6 +110,11 @@ fn happened(
     let of_task = |attempt: &AttemptId| (attempt.task == task).then_some(attempt.copy);
     let ran = |copy: u32| running.iter().find(|known| known.copy == copy).map_or(0.0, |known| known.elapsed);
     match event {
+        Event::JobArrived { job, spec } if *job == task.job => {
+            let phase = spec.phases.get(task.phase as usize)?;
+            let was_finished = phase.finished.contains(&task.index);
+            was_finished.then(|| (None, "its job arrived, and the task had its result already".to_owned()))
+        }
         Event::AttemptFinished { attempt } => {
             let copy = of_task(attempt)?;
             let (after, result) = (ran(copy), if won { "the task has its result" } else { "too late" });

@@ -192,7 +192,7 @@ impl Output for Collector<'_> {
         let timeline = &mut seen.timeline;
         if timeline.jobs.is_empty() {
             let spec = Arc::new(result.job.clone());
-            seen.tasks = spec.phases.iter().map(|phase| u64::from(phase.tasks)).sum();
+            seen.tasks = spec.phases.iter().map(|phase| u64::from(phase.tasks_to_do())).sum();
             timeline.jobs.push(TimelineJob { arrival: spec.arrival, spec, finish: None });
         }
         let node = *seen.nodes.entry(result.node).or_insert_with(|| {

@@ -380,7 +380,15 @@ impl World {
 
     /// Runs the jobs under a policy of the test's own.
     pub fn run_own(&self, policy: impl Fn() -> Policy + Send + Sync + 'static) -> Run {
-        self.run_chosen(Choice::Own(Arc::new(policy))).unwrap_or_else(|error| panic!("{error}"))
+        self.try_run_own(policy).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// As [`World::run_own`], but gives errors back.
+    ///
+    /// # Errors
+    /// As the simulator's.
+    pub fn try_run_own(&self, policy: impl Fn() -> Policy + Send + Sync + 'static) -> Result<Run, SimulationError> {
+        self.run_chosen(Choice::Own(Arc::new(policy)))
     }
 
     /// As [`World::run`], but gives errors back.

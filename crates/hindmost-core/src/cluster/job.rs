@@ -365,14 +365,13 @@ impl Job {
     /// The longest path, seconds, through phases that are not finished, where a phase takes
     /// `time(phase)` until its last task has finished.
     pub fn longest_remaining_path(&self, time: impl Fn(&Phase) -> f64) -> f64 {
-        let left = |at: usize| &self.phases[at];
-        longest_path(&self.spec, |at| if left(at).is_finished() { 0.0 } else { time(left(at)) })
+        longest_path(&self.spec, |at| Some(&self.phases[at]).filter(|phase| !phase.is_finished()).map(&time))
     }
 
     /// The longest path, seconds, through all phases at their mean durations. Phases that were finished before the job
     /// arrived take no time.
     pub fn longest_mean_path(&self) -> f64 {
-        longest_path(&self.spec, |at| if self.phases[at].to_do == 0 { 0.0 } else { self.phases[at].mean })
+        longest_path(&self.spec, |at| Some(&self.phases[at]).filter(|phase| phase.to_do > 0).map(|phase| phase.mean))
     }
 
     /// The next task that could be started: of the first open phase with a pending task for which
@@ -392,15 +391,176 @@ impl Job {
     }
 }
 
-/// The longest path through a job's phases, each of which takes `time(index)`.
-fn longest_path(spec: &JobSpec, time: impl Fn(usize) -> f64) -> f64 {
+/// The longest path through a job's phases, each of which takes `time(index)`. Phases for which that is `None` take no
+/// time and keep no other phase waiting.
+fn longest_path(spec: &JobSpec, time: impl Fn(usize) -> Option<f64>) -> f64 {
     if spec.phases.len() == 1 {
-        return time(0);
+        return time(0).unwrap_or(0.0);
     }
     let mut ends = vec![0.0f64; spec.phases.len()];
     for (at, phase) in spec.phases.iter().enumerate() {
+        let Some(time) = time(at) else { continue };
         let begins = phase.after.iter().map(|parent| ends[*parent as usize]).fold(0.0, f64::max);
-        ends[at] = begins + time(at);
+        ends[at] = begins + time;
     }
     ends.into_iter().fold(0.0, f64::max)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Cluster, RecordError};
+    use super::*;
+    use crate::ids::{AttemptId, NodeId};
+    use crate::record::{Decision, Event};
+    use crate::resources::Dimensions;
+    use crate::workload::{DemandByName, InputSpec};
+
+    /// Phases as (tasks, parents, tasks that are finished before).
+    type Phases<'a> = &'a [(u32, &'a [u32], &'a [u32])];
+
+    fn spec(phases: Phases<'_>) -> JobSpec {
+        let phase = |(at, (tasks, after, finished)): (usize, &(u32, &[u32], &[u32]))| PhaseSpec {
+            name: format!("p{at}").into(),
+            after: after.to_vec(),
+            tasks: *tasks,
+            demand: DemandByName::new(),
+            mean: 1.0,
+            sd: None,
+            tail: None,
+            input: None,
+            assumed: false,
+            never_copied: false,
+            finished: finished.to_vec(),
+        };
+        let phases = phases.iter().enumerate().map(phase).collect();
+        JobSpec { name: "j".into(), arrival: Time::ZERO, deadline: None, weight: 1.0, queue: None, phases }
+    }
+
+    fn arrived(spec: JobSpec) -> Result<Cluster, RecordError> {
+        let mut cluster = Cluster::new(Dimensions::one_slot());
+        for node in 0..4 {
+            let (name, capacity) = (format!("n{node}").into(), Resources::ONE_SLOT);
+            let joined = Event::NodeJoined { node: NodeId(node), name, capacity, speed: 1.0, rack: None };
+            cluster.apply_event(Time::ZERO, &joined)?;
+        }
+        cluster.apply_event(Time::ZERO, &Event::JobArrived { job: JobId(0), spec: spec.into() })?;
+        Ok(cluster)
+    }
+
+    fn with_phases(phases: Phases<'_>) -> Cluster {
+        arrived(spec(phases)).unwrap()
+    }
+
+    fn job(cluster: &Cluster) -> &Job {
+        cluster.job(JobId(0)).unwrap()
+    }
+
+    fn open(cluster: &Cluster) -> Vec<bool> {
+        job(cluster).phases().iter().map(Phase::is_open).collect()
+    }
+
+    /// Runs the next task; its phase and index.
+    fn run_next(cluster: &mut Cluster) -> Option<(u32, u32)> {
+        let task = job(cluster).next_runnable(|_| true, |_| true)?;
+        let attempt = cluster.next_copy(task).unwrap();
+        let start = Decision::Start { attempt, node: NodeId(0), from_progress: 0.0 };
+        cluster.apply_decision(Time::ZERO, &start).unwrap();
+        cluster.apply_event(Time::ZERO, &Event::AttemptFinished { attempt }).unwrap();
+        Some((task.phase, task.index))
+    }
+
+    #[test]
+    fn finished_tasks_are_neither_pending_nor_run() {
+        let mut cluster = with_phases(&[(5, &[], &[0, 2, 3]), (2, &[0], &[1])]);
+        let found = job(&cluster);
+        assert_eq!((found.runnable(), found.task_count(), found.tasks_to_do()), (2, 7, 3));
+        assert_eq!((found.running_tasks(), found.pending_workload()), (0, 3.0));
+        let first = &found.phases()[0];
+        assert_eq!((first.pending(), first.unfinished(), first.to_do()), (2, 2, 2));
+        assert!(!first.is_finished() && open(&cluster) == [true, false]);
+        let mut ran = Vec::new();
+        while let Some(task) = run_next(&mut cluster) {
+            ran.push(task);
+        }
+        assert_eq!(ran, [(0, 1), (0, 4), (1, 0)]);
+        let found = job(&cluster);
+        assert!(found.finished().is_some());
+        assert_eq!((found.attempts(), found.extra_copies(), found.runnable()), (3, 0, 0));
+    }
+
+    #[test]
+    fn phases_behind_finished_ones_are_open() {
+        // 0 → 1 → 2 → 3 → 4, of which 0 to 2 are finished.
+        let cluster =
+            with_phases(&[(1, &[], &[0]), (2, &[0], &[0, 1]), (1, &[1], &[0]), (1, &[2], &[]), (1, &[2, 3], &[])]);
+        assert_eq!(open(&cluster), [true, true, true, true, false]);
+        assert_eq!(job(&cluster).runnable(), 1);
+        assert_eq!(job(&cluster).longest_mean_path(), 2.0);
+    }
+
+    #[test]
+    fn a_finished_phase_may_wait_for_an_unfinished_one() {
+        // 0 → 1 → 2: the result of 0 is lost, that of 1 is there.
+        let mut cluster = with_phases(&[(1, &[], &[]), (1, &[0], &[0]), (1, &[1], &[])]);
+        assert_eq!(open(&cluster), [true, false, true]);
+        assert_eq!(job(&cluster).runnable(), 2);
+        assert_eq!(job(&cluster).longest_mean_path(), 1.0);
+        assert_eq!([run_next(&mut cluster), run_next(&mut cluster)], [Some((0, 0)), Some((2, 0))]);
+        assert!(job(&cluster).finished().is_some());
+    }
+
+    #[test]
+    fn finished_tasks_of_a_waiting_phase_stay_finished() {
+        let mut cluster = with_phases(&[(1, &[], &[]), (3, &[0, 0], &[1])]);
+        assert_eq!(job(&cluster).runnable(), 1);
+        run_next(&mut cluster);
+        assert_eq!(job(&cluster).runnable(), 2);
+        assert_eq!([run_next(&mut cluster), run_next(&mut cluster)], [Some((1, 0)), Some((1, 2))]);
+    }
+
+    #[test]
+    fn a_finished_task_cannot_be_started() {
+        let mut cluster = with_phases(&[(2, &[], &[1])]);
+        let attempt = AttemptId { task: TaskId { job: JobId(0), phase: 0, index: 1 }, copy: 0 };
+        let start = Decision::Start { attempt, node: NodeId(0), from_progress: 0.0 };
+        let refused = cluster.apply_decision(Time::ZERO, &start);
+        assert!(matches!(refused, Err(RecordError::CannotStart { .. })), "{refused:?}");
+        let finished = cluster.apply_event(Time::ZERO, &Event::AttemptFinished { attempt });
+        assert!(matches!(finished, Err(RecordError::Unknown(_))), "{finished:?}");
+    }
+
+    #[test]
+    fn finished_tasks_are_nobodys_nearest() {
+        let mut read = spec(&[(3, &[], &[0])]);
+        let replicas = vec![vec![NodeId(1)], vec![NodeId(2)], vec![NodeId(1)]];
+        read.phases[0].input = Some(InputSpec { bytes: vec![1; 3], replicas });
+        let cluster = arrived(read).unwrap();
+        let nearest = |node| cluster.pending_task_for(JobId(0), 0, NodeId(node)).map(|task| task.index);
+        assert_eq!([nearest(1), nearest(2)], [Some(2), Some(1)]);
+    }
+
+    #[test]
+    fn bad_indices_are_refused() {
+        for (tasks, finished, reason) in [
+            (2, &[2][..], "fewer tasks"),
+            (3, &[1, 0], "ascending"),
+            (3, &[1, 1], "ascending"),
+            (2, &[9, 0], "ascending"),
+            (2, &[0, 1], "all of its tasks"),
+        ] {
+            let error = arrived(spec(&[(tasks, &[], finished)])).unwrap_err();
+            assert!(matches!(error, RecordError::BadJob { .. }), "{error:?}");
+            assert!(error.to_string().contains(reason), "{error}");
+        }
+    }
+
+    #[test]
+    fn jobs_without_finished_tasks_are_written_as_before() {
+        let text = serde_json::to_string(&spec(&[(2, &[], &[])])).unwrap();
+        assert!(!text.contains("finished"), "{text}");
+        let some = spec(&[(2, &[], &[1])]);
+        let text = serde_json::to_string(&some).unwrap();
+        assert!(text.contains("\"finished\":[1]"), "{text}");
+        assert_eq!(serde_json::from_str::<JobSpec>(&text).unwrap(), some);
+    }
 }

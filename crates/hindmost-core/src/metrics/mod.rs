@@ -36,7 +36,7 @@ pub struct JobResult {
     pub wasted: f64,
     /// Flowtime over the longest path of its phases' mean durations.
     pub slowdown: f64,
-    /// Number of tasks.
+    /// Number of tasks, those included that were finished before it arrived.
     pub tasks: u64,
     /// Attempts started.
     pub attempts: u64,

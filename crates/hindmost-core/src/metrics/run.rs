@@ -40,7 +40,7 @@ pub struct FailedTask {
 pub struct PhaseSummary {
     /// Its name.
     pub name: String,
-    /// Its tasks.
+    /// Its tasks, those included that were finished before the run.
     pub tasks: u64,
     /// Those that have their result.
     pub finished: u64,
@@ -52,7 +52,7 @@ pub struct PhaseSummary {
     pub copies: Copies,
     /// When its first attempt was started.
     pub start: Option<f64>,
-    /// When its last task finished.
+    /// When its last task finished; `None` if all of them were finished before the run.
     pub finish: Option<f64>,
     /// Durations of winners, seconds: half of them took no longer.
     pub p50: Option<f64>,
@@ -69,7 +69,7 @@ pub struct RunSummary {
     pub job: String,
     /// How it ended.
     pub state: RunState,
-    /// Its tasks.
+    /// Its tasks, those included that were finished before the run.
     pub tasks: u64,
     /// Attempts started.
     pub attempts: u64,
@@ -158,7 +158,7 @@ impl RunSummary {
         }
         let phases = job.spec.phases.iter().zip(by_phase).map(|(phase, mut counts)| {
             counts.durations.sort_unstable_by(f64::total_cmp);
-            let finished = counts.durations.len() as u64;
+            let finished = counts.durations.len() as u64 + phase.finished.len() as u64;
             PhaseSummary {
                 name: phase.name.to_string(),
                 tasks: u64::from(phase.tasks),

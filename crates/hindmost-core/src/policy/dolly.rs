@@ -22,7 +22,7 @@
 //!
 //! Readings where the paper is silent, or speaks of slots: c counts all copies, so the clones are
 //! (c − 1)·n; n counts the tasks of all phases, and so does the claim on the budget, for an admitted job's
-//! later phases must find theirs; budget and utilisation hold in every dimension of room; a task's claim
+//! later phases must find theirs; tasks that were finished before the job arrived are not counted; budget and utilisation hold in every dimension of room; a task's claim
 //! ends when it has finished and its copies are gone; small is a job of at most `small` tasks, as the
 //! paper's smallest class of jobs is 1 to 10; a job is judged once, after the originals of the round in
 //! which its first task starts; a clone goes to a node without a copy of its task, and waits for one as
@@ -112,7 +112,7 @@ impl CloneSmallJobs {
         let task = attempt.task;
         let Some((job, phase)) = cluster.job(task.job).zip(cluster.phase(task)) else { return };
         self.in_use = self.in_use.plus(phase.demand());
-        if job.task_count() > u64::from(self.parameters.small) {
+        if job.tasks_to_do() > u64::from(self.parameters.small) {
             return;
         }
         match self.judged.get(&task.job) {
@@ -161,7 +161,7 @@ impl CloneSmallJobs {
         let mut in_use = self.in_use;
         for id in std::mem::take(&mut self.fresh) {
             let Some(job) = cluster.job(id).filter(|job| job.finished().is_none()) else { continue };
-            let copies = copies_for(job.task_count(), self.parameters.straggler, self.parameters.epsilon);
+            let copies = copies_for(job.tasks_to_do(), self.parameters.straggler, self.parameters.epsilon);
             let clones = claim(cluster, id, copies);
             let (claimed, used) = (self.claimed.plus(&clones), in_use.plus(&clones));
             let total = cluster.total();

@@ -97,13 +97,13 @@ impl TroublesomeFirst {
     /// Of a job's phases with a task to start the first in turn that fits, with its priority.
     fn offer(&mut self, job: &Job, cluster: &Cluster, fitter: &mut Fitter) -> Option<(Offer, f64)> {
         let turns = self.turns.entry(job.id()).or_insert_with(|| {
-            let tasks = |at: usize| job.phases()[at].tasks().len() as u64;
+            let tasks = |at: usize| u64::from(job.phases()[at].to_do());
             turns(&stages(job, |at| effective_time(&job.phases()[at]), tasks), cluster.total())
         });
         let started = |at: usize| {
             let phase = &job.phases()[at];
             let is_waiting = phase.is_open() && phase.pending() > 0;
-            is_waiting.then(|| (phase.tasks().len() as u64).saturating_sub(u64::from(phase.pending())))
+            is_waiting.then(|| u64::from(phase.to_do().saturating_sub(phase.pending())))
         };
         turns.in_order(started).find_map(|(phase, priority)| Some((fitter.offer(cluster, job.id(), phase)?, priority)))
     }

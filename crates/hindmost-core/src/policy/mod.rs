@@ -102,6 +102,9 @@ pub struct Round<'a> {
     /// True if the last decision of the pass was refused: nothing is left to give a reason for.
     refused_last: bool,
     reasons: &'a mut Reasons,
+    /// Refuses whatever is asked for.
+    #[cfg(test)]
+    refuses_all: bool,
 }
 
 impl Round<'_> {
@@ -143,6 +146,13 @@ impl Round<'_> {
     /// Returns false if the state does not allow it. Then nothing changes, the decision is not recorded, and
     /// [`Policy::take_refused`] returns it. The round goes on: a pass must not try the same again in this round.
     pub fn decide(&mut self, decision: Decision) -> bool {
+        #[cfg(test)]
+        if self.refuses_all {
+            let error = RecordError::Unknown("this".to_owned());
+            self.refused.push(Refused { decision, error });
+            self.refused_last = true;
+            return false;
+        }
         match self.cluster.apply_decision(self.cluster.now(), &decision) {
             Ok(_) => {
                 if let Decision::Start { attempt, .. } | Decision::Replace { attempt, .. } = &decision {
@@ -241,6 +251,8 @@ pub struct Policy {
     passes: Vec<Box<dyn Pass>>,
     reasons: Reasons,
     refused: Vec<Refused>,
+    #[cfg(test)]
+    refuses_all: bool,
 }
 
 impl Policy {
@@ -248,7 +260,14 @@ impl Policy {
     /// of a finished task is added.
     pub fn new(order: Box<dyn order::Order>, mut passes: Vec<Box<dyn Pass>>) -> Policy {
         passes.push(Box::new(losers::StopLosers::default()));
-        Policy { queue: JobQueue::new(order), passes, reasons: Reasons::default(), refused: Vec::new() }
+        Policy {
+            queue: JobQueue::new(order),
+            passes,
+            reasons: Reasons::default(),
+            refused: Vec::new(),
+            #[cfg(test)]
+            refuses_all: false,
+        }
     }
 
     /// False if the order of jobs does not let the task have a copy now: with an idle cluster, never.
@@ -315,6 +334,8 @@ impl Policy {
                 refused: &mut self.refused,
                 refused_last: false,
                 reasons: &mut self.reasons,
+                #[cfg(test)]
+                refuses_all: self.refuses_all,
             };
             self.passes[at].decide(&mut round);
             // What passes ask for while they observe is appended and observed in turn.
@@ -362,4 +383,119 @@ fn apply_reactions(
 fn is_only_copy(cluster: &Cluster, attempt: &Attempt) -> bool {
     cluster.phase(attempt.id().task).is_some_and(Phase::may_be_copied)
         && cluster.task(attempt.id().task).is_some_and(|task| task.alive() == 1 && !task.is_finished())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::catalogue::{ORDERS, SYSTEMS, Setting, build};
+    use super::*;
+    use crate::estimator::{Knowledge, estimator};
+    use crate::ids::JobId;
+    use crate::resources::Dimensions;
+    use crate::workload::{DemandByName, JobSpec, PhaseSpec};
+
+    /// A cluster of three nodes with two jobs, and what a policy asks for in a round that refuses everything and in the
+    /// next, which does not; with the tasks that were refused.
+    fn two_rounds(policy: &mut Policy) -> (Vec<Decision>, Vec<Refused>) {
+        let amounts = |cpus: f64| DemandByName::from([("cpus".to_owned(), cpus), ("memory".to_owned(), cpus * 1e9)]);
+        let dimensions = Dimensions::of([&amounts(4.0)]).unwrap();
+        let mut cluster = Cluster::new(dimensions.clone());
+        let known = estimator(Knowledge::Progress(0.1));
+        let mut decisions = Vec::new();
+        let mut tell = |event: Event, cluster: &mut Cluster, policy: &mut Policy| {
+            let applied = cluster.apply_event(Time::ZERO, &event).unwrap();
+            policy.observe(&event, applied, cluster, &*known, &mut decisions);
+        };
+        for node in 0..3 {
+            let (name, capacity) = (format!("n{node}").into(), dimensions.amounts(&amounts(4.0)).unwrap());
+            let event = Event::NodeJoined { node: NodeId(node), name, capacity, speed: 1.0, rack: None };
+            tell(event, &mut cluster, policy);
+        }
+        for job in 0..2 {
+            let phase = |name: &str, after: Vec<u32>| PhaseSpec {
+                name: name.into(),
+                after,
+                tasks: 5,
+                demand: amounts(1.0),
+                mean: 2.0,
+                sd: Some(1.0),
+                tail: None,
+                input: None,
+                assumed: false,
+                never_copied: false,
+                finished: Vec::new(),
+            };
+            let phases = vec![phase("a", Vec::new()), phase("b", Vec::new()), phase("c", vec![0])];
+            let (name, arrival) = (format!("j{job}").into(), Time::ZERO);
+            let spec = JobSpec { name, arrival, deadline: None, weight: 1.0, queue: None, phases };
+            tell(Event::JobArrived { job: JobId(job), spec: spec.into() }, &mut cluster, policy);
+        }
+        assert!(decisions.is_empty());
+        policy.refuses_all = true;
+        policy.decide(&mut cluster, &*known, &mut decisions);
+        assert!(decisions.is_empty(), "{decisions:?}");
+        assert_eq!(cluster.living_attempts(), 0);
+        let refused = policy.take_refused();
+        policy.refuses_all = false;
+        policy.decide(&mut cluster, &*known, &mut decisions);
+        assert_eq!(policy.take_refused(), []);
+        (decisions, refused)
+    }
+
+    #[test]
+    fn every_policy_goes_on_after_refusals() {
+        let setting = Setting { order: "fair", gamma: 0.01, queues: &[] };
+        for order in ORDERS {
+            for system in SYSTEMS {
+                let name = format!("{}+{}", order.name, system.name);
+                let mut policy = build(&name.parse().unwrap(), &setting).unwrap();
+                policy.keep_reasons();
+                let (decisions, refused) = two_rounds(&mut policy);
+                assert!((1..1000).contains(&refused.len()), "{name}: {} refused", refused.len());
+                let starts = decisions.iter().filter(|decision| matches!(decision, Decision::Start { .. }));
+                assert!(starts.count() >= 10, "{name}: {decisions:?}");
+                let reasons = policy.take_reasons();
+                assert!(reasons.iter().all(|(number, _)| *number < decisions.len()), "{name}");
+                assert!(reasons.len() <= decisions.len(), "{name}: reasons of what was refused are kept");
+            }
+        }
+    }
+
+    /// Asks at once for something that there is and something that there is not, in turn.
+    struct AsksForBoth;
+
+    impl Pass for AsksForBoth {
+        fn observe(&mut self, seen: Seen<'_>, view: &mut View<'_>) {
+            if !matches!(seen, Seen::Event(Event::NodeJoined { .. }, _)) {
+                return;
+            }
+            let task = TaskId { job: JobId(7), phase: 0, index: 0 };
+            for at in 1..4 {
+                view.stop(AttemptId { task, copy: at }, StopReason::Lost);
+                view.because(|| format!("stop {at}"));
+                view.wake(Time(u64::from(at)));
+                view.because(|| format!("wake {at}"));
+            }
+        }
+    }
+
+    #[test]
+    fn reactions_that_are_refused_leave_the_others() {
+        let mut policy = Policy::new(Box::new(order::Fifo), vec![Box::new(AsksForBoth)]);
+        policy.keep_reasons();
+        let mut cluster = Cluster::new(Dimensions::one_slot());
+        let capacity = crate::resources::Resources::ONE_SLOT;
+        let event = Event::NodeJoined { node: NodeId(0), name: "n".into(), capacity, speed: 1.0, rack: None };
+        let applied = cluster.apply_event(Time::ZERO, &event).unwrap();
+        let mut decisions = vec![Decision::Wake { at: Time(9) }];
+        policy.observe(&event, applied, &mut cluster, &*estimator(Knowledge::Age), &mut decisions);
+        let times = decisions.iter().map(|decision| if let Decision::Wake { at } = decision { at.0 } else { 0 });
+        assert_eq!(times.collect::<Vec<_>>(), [9, 1, 2, 3]);
+        let refused = policy.take_refused();
+        assert_eq!(refused.len(), 3);
+        assert!(refused.iter().all(|refused| matches!(refused.error, RecordError::Unknown(_))));
+        assert!(policy.take_refused().is_empty());
+        let reasons: Vec<(usize, String)> = (1..4).map(|at| (at, format!("wake {at}"))).collect();
+        assert_eq!(policy.take_reasons(), reasons);
+    }
 }

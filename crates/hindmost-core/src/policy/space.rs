@@ -222,11 +222,13 @@ pub(super) struct Stage {
     pub children: Vec<usize>,
 }
 
-/// A job's phases with so many tasks each, numbered as in the job.
+/// A job's phases with so many tasks each, numbered as in the job. Phases that were finished before the job arrived
+/// take no time and stand alone: none waits for them, and they wait for none.
 pub(super) fn stages(job: &Job, seconds: impl Fn(usize) -> f64, tasks: impl Fn(usize) -> u64) -> Vec<Stage> {
     let mut stages: Vec<Stage> = Vec::with_capacity(job.phases().len());
     for (at, (phase, spec)) in job.phases().iter().zip(&job.spec().phases).enumerate() {
-        let mut parents: Vec<usize> = spec.after.iter().map(|parent| *parent as usize).collect();
+        let waits_for = |parent: &usize| phase.to_do() > 0 && job.phases()[*parent].to_do() > 0;
+        let mut parents: Vec<usize> = spec.after.iter().map(|parent| *parent as usize).filter(waits_for).collect();
         parents.sort_unstable();
         parents.dedup();
         for parent in &parents {
@@ -234,7 +236,7 @@ pub(super) fn stages(job: &Job, seconds: impl Fn(usize) -> f64, tasks: impl Fn(u
         }
         stages.push(Stage {
             tasks: tasks(at),
-            duration: moments(seconds(at)),
+            duration: moments(if phase.to_do() > 0 { seconds(at) } else { 0.0 }),
             demand: *phase.demand(),
             parents,
             children: Vec::new(),

@@ -8,7 +8,8 @@
 //!
 //! Readings: the rule is tested all the time (Spark: each 100 ms); the attempt that has run longest is
 //! served first; as in Spark, phases of one task are left alone, a copy does not go where another of
-//! its task runs, and at least one task must have finished.
+//! its task runs, and at least one task must have finished; tasks that were finished before the job arrived are not
+//! counted.
 //!
 //! Parameters, Spark 4's defaults: `quantile`, 0.9 (`spark.speculation.quantile`); `multiplier`, 3
 //! (`spark.speculation.multiplier`); `min_runtime`, seconds, 0.1 (`spark.speculation.minTaskRuntime`).
@@ -64,7 +65,7 @@ impl SparkBackups {
 
     fn started(&mut self, task: TaskId, cluster: &Cluster) {
         let Some(copy) = cluster.copies(task).next() else { return };
-        let alone = cluster.phase(task).is_none_or(|phase| phase.tasks().len() < 2);
+        let alone = cluster.phase(task).is_none_or(|phase| phase.to_do() < 2);
         if alone || !is_only_copy(cluster, copy) {
             return;
         }
@@ -91,7 +92,7 @@ impl SparkBackups {
         let Some((_, since)) = applied.released else { return };
         let duration = (view.cluster.now() - since).0;
         // Spark: max(floor(quantile × tasks), 1).
-        let enough = ((self.quantile * phase.tasks().len() as f64).floor() as usize).max(1);
+        let enough = ((self.quantile * f64::from(phase.to_do())).floor() as usize).max(1);
         if watch.threshold.is_some() {
             let at = watch.durations.partition_point(|known| *known < duration);
             watch.durations.insert(at, duration);

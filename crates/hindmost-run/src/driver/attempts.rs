@@ -121,11 +121,13 @@ impl Driver<'_> {
         self.launch(heir)
     }
 
-    /// An attempt counts as finished because its task has its result.
+    /// An attempt counts as finished because its task has its result; as stopped if another one does already.
     pub(super) fn finish_with_result(&mut self, attempt: AttemptId) -> Result<(), RunError> {
         self.live.remove(&attempt);
         self.clean(attempt, true);
-        self.happen(&Event::AttemptFinished { attempt })?;
+        let is_won = self.cluster.task(attempt.task).is_none_or(hindmost_core::cluster::Task::is_finished);
+        let event = if is_won { Event::AttemptStopped { attempt } } else { Event::AttemptFinished { attempt } };
+        self.happen(&event)?;
         Ok(())
     }
 

@@ -53,6 +53,8 @@ pub const DEFAULT_KNOWLEDGE: Knowledge = Knowledge::Progress(0.1);
 const GAMMA: f64 = 0.01;
 /// The one job of a run.
 const JOB: JobId = JobId(0);
+/// So many refused decisions are said.
+const MOST_REFUSED: usize = 10;
 /// The loop looks up at least so often, seconds: for Ctrl-C and for whoever follows.
 const LOOK_UP: f64 = 0.1;
 
@@ -249,6 +251,22 @@ pub fn run(
     presses: &AtomicU32,
     follower: &mut dyn Follower,
 ) -> Result<RunOutcome, RunError> {
+    run_under(None, plan, options, opened, engine, presses, follower)
+}
+
+/// As [`run`], under a policy that the caller has made, which may be one that no catalogue knows.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_under(
+    own: Option<Policy>,
+    plan: &Plan,
+    options: &RunOptions,
+    opened: Opened,
+    engine: &mut dyn Engine,
+    presses: &AtomicU32,
+    follower: &mut dyn Follower,
+) -> Result<RunOutcome, RunError> {
     let Opened { mut store, begun, changed } = opened;
     let names: Vec<String> = engine.nodes().iter().map(|node| node.name.clone()).collect();
     check(plan, options, engine.nodes())?;
@@ -262,7 +280,7 @@ pub fn run(
     };
     let spec: PolicySpec = header.policy.parse().map_err(|error| RunError::Input(format!("{error}")))?;
     let setting = header.setting();
-    let policy = catalogue::build(&spec, &setting)?;
+    let policy = own.map_or_else(|| catalogue::build(&spec, &setting), Ok)?;
     let capacities = engine.nodes().iter().map(|node| header.dimensions.amounts(&node.capacity));
     let total = capacities.collect::<Result<Vec<_>, _>>()?.iter().fold(Resources::NONE, Resources::plus);
     if let Some(why) = catalogue::without_clones(&spec, &plan.job_spec(), &header.dimensions, (names.len(), &total)) {
@@ -546,11 +564,11 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// Says once of each kind of error that the policy asked for what the state does not allow. Nothing has changed by
-    /// it, so the run goes on.
+    /// Says that the policy asked for what the state does not allow. Nothing has changed by it, so the run goes on.
+    /// Every error is said once, and only the first few.
     fn tell_refused(&mut self, refused: &Refused) {
         let told = refused.error.to_string();
-        if self.refused.insert(told.clone()) {
+        if self.refused.len() < MOST_REFUSED && self.refused.insert(told.clone()) {
             self.follower.message(&format!("the policy asked for something impossible, which was left out: {told}"));
         }
     }

@@ -156,7 +156,7 @@ impl Driver<'_> {
             }
         }
         let empty = Cluster::new(self.header.dimensions.clone()).with_placement(self.header.placement);
-        let mut verifier = Verifier::new(empty, &mut self.policy, &*self.estimator);
+        let mut verifier = Verifier::new(empty, &mut self.policy, &*self.estimator).allowing_two_winners();
         for record in records {
             verifier.check(record).map_err(|difference| {
                 RunError::Input(format!(

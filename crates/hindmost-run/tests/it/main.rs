@@ -7,6 +7,7 @@ mod deaths;
 mod failures;
 mod nodes;
 mod policies;
+mod refusals;
 mod scale;
 mod stories;
 mod story;

@@ -17,10 +17,10 @@ use hindmost_core::estimator::estimator;
 use hindmost_core::ids::{AttemptId, JobId, TaskId};
 use hindmost_core::journal::JournalReader;
 use hindmost_core::metrics::{PhaseProgress, RunState};
-use hindmost_core::policy::catalogue;
+use hindmost_core::policy::{Policy, catalogue};
 use hindmost_core::record::Record;
 use hindmost_core::timeline::{AttemptEnd, Timeline, TimelineRow};
-use hindmost_core::verify::{Verified, verify};
+use hindmost_core::verify::{Difference, Verified, verify};
 use hindmost_run::driver::{self, Follower, RunError, RunOptions, RunOutcome, Unfollowed};
 use hindmost_run::engine::{Fake, FakeTask, Launch, parse_nodes};
 use hindmost_run::job_file::{self, Plan};
@@ -41,6 +41,8 @@ pub struct Story {
     knowledge: Option<String>,
     chaos: String,
     plays: Plays,
+    /// A policy that the catalogue does not have.
+    own: Option<fn() -> Policy>,
 }
 
 impl fmt::Debug for Story {
@@ -91,6 +93,7 @@ impl Story {
             knowledge: None,
             chaos: String::new(),
             plays: Rc::new(|_| takes(10.0)),
+            own: None,
         }
     }
 
@@ -112,6 +115,12 @@ impl Story {
 
     pub fn policy(mut self, policy: &str) -> Story {
         self.policy = Some(policy.to_owned());
+        self
+    }
+
+    /// Under a policy that the catalogue does not have; the journal names another.
+    pub fn own_policy(mut self, policy: fn() -> Policy) -> Story {
+        self.own = Some(policy);
         self
     }
 
@@ -179,7 +188,8 @@ impl Story {
         follower: &mut dyn Follower,
     ) -> Result<RunOutcome, RunError> {
         let store = open(plan, out, resume)?;
-        driver::run(plan, &self.options(), store, world, &AtomicU32::new(0), follower)
+        let own = self.own.map(|own| own());
+        driver::run_under(own, plan, &self.options(), store, world, &AtomicU32::new(0), follower)
     }
 
     /// What is said of it while it runs.
@@ -215,7 +225,7 @@ impl Story {
             panic!("with {policy}: {error}\n{}", journal_text(&out))
         });
         let told = Told { plan, out, outcome, _folder: folder };
-        told.is_sound();
+        told.is_sound(self.own);
         told
     }
 }
@@ -249,23 +259,36 @@ pub fn entries(folder: &Path) -> Vec<String> {
     names
 }
 
+/// The records of a run in this folder.
+pub fn records(out: &Path) -> Vec<Record> {
+    JournalReader::new(journal_text(out).as_bytes()).unwrap().map(Result::unwrap).collect()
+}
+
 /// Checks that a journal's decisions are made again.
 pub fn verified(out: &Path) -> Verified {
+    verified_as(out, records(out), None).unwrap_or_else(|difference| panic!("{difference}\n{}", journal_text(out)))
+}
+
+/// Whether the decisions in these records, of a run in this folder, are made again.
+pub fn verified_as(out: &Path, records: Vec<Record>, own: Option<fn() -> Policy>) -> Result<Verified, Difference> {
     let text = journal_text(out);
-    let reader = JournalReader::new(text.as_bytes()).unwrap();
-    let header = reader.header().clone();
+    let header = JournalReader::new(text.as_bytes()).unwrap().header().clone();
     let setting = header.setting();
-    let mut policy = catalogue::build(&header.policy.parse().unwrap(), &setting).unwrap();
+    let named = || catalogue::build(&header.policy.parse().unwrap(), &setting).unwrap();
+    let mut policy = own.map_or_else(named, |own| own());
     let cluster = Cluster::new(header.dimensions.clone()).with_placement(header.placement);
-    let records: Vec<Record> = reader.map(Result::unwrap).collect();
     verify(cluster, &mut policy, &*estimator(header.knowledge), records)
-        .unwrap_or_else(|difference| panic!("{difference}\n{text}"))
 }
 
 /// Checks what must hold of every run that has ended in this folder, however it ended.
 pub fn is_sound(plan: &Plan, out: &Path, timeline: &Timeline) {
-    assert_eq!(entries(&out.join(".hindmost/attempts")), [""; 0], "something is left of attempts");
     verified(out);
+    is_tidy(plan, out, timeline);
+}
+
+/// As [`is_sound`], but for the journal.
+fn is_tidy(plan: &Plan, out: &Path, timeline: &Timeline) {
+    assert_eq!(entries(&out.join(".hindmost/attempts")), [""; 0], "something is left of attempts");
     for (at, phase) in plan.phases.iter().enumerate() {
         let won = |row: &&TimelineRow| row.outcome == AttemptEnd::Won && row.attempt.task.phase == at as u32;
         let mut winners: Vec<String> =
@@ -286,8 +309,10 @@ pub struct Told {
 }
 
 impl Told {
-    fn is_sound(&self) {
-        is_sound(&self.plan, &self.out, &self.outcome.timeline);
+    fn is_sound(&self, own: Option<fn() -> Policy>) {
+        let verified = verified_as(&self.out, records(&self.out), own);
+        assert!(verified.is_ok(), "{}\n{}", verified.unwrap_err(), journal_text(&self.out));
+        is_tidy(&self.plan, &self.out, &self.outcome.timeline);
         let summary = &self.outcome.summary;
         assert_eq!(summary.tasks, self.plan.tasks());
         assert_eq!(summary.attempts, self.outcome.timeline.rows.len() as u64);

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use hindmost_core::cluster::{AttemptState, Cluster, Placement};
+use hindmost_core::cluster::{AttemptState, Cluster, Placement, Task};
 use hindmost_core::distribution::Distribution;
 use hindmost_core::estimator::{Estimator, Knowledge, estimator};
 use hindmost_core::ids::{AttemptId, JobId, NodeId, TaskId};
@@ -185,14 +185,9 @@ impl Driver<'_> {
         }
         while self.finished_jobs.len() < self.world.jobs.len() {
             let Some((first, _)) = self.agenda.first().copied() else {
-                let last = self.records.len().saturating_sub(25);
-                let last: Vec<String> =
-                    self.records[last..].iter().map(|r| format!("{} {:?}", r.at, r.change)).collect();
-                return Err(format!(
-                    "jobs wait, but the policy starts nothing; refused: {:?}, {}",
-                    self.refused,
-                    last.join("\n")
-                ));
+                let last = self.records.iter().rev().take(20).rev();
+                let last: Vec<String> = last.map(|record| format!("{} {:?}", record.at, record.change)).collect();
+                return Err(format!("jobs wait, but the policy starts nothing:\n{}", last.join("\n")));
             };
             let boundary = first.round_up_to(Time::from_seconds(self.world.slot));
             while let Some((at, due)) = self.agenda.first().copied().filter(|(at, _)| *at <= boundary) {
@@ -231,7 +226,7 @@ impl Driver<'_> {
                 if self.cluster.attempt(attempt).is_none() {
                     return;
                 }
-                let finished = self.cluster.task(attempt.task).is_some_and(|task| task.is_finished());
+                let finished = self.cluster.task(attempt.task).is_some_and(Task::is_finished);
                 let reason = self.fails(attempt).then(|| "exit code 1".into());
                 let event = match (finished, reason) {
                     (true, _) => Event::AttemptStopped { attempt },
@@ -247,7 +242,7 @@ impl Driver<'_> {
             }
             Due::Watch(attempt) => {
                 if self.cluster.attempt(attempt).is_some() {
-                    let tells = self.hash(attempt, 7) % 3 > 0;
+                    let tells = !self.hash(attempt, 7).is_multiple_of(3);
                     let expected_finish = self.finishes.get(&attempt).copied().filter(|_| tells);
                     self.happen(at, &Event::WatchMet { attempt, expected_finish });
                 }
@@ -256,7 +251,7 @@ impl Driver<'_> {
                 let (job, phase) = (attempt.task.job, attempt.task.phase);
                 let mean = 1.0 + (self.hash(attempt, 8) % 4) as f64 / 2.0;
                 let durations = Distribution::log_normal(mean, 0.5).unwrap();
-                let progress = self.hash(attempt, 9) % 2 == 0;
+                let progress = self.hash(attempt, 9).is_multiple_of(2);
                 let event = Event::DurationsLearned {
                     job,
                     phase,
@@ -283,7 +278,7 @@ impl Driver<'_> {
 
     /// A task does not fail for ever.
     fn fails(&self, attempt: AttemptId) -> bool {
-        self.world.fails > 0 && attempt.copy < 4 && self.hash(attempt, 1) % self.world.fails == 0
+        self.world.fails > 0 && attempt.copy < 4 && self.hash(attempt, 1).is_multiple_of(self.world.fails)
     }
 
     fn end(&mut self, at: Time, attempt: AttemptId, event: &Event) {
@@ -300,11 +295,11 @@ impl Driver<'_> {
             return self.end(at, attempt, &Event::AttemptStopped { attempt });
         }
         // On a grid, so that attempts end together, and together with losses.
-        let halves = if self.hash(attempt, 2) % 8 == 0 { 24 } else { 1 + self.hash(attempt, 3) % 5 };
+        let halves = if self.hash(attempt, 2).is_multiple_of(8) { 24 } else { 1 + self.hash(attempt, 3) % 5 };
         let finish = at + Time::from_seconds(0.5 * halves as f64);
         self.finishes.insert(attempt, finish);
         self.agenda.insert((finish, Due::Finish(attempt)));
-        if self.world.learns && self.hash(attempt, 4) % 4 == 0 {
+        if self.world.learns && self.hash(attempt, 4).is_multiple_of(4) {
             self.agenda.insert((at + Time::from_seconds(0.5), Due::Learn(attempt)));
         }
         self.happen(at, &Event::AttemptRunning { attempt });

@@ -1,6 +1,17 @@
 //! Nodes that are lost and come back, under every order and system of the catalogue.
 
+use hindmost_core::cluster::RecordError;
+use hindmost_core::ids::{AttemptId, JobId, NodeId, TaskId};
 use hindmost_core::policy::catalogue::{ORDERS, SYSTEMS};
+use hindmost_core::policy::order::Fifo;
+use hindmost_core::policy::originals::Originals;
+use hindmost_core::policy::queue::Which;
+use hindmost_core::policy::{Pass, Policy, Round};
+use hindmost_core::record::{Change, Decision};
+use hindmost_core::resources::Resources;
+use hindmost_core::time::Time;
+use hindmost_sim::driver::SimulationError;
+use hindmost_sim::testing::World;
 use proptest::prelude::*;
 
 use crate::live_like::{LiveLike, any_live_like, any_policy_of_the_catalogue, policy};
@@ -43,6 +54,88 @@ proptest! {
         for system in SYSTEMS {
             runs_soundly(&world, system.name);
             runs_soundly(&finished, system.name);
+        }
+    }
+}
+
+/// Starts tasks on lost nodes and tasks that are finished or wait, and reserves what is not free.
+struct AsksTooMuch;
+
+impl Pass for AsksTooMuch {
+    fn decide(&mut self, round: &mut Round<'_>) {
+        let down = round.cluster().nodes().iter().position(|node| !node.is_up()).map(|node| NodeId(node as u32));
+        let mut tasks = Vec::new();
+        for job in round.cluster().jobs() {
+            for (phase, found) in (0..).zip(job.phases()) {
+                for (index, task) in (0..).zip(found.tasks()) {
+                    let id = TaskId { job: job.id(), phase, index };
+                    tasks.push((id, task.is_finished() || !found.is_open()));
+                }
+            }
+        }
+        for (task, is_wrong) in tasks {
+            if let Some(down) = down {
+                assert!(!round.start(task, down));
+            }
+            if is_wrong {
+                assert!(!round.start(task, NodeId(0)));
+                assert!(!round.replace(AttemptId { task, copy: 0 }));
+            }
+        }
+        let until = round.cluster().now() + Time::from_seconds(1.0);
+        for node in (0..round.cluster().nodes().len() as u32).map(NodeId) {
+            let room = round.cluster().node(node).map_or(Resources::NONE, |node| *node.capacity());
+            assert!(!round.decide(Decision::Reserve { node, room: Box::new(room.plus(&Resources::ONE_SLOT)), until }));
+        }
+    }
+}
+
+fn asks_too_much() -> Policy {
+    Policy::new(Box::new(Fifo), vec![Box::new(AsksTooMuch), Box::new(Originals::of(Which::Any))])
+}
+
+#[test]
+fn a_refusal_ends_a_simulation() {
+    let world = World::machines(2).job("a").same(3, 1.0);
+    let error = world.try_run_own(asks_too_much).unwrap_err();
+    assert!(matches!(error, SimulationError::Record(RecordError::CannotReserve(NodeId(0)))), "{error}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 100, max_shrink_iters: 100, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_is_refused_changes_nothing(world in any_live_like(true)) {
+        let ran = world.run(asks_too_much()).unwrap();
+        ran.is_sound();
+        prop_assert!(!ran.refused.is_empty());
+        let verified = ran.verify(&mut asks_too_much());
+        prop_assert!(verified.is_ok(), "{}", verified.unwrap_err());
+        let others = world.run(Policy::new(Box::new(Fifo), vec![Box::new(Originals::of(Which::Any))])).unwrap();
+        prop_assert_eq!(&ran.records, &others.records);
+        for refused in &ran.refused {
+            let bad = Change::Decision(refused.decision.clone());
+            let reserves = matches!(refused.decision, Decision::Reserve { .. } | Decision::Replace { .. });
+            prop_assert!(!reserves || ran.records.iter().all(|record| record.change != bad));
+        }
+    }
+}
+
+#[test]
+fn jobs_with_finished_tasks_run_in_simulations() {
+    let mut world = World::machines(2).job("a").phase("m").same(4, 2.0).phase("r").after(["m"]).same(2, 1.0);
+    world.jobs[0].spec.phases[0].finished = vec![0, 1, 2, 3];
+    world.jobs[0].spec.phases[1].finished = vec![1];
+    for order in ORDERS {
+        for system in SYSTEMS {
+            let run = world.run(&format!("{}+{}", order.name, system.name));
+            assert!(run.starts("a").iter().all(|start| *start == 0.0), "{}", run.policy());
+            let job = run.job("a");
+            assert_eq!((job.tasks, job.finish, job.slowdown), (6, 1.0, 1.0), "{}", run.policy());
+            assert!(run.verify().is_ok());
+            let task = |phase, index| TaskId { job: JobId(0), phase, index };
+            let started: Vec<TaskId> = run.attempts.iter().map(|found| found.id.task).collect();
+            assert!(started.iter().all(|started| *started == task(1, 0)), "{}: {started:?}", run.policy());
         }
     }
 }

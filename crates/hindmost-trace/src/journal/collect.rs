@@ -151,9 +151,13 @@ impl Collected {
         let mut analysis = Analysis::new();
         for (at, job) in self.timeline.jobs.iter().enumerate() {
             for (phase, spec) in job.spec.phases.iter().enumerate() {
+                // Nothing is known of tasks that were finished before the run.
+                if spec.tasks_to_do() == 0 {
+                    continue;
+                }
                 let key = PhaseKey { application: at as u32, phase: phase as u32 };
                 let (name, of) = (spec.name.to_string(), job.spec.name.to_string());
-                analysis.phase(key, PhaseFacts { name: Some(name), job: Some(of), tasks: Some(spec.tasks) });
+                analysis.phase(key, PhaseFacts { name: Some(name), job: Some(of), tasks: Some(spec.tasks_to_do()) });
             }
         }
         // In the order in which they ended, as logs tell.

@@ -19,6 +19,9 @@
 //! - Where no task of a phase has finished, the job's other phases lend their durations, and where none
 //!   of the job has, all jobs of the journal. A journal in which no task has finished can't be replayed.
 //!
+//! Tasks that were finished before the run are left out, because nothing is known of their durations: the others of
+//! their phase are numbered anew, and phases of which none is left are dropped. No phase waited for those in the run.
+//!
 //! Durations are counted on a node of speed 1 by the speeds with which nodes joined, or by what was last
 //! learned of one that is slow: a replay has it so from the beginning, and the notes tell it.
 //!

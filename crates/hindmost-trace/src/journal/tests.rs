@@ -309,3 +309,31 @@ fn a_phase_that_waits_for_itself_or_a_later_one_is_refused() {
     }
     assert!(analyse_journal(journal.0.as_bytes(), "j").is_ok());
 }
+
+#[test]
+fn tasks_that_were_finished_before_are_left_out() {
+    let mut journal = Journal::new([1.0, 1.0], &[2, 3, 1]);
+    // The first phase was finished before the run, and so was the middle one of the second phase's tasks.
+    let (tasks, some) = (r#""tasks":2,"#, r#""tasks":3,"#);
+    journal.0 = journal.0.replacen(tasks, &format!(r#"{tasks}"finished":[0,1],"#), 1);
+    journal.0 = journal.0.replacen(some, &format!(r#"{some}"finished":[1],"#), 1);
+    journal.start(2, (1, 0, 0), 0);
+    journal.start(2, (1, 2, 0), 1);
+    journal.ended(6, "finished", (1, 0, 0));
+    journal.ended(8, "finished", (1, 2, 0));
+    journal.start(9, (2, 0, 0), 1);
+    journal.ended(12, "finished", (2, 0, 0));
+    let trace = journal.read();
+    let phases = &trace.jobs[0].spec.phases;
+    let told: Vec<_> = phases.iter().map(|phase| (&*phase.name, phase.tasks, phase.after.clone())).collect();
+    assert_eq!(told, [("p1", 2, vec![]), ("p2", 1, vec![0])]);
+    assert!(phases.iter().all(|phase| phase.finished.is_empty()));
+    assert_eq!(observed(&trace, 0), (&[vec![Took(4.0)], vec![Took(6.0)]][..], &[4.0, 6.0][..]));
+    assert_eq!(observed(&trace, 1).1, [3.0]);
+    assert!(trace.summary.warnings.is_empty(), "{:?}", trace.summary.warnings);
+    assert_eq!((trace.summary.tasks, trace.summary.attempts, trace.summary.stages), (3, 3, 3));
+    assert!(trace.notes[0].ends_with("had a flowtime of 11.000 s"), "{:?}", trace.notes);
+    let (_, findings) = analyse_journal(journal.0.as_bytes(), "j").unwrap();
+    let stated: Vec<_> = findings.phases.iter().map(|phase| (phase.tasks, phase.tasks_stated)).collect();
+    assert_eq!(stated, [(2, Some(2)), (1, Some(1))]);
+}

@@ -29,7 +29,14 @@ pub(super) fn jobs(collected: &Collected, warnings: &mut Vec<String>) -> Option<
         let (lent, lender) = if of_job.is_empty() { (&all, "all jobs") } else { (&of_job, "its job's other phases") };
         let mut spec = JobSpec { arrival: job.arrival, phases: Vec::new(), ..(*job.spec).clone() };
         let mut durations = Vec::new();
+        // The number of each phase that is left.
+        let mut numbers: Vec<Option<u32>> = Vec::new();
         for (phase, Observed { tasks, known }) in job.spec.phases.iter().zip(phases) {
+            let to_do = phase.tasks_to_do();
+            numbers.push((to_do > 0).then_some(spec.phases.len() as u32));
+            if to_do == 0 {
+                continue;
+            }
             let mut known = sorted(&known);
             if known.is_empty() {
                 known.clone_from(lent);
@@ -40,14 +47,33 @@ pub(super) fn jobs(collected: &Collected, warnings: &mut Vec<String>) -> Option<
             }
             let (mean, sd) = mean_and_sd(&known);
             // Where a copy read its input from is part of how long it took, and the nodes may be others.
-            spec.phases.push(PhaseSpec { mean, sd, tail: None, input: None, assumed: false, ..phase.clone() });
-            durations.push(Durations::Observed { tasks, known });
+            let after = phase.after.iter().filter_map(|parent| numbers.get(*parent as usize).copied().flatten());
+            spec.phases.push(PhaseSpec {
+                after: after.collect(),
+                tasks: to_do,
+                mean,
+                sd,
+                tail: None,
+                input: None,
+                assumed: false,
+                finished: Vec::new(),
+                ..phase.clone()
+            });
+            durations.push(Durations::Observed { tasks: without_finished(tasks, &phase.finished), known });
         }
-        workload.push(WorkloadJob { spec, durations });
+        if !spec.phases.is_empty() {
+            workload.push(WorkloadJob { spec, durations });
+        }
     }
     // As the journal has them already, unless its times are not those of one run.
     workload.sort_by_key(|job| job.spec.arrival);
     Some(workload)
+}
+
+/// The copies of each task that was not finished before the run. `finished` is ascending.
+fn without_finished(tasks: Vec<Vec<ObservedCopy>>, finished: &[u32]) -> Vec<Vec<ObservedCopy>> {
+    let left = (0..).zip(tasks).filter(|(index, _)| finished.binary_search(index).is_err());
+    left.map(|(_, copies)| copies).collect()
 }
 
 /// What the attempts tell, by job and phase.

@@ -295,7 +295,12 @@ impl ByNode {
             self.held_back = true;
             return Start::Nothing;
         }
-        if self.start(stage, task, node, round) { Start::Made } else { Start::Nothing }
+        if self.start(stage, task, node, round) {
+            return Start::Made;
+        }
+        // Refused: the next round looks everywhere again.
+        self.held_back = true;
+        Start::Nothing
     }
 
     fn is_within_budget(&self, task: TaskId, cluster: &Cluster) -> bool {

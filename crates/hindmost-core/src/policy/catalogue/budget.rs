@@ -41,13 +41,13 @@ pub fn without_clones(
         ));
     }
     let budget = number("budget")?;
-    let copied = job.phases.iter().filter(|phase| !phase.never_copied);
-    let demands = copied.map(|phase| Some((phase.tasks, dimensions.demand(&phase.demand).ok()?)));
+    let copied = job.phases.iter().filter(|phase| !phase.never_copied && phase.tasks_to_do() > 0);
+    let demands = copied.map(|phase| Some((phase.tasks_to_do(), dimensions.demand(&phase.demand).ok()?)));
     let demands: Vec<(u32, Resources)> = demands.collect::<Option<_>>()?;
     let shown = |amount: &Resources| room(&dimensions.by_name(amount));
     let wanted = match found.system.name {
         "dolly" => {
-            let tasks: u64 = job.phases.iter().map(|phase| u64::from(phase.tasks)).sum();
+            let tasks: u64 = job.phases.iter().map(|phase| u64::from(phase.tasks_to_do())).sum();
             let copies = dolly::copies_for(tasks, number("p")?, number("epsilon")?);
             let clones = u64::from(copies).saturating_sub(1);
             let of_phase = |(tasks, demand): &(u32, Resources)| dolly::multiple(demand, clones * u64::from(*tasks));

@@ -1,0 +1,122 @@
+//! A policy that asks for what can't be, and journals with what can't have been.
+
+use hindmost_core::cluster::{Cluster, Task};
+use hindmost_core::ids::{AttemptId, NodeId, TaskId};
+use hindmost_core::policy::order::Fifo;
+use hindmost_core::policy::originals::Originals;
+use hindmost_core::policy::queue::Which;
+use hindmost_core::policy::{Pass, Policy, Round, Seen, View};
+use hindmost_core::record::{Change, Condition, Decision, Event, Record};
+use hindmost_core::resources::Resources;
+use hindmost_core::time::Time;
+use hindmost_core::verify::Difference;
+
+use crate::story::{Story, key, records, takes, verified_as};
+
+/// Asks in every round, and after every event, for what the state does not allow.
+struct AsksTooMuch;
+
+fn all_tasks(cluster: &Cluster) -> Vec<(TaskId, Task)> {
+    let mut all = Vec::new();
+    for job in cluster.jobs() {
+        for (phase, found) in (0..).zip(job.phases()) {
+            let task = |(index, task): (u32, &Task)| (TaskId { job: job.id(), phase, index }, *task);
+            all.extend((0..).zip(found.tasks()).map(task));
+        }
+    }
+    all
+}
+
+impl Pass for AsksTooMuch {
+    fn observe(&mut self, seen: Seen<'_>, view: &mut View<'_>) {
+        let Seen::Event(Event::AttemptFinished { attempt }, _) = seen else { return };
+        // One that was never started, between two that may be asked for.
+        view.wake(view.cluster.now());
+        view.watch(AttemptId { copy: 999, ..*attempt }, Condition::Revealed);
+        view.because(|| "it is not there".to_owned());
+    }
+
+    fn decide(&mut self, round: &mut Round<'_>) {
+        let nodes = (0..).map(NodeId).zip(round.cluster().nodes());
+        let nodes: Vec<(NodeId, bool, Resources)> =
+            nodes.map(|(id, node)| (id, node.is_up(), *node.capacity())).collect();
+        for (task, found) in all_tasks(round.cluster()) {
+            for (node, is_up, _) in &nodes {
+                if found.is_finished() || !is_up {
+                    assert!(!round.start(task, *node));
+                    round.because(|| "nothing".to_owned());
+                }
+            }
+            if found.is_finished() {
+                assert!(!round.replace(AttemptId { task, copy: 0 }));
+            }
+        }
+        for (node, _, capacity) in nodes {
+            let room = Box::new(capacity.plus(&Resources::ONE_SLOT));
+            let until = round.cluster().now() + Time::from_seconds(1.0);
+            assert!(!round.decide(Decision::Reserve { node, room, until }));
+        }
+    }
+}
+
+fn asks_too_much() -> Policy {
+    Policy::new(Box::new(Fifo), vec![Box::new(AsksTooMuch), Box::new(Originals::of(Which::Any))])
+}
+
+#[test]
+fn a_run_goes_on_without_what_is_refused() {
+    let story = Story::on("n1:2,n2:2,n3:2").phase("map", 14).phase("reduce", 3).policy("fifo");
+    let story = story.own_policy(asks_too_much).chaos("lose=n3:15s@5s").plays(|_| takes(10.0));
+    let told = story.run().done();
+    let mut lost = false;
+    for record in records(&told.out) {
+        match record.change {
+            Change::Event(Event::NodeLost { .. }) => lost = true,
+            Change::Event(Event::NodeReturned { .. }) => lost = false,
+            Change::Decision(Decision::Start { node, .. }) => assert!(!(lost && node == NodeId(2))),
+            Change::Decision(
+                decision @ (Decision::Reserve { .. } | Decision::Replace { .. } | Decision::Watch { .. }),
+            ) => {
+                panic!("{decision:?} is in the journal")
+            }
+            _ => {}
+        }
+    }
+    // Each event and each wake-up has its round, and no more.
+    assert!(told.outcome.rounds < 100, "{} rounds", told.outcome.rounds);
+    let said: Vec<String> = story.messages().into_iter().filter(|line| line.contains("impossible")).collect();
+    let expected = "the policy asked for something impossible, which was left out: room on node 0 can't be reserved";
+    assert!(said.iter().any(|line| line.starts_with(expected)), "{said:?}");
+    let mut once = said.clone();
+    once.sort();
+    once.dedup();
+    assert_eq!(once.len(), said.len(), "something is said twice");
+}
+
+#[test]
+fn a_live_journal_has_one_winner_a_task() {
+    for policy in ["dollymp", "dollymp(keep=best_locality)", "fifo+dollymp(per_node=2,keep=best_locality)", "sca"] {
+        // All copies of a task end at the same instant.
+        let told = Story::on("n1:3,n2:3,n3:3").phase("map", 3).phase("reduce", 1).policy(policy).run().done();
+        let records = records(&told.out);
+        let finished = |record: &Record| match &record.change {
+            Change::Event(Event::AttemptFinished { attempt }) => Some(attempt.task),
+            _ => None,
+        };
+        let mut winners: Vec<TaskId> = records.iter().filter_map(finished).collect();
+        winners.sort();
+        winners.dedup();
+        assert_eq!(winners.len(), records.iter().filter_map(finished).count(), "{policy}");
+        // A loser that is said to have finished is found.
+        let mut altered = 0;
+        for at in 0..records.len() {
+            let mut records = records.clone();
+            let Change::Event(Event::AttemptStopped { attempt }) = records[at].change else { continue };
+            records[at].change = Change::Event(Event::AttemptFinished { attempt });
+            let found = verified_as(&told.out, records, None);
+            assert!(matches!(found, Err(Difference::TwoWinners { .. })), "{policy}: {} {found:?}", key(attempt));
+            altered += 1;
+        }
+        assert!(altered > 0, "{policy} has no losers");
+    }
+}

@@ -40,7 +40,8 @@ pub fn run_table(summary: &RunSummary, width: u16) -> String {
     let mut text = wrapped(&heading(summary), columns, 2) + "\n\n";
     text += &phases(summary, width);
     text += "\n\n";
-    for note in std::iter::once(extra_work(summary)).chain(explanation(summary, width)) {
+    let unsynced = (!summary.synced).then(|| "Not synced (--no-sync): a power cut may cost results.".to_owned());
+    for note in std::iter::once(extra_work(summary)).chain(explanation(summary, width)).chain(unsynced) {
         text += &(wrapped(&note, columns, 0) + "\n");
     }
     if !summary.failed_tasks.is_empty() {

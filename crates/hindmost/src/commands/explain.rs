@@ -89,6 +89,10 @@ fn told(step: &Step, width: usize) -> String {
 fn outcome(timeline: &Timeline, task: hindmost_core::ids::TaskId) -> String {
     let rows: Vec<_> = timeline.attempts_of(task).collect();
     let Some(winner) = rows.iter().find(|row| row.outcome == AttemptEnd::Won) else {
+        let spec = timeline.jobs.first().and_then(|job| job.spec.phases.get(task.phase as usize));
+        if spec.is_some_and(|phase| phase.finished.contains(&task.index)) {
+            return "No attempts: its result is from before this journal.".to_owned();
+        }
         return format!("{}, and no result yet.", counted(rows.len() as u64, "attempt"));
     };
     let seconds = |row: &hindmost_core::timeline::TimelineRow| (row.end - row.start).seconds();

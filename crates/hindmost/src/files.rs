@@ -10,7 +10,9 @@ use crate::failure::{Failure, Outcome};
 pub fn write(path: &Path, content: &str) -> Outcome {
     let name = path.file_name().map_or_else(|| "result".into(), |name| name.to_string_lossy().into_owned());
     let beside = path.with_file_name(format!("{name}.part"));
-    let written = fs::File::create(&beside)
+    // Made anew, so that a link that somebody has put there is not followed.
+    let _ = fs::remove_file(&beside);
+    let written = fs::File::create_new(&beside)
         .and_then(|mut file| file.write_all(content.as_bytes()).and_then(|()| file.sync_all()))
         .and_then(|()| fs::rename(&beside, path));
     written.map_err(|error| {

@@ -81,7 +81,9 @@ impl Engine for Fake {
         false
     }
 
-    fn kill_strays_but(&mut self, _run: &RunIdentity, _kept: &HashSet<AttemptId>) {}
+    fn kill_strays_but(&mut self, _run: &RunIdentity, _kept: &HashSet<AttemptId>) -> Vec<String> {
+        Vec::new()
+    }
 
     fn kill(&mut self, attempt: AttemptId) {
         if let Some(running) = self.running.get_mut(&attempt) {

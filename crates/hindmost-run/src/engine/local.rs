@@ -7,91 +7,17 @@
 use std::collections::HashSet;
 use std::fs;
 use std::io;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use hindmost_core::ids::AttemptId;
-use hindmost_core::resources::{CPUS, MEMORY, parse_size};
 use hindmost_core::time::Time;
-use hindmost_core::workload::DemandByName;
 use rustc_hash::FxHashMap;
 
-use super::{Engine, Happened, Launch, NodeOffer, RunIdentity, key, wrapper};
-use crate::process::{self, Identity, Signal, Watcher};
-
-/// Variable by which every process of a run is found again: its run.
-pub(crate) const RUN_VARIABLE: &str = "HINDMOST_RUN";
-/// Variable that tells which attempt of the run a process belongs to.
-pub(crate) const KEY_VARIABLE: &str = "HINDMOST_KEY";
-
-/// A `--nodes` text that can't be used.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("nodes {text:?}: {reason}; write NAME:CPUS or NAME:CPUS:MEMORY, separated by commas, as in n1:2,n2:2:4GB")]
-pub struct NodesError {
-    text: String,
-    reason: String,
-}
-
-/// This machine as one node: its host's name, cores and memory.
-fn whole_machine() -> NodeOffer {
-    let name = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    let name = if name.trim().is_empty() { "localhost" } else { name.trim() };
-    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let mut capacity = DemandByName::from([(CPUS.to_owned(), cores as f64)]);
-    if let Some(bytes) = total_memory() {
-        capacity.insert(MEMORY.to_owned(), bytes);
-    }
-    NodeOffer { name: name.to_owned(), capacity }
-}
-
-fn total_memory() -> Option<f64> {
-    let text = fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
-    Some(line.trim().strip_suffix("kB")?.trim().parse::<f64>().ok()? * 1024.0)
-}
-
-/// The nodes that a text such as `n1:2,n2:2:4GB` names; without one this machine as a single node. Nodes
-/// without memory of their own share the machine's by their cpus.
-///
-/// # Errors
-/// If the text can't be understood, says which part and what would be valid.
-pub fn parse_nodes(text: Option<&str>) -> Result<Vec<NodeOffer>, NodesError> {
-    let Some(text) = text else { return Ok(vec![whole_machine()]) };
-    let wrong = |reason: String| NodesError { text: text.to_owned(), reason };
-    let mut nodes: Vec<NodeOffer> = Vec::new();
-    for part in text.split(',') {
-        let mut pieces = part.trim().split(':');
-        let name = pieces.next().unwrap_or_default().trim();
-        if name.is_empty() || name.chars().any(|letter| letter.is_control() || letter.is_whitespace()) {
-            return Err(wrong(format!("{name:?} is no name for a node")));
-        }
-        if nodes.iter().any(|node| node.name == name) {
-            return Err(wrong(format!("{name:?} is named twice")));
-        }
-        let cpus = pieces.next().map(str::trim).unwrap_or_default();
-        let count: f64 = cpus.parse().unwrap_or(f64::NAN);
-        if !(count.is_finite() && count > 0.0 && count <= 1e6) {
-            return Err(wrong(format!("{name} has {cpus:?} cpus, which is no number above 0")));
-        }
-        let mut capacity = DemandByName::from([(CPUS.to_owned(), count)]);
-        if let Some(memory) = pieces.next() {
-            let bytes = parse_size(memory.trim()).map_err(|error| wrong(format!("{name}: {error}")))?;
-            capacity.insert(MEMORY.to_owned(), bytes);
-        }
-        if pieces.next().is_some() {
-            return Err(wrong(format!("{part:?} has too many parts")));
-        }
-        nodes.push(NodeOffer { name: name.to_owned(), capacity });
-    }
-    let cpus: f64 = nodes.iter().filter_map(|node| node.capacity.get(CPUS)).sum();
-    if let Some(bytes) = total_memory() {
-        for node in &mut nodes {
-            let share = node.capacity.get(CPUS).copied().unwrap_or(0.0) / cpus;
-            node.capacity.entry(MEMORY.to_owned()).or_insert((bytes * share).floor());
-        }
-    }
-    Ok(nodes)
-}
+use super::descriptors::Descriptors;
+use super::process_file::ProcessFile;
+use super::{END_MARKER, Engine, Happened, Launch, NodeOffer, ROOT_NAME, RunIdentity, key, wrapper};
+use crate::process::{self, Ending, Group, Identity, Mark, Outcome, Strays, Tag, Watcher};
 
 /// Stops and continues an attempt's processes so that it takes `factor` times as long.
 struct Slowed {
@@ -103,6 +29,9 @@ struct Slowed {
 /// How long a slowed attempt runs between two halts, seconds.
 const RUN_WINDOW: f64 = 0.1;
 
+/// How long a root that was killed may take to end.
+const PATIENCE: Duration = Duration::from_secs(10);
+
 impl Slowed {
     fn span(&self) -> Time {
         Time::from_seconds(if self.stopped { RUN_WINDOW * (self.factor - 1.0) } else { RUN_WINDOW })
@@ -111,11 +40,29 @@ impl Slowed {
 
 struct Running {
     attempt: AttemptId,
-    run: String,
+    tag: Tag,
+    folder: PathBuf,
     process: Identity,
-    input: Option<std::path::PathBuf>,
+    input: Option<PathBuf>,
     slowed: Option<Slowed>,
+    killed: Option<Instant>,
 }
+
+/// An attempt whose root has ended, or does not end.
+struct Leaving {
+    attempt: AttemptId,
+    folder: PathBuf,
+    ending: Ending,
+    /// When to look again, and how long to wait after that.
+    next: Instant,
+    pause: Duration,
+}
+
+/// The first pause between two looks at an attempt that is ending, and the longest one.
+const PAUSES: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(50)];
+
+/// How long to wait at once for what was killed: most processes end within this time.
+const AT_ONCE: Duration = Duration::from_micros(200);
 
 /// The engine. See the module's documentation.
 pub struct Local {
@@ -123,64 +70,64 @@ pub struct Local {
     began: Instant,
     offset: Time,
     watcher: Watcher,
-    ended: Receiver<u64>,
     running: FxHashMap<u64, Running>,
     tokens: FxHashMap<AttemptId, u64>,
     next_token: u64,
-    /// The limit on open files that this process had: commands get that, and not what watching needs.
-    open_files: Option<u64>,
-}
-
-/// Watching an attempt takes an open file, and many systems allow a thousand unless asked for more. Returns
-/// the limit that was raised.
-fn raise_open_files() -> Option<u64> {
-    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
-    let raised = current.is_some() && current != maximum;
-    let granted = raised && setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).is_ok();
-    current.filter(|_| granted)
+    leaving: Vec<Leaving>,
+    descriptors: Descriptors,
+    /// The run's control group, once a run is known and if it may have one.
+    group: Option<Option<Group>>,
+    /// Control groups in which earlier processes may have left something.
+    left_groups: Vec<PathBuf>,
+    /// Attempts that are known to be of a run at work, whether they run or have ended.
+    heard_of: HashSet<Mark>,
 }
 
 impl Local {
-    /// An engine with these nodes. From now on this process adopts the orphans of its descendants.
+    /// An engine for these nodes.
     ///
     /// # Errors
-    /// If processes can't be watched here.
+    /// If this system can't watch processes, or too few files may be open.
     pub fn new(nodes: Vec<NodeOffer>) -> io::Result<Local> {
         process::adopt_orphans()?;
-        let open_files = raise_open_files();
-        let (tell, ended) = channel();
-        let watcher = Watcher::new(move |token| {
-            // Nobody listens any more once the engine is gone.
-            let _ = tell.send(token);
-        })?;
+        let watcher = Watcher::new()?;
         Ok(Local {
             nodes,
             began: Instant::now(),
             offset: Time::ZERO,
             watcher,
-            ended,
             running: FxHashMap::default(),
             tokens: FxHashMap::default(),
             next_token: 0,
-            open_files,
+            leaving: Vec::new(),
+            descriptors: Descriptors::raise()?,
+            group: None,
+            left_groups: Vec::new(),
+            heard_of: HashSet::new(),
         })
     }
 
-    fn watch(&mut self, launch: &Launch<'_>, process: Identity) -> io::Result<()> {
+    fn watch(&mut self, launch: &Launch<'_>, process: &Identity, tag: Tag) -> io::Result<()> {
         let token = self.next_token;
+        self.watcher.watch(process, token)?;
         self.next_token += 1;
-        self.watcher.watch(&process, token)?;
         let slowed = (launch.slowed > 1.0).then(|| {
             // Slow from the start: a task of a few windows would otherwise seem fast at first.
-            process::stop_tree(&process);
+            process::stop_tree(process);
             let mut slowed = Slowed { factor: launch.slowed, stopped: true, next: Time::ZERO };
             slowed.next = self.now() + slowed.span();
             slowed
         });
-        let input = launch.input.map(std::path::Path::to_owned);
-        self.running
-            .insert(token, Running { attempt: launch.attempt, run: launch.run.id.clone(), process, input, slowed });
+        let running = Running {
+            attempt: launch.attempt,
+            tag,
+            folder: launch.folder.to_owned(),
+            process: process.clone(),
+            input: launch.input.map(std::path::Path::to_owned),
+            slowed,
+            killed: None,
+        };
+        self.running.insert(token, running);
         self.tokens.insert(launch.attempt, token);
         Ok(())
     }
@@ -201,33 +148,95 @@ impl Local {
         }
     }
 
-    /// The root of an attempt has ended: so must whatever it has left.
-    fn end(&mut self, token: u64, happened: &mut Vec<Happened>) {
-        let Some(running) = self.running.remove(&token) else { return };
-        self.tokens.remove(&running.attempt);
-        let _ = process::signal_group(running.process.pid, Signal::Kill);
-        let key = key(running.attempt);
-        for (orphan, of) in process::adopted_orphans(RUN_VARIABLE, &running.run, KEY_VARIABLE) {
-            let of = of.unwrap_or_default();
-            if *of == *key && !self.running.values().any(|other| other.process == orphan) {
-                process::kill_tree(&orphan);
-            }
+    /// The control group of a run, entered when the run is first heard of.
+    fn group(&mut self, run: &RunIdentity) -> Option<&Group> {
+        if self.group.is_none() {
+            let group = Group::enter(Mark::of_run(&run.id, &run.folder));
+            let was_there = group.as_ref().filter(|group| group.was_there());
+            self.left_groups.extend(was_there.map(|group| group.path().to_owned()));
+            self.group = Some(group);
         }
-        happened.push(Happened::Ended(running.attempt));
+        self.group.as_ref()?.as_ref()
     }
 
-    /// The group leader of an attempt, found by what its environment says.
-    fn find(launch: &Launch<'_>) -> Option<Identity> {
-        let key = key(launch.attempt);
-        let found = process::find_by_environment(RUN_VARIABLE, &launch.run.id, KEY_VARIABLE);
-        let mut of_attempt = found.into_iter().filter(|(_, of)| of.as_ref().is_some_and(|of| **of == *key));
-        of_attempt.find(|(process, _)| leads_its_group(process)).map(|(process, _)| process)
+    /// The root of an attempt has ended: so must whatever it has left.
+    fn root_ended(&mut self, token: u64, happened: &mut Vec<Happened>) {
+        let Some(running) = self.running.remove(&token) else { return };
+        self.tokens.remove(&running.attempt);
+        let mut ending = Ending::new(running.process, running.tag, self.left_groups.clone());
+        let mut outcome = ending.step();
+        if outcome == Outcome::Unfinished {
+            std::thread::sleep(AT_ONCE);
+            outcome = ending.step();
+        }
+        match outcome {
+            Outcome::Unfinished => self.leaving.push(Leaving {
+                attempt: running.attempt,
+                folder: running.folder,
+                ending,
+                next: Instant::now() + PAUSES[0],
+                pause: PAUSES[0],
+            }),
+            other => happened.extend(happening(running.attempt, &running.folder, other)),
+        }
+    }
+
+    /// Looks again at attempts that are ending.
+    fn step(&mut self, happened: &mut Vec<Happened>) {
+        let now = Instant::now();
+        self.leaving.retain_mut(|leaving| {
+            if leaving.next > now {
+                return true;
+            }
+            let happening = happening(leaving.attempt, &leaving.folder, leaving.ending.step());
+            leaving.pause = (leaving.pause * 2).min(PAUSES[1]);
+            leaving.next = Instant::now() + leaving.pause;
+            let done = happening.is_some();
+            happened.extend(happening);
+            !done
+        });
+        self.give_up(happened);
+    }
+
+    /// Reports roots that were killed long ago and have not ended.
+    fn give_up(&mut self, happened: &mut Vec<Happened>) {
+        let late = |running: &Running| running.killed.is_some_and(|killed| killed.elapsed() > PATIENCE);
+        let late: Vec<u64> =
+            self.running.iter().filter(|(_, running)| late(running)).map(|(token, _)| *token).collect();
+        for token in late {
+            let Some(running) = self.running.remove(&token) else { continue };
+            self.tokens.remove(&running.attempt);
+            process::abandon(&running.process);
+            happened.push(Happened::Stays(running.attempt, process::does_not_end(running.process.pid)));
+        }
+    }
+
+    /// When something is to be done again, at the latest.
+    fn next_look(&self, now: Time) -> Option<Time> {
+        let slowed = self.running.values().filter_map(|running| running.slowed.as_ref()).map(|slowed| slowed.next);
+        let at = Instant::now();
+        let leaving =
+            self.leaving.iter().map(|leaving| now + Time(leaving.next.saturating_duration_since(at).as_nanos() as u64));
+        slowed.chain(leaving).min()
     }
 }
 
-fn leads_its_group(process: &Identity) -> bool {
-    let pid = rustix::process::Pid::from_raw(process.pid as i32);
-    pid.is_some_and(|pid| rustix::process::getpgid(Some(pid)) == Ok(pid))
+/// What is reported of an attempt that is ending.
+fn happening(attempt: AttemptId, folder: &std::path::Path, outcome: Outcome) -> Option<Happened> {
+    match outcome {
+        Outcome::Unfinished => None,
+        Outcome::Stays(what) => Some(Happened::Stays(attempt, what)),
+        // The shell ends so if it can't fork; 97 is its own code for a marker that can't be written.
+        Outcome::Nothing(Some(code)) if code != 0 && code != 97 && !has_marker(folder) => {
+            Some(Happened::NotBegun(attempt, "no process could be started".to_owned()))
+        }
+        Outcome::Nothing(_) => Some(Happened::Ended(attempt)),
+    }
+}
+
+/// Whether an attempt's end marker is complete.
+fn has_marker(folder: &std::path::Path) -> bool {
+    fs::read(folder.join(END_MARKER)).is_ok_and(|text| text.ends_with(b"\n"))
 }
 
 impl Engine for Local {
@@ -245,53 +254,55 @@ impl Engine for Local {
     }
 
     fn start(&mut self, launch: &Launch<'_>) -> io::Result<()> {
+        self.descriptors.check(self.watcher.count())?;
+        let tag = tag(launch.run, launch.attempt);
+        let group = self.group(launch.run).map(|group| group.path().to_owned());
         let mut command = wrapper(launch)?;
-        command.args(self.open_files.map(|limit| limit.to_string()));
-        let process = process::spawn(&mut command)?;
+        command.args(self.descriptors.limit_before().map(|limit| limit.to_string()));
+        let file = ProcessFile::create(launch.handle);
+        let process = process::spawn(&mut command, tag)?;
+        self.heard_of.insert(tag.attempt);
         // For whoever resumes this run; without it the environment tells, more slowly.
-        if let Ok(text) = serde_json::to_string(&process) {
-            let _ = fs::write(launch.folder.join("process"), text);
-        }
-        self.watch(launch, process.clone()).inspect_err(|_| process::kill_tree(&process))
+        let _ = file.and_then(|file| file.write(&process, group));
+        self.watch(launch, &process, tag).inspect_err(|_| process::kill_now(&process, tag))
     }
 
     fn adopt(&mut self, launch: &Launch<'_>) -> bool {
-        let written = fs::read_to_string(launch.folder.join("process")).ok();
-        let written = written.and_then(|text| serde_json::from_str::<Identity>(&text).ok());
-        let process = match written {
-            Some(process) => Some(process).filter(Identity::is_alive),
-            None => Local::find(launch),
-        };
-        let Some(process) = process else { return false };
+        let tag = tag(launch.run, launch.attempt);
+        self.heard_of.insert(tag.attempt);
+        self.group(launch.run);
+        let (process, group) = ProcessFile::read(launch.handle).unwrap_or_default();
+        let groups = group.filter(|group| process::is_group_of(group, tag.run) && !self.left_groups.contains(group));
+        self.left_groups.extend(groups);
+        let proven = process.filter(|process| process::is_proven(process, tag));
+        let words = [ROOT_NAME, &attempt_word(launch)];
+        let Some(process) = proven.or_else(|| process::find_root(tag, &words)) else { return false };
+        process::adopt(&process, tag);
         process::continue_tree(&process);
-        self.watch(launch, process).is_ok()
+        self.watch(launch, &process, tag).inspect_err(|_| process::abandon(&process)).is_ok()
     }
 
-    fn kill_strays_but(&mut self, run: &RunIdentity, kept: &HashSet<AttemptId>) {
-        // Killing one may orphan another, and one may just be starting another.
-        for _ in 0..10 {
-            let found = process::find_by_environment(RUN_VARIABLE, &run.id, KEY_VARIABLE);
-            let running = self.running.values().filter(|running| running.run == run.id).map(|running| &running.attempt);
-            let ours: Vec<String> = running.chain(kept).map(|attempt| key(*attempt)).collect();
-            let mut strays = found.iter().filter(|(_, of)| {
-                let of = of.as_deref().unwrap_or_default();
-                !ours.iter().any(|key| **key == *of)
-            });
-            let mut any = false;
-            for (stray, _) in strays.by_ref() {
-                any = true;
-                process::kill_tree(stray);
+    fn kill_strays_but(&mut self, run: &RunIdentity, kept: &HashSet<AttemptId>) -> Vec<String> {
+        self.group(run);
+        let running = self.running.values().map(|running| running.tag.attempt);
+        let leaving = self.leaving.iter().map(|leaving| leaving.ending.tag().attempt);
+        let kept = kept.iter().map(|attempt| tag(run, *attempt).attempt);
+        let kept: HashSet<Mark> = running.chain(leaving).chain(kept).collect();
+        let run = Mark::of_run(&run.id, &run.folder);
+        let strays = Strays { run, kept: &kept, of_run: &self.heard_of, groups: &self.left_groups };
+        let stays = strays.end();
+        if kept.is_empty() {
+            for group in self.left_groups.drain(..) {
+                process::remove_group(&group);
             }
-            if !any {
-                return;
-            }
-            std::thread::sleep(Duration::from_millis(5));
         }
+        stays
     }
 
     fn kill(&mut self, attempt: AttemptId) {
         if let Some(running) = self.tokens.get(&attempt).and_then(|token| self.running.get_mut(token)) {
             running.slowed = None;
+            running.killed.get_or_insert_with(Instant::now);
             process::kill_tree(&running.process);
         }
     }
@@ -302,26 +313,28 @@ impl Engine for Local {
     }
 
     fn wait(&mut self, until: Time, happened: &mut Vec<Happened>) {
+        let before = happened.len();
         loop {
             let now = self.now();
             self.toggle_slowed(now);
-            let next = self.running.values().filter_map(|running| running.slowed.as_ref()).map(|slowed| slowed.next);
-            let wake = next.min().unwrap_or(Time::NEVER).min(until);
-            let timeout = Duration::from_nanos((wake - now).0);
-            match self.ended.recv_timeout(timeout) {
-                Ok(token) => {
-                    self.end(token, happened);
-                    while let Ok(token) = self.ended.try_recv() {
-                        self.end(token, happened);
-                    }
-                    return;
-                }
-                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
-                    if self.now() >= until {
-                        return;
-                    }
-                }
+            let wake = self.next_look(now).unwrap_or(Time::NEVER).min(until);
+            for token in self.watcher.wait(Duration::from_nanos((wake - now).0)) {
+                self.root_ended(token, happened);
+            }
+            self.step(happened);
+            if happened.len() > before || self.now() >= until {
+                return;
             }
         }
     }
+}
+
+/// The tag by which processes of an attempt are known.
+fn tag(run: &RunIdentity, attempt: AttemptId) -> Tag {
+    Tag::new(&run.id, &run.folder, &key(attempt))
+}
+
+/// What the command line of an attempt's root has that those of others don't.
+fn attempt_word(launch: &Launch<'_>) -> String {
+    format!("{}/{}", launch.run.id, key(launch.attempt))
 }

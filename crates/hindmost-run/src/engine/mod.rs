@@ -3,8 +3,11 @@
 //! An engine knows nothing of jobs, policies or results. It runs the wrapper that writes the end marker
 //! (see [`wrapper`]), and the marker, not the engine, says how an attempt ended.
 
+mod descriptors;
 mod fake;
 mod local;
+mod nodes;
+mod process_file;
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -20,9 +23,13 @@ use hindmost_core::workload::DemandByName;
 use rustix::fs::{Mode, OFlags, openat};
 use serde::{Deserialize, Serialize};
 
+use crate::process;
+
 pub use fake::{Fake, FakeTask};
-pub(crate) use local::{KEY_VARIABLE, RUN_VARIABLE};
-pub use local::{Local, NodesError, parse_nodes};
+pub use local::Local;
+pub use nodes::{NodesError, parse_nodes};
+
+pub(crate) use crate::process::{KEY_VARIABLE, RUN_VARIABLE};
 
 /// A node that an engine offers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -117,12 +124,14 @@ pub trait Engine {
     /// not: then no [`Happened::Ended`] follows.
     fn adopt(&mut self, launch: &Launch<'_>) -> bool;
 
-    /// Kills processes of a run that are not of these attempts or of those that this engine runs.
-    fn kill_strays_but(&mut self, run: &RunIdentity, kept: &HashSet<AttemptId>);
+    /// Kills processes of a run that are not of these attempts or of those that this engine runs, and waits
+    /// until they have ended. Returns what does not end, if there is any.
+    fn kill_strays_but(&mut self, run: &RunIdentity, kept: &HashSet<AttemptId>) -> Vec<String>;
 
-    /// Kills processes of a run that are not of attempts that this engine runs.
-    fn kill_strays(&mut self, run: &RunIdentity) {
-        self.kill_strays_but(run, &HashSet::new());
+    /// Kills processes of a run that are not of attempts that this engine runs, and waits until they have
+    /// ended. Returns what does not end, if there is any.
+    fn kill_strays(&mut self, run: &RunIdentity) -> Vec<String> {
+        self.kill_strays_but(run, &HashSet::new())
     }
 
     /// Kills an attempt with all that it has started. [`Happened::Ended`] follows.
@@ -143,6 +152,9 @@ pub trait Engine {
 /// Name of the end marker in an attempt's folder: a line that [`end_line`] gives, written once.
 pub const END_MARKER: &str = "end";
 
+/// What the shell that runs an attempt calls itself.
+pub(crate) const ROOT_NAME: &str = "hindmost-attempt";
+
 /// The process that runs an attempt's command on every engine: a shell that runs the user's command in
 /// another one and writes the end marker. Exit codes are read from the marker, because adopted processes
 /// can't be waited for and some engines lose them.
@@ -153,16 +165,20 @@ pub fn wrapper(launch: &Launch<'_>) -> io::Result<Command> {
     // The marker is open from the start, as standard input: writing it needs no path, so it gets into the attempt's own
     // folder, wherever that is by then. It is one write of a few bytes; a marker without its newline is none. An
     // engine may add a third argument: the limit on open files that the command gets back.
+    // Where the shell can't be kept from the terminal, reading it is an error for its commands at least.
+    const KEEPING_TERMINAL: &str = "trap '' TTIN TTOU; ";
     const SCRIPT: &str = r#"exec 3>&0 </dev/null; [ -z "$3" ] || ulimit -S -n "$3"; /bin/sh -c "$1" 3>&-; printf 'exit %d %s\n' "$?" "$2" >&3 || exit 97"#;
     let new_file = |name: &str| -> io::Result<File> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         Ok(openat(launch.handle, name, flags, Mode::from_raw_mode(0o644))?.into())
     };
-    let mut command = Command::new("/bin/sh");
+    let script = format!("{}{SCRIPT}", if process::keeps_terminal() { KEEPING_TERMINAL } else { "" });
+    let mut command = process::apart("/bin/sh");
+    command.envs(process::within().map(|marks| (process::WITHIN_VARIABLE, marks)));
     command
         .arg("-c")
-        .arg(SCRIPT)
-        .arg("hindmost-attempt")
+        .arg(script)
+        .arg(ROOT_NAME)
         .arg(launch.command)
         .arg(format!("{}/{}", launch.run.id, key(launch.attempt)))
         .current_dir(launch.directory)

@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 
 use rustix::io::Errno;
-use rustix::process::{Pid, PidfdFlags, WaitIdOptions, pidfd_open, pidfd_send_signal, waitid};
+use rustix::process::{Pid, PidfdFlags, pidfd_open, pidfd_send_signal};
 
 use super::Signal;
 use super::stat::Stat;
@@ -32,13 +32,6 @@ pub(super) fn open(pid: u32, start_time: u64) -> io::Result<Option<OwnedFd>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
     }
-}
-
-/// Reaps the process if it has ended and is a child of ours; otherwise there is nothing to do.
-pub(super) fn reap(descriptor: &OwnedFd) {
-    use std::os::fd::AsFd;
-    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
-    while let Err(Errno::INTR) = waitid(rustix::process::WaitId::PidFd(descriptor.as_fd()), options) {}
 }
 
 /// Signals this one process, if it is still there.

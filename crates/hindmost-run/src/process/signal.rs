@@ -15,7 +15,7 @@ use rustix::process::kill_process_group;
 use super::identity::Identity;
 use super::pidfd::{self, system_pid};
 use super::stat::Stat;
-use super::{Signal, ours, tree};
+use super::{Signal, orphans, roots, tree};
 
 /// How often a tree is listed at most while it is being halted. A handful is enough unless somebody
 /// starts groups of their own faster than they can be listed.
@@ -41,15 +41,21 @@ pub fn signal_group(group: u32, signal: Signal) -> io::Result<bool> {
 }
 
 /// Kills an attempt's whole tree: the root's process group, and every descendant that has left it,
-/// with its group if the group's leader is of the tree. Doesn't wait until they have ended; a
-/// [`super::Watcher`] reaps those that are, or become, children of ours.
+/// with its group if the group's leader is of the tree. Doesn't wait until they have ended: [`super::Ending`]
+/// does.
 ///
 /// The root may have ended already: those left of its group are killed if they are children of ours by
-/// now. What had left the group before is found by [`super::adopted_orphans`].
+/// now. What had left the group before is found by [`super::Ending`].
 pub fn kill_tree(root: &Identity) {
+    kill(root);
+}
+
+/// Kills a tree, as [`kill_tree`] does, and returns who was found in it.
+pub(super) fn kill(root: &Identity) -> Vec<Stat> {
     let members = halt(root);
-    ours::remember(&members);
+    orphans::remember(&members);
     send(root, &members, Signal::Kill, &mut HashSet::new());
+    members
 }
 
 /// Halts an attempt's whole tree, as [`kill_tree`] finds it.
@@ -105,7 +111,7 @@ fn halt(root: &Identity) -> Vec<Stat> {
 fn send(root: &Identity, members: &[Stat], signal: Signal, reached: &mut HashSet<u32>) {
     let pids: HashSet<u32> = members.iter().map(|member| member.pid).collect();
     // A group led from outside the tree may have members that are none of our business.
-    let of_tree = |group: u32| (group == root.pid || pids.contains(&group)) && !ours::is_own_group(group);
+    let of_tree = |group: u32| (group == root.pid || pids.contains(&group)) && group != roots::own().group;
 
     // When a process ends and thereby leaves a halted group without a parent in its session, the system
     // continues that group. So children come first, and the root's group is the last to be killed.

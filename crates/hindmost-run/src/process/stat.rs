@@ -21,6 +21,8 @@ pub(super) struct Stat {
     pub parent: u32,
     pub group: u32,
     pub session: u32,
+    /// The device number of the controlling terminal, 0 if there is none.
+    pub terminal: u64,
     /// What all its threads have computed, in the kernel and outside.
     pub cpu_ticks: u64,
     pub threads: u64,
@@ -72,6 +74,7 @@ impl Stat {
             parent: id(4)?,
             group: id(5)?,
             session: id(6)?,
+            terminal: number(7)?,
             cpu_ticks: number(14)?.saturating_add(number(15)?),
             threads: number(20)?,
             start_time: number(22)?,

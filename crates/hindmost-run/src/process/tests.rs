@@ -1,11 +1,13 @@
 //! Tests with real processes. Nothing here depends on how fast anything goes: what is to happen is
 //! waited for, with a limit that only a failure reaches.
 
+mod endings;
 mod ends;
 mod finding;
 mod identities;
 mod trees;
 
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -14,14 +16,16 @@ use std::time::{Duration, Instant};
 use super::stat::Stat;
 use super::*;
 
-/// Marks every process that a test starts.
-const MARK: &str = "HINDMOST_PROCESS_TEST";
-
 /// A tree of processes that is gone when it is dropped, whatever the test has come to.
 struct Tree {
     root: Identity,
-    mark: String,
+    tag: Tag,
 }
+
+/// The folder of every test's run.
+const FOLDER: &str = "/folder of tests";
+/// The key of every test's attempt.
+const KEY: &str = "0.0.0";
 
 impl Tree {
     /// Runs a script with `/bin/sh`; `$0` is what is given as such.
@@ -40,14 +44,27 @@ impl Tree {
     fn of(command: &mut Command) -> Tree {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         adopt_orphans().unwrap();
-        let mark = format!("{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-        command.env(MARK, &mark).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        Tree { root: spawn(command).unwrap(), mark }
+        let run = format!("{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        command.env(RUN_VARIABLE, &run).env(KEY_VARIABLE, KEY).env(FOLDER_VARIABLE, FOLDER);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
+        let tag = Tag::new(&run, Path::new(FOLDER), KEY);
+        Tree { root: spawn(command, tag).unwrap(), tag }
     }
 
     /// Everything of this test that lives, wherever it is.
     fn living(&self) -> Vec<Identity> {
-        find_by_environment(MARK, &self.mark, "").into_iter().map(|(identity, _)| identity).collect()
+        let found = belonging::scan(|belonging| belonging.is_of(self.tag.attempt));
+        found.iter().map(|stat| stat.identity().unwrap()).collect()
+    }
+
+    /// Waits until the attempt has ended with all that it has left, and returns its exit code.
+    fn end(&self) -> Option<i32> {
+        let mut ending = Ending::new(self.root.clone(), self.tag, Vec::new());
+        eventually("nothing is left", || match ending.step() {
+            Outcome::Unfinished => None,
+            Outcome::Nothing(code) => Some(code),
+            Outcome::Stays(what) => panic!("{what}"),
+        })
     }
 
     /// Waits until the root has this many descendants, each of them running `program`.
@@ -76,7 +93,7 @@ impl Drop for Tree {
             }
             std::thread::sleep(PAUSE);
         }
-        reap(&self.root);
+        roots::forget(&self.root);
     }
 }
 
@@ -98,8 +115,8 @@ fn eventually<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
 
 /// Reaps a child if it has ended and nobody else has done it.
 fn reap(process: &Identity) {
-    if let Ok(Some(descriptor)) = pidfd::open(process.pid, process.start_time) {
-        pidfd::reap(&descriptor);
+    if stat_of(process).is_some() {
+        roots::reap(process.pid);
     }
 }
 

@@ -6,8 +6,11 @@ use std::io::Read;
 use std::sync::OnceLock;
 
 use super::identity::{Identity, boot_id};
-use super::ours;
+use super::roots;
 use super::stat::{Stat, numbers_in};
+
+/// Generations that are looked through upwards.
+const DEEPEST: u32 = 10_000;
 
 /// All living descendants of a process: its children, their children, and so on. It isn't among them.
 pub fn descendants(pid: u32) -> Vec<u32> {
@@ -39,9 +42,9 @@ pub(super) fn list(children: &Children, root: &Identity) -> Vec<Stat> {
         Ok(_) => return members,
         Err(_) => {}
     }
-    if ours::adopts_orphans() {
+    if roots::adopts_orphans() {
         // Most children are other attempts' roots, each in a group of its own: not worth a look.
-        for pid in ours::without_roots(children.ours()) {
+        for pid in roots::without_roots(children.ours()) {
             if let Ok(stat) = Stat::read(pid)
                 && stat.group == root.pid
                 && stat.pid != root.pid
@@ -53,6 +56,22 @@ pub(super) fn list(children: &Children, root: &Identity) -> Vec<Stat> {
     }
     children.add_descendants(&mut members);
     members
+}
+
+/// Whether a process is below this one.
+pub(super) fn descends_from_us(process: &Stat) -> bool {
+    let mut parent = process.parent;
+    // A pid that is given again while we look might lead round in circles.
+    for _ in 0..DEEPEST {
+        if parent == std::process::id() {
+            return true;
+        }
+        match Stat::read(parent) {
+            Ok(stat) if parent > 1 => parent = stat.parent,
+            _ => return false,
+        }
+    }
+    false
 }
 
 /// The children of this process, all of its threads, whether or not they have ended.

@@ -147,9 +147,10 @@ impl Engine for World {
         true
     }
 
-    fn kill_strays_but(&mut self, _run: &RunIdentity, kept: &HashSet<AttemptId>) {
+    fn kill_strays_but(&mut self, _run: &RunIdentity, kept: &HashSet<AttemptId>) -> Vec<String> {
         self.call(true);
         self.orphans.retain(|orphan| kept.contains(orphan));
+        Vec::new()
     }
 
     fn kill(&mut self, attempt: AttemptId) {

@@ -1,40 +1,74 @@
 //! Processes are found by their environment, and what they have read and computed is known.
 
 use std::io::Write;
+use std::slice;
 
 use super::*;
 
-#[test]
-fn processes_are_found_by_their_environment() {
-    let odd = "two words\nand=a line ";
-    let mut command = Command::new("/bin/sh");
-    command.args(["-c", "setsid sleep 1000 & env -u HINDMOST_KEY sleep 1000 & env -i sleep 1000 & wait"]);
-    let tree = Tree::of(command.env("HINDMOST_KEY", odd));
-    tree.wait_for(3, "sleep");
-    let find = |value: &str| find_by_environment(MARK, value, "HINDMOST_KEY");
-
-    let found = find(&tree.mark);
-    let with_key = found.iter().filter(|(_, key)| key.as_deref() == Some(odd.as_ref())).count();
-    let without_key = found.iter().filter(|(_, key)| key.is_none()).count();
-    assert_eq!((with_key, without_key), (2, 1), "{found:?}");
-    assert!(found.iter().any(|(identity, _)| *identity == tree.root));
-    assert!(found.iter().all(|(identity, _)| identity.is_alive()));
-
-    // Neither the beginning of a value nor of a name is enough.
-    assert_eq!(find(&tree.mark[1..]), []);
-    assert_eq!(find(&format!("{}0", tree.mark)), []);
-    assert_eq!(find_by_environment(&MARK[1..], &tree.mark, ""), []);
-
-    kill_tree(&tree.root);
-    tree.wait_for_end();
-    assert_eq!(find(&tree.mark), [], "zombies don't count");
+/// Processes of the tree, as `wanted` sees them.
+fn found(wanted: impl Fn(&belonging::Belonging<'_>) -> bool) -> Vec<Identity> {
+    belonging::scan(wanted).iter().map(|stat| stat.identity().unwrap()).collect()
 }
 
 #[test]
-fn this_process_is_not_found() {
-    let path = std::env::var("PATH").unwrap();
-    let found = find_by_environment("PATH", &path, "PATH");
-    assert!(found.iter().all(|(identity, _)| identity.pid != std::process::id()));
+fn processes_are_found_by_marks_and_environment() {
+    let unmarked = "prlimit --rttime=unlimited --locks=unlimited";
+    let tree = Tree::shell(&format!("setsid sleep 1000 & env -i sleep 1000 & {unmarked} sleep 1000 & wait"));
+    tree.wait_for(3, "sleep");
+    let of_attempt = found(|belonging| belonging.is_of(tree.tag.attempt));
+    assert_eq!(of_attempt.len(), 4, "{of_attempt:?}");
+    assert!(of_attempt.contains(&tree.root));
+    assert_eq!(found(|belonging| belonging.is_of_run(tree.tag.run)).len(), 4);
+
+    let others = [Tag::new("another", Path::new(FOLDER), KEY), Tag::new("", Path::new("/"), KEY)];
+    for other in others {
+        assert_eq!(found(|belonging| belonging.is_of(other.attempt) || belonging.is_of_run(other.run)), []);
+    }
+    kill_tree(&tree.root);
+    tree.wait_for_end();
+    assert_eq!(found(|belonging| belonging.is_of(tree.tag.attempt)), [], "zombies don't count");
+}
+
+#[test]
+fn runs_within_attempts_are_found() {
+    // As a hindmost within the attempt would start them: with marks and variables of its own run.
+    let tree = Tree::shell(&format!(
+        "own=$(prlimit --rttime --noheadings --raw --output SOFT)
+        inner='prlimit --rttime=4611686018427387999: --locks=4611686018427387999:'
+        $inner --rss=$own: env -i sleep 1000 &
+        $inner env {RUN_VARIABLE}=inner {KEY_VARIABLE}=1.1.1 {FOLDER_VARIABLE}=/inner \
+            {WITHIN_VARIABLE}=1,$(printf %016x $own) sleep 1000 &
+        $inner env -i sleep 1000 &
+        wait"
+    ));
+    tree.wait_for(3, "sleep");
+    let of_attempt = found(|belonging| belonging.is_of(tree.tag.attempt));
+    assert_eq!(of_attempt.len(), 3, "the third one says nothing");
+    assert_eq!(found(|belonging| belonging.is_of_run(tree.tag.run)), slice::from_ref(&tree.root));
+    assert!(of_attempt.iter().filter(|process| is_proven(process, tree.tag)).eq([&tree.root]));
+}
+
+#[test]
+fn a_root_is_found_by_its_command_line() {
+    let tree = Tree::new("setsid sleep 1000 & (sleep 1000; :) & sleep 1000; :", "a name");
+    eventually("all have started", || (tree.living().len() == 5).then_some(()));
+    assert_eq!(find_root(tree.tag, &["a name"]), Some(tree.root.clone()));
+    assert_eq!(find_root(tree.tag, &["a name", "another"]), None);
+    assert_eq!(find_root(Tag::new("another", Path::new(FOLDER), KEY), &["a name"]), None);
+}
+
+#[test]
+fn only_proven_processes_are_adopted() {
+    let tree = Tree::shell("exec sleep 1000");
+    assert!(is_proven(&tree.root, tree.tag));
+    let other = Tag::new("another", Path::new(FOLDER), KEY);
+    assert!(!is_proven(&tree.root, other));
+    let wrong = Identity { start_time: tree.root.start_time + 1, ..tree.root.clone() };
+    assert!(!is_proven(&wrong, tree.tag));
+    assert!(!is_proven(&Identity::of(std::process::id()).unwrap(), tree.tag));
+    kill_tree(&tree.root);
+    tree.wait_for_end();
+    assert!(!is_proven(&tree.root, tree.tag));
 }
 
 /// A file of lines of ten bytes, with an odd name.

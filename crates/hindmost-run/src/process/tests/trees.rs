@@ -68,10 +68,11 @@ fn a_tree_that_keeps_forking_is_killed() {
 #[test]
 fn daemons_are_found_among_the_orphans() {
     let tree = Tree::shell("(setsid sleep 1000 &); sleep 1000; :");
+    let daemons = || orphans::sweep().into_iter().filter(|orphan| orphan.of == Some(tree.tag.attempt));
     let orphan = eventually("the daemon is ours", || {
-        let found = adopted_orphans(MARK, &tree.mark, "");
-        assert!(found.len() <= 1 && found.iter().all(|(identity, _)| *identity != tree.root), "roots are no orphans");
-        let (identity, _) = found.into_iter().next()?;
+        let found: Vec<_> = daemons().collect();
+        assert!(found.len() <= 1 && found.iter().all(|orphan| orphan.pid != tree.root.pid), "roots are no orphans");
+        let identity = Identity::of(found.first()?.pid).ok()?;
         (stat_of(&identity)?.group == identity.pid && name_of(identity.pid)? == "sleep").then_some(identity)
     });
     assert!(!descendants(tree.root.pid).contains(&orphan.pid));
@@ -80,7 +81,7 @@ fn daemons_are_found_among_the_orphans() {
     assert!(orphan.is_alive());
     kill_tree(&orphan);
     tree.wait_for_end();
-    assert_eq!(adopted_orphans(MARK, &tree.mark, ""), []);
+    assert_eq!(daemons().count(), 0);
 }
 
 #[test]
@@ -105,7 +106,7 @@ fn what_a_root_leaves_behind_in_its_group_is_killed() {
         if reaped {
             reap(&tree.root);
             assert_eq!(stat_of(&tree.root).map(|stat| stat.pid), None);
-            super::super::ours::forget_root(tree.root.pid, tree.root.start_time);
+            roots::forget(&tree.root);
         }
         kill_tree(&tree.root);
         tree.wait_for_end();

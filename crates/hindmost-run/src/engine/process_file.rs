@@ -1,0 +1,96 @@
+//! The file `process` in an attempt's folder: which process runs the attempt, for whoever resumes the run.
+//!
+//! A folder may come from anybody, so nothing in the file is believed: what it names is only where to look
+//! first. See [`crate::process::is_proven`].
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::BorrowedFd;
+use std::path::PathBuf;
+
+use rustix::fs::{Mode, OFlags, openat};
+use serde::{Deserialize, Serialize};
+
+use crate::process::Identity;
+
+const NAME: &str = "process";
+/// More than the longest that is written.
+const LONGEST: u64 = 16_384;
+
+#[derive(Serialize, Deserialize)]
+struct Content {
+    #[serde(flatten)]
+    process: Identity,
+    /// The control group of the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    group: Option<PathBuf>,
+}
+
+/// The file, to be written.
+pub(super) struct ProcessFile(File);
+
+impl ProcessFile {
+    /// Makes it in an attempt's folder, where it must not be yet.
+    pub fn create(folder: BorrowedFd<'_>) -> io::Result<ProcessFile> {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        Ok(ProcessFile(openat(folder, NAME, flags, Mode::from_raw_mode(0o644))?.into()))
+    }
+
+    /// Writes it.
+    pub fn write(mut self, process: &Identity, group: Option<PathBuf>) -> io::Result<()> {
+        self.0.write_all(&serde_json::to_vec(&Content { process: process.clone(), group })?)
+    }
+
+    /// What the file in an attempt's folder says; none if there is no such file, or it says nothing.
+    pub fn read(folder: BorrowedFd<'_>) -> Option<(Option<Identity>, Option<PathBuf>)> {
+        // Opening a pipe would otherwise wait for somebody to write.
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let file: File = openat(folder, NAME, flags, Mode::empty()).ok()?.into();
+        if !file.metadata().ok()?.is_file() {
+            return None;
+        }
+        let mut text = Vec::new();
+        file.take(LONGEST).read_to_end(&mut text).ok()?;
+        let content: Content = serde_json::from_slice(&text).ok()?;
+        Some((Some(content.process), content.group))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::fd::AsFd;
+
+    use super::*;
+
+    fn identity() -> Identity {
+        Identity { pid: 7, start_time: 8, boot_id: "9".to_owned() }
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let handle = File::open(folder.path()).unwrap();
+        ProcessFile::create(handle.as_fd()).unwrap().write(&identity(), Some("/group".into())).unwrap();
+        assert_eq!(ProcessFile::read(handle.as_fd()), Some((Some(identity()), Some("/group".into()))));
+        assert!(ProcessFile::create(handle.as_fd()).is_err(), "it is there already");
+    }
+
+    #[test]
+    fn only_short_regular_files_are_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let handle = File::open(folder.path()).unwrap();
+        let path = folder.path().join(NAME);
+        assert_eq!(ProcessFile::read(handle.as_fd()), None);
+        rustix::fs::mkfifoat(&handle, NAME, Mode::RUSR | Mode::WUSR).unwrap();
+        assert_eq!(ProcessFile::read(handle.as_fd()), None);
+        std::fs::remove_file(&path).unwrap();
+        let text = serde_json::to_string(&identity()).unwrap();
+        std::fs::write(folder.path().join("other"), &text).unwrap();
+        std::os::unix::fs::symlink("other", &path).unwrap();
+        assert_eq!(ProcessFile::read(handle.as_fd()), None);
+        assert!(ProcessFile::create(handle.as_fd()).is_err());
+        std::fs::remove_file(&path).unwrap();
+        std::fs::write(&path, " ".repeat(20_000) + &text).unwrap();
+        assert_eq!(ProcessFile::read(handle.as_fd()), None);
+    }
+}

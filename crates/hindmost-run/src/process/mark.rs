@@ -1,0 +1,241 @@
+//! Marks: numbers that a process inherits from its parent whatever happens to its environment, session,
+//! descriptors and user, and that anybody can read.
+//!
+//! A mark is the soft limit of a resource that does nothing on Linux at such a size: the CPU time of a
+//! real-time thread (`RLIMIT_RTTIME`, µs), file locks (`RLIMIT_LOCKS`, unused since 2.4.25) and resident
+//! memory (`RLIMIT_RSS`, unused since 2.4.30). `fork` and `exec` keep limits, and `/proc/PID/limits` shows
+//! them. A process loses its marks only if somebody sets these limits, as `su` does (`pam_limits`).
+//!
+//! | limit | mark of |
+//! | --- | --- |
+//! | `RTTIME` | the attempt |
+//! | `LOCKS` | its run |
+//! | `RSS` | the attempt within which that run's hindmost was started, if there is one |
+//!
+//! The hashes include the run's folder, so a folder that claims another run's id has other marks.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::sync::OnceLock;
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use super::sha256::sha256;
+
+/// The three highest bits of every mark: greater than any sensible limit, less than "unlimited".
+const SHAPE: u64 = 0b010 << 61;
+
+/// Longer than `/proc/PID/limits` gets: 16 lines of 80 bytes.
+const LONGEST: usize = 4096;
+
+/// Variable with the marks of the attempts around a run, outermost first, in hexadecimal with commas.
+pub const WITHIN_VARIABLE: &str = "HINDMOST_WITHIN";
+
+/// Variables that name the run and the attempt that a process belongs to, and the run's folder.
+pub const RUN_VARIABLE: &str = "HINDMOST_RUN";
+/// See [`RUN_VARIABLE`].
+pub const KEY_VARIABLE: &str = "HINDMOST_KEY";
+/// See [`RUN_VARIABLE`].
+pub const FOLDER_VARIABLE: &str = "HINDMOST_FROM";
+
+/// Which run or attempt, as a number that fits a limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Mark(u64);
+
+impl Mark {
+    fn of(parts: &[&[u8]]) -> Mark {
+        let mut text = Vec::new();
+        for part in parts {
+            text.extend((part.len() as u64).to_le_bytes());
+            text.extend(*part);
+        }
+        let hash = sha256(&text);
+        let number = hash.iter().take(8).fold(0, |number, byte| number << 8 | u64::from(*byte));
+        Mark(SHAPE | number >> 3)
+    }
+
+    /// The mark of a run.
+    pub fn of_run(id: &str, folder: &Path) -> Mark {
+        Mark::of(&[b"run", id.as_bytes(), folder.as_os_str().as_bytes()])
+    }
+
+    /// The mark of a run or attempt, from the values of their variables.
+    pub(super) fn of_values(run: &[u8], folder: &[u8], key: Option<&[u8]>) -> Mark {
+        match key {
+            None => Mark::of(&[b"run", run, folder]),
+            Some(key) => Mark::of(&[b"attempt", run, folder, key]),
+        }
+    }
+
+    /// The mark that a limit is, if it is one.
+    fn of_limit(limit: Option<u64>) -> Option<Mark> {
+        limit.filter(|limit| limit >> 61 == SHAPE >> 61).map(Mark)
+    }
+
+    /// The marks in a text such as [`WITHIN_VARIABLE`] has.
+    pub(super) fn list(text: &[u8]) -> Vec<Mark> {
+        let words = text.split(|byte| *byte == b',').filter_map(|word| std::str::from_utf8(word).ok());
+        words.filter_map(|word| Mark::of_limit(u64::from_str_radix(word, 16).ok())).collect()
+    }
+
+    /// The mark in hexadecimal.
+    pub fn hex(self) -> String {
+        format!("{:016x}", self.0)
+    }
+}
+
+/// Which attempt of which run a process belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tag {
+    /// The attempt.
+    pub attempt: Mark,
+    /// Its run.
+    pub run: Mark,
+}
+
+impl Tag {
+    /// The tag of the attempt that its run knows by this key.
+    pub fn new(run: &str, folder: &Path, key: &str) -> Tag {
+        let (id, path) = (run.as_bytes(), folder.as_os_str().as_bytes());
+        Tag { attempt: Mark::of_values(id, path, Some(key.as_bytes())), run: Mark::of_run(run, folder) }
+    }
+}
+
+/// The marks of a process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Marks {
+    pub attempt: Option<Mark>,
+    pub run: Option<Mark>,
+    pub enclosing: Option<Mark>,
+}
+
+impl Marks {
+    /// Those of a process; none if it is gone.
+    pub fn read(pid: u32) -> Option<Marks> {
+        let mut buffer = [0; LONGEST];
+        let mut file = File::open(format!("/proc/{pid}/limits")).ok()?;
+        let mut length = 0;
+        while let Ok(read @ 1..) = file.read(&mut buffer[length..]) {
+            length += read;
+        }
+        (length > 0).then(|| Marks::parse(&buffer[..length]))
+    }
+
+    fn parse(text: &[u8]) -> Marks {
+        let mut marks = Marks::default();
+        for line in text.split(|byte| *byte == b'\n') {
+            let soft = |name: &str| {
+                let rest = std::str::from_utf8(line.strip_prefix(name.as_bytes())?).ok()?;
+                Mark::of_limit(rest.split_ascii_whitespace().next()?.parse().ok())
+            };
+            marks.attempt = marks.attempt.or_else(|| soft("Max realtime timeout"));
+            marks.run = marks.run.or_else(|| soft("Max file locks"));
+            marks.enclosing = marks.enclosing.or_else(|| soft("Max resident set"));
+        }
+        marks
+    }
+}
+
+/// The attempts within which this process runs.
+#[derive(Debug)]
+pub(super) struct Enclosing {
+    /// The mark that this process has itself.
+    pub own: Option<Mark>,
+    /// All that are known, outermost first.
+    pub all: Vec<Mark>,
+}
+
+/// The attempts within which this process was started.
+pub(super) fn enclosing() -> &'static Enclosing {
+    static ENCLOSING: OnceLock<Enclosing> = OnceLock::new();
+    ENCLOSING.get_or_init(|| {
+        let value = |name: &str| std::env::var_os(name);
+        let bytes = |text: &OsStr| text.as_bytes().to_vec();
+        let mut all = value(WITHIN_VARIABLE).map_or_else(Vec::new, |text| Mark::list(text.as_bytes()));
+        if let (Some(run), Some(folder), Some(key)) = (value(RUN_VARIABLE), value(FOLDER_VARIABLE), value(KEY_VARIABLE))
+        {
+            all.push(Mark::of_values(&bytes(&run), &bytes(&folder), Some(&bytes(&key))));
+        }
+        let own = Mark::of_limit(getrlimit(Resource::Rttime).current);
+        all.extend(own.filter(|own| !all.contains(own)));
+        Enclosing { own, all }
+    })
+}
+
+/// The value of [`WITHIN_VARIABLE`] for processes that this one starts; none if it is in no attempt.
+pub fn within() -> Option<String> {
+    let marks: Vec<String> = enclosing().all.iter().map(|mark| mark.hex()).collect();
+    (!marks.is_empty()).then(|| marks.join(","))
+}
+
+/// While it lives, this process has the marks of an attempt, and so has every process that it starts.
+#[derive(Debug)]
+pub(super) struct Worn(Vec<(Resource, Rlimit)>);
+
+impl Worn {
+    /// Sets the marks. One that can't be set, because the hard limit is lower, is left out.
+    pub fn put_on(tag: Tag) -> Worn {
+        let marks =
+            [(Resource::Rttime, Some(tag.attempt)), (Resource::Locks, Some(tag.run)), (Resource::Rss, enclosing().own)];
+        let mut before = Vec::new();
+        for (resource, mark) in marks {
+            let Some(mark) = mark else { continue };
+            let limit = getrlimit(resource);
+            if setrlimit(resource, Rlimit { current: Some(mark.0), maximum: limit.maximum }).is_ok() {
+                before.push((resource, limit));
+            }
+        }
+        Worn(before)
+    }
+}
+
+impl Drop for Worn {
+    fn drop(&mut self) {
+        for (resource, limit) in self.0.drain(..) {
+            let _ = setrlimit(resource, limit);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_are_read_from_limits() {
+        let tag = Tag::new("run", Path::new("/folder"), "0.1.2");
+        let text = format!(
+            "Limit   Soft Limit  Hard Limit  Units     \nMax resident set   unlimited   unlimited  bytes \n\
+             Max file locks   {}  unlimited  locks \nMax realtime timeout   {}   {}  us  \n",
+            tag.run.0, tag.attempt.0, tag.run.0
+        );
+        let marks = Marks::parse(text.as_bytes());
+        assert_eq!(marks, Marks { attempt: Some(tag.attempt), run: Some(tag.run), enclosing: None });
+        assert_eq!(Marks::parse(b"Max realtime timeout 200000 200000 us\nMax file locks"), Marks::default());
+    }
+
+    #[test]
+    fn every_part_of_a_tag_changes_its_marks() {
+        let tag = |run, folder: &str, key| Tag::new(run, Path::new(folder), key);
+        let one = tag("run", "/folder", "0.1.2");
+        assert_eq!(one, tag("run", "/folder", "0.1.2"));
+        assert_ne!(one.attempt, tag("run", "/folder", "0.1.3").attempt);
+        assert_eq!(one.run, tag("run", "/folder", "0.1.3").run);
+        for other in [tag("run", "/other", "0.1.2"), tag("nur", "/folder", "0.1.2"), tag("run/", "folder", "0.1.2")] {
+            assert!(other.attempt != one.attempt && other.run != one.run);
+        }
+        assert_ne!(one.attempt, one.run);
+    }
+
+    #[test]
+    fn lists_of_marks_are_read_back() {
+        let (one, two) = (Mark::of_run("1", Path::new("/")), Mark::of_run("2", Path::new("/")));
+        let text = format!("{},{}", one.hex(), two.hex());
+        assert_eq!(Mark::list(text.as_bytes()), [one, two]);
+        assert_eq!(Mark::list(b""), []);
+        assert_eq!(Mark::list(b"12,x,ffffffffffffffff,\xff"), []);
+    }
+}

@@ -1,0 +1,47 @@
+//! Where attempts' processes run: in a process group of their own and, if this process has a controlling
+//! terminal, in a session without one.
+//!
+//! A command that reads the terminal from the background would be halted for ever by `SIGTTIN`; without a
+//! terminal it can't open `/dev/tty` and fails at once. Neither can it change the terminal's settings, which
+//! it could if it only ignored the signals. The standard library can't start a process in a new session
+//! yet (`CommandExt::setsid` is unstable), so the program `setsid` does it. That costs about half a
+//! millisecond, and is left out where this process has no terminal, as in batch jobs and services.
+
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+use std::sync::OnceLock;
+
+use super::roots;
+
+/// A command that runs a program in a process group of its own, and without our terminal.
+pub fn apart(program: &str) -> Command {
+    match program_setsid() {
+        Some(setsid) => {
+            // It leads no group before, or else it would have to fork to start a session.
+            let mut command = Command::new(setsid);
+            command.arg(program);
+            command
+        }
+        None => {
+            let mut command = Command::new(program);
+            command.process_group(0);
+            command
+        }
+    }
+}
+
+/// Whether processes of [`apart`] can still open our terminal, because there is no `setsid`.
+pub fn keeps_terminal() -> bool {
+    roots::own().terminal != 0 && program_setsid().is_none()
+}
+
+/// The program that starts another one in a new session, if one is needed and there.
+fn program_setsid() -> Option<&'static str> {
+    static FOUND: OnceLock<Option<&str>> = OnceLock::new();
+    *FOUND.get_or_init(|| {
+        let places = ["/usr/bin/setsid", "/bin/setsid", "/run/current-system/sw/bin/setsid"];
+        let found = places.into_iter().find(|place| Path::new(place).exists());
+        found.filter(|_| roots::own().terminal != 0)
+    })
+}

@@ -1,0 +1,133 @@
+//! Nothing of an attempt is left once its end counts, and nothing else is touched.
+
+use super::*;
+
+/// Whether nothing is left of a process, not even a zombie.
+fn is_gone(process: &Identity) -> bool {
+    stat_of(process).is_none()
+}
+
+/// What a shell script leaves running when it ends: in its group, in a session of its own, leading a group,
+/// with an empty environment, with closed descriptors, and orphaned twice over.
+const LEAVES: &str = "sleep 1000 & setsid sleep 1000 & timeout 1000 sleep 1000 & env -i setsid sleep 1000 & \
+    (setsid sh -c 'exec <&- >&- 2>&-; (env -i sleep 1000 &) &' &) & sleep 0.2; ";
+
+fn wait_for_sleepers(tree: &Tree, count: usize) -> Vec<Identity> {
+    eventually("all have started", || {
+        let living = tree.living();
+        let sleeping = living.iter().filter(|one| name_of(one.pid).as_deref() == Some("sleep")).count();
+        (sleeping == count).then_some(living)
+    })
+}
+
+#[test]
+fn everything_that_is_left_is_killed() {
+    let tree = Tree::shell(&format!("{LEAVES} exit 7"));
+    let all = wait_for_sleepers(&tree, 6);
+    eventually("it has ended", || (!tree.root.is_alive()).then_some(()));
+    assert_eq!(tree.end(), Some(7));
+    assert!(all.iter().all(|process| !process.is_alive()));
+    assert_eq!(tree.living(), []);
+    eventually("all are reaped", || {
+        orphans::sweep();
+        all.iter().all(is_gone).then_some(())
+    });
+}
+
+#[test]
+fn what_another_attempt_leaves_is_kept() {
+    let kept = Tree::shell(&format!("{LEAVES} sleep 1000"));
+    let all = wait_for_sleepers(&kept, 6);
+    for _ in 0..3 {
+        let tree = Tree::shell("env -i setsid sleep 1000 & sleep 0.01");
+        eventually("it has ended", || (!tree.root.is_alive()).then_some(()));
+        assert_eq!(tree.end(), Some(0));
+        assert_eq!(tree.living(), []);
+    }
+    let living = kept.living();
+    assert!(all.iter().all(|process| living.contains(process)));
+}
+
+#[test]
+fn a_root_that_was_killed_has_no_exit_code() {
+    let tree = Tree::shell("sleep 1000; :");
+    tree.wait_for(1, "sleep");
+    kill_tree(&tree.root);
+    eventually("it has ended", || (!tree.root.is_alive()).then_some(()));
+    assert_eq!(tree.end(), None);
+    assert!(is_gone(&tree.root));
+}
+
+#[test]
+fn one_that_keeps_forking_is_ended() {
+    // Each process starts the next one and ends.
+    for start in ["sh -c \"$0\" \"$0\" &", "setsid sh -c \"$0\" \"$0\" &", "env -i sh -c \"$0\" \"$0\" &"] {
+        let tree = Tree::new(start, start);
+        std::thread::sleep(Duration::from_millis(50));
+        assert_eq!(tree.end(), Some(0));
+        assert_eq!(tree.living(), []);
+    }
+}
+
+#[test]
+fn orphans_that_end_are_reaped() {
+    let tree = Tree::shell("(setsid sleep 0.05 &); (sleep 0.05 &); sleep 1000; :");
+    let all = wait_for_sleepers(&tree, 3);
+    eventually("two have been reaped", || {
+        orphans::sweep();
+        (all.iter().filter(|process| is_gone(process)).count() >= 2).then_some(())
+    });
+    assert!(tree.root.is_alive());
+}
+
+#[test]
+fn children_of_other_code_are_left_alone() {
+    for group_of_its_own in [false, true] {
+        let other = |script: &str| {
+            let mut command = Command::new("/bin/sh");
+            command.args(["-c", script]);
+            if group_of_its_own {
+                command.process_group(0);
+            }
+            command.spawn().unwrap()
+        };
+        let (mut ended, mut living) = (other("exit 7"), other("exec sleep 1000"));
+        let identity = Identity::of(ended.id()).unwrap();
+        eventually("it has ended", || (!identity.is_alive()).then_some(()));
+        let tree = Tree::shell("exit 0");
+        eventually("the attempt has ended", || (!tree.root.is_alive()).then_some(()));
+        assert_eq!(tree.end(), Some(0));
+        assert_eq!(ended.wait().unwrap().code(), Some(7));
+        assert!(living.try_wait().unwrap().is_none());
+        living.kill().unwrap();
+        living.wait().unwrap();
+    }
+}
+
+#[test]
+fn strays_of_a_run_are_ended() {
+    let tree = Tree::shell("env -i setsid sleep 1000 & sleep 1000 & exit 0");
+    wait_for_sleepers(&tree, 2);
+    let strays = |run, kept: &[Mark]| {
+        let kept = kept.iter().copied().collect();
+        Strays { run, kept: &kept, of_run: &std::collections::HashSet::new(), groups: &[] }.end()
+    };
+    assert_eq!(strays(Mark::of_run("another", Path::new(FOLDER)), &[]), Vec::<String>::new());
+    assert_eq!(strays(tree.tag.run, &[tree.tag.attempt]), Vec::<String>::new());
+    assert_eq!(tree.living().len(), 2);
+    roots::forget(&tree.root);
+    assert_eq!(strays(tree.tag.run, &[]), Vec::<String>::new());
+    assert_eq!(tree.living(), []);
+}
+
+#[test]
+fn what_an_adopted_attempt_leaves_is_found() {
+    // As if the root were another process's child: it is looked for among all processes.
+    let tree = Tree::shell("env -i setsid sleep 1000 & sleep 1000 & sleep 0.1");
+    let all = wait_for_sleepers(&tree, 2);
+    eventually("it has ended", || (!tree.root.is_alive()).then_some(()));
+    roots::forget(&tree.root);
+    adopt(&tree.root, tree.tag);
+    assert_eq!(tree.end(), None);
+    assert!(all.iter().all(|process| !process.is_alive()));
+}

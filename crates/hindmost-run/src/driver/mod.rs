@@ -10,6 +10,8 @@ mod endings;
 mod follow;
 mod journal;
 mod resume;
+mod setting;
+mod shutdown;
 mod standing;
 mod watches;
 
@@ -19,16 +21,16 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use hindmost_core::cluster::{Applied, Cluster, Placement, RecordError};
+use hindmost_core::cluster::{Applied, Cluster, RecordError};
 use hindmost_core::estimator::{Estimator, Knowledge, estimator};
 use hindmost_core::ids::{AttemptId, JobId, NodeId, TaskId};
-use hindmost_core::journal::{Header, JournalError, VERSION};
+use hindmost_core::journal::{Header, JournalError};
 use hindmost_core::metrics::{FailedTask, RunState, RunSummary};
 use hindmost_core::policy::catalogue::{self, CatalogueError};
 use hindmost_core::policy::spec::PolicySpec;
 use hindmost_core::policy::{Policy, Refused};
 use hindmost_core::record::{Condition, Decision, Event, StopReason};
-use hindmost_core::resources::{Dimensions, ResourceError, Resources};
+use hindmost_core::resources::{ResourceError, Resources};
 use hindmost_core::time::Time;
 use hindmost_core::timeline::Timeline;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -36,9 +38,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 pub use follow::{Follower, Unfollowed};
 pub(crate) use resume::check_knowledge;
 pub use resume::recorded_nodes;
+pub use setting::{check, chosen};
 
 use crate::chaos::Chaos;
-use crate::engine::{Engine, Happened, NodeOffer};
+use crate::engine::Engine;
 use crate::job_file::Plan;
 use crate::learn::Learner;
 use crate::store::{Opened, Pages, Store, StoreError};
@@ -276,7 +279,7 @@ pub fn run_under(
             resume::check_nodes(records, &names)?;
             resume::check_header(header, options)?
         }
-        None => new_header(plan, &options.filled_from(&store), engine)?,
+        None => setting::new_header(plan, &options.filled_from(&store), engine)?,
     };
     let spec: PolicySpec = header.policy.parse().map_err(|error| RunError::Input(format!("{error}")))?;
     let setting = header.setting();
@@ -294,7 +297,7 @@ pub fn run_under(
         held = None;
     } else {
         // Nothing refuses it any more.
-        standing::kill_moved(&store, engine);
+        standing::kill_moved(&store, engine, follower);
         store.accept(plan)?;
     }
     let earlier_failures = store.earlier_failures();
@@ -357,80 +360,10 @@ pub fn run_under(
     driver.outcome(state)
 }
 
-/// What a run is done with: the command line says first, then the job file, then the defaults.
-///
-/// # Errors
-/// If the job file names no policy or knowledge that there is.
-pub fn chosen(plan: &Plan, options: &RunOptions) -> Result<(PolicySpec, Knowledge), RunError> {
-    let policy = match (&options.policy, &plan.policy) {
-        (Some(policy), _) => policy.clone(),
-        (None, named) => {
-            let named = named.as_deref().unwrap_or(DEFAULT_POLICY);
-            named.parse().map_err(|error| RunError::Input(format!("{error}")))?
-        }
-    };
-    let knowledge = match (options.knowledge, &plan.knowledge) {
-        (Some(knowledge), _) => knowledge,
-        (None, Some(named)) => named.parse().map_err(|error| RunError::Input(format!("{error}")))?,
-        (None, None) => DEFAULT_KNOWLEDGE,
-    };
-    resume::check_knowledge(knowledge)?;
-    Ok((policy, knowledge))
-}
-
-/// Checks what can be checked before a run has a folder: policy, knowledge, rehearsal, and that every
-/// task fits on some node.
-///
-/// # Errors
-/// The first thing that makes no sense.
-pub fn check(plan: &Plan, options: &RunOptions, nodes: &[NodeOffer]) -> Result<(), RunError> {
-    let (policy, _) = chosen(plan, options)?;
-    catalogue::check(&policy)?;
-    let names: Vec<String> = nodes.iter().map(|node| node.name.clone()).collect();
-    if let Some(unknown) = options.chaos.unknown_node(&names) {
-        return Err(RunError::Input(format!("chaos names node {unknown:?}, but the nodes are {}", names.join(", "))));
-    }
-    check_fits(plan, nodes)
-}
-
-fn new_header(plan: &Plan, options: &RunOptions, engine: &dyn Engine) -> Result<Header, RunError> {
-    let (policy, knowledge) = chosen(plan, options)?;
-    Ok(Header {
-        hindmost_journal: VERSION,
-        dimensions: Dimensions::of(engine.nodes().iter().map(|node| &node.capacity))?,
-        policy: policy.to_string(),
-        order: catalogue::DEFAULT_ORDER.to_owned(),
-        gamma: GAMMA,
-        knowledge,
-        placement: Placement::Spread,
-        queues: Vec::new(),
-    })
-}
-
-/// A phase whose task fits on no node would wait for ever.
-fn check_fits(plan: &Plan, nodes: &[NodeOffer]) -> Result<(), RunError> {
-    let dimensions = Dimensions::of(nodes.iter().map(|node| &node.capacity))?;
-    let capacities: Vec<_> = nodes.iter().map(|node| dimensions.amounts(&node.capacity)).collect::<Result<_, _>>()?;
-    for phase in &plan.job_spec().phases {
-        let demand = dimensions.demand(&phase.demand)?;
-        if !capacities.iter().any(|capacity| demand.fits(capacity)) {
-            let amounts: Vec<String> = nodes.iter().map(|node| format!("{} {}", node.name, node.room())).collect();
-            return Err(RunError::Input(format!(
-                "phase {:?} wants {} for each task, which is more than any node has ({}): ask for less, or name larger \
-                 --nodes",
-                phase.name,
-                hindmost_core::resources::room(&phase.demand),
-                amounts.join("; ")
-            )));
-        }
-    }
-    Ok(())
-}
-
 impl Driver<'_> {
     /// The first records of a run: a new one, or one that begins again with the results that it has.
     fn begin(&mut self) -> Result<(), RunError> {
-        self.engine.kill_strays(&self.store.run());
+        standing::kill(&self.store.run(), self.engine, self.follower);
         standing::clear(&self.store, self.follower)?;
         let mut spec = self.plan.job_spec();
         let stands = standing::standing(self.plan, &self.store);
@@ -616,66 +549,9 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// No more decisions; what is at work is killed. After a failure those attempts go on to their ends whose tasks may
-    /// not run twice: cut off, they would never be done.
-    fn shut_down(&mut self, state: RunState) {
-        self.shutdown = Some(state);
-        if state != RunState::Failed {
-            return self.kill_all(Kill::Shutdown);
-        }
-        let plan = self.plan;
-        let may_repeat = |attempt: &AttemptId| plan.phases[attempt.task.phase as usize].idempotent;
-        self.kill_those(Kill::Shutdown, may_repeat);
-        let left = self.live.keys().filter(|attempt| !may_repeat(attempt)).count();
-        if left > 0 {
-            self.follower.message(&format!(
-                "the job has failed; {left} attempt{} of tasks that may not run twice {} first",
-                if left == 1 { "" } else { "s" },
-                if left == 1 { "ends" } else { "end" },
-            ));
-        }
-    }
-
-    /// Kills what is at work and not being killed: copies that a policy keeps beside a task's winner end with the
-    /// job at the latest.
-    fn kill_all(&mut self, why: Kill) {
-        self.kill_those(why, |_| true);
-    }
-
-    fn kill_those(&mut self, why: Kill, concerned: impl Fn(&AttemptId) -> bool) {
-        let at_work = self.live.iter().filter(|(attempt, live)| live.kill.is_none() && concerned(attempt));
-        let mut at_work: Vec<AttemptId> = at_work.map(|(attempt, _)| *attempt).collect();
-        at_work.sort_unstable();
-        for attempt in at_work {
-            self.kill(attempt, why);
-        }
-    }
-
-    /// After an error: nothing is left running, though nothing can be written any more.
-    fn kill_everything(&mut self) {
-        self.shutdown = Some(RunState::Failed);
-        self.kill_all(Kill::Shutdown);
-        let mut happened = Vec::new();
-        let end = self.engine.now() + Time::from_seconds(5.0);
-        while !self.live.is_empty() && self.engine.now() < end {
-            let until = self.engine.now() + Time::from_seconds(LOOK_UP);
-            self.engine.wait(until, &mut happened);
-            for happened in happened.drain(..) {
-                let (Happened::Ended(attempt) | Happened::NotBegun(attempt, _) | Happened::Stays(attempt, _)) =
-                    happened;
-                self.live.remove(&attempt);
-            }
-        }
-        self.engine.kill_strays(&self.store.run());
-        if self.distrusted {
-            // Their end markers would say that they ended well.
-            let _ = standing::clear(&self.store, self.follower);
-        }
-    }
-
     fn outcome(mut self, state: RunState) -> Result<RunOutcome, RunError> {
         self.follow_now();
-        self.engine.kill_strays(&self.store.run());
+        standing::kill(&self.store.run(), self.engine, self.follower);
         self.journal.sync()?;
         let records = journal::read(&self.store)?.map(|(_, records)| records).unwrap_or_default();
         let timeline = Timeline::of(records);

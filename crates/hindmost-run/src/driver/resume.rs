@@ -223,7 +223,7 @@ impl Driver<'_> {
         }
         // What those have left that were not adopted must be gone before their ends count, and before its files are
         // removed.
-        standing::kill_earlier(&self.store, self.engine);
+        standing::kill_earlier(&self.store, self.engine, self.follower);
         let keep: Vec<AttemptId> = living.iter().filter(|_| trusted).map(|(attempt, ..)| *attempt).collect();
         let strays = self.store.remove_strays(&keep);
         let strays = strays.map_err(|error| RunError::Io { path: self.store.folder().into(), error })?;

@@ -10,7 +10,7 @@ use hindmost_core::ids::TaskId;
 use hindmost_core::record::{Change, Event, Record};
 
 use super::{Follower, JOB, RunError};
-use crate::engine::Engine;
+use crate::engine::{Engine, RunIdentity};
 use crate::job_file::Plan;
 use crate::store::{ResultState, Store, Whereabouts};
 
@@ -122,7 +122,7 @@ pub(super) fn check(
             name(task)
         )));
     }
-    kill_earlier(store, engine);
+    kill_earlier(store, engine, follower);
     for task in &again {
         let aside = store.set_aside(*task).map_err(|error| RunError::Io { path: store.folder().into(), error })?;
         if let Some(aside) = aside.filter(|_| broken.iter().any(|(broken, _)| broken == task)) {
@@ -142,18 +142,23 @@ pub(super) fn clear(store: &Store, follower: &mut dyn Follower) -> Result<(), Ru
 }
 
 /// Kills what earlier processes of the run have left, but nothing of a run of which this folder is a copy.
-pub(super) fn kill_earlier(store: &Store, engine: &mut dyn Engine) {
+pub(super) fn kill_earlier(store: &Store, engine: &mut dyn Engine, follower: &mut dyn Follower) {
     if store.whereabouts() != Whereabouts::Copied {
-        engine.kill_strays(&store.run());
-        kill_moved(store, engine);
+        kill(&store.run(), engine, follower);
+        kill_moved(store, engine, follower);
     }
 }
 
 /// Kills what knows the run's folder by an old path.
-pub(super) fn kill_moved(store: &Store, engine: &mut dyn Engine) {
+pub(super) fn kill_moved(store: &Store, engine: &mut dyn Engine, follower: &mut dyn Follower) {
     if let Some(before) = store.run_before_move() {
-        engine.kill_strays(&before);
+        kill(&before, engine, follower);
     }
+}
+
+/// Kills what is left of a run, and says what does not end.
+pub(super) fn kill(run: &RunIdentity, engine: &mut dyn Engine, follower: &mut dyn Follower) {
+    engine.kill_strays(run).iter().for_each(|what| follower.message(&format!("of an earlier attempt {what}")));
 }
 
 /// Failures in a journal of tasks that may not run twice.

@@ -217,3 +217,46 @@ pub struct PhaseProgress {
     /// True if the phases before it are not finished yet.
     pub waiting: bool,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::{AttemptId, NodeId, TaskId};
+    use crate::record::{Change, Decision, Event, Record};
+    use crate::workload::{DemandByName, JobSpec, PhaseSpec};
+
+    #[test]
+    fn tasks_finished_before_the_run_count_as_finished() {
+        let phase = |name: &str, tasks, finished: &[u32]| PhaseSpec {
+            name: name.into(),
+            after: Vec::new(),
+            tasks,
+            demand: DemandByName::new(),
+            mean: 1.0,
+            sd: None,
+            tail: None,
+            input: None,
+            assumed: false,
+            never_copied: false,
+            finished: finished.to_vec(),
+        };
+        let phases = vec![phase("all", 2, &[0, 1]), phase("some", 3, &[0, 2])];
+        let (name, arrival) = ("j".into(), Time::ZERO);
+        let spec = JobSpec { name, arrival, deadline: None, weight: 1.0, queue: None, phases };
+        let attempt = AttemptId { task: TaskId { job: JobId(0), phase: 1, index: 1 }, copy: 0 };
+        let start = Decision::Start { attempt, node: NodeId(0), from_progress: 0.0 };
+        let changes = [
+            Change::Event(Event::JobArrived { job: JobId(0), spec: spec.into() }),
+            Change::Decision(start),
+            Change::Event(Event::AttemptFinished { attempt }),
+        ];
+        let records = (0..).zip(changes).map(|(at, change)| Record { at: Time::from_seconds(f64::from(at)), change });
+        let timeline = Timeline::of(records);
+        assert_eq!(timeline.jobs[0].finish, Some(Time::from_seconds(2.0)));
+        let (policy, knowledge) = ("none".to_owned(), "age".to_owned());
+        let summary = RunSummary::of(&timeline, RunState::Done, Vec::new(), policy, knowledge).unwrap();
+        assert_eq!((summary.tasks, summary.attempts, summary.flowtime), (5, 1, 2.0));
+        let told = summary.phases.iter().map(|phase| (phase.tasks, phase.finished, phase.attempts, phase.finish));
+        assert_eq!(told.collect::<Vec<_>>(), [(2, 2, 0, None), (3, 3, 1, Some(2.0))]);
+    }
+}

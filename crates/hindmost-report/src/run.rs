@@ -99,7 +99,7 @@ fn total(summary: &RunSummary) -> Option<PhaseSummary> {
         broken: summary.phases.iter().map(|phase| phase.broken).sum(),
         copies: summary.copies,
         start: summary.phases.iter().filter_map(|phase| phase.start).min_by(f64::total_cmp),
-        finish: last_finish.filter(|_| summary.phases.iter().all(|phase| phase.finish.is_some())),
+        finish: last_finish.filter(|_| summary.phases.iter().all(|phase| phase.finished == phase.tasks)),
         p50: None,
         p95: None,
         max: summary.phases.iter().filter_map(|phase| phase.max).max_by(f64::total_cmp),

@@ -184,7 +184,7 @@ fn a_phase_that_was_mended_is_done_by_its_new_command() {
     assert_eq!(job.run(&["--nodes", "n1:1", "--policy", "none"]).code, Some(1));
     job.write("job.toml", &text(good));
     let ran = job.done(&["--resume"]);
-    assert!(ran.stderr.contains("sum does something else than before"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("the command of phase sum has changed"), "{}", ran.stderr);
     assert_eq!((job.lines("map"), job.read("mended.out/sum/1/by").as_str()), (2, "second\n"));
 
     // Results of the earlier command are not mixed with others unless that is asked for.

@@ -1,7 +1,11 @@
-//! Ctrl-C: the first asks the running work to stop, the second ends the process at once, unless it has
-//! processes of its own to end first.
+//! Ctrl-C, `SIGTERM` and `SIGHUP`: the first asks the running work to stop, the second ends the process at once,
+//! unless it has processes of its own to end first. Those that were ignored when this process was started, as by
+//! `nohup` or in the background of a script, stay ignored.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
 
 static STOP: AtomicBool = AtomicBool::new(false);
 static PRESSES: AtomicU32 = AtomicU32::new(0);
@@ -10,15 +14,30 @@ static HAS_PROCESSES: AtomicBool = AtomicBool::new(false);
 
 fn listen() {
     static LISTENING: AtomicBool = AtomicBool::new(false);
-    if !LISTENING.swap(true, Ordering::Relaxed) {
-        // Without a handler Ctrl-C ends the process as it would anyway.
-        let _ = ctrlc::set_handler(|| {
+    if LISTENING.swap(true, Ordering::Relaxed) {
+        return;
+    }
+    let ignored = std::fs::read_to_string("/proc/self/status").map_or(0, |status| ignored(&status));
+    let is_ignored = |signal: i32| ignored >> (signal - 1) & 1 == 1;
+    let mut wanted: Vec<i32> = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !is_ignored(*signal)).collect();
+    // Children whose ends are ignored vanish before anybody can ask how they ended. A handler changes that.
+    wanted.extend(Some(SIGCHLD).filter(|signal| is_ignored(*signal)));
+    // Without handlers these signals end the process as they would anyway.
+    let Ok(mut signals) = Signals::new(wanted) else { return };
+    let _ = std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
+        for _ in signals.forever().filter(|signal| *signal != SIGCHLD) {
             PRESSES.fetch_add(1, Ordering::Relaxed);
             if STOP.swap(true, Ordering::Relaxed) && !HAS_PROCESSES.load(Ordering::Relaxed) {
                 std::process::exit(130);
             }
-        });
-    }
+        }
+    });
+}
+
+/// The signals that a process ignores, as `/proc/PID/status` gives them: bit 0 stands for signal 1.
+fn ignored(status: &str) -> u64 {
+    let line = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    line.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
 }
 
 /// The flag that Ctrl-C sets. The first call begins to listen.
@@ -33,4 +52,17 @@ pub fn presses() -> &'static AtomicU32 {
     HAS_PROCESSES.store(true, Ordering::Relaxed);
     listen();
     &PRESSES
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ignored_signals_are_read_from_the_status() {
+        let status = "SigBlk:\t0000000000000000\nSigIgn:\t0000000000001003\nSigCgt:\t0000000000000440\n";
+        assert_eq!(ignored(status), 1 << 12 | 1 << (SIGINT - 1) | 1 << (SIGHUP - 1));
+        assert_eq!(ignored(""), 0);
+        assert_eq!(ignored("SigIgn:\tx\n"), 0);
+    }
 }

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use super::identity::Identity;
 use super::mark::{Mark, Tag};
 use super::stat::Stat;
-use super::{Signal, belonging, cgroup, orphans, roots, signal, tree};
+use super::{belonging, cgroup, orphans, roots, signal, tree};
 
 /// How long to wait for what is killed to end.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -23,11 +23,10 @@ const PATIENCE: Duration = Duration::from_secs(10);
 struct Condemned(BTreeMap<(u32, u64), Stat>);
 
 impl Condemned {
-    fn kill(&mut self, process: &Stat) {
-        if let Ok(identity) = process.identity() {
-            self.0.extend(signal::kill(&identity).into_iter().map(|member| (member.key(), member)));
-        }
-        self.0.insert(process.key(), process.clone());
+    /// Kills these with all that is below them; `group` is theirs, led by a process that has ended.
+    fn kill(&mut self, processes: &[Stat], group: Option<u32>) {
+        let killed = signal::kill_forest(processes, group);
+        self.0.extend(killed.into_iter().map(|process| (process.key(), process)));
     }
 
     /// Forgets those that have ended; whether any has not.
@@ -119,18 +118,16 @@ impl Ending {
             None => orphan.start_time >= self.root.start_time,
         };
         let left: Vec<_> = orphans::sweep().into_iter().filter(is_ours).collect();
-        let mut group_killed = false;
-        for orphan in &left {
-            orphans::claim(orphan, attempt);
-            let Ok(stat) = Stat::read(orphan.pid) else { continue };
-            // Those that fork as fast as they can be listed are all reached at once. The group's number
-            // is the root's: it can't be another's until the root is reaped.
-            if stat.group == self.root.pid && !group_killed && self.holds_group() {
-                group_killed = signal::signal_group(stat.group, Signal::Kill).unwrap_or(false);
-            }
-            self.condemned.kill(&stat);
+        if left.is_empty() {
+            return false;
         }
-        !left.is_empty()
+        left.iter().for_each(|orphan| orphans::claim(orphan, attempt));
+        let left: Vec<Stat> = left.iter().filter_map(|orphan| Stat::read(orphan.pid).ok()).collect();
+        // Those that fork as fast as they can be listed are all reached at once. The group's number is the
+        // root's: it can't be another's until the root is reaped.
+        let group = Some(self.root.pid).filter(|_| self.holds_group());
+        self.condemned.kill(&left, group);
+        true
     }
 
     /// Whether the root is still there, if only as a zombie, and leads its group.
@@ -150,7 +147,7 @@ impl Ending {
             });
             found.extend(unknown);
         }
-        found.iter().for_each(|process| self.condemned.kill(process));
+        self.condemned.kill(&found, None);
         !found.is_empty()
     }
 }
@@ -192,7 +189,7 @@ impl Strays<'_> {
         let mut condemned = Condemned::default();
         loop {
             let found = self.find();
-            found.iter().for_each(|process| condemned.kill(process));
+            condemned.kill(&found, None);
             let remain = condemned.remain();
             if found.is_empty() && !remain {
                 return Vec::new();

@@ -54,7 +54,22 @@ pub fn kill_tree(root: &Identity) {
 pub(super) fn kill(root: &Identity) -> Vec<Stat> {
     let members = halt(root);
     orphans::remember(&members);
-    send(root, &members, Signal::Kill, &mut HashSet::new());
+    send(Some(root.pid), &members, Signal::Kill, &mut HashSet::new());
+    members
+}
+
+/// Kills these processes with all that is below them, and returns who was found. `group` is one that is theirs
+/// although they don't lead it.
+pub(super) fn kill_forest(processes: &[Stat], group: Option<u32>) -> Vec<Stat> {
+    let mut halted_groups = HashSet::new();
+    if let Some(group) = group
+        && signal_group(group, Signal::Stop).unwrap_or(false)
+    {
+        halted_groups.insert(group);
+    }
+    let members = halt_all(group, || tree::below(processes), halted_groups);
+    orphans::remember(&members);
+    send(group, &members, Signal::Kill, &mut HashSet::new());
     members
 }
 
@@ -65,12 +80,11 @@ pub fn stop_tree(root: &Identity) {
 
 /// Lets an attempt's whole tree run again.
 pub fn continue_tree(root: &Identity) {
-    send(root, &tree::of(root), Signal::Continue, &mut HashSet::new());
+    send(Some(root.pid), &tree::of(root), Signal::Continue, &mut HashSet::new());
 }
 
 /// Halts the tree, and tells everyone that was found in it: parents before their children, as last seen.
 fn halt(root: &Identity) -> Vec<Stat> {
-    let mut members: Vec<Stat> = Vec::new();
     let mut halted_groups = HashSet::new();
     // Usually everyone is in the root's group, which has thus stopped changing before it is listed.
     if let Ok(Some(stat)) = root.stat()
@@ -79,9 +93,15 @@ fn halt(root: &Identity) -> Vec<Stat> {
     {
         halted_groups.insert(stat.group);
     }
+    halt_all(Some(root.pid), || tree::of(root), halted_groups)
+}
+
+/// Halts all that `list` gives, until it gives nobody new. `led` is a group that is theirs.
+fn halt_all(led: Option<u32>, list: impl Fn() -> Vec<Stat>, mut halted_groups: HashSet<u32>) -> Vec<Stat> {
+    let mut members: Vec<Stat> = Vec::new();
     for round in 0..ROUNDS {
         let before: HashSet<_> = members.iter().map(Stat::key).collect();
-        let mut listed = tree::of(root);
+        let mut listed = list();
         let now: HashSet<_> = listed.iter().map(Stat::key).collect();
         // One that is halted alone may be about to fork, or to leave its group, until it has in fact come
         // to a halt.
@@ -93,7 +113,7 @@ fn halt(root: &Identity) -> Vec<Stat> {
         listed.append(&mut members);
         members = listed;
         if running {
-            send(root, &members, Signal::Stop, &mut halted_groups);
+            send(led, &members, Signal::Stop, &mut halted_groups);
         }
         if now.is_subset(&before) {
             if !running {
@@ -107,11 +127,11 @@ fn halt(root: &Identity) -> Vec<Stat> {
 }
 
 /// Signals the members of a tree, by groups where possible. `reached` are the groups that need no signal
-/// any more; it grows by those that get it.
-fn send(root: &Identity, members: &[Stat], signal: Signal, reached: &mut HashSet<u32>) {
+/// any more; it grows by those that get it. `led` is a group that is theirs, led from above.
+fn send(led: Option<u32>, members: &[Stat], signal: Signal, reached: &mut HashSet<u32>) {
     let pids: HashSet<u32> = members.iter().map(|member| member.pid).collect();
     // A group led from outside the tree may have members that are none of our business.
-    let of_tree = |group: u32| (group == root.pid || pids.contains(&group)) && group != roots::own().group;
+    let of_tree = |group: u32| (led == Some(group) || pids.contains(&group)) && group != roots::own().group;
 
     // When a process ends and thereby leaves a halted group without a parent in its session, the system
     // continues that group. So children come first, and the root's group is the last to be killed.
@@ -126,7 +146,7 @@ fn send(root: &Identity, members: &[Stat], signal: Signal, reached: &mut HashSet
             pidfd::send(member, signal);
         }
     }
-    in_groups.sort_by_key(|member| member.group == root.pid);
+    in_groups.sort_by_key(|member| led == Some(member.group));
     for member in in_groups {
         // As long as one of its members is there, the group's number can't have been given to another.
         if !reached.contains(&member.group)

@@ -30,6 +30,13 @@ pub(super) fn of(root: &Identity) -> Vec<Stat> {
     list(&Children::look(), root)
 }
 
+/// These processes, as far as they live, and all that are below them.
+pub(super) fn below(processes: &[Stat]) -> Vec<Stat> {
+    let mut members: Vec<Stat> = processes.iter().filter_map(Stat::now).filter(|now| !now.has_ended()).collect();
+    Children::look().add_descendants(&mut members);
+    members
+}
+
 /// As [`of`], with children found in a given way.
 pub(super) fn list(children: &Children, root: &Identity) -> Vec<Stat> {
     let mut members = Vec::new();

@@ -1,6 +1,8 @@
 //! The `hindmost` command as its users meet it: what it prints, how it fails, what it leaves behind.
 
 mod chaos;
+#[cfg(target_os = "linux")]
+mod containment;
 mod demo;
 mod errors;
 mod examples;

@@ -1,0 +1,199 @@
+//! Nothing that a command leaves running writes after its attempt has ended, and nothing else is touched:
+//! daemons of every kind, attempts of an earlier process, forged files, terminals and scarce resources.
+
+mod daemons;
+mod files;
+mod limits;
+mod signals;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+/// Who runs the command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum User {
+    /// Whoever runs the tests.
+    Current,
+    /// An ordinary user.
+    Other(u32),
+}
+
+const NOBODY: User = User::Other(65_534);
+
+/// Whether a program is there.
+fn has(program: &str) -> bool {
+    let paths = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&paths).any(|folder| folder.join(program).exists())
+}
+
+fn is_root() -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    status.lines().any(|line| line.starts_with("Uid:\t0\t"))
+}
+
+/// The users as whom a test runs: an ordinary one too if this is root.
+fn users() -> Vec<User> {
+    if is_root() && has("setpriv") { vec![User::Current, NOBODY] } else { vec![User::Current] }
+}
+
+/// A folder with a job in it, and who runs the job.
+struct Place {
+    folder: TempDir,
+    user: User,
+}
+
+impl Place {
+    fn new(user: User, job: &str) -> Place {
+        let folder = tempfile::tempdir().unwrap();
+        let place = Place { folder, user };
+        place.write("job.toml", job);
+        fs::set_permissions(place.folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        if let User::Other(id) = user {
+            chown(place.folder.path(), Some(id), Some(id)).unwrap();
+        }
+        place
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        fs::write(self.path(name), text).unwrap();
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).unwrap_or_default()
+    }
+
+    /// The command with further arguments; `script` may prepare for it and ends in `exec "$@"`.
+    fn command(&self, script: &str, args: &[&str]) -> Command {
+        let mut command = match self.user {
+            User::Current => Command::new("sh"),
+            User::Other(id) => {
+                let mut command = Command::new("setpriv");
+                command.args([&format!("--reuid={id}"), &format!("--regid={id}"), "--clear-groups", "sh"]);
+                command
+            }
+        };
+        command.args(["-c", script, "sh", env!("CARGO_BIN_EXE_hindmost")]).args(args);
+        command.current_dir(self.folder.path()).stdin(Stdio::null());
+        command.env("NO_COLOR", "1").env("HINDMOST", env!("CARGO_BIN_EXE_hindmost"));
+        command
+    }
+
+    fn spawn_by(&self, script: &str, args: &[&str]) -> Running<'_> {
+        let log = |name: &str| fs::File::create(self.path(name)).unwrap();
+        let mut command = self.command(script, &["run", "job.toml", "--json", "--out", "out"]);
+        let child = command.args(args).stdout(log("stdout")).stderr(log("stderr")).spawn().unwrap();
+        Running { place: self, child }
+    }
+
+    fn spawn(&self, args: &[&str]) -> Running<'_> {
+        self.spawn_by("exec \"$@\"", args)
+    }
+
+    /// Sizes of the files in a task's result.
+    fn sizes(&self, result: &str) -> BTreeMap<String, u64> {
+        let entries = fs::read_dir(self.path("out").join(result)).into_iter().flatten().flatten();
+        let size =
+            |entry: &fs::DirEntry| entry.metadata().map_or(0, |found| if found.is_file() { found.len() } else { 0 });
+        entries.map(|entry| (entry.file_name().to_string_lossy().into_owned(), size(&entry))).collect()
+    }
+
+    /// Living processes that stand in this place or below it, or have a file there open: what they are.
+    fn living(&self) -> Vec<String> {
+        let pids = fs::read_dir("/proc")
+            .unwrap()
+            .flatten()
+            .filter_map(|entry| entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()));
+        let is_here = |pid: &u32| {
+            let here = |link: PathBuf| fs::read_link(link).is_ok_and(|at| at.starts_with(self.folder.path()));
+            let open = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+            here(format!("/proc/{pid}/cwd").into()) || open.into_iter().any(|entry| here(entry.path()))
+        };
+        let line = |pid: u32| fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let name = |pid: u32| format!("{pid} {}", String::from_utf8_lossy(&line(pid)).replace('\0', " "));
+        pids.filter(is_here).map(name).collect()
+    }
+
+    /// Checks that nothing of the run is left.
+    fn is_clean(&self) {
+        assert_eq!(self.living(), Vec::<String>::new(), "{:?}", self.user);
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        for process in self.living() {
+            let pid = process.split(' ').next().unwrap_or_default();
+            let _ = Command::new("kill").args(["-KILL", pid]).stderr(Stdio::null()).status();
+        }
+    }
+}
+
+/// The command at work.
+struct Running<'a> {
+    place: &'a Place,
+    child: Child,
+}
+
+impl Running<'_> {
+    /// Waits for its end and returns the exit code; `None` if a signal ended it.
+    fn end(&mut self) -> Option<i32> {
+        let limit = Instant::now() + LIMIT;
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status.code();
+            }
+            if Instant::now() > limit {
+                let said = self.place.read("stderr");
+                panic!("it does not end: {said}{:?}", self.place.living());
+            }
+            std::thread::sleep(Duration::from_millis(3));
+        }
+    }
+
+    /// Waits for its end, which must be a good one.
+    fn succeed(&mut self) {
+        let code = self.end();
+        assert_eq!(code, Some(0), "{:?}: {}{}", self.place.user, self.place.read("stdout"), self.place.read("stderr"));
+    }
+
+    /// Sends it a signal.
+    fn signal(&self, name: &str) {
+        let pid = self.child.id().to_string();
+        assert!(Command::new("kill").args([&format!("-{name}"), &pid]).status().unwrap().success());
+    }
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+const LIMIT: Duration = Duration::from_mins(1);
+
+/// Waits until something is so.
+fn until(what: &str, is_so: impl Fn() -> bool) {
+    let limit = Instant::now() + LIMIT;
+    while !is_so() {
+        assert!(Instant::now() < limit, "never: {what}");
+        std::thread::sleep(Duration::from_millis(3));
+    }
+}
+
+/// The run's identity.
+fn run_id(out: &Path) -> String {
+    let text = fs::read_to_string(out.join(".hindmost/job.json")).unwrap_or_default();
+    let job: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
+    job["run"].as_str().unwrap_or_default().to_owned()
+}

@@ -1,0 +1,228 @@
+//! What commands leave running, in every way that they may, has ended when their result is there.
+
+use super::*;
+
+/// Starts a process that writes to a file in the folder where it stands, about once a millisecond, wherever that
+/// folder is moved to. Without perl, a shell does.
+const DAEMON: &str = r#"
+if command -v perl > /dev/null; then
+    daemon() { exec perl -e '$f = shift; $0 = "x" x 5000 if @ARGV;
+        while (1) { open F, ">>", $f or exit; print F "x"; close F; select undef, undef, undef, .001 }' "$@"; }
+    PERL='$f = shift; while (1) { open F, ">>", $f or exit; print F "x"; close F; select undef, undef, undef, .001 }'
+    bare() { exec env -i $2 "$(command -v perl)" -e "$PERL" "$1"; }
+    far() { setsid sh -c 'exec <&- >&- 2>&-; (env -i "$0" -e "$1" "$2" &) &' "$(command -v perl)" "$PERL" "$1" & }
+else
+    LOOP='while echo x >> "$0"; do sleep 0.005; done'
+    daemon() { exec sh -c "$LOOP" "$1"; }
+    bare() { exec env -i $2 /bin/sh -c "$LOOP" "$1"; }
+    far() { setsid sh -c 'exec <&- >&- 2>&-; (env -i /bin/sh -c "$0" "$1" &) &' "$LOOP" "$1" & }
+fi
+cd "$HINDMOST_OUTPUT"
+"#;
+
+/// A daemon of every kind.
+const ZOO: &str = r#"
+(daemon plain) &
+(setsid sh -c ':'; daemon grouped) &
+(bare bare) &
+(bare session setsid) &
+(daemon renamed x) &
+far far
+(trap '' HUP INT TERM; daemon ignoring) &
+(timeout 1000 sh -c 'while echo x >> timed; do sleep 0.01; done') &
+for file in plain grouped bare session renamed far ignoring timed; do
+    while [ ! -s $file ]; do sleep 0.01; done
+done
+"#;
+
+/// A hindmost of its own, which is killed, so that its attempts and what those have left remain.
+const INNER: &str = r#"
+(exec "$HINDMOST" run "$HINDMOST_FROM/../inner.toml" --nodes n:2 --out inner.out > said 2>&1) &
+for file in inner0 inner1 bare0 bare1; do
+    while [ ! -s $file ]; do sleep 0.01; done
+done
+kill -KILL $!
+"#;
+
+/// The job of the hindmost within: writes beside its output folder, from its tasks and from daemons.
+const INNER_JOB: &str = r#"
+[[phase]]
+name = "inner"
+tasks = 2
+command = """
+cd "$HINDMOST_FROM/.."
+env -i setsid /bin/sh -c 'while echo x >> "$0"; do sleep 0.01; done' "bare$HINDMOST_TASK" &
+while echo x >> "inner$HINDMOST_TASK"; do sleep 0.01; done
+"""
+"#;
+
+fn phase(name: &str, tasks: u32, command: &str) -> String {
+    format!("[[phase]]\nname = \"{name}\"\ntasks = {tasks}\ncommand = '''\n{DAEMON}{command}\n'''\n")
+}
+
+fn place(user: User, job: &str) -> Place {
+    let place = Place::new(user, job);
+    place.write("inner.toml", INNER_JOB);
+    place
+}
+
+/// Waits until tasks have their results, and checks that those don't change from that moment on.
+fn stay_as_they_are(place: &Place, results: &[&str]) {
+    let first: Vec<_> = results
+        .iter()
+        .map(|result| {
+            until(&format!("{result} is there"), || place.path("out").join(result).exists());
+            place.sizes(result)
+        })
+        .collect();
+    std::thread::sleep(Duration::from_millis(100));
+    for (result, first) in results.iter().zip(first) {
+        assert!(first.len() > 3, "{result}: {first:?}");
+        assert_eq!(place.sizes(result), first, "{:?}: {result}", place.user);
+    }
+}
+
+#[test]
+fn no_daemon_writes_after_the_end_of_its_attempt() {
+    for user in users() {
+        let place = place(user, &phase("zoo", 3, ZOO));
+        let mut run = place.spawn(&["--nodes", "n1:2"]);
+        stay_as_they_are(&place, &["zoo/0", "zoo/1", "zoo/2"]);
+        run.succeed();
+        place.is_clean();
+    }
+}
+
+#[test]
+fn daemons_live_as_long_as_their_attempt() {
+    // The daemons of the keeper are looked for while other attempts end.
+    let keeper = r#"
+        (bare tick setsid) &
+        far tock
+        while [ ! -e "$HINDMOST_FROM/zoo/3" ]; do sleep 0.01; done
+        for file in tick tock; do
+            before=$(wc -c < $file)
+            sleep 0.3
+            [ $(wc -c < $file) -gt $before ] || exit 9
+        done
+    "#;
+    for user in users() {
+        let job = phase("keeper", 1, keeper) + &phase("zoo", 4, ZOO);
+        let place = place(user, &job);
+        let mut run = place.spawn(&["--nodes", "n1:3", "--policy", "none"]);
+        run.succeed();
+        place.is_clean();
+        assert!(!place.read("stderr").contains("exit code 9"), "{}", place.read("stderr"));
+    }
+}
+
+#[test]
+fn a_killed_hindmost_within_a_task_leaves_nothing() {
+    for user in users() {
+        let place = place(user, &phase("outer", 2, INNER));
+        let mut run = place.spawn(&["--nodes", "n1:2"]);
+        stay_as_they_are(&place, &["outer/0", "outer/1"]);
+        run.succeed();
+        place.is_clean();
+    }
+}
+
+#[test]
+fn a_hindmost_that_a_task_leaves_running_is_ended() {
+    let inner = INNER.replace("kill -KILL $!", "");
+    for user in users() {
+        let place = place(user, &phase("outer", 1, &inner));
+        let mut run = place.spawn(&[]);
+        stay_as_they_are(&place, &["outer/0"]);
+        run.succeed();
+        place.is_clean();
+    }
+}
+
+#[test]
+fn daemons_without_any_mark_are_ended() {
+    if !has("prlimit") {
+        return;
+    }
+    let unmarked = r#"
+        clear="prlimit --rttime=unlimited --locks=unlimited --rss=unlimited"
+        (bare plain "$clear") &
+        (bare session "$clear setsid") &
+        $clear env -i setsid /bin/sh -c '(cd "$0"; while echo x >> far; do sleep 0.01; done) & exit' "$PWD" &
+        for file in plain session far; do
+            while [ ! -s $file ]; do sleep 0.01; done
+        done
+        touch done
+    "#;
+    for user in users() {
+        let place = place(user, &phase("unmarked", 2, unmarked));
+        let mut run = place.spawn(&["--nodes", "n1:1"]);
+        stay_as_they_are(&place, &["unmarked/0", "unmarked/1"]);
+        run.succeed();
+        place.is_clean();
+    }
+}
+
+#[test]
+fn daemons_of_adopted_attempts_are_ended() {
+    let waiting = format!("{ZOO}{INNER}\ntouch ready\nwhile [ ! -e \"$HINDMOST_FROM/../go\" ]; do sleep 0.01; done\n");
+    for user in users() {
+        let place = place(user, &phase("zoo", 2, &waiting));
+        let mut run = place.spawn(&["--nodes", "n1:2"]);
+        let ready = |task: u32| place.path(&format!("out/.hindmost/attempts/0-{task}.0/out/ready")).exists();
+        until("all daemons are at work", || ready(0) && ready(1));
+        run.signal("KILL");
+        assert_eq!(run.end(), None);
+        assert!(place.living().len() > 20);
+        let mut run = place.spawn(&["--resume"]);
+        std::thread::sleep(Duration::from_millis(300));
+        assert!(place.living().len() > 20, "they are taken over: {}", place.read("stderr"));
+        place.write("go", "");
+        stay_as_they_are(&place, &["zoo/0", "zoo/1"]);
+        run.succeed();
+        assert!(!place.read("stderr").contains("lost"), "{}", place.read("stderr"));
+        place.is_clean();
+    }
+}
+
+#[test]
+fn what_a_killed_run_has_left_is_ended_on_resume() {
+    // The attempts themselves are killed too: only their daemons are left.
+    let waiting =
+        format!("{ZOO}{INNER}\necho $$ > root\nwhile [ ! -e \"$HINDMOST_FROM/../go\" ]; do sleep 0.01; done\n");
+    for user in users() {
+        let place = place(user, &phase("zoo", 2, &waiting));
+        let mut run = place.spawn(&["--nodes", "n1:2"]);
+        let root = |task: u32| place.path(&format!("out/.hindmost/attempts/0-{task}.0/out/root"));
+        until("all daemons are at work", || {
+            [0, 1].iter().all(|task| fs::metadata(root(*task)).is_ok_and(|f| f.len() > 1))
+        });
+        run.signal("KILL");
+        assert_eq!(run.end(), None);
+        for task in [0, 1] {
+            let script =
+                format!("kill -KILL $(ps -o ppid= -p {0}) {0}", fs::read_to_string(root(task)).unwrap().trim());
+            assert!(Command::new("sh").args(["-c", &script]).status().unwrap().success());
+        }
+        let before = place.living().len();
+        assert!(before > 20, "{before}");
+        place.write("go", "");
+        let mut run = place.spawn(&["--resume"]);
+        stay_as_they_are(&place, &["zoo/0", "zoo/1"]);
+        run.succeed();
+        place.is_clean();
+    }
+}
+
+#[test]
+fn interrupted_runs_leave_no_daemons() {
+    for (user, name) in users().into_iter().zip(["INT", "TERM"]) {
+        let place = place(user, &phase("zoo", 2, &format!("{ZOO}{INNER}\ntouch ready; sleep 1000")));
+        let mut run = place.spawn(&["--nodes", "n1:2"]);
+        let ready = |task: u32| place.path(&format!("out/.hindmost/attempts/0-{task}.0/out/ready")).exists();
+        until("all daemons are at work", || ready(0) && ready(1));
+        run.signal(name);
+        assert_eq!(run.end(), Some(130));
+        place.is_clean();
+    }
+}

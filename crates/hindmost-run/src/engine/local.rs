@@ -59,7 +59,7 @@ struct Leaving {
 }
 
 /// The first pause between two looks at an attempt that is ending, and the longest one.
-const PAUSES: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(50)];
+const PAUSES: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(250)];
 
 /// How long to wait at once for what was killed: most processes end within this time.
 const AT_ONCE: Duration = Duration::from_micros(200);
@@ -337,4 +337,29 @@ fn tag(run: &RunIdentity, attempt: AttemptId) -> Tag {
 /// What the command line of an attempt's root has that those of others don't.
 fn attempt_word(launch: &Launch<'_>) -> String {
     format!("{}/{}", launch.run.id, key(launch.attempt))
+}
+
+#[cfg(test)]
+mod tests {
+    use hindmost_core::ids::{JobId, TaskId};
+
+    use super::*;
+
+    #[test]
+    fn a_shell_that_could_not_fork_has_not_begun() {
+        let folder = tempfile::tempdir().unwrap();
+        let attempt = AttemptId { task: TaskId { job: JobId(0), phase: 0, index: 1 }, copy: 2 };
+        let happens = |code| happening(attempt, folder.path(), Outcome::Nothing(code)).unwrap();
+        let not_begun = Happened::NotBegun(attempt, "no process could be started".to_owned());
+        for marker in ["", "exit 0 run"] {
+            fs::write(folder.path().join(END_MARKER), marker).unwrap();
+            assert_eq!(happens(Some(2)), not_begun);
+            // The marker could not be written; a signal; an adopted root, whose code is not known.
+            for code in [Some(97), Some(0), None] {
+                assert_eq!(happens(code), Happened::Ended(attempt));
+            }
+        }
+        fs::write(folder.path().join(END_MARKER), "exit 0 run/0.1.2\n").unwrap();
+        assert_eq!(happens(Some(2)), Happened::Ended(attempt));
+    }
 }

@@ -53,7 +53,7 @@ fn many_daemons_are_ended() {
 #[test]
 fn few_processes_delay_attempts() {
     // Limits on processes do not count for root.
-    if !is_root() || !has("setpriv") {
+    if !is_root() || !has("setpriv") || !has("prlimit") {
         return;
     }
     let job = r#"
@@ -64,7 +64,7 @@ retries = 100
 command = 'sleep 0.2 && echo done > "$HINDMOST_OUTPUT/result"'
 "#;
     let place = Place::new(User::Other(54_321), job);
-    let mut run = place.spawn_by("ulimit -u 9; exec \"$@\"", &["--nodes", "n1:8"]);
+    let mut run = place.spawn_by("exec prlimit --nproc=9 \"$@\"", &["--nodes", "n1:8"]);
     run.succeed();
     all_done(&place, 12);
     place.is_clean();

@@ -4,6 +4,7 @@
 //! Room on nodes is accounting: nothing pins an attempt to cores or limits its memory. Processes are
 //! known by pid, start time and boot id, so that a later process can adopt or kill them.
 
+use std::cell::OnceCell;
 use std::collections::HashSet;
 use std::fs;
 use std::io;
@@ -76,7 +77,7 @@ pub struct Local {
     leaving: Vec<Leaving>,
     descriptors: Descriptors,
     /// The run's control group, once a run is known and if it may have one.
-    group: Option<Option<Group>>,
+    group: OnceCell<Option<Group>>,
     /// Control groups in which earlier processes may have left something.
     left_groups: Vec<PathBuf>,
     /// Attempts that are known to be of a run at work, whether they run or have ended.
@@ -101,7 +102,7 @@ impl Local {
             next_token: 0,
             leaving: Vec::new(),
             descriptors: Descriptors::raise()?,
-            group: None,
+            group: OnceCell::new(),
             left_groups: Vec::new(),
             heard_of: HashSet::new(),
         })
@@ -150,13 +151,14 @@ impl Local {
 
     /// The control group of a run, entered when the run is first heard of.
     fn group(&mut self, run: &RunIdentity) -> Option<&Group> {
-        if self.group.is_none() {
+        let left_groups = &mut self.left_groups;
+        let group = self.group.get_or_init(|| {
             let group = Group::enter(Mark::of_run(&run.id, &run.folder));
             let was_there = group.as_ref().filter(|group| group.was_there());
-            self.left_groups.extend(was_there.map(|group| group.path().to_owned()));
-            self.group = Some(group);
-        }
-        self.group.as_ref()?.as_ref()
+            left_groups.extend(was_there.map(|group| group.path().to_owned()));
+            group
+        });
+        group.as_ref()
     }
 
     /// The root of an attempt has ended: so must whatever it has left.

@@ -21,7 +21,7 @@ cd "$HINDMOST_OUTPUT"
 "#;
 
 /// A daemon of every kind.
-const ZOO: &str = r#"
+const ZOO: &str = r"
 (daemon plain) &
 (setsid sh -c ':'; daemon grouped) &
 (bare bare) &
@@ -33,7 +33,7 @@ far far
 for file in plain grouped bare session renamed far ignoring timed; do
     while [ ! -s $file ]; do sleep 0.01; done
 done
-"#;
+";
 
 /// A hindmost of its own, which is killed, so that its attempts and what those have left remain.
 const INNER: &str = r#"

@@ -113,7 +113,8 @@ impl Driver<'_> {
                 .message("the folder is a copy, which goes on by itself: what runs in the original is left alone"),
         }
         for phase in &self.changed {
-            self.follower.message(&format!("the command of phase {phase} has changed: attempts of the old one do not count"));
+            self.follower
+                .message(&format!("the command of phase {phase} has changed: attempts of the old one do not count"));
         }
         let failures = standing::failures(self.plan, &records);
         self.replay(records)?;

@@ -4,6 +4,7 @@
 //! Room on nodes is accounting: nothing pins an attempt to cores or limits its memory. Processes are
 //! known by pid, start time and boot id, so that a later process can adopt or kill them.
 
+use std::cell::OnceCell;
 use std::collections::HashSet;
 use std::fs;
 use std::io;
@@ -59,7 +60,7 @@ struct Leaving {
 }
 
 /// The first pause between two looks at an attempt that is ending, and the longest one.
-const PAUSES: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(50)];
+const PAUSES: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(250)];
 
 /// How long to wait at once for what was killed: most processes end within this time.
 const AT_ONCE: Duration = Duration::from_micros(200);
@@ -76,7 +77,7 @@ pub struct Local {
     leaving: Vec<Leaving>,
     descriptors: Descriptors,
     /// The run's control group, once a run is known and if it may have one.
-    group: Option<Option<Group>>,
+    group: OnceCell<Option<Group>>,
     /// Control groups in which earlier processes may have left something.
     left_groups: Vec<PathBuf>,
     /// Attempts that are known to be of a run at work, whether they run or have ended.
@@ -101,7 +102,7 @@ impl Local {
             next_token: 0,
             leaving: Vec::new(),
             descriptors: Descriptors::raise()?,
-            group: None,
+            group: OnceCell::new(),
             left_groups: Vec::new(),
             heard_of: HashSet::new(),
         })
@@ -150,13 +151,14 @@ impl Local {
 
     /// The control group of a run, entered when the run is first heard of.
     fn group(&mut self, run: &RunIdentity) -> Option<&Group> {
-        if self.group.is_none() {
+        let left_groups = &mut self.left_groups;
+        let group = self.group.get_or_init(|| {
             let group = Group::enter(Mark::of_run(&run.id, &run.folder));
             let was_there = group.as_ref().filter(|group| group.was_there());
-            self.left_groups.extend(was_there.map(|group| group.path().to_owned()));
-            self.group = Some(group);
-        }
-        self.group.as_ref()?.as_ref()
+            left_groups.extend(was_there.map(|group| group.path().to_owned()));
+            group
+        });
+        group.as_ref()
     }
 
     /// The root of an attempt has ended: so must whatever it has left.
@@ -337,4 +339,29 @@ fn tag(run: &RunIdentity, attempt: AttemptId) -> Tag {
 /// What the command line of an attempt's root has that those of others don't.
 fn attempt_word(launch: &Launch<'_>) -> String {
     format!("{}/{}", launch.run.id, key(launch.attempt))
+}
+
+#[cfg(test)]
+mod tests {
+    use hindmost_core::ids::{JobId, TaskId};
+
+    use super::*;
+
+    #[test]
+    fn a_shell_that_could_not_fork_has_not_begun() {
+        let folder = tempfile::tempdir().unwrap();
+        let attempt = AttemptId { task: TaskId { job: JobId(0), phase: 0, index: 1 }, copy: 2 };
+        let happens = |code| happening(attempt, folder.path(), Outcome::Nothing(code)).unwrap();
+        let not_begun = Happened::NotBegun(attempt, "no process could be started".to_owned());
+        for marker in ["", "exit 0 run"] {
+            fs::write(folder.path().join(END_MARKER), marker).unwrap();
+            assert_eq!(happens(Some(2)), not_begun);
+            // The marker could not be written; a signal; an adopted root, whose code is not known.
+            for code in [Some(97), Some(0), None] {
+                assert_eq!(happens(code), Happened::Ended(attempt));
+            }
+        }
+        fs::write(folder.path().join(END_MARKER), "exit 0 run/0.1.2\n").unwrap();
+        assert_eq!(happens(Some(2)), Happened::Ended(attempt));
+    }
 }

@@ -10,9 +10,14 @@ use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Component, Path, PathBuf};
+use std::time::Duration;
 
 use super::mark::Mark;
 use super::stat::Stat;
+
+/// How often, and after what time each, it is tried to remove a group.
+const TRIES: u32 = 20;
+const PAUSE: Duration = Duration::from_millis(1);
 
 /// The control group that this process has moved into.
 #[derive(Debug)]
@@ -40,7 +45,6 @@ impl Group {
             return Some(group);
         }
         let _ = fs::remove_dir(&group.path);
-        // What an earlier process has left there is of interest all the same.
         None
     }
 
@@ -76,8 +80,16 @@ fn move_to(group: &Path) -> bool {
 
 /// Removes a group with those below it, if they are empty.
 pub fn remove(group: &Path) {
-    below(group).iter().for_each(|below| remove(below));
-    let _ = fs::remove_dir(group);
+    for below in below(group) {
+        remove(&below);
+    }
+    // A thread that is just ending stays in its group for a moment.
+    for _ in 0..TRIES {
+        match fs::remove_dir(group) {
+            Err(error) if error.kind() == std::io::ErrorKind::ResourceBusy => std::thread::sleep(PAUSE),
+            _ => return,
+        }
+    }
 }
 
 fn below(group: &Path) -> Vec<PathBuf> {

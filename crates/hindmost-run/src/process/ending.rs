@@ -121,7 +121,9 @@ impl Ending {
         if left.is_empty() {
             return false;
         }
-        left.iter().for_each(|orphan| orphans::claim(orphan, attempt));
+        for orphan in &left {
+            orphans::claim(orphan, attempt);
+        }
         let left: Vec<Stat> = left.iter().filter_map(|orphan| Stat::read(orphan.pid).ok()).collect();
         // Those that fork as fast as they can be listed are all reached at once. The group's number is the
         // root's: it can't be another's until the root is reaped.

@@ -16,19 +16,15 @@ use super::roots;
 
 /// A command that runs a program in a process group of its own, and without our terminal.
 pub fn apart(program: &str) -> Command {
-    match program_setsid() {
-        Some(setsid) => {
-            // It leads no group before, or else it would have to fork to start a session.
-            let mut command = Command::new(setsid);
-            command.arg(program);
-            command
-        }
-        None => {
-            let mut command = Command::new(program);
-            command.process_group(0);
-            command
-        }
-    }
+    let Some(setsid) = program_setsid() else {
+        let mut command = Command::new(program);
+        command.process_group(0);
+        return command;
+    };
+    // It leads no group before, or else it would have to fork to start a session.
+    let mut command = Command::new(setsid);
+    command.arg(program);
+    command
 }
 
 /// Whether processes of [`apart`] can still open our terminal, because there is no `setsid`.

@@ -118,7 +118,11 @@ mod tests {
     use super::sha256;
 
     fn hex(text: &[u8]) -> String {
-        sha256(text).iter().map(|byte| format!("{byte:02x}")).collect()
+        use std::fmt::Write;
+        sha256(text).iter().fold(String::new(), |mut hex, byte| {
+            let _ = write!(hex, "{byte:02x}");
+            hex
+        })
     }
 
     #[test]

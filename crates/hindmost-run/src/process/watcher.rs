@@ -70,7 +70,7 @@ impl Watcher {
     /// processes that have ended, each once. It may return none before the time is over.
     pub fn wait(&mut self, most: Duration) -> Vec<u64> {
         let mut ended = std::mem::take(&mut self.gone);
-        let most = if ended.is_empty() { most.min(Duration::from_secs(3600)) } else { Duration::ZERO };
+        let most = if ended.is_empty() { most.min(Duration::from_hours(1)) } else { Duration::ZERO };
         let millis = most.as_nanos().div_ceil(1_000_000) as i64;
         let timeout = Timespec { tv_sec: millis / 1000, tv_nsec: millis % 1000 * 1_000_000 };
         let mut events: Vec<epoll::Event> = Vec::with_capacity(BATCH);

@@ -1,9 +1,9 @@
 //! What is in a result: names, sizes and times, and where asked for checksums of the content.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
 use std::io::{self, Read};
-use std::os::unix::ffi::OsStrExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 use rustix::fs::{FileType, StatxFlags};
 use rustix::io::Errno;
@@ -67,8 +67,7 @@ impl Listing {
     /// # Errors
     /// If something can't be looked at for another reason than its permissions.
     pub(super) fn of(folder: &Folder, with_checksums: bool) -> io::Result<Listing> {
-        let mut entries = Vec::new();
-        add(folder, "", 0, with_checksums, &mut entries)?;
+        let mut entries = list(folder, with_checksums)?;
         entries.sort_by(|one, other| one.name.cmp(&other.name));
         if entries.len() <= MOST_ENTRIES {
             return Ok(Listing { entries, digest: None });
@@ -127,44 +126,65 @@ impl Listing {
     }
 }
 
-/// Adds what is in a folder whose path from the result's folder is `path`.
-fn add(folder: &Folder, path: &str, depth: usize, with_checksums: bool, to: &mut Vec<Entry>) -> io::Result<()> {
-    for (name, _) in folder.entries()? {
-        let found = match folder.statx(&name, StatxFlags::BASIC_STATS) {
-            Ok(found) => found,
-            Err(Errno::NOENT) => continue,
-            Err(error) => return Err(error.into()),
+/// Lists everything below a folder. Folders are opened one at a time, from the top, so that few files are open however
+/// deep it goes.
+fn list(top: &Folder, with_checksums: bool) -> io::Result<Vec<Entry>> {
+    let mut entries = Vec::new();
+    let mut waiting: Vec<Vec<OsString>> = vec![Vec::new()];
+    while let Some(path) = waiting.pop() {
+        let opened = match open_below(top, &path) {
+            Ok(opened) => opened,
+            // What its owner may not read has changed as little as can be seen.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => continue,
+            Err(error) => return Err(error),
         };
-        let written = format!("{path}{}", escaped(&name));
-        let entry = |kind| Entry { name: written.clone(), kind, size: 0, modified: None, checksum: None };
-        match FileType::from_raw_mode(found.stx_mode.into()) {
-            FileType::RegularFile => {
-                let modified = found.stx_mtime.tv_sec * 1_000_000_000 + i64::from(found.stx_mtime.tv_nsec);
-                let checksum = if with_checksums { checksum_of(folder, &name)? } else { None };
-                to.push(Entry { size: found.stx_size, modified: Some(modified), checksum, ..entry(Kind::File) });
+        let folder = opened.as_ref().unwrap_or(top);
+        let before: String = path.iter().map(|part| escaped(part) + "/").collect();
+        for (name, _) in folder.entries()? {
+            let Some(entry) = entry_of(folder, &name, &before, with_checksums)? else { continue };
+            if entry.kind == Kind::Folder && path.len() < DEEPEST {
+                waiting.push(path.iter().chain([&name]).cloned().collect());
             }
-            FileType::Directory => {
-                to.push(entry(Kind::Folder));
-                if depth < DEEPEST {
-                    match folder.sub(&name) {
-                        Ok(inner) => add(&inner, &format!("{written}/"), depth + 1, with_checksums, to)?,
-                        // What its owner may not read has changed as little as can be seen.
-                        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
-                        Err(error) => return Err(error),
-                    }
-                }
-            }
-            FileType::Symlink => {
-                let target = rustix::fs::readlinkat(folder, name.as_os_str(), Vec::new())?;
-                let mut digest = Xxh3::new();
-                digest.update(target.to_bytes());
-                let checksum = Some(format!("{:032x}", digest.digest128()));
-                to.push(Entry { size: target.to_bytes().len() as u64, checksum, ..entry(Kind::Link) });
-            }
-            _ => to.push(entry(Kind::Other)),
+            entries.push(entry);
         }
     }
-    Ok(())
+    Ok(entries)
+}
+
+/// Opens a folder below another; `None` for that one itself.
+fn open_below(top: &Folder, path: &[OsString]) -> io::Result<Option<Folder>> {
+    let mut opened: Option<Folder> = None;
+    for part in path {
+        opened = Some(opened.as_ref().unwrap_or(top).sub(part)?);
+    }
+    Ok(opened)
+}
+
+/// The entry of a name in a folder; none if it has gone.
+fn entry_of(folder: &Folder, name: &OsStr, before: &str, with_checksums: bool) -> io::Result<Option<Entry>> {
+    let found = match folder.statx(name, StatxFlags::BASIC_STATS) {
+        Ok(found) => found,
+        Err(Errno::NOENT) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    let entry =
+        |kind| Entry { name: before.to_owned() + &escaped(name), kind, size: 0, modified: None, checksum: None };
+    Ok(Some(match FileType::from_raw_mode(found.stx_mode.into()) {
+        FileType::RegularFile => {
+            let modified = found.stx_mtime.tv_sec * 1_000_000_000 + i64::from(found.stx_mtime.tv_nsec);
+            let checksum = if with_checksums { checksum_of(folder, name)? } else { None };
+            Entry { size: found.stx_size, modified: Some(modified), checksum, ..entry(Kind::File) }
+        }
+        FileType::Directory => entry(Kind::Folder),
+        FileType::Symlink => {
+            let target = rustix::fs::readlinkat(folder, name, Vec::new())?;
+            let mut digest = Xxh3::new();
+            digest.update(target.to_bytes());
+            let checksum = Some(format!("{:032x}", digest.digest128()));
+            Entry { size: target.to_bytes().len() as u64, checksum, ..entry(Kind::Link) }
+        }
+        _ => entry(Kind::Other),
+    }))
 }
 
 /// The checksum of a file's content; none where it may not be read.
@@ -188,18 +208,10 @@ pub(super) fn checksum_of(folder: &Folder, name: &OsStr) -> io::Result<Option<St
 
 /// The checksum of a file in a result by the name that its listing has.
 pub(super) fn checksum_at(result: &Folder, name: &str) -> Option<String> {
-    let mut parts = name.split('/').peekable();
-    let mut folder = None;
-    while let Some(part) = parts.next() {
-        let within: &Folder = folder.as_ref().unwrap_or(result);
-        let part = unescaped(part);
-        let part = OsStr::from_bytes(&part);
-        if parts.peek().is_none() {
-            return checksum_of(within, part).ok().flatten();
-        }
-        folder = Some(within.sub(part).ok()?);
-    }
-    None
+    let mut path: Vec<OsString> = name.split('/').map(|part| OsString::from_vec(unescaped(part))).collect();
+    let last = path.pop()?;
+    let folder = open_below(result, &path).ok()?;
+    checksum_of(folder.as_ref().unwrap_or(result), &last).ok().flatten()
 }
 
 /// A name as text, from which it can be told from every other name.

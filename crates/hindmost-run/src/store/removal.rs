@@ -14,7 +14,7 @@ use rustix::io::Errno;
 use super::folder::Folder;
 
 /// Folders are entered so deep before what is below is moved up.
-const DEEPEST: usize = 12;
+const DEEPEST: usize = 4;
 /// Permissions that let a folder's owner empty it.
 const OPEN_TO_OWNER: Mode = Mode::RWXU;
 

@@ -136,7 +136,7 @@ pub fn run_plan(
         nodes = driver::recorded_nodes(&opened.store)?.unwrap_or(nodes);
     }
     let mut engine =
-        Local::new(nodes).map_err(|error| Failure::work(format!("processes can't be watched here: {error}")))?;
+        Local::new(nodes).map_err(|error| Failure::work(format!("attempts can't be run here: {error}")))?;
     let outcome = driver::run(plan, options, opened, &mut engine, presses, follower)?;
     super::report::of_run(plan, options, out, &outcome);
     Ok(outcome)

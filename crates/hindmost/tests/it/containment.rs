@@ -123,6 +123,15 @@ impl Place {
         pids.filter(is_here).map(name).collect()
     }
 
+    /// A file in the folder of an attempt at work; of none if there is no such attempt.
+    fn of_attempt(&self, attempt: &str, file: &str) -> PathBuf {
+        let attempts = self.path("out/.hindmost/attempts");
+        let names = fs::read_dir(&attempts).into_iter().flatten().flatten().map(|entry| entry.file_name());
+        let found =
+            names.filter_map(|name| name.into_string().ok()).find(|name| name.starts_with(&format!("{attempt}.")));
+        attempts.join(found.unwrap_or_else(|| attempt.to_owned())).join(file)
+    }
+
     /// Checks that nothing of the run is left.
     fn is_clean(&self) {
         assert_eq!(self.living(), Vec::<String>::new(), "{:?}", self.user);

@@ -21,7 +21,7 @@ cd "$HINDMOST_OUTPUT"
 "#;
 
 /// A daemon of every kind.
-const ZOO: &str = r#"
+const ZOO: &str = r"
 (daemon plain) &
 (setsid sh -c ':'; daemon grouped) &
 (bare bare) &
@@ -33,7 +33,7 @@ far far
 for file in plain grouped bare session renamed far ignoring timed; do
     while [ ! -s $file ]; do sleep 0.01; done
 done
-"#;
+";
 
 /// A hindmost of its own, which is killed, so that its attempts and what those have left remain.
 const INNER: &str = r#"
@@ -139,12 +139,8 @@ fn a_hindmost_that_a_task_leaves_running_is_ended() {
     }
 }
 
-#[test]
-fn daemons_without_any_mark_are_ended() {
-    if !has("prlimit") {
-        return;
-    }
-    let unmarked = r#"
+/// Daemons that nothing tells to be of an attempt but what has started them.
+const UNMARKED: &str = r#"
         clear="prlimit --rttime=unlimited --locks=unlimited --rss=unlimited"
         (bare plain "$clear") &
         (bare session "$clear setsid") &
@@ -153,9 +149,15 @@ fn daemons_without_any_mark_are_ended() {
             while [ ! -s $file ]; do sleep 0.01; done
         done
         touch done
-    "#;
+"#;
+
+#[test]
+fn daemons_without_any_mark_are_ended() {
+    if !has("prlimit") {
+        return;
+    }
     for user in users() {
-        let place = place(user, &phase("unmarked", 2, unmarked));
+        let place = place(user, &phase("unmarked", 2, UNMARKED));
         let mut run = place.spawn(&["--nodes", "n1:1"]);
         stay_as_they_are(&place, &["unmarked/0", "unmarked/1"]);
         run.succeed();
@@ -169,7 +171,7 @@ fn daemons_of_adopted_attempts_are_ended() {
     for user in users() {
         let place = place(user, &phase("zoo", 2, &waiting));
         let mut run = place.spawn(&["--nodes", "n1:2"]);
-        let ready = |task: u32| place.path(&format!("out/.hindmost/attempts/0-{task}.0/out/ready")).exists();
+        let ready = |task: u32| place.of_attempt(&format!("0-{task}.0"), "out/ready").exists();
         until("all daemons are at work", || ready(0) && ready(1));
         run.signal("KILL");
         assert_eq!(run.end(), None);
@@ -193,7 +195,7 @@ fn what_a_killed_run_has_left_is_ended_on_resume() {
     for user in users() {
         let place = place(user, &phase("zoo", 2, &waiting));
         let mut run = place.spawn(&["--nodes", "n1:2"]);
-        let root = |task: u32| place.path(&format!("out/.hindmost/attempts/0-{task}.0/out/root"));
+        let root = |task: u32| place.of_attempt(&format!("0-{task}.0"), "out/root");
         until("all daemons are at work", || {
             [0, 1].iter().all(|task| fs::metadata(root(*task)).is_ok_and(|f| f.len() > 1))
         });
@@ -219,10 +221,67 @@ fn interrupted_runs_leave_no_daemons() {
     for (user, name) in users().into_iter().zip(["INT", "TERM"]) {
         let place = place(user, &phase("zoo", 2, &format!("{ZOO}{INNER}\ntouch ready; sleep 1000")));
         let mut run = place.spawn(&["--nodes", "n1:2"]);
-        let ready = |task: u32| place.path(&format!("out/.hindmost/attempts/0-{task}.0/out/ready")).exists();
+        let ready = |task: u32| place.of_attempt(&format!("0-{task}.0"), "out/ready").exists();
         until("all daemons are at work", || ready(0) && ready(1));
         run.signal(name);
         assert_eq!(run.end(), Some(130));
         place.is_clean();
+    }
+}
+
+/// Where control groups of version 2 are mounted.
+fn control_groups() -> Option<PathBuf> {
+    let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
+    let line = mounts.lines().find(|line| line.split(' ').nth(2) == Some("cgroup2"))?;
+    Some(line.split(' ').nth(1)?.into())
+}
+
+#[test]
+fn a_control_group_finds_unmarked_daemons_on_resume() {
+    let waiting = format!(
+        "grep ^0: /proc/self/cgroup > group\n{UNMARKED}\nwhile [ ! -e \"$HINDMOST_FROM/../go\" ]; do sleep 0.01; done"
+    );
+    let place = place(User::Current, &phase("unmarked", 2, &waiting));
+    let mut run = place.spawn(&["--nodes", "n1:2"]);
+    let file = |task: u32, name: &str| place.of_attempt(&format!("0-{task}.0"), &format!("out/{name}"));
+    until("all daemons are at work", || file(0, "done").exists() && file(1, "done").exists());
+    let group = fs::read_to_string(file(0, "group")).unwrap();
+    run.signal("KILL");
+    assert_eq!(run.end(), None);
+    let (Some(mount), true) = (control_groups(), group.contains("/hindmost-")) else {
+        eprintln!("no control group can be made here: left out");
+        return;
+    };
+    let path = mount.join(group.trim().trim_start_matches("0::/"));
+    assert!(path.exists());
+    // One is adopted, the other one has lost its root.
+    let root = fs::read_to_string(file(1, "../process")).unwrap();
+    let root: serde_json::Value = serde_json::from_str(&root).unwrap();
+    let script = format!("kill -KILL -{}", root["pid"]);
+    assert!(Command::new("sh").args(["-c", &script]).status().unwrap().success());
+    let mut run = place.spawn(&["--resume"]);
+    std::thread::sleep(Duration::from_millis(200));
+    place.write("go", "");
+    stay_as_they_are(&place, &["unmarked/0", "unmarked/1"]);
+    run.succeed();
+    place.is_clean();
+    until("the group is removed", || !path.exists());
+}
+
+#[test]
+fn runs_leave_no_control_groups() {
+    let tell =
+        r#"grep ^0: /proc/self/cgroup > group; "$HINDMOST" run "$HINDMOST_FROM/../within.toml" --out inner > said"#;
+    let place = place(User::Current, &phase("outer", 1, tell));
+    place.write(
+        "within.toml",
+        "[[phase]]\nname = 'in'\ntasks = 1\ncommand = 'grep ^0: /proc/self/cgroup > $HINDMOST_OUTPUT/group'",
+    );
+    place.spawn(&[]).succeed();
+    let (outer, inner) = (place.read("out/outer/0/group"), place.read("out/outer/0/inner/in/0/group"));
+    if outer.contains("/hindmost-") {
+        assert!(inner.starts_with(outer.trim_end()) && inner.len() > outer.len(), "{outer}{inner}");
+        let mount = control_groups().unwrap();
+        assert!(!mount.join(outer.trim().trim_start_matches("0::/")).exists());
     }
 }

@@ -64,7 +64,7 @@ impl Drop for Bystander {
 fn killed(user: User) -> Place {
     let place = Place::new(user, JOB);
     let mut run = place.spawn(&[]);
-    until("the task runs", || place.path("out/.hindmost/attempts/0-0.0/out/ready").exists());
+    until("the task runs", || place.of_attempt("0-0.0", "out/ready").exists());
     run.signal("KILL");
     assert_eq!(run.end(), None);
     for process in place.living() {
@@ -85,7 +85,7 @@ fn a_forged_process_file_touches_nobody() {
         let variables = [("HINDMOST_RUN", run.as_str()), ("HINDMOST_KEY", "0.0.0"), ("HINDMOST_FROM", "/elsewhere")];
         for variables in [&[][..], &variables[..]] {
             let bystander = Bystander::new(user, variables);
-            let file = place.path("out/.hindmost/attempts/0-0.0/process");
+            let file = place.of_attempt("0-0.0", "process");
             let _ = fs::remove_file(&file);
             if file.parent().is_some_and(Path::exists) {
                 fs::write(&file, bystander.identity()).unwrap();
@@ -108,7 +108,7 @@ fn odd_process_files_are_left_alone() {
     ];
     for make in odd {
         let place = killed(User::Current);
-        let file = place.path("out/.hindmost/attempts/0-0.0/process");
+        let file = place.of_attempt("0-0.0", "process");
         fs::remove_file(&file).unwrap();
         make(&file);
         place.write("go", "");
@@ -122,10 +122,10 @@ fn an_attempt_without_a_process_file_is_taken_over() {
     for user in users() {
         let place = Place::new(user, JOB);
         let mut run = place.spawn(&[]);
-        until("the task runs", || place.path("out/.hindmost/attempts/0-0.0/out/ready").exists());
+        until("the task runs", || place.of_attempt("0-0.0", "out/ready").exists());
         run.signal("KILL");
         assert_eq!(run.end(), None);
-        fs::remove_file(place.path("out/.hindmost/attempts/0-0.0/process")).unwrap();
+        fs::remove_file(place.of_attempt("0-0.0", "process")).unwrap();
         let mut run = place.spawn(&["--resume"]);
         std::thread::sleep(Duration::from_millis(200));
         place.write("go", "");

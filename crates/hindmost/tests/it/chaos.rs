@@ -9,19 +9,18 @@ mod trouble;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ExitStatus};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use hindmost_core::ids::TaskId;
-use hindmost_core::journal::JournalReader;
-use hindmost_core::record::Record;
-use hindmost_core::timeline::{AttemptEnd, Timeline};
+use hindmost_core::timeline::AttemptEnd;
 use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::hindmost;
+use crate::scene::{ended, files, leftovers, names, processes, run_id, signal, timeline};
 
 /// Three phases, of 7, 4 and 1 tasks, that write their output bit by bit and leave processes behind. Any process of
 /// theirs may be killed, so each of them fails with whatever it called.
@@ -143,92 +142,6 @@ impl Tally {
     fn count(&mut self, what: &str, times: u64) {
         *self.0.entry(what.to_owned()).or_default() += times;
     }
-}
-
-/// Sends a signal to a process.
-fn signal(pid: u32, name: &str) {
-    let script = format!("kill -{name} {pid} 2>/dev/null");
-    let _ = Command::new("sh").args(["-c", &script]).stdin(Stdio::null()).status();
-}
-
-/// Waits for an end that must come; `None` if it does not.
-fn ended(child: &mut Child) -> Option<ExitStatus> {
-    let begin = Instant::now();
-    while begin.elapsed() < Duration::from_mins(2) {
-        if let Some(status) = child.try_wait().unwrap() {
-            return Some(status);
-        }
-        std::thread::sleep(Duration::from_millis(3));
-    }
-    None
-}
-
-/// Living processes of a run: pid, and what they are.
-fn processes(run: &str) -> Vec<(u32, String)> {
-    let wanted = format!("HINDMOST_RUN={run}");
-    let pids = fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
-    let of_run = |pid: &u32| {
-        let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-        environment.split(|byte| *byte == 0).any(|variable| variable == wanted.as_bytes())
-    };
-    let named = |pid: u32| {
-        let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        let state = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        let state =
-            state.rsplit(')').next().unwrap_or_default().split_whitespace().take(4).collect::<Vec<_>>().join(" ");
-        (pid, format!("{} ({state})", String::from_utf8_lossy(&line).replace('\0', " ")))
-    };
-    pids.filter(of_run).map(named).collect()
-}
-
-/// Processes of a run that stay, though they should not: those that are just dying are given time. Also
-/// whether any was.
-fn leftovers(run: &str) -> (Vec<(u32, String)>, bool) {
-    let begin = Instant::now();
-    let mut found = processes(run);
-    let late = !found.is_empty();
-    while !found.is_empty() && begin.elapsed() < Duration::from_secs(10) {
-        std::thread::sleep(Duration::from_millis(20));
-        found = processes(run);
-    }
-    (found, late)
-}
-
-/// The run's identity, once it has one.
-fn run_id(out: &Path) -> Option<String> {
-    let text = fs::read_to_string(out.join(".hindmost/job.json")).ok()?;
-    let job: Value = serde_json::from_str(&text).ok()?;
-    Some(job["run"].as_str()?.to_owned())
-}
-
-/// Files below a folder, as paths from there, with what they hold.
-fn files(folder: &Path) -> BTreeMap<String, String> {
-    let mut found = BTreeMap::new();
-    let mut folders = vec![folder.to_owned()];
-    while let Some(next) = folders.pop() {
-        for entry in fs::read_dir(&next).unwrap_or_else(|error| panic!("{}: {error}", next.display())) {
-            let path = entry.unwrap().path();
-            if path.is_dir() && !path.is_symlink() {
-                folders.push(path);
-            } else {
-                let name = path.strip_prefix(folder).unwrap().to_str().unwrap().to_owned();
-                found.insert(name, String::from_utf8_lossy(&fs::read(&path).unwrap()).into_owned());
-            }
-        }
-    }
-    found
-}
-
-fn names(folder: &Path) -> BTreeSet<String> {
-    let found = fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
-    found.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
-}
-
-/// Attempt by attempt, from a run's journal.
-fn timeline(out: &Path) -> Timeline {
-    let text = fs::read(out.join(".hindmost/journal.jsonl")).unwrap();
-    let records: Vec<Record> = JournalReader::new(&text[..]).unwrap().map(Result::unwrap).collect();
-    Timeline::of(records)
 }
 
 /// One run, from its first life to its last.

@@ -7,12 +7,14 @@ mod demo;
 mod errors;
 mod examples;
 mod files;
+mod guarantees;
 mod help;
 mod journal;
 mod replay;
 mod reports;
 mod run;
 mod run_errors;
+mod scene;
 mod simulate;
 mod theory;
 

@@ -1,136 +1,14 @@
 //! Full disks, folders that vanish or can't be written, and commands that leave a mess.
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
 
 use serde_json::Value;
-use tempfile::TempDir;
 
-use super::{ended, leftovers, names, processes, run_id};
 use crate::hindmost;
-
-/// A folder with a job in it.
-struct Scene {
-    folder: TempDir,
-}
-
-/// What a life of the command said, and how it ended.
-struct Ended {
-    code: Option<i32>,
-    stdout: String,
-    stderr: String,
-}
-
-impl Ended {
-    /// Checks the exit code, and that it ended in good order.
-    fn with(self, code: i32) -> Ended {
-        assert_eq!(self.code, Some(code), "{}{}", self.stdout, self.stderr);
-        assert!(!self.stderr.contains("panicked"), "{}", self.stderr);
-        self
-    }
-
-    /// The first task that failed for good: why.
-    fn reason(&self) -> String {
-        let json: Value = serde_json::from_str(&self.stdout).unwrap_or_default();
-        json["failed_tasks"][0]["reason"].as_str().unwrap_or_default().to_owned()
-    }
-}
-
-impl Scene {
-    fn new(job: &str) -> Scene {
-        let folder = tempfile::tempdir().unwrap();
-        fs::write(folder.path().join("job.toml"), job).unwrap();
-        Scene { folder }
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
-    }
-
-    fn out(&self) -> PathBuf {
-        self.path("out")
-    }
-
-    fn read(&self, name: &str) -> String {
-        fs::read_to_string(self.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
-    }
-
-    fn touch(&self, name: &str) {
-        fs::write(self.path(name), "").unwrap();
-    }
-
-    /// Runs the job with further options, by way of `sh -c` with a script that ends in `exec "$@"` if there is
-    /// one.
-    fn spawn(&self, script: Option<&str>, args: &[&str]) -> Child {
-        let mut command = match script {
-            None => hindmost(),
-            Some(script) => {
-                let mut command = Command::new("sh");
-                command.args(["-c", script, "sh", env!("CARGO_BIN_EXE_hindmost")]).stdin(Stdio::null());
-                command
-            }
-        };
-        let log = |name: &str| fs::File::create(self.path(name)).unwrap();
-        command.current_dir(self.folder.path()).args(["run", "job.toml", "--json", "--out", "out"]).args(args);
-        command.stdout(log("stdout")).stderr(log("stderr")).spawn().unwrap()
-    }
-
-    fn end(&self, mut child: Child) -> Ended {
-        let status = ended(&mut child).unwrap_or_else(|| {
-            let _ = child.kill();
-            let _ = child.wait();
-            panic!("it does not end: {}{}", self.read("stdout"), self.read("stderr"))
-        });
-        Ended { code: status.code(), stdout: self.read("stdout"), stderr: self.read("stderr") }
-    }
-
-    fn run(&self, args: &[&str]) -> Ended {
-        self.end(self.spawn(None, args))
-    }
-
-    /// Nothing of the run is at work, and nothing is left of its attempts.
-    fn is_clean(&self) -> &Scene {
-        let run = run_id(&self.out()).expect("a run");
-        let (left, _) = leftovers(&run);
-        assert!(left.is_empty(), "processes are left: {left:?}");
-        let attempts = names(&self.out().join(".hindmost/attempts"));
-        assert!(attempts.is_empty(), "{attempts:?}");
-        self
-    }
-
-    fn is_verified(&self) {
-        let ran = hindmost().arg("verify").arg(self.out()).output().unwrap();
-        assert_eq!(ran.status.code(), Some(0), "{}", String::from_utf8_lossy(&ran.stderr));
-    }
-}
-
-/// Waits until something is so, which must come.
-fn until(what: &str, is_so: impl Fn() -> bool) {
-    let begin = Instant::now();
-    while !is_so() {
-        assert!(begin.elapsed() < Duration::from_mins(1), "it never comes that {what}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
-/// A namespace of mounts of our own in which `script` runs; `None` where that is not permitted.
-fn with_mounts(folder: &Path, script: &str) -> Option<Ended> {
-    for flags in ["-m", "-rm"] {
-        let may = Command::new("unshare").args([flags, "mount", "-t", "tmpfs", "none"]).arg(folder).output();
-        if !may.is_ok_and(|tried| tried.status.success()) {
-            continue;
-        }
-        let mut command = Command::new("unshare");
-        command.args([flags, "sh", "-c", script, "sh", env!("CARGO_BIN_EXE_hindmost")]);
-        let ran = command.current_dir(folder).stdin(Stdio::null()).output().unwrap();
-        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-        return Some(Ended { code: ran.status.code(), stdout: text(ran.stdout), stderr: text(ran.stderr) });
-    }
-    eprintln!("not permitted to mount: left out");
-    None
-}
+use crate::scene::{Scene, as_nobody, leftovers, names, processes, run_id, signal, until, with_mounts};
 
 const MANY: &str = r#"
 [[phase]]
@@ -267,7 +145,7 @@ fn a_run_whose_folder_is_removed_ends() {
         } else {
             // What is at work does not know, until somebody asks the run to stop.
             std::thread::sleep(Duration::from_millis(300));
-            super::signal(child.id(), "INT");
+            signal(child.id(), "INT");
         }
         let ended = scene.end(child);
         assert!(matches!(ended.code, Some(1 | 130)), "{:?}: {}{}", ended.code, ended.stdout, ended.stderr);
@@ -423,7 +301,7 @@ rmdir busy
     let process = scene.out().join(".hindmost/attempts").join(attempt.unwrap()).join("process");
     let identity = fs::read_to_string(process).unwrap();
     let identity: Value = serde_json::from_str(&identity).unwrap();
-    super::signal(identity["pid"].as_u64().unwrap() as u32, "KILL");
+    signal(identity["pid"].as_u64().unwrap() as u32, "KILL");
     let run = run_id(&scene.out()).unwrap();
     let first = || {
         processes(&run).iter().any(|(pid, _)| {
@@ -440,14 +318,6 @@ rmdir busy
     scene.touch("go");
     scene.end(child).with(0);
     scene.is_clean().is_verified();
-}
-
-/// The command as somebody whom permissions bind, if that can be had.
-fn as_nobody() -> &'static str {
-    let id = Command::new("id").arg("-u").output().unwrap().stdout;
-    let script = r#"exec setpriv --reuid=65534 --regid=65534 --clear-groups "$@""#;
-    let tried = Command::new("sh").args(["-c", script, "sh", env!("CARGO_BIN_EXE_hindmost"), "--version"]).output();
-    if id == b"0\n" && tried.is_ok_and(|tried| tried.status.success()) { script } else { r#"exec "$@""# }
 }
 
 #[test]

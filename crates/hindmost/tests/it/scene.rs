@@ -1,0 +1,231 @@
+//! What tests of live runs share: a folder with a job in it, lives of the command, and what they leave.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use hindmost_core::journal::JournalReader;
+use hindmost_core::record::Record;
+use hindmost_core::timeline::Timeline;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::hindmost;
+
+/// A folder with a job in it.
+pub struct Scene {
+    pub folder: TempDir,
+}
+
+/// What a life of the command said, and how it ended.
+pub struct Ended {
+    pub code: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Ended {
+    /// Checks the exit code, and that it ended in good order.
+    pub fn with(self, code: i32) -> Ended {
+        assert_eq!(self.code, Some(code), "{}{}", self.stdout, self.stderr);
+        assert!(!self.stderr.contains("panicked"), "{}", self.stderr);
+        self
+    }
+
+    /// The first task that failed for good: why.
+    pub fn reason(&self) -> String {
+        let json: Value = serde_json::from_str(&self.stdout).unwrap_or_default();
+        json["failed_tasks"][0]["reason"].as_str().unwrap_or_default().to_owned()
+    }
+}
+
+impl Scene {
+    pub fn new(job: &str) -> Scene {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("job.toml"), job).unwrap();
+        Scene { folder }
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub fn out(&self) -> PathBuf {
+        self.path("out")
+    }
+
+    pub fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+    }
+
+    pub fn touch(&self, name: &str) {
+        fs::write(self.path(name), "").unwrap();
+    }
+
+    /// Runs the job with further options, by way of `sh -c` with a script that ends in `exec "$@"` if there is
+    /// one.
+    pub fn spawn(&self, script: Option<&str>, args: &[&str]) -> Child {
+        let mut command = match script {
+            None => hindmost(),
+            Some(script) => {
+                let mut command = Command::new("sh");
+                command.args(["-c", script, "sh", env!("CARGO_BIN_EXE_hindmost")]).stdin(Stdio::null());
+                command
+            }
+        };
+        let log = |name: &str| fs::File::create(self.path(name)).unwrap();
+        command.current_dir(self.folder.path()).args(["run", "job.toml", "--json", "--out", "out"]).args(args);
+        command.stdout(log("stdout")).stderr(log("stderr")).spawn().unwrap()
+    }
+
+    pub fn end(&self, mut child: Child) -> Ended {
+        let status = ended(&mut child).unwrap_or_else(|| {
+            let _ = child.kill();
+            let _ = child.wait();
+            panic!("it does not end: {}{}", self.read("stdout"), self.read("stderr"))
+        });
+        Ended { code: status.code(), stdout: self.read("stdout"), stderr: self.read("stderr") }
+    }
+
+    pub fn run(&self, args: &[&str]) -> Ended {
+        self.end(self.spawn(None, args))
+    }
+
+    /// Nothing of the run is at work, and nothing is left of its attempts.
+    pub fn is_clean(&self) -> &Scene {
+        let run = run_id(&self.out()).expect("a run");
+        let (left, _) = leftovers(&run);
+        assert!(left.is_empty(), "processes are left: {left:?}");
+        let attempts = names(&self.out().join(".hindmost/attempts"));
+        assert!(attempts.is_empty(), "{attempts:?}");
+        self
+    }
+
+    pub fn is_verified(&self) {
+        let ran = hindmost().arg("verify").arg(self.out()).output().unwrap();
+        assert_eq!(ran.status.code(), Some(0), "{}", String::from_utf8_lossy(&ran.stderr));
+    }
+}
+
+/// Waits until something is so, which must come.
+pub fn until(what: &str, is_so: impl Fn() -> bool) {
+    let begin = Instant::now();
+    while !is_so() {
+        assert!(begin.elapsed() < Duration::from_mins(1), "it never comes that {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// A namespace of mounts of our own in which `script` runs; `None` where that is not permitted.
+pub fn with_mounts(folder: &Path, script: &str) -> Option<Ended> {
+    for flags in ["-m", "-rm"] {
+        let may = Command::new("unshare").args([flags, "mount", "-t", "tmpfs", "none"]).arg(folder).output();
+        if !may.is_ok_and(|tried| tried.status.success()) {
+            continue;
+        }
+        let mut command = Command::new("unshare");
+        command.args([flags, "sh", "-c", script, "sh", env!("CARGO_BIN_EXE_hindmost")]);
+        let ran = command.current_dir(folder).stdin(Stdio::null()).output().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        return Some(Ended { code: ran.status.code(), stdout: text(ran.stdout), stderr: text(ran.stderr) });
+    }
+    eprintln!("not permitted to mount: left out");
+    None
+}
+
+/// The command as somebody whom permissions bind, if that can be had.
+pub fn as_nobody() -> &'static str {
+    let id = Command::new("id").arg("-u").output().unwrap().stdout;
+    let script = r#"exec setpriv --reuid=65534 --regid=65534 --clear-groups "$@""#;
+    let tried = Command::new("sh").args(["-c", script, "sh", env!("CARGO_BIN_EXE_hindmost"), "--version"]).output();
+    if id == b"0\n" && tried.is_ok_and(|tried| tried.status.success()) { script } else { r#"exec "$@""# }
+}
+
+/// Sends a signal to a process.
+pub fn signal(pid: u32, name: &str) {
+    let script = format!("kill -{name} {pid} 2>/dev/null");
+    let _ = Command::new("sh").args(["-c", &script]).stdin(Stdio::null()).status();
+}
+
+/// Waits for an end that must come; `None` if it does not.
+pub fn ended(child: &mut Child) -> Option<ExitStatus> {
+    let begin = Instant::now();
+    while begin.elapsed() < Duration::from_mins(2) {
+        if let Some(status) = child.try_wait().unwrap() {
+            return Some(status);
+        }
+        std::thread::sleep(Duration::from_millis(3));
+    }
+    None
+}
+
+/// Living processes of a run: pid, and what they are.
+pub fn processes(run: &str) -> Vec<(u32, String)> {
+    let wanted = format!("HINDMOST_RUN={run}");
+    let pids = fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
+    let of_run = |pid: &u32| {
+        let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        environment.split(|byte| *byte == 0).any(|variable| variable == wanted.as_bytes())
+    };
+    let named = |pid: u32| {
+        let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let state = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        let state =
+            state.rsplit(')').next().unwrap_or_default().split_whitespace().take(4).collect::<Vec<_>>().join(" ");
+        (pid, format!("{} ({state})", String::from_utf8_lossy(&line).replace('\0', " ")))
+    };
+    pids.filter(of_run).map(named).collect()
+}
+
+/// Processes of a run that stay, though they should not: those that are just dying are given time. Also
+/// whether any was.
+pub fn leftovers(run: &str) -> (Vec<(u32, String)>, bool) {
+    let begin = Instant::now();
+    let mut found = processes(run);
+    let late = !found.is_empty();
+    while !found.is_empty() && begin.elapsed() < Duration::from_secs(10) {
+        std::thread::sleep(Duration::from_millis(20));
+        found = processes(run);
+    }
+    (found, late)
+}
+
+/// The run's identity, once it has one.
+pub fn run_id(out: &Path) -> Option<String> {
+    let text = fs::read_to_string(out.join(".hindmost/job.json")).ok()?;
+    let job: Value = serde_json::from_str(&text).ok()?;
+    Some(job["run"].as_str()?.to_owned())
+}
+
+/// Files below a folder, as paths from there, with what they hold.
+pub fn files(folder: &Path) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(next) = folders.pop() {
+        for entry in fs::read_dir(&next).unwrap_or_else(|error| panic!("{}: {error}", next.display())) {
+            let path = entry.unwrap().path();
+            if path.is_dir() && !path.is_symlink() {
+                folders.push(path);
+            } else {
+                let name = path.strip_prefix(folder).unwrap().to_str().unwrap().to_owned();
+                found.insert(name, String::from_utf8_lossy(&fs::read(&path).unwrap()).into_owned());
+            }
+        }
+    }
+    found
+}
+
+/// The names in a folder.
+pub fn names(folder: &Path) -> BTreeSet<String> {
+    let found = fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    found.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+}
+
+/// Attempt by attempt, from a run's journal.
+pub fn timeline(out: &Path) -> Timeline {
+    let text = fs::read(out.join(".hindmost/journal.jsonl")).unwrap();
+    let records: Vec<Record> = JournalReader::new(&text[..]).unwrap().map(Result::unwrap).collect();
+    Timeline::of(records)
+}

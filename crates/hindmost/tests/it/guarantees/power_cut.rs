@@ -1,1 +1,350 @@
-//! To be written.
+//! File systems that stop without a warning: what was not synced is gone, as after a power cut.
+//!
+//! A run works in an ext4 image on a loop device. At a random moment the file system is shut down without a flush
+//! (`FS_IOC_SHUTDOWN`), hindmost is killed, the image is mounted again and the run resumed. Needs root, loop devices
+//! and `mkfs.ext4`.
+//!
+//! `HINDMOST_POWER_CUTS` says how many cuts (8), `HINDMOST_POWER_SEED` the first one's seed.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::hindmost;
+use crate::scene::{ended, leftovers, run_id};
+
+/// Output in several steps, from which it shows whether it is whole; the second phase fails on a part that is not.
+const JOB: &str = r#"
+[[phase]]
+name = "map"
+tasks = 12
+retries = 30
+command = '''
+set -e
+for i in 0 1 2 3 4; do
+    seq $((HINDMOST_TASK * 1000 + i * 100)) $((HINDMOST_TASK * 1000 + i * 100 + 99)) >> "$HINDMOST_OUTPUT/numbers"
+    sleep 0.0$((HINDMOST_TASK % 4))
+done
+echo whole > "$HINDMOST_OUTPUT/state"
+'''
+
+[[phase]]
+name = "sum"
+after = ["map"]
+tasks = 4
+retries = 30
+command = '''
+set -e
+for part in "$HINDMOST_FROM"/map/*; do
+    read -r state < "$part/state"
+    [ "$state" = whole ]
+    awk '{ n += $1 } END { print NR, n }' "$part/numbers" >> "$HINDMOST_OUTPUT/sums"
+done
+sleep 0.03
+'''
+"#;
+
+/// An image with a file system, mounted or not, in a folder of its own.
+struct Disk {
+    folder: TempDir,
+    mounted: bool,
+}
+
+/// Runs a tool that must work.
+fn tool(program: &str, args: &[&str]) {
+    let ran = Command::new(program).args(args).stdin(Stdio::null()).output().unwrap();
+    assert!(ran.status.success(), "{program} {args:?}: {}", String::from_utf8_lossy(&ran.stderr));
+}
+
+impl Disk {
+    /// An empty file system of so many megabytes, mounted; `None` where that can't be had.
+    fn new(megabytes: u64) -> Option<Disk> {
+        let folder = tempfile::tempdir().unwrap();
+        let image = folder.path().join("image");
+        fs::File::create(&image).unwrap().set_len(megabytes << 20).unwrap();
+        fs::create_dir(folder.path().join("disk")).unwrap();
+        fs::write(folder.path().join("job.toml"), JOB).unwrap();
+        let made = Command::new("mkfs.ext4").args(["-q", "-F"]).arg(&image).output();
+        if !made.is_ok_and(|made| made.status.success()) {
+            eprintln!("no mkfs.ext4: left out");
+            return None;
+        }
+        let mut disk = Disk { folder, mounted: false };
+        if disk.try_mount() {
+            return Some(disk);
+        }
+        eprintln!("not permitted to mount an image: left out");
+        None
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn out(&self) -> PathBuf {
+        self.path("disk/out")
+    }
+
+    fn try_mount(&mut self) -> bool {
+        let mut command = Command::new("mount");
+        command
+            .args(["-o", "loop,errors=remount-ro"])
+            .arg(self.path("image"))
+            .arg(self.path("disk"))
+            .stdin(Stdio::null());
+        self.mounted = command.output().is_ok_and(|ran| ran.status.success());
+        self.mounted
+    }
+
+    fn mount(&mut self) {
+        assert!(self.try_mount(), "it can't be mounted again");
+    }
+
+    fn unmount(&mut self) {
+        for _ in 0..200 {
+            if Command::new("umount").arg(self.path("disk")).output().unwrap().status.success() {
+                self.mounted = false;
+                return;
+            }
+            // Somebody who was just killed may still be in it.
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        panic!("it can't be unmounted");
+    }
+
+    /// Stops the file system at once: what was not written to the device is lost.
+    fn cut_power(&self) {
+        let script =
+            r#"open my $f, "<", $ARGV[0] or die; my $flags = pack("I", 2); ioctl($f, 0x8004587d, $flags) or die $!"#;
+        let disk = self.path("disk");
+        tool("perl", &["-e", script, disk.to_str().unwrap()]);
+    }
+
+    /// The command, in this disk's folder.
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = hindmost();
+        let log = |name: &str| fs::File::create(self.path(name)).unwrap();
+        command.current_dir(self.folder.path()).args(["run", "job.toml", "--json", "--out", "disk/out"]).args(args);
+        command.stdout(log("stdout")).stderr(log("stderr"));
+        command
+    }
+
+    /// Runs the command to its end.
+    fn run(&self, args: &[&str]) -> (Option<i32>, Value, String) {
+        let mut child = self.command(args).spawn().unwrap();
+        let status = ended(&mut child).expect("it ends");
+        let said = fs::read_to_string(self.path("stderr")).unwrap();
+        assert!(!said.contains("panicked"), "{said}");
+        let stdout = fs::read_to_string(self.path("stdout")).unwrap();
+        (status.code(), serde_json::from_str(&stdout).unwrap_or_default(), said)
+    }
+
+    /// Starts a run, lets it go on for a while and stops the file system under it, then everything that was at work.
+    fn run_until_power_cut(&self, args: &[&str], wait: Duration) {
+        let mut child = self.command(args).spawn().unwrap();
+        std::thread::sleep(wait);
+        let run = run_id(&self.out());
+        self.cut_power();
+        let _ = child.kill();
+        let _ = child.wait();
+        kill_run(run.as_deref());
+    }
+
+    /// Goes on to the end: resumes what has begun, and begins what has not.
+    fn finish(&self, args: &[&str]) -> String {
+        let has_begun = self.out().join(".hindmost/job.json").exists();
+        if !has_begun {
+            let _ = fs::remove_dir_all(self.out());
+        }
+        let args = if has_begun { [args, &["--resume"]].concat() } else { args.to_vec() };
+        let (code, _, said) = self.run(&args);
+        assert_eq!(code, Some(0), "{args:?}: {said}");
+        said
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        if self.mounted {
+            let _ = Command::new("umount").arg("-l").arg(self.path("disk")).output();
+        }
+    }
+}
+
+/// Ends what a run has left, as the end of the machine would.
+fn kill_run(run: Option<&str>) {
+    let Some(run) = run else { return };
+    for _ in 0..100 {
+        let left = crate::scene::processes(run);
+        if left.is_empty() {
+            return;
+        }
+        left.iter().for_each(|(pid, _)| crate::scene::signal(*pid, "KILL"));
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// The tasks that the journal says are finished.
+fn recorded(out: &Path) -> BTreeSet<String> {
+    let journal = fs::read_to_string(out.join(".hindmost/journal.jsonl")).unwrap_or_default();
+    let records = journal.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let attempts = records.filter_map(|record| record.pointer("/event/attempt_finished/attempt").cloned());
+    attempts.map(|attempt| attempt["task"].to_string()).collect()
+}
+
+/// Checks every result, and that nothing else is there.
+fn check(out: &Path) {
+    for task in 0..12 {
+        let numbers: Vec<String> = (task * 1000..task * 1000 + 500).map(|number| format!("{number}\n")).collect();
+        let text = fs::read_to_string(out.join(format!("map/{task}/numbers"))).unwrap();
+        assert_eq!(text, numbers.concat(), "map/{task}");
+        assert_eq!(fs::read_to_string(out.join(format!("map/{task}/state"))).unwrap(), "whole\n");
+    }
+    // In the order in which the shell finds them: by name.
+    let mut order: Vec<u64> = (0..12).collect();
+    order.sort_by_key(u64::to_string);
+    let sums: Vec<String> =
+        order.iter().map(|task| format!("500 {}\n", (task * 1000..task * 1000 + 500).sum::<u64>())).collect();
+    for task in 0..4 {
+        assert_eq!(fs::read_to_string(out.join(format!("sum/{task}/sums"))).unwrap(), sums.concat(), "sum/{task}");
+    }
+    let run = run_id(out).unwrap();
+    assert!(leftovers(&run).0.is_empty());
+    assert!(fs::read_dir(out.join(".hindmost/attempts")).unwrap().next().is_none());
+    let verdict = hindmost().arg("verify").arg(out).output().unwrap();
+    assert_eq!(verdict.status.code(), Some(0), "{}", String::from_utf8_lossy(&verdict.stderr));
+}
+
+fn setting(name: &str, default: u64) -> u64 {
+    std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(default)
+}
+
+#[test]
+fn a_power_cut_costs_no_recorded_result() {
+    let first = setting("HINDMOST_POWER_SEED", 1);
+    let mut survived = 0;
+    for seed in first..first + setting("HINDMOST_POWER_CUTS", 8) {
+        let Some(mut disk) = Disk::new(48) else { return };
+        let draw = |what: u64| hindmost_core::random::mix(seed << 8 | what);
+        // Twice in a row, now and then.
+        for cut in 0..1 + draw(0) % 2 {
+            let args: &[&str] = if cut == 0 { &["--nodes", "n1:2,n2:2"] } else { &["--resume"] };
+            disk.run_until_power_cut(args, Duration::from_millis(100 + draw(1 + cut) % 700));
+            disk.unmount();
+            disk.mount();
+            if !disk.out().join(".hindmost/job.json").exists() {
+                break;
+            }
+        }
+        let before = recorded(&disk.out());
+        survived += before.len();
+        let said = disk.finish(&[]);
+        assert!(!said.contains("is gone") && !said.contains("has changed"), "seed {seed}: {said}");
+        check(&disk.out());
+        disk.unmount();
+    }
+    assert!(survived > 0, "no cut came late enough to tell anything");
+}
+
+#[test]
+fn without_syncs_a_power_cut_costs_time_only() {
+    for seed in 0..3 {
+        let Some(mut disk) = Disk::new(48) else { return };
+        let args = ["--nodes", "n1:2,n2:2", "--no-sync"];
+        disk.run_until_power_cut(&args, Duration::from_millis(300 + 150 * seed));
+        disk.unmount();
+        disk.mount();
+        disk.finish(&["--no-sync"]);
+        check(&disk.out());
+        disk.unmount();
+    }
+}
+
+#[test]
+fn summaries_say_whether_results_are_synced() {
+    let Some(disk) = Disk::new(48) else { return };
+    let (code, summary, said) = disk.run(&["--no-sync"]);
+    assert_eq!((code, &summary["synced"]), (Some(0), &Value::Bool(false)), "{said}");
+    fs::remove_dir_all(disk.out()).unwrap();
+    let (code, summary, said) = disk.run(&[]);
+    assert_eq!((code, &summary["synced"]), (Some(0), &Value::Bool(true)), "{said}");
+}
+
+#[test]
+fn a_disk_that_turns_read_only_ends_the_run() {
+    let Some(mut disk) = Disk::new(48) else { return };
+    let mut child = disk.command(&["--nodes", "n1:2,n2:2"]).spawn().unwrap();
+    crate::scene::until("a task is done", || !recorded(&disk.out()).is_empty());
+    // As after an error of the device: nothing is written any more, and what was not stays unwritten.
+    let mounts = fs::read_to_string("/proc/mounts").unwrap();
+    let path = disk.path("disk");
+    let device =
+        mounts.lines().find(|line| line.split(' ').nth(1) == path.to_str()).unwrap().split(' ').next().unwrap();
+    let trigger = format!("/sys/fs/ext4/{}/trigger_fs_error", device.rsplit('/').next().unwrap());
+    fs::write(trigger, "an error on purpose").unwrap();
+    let status = ended(&mut child).expect("it ends");
+    let said = fs::read_to_string(disk.path("stderr")).unwrap();
+    assert_eq!(status.code(), Some(1), "{said}");
+    assert!(said.contains("ead-only") || said.contains("nput/output"), "{said}");
+    let run = run_id(&disk.out()).unwrap();
+    assert!(leftovers(&run).0.is_empty());
+    disk.unmount();
+    let _ = Command::new("fsck.ext4").args(["-p", "-f"]).arg(disk.path("image")).output();
+    disk.mount();
+    disk.finish(&[]);
+    check(&disk.out());
+    disk.unmount();
+}
+
+#[test]
+fn a_full_device_below_the_file_system_costs_no_result() {
+    // The image is sparse, on a file system that is full: writing works until it is to get to the device.
+    let Some(mut disk) = Disk::new(48) else { return };
+    disk.unmount();
+    let host = disk.path("host");
+    fs::create_dir(&host).unwrap();
+    let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=64m", "none"]).arg(&host).output().unwrap();
+    if !mounted.status.success() {
+        eprintln!("not permitted to mount: left out");
+        return;
+    }
+    struct Unmount(PathBuf);
+    impl Drop for Unmount {
+        fn drop(&mut self) {
+            let _ = Command::new("umount").arg("-l").arg(&self.0).output();
+        }
+    }
+    let guard = Unmount(host.clone());
+    tool("cp", &["--sparse=always", disk.path("image").to_str().unwrap(), host.join("image").to_str().unwrap()]);
+    fs::remove_file(disk.path("image")).unwrap();
+    std::os::unix::fs::symlink(host.join("image"), disk.path("image")).unwrap();
+    disk.mount();
+    // A few blocks are left for what the file system itself writes.
+    let free = Command::new("sh").args(["-c", "df --output=avail -k \"$0\" | tail -n 1"]).arg(&host).output().unwrap();
+    let free: u64 = String::from_utf8_lossy(&free.stdout).trim().parse().unwrap();
+    fs::write(host.join("fill"), vec![1; ((free - 400) << 10) as usize]).unwrap();
+    let (code, _, said) = disk.run(&["--nodes", "n1:2,n2:2"]);
+    assert!(matches!(code, Some(1 | 2)) && said.contains("disk"), "{code:?}: {said}");
+    if let Some(run) = run_id(&disk.out()) {
+        assert!(leftovers(&run).0.is_empty());
+    }
+    // There is room again, and the file system is started anew.
+    fs::remove_file(host.join("fill")).unwrap();
+    disk.unmount();
+    let _ = Command::new("fsck.ext4").args(["-p", "-f"]).arg(host.join("image")).output();
+    disk.mount();
+    let begun = disk.out().join(".hindmost/job.json");
+    if fs::read_to_string(&begun).is_ok_and(|text| serde_json::from_str::<Value>(&text).is_err()) {
+        // The record of the job was never written: the run had not begun.
+        fs::remove_dir_all(disk.out()).unwrap();
+    }
+    disk.finish(&[]);
+    check(&disk.out());
+    disk.unmount();
+    drop(guard);
+}

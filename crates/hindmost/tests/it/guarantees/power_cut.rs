@@ -16,7 +16,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::hindmost;
-use crate::scene::{ended, leftovers, run_id};
+use crate::scene::{ended, leftovers, run_id, until};
 
 /// Output in several steps, from which it shows whether it is whole; the second phase fails on a part that is not.
 const JOB: &str = r#"
@@ -105,16 +105,21 @@ impl Disk {
         assert!(self.try_mount(), "it can't be mounted again");
     }
 
+    /// The name of the device that is mounted.
+    fn device(&self) -> String {
+        let (mounts, path) = (fs::read_to_string("/proc/mounts").unwrap(), self.path("disk"));
+        let line = mounts.lines().find(|line| line.split(' ').nth(1) == path.to_str()).unwrap();
+        line.split(' ').next().unwrap().rsplit('/').next().unwrap().to_owned()
+    }
+
     fn unmount(&mut self) {
-        for _ in 0..200 {
-            if Command::new("umount").arg(self.path("disk")).output().unwrap().status.success() {
-                self.mounted = false;
-                return;
-            }
-            // Somebody who was just killed may still be in it.
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        panic!("it can't be unmounted");
+        let state = PathBuf::from("/sys/fs/ext4").join(self.device());
+        // Somebody who was just killed may still be in it.
+        let unmounted = || Command::new("umount").arg(self.path("disk")).output().unwrap().status.success();
+        until("it is unmounted", unmounted);
+        self.mounted = false;
+        // A namespace that was made meanwhile has a mount of its own, and keeps the file system as it is.
+        until("the file system has stopped", || !state.exists());
     }
 
     /// Stops the file system at once: what was not written to the device is lost.
@@ -279,13 +284,9 @@ fn summaries_say_whether_results_are_synced() {
 fn a_disk_that_turns_read_only_ends_the_run() {
     let Some(mut disk) = Disk::new(48) else { return };
     let mut child = disk.command(&["--nodes", "n1:2,n2:2"]).spawn().unwrap();
-    crate::scene::until("a task is done", || !recorded(&disk.out()).is_empty());
+    until("a task is done", || !recorded(&disk.out()).is_empty());
     // As after an error of the device: nothing is written any more, and what was not stays unwritten.
-    let mounts = fs::read_to_string("/proc/mounts").unwrap();
-    let path = disk.path("disk");
-    let device =
-        mounts.lines().find(|line| line.split(' ').nth(1) == path.to_str()).unwrap().split(' ').next().unwrap();
-    let trigger = format!("/sys/fs/ext4/{}/trigger_fs_error", device.rsplit('/').next().unwrap());
+    let trigger = format!("/sys/fs/ext4/{}/trigger_fs_error", disk.device());
     fs::write(trigger, "an error on purpose").unwrap();
     let status = ended(&mut child).expect("it ends");
     let said = fs::read_to_string(disk.path("stderr")).unwrap();

@@ -58,6 +58,8 @@ const JOB: &str = "job.json";
 pub(crate) const JOURNAL: &str = "journal.jsonl";
 const SUMMARY: &str = "summary.json";
 const LOCK: &str = "lock";
+/// Name of the folder for what stood in results' places.
+const ASIDE: &str = "set-aside";
 
 /// Name of an earlier journal of a run that has begun again, from 1.
 fn old_journal(number: u32) -> String {

@@ -77,6 +77,9 @@ impl Store {
         check_files(&inner, &path.join(super::INNER), trust)?;
         let attempts = open_own(&inner, &path.join(super::INNER), "attempts", trust)?;
         open_own(&inner, &path.join(super::INNER), "logs", trust)?;
+        if inner.kind(super::ASIDE).map_err(at(&path))?.is_some() {
+            open_own(&inner, &path.join(super::INNER), super::ASIDE, trust)?;
+        }
 
         // A run that was stopped before it wrote anything has not begun.
         let has_journal = length(&inner, JOURNAL) > 0;
@@ -157,6 +160,9 @@ impl Store {
     pub(super) fn write_record(&self) -> Result<(), StoreError> {
         let unwritable = |error| StoreError::Unwritable { path: self.folder.clone(), error };
         let text = serde_json::to_string_pretty(&self.job).map_err(|error| unwritable(error.into()))?;
+        if self.inner.read(JOB, LONGEST_RECORD).is_ok_and(|held| held == text) {
+            return Ok(());
+        }
         self.inner.replace(JOB, text.as_bytes(), self.sync).map_err(unwritable)?;
         if self.sync {
             self.root.sync().map_err(unwritable)?;

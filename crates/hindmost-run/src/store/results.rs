@@ -8,7 +8,7 @@ use rustix::fs::{FileType, StatxFlags};
 
 use super::listing::{Listing, checksum_at};
 use super::manifest::Line;
-use super::{INNER, JOURNAL, Store, StoreError, old_journal};
+use super::{ASIDE, INNER, JOURNAL, Store, StoreError, old_journal};
 use crate::job_file::Plan;
 
 /// What became of a commit.
@@ -198,12 +198,12 @@ impl Store {
     pub fn set_aside(&self, task: TaskId) -> io::Result<Option<String>> {
         let phase = self.phase(task);
         let Ok(results) = self.root.sub(phase) else { return Ok(None) };
-        let aside = self.inner.make_sub("set-aside")?;
+        let aside = self.inner.make_sub(ASIDE)?;
         let mut number = 1;
         loop {
             let name = format!("{phase}.{}.{number}", task.index);
             match results.rename_new(task.index.to_string(), &aside, &name) {
-                Ok(()) => return Ok(Some(format!("{INNER}/set-aside/{name}"))),
+                Ok(()) => return Ok(Some(format!("{INNER}/{ASIDE}/{name}"))),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
                 Err(error) => match error.kind() {
                     io::ErrorKind::AlreadyExists | io::ErrorKind::DirectoryNotEmpty => number += 1,

@@ -1,6 +1,9 @@
 //! `hindmost run` under attack: it is killed and interrupted at random moments, its attempts too, nodes are
 //! slow and lost; resumed until it is done, it must have done the same as if nothing had happened.
 //!
+//! Between lives its folder is meddled with too, a few times a run: results are removed, changed and replaced, the folder
+//! is moved, copied, and prepared with links.
+//!
 //! `HINDMOST_CHAOS_RUNS` says how many runs (50), `HINDMOST_CHAOS_SEED` the first one's seed,
 //! `HINDMOST_CHAOS_THREADS` how many go on at a time (4).
 
@@ -9,7 +12,7 @@ mod trouble;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ExitStatus};
+use std::process::{Child, Command, ExitStatus};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -129,6 +132,32 @@ enum Blow {
     /// A process of some attempt is killed, and the command goes on.
     KillAttempt,
 }
+
+/// What is done to the folder while the command does not run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Meddling {
+    RemoveResult,
+    ChangeResult,
+    AddToResult,
+    ReplaceByFile,
+    ReplaceByLink,
+    Move,
+    /// A copy is resumed to its end, while attempts of the original may go on.
+    Copy,
+    /// Links to a file of somebody's at the names of files that are about to be written.
+    PlantLinks,
+}
+
+const MEDDLINGS: [Meddling; 8] = [
+    Meddling::RemoveResult,
+    Meddling::ChangeResult,
+    Meddling::AddToResult,
+    Meddling::ReplaceByFile,
+    Meddling::ReplaceByLink,
+    Meddling::Move,
+    Meddling::Copy,
+    Meddling::PlantLinks,
+];
 
 /// How often what was done and seen.
 #[derive(Default)]
@@ -268,6 +297,83 @@ impl Victim<'_> {
         Ok(false)
     }
 
+    /// A result that is in its place, drawn from all.
+    fn some_result(&mut self) -> Option<PathBuf> {
+        let out = self.out.clone();
+        let of_phase = |phase: &str| fs::read_dir(out.join(phase)).into_iter().flatten().flatten();
+        let mut results: Vec<PathBuf> =
+            PHASES.iter().flat_map(|(phase, _)| of_phase(phase)).map(|entry| entry.path()).collect();
+        results.sort();
+        if results.is_empty() {
+            None
+        } else {
+            Some(results.swap_remove(self.draw.below(results.len() as u64) as usize))
+        }
+    }
+
+    /// Meddles with the folder; nothing of it may do harm.
+    fn meddle(&mut self) -> Result<(), String> {
+        let what = MEDDLINGS[self.draw.below(MEDDLINGS.len() as u64) as usize];
+        self.story += &format!("{what:?}\n");
+        self.tally.add(&format!("{what:?}"));
+        let result = self.some_result();
+        let file =
+            || result.as_ref().and_then(|result| fs::read_dir(result).ok()?.next()?.ok().map(|file| file.path()));
+        let remove = || result.as_ref().is_some_and(|result| fs::remove_dir_all(result).is_ok());
+        match what {
+            Meddling::RemoveResult => _ = remove(),
+            Meddling::ChangeResult => _ = file().map(|file| fs::write(file, "changed\n")),
+            Meddling::AddToResult => _ = result.as_ref().map(|result| fs::write(result.join("more"), "more\n")),
+            Meddling::ReplaceByFile if remove() => _ = fs::write(result.unwrap(), "no result\n"),
+            Meddling::ReplaceByLink if remove() => _ = std::os::unix::fs::symlink("nowhere", result.unwrap()),
+            Meddling::ReplaceByFile | Meddling::ReplaceByLink => {}
+            Meddling::Move => {
+                let to = self.folder.join(format!("out{}", self.lives));
+                if fs::rename(&self.out, &to).is_ok() {
+                    self.out = to;
+                }
+            }
+            Meddling::Copy => return self.resume_copy(),
+            Meddling::PlantLinks => {
+                for name in ["job.json.part", "summary.json.part", "../report.html.part"] {
+                    let place = self.out.join(".hindmost").join(name);
+                    if !place.exists() {
+                        let _ = std::os::unix::fs::symlink(self.folder.join("somebody/file"), place);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Resumes a copy of the folder to its end: it has all results, and the original has what it had.
+    fn resume_copy(&mut self) -> Result<(), String> {
+        let copy = self.folder.join(format!("copy{}", self.lives));
+        let copied = Command::new("cp").arg("-a").arg(&self.out).arg(&copy).output().unwrap();
+        // What an attempt at work has just removed can't be copied.
+        if !copied.status.success() || !copy.join(".hindmost/job.json").exists() {
+            let _ = fs::remove_dir_all(&copy);
+            return Ok(());
+        }
+        let original = run_id(&self.out).map(|run| processes(&run).len());
+        let mut command = hindmost();
+        command.current_dir(self.folder).args(["run", "job.toml", "--json", "--resume", "--out"]).arg(&copy);
+        let ran = command.output().unwrap();
+        let said = String::from_utf8_lossy(&ran.stderr).into_owned();
+        // A journal without its first lines can't say on which nodes it began.
+        if ran.status.code() != Some(0) {
+            return Err(format!("the copy ended {}: {said}", ran.status));
+        }
+        let mut found = files(&copy);
+        found.retain(|name, _| !name.starts_with(".hindmost/") && !name.starts_with("report.html"));
+        if found != expected() {
+            return Err(format!("the copy's results differ: {:?}", found.keys().collect::<Vec<_>>()));
+        }
+        let now = run_id(&self.out).map(|run| processes(&run).len());
+        self.tally.count("processes of the original beside a copy", original.unwrap_or(0).min(now.unwrap_or(0)) as u64);
+        fs::remove_dir_all(&copy).map_err(|error| error.to_string())
+    }
+
     /// The last life, which nothing ends but the job's end.
     fn finish(&mut self) -> Result<(), String> {
         let mut child = self.spawn();
@@ -292,12 +398,16 @@ impl Victim<'_> {
         if !names(&inner.join("attempts")).is_empty() {
             return Err(format!("folders of attempts are left: {:?}", names(&inner.join("attempts"))));
         }
-        let part = names(&inner).into_iter().find(|name| name.contains("part"));
+        let part = names(&inner).into_iter().find(|name| name.contains("part") && !inner.join(name).is_symlink());
         if let Some(part) = part {
             return Err(format!("half a file is left: {part}"));
         }
         let mut found = files(&self.out);
-        found.retain(|name, _| !name.starts_with(".hindmost/") && name != "report.html");
+        found.retain(|name, _| !name.starts_with(".hindmost/") && !name.starts_with("report.html"));
+        let somebody = fs::read_to_string(self.folder.join("somebody/file")).unwrap_or_default();
+        if somebody != "precious" || names(&self.folder.join("somebody")).len() != 1 {
+            return Err(format!("somebody else's folder has changed: {somebody:?}"));
+        }
         let expected = expected();
         if found != expected {
             let wrong: Vec<_> = found
@@ -326,6 +436,12 @@ impl Victim<'_> {
         }
         let timeline = timeline(&self.out);
         let mut winners: BTreeMap<TaskId, u32> = BTreeMap::new();
+        // A run that began again had these results before.
+        for (phase, spec) in (0..).zip(&timeline.jobs[0].spec.phases) {
+            for index in &spec.finished {
+                winners.insert(TaskId { job: hindmost_core::ids::JobId(0), phase, index: *index }, 1);
+            }
+        }
         for row in &timeline.rows {
             *winners.entry(row.attempt.task).or_default() += u32::from(row.outcome == AttemptEnd::Won);
             if row.outcome == AttemptEnd::Running {
@@ -345,6 +461,8 @@ impl Victim<'_> {
 fn chaos(seed: u64) -> Result<Tally, String> {
     let folder = TempDir::new().unwrap();
     fs::write(folder.path().join("job.toml"), JOB).unwrap();
+    fs::create_dir(folder.path().join("somebody")).unwrap();
+    fs::write(folder.path().join("somebody/file"), "precious").unwrap();
     let mut draw = Draw(seed);
     let policy = POLICIES[draw.below(POLICIES.len() as u64) as usize];
     let nodes = "n1:2,n2:2,n3:2";
@@ -371,14 +489,24 @@ fn attack(victim: &mut Victim<'_>) -> Result<(), String> {
         }
     }
     let mut done = false;
+    let mut meddlings = victim.draw.below(4);
     for blow in blows {
         done |= victim.struck(blow)?;
         // Attempts go on while nobody looks, or end.
         if victim.draw.one_in(2) {
             std::thread::sleep(Duration::from_millis(victim.draw.below(400)));
         }
+        if meddlings > 0 && victim.out.join(".hindmost/job.json").exists() {
+            meddlings -= 1;
+            victim.meddle()?;
+            done = false;
+        }
     }
     // A run that is done may be resumed too, and stays as it is.
+    if victim.lives > 0 && victim.draw.one_in(2) {
+        victim.meddle()?;
+        done = false;
+    }
     if !done || victim.draw.one_in(4) {
         victim.finish()?;
     }

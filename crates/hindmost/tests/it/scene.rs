@@ -210,7 +210,11 @@ pub fn files(folder: &Path) -> BTreeMap<String, String> {
                 folders.push(path);
             } else {
                 let name = path.strip_prefix(folder).unwrap().to_str().unwrap().to_owned();
-                found.insert(name, String::from_utf8_lossy(&fs::read(&path).unwrap()).into_owned());
+                found.insert(
+                    name,
+                    fs::read(&path)
+                        .map_or_else(|_| "unreadable".to_owned(), |bytes| String::from_utf8_lossy(&bytes).into_owned()),
+                );
             }
         }
     }

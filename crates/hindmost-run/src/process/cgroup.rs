@@ -35,16 +35,19 @@ impl Group {
     pub fn enter(run: Mark) -> Option<Group> {
         let home = own()?;
         let path = home.join(name(run));
-        let was_there = match fs::create_dir(&path) {
-            Ok(()) => false,
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => true,
-            Err(_) => return None,
-        };
-        let group = Group { path, home, was_there };
-        if move_to(&group.path) {
-            return Some(group);
+        remove_empty(&home, &path);
+        // Another hindmost may just be removing it as an empty one.
+        for _ in 0..3 {
+            let was_there = match fs::create_dir(&path) {
+                Ok(()) => false,
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => true,
+                Err(_) => return None,
+            };
+            if move_to(&path) {
+                return Some(Group { path, home, was_there });
+            }
         }
-        let _ = fs::remove_dir(&group.path);
+        let _ = fs::remove_dir(&path);
         None
     }
 
@@ -89,6 +92,19 @@ pub fn remove(group: &Path) {
             Err(error) if error.kind() == std::io::ErrorKind::ResourceBusy => std::thread::sleep(PAUSE),
             _ => return,
         }
+    }
+}
+
+/// Removes runs' groups below `home` that are empty: a hindmost that was killed and whose run was never resumed
+/// leaves one. `kept` may hold something of an earlier process.
+fn remove_empty(home: &Path, kept: &Path) {
+    let is_run = |group: &PathBuf| {
+        let name = group.file_name().and_then(OsStr::to_str).and_then(|name| name.strip_prefix("hindmost-"));
+        name.is_some_and(|mark| mark.len() == 16 && mark.bytes().all(|digit| digit.is_ascii_hexdigit()))
+    };
+    for group in below(home).into_iter().filter(|group| is_run(group) && group != kept) {
+        remove_empty(&group, kept);
+        let _ = fs::remove_dir(&group);
     }
 }
 

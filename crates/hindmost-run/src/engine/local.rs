@@ -309,6 +309,10 @@ impl Engine for Local {
         }
     }
 
+    fn can_start(&self) -> bool {
+        process::can_start_processes()
+    }
+
     fn read_share(&self, attempt: AttemptId) -> Option<f64> {
         let running = self.running.get(self.tokens.get(&attempt)?)?;
         process::read_share(&running.process, running.input.as_deref()?)

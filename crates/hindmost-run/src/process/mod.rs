@@ -41,8 +41,6 @@ mod roots;
 #[cfg(target_os = "linux")]
 mod session;
 #[cfg(target_os = "linux")]
-mod sha256;
-#[cfg(target_os = "linux")]
 mod signal;
 #[cfg_attr(not(target_os = "linux"), allow(dead_code))]
 mod stat;

@@ -177,6 +177,7 @@ struct Live {
 }
 
 /// A run at work. See the module's documentation.
+#[allow(clippy::struct_excessive_bools, reason = "independent facts about a run, not a state")]
 struct Driver<'a> {
     plan: &'a Plan,
     options: &'a RunOptions,

@@ -228,7 +228,9 @@ impl Driver<'_> {
         let keep: Vec<AttemptId> = living.iter().filter(|_| trusted).map(|(attempt, ..)| *attempt).collect();
         let strays = self.store.remove_strays(&keep);
         let strays = strays.map_err(|error| RunError::Io { path: self.store.folder().into(), error })?;
-        strays.iter().for_each(|left| self.follower.message(&format!("can't be removed and is left: {left}")));
+        for left in strays {
+            self.follower.message(&format!("can't be removed and is left: {left}"));
+        }
         self.find_results_in_place()?;
         self.finish_what_is_in_place(&living, &adopted)?;
         if trusted {

@@ -137,7 +137,9 @@ pub(super) fn check(
 /// Removes what is left of attempts.
 pub(super) fn clear(store: &Store, follower: &mut dyn Follower) -> Result<(), RunError> {
     let left = store.remove_strays(&[]).map_err(|error| RunError::Io { path: store.folder().into(), error })?;
-    left.iter().for_each(|left| follower.message(&format!("can't be removed and is left: {left}")));
+    for left in left {
+        follower.message(&format!("can't be removed and is left: {left}"));
+    }
     Ok(())
 }
 
@@ -158,7 +160,9 @@ pub(super) fn kill_moved(store: &Store, engine: &mut dyn Engine, follower: &mut 
 
 /// Kills what is left of a run, and says what does not end.
 pub(super) fn kill(run: &RunIdentity, engine: &mut dyn Engine, follower: &mut dyn Follower) {
-    engine.kill_strays(run).iter().for_each(|what| follower.message(&format!("of an earlier attempt {what}")));
+    for what in engine.kill_strays(run) {
+        follower.message(&format!("of an earlier attempt {what}"));
+    }
 }
 
 /// Failures in a journal of tasks that may not run twice.

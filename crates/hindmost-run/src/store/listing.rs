@@ -97,7 +97,7 @@ impl Listing {
         }
         let mut there = now.entries.iter().peekable();
         for was in &self.entries {
-            while let Some(extra) = there.next_if(|entry| entry.name < was.name) {
+            if let Some(extra) = there.next_if(|entry| entry.name < was.name) {
                 return Some(format!("{} was added", extra.name));
             }
             let Some(is) = there.next_if(|entry| entry.name == was.name) else {
@@ -116,10 +116,9 @@ impl Listing {
                 _ => None,
             };
             match same_content {
-                Some(true) => {}
                 Some(false) => return Some(format!("{} has other content", was.name)),
                 None if was.modified != is.modified => return Some(format!("{} was written again", was.name)),
-                None => {}
+                Some(true) | None => {}
             }
         }
         there.next().map(|extra| format!("{} was added", extra.name))

@@ -83,7 +83,7 @@ impl Store {
 
         // A run that was stopped before it wrote anything has not begun.
         let has_journal = length(&inner, JOURNAL) > 0;
-        let has_traces = has_journal || length(&inner, MANIFEST) > 0 || inner.has_file(&super::old_journal(1));
+        let has_traces = has_journal || length(&inner, MANIFEST) > 0 || inner.has_file(super::old_journal(1));
         let identity = FolderIdentity::of(&root).map_err(at(&path))?;
         let cache = CacheIdentity::of(&root).ok();
         let held = inner.read(JOB, LONGEST_RECORD);

@@ -181,6 +181,14 @@ impl Drop for Disk {
     }
 }
 
+/// A mount that ends with this.
+struct Unmount(PathBuf);
+impl Drop for Unmount {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(&self.0).output();
+    }
+}
+
 /// Ends what a run has left, as the end of the machine would.
 fn kill_run(run: Option<&str>) {
     let Some(run) = run else { return };
@@ -189,7 +197,9 @@ fn kill_run(run: Option<&str>) {
         if left.is_empty() {
             return;
         }
-        left.iter().for_each(|(pid, _)| crate::scene::signal(*pid, "KILL"));
+        for (pid, _) in left {
+            crate::scene::signal(pid, "KILL");
+        }
         std::thread::sleep(Duration::from_millis(10));
     }
 }
@@ -237,7 +247,7 @@ fn a_power_cut_costs_no_recorded_result() {
         let Some(mut disk) = Disk::new(48) else { return };
         let draw = |what: u64| hindmost_core::random::mix(seed << 8 | what);
         // Twice in a row, now and then.
-        for cut in 0..1 + draw(0) % 2 {
+        for cut in 0..=draw(0) % 2 {
             let args: &[&str] = if cut == 0 { &["--nodes", "n1:2,n2:2"] } else { &["--resume"] };
             disk.run_until_power_cut(args, Duration::from_millis(100 + draw(1 + cut) % 700));
             disk.unmount();
@@ -313,12 +323,6 @@ fn a_full_device_below_the_file_system_costs_no_result() {
     if !mounted.status.success() {
         eprintln!("not permitted to mount: left out");
         return;
-    }
-    struct Unmount(PathBuf);
-    impl Drop for Unmount {
-        fn drop(&mut self) {
-            let _ = Command::new("umount").arg("-l").arg(&self.0).output();
-        }
     }
     let guard = Unmount(host.clone());
     tool("cp", &["--sparse=always", disk.path("image").to_str().unwrap(), host.join("image").to_str().unwrap()]);

@@ -176,9 +176,8 @@ impl Driver<'_> {
     fn record(&mut self, ending: Ending) -> Result<(), RunError> {
         let Ending { attempt, live, at, end } = ending;
         // One that ended while nobody looked took no longer than until its end.
-        let ago = self.store.ended_ago(attempt).map_or(0.0, |ago| ago.as_secs_f64());
         let mut observed = self.observe(attempt, &live);
-        observed.age = (observed.age - ago).max(0.0);
+        observed.age -= self.ended_ago(attempt, live.since).seconds();
         self.was_at = at;
         let recorded = match end {
             End::Won => {
@@ -204,6 +203,14 @@ impl Driver<'_> {
         self.launch_heir_of(attempt)?;
         self.check_given_up(attempt);
         Ok(())
+    }
+
+    /// How long ago an attempt ended that has run since then, by its end marker. A clock that was set meanwhile may say
+    /// that this was before it began: then nothing is known of it.
+    pub(super) fn ended_ago(&self, attempt: AttemptId, since: Time) -> Time {
+        let age = self.engine.now() - since;
+        let ago = self.store.ended_ago(attempt).map(|ago| Time(ago.as_nanos() as u64));
+        ago.filter(|ago| *ago <= age).unwrap_or(Time::ZERO)
     }
 
     /// The engine could not start an attempt's command.

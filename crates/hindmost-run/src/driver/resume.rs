@@ -333,9 +333,7 @@ impl Driver<'_> {
             let Some(since) = self.cluster.attempt(*attempt).map(Attempt::since) else { continue };
             let marked = self.store.has_attempt(*attempt) && self.store.end_marker(*attempt) != EndMarker::Missing;
             if marked && !adopted.contains(attempt) {
-                // A clock that was set meanwhile says nothing of that.
-                let ago = self.store.ended_ago(*attempt).unwrap_or_default();
-                ended.push(((now - Time(ago.as_nanos() as u64)).max(since), *attempt, *node));
+                ended.push((now - self.ended_ago(*attempt, since), *attempt, *node));
             }
         }
         ended.sort_unstable();

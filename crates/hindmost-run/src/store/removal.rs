@@ -194,7 +194,7 @@ mod tests {
         std::fs::create_dir_all(top.join("a/b")).unwrap();
         std::fs::write(top.join("a/b/file"), "x").unwrap();
         for name in ["a/b", "a", ""] {
-            std::fs::set_permissions(top.join(name), std::fs::Permissions::from_mode(0)).unwrap();
+            std::fs::set_permissions(top.join(name), std::fs::Permissions::from_mode(0o0)).unwrap();
         }
         removed(&top).unwrap();
         assert!(!top.exists());

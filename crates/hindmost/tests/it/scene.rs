@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io::{Read, Seek};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -106,6 +107,53 @@ impl Scene {
     pub fn is_verified(&self) {
         let ran = hindmost().arg("verify").arg(self.out()).output().unwrap();
         assert_eq!(ran.status.code(), Some(0), "{}", String::from_utf8_lossy(&ran.stderr));
+    }
+}
+
+/// A process of the command in any folder, which does not outlive its test.
+pub struct Live {
+    child: Child,
+    said: [fs::File; 2],
+}
+
+impl Live {
+    /// Starts `hindmost run JOB --out OUT` in a folder.
+    pub fn start(folder: &Path, job: &str, out: &str, args: &[&str]) -> Live {
+        Live::start_with(hindmost(), folder, job, out, args)
+    }
+
+    /// As `start`, with the command's first words given.
+    pub fn start_with(mut command: Command, folder: &Path, job: &str, out: &str, args: &[&str]) -> Live {
+        let said = [tempfile::tempfile().unwrap(), tempfile::tempfile().unwrap()];
+        command.current_dir(folder).args(["run", job, "--out", out]).args(args).stdin(Stdio::null());
+        command.stdout(said[0].try_clone().unwrap()).stderr(said[1].try_clone().unwrap());
+        Live { child: command.spawn().unwrap(), said }
+    }
+
+    /// Waits for its end.
+    pub fn end(mut self) -> Ended {
+        let status = ended(&mut self.child);
+        let [stdout, stderr] = [0, 1].map(|at| {
+            let mut bytes = Vec::new();
+            self.said[at].rewind().unwrap();
+            self.said[at].read_to_end(&mut bytes).unwrap();
+            String::from_utf8_lossy(&bytes).into_owned()
+        });
+        let status = status.unwrap_or_else(|| panic!("it does not end: {stdout}{stderr}"));
+        Ended { code: status.code(), stdout, stderr }
+    }
+
+    /// Kills it, and nothing that it has started.
+    pub fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 

@@ -1,1 +1,405 @@
-//! To be written.
+//! A fault at each system call of `hindmost run`: the call fails, or the process dies in it. The run ends in good
+//! order, leaves nothing running, and `--resume` finishes it with the right results.
+//!
+//! `strace` injects the faults, into the process itself and not into its children. By default the cases of a seed are
+//! tried until the time is over, each call and each error in turn; `HINDMOST_FAULTS_SEED` draws others (1),
+//! `HINDMOST_FAULTS=all` tries every call with every error, and `HINDMOST_FAULTS=SECONDS` gives another time.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use hindmost_core::ids::TaskId;
+use hindmost_core::timeline::AttemptEnd;
+
+use crate::hindmost;
+use crate::scene::{Ended, Scene, files, names, signal, timeline};
+
+/// Two phases of 3 and 2 tasks, one of which leaves a process running.
+const JOB: &str = r#"
+[[phase]]
+name = "make"
+tasks = 3
+retries = 50
+command = '''
+set -e
+[ $HINDMOST_TASK != 1 ] || setsid sleep 300 &
+seq $((HINDMOST_TASK * 10)) $((HINDMOST_TASK * 10 + 9)) > "$HINDMOST_OUTPUT/numbers"
+echo whole > "$HINDMOST_OUTPUT/state"
+'''
+
+[[phase]]
+name = "fold"
+after = ["make"]
+tasks = 2
+retries = 50
+command = '''
+set -e
+for part in 0 1 2; do
+    read -r state < "$HINDMOST_FROM/make/$part/state" && [ "$state" = whole ] || exit 9
+    cat "$HINDMOST_FROM/make/$part/numbers" >> "$HINDMOST_OUTPUT/numbers"
+done
+'''
+"#;
+
+const TASKS: usize = 5;
+
+/// System calls, and the errors that each of them may give. Each may be the process's last one as well.
+const CALLS: [(&str, &str); 32] = [
+    ("openat", "EMFILE EACCES EIO ENOSPC EINTR"),
+    ("openat2", "EMFILE EACCES EIO EAGAIN"),
+    ("write", "ENOSPC EIO EINTR"),
+    ("pwrite64", "ENOSPC EIO EINTR"),
+    ("writev", "ENOSPC EIO EINTR"),
+    ("fsync", "EIO ENOSPC EINTR"),
+    ("fdatasync", "EIO ENOSPC EINTR"),
+    ("syncfs", "EIO ENOSPC EINTR"),
+    ("rename", "EIO EACCES ENOSPC"),
+    ("renameat", "EIO EACCES ENOSPC"),
+    ("renameat2", "EIO EACCES ENOSPC"),
+    ("unlinkat", "EIO EACCES EPERM"),
+    ("rmdir", "EIO EACCES"),
+    ("mkdir", "ENOSPC EACCES EIO"),
+    ("mkdirat", "ENOSPC EACCES EIO"),
+    ("statx", "EIO EACCES"),
+    ("newfstatat", "EIO EACCES"),
+    ("flock", "EINTR EIO"),
+    ("getdents64", "EIO"),
+    ("clone", "EAGAIN ENOMEM"),
+    ("clone3", "EAGAIN ENOMEM"),
+    ("vfork", "EAGAIN ENOMEM"),
+    ("pidfd_open", "EMFILE EPERM"),
+    ("epoll_wait", "EINTR"),
+    ("epoll_pwait", "EINTR"),
+    ("epoll_ctl", "ENOMEM ENOSPC"),
+    ("read", "EIO EINTR"),
+    ("pread64", "EIO EINTR"),
+    ("lseek", "EIO"),
+    ("ftruncate", "EIO ENOSPC"),
+    ("prlimit64", "EPERM"),
+    ("fchmodat", "EPERM EIO"),
+];
+
+/// How long a process run may take.
+const LONGEST: Duration = Duration::from_mins(1);
+
+/// A failure of the N-th call, or the death in it.
+#[derive(Clone, Copy, Debug)]
+struct Fault {
+    call: &'static str,
+    /// `None`: the process is killed.
+    error: Option<&'static str>,
+    number: usize,
+}
+
+impl Fault {
+    fn option(self) -> String {
+        let what = self.error.map_or_else(|| "signal=KILL".to_owned(), |error| format!("error={error}"));
+        format!("-e inject={}:{what}:when={}", self.call, self.number)
+    }
+}
+
+/// Numbers from a seed (SplitMix64).
+struct Draw(u64);
+
+impl Draw {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) % end as u64) as usize
+    }
+
+    fn shuffled<T>(&mut self, mut all: Vec<T>) -> Vec<T> {
+        for last in (1..all.len()).rev() {
+            let other = self.below(last + 1);
+            all.swap(last, other);
+        }
+        all
+    }
+}
+
+/// Kills what still runs in a folder when it is dropped.
+pub(super) struct Swept<'a>(pub &'a Path);
+
+impl Swept<'_> {
+    /// Processes whose working directory is this folder or below it.
+    pub(super) fn living(&self) -> Vec<u32> {
+        let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+        let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+        let is_here = |pid: &u32| fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|at| at.starts_with(self.0));
+        pids.filter(is_here).collect()
+    }
+
+    /// The command lines of processes that stay; those that are dying are given time.
+    pub(super) fn leftovers(&self) -> Vec<String> {
+        let begin = Instant::now();
+        while !self.living().is_empty() && begin.elapsed() < Duration::from_secs(10) {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let line = |pid: &u32| fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        self.living().iter().map(|pid| String::from_utf8_lossy(&line(pid)).replace('\0', " ")).collect()
+    }
+}
+
+impl Drop for Swept<'_> {
+    fn drop(&mut self) {
+        self.living().into_iter().for_each(|pid| signal(pid, "KILL"));
+    }
+}
+
+/// One process run with faults, or without: how it ended, and whether a fault came.
+fn life(scene: &Scene, faults: &[Fault], args: &[&str]) -> Result<(Ended, bool), String> {
+    let mut args = args.to_vec();
+    args.extend(["--nodes", "n1:2"]);
+    let calls: Vec<&str> = faults.iter().map(|fault| fault.call).collect();
+    let options: Vec<String> = faults.iter().map(|fault| fault.option()).collect();
+    let script =
+        format!("RUST_BACKTRACE=0 exec strace -qq -o calls -e trace={} {} \"$@\"", calls.join(","), options.join(" "));
+    let script = if faults.is_empty() { None } else { Some(&script[..]) };
+    let mut child = scene.spawn(script, &args);
+    let begin = Instant::now();
+    loop {
+        if child.try_wait().unwrap().is_some() {
+            let calls = fs::read_to_string(scene.path("calls")).unwrap_or_default();
+            let came = calls.contains("(INJECTED)") || calls.contains("killed by");
+            return Ok((scene.end(child), came));
+        }
+        if begin.elapsed() > LONGEST {
+            drop(Swept(scene.folder.path()));
+            let _ = child.wait();
+            return Err(format!("it does not end: {}{}", scene.read("stdout"), scene.read("stderr")));
+        }
+        std::thread::sleep(Duration::from_millis(3));
+    }
+}
+
+/// What results must be.
+fn expected() -> BTreeMap<String, String> {
+    let numbers = |from: usize, end: usize| (from..end).map(|number| format!("{number}\n")).collect::<String>();
+    let mut files = BTreeMap::new();
+    for task in 0..3 {
+        files.insert(format!("make/{task}/numbers"), numbers(task * 10, task * 10 + 10));
+        files.insert(format!("make/{task}/state"), "whole\n".to_owned());
+    }
+    for task in 0..2 {
+        files.insert(format!("fold/{task}/numbers"), numbers(0, 30));
+    }
+    files
+}
+
+fn results_are_right(out: &Path) -> Result<(), String> {
+    let mut found = files(out);
+    found.retain(|name, _| !name.starts_with(".hindmost/") && name != "report.html");
+    if found == expected() { Ok(()) } else { Err(format!("results are wrong: {found:?}")) }
+}
+
+/// Checks a process run that met faults. How it ended: an exit code, or `killed`.
+fn faulted(scene: &Scene, faults: &[Fault], args: &[&str]) -> Result<(String, bool), String> {
+    let (ended, came) = life(scene, faults, args)?;
+    let wrong = |what: &str| format!("{what} ({:?}): {}{}", ended.code, ended.stdout, ended.stderr);
+    if ended.stderr.contains("panicked") {
+        return Err(wrong("it panicked"));
+    }
+    let how = match ended.code {
+        Some(0) => {
+            results_are_right(&scene.out()).map_err(|what| wrong(&what))?;
+            "0".to_owned()
+        }
+        // Before the program begins.
+        Some(127) if ended.stderr.contains("shared librar") || ended.stderr.contains("exec failed") => "127".to_owned(),
+        Some(code @ (1 | 2 | 130)) if !ended.stderr.is_empty() => code.to_string(),
+        None if came && faults.iter().any(|fault| fault.error.is_none()) => return Ok(("killed".to_owned(), true)),
+        _ => return Err(wrong("it ended otherwise than it should")),
+    };
+    let left = Swept(scene.folder.path()).leftovers();
+    if left.is_empty() { Ok((how, came)) } else { Err(wrong(&format!("processes are left: {left:?}"))) }
+}
+
+/// A process run without faults goes on and does all.
+fn finished(scene: &Scene) -> Result<(), String> {
+    let (ended, _) = life(scene, &[], &["--resume"])?;
+    if ended.code != Some(0) {
+        return Err(format!("resumed, it ended with {:?}: {}{}", ended.code, ended.stdout, ended.stderr));
+    }
+    results_are_right(&scene.out())?;
+    let left = Swept(scene.folder.path()).leftovers();
+    if !left.is_empty() {
+        return Err(format!("processes are left at the end: {left:?}"));
+    }
+    let inner = scene.out().join(".hindmost");
+    let attempts = names(&inner.join("attempts"));
+    let part = names(&inner).into_iter().find(|name| name.contains("part"));
+    if !attempts.is_empty() || part.is_some() {
+        return Err(format!("left at the end: {attempts:?} {part:?}; {}", ended.stderr));
+    }
+    let verdict = hindmost().arg("verify").arg(scene.out()).output().unwrap();
+    if verdict.status.code() != Some(0) {
+        return Err(format!("verify: {}", String::from_utf8_lossy(&verdict.stderr)));
+    }
+    let mut winners: BTreeMap<TaskId, u32> = BTreeMap::new();
+    for row in timeline(&scene.out()).rows {
+        *winners.entry(row.attempt.task).or_default() += u32::from(row.outcome == AttemptEnd::Won);
+    }
+    let one_each = winners.len() == TASKS && winners.values().all(|count| *count == 1);
+    if one_each { Ok(()) } else { Err(format!("winners: {winners:?}")) }
+}
+
+/// Faults, one list for each process run of one run.
+type Case = Vec<Vec<Fault>>;
+
+/// How each process run ended, with how many faults came; or what went wrong.
+fn tried(case: &Case) -> Result<Vec<(String, bool)>, String> {
+    let scene = Scene::new(JOB);
+    let path = scene.folder.path().to_owned();
+    let _swept = Swept(&path);
+    let mut hows = Vec::new();
+    let mut go = || {
+        for (number, faults) in case.iter().enumerate() {
+            let args = if number == 0 { &[][..] } else { &["--resume"][..] };
+            hows.push(faulted(&scene, faults, args).map_err(|what| format!("process run {number}: {what}"))?);
+        }
+        finished(&scene)
+    };
+    let result = go();
+    result.map(|()| hows).map_err(|what| {
+        let lives: Vec<String> = case.iter().map(|faults| format!("{faults:?}")).collect();
+        let options: Vec<String> = case[0].iter().map(|fault| fault.option()).collect();
+        let at: PathBuf = scene.folder.keep();
+        format!(
+            "{what}\n  in {}, process runs: {}\n  strace -qq -o /dev/null {} hindmost run job.toml --out out --nodes n1:2",
+            at.display(),
+            lives.join(", "),
+            options.join(" ")
+        )
+    })
+}
+
+/// How often a run without faults makes each call; `None` where that can't be found out.
+fn counted() -> Option<BTreeMap<&'static str, usize>> {
+    let scene = Scene::new(JOB);
+    let _swept = Swept(scene.folder.path());
+    if !Command::new("strace").arg("-V").output().is_ok_and(|ran| ran.status.success()) {
+        eprintln!("no strace here: left out");
+        return None;
+    }
+    let script = "exec strace -qq -o calls \"$@\"";
+    let ended = scene.end(scene.spawn(Some(script), &["--nodes", "n1:2"]));
+    let calls = fs::read_to_string(scene.path("calls")).unwrap_or_default();
+    if ended.code != Some(0) && (ended.stderr.contains("ptrace") || ended.stderr.contains("not permitted")) {
+        eprintln!("strace is not permitted: left out: {}", ended.stderr);
+        return None;
+    }
+    ended.with(0);
+    let count = |call: &str| calls.lines().filter(|line| line.split('(').next() == Some(call)).count();
+    Some(CALLS.iter().map(|(call, _)| (*call, count(call))).filter(|(_, count)| *count > 0).collect())
+}
+
+/// Seconds in which cases are begun; `None` for all cases.
+fn budget(default: u64) -> Option<Duration> {
+    match std::env::var("HINDMOST_FAULTS") {
+        Ok(text) if text == "all" => None,
+        Ok(text) => Some(Duration::from_secs(text.parse().expect("HINDMOST_FAULTS is a number of seconds, or `all`"))),
+        Err(_) => Some(Duration::from_secs(default)),
+    }
+}
+
+fn seed() -> u64 {
+    std::env::var("HINDMOST_FAULTS_SEED").ok().and_then(|value| value.parse().ok()).unwrap_or(1)
+}
+
+/// Tries cases until the time is over, checks that faults came, and prints how process runs ended.
+fn try_all(name: &str, threads: usize, budget: Option<Duration>, cases: impl Iterator<Item = Case> + Send) {
+    let begin = Instant::now();
+    let cases = Mutex::new(cases);
+    let seen: Mutex<(BTreeMap<String, BTreeMap<String, u64>>, Vec<String>)> = Mutex::default();
+    let work = || {
+        while budget.is_none_or(|budget| begin.elapsed() < budget) {
+            let next = cases.lock().unwrap().next();
+            let Some(case) = next else { return };
+            let result = tried(&case);
+            let mut seen = seen.lock().unwrap();
+            match result {
+                Ok(hows) => {
+                    for (faults, (how, came)) in case.iter().zip(hows) {
+                        let calls: Vec<&str> = faults.iter().map(|fault| fault.call).collect();
+                        let row = if calls.len() == 1 { calls[0] } else { "several" };
+                        let how = if came { how } else { "no fault came".to_owned() };
+                        *seen.0.entry(row.to_owned()).or_default().entry(how).or_default() += 1;
+                    }
+                }
+                Err(wrong) => {
+                    println!("FOUND {wrong}\n");
+                    seen.1.push(wrong);
+                }
+            }
+        }
+    };
+    std::thread::scope(|scope| (0..threads).for_each(|_| _ = scope.spawn(work)));
+    let (tally, wrong) = seen.into_inner().unwrap();
+    println!("{name}, seed {}, {} s; how process runs ended:", seed(), begin.elapsed().as_secs());
+    tally.iter().for_each(|(call, ends)| println!("  {call:12} {ends:?}"));
+    let sum = |chosen: &dyn Fn(&str) -> bool| -> u64 {
+        tally.values().flatten().filter(|(how, _)| chosen(how)).map(|(_, count)| count).sum()
+    };
+    let (all, none) = (sum(&|_| true), sum(&|how| how == "no fault came"));
+    assert!(wrong.is_empty(), "{} cases beside {all} process runs went wrong:\n{}", wrong.len(), wrong.join("\n\n"));
+    assert!(none * 3 < all, "of {all} process runs {none} met no fault");
+    let told = sum(&|how| how != "0" && how != "no fault came");
+    assert!(told * 5 > all, "of {all} process runs only {told} ended otherwise than without a fault");
+}
+
+/// Every call with every error and death, one list for each call and error.
+fn kinds(counts: &BTreeMap<&'static str, usize>, draw: &mut Draw) -> Vec<VecDeque<Fault>> {
+    let mut kinds = Vec::new();
+    for (call, errors) in CALLS {
+        let Some(count) = counts.get(call).copied() else { continue };
+        for error in errors.split(' ').map(Some).chain([None]) {
+            let all = (1..=count).map(|number| Fault { call, error, number }).collect();
+            kinds.push(draw.shuffled(all).into());
+        }
+    }
+    draw.shuffled(kinds)
+}
+
+#[test]
+fn one_fault_at_any_system_call() {
+    let Some(counts) = counted() else { return };
+    let mut kinds = VecDeque::from(kinds(&counts, &mut Draw(seed())));
+    println!("{} cases of one fault", kinds.iter().map(VecDeque::len).sum::<usize>());
+    let cases = std::iter::from_fn(move || {
+        let mut kind = kinds.pop_front()?;
+        let fault = kind.pop_front()?;
+        if !kind.is_empty() {
+            kinds.push_back(kind);
+        }
+        Some(vec![vec![fault]])
+    });
+    try_all("one fault", 2, budget(45), cases);
+}
+
+#[test]
+fn several_faults_over_up_to_four_process_runs() {
+    let Some(counts) = counted() else { return };
+    let mut draw = Draw(seed() ^ 0xfa17);
+    let mut left = if budget(0).is_none() { 1500 } else { usize::MAX };
+    let cases = std::iter::from_fn(move || {
+        left = left.checked_sub(1)?;
+        let kinds = kinds(&counts, &mut draw);
+        let mut faults = kinds.into_iter().filter_map(|mut kind| kind.pop_front());
+        let lives = 1 + draw.below(4);
+        let mut case = Vec::new();
+        for _ in 0..lives {
+            let first = faults.next()?;
+            // A second call, since each may have one injection.
+            let second = faults.next().filter(|second| second.call != first.call && draw.below(2) == 0);
+            case.push([Some(first), second].into_iter().flatten().collect());
+        }
+        Some(case)
+    });
+    try_all("several faults", 1, budget(45), cases);
+}

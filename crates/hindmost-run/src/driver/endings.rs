@@ -91,7 +91,6 @@ impl Driver<'_> {
     }
 
     fn end_of(&mut self, attempt: AttemptId, live: &Live, stays: Option<String>) -> End {
-        let marker = self.store.end_marker(attempt);
         let finished = self.cluster.task(attempt.task).is_none_or(hindmost_core::cluster::Task::is_finished);
         if finished {
             return End::Stopped;
@@ -99,6 +98,11 @@ impl Driver<'_> {
         if let Some(what) = stays {
             return End::Failed(format!("something that it has started does not end: {what}"), true);
         }
+        let idempotent = self.plan.phases[attempt.task.phase as usize].idempotent;
+        let marker = match self.store.end_marker(attempt) {
+            Ok(marker) => marker,
+            Err(error) => return End::Failed(format!("its end marker can't be read: {error}"), !idempotent),
+        };
         if marker == EndMarker::Exit(0) {
             return match self.store.prepare(attempt) {
                 Ok(true) => End::Good,
@@ -116,11 +120,14 @@ impl Driver<'_> {
                 End::Failed(format!("took longer than its time limit of {} s", limit.as_secs_f64()), true)
             }
             (None, EndMarker::Exit(code)) => {
-                if phase.idempotent && self.may_wait(attempt) && self.had_no_processes(attempt) {
+                if idempotent && self.may_wait(attempt) && self.had_no_processes(attempt) {
                     return End::Scarce("no process could be started".to_owned());
                 }
                 let signal = if code > 128 { format!(" (killed by signal {})", code - 128) } else { String::new() };
                 End::Failed(format!("exit code {code}{signal}"), true)
+            }
+            (None, EndMarker::Moved) => {
+                End::Failed("its folder was moved or removed while it ran".to_owned(), !idempotent)
             }
             (None, EndMarker::Missing) => End::Failed(
                 "ended without an end marker: it was killed from outside, or its disk is full".to_owned(),

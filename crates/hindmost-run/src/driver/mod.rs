@@ -367,7 +367,7 @@ impl Driver<'_> {
         standing::kill(&self.store.run(), self.engine, self.follower);
         standing::clear(&self.store, self.follower)?;
         let mut spec = self.plan.job_spec();
-        let stands = standing::standing(self.plan, &self.store);
+        let stands = standing::standing(self.plan, &self.store)?;
         if stands.len() as u64 == self.plan.tasks() {
             return Err(RunError::Input(format!(
                 "{} has every result of {:?} and no journal: nothing is left to do",

@@ -212,11 +212,12 @@ impl Driver<'_> {
             self.cluster.living().map(|attempt| (attempt.id(), attempt.node(), attempt.state())).collect();
         living.sort_unstable_by_key(|(attempt, ..)| *attempt);
         self.find_heirs(&living);
-        // Elsewhere nothing that was started before can be right, whatever it says.
-        let trusted = self.store.whereabouts() == Whereabouts::Same;
+        // Elsewhere nothing that was started before can go on. What had ended before the folder was moved counts.
+        let here = self.store.whereabouts() == Whereabouts::Same;
+        let trusted = here || self.store.whereabouts() == Whereabouts::Moved;
         let mut adopted = HashSet::new();
-        for (attempt, node, _) in living.iter().filter(|_| trusted) {
-            let there = self.store.has_attempt(*attempt);
+        for (attempt, node, _) in living.iter().filter(|_| here) {
+            let there = self.store.has_attempt(*attempt).map_err(|error| self.unseen(error))?;
             if there && self.with_launch(*attempt, *node, |engine, launch| engine.adopt(launch)) == Some(true) {
                 self.enter(*attempt, *node);
                 adopted.insert(*attempt);
@@ -227,7 +228,7 @@ impl Driver<'_> {
         standing::kill_earlier(&self.store, self.engine, self.follower);
         let keep: Vec<AttemptId> = living.iter().filter(|_| trusted).map(|(attempt, ..)| *attempt).collect();
         let strays = self.store.remove_strays(&keep);
-        let strays = strays.map_err(|error| RunError::Io { path: self.store.folder().into(), error })?;
+        let strays = strays.map_err(|error| self.unseen(error))?;
         for left in strays {
             self.follower.message(&format!("can't be removed and is left: {left}"));
         }
@@ -273,14 +274,14 @@ impl Driver<'_> {
         let Some(job) = self.cluster.job(super::JOB) else { return Ok(()) };
         let mut unfinished = Vec::new();
         for (phase, tasks) in (0..).zip(job.phases().iter().map(Phase::tasks)) {
-            if !self.store.has_results(phase) {
+            if !self.store.has_results(phase).map_err(|error| self.unseen(error))? {
                 continue;
             }
             let open = (0..).zip(tasks).filter(|(_, task)| !task.is_finished());
             unfinished.extend(open.map(|(index, _)| TaskId { job: super::JOB, phase, index }));
         }
         for task in unfinished {
-            match self.store.result_state(task) {
+            match self.store.result_state(task).map_err(|error| self.unseen(error))? {
                 ResultState::Stands => _ = self.in_place.insert(task),
                 ResultState::Gone => {}
                 ResultState::Changed(what) => {
@@ -331,7 +332,8 @@ impl Driver<'_> {
         let mut ended = Vec::new();
         for (attempt, node, _) in living {
             let Some(since) = self.cluster.attempt(*attempt).map(Attempt::since) else { continue };
-            let marked = self.store.has_attempt(*attempt) && self.store.end_marker(*attempt) != EndMarker::Missing;
+            let marker = self.store.end_marker(*attempt).map_err(|error| self.unseen(error))?;
+            let marked = matches!(marker, EndMarker::Exit(_) | EndMarker::Moved);
             if marked && !adopted.contains(attempt) {
                 ended.push((now - self.ended_ago(*attempt, since), *attempt, *node));
             }
@@ -341,6 +343,11 @@ impl Driver<'_> {
             self.enter(*attempt, *node);
         }
         self.ended(ended.into_iter().map(|(at, attempt, _)| (attempt, None, Some(at))).collect())
+    }
+
+    /// What is in the run's folder can't be looked at: going on could lose it.
+    fn unseen(&self, error: std::io::Error) -> RunError {
+        RunError::Io { path: self.store.folder().into(), error }
     }
 
     /// True if an attempt did something else than its phase's command does now.

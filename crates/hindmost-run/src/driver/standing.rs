@@ -12,7 +12,7 @@ use hindmost_core::record::{Change, Event, Record};
 use super::{Follower, JOB, RunError};
 use crate::engine::{Engine, RunIdentity};
 use crate::job_file::Plan;
-use crate::store::{ResultState, Store, Whereabouts};
+use crate::store::{EndMarker, ResultState, Store, Whereabouts};
 
 /// Tasks of one name are listed up to this number.
 const NAMED: usize = 10;
@@ -52,21 +52,98 @@ fn finished(records: &[Record]) -> BTreeSet<TaskId> {
 }
 
 /// The tasks, by phase, whose results are in their places and stand, and were made from results that stand.
-pub(super) fn standing(plan: &Plan, store: &Store) -> BTreeSet<TaskId> {
+///
+/// # Errors
+/// If results can't be looked at.
+pub(super) fn standing(plan: &Plan, store: &Store) -> Result<BTreeSet<TaskId>, RunError> {
     let mut stands = BTreeSet::new();
     let mut incomplete = BTreeSet::new();
     for phase in 0..plan.phases.len() as u32 {
-        if !store.has_results(phase) || with_descendants(plan, &incomplete).contains(&phase) {
+        let has_results = store.has_results(phase).map_err(unseen(store))?;
+        if !has_results || with_descendants(plan, &incomplete).contains(&phase) {
             incomplete.insert(phase);
             continue;
         }
         let before = stands.len();
-        stands.extend(tasks_of(plan, phase).filter(|task| store.result_state(*task) == ResultState::Stands));
+        for task in tasks_of(plan, phase) {
+            if store.result_state(task).map_err(unseen(store))? == ResultState::Stands {
+                stands.insert(task);
+            }
+        }
         if stands.len() - before < plan.phases[phase as usize].tasks as usize {
             incomplete.insert(phase);
         }
     }
-    stands
+    Ok(stands)
+}
+
+/// What is in the run's folder can't be looked at: going on could lose it.
+fn unseen(store: &Store) -> impl Fn(std::io::Error) -> RunError + '_ {
+    |error| RunError::Io { path: store.folder().into(), error }
+}
+
+/// Attempts that have ended while nobody looked count before a run begins again. Returns failures of tasks that may not
+/// run twice.
+///
+/// # Errors
+/// If one that may not run twice is at work, or its results were made from some that are made again.
+fn count_unseen(
+    plan: &Plan,
+    store: &mut Store,
+    finished: &BTreeSet<TaskId>,
+    later: &BTreeSet<u32>,
+    engine: &mut dyn Engine,
+    follower: &mut dyn Follower,
+) -> Result<Vec<(TaskId, u32)>, RunError> {
+    let name = |task: &TaskId| format!("{}/{}", plan.phases[task.phase as usize].name, task.index);
+    let mut ended = Vec::new();
+    if matches!(store.whereabouts(), Whereabouts::Same | Whereabouts::Moved) {
+        for attempt in store.attempts_there().map_err(unseen(store))? {
+            if finished.contains(&attempt.task) {
+                continue;
+            }
+            let idempotent = plan.phases[attempt.task.phase as usize].idempotent;
+            let marker = store.end_marker(attempt).map_err(unseen(store))?;
+            if !idempotent && later.contains(&attempt.task.phase) {
+                return Err(may_not_repeat(&name(&attempt.task)));
+            }
+            if !idempotent && marker == EndMarker::Missing && engine.is_at_work(&store.run(), attempt) {
+                return Err(RunError::Input(format!(
+                    "{} is at work, and may not be cut off (idempotent = false): --resume again once it has ended",
+                    name(&attempt.task)
+                )));
+            }
+            ended.push((attempt, marker, idempotent));
+        }
+    }
+    kill_earlier(store, engine, follower);
+    let mut failures = Vec::new();
+    let mut good = Vec::new();
+    for (attempt, marker, idempotent) in ended {
+        match marker {
+            EndMarker::Exit(0) if !later.contains(&attempt.task.phase) => {
+                if store.prepare(attempt).map_err(unseen(store))? {
+                    good.push(attempt);
+                }
+            }
+            EndMarker::Exit(_) if !idempotent => failures.push((attempt.task, 1)),
+            _ => {}
+        }
+    }
+    store.check_place()?;
+    store.make_durable().map_err(unseen(store))?;
+    for attempt in &good {
+        store.commit(*attempt).map_err(unseen(store))?;
+    }
+    store.sync_results(good.iter().map(|attempt| attempt.task)).map_err(unseen(store))?;
+    Ok(failures)
+}
+
+fn may_not_repeat(task: &str) -> RunError {
+    RunError::Input(format!(
+        "{task} would have to run again, and may not (idempotent = false): put the results back that are gone or have \
+         changed, or run the job elsewhere with --out DIR"
+    ))
 }
 
 /// Checks the results of the tasks that a journal says are finished. Returns whether the run must begin again because
@@ -84,7 +161,7 @@ pub(super) fn check(
     let finished = finished(records);
     let mut broken: Vec<(TaskId, ResultState)> = Vec::new();
     for task in &finished {
-        let state = store.result_state(*task);
+        let state = store.result_state(*task).map_err(unseen(store))?;
         if state != ResultState::Stands {
             broken.push((*task, state));
         }
@@ -116,13 +193,10 @@ pub(super) fn check(
         follower.message(&format!("what was made from them is made again: {}", names.join(", ")));
     }
     if let Some(task) = again.iter().find(|task| !plan.phases[task.phase as usize].idempotent) {
-        return Err(RunError::Input(format!(
-            "{} would have to run again, and may not (idempotent = false): put the results back that are gone or have \
-             changed, or run the job elsewhere with --out DIR",
-            name(task)
-        )));
+        return Err(may_not_repeat(&name(task)));
     }
-    kill_earlier(store, engine, follower);
+    let mut failed = failures(plan, records);
+    failed.extend(count_unseen(plan, store, &finished, &later, engine, follower)?);
     for task in &again {
         let aside = store.set_aside(*task).map_err(|error| RunError::Io { path: store.folder().into(), error })?;
         if let Some(aside) = aside.filter(|_| broken.iter().any(|(broken, _)| broken == task)) {
@@ -130,7 +204,7 @@ pub(super) fn check(
         }
     }
     clear(store, follower)?;
-    store.begin_again(plan, &failures(plan, records))?;
+    store.begin_again(plan, &failed)?;
     Ok(true)
 }
 

@@ -6,7 +6,9 @@
 use std::io;
 use std::sync::OnceLock;
 
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::process::{Resource, Rlimit, setrlimit};
+
+use crate::process::own_limit;
 
 /// Descriptors in reserve: the journal, three for an attempt's files, one for its folder, one for the file
 /// that names its process, two for starting it, and some for looking at processes and moving results.
@@ -29,12 +31,12 @@ impl Descriptors {
     pub fn raise() -> io::Result<Descriptors> {
         static BEFORE: OnceLock<Option<u64>> = OnceLock::new();
         let before = *BEFORE.get_or_init(|| {
-            let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+            let Rlimit { current, maximum } = own_limit("Max open files");
             let raised = current.is_some() && current != maximum;
             let granted = raised && setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).is_ok();
             current.filter(|_| granted)
         });
-        let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+        let limit = own_limit("Max open files").current.unwrap_or(u64::MAX);
         // The listing has a descriptor itself.
         let open = std::fs::read_dir("/proc/self/fd").map_or(16, |entries| entries.count().saturating_sub(1)) as u64;
         let most = limit.saturating_sub(open + RESERVE);

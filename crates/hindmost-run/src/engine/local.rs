@@ -277,7 +277,7 @@ impl Engine for Local {
         let groups = group.filter(|group| process::is_group_of(group, tag.run) && !self.left_groups.contains(group));
         self.left_groups.extend(groups);
         let proven = process.filter(|process| process::is_proven(process, tag));
-        let words = [ROOT_NAME, &attempt_word(launch)];
+        let words = [ROOT_NAME, &attempt_word(launch.run, launch.attempt)];
         let Some(process) = proven.or_else(|| process::find_root(tag, &words)) else { return false };
         process::adopt(&process, tag);
         process::continue_tree(&process);
@@ -307,6 +307,10 @@ impl Engine for Local {
             running.killed.get_or_insert_with(Instant::now);
             process::kill_tree(&running.process);
         }
+    }
+
+    fn is_at_work(&self, run: &RunIdentity, attempt: AttemptId) -> bool {
+        process::find_root(tag(run, attempt), &[ROOT_NAME, &attempt_word(run, attempt)]).is_some()
     }
 
     fn can_start(&self) -> bool {
@@ -341,8 +345,8 @@ fn tag(run: &RunIdentity, attempt: AttemptId) -> Tag {
 }
 
 /// What the command line of an attempt's root has that those of others don't.
-fn attempt_word(launch: &Launch<'_>) -> String {
-    format!("{}/{}", launch.run.id, key(launch.attempt))
+fn attempt_word(run: &RunIdentity, attempt: AttemptId) -> String {
+    format!("{}/{}", run.id, key(attempt))
 }
 
 #[cfg(test)]

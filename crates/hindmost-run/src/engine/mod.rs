@@ -137,6 +137,11 @@ pub trait Engine {
     /// Kills an attempt with all that it has started. [`Happened::Ended`] follows.
     fn kill(&mut self, attempt: AttemptId);
 
+    /// True if an attempt that an earlier process started still runs.
+    fn is_at_work(&self, _run: &RunIdentity, _attempt: AttemptId) -> bool {
+        false
+    }
+
     /// False while the system has no more processes to give.
     fn can_start(&self) -> bool {
         true
@@ -164,10 +169,12 @@ pub(crate) const ROOT_NAME: &str = "hindmost-attempt";
 pub fn wrapper(launch: &Launch<'_>) -> io::Result<Command> {
     // The marker is open from the start, as standard input: writing it needs no path, so it gets into the attempt's own
     // folder, wherever that is by then. It is one write of a few bytes; a marker without its newline is none. An
-    // engine may add a third argument: the limit on open files that the command gets back.
+    // engine may add a fourth argument: the limit on open files that the command gets back.
     // Where the shell can't be kept from the terminal, reading it is an error for its commands at least.
     const KEEPING_TERMINAL: &str = "trap '' TTIN TTOU; ";
-    const SCRIPT: &str = r#"exec 3>&0 </dev/null; [ -z "$3" ] || ulimit -S -n "$3"; /bin/sh -c "$1" 3>&-; printf 'exit %d %s\n' "$?" "$2" >&3 || exit 97"#;
+    // If the attempt's folder was moved meanwhile, what the command has written by its path is elsewhere.
+    const SCRIPT: &str = r#"exec 3>&0 </dev/null; [ -z "$4" ] || ulimit -S -n "$4"; /bin/sh -c "$1" 3>&-; code=$?
+[ "$3/end" -ef /proc/self/fd/3 ] && word=exit || word=moved; printf '%s %d %s\n' "$word" "$code" "$2" >&3 || exit 97"#;
     let new_file = |name: &str| -> io::Result<File> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         Ok(openat(launch.handle, name, flags, Mode::from_raw_mode(0o644))?.into())
@@ -181,6 +188,7 @@ pub fn wrapper(launch: &Launch<'_>) -> io::Result<Command> {
         .arg(ROOT_NAME)
         .arg(launch.command)
         .arg(format!("{}/{}", launch.run.id, key(launch.attempt)))
+        .arg(launch.folder)
         .current_dir(launch.directory)
         // Not that of a task within which this process may itself be running.
         .env_remove("HINDMOST_INPUT")

@@ -21,7 +21,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::OnceLock;
 
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::process::{Resource, Rlimit, setrlimit};
 use sha2::{Digest, Sha256};
 
 /// The three highest bits of every mark: greater than any sensible limit, less than "unlimited".
@@ -138,6 +138,14 @@ impl Marks {
     }
 }
 
+/// A limit of this process, by the name that `/proc` has for it: none where it can't be read.
+pub(crate) fn own_limit(name: &str) -> Rlimit {
+    let text = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default();
+    let mut words = line.split_ascii_whitespace().map(|word| word.parse().ok());
+    Rlimit { current: words.next().flatten(), maximum: words.next().flatten() }
+}
+
 /// The attempts within which this process runs.
 #[derive(Debug)]
 pub(super) struct Enclosing {
@@ -158,7 +166,7 @@ pub(super) fn enclosing() -> &'static Enclosing {
         {
             all.push(Mark::of_values(&bytes(&run), &bytes(&folder), Some(&bytes(&key))));
         }
-        let own = Mark::of_limit(getrlimit(Resource::Rttime).current);
+        let own = Mark::of_limit(own_limit("Max realtime timeout").current);
         all.extend(own.filter(|own| !all.contains(own)));
         Enclosing { own, all }
     })
@@ -177,12 +185,14 @@ pub(super) struct Worn(Vec<(Resource, Rlimit)>);
 impl Worn {
     /// Sets the marks. One that can't be set, because the hard limit is lower, is left out.
     pub fn put_on(tag: Tag) -> Worn {
+        static BEFORE: OnceLock<[Rlimit; 3]> = OnceLock::new();
+        let limits =
+            BEFORE.get_or_init(|| ["Max realtime timeout", "Max file locks", "Max resident set"].map(own_limit));
         let marks =
             [(Resource::Rttime, Some(tag.attempt)), (Resource::Locks, Some(tag.run)), (Resource::Rss, enclosing().own)];
         let mut before = Vec::new();
-        for (resource, mark) in marks {
+        for ((resource, mark), limit) in marks.into_iter().zip(limits.clone()) {
             let Some(mark) = mark else { continue };
-            let limit = getrlimit(resource);
             if setrlimit(resource, Rlimit { current: Some(mark.0), maximum: limit.maximum }).is_ok() {
                 before.push((resource, limit));
             }

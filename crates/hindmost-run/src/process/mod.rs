@@ -64,6 +64,8 @@ pub use cgroup::{Group, is_of as is_group_of, remove as remove_group};
 pub use ending::{Ending, Outcome, Strays, does_not_end, kill_now};
 pub use identity::{Identity, boot_id};
 #[cfg(target_os = "linux")]
+pub(crate) use mark::own_limit;
+#[cfg(target_os = "linux")]
 pub use mark::{FOLDER_VARIABLE, KEY_VARIABLE, Mark, RUN_VARIABLE, Tag, WITHIN_VARIABLE, within};
 #[cfg(target_os = "linux")]
 pub use roots::{abandon, adopt, adopt_orphans, can_start_processes, spawn};

@@ -39,6 +39,7 @@ use std::time::Duration;
 
 use hindmost_core::ids::{AttemptId, TaskId};
 use rustix::fs::{AtFlags, CWD, FileType, Statx, StatxFlags, statx};
+use rustix::io::Errno;
 
 use crate::engine::{END_MARKER, RunIdentity, end_line};
 pub use error::StoreError;
@@ -71,6 +72,8 @@ fn old_journal(number: u32) -> String {
 pub enum EndMarker {
     /// Its command ended with this exit code.
     Exit(i32),
+    /// Its command ended, but its folder was not where its command knew it then.
+    Moved,
     /// None: it was killed, or could not write.
     Missing,
 }
@@ -237,14 +240,51 @@ impl Store {
     }
 
     /// True if an attempt's own folder is there.
-    pub fn has_attempt(&self, attempt: AttemptId) -> bool {
-        self.attempts.has_folder(self.attempt_name(attempt))
+    ///
+    /// # Errors
+    /// If that can't be seen.
+    pub fn has_attempt(&self, attempt: AttemptId) -> io::Result<bool> {
+        Ok(self.attempts.kind(self.attempt_name(attempt))? == Some(FileType::Directory))
+    }
+
+    /// The attempts whose own folders are there, with the commands that they have now.
+    ///
+    /// # Errors
+    /// If that can't be seen.
+    pub fn attempts_there(&self) -> io::Result<Vec<AttemptId>> {
+        let parse = |name: &str| {
+            let (phase, rest) = name.split_once('-')?;
+            let mut rest = rest.splitn(3, '.');
+            let (index, copy) = (rest.next()?.parse().ok()?, rest.next()?.parse().ok()?);
+            let task = TaskId { job: hindmost_core::ids::JobId(0), phase: phase.parse().ok()?, index };
+            Some(AttemptId { task, copy })
+        };
+        let entries = self.attempts.entries()?;
+        let named = entries.iter().filter_map(|(name, _)| Some((name, parse(name.to_str()?)?)));
+        let mut there: Vec<AttemptId> =
+            named.filter(|(name, found)| **name == *self.attempt_name(*found)).map(|(_, found)| found).collect();
+        there.sort_unstable();
+        Ok(there)
+    }
+
+    /// The results of a phase; none if it has no folder.
+    fn results_of(&self, phase: &str) -> io::Result<Option<Folder>> {
+        match self.root.sub(phase) {
+            Ok(results) => Ok(Some(results)),
+            Err(error) => match Errno::from_io_error(&error) {
+                Some(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(None),
+                _ => Err(error),
+            },
+        }
     }
 
     /// True if something is among the results of a phase.
-    pub fn has_results(&self, phase: u32) -> bool {
-        let Some((name, _)) = self.phases.get(phase as usize) else { return false };
-        self.root.sub(name).is_ok_and(|results| !results.is_empty())
+    ///
+    /// # Errors
+    /// If that can't be seen.
+    pub fn has_results(&self, phase: u32) -> io::Result<bool> {
+        let Some((name, _)) = self.phases.get(phase as usize) else { return Ok(false) };
+        self.results_of(name)?.map_or(Ok(false), |results| Ok(!results.entries()?.is_empty()))
     }
 
     /// Opens an attempt's folder.
@@ -274,13 +314,32 @@ impl Store {
     }
 
     /// How an attempt ended.
-    pub fn end_marker(&self, attempt: AttemptId) -> EndMarker {
+    ///
+    /// # Errors
+    /// If its end marker is there and can't be read.
+    pub fn end_marker(&self, attempt: AttemptId) -> io::Result<EndMarker> {
         let read = self.attempts.sub(self.attempt_name(attempt)).and_then(|folder| folder.read_end(END_MARKER, TAIL));
-        let bytes = read.map(|(bytes, _)| bytes).unwrap_or_default();
+        let bytes = match read {
+            Ok((bytes, _)) => bytes,
+            // A command may have put anything in its place.
+            Err(error) => match error.kind() {
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::Other => {
+                    return Ok(EndMarker::Missing);
+                }
+                _ => return Err(error),
+            },
+        };
         let text = String::from_utf8_lossy(&bytes);
-        let code = text.strip_prefix("exit ").and_then(|rest| rest.split_once(' ')?.0.parse().ok());
-        let code = code.filter(|code| text == end_line(*code, &self.job.run, attempt));
-        code.map_or(EndMarker::Missing, EndMarker::Exit)
+        let ended = text.strip_prefix("moved ").map(|rest| (rest, true));
+        let ended = ended.or_else(|| text.strip_prefix("exit ").map(|rest| (rest, false)));
+        let Some((rest, moved)) = ended else { return Ok(EndMarker::Missing) };
+        let code = rest.split_once(' ').and_then(|(code, _)| code.parse().ok());
+        let is_its = |code: &i32| end_line(*code, &self.job.run, attempt).strip_prefix("exit ") == Some(rest);
+        Ok(match code.filter(is_its) {
+            Some(_) if moved => EndMarker::Moved,
+            Some(code) => EndMarker::Exit(code),
+            None => EndMarker::Missing,
+        })
     }
 
     /// How long ago an attempt wrote its end marker, if it has, by the clock of the file system.

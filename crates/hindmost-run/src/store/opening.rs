@@ -15,6 +15,7 @@ use super::folder::{Distrust, Folder, distrust};
 use super::identity::{CacheIdentity, FolderIdentity};
 use super::manifest::{MANIFEST, Manifest};
 use super::record::{BegunWith, JobRecord};
+use super::results::put_journal_away;
 use super::{Anchors, JOB, JOURNAL, LOCK, SUMMARY, Store, Whereabouts};
 use crate::job_file::{Plan, PlannedPhase};
 
@@ -82,7 +83,7 @@ impl Store {
         }
 
         // A run that was stopped before it wrote anything has not begun.
-        let has_journal = length(&inner, JOURNAL) > 0;
+        let mut has_journal = length(&inner, JOURNAL) > 0;
         let has_traces = has_journal || length(&inner, MANIFEST) > 0 || inner.has_file(super::old_journal(1));
         let identity = FolderIdentity::of(&root).map_err(at(&path))?;
         let cache = CacheIdentity::of(&root).ok();
@@ -94,6 +95,11 @@ impl Store {
                     reason: error.to_string(),
                 })?;
                 check_job(&held, &path, plan, opening, has_traces, &inner)?;
+                if held.journals > 0 && !inner.has_file(super::old_journal(held.journals)) {
+                    // The run was to begin again and was cut off.
+                    put_journal_away(&inner, held.journals).map_err(unwritable)?;
+                    has_journal = false;
+                }
                 let changed = held.changed(plan);
                 let whereabouts = whereabouts(&held, &path, identity, cache.as_ref());
                 (held, changed, whereabouts)
@@ -150,11 +156,16 @@ impl Store {
         if self.whereabouts == Whereabouts::Copied {
             self.job.renew_identity();
         }
+        self.adopt_place(plan);
+        self.write_record()
+    }
+
+    /// Takes over what the plan's commands are, and where the folder is.
+    pub(super) fn adopt_place(&mut self, plan: &Plan) {
         self.job.take_over(plan, self.keep_results);
         self.job.folder = Some(self.identity);
         self.job.path = Some(JobRecord::path_text(&self.folder));
         self.job.cache.clone_from(&self.cache);
-        self.write_record()
     }
 
     pub(super) fn write_record(&self) -> Result<(), StoreError> {

@@ -59,6 +59,9 @@ pub struct JobRecord {
     /// True if results are listed in a manifest.
     #[serde(default)]
     pub manifest: bool,
+    /// Journals of the run that were put away, and whose failures are counted.
+    #[serde(default)]
+    pub journals: u32,
     /// Failures in earlier journals of the run, of tasks that may not run twice: phase, task, failures.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<(u32, u32, u32)>,
@@ -102,6 +105,7 @@ impl JobRecord {
             path: None,
             cache: None,
             manifest: true,
+            journals: 0,
             failures: Vec::new(),
         }
     }
@@ -112,8 +116,9 @@ impl JobRecord {
     }
 
     /// The run begins again now, with what it has.
-    pub(super) fn begin_again(&mut self, failures: &[(TaskId, u32)]) {
+    pub(super) fn begin_again(&mut self, journals: u32, failures: &[(TaskId, u32)]) {
         self.renew_identity();
+        self.journals = journals;
         self.began = wall_clock();
         self.began_since_boot = boot_clock();
         for (task, count) in failures {

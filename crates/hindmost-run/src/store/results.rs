@@ -8,7 +8,7 @@ use rustix::fs::{FileType, StatxFlags};
 
 use super::listing::{Listing, checksum_at};
 use super::manifest::Line;
-use super::{ASIDE, INNER, JOURNAL, Store, StoreError, old_journal};
+use super::{ASIDE, Folder, INNER, JOURNAL, Store, StoreError, old_journal};
 use crate::job_file::Plan;
 
 /// What became of a commit.
@@ -92,7 +92,7 @@ impl Store {
                 Ok(()) => return Ok(Commit::Won(aside)),
                 Err(error) => match error.kind() {
                     io::ErrorKind::AlreadyExists | io::ErrorKind::DirectoryNotEmpty if aside.is_none() => {
-                        if self.result_state(task) == ResultState::Stands {
+                        if self.result_state(task)? == ResultState::Stands {
                             return Ok(Commit::TooLate);
                         }
                         aside = self.set_aside(task)?;
@@ -117,41 +117,40 @@ impl Store {
 
     /// Whether a task's result is what was committed, by names, sizes and times; by content too where checksums are
     /// asked for and were recorded.
-    pub fn result_state(&self, task: TaskId) -> ResultState {
-        self.line_of_result(task).map_or_else(|state| state, |_| ResultState::Stands)
+    ///
+    /// # Errors
+    /// If it can't be looked at: then nobody knows.
+    pub fn result_state(&self, task: TaskId) -> io::Result<ResultState> {
+        Ok(self.line_of_result(task)?.map_or_else(|state| state, |_| ResultState::Stands))
     }
 
     /// The line of the manifest that a task's result equals; none where results are not listed, as in folders of earlier
-    /// versions. The error is how the result does not stand.
-    fn line_of_result(&self, task: TaskId) -> Result<Option<&Line>, ResultState> {
-        let changed = |how: &str| Err(ResultState::Changed(how.to_owned()));
-        let unseen = |error: io::Error| Err(ResultState::Changed(format!("it can't be looked at: {error}")));
+    /// versions. The inner error is how the result does not stand.
+    fn line_of_result(&self, task: TaskId) -> io::Result<Result<Option<&Line>, ResultState>> {
+        let changed = |how: &str| Ok(Err(ResultState::Changed(how.to_owned())));
         let name = task.index.to_string();
-        let Ok(results) = self.root.sub(self.phase(task)) else { return Err(ResultState::Gone) };
-        match results.kind(&name) {
-            Ok(Some(FileType::Directory)) => {}
-            Ok(None) => return Err(ResultState::Gone),
-            Ok(Some(FileType::Symlink)) => return changed("a link is in its place"),
-            Ok(Some(_)) => return changed("a file is in its place"),
-            Err(error) => return unseen(error),
+        let Some(results) = self.results_of(self.phase(task))? else { return Ok(Err(ResultState::Gone)) };
+        match results.kind(&name)? {
+            Some(FileType::Directory) => {}
+            None => return Ok(Err(ResultState::Gone)),
+            Some(FileType::Symlink) => return changed("a link is in its place"),
+            Some(_) => return changed("a file is in its place"),
         }
         let phase = task.phase as usize;
         let lines = || self.manifest.of(task).filter(|line| self.accepts(phase, &line.command));
         if lines().next().is_none() {
             let is_listed = self.manifest.of(task).next().is_some();
             return match (self.job.manifest, is_listed) {
-                (false, _) => Ok(None),
+                (false, _) => Ok(Ok(None)),
                 (true, true) => changed("it is of another command"),
                 (true, false) => changed("it is not listed"),
             };
         }
         let (now, folder) = match results.sub(&name) {
-            Ok(folder) => match Listing::of(&folder, false) {
-                Ok(now) => (now, Some(folder)),
-                Err(error) => return unseen(error),
-            },
+            Ok(folder) => (Listing::of(&folder, false)?, Some(folder)),
+            // A folder that its owner may not read is as much as can be seen of it.
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => (Listing::default(), None),
-            Err(error) => return unseen(error),
+            Err(error) => return Err(error),
         };
         let checksum = |name: &str| checksum_at(folder.as_ref()?, name);
         let mut first = None;
@@ -160,16 +159,16 @@ impl Store {
             let full =
                 if with_content { folder.as_ref().and_then(|folder| Listing::of(folder, true).ok()) } else { None };
             match line.listing.difference(full.as_ref().unwrap_or(&now), checksum) {
-                None => return Ok(Some(line)),
+                None => return Ok(Ok(Some(line))),
                 Some(difference) => _ = first.get_or_insert(difference),
             }
         }
-        Err(ResultState::Changed(first.unwrap_or_default()))
+        Ok(Err(ResultState::Changed(first.unwrap_or_default())))
     }
 
     /// The attempt whose output is in a task's place, if that stands and is of this run.
     pub fn winner(&self, task: TaskId) -> Option<AttemptId> {
-        let equal = self.line_of_result(task).ok()??;
+        let equal = self.line_of_result(task).ok()?.ok()??;
         let place = self
             .root
             .sub(self.phase(task))
@@ -197,7 +196,7 @@ impl Store {
     /// If it can't be moved.
     pub fn set_aside(&self, task: TaskId) -> io::Result<Option<String>> {
         let phase = self.phase(task);
-        let Ok(results) = self.root.sub(phase) else { return Ok(None) };
+        let Some(results) = self.results_of(phase)? else { return Ok(None) };
         let aside = self.inner.make_sub(ASIDE)?;
         let mut number = 1;
         loop {
@@ -213,26 +212,29 @@ impl Store {
         }
     }
 
-    /// The run begins again with the results that it has: its journal is put away, and it gets another identity.
+    /// The run begins again with the results that it has: it gets another identity, and then its journal is put away. If it
+    /// is cut off in between, opening the folder does the rest.
     /// `failures` are those of tasks that may not run twice.
     ///
     /// # Errors
     /// If the journal can't be put away, or the record not be written.
     pub fn begin_again(&mut self, plan: &Plan, failures: &[(TaskId, u32)]) -> Result<(), StoreError> {
-        let fault = |error| StoreError::Unwritable { path: self.folder.clone(), error };
-        let mut number = 1;
-        loop {
-            match self.inner.rename_new(JOURNAL, &self.inner, old_journal(number)) {
-                Ok(()) => break,
-                Err(error) => match error.kind() {
-                    io::ErrorKind::NotFound => break,
-                    io::ErrorKind::AlreadyExists => number += 1,
-                    _ => return Err(fault(error)),
-                },
-            }
+        let mut number = self.job.journals + 1;
+        while self.inner.has_file(old_journal(number)) {
+            number += 1;
         }
-        self.job.take_over(plan, self.keep_results);
-        self.job.begin_again(failures);
-        self.write_record()
+        self.adopt_place(plan);
+        self.job.begin_again(number, failures);
+        self.write_record()?;
+        put_journal_away(&self.inner, number)
+            .map_err(|error| StoreError::Unwritable { path: self.folder.clone(), error })
+    }
+}
+
+/// Gives a run's journal the name of an old one.
+pub(super) fn put_journal_away(inner: &Folder, number: u32) -> io::Result<()> {
+    match inner.rename_new(JOURNAL, inner, old_journal(number)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
     }
 }

@@ -292,27 +292,31 @@ fn a_killed_run_is_adopted_after_its_copy_was_resumed() {
 }
 
 #[test]
-fn a_copy_that_makes_a_result_again_knows_itself_later() {
-    // The copy is resumed with a result gone, killed, and resumed once more.
-    let scene = Scene::new(CHAIN);
-    scene.touch("go");
-    run(&scene, &NODES).with(0);
-    sh(scene.folder.path(), "cp -a out copy; rm -r copy/last/0; rm go ran");
-    let again = Live::start(scene.folder.path(), "job.toml", "copy", &["--resume"]);
-    until("the last task runs", || lines(&scene, "ran") == 1);
-    again.kill();
-    let run = run_id(&scene.path("copy")).unwrap();
-    let resumed = Live::start(scene.folder.path(), "job.toml", "copy", &["--resume"]);
-    std::thread::sleep(Duration::from_millis(700));
-    let started = lines(&scene, "ran");
-    let running = processes(&run).len();
-    scene.touch("go");
-    let ended = resumed.end().with(0);
-    let (left, _) = leftovers(&run);
-    kill_run(&run);
-    assert!(left.is_empty(), "left running: {left:?}");
-    assert!(!ended.stderr.contains("is a copy"), "{}", ended.stderr);
-    assert_eq!(started, 1, "its attempt was started again, beside {running} processes of before");
+fn a_place_where_results_are_made_again_is_known_later() {
+    // Resumed in its new place with a result gone, killed, and resumed once more: what runs is taken over.
+    for way in ["cp -a out new", "mv out new"] {
+        let scene = Scene::new(CHAIN);
+        scene.touch("go");
+        run(&scene, &NODES).with(0);
+        sh(scene.folder.path(), &format!("{way}; rm -r new/last/0; rm go ran"));
+        let again = Live::start(scene.folder.path(), "job.toml", "new", &["--resume"]);
+        until("the last task runs", || lines(&scene, "ran") == 1);
+        again.kill();
+        let run = run_id(&scene.path("new")).unwrap();
+        let resumed = Live::start(scene.folder.path(), "job.toml", "new", &["--resume"]);
+        std::thread::sleep(Duration::from_millis(300));
+        let at_work = processes(&run).len();
+        scene.touch("go");
+        let ended = resumed.end().with(0);
+        nothing_runs(&run);
+        assert_eq!(
+            lines(&scene, "ran"),
+            1,
+            "{way}: started again, while {at_work} processes of before ran: {}",
+            ended.stderr
+        );
+        assert!(!ended.stderr.contains("the folder "), "{way}: {}", ended.stderr);
+    }
 }
 
 #[test]
@@ -544,6 +548,19 @@ fn failures_outlive_a_kill_while_the_journal_is_put_away() {
     let ended = run(&scene, &["--resume"]);
     assert_eq!(counts(&scene, "ran").get("once"), Some(&1), "it failed, and was run again: {}", ended.stderr);
     ended.with(1);
+}
+
+#[test]
+fn a_result_lost_before_its_end_is_recorded_is_made_again() {
+    let scene = Scene::new(&WAITING.replace("tasks = 3", "tasks = 3\nretries = 0"));
+    waiting(&scene, "first").kill();
+    scene.touch("go");
+    nothing_runs(&run_id(&scene.out()).unwrap());
+    // As if a process had put it into its place, was killed, and somebody had removed it.
+    sh(&scene.out(), "mv .hindmost/attempts/0-0.0.*/out wait/0; rm -r wait/0");
+    let ended = run(&scene, &["--resume"]);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    waited(&scene.out(), "first");
 }
 
 /// Kills a resumption after so many milliseconds.

@@ -80,6 +80,12 @@ fn counts(scene: &Scene, name: &str) -> BTreeMap<String, usize> {
     counts
 }
 
+/// How many finishes the journal in a folder records.
+fn finishes(out: &Path) -> usize {
+    let journal = fs::read_to_string(out.join(".hindmost/journal.jsonl")).unwrap_or_default();
+    journal.matches("\"attempt_finished\"").count()
+}
+
 /// The number of attempts that the summary of a run in a folder tells of.
 fn attempts(out: &Path) -> u64 {
     let summary: Value = serde_json::from_slice(&fs::read(out.join(".hindmost/summary.json")).unwrap()).unwrap();
@@ -201,7 +207,7 @@ fn a_folder_moved_under_a_run_is_used_by_another_job() {
         }
         let second = Live::start(other.folder.path(), "job.toml", scene.out().to_str().unwrap(), &NODES);
         let first = first.end().with(1);
-        assert!(first.stderr.contains("moved, removed or replaced"), "{}", first.stderr);
+        assert!(goes_on || first.stderr.contains("moved, removed or replaced"), "{}", first.stderr);
         second.end().with(0);
         let results: Vec<String> = files(&scene.out().join("wait")).into_keys().collect();
         assert_eq!(results, ["0/o", "1/o", "2/o"]);
@@ -213,6 +219,19 @@ fn a_folder_moved_under_a_run_is_used_by_another_job() {
         waited(&scene.path("moved"), "first");
         verified(&scene.path("moved"));
         assert_eq!(files(&scene.out().join("wait")).len(), 3);
+    }
+}
+
+#[test]
+fn tasks_are_not_to_blame_for_a_folder_that_was_moved() {
+    // Their output folders are gone, so they fail at once, maybe before the run looks after its folder.
+    for _ in 0..5 {
+        let scene = Scene::new(&WAITING.replace("tasks = 3", "tasks = 3\nidempotent = false"));
+        let live = waiting(&scene, "first");
+        fs::rename(scene.out(), scene.path("moved")).unwrap();
+        scene.touch("go");
+        let ended = live.end().with(1);
+        assert!(ended.stderr.contains("moved, removed or replaced"), "{}", ended.stderr);
     }
 }
 
@@ -248,6 +267,22 @@ fn a_run_whose_folder_or_lock_is_replaced_ends() {
             assert!(lock || scene.path(place).exists() == (by != "nothing"));
         }
     }
+}
+
+#[test]
+fn a_run_whose_attempts_folder_is_replaced_has_no_wrong_result() {
+    let scene = Scene::new(&WAITING.replace("echo \"$word $H", "mkdir -p \"$HINDMOST_OUTPUT\"; echo \"$word $H"));
+    let live = waiting(&scene, "first");
+    let run_of = run_id(&scene.out()).unwrap();
+    sh(&scene.out(), "cd .hindmost; mv attempts ../../away; mkdir attempts");
+    scene.touch("go");
+    let ended = live.end();
+    nothing_runs(&run_of);
+    if ended.code != Some(0) {
+        run(&scene, &["--resume"]).with(0);
+    }
+    let found: Vec<bool> = (0..3).map(|task| scene.out().join(format!("wait/{task}/file")).exists()).collect();
+    assert_eq!(found, [true; 3], "the run ended with {:?}, and these results are empty", ended.code);
 }
 
 #[test]
@@ -392,7 +427,7 @@ fn changed_results_are_made_again(is_done: bool) {
             run(&scene, &NODES).with(0);
         } else {
             let live = start(&scene, &NODES);
-            until("the last task runs", || lines(&scene, "ran") == 7);
+            until("the last task runs", || lines(&scene, "ran") == 7 && finishes(&scene.out()) == 6);
             live.kill();
         }
         let earlier = run_id(&scene.out()).unwrap();
@@ -509,7 +544,7 @@ command = 'echo other >> ran; echo other > "$HINDMOST_OUTPUT/file"'
 fn once_ended(code: &str) -> Scene {
     let scene = Scene::new(ONCE);
     let live = start(&scene, &NODES);
-    until("all tasks run", || lines(&scene, "ran") == 3);
+    until("the others are done", || lines(&scene, "ran") == 3 && finishes(&scene.out()) == 2);
     live.kill();
     fs::write(scene.path("go"), code).unwrap();
     until("it has ended", || files(&scene.out()).values().any(|text| text.starts_with(&format!("exit {code} "))));
@@ -633,6 +668,30 @@ fn results_of_an_old_command_are_kept_only_if_that_is_said() {
         assert_eq!(found, ["old\n", "new\n", "new\n"]);
         scene.is_clean().is_verified();
     }
+}
+
+#[test]
+fn results_kept_for_one_command_are_not_kept_for_the_next() {
+    let text = |word: &str| {
+        format!(
+            "[[phase]]\nname = \"work\"\ntasks = 2\ncommand = '''\necho {word} >> started\n\
+             [ $HINDMOST_TASK = 0 ] || until [ -e go ] || [ ! -e job.toml ]; do sleep 0.02; done\n\
+             echo {word} > \"$HINDMOST_OUTPUT/file\"\n'''\n"
+        )
+    };
+    let scene = Scene::new(&text("first"));
+    let live = start(&scene, &NODES);
+    until("a task is done", || finishes(&scene.out()) == 1 && lines(&scene, "started") == 2);
+    live.kill();
+    fs::write(scene.path("job.toml"), text("second")).unwrap();
+    let live = start(&scene, &["--resume", "--keep-results"]);
+    until("the other runs", || counts(&scene, "started").get("second") == Some(&1));
+    live.kill();
+    fs::write(scene.path("job.toml"), text("third")).unwrap();
+    scene.touch("go");
+    let ended = run(&scene, &["--resume"]);
+    let found = scene.read("out/work/0/file");
+    assert_eq!(ended.code, Some(2), "the result of {found:?} is taken for one of the third: {}", ended.stderr);
 }
 
 #[test]

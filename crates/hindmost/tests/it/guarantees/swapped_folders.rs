@@ -80,6 +80,12 @@ fn counts(scene: &Scene, name: &str) -> BTreeMap<String, usize> {
     counts
 }
 
+/// How many finishes the journal in a folder records.
+fn finishes(out: &Path) -> usize {
+    let journal = fs::read_to_string(out.join(".hindmost/journal.jsonl")).unwrap_or_default();
+    journal.matches("\"attempt_finished\"").count()
+}
+
 /// The number of attempts that the summary of a run in a folder tells of.
 fn attempts(out: &Path) -> u64 {
     let summary: Value = serde_json::from_slice(&fs::read(out.join(".hindmost/summary.json")).unwrap()).unwrap();
@@ -201,7 +207,7 @@ fn a_folder_moved_under_a_run_is_used_by_another_job() {
         }
         let second = Live::start(other.folder.path(), "job.toml", scene.out().to_str().unwrap(), &NODES);
         let first = first.end().with(1);
-        assert!(first.stderr.contains("moved, removed or replaced"), "{}", first.stderr);
+        assert!(goes_on || first.stderr.contains("moved, removed or replaced"), "{}", first.stderr);
         second.end().with(0);
         let results: Vec<String> = files(&scene.out().join("wait")).into_keys().collect();
         assert_eq!(results, ["0/o", "1/o", "2/o"]);
@@ -213,6 +219,19 @@ fn a_folder_moved_under_a_run_is_used_by_another_job() {
         waited(&scene.path("moved"), "first");
         verified(&scene.path("moved"));
         assert_eq!(files(&scene.out().join("wait")).len(), 3);
+    }
+}
+
+#[test]
+fn tasks_are_not_to_blame_for_a_folder_that_was_moved() {
+    // Their output folders are gone, so they fail at once, maybe before the run looks after its folder.
+    for _ in 0..5 {
+        let scene = Scene::new(&WAITING.replace("tasks = 3", "tasks = 3\nidempotent = false"));
+        let live = waiting(&scene, "first");
+        fs::rename(scene.out(), scene.path("moved")).unwrap();
+        scene.touch("go");
+        let ended = live.end().with(1);
+        assert!(ended.stderr.contains("moved, removed or replaced"), "{}", ended.stderr);
     }
 }
 
@@ -248,6 +267,22 @@ fn a_run_whose_folder_or_lock_is_replaced_ends() {
             assert!(lock || scene.path(place).exists() == (by != "nothing"));
         }
     }
+}
+
+#[test]
+fn a_run_whose_attempts_folder_is_replaced_has_no_wrong_result() {
+    let scene = Scene::new(&WAITING.replace("echo \"$word $H", "mkdir -p \"$HINDMOST_OUTPUT\"; echo \"$word $H"));
+    let live = waiting(&scene, "first");
+    let run_of = run_id(&scene.out()).unwrap();
+    sh(&scene.out(), "cd .hindmost; mv attempts ../../away; mkdir attempts");
+    scene.touch("go");
+    let ended = live.end();
+    nothing_runs(&run_of);
+    if ended.code != Some(0) {
+        run(&scene, &["--resume"]).with(0);
+    }
+    let found: Vec<bool> = (0..3).map(|task| scene.out().join(format!("wait/{task}/file")).exists()).collect();
+    assert_eq!(found, [true; 3], "the run ended with {:?}, and these results are empty", ended.code);
 }
 
 #[test]
@@ -292,27 +327,29 @@ fn a_killed_run_is_adopted_after_its_copy_was_resumed() {
 }
 
 #[test]
-fn a_copy_that_makes_a_result_again_knows_itself_later() {
-    // The copy is resumed with a result gone, killed, and resumed once more.
-    let scene = Scene::new(CHAIN);
-    scene.touch("go");
-    run(&scene, &NODES).with(0);
-    sh(scene.folder.path(), "cp -a out copy; rm -r copy/last/0; rm go ran");
-    let again = Live::start(scene.folder.path(), "job.toml", "copy", &["--resume"]);
-    until("the last task runs", || lines(&scene, "ran") == 1);
-    again.kill();
-    let run = run_id(&scene.path("copy")).unwrap();
-    let resumed = Live::start(scene.folder.path(), "job.toml", "copy", &["--resume"]);
-    std::thread::sleep(Duration::from_millis(700));
-    let started = lines(&scene, "ran");
-    let running = processes(&run).len();
-    scene.touch("go");
-    let ended = resumed.end().with(0);
-    let (left, _) = leftovers(&run);
-    kill_run(&run);
-    assert!(left.is_empty(), "left running: {left:?}");
-    assert!(!ended.stderr.contains("is a copy"), "{}", ended.stderr);
-    assert_eq!(started, 1, "its attempt was started again, beside {running} processes of before");
+fn a_place_where_results_are_made_again_is_known_later() {
+    // Resumed in its new place with a result gone, killed, and resumed once more: what runs is taken over.
+    let mut wrong = Vec::new();
+    for way in ["cp -a out new", "mv out new"] {
+        let scene = Scene::new(CHAIN);
+        scene.touch("go");
+        run(&scene, &NODES).with(0);
+        sh(scene.folder.path(), &format!("{way}; rm -r new/last/0; rm go ran"));
+        let again = Live::start(scene.folder.path(), "job.toml", "new", &["--resume"]);
+        until("the last task runs", || lines(&scene, "ran") == 1);
+        again.kill();
+        let run = run_id(&scene.path("new")).unwrap();
+        let resumed = Live::start(scene.folder.path(), "job.toml", "new", &["--resume"]);
+        std::thread::sleep(Duration::from_millis(300));
+        let at_work = processes(&run).len();
+        scene.touch("go");
+        let ended = resumed.end().with(0);
+        nothing_runs(&run);
+        if lines(&scene, "ran") != 1 || ended.stderr.contains("the folder ") {
+            wrong.push(format!("{way}: started again while {at_work} processes ran: {}", ended.stderr));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 #[test]
@@ -388,7 +425,7 @@ fn changed_results_are_made_again(is_done: bool) {
             run(&scene, &NODES).with(0);
         } else {
             let live = start(&scene, &NODES);
-            until("the last task runs", || lines(&scene, "ran") == 7);
+            until("the last task runs", || lines(&scene, "ran") == 7 && finishes(&scene.out()) == 6);
             live.kill();
         }
         let earlier = run_id(&scene.out()).unwrap();
@@ -505,7 +542,7 @@ command = 'echo other >> ran; echo other > "$HINDMOST_OUTPUT/file"'
 fn once_ended(code: &str) -> Scene {
     let scene = Scene::new(ONCE);
     let live = start(&scene, &NODES);
-    until("all tasks run", || lines(&scene, "ran") == 3);
+    until("the others are done", || lines(&scene, "ran") == 3 && finishes(&scene.out()) == 2);
     live.kill();
     fs::write(scene.path("go"), code).unwrap();
     until("it has ended", || files(&scene.out()).values().any(|text| text.starts_with(&format!("exit {code} "))));
@@ -515,13 +552,17 @@ fn once_ended(code: &str) -> Scene {
 
 #[test]
 fn an_unseen_end_counts_though_another_result_is_gone() {
-    for code in ["0", "7"] {
+    let mut wrong = Vec::new();
+    for (code, end) in [("0", 0), ("7", 1)] {
         let scene = once_ended(code);
         fs::remove_dir_all(scene.out().join("other/0")).unwrap();
         let ended = run(&scene, &["--resume"]);
-        assert_eq!(counts(&scene, "ran").get("once"), Some(&1), "it was run twice: {}", ended.stderr);
-        ended.with(if code == "0" { 0 } else { 1 });
+        let times = counts(&scene, "ran")["once"];
+        if times != 1 || ended.code != Some(end) {
+            wrong.push(format!("ended with {code} unseen, run {times} times: {:?}: {}", ended.code, ended.stderr));
+        }
     }
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 #[test]
@@ -544,6 +585,19 @@ fn failures_outlive_a_kill_while_the_journal_is_put_away() {
     let ended = run(&scene, &["--resume"]);
     assert_eq!(counts(&scene, "ran").get("once"), Some(&1), "it failed, and was run again: {}", ended.stderr);
     ended.with(1);
+}
+
+#[test]
+fn a_result_lost_before_its_end_is_recorded_is_made_again() {
+    let scene = Scene::new(&WAITING.replace("tasks = 3", "tasks = 3\nretries = 0"));
+    waiting(&scene, "first").kill();
+    scene.touch("go");
+    nothing_runs(&run_id(&scene.out()).unwrap());
+    // As if a process had put it into its place, was killed, and somebody had removed it.
+    sh(&scene.out(), "mv .hindmost/attempts/0-0.0.*/out wait/0; rm -r wait/0");
+    let ended = run(&scene, &["--resume"]);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    waited(&scene.out(), "first");
 }
 
 /// Kills a resumption after so many milliseconds.
@@ -616,6 +670,30 @@ fn results_of_an_old_command_are_kept_only_if_that_is_said() {
         assert_eq!(found, ["old\n", "new\n", "new\n"]);
         scene.is_clean().is_verified();
     }
+}
+
+#[test]
+fn results_kept_for_one_command_are_not_kept_for_the_next() {
+    let text = |word: &str| {
+        format!(
+            "[[phase]]\nname = \"work\"\ntasks = 2\ncommand = '''\necho {word} >> started\n\
+             [ $HINDMOST_TASK = 0 ] || until [ -e go ] || [ ! -e job.toml ]; do sleep 0.02; done\n\
+             echo {word} > \"$HINDMOST_OUTPUT/file\"\n'''\n"
+        )
+    };
+    let scene = Scene::new(&text("first"));
+    let live = start(&scene, &NODES);
+    until("a task is done", || finishes(&scene.out()) == 1 && lines(&scene, "started") == 2);
+    live.kill();
+    fs::write(scene.path("job.toml"), text("second")).unwrap();
+    let live = start(&scene, &["--resume", "--keep-results"]);
+    until("the other runs", || counts(&scene, "started").get("second") == Some(&1));
+    live.kill();
+    fs::write(scene.path("job.toml"), text("third")).unwrap();
+    scene.touch("go");
+    let ended = run(&scene, &["--resume"]);
+    let found = scene.read("out/work/0/file");
+    assert_eq!(ended.code, Some(2), "the result of {found:?} is taken for one of the third: {}", ended.stderr);
 }
 
 #[test]

@@ -84,7 +84,7 @@ const CALLS: [(&str, &str); 32] = [
 ];
 
 /// How long a process run may take.
-const LONGEST: Duration = Duration::from_mins(1);
+const LONGEST: Duration = Duration::from_secs(30);
 
 /// A failure of the N-th call, or the death in it.
 #[derive(Clone, Copy, Debug)]
@@ -155,7 +155,8 @@ impl Drop for Swept<'_> {
 /// One process run with faults, or without: how it ended, and whether a fault came.
 fn life(scene: &Scene, faults: &[Fault], args: &[&str]) -> Result<(Ended, bool), String> {
     let mut args = args.to_vec();
-    args.extend(["--nodes", "n1:2"]);
+    // A run that has begun goes on with the nodes that it began with.
+    args.extend(if args.is_empty() { &["--nodes", "n1:2"][..] } else { &[] });
     let calls: Vec<&str> = faults.iter().map(|fault| fault.call).collect();
     let options: Vec<String> = faults.iter().map(|fault| fault.option()).collect();
     let script =

@@ -219,8 +219,9 @@ fn faulted(scene: &Scene, faults: &[Fault], args: &[&str], after_kill: bool) -> 
         None if came && faults.iter().any(|fault| fault.error.is_none()) => return Ok(("killed".to_owned(), true)),
         _ => return Err(wrong("it ended otherwise than it should")),
     };
-    // A process run that is refused leaves what the killed one has left.
-    let left = if after_kill && how == "2" { Vec::new() } else { Swept(scene.folder.path()).leftovers() };
+    // A process run that ends before it begins leaves what the killed one has left.
+    let refused = how == "2" || ended.stderr.contains("can't be run here");
+    let left = if after_kill && refused { Vec::new() } else { Swept(scene.folder.path()).leftovers() };
     if left.is_empty() { Ok((how, came)) } else { Err(wrong(&format!("processes are left: {left:?}"))) }
 }
 
@@ -412,7 +413,7 @@ fn in_turn(counts: &BTreeMap<&'static str, usize>) -> impl Iterator<Item = Fault
 #[test]
 fn one_fault_at_any_system_call() {
     let Some(counts) = counted(false) else { return };
-    try_all("one fault", 2, budget(45), in_turn(&counts).map(|fault| vec![vec![fault]]));
+    try_all("one fault", 2, budget(35), in_turn(&counts).map(|fault| vec![vec![fault]]));
 }
 
 #[test]
@@ -420,7 +421,7 @@ fn one_fault_at_any_system_call_of_a_resumed_run() {
     let Some(counts) = counted(true) else { return };
     let cases = in_turn(&counts).enumerate();
     let cases = cases.map(|(number, fault)| vec![vec![death(number % DEATHS.len())], vec![fault]]);
-    try_all("one fault after a kill", 1, budget(45), cases);
+    try_all("one fault after a kill", 1, budget(20), cases);
 }
 
 #[test]
@@ -442,5 +443,5 @@ fn several_faults_over_up_to_four_process_runs() {
         }
         Some(case)
     });
-    try_all("several faults", 1, budget(45), cases);
+    try_all("several faults", 1, budget(20), cases);
 }

@@ -62,7 +62,6 @@ pub(crate) struct Screen {
     bar: ProgressBar,
     begun: Instant,
     patience: Duration,
-    quiet: bool,
     /// Whether lines can be replaced at all.
     possible: bool,
     state: Mutex<State>,
@@ -82,7 +81,7 @@ impl Screen {
         bar.set_style(ProgressStyle::with_template("{msg}").unwrap_or_else(|_| ProgressStyle::default_bar()));
         let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
         let possible = !quiet && !dumb && io::stderr().is_terminal();
-        Screen { bar, begun: Instant::now(), patience, quiet, possible, state: Mutex::new(State::Hidden) }
+        Screen { bar, begun: Instant::now(), patience, possible, state: Mutex::new(State::Hidden) }
     }
 
     /// Replaces the lines.
@@ -99,11 +98,8 @@ impl Screen {
         self.bar.set_message(lines(Canvas::of_stderr()).join("\n"));
     }
 
-    /// Writes a message above the lines, or simply to stderr where there are none.
+    /// Writes a message above the lines, or to stderr where there are none.
     pub(crate) fn message(&self, message: &str) {
-        if self.quiet {
-            return;
-        }
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         for line in message.lines().map(escaped) {
             if *state == State::Shown {
@@ -148,7 +144,7 @@ impl Board {
         self.screen.show(|canvas| lines(&self.title, phases, elapsed, note, canvas));
     }
 
-    /// Writes a line above the board, or to stderr where there is no board; not if `quiet`.
+    /// Writes a line above the board, or to stderr where there is no board.
     pub fn message(&self, line: &str) {
         self.screen.message(line);
     }

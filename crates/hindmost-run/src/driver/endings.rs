@@ -69,6 +69,10 @@ impl Driver<'_> {
     /// Nothing is left of attempts at work, or this is: what they have done counts, or is removed. With each goes when it
     /// ended, if nobody looked.
     pub(super) fn ended(&mut self, ended: Vec<(AttemptId, Option<String>, Option<Time>)>) -> Result<(), RunError> {
+        if !ended.is_empty() {
+            // Where the folder is gone no task is to blame, and nothing may be committed.
+            self.store.check_place()?;
+        }
         let mut endings = Vec::new();
         for (attempt, stays, at) in ended {
             let Some(live) = self.live.remove(&attempt) else {
@@ -106,6 +110,9 @@ impl Driver<'_> {
         if marker == EndMarker::Exit(0) {
             return match self.store.prepare(attempt) {
                 Ok(true) => End::Good,
+                Ok(false) if self.store.was_committed(attempt) => {
+                    End::Failed("its result was in place and is gone".to_owned(), !idempotent)
+                }
                 Ok(false) => no_output(),
                 Err(error) => End::Failed(format!("its output can't be looked at: {error}"), true),
             };
@@ -147,7 +154,6 @@ impl Driver<'_> {
         if !endings.iter().any(|ending| matches!(ending.end, End::Good)) {
             return Ok(());
         }
-        self.store.check_place()?;
         self.store.make_durable().map_err(|error| self.not_durable(error))?;
         let mut won: HashSet<TaskId> = HashSet::new();
         for ending in endings.iter_mut().filter(|ending| matches!(ending.end, End::Good)) {
@@ -309,6 +315,7 @@ impl Driver<'_> {
     }
 }
 
+/// An attempt whose output folder is not there.
 fn no_output() -> End {
     End::Failed("its command removed its output folder, or put something else in its place".to_owned(), true)
 }

@@ -122,9 +122,8 @@ fn count_unseen(
     for (attempt, marker, idempotent) in ended {
         match marker {
             EndMarker::Exit(0) if !later.contains(&attempt.task.phase) => {
-                if store.prepare(attempt).map_err(unseen(store))? {
-                    good.push(attempt);
-                }
+                let has_output = store.prepare(attempt).map_err(unseen(store))?;
+                good.extend(has_output.then_some(attempt));
             }
             EndMarker::Exit(_) if !idempotent => failures.push((attempt.task, 1)),
             _ => {}
@@ -170,6 +169,17 @@ pub(super) fn check(
         return Ok(false);
     }
     let name = |task: &TaskId| format!("{}/{}", plan.phases[task.phase as usize].name, task.index);
+    let mut again: BTreeSet<TaskId> = broken.iter().map(|(task, _)| *task).collect();
+    let phases: BTreeSet<u32> = again.iter().map(|task| task.phase).collect();
+    let reached = with_descendants(plan, &phases);
+    let comes_after = |phase: &u32| plan.phases[*phase as usize].after.iter().any(|parent| reached.contains(parent));
+    let later: BTreeSet<u32> = reached.iter().copied().filter(comes_after).collect();
+    for phase in &later {
+        again.extend(tasks_of(plan, *phase).filter(|task| finished.contains(task)));
+    }
+    if let Some(task) = again.iter().find(|task| !plan.phases[task.phase as usize].idempotent) {
+        return Err(may_not_repeat(&name(task)));
+    }
     for (task, state) in broken.iter().take(NAMED) {
         let what = match state {
             ResultState::Changed(how) => format!("has changed ({how})"),
@@ -180,20 +190,9 @@ pub(super) fn check(
     if broken.len() > NAMED {
         follower.message(&format!("and {} more results", broken.len() - NAMED));
     }
-    let mut again: BTreeSet<TaskId> = broken.iter().map(|(task, _)| *task).collect();
-    let phases: BTreeSet<u32> = again.iter().map(|task| task.phase).collect();
-    let reached = with_descendants(plan, &phases);
-    let comes_after = |phase: &u32| plan.phases[*phase as usize].after.iter().any(|parent| reached.contains(parent));
-    let later: BTreeSet<u32> = reached.iter().copied().filter(comes_after).collect();
-    for phase in &later {
-        again.extend(tasks_of(plan, *phase).filter(|task| finished.contains(task)));
-    }
     if again.len() > broken.len() {
         let names: Vec<&str> = later.iter().map(|phase| plan.phases[*phase as usize].name.as_str()).collect();
         follower.message(&format!("what was made from them is made again: {}", names.join(", ")));
-    }
-    if let Some(task) = again.iter().find(|task| !plan.phases[task.phase as usize].idempotent) {
-        return Err(may_not_repeat(&name(task)));
     }
     let mut failed = failures(plan, records);
     failed.extend(count_unseen(plan, store, &finished, &later, engine, follower)?);

@@ -191,7 +191,7 @@ impl Worn {
         let marks =
             [(Resource::Rttime, Some(tag.attempt)), (Resource::Locks, Some(tag.run)), (Resource::Rss, enclosing().own)];
         let mut before = Vec::new();
-        for ((resource, mark), limit) in marks.into_iter().zip(limits.clone()) {
+        for ((resource, mark), limit) in marks.into_iter().zip(*limits) {
             let Some(mark) = mark else { continue };
             if setrlimit(resource, Rlimit { current: Some(mark.0), maximum: limit.maximum }).is_ok() {
                 before.push((resource, limit));

@@ -39,7 +39,7 @@ pub enum StoreError {
         done: bool,
     },
     /// It holds another job's run.
-    #[error("{} holds a run of {held:?} as it was: name, phases, numbers of tasks or inputs differ from what the job file of {given:?} says now; --out DIR runs it elsewhere, or remove the folder", path.display())]
+    #[error("{} holds another job's run, of {held:?}: its name, phases, numbers of tasks or inputs are not those of {given:?}; --out DIR runs that elsewhere, or remove the folder", path.display())]
     OtherJob {
         /// The folder.
         path: PathBuf,
@@ -88,7 +88,7 @@ pub enum StoreError {
         distrust: Distrust,
     },
     /// While a run was at work, its folder was moved, removed or replaced.
-    #[error("{} was moved, removed or replaced while the run was at work in it, so the run has ended: --resume --out DIR goes on \
-        where the folder is now", .0.display())]
+    #[error("{} was moved, removed or replaced while the run was at work in it, so the run has ended: with --out DIR it \
+        goes on where the folder is now", .0.display())]
     Displaced(PathBuf),
 }

@@ -59,6 +59,8 @@ const JOB: &str = "job.json";
 pub(crate) const JOURNAL: &str = "journal.jsonl";
 const SUMMARY: &str = "summary.json";
 const LOCK: &str = "lock";
+/// Name of the folder of attempts' own folders.
+const ATTEMPTS: &str = "attempts";
 /// Name of the folder for what stood in results' places.
 const ASIDE: &str = "set-aside";
 
@@ -97,6 +99,7 @@ struct Anchors {
     root: (u32, u32, u64),
     inner: (u32, u32, u64),
     lock: (u32, u32, u64),
+    attempts: (u32, u32, u64),
 }
 
 fn place(found: &Statx) -> (u32, u32, u64) {
@@ -104,17 +107,19 @@ fn place(found: &Statx) -> (u32, u32, u64) {
 }
 
 impl Anchors {
-    fn of(root: &Folder, inner: &Folder, lock: &File) -> io::Result<Anchors> {
+    fn of(root: &Folder, inner: &Folder, lock: &File, attempts: &Folder) -> io::Result<Anchors> {
         let lock = statx(lock, "", AtFlags::EMPTY_PATH, StatxFlags::INO)?;
         let of = |folder: &Folder| folder.own_statx(StatxFlags::INO).map(|found| place(&found));
-        Ok(Anchors { root: of(root)?, inner: of(inner)?, lock: place(&lock) })
+        Ok(Anchors { root: of(root)?, inner: of(inner)?, lock: place(&lock), attempts: of(attempts)? })
     }
 
     /// What is at the paths now.
     fn now(path: &Path, root: &Folder, inner: &Folder) -> io::Result<Anchors> {
         let of_path = statx(CWD, path, AtFlags::empty(), StatxFlags::INO)?;
-        let (inner, lock) = (root.statx(INNER, StatxFlags::INO)?, inner.statx(LOCK, StatxFlags::INO)?);
-        Ok(Anchors { root: place(&of_path), inner: place(&inner), lock: place(&lock) })
+        let of_inner = |name: &str| inner.statx(name, StatxFlags::INO).map(|found| place(&found));
+        let (lock, attempts) = (of_inner(LOCK)?, of_inner(ATTEMPTS)?);
+        let inner = root.statx(INNER, StatxFlags::INO)?;
+        Ok(Anchors { root: place(&of_path), inner: place(&inner), lock, attempts })
     }
 }
 
@@ -236,7 +241,7 @@ impl Store {
 
     /// An attempt's own folder.
     pub fn attempt(&self, attempt: AttemptId) -> PathBuf {
-        self.folder.join(INNER).join("attempts").join(self.attempt_name(attempt))
+        self.folder.join(INNER).join(ATTEMPTS).join(self.attempt_name(attempt))
     }
 
     /// True if an attempt's own folder is there.
@@ -368,7 +373,10 @@ impl Store {
         let logs = if keep_logs { self.keep_logs(attempt, &name).err() } else { None };
         let removed = Removal::new(&self.attempts).remove(&self.attempts, name.as_ref());
         let left = removed.err().map(|left| format!("{}: {left}", self.attempt(attempt).display()));
-        left.or_else(|| logs.map(|error| format!("what it wrote could not be kept: {error}")))
+        left.or_else(|| {
+            let lost = |error| format!("{}, whose logs could not be kept: {error}", self.attempt(attempt).display());
+            logs.map(lost)
+        })
     }
 
     fn keep_logs(&self, attempt: AttemptId, name: &str) -> io::Result<()> {
@@ -402,7 +410,7 @@ impl Store {
             if !name.to_str().is_some_and(|name| kept.contains(name))
                 && let Err(one) = Removal::new(&self.attempts).remove(&self.attempts, &name)
             {
-                let folder = self.folder.join(INNER).join("attempts").join(&name);
+                let folder = self.folder.join(INNER).join(ATTEMPTS).join(&name);
                 left.push(format!("{}: {one}", folder.display()));
             }
         }

@@ -74,9 +74,9 @@ impl Store {
         if !locked(&lock) {
             return Err(StoreError::InUse(path));
         }
-        let anchors = Anchors::of(&root, &inner, &lock).map_err(at(&path))?;
         check_files(&inner, &path.join(super::INNER), trust)?;
-        let attempts = open_own(&inner, &path.join(super::INNER), "attempts", trust)?;
+        let attempts = open_own(&inner, &path.join(super::INNER), super::ATTEMPTS, trust)?;
+        let anchors = Anchors::of(&root, &inner, &lock, &attempts).map_err(at(&path))?;
         open_own(&inner, &path.join(super::INNER), "logs", trust)?;
         if inner.kind(super::ASIDE).map_err(at(&path))?.is_some() {
             open_own(&inner, &path.join(super::INNER), super::ASIDE, trust)?;
@@ -318,7 +318,8 @@ fn check_commands(
     }
     let is_old = |at: usize, phase: &PlannedPhase| -> bool {
         let Ok(results) = root.sub(&phase.name) else { return false };
-        let (now, kept) = (phase.digest(), job.kept.get(at));
+        // What was said of one command does not hold for the next.
+        let (now, kept) = (phase.digest(), job.kept.get(at).filter(|_| !changed.contains(&phase.name)));
         let is_kept = |command: &String| *command == now || kept.is_some_and(|kept| kept.contains(command));
         results.entries().unwrap_or_default().iter().any(|(name, _)| {
             let Some(index) = name.to_str().and_then(|name| name.parse().ok()) else { return false };

@@ -76,7 +76,9 @@ fn wall_clock() -> u64 {
 fn boot_clock() -> Option<(String, u64)> {
     let now = clock_gettime(ClockId::Boottime);
     let nanoseconds = u64::try_from(now.tv_sec).ok()? * 1_000_000_000 + u64::try_from(now.tv_nsec).ok()?;
-    Some((crate::process::boot_id().ok()?, nanoseconds))
+    // Namespaces of time have clocks of their own.
+    let namespace = std::fs::read_link("/proc/self/ns/time").unwrap_or_default();
+    Some((format!("{} {}", crate::process::boot_id().ok()?, namespace.display()), nanoseconds))
 }
 
 /// An identity that no other run has.
@@ -147,7 +149,9 @@ impl JobRecord {
             let now = phase.digest();
             if now != *held {
                 let before = std::mem::replace(held, now);
-                if keep && !kept.contains(&before) {
+                if !keep {
+                    kept.clear();
+                } else if !kept.contains(&before) {
                     kept.push(before);
                 }
             }

@@ -62,6 +62,12 @@ impl Store {
         Ok(true)
     }
 
+    /// True if an attempt's output was once about to be its task's result, and is not in its own folder any more.
+    pub fn was_committed(&self, attempt: AttemptId) -> bool {
+        let is_its = |line: &Line| line.run == self.job.run && line.attempt == attempt.copy;
+        self.manifest.of(attempt.task).any(is_its)
+    }
+
     /// What attempts have written, and the lines of the manifest, survive a power cut once this returns.
     ///
     /// # Errors

@@ -49,16 +49,27 @@ pub fn run(args: &RunJobArgs) -> Outcome {
     };
     let outcome = run_plan(&plan, &options, &out, opening, nodes, args.nodes.is_some(), &mut Shown(&board));
     board.finish();
-    let outcome = outcome?;
+    let hint = format!("`{}` goes on with it", resume_command(path, args));
+    let outcome = outcome.map_err(|failure| match failure {
+        Failure::Work(error) => Failure::work(format!("{error:#}; once that is mended, {hint}")),
+        other => other,
+    })?;
     // Whether anybody reads it or not: the state of the job decides how this ends.
     let printed = print(args, &outcome, &out);
-    let hint = format!("`{}` goes on with it", resume_command(path, args));
     match outcome.summary.state {
         RunState::Done => printed,
         RunState::Failed => {
             let failed: Vec<String> =
                 outcome.summary.failed_tasks.iter().map(|task| format!("{}/{}", task.phase, task.task)).collect();
             let logs = out.join(".hindmost/logs");
+            let may_repeat = |name: &str| plan.phases.iter().any(|phase| phase.name == name && phase.idempotent);
+            let hint = if outcome.summary.failed_tasks.iter().any(|task| !may_repeat(&task.phase)) {
+                format!(
+                    "tasks that may not run twice run again only if `retries` of their phase allows it; then {hint}"
+                )
+            } else {
+                hint
+            };
             Err(Failure::work(format!(
                 "the job failed: {}; all that its commands wrote is in {}; {hint}",
                 failed.join(", "),
@@ -132,6 +143,9 @@ pub fn run_plan(
         nodes: nodes.clone(),
     });
     let opened = Store::open(out, plan, &opening).map_err(RunError::from)?;
+    if opening.resume && !opened.begun {
+        follower.message(&format!("there is no run to resume in {}: it begins now", out.display()));
+    }
     if opening.resume && !given {
         nodes = driver::recorded_nodes(&opened.store)?.unwrap_or(nodes);
     }

@@ -22,13 +22,16 @@ fn is_scarce(error: &std::io::Error) -> bool {
 
 impl Driver<'_> {
     /// Calls `act` with what the engine needs to know of an attempt.
+    ///
+    /// # Errors
+    /// If the attempt's folder can't be opened.
     pub(super) fn with_launch<T>(
         &mut self,
         attempt: AttemptId,
         node: NodeId,
         act: impl FnOnce(&mut dyn crate::engine::Engine, &Launch<'_>) -> T,
-    ) -> Option<T> {
-        let phase = self.plan.phases.get(attempt.task.phase as usize)?;
+    ) -> std::io::Result<T> {
+        let phase = &self.plan.phases[attempt.task.phase as usize];
         let node_name = self.cluster.node(node).map_or("", |node| node.name()).to_owned();
         let folder = self.store.attempt(attempt);
         let input = phase.inputs.as_ref().and_then(|inputs| inputs.get(attempt.task.index as usize));
@@ -50,7 +53,7 @@ impl Driver<'_> {
             environment.push(own("HINDMOST_INPUT", input.into()));
         }
         let run = self.store.run();
-        let handle = self.store.open_attempt(attempt).ok()?;
+        let handle = self.store.open_attempt(attempt)?;
         let launch = Launch {
             attempt,
             node,
@@ -63,7 +66,7 @@ impl Driver<'_> {
             input: input.map(std::path::PathBuf::as_path),
             slowed: self.options.chaos.slowed(&node_name),
         };
-        Some(act(&mut *self.engine, &launch))
+        Ok(act(&mut *self.engine, &launch))
     }
 
     /// Starts an attempt that was decided, unless it is not wanted any more.
@@ -90,7 +93,9 @@ impl Driver<'_> {
         }
         let made = self.store.make_attempt(attempt).map(|_| ());
         let started = match made {
-            Ok(()) => self.with_launch(attempt, node, |engine, launch| engine.start(launch)).unwrap_or(Ok(())),
+            Ok(()) => {
+                self.with_launch(attempt, node, |engine, launch| engine.start(launch)).and_then(|started| started)
+            }
             Err(error) => Err(error),
         };
         match started {

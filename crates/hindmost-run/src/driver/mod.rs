@@ -305,7 +305,8 @@ pub fn run_under(
     let history = plan.phases.iter().map(|phase| options.history.get(&phase.name).cloned().unwrap_or_default());
     let telling = if let Knowledge::Progress(share) = header.knowledge { share } else { 2.0 };
     let learner = Learner::new(plan.phases.len(), names.len(), telling, history.collect());
-    let journal = LiveJournal::open(&store, if held.is_some() { None } else { Some(&header) })?;
+    let journal = LiveJournal::open(&store, if held.is_some() { None } else { Some(&header) });
+    let journal = journal.inspect_err(|_| standing::kill_earlier(&store, engine, follower))?;
     let mut driver = Driver {
         plan,
         options,

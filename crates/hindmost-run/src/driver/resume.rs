@@ -218,7 +218,7 @@ impl Driver<'_> {
         let mut adopted = HashSet::new();
         for (attempt, node, _) in living.iter().filter(|_| here) {
             let there = self.store.has_attempt(*attempt).map_err(|error| self.unseen(error))?;
-            if there && self.with_launch(*attempt, *node, |engine, launch| engine.adopt(launch)) == Some(true) {
+            if there && self.with_launch(*attempt, *node, |engine, launch| engine.adopt(launch)).unwrap_or(false) {
                 self.enter(*attempt, *node);
                 adopted.insert(*attempt);
             }

@@ -447,7 +447,9 @@ fn a_process_that_a_forged_file_names_is_left_alone() {
                 let own = |pid: &u32| *pid != victim.0.id();
                 until("the attempt has ended", || {
                     let left: Vec<u32> = processes(&run_of).into_iter().map(|(pid, _)| pid).filter(own).collect();
-                    left.iter().for_each(|pid| signal(*pid, "KILL"));
+                    for pid in &left {
+                        signal(*pid, "KILL");
+                    }
                     left.is_empty()
                 });
             }

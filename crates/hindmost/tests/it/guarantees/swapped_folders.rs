@@ -125,7 +125,9 @@ fn waited(out: &Path, word: &str) {
 /// Kills every process of a run.
 fn kill_run(run: &str) {
     while !processes(run).is_empty() {
-        processes(run).iter().for_each(|(pid, _)| signal(*pid, "KILL"));
+        for (pid, _) in processes(run) {
+            signal(pid, "KILL");
+        }
         std::thread::sleep(Duration::from_millis(5));
     }
 }
@@ -166,7 +168,7 @@ fn attempts_of_a_removed_run_do_not_write_into_a_new_one() {
     scene.touch("go.new");
     new.end().with(0);
     for task in 0..3 {
-        let expected: String = (0..20).map(|number| format!("new {task} {number}\n")).collect();
+        let expected = (0..20).map(|number| format!("new {task} {number}\n")).collect::<Vec<_>>().concat();
         assert_eq!(scene.read(&format!("out/write/{task}/file")), expected);
     }
     scene.is_verified();
@@ -580,8 +582,14 @@ fn failures_outlive_a_kill_while_the_journal_is_put_away() {
     fs::write(scene.path("go"), "7").unwrap();
     run(&scene, &["--nodes", "n1:8", "--policy", "none"]).with(1);
     assert_eq!(counts(&scene, "ran").get("once"), Some(&1));
-    // As it is between the two steps of putting the journal away.
-    sh(&scene.out(), "rm -r map/0; mv .hindmost/journal.jsonl .hindmost/journal-1.jsonl");
+    // As it is between the two steps of beginning again: the record is written, and the journal not put away yet.
+    let record = scene.out().join(".hindmost/job.json");
+    let mut job: serde_json::Value = serde_json::from_str(&fs::read_to_string(&record).unwrap()).unwrap();
+    job["journals"] = 1.into();
+    job["failures"] = serde_json::json!([[1, 0, 1]]);
+    job["run"] = "another".into();
+    fs::write(&record, job.to_string()).unwrap();
+    fs::remove_dir_all(scene.out().join("map/0")).unwrap_or_default();
     let ended = run(&scene, &["--resume"]);
     assert_eq!(counts(&scene, "ran").get("once"), Some(&1), "it failed, and was run again: {}", ended.stderr);
     ended.with(1);
@@ -594,7 +602,11 @@ fn a_result_lost_before_its_end_is_recorded_is_made_again() {
     scene.touch("go");
     nothing_runs(&run_id(&scene.out()).unwrap());
     // As if a process had put it into its place, was killed, and somebody had removed it.
-    sh(&scene.out(), "mv .hindmost/attempts/0-0.0.*/out wait/0; rm -r wait/0");
+    let run_id = run_id(&scene.out()).unwrap();
+    let line = format!(r#"{{"phase":0,"task":0,"attempt":0,"run":"{run_id}","command":"c","inode":1}}"#);
+    let script =
+        format!("echo '{line}' >> .hindmost/manifest.jsonl; mv .hindmost/attempts/0-0.0.*/out wait/0; rm -r wait/0");
+    sh(&scene.out(), &script);
     let ended = run(&scene, &["--resume"]);
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     waited(&scene.out(), "first");

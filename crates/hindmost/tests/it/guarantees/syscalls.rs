@@ -203,7 +203,12 @@ fn results_are_right(out: &Path) -> Result<(), String> {
 
 /// Checks a process run that met faults. How it ended: an exit code, or `killed`. After a killed one, `after_kill`.
 fn faulted(scene: &Scene, faults: &[Fault], args: &[&str], after_kill: bool) -> Result<(String, bool), String> {
+    let journal = scene.out().join(".hindmost/journal.jsonl");
+    let length = || fs::metadata(&journal).map_or(0, |found| found.len());
+    let before = length();
     let (ended, came) = life(scene, faults, args)?;
+    // What it says may be what can't be written.
+    let is_silent = ended.stderr.is_empty() && !faults.iter().any(|fault| fault.call == "write");
     let wrong = |what: &str| format!("{what} ({:?}): {}{}", ended.code, ended.stdout, ended.stderr);
     if ended.stderr.contains("panicked") {
         return Err(wrong("it panicked"));
@@ -215,12 +220,12 @@ fn faulted(scene: &Scene, faults: &[Fault], args: &[&str], after_kill: bool) -> 
         }
         // Before the program begins.
         Some(127) if ended.stderr.contains("shared librar") || ended.stderr.contains("exec failed") => "127".to_owned(),
-        Some(code @ (1 | 2 | 130)) if !ended.stderr.is_empty() => code.to_string(),
+        Some(code @ (1 | 2 | 130)) if !is_silent => code.to_string(),
         None if came && faults.iter().any(|fault| fault.error.is_none()) => return Ok(("killed".to_owned(), true)),
         _ => return Err(wrong("it ended otherwise than it should")),
     };
-    // A process run that ends before it begins leaves what the killed one has left.
-    let refused = how == "2" || ended.stderr.contains("can't be run here");
+    // A process run that ends before it goes on with the journal leaves what the killed one has left.
+    let refused = how != "0" && length() <= before;
     let left = if after_kill && refused { Vec::new() } else { Swept(scene.folder.path()).leftovers() };
     if left.is_empty() { Ok((how, came)) } else { Err(wrong(&format!("processes are left: {left:?}"))) }
 }

@@ -9,7 +9,7 @@ use hindmost_core::estimator::estimator;
 use hindmost_core::explain::explain;
 use hindmost_core::ids::TaskId;
 use hindmost_core::journal::{Header, JournalReader, JournalWriter};
-use hindmost_core::policy::catalogue::{self, Setting};
+use hindmost_core::policy::catalogue;
 use hindmost_core::policy::{Policy, spec::PolicySpec};
 use hindmost_core::record::{Change, Decision, Event, Record};
 use hindmost_core::timeline::Timeline;
@@ -96,5 +96,5 @@ fn decided_again(header: &Header, records: &[Record], timeline: &Timeline) {
 
 fn policy(header: &Header) -> Option<Policy> {
     let spec: PolicySpec = header.policy.parse().ok()?;
-    catalogue::build(&spec, &Setting { order: &header.order, gamma: header.gamma }).ok()
+    catalogue::build(&spec, &header.setting()).ok()
 }

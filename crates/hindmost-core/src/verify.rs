@@ -344,6 +344,13 @@ mod tests {
     }
 
     #[test]
+    fn a_finish_that_is_recorded_twice_is_found() {
+        let ends = vec![finished(1), finished(1)];
+        assert!(found(Placement::FirstFit, "none", &ends).is_ok());
+        assert!(matches!(found(Placement::Spread, "none", &ends), Err(Difference::TwoWinners { .. })));
+    }
+
+    #[test]
     fn one_winner_is_right_whatever_the_others_do() {
         let (stopped, failed) = (
             |of| Event::AttemptStopped { attempt: copy(of) },
@@ -352,7 +359,7 @@ mod tests {
         for ends in [
             vec![finished(2), stopped(0), stopped(1)],
             vec![finished(0), failed(1), stopped(2)],
-            vec![failed(0), finished(1), finished(1), stopped(2)],
+            vec![failed(0), finished(1), stopped(1), stopped(2)],
             // News of an attempt that was lost with its node makes it no winner.
             vec![Event::NodeLost { node: NodeId(0) }, finished(0), finished(1)],
         ] {

@@ -110,7 +110,7 @@ impl Driver<'_> {
                 .message("the machine or its file system was started again since: what was at work is started again"),
             Whereabouts::Copied => self
                 .follower
-                .message("the folder is a copy, which goes on by itself: what runs in the original is left alone"),
+                .message("the folder is a copy: it gets a new identity, and what runs in the original is left alone"),
         }
         for phase in &self.changed {
             self.follower

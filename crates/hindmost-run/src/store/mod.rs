@@ -130,8 +130,7 @@ pub struct Store {
     inner: Arc<Folder>,
     attempts: Folder,
     /// Holds the lock.
-    #[allow(dead_code, reason = "it is held, not used")]
-    lock: File,
+    _lock: File,
     anchors: Anchors,
     job: JobRecord,
     /// Names of the phases, and what their commands are, by number.

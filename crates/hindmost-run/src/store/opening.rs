@@ -124,7 +124,7 @@ impl Store {
             root: Arc::new(root),
             inner: Arc::new(inner),
             attempts,
-            lock,
+            _lock: lock,
             anchors,
             earlier_path: job.path.clone(),
             job,

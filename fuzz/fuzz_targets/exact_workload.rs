@@ -1,31 +1,4 @@
-//! Any bytes as an exact workload, one job a line in JSON.
+//! See [`hindmost_fuzz::targets::exact_workload`].
+#![cfg_attr(fuzzing, no_main)]
 
-#![no_main]
-
-use std::collections::BTreeSet;
-
-use hindmost_fuzz::check_jobs;
-use hindmost_sim::exact::read_exact_from;
-use libfuzzer_sys::fuzz_target;
-
-fuzz_target!(|text: &[u8]| {
-    match read_exact_from(text, "w.jsonl") {
-        Ok(jobs) => {
-            assert!(!jobs.is_empty());
-            check_jobs(&jobs);
-            let names: BTreeSet<&str> = jobs.iter().map(|job| &*job.spec.name).collect();
-            assert_eq!(names.len(), jobs.len(), "names are unique");
-            for job in &jobs {
-                let phases: BTreeSet<&str> = job.spec.phases.iter().map(|phase| &*phase.name).collect();
-                assert_eq!(phases.len(), job.spec.phases.len(), "so are phases'");
-            }
-            // Another line is another job, and a line that is none is an error that tells which.
-            let lines = text.split(|byte| *byte == b'\n').count() - usize::from(text.ends_with(b"\n"));
-            let more = [text.trim_ascii_end(), b"\nnone"].concat();
-            let error = read_exact_from(&more[..], "w.jsonl").expect_err("no job").to_string();
-            let line = more.split(|byte| *byte == b'\n').count();
-            assert!(line <= lines + 1 && error.starts_with(&format!("w.jsonl, line {line}: ")), "{error}");
-        }
-        Err(error) => assert!(error.to_string().starts_with("w.jsonl"), "{error}"),
-    }
-});
+hindmost_fuzz::target!(exact_workload, &[u8]);

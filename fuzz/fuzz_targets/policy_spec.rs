@@ -1,24 +1,4 @@
-//! Any text as a policy's name.
+//! See [`hindmost_fuzz::targets::policy_spec`].
+#![cfg_attr(fuzzing, no_main)]
 
-#![no_main]
-
-use hindmost_core::policy::catalogue::{self, Setting};
-use hindmost_core::policy::spec::{PolicySpec, split_list};
-use libfuzzer_sys::fuzz_target;
-
-fuzz_target!(|text: &str| {
-    let parts = split_list(text);
-    assert_eq!(parts.join(","), text, "a list is split at commas and nowhere else");
-    for part in parts {
-        let Ok(spec) = part.parse::<PolicySpec>() else { continue };
-        // NaN is no value that equals itself: compared as it is written.
-        let written = spec.to_string();
-        let again: PolicySpec = written.parse().unwrap_or_else(|error| panic!("{written:?} from {part:?}: {error}"));
-        assert_eq!(again.to_string(), written);
-        let setting = Setting { order: catalogue::DEFAULT_ORDER, gamma: 0.01 };
-        match catalogue::check(&spec) {
-            Ok(_) => drop(catalogue::build(&spec, &setting).unwrap_or_else(|error| panic!("{written}: {error}"))),
-            Err(error) => assert!(!error.to_string().is_empty()),
-        }
-    }
-});
+hindmost_fuzz::target!(policy_spec, &str);

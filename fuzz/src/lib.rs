@@ -1,5 +1,5 @@
-//! What the targets check in common.
-#![warn(missing_docs)]
+//! Fuzz targets, and what they check in common. [`targets`] has a module for each, which any compiler builds; the
+//! programs in `fuzz_targets/` hand them to libFuzzer where cargo-fuzz builds them, and run them over files elsewhere.
 
 use std::fmt::Display;
 
@@ -9,9 +9,29 @@ use hindmost_report::text::columns;
 use hindmost_trace::hadoop::{analyse_hadoop, read_hadoop, sniff, summarize_hadoop};
 use hindmost_trace::{RecordedAttempt, RecordedNode, TraceSummary};
 
+mod seeds;
+pub mod targets;
+
+#[cfg(fuzzing)]
+pub use libfuzzer_sys;
+pub use seeds::over_arguments;
+
+/// The program of a target: its module's name, and the type of its input.
+#[macro_export]
+macro_rules! target {
+    ($name:ident, $($input:tt)+) => {
+        #[cfg(fuzzing)]
+        $crate::libfuzzer_sys::fuzz_target!(|input: $($input)+| $crate::targets::$name::check(input));
+        #[cfg(not(fuzzing))]
+        fn main() -> std::process::ExitCode {
+            $crate::over_arguments(stringify!($name))
+        }
+    };
+}
+
 /// Makers of logs and packers of Spark's codecs, as the readers' own tests use them.
 #[path = "../../crates/hindmost-trace/tests/support/mod.rs"]
-#[allow(missing_docs)]
+#[allow(clippy::missing_errors_doc, reason = "tests take it for themselves")]
 pub mod support;
 
 /// Two ways of reading one log both work or fail alike; gives what came of it where both work.

@@ -12,10 +12,10 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 use crate::cluster::{Attempt, Cluster, Phase};
-use crate::distribution::Distribution;
-use crate::policy::shapes::{ShapeNumber, Shapes};
 use crate::record::Condition;
 use crate::time::Time;
+use hindmost_math::distribution::Distribution;
+use hindmost_math::shapes::{ShapeNumber, Shapes};
 
 /// How much is known of a running attempt, and when. The distribution of a phase's durations is
 /// known in all of them.
@@ -105,8 +105,8 @@ pub enum Test {
 }
 
 impl Test {
-    /// What is asked of an attempt of this phase, in words.
-    pub fn in_words(&self, phase: &Phase) -> String {
+    /// What is asked of an attempt of a phase with this mean duration, seconds, in words.
+    pub fn in_words(&self, mean: f64) -> String {
         match self {
             Test::RemainingAbove(limit) => format!("a remaining time above {limit:.2} s"),
             Test::RemainingOrByAgeAbove(limit) => {
@@ -114,8 +114,7 @@ impl Test {
             }
             Test::FreshLikelyBetter { factor, chance } => format!(
                 "with a probability above {chance} a remaining time more than {factor} times a fresh copy's, which takes \
-                 {:.2} s on average",
-                phase.mean()
+                 {mean:.2} s on average"
             ),
         }
     }

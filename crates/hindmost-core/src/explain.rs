@@ -5,11 +5,11 @@
 
 use serde::Serialize;
 
-use crate::cluster::{Attempt, Cluster};
+use crate::cluster::{Applied, Attempt, Cluster, RecordError};
 use crate::estimator::Estimator;
 use crate::ids::{AttemptId, TaskId};
-use crate::policy::Policy;
 use crate::record::{Change, Decision, Event, Record, StopReason};
+use crate::session::{Decided, Session, Sink};
 use crate::time::Time;
 use crate::verify::Difference;
 
@@ -41,53 +41,61 @@ pub struct Step {
     pub knew: Vec<Known>,
 }
 
-/// Tells a task's story.
+/// Tells a task's story. `session` is as the recorded run began.
 ///
 /// # Errors
-/// If the journal does not give the same decisions again: then nobody knows why they were made.
+/// If a record does not fit the state.
 pub fn explain(
-    mut cluster: Cluster,
-    policy: &mut Policy,
-    estimator: &dyn Estimator,
+    mut session: Session,
     records: impl IntoIterator<Item = Record>,
     task: TaskId,
 ) -> Result<Vec<Step>, Difference> {
-    policy.keep_reasons();
-    let mut steps = Vec::new();
-    let mut decided = Vec::new();
+    session.keep_reasons();
+    let mut story = Story { task, steps: Vec::new(), before: Vec::new(), after: Vec::new() };
     for Record { at, change } in records {
         let Change::Event(event) = change else { continue };
-        let fault = |error| Difference::Record { at, error };
-        let seconds = at.seconds();
-        let before = |cluster: &Cluster| cluster.copies(task).map(|copy| known(cluster, estimator, copy, at)).collect();
-        let knew: Vec<Known> = before(&cluster);
-        let running = knew.clone();
-        let applied = cluster.apply_event(at, &event).map_err(fault)?;
-        let knows: Vec<Known> = before(&cluster);
-        if let Some((copy, what)) = happened(&event, applied.won, &cluster, task, &running) {
-            steps.push(Step { at: seconds, copy, what, because: None, knew: Vec::new() });
-        }
-        if event == Event::Round {
-            policy.decide(&mut cluster, estimator, &mut decided);
-        } else {
-            policy.observe(&event, applied, &mut cluster, estimator, &mut decided);
-        }
-        // The recorded run left out what was refused, too.
-        policy.take_refused();
-        let reasons = policy.take_reasons();
-        for (number, decision) in decided.drain(..).enumerate() {
-            let Some((copy, what)) = decision_on(&decision, &cluster, task) else { continue };
-            let because = reasons.iter().find(|(of, _)| *of == number).map(|(_, why)| why.clone());
-            steps.push(Step { at: seconds, copy: Some(copy), what, because, knew: knows.clone() });
-        }
-        if let Event::AttemptFinished { attempt }
-        | Event::AttemptStopped { attempt }
-        | Event::AttemptFailed { attempt, .. } = event
-        {
-            cluster.retire(attempt.task.job);
-        }
+        story.before = story.known(&session, at);
+        session.step(at, &event, &mut story).map_err(|error| Difference::Record { at, error })?;
     }
-    Ok(steps)
+    Ok(story.steps)
+}
+
+/// What becomes of a task, written down as its run is replayed.
+struct Story {
+    task: TaskId,
+    steps: Vec<Step>,
+    /// What was known of its copies before the current event, and after it.
+    before: Vec<Known>,
+    after: Vec<Known>,
+}
+
+impl Story {
+    fn known(&self, session: &Session, at: Time) -> Vec<Known> {
+        let cluster = session.cluster();
+        cluster.copies(self.task).map(|copy| known(cluster, session.estimator(), copy, at)).collect()
+    }
+}
+
+impl Sink for Story {
+    type Error = RecordError;
+
+    fn applied(&mut self, at: Time, event: &Event, applied: Applied, state: &Session) -> Result<(), RecordError> {
+        self.after = self.known(state, at);
+        if let Some((copy, what)) = happened(event, applied.won, state.cluster(), self.task, &self.before) {
+            self.steps.push(Step { at: at.seconds(), copy, what, because: None, knew: Vec::new() });
+        }
+        Ok(())
+    }
+
+    fn decided(&mut self, decided: Decided<'_>) -> Result<(), RecordError> {
+        for (number, decision) in decided.decisions.iter().enumerate() {
+            let Some((copy, what)) = decision_on(decision, decided.cluster, self.task) else { continue };
+            let because = decided.reasons.iter().find(|(of, _)| *of == number).map(|(_, why)| why.clone());
+            let at = decided.at.seconds();
+            self.steps.push(Step { at, copy: Some(copy), what, because, knew: self.after.clone() });
+        }
+        Ok(())
+    }
 }
 
 fn known(cluster: &Cluster, estimator: &dyn Estimator, copy: &Attempt, at: Time) -> Known {
@@ -120,17 +128,22 @@ fn happened(
             let (after, result) = (ran(copy), if won { "the task has its result" } else { "too late" });
             Some((Some(copy), format!("finished after {after:.2} s: {result}")))
         }
-        Event::AttemptFailed { attempt, reason } => {
+        Event::AttemptFailed { attempt, reason, external } => {
             let copy = of_task(attempt)?;
-            let reason =
-                reason.as_deref().unwrap_or("it was killed by the rehearsal, or lost while nobody looked after it");
-            Some((Some(copy), format!("failed after {:.2} s: {reason}", ran(copy))))
+            let what = match (reason, external) {
+                (Some(reason), _) => format!("failed after {:.2} s: {reason}", ran(copy)),
+                (None, Some(what)) => format!("was ended from outside after {:.2} s: {what}", ran(copy)),
+                (None, None) => {
+                    format!("was ended from outside after {:.2} s; the journal does not say by what", ran(copy))
+                }
+            };
+            Some((Some(copy), what))
         }
         Event::AttemptStopped { attempt } => {
             let copy = of_task(attempt)?;
             Some((Some(copy), format!("has stopped, having run for {:.2} s", ran(copy))))
         }
-        Event::WatchMet { attempt, expected_finish } => {
+        Event::WatchMet { attempt, expected_finish, .. } => {
             let copy = of_task(attempt)?;
             let told = match expected_finish {
                 Some(finish) => {
@@ -182,5 +195,30 @@ fn decision_on(decision: &Decision, cluster: &Cluster, task: TaskId) -> Option<(
             Some((attempt.copy, "told to stop; a fresh copy gets its room".to_owned()))
         }
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::JobId;
+    use crate::resources::Dimensions;
+
+    #[test]
+    fn a_failure_names_its_own_cause() {
+        let task = TaskId { job: JobId(0), phase: 0, index: 3 };
+        let attempt = AttemptId { task, copy: 1 };
+        let cluster = Cluster::new(Dimensions::one_slot());
+        let running = [Known { copy: 1, node: "n1".to_owned(), elapsed: 2.5, remaining: None }];
+        let text = |reason: Option<&str>, external: Option<&str>| {
+            let (reason, external) = (reason.map(Into::into), external.map(Into::into));
+            let event = Event::AttemptFailed { attempt, reason, external };
+            happened(&event, false, &cluster, task, &running).unwrap().1
+        };
+        assert_eq!(text(Some("exit code 3"), None), "failed after 2.50 s: exit code 3");
+        let lost = text(None, Some("its node was lost"));
+        assert_eq!(lost, "was ended from outside after 2.50 s: its node was lost");
+        // Journals of earlier versions do not say.
+        assert!(text(None, None).starts_with("was ended from outside after 2.50 s; the journal does not say"));
     }
 }

@@ -3,7 +3,7 @@
 
 /// A set of small numbers. See the module's documentation.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct IdSet {
+pub struct IdSet {
     words: Vec<u64>,
     summary: Vec<u64>,
     len: usize,
@@ -11,12 +11,12 @@ pub(crate) struct IdSet {
 
 impl IdSet {
     /// Number of members.
-    pub(crate) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.len
     }
 
     /// Adds a number; false if it was there.
-    pub(crate) fn insert(&mut self, number: u32) -> bool {
+    pub fn insert(&mut self, number: u32) -> bool {
         let word = (number / 64) as usize;
         if word >= self.words.len() {
             self.words.resize(word + 1, 0);
@@ -33,7 +33,7 @@ impl IdSet {
     }
 
     /// Takes a number out; false if it was not there.
-    pub(crate) fn remove(&mut self, number: u32) -> bool {
+    pub fn remove(&mut self, number: u32) -> bool {
         let word = (number / 64) as usize;
         let bit = 1 << (number % 64);
         let was_there = self.words.get(word).is_some_and(|bits| bits & bit != 0);
@@ -48,7 +48,7 @@ impl IdSet {
     }
 
     /// Takes all members out.
-    pub(crate) fn clear(&mut self) {
+    pub fn clear(&mut self) {
         for (at, summary) in self.summary.iter_mut().enumerate() {
             for word in bits(std::mem::take(summary)) {
                 self.words[at * 64 + word as usize] = 0;
@@ -58,17 +58,31 @@ impl IdSet {
     }
 
     /// True if there is none.
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
+    /// Adds all members of another set.
+    pub fn insert_all(&mut self, other: &IdSet) {
+        for number in other.iter() {
+            self.insert(number);
+        }
+    }
+
+    /// Takes all members of another set out.
+    pub fn remove_all(&mut self, other: &IdSet) {
+        for number in other.iter() {
+            self.remove(number);
+        }
+    }
+
     /// True if the number is a member.
-    pub(crate) fn contains(&self, number: u32) -> bool {
+    pub fn contains(&self, number: u32) -> bool {
         self.words.get((number / 64) as usize).is_some_and(|bits| bits & (1 << (number % 64)) != 0)
     }
 
     /// The first member that is at least so large.
-    pub(crate) fn next(&self, from: u32) -> Option<u32> {
+    pub fn next(&self, from: u32) -> Option<u32> {
         let word = (from / 64) as usize;
         let here = self.words.get(word)? & (u64::MAX << (from % 64));
         if here != 0 {
@@ -83,7 +97,7 @@ impl IdSet {
     }
 
     /// The members in ascending order.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = u32> + '_ {
+    pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         self.summary.iter().enumerate().flat_map(move |(at, summary)| {
             bits(*summary).flat_map(move |word| {
                 let word = at * 64 + word as usize;

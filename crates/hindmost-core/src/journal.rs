@@ -12,7 +12,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::cluster::Placement;
 use crate::estimator::Knowledge;
-use crate::policy::catalogue::Setting;
 use crate::record::Record;
 use crate::resources::Dimensions;
 use crate::workload::QueueSpec;
@@ -44,13 +43,6 @@ pub struct Header {
     /// The queues that jobs were submitted to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub queues: Vec<QueueSpec>,
-}
-
-impl Header {
-    /// What policies are told of the run.
-    pub fn setting(&self) -> Setting<'_> {
-        Setting { order: &self.order, gamma: self.gamma, queues: &self.queues }
-    }
 }
 
 /// Why a journal could not be read or written.
@@ -242,6 +234,7 @@ mod tests {
         let event = Event::AttemptFailed {
             attempt: AttemptId { task: TaskId { job: JobId(0), phase: 0, index: 0 }, copy: 0 },
             reason,
+            external: None,
         };
         serde_json::to_writer(&mut bytes, &Record { at: Time(3), change: Change::Event(event) }).unwrap();
         let sharp = bytes.iter().position(|byte| !byte.is_ascii()).unwrap();

@@ -4,6 +4,8 @@
 //! policies on one seed meet the same jobs and the k-th copy of a task takes equally long in each,
 //! whatever was started before it and on whichever thread.
 
+use hindmost_math::random::{self, unit};
+
 use crate::ids::{AttemptId, TaskId};
 
 /// What a number is drawn for; numbers of different purposes are independent.
@@ -40,26 +42,10 @@ pub enum Purpose {
     Replica = 14,
 }
 
-/// Mixes all bits of a number into all others (the finaliser of SplitMix64: Steele, Lea and Flood,
-/// "Fast splittable pseudorandom number generators", OOPSLA 2014).
-#[inline]
-pub fn mix(mut z: u64) -> u64 {
-    z = z.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
-}
-
 /// A hash of a seed, a purpose and two numbers that identify the thing drawn for.
 #[inline]
 pub fn hash(seed: u64, purpose: Purpose, first: u64, second: u64) -> u64 {
-    mix(mix(mix(seed ^ (purpose as u64).wrapping_mul(0xd134_2543_de82_ef95)) ^ first) ^ second)
-}
-
-/// A hash as a number strictly between 0 and 1, in steps of 2^-53.
-#[inline]
-pub fn unit(hash: u64) -> f64 {
-    ((hash >> 11) as f64 + 0.5) * (1.0 / (1u64 << 53) as f64)
+    random::hash(seed, purpose as u64, first, second)
 }
 
 /// A number in (0, 1) for the `number`-th parameter of the `index`-th thing.

@@ -4,11 +4,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::cluster::Cluster;
-use crate::estimator::Estimator;
+use crate::cluster::RecordError;
 use crate::ids::AttemptId;
-use crate::policy::Policy;
-use crate::record::{Change, Decision, Event, Record, StopReason};
+use crate::record::{Change, Decision, Record, StopReason};
+use crate::session::{Decided, Session, Sink};
 
 /// What a policy said of its decisions, kept as they are made.
 #[derive(Clone, Debug, Default)]
@@ -19,8 +18,8 @@ pub struct Reasons {
 }
 
 impl Reasons {
-    /// A decision with what was said of it. Tell it of all decisions on a task, in their order. `fresh` is the
-    /// attempt that a replacement has started, where one has.
+    /// Adds a decision with its reason. Give it all decisions on a task, in their order. `fresh` is the attempt that a
+    /// replacement has started, where one has.
     pub fn add(&mut self, decision: &Decision, fresh: Option<AttemptId>, why: String) {
         match decision {
             Decision::Start { attempt, .. } => {
@@ -46,43 +45,27 @@ impl Reasons {
     }
 }
 
+impl Sink for Reasons {
+    type Error = RecordError;
+
+    fn decided(&mut self, decided: Decided<'_>) -> Result<(), RecordError> {
+        for (decision, fresh, why) in decided.reasoned() {
+            self.add(decision, fresh, why.to_owned());
+        }
+        Ok(())
+    }
+}
+
 /// Why attempts were started, as far as the records give the same decisions again: what comes after a record
-/// that does not fit is left out.
-pub fn reasons(
-    mut cluster: Cluster,
-    policy: &mut Policy,
-    estimator: &dyn Estimator,
-    records: impl IntoIterator<Item = Record>,
-) -> BTreeMap<AttemptId, String> {
-    policy.keep_reasons();
+/// that does not fit is left out. `session` is as the recorded run began.
+pub fn reasons(mut session: Session, records: impl IntoIterator<Item = Record>) -> BTreeMap<AttemptId, String> {
+    session.keep_reasons();
     let mut found = Reasons::default();
-    let mut decided = Vec::new();
     for Record { at, change } in records {
-        let Change::Event(event) = change else { continue };
-        let Ok(applied) = cluster.apply_event(at, &event) else { break };
-        if event == Event::Round {
-            policy.decide(&mut cluster, estimator, &mut decided);
-        } else {
-            policy.observe(&event, applied, &mut cluster, estimator, &mut decided);
-        }
-        // The recorded run left out what was refused, too.
-        policy.take_refused();
-        for (number, why) in policy.take_reasons() {
-            let Some(decision) = decided.get(number) else { continue };
-            let fresh = match decision {
-                Decision::Replace { attempt, .. } => {
-                    cluster.copies(attempt.task).map(crate::cluster::Attempt::id).max()
-                }
-                _ => None,
-            };
-            found.add(decision, fresh, why);
-        }
-        decided.clear();
-        if let Event::AttemptFinished { attempt }
-        | Event::AttemptStopped { attempt }
-        | Event::AttemptFailed { attempt, .. } = event
+        if let Change::Event(event) = change
+            && session.step(at, &event, &mut found).is_err()
         {
-            cluster.retire(attempt.task.job);
+            break;
         }
     }
     found.started()

@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::distribution::Distribution;
 use crate::ids::{AttemptId, JobId, NodeId};
 use crate::resources::Resources;
 use crate::time::Time;
 use crate::workload::JobSpec;
+use hindmost_math::distribution::Distribution;
 
 /// Something that happened, told by the driver.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -62,21 +62,29 @@ pub enum Event {
     AttemptFailed {
         /// The attempt.
         attempt: AttemptId,
-        /// What happened, where the attempt itself is to blame; none if it was killed from outside.
+        /// What happened, where the attempt itself is to blame; `None` if it was ended from outside.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<Arc<str>>,
+        /// What ended it from outside, such as the loss of its process. `None` where the attempt itself is to blame, and
+        /// in journals of versions that did not record it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        external: Option<Arc<str>>,
     },
     /// An attempt that was asked to stop has stopped, and its room is free.
     AttemptStopped {
         /// The attempt.
         attempt: AttemptId,
     },
-    /// A condition that was watched has come true.
+    /// A condition that was watched has come true, or an expected finish that was reported has turned out wrong.
     WatchMet {
         /// The attempt that was watched.
         attempt: AttemptId,
         /// When it is now expected to finish, where its progress tells.
         expected_finish: Option<Time>,
+        /// The conditions that have come true; empty if only the expected finish has changed. `None` in simulations, and
+        /// in journals of versions that did not record them.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        conditions: Option<Vec<Condition>>,
     },
     /// How long the copies of a phase take has been learned, or learned better, from those that ran.
     DurationsLearned {
@@ -108,7 +116,8 @@ pub enum Event {
     Round,
 }
 
-/// A condition on a running attempt that a policy wants to be told of, once.
+/// A condition on a running attempt of which a policy is notified once. Conditions on one attempt, of one kind or of
+/// several, do not replace each other; one that is asked for twice counts once.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Condition {

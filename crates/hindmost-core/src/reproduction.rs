@@ -10,7 +10,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::metrics::{mean, student_interval};
+use hindmost_math::statistics::{mean, student_interval};
 
 /// A paper's experiments run again.
 #[derive(Clone, Debug, PartialEq, Serialize)]

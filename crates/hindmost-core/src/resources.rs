@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::plain::Plain;
+use hindmost_math::plain::Plain;
 
 use crate::workload::DemandByName;
 

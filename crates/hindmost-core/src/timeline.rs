@@ -13,6 +13,16 @@ use crate::resources::Resources;
 use crate::time::Time;
 use crate::workload::JobSpec;
 
+/// Why an attempt broke.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cause {
+    /// What happened, where the attempt itself is to blame.
+    Own(Arc<str>),
+    /// What ended it from outside, if the journal says.
+    External(Option<Arc<str>>),
+}
+
 /// How an attempt ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -23,8 +33,8 @@ pub enum AttemptEnd {
     Lost,
     /// Stopped for a fresh copy in its room.
     Replaced,
-    /// Broke, and what is known of the cause.
-    Failed(Option<Arc<str>>),
+    /// Broke.
+    Failed(Cause),
     /// Its node was lost.
     NodeLost,
     /// Stopped because the run was.
@@ -178,8 +188,9 @@ impl Builder {
                     }
                 }
             }
-            Event::AttemptFailed { attempt, reason } => {
-                let outcome = self.asked_to_stop(attempt).unwrap_or(AttemptEnd::Failed(reason));
+            Event::AttemptFailed { attempt, reason, external } => {
+                let cause = reason.map_or(Cause::External(external), Cause::Own);
+                let outcome = self.asked_to_stop(attempt).unwrap_or(AttemptEnd::Failed(cause));
                 self.end(at, attempt, outcome);
             }
             Event::AttemptStopped { attempt } => {
@@ -274,9 +285,20 @@ mod tests {
         let task = TaskId { job: JobId(0), phase: 0, index: 0 };
         let of = |copy| AttemptId { task, copy };
         let start = |copy| Change::Decision(Decision::Start { attempt: of(copy), node: NodeId(0), from_progress: 0.0 });
+        let failed = |reason: Option<&str>, external: Option<&str>| Event::AttemptFailed {
+            attempt: of(0),
+            reason: reason.map(Arc::from),
+            external: external.map(Arc::from),
+        };
         let ends = [
             (Event::AttemptStopped { attempt: of(0) }, AttemptEnd::Stopped, AttemptEnd::Lost),
-            (Event::AttemptFailed { attempt: of(0), reason: None }, AttemptEnd::Failed(None), AttemptEnd::Lost),
+            (failed(None, None), AttemptEnd::Failed(Cause::External(None)), AttemptEnd::Lost),
+            (failed(Some("exit code 1"), None), AttemptEnd::Failed(Cause::Own("exit code 1".into())), AttemptEnd::Lost),
+            (
+                failed(None, Some("cut off")),
+                AttemptEnd::Failed(Cause::External(Some("cut off".into()))),
+                AttemptEnd::Lost,
+            ),
         ];
         for (event, before, after) in ends {
             let won = Change::Event(Event::AttemptFinished { attempt: of(1) });
@@ -294,7 +316,7 @@ mod tests {
     fn nothing_ends_before_it_begins() {
         let attempt = AttemptId { task: TaskId { job: JobId(0), phase: 0, index: 0 }, copy: 0 };
         let start = Change::Decision(Decision::Start { attempt, node: NodeId(0), from_progress: 0.0 });
-        let failed = Change::Event(Event::AttemptFailed { attempt, reason: None });
+        let failed = Change::Event(Event::AttemptFailed { attempt, reason: None, external: None });
         let records = [Record { at: Time(2), change: start }, Record { at: Time(1), change: failed }];
         let timeline = Timeline::of(records);
         assert_eq!((timeline.rows[0].start, timeline.rows[0].end), (Time(2), Time(2)));

@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::distribution::Distribution;
 use crate::ids::NodeId;
 use crate::time::Time;
+use hindmost_math::distribution::Distribution;
 
 /// What one copy of a task needs, by dimension name: `cpus` in cores, `memory` in bytes, others in
 /// their own unit. Empty: one slot on one-slot machines, one cpu elsewhere.

@@ -1,7 +1,7 @@
 //! What a log says about its stragglers, as text for the terminal: what they cost and why in words, then tables.
 
-use hindmost_core::fit::{Fit, Preferred};
 use hindmost_core::metrics::{Findings, PhaseFinding, SlowNode};
+use hindmost_math::fit::{Fit, Preferred};
 
 use crate::table::{Column, named, narrowed};
 use crate::text::{counted, duration, grouped, name, names, percent, wrapped};

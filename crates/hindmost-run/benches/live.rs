@@ -8,9 +8,14 @@ use std::time::{Duration, Instant};
 use criterion::{Criterion, criterion_group, criterion_main};
 use hindmost_core::workload::DemandByName;
 use hindmost_run::driver::{RunOptions, RunOutcome, Unfollowed, run};
-use hindmost_run::engine::{Engine, Fake, FakeTask, Local, NodeOffer, parse_nodes};
+use hindmost_run::engine::{Engine, Local, NodeOffer, parse_nodes};
 use hindmost_run::job_file::{Plan, parse};
 use hindmost_run::store::{Opening, Store};
+
+use fake_engine::{FakeEngine, FakeTask};
+
+#[path = "../tests/it/fake_engine.rs"]
+mod fake_engine;
 
 fn plan(tasks: u32, folder: &std::path::Path) -> Plan {
     let text = format!("name = \"bench\"\n[[phase]]\nname = \"work\"\ntasks = {tasks}\ncommand = \"true\"\n");
@@ -28,7 +33,7 @@ fn deciding(policy: &str) -> RunOutcome {
     let folder = tempfile::tempdir().expect("a folder");
     let nodes = (0..1000)
         .map(|at| NodeOffer { name: format!("n{at}"), capacity: DemandByName::from([("cpus".to_owned(), 1.0)]) });
-    let mut engine = Fake::new(nodes.collect(), |launch| FakeTask {
+    let mut engine = FakeEngine::new(nodes.collect(), |launch| FakeTask {
         seconds: if launch.node.0 % 100 == 0 { 80.0 } else { 10.0 + f64::from(launch.attempt.task.index % 97) / 97.0 },
         exit: Some(0),
         reports: false,

@@ -8,6 +8,5 @@ pub mod chaos;
 pub mod driver;
 pub mod engine;
 pub mod job_file;
-mod learn;
 pub mod process;
 pub mod store;

@@ -1,6 +1,7 @@
 //! Puts the runs of an experiment together into a comparison.
 
-use hindmost_core::metrics::{Copies, PolicyResult, Summary, VersusFirst, mean, student_interval};
+use hindmost_core::metrics::{Copies, PolicyResult, Summary, VersusFirst};
+use hindmost_math::statistics::{mean, student_interval};
 
 use crate::driver::RunResult;
 use crate::experiment::{Experiment, Results};

@@ -15,12 +15,12 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::sync::Arc;
 
-use hindmost_core::distribution::Distribution;
 use hindmost_core::ids::NodeId;
-use hindmost_core::plain::Plain;
 use hindmost_core::resources::parse_size;
 use hindmost_core::time::Time;
 use hindmost_core::workload::{DemandByName, Durations, InputSpec, JobSpec, PhaseSpec, WorkloadJob};
+use hindmost_math::distribution::Distribution;
+use hindmost_math::plain::Plain;
 use serde::Deserialize;
 
 use crate::phases::{Named, parents_first};

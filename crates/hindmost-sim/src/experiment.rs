@@ -9,12 +9,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use hindmost_core::estimator::Knowledge;
 use hindmost_core::policy::Policy;
-use hindmost_core::policy::catalogue::{self, Setting};
-use hindmost_core::policy::spec::PolicySpec;
 use hindmost_core::random::Purpose;
 use hindmost_core::resources::{Dimensions, Resources};
 use hindmost_core::time::Time;
 use hindmost_core::workload::{Durations, WorkloadJob};
+use hindmost_policies::catalogue::spec::PolicySpec;
+use hindmost_policies::catalogue::{self, Setting};
 
 use crate::driver::{Control, NodeSetup, RunResult, Setup, SimulationError, simulate};
 use crate::exact::read_exact;
@@ -218,9 +218,8 @@ impl Experiment {
         control: &Control<'_>,
     ) -> Result<RunResult, SimulationError> {
         let setting = Setting { order: &self.order, gamma: self.setup.gamma, queues: &self.setup.queues };
-        let mut built =
-            catalogue::build(policy, &setting).map_err(|error| SimulationError::Workload(error.to_string()))?;
-        self.run_policy(&mut built, seed, output, control).map_err(|error| match error {
+        let built = catalogue::build(policy, &setting).map_err(|error| SimulationError::Workload(error.to_string()))?;
+        self.run_policy(built, seed, output, control).map_err(|error| match error {
             SimulationError::TooFewDurations { job, phase, task, listed, .. } => {
                 SimulationError::TooFewDurations { job, phase, task, listed, policy: policy.to_string() }
             }
@@ -234,7 +233,7 @@ impl Experiment {
     /// As [`simulate`].
     pub fn run_policy(
         &self,
-        policy: &mut Policy,
+        policy: Policy,
         seed: u64,
         output: &mut dyn Output,
         control: &Control<'_>,

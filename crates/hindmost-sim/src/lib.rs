@@ -16,10 +16,9 @@ pub mod parameter;
 mod phases;
 pub mod pictures;
 pub mod records;
-pub mod reproduce;
 pub mod scenario;
 pub mod size;
-#[doc(hidden)]
+#[cfg(feature = "testing")]
 pub mod testing;
 mod truth;
 

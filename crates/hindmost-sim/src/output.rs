@@ -94,7 +94,7 @@ pub trait Output {
     }
 
     /// What the policy says of a decision. `fresh` is the attempt that a replacement starts.
-    fn reason(&mut self, _decision: &Decision, _fresh: Option<AttemptId>, _why: String) {}
+    fn reason(&mut self, _decision: &Decision, _fresh: Option<AttemptId>, _why: &str) {}
 
     /// A record has been applied.
     ///

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use hindmost_core::distribution::Distribution;
 use hindmost_core::random::{Purpose, draw};
+use hindmost_math::distribution::Distribution;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hindmost_core::suggest::did_you_mean;
+use hindmost_math::suggest::did_you_mean;
 
 /// A phase as a file names it: its name, and the names of the phases that must be finished first.
 pub(crate) type Named<'a> = (&'a str, &'a [String]);

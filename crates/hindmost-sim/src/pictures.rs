@@ -9,12 +9,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use hindmost_core::ids::{AttemptId, JobId, NodeId, TaskId};
 use hindmost_core::metrics::{Cdf, PolicyCurves, ShownJob};
-use hindmost_core::policy::catalogue::{self, Setting};
-use hindmost_core::policy::spec::PolicySpec;
 use hindmost_core::reasons::Reasons;
 use hindmost_core::record::Decision;
 use hindmost_core::time::Time;
 use hindmost_core::timeline::{AttemptEnd, Timeline, TimelineJob, TimelineNode, TimelineRow};
+use hindmost_policies::catalogue::spec::PolicySpec;
+use hindmost_policies::catalogue::{self, Setting};
 use rustc_hash::FxHashMap;
 
 use crate::driver::{Control, NodeSetup, RunResult, SimulationError};
@@ -169,7 +169,7 @@ impl Output for Collector<'_> {
         true
     }
 
-    fn reason(&mut self, decision: &Decision, fresh: Option<AttemptId>, why: String) {
+    fn reason(&mut self, decision: &Decision, fresh: Option<AttemptId>, why: &str) {
         let renumbered = match decision.clone() {
             Decision::Start { attempt, node, from_progress } => {
                 (attempt, Decision::Start { attempt: renumbered(attempt), node, from_progress })
@@ -182,7 +182,7 @@ impl Output for Collector<'_> {
         };
         let (attempt, decision) = renumbered;
         if let Some(seen) = self.seen(attempt.task.job) {
-            seen.reasons.add(&decision, fresh.map(self::renumbered), why);
+            seen.reasons.add(&decision, fresh.map(self::renumbered), why.to_owned());
         }
     }
 
@@ -246,8 +246,7 @@ fn attempts_of(
     stop: &AtomicBool,
 ) -> Result<Vec<Seen>, SimulationError> {
     let setting = Setting { order: &experiment.order, gamma: experiment.setup.gamma, queues: &experiment.setup.queues };
-    let mut policy =
-        catalogue::build(policy, &setting).map_err(|error| SimulationError::Workload(error.to_string()))?;
+    let policy = catalogue::build(policy, &setting).map_err(|error| SimulationError::Workload(error.to_string()))?;
     let nodes = experiment.setup_of(seed)?.nodes;
     let enough = AtomicBool::new(false);
     let seen = jobs.iter().map(|_| Seen::default()).collect();
@@ -257,8 +256,7 @@ fn attempts_of(
             enough.store(true, Ordering::Relaxed);
         }
     };
-    let ended =
-        experiment.run_policy(&mut policy, seed, &mut collector, &Control { stop: &enough, progress: &progress });
+    let ended = experiment.run_policy(policy, seed, &mut collector, &Control { stop: &enough, progress: &progress });
     if stop.load(Ordering::Relaxed) {
         return Err(SimulationError::Interrupted);
     }

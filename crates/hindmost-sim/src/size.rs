@@ -3,8 +3,8 @@
 use std::fmt;
 use std::path::Path;
 
-use hindmost_core::distribution::Distribution;
 use hindmost_core::resources::parse_size;
+use hindmost_math::distribution::Distribution;
 use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

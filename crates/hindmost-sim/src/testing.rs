@@ -19,19 +19,20 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use hindmost_core::cluster::{Cluster, Placement};
-use hindmost_core::distribution::Distribution;
 use hindmost_core::estimator::{Knowledge, estimator};
 use hindmost_core::ids::{AttemptId, JobId, NodeId, TaskId};
 use hindmost_core::journal::{Header, JournalWriter, VERSION};
 use hindmost_core::metrics::JobResult;
 use hindmost_core::policy::Policy;
-use hindmost_core::policy::catalogue::{self, Setting};
-use hindmost_core::policy::losers::Keep;
+use hindmost_core::policy::losing_copies::Keep;
 use hindmost_core::record::{Change, Decision, Event, Record};
 use hindmost_core::resources::{Dimensions, Resources};
+use hindmost_core::session::Session;
 use hindmost_core::time::Time;
 use hindmost_core::verify::{Difference, Verified, verify};
 use hindmost_core::workload::{DemandByName, Durations, InputSpec, JobSpec, PhaseSpec, QueueSpec, WorkloadJob};
+use hindmost_math::distribution::Distribution;
+use hindmost_policies::catalogue::{self, Setting};
 
 use crate::driver::{Control, NodeSetup, RunResult, Setup, SimulationError, simulate};
 use crate::network::{Assignment, Network};
@@ -406,7 +407,7 @@ impl World {
         let stop = AtomicBool::new(false);
         let control = Control { stop: &stop, progress: &|_| {} };
         let mut source = jobs.into_iter().map(Ok);
-        let result = simulate(&self.setup, &mut source, &mut self.policy(&policy), &mut told, &control)?;
+        let result = simulate(&self.setup, &mut source, self.policy(&policy), &mut told, &control)?;
         Ok(told.into_run(result, self.clone(), policy))
     }
 
@@ -608,8 +609,8 @@ impl Run {
     /// The first difference.
     pub fn verify_records(&self, records: Vec<Record>) -> Result<Verified, Difference> {
         let setup = &self.world.setup;
-        let estimator = estimator(setup.knowledge);
-        verify(Cluster::new(setup.dimensions.clone()), &mut self.world.policy(&self.policy), &*estimator, records)
+        let cluster = Cluster::new(setup.dimensions.clone());
+        verify(Session::new(cluster, self.world.policy(&self.policy), estimator(setup.knowledge)), records)
     }
 
     /// The run's journal, as written.

@@ -2,12 +2,12 @@
 
 use std::collections::VecDeque;
 
-use hindmost_core::distribution::Distribution;
 use hindmost_core::estimator::Knowledge;
 use hindmost_core::ids::{AttemptId, JobId};
 use hindmost_core::random::{Purpose, draw_for_attempt, draw_for_task};
 use hindmost_core::time::Time;
 use hindmost_core::workload::{Durations, ObservedCopy};
+use hindmost_math::distribution::Distribution;
 
 use crate::driver::SimulationError;
 

@@ -5,9 +5,9 @@ use std::io::{self, Cursor, Read};
 use std::path::{Path, PathBuf};
 
 use crate::analysis::Findings;
-use crate::compression::decompressed;
 use crate::error::TraceError;
-use crate::spark::OnProgress;
+use crate::reading::compression::Plain;
+use crate::reading::progress::OnProgress;
 use crate::summary::TraceSummary;
 use crate::{hadoop, journal, spark};
 
@@ -101,7 +101,7 @@ pub fn analyse_stream(
 /// The beginning of a log, decompressed as far as it goes.
 fn plain(beginning: &[u8]) -> Vec<u8> {
     let mut plain = Vec::new();
-    if let Ok((reader, _)) = decompressed(beginning) {
+    if let Ok(reader) = Plain::new(beginning) {
         // It breaks off where the bytes that were looked at end.
         let _ = reader.take(LOOKED_AT as u64).read_to_end(&mut plain);
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-use crate::journal::JOURNAL_IN_FOLDER;
+use crate::JOURNAL_IN_FOLDER;
 
 /// What readers take, for errors.
 const EXPECTED: &str = "a Spark event log (one JSON event a line, such as {\"Event\":\"SparkListenerApplicationStart\",…}), a Hadoop job history (.jhist, whose first line is Avro-Json or Avro-Binary), a Rumen trace (not its topology), or the journal of a run";
@@ -60,7 +60,7 @@ pub enum TraceError {
         /// The log's name.
         name: String,
         /// What it is packed with.
-        kind: &'static str,
+        kind: String,
         /// How to unpack it.
         how: &'static str,
     },

@@ -6,12 +6,12 @@
 
 use std::sync::Arc;
 
-use crate::distribution::Distribution;
 use crate::ids::{AttemptId, JobId, NodeId};
 use crate::record::{Change, Decision, Event, Record};
 use crate::resources::{ResourceError, Resources};
 use crate::time::Time;
 use crate::workload::JobSpec;
+use hindmost_math::distribution::Distribution;
 
 use super::attempt::{Attempt, AttemptState};
 use super::job::{Job, NO_ATTEMPT};
@@ -63,6 +63,14 @@ pub enum RecordError {
         /// Why not.
         reason: &'static str,
     },
+    /// A node's speed that is no positive number.
+    #[error("{node} can't have the speed {speed}: a speed is a positive number")]
+    BadSpeed {
+        /// The node.
+        node: NodeId,
+        /// The speed.
+        speed: f64,
+    },
     /// A reservation of room that is not free.
     #[error("room on {0} can't be reserved: it is not free")]
     CannotReserve(NodeId),
@@ -81,6 +89,8 @@ pub struct Applied {
     /// An attempt that held room on this node since then does no more; the room is free, or its
     /// replacement's.
     pub released: Option<(NodeId, Time)>,
+    /// The node of the attempt that has ended; `None` for news of one that had ended before.
+    pub ended_on: Option<NodeId>,
     /// The task has no living copy and is pending again.
     pub pending_again: bool,
 }
@@ -102,9 +112,13 @@ impl Cluster {
     /// # Errors
     /// If it does not fit the state, which then stays as it was.
     pub fn apply_event(&mut self, at: Time, event: &Event) -> Result<Applied, RecordError> {
-        self.advance(at)?;
+        self.at(at, |cluster| cluster.happen(event))
+    }
+
+    fn happen(&mut self, event: &Event) -> Result<Applied, RecordError> {
         match event {
             Event::NodeJoined { node, name, capacity, speed, rack } => {
+                check_speed(*node, *speed)?;
                 self.node_joined(*node, name, (*capacity, *speed), rack.as_ref())
             }
             Event::NodeLost { node } => self.node_lost(*node),
@@ -120,7 +134,7 @@ impl Cluster {
                 Ok(Applied::default())
             }
             Event::AttemptFinished { attempt } => self.attempt_ended(*attempt, true),
-            Event::AttemptFailed { attempt, reason } => {
+            Event::AttemptFailed { attempt, reason, .. } => {
                 // Only where the attempt itself is to blame is another node worth a try.
                 if let Some(slot) = self.slot_of(*attempt)?.filter(|_| reason.is_some()) {
                     let node = self.attempts.get(slot).node;
@@ -129,7 +143,7 @@ impl Cluster {
                 self.attempt_ended(*attempt, false)
             }
             Event::AttemptStopped { attempt } => self.attempt_ended(*attempt, false),
-            Event::WatchMet { attempt, expected_finish } => {
+            Event::WatchMet { attempt, expected_finish, .. } => {
                 if let Some(slot) = self.slot_of(*attempt)?
                     && let Some(expected_finish) = expected_finish
                 {
@@ -142,9 +156,11 @@ impl Cluster {
                 self.durations_learned(*job, *phase, durations, learned)
             }
             Event::NodeSpeedLearned { node, speed } => {
+                check_speed(*node, *speed)?;
                 let known =
                     self.nodes.get_mut(node.0 as usize).ok_or_else(|| RecordError::Unknown(node.to_string()))?;
                 known.speed = *speed;
+                self.nodes_changed();
                 Ok(Applied::default())
             }
             Event::Woken | Event::Round => Ok(Applied::default()),
@@ -156,7 +172,10 @@ impl Cluster {
     /// # Errors
     /// If the state does not allow it; it then stays as it was.
     pub fn apply_decision(&mut self, at: Time, decision: &Decision) -> Result<Applied, RecordError> {
-        self.advance(at)?;
+        self.at(at, |cluster| cluster.carry_out(decision))
+    }
+
+    fn carry_out(&mut self, decision: &Decision) -> Result<Applied, RecordError> {
         match decision {
             Decision::Start { attempt, node, from_progress } => {
                 self.start(*attempt, *node, *from_progress)?;
@@ -178,28 +197,54 @@ impl Cluster {
         }
     }
 
-    fn advance(&mut self, at: Time) -> Result<(), RecordError> {
-        if at < self.now {
-            return Err(RecordError::TimeWentBack { at, now: self.now });
+    /// Lets the time come, and what it ends, and makes a change; takes the time back if the change does not fit.
+    fn at(
+        &mut self,
+        at: Time,
+        change: impl FnOnce(&mut Cluster) -> Result<Applied, RecordError>,
+    ) -> Result<Applied, RecordError> {
+        let before = self.now;
+        if at < before {
+            return Err(RecordError::TimeWentBack { at, now: before });
         }
         self.now = at;
-        if !self.reservations.is_empty() {
-            self.expire_reservations();
+        let reserved = if self.reservations.is_empty() { None } else { self.expire_reservations() };
+        let applied = change(self);
+        if applied.is_err() {
+            self.now = before;
+            if let Some(reserved) = reserved {
+                self.reserve_again(at, reserved);
+            }
         }
-        Ok(())
+        applied
     }
 
-    fn expire_reservations(&mut self) {
+    /// Gives back what is reserved up to now, and returns the reservations that there were if that changed them.
+    fn expire_reservations(&mut self) -> Option<Vec<Reservation>> {
         let now = self.now;
-        let mut kept = std::mem::take(&mut self.reservations);
-        kept.retain(|reservation| {
+        if self.reservations.iter().all(|reservation| reservation.until > now) {
+            return None;
+        }
+        let before = std::mem::take(&mut self.reservations);
+        for reservation in &before {
             if reservation.until > now {
-                return true;
+                self.reservations.push(*reservation);
+            } else {
+                self.unreserve(reservation.node, &reservation.room);
             }
-            self.unreserve(reservation.node, &reservation.room);
-            false
-        });
-        self.reservations = kept;
+        }
+        Some(before)
+    }
+
+    /// Takes back that reservations expired at a time.
+    fn reserve_again(&mut self, at: Time, before: Vec<Reservation>) {
+        for reservation in before.iter().filter(|reservation| reservation.until <= at) {
+            let node = &mut self.nodes[reservation.node.0 as usize];
+            node.free = node.free.minus(&reservation.room);
+            node.reserved = node.reserved.plus(&reservation.room);
+            self.refresh_open(reservation.node);
+        }
+        self.reservations = before;
     }
 
     fn node_joined(
@@ -224,8 +269,15 @@ impl Cluster {
             attempts: Vec::new(),
         });
         self.total = self.total.plus(&capacity);
+        self.nodes_changed();
         self.refresh_open(id);
         Ok(Applied::default())
+    }
+
+    /// Nodes have joined, left, returned or changed their speed.
+    fn nodes_changed(&mut self) {
+        self.node_changes += 1;
+        *self.fastest.get_mut() = None;
     }
 
     fn node_lost(&mut self, id: NodeId) -> Result<Applied, RecordError> {
@@ -236,6 +288,7 @@ impl Cluster {
         node.up = false;
         let mut lost: Vec<AttemptId> = node.attempts.iter().map(|slot| self.attempts.get(*slot).id).collect();
         self.total = self.total.minus(&node.capacity);
+        self.nodes_changed();
         lost.sort_unstable();
         let mut applied = Applied::default();
         for attempt in lost {
@@ -255,6 +308,7 @@ impl Cluster {
         if !node.up {
             node.up = true;
             self.total = self.total.plus(&node.capacity);
+            self.nodes_changed();
             self.refresh_open(id);
         }
         Ok(Applied::default())
@@ -365,7 +419,8 @@ impl Cluster {
         let Attempt { node: node_id, since, older, holds_room, heir, state, .. } = *self.attempts.get(slot);
         let now = self.now;
         let mut won = false;
-        let mut applied = Applied { released: holds_room.then_some((node_id, since)), ..Applied::default() };
+        let released = holds_room.then_some((node_id, since));
+        let mut applied = Applied { released, ended_on: Some(node_id), ..Applied::default() };
         let held = if holds_room { now - since } else { Time::ZERO };
 
         // Unlink it from its task's chain of living copies.
@@ -466,6 +521,9 @@ impl Cluster {
         } else {
             self.open.remove(id.0);
         }
+        if let Some(fastest) = self.fastest.get_mut() {
+            fastest.changed(id, node);
+        }
         if let Some(free) = &mut self.free {
             let now = if node.up { &node.free } else { &Resources::NONE };
             if free.set(id.0, now) {
@@ -473,6 +531,11 @@ impl Cluster {
             }
         }
     }
+}
+
+/// A speed is a positive number.
+fn check_speed(node: NodeId, speed: f64) -> Result<(), RecordError> {
+    if speed.is_finite() && speed > 0.0 { Ok(()) } else { Err(RecordError::BadSpeed { node, speed }) }
 }
 
 /// Opens the phases that waited for one that has finished, and finishes the job after its last.
@@ -492,5 +555,48 @@ fn finish_phase(job: &mut Job, finished: u32, now: Time, applied: &mut Applied) 
                 job.runnable += phase.pending;
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::resources::Dimensions;
+
+    const NODE: NodeId = NodeId(0);
+
+    fn joined(node: u32, speed: f64) -> Event {
+        let (name, capacity) = (format!("n{node}").into(), Resources::ONE_SLOT);
+        Event::NodeJoined { node: NodeId(node), name, capacity, speed, rack: None }
+    }
+
+    #[test]
+    fn a_record_that_does_not_fit_changes_nothing() {
+        let seconds = Time::from_seconds;
+        let mut cluster = Cluster::new(Dimensions::one_slot());
+        cluster.apply_event(Time::ZERO, &joined(0, 1.0)).unwrap();
+        let room = Box::new(Resources::ONE_SLOT);
+        cluster.apply_decision(seconds(1.0), &Decision::Reserve { node: NODE, room, until: seconds(5.0) }).unwrap();
+        let unknown = Event::NodeLost { node: NodeId(7) };
+        assert!(cluster.apply_event(seconds(9.0), &unknown).is_err());
+        assert_eq!((cluster.now(), cluster.open_nodes()), (seconds(1.0), 0));
+        assert_eq!(*cluster.node(NODE).unwrap().reserved(), Resources::ONE_SLOT);
+        // What comes earlier than the record that did not fit is still in time, and the reservation ends when it should.
+        cluster.apply_event(seconds(4.0), &Event::Round).unwrap();
+        assert_eq!(cluster.open_nodes(), 0);
+        cluster.apply_event(seconds(5.0), &Event::Round).unwrap();
+        assert_eq!(cluster.open_nodes(), 1);
+    }
+
+    #[test]
+    fn a_speed_is_a_positive_number() {
+        let mut cluster = Cluster::new(Dimensions::one_slot());
+        cluster.apply_event(Time::ZERO, &joined(0, 2.0)).unwrap();
+        for speed in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            let learned = Event::NodeSpeedLearned { node: NODE, speed };
+            assert!(matches!(cluster.apply_event(Time::ZERO, &learned), Err(RecordError::BadSpeed { .. })), "{speed}");
+            assert!(cluster.apply_event(Time::ZERO, &joined(1, speed)).is_err(), "{speed}");
+        }
+        assert_eq!(cluster.node(NODE).map(Node::speed), Some(2.0));
     }
 }

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::distribution::Distribution;
 use crate::ids::{JobId, TaskId};
 use crate::resources::Resources;
 use crate::time::Time;
 use crate::workload::{JobSpec, PhaseSpec};
+use hindmost_math::distribution::Distribution;
 
 use super::near::Near;
 

@@ -12,6 +12,7 @@
 mod apply;
 mod attempt;
 mod begin;
+mod fastest;
 mod free;
 mod job;
 mod locality;
@@ -34,6 +35,7 @@ use crate::time::Time;
 use serde::{Deserialize, Serialize};
 
 use attempt::Attempts;
+use fastest::FastestNodes;
 use free::{FirstFits, FreeIndex};
 
 /// Room kept on a node until a time.
@@ -68,6 +70,10 @@ pub struct Cluster {
     free: Option<FreeIndex>,
     /// What is remembered of earlier searches in `free`: it changes how fast an answer is found, not the answer.
     first_fits: RefCell<FirstFits>,
+    /// The open nodes by speed, once somebody has asked for the fastest.
+    fastest: RefCell<Option<FastestNodes>>,
+    /// How often a node has joined, was lost, has returned or changed its speed.
+    node_changes: u64,
     jobs: VecDeque<Option<Box<Job>>>,
     first_job: u32,
     active_jobs: usize,
@@ -90,6 +96,8 @@ impl Cluster {
             open: IdSet::default(),
             free,
             first_fits: RefCell::default(),
+            fastest: RefCell::default(),
+            node_changes: 0,
             jobs: VecDeque::new(),
             first_job: 0,
             active_jobs: 0,
@@ -163,7 +171,28 @@ impl Cluster {
 
     /// As [`Cluster::find_node`], of the fastest nodes the one with the largest share of its room free.
     pub fn find_fastest_node(&self, demand: &Resources, allowed: impl Fn(NodeId, &Node) -> bool) -> Option<NodeId> {
-        first_largest(self.fitting(demand, allowed), |node| (node.speed, node.free_share()))
+        // Mostly nothing fits anywhere, and that is known without a search.
+        if !self.fits_somewhere(demand) {
+            return None;
+        }
+        self.first_by_speed(|id| self.node(id).is_some_and(|node| demand.fits(&node.free) && allowed(id, node)))
+    }
+
+    /// Speed of the fastest node that is up and has some free room.
+    pub fn fastest_open_speed(&self) -> Option<f64> {
+        self.node(self.first_by_speed(|_| true)?).map(Node::speed)
+    }
+
+    fn first_by_speed(&self, suits: impl FnMut(NodeId) -> bool) -> Option<NodeId> {
+        let mut index = self.fastest.borrow_mut();
+        let index = index.get_or_insert_with(|| FastestNodes::of(&self.nodes, self.dimensions.is_one_slot()));
+        index.first(suits)
+    }
+
+    /// How often a node has joined, was lost, has returned or changed its speed: while it stays the same, what is known
+    /// of all nodes together does.
+    pub fn node_changes(&self) -> u64 {
+        self.node_changes
     }
 
     fn fitting<'a>(
@@ -259,6 +288,14 @@ impl Cluster {
     pub fn copies(&self, task: TaskId) -> impl Iterator<Item = &Attempt> + '_ {
         let newest = self.task(task).map_or(job::NO_ATTEMPT, |task| task.newest);
         self.attempts.chain(newest).map(|(_, attempt)| attempt)
+    }
+
+    /// True if an attempt is its task's only running copy, and the task is not finished and may have a second: what
+    /// speculation looks for.
+    pub fn is_only_copy(&self, attempt: &Attempt) -> bool {
+        let phase = self.phase(attempt.id.task);
+        phase.is_some_and(Phase::may_be_copied)
+            && self.task(attempt.id.task).is_some_and(|task| task.alive() == 1 && !task.is_finished())
     }
 
     /// True if an attempt of the task has failed on the node, and there is another on which none has and

@@ -142,7 +142,7 @@ mod tests {
         start(&mut cluster, task(1), 1);
         for index in [2, 1] {
             let attempt = AttemptId { task: task(index), copy: 0 };
-            cluster.apply_event(Time::ZERO, &Event::AttemptFailed { attempt, reason: None }).unwrap();
+            cluster.apply_event(Time::ZERO, &Event::AttemptFailed { attempt, reason: None, external: None }).unwrap();
         }
         // 0 was never started, 1 and 2 are pending again.
         let mut order = Vec::new();

@@ -7,7 +7,7 @@
 
 use serde::Serialize;
 
-use crate::fit::Fit;
+use hindmost_math::fit::Fit;
 
 /// What a log says about its stragglers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -146,7 +146,7 @@ pub struct PhaseFinding {
     pub stragglers: Stragglers,
     /// Whether input explains durations; `None` where too few tasks (10) have both, or inputs don't differ.
     pub skew: Option<Skew>,
-    /// What distribution the durations follow. Of rounded durations see [`crate::fit`].
+    /// What distribution the durations follow. Of rounded durations see [`hindmost_math::fit`].
     pub fit: Fit,
 }
 

@@ -1,6 +1,6 @@
 //! What came of one run of one job, as `hindmost run --json` prints it.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::ids::JobId;
 use crate::time::Time;
@@ -9,7 +9,7 @@ use crate::timeline::{AttemptEnd, Timeline, TimelineRow};
 use super::Copies;
 
 /// How a run ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunState {
     /// Every task has its result.

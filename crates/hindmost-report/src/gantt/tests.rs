@@ -4,7 +4,7 @@ use hindmost_core::ids::{AttemptId, JobId, NodeId, TaskId};
 use hindmost_core::random::{Purpose, draw};
 use hindmost_core::resources::Resources;
 use hindmost_core::time::Time;
-use hindmost_core::timeline::TimelineNode;
+use hindmost_core::timeline::{Cause, TimelineNode};
 
 use super::*;
 
@@ -43,7 +43,7 @@ fn eventful() -> Timeline {
         row(0, [0, 0], [0.0, 6.0], AttemptEnd::Won),
         row(1, [1, 0], [0.0, 14.0], AttemptEnd::Lost),
         row(1, [2, 0], [0.0, 20.0], AttemptEnd::Won),
-        row(2, [3, 0], [0.0, 5.0], AttemptEnd::Failed(None)),
+        row(2, [3, 0], [0.0, 5.0], AttemptEnd::Failed(Cause::External(None))),
         row(2, [4, 0], [5.0, 15.0], AttemptEnd::NodeLost),
         row(0, [1, 1], [6.0, 14.0], AttemptEnd::Won),
         row(0, [2, 1], [14.0, 20.0], AttemptEnd::Lost),
@@ -181,7 +181,7 @@ fn every_chart_keeps_to_its_width() {
                     AttemptEnd::Won,
                     AttemptEnd::Lost,
                     AttemptEnd::Replaced,
-                    AttemptEnd::Failed(None),
+                    AttemptEnd::Failed(Cause::External(None)),
                     AttemptEnd::NodeLost,
                     AttemptEnd::Stopped,
                     AttemptEnd::Running,
@@ -209,7 +209,7 @@ fn what_is_short_is_seen_while_there_is_room() {
     let mut run = timeline(&["a"], 1000.0);
     run.rows = vec![
         row(0, [0, 0], [0.0, 0.0], AttemptEnd::Won),
-        row(0, [1, 0], [500.0, 500.1], AttemptEnd::Failed(None)),
+        row(0, [1, 0], [500.0, 500.1], AttemptEnd::Failed(Cause::External(None))),
         row(0, [2, 1], [999.99, 1000.0], AttemptEnd::Won),
     ];
     let chart = gantt(&run, &options(43));
@@ -226,7 +226,7 @@ fn a_column_shows_what_held_it_longest() {
     for (index, row) in run.rows.iter_mut().enumerate() {
         row.attempt.task.index = index as u32;
     }
-    run.rows.push(row(0, [100, 0], [1.0, 1.3], AttemptEnd::Failed(None)));
+    run.rows.push(row(0, [100, 0], [1.0, 1.3], AttemptEnd::Failed(Cause::External(None))));
     run.rows.push(row(0, [101, 0], [1.3, 3.0], AttemptEnd::Won));
     let chart = gantt(&run, &options(43));
     assert_eq!(chart.lines().next(), Some("a ┤╸━╸"));

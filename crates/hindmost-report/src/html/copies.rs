@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use hindmost_core::ids::{AttemptId, TaskId};
-use hindmost_core::timeline::{AttemptEnd, Timeline, TimelineRow};
+use hindmost_core::timeline::{AttemptEnd, Cause, Timeline, TimelineRow};
 
 use serde::Serialize;
 
@@ -138,8 +138,11 @@ fn came(timeline: &Timeline, row: &TimelineRow) -> String {
         }
         AttemptEnd::Lost => format!("lost: stopped after {ran}, as another copy was first"),
         AttemptEnd::Replaced => format!("stopped after {ran} for a fresh copy"),
-        AttemptEnd::Failed(Some(reason)) => format!("failed after {ran}: {}", sentence(reason)),
-        AttemptEnd::Failed(None) => format!("was killed after {ran}"),
+        AttemptEnd::Failed(Cause::Own(reason)) => format!("failed after {ran}: {}", sentence(reason)),
+        AttemptEnd::Failed(Cause::External(Some(what))) => {
+            format!("was ended from outside after {ran}: {}", sentence(what))
+        }
+        AttemptEnd::Failed(Cause::External(None)) => format!("was killed after {ran}"),
         AttemptEnd::NodeLost => format!("lost with its node after {ran}"),
         AttemptEnd::Stopped => format!("stopped with the run after {ran}"),
         AttemptEnd::Running => format!("had run for {ran} when the record ends"),

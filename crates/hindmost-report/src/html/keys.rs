@@ -1,7 +1,7 @@
 //! What swept keys are called where they are an axis: in words, with their unit.
 
-use hindmost_core::policy::catalogue::{ORDERS, SYSTEMS};
-use hindmost_core::policy::spec::PolicySpec;
+use hindmost_policies::catalogue::spec::PolicySpec;
+use hindmost_policies::catalogue::{ORDERS, OrderEntry, SYSTEMS, SystemEntry};
 
 /// What a key is about, in what it counts; the unit is empty where there is none.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,8 +96,8 @@ fn drawn(label: &str, unit: &'static str, path: &str) -> Option<Key> {
 /// A parameter of a policy or of the order that it is under, in the catalogue's words.
 fn of_policy(policy: &str, parameter: &str) -> Option<Key> {
     let spec: PolicySpec = policy.parse().ok()?;
-    let of_order = |name: &str| ORDERS.iter().find(|entry| entry.name == name).map(|entry| entry.parameters);
-    let system = SYSTEMS.iter().find(|entry| entry.name == spec.rule).map(|entry| entry.parameters);
+    let of_order = |name: &str| ORDERS.iter().find(|entry| entry.name == name).map(OrderEntry::parameters);
+    let system = SYSTEMS.iter().find(|entry| entry.name == spec.rule).map(SystemEntry::parameters);
     let known = system.or_else(|| of_order(&spec.rule))?;
     let entry = known.iter().find(|entry| entry.name == parameter)?;
     Some(Key { label: format!("{}: {}", spec.rule, entry.about), unit: "" })

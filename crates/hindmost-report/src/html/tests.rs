@@ -14,7 +14,7 @@ use hindmost_core::reproduction::{
 };
 use hindmost_core::resources::Resources;
 use hindmost_core::time::Time;
-use hindmost_core::timeline::{AttemptEnd, Timeline, TimelineJob, TimelineNode, TimelineRow};
+use hindmost_core::timeline::{AttemptEnd, Cause, Timeline, TimelineJob, TimelineNode, TimelineRow};
 use hindmost_core::workload::{JobSpec, PhaseSpec};
 
 use super::*;
@@ -128,7 +128,7 @@ fn timeline(names: &[&str; 4]) -> Timeline {
         rows: vec![
             row(0, 0, 0, 0, [1.0, 6.0], AttemptEnd::Lost, false),
             row(0, 1, 0, 1, [1.0, 3.0], AttemptEnd::NodeLost, false),
-            row(0, 2, 0, 0, [1.5, 2.0], AttemptEnd::Failed(Some(reason)), false),
+            row(0, 2, 0, 0, [1.5, 2.0], AttemptEnd::Failed(Cause::Own(reason)), false),
             row(0, 0, 1, 1, [4.0, 6.0], AttemptEnd::Won, true),
             row(0, 1, 1, 0, [4.0, 7.0], AttemptEnd::Won, false),
             row(0, 2, 1, 0, [4.5, 7.0], AttemptEnd::Won, false),
@@ -398,7 +398,7 @@ fn large_runs_stay_small_and_say_what_is_left_out() {
             node: NodeId(at % 1000),
             start: seconds(f64::from(at / 1000)),
             end: seconds(f64::from(at / 1000) + 0.9),
-            outcome: if at == 55_777 { AttemptEnd::Failed(None) } else { AttemptEnd::Won },
+            outcome: if at == 55_777 { AttemptEnd::Failed(Cause::External(None)) } else { AttemptEnd::Won },
             redundant: at == 40_444,
             ..row.clone()
         })

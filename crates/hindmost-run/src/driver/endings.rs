@@ -6,20 +6,17 @@
 
 use std::collections::HashSet;
 
+use hindmost_core::cluster::Task;
 use hindmost_core::ids::{AttemptId, TaskId};
-use hindmost_core::metrics::{FailedTask, RunState};
+use hindmost_core::metrics::RunState;
 use hindmost_core::record::Event;
 use hindmost_core::time::Time;
 
-use super::deadlines::Deadline;
-use super::{Driver, Kill, Live, RunError};
+use super::attempts::{Kill, Running};
+use super::standing::TaskFailures;
+use super::{Driver, RunError};
 use crate::engine::Happened;
 use crate::store::{Commit, EndMarker};
-
-/// Time until an attempt that could not be started is tried again, at first. It grows with each try, up to ten times.
-const RETRY: Time = Time(100_000_000);
-/// How often an attempt is tried to be started while nothing else is at work whose end could help: a minute and a half.
-const TRIES: u32 = 100;
 
 /// What shells say when no process can be started.
 const NO_PROCESS: [&str; 4] = [
@@ -32,7 +29,7 @@ const NO_PROCESS: [&str; 4] = [
 /// An attempt that has ended.
 struct Ending {
     attempt: AttemptId,
-    live: Live,
+    running: Running,
     /// When it ended, if nobody looked.
     at: Option<Time>,
     end: End,
@@ -75,28 +72,27 @@ impl Driver<'_> {
         }
         let mut endings = Vec::new();
         for (attempt, stays, at) in ended {
-            let Some(live) = self.live.remove(&attempt) else {
+            let Some(running) = self.attempts.remove(attempt) else {
                 self.clean(attempt, false);
                 continue;
             };
-            self.seen = true;
-            self.conditions.remove(&attempt);
-            self.told.remove(&attempt);
+            self.learner.look_again();
             // One that was lost with its node is not the cluster's any more, whatever it has done since.
-            if self.cluster.attempt(attempt).is_none() {
+            if self.attempt(attempt).is_none() {
+                self.watches.forget(attempt);
                 self.clean(attempt, false);
                 continue;
             }
-            let end = self.end_of(attempt, &live, stays);
-            endings.push(Ending { attempt, live, at, end });
+            let end = self.end_of(attempt, running.kill(), stays);
+            endings.push(Ending { attempt, running, at, end });
         }
         self.commit(&mut endings)?;
         endings.into_iter().try_for_each(|ending| self.record(ending))
     }
 
-    fn end_of(&mut self, attempt: AttemptId, live: &Live, stays: Option<String>) -> End {
-        let finished = self.cluster.task(attempt.task).is_none_or(hindmost_core::cluster::Task::is_finished);
-        if finished {
+    /// How an attempt ended that was killed for this reason, if it was.
+    fn end_of(&mut self, attempt: AttemptId, kill: Option<Kill>, stays: Option<String>) -> End {
+        if self.is_finished(attempt.task) {
             return End::Stopped;
         }
         if let Some(what) = stays {
@@ -118,9 +114,9 @@ impl Driver<'_> {
             };
         }
         let phase = &self.plan.phases[attempt.task.phase as usize];
-        match (live.kill, marker) {
-            (Some(Kill::Decided(_) | Kill::Shutdown), _) => End::Stopped,
-            (Some(Kill::Chaos), _) => End::Failed("killed by the rehearsal".to_owned(), false),
+        match (kill, marker) {
+            (Some(Kill::Decided | Kill::Shutdown), _) => End::Stopped,
+            (Some(Kill::FaultInjection), _) => End::Failed("killed by fault injection".to_owned(), false),
             (Some(Kill::NodeLost), _) => End::Failed("its node was lost".to_owned(), false),
             (Some(Kill::TimeLimit), _) => {
                 let limit = phase.time_limit.unwrap_or_default();
@@ -181,40 +177,38 @@ impl Driver<'_> {
     }
 
     /// What was written may not be what is on the disk: nothing of it may count, now or when the run is resumed.
-    fn not_durable(&mut self, error: std::io::Error) -> RunError {
-        self.distrusted = true;
+    fn not_durable(&self, error: std::io::Error) -> RunError {
         RunError::NotDurable { path: self.store.folder().into(), error }
     }
 
     fn record(&mut self, ending: Ending) -> Result<(), RunError> {
-        let Ending { attempt, live, at, end } = ending;
+        let Ending { attempt, running, at, end } = ending;
         // One that ended while nobody looked took no longer than until its end.
-        let mut observed = self.observe(attempt, &live);
-        observed.age -= self.ended_ago(attempt, live.since).seconds();
+        let mut observed = running.observed(attempt, self.engine.now());
+        observed.age -= self.ended_ago(attempt, running.progress.since).seconds();
+        if let End::Scarce(what) = end {
+            return self.wait_to_start(attempt, &what);
+        }
         self.was_at = at;
         let recorded = match end {
             End::Won => {
                 self.clean(attempt, true);
-                self.counts[attempt.task.phase as usize].copies_won += u64::from(self.redundant.contains(&attempt));
+                self.counts.won(attempt);
                 self.learner.won(&observed);
-                self.happen(&Event::AttemptFinished { attempt }).map(|_| ())
-            }
-            End::Stopped | End::Good => {
-                self.learner.ended(&observed);
-                self.clean(attempt, false);
-                self.happen(&Event::AttemptStopped { attempt }).map(|_| ())
-            }
-            End::Scarce(what) => {
-                self.was_at = None;
-                return self.wait_to_start(attempt, &what);
+                self.happen(&Event::AttemptFinished { attempt }).map(drop)
             }
             End::Failed(reason, counted) => self.broke(attempt, reason, counted),
+            End::Stopped | End::Good | End::Scarce(_) => {
+                self.learner.ended(&observed);
+                self.clean(attempt, false);
+                self.happen(&Event::AttemptStopped { attempt }).map(drop)
+            }
         };
         self.was_at = None;
         recorded?;
-        self.tries.remove(&attempt);
-        self.launch_heir_of(attempt)?;
-        self.check_given_up(attempt);
+        self.waiting.forget(attempt);
+        self.launch_replacement_of(attempt)?;
+        self.check_given_up(attempt.task);
         Ok(())
     }
 
@@ -228,83 +222,59 @@ impl Driver<'_> {
 
     /// The engine could not start an attempt's command.
     fn not_begun(&mut self, attempt: AttemptId, what: &str) -> Result<(), RunError> {
-        let wanted = self.live.get(&attempt).is_some_and(|live| live.kill.is_none())
-            && self.cluster.task(attempt.task).is_some_and(|task| !task.is_finished());
-        if !wanted {
+        let is_wanted = self.attempts.get(attempt).is_some_and(|running| running.kill().is_none());
+        if !is_wanted || self.is_finished(attempt.task) {
             return self.ended(vec![(attempt, None, None)]);
         }
-        self.live.remove(&attempt);
+        self.attempts.remove(attempt);
         self.wait_to_start(attempt, what)
-    }
-
-    /// True while an attempt that can't be started is tried again.
-    pub(super) fn may_wait(&self, attempt: AttemptId) -> bool {
-        self.tries.get(&attempt).is_none_or(|tries| *tries < TRIES) || !self.live.is_empty()
-    }
-
-    /// An attempt is started later, when there may be what it takes; one that has waited for too long has failed.
-    pub(super) fn wait_to_start(&mut self, attempt: AttemptId, what: &str) -> Result<(), RunError> {
-        if !self.may_wait(attempt) {
-            return self.broke(attempt, format!("could not be started: {what}"), true);
-        }
-        self.clean(attempt, false);
-        if self.tries.is_empty() {
-            self.follower.message(&format!("attempts wait until they can be started: {what}"));
-        }
-        let tries = self.tries.entry(attempt).or_default();
-        *tries += 1;
-        let pause = Time(RETRY.0 * u64::from(*tries).min(10));
-        self.scarce.insert(attempt);
-        self.deadlines.push(self.engine.now() + pause, Deadline::Launch(attempt));
-        Ok(())
     }
 
     /// An attempt broke; `counted` against its task's retries.
     pub(super) fn broke(&mut self, attempt: AttemptId, reason: String, counted: bool) -> Result<(), RunError> {
-        let (task, at) = (attempt.task, attempt.task.phase as usize);
+        let task = attempt.task;
         let stderr = self.store.stderr_tail(attempt);
         self.clean(attempt, true);
-        self.tries.remove(&attempt);
-        self.counts[at].failed += 1;
-        let phase = &self.plan.phases[at];
-        self.follower.message(&format!("{}/{} attempt {}: {reason}", phase.name, task.index, attempt.copy));
-        if counted {
-            self.count_failure(task, &reason, stderr);
-        }
-        self.happen(&Event::AttemptFailed { attempt, reason: counted.then(|| reason.into()) })?;
-        self.check_given_up(attempt);
+        self.waiting.forget(attempt);
+        self.counts.failed(attempt);
+        let phase = &self.plan.phases[task.phase as usize].name;
+        self.follower.message(&format!("{phase}/{} attempt {}: {reason}", task.index, attempt.copy));
+        let (reason, external) = if counted {
+            self.failures.count(task, &reason, stderr);
+            (Some(reason.into()), None)
+        } else {
+            (None, Some(reason.into()))
+        };
+        self.happen(&Event::AttemptFailed { attempt, reason, external })?;
+        self.check_given_up(task);
         Ok(())
     }
 
-    /// Counts a failure against a task's retries.
-    pub(super) fn count_failure(&mut self, task: TaskId, reason: &str, stderr: String) {
-        let failures = self.failures.entry(task).or_default();
-        *failures += 1;
-        let phase = self.plan.phases[task.phase as usize].name.clone();
-        let failed = FailedTask { phase, task: task.index, failures: *failures, reason: reason.to_owned(), stderr };
-        self.last_failure.insert(task, failed);
-    }
-
-    /// A task that has failed more often than it may, and of which nothing is alive, ends the job.
-    pub(super) fn check_given_up(&mut self, attempt: AttemptId) {
-        if !self.is_given_up(attempt.task) {
+    /// A task that has failed more often than it may, and of which nothing runs, ends the job.
+    pub(super) fn check_given_up(&mut self, task: TaskId) {
+        if !self.failures.is_exhausted(task) || !self.is_pending(task) {
             return;
         }
-        let ends_the_job = self.shutdown.is_none();
         // What fails while the run ends is no news, unless it was let go on to its end.
-        if ends_the_job || !self.plan.phases[attempt.task.phase as usize].idempotent {
-            self.failed_tasks.extend(self.last_failure.remove(&attempt.task));
+        if !self.shutdown.has_begun() || !self.plan.phases[task.phase as usize].idempotent {
+            self.failures.give_up(task);
         }
-        if ends_the_job {
+        if !self.shutdown.has_begun() {
             self.shut_down(RunState::Failed);
         }
     }
 
-    /// True if a task has failed more often than it may, and nothing of it is alive.
-    pub(super) fn is_given_up(&self, task: TaskId) -> bool {
-        let retries = self.plan.phases[task.phase as usize].retries;
-        let failures = self.failures.get(&task).copied().unwrap_or(0);
-        failures > retries && self.cluster.task(task).is_some_and(hindmost_core::cluster::Task::is_pending)
+    /// Counts failures from before this process: a task that has failed too often ends the job at once.
+    pub(super) fn recall_failures(&mut self, earlier: &[TaskFailures]) {
+        let cluster = self.session.cluster();
+        let is_pending = |task: TaskId| cluster.task(task).is_some_and(Task::is_pending);
+        if self.failures.recall(earlier, is_pending) && !self.shutdown.has_begun() {
+            self.shut_down(RunState::Failed);
+        }
+    }
+
+    fn is_pending(&self, task: TaskId) -> bool {
+        self.session.cluster().task(task).is_some_and(Task::is_pending)
     }
 
     /// Removes what is left of an attempt. What can't be removed is said and left.

@@ -1,13 +1,15 @@
-//! What whoever watches a run is told while it goes on.
+//! What is counted of a run while it goes on, and who is told.
+//!
+//! Invariant: an attempt counts once among those that won, were killed by the policy, or failed.
 
 use std::time::Duration;
 
+use hindmost_core::cluster::Phase;
+use hindmost_core::ids::AttemptId;
 use hindmost_core::metrics::PhaseProgress;
-use hindmost_core::time::Time;
+use rustc_hash::FxHashSet;
 
-use super::{Driver, JOB};
-
-/// Is told how a run goes.
+/// Receives how a run goes.
 pub trait Follower {
     /// How far its phases have got.
     fn phases(&mut self, phases: &[PhaseProgress], elapsed: Duration);
@@ -30,61 +32,103 @@ impl Follower for Unfollowed {
 
 /// What is counted of a phase while it runs.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Counts {
-    pub(super) copies_started: u64,
-    pub(super) copies_won: u64,
-    pub(super) killed: u64,
-    pub(super) failed: u64,
+struct OfPhase {
+    copies_started: u64,
+    copies_won: u64,
+    killed: u64,
+    failed: u64,
 }
 
-/// Time between two looks, seconds.
-const LOOK: f64 = 0.1;
+/// What is counted of a run's phases while they run. See the module's documentation.
+pub(super) struct Counts {
+    phases: Vec<OfPhase>,
+    /// Copies that were started beside others.
+    redundant: FxHashSet<AttemptId>,
+}
 
-impl Driver<'_> {
-    pub(super) fn follow(&mut self) {
-        let now = self.engine.now();
-        if now >= self.followed + Time::from_seconds(LOOK) {
-            self.followed = now;
-            self.follow_now();
+impl Counts {
+    /// Nothing has happened yet, in so many phases.
+    pub(super) fn new(phases: usize) -> Counts {
+        Counts { phases: vec![OfPhase::default(); phases], redundant: FxHashSet::default() }
+    }
+
+    fn of(&mut self, attempt: AttemptId) -> &mut OfPhase {
+        &mut self.phases[attempt.task.phase as usize]
+    }
+
+    /// A copy is started, perhaps not for the first time, beside another one of its task.
+    pub(super) fn copy_started(&mut self, attempt: AttemptId) {
+        if self.redundant.insert(attempt) {
+            self.of(attempt).copies_started += 1;
         }
     }
 
-    pub(super) fn follow_now(&mut self) {
-        let mut done = vec![0.0; self.plan.phases.len()];
-        for (attempt, live) in &self.live {
-            let newest = self.cluster.copies(attempt.task).next().is_some_and(|copy| copy.id() == *attempt);
-            if let Some(share) = done.get_mut(attempt.task.phase as usize).filter(|_| newest) {
-                *share += live.progress.share;
-            }
+    /// An attempt has won.
+    pub(super) fn won(&mut self, attempt: AttemptId) {
+        let is_copy = self.redundant.contains(&attempt);
+        self.of(attempt).copies_won += u64::from(is_copy);
+    }
+
+    /// The policy has stopped an attempt.
+    pub(super) fn killed(&mut self, attempt: AttemptId) {
+        self.of(attempt).killed += 1;
+    }
+
+    /// An attempt has failed.
+    pub(super) fn failed(&mut self, attempt: AttemptId) {
+        self.of(attempt).failed += 1;
+    }
+
+    /// Returns how far a phase is of which the cluster holds this, nothing if its job has finished. `done` is how much of
+    /// their work the newest attempts of its running tasks have done, in tasks.
+    pub(super) fn progress(
+        &self,
+        number: usize,
+        name: &str,
+        tasks: u32,
+        phase: Option<&Phase>,
+        done: f64,
+    ) -> PhaseProgress {
+        let (tasks, counts) = (u64::from(tasks), &self.phases[number]);
+        let (finished, started, running) = phase.map_or((tasks, 0, 0), |phase| {
+            let unfinished = u64::from(phase.unfinished());
+            (tasks - unfinished, unfinished - u64::from(phase.pending()), u64::from(phase.alive()))
+        });
+        PhaseProgress {
+            name: name.to_owned(),
+            tasks,
+            finished,
+            running: started,
+            copies: running.saturating_sub(started),
+            copies_started: counts.copies_started,
+            copies_won: counts.copies_won,
+            killed: counts.killed,
+            failed: counts.failed,
+            progress: ((finished as f64 + done) / tasks as f64).min(1.0),
+            waiting: phase.is_some_and(|phase| !phase.is_open()),
         }
-        let job = self.cluster.job(JOB);
-        let phases: Vec<PhaseProgress> = (0..self.plan.phases.len())
-            .map(|at| {
-                let (planned, counts) = (&self.plan.phases[at], &self.counts[at]);
-                let tasks = u64::from(planned.tasks);
-                // A job that is gone has finished.
-                let phase = job.and_then(|job| job.phases().get(at));
-                let (finished, started, alive) = phase.map_or((tasks, 0, 0), |phase| {
-                    let unfinished = u64::from(phase.unfinished());
-                    (tasks - unfinished, unfinished - u64::from(phase.pending()), u64::from(phase.alive()))
-                });
-                PhaseProgress {
-                    name: planned.name.clone(),
-                    tasks,
-                    finished,
-                    running: started,
-                    copies: alive.saturating_sub(started),
-                    copies_started: counts.copies_started,
-                    copies_won: counts.copies_won,
-                    killed: counts.killed,
-                    failed: counts.failed,
-                    progress: ((finished as f64 + done[at]) / tasks as f64).min(1.0),
-                    waiting: phase.is_some_and(|phase| !phase.is_open()),
-                }
-            })
-            .collect();
-        let nodes = self.cluster.nodes().iter().map(|node| (node.name().to_string(), node.attempts() as u64));
-        self.follower.nodes(&nodes.collect::<Vec<_>>());
-        self.follower.phases(&phases, Duration::from_nanos(self.engine.now().0));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hindmost_core::ids::{JobId, TaskId};
+
+    use super::*;
+
+    #[test]
+    fn only_copies_beside_others_are_counted_as_copies() {
+        let attempt = |copy| AttemptId { task: TaskId { job: JobId(0), phase: 1, index: 0 }, copy };
+        let mut counts = Counts::new(2);
+        counts.copy_started(attempt(1));
+        counts.copy_started(attempt(1));
+        counts.won(attempt(0));
+        assert_eq!(counts.progress(1, "map", 4, None, 0.0).copies_won, 0);
+        counts.won(attempt(1));
+        counts.killed(attempt(0));
+        let phase = counts.progress(1, "map", 4, None, 0.5);
+        assert_eq!((phase.copies_started, phase.copies_won, phase.killed, phase.failed), (1, 1, 1, 0));
+        assert_eq!((phase.finished, phase.running, phase.progress), (4, 0, 1.0));
+        assert_eq!(counts.progress(0, "end", 1, None, 0.0).killed, 0);
     }
 }

@@ -1,7 +1,7 @@
 //! The journal's file: appended to line by line, synced before decisions are carried out.
 
 use std::fs::File;
-use std::io::{BufWriter, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::PathBuf;
 
 use hindmost_core::journal::{Header, JournalError, JournalReader};
@@ -11,6 +11,9 @@ use serde::Serialize;
 
 use super::RunError;
 use crate::store::{JOURNAL, Store};
+
+/// Bytes that are read at a time when the last whole line is looked for.
+const BLOCK: usize = 8192;
 
 /// A journal that is being written.
 pub(super) struct LiveJournal {
@@ -25,25 +28,38 @@ pub(super) struct LiveJournal {
 /// header was written.
 pub(super) fn read(store: &Store) -> Result<Option<(Header, Vec<Record>)>, RunError> {
     let fault = |error| RunError::Journal { path: store.journal(), error };
-    let mut bytes = Vec::new();
-    match store.inner().file(JOURNAL) {
-        Ok(mut file) => file.read_to_end(&mut bytes).map_err(|error| fault(error.into()))?,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+    let mut file = match store.inner().file(JOURNAL) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(fault(error.into())),
     };
-    bytes.truncate(whole_lines(&bytes));
-    if bytes.is_empty() {
+    let whole = whole_lines(&mut file).and_then(|length| file.rewind().map(|()| length));
+    let length = whole.map_err(|error| fault(error.into()))?;
+    if length == 0 {
         return Ok(None);
     }
-    let reader = JournalReader::new(&bytes[..]).map_err(fault)?;
+    let reader = JournalReader::new(BufReader::new(file.take(length))).map_err(fault)?;
     let header = reader.header().clone();
     let records = reader.collect::<Result<Vec<Record>, JournalError>>().map_err(fault)?;
     Ok(Some((header, records)))
 }
 
-/// Length up to the end of the last whole line.
-fn whole_lines(bytes: &[u8]) -> usize {
-    bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1)
+/// Returns the length of a journal up to the end of its last whole line, in bytes. Reads from its end only as far as
+/// that line.
+fn whole_lines(journal: &mut (impl Read + Seek)) -> io::Result<u64> {
+    let mut block = [0; BLOCK];
+    let mut end = journal.seek(SeekFrom::End(0))?;
+    while end > 0 {
+        let start = end.saturating_sub(BLOCK as u64);
+        let block = &mut block[..(end - start) as usize];
+        journal.seek(SeekFrom::Start(start))?;
+        journal.read_exact(block)?;
+        if let Some(at) = block.iter().rposition(|byte| *byte == b'\n') {
+            return Ok(start + at as u64 + 1);
+        }
+        end = start;
+    }
+    Ok(0)
 }
 
 impl LiveJournal {
@@ -52,12 +68,7 @@ impl LiveJournal {
         let path = store.journal();
         let fault = |error| RunError::Io { path: path.clone(), error };
         let mut file = store.inner().own_file(JOURNAL).map_err(fault)?;
-        let mut keep = 0;
-        if header.is_none() {
-            let mut bytes = Vec::new();
-            file.read_to_end(&mut bytes).map_err(fault)?;
-            keep = whole_lines(&bytes) as u64;
-        }
+        let keep = if header.is_none() { whole_lines(&mut file).map_err(fault)? } else { 0 };
         file.set_len(keep).map_err(fault)?;
         file.seek(SeekFrom::End(0)).map_err(fault)?;
         let syncs = store.is_synced();
@@ -100,5 +111,49 @@ impl LiveJournal {
             written = written.and_then(|()| self.to.get_ref().sync_data());
         }
         written.map_err(|error| RunError::Journal { path: self.path.clone(), error: error.into() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Cursor;
+
+    use super::*;
+
+    /// A journal that counts the bytes that are read of it.
+    struct Counted(Cursor<Vec<u8>>, usize);
+
+    impl Read for Counted {
+        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+            let read = self.0.read(into)?;
+            self.1 += read;
+            Ok(read)
+        }
+    }
+
+    impl Seek for Counted {
+        fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+            self.0.seek(to)
+        }
+    }
+
+    #[test]
+    fn the_last_whole_line_is_found_wherever_blocks_end() {
+        for whole in [0, 1, 2, BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK, 3 * BLOCK + 7] {
+            for cut_short in [0, 1, BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK + 3] {
+                let mut bytes = vec![b'x'; whole + cut_short];
+                if let Some(last) = whole.checked_sub(1) {
+                    bytes[last] = b'\n';
+                }
+                assert_eq!(whole_lines(&mut Cursor::new(bytes)).unwrap(), whole as u64, "{whole} + {cut_short}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_long_journal_is_read_only_at_its_end() {
+        let mut journal = Counted(Cursor::new(b"a line\n".repeat(1_000_000)), 0);
+        assert_eq!(whole_lines(&mut journal).unwrap(), 7_000_000);
+        assert_eq!(journal.1, BLOCK);
     }
 }

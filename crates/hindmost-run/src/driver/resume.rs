@@ -6,16 +6,17 @@
 
 use std::collections::HashSet;
 
-use hindmost_core::cluster::{Attempt, AttemptState, Cluster, Phase};
-use hindmost_core::estimator::Knowledge;
+use hindmost_core::cluster::{Attempt, AttemptState, Phase};
 use hindmost_core::ids::{AttemptId, NodeId, TaskId};
 use hindmost_core::journal::Header;
-use hindmost_core::metrics::RunState;
-use hindmost_core::record::{Change, Decision, Event, Record, StopReason};
+use hindmost_core::record::{Change, Event, Record};
 use hindmost_core::time::Time;
 use hindmost_core::verify::Verifier;
 
-use super::{Driver, Kill, RunError, RunOptions, standing};
+use super::attempts::Kill;
+use super::journal::LiveJournal;
+use super::standing::{self, TaskFailures};
+use super::{Driver, RunError, RunOptions};
 use crate::engine::NodeOffer;
 use crate::store::{EndMarker, ResultState, Store, Whereabouts};
 
@@ -81,24 +82,21 @@ pub fn recorded_nodes(store: &Store) -> Result<Option<Vec<NodeOffer>>, RunError>
     Ok(said())
 }
 
-/// Only a simulation can know everything, or draw what it sees.
-pub(crate) fn check_knowledge(knowledge: Knowledge) -> Result<(), RunError> {
-    match knowledge {
-        Knowledge::Oracle | Knowledge::ProgressUniform => Err(RunError::Input(format!(
-            "knowledge {knowledge} is for simulations only: give progress(S), age or history"
-        ))),
-        Knowledge::Progress(_) | Knowledge::Age | Knowledge::History => Ok(()),
-    }
-}
-
 impl Driver<'_> {
-    /// Replays the journal, and finds out what has become of what it left running.
-    pub(super) fn resume(&mut self, records: Vec<Record>) -> Result<(), RunError> {
+    /// Replays the journal, and finds out what has become of what it left running. `changed` names the phases whose
+    /// commands are others now; `earlier_failures` are from before this journal.
+    pub(super) fn resume(
+        &mut self,
+        records: Vec<Record>,
+        changed: &[String],
+        earlier_failures: &[TaskFailures],
+    ) -> Result<(), RunError> {
         let last = records.last().map_or(Time::ZERO, |record| record.at);
         let job = records.iter().any(|record| matches!(record.change, Change::Event(Event::JobArrived { .. })));
         if !job {
             // Killed before it had begun: the journal begins anew.
-            return self.begin_anew();
+            self.recorder.journal = LiveJournal::open(&self.store, Some(&self.header))?;
+            return self.begin(earlier_failures);
         }
         // Time has passed since; it never goes back, whatever the clock does.
         self.engine.resume_at(Time(self.store.job().age()).max(last + Time::TICK));
@@ -112,29 +110,22 @@ impl Driver<'_> {
                 .follower
                 .message("the folder is a copy: it gets a new identity, and what runs in the original is left alone"),
         }
-        for phase in &self.changed {
+        for phase in changed {
             self.follower
                 .message(&format!("the command of phase {phase} has changed: attempts of the old one do not count"));
         }
         let failures = standing::failures(self.plan, &records);
         self.replay(records)?;
-        self.reconcile()?;
-        self.recall_failures(&failures);
-        let down: Vec<NodeId> = (0..self.cluster.nodes().len() as u32)
-            .map(NodeId)
-            .filter(|node| self.cluster.node(*node).is_some_and(|node| !node.is_up()))
-            .collect();
+        self.reconcile(changed)?;
+        self.recall_failures(&[earlier_failures, &failures].concat());
+        let nodes = (0..).map(NodeId).zip(self.session.cluster().nodes());
+        let down: Vec<NodeId> = nodes.filter(|(_, node)| !node.is_up()).map(|(id, _)| id).collect();
         for node in down {
             self.happen(&Event::NodeReturned { node })?;
         }
-        self.due = true;
+        self.is_due = true;
         let now = self.engine.now();
         self.prepare(now)
-    }
-
-    fn begin_anew(&mut self) -> Result<(), RunError> {
-        self.journal = super::LiveJournal::open(&self.store, Some(&self.header))?;
-        self.begin()
     }
 
     fn replay(&mut self, records: Vec<Record>) -> Result<(), RunError> {
@@ -142,22 +133,15 @@ impl Driver<'_> {
             match &record.change {
                 Change::Event(event) => {
                     self.learner.recall(event);
-                    if let Event::WatchMet { attempt, expected_finish } = event {
-                        self.conditions.remove(attempt);
-                        self.told.extend(expected_finish.map(|finish| (*attempt, finish)));
-                    }
+                    self.watches.event(event);
                 }
-                Change::Decision(Decision::Watch { attempt, condition }) => {
-                    self.add_condition(*attempt, *condition);
+                Change::Decision(decision) => {
+                    self.watches.decision(decision);
+                    self.deadlines.decision(decision);
                 }
-                Change::Decision(Decision::Wake { at }) => {
-                    self.deadlines.push(*at, super::Deadline::Wake);
-                }
-                Change::Decision(_) => {}
             }
         }
-        let empty = Cluster::new(self.header.dimensions.clone()).with_placement(self.header.placement);
-        let mut verifier = Verifier::new(empty, &mut self.policy, &*self.estimator).allowing_two_winners();
+        let mut verifier = Verifier::new(&mut self.session).allowing_two_winners();
         for record in records {
             verifier.check(record).map_err(|difference| {
                 RunError::Input(format!(
@@ -166,52 +150,32 @@ impl Driver<'_> {
                 ))
             })?;
         }
-        let (cluster, due) = verifier.into_state();
-        self.cluster = cluster;
+        let due = verifier.into_due();
         // Decided before the end came, and not written any more.
-        let at = self.cluster.now();
+        let at = self.session.cluster().now();
         for decision in due {
-            self.journal.decision(at, &decision)?;
-            if let Decision::Watch { attempt, condition } = decision {
-                self.add_condition(attempt, condition);
-            } else if let Decision::Wake { at } = decision {
-                self.deadlines.push(at, super::Deadline::Wake);
-            }
+            self.recorder.journal.decision(at, &decision)?;
+            self.watches.decision(&decision);
+            self.deadlines.decision(&decision);
         }
-        self.journal.sync()?;
-        // The job is over once its last task is, though copies of it may still be at work.
-        self.finished = self.cluster.job(super::JOB).is_none_or(|job| job.finished().is_some());
+        self.recorder.journal.sync()?;
+        let cluster = self.session.cluster();
+        self.watches.retain(|attempt| cluster.attempt(attempt).is_some());
+        // The job is over once its last task is, though copies of it may still run.
+        if cluster.job(super::JOB).is_none_or(|job| job.finished().is_some()) {
+            self.shutdown.job_done();
+        }
         Ok(())
     }
 
-    /// Tasks that may not run twice have failed so often before: one that has failed too often ends the job at once.
-    pub(super) fn recall_failures(&mut self, in_journal: &[(TaskId, u32)]) {
-        let earlier = std::mem::take(&mut self.earlier_failures);
-        for (task, count) in earlier.iter().chain(in_journal) {
-            // What was counted just now, as it ended while nobody looked, is not in the journal that was read.
-            for _ in 0..*count {
-                self.count_failure(*task, "it failed before the run was resumed", String::new());
-            }
-        }
-        let tasks: Vec<TaskId> = self.failures.keys().copied().filter(|task| self.is_given_up(*task)).collect();
-        for task in tasks {
-            if let Some(mut failed) = self.last_failure.remove(&task) {
-                failed.reason += "; it may not run twice (idempotent = false), unless its phase gets more retries";
-                self.failed_tasks.push(failed);
-            }
-            if self.shutdown.is_none() {
-                self.shut_down(RunState::Failed);
-            }
-        }
-        self.failed_tasks.sort_by_key(|failed| (failed.phase.clone(), failed.task));
-    }
-
     /// Brings every living attempt of the journal in line with what is there.
-    fn reconcile(&mut self) -> Result<(), RunError> {
+    fn reconcile(&mut self, changed: &[String]) -> Result<(), RunError> {
         let mut living: Vec<(AttemptId, NodeId, AttemptState)> =
-            self.cluster.living().map(|attempt| (attempt.id(), attempt.node(), attempt.state())).collect();
+            self.session.cluster().living().map(|attempt| (attempt.id(), attempt.node(), attempt.state())).collect();
         living.sort_unstable_by_key(|(attempt, ..)| *attempt);
-        self.find_heirs(&living);
+        for (attempt, ..) in living.iter().filter(|(.., state)| *state == AttemptState::Stopping) {
+            self.find_replacement(*attempt);
+        }
         // Elsewhere nothing that was started before can go on. What had ended before the folder was moved counts.
         let here = self.store.whereabouts() == Whereabouts::Same;
         let trusted = here || self.store.whereabouts() == Whereabouts::Moved;
@@ -237,33 +201,35 @@ impl Driver<'_> {
         if trusted {
             self.end_what_ended(&living, &adopted)?;
         }
-        let waiting: HashSet<AttemptId> = self.heirs.values().copied().collect();
+        let is_replacement = |(attempt, ..): &&(AttemptId, NodeId, AttemptState)| self.waiting.is_replacement(*attempt);
+        let replacements: HashSet<AttemptId> =
+            living.iter().filter(is_replacement).map(|(attempt, ..)| *attempt).collect();
         for (attempt, node, _) in living {
             // What happened to others a moment ago may have changed its state.
-            let Some(found) = self.cluster.attempt(attempt) else { continue };
-            let (state, replaces) = (found.state(), found.replaces().is_some());
-            let waits = waiting.contains(&attempt) && replaces;
-            let finished = self.cluster.task(attempt.task).is_none_or(hindmost_core::cluster::Task::is_finished);
+            let Some(found) = self.attempt(attempt) else { continue };
+            let state = found.state();
+            let waits = found.replaces().is_some() && replacements.contains(&attempt);
+            let is_unwanted = state == AttemptState::Stopping || self.is_finished(attempt.task);
             if adopted.contains(&attempt) {
                 if state == AttemptState::Starting {
                     self.happen(&Event::AttemptRunning { attempt })?;
                 }
-                if state == AttemptState::Stopping || finished {
-                    self.kill(attempt, Kill::Decided(StopReason::Lost));
+                if is_unwanted {
+                    self.kill(attempt, Kill::Decided);
                 }
-            } else if waits || self.live.contains_key(&attempt) || self.scarce.contains(&attempt) {
-                // Its room is not free yet, or it was launched a moment ago.
-            } else if state == AttemptState::Stopping || finished {
+            } else if waits || self.attempts.contains(attempt) || self.waiting.waits(attempt) {
+                // What it replaces has not ended yet, or it was launched a moment ago.
+            } else if is_unwanted {
                 self.enter(attempt, node);
-                self.kill(attempt, Kill::Decided(StopReason::Lost));
+                self.kill(attempt, Kill::Decided);
                 self.ended(vec![(attempt, None, None)])?;
             } else if state == AttemptState::Starting {
                 // Decided and never started.
                 self.launch(attempt)?;
-            } else if self.has_changed(attempt) {
-                self.broke(attempt, "is started afresh: its command has changed".to_owned(), false)?;
+            } else if changed.contains(&self.plan.phases[attempt.task.phase as usize].name) {
+                self.broke(attempt, "is relaunched, because its command has changed".to_owned(), false)?;
             } else {
-                self.broke(attempt, "was lost while nobody looked after it".to_owned(), false)?;
+                self.broke(attempt, "was lost while hindmost was not running".to_owned(), false)?;
             }
         }
         Ok(())
@@ -271,7 +237,7 @@ impl Driver<'_> {
 
     /// Finds results that were renamed into place and not yet recorded.
     fn find_results_in_place(&mut self) -> Result<(), RunError> {
-        let Some(job) = self.cluster.job(super::JOB) else { return Ok(()) };
+        let Some(job) = self.session.cluster().job(super::JOB) else { return Ok(()) };
         let mut unfinished = Vec::new();
         for (phase, tasks) in (0..).zip(job.phases().iter().map(Phase::tasks)) {
             if !self.store.has_results(phase).map_err(|error| self.unseen(error))? {
@@ -316,7 +282,7 @@ impl Driver<'_> {
                 }
                 self.enter(attempt, node);
                 self.finish_with_result(attempt)?;
-                self.launch_heir_of(attempt)?;
+                self.launch_replacement_of(attempt)?;
             }
         }
         Ok(())
@@ -331,7 +297,7 @@ impl Driver<'_> {
         let now = self.engine.now();
         let mut ended = Vec::new();
         for (attempt, node, _) in living {
-            let Some(since) = self.cluster.attempt(*attempt).map(Attempt::since) else { continue };
+            let Some(since) = self.attempt(*attempt).map(Attempt::since) else { continue };
             let marker = self.store.end_marker(*attempt).map_err(|error| self.unseen(error))?;
             let marked = matches!(marker, EndMarker::Exit(_) | EndMarker::Moved);
             if marked && !adopted.contains(attempt) {
@@ -348,24 +314,5 @@ impl Driver<'_> {
     /// What is in the run's folder can't be looked at: going on could lose it.
     fn unseen(&self, error: std::io::Error) -> RunError {
         RunError::Io { path: self.store.folder().into(), error }
-    }
-
-    /// True if an attempt did something else than its phase's command does now.
-    fn has_changed(&self, attempt: AttemptId) -> bool {
-        let phase = self.plan.phases.get(attempt.task.phase as usize);
-        phase.is_some_and(|phase| self.changed.contains(&phase.name))
-    }
-
-    /// Attempts that wait for the room of one that is being stopped.
-    fn find_heirs(&mut self, living: &[(AttemptId, NodeId, AttemptState)]) {
-        for (attempt, _, state) in living {
-            if *state != AttemptState::Stopping {
-                continue;
-            }
-            let heir = self.cluster.copies(attempt.task).find(|copy| copy.replaces() == Some(*attempt));
-            if let Some(heir) = heir {
-                self.heirs.insert(*attempt, heir.id());
-            }
-        }
     }
 }

@@ -1,15 +1,51 @@
 //! What a run is done with, and whether that can be.
 
+use std::collections::BTreeMap;
+
 use hindmost_core::cluster::Placement;
 use hindmost_core::estimator::Knowledge;
 use hindmost_core::journal::{Header, VERSION};
-use hindmost_core::policy::catalogue;
-use hindmost_core::policy::spec::PolicySpec;
 use hindmost_core::resources::Dimensions;
+use hindmost_policies::catalogue;
+use hindmost_policies::catalogue::spec::PolicySpec;
 
-use super::{DEFAULT_KNOWLEDGE, DEFAULT_POLICY, GAMMA, RunError, RunOptions, resume};
+use super::RunError;
+use crate::chaos::Chaos;
 use crate::engine::{Engine, NodeOffer};
-use crate::job_file::Plan;
+use crate::job_file::{Plan, check_knowledge};
+use crate::store::Store;
+
+/// The policy of runs that name none.
+pub const DEFAULT_POLICY: &str = "pace";
+/// What policies know in runs that do not say: progress, which tells once a tenth of the work is done.
+pub const DEFAULT_KNOWLEDGE: Knowledge = Knowledge::Progress(0.1);
+/// γ for policies that weigh time against resources.
+const GAMMA: f64 = 0.01;
+
+/// How a run is to be done.
+#[derive(Clone, Debug, Default)]
+pub struct RunOptions {
+    /// The policy; without one the journal's on resume, else [`DEFAULT_POLICY`].
+    pub policy: Option<PolicySpec>,
+    /// What it knows of running attempts; likewise, else [`DEFAULT_KNOWLEDGE`].
+    pub knowledge: Option<Knowledge>,
+    /// What is done to the run.
+    pub chaos: Chaos,
+    /// Winners' durations of earlier runs, seconds, by the phase's name.
+    pub history: BTreeMap<String, Vec<f64>>,
+}
+
+impl RunOptions {
+    /// With the policy and knowledge with which the run in a folder was begun, where none are named.
+    pub(super) fn filled_from(&self, store: &Store) -> RunOptions {
+        let mut filled = self.clone();
+        if let Some(begun) = &store.job().begun_with {
+            filled.policy = filled.policy.or_else(|| begun.policy.as_deref()?.parse().ok());
+            filled.knowledge = filled.knowledge.or(begun.knowledge);
+        }
+        filled
+    }
+}
 
 /// What a run is done with: the command line says first, then the job file, then the defaults.
 ///
@@ -28,11 +64,11 @@ pub fn chosen(plan: &Plan, options: &RunOptions) -> Result<(PolicySpec, Knowledg
         (None, Some(named)) => named.parse().map_err(|error| RunError::Input(format!("{error}")))?,
         (None, None) => DEFAULT_KNOWLEDGE,
     };
-    resume::check_knowledge(knowledge)?;
+    check_knowledge(knowledge).map_err(RunError::Input)?;
     Ok((policy, knowledge))
 }
 
-/// Checks what can be checked before a run has a folder: policy, knowledge, rehearsal, and that every
+/// Checks what can be checked before a run has a folder: policy, knowledge, fault injection, and that every
 /// task fits on some node.
 ///
 /// # Errors

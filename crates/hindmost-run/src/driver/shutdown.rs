@@ -1,67 +1,98 @@
-//! How a run ends before its job is done: what is killed, and what is waited for.
+//! Whether a run goes on, and how it ends.
+//!
+//! Invariant: the first reason to end a run stays. Once a run ends, or its job is done, the policy is asked no more.
 
-use hindmost_core::ids::AttemptId;
 use hindmost_core::metrics::RunState;
-use hindmost_core::time::Time;
 
-use super::{Driver, Kill, LOOK_UP, standing};
-use crate::engine::Happened;
+/// What the user's request to stop leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Request {
+    /// The run is interrupted.
+    Interrupt,
+    /// The run ends already: what it has left running to its end is stopped too.
+    StopTheRest,
+}
 
-impl Driver<'_> {
-    /// No more decisions; what is at work is killed. After a failure those attempts go on to their ends whose tasks may
-    /// not run twice: cut off, they would never be done.
-    pub(super) fn shut_down(&mut self, state: RunState) {
-        self.shutdown = Some(state);
-        if state != RunState::Failed {
-            return self.kill_all(Kill::Shutdown);
-        }
-        let plan = self.plan;
-        let may_repeat = |attempt: &AttemptId| plan.phases[attempt.task.phase as usize].idempotent;
-        self.kill_those(Kill::Shutdown, may_repeat);
-        let left = self.live.keys().filter(|attempt| !may_repeat(attempt)).count();
-        if left > 0 {
-            self.follower.message(&format!(
-                "the job has failed; {left} attempt{} of tasks that may not run twice {} first",
-                if left == 1 { "" } else { "s" },
-                if left == 1 { "ends" } else { "end" },
-            ));
-        }
+/// How far a run is from its end. See the module's documentation.
+#[derive(Debug, Default)]
+pub(super) struct Shutdown {
+    state: Option<RunState>,
+    is_done: bool,
+    is_requested: bool,
+}
+
+impl Shutdown {
+    /// True while the policy is asked, and what it decides is carried out.
+    pub(super) fn is_open(&self) -> bool {
+        self.state.is_none() && !self.is_done
     }
 
-    /// Kills what is at work and not being killed: copies that a policy keeps beside a task's winner end with the
-    /// job at the latest.
-    pub(super) fn kill_all(&mut self, why: Kill) {
-        self.kill_those(why, |_| true);
+    /// True if the run ends before its job is done.
+    pub(super) fn has_begun(&self) -> bool {
+        self.state.is_some()
     }
 
-    fn kill_those(&mut self, why: Kill, concerned: impl Fn(&AttemptId) -> bool) {
-        let at_work = self.live.iter().filter(|(attempt, live)| live.kill.is_none() && concerned(attempt));
-        let mut at_work: Vec<AttemptId> = at_work.map(|(attempt, _)| *attempt).collect();
-        at_work.sort_unstable();
-        for attempt in at_work {
-            self.kill(attempt, why);
-        }
+    /// True if every task of the job has its result.
+    pub(super) fn is_done(&self) -> bool {
+        self.is_done
     }
 
-    /// After an error: nothing is left running, though nothing can be written any more.
-    pub(super) fn kill_everything(&mut self) {
-        self.shutdown = Some(RunState::Failed);
-        self.kill_all(Kill::Shutdown);
-        let mut happened = Vec::new();
-        let end = self.engine.now() + Time::from_seconds(5.0);
-        while !self.live.is_empty() && self.engine.now() < end {
-            let until = self.engine.now() + Time::from_seconds(LOOK_UP);
-            self.engine.wait(until, &mut happened);
-            for happened in happened.drain(..) {
-                let (Happened::Ended(attempt) | Happened::NotBegun(attempt, _) | Happened::Stays(attempt, _)) =
-                    happened;
-                self.live.remove(&attempt);
-            }
+    /// The run ends in this state, unless it ends in another one already.
+    pub(super) fn begin(&mut self, state: RunState) {
+        self.state.get_or_insert(state);
+    }
+
+    /// Every task of the job has its result.
+    pub(super) fn job_done(&mut self) {
+        self.is_done = true;
+    }
+
+    /// Returns what the user's request leads to, once.
+    pub(super) fn request(&mut self) -> Option<Request> {
+        if self.is_done || std::mem::replace(&mut self.is_requested, true) {
+            return None;
         }
-        standing::kill(&self.store.run(), self.engine, self.follower);
-        if self.distrusted {
-            // Their end markers would say that they ended well.
-            let _ = standing::clear(&self.store, self.follower);
-        }
+        Some(if self.has_begun() { Request::StopTheRest } else { Request::Interrupt })
+    }
+
+    /// True if an attempt goes on to its end. After a failure those do whose tasks may not run twice: cut off, they would
+    /// never be done.
+    pub(super) fn spares(&self, is_idempotent: bool) -> bool {
+        self.state == Some(RunState::Failed) && !is_idempotent
+    }
+
+    /// Returns how the run has ended, if nothing of it runs any more.
+    pub(super) fn end(&self) -> Option<RunState> {
+        self.state.or(self.is_done.then_some(RunState::Done))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_reason_to_end_stays() {
+        let mut run = Shutdown::default();
+        assert!(run.is_open() && run.end().is_none());
+        run.begin(RunState::Failed);
+        run.begin(RunState::Interrupted);
+        run.job_done();
+        assert!(!run.is_open());
+        assert_eq!(run.end(), Some(RunState::Failed));
+        assert!(run.spares(false) && !run.spares(true));
+    }
+
+    #[test]
+    fn a_request_to_stop_counts_once() {
+        let mut run = Shutdown::default();
+        assert_eq!((run.request(), run.request()), (Some(Request::Interrupt), None));
+        let mut failed = Shutdown::default();
+        failed.begin(RunState::Failed);
+        assert_eq!(failed.request(), Some(Request::StopTheRest));
+        let mut done = Shutdown::default();
+        done.job_done();
+        assert_eq!((done.request(), done.end()), (None, Some(RunState::Done)));
+        assert!(!done.spares(false));
     }
 }

@@ -14,6 +14,9 @@ use crate::engine::{Engine, RunIdentity};
 use crate::job_file::Plan;
 use crate::store::{EndMarker, ResultState, Store, Whereabouts};
 
+/// A task that may not run twice, and how often it has failed.
+pub(super) type TaskFailures = (TaskId, u32);
+
 /// Tasks of one name are listed up to this number.
 const NAMED: usize = 10;
 
@@ -94,7 +97,7 @@ fn count_unseen(
     later: &BTreeSet<u32>,
     engine: &mut dyn Engine,
     follower: &mut dyn Follower,
-) -> Result<Vec<(TaskId, u32)>, RunError> {
+) -> Result<Vec<TaskFailures>, RunError> {
     let name = |task: &TaskId| format!("{}/{}", plan.phases[task.phase as usize].name, task.index);
     let mut ended = Vec::new();
     if matches!(store.whereabouts(), Whereabouts::Same | Whereabouts::Moved) {
@@ -239,10 +242,10 @@ pub(super) fn kill(run: &RunIdentity, engine: &mut dyn Engine, follower: &mut dy
 }
 
 /// Failures in a journal of tasks that may not run twice.
-pub(super) fn failures(plan: &Plan, records: &[Record]) -> Vec<(TaskId, u32)> {
+pub(super) fn failures(plan: &Plan, records: &[Record]) -> Vec<TaskFailures> {
     let mut failures: std::collections::BTreeMap<TaskId, u32> = std::collections::BTreeMap::new();
     for record in records {
-        if let Change::Event(Event::AttemptFailed { attempt, reason: Some(_) }) = &record.change
+        if let Change::Event(Event::AttemptFailed { attempt, reason: Some(_), .. }) = &record.change
             && plan.phases.get(attempt.task.phase as usize).is_some_and(|phase| !phase.idempotent)
         {
             *failures.entry(attempt.task).or_default() += 1;

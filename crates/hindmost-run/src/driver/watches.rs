@@ -1,264 +1,324 @@
-//! Progress of attempts, and the conditions on it that policies want to be told of.
+//! The conditions of which the policy wants to be notified, and what it was notified of.
 //!
-//! An attempt's end is foretold from its progress as if it went on at the same pace. Between two reports
-//! it is taken to go on so, for as far as its last report took it and no further: so reports in coarse
-//! steps do not look like standstill, and a standstill does. One that stands still for longer than twice what
-//! such a step took is expected to need at least as long again as it has stood, wherever it stands.
+//! Invariant: what is watched follows from the journal's records alone ([`Watches::event`], [`Watches::decision`]), so that
+//! a run that is resumed watches what it watched before.
 //!
-//! How far a command has read its input tells of its progress only if it works while it reads. One that has read
-//! all, or has closed the file, and goes on for longer than a quarter of what that took, read first and works
-//! then: from then on its phase's attempts are judged by their age.
+//! Conditions on one attempt do not replace each other: several passes may watch it. Each is reported once; the others
+//! stay. Only when the durations of a phase are learned anew do passes watch its attempts with other limits: a condition
+//! asked for before that is replaced by the next one of its kind.
 
-use hindmost_core::cluster::AttemptState;
-use hindmost_core::estimator::Knowledge;
 use hindmost_core::ids::AttemptId;
-use hindmost_core::record::{Condition, Event};
+use hindmost_core::record::{Condition, Decision, Event};
 use hindmost_core::time::Time;
+use rustc_hash::FxHashMap;
 
-use super::deadlines::Deadline;
-use super::{Driver, Kill, Live, RunError};
+use super::progress::{FIRST_LOOK, Progress};
 
-/// First look at an attempt's progress after its start, and the least time between two looks.
-pub(super) const FIRST_LOOK: Time = Time(50_000_000);
-/// The longest time between two looks.
-const LAST_LOOK: Time = Time(1_000_000_000);
-/// An attempt is looked at again once it is older by this share.
-const LOOKS: u64 = 20;
-/// Attempts among which looks are shared out: with more, each is looked at less often.
-const CROWD: u64 = 64;
-/// An end that was told is corrected when its remaining time is off by this share.
+/// An expected finish that was reported is corrected when the remaining time is off by this share.
 const CORRECTION: f64 = 0.25;
 /// Age below which no attempt is said to lag, seconds: what it takes to start says nothing of its pace.
 const LEAST_AGE: f64 = 0.1;
 /// The least share of its work that a silent attempt is taken to have done.
 const LEAST_SHARE: f64 = 0.02;
 
-/// Of the time that reading took, how much more a command may take after it has read all.
-const AFTER_READING: f64 = 0.25;
-
-/// How far an attempt has got.
+/// What the attempts of a phase reported first.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Progress {
-    /// Share of its work that was last reported, or that it had read of its input.
-    pub(super) share: f64,
-    /// When that was first seen.
-    at: Time,
-    /// How much of the work the last report added.
-    step: f64,
-    /// True if it is how far the input has been read.
-    by_reading: bool,
+pub(super) struct FirstReports {
+    /// Seconds after which half of them did.
+    pub(super) age: Option<f64>,
+    /// The share of their work that half of them reported at most.
+    pub(super) share: Option<f64>,
 }
 
-impl Progress {
-    /// The share of the work that is done by now.
-    pub(super) fn now(&self, since: Time, now: Time) -> f64 {
-        let (age, silent) = ((self.at - since).seconds(), (now - self.at).seconds());
-        if self.share <= 0.0 || age <= 0.0 {
-            return 0.0;
-        }
-        (self.share + (self.share / age * silent).min(self.step)).min(1.0)
-    }
-
-    /// Seconds since it was last seen to get on, if that is longer than it should be.
-    pub(super) fn stands(&self, since: Time, now: Time) -> Option<f64> {
-        if self.share <= 0.0 {
-            return None;
-        }
-        let silent = (now - self.at).seconds();
-        let usual = (self.at - since).seconds() * self.step / self.share;
-        (silent > 2.0 * (usual + FIRST_LOOK.seconds())).then_some(silent)
-    }
-
-    /// Seconds that it still needs if it goes on as before, having done at least the share `least`; as long again
-    /// as it stands still if it does.
-    fn remaining(&self, since: Time, now: Time, least: f64) -> f64 {
-        let (age, done) = ((now - since).seconds(), self.now(since, now).max(least));
-        (age * (1.0 - done) / done).max(self.stands(since, now).unwrap_or(0.0))
-    }
-
-    /// True once all has been read, or nobody reads any more, and it goes on as if that had been the smaller part.
-    fn has_read_first(&self, is_read: bool, since: Time, now: Time) -> bool {
-        let (reading, silent) = ((self.at - since).seconds(), (now - self.at).seconds());
-        let over = self.share >= 1.0 || !is_read;
-        self.by_reading && self.share > 0.0 && over && silent > AFTER_READING * reading + 2.0 * FIRST_LOOK.seconds()
-    }
+/// Whether the policy is to be notified of an attempt.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Notice {
+    /// No.
+    None,
+    /// Not before this time, however true its conditions are: no policy can keep the driver busy with asking again.
+    Later(Time),
+    /// Now: of these conditions, or of another expected finish if there are none.
+    Now { conditions: Vec<Condition>, expected_finish: Option<Time> },
 }
 
-impl Driver<'_> {
-    /// Does what is due by now.
-    pub(super) fn pass_deadlines(&mut self) -> Result<(), RunError> {
-        let now = self.engine.now();
-        while let Some(deadline) = self.deadlines.pop(now) {
-            match deadline {
-                Deadline::Wake => {
-                    if !self.finished && self.shutdown.is_none() {
-                        self.happen(&Event::Woken)?;
-                    }
+/// What is watched of one attempt.
+#[derive(Default)]
+struct Watched {
+    /// The conditions that have not come true, and whether the durations were learned anew after they were asked for.
+    conditions: Vec<(Condition, bool)>,
+    /// The expected finish that the policy was notified of last.
+    foretold: Option<Time>,
+    /// When it was notified.
+    notified: Option<Time>,
+}
+
+/// What is watched of all attempts. See the module's documentation.
+pub(super) struct Watches {
+    of: FxHashMap<AttemptId, Watched>,
+    /// Share of the work from which on progress tells the remaining time; above 1 if policies may not know it.
+    telling_share: f64,
+}
+
+impl Watches {
+    pub(super) fn new(telling_share: f64) -> Watches {
+        Watches { of: FxHashMap::default(), telling_share }
+    }
+
+    /// Takes in an event that has happened, now or before the run was resumed.
+    pub(super) fn event(&mut self, event: &Event) {
+        match event {
+            Event::WatchMet { attempt, expected_finish, conditions } => {
+                let watched = self.of.entry(*attempt).or_default();
+                match conditions {
+                    Some(met) => watched.conditions.retain(|(known, _)| !met.contains(known)),
+                    // Earlier versions dropped all.
+                    None => watched.conditions.clear(),
                 }
-                Deadline::Launch(attempt) if self.scarce.contains(&attempt) => self.launch(attempt)?,
-                Deadline::Launch(_) => {}
-                Deadline::Test(attempt) => self.test(attempt)?,
-                Deadline::Poll(attempt) => self.poll(attempt)?,
-                Deadline::TimeLimit(attempt) => self.kill(attempt, Kill::TimeLimit),
-                Deadline::Kill(attempt) => self.kill(attempt, Kill::Chaos),
-                Deadline::Lose(loss) => self.lose(loss)?,
-                Deadline::Return(loss) => self.bring_back(loss)?,
+                watched.foretold = expected_finish.or(watched.foretold);
             }
-        }
-        Ok(())
-    }
-
-    /// Looks at an attempt's progress: what its command reports, else how far it has read its input.
-    fn poll(&mut self, attempt: AttemptId) -> Result<(), RunError> {
-        let now = self.engine.now();
-        let crowd = 1 + self.live.len() as u64 / CROWD;
-        let Some(live) = self.live.get_mut(&attempt) else { return Ok(()) };
-        let age = now - live.since;
-        let next = Time((age.0 / LOOKS).clamp(FIRST_LOOK.0 * crowd, LAST_LOOK.0 * crowd));
-        self.deadlines.push(now + next, Deadline::Poll(attempt));
-        let phase = attempt.task.phase as usize;
-        let reads = self.plan.phases[phase].inputs.is_some() && !self.reads_first.contains(&attempt.task.phase);
-        let reported = self.store.reported_progress(attempt);
-        let by_reading = reported.is_none();
-        let seen = reported.or_else(|| {
-            let read = if reads { self.engine.read_share(attempt) } else { None };
-            read.map(|share| (share, std::time::Duration::ZERO))
-        });
-        if reported.is_none() && reads && live.progress.has_read_first(seen.is_some(), live.since, now) {
-            self.reading_tells_nothing(attempt.task.phase);
-            return self.test(attempt);
-        }
-        let Some((share, ago)) = seen else {
-            // That it still runs says something of its node, once its phase's other attempts would have ended.
-            self.seen |= self.learner.median(attempt.task.phase).is_some_and(|median| age.seconds() > median);
-            return self.test(attempt);
-        };
-        // What its command says itself outranks what was read.
-        if live.progress.by_reading && !by_reading {
-            live.progress = Progress::default();
-        }
-        if share > live.progress.share {
-            if live.progress.share == 0.0 {
-                self.learner.first_progress(attempt.task.phase, age.seconds(), share);
+            Event::DurationsLearned { phase, .. } => {
+                let of_phase = self.of.iter_mut().filter(|(attempt, _)| attempt.task.phase == *phase);
+                let conditions = of_phase.flat_map(|(_, watched)| &mut watched.conditions);
+                conditions.for_each(|(_, is_outdated)| *is_outdated = true);
             }
-            // When it was reported rather than when it was seen; no clock but ours is trusted far.
-            let at = (now - Time(ago.as_nanos() as u64)).max(live.progress.at).max(live.since + Time(FIRST_LOOK.0 / 5));
-            live.progress = Progress { share, at: at.min(now), step: share - live.progress.share, by_reading };
-        }
-        self.seen = true;
-        self.test(attempt)
-    }
-
-    /// The commands of a phase read first and work then.
-    fn reading_tells_nothing(&mut self, phase: u32) {
-        self.reads_first.insert(phase);
-        self.learner.no_progress(phase);
-        self.seen = true;
-        let of_phase =
-            self.live.iter_mut().filter(|(attempt, live)| attempt.task.phase == phase && live.progress.by_reading);
-        for (attempt, live) in of_phase {
-            live.progress = Progress::default();
-            self.told.remove(attempt);
+            Event::AttemptFinished { attempt }
+            | Event::AttemptFailed { attempt, .. }
+            | Event::AttemptStopped { attempt } => self.forget(*attempt),
+            _ => {}
         }
     }
 
-    /// A policy wants to be told of a condition.
-    pub(super) fn watch(&mut self, attempt: AttemptId, condition: Condition) {
-        self.add_condition(attempt, condition);
-        self.test_later(attempt);
+    /// Takes in a decision that was made, now or before the run was resumed.
+    pub(super) fn decision(&mut self, decision: &Decision) {
+        if let Decision::Watch { attempt, condition } = decision {
+            let kind = std::mem::discriminant(condition);
+            let conditions = &mut self.of.entry(*attempt).or_default().conditions;
+            conditions.retain(|(known, is_outdated)| {
+                known != condition && !(*is_outdated && std::mem::discriminant(known) == kind)
+            });
+            conditions.push((*condition, false));
+        }
     }
 
-    /// Of conditions of one kind the last one counts.
-    pub(super) fn add_condition(&mut self, attempt: AttemptId, condition: Condition) {
-        let conditions = self.conditions.entry(attempt).or_default();
-        let kind = std::mem::discriminant(&condition);
-        conditions.retain(|known| std::mem::discriminant(known) != kind);
-        conditions.push(condition);
+    /// Nothing is to be said of an attempt any more.
+    pub(super) fn forget(&mut self, attempt: AttemptId) {
+        self.of.remove(&attempt);
     }
 
-    /// Tests an attempt's conditions at the moments at which they may come true by themselves.
-    pub(super) fn test_later(&mut self, attempt: AttemptId) {
-        let Some(since) = self.live.get(&attempt).map(|live| live.since) else { return };
-        for condition in self.conditions.get(&attempt).into_iter().flatten() {
-            let after = match condition {
+    /// Forgets all attempts but those that are alive.
+    pub(super) fn retain(&mut self, is_alive: impl Fn(AttemptId) -> bool) {
+        self.of.retain(|attempt, _| is_alive(*attempt));
+    }
+
+    /// The policy was notified of an attempt at this time.
+    pub(super) fn notified(&mut self, attempt: AttemptId, at: Time) {
+        self.of.entry(attempt).or_default().notified = Some(at);
+    }
+
+    /// The expected finish of an attempt that was reported rested on nothing: it is not corrected.
+    pub(super) fn retract(&mut self, attempt: AttemptId) {
+        if let Some(watched) = self.of.get_mut(&attempt) {
+            watched.foretold = None;
+        }
+    }
+
+    /// Returns the ages, in seconds, at which conditions on an attempt may come true without any news of it.
+    pub(super) fn ages(&self, attempt: AttemptId) -> impl Iterator<Item = f64> {
+        self.of.get(&attempt).into_iter().flat_map(|watched| &watched.conditions).map(
+            |(condition, _)| match condition {
                 Condition::Revealed | Condition::RemainingAbove(_) => 0.0,
                 Condition::ElapsedAbove(elapsed) | Condition::RemainingOrElapsedAbove(_, elapsed) => *elapsed,
                 Condition::Lagging { after, .. } => *after,
-            };
-            self.deadlines.push(since + Time::from_seconds(after) + Time::TICK, Deadline::Test(attempt));
-        }
-    }
-
-    /// Tells the policy if a condition on an attempt has come true, or if what it was told is off.
-    fn test(&mut self, attempt: AttemptId) -> Result<(), RunError> {
-        let Some(live) = self.live.get(&attempt).filter(|live| live.kill.is_none()) else { return Ok(()) };
-        let stopping = self.cluster.attempt(attempt).is_none_or(|found| found.state() == AttemptState::Stopping);
-        if stopping || self.finished || self.shutdown.is_some() {
-            return Ok(());
-        }
-        let now = self.engine.now();
-        // No rule can keep the driver busy with asking again at once.
-        if let Some(next) = live.told_at.map(|told| told + FIRST_LOOK).filter(|next| *next > now) {
-            self.deadlines.push(next, Deadline::Test(attempt));
-            return Ok(());
-        }
-        let done = live.progress.now(live.since, now);
-        let age = (now - live.since).seconds();
-        // A silent attempt may be about to tell what others told first.
-        let least = (self.learner.first_share(attempt.task.phase).unwrap_or(0.0) / 2.0).max(LEAST_SHARE);
-        let telling = if let Knowledge::Progress(share) = self.header.knowledge { share } else { 2.0 };
-        let known = done > 0.0 && done >= telling;
-        let left = live.progress.remaining(live.since, now, least);
-        let foretold = now + Time::from_seconds(left);
-        let expected = known.then_some(foretold);
-        let remaining = known.then_some(left);
-        let met = self.conditions.get(&attempt).into_iter().flatten().find_map(|condition| match *condition {
-            Condition::Revealed => known.then_some(expected),
-            Condition::RemainingAbove(limit) => (remaining? > limit).then_some(expected),
-            Condition::ElapsedAbove(limit) => (age > limit).then_some(expected),
-            Condition::RemainingOrElapsedAbove(limit, elapsed) => match remaining {
-                Some(remaining) => (remaining > limit).then_some(expected),
-                None => (age > elapsed).then_some(None),
             },
+        )
+    }
+
+    /// Returns whether the policy is to be notified of an attempt. `first` is what its phase's attempts reported first.
+    pub(super) fn test(&self, attempt: AttemptId, progress: &Progress, now: Time, first: FirstReports) -> Notice {
+        let Some(watched) = self.of.get(&attempt) else { return Notice::None };
+        if let Some(next) = watched.notified.map(|at| at + FIRST_LOOK).filter(|next| *next > now) {
+            return Notice::Later(next);
+        }
+        let done = progress.now(now);
+        let age = (now - progress.since).seconds();
+        // A silent attempt may be about to report what others reported first.
+        let left = progress.remaining(now, (first.share.unwrap_or(0.0) / 2.0).max(LEAST_SHARE));
+        let foretold = Some(now + Time::from_seconds(left));
+        let is_known = done > 0.0 && done >= self.telling_share;
+        // One that is silent lags only if it is silent for longer than its phase's attempts are at first.
+        let is_overdue = || first.age.is_some_and(|first| age > 2.0 * first + FIRST_LOOK.seconds());
+        let is_met = |condition: &Condition| match *condition {
+            Condition::Revealed => is_known,
+            Condition::RemainingAbove(limit) => is_known && left > limit,
+            Condition::ElapsedAbove(limit) => age > limit,
+            Condition::RemainingOrElapsedAbove(limit, elapsed) => {
+                if is_known {
+                    left > limit
+                } else {
+                    age > elapsed
+                }
+            }
             Condition::Lagging { rate, after } => {
-                let lags = age > after.max(LEAST_AGE) && done < rate * age && self.should_have_told(attempt, live, age);
-                lags.then_some(Some(foretold))
+                age > after.max(LEAST_AGE) && done < rate * age && (progress.share > 0.0 || is_overdue())
             }
-        });
-        if let Some(expected_finish) = met {
-            self.conditions.remove(&attempt);
-            // Whoever was told wants to hear when it turns out otherwise.
-            if let Some(finish) = expected_finish {
-                self.told.insert(attempt, finish);
-            }
-            self.told_now(attempt, now);
-            self.happen(&Event::WatchMet { attempt, expected_finish })?;
-        } else if let Some(told) = self.told.get(&attempt).copied() {
-            let before = (told - now).seconds();
-            if done > 0.0 && (left - before).abs() > CORRECTION * before.max(left).max(0.1) {
-                let expected_finish = Some(foretold);
-                self.told.insert(attempt, foretold);
-                // Whoever is told asks again for what it still wants to know.
-                self.conditions.remove(&attempt);
-                self.told_now(attempt, now);
-                self.happen(&Event::WatchMet { attempt, expected_finish })?;
-            }
+        };
+        let conditions = watched.conditions.iter().map(|(condition, _)| *condition);
+        let conditions: Vec<Condition> = conditions.filter(is_met).collect();
+        if !conditions.is_empty() {
+            let lags = conditions.iter().any(|condition| matches!(condition, Condition::Lagging { .. }));
+            return Notice::Now { conditions, expected_finish: foretold.filter(|_| is_known || lags) };
         }
-        Ok(())
+        // Whoever was told a finish wants to hear when it turns out otherwise.
+        let before = watched.foretold.map(|finish| (finish - now).seconds());
+        let is_off = before.is_some_and(|before| (left - before).abs() > CORRECTION * before.max(left).max(0.1));
+        if done > 0.0 && is_off { Notice::Now { conditions, expected_finish: foretold } } else { Notice::None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use hindmost_core::ids::{JobId, TaskId};
+    use hindmost_math::distribution::Distribution;
+
+    use super::*;
+
+    const ATTEMPT: AttemptId = AttemptId { task: TaskId { job: JobId(0), phase: 0, index: 4 }, copy: 0 };
+
+    fn ask(watches: &mut Watches, condition: Condition) {
+        watches.decision(&Decision::Watch { attempt: ATTEMPT, condition });
     }
 
-    fn told_now(&mut self, attempt: AttemptId, now: Time) {
-        if let Some(live) = self.live.get_mut(&attempt) {
-            live.told_at = Some(now);
-        }
+    fn met(conditions: Option<&[Condition]>) -> Event {
+        let conditions = conditions.map(<[Condition]>::to_vec);
+        Event::WatchMet { attempt: ATTEMPT, expected_finish: None, conditions }
     }
 
-    /// False for an attempt that is silent, but no longer than its phase's attempts are at first.
-    fn should_have_told(&self, attempt: AttemptId, live: &Live, age: f64) -> bool {
-        if live.progress.share > 0.0 {
-            return true;
+    /// Tests an attempt of this age that has reported this share of its work just now.
+    fn test(watches: &Watches, age: f64, share: f64) -> Notice {
+        let now = Time::from_seconds(100.0 + age);
+        let mut progress = Progress::new(Time::from_seconds(100.0));
+        progress.look(now, Some((share, Duration::ZERO)), None, false);
+        watches.test(ATTEMPT, &progress, now, FirstReports::default())
+    }
+
+    fn conditions(watches: &Watches) -> Vec<Condition> {
+        watches.of[&ATTEMPT].conditions.iter().map(|(condition, _)| *condition).collect()
+    }
+
+    #[test]
+    fn each_condition_is_reported_once_and_the_others_stay() {
+        let [soon, late, slow] =
+            [Condition::ElapsedAbove(2.0), Condition::ElapsedAbove(5.0), Condition::RemainingAbove(8.0)];
+        let mut watches = Watches::new(0.1);
+        for condition in [soon, late, slow, soon] {
+            ask(&mut watches, condition);
         }
-        let first = self.learner.first_report(attempt.task.phase);
-        first.is_some_and(|first| age > 2.0 * first + FIRST_LOOK.seconds())
+        assert_eq!(conditions(&watches), [late, slow, soon], "asked twice counts once");
+        let Notice::Now { conditions: found, expected_finish: None } = test(&watches, 3.0, 0.0) else { panic!() };
+        assert_eq!(found, [soon]);
+        watches.event(&met(Some(&found)));
+        assert_eq!(test(&watches, 4.0, 0.6), Notice::None);
+        // Both come true: 6 s for 40% of the work leave 9 s.
+        let Notice::Now { conditions: found, expected_finish } = test(&watches, 6.0, 0.4) else { panic!() };
+        assert_eq!(found, [late, slow]);
+        assert_eq!(expected_finish, Some(Time::from_seconds(115.0)));
+        watches.event(&met(Some(&found)));
+        assert_eq!(conditions(&watches), []);
+    }
+
+    #[test]
+    fn a_corrected_finish_leaves_conditions_alone() {
+        let mut watches = Watches::new(0.1);
+        ask(&mut watches, Condition::Revealed);
+        ask(&mut watches, Condition::ElapsedAbove(50.0));
+        let Notice::Now { conditions: found, expected_finish } = test(&watches, 2.0, 0.2) else { panic!() };
+        let reported = Event::WatchMet { attempt: ATTEMPT, expected_finish, conditions: Some(found) };
+        watches.event(&reported);
+        assert_eq!(test(&watches, 4.0, 0.4), Notice::None);
+        let expected_finish = Some(Time::from_seconds(116.0));
+        let corrected = Notice::Now { conditions: Vec::new(), expected_finish };
+        assert_eq!(test(&watches, 4.0, 0.25), corrected);
+        watches.event(&Event::WatchMet { attempt: ATTEMPT, expected_finish, conditions: Some(Vec::new()) });
+        assert_eq!(test(&watches, 4.0, 0.25), Notice::None);
+        assert_eq!(conditions(&watches), [Condition::ElapsedAbove(50.0)]);
+        watches.retract(ATTEMPT);
+        assert_eq!(test(&watches, 4.0, 0.4), Notice::None);
+    }
+
+    #[test]
+    fn limits_of_durations_learned_anew_replace_older_ones_of_their_kind() {
+        let mut watches = Watches::new(0.1);
+        let [one, other] = [1.0, 3.0].map(|after| Condition::Lagging { rate: 0.1, after });
+        ask(&mut watches, one);
+        ask(&mut watches, Condition::Revealed);
+        let durations = Distribution::pareto_with_mean(2.0, 1.0).unwrap();
+        let learned = |phase| Event::DurationsLearned {
+            job: JobId(0),
+            phase,
+            durations: durations.clone(),
+            median: 1.0,
+            p90: 2.0,
+            progress: true,
+            samples: 3,
+        };
+        watches.event(&learned(1));
+        ask(&mut watches, other);
+        assert_eq!(conditions(&watches), [one, Condition::Revealed, other]);
+        watches.event(&learned(0));
+        let [third, fourth] = [2.0, 4.0].map(|after| Condition::Lagging { rate: 0.2, after });
+        ask(&mut watches, third);
+        ask(&mut watches, fourth);
+        assert_eq!(conditions(&watches), [Condition::Revealed, third, fourth]);
+    }
+
+    #[test]
+    fn journals_of_earlier_versions_drop_all_conditions() {
+        let mut watches = Watches::new(0.1);
+        ask(&mut watches, Condition::Revealed);
+        ask(&mut watches, Condition::ElapsedAbove(5.0));
+        watches.event(&met(None));
+        assert_eq!(conditions(&watches), []);
+        watches.retain(|_| false);
+        assert!(watches.of.is_empty());
+    }
+
+    #[test]
+    fn what_progress_may_not_tell_is_not_told() {
+        let mut watches = Watches::new(2.0);
+        ask(&mut watches, Condition::Revealed);
+        ask(&mut watches, Condition::RemainingAbove(1.0));
+        ask(&mut watches, Condition::RemainingOrElapsedAbove(1.0, 5.0));
+        assert_eq!(test(&watches, 4.0, 0.4), Notice::None);
+        let notice =
+            Notice::Now { conditions: vec![Condition::RemainingOrElapsedAbove(1.0, 5.0)], expected_finish: None };
+        assert_eq!(test(&watches, 6.0, 0.4), notice);
+        assert_eq!(watches.ages(ATTEMPT).collect::<Vec<_>>(), [0.0, 0.0, 5.0]);
+    }
+
+    #[test]
+    fn a_policy_is_notified_no_more_often_than_it_is_looked() {
+        let mut watches = Watches::new(0.1);
+        ask(&mut watches, Condition::ElapsedAbove(1.0));
+        let at = Time::from_seconds(102.0) - Time(1);
+        watches.notified(ATTEMPT, at);
+        assert_eq!(test(&watches, 2.0, 0.0), Notice::Later(at + FIRST_LOOK));
+    }
+
+    #[test]
+    fn a_silent_attempt_lags_only_once_others_would_have_reported() {
+        let mut watches = Watches::new(0.1);
+        let lags = Condition::Lagging { rate: 0.1, after: 0.5 };
+        ask(&mut watches, lags);
+        let progress = Progress::new(Time::ZERO);
+        let at = |seconds: f64, age: Option<f64>| {
+            let first = FirstReports { age, share: Some(0.1) };
+            watches.test(ATTEMPT, &progress, Time::from_seconds(seconds), first)
+        };
+        assert_eq!((at(9.0, None), at(1.9, Some(1.0))), (Notice::None, Notice::None));
+        // Having done half of what others report first: 5%.
+        let expected_finish = Some(Time::from_seconds(60.0));
+        assert_eq!(at(3.0, Some(1.0)), Notice::Now { conditions: vec![lags], expected_finish });
     }
 }

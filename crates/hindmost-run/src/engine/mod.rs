@@ -4,7 +4,6 @@
 //! (see [`wrapper`]), and the marker, not the engine, says how an attempt ended.
 
 mod descriptors;
-mod fake;
 mod local;
 mod nodes;
 mod process_file;
@@ -25,7 +24,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::process;
 
-pub use fake::{Fake, FakeTask};
 pub use local::Local;
 pub use nodes::{NodesError, parse_nodes};
 
@@ -88,7 +86,7 @@ pub struct Launch<'a> {
     pub environment: &'a [(OsString, OsString)],
     /// The file that it reads, if it has one.
     pub input: Option<&'a Path>,
-    /// How many times as long as on other nodes it shall take (rehearsal); 1 is as fast as it goes.
+    /// How many times as long as on other nodes it takes (fault injection); 1 is as fast as it goes.
     pub slowed: f64,
 }
 

@@ -5,9 +5,9 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use hindmost_core::estimator::Knowledge;
-use hindmost_core::policy::catalogue;
-use hindmost_core::policy::spec::PolicySpec;
-use hindmost_core::suggest::did_you_mean;
+use hindmost_math::suggest::did_you_mean;
+use hindmost_policies::catalogue;
+use hindmost_policies::catalogue::spec::PolicySpec;
 use toml::Spanned;
 
 use super::error::Wrong;
@@ -24,13 +24,23 @@ const DEFAULT_RETRIES: u32 = 2;
 
 type Environment = BTreeMap<String, String>;
 
+/// Checks that a run may know this much: only a simulation can know everything, or draw what it sees.
+pub(crate) fn check_knowledge(knowledge: Knowledge) -> Result<(), String> {
+    match knowledge {
+        Knowledge::Oracle | Knowledge::ProgressUniform => {
+            Err(format!("knowledge {knowledge} is for simulations only: give progress(S), age or history"))
+        }
+        Knowledge::Progress(_) | Knowledge::Age | Knowledge::History => Ok(()),
+    }
+}
+
 /// The plan of a job file whose keys and types are right.
 pub(super) fn plan(job: JobFile, file: &Path, folder: &Path) -> Result<Plan, Wrong> {
     let name = job_name(job.name, file)?;
     let policy = told(job.policy, check_policy)?;
     let knowledge = told(job.knowledge, |text| {
         let knowledge: Knowledge = text.parse().map_err(|error| format!("knowledge: {error}"))?;
-        crate::driver::check_knowledge(knowledge).map_err(|error| error.to_string())
+        check_knowledge(knowledge)
     })?;
     let nodes = told(job.nodes, |text| {
         if text.trim().is_empty() {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Range;
 use std::path::PathBuf;
 
-use hindmost_core::suggest::did_you_mean;
+use hindmost_math::suggest::did_you_mean;
 
 /// A job file that can't be run, and why.
 #[derive(Debug, thiserror::Error)]

@@ -35,6 +35,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+pub(crate) use check::check_knowledge;
 pub use error::{JobFileError, Place};
 pub use format::schema;
 pub use plan::{Plan, PlannedPhase};

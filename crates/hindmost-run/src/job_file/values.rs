@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use hindmost_core::plain::Plain;
 use hindmost_core::resources::parse_size;
+use hindmost_math::plain::Plain;
 
 use super::format::{Size, Span};
 

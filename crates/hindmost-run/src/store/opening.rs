@@ -8,7 +8,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use hindmost_core::ids::{JobId, TaskId};
+use hindmost_core::metrics::RunState;
 use rustix::fs::{FileType, FlockOperation, StatxFlags};
+use serde::Deserialize;
 
 use super::error::StoreError;
 use super::folder::{Distrust, Folder, distrust};
@@ -296,11 +298,19 @@ fn check_job(
         return Err(StoreError::OtherJob { path: path(), held: held.job.clone(), given: plan.name.clone() });
     }
     if !opening.resume && has_traces {
-        let summary = inner.read(SUMMARY, LONGEST_RECORD).unwrap_or_default();
-        let done = summary.contains("\"state\": \"done\"");
+        let done = inner.read(SUMMARY, LONGEST_RECORD).is_ok_and(|summary| is_done(&summary));
         return Err(StoreError::HoldsRun { path: path(), job: held.job.clone(), done });
     }
     Ok(())
+}
+
+/// True if a run's summary says that every task has its result.
+fn is_done(summary: &str) -> bool {
+    #[derive(Deserialize)]
+    struct Ended {
+        state: RunState,
+    }
+    serde_json::from_str(summary).is_ok_and(|Ended { state }| state == RunState::Done)
 }
 
 /// Refuses to go on with results of commands that are others now, unless that was said to be right.
@@ -347,5 +357,18 @@ fn whereabouts(held: &JobRecord, path: &Path, identity: FolderIdentity, cache: O
         _ if held.path.as_ref().is_some_and(|known| *known != JobRecord::path_text(path)) => Whereabouts::Moved,
         _ if held.cache.is_some() && held.cache.as_ref() != cache => Whereabouts::Remounted,
         _ => Whereabouts::Same,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_done;
+
+    #[test]
+    fn a_summary_is_parsed_and_not_searched() {
+        assert!(is_done("{\"job\":\"j\",\"state\":\"done\",\"tasks\":3}"));
+        assert!(!is_done("{\"job\": \"j\", \"phases\": [{\"state\": \"done\"}], \"state\": \"failed\"}"));
+        assert!(!is_done("\"state\": \"done\""));
+        assert!(!is_done(""));
     }
 }

@@ -10,8 +10,8 @@ use std::fs;
 use std::path::Path;
 
 use hindmost_core::ids::{AttemptId, NodeId, TaskId};
-use hindmost_core::random::mix;
 use hindmost_core::record::{Change, Decision, Event, Record};
+use hindmost_math::random::mix;
 use hindmost_run::engine::{END_MARKER, end_line};
 use hindmost_run::job_file::Plan;
 use hindmost_run::store::Store;

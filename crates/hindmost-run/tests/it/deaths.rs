@@ -5,12 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
+use std::time::Duration;
 
 use hindmost_core::ids::{AttemptId, TaskId};
-use hindmost_core::metrics::RunState;
-use hindmost_core::random::mix;
+use hindmost_core::metrics::{PhaseProgress, RunState};
 use hindmost_core::timeline::AttemptEnd;
-use hindmost_run::driver::RunOutcome;
+use hindmost_math::random::mix;
+use hindmost_run::driver::{Follower, RunOutcome};
 use hindmost_run::engine::{END_MARKER, end_line};
 use hindmost_run::job_file::Plan;
 
@@ -38,7 +39,7 @@ pub fn ended_rightly(plan: &Plan, out: &Path, outcome: &RunOutcome, held: &BTree
 }
 
 /// How a life of the driver ended.
-enum Life {
+pub enum Life {
     /// With the run.
     Whole(Box<RunOutcome>),
     /// In the middle; these attempts go on.
@@ -47,7 +48,7 @@ enum Life {
 
 /// One life of a driver in this folder, which ends at this call to the engine. `lossy`: what it had not yet
 /// given to the system is lost.
-fn live(story: &Story, plan: &Plan, out: &Path, resume: bool, world: &mut World, lossy: bool) -> Life {
+pub fn live(story: &Story, plan: &Plan, out: &Path, resume: bool, world: &mut World, lossy: bool) -> Life {
     match catch_unwind(AssertUnwindSafe(|| story.tell(plan, out, resume, world))) {
         Ok(outcome) => Life::Whole(Box::new(outcome.unwrap())),
         Err(panic) => {
@@ -121,6 +122,51 @@ fn short(policy: &str) -> Story {
         let slow = task.phase == 0 && task.index % 4 == 1 && launch.attempt.copy == 0;
         takes(if slow { 9.0 } else { 0.6 + 0.1 * f64::from(task.index % 3) })
     })
+}
+
+/// The counts of a run's only phase, as its follower was last told.
+#[derive(Default)]
+struct LastCounts(PhaseProgress);
+
+impl Follower for LastCounts {
+    fn phases(&mut self, phases: &[PhaseProgress], _elapsed: Duration) {
+        self.0 = phases[0].clone();
+    }
+
+    fn message(&mut self, _line: &str) {}
+}
+
+#[test]
+fn a_copy_that_is_stopped_for_two_reasons_counts_once() {
+    // Clones of one task run when the driver dies; then one puts its result in place. The next driver stops the others
+    // because their task is finished, and so does the policy when it hears of the finish.
+    let folder = scratch();
+    let story = Story::on_nodes(4).phase("map", 1).policy("dollymp(clones=2)").plays(|_| takes(5.0));
+    let plan = story.plan(folder.path());
+    let (out, left) = (1..)
+        .find_map(|calls| {
+            let out = folder.path().join(calls.to_string());
+            fs::create_dir(&out).unwrap();
+            let out = out.canonicalize().unwrap();
+            let mut world = story.world(&plan, &out);
+            world.dies_after = Some(calls);
+            let Life::CutShort(left) = live(&story, &plan, &out, false, &mut world, false) else { panic!("too late") };
+            (left.len() == 3).then_some((out, left))
+        })
+        .unwrap();
+    let winner = *left.first().unwrap();
+    let mut store = open(&plan, &out, true).unwrap().store;
+    fs::write(store.attempt(winner).join(END_MARKER), end_line(0, &store.run().id, winner)).unwrap();
+    assert!(store.prepare(winner).unwrap());
+    store.make_durable().unwrap();
+    store.commit(winner).unwrap();
+    drop(store);
+    let mut world = story.world(&plan, &out);
+    world.orphans = left.into_iter().filter(|attempt| *attempt != winner).collect();
+    let mut counts = LastCounts::default();
+    let outcome = story.tell_to(&plan, &out, true, &mut world, &mut counts).unwrap();
+    ended_rightly(&plan, &out, &outcome, &BTreeMap::new());
+    assert_eq!((world.adopted.len(), counts.0.killed, counts.0.failed), (2, 2, 0));
 }
 
 #[test]

@@ -4,16 +4,16 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use hindmost_core::metrics::RunState;
-use hindmost_core::timeline::AttemptEnd;
+use hindmost_core::timeline::{AttemptEnd, Cause};
 
 use crate::story::{Story, Told, fails, scratch, takes, tasks, vanishes};
 
 fn failed(end: &AttemptEnd) -> bool {
-    matches!(end, AttemptEnd::Failed(Some(_)))
+    matches!(end, AttemptEnd::Failed(Cause::Own(_)))
 }
 
 fn reason(end: &AttemptEnd) -> &str {
-    if let AttemptEnd::Failed(Some(reason)) = end { reason } else { "" }
+    if let AttemptEnd::Failed(Cause::Own(reason)) = end { reason } else { "" }
 }
 
 #[test]
@@ -137,16 +137,16 @@ fn a_node_on_which_everything_fails_does_not_fail_the_job() {
 }
 
 #[test]
-fn what_the_rehearsal_kills_is_no_failure() {
+fn what_fault_injection_kills_is_no_failure() {
     for seed in 0..20 {
         for policy in ["none", "pace", "sca", "mantri(kill_restart=true)"] {
             let story = Story::on("n1:2,n2:2").phase_with("map", 12, "retries = 0").phase_with("end", 2, "retries = 0");
             // Without durations that are known, a second is typical.
             let told = story.policy(policy).chaos(&format!("kill=0.5,seed={seed}")).plays(|_| takes(2.0)).run();
             let told = told.done();
-            // No attempt is to blame for it, so none has a reason.
-            let killed = told.outcome.timeline.rows.iter().filter(|row| row.outcome == AttemptEnd::Failed(None));
-            assert!(killed.count() > 0, "seed {seed}: nothing was killed");
+            let killed = AttemptEnd::Failed(Cause::External(Some("killed by fault injection".into())));
+            let count = told.outcome.timeline.rows.iter().filter(|row| row.outcome == killed).count();
+            assert!(count > 0, "seed {seed}: nothing was killed");
         }
     }
 }

@@ -1,8 +1,9 @@
 //! Every policy of the catalogue gets a live job done.
 
-use hindmost_core::policy::catalogue::{ORDERS, SYSTEMS};
-use hindmost_run::engine::{FakeTask, Launch};
+use hindmost_policies::catalogue::{ORDERS, SYSTEMS};
+use hindmost_run::engine::Launch;
 
+use crate::fake_engine::FakeTask;
 use crate::story::{Story, silently, takes};
 
 /// Every system, and every order under every system.

@@ -2,14 +2,14 @@
 
 use hindmost_core::cluster::{Cluster, Task};
 use hindmost_core::ids::{AttemptId, NodeId, TaskId};
-use hindmost_core::policy::order::Fifo;
-use hindmost_core::policy::originals::Originals;
-use hindmost_core::policy::queue::Which;
+use hindmost_core::policy::job_queue::Which;
 use hindmost_core::policy::{Pass, Policy, Round, Seen, View};
 use hindmost_core::record::{Change, Condition, Decision, Event, Record};
 use hindmost_core::resources::Resources;
 use hindmost_core::time::Time;
 use hindmost_core::verify::Difference;
+use hindmost_policies::orders::fifo::Fifo;
+use hindmost_policies::placement::job_by_job::Originals;
 
 use crate::story::{Story, key, records, takes, verified_as};
 

@@ -2,9 +2,10 @@
 
 use hindmost_core::metrics::RunState;
 use hindmost_core::random::{Purpose, draw_for_attempt};
-use hindmost_run::engine::{FakeTask, Launch};
+use hindmost_run::engine::Launch;
 use proptest::prelude::*;
 
+use crate::fake_engine::FakeTask;
 use crate::story::{Story, Told};
 
 /// What attempts of a random story do, drawn for each of them.

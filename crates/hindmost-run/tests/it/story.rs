@@ -12,21 +12,21 @@ use std::rc::Rc;
 use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
-use hindmost_core::cluster::Cluster;
-use hindmost_core::estimator::estimator;
 use hindmost_core::ids::{AttemptId, JobId, TaskId};
 use hindmost_core::journal::JournalReader;
 use hindmost_core::metrics::{PhaseProgress, RunState};
-use hindmost_core::policy::{Policy, catalogue};
+use hindmost_core::policy::Policy;
 use hindmost_core::record::Record;
 use hindmost_core::timeline::{AttemptEnd, Timeline, TimelineRow};
 use hindmost_core::verify::{Difference, Verified, verify};
+use hindmost_policies::catalogue;
 use hindmost_run::driver::{self, Follower, RunError, RunOptions, RunOutcome, Unfollowed};
-use hindmost_run::engine::{Fake, FakeTask, Launch, parse_nodes};
+use hindmost_run::engine::{Launch, parse_nodes};
 use hindmost_run::job_file::{self, Plan};
 use hindmost_run::store::{Opened, Opening, Store, StoreError};
 use tempfile::TempDir;
 
+use crate::fake_engine::{FakeEngine, FakeTask};
 use crate::world::{Rules, World};
 
 /// What attempts do.
@@ -165,7 +165,7 @@ impl Story {
     /// The engine, for a run in this folder.
     pub fn world(&self, plan: &Plan, out: &Path) -> World {
         let plays = Rc::clone(&self.plays);
-        let fake = Fake::new(parse_nodes(Some(&self.nodes)).unwrap(), move |launch| {
+        let fake = FakeEngine::new(parse_nodes(Some(&self.nodes)).unwrap(), move |launch| {
             fs::write(launch.folder.join("out/by"), key(launch.attempt)).unwrap();
             plays(launch)
         });
@@ -179,7 +179,8 @@ impl Story {
         self.tell_to(plan, out, resume, world, &mut Unfollowed)
     }
 
-    fn tell_to(
+    /// As [`Story::tell`], with someone who follows.
+    pub fn tell_to(
         &self,
         plan: &Plan,
         out: &Path,
@@ -273,11 +274,8 @@ pub fn verified(out: &Path) -> Verified {
 pub fn verified_as(out: &Path, records: Vec<Record>, own: Option<fn() -> Policy>) -> Result<Verified, Difference> {
     let text = journal_text(out);
     let header = JournalReader::new(text.as_bytes()).unwrap().header().clone();
-    let setting = header.setting();
-    let named = || catalogue::build(&header.policy.parse().unwrap(), &setting).unwrap();
-    let mut policy = own.map_or_else(named, |own| own());
-    let cluster = Cluster::new(header.dimensions.clone()).with_placement(header.placement);
-    verify(cluster, &mut policy, &*estimator(header.knowledge), records)
+    let named = || catalogue::session_of(&header).unwrap();
+    verify(own.map_or_else(named, |own| catalogue::session_under(own(), &header)), records)
 }
 
 /// Checks what must hold of every run that has ended in this folder, however it ended.

@@ -1,4 +1,4 @@
-//! The engine of these tests: [`Fake`], and a watch over it that no rule is broken while a run goes on.
+//! The engine of these tests: [`FakeEngine`], and a watch over it that no rule is broken while a run goes on.
 //!
 //! Rules: no attempt is started that is at work already; no second one of a task that may not be copied;
 //! none of a task whose result is there. What an earlier driver left running is known too, and may be
@@ -10,7 +10,9 @@ use std::path::PathBuf;
 
 use hindmost_core::ids::{AttemptId, NodeId};
 use hindmost_core::time::Time;
-use hindmost_run::engine::{Engine, Fake, Happened, Launch, NodeOffer, RunIdentity};
+use hindmost_run::engine::{Engine, Happened, Launch, NodeOffer, RunIdentity};
+
+use crate::fake_engine::FakeEngine;
 
 /// What the engine must know of a job to watch over it.
 #[derive(Clone, Debug)]
@@ -36,7 +38,7 @@ pub struct Died;
 
 /// The engine. See the module's documentation.
 pub struct World {
-    inner: Fake,
+    inner: FakeEngine,
     rules: Rules,
     /// What an earlier driver has left running.
     pub orphans: BTreeSet<AttemptId>,
@@ -58,7 +60,7 @@ pub struct World {
 }
 
 impl World {
-    pub fn new(inner: Fake, rules: Rules) -> World {
+    pub fn new(inner: FakeEngine, rules: Rules) -> World {
         World {
             inner,
             rules,

@@ -1,9 +1,9 @@
 //! Kinds of jobs, ready to make jobs of: what is drawn of each phase, once a job.
 
-use hindmost_core::distribution::Distribution;
 use hindmost_core::ids::NodeId;
 use hindmost_core::random::{Purpose, draw};
 use hindmost_core::workload::{DemandByName, InputSpec};
+use hindmost_math::distribution::Distribution;
 
 use crate::parameter::{Draws, Parameter};
 use crate::scenario::{JobKind, PhaseKind, PlannedPhase, WorkloadSpec};

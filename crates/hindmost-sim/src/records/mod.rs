@@ -21,7 +21,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use hindmost_core::metrics::JobResult;
-use hindmost_core::suggest::did_you_mean;
+use hindmost_math::suggest::did_you_mean;
 
 use crate::experiment::FinishedOutput;
 use crate::output::{AttemptResult, Output};

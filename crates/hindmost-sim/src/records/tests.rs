@@ -3,9 +3,9 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use hindmost_core::ids::{AttemptId, JobId, NodeId, TaskId};
-use hindmost_core::policy::spec::PolicySpec;
 use hindmost_core::time::Time;
 use hindmost_core::workload::{JobSpec, PhaseSpec};
+use hindmost_policies::catalogue::spec::PolicySpec;
 use tempfile::TempDir;
 
 use super::*;

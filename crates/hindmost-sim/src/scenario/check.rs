@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use hindmost_core::plain::Plain;
-use hindmost_core::policy::catalogue;
-use hindmost_core::queues::{self, DEFAULT_QUEUE};
-use hindmost_core::suggest::did_you_mean;
+use hindmost_core::submission_queues::{self, DEFAULT_QUEUE};
+use hindmost_math::plain::Plain;
+use hindmost_math::suggest::did_you_mean;
+use hindmost_policies::catalogue;
 
 use crate::parameter::absolute;
 
@@ -32,7 +32,7 @@ impl Scenario {
         catalogue::order(&self.order).map_err(|error| error.to_string())?;
         self.policies()?;
         self.cluster.check(&self.folder)?;
-        queues::check(&self.queue).map_err(|error| error.to_string())?;
+        submission_queues::check(&self.queue).map_err(|error| error.to_string())?;
         self.network.as_ref().map_or(Ok(()), NetworkSpec::check)?;
         self.workload.check(self.horizon, &self.folder)?;
         self.check_chances()?;
@@ -63,7 +63,7 @@ impl Scenario {
         if sum > 1.0 + 1e-9 {
             return Err(format!(
                 "workload.queues: the chances add up to {}, but must add up to at most 1",
-                Plain(queues::without_error(sum))
+                Plain(submission_queues::without_error(sum))
             ));
         }
         Ok(())
@@ -119,10 +119,10 @@ impl ClusterSpec {
                         return Err(wrong("cpus is 0, but must be above 0".to_owned()));
                     }
                     class.capacity().map_err(wrong)?;
-                    if class.rack.as_deref() == Some("") {
-                        return Err(wrong(
-                            "rack is \"\", but must not be empty; leave it out where there is none".to_owned(),
-                        ));
+                    if let Some(blank) = class.rack.as_deref().filter(|rack| rack.trim().is_empty()) {
+                        return Err(wrong(format!(
+                            "rack is {blank:?}, but must not be blank; leave it out where there is none"
+                        )));
                     }
                     if let Some(racks) = class.racks {
                         check_racks("racks", racks, class.count).map_err(wrong)?;

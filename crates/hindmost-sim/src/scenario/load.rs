@@ -4,7 +4,8 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use hindmost_core::estimator::Knowledge;
-use hindmost_core::suggest::did_you_mean;
+use hindmost_math::plain::with_plain_numbers;
+use hindmost_math::suggest::did_you_mean;
 use serde::Deserialize;
 
 use super::check::check_times;
@@ -206,7 +207,7 @@ fn step<'a>(at: &'a mut toml::Value, key: &str) -> Result<&'a mut toml::Value, S
 
 /// Adds the nearest known key to an error about an unknown one.
 fn with_suggestion(message: &str) -> String {
-    let message = message.trim_end();
+    let message = &with_plain_numbers(message.trim_end());
     let quoted = |text: &str| -> Vec<String> { text.split('`').skip(1).step_by(2).map(str::to_owned).collect() };
     let Some(at) = message.find("unknown field").or_else(|| message.find("unknown variant")) else {
         return message.to_owned();

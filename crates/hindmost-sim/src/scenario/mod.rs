@@ -12,11 +12,12 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use hindmost_core::estimator::Knowledge;
-use hindmost_core::plain::Plain;
-use hindmost_core::policy::catalogue;
-use hindmost_core::policy::spec::{PolicySpec, Value};
 use hindmost_core::resources::{CPUS, Dimensions, MEMORY, parse_size};
 use hindmost_core::workload::{DemandByName, QueueSpec};
+use hindmost_math::plain::Plain;
+use hindmost_policies::catalogue;
+use hindmost_policies::catalogue::spec::PolicySpec;
+use hindmost_policies::parameters::Value;
 use serde::{Deserialize, Serialize};
 
 use crate::parameter::Parameter;
@@ -192,8 +193,8 @@ fn amounts(
     gpus: Option<f64>,
     further: &BTreeMap<String, f64>,
 ) -> Result<DemandByName, String> {
-    if further.contains_key("") {
-        return Err("resources: a name is \"\", but must not be empty".to_owned());
+    if let Some(blank) = further.keys().find(|name| name.trim().is_empty()) {
+        return Err(format!("resources: a name is {blank:?}, but must not be blank"));
     }
     let own_keys = [(CPUS, true, "a number"), (MEMORY, true, "a text with a unit"), (GPUS, gpus.is_some(), "a number")];
     if let Some((name, _, what)) = own_keys.into_iter().find(|(name, own, _)| *own && further.contains_key(*name)) {

@@ -1,7 +1,7 @@
 //! `[network]`: what reading from other nodes costs.
 
-use hindmost_core::plain::Plain;
 use hindmost_core::time::Time;
+use hindmost_math::plain::Plain;
 use serde::{Deserialize, Serialize};
 
 use crate::network::{Assignment, Network};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use hindmost_core::ids::{AttemptId, TaskId};
-use hindmost_core::policy::losers::Keep;
+use hindmost_core::policy::losing_copies::Keep;
 use hindmost_core::record::{Change, Decision, Event, Record};
 use hindmost_core::resources::{MAX_DIMENSIONS, Resources};
 use hindmost_core::time::Time;

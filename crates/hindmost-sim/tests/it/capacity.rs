@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use hindmost_core::ids::AttemptId;
-use hindmost_core::policy::catalogue::SYSTEMS;
 use hindmost_core::record::{Change, Decision, Event};
 use hindmost_core::workload::QueueSpec;
+use hindmost_policies::catalogue::SYSTEMS;
 use hindmost_sim::scenario::Scenario;
 use hindmost_sim::testing::{Run, World};
 use proptest::prelude::*;

@@ -6,13 +6,13 @@ use std::collections::BTreeSet;
 
 use hindmost_core::cluster::{Cluster, Job, Task};
 use hindmost_core::ids::{JobId, NodeId, TaskId};
-use hindmost_core::policy::dollymp::KnapsackOrder;
-use hindmost_core::policy::levels::without_rounding;
 use hindmost_core::policy::order::Order;
-use hindmost_core::policy::tetris::{LeastRemaining, Remaining};
 use hindmost_core::policy::{Pass, Policy, Round, Seen, View};
 use hindmost_core::record::Decision;
 use hindmost_core::resources::Resources;
+use hindmost_policies::orders::dollymp::{DollympOrderParameters, KnapsackOrder};
+use hindmost_policies::orders::tetris::{LeastRemaining, Remaining};
+use hindmost_policies::placement::candidates_by_level::without_rounding;
 use hindmost_sim::testing::{Run, World};
 use proptest::prelude::*;
 
@@ -264,7 +264,6 @@ impl Pass for PlainPairs {
     fn decide(&mut self, round: &mut Round<'_>) {
         while let Some((task, node)) = self.best(round.cluster()) {
             assert!(round.start(task, node));
-            round.requeue(task.job);
         }
     }
 }
@@ -327,7 +326,6 @@ impl Plain {
                 let mut passed = Vec::new();
                 while let Some(task) = self.best(copies, node, round.cluster(), &mut passed) {
                     assert!(round.start(task, node));
-                    round.requeue(task.job);
                     any = true;
                 }
             }
@@ -392,7 +390,7 @@ proptest! {
         let phase = if first { "first" } else { "fitting" };
         let indexed = world.run(&format!("dollymp(phase={phase})+dollymp(clones={clones})")).decisions();
         let score = |_: &Job, demand: &Resources, _: f64, cluster: &Cluster, node| shares_product(demand, cluster, node);
-        let scanned = run_plain(&world, || KnapsackOrder::new(1.5, 5.0), first, clones, score);
+        let scanned = run_plain(&world, || KnapsackOrder::new(DollympOrderParameters::default()), first, clones, score);
         let differs = indexed.iter().zip(&scanned).position(|(one, other)| one != other);
         prop_assert_eq!(differs, None, "{:?}, but {:?}", &indexed[differs.unwrap_or(0)], &scanned[differs.unwrap_or(0)]);
         prop_assert_eq!(indexed.len(), scanned.len());

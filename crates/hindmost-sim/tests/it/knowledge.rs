@@ -1,6 +1,6 @@
 //! What policies know: when remaining times become known, and what age tells.
 
-use hindmost_core::distribution::Distribution;
+use hindmost_math::distribution::Distribution;
 use hindmost_sim::testing::World;
 use proptest::prelude::*;
 

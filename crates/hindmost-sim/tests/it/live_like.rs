@@ -5,17 +5,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use hindmost_core::cluster::{AttemptState, Cluster, Placement, Task};
-use hindmost_core::distribution::Distribution;
-use hindmost_core::estimator::{Estimator, Knowledge, estimator};
+use hindmost_core::estimator::{Knowledge, estimator};
 use hindmost_core::ids::{AttemptId, JobId, NodeId, TaskId};
-use hindmost_core::policy::catalogue::{ORDERS, ParameterEntry, SYSTEMS, Setting, Valid, build};
 use hindmost_core::policy::{Policy, Refused};
-use hindmost_core::random::mix;
 use hindmost_core::record::{Change, Decision, Event, Record};
 use hindmost_core::resources::{Dimensions, Resources};
+use hindmost_core::session::{Answers, Session};
 use hindmost_core::time::Time;
 use hindmost_core::verify::{Difference, Verified, verify};
 use hindmost_core::workload::{DemandByName, InputSpec, JobSpec, PhaseSpec};
+use hindmost_math::distribution::Distribution;
+use hindmost_math::random::mix;
+use hindmost_policies::catalogue::{ORDERS, SYSTEMS, Setting, build};
+use hindmost_policies::parameters::{ParameterEntry, Valid};
 use proptest::prelude::*;
 
 /// A node that is lost at a time, for so long. Seconds.
@@ -68,9 +70,7 @@ pub struct Ran {
 
 struct Driver<'a> {
     world: &'a LiveLike,
-    cluster: Cluster,
-    policy: Policy,
-    estimator: Box<dyn Estimator>,
+    session: Session,
     agenda: BTreeSet<(Time, Due)>,
     /// Started, but for what the driver does itself.
     to_begin: Vec<AttemptId>,
@@ -101,17 +101,16 @@ impl LiveLike {
         self.nodes.iter().map(capacity).collect()
     }
 
-    fn cluster(&self) -> Cluster {
-        Cluster::new(self.dimensions()).with_placement(self.placement)
+    fn session(&self, policy: Policy) -> Session {
+        let cluster = Cluster::new(self.dimensions()).with_placement(self.placement);
+        Session::new(cluster, policy, estimator(self.knowledge))
     }
 
     /// Runs all jobs to their end. An error tells why that does not come.
     pub fn run(&self, policy: Policy) -> Result<Ran, String> {
         let mut driver = Driver {
             world: self,
-            cluster: self.cluster(),
-            policy,
-            estimator: estimator(self.knowledge),
+            session: self.session(policy),
             agenda: BTreeSet::new(),
             to_begin: Vec::new(),
             heirs: BTreeMap::new(),
@@ -132,8 +131,8 @@ pub fn amounts(cpus: f64, gigabytes: f64) -> DemandByName {
 
 impl Ran {
     /// Whether a policy decides the same when the records are replayed.
-    pub fn verify(&self, policy: &mut Policy) -> Result<Verified, Difference> {
-        verify(self.world.cluster(), policy, &*estimator(self.world.knowledge), self.records.clone())
+    pub fn verify(&self, policy: Policy) -> Result<Verified, Difference> {
+        verify(self.world.session(policy), self.records.clone())
     }
 
     /// The attempts that were started, with their nodes, in order; replacements not included.
@@ -223,28 +222,28 @@ impl Driver<'_> {
                 }
             }
             Due::Finish(attempt) => {
-                if self.cluster.attempt(attempt).is_none() {
+                if self.session.cluster().attempt(attempt).is_none() {
                     return;
                 }
-                let finished = self.cluster.task(attempt.task).is_some_and(Task::is_finished);
+                let finished = self.session.cluster().task(attempt.task).is_some_and(Task::is_finished);
                 let reason = self.fails(attempt).then(|| "exit code 1".into());
                 let event = match (finished, reason) {
                     (true, _) => Event::AttemptStopped { attempt },
                     (false, None) => Event::AttemptFinished { attempt },
-                    (false, reason) => Event::AttemptFailed { attempt, reason },
+                    (false, reason) => Event::AttemptFailed { attempt, reason, external: None },
                 };
                 self.end(at, attempt, &event);
             }
             Due::Stopped(attempt) => {
-                if self.cluster.attempt(attempt).is_some() {
+                if self.session.cluster().attempt(attempt).is_some() {
                     self.end(at, attempt, &Event::AttemptStopped { attempt });
                 }
             }
             Due::Watch(attempt) => {
-                if self.cluster.attempt(attempt).is_some() {
+                if self.session.cluster().attempt(attempt).is_some() {
                     let tells = !self.hash(attempt, 7).is_multiple_of(3);
                     let expected_finish = self.finishes.get(&attempt).copied().filter(|_| tells);
-                    self.happen(at, &Event::WatchMet { attempt, expected_finish });
+                    self.happen(at, &Event::WatchMet { attempt, expected_finish, conditions: None });
                 }
             }
             Due::Learn(attempt) => {
@@ -262,7 +261,7 @@ impl Driver<'_> {
                     samples: 3,
                 };
                 self.happen(at, &event);
-                let node = NodeId((self.hash(attempt, 10) % self.cluster.nodes().len() as u64) as u32);
+                let node = NodeId((self.hash(attempt, 10) % self.session.cluster().nodes().len() as u64) as u32);
                 let speed = [0.3, 1.0, 2.0][(self.hash(attempt, 11) % 3) as usize];
                 self.happen(at, &Event::NodeSpeedLearned { node, speed });
             }
@@ -290,7 +289,7 @@ impl Driver<'_> {
 
     /// An attempt that has its room begins.
     fn begin(&mut self, at: Time, attempt: AttemptId) {
-        let Some(found) = self.cluster.attempt(attempt) else { return };
+        let Some(found) = self.session.cluster().attempt(attempt) else { return };
         if found.state() == AttemptState::Stopping {
             return self.end(at, attempt, &Event::AttemptStopped { attempt });
         }
@@ -306,30 +305,20 @@ impl Driver<'_> {
     }
 
     fn happen(&mut self, at: Time, event: &Event) {
-        let at = at.max(self.cluster.now());
-        let applied = self.cluster.apply_event(at, event).unwrap();
+        let at = at.max(self.session.cluster().now());
+        let mut answers = Answers::default();
+        let stepped = self.session.step(at, event, &mut answers).unwrap();
         self.records.push(Record { at, change: Change::Event(event.clone()) });
-        let mut decisions = Vec::new();
-        self.policy.observe(event, applied, &mut self.cluster, &*self.estimator, &mut decisions);
-        self.decided(at, decisions);
-        if let Event::AttemptFinished { attempt }
-        | Event::AttemptStopped { attempt }
-        | Event::AttemptFailed { attempt, .. } = event
-        {
-            if applied.job_finished {
-                self.finished_jobs.insert(attempt.task.job);
-            }
-            self.cluster.retire(attempt.task.job);
+        self.refused.extend(answers.refused);
+        self.decided(at, answers.decisions);
+        if let (true, Event::AttemptFinished { attempt }) = (stepped.applied.job_finished, event) {
+            self.finished_jobs.insert(attempt.task.job);
         }
     }
 
     fn round(&mut self, at: Time) {
-        let at = at.max(self.cluster.now());
-        self.cluster.apply_event(at, &Event::Round).unwrap();
-        self.records.push(Record { at, change: Change::Event(Event::Round) });
-        let mut decisions = Vec::new();
-        self.policy.decide(&mut self.cluster, &*self.estimator, &mut decisions);
-        self.decided(at, decisions);
+        self.happen(at, &Event::Round);
+        let at = self.session.cluster().now();
         while !self.to_begin.is_empty() {
             for attempt in std::mem::take(&mut self.to_begin) {
                 self.begin(at, attempt);
@@ -338,14 +327,14 @@ impl Driver<'_> {
     }
 
     fn decided(&mut self, at: Time, decisions: Vec<Decision>) {
-        self.refused.extend(self.policy.take_refused());
         for decision in decisions {
             self.records.push(Record { at, change: Change::Decision(decision.clone()) });
             match decision {
                 Decision::Start { attempt, .. } => self.to_begin.push(attempt),
                 Decision::Stop { attempt, .. } => self.kill(at, attempt),
                 Decision::Replace { attempt, .. } => {
-                    let heir = self.cluster.copies(attempt.task).find(|copy| copy.replaces() == Some(attempt));
+                    let heir =
+                        self.session.cluster().copies(attempt.task).find(|copy| copy.replaces() == Some(attempt));
                     self.heirs.extend(heir.map(|heir| (attempt, heir.id())));
                     self.kill(at, attempt);
                 }
@@ -397,11 +386,11 @@ fn any_parameters(entries: Vec<&'static ParameterEntry>) -> impl Strategy<Value 
 pub fn any_policy_of_the_catalogue() -> impl Strategy<Value = String> {
     let system = (0..SYSTEMS.len()).prop_flat_map(|at| {
         let system = &SYSTEMS[at];
-        any_parameters(system.parameters.iter().collect()).prop_map(move |given| format!("{}{given}", system.name))
+        any_parameters(system.parameters().iter().collect()).prop_map(move |given| format!("{}{given}", system.name))
     });
     let order = (0..ORDERS.len()).prop_flat_map(|at| {
         let order = &ORDERS[at];
-        any_parameters(order.parameters.iter().collect()).prop_map(move |given| format!("{}{given}", order.name))
+        any_parameters(order.parameters().iter().collect()).prop_map(move |given| format!("{}{given}", order.name))
     });
     (proptest::option::of(order), system)
         .prop_map(|(order, system)| order.map_or(system.clone(), |order| format!("{order}+{system}")))

@@ -3,14 +3,14 @@
 use std::path::Path;
 
 use hindmost_core::ids::{NodeId, TaskId};
-use hindmost_core::policy::losers::Keep;
-use hindmost_core::policy::order::Fifo;
-use hindmost_core::policy::originals::Originals;
-use hindmost_core::policy::queue::Which;
+use hindmost_core::policy::job_queue::Which;
+use hindmost_core::policy::losing_copies::Keep;
 use hindmost_core::policy::{Pass, Policy, Round};
 use hindmost_core::record::{Change, Event, Record};
 use hindmost_core::time::Time;
 use hindmost_core::workload::InputSpec;
+use hindmost_policies::orders::fifo::Fifo;
+use hindmost_policies::placement::job_by_job::Originals;
 use hindmost_sim::driver::Control;
 use hindmost_sim::exact::read_exact_from;
 use hindmost_sim::experiment::Experiment;

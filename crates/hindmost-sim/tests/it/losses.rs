@@ -2,14 +2,14 @@
 
 use hindmost_core::cluster::RecordError;
 use hindmost_core::ids::{AttemptId, JobId, NodeId, TaskId};
-use hindmost_core::policy::catalogue::{ORDERS, SYSTEMS};
-use hindmost_core::policy::order::Fifo;
-use hindmost_core::policy::originals::Originals;
-use hindmost_core::policy::queue::Which;
+use hindmost_core::policy::job_queue::Which;
 use hindmost_core::policy::{Pass, Policy, Round};
 use hindmost_core::record::{Change, Decision};
 use hindmost_core::resources::Resources;
 use hindmost_core::time::Time;
+use hindmost_policies::catalogue::{ORDERS, SYSTEMS};
+use hindmost_policies::orders::fifo::Fifo;
+use hindmost_policies::placement::job_by_job::Originals;
 use hindmost_sim::driver::SimulationError;
 use hindmost_sim::testing::World;
 use proptest::prelude::*;
@@ -20,7 +20,7 @@ fn runs_soundly(world: &LiveLike, name: &str) {
     let ran = world.run(policy(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
     assert!(ran.refused.is_empty(), "{name}: {:?}", ran.refused);
     ran.is_sound();
-    let verified = ran.verify(&mut policy(name));
+    let verified = ran.verify(policy(name));
     assert!(verified.is_ok(), "{name}: {}", verified.unwrap_err());
 }
 
@@ -109,7 +109,7 @@ proptest! {
         let ran = world.run(asks_too_much()).unwrap();
         ran.is_sound();
         prop_assert!(!ran.refused.is_empty());
-        let verified = ran.verify(&mut asks_too_much());
+        let verified = ran.verify(asks_too_much());
         prop_assert!(verified.is_ok(), "{}", verified.unwrap_err());
         let others = world.run(Policy::new(Box::new(Fifo), vec![Box::new(Originals::of(Which::Any))])).unwrap();
         prop_assert_eq!(&ran.records, &others.records);

@@ -25,4 +25,6 @@ mod reference;
 mod rules;
 mod scenarios;
 mod slots;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod unchanged;
 mod waiting;

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use hindmost_core::ids::{AttemptId, NodeId};
 use hindmost_core::journal::JournalReader;
-use hindmost_core::policy::catalogue::{ORDERS, SYSTEMS};
-use hindmost_core::policy::losers::Keep;
+use hindmost_core::policy::losing_copies::Keep;
 use hindmost_core::record::{Change, Decision, Event, Record};
 use hindmost_core::workload::InputSpec;
+use hindmost_policies::catalogue::{ORDERS, SYSTEMS};
 use hindmost_sim::output::Outcome;
 use hindmost_sim::testing::{Run, World};
 use proptest::prelude::*;

@@ -5,7 +5,7 @@
 //! and srpt; no redundancy, Mantri, SDA or ESE without cloning; remaining times known after a share S
 //! of an attempt's work (0: the oracle).
 
-use hindmost_core::distribution::Distribution;
+use hindmost_math::distribution::Distribution;
 use hindmost_sim::testing::World;
 use proptest::prelude::*;
 

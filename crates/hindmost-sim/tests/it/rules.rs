@@ -468,7 +468,7 @@ fn sca_serves_started_jobs_first_and_clones_with_what_is_left() {
 
 #[test]
 fn sca_gives_the_copies_that_the_optimum_of_problem_p2_gives() {
-    use hindmost_core::theory::clones::{CloneJob, CloneProblem, exact};
+    use hindmost_policies::theory::clones::{CloneJob, CloneProblem, exact};
     // Fig. 1's case and smaller clusters, where machines are short.
     let jobs = [(10, 1.0), (20, 2.0), (5, 1.0), (10, 2.0)];
     for (machines, gamma) in [(100, 0.01), (80, 0.01), (60, 0.1), (100, 0.3), (46, 0.0)] {
@@ -482,7 +482,7 @@ fn sca_gives_the_copies_that_the_optimum_of_problem_p2_gives() {
                 .iter()
                 .map(|(tasks, minimum)| CloneJob {
                     tasks: *tasks,
-                    duration: hindmost_core::distribution::Distribution::pareto(2.0, *minimum).unwrap(),
+                    duration: hindmost_math::distribution::Distribution::pareto(2.0, *minimum).unwrap(),
                 })
                 .collect(),
             machines: u64::from(machines),

@@ -417,3 +417,21 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn long_numbers_are_short_in_errors() {
+    let error = changed("seeds = 2", "seeds = 1e300");
+    assert!(error.contains("floating point `1e300`") && error.len() < 300, "{error}");
+    let set = parse(VALID, &[("seeds", "1e300")]).unwrap_err();
+    assert!(set.contains("floating point `1e300`") && set.len() < 200, "{set}");
+}
+
+#[test]
+fn blank_names_are_refused() {
+    for blank in ["", " ", "\\t"] {
+        let resources = format!("cpus = 4\nresources = {{ \"{blank}\" = 1 }}");
+        assert!(changed("cpus = 4", &resources).contains("must not be blank"), "{blank:?}");
+        let rack = format!("cpus = 4\nrack = \"{blank}\"");
+        assert!(changed("cpus = 4", &rack).contains("must not be blank"), "{blank:?}");
+    }
+}

@@ -3,9 +3,14 @@
 
 use hindmost_core::cluster::{Cluster, Job};
 use hindmost_core::ids::{JobId, TaskId};
-use hindmost_core::policy::drf::Drf;
-use hindmost_core::policy::order::{Fair, Fifo, Order, SmallestWorkload, Srpt, Svf};
+use hindmost_core::policy::order::Order;
 use hindmost_core::policy::{Pass, Policy, Round};
+use hindmost_policies::orders::drf::Drf;
+use hindmost_policies::orders::fair::Fair;
+use hindmost_policies::orders::fifo::Fifo;
+use hindmost_policies::orders::smallest_workload::SmallestWorkload;
+use hindmost_policies::orders::srpt::Srpt;
+use hindmost_policies::orders::svf::Svf;
 use hindmost_sim::testing::World;
 use proptest::prelude::*;
 

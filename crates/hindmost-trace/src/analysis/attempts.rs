@@ -90,9 +90,13 @@ impl Tally {
         }
     }
 
-    /// Takes in an attempt of a phase that was folded: its task has a winner.
-    pub(super) fn late(&mut self, attempt: &EndedAttempt) {
-        let role = if attempt.repeated { Role::Repeat } else { Role::Loser };
+    /// Takes in an attempt of a phase that was folded: its task has a winner, or it `wins` late.
+    pub(super) fn late(&mut self, attempt: &EndedAttempt, wins: bool) {
+        let role = match wins {
+            _ if attempt.repeated => Role::Repeat,
+            true => Role::Winner,
+            false => Role::Loser,
+        };
         self.take(attempt, Times::of(attempt).seconds, role);
     }
 

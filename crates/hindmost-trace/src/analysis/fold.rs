@@ -2,10 +2,10 @@
 
 use std::cmp::Ordering;
 
-use hindmost_core::metrics::{PhaseFinding, Skew, Stragglers, quantile};
+use hindmost_core::metrics::{PhaseFinding, Skew, Stragglers, Waiting};
+use hindmost_math::statistics::quantile;
 
 use super::attempts::Tally;
-use super::jobs::waiting;
 use super::nodes::{Blame, Nodes};
 use super::phase::Phase;
 use super::winners::Winner;
@@ -76,11 +76,17 @@ impl Folded {
     pub(super) fn into_finding(self, ratio_of: &dyn Fn(u32) -> Option<f64>) -> PhaseFinding {
         let mut finding = self.finding;
         self.blame.assign(&mut finding.stragglers, ratio_of);
+        finding.tasks = self.tally.tasks;
         finding.attempts = self.tally.attempts;
         finding.speculation = self.tally.speculation;
         finding.machine_time = self.tally.machine_time;
         finding
     }
+}
+
+/// So much waiting in a span of time.
+pub(super) fn waiting(seconds: f64, span: f64) -> Waiting {
+    Waiting { seconds, share: (span > 0.0).then(|| (seconds / span).min(1.0)) }
 }
 
 /// ln of the bytes that a winner read, if it read any.

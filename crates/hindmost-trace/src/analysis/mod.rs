@@ -15,11 +15,11 @@
 mod attempts;
 mod ends;
 mod fold;
-mod jobs;
+mod job_waits;
 mod nodes;
 mod phase;
 mod regression;
-mod tasks;
+mod task_set;
 mod winners;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -29,7 +29,7 @@ use rustc_hash::FxHashSet;
 
 use attempts::Tally;
 use fold::Folded;
-use jobs::Jobs;
+use job_waits::JobWaits;
 use nodes::{Blame, Nodes};
 use phase::Phase;
 
@@ -118,7 +118,7 @@ pub struct Analysis {
     stragglers: hindmost_core::metrics::Stragglers,
     blame: Blame,
     nodes: Nodes,
-    jobs: Jobs,
+    jobs: JobWaits,
     /// Counts what was heard, as a clock.
     now: u64,
 }
@@ -158,26 +158,32 @@ impl Analysis {
         }
     }
 
-    /// Takes in an attempt that ended.
+    /// Takes in an attempt that ended. The first attempt of a task to succeed wins it.
     pub fn ended(&mut self, key: PhaseKey, attempt: &EndedAttempt) {
+        self.ended_as(key, attempt, None);
+    }
+
+    /// As [`ended`](Analysis::ended), where the reader may know whether the attempt won its task: it holds tasks for
+    /// longer than phases are held in detail, and counts the same winners.
+    pub(crate) fn ended_as(&mut self, key: PhaseKey, attempt: &EndedAttempt, wins: Option<bool>) {
         self.now += 1;
         if let Some(phase) = self.open.get_mut(&key) {
-            phase.ended(attempt, self.now);
+            phase.ended(attempt, wins, self.now);
             return;
         }
         let folded = self.folded.get_mut(&key);
         if folded.is_some() || self.gone.contains(&key) {
             let mut late = Tally::default();
-            late.late(attempt);
+            late.late(attempt, wins == Some(true));
             self.total.add(&late);
             if let Some(folded) = folded {
                 folded.tally.add(&late);
-                self.jobs.late(key.application, folded.finding.job.as_deref(), late.machine_time.losers);
+                self.jobs.late(key.application, folded.finding.job.as_deref(), &late);
             }
             return;
         }
         let mut phase = Phase::default();
-        phase.ended(attempt, self.now);
+        phase.ended(attempt, wins, self.now);
         self.open.insert(key, phase);
         if self.open.len() > OPEN {
             self.fold_the_idlest(|_| true);

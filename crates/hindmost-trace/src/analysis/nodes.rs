@@ -12,8 +12,8 @@
 use std::collections::BTreeMap;
 
 use hindmost_core::metrics::{SlowNode, Stragglers};
-use hindmost_core::numeric::normal_survival;
-use hindmost_core::random::mix;
+use hindmost_math::numeric::normal_survival;
+use hindmost_math::random::mix;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::PhaseKey;

@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::attempts::{Role, Tally, Times};
 use super::regression::Regression;
-use super::tasks::TaskSet;
+use super::task_set::TaskSet;
 use super::winners::{Winner, Winners};
 use super::{Ended, EndedAttempt};
 
@@ -39,7 +39,8 @@ pub(super) struct Phase {
 }
 
 impl Phase {
-    pub(super) fn ended(&mut self, attempt: &EndedAttempt, now: u64) {
+    /// Takes in an attempt; `wins` says whether it won its task, where that is known.
+    pub(super) fn ended(&mut self, attempt: &EndedAttempt, wins: Option<bool>, now: u64) {
         self.last_heard = now;
         let times = Times::of(attempt);
         self.start = match (self.start, times.start) {
@@ -48,9 +49,10 @@ impl Phase {
         };
         let task = attempt.task;
         let original = times.seconds.filter(|_| !attempt.speculative).map(|seconds| (attempt.node, seconds));
+        let first = attempt.ended == Ended::Succeeded && !attempt.repeated && self.won.insert(task);
         let role = match attempt.ended {
             _ if attempt.repeated => Role::Repeat,
-            Ended::Succeeded if self.won.insert(task) => Role::Winner,
+            Ended::Succeeded if wins.unwrap_or(first) => Role::Winner,
             _ if self.won.contains(task) => Role::Loser,
             _ => Role::Alone,
         };

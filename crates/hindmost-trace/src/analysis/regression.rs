@@ -1,7 +1,7 @@
 //! ln duration on ln bytes, from a stream.
 
-use hindmost_core::fit::{student_quantile, student_two_sided};
 use hindmost_core::metrics::Skew;
+use hindmost_math::fit::{student_quantile, student_two_sided};
 
 /// The fewest tasks of a regression.
 const FEWEST: f64 = 10.0;

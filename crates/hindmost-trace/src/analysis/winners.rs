@@ -3,9 +3,10 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use hindmost_core::fit::{Fit, Sketch};
-use hindmost_core::metrics::{Durations, quantile};
-use hindmost_core::random::mix;
+use hindmost_core::metrics::Durations;
+use hindmost_math::fit::{Fit, Sketch};
+use hindmost_math::random::mix;
+use hindmost_math::statistics::quantile;
 
 use super::ends::Ends;
 

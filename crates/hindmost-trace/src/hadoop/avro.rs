@@ -206,6 +206,11 @@ impl<R: Read> Decoder<R> {
         Decoder { reader, position: 0, left: 0 }
     }
 
+    /// What the values are read from.
+    pub(super) fn reader(&self) -> &R {
+        &self.reader
+    }
+
     /// Bytes decoded so far.
     pub(super) fn position(&self) -> u64 {
         self.position

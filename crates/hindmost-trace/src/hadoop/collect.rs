@@ -1,32 +1,27 @@
 //! Takes jobs in as they end: counts, tells the analysis, and keeps what a replay needs.
 
-use std::collections::BTreeMap;
 use std::collections::hash_map::Entry;
 
 use rustc_hash::FxHashMap;
 
-use super::causes::Causes;
 use super::counters::Counters;
-use super::facts::{HadoopFacts, Locality};
-use super::hosts::{Host, Hosts};
-use super::input::Source;
-use super::job::{Attempt, Job, JobEnd, Place, Task, TaskKey, work_began};
-use super::warnings::Issues;
+use super::hosts::Hosts;
+use super::issues::{Issues, Source};
+use super::job::{Attempt, Job, JobEnd, Place, work_began};
+use super::kept::Kept;
+use super::phases::{self, PHASES, Phase};
 use crate::analysis::{Analysis, Ended, EndedAttempt, PhaseFacts, PhaseKey};
-use crate::record::Outcome;
-
-/// What phases are called.
-pub(super) const PHASES: [&str; 2] = ["map", "reduce"];
+use crate::reading::causes::{Causes, NOT_SAID};
+use crate::summary::{HadoopFacts, Locality};
 
 #[derive(Debug, Default)]
 pub(super) struct Collector {
     pub hosts: Hosts,
-    pub causes: Causes,
     pub issues: Issues,
     pub counts: Counts,
     facts: HadoopFacts,
-    failures: BTreeMap<Option<u16>, u64>,
-    kills: BTreeMap<Option<u16>, u64>,
+    failures: Causes,
+    kills: Causes,
     analysis: Option<Analysis>,
     kept: Option<Kept>,
     /// Ids of jobs, and the file in which they were.
@@ -45,50 +40,6 @@ pub(super) struct Counts {
     pub killed: u64,
     pub from: Option<i64>,
     pub to: Option<i64>,
-}
-
-/// What a replay needs. Times in milliseconds since 1970.
-#[derive(Debug, Default)]
-pub(super) struct Kept {
-    pub jobs: Vec<KeptJob>,
-    /// Attempts that are not their task's plain winner.
-    pub attempts: Vec<KeptAttempt>,
-    /// When attempts ran where, and in how many bytes.
-    pub intervals: Vec<(Host, i64, i64, Option<f64>)>,
-}
-
-#[derive(Debug)]
-pub(super) struct KeptJob {
-    pub name: String,
-    pub submitted: i64,
-    pub phases: [KeptPhase; 2],
-}
-
-#[derive(Debug, Default)]
-pub(super) struct KeptPhase {
-    /// Durations of the winners, by task.
-    pub seconds: Vec<f64>,
-    /// Bytes of a container.
-    pub memory: Option<f64>,
-}
-
-#[derive(Debug)]
-pub(super) struct KeptAttempt {
-    pub application: u32,
-    pub phase: u32,
-    pub task: u32,
-    pub number: u32,
-    pub host: Option<Host>,
-    pub start: Option<i64>,
-    pub finish: Option<i64>,
-    pub speculative: bool,
-    pub outcome: Outcome,
-}
-
-/// A phase's tasks while the job is taken in.
-struct Phase {
-    number: u32,
-    tasks: Vec<(u32, Task)>,
 }
 
 impl Collector {
@@ -115,7 +66,10 @@ impl Collector {
         let application = self.counts.jobs as u32;
         self.counts.jobs += 1;
         self.about(&job);
-        let phases = self.split(&mut job);
+        let (phases, others) = phases::split(&mut job);
+        for ended in others {
+            self.other(ended);
+        }
         let maps_ended = phases[0].tasks.iter().filter_map(|(_, task)| task.attempts[task.winner()?].finish).max();
         let succeeded: [u64; 2] = [0, 1].map(|p: usize| self.count(&phases[p], &job));
         for (phase, succeeded) in phases.iter().zip(succeeded) {
@@ -130,7 +84,9 @@ impl Collector {
             self.issues.missing += said;
         }
         self.analyse(application, &job, &phases, maps_ended);
-        self.keep(application, &job, &phases, maps_ended);
+        if let Some(kept) = &mut self.kept {
+            kept.keep(application, &job, &phases, maps_ended);
+        }
     }
 
     /// Notes what is of the job as a whole.
@@ -159,33 +115,6 @@ impl Collector {
         }
     }
 
-    /// Takes the job's tasks apart into maps and reduces, by index, their copies found. Others are counted.
-    fn split(&mut self, job: &mut Job) -> [Phase; 2] {
-        let mut phases = [0, 1].map(|number| Phase { number, tasks: Vec::new() });
-        let mut tasks: Vec<(TaskKey, Task)> = std::mem::take(&mut job.tasks).into_iter().collect();
-        tasks.sort_unstable_by_key(|(key, _)| *key);
-        for (key, mut task) in tasks {
-            let Some(at) = key.kind.phase() else {
-                for ended in task.attempts.iter().filter_map(|attempt| attempt.ended) {
-                    self.other(ended);
-                }
-                continue;
-            };
-            task.find_copies();
-            phases[at].tasks.push((key.index, task));
-        }
-        for phase in &mut phases {
-            // Numbers far beyond those of the tasks are no indices to count by.
-            let highest = phase.tasks.iter().map(|(index, _)| *index as usize).max();
-            if highest.is_some_and(|highest| highest > 1024 + 4 * phase.tasks.len()) {
-                for (number, (index, _)) in (0..).zip(&mut phase.tasks) {
-                    *index = number;
-                }
-            }
-        }
-        phases
-    }
-
     fn other(&mut self, ended: Ended) {
         let others = &mut self.facts.setup_and_cleanup;
         others.attempts += 1;
@@ -196,17 +125,18 @@ impl Collector {
         }
     }
 
-    fn ended(&mut self, ended: Ended, cause: Option<u16>) {
+    fn ended(&mut self, ended: Ended, cause: Option<&str>) {
+        let cause = cause.unwrap_or(NOT_SAID);
         self.counts.attempts += 1;
         match ended {
             Ended::Succeeded => {}
             Ended::Failed => {
                 self.counts.failed += 1;
-                *self.failures.entry(cause).or_insert(0) += 1;
+                self.failures.count(cause);
             }
             Ended::Killed => {
                 self.counts.killed += 1;
-                *self.kills.entry(cause).or_insert(0) += 1;
+                self.kills.count(cause);
             }
         }
     }
@@ -228,7 +158,7 @@ impl Collector {
                     continue;
                 };
                 any_ended = true;
-                self.ended(ended, attempt.cause);
+                self.ended(ended, attempt.cause.as_deref());
                 let speculative = attempt.marked == Some(true);
                 self.counts.speculative += u64::from(speculative);
                 self.facts.speculative_winners += u64::from(speculative && winner == Some(index));
@@ -248,7 +178,7 @@ impl Collector {
             if any_ended && winner.is_none() {
                 self.issues.never_succeeded += 1;
             }
-            self.issues.untimed += u64::from(winner.is_some_and(|winner| duration(winner, None).is_none()));
+            self.issues.untimed += u64::from(winner.is_some_and(|winner| phases::duration(winner, None).is_none()));
             if phase.number == 0 && any_ended {
                 let splits = &mut self.facts.splits;
                 splits.maps += 1;
@@ -292,7 +222,7 @@ impl Collector {
         for phase in phases.iter().filter(|phase| !phase.tasks.is_empty()) {
             let facts = PhaseFacts {
                 name: Some(PHASES[phase.number as usize].to_owned()),
-                job: Some(name(job, application)),
+                job: Some(job.called(application)),
                 tasks: Some(job.total[phase.number as usize].unwrap_or(phase.tasks.len() as u32)),
             };
             analysis.phase(PhaseKey { application, phase: phase.number }, facts);
@@ -325,74 +255,11 @@ impl Collector {
         }
     }
 
-    /// Keeps what a replay needs.
-    fn keep(&mut self, application: u32, job: &Job, phases: &[Phase; 2], maps_ended: Option<i64>) {
-        let Some(kept) = &mut self.kept else {
-            return;
-        };
-        let mut of_job = KeptJob {
-            name: name(job, application),
-            submitted: 0,
-            phases: [KeptPhase::default(), KeptPhase::default()],
-        };
-        let mut earliest: Option<i64> = None;
-        for (phase, of_phase) in phases.iter().zip(&mut of_job.phases) {
-            of_phase.memory = job.memory[phase.number as usize];
-            let maps_ended = maps_ended.filter(|_| phase.number == 1);
-            for (task, attempts) in &phase.tasks {
-                let winner = attempts.winner();
-                for (index, attempt) in attempts.attempts.iter().enumerate() {
-                    let Some(ended) = attempt.ended else { continue };
-                    if let (Some(host), Some(start), Some(finish)) = (attempt.host, attempt.start, attempt.finish) {
-                        kept.intervals.push((host, start, finish.max(start), of_phase.memory));
-                    }
-                    let won = winner == Some(index);
-                    if won && let Some(seconds) = duration(attempt, maps_ended) {
-                        of_phase.seconds.push(seconds);
-                        earliest = [earliest, attempt.start].into_iter().flatten().min();
-                    }
-                    let speculative = attempt.marked == Some(true);
-                    if won && !speculative {
-                        continue;
-                    }
-                    let winner_finish = winner.and_then(|winner| attempts.attempts[winner].finish);
-                    let outcome = match (ended, winner) {
-                        (Ended::Failed, _) => Outcome::Failed,
-                        (Ended::Killed, None) => Outcome::Killed,
-                        (Ended::Succeeded, _) if won => Outcome::Won,
-                        (Ended::Succeeded, _) if winner_finish.is_some() && attempt.start >= winner_finish => {
-                            Outcome::Repeated
-                        }
-                        _ => Outcome::Lost,
-                    };
-                    kept.attempts.push(KeptAttempt {
-                        application,
-                        phase: phase.number,
-                        task: *task,
-                        number: attempt.number,
-                        host: attempt.host,
-                        start: attempt.start,
-                        finish: attempt.finish,
-                        speculative,
-                        outcome,
-                    });
-                }
-            }
-        }
-        if let Some(submitted) = job.submitted.or(earliest).filter(|_| earliest.is_some()) {
-            of_job.submitted = submitted;
-            kept.jobs.push(of_job);
-        }
-    }
-
     /// What was found, once all is read.
     pub(super) fn facts(&self) -> HadoopFacts {
         let mut facts = self.facts.clone();
-        let named = |counts: &BTreeMap<Option<u16>, u64>| {
-            counts.iter().map(|(&cause, &count)| (self.causes.name(cause).to_owned(), count)).collect()
-        };
-        facts.failures = named(&self.failures);
-        facts.kills = named(&self.kills);
+        facts.failures = self.failures.counts().clone();
+        facts.kills = self.kills.counts().clone();
         facts
     }
 
@@ -403,20 +270,4 @@ impl Collector {
     pub(super) fn take_kept(&mut self) -> Kept {
         self.kept.take().unwrap_or_default()
     }
-}
-
-/// The job's id and name, for people.
-fn name(job: &Job, number: u32) -> String {
-    match (&job.id, &job.name) {
-        (Some(id), Some(name)) => format!("{id} {name}"),
-        (Some(id), None) => id.to_string(),
-        (None, Some(name)) => format!("job {} {name}", number + 1),
-        (None, None) => format!("job {}", number + 1),
-    }
-}
-
-/// Seconds that an attempt worked, at least a millisecond; of a reduce, from the end of the last map.
-fn duration(attempt: &Attempt, maps_ended: Option<i64>) -> Option<f64> {
-    let (start, finish) = (attempt.start?, attempt.finish?);
-    Some((finish - work_began(start, finish, maps_ended)).max(1) as f64 / 1000.0)
 }

@@ -6,7 +6,7 @@ use std::fmt;
 
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use super::values::{Number, Text};
+use crate::reading::values::{Number, Text};
 
 /// Counters that are kept by name.
 const NAMES: [&str; 32] = [
@@ -172,7 +172,7 @@ impl<'de> Visitor<'de> for Sink<'_> {
                 _ => fields.next_value_seed(Sink(self.0))?,
             }
         }
-        if let (Some(name), Some(value)) = (name.get(), value.0) {
+        if let (Some(name), Some(value)) = (name.filled(), value.whole()) {
             self.0.set(name, value);
         }
         Ok(())

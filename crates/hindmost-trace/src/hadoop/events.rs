@@ -9,13 +9,17 @@ use rustc_hash::FxHashMap;
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 
-use super::causes::Causes;
 use super::counters::Counters;
+use super::diagnostics::cause;
 use super::hosts::Hosts;
 use super::ids::{Id, Kind};
 use super::job::{Attempt, Job, JobEnd, Place, TaskKey};
-use super::values::{Number, Text};
 use crate::analysis::Ended;
+use crate::reading::json::{behind_key, leading_number, leading_string};
+use crate::reading::values::{Number, Text};
+
+/// Bytes of a text that is taken out of an event that can't be read.
+const LONGEST: usize = 4 << 10;
 
 /// An event as it is written, or the schema before all events.
 #[derive(Debug, Default, Deserialize)]
@@ -157,15 +161,15 @@ impl OpenJobs {
     }
 
     /// Takes an event in.
-    pub(super) fn take(&mut self, event: Event<'_>, hosts: &mut Hosts, causes: &mut Causes) -> Taken {
+    pub(super) fn take(&mut self, event: Event<'_>, hosts: &mut Hosts) -> Taken {
         let Event { kind, told: Union(fields), fields: schema } = event;
-        let (Some(kind), Some(fields)) = (kind.get(), fields) else {
+        let (Some(kind), Some(fields)) = (kind.filled(), fields) else {
             return if schema.is_some() { Taken::Schema } else { Taken::Neither };
         };
-        let attempt = fields.attempt.get().and_then(Id::attempt);
-        let task = attempt.or_else(|| fields.task.get().and_then(Id::task));
-        let named = fields.job.get().map(|id| id.strip_prefix("job_").unwrap_or(id));
-        let application = fields.application.get().and_then(|id| id.strip_prefix("appattempt_"));
+        let attempt = fields.attempt.filled().and_then(Id::attempt);
+        let task = attempt.or_else(|| fields.task.filled().and_then(Id::task));
+        let named = fields.job.filled().map(|id| id.strip_prefix("job_").unwrap_or(id));
+        let application = fields.application.filled().and_then(|id| id.strip_prefix("appattempt_"));
         let application = application.and_then(|id| id.rsplit_once('_')).map(|(job, _)| job);
         let job = self.job(named.or(task.map(|id| id.job)).or(application));
         for time in [fields.submitted, fields.launched, fields.start, fields.finish] {
@@ -176,14 +180,14 @@ impl OpenJobs {
                 started(job.task(key).attempt(number), &fields, hosts);
             }
         } else if let Some((of, ended)) = attempt_end(kind) {
-            attempt_ended(job, locate(attempt, &fields, of), of, ended, &fields, hosts, causes);
+            attempt_ended(job, locate(attempt, &fields, of), of, ended, &fields, hosts);
         } else if let Some(id) = task.filter(|_| kind.starts_with("TASK_")) {
             let key = key(id, &fields, "");
             let task = job.task(key);
-            if let Some(splits) = fields.splits.get() {
+            if let Some(splits) = fields.splits.filled() {
                 task.splits = splits.split(',').filter_map(|split| hosts.of(split)).collect();
             }
-            if let Some(winner) = fields.successful.get().and_then(Id::attempt) {
+            if let Some(winner) = fields.successful.filled().and_then(Id::attempt) {
                 task.winner = winner.attempt;
             }
         } else {
@@ -207,7 +211,7 @@ fn attempt_end(kind: &str) -> Option<(&str, Ended)> {
 
 /// The task's type as the event says it; where it doesn't, as its own name does, then as the id does.
 fn kind_of(fields: &Fields<'_>, event: &str, id: Option<Id<'_>>) -> Kind {
-    let named = fields.task_type.get().map(Kind::of_type);
+    let named = fields.task_type.filled().map(Kind::of_type);
     let by_event = || match event {
         "SETUP" | "CLEANUP" => Some(Kind::Other),
         _ => id.map(|id| id.kind()),
@@ -227,10 +231,10 @@ fn locate(attempt: Option<Id<'_>>, fields: &Fields<'_>, event: &str) -> Option<(
 fn started(attempt: &mut Attempt, fields: &Fields<'_>, hosts: &mut Hosts) {
     attempt.start = attempt.start.or(fields.start.instant());
     if attempt.host.is_none() {
-        attempt.host = fields.tracker.get().and_then(|field| hosts.of(field));
+        attempt.host = fields.tracker.filled().and_then(|field| hosts.of(field));
     }
-    attempt.marked = fields.avataar.get().map(|avataar| avataar == "SPECULATIVE").or(attempt.marked);
-    attempt.place = match fields.locality.get() {
+    attempt.marked = fields.avataar.filled().map(|avataar| avataar == "SPECULATIVE").or(attempt.marked);
+    attempt.place = match fields.locality.filled() {
         Some("NODE_LOCAL") => Some(Place::Node),
         Some("RACK_LOCAL") => Some(Place::Rack),
         Some("OFF_SWITCH") => Some(Place::Off),
@@ -245,7 +249,6 @@ fn attempt_ended(
     ended: Ended,
     fields: &Fields<'_>,
     hosts: &mut Hosts,
-    causes: &mut Causes,
 ) {
     let kind = located.map_or_else(|| kind_of(fields, event, None), |(key, _)| key.kind);
     if let (Ended::Succeeded, Some(counters), Some(_)) = (ended, &fields.counters, kind.phase()) {
@@ -256,9 +259,9 @@ fn attempt_ended(
         return;
     };
     let attempt = job.task(key).attempt(number);
-    if let Some(host) = fields.host.get().and_then(|field| hosts.of(field)) {
+    if let Some(host) = fields.host.filled().and_then(|field| hosts.of(field)) {
         attempt.host = Some(host);
-        if let Some(rack) = fields.rack.get() {
+        if let Some(rack) = fields.rack.filled() {
             hosts.in_rack(host, rack);
         }
     }
@@ -267,18 +270,18 @@ fn attempt_ended(
         attempt.bytes_read = read.or(attempt.bytes_read);
     }
     let again = attempt.end(ended, fields.finish.instant());
-    attempt.cause = if ended == Ended::Succeeded { None } else { fields.error.get().and_then(|text| causes.of(text)) };
+    attempt.cause = if ended == Ended::Succeeded { None } else { fields.error.filled().and_then(cause) };
     job.repeated += u64::from(again);
 }
 
 fn about_job(job: &mut Job, kind: &str, fields: Fields<'_>) {
-    if let Some(name) = fields.job_name.get() {
+    if let Some(name) = fields.job_name.filled() {
         job.name = Some(name.into());
     }
     job.submitted = fields.submitted.instant().or(job.submitted);
     job.launched = fields.launched.instant().or(job.launched);
-    job.total[0] = fields.total_maps.count().or(job.total[0]);
-    job.total[1] = fields.total_reduces.count().or(job.total[1]);
+    job.total[0] = fields.total_maps.id().or(job.total[0]);
+    job.total[1] = fields.total_reduces.id().or(job.total[1]);
     job.end = match kind {
         "JOB_FINISHED" => Some(JobEnd::Succeeded),
         "JOB_FAILED" | "JOB_ERROR" => Some(JobEnd::Failed),
@@ -286,7 +289,7 @@ fn about_job(job: &mut Job, kind: &str, fields: Fields<'_>) {
         _ => return,
     };
     job.finished = fields.finish.instant().or(job.finished);
-    job.succeeded = [fields.finished_maps.count(), fields.finished_reduces.count()];
+    job.succeeded = [fields.finished_maps.id(), fields.finished_reduces.id()];
     if let Some(counters) = fields.total_counters.filter(|counters| !counters.is_empty()) {
         job.memory = [0, 1].map(|phase| counters.container_memory(phase));
         job.counters = Some(counters);
@@ -295,26 +298,23 @@ fn about_job(job: &mut Job, kind: &str, fields: Fields<'_>) {
 
 /// The start of an attempt out of an event that is no whole JSON: what a tool that masked names has left
 /// of it. Ends are not taken so: they would count.
-pub(super) fn mend_start(bytes: &[u8]) -> Option<Event<'_>> {
-    let text = std::str::from_utf8(bytes).ok()?;
-    let value = |name: &str| {
-        let at = text.find(&format!("\"{name}\":"))? + name.len() + 3;
-        let rest = text[at..].strip_prefix("{\"string\":").unwrap_or(&text[at..]);
-        match rest.strip_prefix('"') {
-            Some(rest) => rest.split('"').next(),
-            None => rest.split(|c: char| !c.is_ascii_digit()).next(),
-        }
+pub(super) fn mend_start(bytes: &[u8]) -> Option<Event<'static>> {
+    std::str::from_utf8(bytes).ok()?;
+    let value = |key: &str| {
+        let value = behind_key(bytes, key)?;
+        Some(value.strip_prefix(b"{\"string\":").unwrap_or(value))
     };
-    let string = |name: &str| Text(value(name).map(Into::into));
-    let kind = value("type").filter(|kind| kind.ends_with("_ATTEMPT_STARTED"))?;
-    value("attemptId").and_then(Id::attempt)?;
+    let string = |key: &str| value(key).and_then(|value| leading_string(value, LONGEST));
+    let kind = string("\"type\"").filter(|kind| kind.ends_with("_ATTEMPT_STARTED"))?;
+    let attempt = string("\"attemptId\"").filter(|id| Id::attempt(id).is_some())?;
+    let text = |key: &str| Text(string(key).map(Into::into));
     let fields = Fields {
-        attempt: string("attemptId"),
-        task_type: string("taskType"),
-        tracker: string("trackerName"),
-        locality: string("locality"),
-        avataar: string("avataar"),
-        start: Number(value("startTime").and_then(|digits| digits.parse().ok())),
+        attempt: Text(Some(attempt.into())),
+        task_type: text("\"taskType\""),
+        tracker: text("\"trackerName\""),
+        locality: text("\"locality\""),
+        avataar: text("\"avataar\""),
+        start: value("\"startTime\"").and_then(leading_number).map_or(Number::Absent, Number::Whole),
         ..Fields::default()
     };
     Some(Event { kind: Text(Some(kind.into())), told: Union(Some(fields)), fields: None })

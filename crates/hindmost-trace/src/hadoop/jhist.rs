@@ -1,23 +1,24 @@
 //! Job history files: Avro's JSON, an event an object, or Avro's binary encoding.
 
-use std::io::{BufReader, Cursor, Read};
+use std::io::{BufReader, Cursor, Read as _};
 
 use serde::Deserialize;
 
 use super::avro::{AvroError, Decoder, Schema};
 use super::collect::Collector;
 use super::events::{Event, OpenJobs, Taken, mend_start};
-use super::input::Source;
-use super::objects::{Item, Objects};
-use super::values::{cleaned, why};
+use super::issues::Source;
+use super::objects::Objects;
+use super::shape::Item;
 use crate::error::TraceError;
+use crate::reading::json::parse_cleaned;
 
 /// Reads a job history to its end, as far as it goes.
 ///
 /// # Errors
 ///
 /// If reading fails, or there is no event in it.
-pub(super) fn read(objects: Objects<impl Read>, source: &Source, collector: &mut Collector) -> Result<(), TraceError> {
+pub(super) fn read(objects: Objects<'_>, source: &Source, collector: &mut Collector) -> Result<(), TraceError> {
     let mut history = History { source, collector, open: OpenJobs::default(), events: 0, ended_at: 1 };
     let result = history.read_json(objects);
     history.close();
@@ -38,12 +39,16 @@ struct History<'h> {
 }
 
 impl History<'_> {
-    fn read_json<R: Read>(&mut self, mut objects: Objects<R>) -> Result<(), TraceError> {
+    fn read_json(&mut self, mut objects: Objects<'_>) -> Result<(), TraceError> {
         // Text before the first event may be anything, such as a licence that was put there.
         let mut headed = false;
         loop {
-            let item = objects.next();
-            let Some((line, item)) = self.source.read(item, &mut self.collector.issues)?.flatten() else {
+            let position = objects.position();
+            let Some((line, item)) = objects.next().map_err(|error| self.source.failed(position, error))? else {
+                if let Some(damage) = objects.damage() {
+                    self.ended_at = objects.began();
+                    self.collector.issues.cut_by(self.source, damage);
+                }
                 return Ok(());
             };
             self.ended_at = line;
@@ -78,33 +83,33 @@ impl History<'_> {
 
     /// Takes an object of the JSON form; an error says why it can't be read.
     fn object(&mut self, bytes: &[u8]) -> Result<Taken, String> {
-        match serde_json::from_slice(bytes) {
-            Ok(event) => Ok(self.event(event)),
-            Err(error) => {
-                if let Ok(event) = serde_json::from_str(&cleaned(bytes)) {
-                    self.collector.issues.replaced += 1;
-                    return Ok(self.event(event));
-                }
+        let mut cleaned = String::new();
+        match parse_cleaned(bytes, &mut cleaned) {
+            Ok(event) => {
+                let taken = self.event(event);
+                self.collector.issues.replaced += u64::from(!cleaned.is_empty());
+                Ok(taken)
+            }
+            Err(why) => {
                 if let Some(event) = mend_start(bytes) {
                     self.collector.issues.mended += 1;
                     self.event(event);
                 }
-                Err(why(&error))
+                Err(why)
             }
         }
     }
 
     fn event(&mut self, event: Event<'_>) -> Taken {
-        let Collector { hosts, causes, .. } = &mut *self.collector;
-        let taken = self.open.take(event, hosts, causes);
+        let taken = self.open.take(event, &mut self.collector.hosts);
         self.events += u64::from(taken == Taken::Event);
         taken
     }
 
     /// Reads on behind the line `Avro-Binary`: the schema, then events up to the end.
-    fn read_binary<R: Read>(&mut self, mut objects: Objects<R>) -> Result<(), TraceError> {
-        let item = objects.next();
-        let schema = match self.source.read(item, &mut self.collector.issues)?.flatten() {
+    fn read_binary(&mut self, mut objects: Objects<'_>) -> Result<(), TraceError> {
+        let position = objects.position();
+        let schema = match objects.next().map_err(|error| self.source.failed(position, error))? {
             // Nothing comes after the first line.
             None => return Ok(()),
             Some((line, item)) => {
@@ -120,17 +125,16 @@ impl History<'_> {
             let found = "a job history whose schema can't be read".to_owned();
             return Err(TraceError::NotHadoop { name: self.source.name.clone(), found });
         };
-        let (rest, reader) = objects.into_rest();
-        let mut stream = BufReader::with_capacity(1 << 16, Cursor::new(rest).chain(reader));
+        let (rest, plain) = objects.into_rest();
+        let mut stream = BufReader::with_capacity(1 << 16, Cursor::new(rest).chain(plain));
         // The schema's line ends before the first event.
         let mut end = [0];
         loop {
-            let read = stream.read(&mut end);
-            match self.source.read(read, &mut self.collector.issues)? {
-                Some(1) if end == *b"\r" => {}
-                Some(1) if end == *b"\n" => break,
-                Some(0) | None => return Ok(()),
-                Some(_) => {
+            match stream.read(&mut end).map_err(|error| self.source.failed(position, error))? {
+                1 if end == *b"\r" => {}
+                1 if end == *b"\n" => break,
+                0 => return Ok(()),
+                _ => {
                     let found = "a binary job history without a line end behind its schema".to_owned();
                     return Err(TraceError::NotHadoop { name: self.source.name.clone(), found });
                 }
@@ -138,31 +142,35 @@ impl History<'_> {
         }
         let mut decoder = Decoder::new(stream);
         let mut number = 0u64;
-        loop {
+        let cut = loop {
             number += 1;
             match decoder.next(&schema) {
-                Ok(None) => return Ok(()),
+                Ok(None) => break None,
                 Ok(Some(value)) => {
                     let taken = Event::deserialize(&value).map(|event| self.event(event));
                     if !matches!(taken, Ok(Taken::Event)) {
                         self.collector.issues.unreadable_event(self.source, number);
                     }
                 }
-                Err(AvroError::Cut) => {
-                    self.collector.issues.cut(self.source, &format!("in event {number}"));
-                    return Ok(());
-                }
+                Err(AvroError::Cut) => break Some(format!("in event {number}")),
                 Err(AvroError::Damaged(why)) => {
                     let place = format!("event {number}, {} bytes behind the schema", decoder.position());
                     self.collector.issues.damaged(self.source, &place, why);
                     return Ok(());
                 }
                 Err(AvroError::Io(error)) => {
-                    self.source.read::<()>(Err(error), &mut self.collector.issues)?;
-                    return Ok(());
+                    let (_, plain) = decoder.reader().get_ref().get_ref();
+                    return Err(self.source.failed(plain.position(), error));
                 }
             }
+        };
+        let (_, plain) = decoder.reader().get_ref().get_ref();
+        match (plain.damage(), cut) {
+            (Some(damage), _) => self.collector.issues.cut_by(self.source, damage),
+            (None, Some(at)) => self.collector.issues.cut(self.source, &at),
+            (None, None) => {}
         }
+        Ok(())
     }
 
     /// Hands over the jobs read so far.

@@ -53,8 +53,8 @@ pub(super) struct Attempt {
     pub bytes_read: Option<u64>,
     /// Where it ran, where the log says it.
     pub place: Option<Place>,
-    /// Why it failed or was killed, a number among the collector's causes.
-    pub cause: Option<u16>,
+    /// Why it failed or was killed, where the log says it.
+    pub cause: Option<String>,
     /// Whether it had succeeded before it was said to have failed or to be killed: its output was lost.
     pub output_lost: bool,
 }
@@ -91,6 +91,16 @@ impl Job {
         if let Some(at) = time {
             let (from, to) = self.span.unwrap_or((at, at));
             self.span = Some((from.min(at), to.max(at)));
+        }
+    }
+
+    /// The job's id and name, for people; `number` is its place in the log, from 0.
+    pub(super) fn called(&self, number: u32) -> String {
+        match (&self.id, &self.name) {
+            (Some(id), Some(name)) => format!("{id} {name}"),
+            (Some(id), None) => id.to_string(),
+            (None, Some(name)) => format!("job {} {name}", number + 1),
+            (None, None) => format!("job {}", number + 1),
         }
     }
 

@@ -36,21 +36,22 @@
 //! must have to run what they ran.
 
 mod avro;
-mod causes;
 mod collect;
 mod counters;
+mod diagnostics;
 mod events;
-mod facts;
+mod files;
+mod format;
 mod hosts;
 mod ids;
-mod input;
+mod issues;
 mod jhist;
 mod job;
+mod kept;
 mod objects;
+mod phases;
 mod rumen;
-mod sniff;
-mod values;
-mod warnings;
+mod shape;
 mod workload;
 
 #[cfg(test)]
@@ -64,19 +65,18 @@ use hindmost_core::workload::WorkloadJob;
 
 use crate::analysis::Findings;
 use crate::error::TraceError;
-use crate::record::{RecordedAttempt, RecordedNode};
+use crate::reading::compression::Plain;
+use crate::reading::progress::{OnProgress, Progress};
+use crate::reading::warnings::some;
+use crate::recorded::{RecordedAttempt, RecordedNode};
 use crate::summary::TraceSummary;
+pub use crate::summary::{HadoopFacts, JobEnds, Locality, OtherAttempts, Splits};
 use collect::Collector;
-pub use facts::{HadoopFacts, JobEnds, Locality, OtherAttempts, Splits};
-use input::{Progress, Source, Told};
-use objects::{Objects, Shape};
-pub use sniff::{HadoopFormat, sniff};
-use warnings::some;
+pub use format::{HadoopFormat, sniff};
+use issues::Source;
+use objects::Objects;
+use shape::Shape;
 use workload::Workload;
-
-/// Told of the bytes read so far, of all files together, and of all there are where that is known. Of
-/// compressed files it is the compressed bytes.
-pub type OnProgress<'a> = &'a mut dyn FnMut(u64, Option<u64>);
 
 /// A Hadoop log, ready to be replayed. Times are in seconds from the trace's origin: the submission of the
 /// first job of which a task succeeded.
@@ -156,11 +156,11 @@ impl HadoopTrace {
 /// # Errors
 ///
 /// If the file or folder can't be read.
-pub fn find(path: &Path) -> io::Result<bool> {
+pub(crate) fn find(path: &Path) -> io::Result<bool> {
     if path.is_dir() {
-        return Ok(!input::find_logs(path)?.files.is_empty());
+        return Ok(!files::find_logs(path)?.files.is_empty());
     }
-    Ok(input::format_of(path)?.is_some())
+    Ok(files::format_of(path)?.is_some())
 }
 
 /// Counts what a Hadoop log holds, as [`summarize`] does of a file. `name` is what errors call it.
@@ -186,8 +186,7 @@ pub fn analyse_hadoop(
     name: &str,
     progress: Option<OnProgress<'_>>,
 ) -> Result<(TraceSummary, Findings), TraceError> {
-    let (summary, _, findings) = with_findings(read_stream(reader, name, Collector::new(true, false), progress)?);
-    Ok((summary, findings))
+    Ok(with_findings(read_stream(reader, name, Collector::new(true, false), progress)?))
 }
 
 /// Reads a Hadoop log for a replay, as [`open`] does a file.
@@ -209,35 +208,12 @@ pub fn summarize(path: &Path, progress: Option<OnProgress<'_>>) -> Result<TraceS
     Ok(read(path, Collector::new(false, false), progress)?.summary())
 }
 
-/// Counts what a Hadoop log holds, with what only Hadoop's logs tell.
-///
-/// # Errors
-///
-/// As [`summarize`].
-pub fn facts(path: &Path, progress: Option<OnProgress<'_>>) -> Result<(TraceSummary, HadoopFacts), TraceError> {
-    let reading = read(path, Collector::new(false, false), progress)?;
-    Ok((reading.summary(), reading.collector.facts()))
-}
-
 /// Finds what stragglers cost in a Hadoop log, and why.
 ///
 /// # Errors
 ///
 /// As [`summarize`].
 pub fn analyse(path: &Path, progress: Option<OnProgress<'_>>) -> Result<(TraceSummary, Findings), TraceError> {
-    let (summary, _, findings) = analyse_with_facts(path, progress)?;
-    Ok((summary, findings))
-}
-
-/// As [`analyse`], with what only Hadoop's logs tell.
-///
-/// # Errors
-///
-/// As [`summarize`].
-pub fn analyse_with_facts(
-    path: &Path,
-    progress: Option<OnProgress<'_>>,
-) -> Result<(TraceSummary, HadoopFacts, Findings), TraceError> {
     Ok(with_findings(read(path, Collector::new(true, false), progress)?))
 }
 
@@ -250,11 +226,11 @@ pub fn open(path: &Path, progress: Option<OnProgress<'_>>) -> Result<HadoopTrace
     Ok(for_replay(read(path, Collector::new(false, true), progress)?))
 }
 
-fn with_findings(mut reading: Reading) -> (TraceSummary, HadoopFacts, Findings) {
+fn with_findings(mut reading: Reading) -> (TraceSummary, Findings) {
     let analysis = reading.collector.take_analysis().unwrap_or_default();
     let hosts = &reading.collector.hosts;
     let findings = analysis.findings(&|host| hosts.name(host).to_owned());
-    (reading.summary(), reading.collector.facts(), findings)
+    (reading.summary(), findings)
 }
 
 fn for_replay(mut reading: Reading) -> HadoopTrace {
@@ -327,8 +303,8 @@ fn read_stream(
     mut collector: Collector,
     tell: Option<OnProgress<'_>>,
 ) -> Result<Reading, TraceError> {
-    let source = Source { name: name.to_owned(), file: 0, one_of_several: false, compressed: false };
-    let format = read_from(Told::new(reader, &mut Progress::new(tell, None)), source, &mut collector)?;
+    let source = Source { name: name.to_owned(), file: 0, one_of_several: false };
+    let format = read_from(Progress::new(tell, None).watch(reader), source, &mut collector)?;
     Ok(Reading { format, collector })
 }
 
@@ -338,12 +314,12 @@ fn read(path: &Path, mut collector: Collector, tell: Option<OnProgress<'_>>) -> 
     let about = std::fs::metadata(path).map_err(cannot_open)?;
     if !about.is_dir() {
         let mut progress = Progress::new(tell, about.is_file().then_some(about.len()));
-        let source = Source { name: path.display().to_string(), file: 0, one_of_several: false, compressed: false };
+        let source = Source { name: path.display().to_string(), file: 0, one_of_several: false };
         let format = read_file(path, source, &mut collector, &mut progress)?;
         return Ok(Reading { format, collector });
     }
 
-    collector.issues.found = input::find_logs(path).map_err(cannot_open)?;
+    collector.issues.found = files::find_logs(path).map_err(cannot_open)?;
     let files: Vec<PathBuf> = std::mem::take(&mut collector.issues.found.files);
     let total = files.iter().map(|file| std::fs::metadata(file).map_or(0, |about| about.len())).sum();
     let mut progress = Progress::new(tell, Some(total));
@@ -351,7 +327,7 @@ fn read(path: &Path, mut collector: Collector, tell: Option<OnProgress<'_>>) -> 
     let mut first_error = None;
     for (number, file) in (0..).zip(&files) {
         let name = file.strip_prefix(path).unwrap_or(file).display().to_string();
-        let source = Source { name, file: number, one_of_several: files.len() > 1, compressed: false };
+        let source = Source { name, file: number, one_of_several: files.len() > 1 };
         match read_file(file, source, &mut collector, &mut progress) {
             Ok(found) => format = format.or(Some(found)),
             Err(error) => {
@@ -375,23 +351,16 @@ fn read_file(
     progress: &mut Progress<'_>,
 ) -> Result<&'static str, TraceError> {
     let file = File::open(path).map_err(|source| TraceError::Open { path: path.to_owned(), source })?;
-    read_from(Told::new(file, progress), source, collector)
+    read_from(progress.watch(file), source, collector)
 }
 
 /// Reads one log; gives its format's name.
-fn read_from(reader: impl Read, mut source: Source, collector: &mut Collector) -> Result<&'static str, TraceError> {
-    let cannot_read = |name: &str, error| TraceError::Read { name: name.to_owned(), position: 0, source: error };
-    let (reader, compressed) = input::decompressed(reader).map_err(|error| cannot_read(&source.name, error))?;
-    source.compressed = compressed;
-    let mut objects = Objects::new(reader, Shape::Events);
-    let beginning = match objects.beginning(sniff::LOOKED_AT) {
-        Ok(beginning) => beginning,
-        // What could be decompressed may be a log all the same.
-        Err(_) if compressed => objects.begun(),
-        Err(error) => return Err(cannot_read(&source.name, error)),
-    };
+fn read_from(reader: impl Read, source: Source, collector: &mut Collector) -> Result<&'static str, TraceError> {
+    let failed = |error| source.failed(0, error);
+    let mut objects = Objects::new(Plain::new(reader).map_err(failed)?, Shape::Events);
+    let beginning = objects.beginning(format::LOOKED_AT).map_err(failed)?;
     let Some(format) = sniff(beginning) else {
-        let found = sniff::describe(beginning);
+        let found = format::describe(beginning);
         return Err(TraceError::NotHadoop { name: source.name, found });
     };
     match format {

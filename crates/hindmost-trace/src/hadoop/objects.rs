@@ -7,48 +7,16 @@
 //! Of a Rumen job the tasks are given one by one, before the job without them: so no more than a task need
 //! be held.
 
-use std::io::{self, Read};
+use std::io;
 
-/// Bytes asked of the system at a time.
-pub(super) const CHUNK: usize = 256 << 10;
+use super::shape::{Item, LOOK, List, Shape};
+use crate::reading::compression::{Damage, Plain};
+use crate::reading::window::Window;
+
 /// Objects longer than this are passed over.
 const LONGEST: usize = 256 << 20;
 /// How much of a text between objects is given.
 pub(super) const TEXT: usize = 256;
-/// How much of a line is looked at to tell whether an object begins there.
-const LOOK: usize = 96;
-
-/// What the log is made of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Shape {
-    /// Events of a job history, each with its type first.
-    Events,
-    /// Jobs of Rumen, whose tasks are given one by one.
-    Jobs,
-}
-
-/// Which of a Rumen job's lists a task stands in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum List {
-    Maps,
-    Reduces,
-    Others,
-}
-
-#[derive(Debug, PartialEq)]
-pub(super) enum Item<'a> {
-    /// Text between objects, without blanks around it; of a long one the beginning.
-    Text(&'a [u8]),
-    /// A whole object; of a Rumen job, without its tasks.
-    Object(&'a [u8]),
-    /// A task of the Rumen job that is given next.
-    Task(List, &'a [u8]),
-    /// An object that breaks off where the next one begins, or that is too long.
-    Broken,
-    /// The log ends within an object.
-    Cut,
-}
-
 /// Where in the text the scanner is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum At {
@@ -64,7 +32,7 @@ enum At {
 
 /// What the next step found; ranges are of the buffer.
 enum Found {
-    Text(usize, usize),
+    Text,
     Object(usize, usize),
     Head,
     Task(List, usize, usize),
@@ -73,23 +41,21 @@ enum Found {
     End,
 }
 
-pub(super) struct Objects<R> {
-    reader: R,
+pub(super) struct Objects<'r> {
+    window: Window<'r>,
     shape: Shape,
-    buffer: Vec<u8>,
-    /// Where the next byte to look at is.
+    /// Where in the window the next byte to look at is.
     at: usize,
-    /// Where the bytes read end.
-    end: usize,
     /// Where what is being captured began.
     from: Option<usize>,
-    ended: bool,
     state: At,
     in_string: bool,
     /// The Rumen job so far, without its tasks.
     head: Vec<u8>,
     /// Where the last string of `head` begins, after its quote.
     string_from: usize,
+    /// The beginning of a text between objects.
+    text: Vec<u8>,
     /// Whether what is being read is too long to be given.
     too_long: bool,
     line: u64,
@@ -97,37 +63,42 @@ pub(super) struct Objects<R> {
     began: u64,
 }
 
-impl<R: Read> Objects<R> {
-    pub(super) fn new(reader: R, shape: Shape) -> Self {
+impl<'r> Objects<'r> {
+    pub(super) fn new(plain: Plain<'r>, shape: Shape) -> Self {
         Objects {
-            reader,
+            window: Window::new(plain),
             shape,
-            buffer: vec![0; CHUNK],
             at: 0,
-            end: 0,
             from: None,
-            ended: false,
             state: At::Between,
             in_string: false,
             head: Vec::new(),
             string_from: 0,
+            text: Vec::new(),
             too_long: false,
             line: 1,
             began: 1,
         }
     }
 
-    /// The first bytes of the log, at least `least` if there are so many.
+    /// The first bytes of a log of which nothing has been given yet, at least `least` if there are so many.
     pub(super) fn beginning(&mut self, least: usize) -> io::Result<&[u8]> {
-        while self.end < least && !self.ended {
-            self.fill()?;
-        }
-        Ok(&self.buffer[..self.end])
+        self.window.hold(least)
     }
 
-    /// The bytes that have been read of a log of which nothing has been given yet.
-    pub(super) fn begun(&self) -> &[u8] {
-        &self.buffer[..self.end]
+    /// The line on which the last item begins, whole or not.
+    pub(super) fn began(&self) -> u64 {
+        self.began
+    }
+
+    /// What ended the log before its end; then what breaks off there is not given.
+    pub(super) fn damage(&self) -> Option<&Damage> {
+        self.window.damage()
+    }
+
+    /// Bytes of the file that were needed so far.
+    pub(super) fn position(&self) -> u64 {
+        self.window.position()
     }
 
     /// From now on the log is taken to be of this shape.
@@ -135,21 +106,21 @@ impl<R: Read> Objects<R> {
         self.shape = shape;
     }
 
-    /// What is read and not yet looked at, and the reader of the rest.
-    pub(super) fn into_rest(mut self) -> (Vec<u8>, R) {
-        self.buffer.truncate(self.end);
-        self.buffer.drain(..self.at);
-        (self.buffer, self.reader)
+    /// What is read and not yet looked at, and the rest.
+    pub(super) fn into_rest(mut self) -> (Vec<u8>, Plain<'r>) {
+        self.window.take(self.at);
+        self.window.into_rest()
     }
 
     /// The next item, and the line on which it began, from 1.
     pub(super) fn next(&mut self) -> io::Result<Option<(u64, Item<'_>)>> {
         let found = self.find()?;
         let line = self.began;
+        let held = self.window.held();
         let item = match found {
-            Found::Text(from, to) => Some(Item::Text(&self.buffer[from..to])),
-            Found::Object(from, to) => Some(Item::Object(&self.buffer[from..to])),
-            Found::Task(list, from, to) => Some(Item::Task(list, &self.buffer[from..to])),
+            Found::Text => Some(Item::Text(self.text.trim_ascii())),
+            Found::Object(from, to) => Some(Item::Object(&held[from..to])),
+            Found::Task(list, from, to) => Some(Item::Task(list, &held[from..to])),
             Found::Head => Some(Item::Object(&self.head)),
             Found::Broken => Some(Item::Broken),
             Found::Cut => Some(Item::Cut),
@@ -160,11 +131,11 @@ impl<R: Read> Objects<R> {
 
     fn find(&mut self) -> io::Result<Found> {
         loop {
-            if self.at == self.end {
-                if self.ended {
-                    let open = self.state != At::Between;
+            if self.at == self.window.held().len() {
+                if self.window.ended() {
+                    let cut = self.state != At::Between && self.damage().is_none();
                     self.close();
-                    return Ok(if open { Found::Cut } else { Found::End });
+                    return Ok(if cut { Found::Cut } else { Found::End });
                 }
                 self.fill()?;
                 continue;
@@ -180,7 +151,7 @@ impl<R: Read> Objects<R> {
                 }
                 continue;
             }
-            let byte = self.buffer[self.at];
+            let byte = self.window.held()[self.at];
             if byte == b'\n' {
                 if self.line_end()? {
                     return Ok(self.broken());
@@ -278,7 +249,7 @@ impl<R: Read> Objects<R> {
             }
             _ => {
                 // Most bytes are of this kind: go on to the next that matters.
-                let rest = &self.buffer[self.at..self.end];
+                let rest = &self.window.held()[self.at..];
                 let plain = rest.iter().position(|b| matches!(b, b'{' | b'}' | b'"' | b'\n'));
                 self.at += plain.unwrap_or(rest.len());
                 None
@@ -328,10 +299,10 @@ impl<R: Read> Objects<R> {
     /// there, so that the string is one that breaks off.
     fn string(&mut self) -> io::Result<bool> {
         let start = self.at;
-        let rest = &self.buffer[start..self.end];
+        let rest = &self.window.held()[start..];
         let (to, last) = match memchr::memchr3(b'"', b'\\', b'\n', rest) {
             Some(at) => (start + at, rest[at]),
-            None => (self.end, 0),
+            None => (start + rest.len(), 0),
         };
         self.keep(start, to);
         self.at = to;
@@ -342,13 +313,11 @@ impl<R: Read> Objects<R> {
                 self.at += 1;
             }
             b'\\' => {
-                while self.end - self.at < 2 && !self.ended {
-                    self.fill()?;
-                }
-                let to = self.end.min(self.at + 2);
+                self.look(2)?;
+                let to = self.window.held().len().min(self.at + 2);
                 self.keep(self.at, to);
                 // A line feed after it is no part of any string.
-                self.at = if self.buffer.get(to - 1) == Some(&b'\n') { to - 1 } else { to };
+                self.at = if self.window.held()[to - 1] == b'\n' { to - 1 } else { to };
             }
             b'\n' => return self.line_end(),
             _ => {}
@@ -359,18 +328,16 @@ impl<R: Read> Objects<R> {
     /// Takes part of the buffer into the head of a Rumen job.
     fn keep(&mut self, from: usize, to: usize) {
         if matches!(self.state, At::Job(_)) && !self.too_long {
-            self.head.extend_from_slice(&self.buffer[from..to]);
+            self.head.extend_from_slice(&self.window.held()[from..to]);
         }
     }
 
     /// Steps over a line feed; whether within an object another one begins behind it.
     fn line_end(&mut self) -> io::Result<bool> {
         if self.state != At::Between {
-            while self.end - self.at <= LOOK && !self.ended {
-                self.fill()?;
-            }
-            let rest = &self.buffer[self.at + 1..self.end.min(self.at + 1 + LOOK)];
-            if begins(rest, self.shape) {
+            let shape = self.shape;
+            let rest = self.look(1 + LOOK)?;
+            if shape.begins(&rest[1..rest.len().min(1 + LOOK)]) {
                 self.at += 1;
                 self.line += 1;
                 return Ok(true);
@@ -385,25 +352,18 @@ impl<R: Read> Objects<R> {
     /// Text between objects, up to the end of the line or the next object.
     fn text(&mut self) -> io::Result<Found> {
         self.began = self.line;
-        self.from = Some(self.at);
-        let mut kept = 0;
+        self.text.clear();
         loop {
-            let rest = &self.buffer[self.at..self.end];
+            let rest = &self.window.held()[self.at..];
             let stop = memchr::memchr2(b'\n', b'{', rest);
-            self.at += stop.unwrap_or(rest.len());
-            let from = self.from.unwrap_or(self.at);
-            if stop.is_some() || self.ended {
-                self.from = None;
-                let to = if kept > 0 { from + kept } else { self.at.min(from + TEXT) };
-                let trimmed = self.buffer[from..to].trim_ascii().len();
-                return Ok(Found::Text(from, from + trimmed));
+            let length = stop.unwrap_or(rest.len());
+            self.text.extend_from_slice(&rest[..length.min(TEXT - self.text.len())]);
+            self.at += length;
+            if stop.is_none() && self.window.ended() && self.damage().is_some() {
+                return Ok(Found::End);
             }
-            if self.at - from > TEXT {
-                // Enough of it is kept; the rest is passed over in the same room.
-                kept = TEXT;
-                self.buffer.copy_within(self.at..self.end, from + TEXT);
-                self.end -= self.at - (from + TEXT);
-                self.at = from + TEXT;
+            if stop.is_some() || self.window.ended() {
+                return Ok(Found::Text);
             }
             self.fill()?;
         }
@@ -413,50 +373,20 @@ impl<R: Read> Objects<R> {
         self.head.len() > LONGEST || self.from.is_some_and(|from| self.at - from > LONGEST)
     }
 
-    /// Reads a chunk more, moving what is still needed to the front.
+    /// What comes next, at least so many bytes if there are.
+    fn look(&mut self, least: usize) -> io::Result<&[u8]> {
+        while self.window.held().len() - self.at < least && !self.window.ended() {
+            self.fill()?;
+        }
+        Ok(&self.window.held()[self.at..])
+    }
+
+    /// Reads a chunk more, letting go what is needed no more.
     fn fill(&mut self) -> io::Result<()> {
         let needed = self.from.unwrap_or(self.at).min(self.at);
-        self.buffer.copy_within(needed..self.end, 0);
-        self.end -= needed;
+        self.window.take(needed);
         self.at -= needed;
         self.from = self.from.map(|from| from - needed);
-        if self.end == self.buffer.len() {
-            self.buffer.resize(2 * self.buffer.len(), 0);
-        } else if self.buffer.len() > 16 * CHUNK && self.end < CHUNK {
-            // A giant object has gone by.
-            self.buffer.truncate(2 * CHUNK);
-            self.buffer.shrink_to_fit();
-        }
-        let read = loop {
-            match self.reader.read(&mut self.buffer[self.end..]) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                result => break result?,
-            }
-        };
-        self.end += read;
-        self.ended = read == 0;
-        Ok(())
-    }
-}
-
-/// Whether a line that begins so can only be the beginning of an object, or of another log's text.
-fn begins(line: &[u8], shape: Shape) -> bool {
-    match shape {
-        Shape::Events => {
-            let line = line.trim_ascii_start();
-            let kind = line.strip_prefix(br#"{"type":""#).and_then(<[u8]>::first);
-            kind.is_some_and(u8::is_ascii_uppercase) || line.starts_with(b"Avro-")
-        }
-        Shape::Jobs => {
-            let key = line.strip_prefix(b"{").map(<[u8]>::trim_ascii_start);
-            let key = key.and_then(|text| text.strip_prefix(b"\"")).and_then(|text| text.split(|b| *b == b'"').next());
-            // Keys that a job has and its tasks and attempts have not.
-            key.is_some_and(|key| {
-                [&b"jobID"[..], b"priority", b"user", b"jobName", b"submitTime", b"launchTime", b"mapTasks", b"queue"]
-                    .contains(&key)
-                    || [&b"reduceTasks"[..], b"otherTasks", b"outcome", b"jobtype", b"totalMaps", b"jobProperties"]
-                        .contains(&key)
-            })
-        }
+        self.window.fill()
     }
 }

@@ -1,19 +1,19 @@
 //! Rumen traces: jobs as JSON objects one after the other, each with its tasks and their attempts.
 
-use std::io::Read;
-
 use serde::Deserialize;
 
 use super::collect::Collector;
 use super::counters::Counters;
 use super::hosts::{Host, Hosts};
 use super::ids::{Id, Kind};
-use super::input::Source;
+use super::issues::Source;
 use super::job::{Job, JobEnd, TaskKey};
-use super::objects::{Item, List, Objects};
-use super::values::{Number, Text, cleaned, why};
+use super::objects::Objects;
+use super::shape::{Item, List};
 use crate::analysis::Ended;
 use crate::error::TraceError;
+use crate::reading::json::parse_cleaned;
+use crate::reading::values::{Number, Text};
 
 /// A job without its tasks.
 #[derive(Debug, Default, Deserialize)]
@@ -104,7 +104,7 @@ struct LoggedAttempt<'a> {
 /// # Errors
 ///
 /// If reading fails, or there is no job in it.
-pub(super) fn read(objects: Objects<impl Read>, source: &Source, collector: &mut Collector) -> Result<(), TraceError> {
+pub(super) fn read(objects: Objects<'_>, source: &Source, collector: &mut Collector) -> Result<(), TraceError> {
     let mut trace = Trace { source, collector, job: Job::default(), jobs: 0, ended_at: 1 };
     let result = trace.read(objects);
     trace.close();
@@ -126,10 +126,14 @@ struct Trace<'t> {
 }
 
 impl Trace<'_> {
-    fn read(&mut self, mut objects: Objects<impl Read>) -> Result<(), TraceError> {
+    fn read(&mut self, mut objects: Objects<'_>) -> Result<(), TraceError> {
         loop {
-            let item = objects.next();
-            let Some((line, item)) = self.source.read(item, &mut self.collector.issues)?.flatten() else {
+            let position = objects.position();
+            let Some((line, item)) = objects.next().map_err(|error| self.source.failed(position, error))? else {
+                if let Some(damage) = objects.damage() {
+                    self.ended_at = objects.began();
+                    self.collector.issues.cut_by(self.source, damage);
+                }
                 return Ok(());
             };
             self.ended_at = line;
@@ -172,16 +176,9 @@ impl Trace<'_> {
     }
 
     fn head(&mut self, bytes: &[u8]) -> Result<(), String> {
-        match serde_json::from_slice(bytes) {
-            Ok(head) => self.take_head(&head),
-            Err(error) => match serde_json::from_str(&cleaned(bytes)) {
-                Ok(head) => {
-                    self.collector.issues.replaced += 1;
-                    self.take_head(&head);
-                }
-                Err(_) => return Err(why(&error)),
-            },
-        }
+        let mut cleaned = String::new();
+        self.take_head(&parse_cleaned(bytes, &mut cleaned)?);
+        self.collector.issues.replaced += u64::from(!cleaned.is_empty());
         if self.job.id.is_none() && self.job.tasks.is_empty() {
             return Err("a JSON object that is no job".to_owned());
         }
@@ -189,36 +186,29 @@ impl Trace<'_> {
     }
 
     fn task(&mut self, bytes: &[u8], list: List) -> Result<(), String> {
-        match serde_json::from_slice(bytes) {
-            Ok(task) => self.take_task(&task, list),
-            Err(error) => match serde_json::from_str(&cleaned(bytes)) {
-                Ok(task) => {
-                    self.collector.issues.replaced += 1;
-                    self.take_task(&task, list);
-                }
-                Err(_) => return Err(why(&error)),
-            },
-        }
+        let mut cleaned = String::new();
+        self.take_task(&parse_cleaned(bytes, &mut cleaned)?, list);
+        self.collector.issues.replaced += u64::from(!cleaned.is_empty());
         Ok(())
     }
 
     fn take_head(&mut self, head: &LoggedJob<'_>) {
         let job = &mut self.job;
-        job.id = head.id.get().map(Into::into);
-        job.name = head.name.get().map(Into::into);
+        job.id = head.id.filled().map(Into::into);
+        job.name = head.name.filled().map(Into::into);
         job.submitted = head.submitted.instant();
         job.launched = head.launched.instant();
         job.finished = head.finished.instant();
         for time in [job.submitted, job.launched, job.finished] {
             job.saw(time);
         }
-        job.end = match head.outcome.get().map(str::to_ascii_uppercase).as_deref() {
+        job.end = match head.outcome.filled().map(str::to_ascii_uppercase).as_deref() {
             Some("SUCCESS" | "SUCCEEDED") => Some(JobEnd::Succeeded),
             Some("FAILED") => Some(JobEnd::Failed),
             Some("KILLED") => Some(JobEnd::Killed),
             _ => None,
         };
-        job.total = [head.total_maps.count(), head.total_reduces.count()];
+        job.total = [head.total_maps.id(), head.total_reduces.id()];
         if job.end == Some(JobEnd::Succeeded) {
             job.succeeded = job.total;
         }
@@ -242,7 +232,7 @@ impl Trace<'_> {
         };
         let hosts = &mut self.collector.hosts;
         let attempts = || logged.attempts.iter().flatten().flatten();
-        let id = logged.id.get().and_then(Id::task).or_else(|| attempts().find_map(|a| Id::attempt(a.id.get()?)));
+        let id = logged.id.filled().and_then(Id::task).or_else(|| attempts().find_map(|a| Id::attempt(a.id.filled()?)));
         // A task that doesn't say which it is gets a number that no other has.
         let unnamed = u32::MAX - self.job.tasks.len() as u32;
         let key = id.map_or(TaskKey { kind, letter: b'?', index: unnamed }, |id| TaskKey {
@@ -261,13 +251,13 @@ impl Trace<'_> {
         let task = self.job.task(key);
         task.splits = splits;
         for (position, logged) in (0..).zip(attempts()) {
-            let number = logged.id.get().and_then(Id::attempt).and_then(|id| id.attempt);
+            let number = logged.id.filled().and_then(Id::attempt).and_then(|id| id.attempt);
             let attempt = task.attempt(number.unwrap_or(position));
             let of_location = logged.location.as_ref().and_then(|location| location.host(hosts));
-            attempt.host = logged.host_name.get().and_then(|field| hosts.of(field)).or(of_location);
+            attempt.host = logged.host_name.filled().and_then(|field| hosts.of(field)).or(of_location);
             attempt.start = logged.start_time.instant();
             attempt.bytes_read = logged.bytes_read(kind);
-            let ended = match logged.result.get().map(str::to_ascii_uppercase).as_deref() {
+            let ended = match logged.result.filled().map(str::to_ascii_uppercase).as_deref() {
                 Some("SUCCESS" | "SUCCEEDED") => Ended::Succeeded,
                 Some("FAILED") => Ended::Failed,
                 Some("KILLED") => Ended::Killed,
@@ -285,7 +275,7 @@ impl Trace<'_> {
 
 impl Location<'_> {
     fn host(&self, hosts: &mut Hosts) -> Option<Host> {
-        let layers: Vec<&str> = self.layers.as_ref()?.iter().filter_map(Text::get).collect();
+        let layers: Vec<&str> = self.layers.as_ref()?.iter().filter_map(Text::filled).collect();
         hosts.of_layers(&layers)
     }
 }

@@ -2,13 +2,14 @@
 
 use rustc_hash::FxHashMap;
 
-use hindmost_core::time::{TICKS_PER_SECOND, Time};
-use hindmost_core::workload::{DemandByName, Durations, JobSpec, PhaseSpec, WorkloadJob};
+use hindmost_core::workload::{DemandByName, WorkloadJob};
 
-use super::collect::{Collector, Kept, KeptJob, PHASES};
+use super::collect::Collector;
 use super::hosts::Host;
-use crate::moments::mean_and_sd;
-use crate::record::{RecordedAttempt, RecordedNode};
+use super::kept::{Kept, KeptJob};
+use super::phases::PHASES;
+use crate::recorded::{RecordedAttempt, RecordedNode};
+use crate::replay::{self, since};
 
 /// Jobs, nodes and attempts, times counted from `origin`.
 pub(super) struct Workload {
@@ -24,7 +25,6 @@ pub(super) struct Workload {
 pub(super) fn assemble(collector: &mut Collector) -> Workload {
     let Kept { jobs, attempts, intervals } = collector.take_kept();
     let origin = jobs.iter().map(|job| job.submitted).min().or(collector.counts.from).unwrap_or(0);
-    let since = |at: Option<i64>| at.map(|at| (at - origin) as f64 / 1000.0);
 
     let mut busiest = busiest(intervals);
     let mut numbers: FxHashMap<Host, u32> = FxHashMap::default();
@@ -56,57 +56,31 @@ pub(super) fn assemble(collector: &mut Collector) -> Workload {
             task: attempt.task,
             attempt: attempt.number,
             node: attempt.host.and_then(|host| numbers.get(&host).copied()),
-            launch: since(attempt.start),
-            finish: since(attempt.finish),
+            launch: since(origin, attempt.start),
+            finish: since(origin, attempt.finish),
             speculative: attempt.speculative,
             outcome: attempt.outcome,
         })
         .collect();
-    attempts.sort_by(|a, b| {
-        let launch = |x: &RecordedAttempt| x.launch.unwrap_or(f64::NEG_INFINITY);
-        let key = |x: &RecordedAttempt| (x.application, x.stage, x.task, x.attempt);
-        launch(a).total_cmp(&launch(b)).then_with(|| key(a).cmp(&key(b)))
-    });
+    replay::sort_by_launch(&mut attempts);
     Workload { origin, jobs, nodes, memory, attempts }
 }
 
 fn workload_job(job: KeptJob, origin: i64) -> WorkloadJob {
-    let after_origin = u64::try_from(job.submitted - origin).unwrap_or(0);
-    let mut spec = JobSpec {
-        name: job.name.into(),
-        arrival: Time(after_origin.saturating_mul(TICKS_PER_SECOND / 1000)),
-        deadline: None,
-        weight: 1.0,
-        queue: None,
-        phases: Vec::new(),
-    };
-    let mut durations = Vec::new();
+    let mut found = replay::job(job.name, job.submitted - origin);
     for (name, phase) in PHASES.iter().zip(job.phases) {
         if phase.seconds.is_empty() {
             continue;
         }
-        let (mean, sd) = mean_and_sd(&phase.seconds);
         let mut demand = DemandByName::from([("cpus".to_owned(), 1.0)]);
         if let Some(bytes) = phase.memory {
             demand.insert("memory".to_owned(), bytes);
         }
-        spec.phases.push(PhaseSpec {
-            name: (*name).into(),
-            // Reduces wait for maps, where there are any.
-            after: (0..spec.phases.len() as u32).collect(),
-            tasks: phase.seconds.len() as u32,
-            demand,
-            mean,
-            sd,
-            tail: None,
-            input: None,
-            assumed: false,
-            never_copied: false,
-            finished: Vec::new(),
-        });
-        durations.push(Durations::Recorded(phase.seconds));
+        // Reduces wait for maps, where there are any.
+        let after = (0..found.spec.phases.len() as u32).collect();
+        replay::add_phase(&mut found, name, after, demand, phase.seconds);
     }
-    WorkloadJob { spec, durations }
+    found
 }
 
 /// Of each machine the most attempts that ran at a time, and the most bytes that their containers held.

@@ -9,10 +9,11 @@ use hindmost_core::time::Time;
 use hindmost_core::timeline::{AttemptEnd, Timeline, TimelineRow};
 use rustc_hash::FxHashSet;
 
-use super::records::JournalRecords;
-use super::{JournalNode, TraceSummary};
+use super::JournalNode;
+use super::record_reader::JournalRecords;
 use crate::analysis::{Analysis, Ended, EndedAttempt, Findings, PhaseFacts, PhaseKey};
 use crate::error::TraceError;
+use crate::summary::TraceSummary;
 
 /// A node that was learned to do less than this share of the work that it joined with is slow.
 const SLOW: f64 = 0.9;

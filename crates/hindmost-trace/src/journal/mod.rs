@@ -28,7 +28,7 @@
 //! [`Durations::Observed`]: hindmost_core::workload::Durations::Observed
 
 mod collect;
-mod records;
+mod record_reader;
 mod workload;
 
 #[cfg(test)]
@@ -42,17 +42,15 @@ use hindmost_core::journal::Header;
 use hindmost_core::resources::Resources;
 use hindmost_core::workload::WorkloadJob;
 
+use crate::JOURNAL_IN_FOLDER;
 use crate::analysis::Findings;
 use crate::error::TraceError;
-use crate::spark::OnProgress;
+use crate::reading::progress::OnProgress;
 use crate::summary::TraceSummary;
 use collect::Collected;
 
-pub(crate) use records::begins_like_one;
-pub use records::{JournalRecords, MOST_TASKS};
-
-/// Where the output folder of a run has its journal.
-pub const JOURNAL_IN_FOLDER: &str = ".hindmost/journal.jsonl";
+pub(crate) use record_reader::begins_like_one;
+pub use record_reader::{JournalRecords, MOST_TASKS};
 
 /// What to tell the user of a replay about durations that the journal does not tell.
 pub const COPIES_NOTE: &str = "Attempts of the recorded run take as long as they did; one that was ended unfinished takes at least as long as it ran. How much longer, and the durations of copies that never ran, are drawn from those of the winners of the same phase. Where no winner took longer it takes no longer either: what policies save that beat such attempts is then understated.";
@@ -90,16 +88,16 @@ pub struct JournalNode {
 ///
 /// # Errors
 /// If the path is another directory.
-pub fn find(path: &Path) -> Result<Option<PathBuf>, TraceError> {
+pub(crate) fn find(path: &Path) -> Result<Option<PathBuf>, TraceError> {
     if path.is_dir() {
         let found = of_folder(path);
         return found.map(Some).ok_or_else(|| TraceError::Directory { path: path.to_owned() });
     }
-    Ok(records::begins_like_a_journal(path).then(|| path.to_owned()))
+    Ok(record_reader::begins_like_a_journal(path).then(|| path.to_owned()))
 }
 
 /// The journal of the run whose output folder this is, if it is one.
-pub fn of_folder(folder: &Path) -> Option<PathBuf> {
+pub(crate) fn of_folder(folder: &Path) -> Option<PathBuf> {
     Some(folder.join(JOURNAL_IN_FOLDER)).filter(|journal| journal.is_file())
 }
 

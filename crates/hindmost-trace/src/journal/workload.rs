@@ -4,7 +4,7 @@ use hindmost_core::timeline::AttemptEnd;
 use hindmost_core::workload::{Durations, JobSpec, ObservedCopy, PhaseSpec, WorkloadJob};
 
 use super::collect::Collected;
-use crate::moments::mean_and_sd;
+use crate::replay::mean_and_sd;
 
 /// What is seen of a phase's durations.
 #[derive(Clone, Default)]

@@ -1,21 +1,33 @@
 //! One Spark application, as its events come.
 
 use super::census::Census;
-use super::collect::Keep;
 use super::executors::Executors;
 use super::feed::Feed;
 use super::fields::{
-    ApplicationEnd, ApplicationStart, BlockManagerAdded, End, ExecutorAdded, ExecutorRemoved, JobEnd, JobStart,
-    Metrics, StageInfo, TaskEnd,
+    ApplicationEnd, ApplicationStart, BlockManagerAdded, ExecutorAdded, ExecutorRemoved, JobEnd, JobStart, StageInfo,
 };
 use super::jobs::Jobs;
-use super::stages::{Counted, Stages};
+use super::stage::Counted;
+use super::stages::Stages;
 use super::tables::Winner;
 use super::tally::Tally;
+use super::task_end::{End, Metrics, TaskEnd};
 use super::task_ids::{Seen, TaskIds, task_id};
-use super::values::Number;
+use crate::reading::values::Number;
 
-#[derive(Debug)]
+/// How much to keep.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Keep {
+    /// What counts need: some bits a task of the stages that run.
+    #[default]
+    Counts,
+    /// Counts, and what an analysis is told meanwhile.
+    Findings,
+    /// What a replay needs: 24 bytes a task, and the attempts that didn't win.
+    Workload,
+}
+
+#[derive(Debug, Default)]
 #[allow(clippy::struct_excessive_bools, reason = "independent facts about what was seen of it")]
 pub(super) struct Application {
     keep: Keep,
@@ -42,16 +54,8 @@ pub(super) struct Application {
     /// Attempts that are not their task's winner, if a workload is wanted.
     pub losers: Vec<Loser>,
     task_ids: TaskIds,
-    pub speculation_asked: u64,
-    attempts: u64,
-    speculative: u64,
-    failed: u64,
-    killed: u64,
-    outputs_lost: u64,
-    twice: u64,
-    nameless: u64,
-    untimed: u64,
-    backwards: u64,
+    /// What is counted event by event.
+    pub counts: Tally,
 }
 
 /// What the record of a task's end turned out to be.
@@ -84,36 +88,8 @@ pub(super) struct Loser {
 impl Application {
     pub(super) fn new(keep: Keep) -> Self {
         let letting_go = keep != Keep::Workload;
-        Application {
-            keep,
-            id: None,
-            attempt: None,
-            name: None,
-            version: None,
-            touched: false,
-            started: false,
-            ended: false,
-            cut: false,
-            start: None,
-            end: None,
-            span: None,
-            census: Census::default(),
-            executors: Executors::default(),
-            stages: Stages::new(letting_go),
-            jobs: Jobs::new(letting_go),
-            losers: Vec::new(),
-            task_ids: TaskIds::default(),
-            speculation_asked: 0,
-            attempts: 0,
-            speculative: 0,
-            failed: 0,
-            killed: 0,
-            outputs_lost: 0,
-            twice: 0,
-            nameless: 0,
-            untimed: 0,
-            backwards: 0,
-        }
+        let (stages, jobs) = (Stages::new(letting_go), Jobs::new(letting_go));
+        Application { keep, stages, jobs, ..Application::default() }
     }
 
     /// What names of its jobs and executors begin with, where there are several applications.
@@ -241,20 +217,20 @@ impl Application {
         if seen == Seen::Before {
             let known = attempt.and_then(|attempt| self.stages.knows(attempt));
             if lost || known != Some(false) {
-                self.twice += 1;
+                self.counts.twice += 1;
                 return TaskEnded::Twice;
             }
             self.task_ids.are_shared();
         }
-        self.attempts += 1;
+        self.counts.attempts += 1;
         if lost {
-            self.outputs_lost += 1;
+            self.counts.outputs_lost += 1;
             return TaskEnded::OutputLost;
         }
         match end {
             End::Success => {}
-            End::Killed => self.killed += 1,
-            End::Failed => self.failed += 1,
+            End::Killed => self.counts.killed += 1,
+            End::Failed => self.counts.failed += 1,
         }
         TaskEnded::Attempt
     }
@@ -268,7 +244,7 @@ impl Application {
         let lost = event.is_loss_of_output();
         let succeeded = end == End::Success;
         let Some(info) = &event.info else {
-            self.nameless += 1;
+            self.counts.nameless += 1;
             return self.end_of(None, lost, end, None);
         };
         let stage_attempt = event.stage_attempt.id().unwrap_or(0);
@@ -281,13 +257,13 @@ impl Application {
         if ended == TaskEnded::Twice {
             return ended;
         }
-        self.speculative += u64::from(speculative && !lost);
+        self.counts.speculative += u64::from(speculative && !lost);
         self.saw(info.launch);
         self.saw(info.finish);
         self.census.ran(info.executor.get());
         let executor = if self.keep == Keep::Workload { self.executors.ran(info) } else { None };
         let Some(counted) = counted else {
-            self.nameless += 1;
+            self.counts.nameless += 1;
             return ended;
         };
         let id = counted.stage;
@@ -304,14 +280,14 @@ impl Application {
         }
         let (mut launch, mut finish) = (info.launch.instant(), info.finish.instant());
         if launch.zip(finish).is_some_and(|(launch, finish)| finish < launch) {
-            self.backwards += 1;
+            self.counts.backwards += 1;
             (launch, finish) = (None, None);
         } else if succeeded && (launch.is_none() || finish.is_none()) {
-            self.untimed += 1;
+            self.counts.untimed += 1;
         }
         let task = found.task.unwrap_or(counted.index);
         if let Some(feed) = &mut feed {
-            feed.ended(id, task, event, info, (end, found.repeated));
+            feed.ended(id, task, event, info, (end, found));
         }
         let (Keep::Workload, Some(stage)) = (self.keep, stage) else {
             return ended;
@@ -343,43 +319,25 @@ impl Application {
     }
 
     pub(super) fn tally(&self) -> Tally {
-        Tally {
+        let mut tally = Tally {
             applications: 1,
             jobs: self.jobs.len(),
-            stages: self.stages.ran(),
             skipped_stages: self.jobs.skipped_stages,
-            resubmitted_stages: self.stages.resubmitted(),
-            barrier_stages: self.stages.barrier(),
-            tasks: self.stages.tasks,
-            winners: self.stages.winners,
-            speculative_winners: self.stages.speculative_winners,
-            attempts: self.attempts,
-            speculative: self.speculative,
-            failed: self.failed,
-            killed: self.killed,
-            speculation_asked: self.speculation_asked,
             executors: self.census.executors(),
             excluded_executors: self.census.excluded_executors(),
             excluded_hosts: self.census.excluded_hosts(),
             from: self.from(),
             to: self.to(),
             unannounced: self.census.unannounced(),
-            outputs_lost: self.outputs_lost,
-            without_job: self.stages.without_job(),
-            twice: self.twice,
             unended: self.task_ids.unended(),
             unstarted: self.task_ids.unstarted(),
-            startless: if self.task_ids.any_start() { 0 } else { self.attempts },
-            nameless: self.nameless,
-            untimed: self.untimed,
-            backwards: self.backwards,
-            missing: self.stages.missing(),
-            unmatched: self.stages.unmatched,
-            unmatched_winners: self.stages.unmatched_winners,
-            late: self.stages.late,
+            startless: if self.task_ids.any_start() { 0 } else { self.counts.attempts },
             beheaded: u64::from(!self.started),
             endless: u64::from(!self.ended && !self.cut),
-        }
+            ..self.counts
+        };
+        tally.add(&self.stages.tally());
+        tally
     }
 }
 

@@ -4,7 +4,7 @@ use rustc_hash::FxHashSet;
 
 use super::executors::is_driver;
 use super::fields::Excluded;
-use super::ids::NameSet;
+use super::id_sets::NameSet;
 
 /// Distinct executors, and those that were excluded for their failures.
 #[derive(Debug, Default)]

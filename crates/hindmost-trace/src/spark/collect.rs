@@ -1,26 +1,16 @@
 //! What is kept of the events: counts always; what an analysis is told; jobs, winners and losers when a
 //! workload is wanted.
 
-use super::application::{Application, TaskEnded};
-use super::causes::{self, Causes};
+use super::application::{Application, Keep, TaskEnded};
 use super::events::{Kind, parse};
 use super::feed::Feed;
 use super::fields::{
-    ApplicationEnd, ApplicationStart, End, EnvironmentUpdate, Excluded, JobEnd, LogStart, Metrics, SqlEnd, StageEvent,
-    TaskEnd, TaskMetrics, Unread,
+    ApplicationEnd, ApplicationStart, EnvironmentUpdate, Excluded, JobEnd, LogStart, SqlEnd, StageEvent,
 };
+use super::reasons::{of_failure, of_kill};
 use super::tally::Tally;
-
-/// How much to keep.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Keep {
-    /// What counts need: some bits a task of the stages that run.
-    Counts,
-    /// Counts, and what an analysis is told meanwhile.
-    Findings,
-    /// What a replay needs: 24 bytes a task, and the attempts that didn't win.
-    Workload,
-}
+use super::task_end::{End, Metrics, TaskEnd, TaskMetrics, Unread};
+use crate::reading::causes::Causes;
 
 #[derive(Debug)]
 pub(super) struct Collector {
@@ -126,7 +116,7 @@ impl Collector {
                 self.task_end(&event);
             }
             Kind::TaskStart => open.task_start(line),
-            Kind::SpeculationAsked => open.speculation_asked += 1,
+            Kind::SpeculationAsked => open.counts.speculation_asked += 1,
             Kind::StageSubmitted => {
                 let event: StageEvent<'_> = parse(line)?;
                 if let Some(info) = &event.info {
@@ -229,8 +219,8 @@ impl Collector {
     fn task_end<M: Metrics>(&mut self, event: &TaskEnd<'_, M>) {
         let end = event.end();
         match (self.open.task_end(event, end, self.feed.as_mut()), end) {
-            (TaskEnded::Attempt, End::Killed) => self.killed_by.count(causes::of_kill(event.reason.as_ref())),
-            (TaskEnded::Attempt, End::Failed) => self.failures.count(&causes::of_failure(event.reason.as_ref())),
+            (TaskEnded::Attempt, End::Killed) => self.killed_by.count(of_kill(event.reason.as_ref())),
+            (TaskEnded::Attempt, End::Failed) => self.failures.count(&of_failure(event.reason.as_ref())),
             _ => {}
         }
     }

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::values::Text;
+use crate::reading::values::Text;
 
 /// Events that are read or counted; all others are skipped unparsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,6 +86,22 @@ impl Kind {
     }
 }
 
+/// What a long line is that isn't needed, from its beginning.
+pub(super) fn not_needed(beginning: &[u8]) -> Option<Head> {
+    match head(beginning) {
+        Head::Event(kind) if kind.is_read() => None,
+        Head::Object => None,
+        head => Some(head),
+    }
+}
+
+/// Whether the line may be the beginning of a Spark event.
+pub(super) fn may_be_event(line: &[u8]) -> bool {
+    let expected = br#"{"Event":"#;
+    let compact: Vec<u8> = line.iter().copied().filter(|b| !b.is_ascii_whitespace()).take(expected.len()).collect();
+    expected.starts_with(&compact)
+}
+
 /// What the beginning of a line tells of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Head {
@@ -155,5 +171,16 @@ mod tests {
         assert_eq!(kind("SparkListenerNodeExcluded"), Head::Event(Kind::NodeExcluded));
         assert_eq!(kind("com.example.SparkListenerNodeExcluded"), Head::Event(Kind::OtherSpark));
         assert_eq!(head(br#"{"Event":"com.example.Mine"}"#), Head::Event(Kind::Foreign));
+    }
+
+    #[test]
+    fn the_beginning_tells_whether_a_line_is_needed() {
+        assert_eq!(not_needed(br#"{"Event":"SparkListenerJobStart","Job ID":0"#), None);
+        assert_eq!(not_needed(br#"{"Job ID":0"#), None);
+        let other = Head::Event(Kind::OtherSpark);
+        assert_eq!(not_needed(br#"{"Event":"SparkListenerUnheardOf","x":"#), Some(other));
+        assert_eq!(not_needed(b"text"), Some(Head::Other));
+        assert!(may_be_event(br#"{ "Ev"#) && may_be_event(br#"{"Event":"Spark"#));
+        assert!(!may_be_event(br#"{"foo"#));
     }
 }

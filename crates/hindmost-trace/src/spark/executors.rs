@@ -2,8 +2,10 @@
 
 use rustc_hash::FxHashMap;
 
-use super::fields::{BlockManagerAdded, ExecutorAdded, ExecutorRemoved, ResourceProfileAdded, TaskInfo};
-use crate::record::RecordedNode;
+use super::fields::{BlockManagerAdded, ExecutorAdded, ExecutorRemoved, ResourceProfileAdded};
+use super::task_end::TaskInfo;
+use crate::recorded::RecordedNode;
+use crate::replay::since;
 
 /// Intervals kept of an executor whose cores aren't known, to see how many overlap.
 const KEPT: usize = 1 << 16;
@@ -138,7 +140,6 @@ impl Executors {
     /// The executors as nodes, times counted from `origin`, names prefixed.
     pub(super) fn into_nodes(self, origin: i64, prefix: &str) -> impl Iterator<Item = RecordedNode> {
         let Executors { list, profiles, task_cpus, .. } = self;
-        let since = move |at: Option<i64>| at.map(|at| (at - origin) as f64 / 1000.0);
         let prefix = prefix.to_owned();
         list.into_iter().map(move |mut executor| {
             executor.look_at_intervals();
@@ -154,8 +155,8 @@ impl Executors {
                 host: executor.host.into(),
                 slots,
                 slots_known: executor.cores.is_some(),
-                added: since(executor.added),
-                removed: since(executor.removed),
+                added: since(origin, executor.added),
+                removed: since(origin, executor.removed),
             }
         })
     }

@@ -2,10 +2,10 @@
 
 use rustc_hash::FxHashMap;
 
-use super::causes::shortened;
-use super::fields::{End, Metrics, TaskEnd, TaskInfo};
-use super::stages::Stage;
+use super::stage::{Found, Stage};
+use super::task_end::{End, Metrics, TaskEnd, TaskInfo};
 use crate::analysis::{Analysis, Ended, EndedAttempt, Findings, PhaseFacts, PhaseKey};
+use crate::reading::causes::shortened;
 
 /// Characters of a stage's name.
 const LONGEST: usize = 120;
@@ -64,7 +64,7 @@ impl Feed {
         task: u32,
         event: &TaskEnd<'_, M>,
         info: &TaskInfo<'_>,
-        (end, repeated): (End, bool),
+        (end, found): (End, Found),
     ) {
         let seconds = |milliseconds: i64| milliseconds as f64 / 1000.0;
         let attempt = EndedAttempt {
@@ -74,7 +74,7 @@ impl Feed {
             end: info.finish.instant().map(seconds),
             bytes_read: event.metrics.bytes_read(),
             speculative: info.speculative.0,
-            repeated,
+            repeated: found.repeated,
             ended: match end {
                 End::Success => Ended::Succeeded,
                 End::Failed => Ended::Failed,
@@ -83,7 +83,7 @@ impl Feed {
         };
         #[cfg(test)]
         self.told.push(Told::Ended(self.key(stage), attempt));
-        self.analysis.ended(self.key(stage), &attempt);
+        self.analysis.ended_as(self.key(stage), &attempt, Some(found.wins));
     }
 
     /// Machines are told apart by host: several executors of one are one machine.

@@ -3,11 +3,11 @@
 use std::fs::File;
 use std::path::Path;
 
-use super::events::{Head, Kind, head, kind_by_parsing, parse};
+use super::events::{Head, Kind, head, kind_by_parsing, not_needed, parse};
 use super::fields::ApplicationStart;
-use super::lines::{Body, Lines};
-use super::sniff;
-use crate::compression::decompressed;
+use crate::reading::compression::Plain;
+use crate::reading::lines::{Body, Lines};
+use crate::reading::sniff;
 
 /// As far as is looked for the application's start, which Spark writes within the first ten lines.
 const LINES: usize = 200;
@@ -32,14 +32,14 @@ impl Identity {
 /// Looks at a file's first events. An error says what the file is instead of a log.
 pub(super) fn identify(path: &Path) -> Result<Identity, String> {
     let file = File::open(path).map_err(|error| error.to_string())?;
-    let (plain, _) = decompressed(file).map_err(|error| error.to_string())?;
-    let mut lines = Lines::new(plain, None);
-    let beginning = lines.beginning(sniff::LOOKED_AT).map_err(|error| error.to_string())?;
+    let plain = Plain::new(file).map_err(|error| error.to_string())?;
+    let mut lines = Lines::new(plain, not_needed);
+    let beginning = lines.window.hold(sniff::LOOKED_AT).map_err(|error| error.to_string())?;
     sniff::refuse(beginning, "").map_err(|error| sniff::in_a_word(&error))?;
     let mut events = 0;
     let mut first = None;
     for _ in 0..LINES {
-        if lines.position() > BYTES {
+        if lines.window.read() > BYTES {
             break;
         }
         let Some(line) = lines.next().map_err(|error| error.to_string())? else {

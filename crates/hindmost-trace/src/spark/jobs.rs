@@ -2,9 +2,10 @@
 
 use rustc_hash::FxHashMap;
 
-use super::causes::shortened;
 use super::fields::{JobStart, SqlEnd};
-use super::ids::RangeSet;
+use super::id_sets::RangeSet;
+use crate::reading::causes::shortened;
+use crate::reading::json::{behind_key, leading_number, leading_string};
 
 /// As many jobs without an end, and SQL executions, are held: logs of which parts are missing have ever
 /// more of them. The oldest go first.
@@ -116,11 +117,8 @@ impl Jobs {
     /// Takes in the beginning of the event of an SQL execution: its number and description, which come
     /// before plans of any length.
     pub(super) fn sql_start(&mut self, line: &[u8]) {
-        let number = after(line, br#""executionId":"#).map(|rest| {
-            let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).take(18);
-            digits.fold(0, |number, digit| number * 10 + i64::from(digit - b'0'))
-        });
-        let description = after(line, br#""description":"#).and_then(beginning_of_text);
+        let number = behind_key(line, r#""executionId""#).and_then(leading_number);
+        let description = behind_key(line, r#""description""#).and_then(|text| leading_string(text, LOOKED_AT));
         if let (Some(number), Some(description)) = (number, description) {
             if self.executions.len() >= MOST_HELD {
                 self.executions.clear();
@@ -151,32 +149,6 @@ impl Active {
     fn position(&self, stage: u32) -> Option<usize> {
         self.stages.binary_search_by_key(&stage, |&(id, _)| id).ok()
     }
-}
-
-/// What follows a key. Within a text the quotes around it would come after backslashes.
-fn after<'a>(line: &'a [u8], key: &[u8]) -> Option<&'a [u8]> {
-    let at = memchr::memmem::find(line, key)?;
-    Some(line[at + key.len()..].trim_ascii_start())
-}
-
-/// A JSON text, or as much of a long one as is looked at.
-fn beginning_of_text(rest: &[u8]) -> Option<String> {
-    let text = rest.strip_prefix(b"\"")?;
-    let mut end = 0;
-    while end < text.len().min(LOOKED_AT) && text[end] != b'"' {
-        // An escape is taken whole; \uXXXX is the longest.
-        let length = match &text[end..] {
-            [b'\\', b'u', ..] => 6,
-            [b'\\', ..] => 2,
-            _ => 1,
-        };
-        if end + length > text.len() {
-            break;
-        }
-        end += length;
-    }
-    let quoted = format!("\"{}\"", String::from_utf8_lossy(&text[..end]));
-    serde_json::from_str(&quoted).ok()
 }
 
 #[cfg(test)]

@@ -31,33 +31,31 @@
 
 mod again;
 mod application;
-mod causes;
 mod census;
 mod collect;
 mod events;
 mod executors;
 mod feed;
 mod fields;
+mod id_sets;
 mod identity;
-mod ids;
 mod jobs;
-mod lines;
+mod oddities;
 mod queries;
 mod reader;
-mod sniff;
+mod reasons;
 mod sources;
+mod stage;
 mod stages;
 mod tables;
 mod tally;
+mod task_end;
 mod task_ids;
-mod values;
-mod warnings;
 mod workload;
 
 #[cfg(test)]
 mod tests;
 
-use std::cell::Cell;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -66,9 +64,11 @@ use hindmost_core::workload::WorkloadJob;
 
 use crate::analysis::Findings;
 use crate::error::TraceError;
-use crate::record::{RecordedAttempt, RecordedNode};
+use crate::reading::progress::{OnProgress, Progress};
+use crate::recorded::{RecordedAttempt, RecordedNode};
 use crate::summary::{SparkCounts, TraceSummary};
-use collect::{Collected, Keep};
+use application::Keep;
+use collect::Collected;
 use reader::{Reading, Stream};
 use sources::Sources;
 use workload::Workload;
@@ -137,9 +137,6 @@ impl SparkTrace {
         (self.summary, self.jobs, self.nodes, self.attempts)
     }
 }
-
-/// Told of the bytes read so far, and of all there are where that is known.
-pub type OnProgress<'a> = &'a mut dyn FnMut(u64, Option<u64>);
 
 /// Reads a Spark event log for a replay. `name` is what errors call it.
 ///
@@ -222,40 +219,32 @@ pub(crate) fn is_log(path: &Path) -> bool {
     identity::identify(path).is_ok()
 }
 
-/// What was kept, and what there was to warn of.
-type Outcome = (Collected, Vec<String>);
+/// What was kept of logs, and warnings.
+type ReadLogs = (Collected, Vec<String>);
 
 fn read_stream(
     reader: impl Read,
     name: &str,
     keep: Keep,
     progress: Option<OnProgress<'_>>,
-) -> Result<Outcome, TraceError> {
+) -> Result<ReadLogs, TraceError> {
     let mut reading = Reading::new(keep, false);
     let stream = Stream { name, label: None, later_part: false, may_be_empty: false };
-    match progress {
-        Some(tell) => reading.read(reader, &stream, Some(&mut |read| tell(read, None)))?,
-        None => reading.read(reader, &stream, None)?,
-    }
+    reading.read(Progress::new(progress, None).watch(reader), &stream)?;
     Ok(reading.finish())
 }
 
-fn read_path(path: &Path, keep: Keep, progress: Option<OnProgress<'_>>) -> Result<(Outcome, bool), TraceError> {
+fn read_path(path: &Path, keep: Keep, progress: Option<OnProgress<'_>>) -> Result<(ReadLogs, bool), TraceError> {
     let sources = sources::find(path)?;
-    let total = sources.total();
+    let mut progress = Progress::new(progress, sources.total());
     let directory = sources.directory;
-    let read = match progress {
-        Some(tell) => read_sources(sources, keep, &mut |read| tell(read, total))?,
-        None => read_sources(sources, keep, &mut |_| {})?,
-    };
-    Ok((read, directory))
+    Ok((read_sources(sources, keep, &mut progress)?, directory))
 }
 
-fn read_sources(sources: Sources, keep: Keep, tell: &mut dyn FnMut(u64)) -> Result<Outcome, TraceError> {
+fn read_sources(sources: Sources, keep: Keep, progress: &mut Progress<'_>) -> Result<ReadLogs, TraceError> {
     let Sources { logs, directory, warnings } = sources;
     let mut reading = Reading::new(keep, logs.len() > 1);
     reading.warnings = warnings;
-    let before = Cell::new(0);
     let mut first_error = None;
     let mut any = false;
     for log in &logs {
@@ -269,14 +258,10 @@ fn read_sources(sources: Sources, keep: Keep, tell: &mut dyn FnMut(u64)) -> Resu
                 // The last part may just have been begun.
                 may_be_empty: number > 0 && number + 1 == log.parts.len(),
             };
-            let read = Cell::new(0);
-            let mut tell = |so_far| {
-                read.set(so_far);
-                tell(before.get() + so_far);
-            };
+            let before = progress.read();
             let result = File::open(&part.path)
                 .map_err(|source| TraceError::Open { path: part.path.clone(), source })
-                .and_then(|file| reading.read(file, &stream, Some(&mut tell)));
+                .and_then(|file| reading.read(progress.watch(file), &stream));
             match result {
                 Ok(()) => (any, begun) = (true, true),
                 Err(error) => {
@@ -286,7 +271,9 @@ fn read_sources(sources: Sources, keep: Keep, tell: &mut dyn FnMut(u64)) -> Resu
                     first_error.get_or_insert(error);
                 }
             }
-            before.set(before.get() + part.size.unwrap_or(read.get()));
+            if let Some(size) = part.size {
+                progress.reach(before + size);
+            }
         }
     }
     match first_error {
@@ -295,13 +282,13 @@ fn read_sources(sources: Sources, keep: Keep, tell: &mut dyn FnMut(u64)) -> Resu
     }
 }
 
-fn with_findings((mut collected, warnings): Outcome, directory: bool) -> (TraceSummary, Findings) {
+fn with_findings((mut collected, warnings): ReadLogs, directory: bool) -> (TraceSummary, Findings) {
     let summary = summary(&collected, warnings, directory);
     let feed = collected.feed.take().unwrap_or_default();
     (summary, feed.findings())
 }
 
-fn for_replay((collected, warnings): Outcome, directory: bool) -> SparkTrace {
+fn for_replay((collected, warnings): ReadLogs, directory: bool) -> SparkTrace {
     let mut summary = summary(&collected, warnings, directory);
     let applications = collected.applications.iter();
     let applications = applications
@@ -321,7 +308,7 @@ fn for_replay((collected, warnings): Outcome, directory: bool) -> SparkTrace {
 fn summary(collected: &Collected, mut warnings: Vec<String>, directory: bool) -> TraceSummary {
     let tally = &collected.tally;
     let seconds = |milliseconds: i64| milliseconds as f64 / 1000.0;
-    warnings::of_events(tally, directory, &mut warnings);
+    oddities::of_events(tally, directory, &mut warnings);
     TraceSummary {
         format: "spark",
         jobs: tally.jobs,

@@ -6,7 +6,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::stages::Stage;
+use super::stage::Stage;
 
 /// Which jobs are one, and which stages ran in the place of skipped ones.
 #[derive(Debug, Default)]

@@ -6,8 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::identity::{Identity, identify};
-use super::warnings::some;
 use crate::error::TraceError;
+use crate::reading::warnings::{names, some};
 
 /// As many files are named in a warning.
 const MOST_NAMED: usize = 5;
@@ -280,11 +280,10 @@ impl LeftOut {
         }
         let named: Vec<String> =
             self.0.iter().take(MOST_NAMED).map(|(label, why)| format!("{label} ({why})")).collect();
-        let more = self.0.len().saturating_sub(MOST_NAMED);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        let count = some(self.0.len() as u64, "entry", "entries");
-        let are = if self.0.len() == 1 { "is" } else { "are" };
-        warnings.push(format!("{count} of the directory {are} no Spark event log: {}{more}.", named.join(", ")));
+        let all = self.0.len() as u64;
+        let count = some(all, "entry", "entries");
+        let are = if all == 1 { "is" } else { "are" };
+        warnings.push(format!("{count} of the directory {are} no Spark event log: {}.", names(&named, all)));
     }
 }
 

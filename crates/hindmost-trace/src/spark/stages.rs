@@ -5,11 +5,11 @@ use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
 
-use super::again::{Again, Place};
 use super::fields::StageInfo;
-use super::ids::RangeSet;
+use super::id_sets::RangeSet;
 use super::jobs::Jobs;
-use super::tables::{IndexSet, Winners};
+use super::stage::{Counted, Found, Stage};
+use super::tally::Tally;
 
 /// As many stages are held when finished ones are let go: a log of which parts are missing may have
 /// stages that never end. The oldest go first, those that don't run before those that do.
@@ -31,96 +31,8 @@ pub(super) struct Stages {
     settled: RangeSet,
     /// Let go before that.
     forgotten: RangeSet,
-    pub tasks: u64,
-    pub winners: u64,
-    pub speculative_winners: u64,
-    /// Task ends of forgotten stages.
-    pub late: u64,
-    /// Attempts whose task isn't known, and how many tasks they may be the only success of.
-    pub unmatched: u64,
-    pub unmatched_winners: u64,
-    /// Tasks of which nothing was seen, of forgotten stages that succeeded.
-    missing: u64,
-}
-
-#[derive(Debug, Default)]
-#[allow(clippy::struct_excessive_bools, reason = "independent facts about what was seen of it")]
-pub(super) struct Stage {
-    /// Whether it was submitted or ran; if not, some job has it in its list.
-    pub ran: bool,
-    pub name: Option<Box<str>>,
-    pub parents: Option<Vec<u32>>,
-    /// The SQL execution whose job lists it, and the id of the RDD that is its output: a stage of another
-    /// job that has both is the same by another number.
-    pub execution: Option<i64>,
-    pub output: Option<u32>,
-    /// The job it ran for first, an index.
-    pub owner: Option<u32>,
-    /// The job's name, if it is active.
-    pub job_name: Option<Box<str>>,
-    /// Number of tasks of its first submission; as events of its own said.
-    pub size: Option<u32>,
-    stated: Option<u32>,
-    /// The largest number of a submission.
-    last_attempt: u32,
-    /// Whether all tasks run at once, and a failure of one fails the submission.
-    pub barrier: bool,
-    /// Whether a submission of it was seen, or a task end, and no end of it after that.
-    running: bool,
-    /// Whether a submission of it succeeded.
-    succeeded: bool,
-    /// How many jobs had started when its job was last looked for.
-    looked: u32,
-    /// Whether all its tasks have been counted, in an earlier submission.
-    counted: bool,
-    /// What an analysis has been told: its name, and that it is over.
-    pub introduced: bool,
-    pub closed: bool,
-    seen: IndexSet,
-    won: IndexSet,
-    /// Of submissions after the first, and of outputs that were lost.
-    again: Option<Box<Again>>,
-    unmatched_winners: u32,
-    pub winners: Winners,
-}
-
-/// A task's attempt, as far as counts need it.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Counted {
-    pub stage: u32,
-    pub stage_attempt: u32,
-    /// Its partition, if the log names it, and its index within the submission.
-    pub partition: Option<u32>,
-    pub index: u32,
-    pub succeeded: bool,
-    pub speculative: bool,
-}
-
-impl Counted {
-    /// Which task it is an attempt of; `None` if that is not known.
-    fn task(self, stage: Option<&Stage>) -> Option<u32> {
-        match (self.partition, self.stage_attempt) {
-            (Some(partition), _) => Some(partition),
-            (None, 0) => Some(self.index),
-            (None, _) => {
-                let again = stage.and_then(|stage| stage.again.as_deref());
-                let place = again.map_or(Place::Unknown, |again| again.place(self.stage_attempt, self.index));
-                match place {
-                    Place::Task(task) => Some(task),
-                    Place::Unknown => None,
-                }
-            }
-        }
-    }
-}
-
-/// What was found of an attempt when it was counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Found {
-    /// The task; `None`: one of a later submission that does not say which.
-    pub task: Option<u32>,
-    /// Whether it ran because the output of one that had succeeded was lost.
-    pub repeated: bool,
+    /// Tasks and who won them.
+    counts: Tally,
 }
 
 impl Stages {
@@ -128,26 +40,15 @@ impl Stages {
         Stages { letting_go, ..Stages::default() }
     }
 
-    pub(super) fn ran(&self) -> u64 {
-        self.ran.len()
-    }
-
-    pub(super) fn resubmitted(&self) -> u64 {
-        self.resubmitted.len()
-    }
-
-    pub(super) fn barrier(&self) -> u64 {
-        self.barrier.len()
-    }
-
-    /// Stages that ran for no job that was active then.
-    pub(super) fn without_job(&self) -> u64 {
-        self.ran.beyond(&self.owned)
-    }
-
-    /// Tasks of which nothing was seen though their stage succeeded.
-    pub(super) fn missing(&self) -> u64 {
-        self.missing + self.held.values().map(Stage::missing).sum::<u64>()
+    pub(super) fn tally(&self) -> Tally {
+        Tally {
+            stages: self.ran.len(),
+            resubmitted_stages: self.resubmitted.len(),
+            barrier_stages: self.barrier.len(),
+            without_job: self.ran.beyond(&self.owned),
+            missing: self.counts.missing + self.held.values().map(Stage::missing).sum::<u64>(),
+            ..self.counts
+        }
     }
 
     pub(super) fn get(&self, id: u32) -> Option<&Stage> {
@@ -203,9 +104,8 @@ impl Stages {
 
     /// Whether an attempt of the same task was counted; `None` where that is not known.
     pub(super) fn knows(&self, attempt: Counted) -> Option<bool> {
-        let stage = self.held.get(&attempt.stage);
-        match stage {
-            Some(stage) => attempt.task(Some(stage)).map(|task| stage.counted || stage.seen.contains(task)),
+        match self.held.get(&attempt.stage) {
+            Some(stage) => stage.knows(attempt),
             None if self.forgotten.contains(attempt.stage) => None,
             None => Some(self.settled.contains(attempt.stage)),
         }
@@ -213,11 +113,8 @@ impl Stages {
 
     /// Takes in that the output of an attempt that had succeeded was lost.
     pub(super) fn lost(&mut self, attempt: Counted) {
-        if let Some(stage) = self.held.get_mut(&attempt.stage)
-            && let Some(task) = attempt.task(Some(stage))
-            && (stage.counted || stage.won.contains(task))
-        {
-            stage.again.get_or_insert_default().lost(task);
+        if let Some(stage) = self.held.get_mut(&attempt.stage) {
+            stage.lost(attempt);
         }
     }
 
@@ -231,10 +128,11 @@ impl Stages {
         if !self.held.contains_key(&id) {
             let settled = self.settled.contains(id);
             if settled || self.forgotten.contains(id) {
-                self.late += u64::from(!settled);
+                self.counts.late += u64::from(!settled);
                 // All tasks of a settled stage had been won before it was submitted again.
                 let repeated = settled && attempt.stage_attempt > 0;
-                return (Found { task: attempt.partition.or(Some(attempt.index)), repeated }, None, gone);
+                let task = attempt.partition.or(Some(attempt.index));
+                return (Found { task, repeated, wins: false }, None, gone);
             }
             gone = self.make_room(id);
         }
@@ -247,27 +145,8 @@ impl Stages {
         if stage.running && (new || stage.looked != jobs.started()) {
             stage.runs(id, jobs, &mut self.owned);
         }
-        stage.submission(attempt.stage_attempt, None);
-        let task = attempt.task(Some(stage));
-        let Some(task) = task else {
-            // Of a stage all of whose tasks have succeeded it does not matter which it is.
-            self.unmatched += u64::from(!stage.counted);
-            let alone = attempt.succeeded && !stage.counted && stage.may_want_a_winner();
-            stage.unmatched_winners += u32::from(alone);
-            self.unmatched_winners += u64::from(alone);
-            return (Found { task: None, repeated: true }, Some(stage), gone);
-        };
-        let (counted, succeeded) = (stage.counted, attempt.succeeded);
-        let again = stage.again.as_deref_mut();
-        let repeated = again.is_some_and(|again| again.repeats(attempt.stage_attempt, task, counted, succeeded));
-        if !stage.counted {
-            self.tasks += u64::from(stage.seen.insert(task));
-            if attempt.succeeded && stage.won.insert(task) {
-                self.winners += 1;
-                self.speculative_winners += u64::from(attempt.speculative);
-            }
-        }
-        (Found { task: Some(task), repeated }, Some(stage), gone)
+        let found = stage.attempt(attempt, &mut self.counts);
+        (found, Some(stage), gone)
     }
 
     /// Lets a stage go if nothing about it can change the counts any more; where stages are kept, it is counted no
@@ -316,7 +195,7 @@ impl Stages {
             if letting_go {
                 order.push_back(id);
             }
-            Stage { counted, ..Stage::default() }
+            Stage::new(counted)
         })
     }
 
@@ -337,7 +216,7 @@ impl Stages {
         // A quarter at a time: looking for them takes as long as there are stages.
         let mut most = MOST_HELD / 4;
         for running_too in [false, true] {
-            let Stages { held, order, settled, forgotten, missing, .. } = self;
+            let Stages { held, order, settled, forgotten, counts, .. } = self;
             order.retain(|&id| {
                 let Some(stage) = held.get(&id) else { return false };
                 if most == 0 || stage.running && !running_too {
@@ -347,7 +226,7 @@ impl Stages {
                 if !stage.closed {
                     open.push(id);
                 }
-                *missing += stage.missing();
+                counts.missing += stage.missing();
                 if stage.is_done() {
                     settled.insert(id)
                 } else {
@@ -358,74 +237,5 @@ impl Stages {
             });
         }
         open
-    }
-}
-
-impl Stage {
-    /// Notes that the stage was submitted or runs, for the first active job that lists it.
-    fn runs(&mut self, id: u32, jobs: &mut Jobs, owned: &mut RangeSet) {
-        self.ran = true;
-        self.looked = jobs.started();
-        if let Some((index, name)) = jobs.ran(id) {
-            owned.insert(id);
-            if self.owner.is_none() {
-                self.owner = Some(index);
-                self.job_name = Some(name.into());
-            }
-        }
-    }
-
-    /// Takes in what an event of the stage's own says of a submission.
-    fn own(&mut self, info: &StageInfo<'_>) {
-        let attempt = info.attempt.id().unwrap_or(0);
-        self.submission(attempt, info.tasks.id());
-        if attempt == 0 {
-            self.stated = self.stated.max(info.tasks.id());
-        }
-    }
-
-    /// Notes a submission, of so many tasks; if it is a further one, the tasks that were won before have lost their
-    /// outputs as far as they are among its own.
-    fn submission(&mut self, attempt: u32, tasks: Option<u32>) {
-        if attempt > self.last_attempt {
-            self.last_attempt = attempt;
-            let Stage { stated, seen, won, counted, .. } = &*self;
-            let again = Again::begin(attempt, tasks, *stated, (seen, won), *counted);
-            self.again = Some(Box::new(again));
-        }
-    }
-
-    /// Whether there are tasks without a success that attempts without a task can be of.
-    fn may_want_a_winner(&self) -> bool {
-        let tasks = self.stated.unwrap_or(0).max(self.seen.len());
-        self.won.len() + self.unmatched_winners < tasks
-    }
-
-    /// How many tasks were not seen though a submission succeeded.
-    fn missing(&self) -> u64 {
-        let known = self.seen.len() + self.unmatched_winners;
-        let missing = self.stated.unwrap_or(0).saturating_sub(known);
-        if self.succeeded && !self.counted { missing.into() } else { 0 }
-    }
-
-    fn learn(&mut self, info: &StageInfo<'_>) {
-        if let (None, Some(parents)) = (&self.parents, &info.parents) {
-            self.parents = Some(parents.iter().filter_map(|id| id.id()).collect());
-        }
-        if let (None, Some(name)) = (&self.name, info.name.get()) {
-            self.name = Some(name.into());
-        }
-        // Later submissions have only the tasks whose output was lost.
-        if info.attempt.id().unwrap_or(0) == 0 {
-            self.size = self.size.max(info.tasks.id());
-        }
-        self.barrier |= info.rdds.barrier;
-        self.output = self.output.or(info.rdds.last);
-    }
-
-    /// Whether every task has been seen and won.
-    fn is_done(&self) -> bool {
-        let all = |set: &IndexSet| Some(set.len()) == self.stated;
-        self.counted || all(&self.seen) && all(&self.won)
     }
 }

@@ -1,8 +1,9 @@
 //! Which attempts have started and ended, by their task ids: those of an application are numbered one after the
 //! other, so that sets of ranges hold no more than the attempts that run, and those that failed or were killed.
 
-use super::fields::End;
-use super::ids::RangeSet;
+use super::id_sets::RangeSet;
+use super::task_end::End;
+use crate::reading::json::{behind_key, leading_number};
 
 /// A set of more ranges than this forgets its lower half.
 const MOST_PIECES: usize = 1 << 14;
@@ -152,11 +153,7 @@ impl TaskIds {
 
 /// The task id in the line of a start, which nothing else is needed of.
 pub(super) fn task_id(line: &[u8]) -> Option<u32> {
-    // Within a text the quotes around it would come after backslashes.
-    let at = memchr::memmem::find(line, b"\"Task ID\"")?;
-    let rest = line[at + 9..].trim_ascii_start().strip_prefix(b":")?.trim_ascii_start();
-    let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    std::str::from_utf8(&rest[..digits]).ok()?.parse().ok()
+    behind_key(line, r#""Task ID""#).and_then(leading_number)
 }
 
 #[cfg(test)]
@@ -199,14 +196,5 @@ mod tests {
         // One of long ago ends after all.
         ids.end(Some(0), End::Success);
         assert_eq!(ids.unended(), 199_999);
-    }
-
-    #[test]
-    fn ids_in_the_lines_of_starts_are_found() {
-        assert_eq!(task_id(br#"{"Event":"x","Task Info":{"Task ID":17,"Index":3}}"#), Some(17));
-        assert_eq!(task_id(br#"{"Task Info" : {"a":"\"Task ID\":5", "Task ID" : 4294967295 }}"#), Some(u32::MAX));
-        for none in [r#"{"Task ID":4294967296}"#, r#"{"Task ID":"#, r#"{"Task ID":-1}"#, r#"{"Task ID""#, "{}"] {
-            assert_eq!(task_id(none.as_bytes()), None, "{none}");
-        }
     }
 }

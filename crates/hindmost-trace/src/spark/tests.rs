@@ -1,5 +1,6 @@
 //! Small logs of every odd kind.
 
+mod damaged;
 mod findings;
 mod log;
 mod lost;
@@ -13,7 +14,7 @@ use hindmost_core::time::Time;
 
 use super::{read_spark, summarize_spark};
 use crate::error::TraceError;
-use crate::record::Outcome;
+use crate::recorded::Outcome;
 use log::{Log, Task, ZERO, recorded, task, warning};
 
 /// Two jobs, the second with a skipped stage.

@@ -2,19 +2,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hindmost_core::time::{TICKS_PER_SECOND, Time};
-use hindmost_core::workload::{DemandByName, Durations, JobSpec, PhaseSpec, WorkloadJob};
+use hindmost_core::workload::{DemandByName, WorkloadJob};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::application::{Application, Loser};
 use super::feed::phase_name;
-use super::fields::End;
 use super::jobs::job_name;
+use super::oddities::Oddities;
 use super::queries::{self, Joined};
-use super::stages::{Stage, Stages};
-use super::warnings::{Oddities, some};
-use crate::moments::mean_and_sd;
-use crate::record::{Outcome, RecordedAttempt, RecordedNode};
+use super::stage::Stage;
+use super::stages::Stages;
+use super::task_end::End;
+use crate::reading::warnings::some;
+use crate::recorded::{Outcome, RecordedAttempt, RecordedNode};
+use crate::replay::{self, since};
 
 /// Jobs, nodes and attempts, times counted from `origin`.
 pub(super) struct Workload {
@@ -75,7 +76,6 @@ fn submissions(application: &Application) -> FxHashMap<u32, i64> {
 
 /// Attempts other than plain winners, in the order of their launch.
 fn attempts(application: &Application, number: u32, first_node: u32, origin: i64, all: &mut Vec<RecordedAttempt>) {
-    let since = |at: Option<i64>| at.map(|at| (at - origin) as f64 / 1000.0);
     let record = |attempt: &Loser, outcome: Outcome| RecordedAttempt {
         application: number,
         stage: attempt.stage,
@@ -83,8 +83,8 @@ fn attempts(application: &Application, number: u32, first_node: u32, origin: i64
         task: attempt.task,
         attempt: attempt.attempt,
         node: attempt.executor.map(|executor| first_node + executor),
-        launch: since(attempt.launch),
-        finish: since(attempt.finish),
+        launch: since(origin, attempt.launch),
+        finish: since(origin, attempt.finish),
         speculative: attempt.speculative,
         outcome,
     };
@@ -107,11 +107,7 @@ fn attempts(application: &Application, number: u32, first_node: u32, origin: i64
         };
         all.push(record(loser, outcome));
     }
-    all[first..].sort_by(|a, b| {
-        let key = |x: &RecordedAttempt| (x.stage, x.task, x.stage_attempt, x.attempt);
-        let launch = |x: &RecordedAttempt| x.launch.unwrap_or(f64::NEG_INFINITY);
-        launch(a).total_cmp(&launch(b)).then_with(|| key(a).cmp(&key(b)))
-    });
+    replay::sort_by_launch(&mut all[first..]);
 }
 
 fn jobs(
@@ -158,39 +154,17 @@ fn jobs(
         }
         let numbers: Vec<u32> = members.iter().map(|&member| jobs.list[member as usize].id).collect();
         let name = job_name(&numbers, &job.description);
-        let after_origin = u64::try_from(submitted - origin).unwrap_or(0);
-        let mut spec = JobSpec {
-            name: format!("{prefix}{name}").into(),
-            arrival: Time(after_origin.saturating_mul(TICKS_PER_SECOND / 1000)),
-            deadline: None,
-            weight: 1.0,
-            queue: None,
-            phases: Vec::with_capacity(order.len()),
-        };
-        let mut durations = Vec::with_capacity(order.len());
+        let mut found = replay::job(format!("{prefix}{name}"), submitted - origin);
         for (id, after) in order {
             let Some(stage) = stages.get_mut(&id) else {
                 continue;
             };
             let winners = std::mem::take(&mut stage.winners);
-            let seconds: Vec<f64> = winners.in_order().map(|(_, w)| w.duration()).collect();
-            let (mean, sd) = mean_and_sd(&seconds);
-            spec.phases.push(PhaseSpec {
-                name: phase_name(id, stage.name.as_deref()).into(),
-                after,
-                tasks: seconds.len() as u32,
-                demand: DemandByName::new(),
-                mean,
-                sd,
-                tail: None,
-                input: None,
-                assumed: false,
-                never_copied: false,
-                finished: Vec::new(),
-            });
-            durations.push(Durations::Recorded(seconds));
+            let seconds = winners.in_order().map(|(_, winner)| winner.duration()).collect();
+            let name = phase_name(id, stage.name.as_deref());
+            replay::add_phase(&mut found, &name, after, DemandByName::new(), seconds);
         }
-        all.push(WorkloadJob { spec, durations });
+        all.push(found);
     }
 }
 

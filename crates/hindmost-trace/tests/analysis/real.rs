@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use hindmost_core::metrics::quantile;
+use hindmost_math::statistics::quantile;
 use hindmost_trace::analysis::{Analysis, Ended, EndedAttempt, PhaseKey};
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-use hindmost_core::distribution::Distribution;
+use hindmost_math::distribution::Distribution;
 use hindmost_trace::analysis::{Analysis, Ended};
 
 use super::world::{World, log_normal, of_phase, phase, succeeded};

@@ -1,5 +1,5 @@
-use hindmost_core::distribution::Distribution;
-use hindmost_core::fit::Preferred;
+use hindmost_math::distribution::Distribution;
+use hindmost_math::fit::Preferred;
 
 use super::world::{World, log_normal, of_phase, phase, succeeded};
 

@@ -1,8 +1,8 @@
 //! Logs of phases whose tasks start one after the other, with durations of a known distribution.
 
-use hindmost_core::distribution::Distribution;
 use hindmost_core::metrics::{Findings, PhaseFinding};
 use hindmost_core::random::{Purpose, draw};
+use hindmost_math::distribution::Distribution;
 use hindmost_trace::analysis::{Analysis, Ended, EndedAttempt, PhaseKey};
 
 pub const fn phase(phase: u32) -> PhaseKey {

@@ -1,7 +1,7 @@
 //! `hindmost completions` and `hindmost man`.
 
 use clap::CommandFactory;
-use hindmost_core::suggest::did_you_mean;
+use hindmost_math::suggest::did_you_mean;
 
 use crate::cli::Cli;
 use crate::failure::{Failure, Outcome};

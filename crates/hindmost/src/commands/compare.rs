@@ -4,8 +4,8 @@ use std::path::Path;
 
 use hindmost_core::estimator::Knowledge;
 use hindmost_core::metrics::Comparison;
-use hindmost_core::policy::catalogue;
-use hindmost_core::policy::spec::{PolicySpec, split_list};
+use hindmost_policies::catalogue;
+use hindmost_policies::catalogue::spec::{PolicySpec, split_list};
 use hindmost_report::comparison;
 use hindmost_report::html::{ComparisonPage, comparison_page};
 use hindmost_sim::compare::policy_results;

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use hindmost_core::metrics::{PhaseProgress, RunState, RunSummary};
-use hindmost_core::policy::spec::PolicySpec;
+use hindmost_policies::catalogue::spec::PolicySpec;
 use hindmost_report::text::escaped;
 use hindmost_run::chaos::Chaos;
 use hindmost_run::driver::{Follower, RunOptions, RunOutcome, Unfollowed};

@@ -1,12 +1,10 @@
 //! `hindmost explain`: why each copy of a task was started or stopped.
 
-use hindmost_core::cluster::Cluster;
-use hindmost_core::estimator::estimator;
 use hindmost_core::explain::{Step, explain};
-use hindmost_core::policy::catalogue::{self, SYSTEMS};
-use hindmost_core::policy::spec::PolicySpec;
 use hindmost_core::record::Record;
 use hindmost_core::timeline::{AttemptEnd, Timeline};
+use hindmost_policies::catalogue::spec::PolicySpec;
+use hindmost_policies::catalogue::{self, SYSTEMS};
 use hindmost_report::text::{counted, duration, indented};
 use hindmost_trace::journal;
 use serde_json::json;
@@ -36,11 +34,8 @@ pub fn run(args: &ExplainArgs) -> Outcome {
     let tasks: Vec<u32> = job.spec.phases.iter().map(|phase| phase.tasks).collect();
     let task = find_task(&args.task, &phases, &tasks).map_err(Failure::input)?;
     let spec: PolicySpec = header.policy.parse().map_err(Failure::input)?;
-    let setting = header.setting();
-    let mut policy = catalogue::build(&spec, &setting).map_err(Failure::input)?;
-    let cluster = Cluster::new(header.dimensions.clone()).with_placement(header.placement);
-    let steps = explain(cluster, &mut policy, &*estimator(header.knowledge), records, task)
-        .map_err(|difference| Failure::work(format!("{name}: {difference}")))?;
+    let session = catalogue::session_of(&header).map_err(Failure::input)?;
+    let steps = explain(session, records, task).map_err(|difference| Failure::work(format!("{name}: {difference}")))?;
     let outcome = outcome(&timeline, task);
     if args.json {
         return terminal::print_json(&json!({

@@ -1,6 +1,6 @@
 //! `hindmost policies`: the catalogue.
 
-use hindmost_core::policy::catalogue::{DEFAULT_ORDER, ORDERS, SYSTEMS};
+use hindmost_policies::catalogue::{DEFAULT_ORDER, ORDERS, SYSTEMS};
 use serde_json::json;
 
 use hindmost_report::text::indented;
@@ -23,14 +23,14 @@ pub fn run(as_json: bool) -> Outcome {
         if let Some(order) = system.order {
             text += &indented("    ", &format!("order: {order}, unless one is named"), width);
         }
-        for parameter in system.parameters {
+        for parameter in system.parameters() {
             text += &indented(&format!("    {} = {}  ", parameter.name, parameter.default), parameter.about, width);
         }
     }
     text += "\nOrders of jobs (smallest key first, ties by job id)\n\n";
     for order in ORDERS {
         text += &indented(&format!("  {:<18} ", order.name), order.key, width);
-        for parameter in order.parameters {
+        for parameter in order.parameters() {
             text += &indented(&format!("    {} = {}  ", parameter.name, parameter.default), parameter.about, width);
         }
     }

@@ -4,10 +4,10 @@
 use std::path::Path;
 
 use hindmost_core::estimator::Knowledge;
-use hindmost_core::plain::Plain;
-use hindmost_core::policy::catalogue::{self, SYSTEMS};
-use hindmost_core::policy::spec::PolicySpec;
 use hindmost_core::time::Time;
+use hindmost_math::plain::Plain;
+use hindmost_policies::catalogue::spec::PolicySpec;
+use hindmost_policies::catalogue::{self, SYSTEMS};
 use hindmost_sim::driver::Setup;
 use hindmost_sim::experiment::{Experiment, Jobs};
 use hindmost_sim::scenario::{ReplaySettings, ScenarioError};

@@ -3,12 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use hindmost_core::cluster::Cluster;
-use hindmost_core::estimator::estimator;
 use hindmost_core::ids::AttemptId;
-use hindmost_core::policy::catalogue;
-use hindmost_core::policy::spec::PolicySpec;
 use hindmost_core::reasons::reasons;
+use hindmost_policies::catalogue;
 use hindmost_report::html::{RunPage, Step, run_page};
 use hindmost_run::driver::{RunOptions, RunOutcome};
 use hindmost_run::job_file::Plan;
@@ -114,13 +111,10 @@ fn page_of_run(plan: &Plan, options: &RunOptions, out: &Path, outcome: &RunOutco
 fn run_reasons(out: &Path) -> BTreeMap<AttemptId, String> {
     let Ok(reader) = journal::records(out, None) else { return BTreeMap::default() };
     let header = reader.header().clone();
-    let Ok(spec) = header.policy.parse::<PolicySpec>() else { return BTreeMap::default() };
-    let setting = header.setting();
-    let Ok(mut policy) = catalogue::build(&spec, &setting) else { return BTreeMap::default() };
-    let cluster = Cluster::new(header.dimensions.clone()).with_placement(header.placement);
+    let Ok(session) = catalogue::session_of(&header) else { return BTreeMap::default() };
     // A journal that is cut short tells as much as it has.
     let records = reader.map_while(Result::ok);
-    reasons(cluster, &mut policy, &*estimator(header.knowledge), records)
+    reasons(session, records)
 }
 
 /// What was rehearsed, as `--chaos` takes it.

@@ -1,12 +1,11 @@
 //! `hindmost reproduce`: a paper's experiments, claimed against measured.
 
 use hindmost_core::reproduction::Reproduction;
-use hindmost_core::suggest::did_you_mean;
+use hindmost_math::suggest::did_you_mean;
 use hindmost_report::html::{Step, reproduction_page};
 use hindmost_report::reproduction;
 use hindmost_sim::driver::SimulationError;
 use hindmost_sim::experiment::Execution;
-use hindmost_sim::reproduce;
 
 use crate::cli::ReproduceArgs;
 use crate::failure::{Failure, Outcome};
@@ -24,16 +23,16 @@ struct Paper {
 }
 
 /// Measures decisions on this machine.
-type Measure = fn() -> Result<Vec<reproduce::DecisionTime>, SimulationError>;
+type Measure = fn() -> Result<Vec<hindmost_papers::DecisionTime>, SimulationError>;
 
 /// Papers that can be reproduced.
 const PAPERS: &[Paper] = &[
-    Paper { key: "xu2015", runs: reproduce::xu2015_runs, make: reproduce::xu2015, times: None },
+    Paper { key: "xu2015", runs: hindmost_papers::xu2015_runs, make: hindmost_papers::xu2015, times: None },
     Paper {
         key: "dollymp2022",
-        runs: reproduce::dollymp2022_runs,
-        make: reproduce::dollymp2022,
-        times: Some(reproduce::dollymp2022_decision_times),
+        runs: hindmost_papers::dollymp2022_runs,
+        make: hindmost_papers::dollymp2022,
+        times: Some(hindmost_papers::dollymp2022_decision_times),
     },
 ];
 
@@ -74,7 +73,7 @@ pub fn run(args: &ReproduceArgs) -> Outcome {
 }
 
 /// Times differ from run to run: they are told beside the result, not in it.
-fn tell_times(times: &[reproduce::DecisionTime]) {
+fn tell_times(times: &[hindmost_papers::DecisionTime]) {
     eprintln!("deciding on this machine (claimed: 30 machines 20 ms, 30 000 machines 50 ms):");
     for time in times {
         let (scratch, arrival) = (time.from_scratch.as_secs_f64() * 1e3, time.after_one_arrival.as_secs_f64() * 1e3);

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use hindmost_core::ids::TaskId;
 use hindmost_core::metrics::{PhaseProgress, RunState};
-use hindmost_core::policy::spec::PolicySpec;
 use hindmost_core::timeline::AttemptEnd;
+use hindmost_policies::catalogue::spec::PolicySpec;
 use hindmost_report::gantt::{GanttOptions, gantt};
 use hindmost_report::run::run_table;
 use hindmost_run::chaos::Chaos;
@@ -164,7 +164,7 @@ pub fn chart(outcome: &RunOutcome, until: Option<f64>) -> String {
 }
 
 fn options(args: &RunJobArgs) -> Outcome<RunOptions> {
-    let policies = args.policy.as_deref().map(hindmost_core::policy::spec::split_list).unwrap_or_default();
+    let policies = args.policy.as_deref().map(hindmost_policies::catalogue::spec::split_list).unwrap_or_default();
     if policies.len() > 1 {
         return Err(Failure::input(format!("a run takes one policy, and --policy names {}", policies.len())));
     }
@@ -249,7 +249,7 @@ pub fn find_task(text: &str, phases: &[&str], tasks: &[u32]) -> Result<TaskId, S
         format!("{text:?} names no task: write PHASE/NUMBER, as in {}/0", phases.first().unwrap_or(&"map"))
     })?;
     let phase = phases.iter().position(|phase| *phase == name).ok_or_else(|| {
-        let near = hindmost_core::suggest::did_you_mean(name, phases.iter().copied());
+        let near = hindmost_math::suggest::did_you_mean(name, phases.iter().copied());
         format!("no phase is called {name:?}{near}; there are {}", phases.join(", "))
     })?;
     let count = tasks.get(phase).copied().unwrap_or(0);

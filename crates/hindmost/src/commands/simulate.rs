@@ -1,6 +1,6 @@
 //! `hindmost simulate`.
 
-use hindmost_core::policy::catalogue;
+use hindmost_policies::catalogue;
 use hindmost_sim::experiment::Experiment;
 use hindmost_sim::scenario::{BUILT_IN, PolicyEntry, Scenario};
 

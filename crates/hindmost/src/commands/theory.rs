@@ -1,12 +1,12 @@
 //! `hindmost theory`: the optimisation problems by themselves.
 
-use hindmost_core::distribution::Distribution;
-use hindmost_core::plain::Plain;
-use hindmost_core::theory::clones::{self, CloneError, CloneJob, CloneProblem};
-use hindmost_core::theory::clones_dual::{self, DEFAULT_STEPS, PRINTED_STEPS};
-use hindmost_core::theory::cutoff::{self, CutoffError};
-use hindmost_core::theory::priorities::{self, SizedJob};
-use hindmost_core::theory::{sigma, speedup};
+use hindmost_math::distribution::Distribution;
+use hindmost_math::plain::Plain;
+use hindmost_policies::theory::clones::{self, CloneError, CloneJob, CloneProblem};
+use hindmost_policies::theory::clones_dual::{self, DEFAULT_STEPS, PRINTED_STEPS};
+use hindmost_policies::theory::cutoff::{self, CutoffError};
+use hindmost_policies::theory::priorities::{self, SizedJob};
+use hindmost_policies::theory::{sigma, speedup};
 use serde_json::{Value, json};
 
 use crate::cli::{CloneMethod, DurationArgs, SigmaRule, TheoryCommand};

@@ -1,12 +1,7 @@
 //! `hindmost verify`: whether a recorded run gives the same decisions again.
 
-use hindmost_core::cluster::Cluster;
-use hindmost_core::estimator::estimator;
-use hindmost_core::journal::Header;
-use hindmost_core::policy::Policy;
-use hindmost_core::policy::catalogue;
-use hindmost_core::policy::spec::PolicySpec;
 use hindmost_core::verify::{Verified, Verifier};
+use hindmost_policies::catalogue;
 use hindmost_trace::TraceError;
 use hindmost_trace::journal::{self, JournalRecords};
 use serde::Serialize;
@@ -49,14 +44,12 @@ pub fn run(args: &VerifyArgs) -> Outcome {
 
 fn verify(mut records: JournalRecords<'_>) -> Outcome<Verdict> {
     let (journal, header) = (records.name().to_owned(), records.header().clone());
-    let mut policy = policy(&header).map_err(|error| {
+    let mut session = catalogue::session_of(&header).map_err(|error| {
         Failure::input(format!(
             "{journal}: this version cannot build the journal's policy: {error}; verify with the version that wrote it"
         ))
     })?;
-    let estimator = estimator(header.knowledge);
-    let cluster = Cluster::new(header.dimensions.clone()).with_placement(header.placement);
-    let mut verifier = Verifier::new(cluster, &mut policy, &*estimator);
+    let mut verifier = Verifier::new(&mut session);
     let mut difference = None;
     // Read to the end in any case: what is no journal is no journal, wherever it differs.
     while let Some(record) = records.next() {
@@ -80,13 +73,6 @@ fn verify(mut records: JournalRecords<'_>) -> Outcome<Verdict> {
         difference,
         cut_short: records.cut_short() || unfinished,
     })
-}
-
-/// The policy of the run, as it was before it saw anything.
-fn policy(header: &Header) -> Result<Policy, String> {
-    let spec: PolicySpec = header.policy.parse().map_err(|error| format!("{error}"))?;
-    let setting = header.setting();
-    catalogue::build(&spec, &setting).map_err(|error| error.to_string())
 }
 
 fn text(verdict: &Verdict) -> String {

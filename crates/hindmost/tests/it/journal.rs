@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use hindmost_core::policy::catalogue::SYSTEMS;
+use hindmost_policies::catalogue::SYSTEMS;
 use hindmost_sim::testing::{Run, World};
 use serde_json::Value;
 

@@ -70,7 +70,7 @@ fn one_seed_has_no_interval() {
 fn all_policies_meet_the_same_jobs() {
     let value: serde_json::Value = serde_json::from_str(&printed(&["--json"])).unwrap();
     let results = value["results"].as_array().unwrap();
-    assert_eq!(results.len(), hindmost_core::policy::catalogue::SYSTEMS.len());
+    assert_eq!(results.len(), hindmost_policies::catalogue::SYSTEMS.len());
     for result in results {
         assert_eq!(result["tasks"], results[0]["tasks"]);
         assert_eq!(result["jobs"], results[0]["jobs"]);

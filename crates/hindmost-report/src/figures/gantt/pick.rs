@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use hindmost_core::timeline::{AttemptEnd, Timeline, TimelineRow};
+use hindmost_core::timeline::{AttemptEnd, Cause, Timeline, TimelineRow};
 
 use super::{Attempt, Fate, Panel, Row};
 use crate::gantt::lanes;
@@ -22,10 +22,13 @@ pub(super) fn attempt(timeline: &Timeline, row: &TimelineRow, origin: f64, why: 
         AttemptEnd::Won => (Fate::Won, "finished first".to_owned()),
         AttemptEnd::Lost => (Fate::Lost, "stopped, because another copy was first".to_owned()),
         AttemptEnd::Replaced => (Fate::Lost, "stopped for a fresh copy".to_owned()),
-        AttemptEnd::Failed(Some(reason)) => {
+        AttemptEnd::Failed(Cause::Own(reason)) => {
             (Fate::Failed, format!("failed: {}", crate::text::beginning(reason, 120, "…")))
         }
-        AttemptEnd::Failed(None) => (Fate::Failed, "was killed".to_owned()),
+        AttemptEnd::Failed(Cause::External(Some(what))) => {
+            (Fate::Failed, format!("ended from outside: {}", crate::text::beginning(what, 120, "…")))
+        }
+        AttemptEnd::Failed(Cause::External(None)) => (Fate::Failed, "was killed".to_owned()),
         AttemptEnd::NodeLost => (Fate::NodeLost, "lost with its node".to_owned()),
         AttemptEnd::Stopped => (Fate::Cut, "stopped with the run".to_owned()),
         AttemptEnd::Running => (Fate::Cut, "not over when the record ends".to_owned()),

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::super::input::Source;
+use super::super::issues::{Issues, Source};
 use super::{History, Version, counted, numbers, run, trace, warning};
 use crate::error::TraceError;
 
@@ -373,8 +373,8 @@ fn damage_ends_a_binary_history_with_a_warning() {
 
 #[test]
 fn sources_are_named_where_there_are_several() {
-    let source = Source { name: "b.jhist".to_owned(), file: 1, one_of_several: true, compressed: false };
-    let mut issues = super::super::warnings::Issues::default();
+    let source = Source { name: "b.jhist".to_owned(), file: 1, one_of_several: true };
+    let mut issues = Issues::default();
     issues.unreadable_event(&source, 3);
     let mut warnings = Vec::new();
     issues.tell(&mut warnings);

@@ -8,7 +8,7 @@ use super::super::Locality;
 use super::binary::history;
 use super::{History, Run, Version, ZERO, counted, counters, numbers, run, task_id, trace, warning};
 use crate::error::TraceError;
-use crate::record::Outcome;
+use crate::recorded::Outcome;
 
 const VERSIONS: [Version; 3] = [Version::V0, Version::V2, Version::V3];
 

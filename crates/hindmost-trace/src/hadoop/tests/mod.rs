@@ -15,7 +15,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::collect::Collector;
-use super::input::Source;
+use super::issues::Source;
 use super::{HadoopFacts, HadoopTrace, Reading, open, read_from};
 use crate::error::TraceError;
 use crate::summary::TraceSummary;
@@ -26,7 +26,7 @@ const ZERO: i64 = 1_700_000_000_000;
 /// Reads a log from memory.
 fn reading(log: &[u8], collector: Collector) -> Result<Reading, TraceError> {
     let mut collector = collector;
-    let source = Source { name: "test".to_owned(), file: 0, one_of_several: false, compressed: false };
+    let source = Source { name: "test".to_owned(), file: 0, one_of_several: false };
     let format = read_from(log, source, &mut collector)?;
     Ok(Reading { format, collector })
 }
@@ -46,8 +46,7 @@ fn trace(log: &[u8]) -> HadoopTrace {
     let trace = open(&plain, None).unwrap();
     let (summary, facts) = counted(log).unwrap();
     for path in [&plain, &packed] {
-        let (analysed, facts_of_analysis, _) = super::analyse_with_facts(path, None).unwrap();
-        assert_eq!((&analysed, &facts_of_analysis), (&summary, &facts));
+        assert_eq!(super::analyse(path, None).unwrap().0, summary);
         assert_eq!(super::summarize(path, None).unwrap(), summary);
         assert!(super::find(path).unwrap());
     }
@@ -62,6 +61,7 @@ fn trace(log: &[u8]) -> HadoopTrace {
     same.warnings.truncate(summary.warnings.len());
     assert_eq!(same, summary);
     assert_eq!(trace.facts(), &facts);
+    assert_eq!(summary.hadoop.as_deref(), Some(&facts));
     trace
 }
 

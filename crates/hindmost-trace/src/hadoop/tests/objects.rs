@@ -1,24 +1,13 @@
 //! Objects in a stream, however they arrive.
 
-use std::io::{self, Read};
-
-use super::super::objects::{CHUNK, Item, Objects, Shape, TEXT};
-
-/// Gives out a few bytes at a time.
-struct Drip<'a>(&'a [u8], usize);
-
-impl Read for Drip<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.1.min(buffer.len()).min(self.0.len());
-        buffer[..count].copy_from_slice(&self.0[..count]);
-        self.0 = &self.0[count..];
-        Ok(count)
-    }
-}
+use super::super::objects::{Objects, TEXT};
+use super::super::shape::{Item, Shape};
+use crate::reading::testing::dripping;
+use crate::reading::window::CHUNK;
 
 fn all(log: &str, shape: Shape) -> Vec<(u64, String)> {
     let read = |drip| {
-        let mut objects = Objects::new(Drip(log.as_bytes(), drip), shape);
+        let mut objects = Objects::new(dripping(log.as_bytes(), drip), shape);
         let mut all = Vec::new();
         while let Some((line, item)) = objects.next().unwrap() {
             let said = match item {
@@ -103,7 +92,7 @@ fn a_job_that_breaks_off_keeps_its_whole_tasks() {
 fn long_texts_and_objects_pass_through_the_buffer() {
     let filler = "x".repeat(3 * CHUNK);
     let log = format!("{filler}\n{{\"type\":\"A\",\"x\":\"{filler}\"}}\nend");
-    let mut objects = Objects::new(Drip(log.as_bytes(), 1 << 20), Shape::Events);
+    let mut objects = Objects::new(dripping(log.as_bytes(), 1 << 20), Shape::Events);
     assert!(matches!(objects.next().unwrap(), Some((1, Item::Text(text))) if text.len() == TEXT));
     assert!(matches!(objects.next().unwrap(), Some((2, Item::Object(text))) if text.len() > filler.len()));
     assert_eq!(objects.next().unwrap(), Some((3, Item::Text(b"end"))));
@@ -112,7 +101,7 @@ fn long_texts_and_objects_pass_through_the_buffer() {
 
 #[test]
 fn the_rest_can_be_taken_over() {
-    let mut objects = Objects::new(&b"Avro-Binary\n{\"a\":1}\n\x02\x04"[..], Shape::Events);
+    let mut objects = Objects::new(dripping(b"Avro-Binary\n{\"a\":1}\n\x02\x04", 1 << 20), Shape::Events);
     objects.next().unwrap();
     assert!(matches!(objects.next().unwrap(), Some((2, Item::Object(_)))));
     assert_eq!(objects.into_rest().0, b"\n\x02\x04");

@@ -157,7 +157,8 @@ fn what_the_logs_tell_beyond_counts() {
     assert!(trace.without_memory().workload_jobs()[0].spec.phases[0].demand.len() == 1);
 
     let Some(path) = log("folder-input-trace") else { return };
-    let (summary, facts) = hadoop::facts(&path, None).unwrap();
+    let summary = hadoop::summarize(&path, None).unwrap();
+    let facts = summary.hadoop.as_deref().unwrap();
     assert_eq!(facts.splits.located, 541);
     assert_eq!(facts.setup_and_cleanup.attempts, 118);
     assert_eq!(facts.locality, Locality { data_local: 21, rack_local: 246, off_switch: 274, unknown: 246 });

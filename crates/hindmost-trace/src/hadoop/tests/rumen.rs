@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::super::Locality;
 use super::{ZERO, counted, numbers, trace, warning};
 use crate::error::TraceError;
-use crate::record::Outcome;
+use crate::recorded::Outcome;
 
 fn attempt(kind: char, task: u32, number: u32, times: (i64, i64), result: &str) -> Value {
     json!({"location": {"layers": ["rack1", r"h1\.example"]}, "hostName": r"/rack1/h1\.example",

@@ -1,6 +1,6 @@
 //! Causes of failures and kills, exclusions, and what an analysis is told.
 
-use super::super::collect::Keep;
+use super::super::application::Keep;
 use super::super::feed::Told;
 use super::super::reader::{Reading, Stream};
 use super::log::{Log, Task, ZERO, task};
@@ -10,7 +10,7 @@ use crate::analysis::{Ended, EndedAttempt, PhaseFacts, PhaseKey};
 fn told(log: &Log) -> Vec<Told> {
     let mut reading = Reading::new(Keep::Findings, false);
     let stream = Stream { name: "test", label: None, later_part: false, may_be_empty: false };
-    reading.read(log.0.as_bytes(), &stream, None).unwrap();
+    reading.read(log.0.as_bytes(), &stream).unwrap();
     reading.finish().0.feed.unwrap().told
 }
 

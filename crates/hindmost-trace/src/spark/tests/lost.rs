@@ -3,7 +3,7 @@
 use super::super::{analyse_spark, read_spark};
 use super::log::{Log, Task, recorded, task, warning};
 use crate::analysis::Findings;
-use crate::record::Outcome;
+use crate::recorded::Outcome;
 
 /// A job of one stage of four tasks, 100 to 103 ms.
 fn four() -> Log {

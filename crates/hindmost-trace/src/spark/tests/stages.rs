@@ -2,7 +2,7 @@
 
 use super::super::summarize_spark;
 use super::log::{Log, Task, ZERO, recorded, task, warning};
-use crate::record::Outcome;
+use crate::recorded::Outcome;
 use crate::summary::SparkCounts;
 
 fn spark(log: &Log) -> SparkCounts {

@@ -245,7 +245,7 @@ fn a_power_cut_costs_no_recorded_result() {
     let mut survived = 0;
     for seed in first..first + setting("HINDMOST_POWER_CUTS", 8) {
         let Some(mut disk) = Disk::new(48) else { return };
-        let draw = |what: u64| hindmost_core::random::mix(seed << 8 | what);
+        let draw = |what: u64| hindmost_math::random::mix(seed << 8 | what);
         // Twice in a row, now and then.
         for cut in 0..=draw(0) % 2 {
             let args: &[&str] = if cut == 0 { &["--nodes", "n1:2,n2:2"] } else { &["--resume"] };

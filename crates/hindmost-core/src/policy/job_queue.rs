@@ -1,0 +1,277 @@
+//! The jobs that have something to start, in an order that is kept up to date.
+
+use std::collections::BTreeSet;
+use std::ops::Bound;
+
+use rustc_hash::FxHashMap;
+
+use crate::cluster::{Applied, Cluster, Job};
+use crate::ids::{JobId, TaskId};
+use crate::record::Event;
+
+use super::order::{Concerned, Order};
+use super::runnable_by_demand::{Stuck, Waiting};
+
+/// Which jobs of a queue are meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Which {
+    /// Jobs of which an attempt has been started.
+    Started,
+    /// Jobs of which none has.
+    New,
+    /// All.
+    Any,
+}
+
+/// A job's place: class (0 or 1), key, id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    class: u8,
+    key: u64,
+    job: JobId,
+}
+
+impl Place {
+    /// By arrival alone: ids are in its order.
+    pub fn by_id(job: JobId) -> Place {
+        Place { class: 0, key: 0, job }
+    }
+
+    /// By the bits of a key ([`ordered`]), where no class of jobs comes before others.
+    pub fn by_key(key: u64, job: JobId) -> Place {
+        Place { class: 0, key, job }
+    }
+
+    /// The job.
+    pub fn job(&self) -> JobId {
+        self.job
+    }
+}
+
+/// The jobs with pending tasks in open phases, in a policy's order. See the module's documentation.
+pub struct JobQueue {
+    order: Box<dyn Order>,
+    started: BTreeSet<Place>,
+    new: BTreeSet<Place>,
+    places: FxHashMap<JobId, (Place, bool)>,
+    /// By demand, where not every copy takes a slot.
+    waiting: Option<Waiting>,
+    generation: u64,
+    /// Jobs of which something was started and whose place is still that from before.
+    stale: Vec<JobId>,
+}
+
+impl JobQueue {
+    /// An empty queue in this order.
+    pub fn new(order: Box<dyn Order>) -> JobQueue {
+        let places = FxHashMap::default();
+        let (started, new) = (BTreeSet::new(), BTreeSet::new());
+        JobQueue { order, started, new, places, waiting: None, generation: 0, stale: Vec::new() }
+    }
+
+    /// Number of jobs of which no attempt has been started.
+    pub fn new_jobs(&self) -> usize {
+        self.new.len()
+    }
+
+    /// The jobs of which no attempt has been started, in order.
+    pub fn iter_new(&self) -> impl Iterator<Item = JobId> + '_ {
+        self.new.iter().map(|place| place.job)
+    }
+
+    /// The next job, or the next after a place.
+    pub fn next(&self, which: Which, after: Option<Place>) -> Option<Place> {
+        first_of(which, next_after(&self.started, after), next_after(&self.new, after))
+    }
+
+    /// As [`JobQueue::next`], of the jobs a copy of some waiting task of which fits on a node, without those that
+    /// the order lets start none ([`Order::blocked_until`]). Demands that fit nowhere are added to `stuck`; as long as
+    /// no room grows what is in there need not be tried again.
+    pub fn next_that_fits(
+        &self,
+        which: Which,
+        mut after: Option<Place>,
+        stuck: &mut Stuck,
+        cluster: &Cluster,
+    ) -> Option<Place> {
+        loop {
+            let next = match &self.waiting {
+                Some(waiting) => waiting.next(which, after, stuck, |demand| cluster.fits_somewhere(demand)),
+                None => self.next(which, after),
+            }?;
+            after = self.order.blocked_until(next);
+            if after.is_none() {
+                return Some(next);
+            }
+        }
+    }
+
+    /// True if another job would come before this one once its key is computed anew, among those
+    /// after the given place: the moment to take turns.
+    pub fn should_yield(&self, job: JobId, which: Which, after: Option<Place>, cluster: &Cluster) -> bool {
+        if !self.order.takes_turns() {
+            return false;
+        }
+        let Some(place) = self.place_of(job, cluster) else { return true };
+        // The queue still holds the job where it was; anyone else before its new place goes first.
+        let mut other = self.next(which, after);
+        if other.is_some_and(|other| other.job == job) {
+            other = self.next(which, other);
+        }
+        other.is_some_and(|other| other < place)
+    }
+
+    fn place_of(&self, job: JobId, cluster: &Cluster) -> Option<Place> {
+        let found = cluster.job(job).filter(|found| found.runnable() > 0)?;
+        let class = u8::from(self.order.started_first() && found.started().is_none());
+        Some(Place { class, key: ordered(self.order.key(found, cluster)), job })
+    }
+
+    /// Puts a job into its place, or out of the queue if it has nothing to start.
+    pub fn refresh(&mut self, job: JobId, cluster: &Cluster) {
+        let place = self.place_of(job, cluster);
+        let started = cluster.job(job).is_some_and(|found| found.started().is_some());
+        let now = place.map(|place| (place, started));
+        let before = self.places.get(&job).copied();
+        if !cluster.dimensions().is_one_slot() {
+            let waiting = self.waiting.get_or_insert_default();
+            match (place, cluster.job(job)) {
+                (Some(place), Some(found)) => waiting.set(place, found),
+                _ => waiting.remove(job),
+            }
+        }
+        if now == before {
+            return;
+        }
+        if let Some((place, started)) = before {
+            let set = if started { &mut self.started } else { &mut self.new };
+            set.remove(&place);
+        }
+        match now {
+            Some((place, started)) => {
+                let set = if started { &mut self.started } else { &mut self.new };
+                set.insert(place);
+                self.places.insert(job, (place, started));
+            }
+            None => {
+                self.places.remove(&job);
+            }
+        }
+    }
+
+    /// False if the order does not let the task have another copy now: see [`Order::permits`].
+    pub fn permits(&mut self, task: TaskId, cluster: &Cluster) -> bool {
+        self.order.permits(task, cluster)
+    }
+
+    /// A copy of the task was started in a round.
+    pub(super) fn started(&mut self, task: TaskId, cluster: &Cluster) {
+        self.order.started(task, cluster);
+        if self.stale.last() != Some(&task.job) {
+            self.stale.push(task.job);
+        }
+    }
+
+    /// Puts the jobs of which something was started into their places: once each, however many tasks have started.
+    pub(super) fn settle(&mut self, cluster: &Cluster) {
+        let mut stale = std::mem::take(&mut self.stale);
+        if stale.len() > 1 {
+            stale.sort_unstable();
+            stale.dedup();
+        }
+        for job in stale.drain(..) {
+            self.refresh(job, cluster);
+        }
+        // The empty list is kept for its memory.
+        self.stale = stale;
+    }
+
+    /// A job's key now, as bits that sort as keys do; whether or not it has something to start.
+    pub fn key_of(&self, job: &Job, cluster: &Cluster) -> u64 {
+        ordered(self.order.key(job, cluster))
+    }
+
+    /// True if starting a task changes its job's key.
+    pub fn takes_turns(&self) -> bool {
+        self.order.takes_turns()
+    }
+
+    /// Changes whenever the keys of all jobs may have changed.
+    pub fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// Is told of an event after it was applied.
+    pub fn observe(&mut self, event: &Event, applied: Applied, cluster: &Cluster) {
+        match self.order.observe(event, applied, cluster) {
+            Concerned::Nobody => {}
+            Concerned::AllJobs => {
+                self.generation += 1;
+                let jobs: Vec<JobId> = cluster.jobs().map(Job::id).collect();
+                for job in jobs {
+                    self.refresh(job, cluster);
+                }
+            }
+            Concerned::ItsJob => {
+                let job = match event {
+                    Event::JobArrived { job, .. } | Event::DurationsLearned { job, .. } => *job,
+                    Event::AttemptFinished { attempt }
+                    | Event::AttemptFailed { attempt, .. }
+                    | Event::AttemptStopped { attempt } => {
+                        let can_be_queued = applied.pending_again || applied.phase_finished;
+                        if !can_be_queued && !self.places.contains_key(&attempt.task.job) {
+                            return;
+                        }
+                        attempt.task.job
+                    }
+                    _ => return,
+                };
+                self.refresh(job, cluster);
+            }
+        }
+    }
+}
+
+/// The first place of a set, or the first after another.
+pub fn next_after(set: &BTreeSet<Place>, after: Option<Place>) -> Option<Place> {
+    let from = after.map_or(Bound::Unbounded, Bound::Excluded);
+    set.range((from, Bound::Unbounded)).next().copied()
+}
+
+/// Of the first started and the first new job the first that is meant.
+pub fn first_of(which: Which, started: Option<Place>, new: Option<Place>) -> Option<Place> {
+    match which {
+        Which::Started => started,
+        Which::New => new,
+        Which::Any => match (started, new) {
+            (Some(started), Some(new)) => Some(started.min(new)),
+            (one, other) => one.or(other),
+        },
+    }
+}
+
+/// Bits that sort as the numbers do.
+pub fn ordered(key: f64) -> u64 {
+    let bits = (key + 0.0).to_bits();
+    if bits >> 63 == 0 { bits | (1 << 63) } else { !bits }
+}
+
+/// The number of these bits.
+pub fn unordered(bits: u64) -> f64 {
+    f64::from_bits(if bits >> 63 == 1 { bits & !(1 << 63) } else { !bits })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ordered, unordered};
+
+    #[test]
+    fn bits_sort_as_numbers_do() {
+        let sorted = [f64::NEG_INFINITY, -2.0, -1e-300, 0.0, 1e-300, 1.0, 2.5, f64::INFINITY];
+        for pair in sorted.windows(2) {
+            assert!(ordered(pair[0]) < ordered(pair[1]), "{pair:?}");
+        }
+        assert_eq!(ordered(-0.0), ordered(0.0));
+        assert!(sorted.iter().all(|number| unordered(ordered(*number)) == *number));
+    }
+}

@@ -1,0 +1,201 @@
+//! A round of decisions: what a pass decides with.
+
+use crate::cluster::{Cluster, RecordError};
+use crate::estimator::Estimator;
+use crate::ids::{AttemptId, JobId, NodeId, TaskId};
+use crate::record::Decision;
+
+use super::job_queue::{JobQueue, Place, Which};
+use super::runnable_by_demand::Stuck;
+use super::{Reasons, Refused};
+
+/// What a pass decides with: the cluster's state, which its decisions change as they are made, and the jobs that have
+/// something to start, in the policy's order. Each start puts its job in its new place.
+pub struct Round<'a> {
+    cluster: &'a mut Cluster,
+    /// What is known of running attempts.
+    pub estimator: &'a dyn Estimator,
+    queue: &'a mut JobQueue,
+    decisions: &'a mut Vec<Decision>,
+    refused: &'a mut Vec<Refused>,
+    /// True if the last decision of the pass was refused: nothing is left to give a reason for.
+    refused_last: bool,
+    reasons: &'a mut Reasons,
+    /// Refuses every decision.
+    #[cfg(any(test, feature = "testing"))]
+    refuses_all: bool,
+}
+
+/// What came of an attempt to start copies of a task: see [`Round::start_copies`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StartedCopies {
+    /// Copies that were started.
+    pub started: u32,
+    /// Why fewer were started than were asked for; `None` if all were.
+    pub stopped_by: Option<NotStarted>,
+}
+
+/// Why a copy of a task does not start now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotStarted {
+    /// No node has enough free resources, of those on which the task has no copy and has not failed.
+    NoNode,
+    /// The order of jobs gives the task's job no more now, or the task may have no second copy.
+    NotPermitted,
+    /// The state does not allow it; see [`Round::decide`].
+    Refused,
+}
+
+impl<'a> Round<'a> {
+    pub(super) fn new(
+        cluster: &'a mut Cluster,
+        estimator: &'a dyn Estimator,
+        queue: &'a mut JobQueue,
+        decisions: &'a mut Vec<Decision>,
+        refused: &'a mut Vec<Refused>,
+        reasons: &'a mut Reasons,
+    ) -> Round<'a> {
+        Round {
+            cluster,
+            estimator,
+            queue,
+            decisions,
+            refused,
+            refused_last: false,
+            reasons,
+            #[cfg(any(test, feature = "testing"))]
+            refuses_all: false,
+        }
+    }
+
+    #[cfg(any(test, feature = "testing"))]
+    pub(super) fn refuse_all(&mut self, refuses: bool) {
+        self.refuses_all = refuses;
+    }
+
+    /// Returns the state, with all decisions of this round so far.
+    pub fn cluster(&self) -> &Cluster {
+        self.cluster
+    }
+
+    /// Returns the state and the queue of jobs at once.
+    pub fn cluster_and_queue(&mut self) -> (&Cluster, &JobQueue) {
+        self.queue.settle(self.cluster);
+        (self.cluster, self.queue)
+    }
+
+    /// As [`Round::cluster_and_queue`], without putting jobs of which something was started into their places: enough for
+    /// keys.
+    pub fn cluster_and_orders(&self) -> (&Cluster, &JobQueue) {
+        (self.cluster, self.queue)
+    }
+
+    /// Returns the next job with something to start, or the next after a place.
+    pub fn next_job(&mut self, which: Which, after: Option<Place>) -> Option<Place> {
+        self.queue.settle(self.cluster);
+        self.queue.next(which, after)
+    }
+
+    /// As [`Round::next_job`], of the jobs of which a copy of some pending task fits on a node. Demands that fit nowhere
+    /// are added to `stuck`: while no free resources grow, they need not be tried again.
+    pub fn next_job_that_fits(&mut self, which: Which, after: Option<Place>, stuck: &mut Stuck) -> Option<Place> {
+        self.queue.settle(self.cluster);
+        self.queue.next_that_fits(which, after, stuck, self.cluster)
+    }
+
+    /// True if another job, after the given place, comes before this one, of which a task was just started.
+    pub fn should_yield(&mut self, job: JobId, which: Which, after: Option<Place>) -> bool {
+        self.queue.should_yield(job, which, after, self.cluster)
+    }
+
+    /// Returns the number of jobs of which no attempt has been started.
+    pub fn new_jobs(&mut self) -> usize {
+        self.queue.settle(self.cluster);
+        self.queue.new_jobs()
+    }
+
+    /// Starts the next copy of a task on a node, from scratch.
+    ///
+    /// False if the state does not allow it; see [`Round::decide`].
+    pub fn start(&mut self, task: TaskId, node: NodeId) -> bool {
+        // A job that has left has no next copy: the cluster refuses any.
+        let attempt = self.cluster.next_copy(task).unwrap_or(AttemptId { task, copy: 0 });
+        self.decide(Decision::Start { attempt, node, from_progress: 0.0 })
+    }
+
+    /// False if the order of jobs does not let the task have another copy now: its job or queue has all that
+    /// it may have. A pass that starts copies with [`Round::start`] asks before.
+    pub fn may_start(&mut self, task: TaskId) -> bool {
+        self.queue.permits(task, self.cluster)
+    }
+
+    /// Stops an attempt and starts the next copy of its task on the resources that it holds.
+    ///
+    /// False if the state does not allow it; see [`Round::decide`].
+    pub fn replace(&mut self, attempt: AttemptId) -> bool {
+        self.decide(Decision::Replace { attempt, from_progress: 0.0 })
+    }
+
+    /// Makes a decision.
+    ///
+    /// Returns false if the state does not allow it. Then nothing changes, the decision is not recorded, and
+    /// [`Decided::refused`](crate::session::Decided::refused) has it. The round goes on: a pass must not try the same
+    /// again in this round.
+    pub fn decide(&mut self, decision: Decision) -> bool {
+        #[cfg(any(test, feature = "testing"))]
+        if self.refuses_all {
+            return self.refuse(decision, RecordError::Unknown("this".to_owned()));
+        }
+        match self.cluster.apply_decision(self.cluster.now(), &decision) {
+            Ok(_) => {
+                if let Decision::Start { attempt, .. } | Decision::Replace { attempt, .. } = &decision {
+                    self.queue.started(attempt.task, self.cluster);
+                }
+                self.decisions.push(decision);
+                self.refused_last = false;
+                true
+            }
+            Err(error) => self.refuse(decision, error),
+        }
+    }
+
+    fn refuse(&mut self, decision: Decision, error: RecordError) -> bool {
+        self.refused.push(Refused { decision, error });
+        self.refused_last = true;
+        false
+    }
+
+    /// Gives the reason for the last decision, where somebody wants to know. Does nothing if it was refused.
+    pub fn because(&mut self, why: impl FnOnce() -> String) {
+        if !self.refused_last {
+            self.reasons.add(self.decisions.len(), why);
+        }
+    }
+
+    /// Starts up to `copies` copies of a task on different nodes, each as near to its input as possible, as far as
+    /// the order of jobs lets it have them.
+    pub fn start_copies(&mut self, task: TaskId, copies: u32) -> StartedCopies {
+        for started in 0..copies {
+            if let Err(stopped_by) = self.start_copy(task) {
+                return StartedCopies { started, stopped_by: Some(stopped_by) };
+            }
+        }
+        StartedCopies { started: copies, stopped_by: None }
+    }
+
+    fn start_copy(&mut self, task: TaskId) -> Result<(), NotStarted> {
+        let phase = self.cluster.phase(task).ok_or(NotStarted::NotPermitted)?;
+        let demand = *phase.demand();
+        if !phase.may_be_copied() && self.cluster.task(task).is_some_and(|task| task.alive() > 0) {
+            return Err(NotStarted::NotPermitted);
+        }
+        if !self.may_start(task) {
+            return Err(NotStarted::NotPermitted);
+        }
+        let elsewhere = self.cluster.find_nearest_node(task, &demand, |node, _| {
+            !self.cluster.has_copy_on(task, node) && !self.cluster.avoids(task, node)
+        });
+        let node = elsewhere.ok_or(NotStarted::NoNode)?;
+        if self.start(task, node) { Ok(()) } else { Err(NotStarted::Refused) }
+    }
+}

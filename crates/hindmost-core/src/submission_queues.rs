@@ -1,0 +1,153 @@
+//! Whether queues make sense that jobs are submitted to: what [`QueueSpec`]s of a scenario or journal must be.
+
+use std::collections::BTreeMap;
+
+use crate::workload::QueueSpec;
+use hindmost_math::plain::Plain;
+use hindmost_math::suggest::did_you_mean;
+
+/// The queue of jobs that name none.
+pub const DEFAULT_QUEUE: &str = "default";
+
+/// What shares that are written in decimals may add up to beyond 1.
+const ROUNDING: f64 = 1e-9;
+
+/// A queue that makes no sense.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("queue, entry {entry} ({name:?}): {reason}")]
+pub struct BadQueue {
+    /// Its place in the list, from 1.
+    entry: usize,
+    /// Its name.
+    name: String,
+    /// What is wrong, and what would be valid.
+    reason: String,
+}
+
+/// The path of the queue above one; `None` at the top.
+pub fn parent_of(name: &str) -> Option<&str> {
+    name.rsplit_once('.').map(|(parent, _)| parent)
+}
+
+/// Checks names, shares, and that every queue's parent is there.
+///
+/// # Errors
+/// The first queue that makes no sense.
+pub fn check(queues: &[QueueSpec]) -> Result<(), BadQueue> {
+    let mut entries: BTreeMap<&str, usize> = BTreeMap::new();
+    for (at, queue) in queues.iter().enumerate() {
+        let wrong = |reason| BadQueue { entry: at + 1, name: queue.name.to_string(), reason };
+        check_name(&queue.name).map_err(wrong)?;
+        if let Some(first) = entries.insert(&queue.name, at) {
+            return Err(wrong(format!("the name was given before, in entry {}", first + 1)));
+        }
+        check_shares(queue).map_err(wrong)?;
+    }
+    // What is guaranteed to the queues directly below each, by its name.
+    let mut given: BTreeMap<&str, f64> = BTreeMap::new();
+    for (at, queue) in queues.iter().enumerate() {
+        let wrong = |reason| BadQueue { entry: at + 1, name: queue.name.to_string(), reason };
+        let parent = parent_of(&queue.name).unwrap_or("");
+        if !parent.is_empty() && !entries.contains_key(parent) {
+            // Not itself, and not what is missing its parent just as well.
+            let others = entries.keys().copied().filter(|name| parent_of(name).is_none_or(|above| above != parent));
+            let near = did_you_mean(parent, others);
+            return Err(wrong(format!("it is below {parent:?}, which is not a queue{near}")));
+        }
+        let sum = given.entry(parent).or_default();
+        *sum += queue.guaranteed;
+        if *sum > 1.0 + ROUNDING {
+            let whole = if parent.is_empty() { "the cluster".to_owned() } else { format!("{parent:?}") };
+            return Err(wrong(format!(
+                "with its {} the queues directly below {whole} are guaranteed {}, but it must be at most 1",
+                queue.guaranteed,
+                Plain(without_error(*sum))
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// A sum of numbers written in decimals without the error of its last digits: 0.7 + 0.6 as 1.3.
+pub fn without_error(sum: f64) -> f64 {
+    format!("{sum:.12e}").parse().unwrap_or(sum)
+}
+
+fn check_name(name: &str) -> Result<(), String> {
+    let is_word = |part: &str| !part.is_empty() && part.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '-');
+    if !name.split('.').all(is_word) {
+        return Err(
+            "a name is letters, digits, _ and -, with a dot between a queue's name and that of one below it".to_owned()
+        );
+    }
+    if name == "root" || name.starts_with("root.") {
+        return Err("names begin below the top: leave root out".to_owned());
+    }
+    Ok(())
+}
+
+fn check_shares(queue: &QueueSpec) -> Result<(), String> {
+    let QueueSpec { guaranteed, maximum, .. } = queue;
+    if !(0.0..=1.0).contains(guaranteed) {
+        return Err(format!(
+            "guaranteed is {}, but must be from 0 to 1, a share of the queue above",
+            Plain(*guaranteed)
+        ));
+    }
+    if !(*maximum > 0.0 && *maximum <= 1.0) {
+        return Err(format!(
+            "maximum is {}, but must be above 0 and at most 1, a share of the queue above",
+            Plain(*maximum)
+        ));
+    }
+    if maximum < guaranteed {
+        return Err(format!("maximum is {maximum}, but must be at least what is guaranteed, {guaranteed}"));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(queues: &[(&str, f64, f64)]) -> Result<(), String> {
+        let queue = |(name, guaranteed, maximum): &(&str, f64, f64)| QueueSpec {
+            name: (*name).into(),
+            guaranteed: *guaranteed,
+            maximum: *maximum,
+        };
+        check(&queues.iter().map(queue).collect::<Vec<_>>()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn what_makes_sense_is_accepted() {
+        of(&[]).unwrap();
+        // In any order, decimals that do not add up exactly, and nothing guaranteed.
+        of(&[("a.b", 0.7, 1.0), ("a", 0.7, 0.9), ("c", 0.2, 0.2), ("d", 0.1, 1.0), ("a.c", 0.0, 0.5)]).unwrap();
+        of(&[("default", 1.0, 1.0), ("default.default", 1.0, 1.0)]).unwrap();
+    }
+
+    #[test]
+    fn mistakes_are_told_with_their_entry() {
+        for (queues, expected) in [
+            (&[("a", 0.5, 1.0), ("a", 0.5, 1.0)][..], "entry 2 (\"a\"): the name was given before, in entry 1"),
+            (&[("", 0.5, 1.0)], "entry 1 (\"\"): a name is"),
+            (&[("a..b", 0.5, 1.0)], "a name is"),
+            (&[("root.a", 0.5, 1.0)], "leave root out"),
+            (&[("prod", 0.5, 1.0), ("prdo.x", 0.5, 1.0)], "is not a queue; did you mean \"prod\"?"),
+            (&[("a", -0.1, 1.0)], "guaranteed is -0.1, but must be from 0 to 1"),
+            (&[("a", f64::NAN, 1.0)], "guaranteed is NaN"),
+            (&[("a", 0.0, 0.0)], "maximum is 0, but must be above 0"),
+            (&[("a", 0.0, f64::INFINITY)], "maximum is inf"),
+            (&[("a", 0.5, 0.4)], "must be at least what is guaranteed, 0.5"),
+            (
+                &[("a", 0.75, 1.0), ("b", 0.5, 1.0)],
+                "entry 2 (\"b\"): with its 0.5 the queues directly below the cluster",
+            ),
+            (&[("a", 0.5, 1.0), ("a.x", 0.75, 1.0), ("a.y", 0.5, 1.0)], "below \"a\" are guaranteed 1.25"),
+        ] {
+            let error = of(queues).unwrap_err();
+            assert!(error.contains(expected), "{error}, not {expected}");
+        }
+    }
+}

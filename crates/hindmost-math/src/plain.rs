@@ -1,0 +1,82 @@
+//! Numbers in messages, as people write them.
+
+use std::fmt;
+
+/// A number with all its digits, with an exponent where it would be a long row of zeros: 0.25, 1e300, 1e-7.
+///
+/// Reading the text gives the same number again.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Plain(pub f64);
+
+/// Numbers from here on have an exponent.
+const LARGE: f64 = 1e15;
+/// And those below this one.
+const SMALL: f64 = 1e-6;
+
+impl fmt::Display for Plain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let size = self.0.abs();
+        let is_long = size.is_finite() && (size > LARGE || (size > 0.0 && size < SMALL));
+        if is_long { write!(f, "{:e}", self.0) } else { write!(f, "{}", self.0) }
+    }
+}
+
+/// The message of a parser with its long numbers as people write them: parsers write 1e300 as a row of 301 digits.
+pub fn with_plain_numbers(message: &str) -> String {
+    let is_of_number = |c: char| c.is_ascii_digit() || c == '.';
+    let mut plain = String::with_capacity(message.len());
+    let mut rest = message;
+    while let Some(begin) = rest.find(is_of_number) {
+        plain.push_str(&rest[..begin]);
+        rest = &rest[begin..];
+        let length = rest.find(|c| !is_of_number(c)).unwrap_or(rest.len());
+        let number: Option<f64> = rest[..length].parse().ok().filter(|_| length > LONGEST_ROW);
+        match number {
+            Some(number) => plain += &Plain(number).to_string(),
+            None => plain.push_str(&rest[..length]),
+        }
+        rest = &rest[length..];
+    }
+    plain + rest
+}
+
+/// Rows of digits up to this length are left as they are: no number of 64 bits is longer.
+const LONGEST_ROW: usize = 24;
+
+#[cfg(test)]
+mod tests {
+    use super::{Plain, with_plain_numbers};
+
+    #[test]
+    fn long_numbers_in_messages_become_short() {
+        let long = |sign: &str| format!("invalid type: floating point `{sign}{:.1}`, expected u32", 1e300);
+        assert_eq!(with_plain_numbers(&long("")), "invalid type: floating point `1e300`, expected u32");
+        assert_eq!(with_plain_numbers(&long("-")), "invalid type: floating point `-1e300`, expected u32");
+        for same in ["TOML parse error at line 1, column 8", "18446744073709551615 and 0.1", "1.2.3", ""] {
+            assert_eq!(with_plain_numbers(same), same);
+        }
+        let digits = format!("{:.}", 2f64.powi(-100));
+        assert_eq!(with_plain_numbers(&digits), "7.888609052210118e-31");
+    }
+
+    #[test]
+    fn long_rows_of_zeros_become_exponents() {
+        for (number, text) in [
+            (0.0, "0"),
+            (0.25, "0.25"),
+            (-3.0, "-3"),
+            (1e15, "1000000000000000"),
+            (1e16, "1e16"),
+            (1e300, "1e300"),
+            (-1.5e300, "-1.5e300"),
+            (1e-6, "0.000001"),
+            (2.5e-7, "2.5e-7"),
+            (1e-300, "1e-300"),
+            (f64::INFINITY, "inf"),
+            (f64::NAN, "NaN"),
+        ] {
+            assert_eq!(Plain(number).to_string(), text);
+            assert!(text.parse::<f64>().unwrap() == number || number.is_nan());
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! Means, quantiles and intervals of samples.
+
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+/// Arithmetic mean; `None` of nothing.
+pub fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// Empirical quantile: the smallest value with at least this share of the values at or below it.
+/// Reorders the values.
+pub fn quantile(values: &mut [f64], share: f64) -> Option<f64> {
+    if values.is_empty() {
+        return None;
+    }
+    // 0.95 × 20 is 19 and not a hair more: shares are rounded to 12 digits before the ceiling.
+    let exact = share * values.len() as f64;
+    let rank = ((exact - exact.abs() * 1e-12).ceil() as usize).clamp(1, values.len());
+    Some(*values.select_nth_unstable_by(rank - 1, f64::total_cmp).1)
+}
+
+/// 95% interval of the mean of a few independent values, by Student's t; `None` of fewer than two.
+pub fn student_interval(values: &[f64]) -> Option<[f64; 2]> {
+    let count = values.len() as f64;
+    let mean = mean(values)?;
+    if values.len() < 2 {
+        return None;
+    }
+    let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0);
+    let t = StudentsT::new(0.0, 1.0, count - 1.0).ok()?.inverse_cdf(0.975);
+    let half = t * (variance / count).sqrt();
+    Some([mean - half, mean + half])
+}

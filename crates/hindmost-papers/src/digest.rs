@@ -1,0 +1,164 @@
+//! What figures need to know of a run, taken from its jobs as they finish.
+
+use hindmost_core::metrics::JobResult;
+use hindmost_math::statistics::{mean, quantile};
+
+/// A job is small if it has at most so many tasks: a quarter of the largest of Xu & Lau 2015.
+pub(super) const SMALL_JOB_TASKS: u64 = 25;
+/// Flowtimes at which the share of finished jobs is noted.
+pub(super) const FLOWTIME_GRID: [f64; 18] =
+    [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 12.0, 15.0, 17.0, 18.0, 20.0, 25.0, 30.0, 40.0];
+/// Resources at which the share of jobs that took no more is noted.
+pub(super) const RESOURCE_GRID: [f64; 11] = [0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0];
+
+/// Flowtimes and running times, seconds, at which shares are noted for clusters whose jobs take minutes.
+pub(super) const SECONDS_GRID: [f64; 18] = [
+    50.0, 100.0, 150.0, 200.0, 250.0, 300.0, 350.0, 400.0, 500.0, 700.0, 1000.0, 2000.0, 4000.0, 6000.0, 8000.0,
+    12000.0, 16000.0, 24000.0,
+];
+
+/// What is measured of one run, of all its jobs or of some. NaN where there is no job.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Digest {
+    /// Number of jobs.
+    pub jobs: f64,
+    /// Mean flowtime.
+    pub flowtime: f64,
+    /// Time within which 80% of the jobs finish.
+    pub flowtime_p80: f64,
+    /// Time within which 90% of the jobs finish.
+    pub flowtime_p90: f64,
+    /// Mean flowtime of small jobs.
+    pub small_flowtime: f64,
+    /// Mean resource.
+    pub resource: f64,
+    /// Resource that 80% of the jobs don't exceed.
+    pub resource_p80: f64,
+    /// Share of jobs with a flowtime up to each place of [`FLOWTIME_GRID`].
+    pub flowtime_shares: Vec<f64>,
+    /// Share of jobs with a resource up to each place of [`RESOURCE_GRID`].
+    pub resource_shares: Vec<f64>,
+    /// Copies started beyond each task's first, for each task.
+    pub copies: f64,
+    /// Mean time from a job's first start to its finish.
+    pub running: f64,
+    /// Standard deviation of those times over their mean.
+    pub running_spread: f64,
+    /// Share of jobs with a flowtime up to each place of [`SECONDS_GRID`].
+    pub flowtime_by_second: Vec<f64>,
+    /// Share of jobs with a running time up to each place of [`SECONDS_GRID`].
+    pub running_by_second: Vec<f64>,
+}
+
+impl Digest {
+    pub(super) fn of<'a>(jobs: impl Iterator<Item = &'a JobResult> + Clone) -> Digest {
+        let mut flowtimes: Vec<f64> = jobs.clone().map(JobResult::flowtime).collect();
+        let mut resources: Vec<f64> = jobs.clone().map(|job| job.resource).collect();
+        let running: Vec<f64> = jobs.clone().map(|job| job.finish - job.start).collect();
+        let small: Vec<f64> =
+            jobs.clone().filter(|job| job.tasks <= SMALL_JOB_TASKS).map(JobResult::flowtime).collect();
+        let (copies, tasks) =
+            jobs.fold((0, 0), |(copies, tasks), job| (copies + job.copies_launched, tasks + job.tasks));
+        let or_nan = |number: Option<f64>| number.unwrap_or(f64::NAN);
+        Digest {
+            jobs: flowtimes.len() as f64,
+            flowtime: or_nan(mean(&flowtimes)),
+            flowtime_shares: shares(&flowtimes, &FLOWTIME_GRID),
+            flowtime_by_second: shares(&flowtimes, &SECONDS_GRID),
+            flowtime_p80: or_nan(quantile(&mut flowtimes, 0.8)),
+            flowtime_p90: or_nan(quantile(&mut flowtimes, 0.9)),
+            small_flowtime: or_nan(mean(&small)),
+            resource: or_nan(mean(&resources)),
+            resource_shares: shares(&resources, &RESOURCE_GRID),
+            resource_p80: or_nan(quantile(&mut resources, 0.8)),
+            copies: copies as f64 / tasks as f64,
+            running: or_nan(mean(&running)),
+            running_spread: spread(&running),
+            running_by_second: shares(&running, &SECONDS_GRID),
+        }
+    }
+
+    /// Share of jobs with a flowtime of at most so many seconds; NaN where [`SECONDS_GRID`] has no such place.
+    pub(super) fn within(&self, seconds: f64) -> f64 {
+        at_second(&self.flowtime_by_second, seconds)
+    }
+
+    /// Share of jobs with a running time of at most so many seconds; NaN where [`SECONDS_GRID`] has no such place.
+    pub(super) fn running_within(&self, seconds: f64) -> f64 {
+        at_second(&self.running_by_second, seconds)
+    }
+
+    /// Job utility minus resource, the objective of P1 with U = −flowtime, for each job.
+    pub(super) fn net_utility(&self) -> f64 {
+        -self.flowtime - self.resource
+    }
+}
+
+fn at_second(shares: &[f64], seconds: f64) -> f64 {
+    let place = SECONDS_GRID.iter().position(|place| *place == seconds);
+    place.and_then(|at| shares.get(at)).copied().unwrap_or(f64::NAN)
+}
+
+/// Standard deviation over mean.
+fn spread(values: &[f64]) -> f64 {
+    let Some(mean) = mean(values) else { return f64::NAN };
+    let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
+    (squares / values.len() as f64).sqrt() / mean
+}
+
+fn shares(values: &[f64], grid: &[f64]) -> Vec<f64> {
+    let share = |place: &f64| values.iter().filter(|value| *value <= place).count() as f64 / values.len() as f64;
+    grid.iter().map(share).collect()
+}
+
+/// One value for each seed.
+pub(super) fn each(runs: &[Digest], of: impl Fn(&Digest) -> f64) -> Vec<f64> {
+    runs.iter().map(of).collect()
+}
+
+/// Mean over seeds; NaN of nothing.
+pub(super) fn average(runs: &[Digest], of: impl Fn(&Digest) -> f64) -> f64 {
+    mean(&each(runs, of)).unwrap_or(f64::NAN)
+}
+
+/// Change from `base` to `runs` in per cent, for each seed.
+pub(super) fn change(runs: &[Digest], base: &[Digest], of: impl Fn(&Digest) -> f64) -> Vec<f64> {
+    runs.iter().zip(base).map(|(run, base)| 100.0 * (of(run) / of(base) - 1.0)).collect()
+}
+
+/// Mean over seeds of each place of a grid.
+pub(super) fn average_shares(runs: &[Digest], of: impl Fn(&Digest) -> &[f64]) -> Vec<f64> {
+    let places = runs.first().map_or(0, |run| of(run).len());
+    (0..places).map(|at| average(runs, |run| of(run)[at])).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digests_and_changes() {
+        let job = |finish: f64, resource: f64, tasks: u64| JobResult {
+            arrival: 1.0,
+            start: 1.0,
+            finish,
+            resource,
+            wasted: 0.0,
+            slowdown: 1.0,
+            tasks,
+            attempts: tasks,
+            copies_launched: 1,
+            copies_won: 0,
+            met_deadline: None,
+        };
+        let one = Digest::of([job(3.0, 1.0, 10), job(5.0, 2.0, 30)].iter());
+        assert_eq!((one.flowtime, one.small_flowtime, one.resource, one.copies), (3.0, 2.0, 1.5, 0.05));
+        assert_eq!(one.flowtime_shares[1], 0.5);
+        assert_eq!((one.running, one.running_spread), (3.0, 1.0 / 3.0));
+        assert_eq!((one.within(50.0), one.running_within(350.0)), (1.0, 1.0));
+        assert!(one.within(51.0).is_nan());
+        let other = Digest::of([job(4.0, 1.0, 10), job(10.0, 2.0, 30)].iter());
+        assert_eq!(change(&[one], &[other], |run| run.flowtime), [-50.0]);
+        assert!(Digest::of([].iter()).flowtime.is_nan());
+    }
+}

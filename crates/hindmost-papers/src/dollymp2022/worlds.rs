@@ -1,0 +1,228 @@
+//! The worlds of the experiments and the policies that are compared in them.
+
+use hindmost_core::estimator::Knowledge;
+use hindmost_core::reproduction::{Cell, DataTable, Measured, Plot, PlotShape};
+
+use super::Scale;
+use super::readings::Filled;
+use crate::digest::{Digest, SECONDS_GRID, average, average_shares, change, each};
+use crate::plan::{Handle, Plan, Runs, World};
+use hindmost_sim::driver::SimulationError;
+
+/// A policy by its place among those compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Of {
+    Capacity,
+    Tetris,
+    Drf,
+    /// `DollyMP` with so many clones, up to 3.
+    DollyMp(usize),
+}
+
+pub(super) const D0: Of = Of::DollyMp(0);
+pub(super) const D1: Of = Of::DollyMp(1);
+pub(super) const D2: Of = Of::DollyMp(2);
+pub(super) const D3: Of = Of::DollyMp(3);
+pub(super) const EVERY: [Of; 7] = [Of::Capacity, Of::Tetris, Of::Drf, D0, D1, D2, D3];
+
+impl Of {
+    fn place(self) -> usize {
+        match self {
+            Of::Capacity => 0,
+            Of::Tetris => 1,
+            Of::Drf => 2,
+            Of::DollyMp(clones) => 3 + clones.min(3),
+        }
+    }
+
+    /// As the command line names it, with what a reading adds to `DollyMP`'s parameters.
+    fn policy(self, added: &str) -> String {
+        match self {
+            Of::Capacity => "capacity+hadoop".to_owned(),
+            Of::Tetris => "tetris".to_owned(),
+            Of::Drf => "drf".to_owned(),
+            Of::DollyMp(clones) => format!("dollymp(clones={clones}{added})"),
+        }
+    }
+
+    /// For tables.
+    pub(super) fn name(self) -> String {
+        self.policy("")
+    }
+}
+
+/// The policies in one world.
+pub(super) struct Compared {
+    /// The reading that the world is made by, and what further tells it from others.
+    pub reading: String,
+    handles: [Handle; 7],
+}
+
+pub(super) fn light(scale: &Scale) -> World {
+    world(scale, "dollymp2022-light", scale.light_jobs)
+}
+
+pub(super) fn heavy(scale: &Scale) -> World {
+    world(scale, "dollymp2022-heavy", scale.heavy_jobs)
+}
+
+fn world(scale: &Scale, scenario: &'static str, jobs: u32) -> World {
+    World {
+        scenario,
+        put: Vec::new(),
+        set: vec![("workload.arrival.every.jobs", f64::from(jobs))],
+        slot: 5.0,
+        knowledge: Knowledge::Progress(0.2),
+        seeds: scale.seeds,
+    }
+}
+
+/// So small a share that no job is of that kind: a scenario's shares must be above 0.
+const NONE: f64 = 1e-12;
+
+/// Makes all jobs `WordCount` jobs.
+pub(super) fn wordcount_only(world: &mut World) {
+    world.set.push(("workload.job.1.share", NONE));
+}
+
+/// Makes all jobs `PageRank` jobs.
+pub(super) fn pagerank_only(world: &mut World) {
+    world.set.push(("workload.job.0.share", NONE));
+}
+
+/// Asks for all policies in a world.
+///
+/// # Errors
+/// If a policy's name is not valid.
+pub(super) fn compare(
+    plan: &mut Plan,
+    world: &World,
+    reading: String,
+    added: &str,
+) -> Result<Compared, SimulationError> {
+    let mut handles = Vec::with_capacity(EVERY.len());
+    for of in EVERY {
+        handles.push(plan.add(world, &of.policy(added))?);
+    }
+    let handles = handles.try_into().map_err(|_| SimulationError::Workload("seven policies".to_owned()))?;
+    Ok(Compared { reading, handles })
+}
+
+/// Asks for all policies in a world as a reading changes it.
+///
+/// # Errors
+/// As [`compare`].
+pub(super) fn compare_under(
+    plan: &mut Plan,
+    world: &World,
+    filled: &Filled,
+    further: &str,
+) -> Result<Compared, SimulationError> {
+    let mut world = world.clone();
+    (filled.change)(&mut world);
+    let mut compared = compare(plan, &world, format!("{}{further}", filled.name), filled.dollymp)?;
+    compared.handles[Of::Tetris.place()] = plan.add(&world, filled.tetris)?;
+    Ok(compared)
+}
+
+impl Compared {
+    pub(super) fn get(&self, runs: &Runs, of: Of) -> Vec<Digest> {
+        runs.drained(self.handles[of.place()])
+    }
+
+    /// Change from `base` to `policy` in per cent, seed by seed.
+    pub(super) fn change(&self, runs: &Runs, policy: Of, base: Of, what: fn(&Digest) -> f64) -> Vec<f64> {
+        change(&self.get(runs, policy), &self.get(runs, base), what)
+    }
+}
+
+/// A change in per cent under every reading.
+pub(super) fn changes(
+    cases: &[Compared],
+    runs: &Runs,
+    value: &str,
+    policy: Of,
+    base: Of,
+    what: fn(&Digest) -> f64,
+) -> Vec<Measured> {
+    let one = |case: &Compared| Measured::over_seeds(&case.reading, value, &case.change(runs, policy, base, what), "%");
+    cases.iter().map(one).collect()
+}
+
+/// A share of jobs, in per cent, under every reading.
+pub(super) fn percentages(
+    cases: &[Compared],
+    runs: &Runs,
+    value: &str,
+    policy: Of,
+    share: fn(&Digest) -> f64,
+) -> Vec<Measured> {
+    let one = |case: &Compared| {
+        let values = each(&case.get(runs, policy), |run| 100.0 * share(run));
+        Measured::over_seeds(&case.reading, value, &values, "%")
+    };
+    cases.iter().map(one).collect()
+}
+
+/// Means of every policy under every reading.
+pub(super) fn means_table(caption: &str, cases: &[Compared], runs: &Runs) -> DataTable {
+    let columns = [
+        "policy, reading",
+        "jobs",
+        "flowtime",
+        "90% within",
+        "running time",
+        "its spread",
+        "resource",
+        "extra copies a task",
+    ];
+    let what: [fn(&Digest) -> f64; 7] = [
+        |run| run.jobs,
+        |run| run.flowtime,
+        |run| run.flowtime_p90,
+        |run| run.running,
+        |run| run.running_spread,
+        |run| run.resource,
+        |run| run.copies,
+    ];
+    let mut rows = Vec::new();
+    for case in cases {
+        for of in EVERY {
+            let digests = case.get(runs, of);
+            let mut row = vec![Cell::Text(format!("{}, {}", of.name(), case.reading))];
+            row.extend(what.map(|what| Cell::from(average(&digests, what))));
+            rows.push(row);
+        }
+    }
+    DataTable::new(caption, columns.map(str::to_owned).to_vec(), rows)
+}
+
+/// Cumulative shares of jobs in one world, one row a policy, up to so many seconds.
+pub(super) fn shares_table(
+    caption: &str,
+    variable: &str,
+    case: &Compared,
+    runs: &Runs,
+    seconds: (f64, f64),
+    of: fn(&Digest) -> &Vec<f64>,
+) -> DataTable {
+    let places: Vec<usize> =
+        (0..SECONDS_GRID.len()).filter(|at| (seconds.0..=seconds.1).contains(&SECONDS_GRID[*at])).collect();
+    let mut columns = vec!["policy; t =".to_owned()];
+    columns.extend(places.iter().map(|at| format!("{}", SECONDS_GRID[*at])));
+    let row = |policy: Of| {
+        let shares = average_shares(&case.get(runs, policy), |run| of(run));
+        let mut row = vec![Cell::Text(policy.name())];
+        row.extend(places.iter().map(|at| Cell::from(shares.get(*at).copied())));
+        row
+    };
+    let plot = Plot {
+        title: caption.to_owned(),
+        x: format!("{variable} t (s)"),
+        y: "share of jobs".to_owned(),
+        shape: PlotShape::CumulativeRows,
+        curves: [Of::Capacity, Of::Tetris, D0, D2].map(Of::name).to_vec(),
+        rows: None,
+    };
+    DataTable { plot: Some(plot), ..DataTable::new(caption, columns, EVERY.map(row).to_vec()) }
+}

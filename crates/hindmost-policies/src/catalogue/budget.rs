@@ -1,0 +1,166 @@
+//! Whether a policy could start a single clone of a job.
+
+use hindmost_core::resources::{Dimensions, Resources, room};
+use hindmost_core::workload::JobSpec;
+use hindmost_math::plain::Plain;
+
+use super::meaning;
+use super::spec::PolicySpec;
+use crate::cloning::dolly::{self, DollyParameters};
+use crate::orders::dollymp::DollympParameters;
+use crate::parameters::Parameters;
+
+/// A system that clones tasks within a budget.
+enum Cloning {
+    Dolly(DollyParameters),
+    Dollymp(DollympParameters),
+}
+
+/// Why a policy will never clone a task of a job, though it clones tasks: the cluster has one node, and the policy
+/// places clones on others; or its budget is less than `dollymp` needs for any one clone of the job, or `dolly`, which
+/// clones all tasks of a job or none, for all of them, where the cluster has room of so much in `total`. `None` where
+/// that is not so: where clones fit, or the policy is not known or would not clone this job anyway.
+pub fn without_clones(
+    spec: &PolicySpec,
+    job: &JobSpec,
+    dimensions: &Dimensions,
+    (nodes, total): (usize, &Resources),
+) -> Option<String> {
+    let found = meaning(spec).ok()?;
+    let cloning = match found.system.name {
+        "dolly" => Cloning::Dolly(DollyParameters::read(found.given).ok()?),
+        "dollymp" => Cloning::Dollymp(DollympParameters::read(found.given).ok().filter(|dollymp| dollymp.clones > 0)?),
+        _ => return None,
+    };
+    let more = match &cloning {
+        Cloning::Dolly(_) => Some(""),
+        Cloning::Dollymp(dollymp) if dollymp.per_node < 2 => Some(", and per_node=2 allows a second there"),
+        Cloning::Dollymp(_) => None,
+    };
+    if let (Some(more), ..=1) = (more, nodes) {
+        return Some(format!(
+            "{spec} will clone no task: copies of a task run on different nodes, and there is one; --nodes splits this \
+             machine into several{more}"
+        ));
+    }
+    let budget = match &cloning {
+        Cloning::Dolly(dolly) => dolly.budget,
+        Cloning::Dollymp(dollymp) => dollymp.budget?,
+    };
+    let copied = job.phases.iter().filter(|phase| !phase.never_copied && phase.tasks_to_do() > 0);
+    let demands = copied.map(|phase| Some((phase.tasks_to_do(), dimensions.demand(&phase.demand).ok()?)));
+    let demands: Vec<(u32, Resources)> = demands.collect::<Option<_>>()?;
+    let shown = |amount: &Resources| room(&dimensions.by_name(amount));
+    let wanted = match cloning {
+        Cloning::Dolly(parameters) => {
+            let tasks: u64 = job.phases.iter().map(|phase| u64::from(phase.tasks_to_do())).sum();
+            let copies = dolly::copies_for(tasks, parameters.p, parameters.epsilon);
+            let clones = u64::from(copies).saturating_sub(1);
+            let of_phase = |(tasks, demand): &(u32, Resources)| dolly::multiple(demand, clones * u64::from(*tasks));
+            let all = demands.iter().map(of_phase).fold(Resources::NONE, |sum, claim| sum.plus(&claim));
+            let is_small = tasks <= u64::from(parameters.small);
+            let never = is_small && !dolly::within(&all, budget, total);
+            never.then(|| format!("the clones of all its tasks together want {}", shown(&all)))
+        }
+        Cloning::Dollymp(_) => {
+            let fits = |demand: &Resources| {
+                // A thousandth of a unit is no more than rounding, as where clones are started.
+                demand.0.iter().zip(&total.0).all(|(wanted, total)| *wanted as f64 <= budget * *total as f64 + 1e-3)
+            };
+            let never = !demands.iter().any(|(_, demand)| fits(demand));
+            let shares = demands.iter().map(|(_, demand)| (demand.dominant_share(total), demand));
+            let least = shares.min_by(|one, other| one.0.total_cmp(&other.0)).filter(|_| never);
+            least.map(|(_, demand)| format!("a clone wants {} at least", shown(demand)))
+        }
+    }?;
+    let may = Resources(total.0.map(|units| (units as f64 * budget) as u64));
+    let may = if may == Resources::NONE { "nothing".to_owned() } else { shown(&may) };
+    Some(format!(
+        "{spec} will clone no task of this job: its budget, {} of the cluster, is {may}, but {wanted}; budget=SHARE gives \
+         more",
+        Plain(budget)
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hindmost_core::time::Time;
+    use hindmost_core::workload::{DemandByName, PhaseSpec};
+
+    /// A job of one phase of so many tasks of so many cpus on a cluster of so many.
+    fn told(policy: &str, (tasks, cpus): (u32, f64), cluster: f64) -> Option<String> {
+        let amounts = |cpus: f64| DemandByName::from([("cpus".to_owned(), cpus)]);
+        let phase = PhaseSpec {
+            name: "map".into(),
+            after: Vec::new(),
+            demand: amounts(cpus),
+            tasks,
+            mean: 1.0,
+            sd: None,
+            tail: None,
+            input: None,
+            assumed: false,
+            never_copied: false,
+            finished: Vec::new(),
+        };
+        let job = JobSpec {
+            name: "job".into(),
+            arrival: Time::ZERO,
+            deadline: None,
+            weight: 1.0,
+            queue: None,
+            phases: vec![phase],
+        };
+        let dimensions = Dimensions::of([&amounts(cluster)]).unwrap();
+        let total = dimensions.amounts(&amounts(cluster)).unwrap();
+        without_clones(&policy.parse().unwrap(), &job, &dimensions, (2, &total))
+    }
+
+    #[test]
+    fn one_node_is_too_few_for_copies_on_different_nodes() {
+        let job = JobSpec {
+            name: "job".into(),
+            arrival: Time::ZERO,
+            deadline: None,
+            weight: 1.0,
+            queue: None,
+            phases: Vec::new(),
+        };
+        let told = |policy: &str, nodes| {
+            let spec = policy.parse().unwrap();
+            without_clones(&spec, &job, &Dimensions::one_slot(), (nodes, &Resources::ONE_SLOT))
+        };
+        assert!(
+            told("dollymp", 1).unwrap().contains("and there is one; --nodes splits this machine into several, and")
+        );
+        assert!(told("dolly", 1).unwrap().ends_with("into several"));
+        for (policy, nodes) in [("dollymp", 2), ("dollymp(per_node=2)", 1), ("dollymp(clones=0)", 1), ("mantri", 1)] {
+            assert_eq!(told(policy, nodes), None, "{policy}");
+        }
+    }
+
+    #[test]
+    fn a_budget_without_room_for_a_clone_is_told() {
+        // A twentieth of 19 cpus is less than the one that a clone of a 1-cpu task takes, of 20 it is just that. Two
+        // copies are enough for up to ten tasks; one task alone needs none with p = epsilon.
+        let told_of = told("svf+dolly", (2, 1.0), 39.0).unwrap();
+        assert_eq!(
+            told_of,
+            "svf+dolly will clone no task of this job: its budget, 0.05 of the cluster, is 1.95 cpus, but the clones of \
+             all its tasks together want 2 cpus; budget=SHARE gives more"
+        );
+        assert_eq!(told("dolly", (2, 1.0), 40.0), None);
+        assert_eq!(told("dolly", (1, 1.0), 4.0), None, "one copy is enough");
+        assert_eq!(told("dolly", (11, 1.0), 4.0), None, "not small");
+        assert_eq!(told("dolly(budget=0.5)", (2, 1.0), 4.0), None);
+        // Each clone by itself.
+        let told_of = told("dollymp(budget=0.1)", (5, 1.0), 9.0).unwrap();
+        assert!(told_of.contains("0.1 of the cluster, is 0.9 cpus, but a clone wants 1 cpu at least"), "{told_of}");
+        assert!(told("dollymp(budget=0)", (5, 1.0), 9.0).unwrap().contains("is nothing, but"));
+        for policy in ["dollymp(budget=0.1,clones=0)", "dollymp", "dollymp(budget=none)", "mantri", "drf", "nothing"] {
+            assert_eq!(told(policy, (5, 1.0), 9.0), None, "{policy}");
+        }
+        assert_eq!(told("dollymp(budget=0.1)", (5, 1.0), 10.0), None);
+    }
+}

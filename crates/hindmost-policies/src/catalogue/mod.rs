@@ -1,0 +1,284 @@
+//! The catalogue: every order and every system by the name its users know, with its paper and its
+//! parameters, and how to build it. A new policy is a file of its own and an entry in `orders.rs` or
+//! `systems.rs`; its parameters are a struct in its own file ([`mod@crate::parameters`]).
+
+use hindmost_core::cluster::Cluster;
+use hindmost_core::estimator::estimator;
+use hindmost_core::journal::Header;
+use hindmost_core::policy::Policy;
+use hindmost_core::session::Session;
+use hindmost_core::submission_queues;
+use hindmost_core::workload::QueueSpec;
+use hindmost_math::suggest::did_you_mean;
+
+use crate::parameters::{Given, ParameterEntry};
+use spec::{OrderSpec, PolicySpec};
+
+mod budget;
+mod entry;
+mod error;
+mod orders;
+mod reference;
+pub mod spec;
+mod systems;
+#[cfg(test)]
+mod tests;
+
+pub use budget::without_clones;
+pub use entry::{Build, JobOrder, OrderEntry, PolicyBuilder, SystemEntry, Typed, order_of, system_of};
+pub use error::CatalogueError;
+pub use orders::ORDERS;
+pub use reference::reference;
+pub use systems::SYSTEMS;
+
+const XU_LAU: &str =
+    "Xu & Lau, Optimization for Speculative Execution of Multiple Jobs in a MapReduce-like Cluster, 2015";
+const XU_LIU_LAU: &str =
+    "Xu, Liu & Lau, Multi Resource Scheduling with Task Cloning in Heterogeneous Clusters, ICPP 2022";
+
+/// The order where neither scenario nor policy names one.
+pub const DEFAULT_ORDER: &str = "fair";
+
+/// What a scenario tells every policy.
+#[derive(Clone, Debug)]
+pub struct Setting<'a> {
+    /// Order for rules that bring none, perhaps with parameters.
+    pub order: &'a str,
+    /// γ: price of a machine-second.
+    pub gamma: f64,
+    /// The queues that jobs are submitted to, for orders that share the cluster among queues.
+    pub queues: &'a [QueueSpec],
+}
+
+impl<'a> From<&'a Header> for Setting<'a> {
+    /// What the policy of a recorded run was told.
+    fn from(header: &'a Header) -> Setting<'a> {
+        Setting { order: &header.order, gamma: header.gamma, queues: &header.queues }
+    }
+}
+
+/// The entry of an order.
+///
+/// # Errors
+/// If there is none of that name.
+fn order_entry(name: &str) -> Result<&'static OrderEntry, CatalogueError> {
+    ORDERS.iter().find(|entry| entry.name == name).ok_or_else(|| {
+        let near = if system_like(name).is_some() {
+            "; it is a rule or system, not an order".to_owned()
+        } else {
+            did_you_mean(&name.to_lowercase(), ORDERS.iter().map(|entry| entry.name))
+        };
+        CatalogueError::UnknownName { what: "order", name: name.to_owned(), near }
+    })
+}
+
+/// The system of a name, in whatever case.
+fn system_like(name: &str) -> Option<&'static SystemEntry> {
+    SYSTEMS.iter().find(|entry| entry.name.eq_ignore_ascii_case(name))
+}
+
+/// What is before the + of a policy's name, and perhaps meant to stand behind it.
+fn named_order(spec: &PolicySpec) -> Result<Option<(&'static OrderEntry, &Given)>, CatalogueError> {
+    let Some(order) = &spec.order else { return Ok(None) };
+    let turned = || {
+        let (rule, before) = (system_like(&order.name)?.name, order_entry(&spec.rule.to_lowercase()).ok()?.name);
+        let turned = PolicySpec {
+            order: Some(OrderSpec { name: before.to_owned(), parameters: spec.parameters.clone() }),
+            rule: rule.to_owned(),
+            parameters: order.parameters.clone(),
+        };
+        Some(format!("; {rule} is a rule and {before} an order: did you mean \"{turned}\"?"))
+    };
+    let found = order_entry(&order.name).map_err(|error| match (error, turned()) {
+        (CatalogueError::UnknownName { what, name, .. }, Some(near)) => {
+            CatalogueError::UnknownName { what, name, near }
+        }
+        (other, _) => other,
+    })?;
+    Ok(Some((found, &order.parameters)))
+}
+
+/// An order by name, with parameters, as a scenario or journal names it.
+///
+/// # Errors
+/// If the text names none, or a parameter is unknown or has a value that is not valid.
+pub fn order(text: &str) -> Result<OrderSpec, CatalogueError> {
+    let spec: OrderSpec = text.parse().map_err(CatalogueError::Malformed)?;
+    let entry = order_entry(&spec.name)?;
+    check_parameters(entry.name, &[entry.parameters()], &spec.parameters)?;
+    Ok(spec)
+}
+
+fn check_parameters(
+    owner: &'static str,
+    entries: &[&'static [ParameterEntry]],
+    given: &Given,
+) -> Result<(), CatalogueError> {
+    let all = || entries.iter().flat_map(|entries| entries.iter());
+    for (name, value) in given {
+        let parameter =
+            all().find(|parameter| parameter.name == name).ok_or_else(|| CatalogueError::UnknownParameter {
+                system: owner,
+                name: name.clone(),
+                near: did_you_mean(name, all().map(|parameter| parameter.name)),
+                known: match all().map(|parameter| parameter.name).collect::<Vec<_>>() {
+                    names if names.is_empty() => "no parameters".to_owned(),
+                    names => names.join(", "),
+                },
+            })?;
+        parameter.check(value).map_err(|error| CatalogueError::BadValue { system: owner, error })?;
+    }
+    Ok(())
+}
+
+/// What a policy's name means.
+struct Meaning<'a> {
+    system: &'static SystemEntry,
+    /// The order that is named or that the system brings, with the parameters meant for it.
+    order: Option<(&'static OrderEntry, &'a Given)>,
+    /// The parameters meant for the system.
+    given: &'a Given,
+}
+
+static NONE_GIVEN: Given = Given::new();
+
+/// Of a name that is both a system's and an order's, the system is meant; an order's name alone means
+/// that order without redundancy.
+fn meaning(spec: &PolicySpec) -> Result<Meaning<'_>, CatalogueError> {
+    let named = named_order(spec)?;
+    let by_name = |name: &str| SYSTEMS.iter().find(|entry| entry.name == name);
+    if let Some(system) = by_name(&spec.rule) {
+        let own = system.order.map(|order| Ok((order_entry(order)?, &spec.parameters))).transpose()?;
+        return Ok(Meaning { system, order: named.or(own), given: &spec.parameters });
+    }
+    let alone = ORDERS.iter().find(|entry| entry.name == spec.rule);
+    if let (Some(order), Some(system), None) = (alone, by_name("none"), &named) {
+        return Ok(Meaning { system, order: Some((order, &spec.parameters)), given: &NONE_GIVEN });
+    }
+    let near = if alone.is_some() {
+        format!("; it is an order: write {}+RULE", spec.rule)
+    } else {
+        let names = SYSTEMS.iter().map(|entry| entry.name).chain(ORDERS.iter().map(|entry| entry.name));
+        did_you_mean(&spec.rule.to_lowercase(), names)
+    };
+    Err(CatalogueError::UnknownName { what: "policy", name: spec.rule.clone(), near })
+}
+
+/// Where what the rule does not take is a parameter of the order that is named, tells how to give it.
+fn belongs_to_order(mut error: CatalogueError, spec: &PolicySpec) -> CatalogueError {
+    if let CatalogueError::UnknownParameter { name, near, .. } = &mut error
+        && let Some(order) = &spec.order
+        && order_entry(&order.name).is_ok_and(|entry| entry.parameters().iter().any(|one| one.name == name))
+        && let Some(value) = spec.parameters.get(name)
+    {
+        let mut order = order.clone();
+        order.parameters.insert(name.clone(), value.clone());
+        *near = format!(", but its order has: give it in the name: \"{order}+{}\"", spec.rule);
+    }
+    error
+}
+
+/// Checks that a policy can be built: that its names are known and its parameters valid. A system that
+/// brings its order takes that order's parameters too.
+///
+/// # Errors
+/// If there is none of that name, or a parameter is unknown or has a value that is not valid.
+pub fn check(spec: &PolicySpec) -> Result<&'static SystemEntry, CatalogueError> {
+    let found = meaning(spec)?;
+    let system = found.system;
+    match found.order {
+        Some((order, given)) if spec.order.is_some() => {
+            check_parameters(order.name, &[order.parameters()], given)?;
+            check_parameters(system.name, &[system.parameters()], found.given)
+                .map_err(|error| belongs_to_order(error, spec))?;
+        }
+        // An order alone.
+        Some((order, given)) if system.name != spec.rule => check_parameters(order.name, &[order.parameters()], given)?,
+        // A system with its own order: both take what is given.
+        Some((order, given)) => check_parameters(system.name, &[system.parameters(), order.parameters()], given)?,
+        None => check_parameters(system.name, &[system.parameters()], found.given)?,
+    }
+    Ok(system)
+}
+
+/// True if the scenario's order is in force under a policy: it names none, and its system brings none.
+///
+/// # Errors
+/// If there is none of that name.
+pub fn takes_setting_order(spec: &PolicySpec) -> Result<bool, CatalogueError> {
+    Ok(meaning(spec)?.order.is_none())
+}
+
+/// How the scenario's order is told beside some policies: with what it applies to, or not at all.
+pub fn told_order<'a>(order: &str, policies: impl IntoIterator<Item = &'a PolicySpec>) -> Option<String> {
+    let (mut under, mut besides) = (false, false);
+    for spec in policies {
+        // Of what can't be told apart it may be in force.
+        let takes = takes_setting_order(spec).unwrap_or(true);
+        under |= takes;
+        besides |= !takes;
+    }
+    under.then(|| if besides { format!("order {order} for rules named alone") } else { format!("order {order}") })
+}
+
+/// Builds a policy: its system's passes under the order it names, its system's own order, or the
+/// scenario's.
+///
+/// # Errors
+/// As [`check`], and if the scenario's order is unknown or its queues make no sense.
+pub fn build(spec: &PolicySpec, setting: &Setting<'_>) -> Result<Policy, CatalogueError> {
+    check(spec)?;
+    let found = meaning(spec)?;
+    assemble(found.system, found.given, found.order, setting)
+}
+
+impl SystemEntry {
+    /// Builds a policy of this system, which need not be in the catalogue, under its own order or the scenario's.
+    ///
+    /// # Errors
+    /// If a parameter is unknown or has a value that is not valid, an order is unknown, or the scenario's queues make
+    /// no sense.
+    pub fn policy(&self, given: &Given, setting: &Setting<'_>) -> Result<Policy, CatalogueError> {
+        let own = self.order.map(order_entry).transpose()?;
+        let of_order = own.map_or(&[][..], OrderEntry::parameters);
+        check_parameters(self.name, &[self.parameters(), of_order], given)?;
+        assemble(self, given, own.map(|order| (order, given)), setting)
+    }
+}
+
+/// Builds a system's passes under an order, or the scenario's without one.
+fn assemble(
+    system: &SystemEntry,
+    given: &Given,
+    order: Option<(&OrderEntry, &Given)>,
+    setting: &Setting<'_>,
+) -> Result<Policy, CatalogueError> {
+    submission_queues::check(setting.queues).map_err(CatalogueError::Queue)?;
+    let by_default;
+    let (order, given_to_order) = if let Some(named) = order {
+        named
+    } else {
+        by_default = self::order(setting.order)?;
+        (order_entry(&by_default.name)?, &by_default.parameters)
+    };
+    let bad_value = |name| move |error| CatalogueError::BadValue { system: name, error };
+    let jobs = order.build.build(given_to_order, setting.queues.to_vec()).map_err(bad_value(order.name))?;
+    let policy = PolicyBuilder::new(jobs, system.order == Some(order.name), setting.gamma);
+    system.build.build(given, policy).map(PolicyBuilder::finish).map_err(bad_value(system.name))
+}
+
+/// Begins the run of a journal again: the session that its records are replayed in, with an empty cluster and the policy
+/// as it was before it saw anything.
+///
+/// # Errors
+/// If the journal names no policy that the catalogue can build.
+pub fn session_of(header: &Header) -> Result<Session, CatalogueError> {
+    let spec: PolicySpec = header.policy.parse().map_err(CatalogueError::Malformed)?;
+    Ok(session_under(build(&spec, &Setting::from(header))?, header))
+}
+
+/// As [`session_of`], under a policy that the caller has made, which may be one that the catalogue does not have.
+pub fn session_under(policy: Policy, header: &Header) -> Session {
+    let cluster = Cluster::new(header.dimensions.clone()).with_placement(header.placement);
+    Session::new(cluster, policy, estimator(header.knowledge))
+}

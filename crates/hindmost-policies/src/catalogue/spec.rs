@@ -1,0 +1,190 @@
+//! Policies by name: `sca`, `sca(max_copies=8)`, `fair+mantri(delta=0.5)`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::parameters::{Given, Value};
+
+/// An order by name, with parameters: `fair`, `tetris(epsilon=0.1)`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OrderSpec {
+    /// The order.
+    pub name: String,
+    /// Parameters that differ from their defaults.
+    pub parameters: Given,
+}
+
+/// A policy by name: a system or rule, perhaps under an order of its own, with parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PolicySpec {
+    /// The order, where one is named.
+    pub order: Option<OrderSpec>,
+    /// The system or redundancy rule, or an order that stands alone.
+    pub rule: String,
+    /// Its parameters that differ from their defaults.
+    pub parameters: Given,
+}
+
+impl PolicySpec {
+    /// A system or rule with its defaults.
+    pub fn of(rule: &str) -> PolicySpec {
+        PolicySpec { order: None, rule: rule.to_owned(), parameters: Given::new() }
+    }
+}
+
+impl fmt::Display for OrderSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_named(f, &self.name, &self.parameters)
+    }
+}
+
+impl fmt::Display for PolicySpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(order) = &self.order {
+            write!(f, "{order}+")?;
+        }
+        write_named(f, &self.rule, &self.parameters)
+    }
+}
+
+fn write_named(f: &mut fmt::Formatter<'_>, name: &str, parameters: &Given) -> fmt::Result {
+    f.write_str(name)?;
+    if !parameters.is_empty() {
+        let given: Vec<String> = parameters.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        write!(f, "({})", given.join(","))?;
+    }
+    Ok(())
+}
+
+/// A text that is not of the form of a policy's name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{text:?} does not name a policy: {reason}; write NAME, NAME(parameter=value,…) or ORDER+NAME")]
+pub struct BadPolicySpec {
+    text: String,
+    reason: String,
+}
+
+impl FromStr for PolicySpec {
+    type Err = BadPolicySpec;
+
+    fn from_str(text: &str) -> Result<PolicySpec, BadPolicySpec> {
+        let wrong = |reason: &str| BadPolicySpec { text: text.to_owned(), reason: reason.to_owned() };
+        let parts = split_outside_parentheses(text, '+');
+        let (order, rule) = match parts[..] {
+            [rule] => (None, rule),
+            [order, rule] => (Some(parse_named(order).map_err(wrong)?), rule),
+            _ => return Err(wrong("there is more than one + outside parentheses")),
+        };
+        let (rule, parameters) = parse_named(rule).map_err(wrong)?;
+        let order = order.map(|(name, parameters)| OrderSpec { name, parameters });
+        Ok(PolicySpec { order, rule, parameters })
+    }
+}
+
+impl FromStr for OrderSpec {
+    type Err = BadPolicySpec;
+
+    fn from_str(text: &str) -> Result<OrderSpec, BadPolicySpec> {
+        let wrong = |reason: &str| BadPolicySpec { text: text.to_owned(), reason: reason.to_owned() };
+        let (name, parameters) = parse_named(text).map_err(wrong)?;
+        Ok(OrderSpec { name, parameters })
+    }
+}
+
+/// A name and its parameters, or what is wrong with them.
+fn parse_named(text: &str) -> Result<(String, Given), &'static str> {
+    let trimmed = text.trim();
+    let (name, parameters) = match trimmed.split_once('(') {
+        None => (trimmed, ""),
+        Some((name, rest)) => (name.trim(), rest.strip_suffix(')').ok_or("its parenthesis is not closed")?),
+    };
+    let is_word =
+        |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
+    if !is_word(name) {
+        return Err("a name is made of letters, digits and underscores");
+    }
+    let mut given = Given::new();
+    // NAME() is NAME.
+    let listed = (!parameters.trim().is_empty()).then(|| parameters.split(','));
+    for parameter in listed.into_iter().flatten() {
+        if parameter.trim().is_empty() {
+            return Err("a parameter is empty");
+        }
+        let (key, value) = parameter.split_once('=').ok_or("a parameter is written name=value")?;
+        let value = value.trim();
+        let value = match (value.parse::<bool>(), value.parse::<f64>()) {
+            (Ok(on), _) => Value::Switch(on),
+            (_, Ok(number)) => Value::Number(number),
+            _ if is_word(value) => Value::Word(value.to_owned().into()),
+            _ => return Err("a parameter's value is a number, true, false or a word"),
+        };
+        if given.insert(key.trim().to_owned(), value).is_some() {
+            return Err("a parameter is given twice");
+        }
+    }
+    Ok((name.to_owned(), given))
+}
+
+/// Splits a list of policies at the commas outside parentheses.
+pub fn split_list(list: &str) -> Vec<&str> {
+    split_outside_parentheses(list, ',')
+}
+
+fn split_outside_parentheses(text: &str, at: char) -> Vec<&str> {
+    let (mut depth, mut begin, mut parts) = (0u32, 0, Vec::new());
+    for (here, c) in text.char_indices() {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ if c == at && depth == 0 => {
+                parts.push(&text[begin..here]);
+                begin = here + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(&text[begin..]);
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_survive_the_round_trip() {
+        let parameters = "tetris(epsilon=0.1,remaining=time)+mantri(delta=0.5)";
+        for text in
+            ["sca", "sca(max_copies=8)", "fair+mantri(delta=0.5,kill_restart=true)", "ese(sigma=optimal)", parameters]
+        {
+            assert_eq!(text.parse::<PolicySpec>().unwrap().to_string(), text);
+        }
+        assert_eq!("sca( )".parse::<PolicySpec>().unwrap().to_string(), "sca");
+        assert_eq!("svf + none".parse::<PolicySpec>().unwrap().to_string(), "svf+none");
+        assert_eq!("tetris(epsilon=1e+2)".parse::<PolicySpec>().unwrap().order, None);
+    }
+
+    #[test]
+    fn commas_inside_parentheses_do_not_separate() {
+        assert_eq!(split_list("none,ese(eta=0.1,xi=1),sda"), ["none", "ese(eta=0.1,xi=1)", "sda"]);
+    }
+
+    #[test]
+    fn malformed_names_are_refused() {
+        for wrong in [
+            "",
+            "+sca",
+            "sca(",
+            "sca(max_copies)",
+            "sca(a=1,a=2)",
+            "s c a",
+            "sca(x=a b)",
+            "sca(,)",
+            "sca(a=1,,)",
+            "sca(a=1,)",
+            "a+b+c",
+        ] {
+            assert!(wrong.parse::<PolicySpec>().is_err(), "{wrong:?}");
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Names, defaults and errors of the catalogue.
+
+use super::*;
+
+const SETTING: Setting<'static> = Setting { order: "fair", gamma: 1.0, queues: &[] };
+
+#[test]
+fn every_default_is_valid() {
+    let systems = SYSTEMS.iter().map(|system| (system.name, system.parameters()));
+    let orders = ORDERS.iter().map(|order| (order.name, order.parameters()));
+    for (name, entries) in systems.chain(orders) {
+        for parameter in entries {
+            assert_eq!(parameter.check(&parameter.default), Ok(()), "{name}");
+            // As users write it.
+            let written: PolicySpec = format!("{name}({}={})", parameter.name, parameter.default).parse().unwrap();
+            assert_eq!(written.parameters[parameter.name], parameter.default, "{name}");
+            assert!(build(&written, &SETTING).is_ok(), "{written}");
+        }
+    }
+}
+
+/// Both read what is given to the system.
+#[test]
+fn a_system_and_its_own_order_share_no_parameter() {
+    for system in SYSTEMS {
+        let order = system.order.map_or(&[][..], |order| order_entry(order).unwrap().parameters());
+        let shared = |entry: &&ParameterEntry| system.parameters().iter().any(|other| other.name == entry.name);
+        assert!(order.iter().find(shared).is_none(), "{}", system.name);
+    }
+}
+
+#[test]
+fn every_order_goes_with_every_rule() {
+    for order in ORDERS {
+        for system in SYSTEMS {
+            let spec = format!("{}+{}", order.name, system.name).parse().unwrap();
+            assert!(build(&spec, &SETTING).is_ok());
+        }
+    }
+}
+
+#[test]
+fn the_settings_order_is_told_where_it_applies() {
+    let told = |names: &[&str]| {
+        let specs: Vec<PolicySpec> = names.iter().map(|name| name.parse().unwrap()).collect();
+        told_order("fair", &specs)
+    };
+    assert_eq!(told(&["none", "mantri"]).as_deref(), Some("order fair"));
+    assert_eq!(told(&["dollymp", "drf", "drf+none"]), None);
+    assert_eq!(told(&["dollymp", "dolly"]).as_deref(), Some("order fair for rules named alone"));
+}
+
+#[test]
+fn errors_name_what_is_near_and_what_is_valid() {
+    let message = |text: &str| build(&text.parse().unwrap(), &SETTING).err().unwrap().to_string();
+    assert!(message("mantry").contains("did you mean \"mantri\"?"));
+    assert!(message("fairr+mantri").contains("did you mean \"fair\"?"));
+    assert!(message("sca(max-copies=3)").contains("did you mean \"max_copies\"?"));
+    assert!(message("sca(max_copies=0)").contains("must be a whole number from 1 to 64"));
+    assert!(message("mantri(delta=1)").contains("must be a number from 0 to below 1"));
+    assert!(message("mantri(delta=NaN)").contains("must be"));
+    assert!(message("none(delta=1)").contains("it takes no parameters"));
+    assert!(message("tetris+dollymp(epsilon=2)").contains("in the name: \"tetris(epsilon=2)+dollymp\""));
+    assert!(message("fair+fifo").contains("write fifo+RULE"));
+    assert!(message("DRF+none").contains("did you mean \"drf\"?"));
+    assert!(message("sca+mantri").contains("; it is a rule or system, not an order"));
+    assert!(message("mantri(delta=0.5)+tetris(epsilon=1)").contains(
+        "no order is called \"mantri\"; mantri is a rule and tetris an order: did you mean \
+         \"tetris(epsilon=1)+mantri(delta=0.5)\"?"
+    ));
+    assert!(message("Mantri+Tetris").contains("did you mean \"tetris+mantri\"?"));
+    assert!(message("ese(sigma=-1e300)").contains("sigma is -1e300, but"));
+    assert!(message("SCA").contains("did you mean \"sca\"?"));
+}

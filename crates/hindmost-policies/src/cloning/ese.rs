@@ -1,0 +1,56 @@
+//! The clones of `ese` (Xu & Lau 2015, section VI, Algorithm 2): small new jobs start with several copies of each task. Its
+//! backups, readings and parameters are in [`speculation::ese`](crate::speculation::ese).
+
+use hindmost_core::ids::JobId;
+use hindmost_core::policy::job_queue::Which;
+use hindmost_core::policy::{Pass, Round};
+
+use super::sca::{CloneTables, open_tasks, start_job};
+use crate::speculation::ese::EseParameters;
+use crate::theory::clones;
+
+/// The pass that starts new jobs, small ones with clones. See the module's documentation.
+pub struct CloneSmallNewJobs {
+    parameters: EseParameters,
+    tables: CloneTables,
+}
+
+impl CloneSmallNewJobs {
+    /// With these parameters, and γ, the price of a machine-second.
+    pub fn new(parameters: EseParameters, gamma: f64) -> CloneSmallNewJobs {
+        CloneSmallNewJobs { parameters, tables: CloneTables::new(parameters.max_copies, gamma) }
+    }
+
+    /// Copies of each task of a new job, by phase; 1 if it is not small.
+    fn copies(&mut self, job: JobId, new_jobs: usize, round: &Round<'_>) -> Vec<u32> {
+        let cluster = round.cluster();
+        let Some(found) = cluster.job(job) else { return Vec::new() };
+        let tasks = f64::from(open_tasks(found));
+        let EseParameters { eta, xi, .. } = self.parameters;
+        let phases = found.phases().iter();
+        phases
+            .map(|phase| {
+                let idle = cluster.room_for(phase.demand()) as f64;
+                let small = tasks < eta * idle / new_jobs as f64 && phase.mean() < xi;
+                if !small || !phase.is_open() || phase.pending() == 0 {
+                    return 1;
+                }
+                let table = self.tables.prepare(phase.pending(), phase.durations());
+                self.tables.get(table).map_or(1, |table| clones::best_alone(table, phase.mean(), self.tables.gamma()))
+            })
+            .collect()
+    }
+}
+
+impl Pass for CloneSmallNewJobs {
+    fn decide(&mut self, round: &mut Round<'_>) {
+        let new_jobs = round.new_jobs();
+        let mut passed = None;
+        while round.cluster().open_nodes() > 0 {
+            let Some(place) = round.next_job(Which::New, passed) else { return };
+            let copies = self.copies(place.job(), new_jobs, round);
+            start_job(place.job(), &copies, round);
+            passed = Some(place);
+        }
+    }
+}

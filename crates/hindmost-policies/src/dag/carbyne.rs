@@ -1,0 +1,332 @@
+//! `carbyne`: altruistic scheduling (Grandl, Chowdhury, Akella & Ananthanarayanan, "Altruistic Scheduling in
+//! Multi-Resource Clusters", OSDI 2016).
+//!
+//! Each job is entitled to its fair share, but claims of it only what it needs now so as not to end later
+//! than with all of it; what jobs leave over goes to those that are nearly done.
+//!
+//! 1. **Between jobs**, dominant resource fairness: weights and demands give job j the dominant share x_j
+//!    (progressive filling), so a share vector s_j = x_j · (the cluster's room).
+//! 2. **Within a job**: a phase of n unfinished tasks of effective time e and demand d runs, alone in the
+//!    share, in waves of w = max(1, min over dimensions ⌊s/d⌋) tasks and takes ⌈n/w⌉·e. The phases not
+//!    finished are placed into a virtual cluster of room s, each as early as room and parents let it, which
+//!    gives the completion T; then again from T backwards, each as late as room and children let it:
+//!
+//!    ```text
+//!    T           = max over phases of the end of the forward placing
+//!    latest end  = min(T, latest starts of the children)
+//!    due(t)      = tasks whose place in the backward placing begins at t or before
+//!    ```
+//!
+//!    The tasks that are due start now, jobs taking turns by DRF; all others are left over for later.
+//! 3. **Leftover**: what room is left goes to jobs in the order of shortest remaining time (the longest path
+//!    of unfinished phases), and within a job to the task that packs best (largest inner product of demand
+//!    and free room), including those that a job itself had put off. So no room is left idle.
+//!
+//! Readings: phases open at the same time divide the share as they are placed, the one with the longest path
+//! to the job's end first (backwards: the longest path from its beginning); a task too large for the share
+//! has it alone; running tasks hold their room from now until an effective time after their mean start; what
+//! a job could use, for DRF, is all of its unfinished tasks. A plan is made anew when the job arrives, a
+//! phase of it finishes, its durations are learned, or its share has changed because a job arrived or ended
+//! or a node came or went; in between it goes on being right, for it says when each task is due. A new plan
+//! keeps the completion that an earlier one promised, unless the share has become smaller: else a job could
+//! be put off for ever. A job that is behind its promise has all of its tasks due, and is then treated as by
+//! DRF. Of phases that fit, each stands with the node that the cluster's placement gives it.
+//!
+//! Parameters: none.
+
+use rustc_hash::FxHashMap;
+
+use hindmost_core::cluster::{Applied, Cluster, Job, Phase};
+use hindmost_core::ids::{AttemptId, JobId};
+use hindmost_core::record::{Decision, Event};
+use hindmost_core::resources::Resources;
+use hindmost_core::time::Time;
+
+use crate::dag::fair_shares::shares_of_jobs;
+use crate::dag::packing::{Fitter, Offer};
+use crate::dag::resource_profile::{
+    Block, Moment, Space, Stage, first_start, last_end, paths_from_begin, paths_to_end, stages,
+};
+use crate::orders::effective_time::effective_time;
+use crate::orders::srpt::Srpt;
+use hindmost_core::policy::job_queue::Which;
+use hindmost_core::policy::runnable_by_demand::Stuck;
+use hindmost_core::policy::{JobQueue, Pass, Round, Seen, View};
+
+/// The pass that starts pending tasks as Carbyne does. See the module's documentation.
+pub struct Altruists {
+    which: Which,
+    /// The jobs by remaining time, for what is left over.
+    shortest: JobQueue,
+    jobs: FxHashMap<JobId, Member>,
+    /// True once a job came or went, or the cluster has changed: shares are to be computed anew.
+    shares_changed: bool,
+}
+
+/// What is kept of a job.
+struct Member {
+    /// Its dominant share of the cluster.
+    share: f64,
+    /// When it should end, by the last plan.
+    promise: Option<Time>,
+    /// What is planned; nothing if it must be made anew.
+    plan: Option<Plan>,
+    /// By phase, the sum of when living attempts were started, nanoseconds.
+    started: Vec<u128>,
+}
+
+/// The latest times at which a job's pending tasks may start.
+struct Plan {
+    made: Time,
+    /// Tasks that were pending then, by phase.
+    pending: Vec<u32>,
+    /// Their latest places, by phase, from the time at which the plan was made.
+    latest: Vec<Vec<Block>>,
+}
+
+impl Plan {
+    /// Pending tasks of a phase that must start now.
+    fn due(&self, phase: usize, pending: u32, now: Time) -> u32 {
+        let since = Moment::from((now - self.made).0);
+        let due: u64 = self.latest[phase].iter().map(|block| block.begun(since)).sum();
+        let started = u64::from(self.pending[phase].saturating_sub(pending));
+        // Tasks that have lost their copies are pending beyond those that were: they are due.
+        let again = pending.saturating_sub(self.pending[phase]);
+        let due = due.saturating_sub(started) + u64::from(again);
+        u32::try_from(due).unwrap_or(u32::MAX).min(pending)
+    }
+}
+
+impl Altruists {
+    /// Of all jobs, of those that have been started, or of new ones.
+    pub fn of(which: Which) -> Altruists {
+        let shortest = JobQueue::new(Box::new(Srpt));
+        Altruists { which, shortest, jobs: FxHashMap::default(), shares_changed: false }
+    }
+
+    fn attempt_started(&mut self, attempt: AttemptId, now: Time) {
+        let member = self.jobs.get_mut(&attempt.task.job);
+        if let Some(sum) = member.and_then(|member| member.started.get_mut(attempt.task.phase as usize)) {
+            *sum += u128::from(now.0);
+        }
+    }
+
+    fn attempt_ended(&mut self, attempt: AttemptId, applied: Applied) {
+        let Some(member) = self.jobs.get_mut(&attempt.task.job) else { return };
+        if let Some(((_, since), sum)) = applied.released.zip(member.started.get_mut(attempt.task.phase as usize)) {
+            *sum = sum.saturating_sub(u128::from(since.0));
+        }
+        if applied.phase_finished {
+            member.plan = None;
+        }
+        if applied.job_finished {
+            self.jobs.remove(&attempt.task.job);
+            self.shares_changed = true;
+        }
+    }
+
+    /// Adds up afresh when attempts were started, for a node went with whatever was on it.
+    fn recount(&mut self, cluster: &Cluster) {
+        for member in self.jobs.values_mut() {
+            member.started.fill(0);
+        }
+        for attempt in cluster.living() {
+            self.attempt_started(attempt.id(), attempt.since());
+        }
+    }
+
+    fn share_out(&mut self, cluster: &Cluster) {
+        if !std::mem::take(&mut self.shares_changed) {
+            return;
+        }
+        for (job, share) in shares_of_jobs(cluster) {
+            let Some(member) = self.jobs.get_mut(&job) else { continue };
+            if (share - member.share).abs() <= 1e-9 {
+                continue;
+            }
+            if share < member.share {
+                member.promise = None;
+            }
+            member.share = share;
+            member.plan = None;
+        }
+    }
+
+    /// Starts tasks that are due, jobs taking turns.
+    fn start_due(&mut self, round: &mut Round<'_>, fitter: &mut Fitter) {
+        // Jobs up to here have nothing due that fits.
+        let mut passed = None;
+        let mut stuck = Stuck::default();
+        while round.cluster().open_nodes() > 0 {
+            let next = round.next_job_that_fits(self.which, passed, &mut stuck);
+            let Some(place) = next else { return };
+            let id = place.job();
+            let cluster = round.cluster();
+            let offer = cluster.job(id).and_then(|job| {
+                let member = self.jobs.get_mut(&id)?;
+                let Member { plan, share, promise, started } = member;
+                let plan = plan.get_or_insert_with(|| make_plan(job, cluster, *share, promise, started));
+                best_offer(cluster, job, fitter, |phase, pending| plan.due(phase, pending, cluster.now()) > 0)
+            });
+            if !offer.is_some_and(|offer| round.start(offer.task, offer.node)) {
+                passed = Some(place);
+                continue;
+            }
+            round.because(|| "its job would end later than with its fair share if it did not start now".to_owned());
+        }
+    }
+
+    /// Gives what room is left to jobs, the shortest first.
+    fn start_leftover(&mut self, round: &mut Round<'_>, fitter: &mut Fitter) {
+        let mut passed = None;
+        let mut stuck = Stuck::default();
+        while round.cluster().open_nodes() > 0 {
+            let next = self.shortest.next_that_fits(self.which, passed, &mut stuck, round.cluster());
+            let Some(place) = next else { return };
+            let id = place.job();
+            loop {
+                let cluster = round.cluster();
+                let offer = cluster.job(id).and_then(|job| best_offer(cluster, job, fitter, |_, _| true));
+                if !offer.is_some_and(|offer| round.start(offer.task, offer.node)) {
+                    break;
+                }
+                round.because(|| "room was left over, and its job was the nearest to its end that fits".to_owned());
+            }
+            self.shortest.refresh(id, round.cluster());
+            passed = Some(place);
+        }
+    }
+}
+
+/// Of the phases that may start a task, the offer that packs best; ties by the phase's number.
+fn best_offer(
+    cluster: &Cluster,
+    job: &Job,
+    fitter: &mut Fitter,
+    mut may: impl FnMut(usize, u32) -> bool,
+) -> Option<Offer> {
+    let mut best: Option<Offer> = None;
+    for (at, phase) in job.phases().iter().enumerate() {
+        if !phase.is_open() || phase.pending() == 0 || !may(at, phase.pending()) {
+            continue;
+        }
+        let offer = fitter.offer(cluster, job.id(), at as u32);
+        if let Some(offer) = offer.filter(|offer| best.is_none_or(|best| offer.alignment > best.alignment)) {
+            best = Some(offer);
+        }
+    }
+    best
+}
+
+/// Plans a job's unfinished phases within its share: forwards for its completion, backwards for what is due.
+fn make_plan(job: &Job, cluster: &Cluster, share: f64, promise: &mut Option<Time>, started: &[u128]) -> Plan {
+    let now = cluster.now();
+    let pending: Vec<u32> = job.phases().iter().map(Phase::pending).collect();
+    let stages = stages(job, |at| effective_time(&job.phases()[at]), |at| u64::from(pending[at]));
+    let mut room = *cluster.total();
+    for units in &mut room.0 {
+        *units = (share * *units as f64).round() as u64;
+    }
+    let mut space = Space::new(room);
+    // When each phase's running tasks will be over.
+    let mut running = vec![0; stages.len()];
+    for (at, phase) in job.phases().iter().enumerate() {
+        let alive = phase.alive();
+        if phase.is_finished() || alive == 0 {
+            continue;
+        }
+        let mean = started[at] / u128::from(alive);
+        let age = u128::from(now.0).saturating_sub(mean);
+        running[at] = (stages[at].duration - Moment::try_from(age).unwrap_or(Moment::MAX)).max(0);
+        let held = Resources(phase.demand().0.map(|units| units.saturating_mul(u64::from(alive))));
+        space.take(0, running[at], &held);
+    }
+    let completion = place_forwards(&stages, &mut space.clone(), &running);
+    let mut end = now + Time(u64::try_from(completion).unwrap_or(u64::MAX).min(u64::MAX - now.0));
+    if let Some(promised) = *promise {
+        end = end.min(promised);
+    }
+    *promise = Some(end);
+    let left = Moment::from(end.0) - Moment::from(now.0);
+    Plan { made: now, latest: place_backwards(&stages, &mut space, left), pending }
+}
+
+/// Places each stage as early as it can be; when all are over.
+fn place_forwards(stages: &[Stage], space: &mut Space, running: &[Moment]) -> Moment {
+    let paths = paths_to_end(stages);
+    let mut order: Vec<usize> = (0..stages.len()).collect();
+    order.sort_by_key(|at| (std::cmp::Reverse(paths[*at]), *at));
+    let mut ends = running.to_vec();
+    for at in order {
+        let stage = &stages[at];
+        let from = stage.parents.iter().map(|parent| ends[*parent]).max().unwrap_or(0);
+        let blocks = space.place_early(stage.tasks, stage.duration, &stage.demand, from);
+        ends[at] = last_end(&blocks).map_or(ends[at].max(from), |end| end.max(ends[at]));
+    }
+    ends.into_iter().max().unwrap_or(0)
+}
+
+/// Places each stage as late as it can be for all to be over at a time.
+fn place_backwards(stages: &[Stage], space: &mut Space, end: Moment) -> Vec<Vec<Block>> {
+    let paths = paths_from_begin(stages);
+    let mut order: Vec<usize> = (0..stages.len()).collect();
+    order.sort_by_key(|at| (std::cmp::Reverse(paths[*at]), *at));
+    let mut starts = vec![end; stages.len()];
+    let mut latest = vec![Vec::new(); stages.len()];
+    for at in order {
+        let stage = &stages[at];
+        let until = stage.children.iter().map(|child| starts[*child]).min().unwrap_or(end);
+        latest[at] = space.place_late(stage.tasks, stage.duration, &stage.demand, until);
+        starts[at] = first_start(&latest[at]).unwrap_or(until);
+    }
+    latest
+}
+
+impl Pass for Altruists {
+    fn observe(&mut self, seen: Seen<'_>, view: &mut View<'_>) {
+        let cluster = view.cluster;
+        match seen {
+            Seen::Decision(Decision::Start { attempt, .. }) => {
+                self.attempt_started(*attempt, cluster.now());
+                self.shortest.refresh(attempt.task.job, cluster);
+            }
+            Seen::Decision(Decision::Replace { attempt, .. }) => self.attempt_started(*attempt, cluster.now()),
+            Seen::Decision(_) => {}
+            Seen::Event(event, applied) => {
+                self.shortest.observe(event, applied, cluster);
+                match event {
+                    Event::JobArrived { job, spec } => {
+                        let started = vec![0; spec.phases.len()];
+                        // Until shares are computed it has none: the first is no loss.
+                        self.jobs.insert(*job, Member { share: 0.0, promise: None, plan: None, started });
+                        self.shares_changed = true;
+                    }
+                    Event::AttemptFinished { attempt }
+                    | Event::AttemptFailed { attempt, .. }
+                    | Event::AttemptStopped { attempt } => self.attempt_ended(*attempt, applied),
+                    Event::DurationsLearned { job, .. } => {
+                        if let Some(member) = self.jobs.get_mut(job) {
+                            (member.plan, member.promise) = (None, None);
+                        }
+                    }
+                    Event::NodeLost { .. } => {
+                        self.recount(cluster);
+                        self.shares_changed = true;
+                    }
+                    Event::NodeJoined { .. } | Event::NodeReturned { .. } => self.shares_changed = true,
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    fn decide(&mut self, round: &mut Round<'_>) {
+        if round.cluster().open_nodes() == 0 {
+            return;
+        }
+        self.share_out(round.cluster());
+        let mut fitter = Fitter::default();
+        self.start_due(round, &mut fitter);
+        self.start_leftover(round, &mut fitter);
+    }
+}

@@ -1,0 +1,411 @@
+//! `graphene`: packing and dependency-aware scheduling (Grandl, Kandula, Rao, Akella & Kulkarni, "Graphene:
+//! Packing and Dependency-aware Scheduling for Data-Parallel Clusters", OSDI 2016).
+//!
+//! **Offline**, once for each job: a schedule of its phases alone on the cluster, in which those that run long
+//! or pack badly are placed first (`troublesome.rs`). The begins of its tasks there are the order in which the
+//! job is served, in turns of its phases (`turns.rs`). A phase's rank is its place by its first task's begin.
+//!
+//! **Online**, for each task that is started: every job offers a task of the first phase in turn for which there
+//! is room. The offer with the best score is taken,
+//!
+//! ```text
+//! score    = priority · alignment - eta · work
+//! priority = 1 - rank / phases                    alignment = inner product of demand and free room
+//! work     = Σ over the job's phases of tasks not finished · effective time · dominant share   (SRPT)
+//! eta      = srpt · mean of priority · alignment / mean of work
+//! ```
+//!
+//! unless somebody is treated too unfairly. Each job has a deficit: of every task of dominant share d that is
+//! started, each job with something to start earns its fair share d · weight / Σ weights, and the one whose
+//! task it is pays d. While the largest deficit is at least kappa of the cluster, only that job is served.
+//!
+//! Readings where the paper is silent, or where this is another world: turns come before packing within a job;
+//! priorities are those of phases, where the paper has one for each task; a job earns only while it has something
+//! to start, and keeps what it has earned; where weights differ, the largest deficit means the largest for the
+//! weight; a job that is owed, but of which nothing fits now, does not keep others from the room (the paper's
+//! machine would stand idle); means are over the offers at hand, and η is computed when they are gathered; of more
+//! than 256 jobs with offers those with the least work are compared; an offer stands with the node that the
+//! cluster's placement gives it, as near to the task's input as there is room, and without the paper's penalty for
+//! remote reads (0.8); copies are paid for like originals. Schedules are made with effective times (mean and 1.5
+//! standard deviations), and not again when durations are learned.
+//!
+//! Parameters: `kappa`, share of the cluster, 0.1; `srpt`, weight of the work left, 0.2.
+//!
+//! With the small default of `srpt` packing decides among jobs: the makespan of a batch is short, but where far
+//! more is offered than the cluster can do, flowtimes are long. A weight of 5 makes them about as short as
+//! under `svf`.
+
+use std::collections::BTreeSet;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use hindmost_core::cluster::{Cluster, Job};
+use hindmost_core::ids::{JobId, NodeId};
+use hindmost_core::record::{Decision, Event};
+
+use crate::dag::offline_schedule::turns;
+use crate::dag::packing::{Fitter, Offer};
+use crate::dag::resource_profile::stages;
+use crate::dag::task_order::Turns;
+use crate::orders::effective_time::{EFFECTIVE_TIME_DEVIATIONS, effective_time, effective_volume};
+use hindmost_core::policy::job_queue::{Place, Which};
+use hindmost_core::policy::runnable_by_demand::Stuck;
+use hindmost_core::policy::{Pass, Round, Seen, View};
+
+/// Most jobs whose offers are compared.
+const COMPARED: usize = 256;
+
+crate::parameters! {
+    /// Graphene's parameters. See the module's documentation.
+    pub struct GrapheneParameters {
+        /// share of the cluster that a job may be owed before it is served first
+        pub kappa: f64 = 0.1, in 0.0..;
+        /// weight of the work that a job has left, against packing
+        pub srpt: f64 = 0.2, in 0.0..;
+    }
+}
+
+/// The pass that starts pending tasks as Graphene does. See the module's documentation.
+pub struct TroublesomeFirst {
+    which: Which,
+    parameters: GrapheneParameters,
+    /// Whose turn it is among each job's phases.
+    turns: FxHashMap<JobId, Turns>,
+    deficits: Deficits,
+    /// Starts of this pass's own that it has not been told of yet.
+    own: usize,
+}
+
+/// What a job offers to start.
+struct Candidate {
+    job: JobId,
+    offer: Offer,
+    /// 1 for the job's first rank, then less.
+    priority: f64,
+    /// Work left.
+    work: f64,
+}
+
+impl TroublesomeFirst {
+    /// Of all jobs, of those that have been started, or of new ones.
+    pub fn of(which: Which, parameters: GrapheneParameters) -> TroublesomeFirst {
+        let (turns, deficits) = (FxHashMap::default(), Deficits::default());
+        TroublesomeFirst { which, parameters, turns, deficits, own: 0 }
+    }
+
+    fn is_meant(&self, job: &Job) -> bool {
+        match self.which {
+            Which::Any => true,
+            Which::Started => job.started().is_some(),
+            Which::New => job.started().is_none(),
+        }
+    }
+
+    /// Of a job's phases with a task to start the first in turn that fits, with its priority.
+    fn offer(&mut self, job: &Job, cluster: &Cluster, fitter: &mut Fitter) -> Option<(Offer, f64)> {
+        let turns = self.turns.entry(job.id()).or_insert_with(|| {
+            let tasks = |at: usize| u64::from(job.phases()[at].to_do());
+            turns(&stages(job, |at| effective_time(&job.phases()[at]), tasks), cluster.total())
+        });
+        let started = |at: usize| {
+            let phase = &job.phases()[at];
+            let is_waiting = phase.is_open() && phase.pending() > 0;
+            is_waiting.then(|| u64::from(phase.to_do().saturating_sub(phase.pending())))
+        };
+        turns.in_order(started).find_map(|(phase, priority)| Some((fitter.offer(cluster, job.id(), phase)?, priority)))
+    }
+
+    /// The offer of the job that is owed the most, if anyone is owed as much as κ and fits.
+    fn owed(&mut self, cluster: &Cluster, fitter: &mut Fitter, in_vain: &mut FxHashSet<JobId>) -> Option<Candidate> {
+        let mut passed = None;
+        while let Some((place, deficit, most)) = self.deficits.next(passed) {
+            if most < self.parameters.kappa || most <= 0.0 {
+                return None;
+            }
+            passed = Some(place);
+            let Some(job) = cluster.job(place.1).filter(|job| self.is_meant(job)) else { continue };
+            if deficit < self.parameters.kappa || in_vain.contains(&place.1) {
+                continue;
+            }
+            if let Some((offer, priority)) = self.offer(job, cluster, fitter) {
+                return Some(Candidate { job: place.1, offer, priority, work: 0.0 });
+            }
+            in_vain.insert(place.1);
+        }
+        None
+    }
+
+    /// Gathers the offers of the next jobs after a place, those with the least work first.
+    fn gather(
+        &mut self,
+        round: &mut Round<'_>,
+        after: &mut Option<Place>,
+        stuck: &mut Stuck,
+        fitter: &mut Fitter,
+    ) -> Vec<Candidate> {
+        let mut candidates = Vec::new();
+        while candidates.len() < COMPARED {
+            let Some(place) = round.next_job_that_fits(self.which, *after, stuck) else { break };
+            *after = Some(place);
+            let cluster = round.cluster();
+            let Some(job) = cluster.job(place.job()) else { continue };
+            if let Some((offer, priority)) = self.offer(job, cluster, fitter) {
+                candidates.push(Candidate { job: place.job(), offer, priority, work: work(job, cluster) });
+            }
+        }
+        candidates
+    }
+
+    /// Starts what is offered; false if that is refused.
+    fn start(&mut self, round: &mut Round<'_>, taken: &Candidate, why: &str) -> bool {
+        if !round.start(taken.offer.task, taken.offer.node) {
+            return false;
+        }
+        round.because(|| {
+            let first = if taken.priority >= 1.0 { "its phase is the first by rank in its job, and " } else { "" };
+            format!("{first}{why}")
+        });
+        self.own += 1;
+        self.pay(taken.offer, round.cluster());
+        true
+    }
+
+    fn pay(&mut self, offer: Offer, cluster: &Cluster) {
+        let demand = cluster.phase(offer.task).map_or(0.0, |phase| phase.demand().dominant_share(cluster.total()));
+        self.deficits.pay(offer.task.job, demand);
+        self.deficits.refresh(offer.task.job, cluster);
+    }
+
+    /// Makes offers anew that a start has taken: those of its job, and those for its node.
+    fn renew(
+        &mut self,
+        candidates: &mut Vec<Candidate>,
+        job: JobId,
+        node: NodeId,
+        cluster: &Cluster,
+        fitter: &mut Fitter,
+    ) {
+        candidates.retain_mut(|candidate| {
+            if candidate.job != job && candidate.offer.node != node {
+                return true;
+            }
+            let offer = cluster.job(candidate.job).and_then(|job| self.offer(job, cluster, fitter));
+            let Some((offer, priority)) = offer else { return false };
+            (candidate.offer, candidate.priority) = (offer, priority);
+            true
+        });
+    }
+}
+
+/// A job's remaining work, in seconds of the whole cluster.
+fn work(job: &Job, cluster: &Cluster) -> f64 {
+    job.phases().iter().map(|phase| effective_volume(phase, cluster.total(), EFFECTIVE_TIME_DEVIATIONS)).sum()
+}
+
+/// η: how much of the packing score a second of work is worth, so that on the average of these offers the
+/// two terms are as 1 to `srpt`.
+fn eta(candidates: &[Candidate], srpt: f64) -> f64 {
+    let packing: f64 = candidates.iter().map(|one| one.priority * one.offer.alignment).sum();
+    let work: f64 = candidates.iter().map(|one| one.work).sum();
+    if work > 0.0 { srpt * packing / work } else { 0.0 }
+}
+
+/// The candidate with the best score, the first of those.
+fn best(candidates: &[Candidate], eta: f64) -> Option<usize> {
+    let score = |one: &Candidate| one.priority * one.offer.alignment - eta * one.work;
+    let mut best: Option<(f64, usize)> = None;
+    for (at, candidate) in candidates.iter().enumerate() {
+        let score = score(candidate);
+        if best.is_none_or(|(best, _)| score > best) {
+            best = Some((score, at));
+        }
+    }
+    best.map(|(_, at)| at)
+}
+
+impl Pass for TroublesomeFirst {
+    fn observe(&mut self, seen: Seen<'_>, view: &mut View<'_>) {
+        let cluster = view.cluster;
+        match seen {
+            Seen::Decision(Decision::Start { .. }) if self.own > 0 => self.own -= 1,
+            Seen::Decision(Decision::Start { attempt, node, .. }) => {
+                self.pay(Offer { task: attempt.task, node: *node, alignment: 0.0 }, cluster);
+            }
+            Seen::Event(Event::JobArrived { job, spec }, _) => {
+                self.deficits.join(*job, spec.weight);
+                self.deficits.refresh(*job, cluster);
+            }
+            Seen::Event(
+                Event::AttemptFinished { attempt }
+                | Event::AttemptFailed { attempt, .. }
+                | Event::AttemptStopped { attempt },
+                applied,
+            ) => {
+                let job = attempt.task.job;
+                if applied.job_finished {
+                    self.turns.remove(&job);
+                    self.deficits.leave(job);
+                } else if applied.phase_finished || applied.pending_again {
+                    self.deficits.refresh(job, cluster);
+                }
+            }
+            Seen::Event(Event::NodeLost { .. }, _) => {
+                for job in cluster.jobs() {
+                    self.deficits.refresh(job.id(), cluster);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn decide(&mut self, round: &mut Round<'_>) {
+        let mut fitter = Fitter::default();
+        let mut in_vain = FxHashSet::default();
+        let mut after = None;
+        let mut stuck = Stuck::default();
+        let mut candidates: Vec<Candidate> = Vec::new();
+        let mut weight_of_work = 0.0;
+        while round.cluster().open_nodes() > 0 {
+            let (taken, why) = if let Some(owed) = self.owed(round.cluster(), &mut fitter, &mut in_vain) {
+                (owed, "its job was owed more of the cluster than unfairness is bounded by")
+            } else {
+                if candidates.is_empty() {
+                    candidates = self.gather(round, &mut after, &mut stuck, &mut fitter);
+                    weight_of_work = eta(&candidates, self.parameters.srpt);
+                }
+                let Some(at) = best(&candidates, weight_of_work) else { return };
+                let Candidate { job, offer, priority, work } = candidates[at];
+                (Candidate { job, offer, priority, work }, "it packed best for the little work that its job has left")
+            };
+            if !self.start(round, &taken, why) {
+                in_vain.insert(taken.job);
+                candidates.retain(|candidate| candidate.job != taken.job);
+                continue;
+            }
+            self.renew(&mut candidates, taken.job, taken.offer.node, round.cluster(), &mut fitter);
+        }
+    }
+}
+
+/// What each job is owed, kept as start tags of fair queueing: the level rises with what is handed out, by
+/// d / Σ weights; a job's tag with what it gets, by d / weight; its deficit is weight · (level − tag). With
+/// equal weights the smallest tag is the largest deficit.
+#[derive(Debug, Default)]
+struct Deficits {
+    level: f64,
+    /// Weights of jobs with something to start.
+    weights: f64,
+    /// The largest weight of all jobs so far.
+    heaviest: f64,
+    jobs: FxHashMap<JobId, Account>,
+    /// Jobs with something to start, by tag.
+    waiting: BTreeSet<Tagged>,
+}
+
+/// A job's tag as bits that sort as numbers do, for tags are never negative; and the job.
+type Tagged = (u64, JobId);
+
+#[derive(Debug)]
+struct Account {
+    weight: f64,
+    /// While the job has something to start.
+    tag: f64,
+    /// While it has not: level − tag.
+    kept: f64,
+    waits: bool,
+}
+
+impl Deficits {
+    fn join(&mut self, job: JobId, weight: f64) {
+        let account = Account { weight: weight.max(f64::MIN_POSITIVE), tag: self.level, kept: 0.0, waits: false };
+        self.heaviest = self.heaviest.max(account.weight);
+        self.jobs.insert(job, account);
+    }
+
+    /// Takes note of whether a job has something to start.
+    fn refresh(&mut self, job: JobId, cluster: &Cluster) {
+        let waits = cluster.job(job).is_some_and(|job| job.runnable() > 0);
+        self.set_waiting(job, waits);
+    }
+
+    fn set_waiting(&mut self, job: JobId, waits: bool) {
+        let Some(account) = self.jobs.get_mut(&job).filter(|account| account.waits != waits) else { return };
+        account.waits = waits;
+        if waits {
+            account.tag = (self.level - account.kept).max(0.0);
+            self.waiting.insert((account.tag.to_bits(), job));
+            self.weights += account.weight;
+            return;
+        }
+        account.kept = self.level - account.tag;
+        self.waiting.remove(&(account.tag.to_bits(), job));
+        // Sums of weights must not drift.
+        self.weights = if self.waiting.is_empty() { 0.0 } else { self.weights - account.weight };
+    }
+
+    fn leave(&mut self, job: JobId) {
+        self.set_waiting(job, false);
+        self.jobs.remove(&job);
+    }
+
+    /// A job gets a share of the cluster, of which each job with something to start earns its part.
+    fn pay(&mut self, job: JobId, share: f64) {
+        if self.weights > 0.0 && !self.waiting.is_empty() {
+            self.level += share / self.weights;
+        }
+        let Some(account) = self.jobs.get_mut(&job) else { return };
+        if !account.waits {
+            account.kept -= share / account.weight;
+            return;
+        }
+        self.waiting.remove(&(account.tag.to_bits(), job));
+        account.tag += share / account.weight;
+        self.waiting.insert((account.tag.to_bits(), job));
+    }
+
+    /// The job with the smallest tag, or the next after one; its deficit; and what no further job's exceeds.
+    fn next(&self, after: Option<Tagged>) -> Option<(Tagged, f64, f64)> {
+        use std::ops::Bound::{Excluded, Unbounded};
+        let next = *self.waiting.range((after.map_or(Unbounded, Excluded), Unbounded)).next()?;
+        let account = self.jobs.get(&next.1)?;
+        let ahead = self.level - account.tag;
+        Some((next, account.weight * ahead, self.heaviest * ahead))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn deficit(deficits: &Deficits, job: u32) -> f64 {
+        let account = &deficits.jobs[&JobId(job)];
+        account.weight * if account.waits { deficits.level - account.tag } else { account.kept }
+    }
+
+    #[test]
+    fn what_one_gets_the_others_earn() {
+        let mut deficits = Deficits::default();
+        for (job, weight) in [(0, 1.0), (1, 1.0), (2, 2.0)] {
+            deficits.join(JobId(job), weight);
+            deficits.set_waiting(JobId(job), true);
+        }
+        // Of a share of 0.4 the jobs earn 0.1, 0.1 and 0.2.
+        deficits.pay(JobId(0), 0.4);
+        let all = [deficit(&deficits, 0), deficit(&deficits, 1), deficit(&deficits, 2)];
+        for (found, expected) in all.into_iter().zip([-0.3, 0.1, 0.2]) {
+            assert!((found - expected).abs() < 1e-12, "{all:?}");
+        }
+        // Who has nothing to start earns nothing, and keeps what it has.
+        deficits.set_waiting(JobId(1), false);
+        deficits.pay(JobId(2), 0.3);
+        deficits.set_waiting(JobId(1), true);
+        let all = [deficit(&deficits, 0), deficit(&deficits, 1), deficit(&deficits, 2)];
+        for (found, expected) in all.into_iter().zip([-0.2, 0.1, 0.1]) {
+            assert!((found - expected).abs() < 1e-12, "{all:?}");
+        }
+        // For its weight, job 1 is owed more than job 2.
+        assert_eq!(deficits.next(None).unwrap().0.1, JobId(1));
+        deficits.leave(JobId(1));
+        assert_eq!(deficits.next(None).unwrap().0.1, JobId(2));
+    }
+}

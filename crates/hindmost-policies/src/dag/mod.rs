@@ -1,0 +1,9 @@
+//! Orders that plan the phases of a job ahead of time, and what they share.
+
+pub mod carbyne;
+mod fair_shares;
+pub mod graphene;
+mod offline_schedule;
+mod packing;
+mod resource_profile;
+mod task_order;

@@ -1,0 +1,359 @@
+//! The schedule of one job's phases that `graphene` serves by: troublesome phases first.
+//!
+//! The virtual machine is the whole cluster, empty ([`Space`]). For each of some thresholds l and f the
+//! troublesome phases T are those that are long or pack badly,
+//!
+//! ```text
+//! T  = { v : LongScore(v) >= l or FragScore(v) <= f },  with all phases between two of them in the DAG
+//! LongScore(v) = e_v / max over phases of e
+//! FragScore(v) = max(e_v, TWork(v)) / (⌈n_v / w_v⌉ · e_v)
+//! TWork(v)     = n_v · e_v · max over dimensions of d_v / capacity
+//! P  = ancestors of T,  C = descendants of T,  O = all others
+//! ```
+//!
+//! with n_v tasks of effective time e_v and demand d_v, of which w_v fit into the machine at once. T is placed
+//! first, then the rest in each of the orders T O P C, T O C P, T P O C and T C O P: P backwards, as late as
+//! their children let them; C forwards, as early as their parents do; O where neither P nor C is placed both
+//! ways, after P forwards, after C backwards. In these orders every phase finds a place, for on one side of it
+//! nothing that it depends on has been placed; in T P C O and T C P O a phase of O could be left without room
+//! between its parents and its children. The most compact of all schedules is kept. Tasks are served in the order
+//! in which they begin in it ([`Turns`]); of those that begin together, first those of the phase that was placed
+//! first, which is a troublesome one if there is any, and then the one with the longest path.
+//!
+//! Readings: l in 0.25, 0.5, 0.75, 1 and f in 0.25, 0.5, 0.75, where the paper takes multiples of a δ it
+//! leaves open; a last candidate has no troublesome phases, which is plain list scheduling; FragScore's ideal
+//! time is never below e, or a phase of few tasks would count as one that packs badly; of a set, the phase
+//! with the longest path (to the job's end, backwards from its beginning) is placed first; a job of more than
+//! 200 phases is served by its longest paths alone.
+
+use hindmost_core::resources::Resources;
+
+use crate::dag::resource_profile::{Moment, Space, Stage, first_start, last_end, paths_from_begin, paths_to_end};
+use crate::dag::task_order::{Placed, Turns};
+
+const LONG: [f64; 4] = [0.25, 0.5, 0.75, 1.0];
+const FRAGMENTED: [f64; 3] = [0.25, 0.5, 0.75];
+/// Most phases of a job that is planned for.
+const MOST_PHASES: usize = 200;
+
+/// Which part of a job a phase belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    Troublesome,
+    Parent,
+    Child,
+    Other,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    Forwards,
+    Backwards,
+}
+
+use Part::{Child, Other, Parent, Troublesome};
+use Way::{Backwards, Forwards};
+
+/// What is placed after the troublesome phases, in order. See the module's documentation.
+const ORDERS: [[(Part, Way); 3]; 6] = [
+    [(Other, Forwards), (Parent, Backwards), (Child, Forwards)],
+    [(Other, Backwards), (Parent, Backwards), (Child, Forwards)],
+    [(Other, Forwards), (Child, Forwards), (Parent, Backwards)],
+    [(Other, Backwards), (Child, Forwards), (Parent, Backwards)],
+    [(Parent, Backwards), (Other, Forwards), (Child, Forwards)],
+    [(Child, Forwards), (Other, Backwards), (Parent, Backwards)],
+];
+
+/// A schedule of a job alone on the virtual machine.
+#[derive(Clone, Debug)]
+pub(crate) struct Schedule {
+    /// Where each phase's tasks are.
+    pub places: Vec<Placed>,
+    /// From the first begin to the last end.
+    pub makespan: Moment,
+}
+
+/// The order in which the phases' tasks are served.
+pub(crate) fn turns(stages: &[Stage], capacity: &Resources) -> Turns {
+    if stages.len() <= MOST_PHASES {
+        return Turns::of(schedule(stages, capacity).places);
+    }
+    let paths = paths_to_end(stages);
+    let mut order: Vec<usize> = (0..stages.len()).collect();
+    order.sort_by_key(|at| (std::cmp::Reverse(paths[*at]), *at));
+    let mut places = vec![Placed::default(); stages.len()];
+    for (after, at) in order.into_iter().enumerate() {
+        places[at].after = after as u32;
+    }
+    Turns::of(places)
+}
+
+/// The most compact schedule that is found.
+pub(crate) fn schedule(stages: &[Stage], capacity: &Resources) -> Schedule {
+    let planner = Planner::new(stages, capacity);
+    let mut tried: Vec<Vec<Part>> = Vec::new();
+    let mut best: Option<Schedule> = None;
+    for troublesome in planner.candidates() {
+        let parts = planner.parts(&troublesome);
+        if tried.contains(&parts) {
+            continue;
+        }
+        for way in [Forwards, Backwards] {
+            for order in ORDERS {
+                let found = planner.place(&parts, way, order);
+                if best.as_ref().is_none_or(|best| found.makespan < best.makespan) {
+                    best = Some(found);
+                }
+            }
+        }
+        if best.as_ref().is_some_and(|best| best.makespan <= planner.shortest) {
+            break;
+        }
+        tried.push(parts);
+    }
+    best.unwrap_or(Schedule { places: vec![Placed::default(); stages.len()], makespan: 0 })
+}
+
+struct Planner<'a> {
+    stages: &'a [Stage],
+    capacity: &'a Resources,
+    /// Each phase's LongScore and FragScore.
+    scores: Vec<(f64, f64)>,
+    to_end: Vec<Moment>,
+    from_begin: Vec<Moment>,
+    /// No schedule is shorter.
+    shortest: Moment,
+}
+
+impl Planner<'_> {
+    fn new<'a>(stages: &'a [Stage], capacity: &'a Resources) -> Planner<'a> {
+        let longest = stages.iter().map(|stage| stage.duration).max().unwrap_or(1);
+        let scores = stages.iter().map(|stage| (stage.duration as f64 / longest as f64, frag_score(stage, capacity)));
+        let to_end = paths_to_end(stages);
+        Planner {
+            scores: scores.collect(),
+            from_begin: paths_from_begin(stages),
+            shortest: to_end.iter().copied().max().unwrap_or(0),
+            to_end,
+            stages,
+            capacity,
+        }
+    }
+
+    /// Sets of troublesome phases by threshold, the last one empty.
+    fn candidates(&self) -> impl Iterator<Item = Vec<bool>> {
+        let pairs = LONG.into_iter().rev().flat_map(|long| FRAGMENTED.map(|frag| (long, frag)));
+        let sets = pairs.map(|(long, frag)| {
+            self.scores.iter().map(|(length, fragments)| *length >= long || *fragments <= frag).collect()
+        });
+        sets.chain(std::iter::once(vec![false; self.stages.len()]))
+    }
+
+    /// The part of each phase, once what is between troublesome phases is troublesome too.
+    fn parts(&self, troublesome: &[bool]) -> Vec<Part> {
+        let mut below = vec![false; self.stages.len()];
+        for (at, stage) in self.stages.iter().enumerate() {
+            below[at] = stage.parents.iter().any(|parent| troublesome[*parent] || below[*parent]);
+        }
+        let mut above = vec![false; self.stages.len()];
+        for (at, stage) in self.stages.iter().enumerate().rev() {
+            above[at] = stage.children.iter().any(|child| troublesome[*child] || above[*child]);
+        }
+        let part = |at: usize| match (troublesome[at], above[at], below[at]) {
+            (true, ..) | (_, true, true) => Troublesome,
+            (_, true, false) => Parent,
+            (_, false, true) => Child,
+            (_, false, false) => Other,
+        };
+        (0..self.stages.len()).map(part).collect()
+    }
+
+    fn place(&self, parts: &[Part], way: Way, order: [(Part, Way); 3]) -> Schedule {
+        let mut space = Space::new(*self.capacity);
+        let mut places: Vec<Option<Placed>> = vec![None; self.stages.len()];
+        let mut placed = 0;
+        for (part, way) in std::iter::once((Troublesome, way)).chain(order) {
+            self.place_part(part, way, parts, &mut space, (&mut places, &mut placed));
+        }
+        let makespan = space.span().map_or(0, |(begin, end)| end - begin);
+        Schedule { places: places.into_iter().map(Option::unwrap_or_default).collect(), makespan }
+    }
+
+    /// Places the phases of a part; told where others are, and how many.
+    fn place_part(
+        &self,
+        part: Part,
+        way: Way,
+        parts: &[Part],
+        space: &mut Space,
+        (places, placed): (&mut [Option<Placed>], &mut u32),
+    ) {
+        let mut members: Vec<usize> = (0..parts.len()).filter(|at| parts[*at] == part).collect();
+        let paths = if way == Forwards { &self.to_end } else { &self.from_begin };
+        members.sort_by_key(|at| (std::cmp::Reverse(paths[*at]), *at));
+        // What has no neighbour placed goes where the schedule begins, or ends.
+        let (begin, end) = space.span().unwrap_or((0, 0));
+        for at in members {
+            let stage = &self.stages[at];
+            let blocks = if way == Forwards {
+                let parents = stage.parents.iter().filter_map(|parent| places[*parent].as_ref());
+                let from = parents.filter_map(|parent| last_end(&parent.blocks)).max().unwrap_or(begin);
+                space.place_early(stage.tasks, stage.duration, &stage.demand, from)
+            } else {
+                let children = stage.children.iter().filter_map(|child| places[*child].as_ref());
+                let until = children.filter_map(|child| first_start(&child.blocks)).min().unwrap_or(end);
+                space.place_late(stage.tasks, stage.duration, &stage.demand, until)
+            };
+            places[at] = Some(Placed { blocks, after: *placed });
+            *placed += 1;
+        }
+    }
+}
+
+/// How well a phase packs on its own, in (0, 1]: the time that it would take if tasks could be divided, over
+/// that which it takes.
+fn frag_score(stage: &Stage, capacity: &Resources) -> f64 {
+    let beside = capacity.times(&stage.demand).max(1);
+    let waves = stage.tasks.div_ceil(beside).max(1) as f64;
+    let work = stage.tasks as f64 * stage.demand.dominant_share(capacity);
+    (work.max(1.0) / waves).min(1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const SECOND: Moment = 1_000_000_000;
+
+    fn cpus(count: u64) -> Resources {
+        let mut amount = Resources::NONE;
+        amount.0[0] = 1000 * count;
+        amount
+    }
+
+    /// Phases as (tasks, seconds, cpus, parents).
+    fn dag(phases: &[(u64, i128, u64, &[usize])]) -> Vec<Stage> {
+        let mut stages: Vec<Stage> = Vec::new();
+        for (at, (tasks, seconds, demand, parents)) in phases.iter().enumerate() {
+            for parent in *parents {
+                stages[*parent].children.push(at);
+            }
+            stages.push(Stage {
+                tasks: *tasks,
+                duration: seconds * SECOND,
+                demand: cpus(*demand),
+                parents: parents.to_vec(),
+                children: Vec::new(),
+            });
+        }
+        stages
+    }
+
+    /// The phases by the begins of their first tasks.
+    fn in_order(stages: &[Stage], capacity: u64) -> Vec<u32> {
+        turns(stages, &cpus(capacity)).in_order(|_| Some(0)).map(|(at, _)| at).collect()
+    }
+
+    #[test]
+    fn scores_are_as_worked_out_by_hand() {
+        let score = |tasks, demand| frag_score(&dag(&[(tasks, 5, demand, &[])])[0], &cpus(10));
+        // Two of 4 cpus fit beside each other into 10: three take two waves, and 12/10 at least.
+        assert!((score(3, 4) - 0.6).abs() < 1e-12);
+        // One of 6 at a time: 18/10 of three waves.
+        assert!((score(3, 6) - 0.6).abs() < 1e-12);
+        assert!((score(30, 1) - 1.0).abs() < 1e-12);
+        assert!((score(1, 1) - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn what_is_between_troublesome_phases_is_troublesome() {
+        // 0 → 1 → 2 → 3, and 4 beside them; 0 → 4.
+        let stages = dag(&[(1, 1, 1, &[]), (1, 8, 1, &[0]), (1, 1, 1, &[1]), (1, 8, 1, &[2]), (1, 1, 1, &[0])]);
+        let capacity = cpus(4);
+        let planner = Planner::new(&stages, &capacity);
+        let parts = planner.parts(&[false, true, false, true, false]);
+        assert_eq!(parts, [Parent, Troublesome, Troublesome, Troublesome, Other]);
+        let parts = planner.parts(&[false, true, false, false, false]);
+        assert_eq!(parts, [Parent, Troublesome, Child, Child, Other]);
+    }
+
+    #[test]
+    fn a_long_narrow_phase_behind_a_short_one_goes_first() {
+        // On 4 cpus: x1 → x2 → x3 of 4 s and 3 cpus each, and y (1 s, 2 cpus) → z (10 s, 1 cpu). y does not
+        // fit beside an x, z does. The longest path is that of the x, 12 s against 11, and an x packs better
+        // than y; but only with y first z runs beside all the x: 13 s.
+        let stages = dag(&[(1, 4, 3, &[]), (1, 4, 3, &[0]), (1, 4, 3, &[1]), (1, 1, 2, &[]), (1, 10, 1, &[3])]);
+        let best = schedule(&stages, &cpus(4));
+        assert_eq!(best.makespan, 13 * SECOND);
+        // z and x1 begin together, and z is troublesome.
+        assert_eq!(in_order(&stages, 4), [3, 4, 0, 1, 2]);
+    }
+
+    #[test]
+    fn troublesome_phases_go_first_where_others_begin_together_with_them() {
+        // On 2 cpus, 4 tasks of 5 s and one of 20 s, then one of 5 s: all begin at 0, the long task is troublesome.
+        for (short, long) in [(0, 1), (1, 0)] {
+            let mut phases: [(u64, i128, u64, &[usize]); 3] = [(4, 5, 1, &[]), (1, 20, 1, &[]), (1, 5, 1, &[0, 1])];
+            phases.swap(0, short as usize);
+            let stages = dag(&phases);
+            assert_eq!(schedule(&stages, &cpus(2)).makespan, 25 * SECOND);
+            assert_eq!(in_order(&stages, 2), [long, short, 2]);
+        }
+    }
+
+    #[test]
+    fn many_phases_are_ranked_by_path() {
+        let mut stages = dag(&vec![(1, 1, 1, &[] as &[usize]); MOST_PHASES + 1]);
+        stages[MOST_PHASES].duration *= 2;
+        assert_eq!(in_order(&stages, 4)[..2], [MOST_PHASES as u32, 0]);
+    }
+
+    prop_compose! {
+        fn any_phase()(tasks in 1..40u64, seconds in 1..20i128, demand in 1..8u64, parents in any::<u8>()) -> (u64, i128, u64, u8) {
+            (tasks, seconds, demand, parents)
+        }
+    }
+
+    proptest! {
+        /// Whatever part a phase belongs to and in which order parts are placed, parents are over before their
+        /// children begin; turns keep that order; and no schedule beats the longest path or the work.
+        #[test]
+        fn dependencies_are_kept(phases in proptest::collection::vec(any_phase(), 1..8)) {
+            let parents: Vec<Vec<usize>> = phases.iter().enumerate()
+                .map(|(at, phase)| (0..at).filter(|parent| phase.3 >> parent & 1 == 1).collect())
+                .collect();
+            let described: Vec<(u64, i128, u64, &[usize])> = phases.iter().zip(&parents)
+                .map(|(phase, parents)| (phase.0, phase.1, phase.2, &parents[..]))
+                .collect();
+            let stages = dag(&described);
+            let capacity = cpus(7);
+            let planner = Planner::new(&stages, &capacity);
+            let work: u64 = phases.iter().map(|phase| phase.0 * phase.1 as u64 * phase.2.min(7)).sum();
+            for troublesome in planner.candidates() {
+                let parts = planner.parts(&troublesome);
+                for way in [Forwards, Backwards] {
+                    for order in ORDERS {
+                        let schedule = planner.place(&parts, way, order);
+                        for (at, stage) in stages.iter().enumerate() {
+                            let blocks = &schedule.places[at].blocks;
+                            prop_assert_eq!(blocks.iter().map(|block| block.width * block.waves).sum::<u64>(), stage.tasks);
+                            let begin = first_start(blocks);
+                            for parent in &stage.parents {
+                                prop_assert!(last_end(&schedule.places[*parent].blocks) <= begin, "{order:?}");
+                            }
+                        }
+                        prop_assert!(schedule.makespan >= planner.shortest);
+                        prop_assert!(schedule.makespan * 7 >= i128::from(work) * SECOND);
+                    }
+                }
+            }
+            let ranks = in_order(&stages, 7);
+            let rank = |phase: usize| ranks.iter().position(|at| *at as usize == phase);
+            for (at, stage) in stages.iter().enumerate() {
+                prop_assert!(stage.parents.iter().all(|parent| rank(*parent) < rank(at)));
+            }
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! The order in which the tasks of a job take their turns under `graphene`: that of their begins in the offline
+//! schedule.
+//!
+//! Tasks of a phase are alike, so a turn is not a task's but that of the next task of a phase: of two phases that
+//! could both start one, first comes the phase whose next task begins earlier in the schedule. With parallel
+//! phases turns thus go to and fro between them as their waves do. Where both begin together, the phase that was
+//! placed earlier goes first: a troublesome one before all others, and of others the one with the longest path.
+
+use crate::dag::resource_profile::{Block, Moment};
+
+/// A phase in a schedule.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Placed {
+    /// Where its tasks are; none if it was not placed in time.
+    pub blocks: Vec<Block>,
+    /// How many phases were placed before it.
+    pub after: u32,
+}
+
+impl Placed {
+    /// When the n-th of its tasks, from 0, begins; further ones than there are begin with the last.
+    fn begin(&self, task: u64) -> Moment {
+        if let [block] = &self.blocks[..] {
+            return block.begin((task / block.width.max(1)).min(block.waves.saturating_sub(1)));
+        }
+        let mut low = self.blocks.iter().map(|block| block.start).min().unwrap_or(0);
+        let mut high = self.blocks.iter().map(|block| block.begin(block.waves.saturating_sub(1))).max().unwrap_or(0);
+        // The first moment at which more tasks than this number have begun.
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let begun = self.blocks.iter().fold(0u64, |sum, block| sum.saturating_add(block.begun(middle)));
+            if begun > task {
+                high = middle;
+            } else {
+                low = middle + 1;
+            }
+        }
+        low
+    }
+}
+
+/// Whose turn it is among a job's phases.
+#[derive(Debug)]
+pub(crate) struct Turns {
+    phases: Vec<Turn>,
+    /// The phases that have a task to start, with when it begins and what was placed before them.
+    waiting: Vec<(Moment, u32, u32)>,
+}
+
+#[derive(Debug)]
+struct Turn {
+    placed: Placed,
+    /// How many of the job's phases begin before it.
+    rank: u32,
+    /// How many of its tasks were started when last asked, and when the next begins.
+    next: (u64, Moment),
+}
+
+impl Turns {
+    /// Of the phases of a schedule, numbered as in the job.
+    pub fn of(schedule: Vec<Placed>) -> Turns {
+        let mut turns: Vec<Turn> = Vec::with_capacity(schedule.len());
+        for placed in schedule {
+            let next = (0, placed.begin(0));
+            turns.push(Turn { placed, rank: 0, next });
+        }
+        let mut order: Vec<usize> = (0..turns.len()).collect();
+        order.sort_by_key(|at| (turns[*at].next.1, turns[*at].placed.after, *at));
+        for (rank, at) in order.into_iter().enumerate() {
+            turns[at].rank = rank as u32;
+        }
+        Turns { phases: turns, waiting: Vec::new() }
+    }
+
+    /// The phases with a task to start in the order of their turns, each with its priority: 1 for the job's first
+    /// phase, then less. `started` tells how many of a phase's tasks are started, and nothing if it has none left.
+    pub fn in_order(&mut self, started: impl Fn(usize) -> Option<u64>) -> impl Iterator<Item = (u32, f64)> {
+        self.waiting.clear();
+        for (at, turn) in self.phases.iter_mut().enumerate() {
+            let Some(started) = started(at) else { continue };
+            if turn.next.0 != started {
+                turn.next = (started, turn.placed.begin(started));
+            }
+            self.waiting.push((turn.next.1, turn.placed.after, at as u32));
+        }
+        self.waiting.sort_unstable();
+        let (phases, count) = (&self.phases, self.phases.len() as f64);
+        self.waiting.iter().map(move |(.., at)| (*at, 1.0 - f64::from(phases[*at as usize].rank) / count))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn block(start: Moment, width: u64, waves: u64, duration: Moment) -> Block {
+        Block { start, width, waves, duration }
+    }
+
+    fn order(turns: &mut Turns, started: &[Option<u64>]) -> Vec<u32> {
+        turns.in_order(|at| started[at]).map(|(at, _)| at).collect()
+    }
+
+    #[test]
+    fn the_next_task_of_a_phase_begins_with_its_wave() {
+        let placed = Placed { blocks: vec![block(2, 3, 2, 5), block(4, 1, 3, 5)], after: 0 };
+        let begins: Vec<Moment> = (0..11).map(|task| placed.begin(task)).collect();
+        // Three at 2, one at 4, three at 7, one at 9 and one at 14.
+        assert_eq!(begins, [2, 2, 2, 4, 7, 7, 7, 9, 14, 14, 14]);
+        let placed = Placed { blocks: vec![block(-10, 4, 2, 5)], after: 0 };
+        assert_eq!([0, 3, 4, 7, 8].map(|task| placed.begin(task)), [-10, -10, -5, -5, -5]);
+    }
+
+    #[test]
+    fn turns_go_to_and_fro_between_parallel_phases() {
+        // Tasks of 2 s from 0 to 6, one of 9 s from 2 on; what is placed earlier goes first where begins are equal.
+        let narrow = Placed { blocks: vec![block(0, 1, 3, 2)], after: 1 };
+        let long = Placed { blocks: vec![block(2, 1, 1, 9)], after: 0 };
+        let mut turns = Turns::of(vec![narrow, long]);
+        assert_eq!(order(&mut turns, &[Some(0), Some(0)]), [0, 1]);
+        assert_eq!(order(&mut turns, &[Some(1), Some(0)]), [1, 0]);
+        assert_eq!(order(&mut turns, &[Some(1), None]), [0]);
+        // A task that failed is to be started again.
+        assert_eq!(order(&mut turns, &[Some(0), Some(0)]), [0, 1]);
+        let priorities: Vec<f64> = turns.in_order(|_| Some(2)).map(|(_, priority)| priority).collect();
+        assert_eq!(priorities, [0.5, 1.0]);
+    }
+}

@@ -1,0 +1,215 @@
+//! `dollymp`: multi-resource scheduling with task cloning (Xu, Liu & Lau, "Multi Resource Scheduling with
+//! Task Cloning in Heterogeneous Clusters", ICPP 2022).
+//!
+//! Whenever a job arrives, every job gets a priority anew from what remains of it (Algorithm 1,
+//! [`crate::theory::priorities`]): its effective length e_j, the longest path through its unfinished
+//! phases of effective times e = θ + r·σ (Eq. 17), and its effective volume v_j = Σ n·e·d over
+//! unfinished tasks (Eq. 16), d being the dominant share of one copy (Eq. 15), both in slots of time. A phase
+//! counts whole in e_j until its last task has finished. Priorities are not computed anew at completions.
+//!
+//! Placement is node by node (Algorithm 2): priority levels in order, and within a level, of the jobs whose
+//! next copy fits, the one with the largest inner product of demand and free room; of a job the first
+//! phase of which a copy fits; then the same levels again for clones, as often as a task may have clones (DollyMP⁰
+//! to DollyMP³ are 0 to 3; 2 is DollyMP), at most one copy of a task on a node.
+//!
+//! Passes: `[Originals(knapsack order, best fit), Clones(same order, ≤ clones, budget)]`.
+//!
+//! Readings, where the paper is silent or misprinted:
+//! - e = θ + r·σ with r = 1.5 (the formula drops r, the experiments set it); σ unknown or infinite counts 0;
+//! - levels go on until every job has a priority (the printed upper end can be infinite or negative);
+//! - time passes between slots where a scenario has them, and priorities are computed when a job arrives, not at the
+//!   slot's boundary at which it can first be placed;
+//! - of a job's open phases the first of which a copy fits is meant (`phase=fitting`), since nothing is to be cloned as
+//!   long as any new task can be placed, or the first whether or not it fits (`phase=first`), which the letter of
+//!   "the first available phase" could also be;
+//! - products that differ by no more than rounding are equal, and the first job by id is taken;
+//! - a copy fits if it demands at most what is free (the printed < forbids an exact fit);
+//! - the inner product is of shares of the node's capacity (`fit=normalised`), or of cores, GB and whole
+//!   units (`fit=raw`), since the paper names no units;
+//! - clones come after originals have been tried on every node, as the prose has it (`clone_pass=after`), or
+//!   node by node right after the node's originals, as the loop is printed (`clone_pass=by_node`). That a
+//!   node waits for its top level, which the printed loop could also mean, contradicts the prose;
+//! - δ, which the experiments set to 0.3 and the paper does not define, is the share of the cluster, in each
+//!   dimension, that clones may hold; by default there is no limit, as in the paper's Figure 2;
+//! - a node runs at most one copy of a task (x ∈ {0, 1} in Eq. 5), but Figure 2's only server runs two:
+//!   `per_node=2` allows that;
+//! - once a copy has finished all others of its task are stopped (`keep=none`); the paper's application master
+//!   keeps one other running copy, that with the best locality (`keep=best_locality`), so that with one clone
+//!   nothing is ever stopped.
+//!
+//! Parameters: `clones`, 2; `budget`, `none` or a share of the cluster; `per_node`, 1; `keep`, `none` or
+//! `best_locality`; `clone_pass`, `after` or
+//! `by_node`; of the order, `deviations` (r), 1.5; `slot`, seconds, 5; `fit`, `normalised` or `raw`; `phase`,
+//! `fitting` or `first`.
+
+use rustc_hash::FxHashMap;
+
+use crate::theory::priorities::{SizedJob, priorities};
+use hindmost_core::cluster::{Applied, Cluster, Job, Node};
+use hindmost_core::ids::JobId;
+use hindmost_core::record::Event;
+use hindmost_core::resources::{MAX_DIMENSIONS, MEMORY};
+
+use crate::orders::effective_time::{effective_time_with, effective_volume};
+use crate::placement::by_node::{ByNode, CloneLimits, Fit, Stage};
+use crate::placement::candidates_by_level::{Alignment, Levels};
+use hindmost_core::policy::job_queue::Which;
+use hindmost_core::policy::losing_copies::Keep;
+use hindmost_core::policy::order::{Concerned, Order, concerned};
+
+crate::parameters! {
+    /// The parameters of DollyMP's order and placement. See the module's documentation.
+    pub struct DollympOrderParameters {
+        /// standard deviations in an effective time (the paper's r)
+        pub deviations: f64 = 1.5, in 0.0..=1e6, unit "standard deviations";
+        /// seconds in a slot of Algorithm 1
+        pub slot: f64 = 5.0, in 1e-9..=1e9, unit "s";
+        /// inner product of shares of the node's capacity, or raw: of cores, GB and whole units
+        pub fit: Product = Product::Normalised;
+        /// of a job the first open phase of which a copy fits, or the first, whether or not it fits
+        pub phase: PhaseChoice = PhaseChoice::Fitting;
+    }
+}
+
+/// What DollyMP's inner product is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Product {
+    /// Shares of the node's capacity.
+    Normalised,
+    /// Amounts: cores, GB and whole units of all else.
+    Raw,
+}
+
+crate::words!(Product: Normalised = "normalised", Raw = "raw");
+
+/// Which open phase of a job with something to start DollyMP places.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PhaseChoice {
+    /// The first of which a copy fits.
+    Fitting,
+    /// The first, whether or not a copy fits.
+    First,
+}
+
+crate::words!(PhaseChoice: Fitting = "fitting", First = "first");
+
+crate::parameters! {
+    /// The parameters of DollyMP's clones. See the module's documentation.
+    pub struct DollympParameters {
+        /// most clones of a task: DollyMP^0 to DollyMP^3 are 0 to 3
+        pub clones: u32 = 2, in 0..=16, unit "clones";
+        /// share of the cluster that clones may hold (the paper's delta), or none: no limit
+        pub budget: Option<f64> = None, word none, in 0.0..=1.0;
+        /// most copies of a task on a node
+        pub per_node: u32 = 1, in 1..=16, unit "copies";
+        /// clones after originals were tried on every node, or by_node: right after the node's originals
+        pub clone_pass: ClonePass = ClonePass::After;
+        /// of a finished task's other copies stop all (none), or let one run on: best_locality
+        pub keep: Keep = Keep::None;
+    }
+}
+
+crate::words!(ClonePass: After = "after", ByNode = "by_node");
+crate::words!(Keep: None = "none", BestLocality = "best_locality");
+
+/// The order by DollyMP's priorities. See the module's documentation.
+pub struct KnapsackOrder {
+    parameters: DollympOrderParameters,
+    priorities: FxHashMap<JobId, u32>,
+}
+
+impl KnapsackOrder {
+    /// With these parameters.
+    pub fn new(parameters: DollympOrderParameters) -> KnapsackOrder {
+        KnapsackOrder { parameters, priorities: FxHashMap::default() }
+    }
+
+    /// A job's effective length and volume, of what remains of it, in slots.
+    fn size(&self, job: &Job, cluster: &Cluster) -> SizedJob {
+        let DollympOrderParameters { deviations, slot, .. } = self.parameters;
+        let length = job.longest_remaining_path(|phase| effective_time_with(phase, deviations));
+        let volume = |phase| effective_volume(phase, cluster.total(), deviations);
+        let volume: f64 = job.phases().iter().map(volume).sum();
+        SizedJob { length: length / slot, volume: volume / slot }
+    }
+}
+
+impl Order for KnapsackOrder {
+    fn key(&self, job: &Job, _cluster: &Cluster) -> f64 {
+        self.priorities.get(&job.id()).map_or(f64::INFINITY, |priority| f64::from(*priority))
+    }
+
+    fn observe(&mut self, event: &Event, applied: Applied, cluster: &Cluster) -> Concerned {
+        if !matches!(event, Event::JobArrived { .. }) {
+            return concerned(event, applied, false);
+        }
+        let jobs: Vec<&Job> = cluster.jobs().filter(|job| job.finished().is_none()).collect();
+        let sizes: Vec<SizedJob> = jobs.iter().map(|job| self.size(job, cluster)).collect();
+        let before = std::mem::take(&mut self.priorities);
+        self.priorities = jobs.iter().map(|job| job.id()).zip(priorities(&sizes)).collect();
+        // Mostly the others keep theirs.
+        let moved = before.iter().any(|(job, priority)| self.priorities.get(job).is_some_and(|now| now != priority));
+        if moved { Concerned::AllJobs } else { Concerned::ItsJob }
+    }
+}
+
+/// DollyMP's best fit within a level.
+pub struct InnerProduct {
+    /// Small units of each dimension to one, where the product is of amounts rather than of shares.
+    units: Option<[f64; MAX_DIMENSIONS]>,
+    phase: PhaseChoice,
+}
+
+impl InnerProduct {
+    /// With these parameters.
+    pub fn new(parameters: DollympOrderParameters) -> InnerProduct {
+        let units = (parameters.fit == Product::Raw).then_some([1.0; MAX_DIMENSIONS]);
+        InnerProduct { units, phase: parameters.phase }
+    }
+}
+
+const UNITS_PER_WHOLE: f64 = 1000.0;
+const BYTES_PER_GB: f64 = 1024.0 * 1024.0 * 1024.0;
+
+impl Fit for InnerProduct {
+    fn prepare(&mut self, _candidates: &Levels, cluster: &Cluster) {
+        if let Some(units) = &mut self.units {
+            for (unit, name) in units.iter_mut().zip(cluster.dimensions().names()) {
+                *unit = if **name == *MEMORY { BYTES_PER_GB } else { UNITS_PER_WHOLE };
+            }
+        }
+    }
+
+    fn first_phase_only(&self) -> bool {
+        self.phase == PhaseChoice::First
+    }
+
+    fn alignment(&self, node: &Node, dimensions: usize) -> Alignment {
+        match &self.units {
+            None => Alignment::normalised(node, dimensions),
+            Some(units) => Alignment::raw(node, units),
+        }
+    }
+}
+
+/// When clones are started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClonePass {
+    /// After originals have been tried on every node.
+    After,
+    /// On each node right after its originals.
+    ByNode,
+}
+
+/// The pass of originals and clones, or of clones alone where another order places the originals.
+pub fn pass(fit: Box<dyn Fit>, parameters: DollympParameters, originals: bool) -> ByNode {
+    let originals = originals.then_some(Stage::Originals(Which::Any));
+    let clones = (1..=parameters.clones).map(|copies| Stage::Clones { copies });
+    let stages = originals.into_iter().chain(clones);
+    let sweeps = match parameters.clone_pass {
+        ClonePass::After => stages.map(|stage| vec![stage]).collect(),
+        ClonePass::ByNode => vec![stages.collect()],
+    };
+    let limits = CloneLimits { budget: parameters.budget, per_node: parameters.per_node };
+    ByNode::new(fit, sweeps).with_limits(limits)
+}

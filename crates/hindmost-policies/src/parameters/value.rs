@@ -1,0 +1,112 @@
+//! Values of parameters as names of policies and scenario files write them, and the types that they are read as.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use hindmost_math::plain::Plain;
+
+use super::Valid;
+
+/// The value of a parameter.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Value {
+    /// `true` or `false`.
+    Switch(bool),
+    /// A number.
+    Number(f64),
+    /// A word, such as `optimal`.
+    Word(Cow<'static, str>),
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Switch(on) => write!(f, "{on}"),
+            Value::Number(number) => write!(f, "{}", Plain(*number)),
+            Value::Word(word) => f.write_str(word),
+        }
+    }
+}
+
+/// Parameters by name that differ from their defaults.
+pub type Given = BTreeMap<String, Value>;
+
+/// The type of a field of [`Parameters`](super::Parameters).
+pub trait ParameterType: Copy + PartialEq {
+    /// Reads a value that the parameter accepts; `None` if it is of another type.
+    fn read(value: &Value) -> Option<Self>;
+
+    /// Returns the value to write for a parameter of which this is valid.
+    fn write(self, valid: Valid) -> Value;
+}
+
+impl ParameterType for f64 {
+    fn read(value: &Value) -> Option<f64> {
+        if let Value::Number(number) = value { Some(*number) } else { None }
+    }
+
+    fn write(self, _: Valid) -> Value {
+        Value::Number(self)
+    }
+}
+
+impl ParameterType for u32 {
+    fn read(value: &Value) -> Option<u32> {
+        f64::read(value).map(|number| number as u32)
+    }
+
+    fn write(self, _: Valid) -> Value {
+        Value::Number(f64::from(self))
+    }
+}
+
+impl ParameterType for bool {
+    fn read(value: &Value) -> Option<bool> {
+        if let Value::Switch(on) = value { Some(*on) } else { None }
+    }
+
+    fn write(self, _: Valid) -> Value {
+        Value::Switch(self)
+    }
+}
+
+/// A number, or `None` for the word that the parameter takes instead.
+impl ParameterType for Option<f64> {
+    fn read(value: &Value) -> Option<Option<f64>> {
+        match value {
+            Value::Number(number) => Some(Some(*number)),
+            Value::Word(_) => Some(None),
+            Value::Switch(_) => None,
+        }
+    }
+
+    fn write(self, valid: Valid) -> Value {
+        self.map_or_else(|| Value::Word(Cow::Borrowed(valid.word().unwrap_or_default())), Value::Number)
+    }
+}
+
+/// An enum of which each variant has a word; implemented with [`words!`](crate::words!).
+pub trait Words: Copy + PartialEq + 'static {
+    /// The words of the variants in [`Words::ALL`].
+    const WORDS: &'static [&'static str];
+    /// The variants, in the order of their declaration.
+    const ALL: &'static [Self];
+
+    /// Returns the word of a variant.
+    fn word(self) -> &'static str;
+}
+
+impl<W: Words> ParameterType for W {
+    fn read(value: &Value) -> Option<W> {
+        let Value::Word(word) = value else { return None };
+        W::WORDS.iter().zip(W::ALL).find(|(known, _)| *known == word).map(|(_, variant)| *variant)
+    }
+
+    fn write(self, _: Valid) -> Value {
+        Value::Word(Cow::Borrowed(self.word()))
+    }
+}

@@ -1,0 +1,8 @@
+//! Placement: on which node a task starts. [`job_by_job`] takes the next job and looks for a node; [`by_node`] takes a node,
+//! or the best pair of task and node, and looks for a job.
+
+pub mod by_node;
+pub(crate) mod by_speed;
+pub mod candidates_by_level;
+pub mod job_by_job;
+pub(crate) mod newly_startable;

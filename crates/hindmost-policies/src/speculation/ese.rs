@@ -1,0 +1,79 @@
+//! `ese`: Enhanced Speculative Execution (Xu & Lau 2015, section VI, Algorithm 2), for heavy load.
+//!
+//! Backups go to attempts that are their task's only copy and whose remaining time is above σ·E\[x],
+//! the longest first, one each; then come started jobs, smallest remaining workload first; then new
+//! jobs in order of workload, of which small ones (m < η·N/|χ| tasks of mean duration E\[x] < ξ) are
+//! cloned: c* maximises −E\[d(c)] − γ·m·c·E\[min of c] (Eq. 29).
+//!
+//! Passes: `[Backups(ese rule, longest first), Originals(started jobs), NewJobs(small ones cloned)]`.
+//!
+//! Readings: N is what is idle when the job's turn comes, |χ| the number of new jobs when the level
+//! begins; of a job of several phases, m counts the tasks of those that are open. With the paper's
+//! ξ = 1 and E\[x] ≥ 1 cloning never fires. Where fewer than m·c nodes are free, every task gets its
+//! first copy before any gets its second.
+//!
+//! Parameters: `sigma`, a number or `optimal` (Eq. 30–33); `eta`, 0.1; `xi`, seconds, 1;
+//! `max_copies`, 8. γ is the scenario's.
+
+use hindmost_core::cluster::{Attempt, Phase};
+use hindmost_core::estimator::Test;
+use hindmost_core::ids::AttemptId;
+use hindmost_core::policy::{Round, View};
+use hindmost_core::record::Condition;
+
+use super::sigma_table::{SigmaOf, SigmaTable};
+use super::{InTurn, Judgement, Rule, Served, serve_in_turn, straggler_test};
+
+crate::parameters! {
+    /// ESE's parameters. See the module's documentation.
+    pub struct EseParameters {
+        /// a straggler's remaining time is above sigma mean durations
+        pub sigma: Option<f64> = None, word optimal;
+        /// a small job has fewer tasks than this share of the idle machines for each new job
+        pub eta: f64 = 0.1, in 0.0..;
+        /// a small job's mean duration is below this, seconds
+        pub xi: f64 = 1.0, in 0.0.., unit "s";
+        /// most copies of a task
+        pub max_copies: u32 = 8, in 1..=64, unit "copies";
+    }
+}
+
+/// ESE's rule for backups. See the module's documentation.
+pub struct EseRule {
+    table: SigmaTable,
+}
+
+impl EseRule {
+    /// With these parameters.
+    pub fn new(parameters: EseParameters) -> EseRule {
+        EseRule { table: SigmaTable::new(parameters.sigma, SigmaOf::Ese, 2) }
+    }
+
+    fn test(&mut self, phase: &Phase) -> Test {
+        Test::RemainingAbove(self.table.get(phase.durations()).0 * phase.mean())
+    }
+}
+
+impl Rule for EseRule {
+    fn condition(&mut self, attempt: &Attempt, phase: &Phase, view: &View<'_>) -> Option<Condition> {
+        straggler_test::condition(self.test(phase), attempt, phase, view)
+    }
+
+    fn serve(&mut self, candidates: &mut Vec<AttemptId>, round: &mut Round<'_>) {
+        serve_in_turn(self, candidates, round);
+    }
+}
+
+impl InTurn for EseRule {
+    fn judge(&mut self, attempt: &Attempt, phase: &Phase, round: &Round<'_>) -> Judgement {
+        straggler_test::judge(self.test(phase), attempt, phase, round)
+    }
+
+    fn help(&mut self, id: AttemptId, round: &mut Round<'_>) -> Served {
+        if let Some(phase) = round.cluster().phase(id.task) {
+            let test = self.test(phase);
+            straggler_test::start_backups(id, test, 1, round);
+        }
+        if self.is_ready(round.cluster()) { Served::GoOn } else { Served::Enough }
+    }
+}

@@ -1,0 +1,90 @@
+//! `hadoop`: the rule of Hadoop MapReduce's speculator.
+//!
+//! Once nothing of the job is pending, the task expected to end last gets one backup if a fresh copy
+//! is expected to end sooner.
+//!
+//! Passes: `[Originals(order), Backups(hadoop rule, when nothing is pending)]`.
+//!
+//! Readings: a rule on elapsed time, so it is asked of attempts whose progress is unknown too; their
+//! remaining time is its expectation given their age. "Expected to end sooner" compares remaining
+//! times with the phase's mean duration. One backup a task. As in Hadoop's `DefaultSpeculator` the
+//! copies running beside their originals are limited to the largest of a fixed number, a share of the
+//! job's tasks and a share of its running ones.
+//!
+//! Parameters, named after Hadoop's settings: `minimum_allowed`, 10
+//! (`mapreduce.job.speculative.minimum-allowed-tasks`); `of_total_tasks`, 0.01
+//! (`…speculative-cap-total-tasks`); `of_running_tasks`, 0.1 (`…speculative-cap-running-tasks`).
+
+use hindmost_core::cluster::{Attempt, Cluster, Job, Phase};
+use hindmost_core::estimator::Test;
+use hindmost_core::ids::{AttemptId, JobId};
+use hindmost_core::policy::{Round, View};
+use hindmost_core::record::Condition;
+
+use super::{InTurn, Judgement, Rule, Served, serve_in_turn, straggler_test};
+
+crate::parameters! {
+    /// The parameters of Hadoop's rule. See the module's documentation.
+    pub struct HadoopParameters {
+        /// backups always allowed at a time, a job
+        pub minimum_allowed: u32 = 10, in 0..=1_000_000, unit "backups";
+        /// backups allowed at a time, as a share of the job's tasks
+        pub of_total_tasks: f64 = 0.01, in 0.0..=1.0;
+        /// backups allowed at a time, as a share of the job's running tasks
+        pub of_running_tasks: f64 = 0.1, in 0.0..=1.0;
+    }
+}
+
+/// Hadoop's rule. See the module's documentation.
+pub struct HadoopRule(pub HadoopParameters);
+
+fn test(phase: &Phase) -> Test {
+    Test::RemainingOrByAgeAbove(phase.mean())
+}
+
+impl HadoopRule {
+    /// True if the job has nothing pending and may have another backup now.
+    fn allows(&self, job: JobId, cluster: &Cluster) -> bool {
+        let Some(job) = cluster.job(job) else { return false };
+        if job.runnable() > 0 {
+            return false;
+        }
+        f64::from(job.alive().saturating_sub(job.running_tasks())) < self.cap(job)
+    }
+
+    /// Backups that a job may have at a time.
+    fn cap(&self, job: &Job) -> f64 {
+        f64::from(self.0.minimum_allowed)
+            .max(self.0.of_total_tasks * job.task_count() as f64)
+            .max(self.0.of_running_tasks * f64::from(job.running_tasks()))
+    }
+}
+
+impl Rule for HadoopRule {
+    fn condition(&mut self, attempt: &Attempt, phase: &Phase, view: &View<'_>) -> Option<Condition> {
+        straggler_test::condition(test(phase), attempt, phase, view)
+    }
+
+    fn serve(&mut self, candidates: &mut Vec<AttemptId>, round: &mut Round<'_>) {
+        serve_in_turn(self, candidates, round);
+    }
+}
+
+impl InTurn for HadoopRule {
+    fn judge(&mut self, attempt: &Attempt, phase: &Phase, round: &Round<'_>) -> Judgement {
+        match straggler_test::judge(test(phase), attempt, phase, round) {
+            Judgement::Help(_) if !self.allows(attempt.id().task.job, round.cluster()) => Judgement::Wait,
+            judgement => judgement,
+        }
+    }
+
+    fn help(&mut self, id: AttemptId, round: &mut Round<'_>) -> Served {
+        // A backup of this round may have used up what the job is allowed.
+        if self.allows(id.task.job, round.cluster())
+            && let Some(test) = round.cluster().phase(id.task).map(test)
+        {
+            straggler_test::start_backups(id, test, 1, round);
+        }
+        if self.is_ready(round.cluster()) { Served::GoOn } else { Served::Enough }
+    }
+}

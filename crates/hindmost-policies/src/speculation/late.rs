@@ -1,0 +1,406 @@
+//! `late`: Longest Approximate Time to End (Zaharia et al., "Improving MapReduce performance in
+//! heterogeneous environments", OSDI 2008).
+//!
+//! An attempt's progress rate is its progress over the time it has run. Attempts whose rate is below
+//! the `slow_task` percentile of their phase are candidates; the one with the longest estimated time
+//! to end gets a backup, one a task, as long as fewer than a share `cap` of the cluster's room runs
+//! backups (SpeculativeCap), and only on nodes whose summed progress is not below the `slow_node`
+//! percentile.
+//!
+//! Passes: `[Originals(order), Backups(late rule, speculative cap)]`.
+//!
+//! Readings: the percentile is over the phase's attempts whose rate is known, finished ones included,
+//! each counted at the time it becomes known (in a live run again when it turns out otherwise), and needs at
+//! least two of them; a node's progress is
+//! the number of attempts it has finished plus one half for each that runs (what it has done of them
+//! is not known in between); nodes at the percentile are not slow, or with equal nodes none would do. With `age` no
+//! rate is known: an attempt is then slow once its expected duration, given its age, is above the
+//! same percentile of the phase's distribution.
+//!
+//! Parameters: `slow_task`, 0.25; `slow_node`, 0.25; `cap`, 0.1; `min_age`, seconds, 0 (LATE's own: 60).
+
+use std::cmp::{Ordering, Reverse};
+use std::collections::BTreeSet;
+
+use hindmost_core::cluster::{Attempt, Cluster, Phase, Placement};
+use hindmost_core::estimator::{Knowledge, Pace};
+use hindmost_core::ids::{AttemptId, JobId, TaskId};
+use hindmost_core::policy::{Round, Seen, View};
+use hindmost_core::record::{Condition, Decision, Event};
+use hindmost_core::resources::Resources;
+use hindmost_core::time::Time;
+use hindmost_math::distribution::Distribution;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::node_progress::NodeProgress;
+use super::progress_rates::ProgressRates;
+use super::{Cause, Rule};
+
+crate::parameters! {
+    /// LATE's parameters. See the module's documentation.
+    pub struct LateParameters {
+        /// percentile of progress rates below which an attempt is slow
+        pub slow_task: f64 = 0.25, in 0.0..=1.0;
+        /// percentile of nodes' progress below which a node gets no backups
+        pub slow_node: f64 = 0.25, in 0.0..=1.0;
+        /// share of the cluster's room that may run backups
+        pub cap: f64 = 0.1, in 0.0..=1.0;
+        /// seconds for which an attempt is left alone
+        pub min_age: f64 = 0.0, in 0.0.., unit "s";
+    }
+}
+
+/// LATE's rule. See the module's documentation.
+pub struct LateRule {
+    parameters: LateParameters,
+    /// Known progress rates of each phase's attempts.
+    rates: FxHashMap<(JobId, u32), ProgressRates>,
+    /// Attempts that are or were slow by their rate, by what a copy demands; the last to finish first.
+    slow: Vec<SlowAttempts>,
+    /// Attempts that are slow by their age.
+    slow_by_age: Vec<AttemptId>,
+    /// Running backups.
+    backups: FxHashSet<AttemptId>,
+    nodes: NodeProgress,
+    /// The age from which on an attempt is slow, as last computed: for durations and a pace.
+    slow_age: Option<(Distribution, Pace, f64)>,
+}
+
+/// Slow attempts whose copies demand the same.
+struct SlowAttempts {
+    demand: Resources,
+    /// Copies that all nodes together, empty, have resources for.
+    in_all: u64,
+    attempts: BTreeSet<(Reverse<Time>, AttemptId)>,
+}
+
+impl SlowAttempts {
+    /// Forgets the attempts that were expected to end first, as far as they have ended.
+    fn forget_ended(&mut self, cluster: &Cluster) {
+        while let Some((Reverse(finish), id)) = self.attempts.last().copied() {
+            if finish >= cluster.now() || cluster.attempt(id).is_some() {
+                return;
+            }
+            self.attempts.pop_last();
+        }
+    }
+}
+
+impl LateRule {
+    /// With these parameters.
+    pub fn new(parameters: LateParameters) -> LateRule {
+        LateRule {
+            parameters,
+            rates: FxHashMap::default(),
+            slow: Vec::new(),
+            slow_by_age: Vec::new(),
+            backups: FxHashSet::default(),
+            nodes: NodeProgress::new(parameters.slow_node),
+            slow_age: None,
+        }
+    }
+
+    /// More has become known of an attempt: its rate, or that it is slow by its age.
+    fn known(&mut self, id: AttemptId, view: &mut View<'_>) {
+        let cluster = view.cluster;
+        let Some((attempt, phase)) = cluster.attempt(id).zip(cluster.phase(id.task)) else { return };
+        // In a phase that has finished only a copy that its policy keeps may be left: nobody asks any more.
+        if let Some(rate) = rate(attempt).filter(|_| !phase.is_finished()) {
+            let rates = self.rates.entry((id.task.job, id.task.phase)).or_default();
+            let mut slow = rates.set((id.task.index, id.copy), rate, self.parameters.slow_task);
+            // What was slow before is entered again: its end may have turned out otherwise.
+            slow.extend((rate < rates.limit()).then_some((id.task.index, id.copy)));
+            for (index, copy) in slow {
+                let slow = AttemptId { task: TaskId { index, ..id.task }, copy };
+                let Some(finish) = cluster.attempt(slow).and_then(Attempt::expected_finish) else { continue };
+                if tells_remaining_by_age(view) {
+                    self.slow_by_age.push(slow);
+                } else {
+                    slow_of(&mut self.slow, phase.demand(), cluster).insert((Reverse(finish), slow));
+                }
+            }
+        } else {
+            self.slow_by_age.push(id);
+        }
+        let old_enough = attempt.since() + Time::from_seconds(self.parameters.min_age);
+        if old_enough > cluster.now() {
+            view.wake(old_enough);
+        }
+    }
+
+    fn is_slow(&self, attempt: &Attempt) -> bool {
+        let task = attempt.id().task;
+        let limit = self.rates.get(&(task.job, task.phase)).map(ProgressRates::limit);
+        rate(attempt).is_none_or(|rate| limit.is_some_and(|limit| rate < limit))
+    }
+
+    /// True if an entry of a slow attempt still stands: it is slow, its end is still expected then, and it is its task's
+    /// only copy.
+    fn stands(&self, (Reverse(finish), id): (Reverse<Time>, AttemptId), cluster: &Cluster) -> bool {
+        self.may_be_helped(id, cluster) && cluster.attempt(id).and_then(Attempt::expected_finish) == Some(finish)
+    }
+
+    /// An attempt that is slow, its task's only copy and not helped yet.
+    fn may_be_helped(&self, id: AttemptId, cluster: &Cluster) -> bool {
+        let only = cluster.attempt(id).filter(|attempt| cluster.is_only_copy(attempt));
+        only.is_some_and(|attempt| self.is_slow(attempt))
+    }
+
+    fn is_old_enough(&self, id: AttemptId, cluster: &Cluster) -> bool {
+        let min_age = Time::from_seconds(self.parameters.min_age);
+        cluster.attempt(id).is_some_and(|attempt| cluster.now() - attempt.since() >= min_age)
+    }
+
+    /// The attempts that are slow by their age and may be helped, with their remaining times, the shortest first.
+    fn sort_slow_by_age(&mut self, round: &Round<'_>) -> Vec<(f64, AttemptId)> {
+        let cluster = round.cluster();
+        let mut slow = std::mem::take(&mut self.slow_by_age);
+        slow.sort_unstable();
+        slow.dedup();
+        slow.retain(|id| self.may_be_helped(*id, cluster));
+        let remaining = |id: &AttemptId| round.estimator.remaining(cluster, cluster.attempt(*id)?);
+        let mut sorted: Vec<(f64, AttemptId)> = slow.iter().map(|id| (remaining(id).unwrap_or(0.0), *id)).collect();
+        sorted.sort_unstable_by(shortest_first);
+        self.slow_by_age = slow;
+        sorted
+    }
+
+    /// Starts a backup on a node that is not slow; false if there is none.
+    fn start_backup(&self, task: TaskId, demand: &Resources, round: &mut Round<'_>) -> Option<bool> {
+        let cluster = round.cluster();
+        let allowed = |node| !cluster.has_copy_on(task, node) && !cluster.avoids(task, node);
+        let node = match cluster.placement() {
+            Placement::FirstFit => self.nodes.first_good(demand, cluster, allowed),
+            Placement::Spread => cluster.find_node(demand, |node, _| self.nodes.is_good(node) && allowed(node)),
+        };
+        node.map(|node| round.start(task, node))
+    }
+}
+
+/// The slow attempts of a demand.
+fn slow_of<'a>(
+    slow: &'a mut Vec<SlowAttempts>,
+    demand: &Resources,
+    cluster: &Cluster,
+) -> &'a mut BTreeSet<(Reverse<Time>, AttemptId)> {
+    let at = slow.iter().position(|known| known.demand == *demand).unwrap_or_else(|| {
+        slow.push(SlowAttempts { demand: *demand, in_all: in_all(demand, cluster), attempts: BTreeSet::new() });
+        slow.len() - 1
+    });
+    &mut slow[at].attempts
+}
+
+/// How many copies all nodes together, empty, have resources for.
+fn in_all(demand: &Resources, cluster: &Cluster) -> u64 {
+    cluster.nodes().iter().map(|node| node.capacity().times(demand)).fold(0, u64::saturating_add)
+}
+
+/// Progress rate, 1/seconds, once it is known: with work going on evenly, one over the duration.
+fn rate(attempt: &Attempt) -> Option<f64> {
+    attempt.expected_finish().map(|finish| 1.0 / (finish - attempt.since()).seconds().max(1e-9))
+}
+
+/// True if remaining times are told from ages, whatever else is known.
+fn tells_remaining_by_age(view: &View<'_>) -> bool {
+    matches!(view.estimator.knowledge(), Knowledge::Age | Knowledge::History)
+}
+
+/// True if only ages are known of the attempts of a phase.
+fn by_age(phase: &Phase, view: &View<'_>) -> bool {
+    tells_remaining_by_age(view) || !phase.gives_progress()
+}
+
+/// The age, on a node of speed 1, at which the expected duration E\[x | x > age] of an attempt of this
+/// pace reaches the duration that a share `slow` of its phase exceeds on a node of speed 1.
+fn age_when_slow(durations: &Distribution, slow: f64, pace: Pace) -> f64 {
+    let limit = durations.quantile((1.0 - slow).min(1.0 - f64::EPSILON)) / pace.seconds(1.0);
+    let (mut low, mut high) = (0.0, limit);
+    // E[x | x > age] grows with age and is above `limit` at age `limit`.
+    for _ in 0..60 {
+        let middle = f64::midpoint(low, high);
+        if middle + durations.mean_residual(middle) > limit { high = middle } else { low = middle }
+    }
+    high
+}
+
+impl Rule for LateRule {
+    fn condition(&mut self, attempt: &Attempt, phase: &Phase, view: &View<'_>) -> Option<Condition> {
+        // A backup that was left alone is none any more.
+        self.backups.remove(&attempt.id());
+        if !by_age(phase, view) {
+            return Some(Condition::Revealed);
+        }
+        if phase.is_assumed() {
+            return None;
+        }
+        let (durations, pace) = (phase.durations(), Pace::of(view.cluster, attempt));
+        let known = self.slow_age.as_ref().filter(|(of, at, _)| *at == pace && of == durations);
+        let age = known.map_or_else(|| age_when_slow(durations, self.parameters.slow_task, pace), |(_, _, age)| *age);
+        if known.is_none() {
+            self.slow_age = Some((durations.clone(), pace, age));
+        }
+        Some(Condition::ElapsedAbove(pace.seconds(age).max(self.parameters.min_age)))
+    }
+
+    fn watches_again(&self, cause: Cause, attempt: &Attempt, view: &View<'_>) -> bool {
+        match cause {
+            Cause::LeftAlone => true,
+            Cause::NodeLost => attempt.expected_finish().is_none(),
+            // By age the condition depends on the durations.
+            Cause::DurationsLearned => {
+                let tells = view.cluster.phase(attempt.id().task).is_none_or(Phase::gives_progress);
+                !tells || view.estimator.knowledge() == Knowledge::History
+            }
+            Cause::SpeedLearned => false,
+        }
+    }
+
+    fn observe(&mut self, seen: Seen<'_>, view: &mut View<'_>, _candidates: &mut Vec<AttemptId>) {
+        let cluster = view.cluster;
+        match seen {
+            Seen::Decision(Decision::Start { attempt, node, .. }) => {
+                if cluster.task(attempt.task).is_some_and(|task| task.alive() > 1) {
+                    self.backups.insert(*attempt);
+                }
+                self.nodes.changed(*node, cluster);
+            }
+            Seen::Decision(Decision::Replace { attempt, .. }) => {
+                if let Some(node) = cluster.attempt(*attempt).map(Attempt::node) {
+                    self.nodes.changed(node, cluster);
+                }
+            }
+            Seen::Event(Event::WatchMet { attempt, .. }, _) => self.known(*attempt, view),
+            Seen::Event(
+                Event::AttemptFinished { attempt }
+                | Event::AttemptFailed { attempt, .. }
+                | Event::AttemptStopped { attempt },
+                applied,
+            ) => {
+                self.backups.remove(attempt);
+                let finished = matches!(seen, Seen::Event(Event::AttemptFinished { .. }, _));
+                if let Some((node, _)) = applied.released.filter(|_| finished) {
+                    self.nodes.finished(node);
+                }
+                if let Some(node) = applied.ended_on {
+                    self.nodes.changed(node, cluster);
+                }
+                if finished && applied.phase_finished {
+                    self.rates.remove(&(attempt.task.job, attempt.task.phase));
+                }
+            }
+            Seen::Event(Event::NodeLost { node }, _) => {
+                self.backups.retain(|backup| cluster.attempt(*backup).is_some());
+                self.nodes.changed(*node, cluster);
+            }
+            Seen::Event(Event::NodeJoined { node, .. } | Event::NodeReturned { node }, _) => {
+                self.nodes.changed(*node, cluster);
+                for known in &mut self.slow {
+                    known.in_all = in_all(&known.demand, cluster);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn serve(&mut self, candidates: &mut Vec<AttemptId>, round: &mut Round<'_>) {
+        candidates.clear();
+        if round.cluster().open_nodes() == 0 {
+            return;
+        }
+        let mut by_age = self.sort_slow_by_age(round);
+        // Backups of this round are counted when they are observed.
+        let mut backups = self.backups.len();
+        let mut slow = std::mem::take(&mut self.slow);
+        // Up to where the attempts of each demand were served, and demands that fit on no node that is not slow.
+        let mut served: Vec<Option<(Reverse<Time>, AttemptId)>> = vec![None; slow.len()];
+        let mut nowhere = vec![false; slow.len()];
+        let now = round.cluster().now();
+        loop {
+            let heads = slow.iter().enumerate().filter(|(at, _)| !nowhere[*at]).filter_map(|(at, of_demand)| {
+                let next = after(&of_demand.attempts, served[at]);
+                next.map(|entry| (entry, at))
+            });
+            let head = heads.min();
+            let oldest = by_age.last().copied();
+            if let Some(((Reverse(finish), _), _)) = head
+                && finish <= now
+            {
+                // What should have ended has no remaining time, as all that follow: they are served by id.
+                for (of_demand, nowhere) in slow.iter().zip(&mut nowhere) {
+                    let overdue = of_demand.attempts.range((Reverse(now), FIRST)..);
+                    let stands = overdue.filter(|entry| !*nowhere && self.stands(**entry, round.cluster()));
+                    by_age.extend(stands.map(|(_, id)| (0.0, *id)));
+                    *nowhere = true;
+                }
+                by_age.sort_unstable_by(shortest_first);
+                continue;
+            }
+            // The longer remaining time is first, then by id.
+            let (id, at) = match (head, oldest) {
+                (Some(((Reverse(finish), id), at)), oldest)
+                    if oldest.is_none_or(|oldest| shortest_first(&((finish - now).seconds(), id), &oldest).is_gt()) =>
+                {
+                    served[at] = Some((Reverse(finish), id));
+                    if !self.stands((Reverse(finish), id), round.cluster()) {
+                        slow[at].attempts.remove(&(Reverse(finish), id));
+                        continue;
+                    }
+                    (id, Some(at))
+                }
+                (_, Some((_, id))) => {
+                    by_age.pop();
+                    (id, None)
+                }
+                (_, None) => break,
+            };
+            if !self.is_old_enough(id, round.cluster()) || !round.may_start(id.task) {
+                continue;
+            }
+            let cluster = round.cluster();
+            let Some(demand) = cluster.phase(id.task).map(|phase| *phase.demand()) else { continue };
+            let in_all = at.map_or_else(|| in_all(&demand, cluster), |at| slow[at].in_all);
+            if backups as f64 >= self.parameters.cap * in_all as f64 {
+                break;
+            }
+            match self.start_backup(id.task, &demand, round) {
+                Some(true) => {
+                    round.because(|| {
+                        let share = 100.0 * self.parameters.slow_task;
+                        format!("copy {} was among the slowest {share}% of its phase by progress rate", id.copy)
+                    });
+                    backups += 1;
+                }
+                Some(false) => {}
+                None => {
+                    if let Some(at) = at {
+                        nowhere[at] = self.nodes.first_good(&demand, round.cluster(), |_| true).is_none();
+                    }
+                }
+            }
+        }
+        for of_demand in &mut slow {
+            of_demand.forget_ended(round.cluster());
+        }
+        slow.retain(|of_demand| !of_demand.attempts.is_empty());
+        self.slow = slow;
+    }
+}
+
+/// The first id of all.
+const FIRST: AttemptId = AttemptId { task: TaskId { job: JobId(0), phase: 0, index: 0 }, copy: 0 };
+
+/// Shorter remaining times come first, of equal ones the later id.
+fn shortest_first(one: &(f64, AttemptId), other: &(f64, AttemptId)) -> Ordering {
+    one.0.total_cmp(&other.0).then(other.1.cmp(&one.1))
+}
+
+/// The first entry, or the first after another.
+fn after(
+    entries: &BTreeSet<(Reverse<Time>, AttemptId)>,
+    entry: Option<(Reverse<Time>, AttemptId)>,
+) -> Option<(Reverse<Time>, AttemptId)> {
+    match entry {
+        None => entries.first().copied(),
+        Some(entry) => entries.range((std::ops::Bound::Excluded(entry), std::ops::Bound::Unbounded)).next().copied(),
+    }
+}

@@ -1,0 +1,277 @@
+//! `pace` (ours): backs up attempts that fall behind the pace of their phase, and keeps new ones off
+//! slow nodes. Made for live work, where a slow node shows long before a fixed share of its work is done.
+//!
+//! An attempt lags when its progress is less than 1/`lag` of what the median copy of its phase has done
+//! at its age, asked from the age `after` medians on; its remaining time is then what its progress so
+//! far foretells. Where copies tell no progress, it lags once it has run for longer than `late` times
+//! what nine of ten copies take (and than `late` medians), and is expected to need as long again.
+//! A lagging attempt gets one backup, the longest remaining time first, on the fastest node with room:
+//! while tasks are pending if that saves resources (remaining time above two fresh copies, as in Mantri),
+//! otherwise if the backup is expected to end clearly sooner (`margin`). An attempt on a slow node that ends before
+//! the others have come to the end of what is pending needs none. Once the progress of both copies
+//! foretells their ends, one that must end well after the other is stopped: what it would still do is lost. Where
+//! copies tell no progress none is stopped before the other has finished.
+//! Where there is no room for a backup, a lagging attempt on a slow node is stopped to be started afresh
+//! elsewhere, if its remaining time is more than twice what the other nodes need for all that is pending,
+//! and a fresh copy would need as long there.
+//!
+//! Originals go to the fastest node with the most free room. A node known to be slow gets one only if
+//! it is expected to be done before the others have come to it: with p tasks pending, room for c copies
+//! on nodes that are not slow, and speed s, if 1/s ≤ 1 + p/c.
+//!
+//! Passes: `[Backups(saving), Originals(order, by speed), Backups(sooner)]`; the first stops what is outrun.
+//!
+//! Unlike rules on remaining time it does not wait until a share S of the work is done (`progress(S)`):
+//! what it asks is whether an attempt has done much less than others had at its age.
+//!
+//! Parameters: `lag`, 2; `after`, medians, 0.1; `late`, 1.2; `margin`, 1.2; `slow`, speed below which a
+//! node is slow, 0.67.
+
+use hindmost_core::cluster::{Attempt, AttemptState, Cluster, Node, Phase};
+use hindmost_core::estimator::{Knowledge, Pace};
+use hindmost_core::ids::{AttemptId, NodeId, TaskId};
+use hindmost_core::policy::job_queue::Which;
+use hindmost_core::policy::{Round, Seen, View};
+use hindmost_core::record::{Condition, Decision, Event, StopReason};
+
+use super::lagging::{Lagging, waits};
+use super::{Cause, Rule};
+use crate::placement::by_speed::GoodNodes;
+
+crate::parameters! {
+    /// The parameters of `pace`. See the module's documentation.
+    pub struct PaceParameters {
+        /// how many times as long as the median copy an attempt must be about to take
+        pub lag: f64 = 2.0, in 1.0..;
+        /// age, in medians, below which progress is not judged
+        pub after: f64 = 0.1, in 0.0.., unit "medians";
+        /// without progress: age, in 90th percentiles, from which on an attempt lags
+        pub late: f64 = 1.2, in 1.0.., unit "90th percentiles";
+        /// how many times as fast as waiting a backup must be while nothing is pending
+        pub margin: f64 = 1.2, in 1.0..;
+        /// speed below which a node is slow
+        pub slow: f64 = 0.67, in 0.0..=1.0;
+    }
+}
+
+/// A backup that is started while others wait must save resources: the original and the backup both run
+/// for as long as the backup takes.
+const SAVING: f64 = 2.0;
+
+/// A copy is outrun if its remaining time is so many times that of another.
+const OUTRUN: f64 = 1.5;
+/// A lagging attempt is moved if its remaining time is so many times what the others need.
+const MOVE: f64 = 2.0;
+
+/// So many candidates are kept without looking whether they still run.
+const MANY: usize = 1024;
+
+/// The rule of backups for lagging attempts. See the module's documentation.
+pub struct PaceRule {
+    parameters: PaceParameters,
+    /// True for the pass that comes before originals.
+    saving: bool,
+    lagging: Lagging,
+    good_nodes: GoodNodes,
+}
+
+impl PaceRule {
+    /// The rule of the pass before originals (`saving`) or of the one after them.
+    pub fn new(parameters: PaceParameters, saving: bool) -> PaceRule {
+        PaceRule { parameters, saving, lagging: Lagging::default(), good_nodes: GoodNodes::above(parameters.slow) }
+    }
+
+    fn sees_progress(view: &View<'_>, phase: &Phase) -> bool {
+        phase.gives_progress() && !matches!(view.estimator.knowledge(), Knowledge::Age | Knowledge::History)
+    }
+
+    /// Stops the copies of a task that must end well after another, as far as progress foretells their ends.
+    fn stop_outrun(task: TaskId, view: &mut View<'_>) {
+        let cluster = view.cluster;
+        let remaining = |copy: &Attempt| copy.expected_finish().map(|finish| (finish - cluster.now()).seconds());
+        let known = || cluster.copies(task).filter(|copy| copy.state() != AttemptState::Stopping);
+        let Some(best) = known().filter_map(remaining).min_by(f64::total_cmp) else { return };
+        let outrun = known().filter(|copy| remaining(copy).is_some_and(|other| other > OUTRUN * best && other > 0.0));
+        for attempt in outrun.map(Attempt::id) {
+            view.stop(attempt, StopReason::Outrun);
+            view.because(|| {
+                format!("another copy is expected to end {best:.2} s from now, and this one more than {OUTRUN} times as late")
+            });
+        }
+    }
+
+    fn node_speed(cluster: &Cluster, attempt: &Attempt) -> f64 {
+        cluster.node(attempt.node()).map_or(1.0, Node::speed)
+    }
+
+    /// True of an attempt on a slow node that is expected to end before the other nodes have come to the end of
+    /// what is pending: a backup would take room on them, and what it frees is of little use.
+    fn ends_with_the_queue(&mut self, remaining: f64, id: AttemptId, cluster: &Cluster) -> bool {
+        let Some((attempt, phase)) = cluster.attempt(id).zip(cluster.phase(id.task)) else { return false };
+        PaceRule::node_speed(cluster, attempt) < self.parameters.slow
+            && remaining <= self.good_nodes.waves(id.task, cluster).unwrap_or(0.0) * phase.median()
+    }
+
+    /// True if it may pay some day to relaunch a lagging attempt elsewhere: once, for wherever it goes then, it may end;
+    /// and from a node well slower than one on which an original would still be started, or it would come back.
+    fn may_move(&self, attempt: &Attempt, cluster: &Cluster) -> bool {
+        let speed = PaceRule::node_speed(cluster, attempt);
+        self.saving && attempt.id().copy == 0 && speed < self.parameters.slow && 1.0 / speed > MOVE
+    }
+
+    /// True if a lagging attempt is better relaunched elsewhere than waited for.
+    fn should_move(&mut self, remaining: f64, id: AttemptId, cluster: &Cluster) -> bool {
+        let Some((attempt, phase)) = cluster.attempt(id).zip(cluster.phase(id.task)) else { return false };
+        if !self.may_move(attempt, cluster) || attempt.expected_finish().is_none() {
+            return false;
+        }
+        let Some(waves) = self.good_nodes.waves(id.task, cluster) else { return false };
+        let useless = 1.0 / PaceRule::node_speed(cluster, attempt) > MOVE * (1.0 + waves);
+        useless && remaining > MOVE * (1.0 + waves) * phase.median()
+    }
+
+    /// The attempts to look at in this round with their remaining times, the longest first.
+    fn lagging_now(&mut self, factor: f64, cluster: &Cluster) -> Vec<(f64, AttemptId)> {
+        self.lagging.let_time_pass(cluster);
+        let mut concerned = match cluster.fastest_open_speed() {
+            Some(speed) => self.lagging.above(factor / speed, cluster),
+            None => Vec::new(),
+        };
+        concerned.extend(self.lagging.take_unsettled());
+        concerned.sort_unstable();
+        concerned.dedup();
+        let waiting = concerned.into_iter().filter_map(|id| {
+            let attempt = cluster.attempt(id).filter(|attempt| waits(attempt, cluster))?;
+            Some((remaining(cluster, attempt), id))
+        });
+        let mut waiting: Vec<(f64, AttemptId)> = waiting.collect();
+        waiting.sort_unstable_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1)));
+        waiting
+    }
+}
+
+/// Remaining time of a lagging attempt, seconds: as its progress foretells, else as long again as it has
+/// run, or what is left of the median on a node known to be slow.
+fn remaining(cluster: &Cluster, attempt: &Attempt) -> f64 {
+    let now = cluster.now();
+    let age = (now - attempt.since()).seconds();
+    match attempt.expected_finish() {
+        Some(finish) if finish > now => (finish - now).seconds(),
+        _ => cluster.phase(attempt.id().task).map_or(0.0, |phase| fresh(cluster, attempt.node(), phase) - age).max(age),
+    }
+}
+
+/// What the median copy of a phase takes on a node, seconds.
+fn fresh(cluster: &Cluster, node: NodeId, phase: &Phase) -> f64 {
+    Pace::new(cluster.node(node).map_or(1.0, Node::speed), 0.0).seconds(phase.median())
+}
+
+impl Rule for PaceRule {
+    fn condition(&mut self, _attempt: &Attempt, phase: &Phase, view: &View<'_>) -> Option<Condition> {
+        // Both passes observe when an attempt lags; one asks for it.
+        if !self.saving || phase.is_assumed() {
+            return None;
+        }
+        let PaceParameters { lag, after, late, .. } = self.parameters;
+        Some(if PaceRule::sees_progress(view, phase) {
+            Condition::Lagging { rate: 1.0 / (lag * phase.median()), after: after * phase.median() }
+        } else {
+            Condition::ElapsedAbove(late * phase.p90().max(phase.median()))
+        })
+    }
+
+    fn watches_again(&self, cause: Cause, _attempt: &Attempt, _view: &View<'_>) -> bool {
+        cause != Cause::SpeedLearned
+    }
+
+    fn observe(&mut self, seen: Seen<'_>, view: &mut View<'_>, _candidates: &mut Vec<AttemptId>) {
+        let cluster = view.cluster;
+        match seen {
+            Seen::Decision(Decision::Start { attempt, .. }) => {
+                if cluster.task(attempt.task).is_some_and(|task| task.alive() > 1) {
+                    cluster.copies(attempt.task).for_each(|copy| self.lagging.copied(copy));
+                    let phase = cluster.phase(attempt.task);
+                    if self.saving && phase.is_some_and(|phase| PaceRule::sees_progress(view, phase)) {
+                        view.watch(*attempt, Condition::Revealed);
+                    }
+                } else {
+                    self.lagging.unsettle(attempt.task.job);
+                }
+            }
+            Seen::Event(Event::WatchMet { attempt, .. }, _) if self.saving => {
+                PaceRule::stop_outrun(attempt.task, view);
+            }
+            Seen::Event(
+                Event::AttemptFinished { attempt }
+                | Event::AttemptFailed { attempt, .. }
+                | Event::AttemptStopped { attempt },
+                applied,
+            ) => self.lagging.remove(*attempt, applied.released.map(|(_, since)| since)),
+            Seen::Event(Event::DurationsLearned { job, phase, .. }, _) => {
+                self.lagging.look_again(|task| (task.job, task.phase) == (*job, *phase));
+            }
+            Seen::Event(Event::NodeLost { .. }, _) => {
+                self.lagging.forget_gone(cluster);
+                self.lagging.look_again(|_| true);
+            }
+            Seen::Event(Event::NodeSpeedLearned { .. } | Event::NodeReturned { .. } | Event::NodeJoined { .. }, _) => {
+                self.lagging.look_again(|_| true);
+            }
+            _ => {}
+        }
+    }
+
+    fn serve(&mut self, candidates: &mut Vec<AttemptId>, round: &mut Round<'_>) {
+        if self.lagging.is_empty() && candidates.is_empty() {
+            return;
+        }
+        let pending = round.next_job(Which::Any, None).is_some();
+        if pending && !self.saving {
+            // They may wait for long: what has ended meanwhile is forgotten now and then.
+            if candidates.len() > MANY.max(2 * round.cluster().living_attempts()) {
+                candidates.retain(|id| round.cluster().attempt(*id).is_some());
+            }
+            return;
+        }
+        self.lagging.forget_copied(round.cluster());
+        for id in candidates.drain(..) {
+            let cluster = round.cluster();
+            if let Some(found) = cluster.attempt(id).filter(|found| cluster.is_only_copy(found)) {
+                self.lagging.add(found, self.may_move(found, cluster));
+            }
+        }
+        let factor = if pending { SAVING } else { self.parameters.margin };
+        for (remaining, id) in self.lagging_now(factor, round.cluster()) {
+            let cluster = round.cluster();
+            let Some(phase) = cluster.phase(id.task) else { continue };
+            let (median, demand) = (phase.median(), phase.demand());
+            let elsewhere = |node, _: &Node| !cluster.has_copy_on(id.task, node) && !cluster.avoids(id.task, node);
+            let Some(node) = cluster.find_fastest_node(demand, elsewhere) else {
+                if self.should_move(remaining, id, cluster) {
+                    round.decide(Decision::Stop { attempt: id, reason: StopReason::Moved });
+                    round.because(|| {
+                        format!(
+                            "its node is slow and it was expected to need {remaining:.2} s more, more than {MOVE} times what \
+                             the other nodes need for all that waits: it is started afresh when there is room"
+                        )
+                    });
+                }
+                continue;
+            };
+            self.lagging.leave_unsettled(id);
+            let fresh = fresh(cluster, node, phase);
+            let pays = remaining > factor * fresh && !(pending && self.ends_with_the_queue(remaining, id, cluster));
+            if !pays || !round.may_start(id.task) || !round.start(id.task, node) {
+                self.lagging.looked_at(id, remaining / median);
+                continue;
+            }
+            round.because(|| {
+                let (copy, waits) = (id.copy, if pending { "tasks wait" } else { "nothing waits" });
+                format!(
+                    "copy {copy} lags: expected to need {remaining:.2} s more, a fresh copy {fresh:.2} s, and that is more \
+                     than {factor} times as long ({waits})"
+                )
+            });
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Progress rates of a phase's attempts, with the rate below which an attempt is slow (LATE's SlowTaskThreshold).
+
+use std::collections::BTreeSet;
+use std::ops::Bound;
+
+use rustc_hash::FxHashMap;
+
+use super::node_progress::rank;
+
+/// An attempt of the phase: task and copy.
+type Copy = (u32, u32);
+
+/// A rate, 1/seconds, as bits: positive numbers sort as their bits do.
+type Bits = u64;
+
+/// The rates that are known, finished attempts' included. See the module's documentation.
+#[derive(Debug, Default)]
+pub(super) struct ProgressRates {
+    sorted: BTreeSet<(Bits, Copy)>,
+    of: FxHashMap<Copy, Bits>,
+    /// The entry at the percentile, and how many come before it.
+    limit: Option<((Bits, Copy), usize)>,
+}
+
+impl ProgressRates {
+    /// Adds an attempt's rate, 1/seconds, in place of the one that was known of it, and returns the attempts that are slow
+    /// now and were not before. `share` is the percentile, in [0, 1].
+    pub(super) fn set(&mut self, copy: Copy, rate: f64, share: f64) -> Vec<Copy> {
+        let before = self.limit();
+        let entry = (rate.to_bits(), copy);
+        if let Some(known) = self.of.insert(copy, entry.0) {
+            self.remove((known, copy));
+        }
+        self.sorted.insert(entry);
+        match &mut self.limit {
+            Some((at, below)) => *below += usize::from(entry < *at),
+            None => self.limit = Some((entry, 0)),
+        }
+        self.move_limit(share);
+        let now = self.limit();
+        let mut slow: Vec<Copy> = Vec::new();
+        if now > before {
+            let risen = self.sorted.range((before.to_bits(), (0, 0))..(now.to_bits(), (0, 0)));
+            slow.extend(risen.map(|(_, copy)| *copy));
+        }
+        if rate < now && !(now > before && rate >= before) {
+            slow.push(copy);
+        }
+        slow
+    }
+
+    fn remove(&mut self, entry: (Bits, Copy)) {
+        self.sorted.remove(&entry);
+        let Some((at, below)) = self.limit else { return };
+        if entry < at {
+            self.limit = Some((at, below - 1));
+        } else if entry == at {
+            let next = self.sorted.range((Bound::Excluded(at), Bound::Unbounded)).next();
+            let last = self.sorted.last();
+            self.limit = next.map(|next| (*next, below)).or_else(|| Some((*last?, below - 1)));
+        }
+    }
+
+    /// Moves the limit to the percentile of the rates that are known now.
+    fn move_limit(&mut self, share: f64) {
+        let rank = rank(self.sorted.len(), share);
+        while let Some((at, below)) = self.limit {
+            let (next, below) = match below.cmp(&rank) {
+                std::cmp::Ordering::Equal => return,
+                std::cmp::Ordering::Greater => (self.sorted.range(..at).next_back(), below - 1),
+                std::cmp::Ordering::Less => {
+                    (self.sorted.range((Bound::Excluded(at), Bound::Unbounded)).next(), below + 1)
+                }
+            };
+            self.limit = next.map(|next| (*next, below));
+        }
+    }
+
+    /// Returns the rate, 1/seconds, below which an attempt is slow: 0 while fewer than two rates are known.
+    pub(super) fn limit(&self) -> f64 {
+        self.limit.filter(|_| self.sorted.len() > 1).map_or(0.0, |((rate, _), _)| f64::from_bits(rate))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn the_slow_are_those_that_sorting_finds(
+            steps in prop::collection::vec((0u32..30, 1u32..8), 1..80),
+            share in 0.0f64..=1.0,
+        ) {
+            let mut rates = ProgressRates::default();
+            let mut known: std::collections::BTreeMap<u32, f64> = std::collections::BTreeMap::new();
+            let mut were_slow: Vec<u32> = Vec::new();
+            for (task, rate) in steps {
+                let rate = f64::from(rate);
+                let told = rates.set((task, 0), rate, share);
+                known.insert(task, rate);
+                let mut sorted: Vec<f64> = known.values().copied().collect();
+                sorted.sort_by(f64::total_cmp);
+                let limit = if sorted.len() < 2 { 0.0 } else { sorted[rank(sorted.len(), share)] };
+                prop_assert_eq!(rates.limit(), limit);
+                let slow: Vec<u32> = known.iter().filter(|(_, rate)| **rate < limit).map(|(task, _)| *task).collect();
+                for new in slow.iter().filter(|task| !were_slow.contains(task)) {
+                    prop_assert!(told.contains(&(*new, 0)), "{} is slow now", new);
+                }
+                prop_assert!(told.iter().all(|(task, _)| slow.contains(task)));
+                were_slow = slow;
+            }
+        }
+    }
+}

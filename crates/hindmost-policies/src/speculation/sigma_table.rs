@@ -1,0 +1,65 @@
+//! σ and the number of copies of SDA and ESE, solved once for each shape of durations.
+
+use hindmost_math::distribution::Distribution;
+use hindmost_math::shapes::{ShapeNumber, Shapes};
+use rustc_hash::FxHashMap;
+
+use crate::theory::sigma;
+
+/// Which algorithm's σ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SigmaOf {
+    /// SDA's, with its number of copies.
+    Sda,
+    /// ESE's, with one duplicate.
+    Ese,
+}
+
+/// σ and the number of copies for the shapes of distributions met so far.
+pub(super) struct SigmaTable {
+    /// σ; without it, the one that minimises a task's expected resource.
+    fixed: Option<f64>,
+    of: SigmaOf,
+    max_copies: u32,
+    shapes: Shapes,
+    solved: FxHashMap<ShapeNumber, (f64, u32)>,
+}
+
+impl SigmaTable {
+    pub(super) fn new(fixed: Option<f64>, of: SigmaOf, max_copies: u32) -> SigmaTable {
+        SigmaTable { fixed, of, max_copies, shapes: Shapes::default(), solved: FxHashMap::default() }
+    }
+
+    /// σ and the number of copies for durations of this distribution.
+    pub(super) fn get(&mut self, durations: &Distribution) -> (f64, u32) {
+        let number = self.shapes.number(durations);
+        if let Some(known) = self.solved.get(&number) {
+            return *known;
+        }
+        let solved = self.solve(durations);
+        self.solved.insert(number, solved);
+        solved
+    }
+
+    /// Durations that are always 0 have no stragglers, whatever σ is.
+    fn solve(&self, durations: &Distribution) -> (f64, u32) {
+        match (self.of, self.fixed) {
+            (SigmaOf::Sda, None) => {
+                sigma::sda(durations, 0.0, self.max_copies.max(2)).map_or((2.0, 2), |best| (best.sigma, best.copies))
+            }
+            (SigmaOf::Ese, None) => sigma::ese(durations).map_or((2.0, 2), |best| (best.sigma, 2)),
+            (SigmaOf::Sda, Some(sigma)) => (sigma, copies_at(durations, sigma, self.max_copies)),
+            (SigmaOf::Ese, Some(sigma)) => (sigma, 2),
+        }
+    }
+}
+
+/// c* for a given σ (Eq. 27): the number of copies that costs a task the least.
+fn copies_at(durations: &Distribution, sigma: f64, max_copies: u32) -> u32 {
+    let cost = |copies: u32| sigma::sda_resource_ratio(durations, 0.0, sigma, copies).unwrap_or(f64::INFINITY);
+    let mut best = 2;
+    while best < max_copies && cost(best + 1) < cost(best) {
+        best += 1;
+    }
+    best
+}

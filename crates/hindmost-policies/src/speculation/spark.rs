@@ -1,0 +1,240 @@
+//! `spark`: the rule of Apache Spark's `TaskSetManager` (`spark.speculation`).
+//!
+//! In a phase of which a share `quantile` of the tasks has finished, an attempt that has run for
+//! longer than `multiplier` × the median duration of those finished, and longer than `min_runtime`,
+//! gets one backup.
+//!
+//! Passes: `[Originals(order), Backups(spark rule)]`.
+//!
+//! Readings: the rule is tested all the time (Spark: each 100 ms); the attempt that has run longest is
+//! served first; as in Spark, phases of one task are left alone, a copy does not go where another of
+//! its task runs, and at least one task must have finished; tasks that were finished before the job arrived are not
+//! counted.
+//!
+//! Parameters, Spark 4's defaults: `quantile`, 0.9 (`spark.speculation.quantile`); `multiplier`, 3
+//! (`spark.speculation.multiplier`); `min_runtime`, seconds, 0.1 (`spark.speculation.minTaskRuntime`).
+
+use std::collections::{BTreeSet, VecDeque};
+
+use rustc_hash::FxHashMap;
+
+use hindmost_core::cluster::{Applied, Attempt, Cluster, Phase};
+use hindmost_core::ids::{AttemptId, JobId, TaskId};
+use hindmost_core::record::{Condition, Decision, Event};
+use hindmost_core::time::Time;
+
+use hindmost_core::policy::{Round, Seen, View};
+
+use super::{Cause, InTurn, Judgement, Rule, Served, serve_in_turn};
+
+crate::parameters! {
+    /// The parameters of Spark's rule. See the module's documentation.
+    pub struct SparkParameters {
+        /// share of a phase's tasks that must have finished
+        pub quantile: f64 = 0.9, in 0.0..=1.0;
+        /// how many medians an attempt may run
+        pub multiplier: f64 = 3.0, in 0.0.., unit "medians";
+        /// seconds that every attempt may run
+        pub min_runtime: f64 = 0.1, in 0.0.., unit "s";
+    }
+}
+
+/// Spark's rule. See the module's documentation.
+pub struct SparkRule {
+    parameters: SparkParameters,
+    phases: FxHashMap<(JobId, u32), PhaseWatch>,
+    /// Wake-ups that were asked for, and for which phase.
+    wakes: BTreeSet<(Time, (JobId, u32))>,
+}
+
+/// What is kept of a phase with unfinished tasks.
+#[derive(Default)]
+struct PhaseWatch {
+    /// First copies in the order of their starts; the front is the one that has run longest.
+    running: VecDeque<(Time, AttemptId)>,
+    /// Durations of finished tasks in ticks, sorted once enough have finished.
+    durations: Vec<u64>,
+    /// Elapsed time above which an attempt is too slow; known once enough have finished.
+    threshold: Option<Time>,
+    /// The earliest wake-up asked for and not yet past.
+    wake: Option<Time>,
+}
+
+impl SparkRule {
+    /// With these parameters.
+    pub fn new(parameters: SparkParameters) -> SparkRule {
+        SparkRule { parameters, phases: FxHashMap::default(), wakes: BTreeSet::new() }
+    }
+
+    fn started(&mut self, task: TaskId, cluster: &Cluster) {
+        let Some(copy) = cluster.copies(task).next() else { return };
+        let alone = cluster.phase(task).is_none_or(|phase| phase.to_do() < 2);
+        if alone || !cluster.is_only_copy(copy) {
+            return;
+        }
+        let watch = self.phases.entry((task.job, task.phase)).or_default();
+        // Mostly the newest, but a copy that was left alone may be older than others.
+        let entry = (copy.since(), copy.id());
+        let at = watch.running.partition_point(|other| *other < entry);
+        if watch.running.get(at) != Some(&entry) {
+            watch.running.insert(at, entry);
+        }
+    }
+
+    fn finished(&mut self, attempt: AttemptId, applied: Applied, view: &mut View<'_>, candidates: &mut Vec<AttemptId>) {
+        if !applied.won {
+            return;
+        }
+        let key = (attempt.task.job, attempt.task.phase);
+        if applied.phase_finished {
+            self.phases.remove(&key);
+            return;
+        }
+        let Some(watch) = self.phases.get_mut(&key) else { return };
+        let Some(phase) = view.cluster.phase(attempt.task) else { return };
+        let Some((_, since)) = applied.released else { return };
+        let duration = (view.cluster.now() - since).0;
+        // Spark: max(floor(quantile × tasks), 1).
+        let enough = ((self.parameters.quantile * f64::from(phase.to_do())).floor() as usize).max(1);
+        if watch.threshold.is_some() {
+            let at = watch.durations.partition_point(|known| *known < duration);
+            watch.durations.insert(at, duration);
+        } else {
+            watch.durations.push(duration);
+            if watch.durations.len() >= enough {
+                watch.durations.sort_unstable();
+            }
+        }
+        if watch.durations.len() >= enough {
+            let median = median(&watch.durations).seconds();
+            let threshold = Time::from_seconds((self.parameters.multiplier * median).max(self.parameters.min_runtime));
+            watch.threshold = Some(threshold);
+        }
+        self.look(key, view, candidates);
+    }
+
+    /// Moves attempts that have become too slow to the candidates, and asks for a wake-up when the
+    /// next one will be.
+    fn look(&mut self, key: (JobId, u32), view: &mut View<'_>, candidates: &mut Vec<AttemptId>) {
+        let Some(watch) = self.phases.get_mut(&key) else { return };
+        let Some(threshold) = watch.threshold else { return };
+        let now = view.cluster.now();
+        if watch.wake.is_some_and(|wake| wake <= now) {
+            watch.wake = None;
+        }
+        while let Some((since, id)) = watch.running.front().copied() {
+            let gone = view.cluster.attempt(id).is_none();
+            if !gone && now - since <= threshold {
+                let due = since + threshold + Time::TICK;
+                if watch.wake.is_none_or(|wake| due < wake) {
+                    watch.wake = Some(due);
+                    self.wakes.insert((due, key));
+                    view.wake(due);
+                }
+                return;
+            }
+            watch.running.pop_front();
+            if !gone {
+                candidates.push(id);
+            }
+        }
+    }
+
+    /// A candidate that is not slow any more, because the median has risen, goes back among the
+    /// attempts that may become slow.
+    fn put_back(&mut self, id: AttemptId, round: &mut Round<'_>) {
+        let key = (id.task.job, id.task.phase);
+        let Some(since) = round.cluster().attempt(id).map(Attempt::since) else { return };
+        let Some(watch) = self.phases.get_mut(&key) else { return };
+        let Some(threshold) = watch.threshold else { return };
+        let at = watch.running.partition_point(|other| *other < (since, id));
+        watch.running.insert(at, (since, id));
+        let due = since + threshold + Time::TICK;
+        if watch.wake.is_none_or(|wake| due < wake) {
+            watch.wake = Some(due);
+            self.wakes.insert((due, key));
+            round.decide(Decision::Wake { at: due });
+        }
+    }
+
+    fn is_slow(&self, cluster: &Cluster, attempt: &Attempt) -> bool {
+        let task = attempt.id().task;
+        let threshold = self.phases.get(&(task.job, task.phase)).and_then(|watch| watch.threshold);
+        threshold.is_some_and(|threshold| cluster.now() - attempt.since() > threshold)
+    }
+}
+
+/// The median as Spark's `MedianHeap` tells it: the mean of the middle two of an even number.
+fn median(sorted: &[u64]) -> Time {
+    let middle = sorted.len() / 2;
+    Time(if sorted.len() % 2 == 1 { sorted[middle] } else { u64::midpoint(sorted[middle - 1], sorted[middle]) })
+}
+
+impl Rule for SparkRule {
+    /// The rule compares elapsed times with a threshold of the whole phase: it asks to be woken instead.
+    fn condition(&mut self, _attempt: &Attempt, _phase: &Phase, _view: &View<'_>) -> Option<Condition> {
+        None
+    }
+
+    fn watches_again(&self, _cause: Cause, _attempt: &Attempt, _view: &View<'_>) -> bool {
+        false
+    }
+
+    fn observe(&mut self, seen: Seen<'_>, view: &mut View<'_>, candidates: &mut Vec<AttemptId>) {
+        match seen {
+            // A copy that has gone may leave another alone; a phase may already be past its quantile when its last tasks
+            // start.
+            Seen::Decision(Decision::Start { attempt, .. } | Decision::Replace { attempt, .. })
+            | Seen::Event(Event::AttemptFailed { attempt, .. } | Event::AttemptStopped { attempt }, _) => {
+                self.started(attempt.task, view.cluster);
+                self.look((attempt.task.job, attempt.task.phase), view, candidates);
+            }
+            Seen::Event(Event::NodeLost { .. }, _) => {
+                let mut tasks: Vec<TaskId> = view.cluster.living().map(|attempt| attempt.id().task).collect();
+                tasks.sort_unstable();
+                tasks.dedup();
+                for task in tasks {
+                    self.started(task, view.cluster);
+                    self.look((task.job, task.phase), view, candidates);
+                }
+            }
+            Seen::Event(Event::AttemptFinished { attempt }, applied) => {
+                self.finished(*attempt, applied, view, candidates);
+            }
+            Seen::Event(Event::Woken, _) => {
+                let now = view.cluster.now();
+                while let Some((due, key)) = self.wakes.first().copied().filter(|(due, _)| *due <= now) {
+                    self.wakes.remove(&(due, key));
+                    self.look(key, view, candidates);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn serve(&mut self, candidates: &mut Vec<AttemptId>, round: &mut Round<'_>) {
+        serve_in_turn(self, candidates, round);
+    }
+}
+
+impl InTurn for SparkRule {
+    fn judge(&mut self, attempt: &Attempt, _phase: &Phase, _round: &Round<'_>) -> Judgement {
+        Judgement::Help(attempt.since().0 as f64)
+    }
+
+    fn help(&mut self, id: AttemptId, round: &mut Round<'_>) -> Served {
+        let slow = round.cluster().attempt(id).is_some_and(|attempt| self.is_slow(round.cluster(), attempt));
+        if !slow {
+            self.put_back(id, round);
+            return Served::Forget;
+        }
+        if round.start_copies(id.task, 1).started > 0 {
+            let threshold = self.phases.get(&(id.task.job, id.task.phase)).and_then(|watch| watch.threshold);
+            round.because(|| {
+                let threshold = threshold.unwrap_or(Time::ZERO).seconds();
+                format!("copy {} had run for longer than {threshold:.2} s, the multiplier times the median", id.copy)
+            });
+        }
+        Served::GoOn
+    }
+}

@@ -1,0 +1,341 @@
+//! How many copies of each task to start when jobs begin: the paper's problem P2 (section IV-A).
+//!
+//! Jobs j of m_j tasks start together on N idle machines, c_j copies of each task. Maximise
+//! Σ −E\[d_j(c_j)] − γ·Σ m_j·c_j·E\[min of c_j copies] subject to 1 ≤ c_j ≤ r and Σ m_j·c_j ≤ N, where
+//! E\[d_j(c)] = ∫₀^∞ 1 − (1 − S^c)^m dt (Eq. 12) is the expected duration of the job.
+//!
+//! [`exact`] solves it over whole numbers: the best c of each job by itself where these fit, which is
+//! the usual case and costs nothing; else a dynamic programme over machines, after
+//! Lagrangian bounds have thrown out the choices that can't be part of an optimum. Nothing assumes
+//! that gains fall with c: they don't for durations lighter than exponential. (The greedy rule by gain
+//! per machine isn't exact either, since jobs differ in size.) [`continuous`] lets c be real.
+
+use thiserror::Error;
+
+use super::knapsack::{Item, best_choice, solve};
+use hindmost_math::distribution::Distribution;
+use hindmost_math::numeric::minimize;
+use hindmost_math::plain::Plain;
+
+/// A job of the problem.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CloneJob {
+    /// Tasks, all started together; at least 1.
+    pub tasks: u32,
+    /// Duration of one copy of a task.
+    pub duration: Distribution,
+}
+
+/// The problem P2.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CloneProblem {
+    /// The jobs to start.
+    pub jobs: Vec<CloneJob>,
+    /// Idle machines N, one copy on each.
+    pub machines: u64,
+    /// Most copies of a task, r; at least 1.
+    pub max_copies: u32,
+    /// Price γ of a machine-time unit, zero or more.
+    pub gamma: f64,
+}
+
+/// Fig. 1's case: four jobs on 100 machines.
+impl CloneProblem {
+    /// m = 10, 20, 5, 10; μ = 1, 2, 1, 2; α = 2; N = 100; r = 8; γ = 0.01 (which the figure leaves
+    /// out: the value of the paper's simulations).
+    ///
+    /// # Errors
+    /// None in fact: the parameters are valid.
+    pub fn figure_1() -> Result<Self, hindmost_math::distribution::DistributionError> {
+        let jobs = [(10, 1.0), (20, 2.0), (5, 1.0), (10, 2.0)]
+            .into_iter()
+            .map(|(tasks, minimum)| Ok(CloneJob { tasks, duration: Distribution::pareto(2.0, minimum)? }))
+            .collect::<Result<_, _>>()?;
+        Ok(Self { jobs, machines: 100, max_copies: 8, gamma: 0.01 })
+    }
+
+    /// −E\[d_j(c)] − γ·m_j·c·E\[min of c copies], summed over jobs; NaN where `copies` is too short.
+    pub fn objective(&self, copies: &[f64]) -> f64 {
+        if copies.len() != self.jobs.len() {
+            return f64::NAN;
+        }
+        self.jobs.iter().zip(copies).map(|(job, &copies)| job.value(copies, self.gamma)).sum()
+    }
+
+    /// Σ m_j·c_j.
+    pub fn machines_used(&self, copies: &[f64]) -> f64 {
+        self.jobs.iter().zip(copies).map(|(job, copies)| f64::from(job.tasks) * copies).sum()
+    }
+
+    /// Whether there is a solution at all, and the parameters make sense.
+    ///
+    /// # Errors
+    /// See [`CloneError`].
+    pub fn check(&self) -> Result<(), CloneError> {
+        check(self.jobs.iter().map(|job| job.tasks), self.machines, self.max_copies, self.gamma)
+    }
+}
+
+impl CloneJob {
+    /// What the job adds to the objective with `copies` copies of each task; −∞ where an expectation
+    /// is infinite.
+    pub fn value(&self, copies: f64, gamma: f64) -> f64 {
+        let tasks = f64::from(self.tasks);
+        let duration = self.duration.expected_maximum_of_minima(tasks, copies);
+        let machine_time = tasks * copies * self.duration.expected_minimum(copies);
+        let price = if gamma == 0.0 { 0.0 } else { gamma * machine_time };
+        if duration.is_finite() { -duration - price } else { f64::NEG_INFINITY }
+    }
+}
+
+/// Why a problem has no solution.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum CloneError {
+    /// Not even one copy of each task fits.
+    #[error("{tasks} tasks don't fit on {machines} machines: each needs at least one copy")]
+    Infeasible {
+        /// Tasks of all jobs.
+        tasks: u64,
+        /// Idle machines.
+        machines: u64,
+    },
+    /// A parameter outside its range.
+    #[error("{parameter} = {}: must be {valid}", Plain(*value))]
+    Parameter {
+        /// Name of the parameter.
+        parameter: &'static str,
+        /// Its value.
+        value: f64,
+        /// What is valid.
+        valid: &'static str,
+    },
+}
+
+/// A solution in whole copies.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CloneSolution {
+    /// Copies of each task, one entry a job.
+    pub copies: Vec<u32>,
+    /// The objective reached.
+    pub objective: f64,
+    /// Machines that the copies take.
+    pub machines_used: u64,
+    /// By how much the optimum may exceed `objective` at most: 0 where the solution is exact.
+    pub gap: f64,
+}
+
+/// A solution in real copies.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ContinuousSolution {
+    /// Copies of each task, one entry a job.
+    pub copies: Vec<f64>,
+    /// The objective reached.
+    pub objective: f64,
+    /// Machines that the copies take.
+    pub machines_used: f64,
+    /// The multiplier ν of the machines: what one more would add. 0 where they don't bind.
+    pub multiplier: f64,
+}
+
+/// What the solver needs to know of a job: expectations for 1, 2, … copies, for durations of mean 1.
+///
+/// All depends on the number of tasks and the distribution's shape only, so that a scheduler keeps
+/// one table for all jobs that share them: expectations scale with the mean.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CloneTable {
+    tasks: u32,
+    /// (E\[d(c)], E\[min of c copies]) for c = 1, 2, …
+    entries: Vec<(f64, f64)>,
+}
+
+impl CloneTable {
+    /// The table for `tasks` tasks whose durations have the shape of `shape` (its scale is left out),
+    /// up to `max_copies` copies. Where durations are always 0, so are all expectations.
+    pub fn new(tasks: u32, shape: &Distribution, max_copies: u32) -> Self {
+        let tasks = tasks.max(1);
+        let mean = shape.mean();
+        let scale = if mean > 0.0 { 1.0 / mean } else { 0.0 };
+        let entries = (1..=max_copies.max(1))
+            .map(|copies| {
+                let copies = f64::from(copies);
+                let duration = shape.expected_maximum_of_minima(f64::from(tasks), copies);
+                (duration * scale, shape.expected_minimum(copies) * scale)
+            })
+            .collect();
+        Self { tasks, entries }
+    }
+
+    /// Tasks that the table is for.
+    pub fn tasks(&self) -> u32 {
+        self.tasks
+    }
+
+    /// E\[d(c)] in units of the mean duration, for c from 1 to the table's end.
+    pub fn expected_duration(&self, copies: u32) -> Option<f64> {
+        self.entries.get((copies as usize).checked_sub(1)?).map(|entry| entry.0)
+    }
+
+    /// What the job adds to the objective with 1, 2, … copies.
+    fn values(&self, mean: f64, gamma: f64) -> Vec<f64> {
+        let tasks = f64::from(self.tasks);
+        self.entries
+            .iter()
+            .zip(1_u32..)
+            .map(|(&(duration, minimum), copies)| -mean * (duration + gamma * tasks * f64::from(copies) * minimum))
+            .collect()
+    }
+}
+
+/// Eq. 29: the best number of copies of a job by itself, with machines to spare: argmax over
+/// 1 … the table's end of −E\[d(c)] − γ·m·c·E\[min]. Of equals the fewest.
+pub fn best_alone(table: &CloneTable, mean: f64, gamma: f64) -> u32 {
+    best_choice(&table.values(mean, gamma)) as u32 + 1
+}
+
+/// The exact optimum over whole numbers; see the module's page for how.
+///
+/// Exact as long as jobs × copies × (machines − tasks) left after pruning is at most 10⁸ (some tenths
+/// of a second); beyond, the solution is the greedy one and [`CloneSolution::gap`] bounds what is lost.
+///
+/// # Errors
+/// [`CloneError::Infeasible`] where Σ m_j > N; a γ that is negative or not finite; no copies, no tasks.
+pub fn exact(problem: &CloneProblem) -> Result<CloneSolution, CloneError> {
+    problem.check()?;
+    let tasks: u64 = problem.jobs.iter().map(|job| u64::from(job.tasks)).sum();
+    let table = |job: &CloneJob| {
+        // More copies than fit beside the first ones of all tasks need no entry.
+        let fit = 1 + (problem.machines - tasks) / u64::from(job.tasks);
+        CloneTable::new(job.tasks, &job.duration, u64::from(problem.max_copies).min(fit) as u32)
+    };
+    let tables: Vec<CloneTable> = problem.jobs.iter().map(table).collect();
+    let jobs: Vec<_> = tables.iter().zip(&problem.jobs).map(|(table, job)| (table, job.duration.mean())).collect();
+    exact_with_tables(&jobs, problem.machines, problem.gamma)
+}
+
+/// [`exact`] for a scheduler that keeps tables: each job as its table and mean duration. The tables'
+/// ends are the limits r.
+///
+/// # Errors
+/// As [`exact`].
+pub fn exact_with_tables(jobs: &[(&CloneTable, f64)], machines: u64, gamma: f64) -> Result<CloneSolution, CloneError> {
+    check(jobs.iter().map(|(table, _)| table.tasks), machines, 1, gamma)?;
+    let choices: Vec<Item> = jobs
+        .iter()
+        .map(|(table, mean)| Item { weight: u64::from(table.tasks), values: table.values(*mean, gamma) })
+        .collect();
+    let tasks: u64 = choices.iter().map(|item| item.weight).sum();
+    let (chosen, gap) = solve(&choices, machines - tasks);
+    Ok(CloneSolution {
+        objective: choices.iter().zip(&chosen).map(|(item, &choice)| item.values[choice]).sum(),
+        machines_used: choices.iter().zip(&chosen).map(|(item, &choice)| item.weight * (choice as u64 + 1)).sum(),
+        copies: chosen.into_iter().map(|choice| choice as u32 + 1).collect(),
+        gap,
+    })
+}
+
+/// The optimum over real copies 1 ≤ c_j ≤ r.
+///
+/// For a multiplier ν of the machines each job takes the c that maximises its value − ν·m·c; ν is
+/// bisected until the machines fit. Exact to some 1e-7 of each c where the objective is concave in it:
+/// Pareto, exponential and others no lighter than exponential (the paper's Lemma 1). Elsewhere the
+/// allocation may jump with ν; then this is feasible, and optimal only among mixtures of its two sides.
+///
+/// # Errors
+/// As [`exact`].
+pub fn continuous(problem: &CloneProblem) -> Result<ContinuousSolution, CloneError> {
+    problem.check()?;
+    let machines = problem.machines as f64;
+    let most = f64::from(problem.max_copies);
+    let allocate = |multiplier: f64| -> Vec<f64> {
+        problem
+            .jobs
+            .iter()
+            .map(|job| {
+                let price = multiplier * f64::from(job.tasks);
+                best_real(|copies| price * copies - job.value(copies, problem.gamma), 1.0, most)
+            })
+            .collect()
+    };
+    let mut copies = allocate(0.0);
+    let mut multiplier = 0.0;
+    if problem.machines_used(&copies) > machines {
+        let (mut low, mut high) = (0.0_f64, 1.0_f64);
+        let mut inside = allocate(high);
+        while problem.machines_used(&inside) > machines && high < 1e300 {
+            (low, copies) = (high, inside);
+            high *= 4.0;
+            inside = allocate(high);
+        }
+        while high - low > 1e-13 * high {
+            let middle = 0.5 * (low + high);
+            let tried = allocate(middle);
+            if problem.machines_used(&tried) > machines {
+                (low, copies) = (middle, tried);
+            } else {
+                (high, inside) = (middle, tried);
+            }
+        }
+        multiplier = high;
+        // The two sides differ by rounding, or by a jump: between them lies an allocation that fills
+        // the machines exactly.
+        let (over, under) = (problem.machines_used(&copies), problem.machines_used(&inside));
+        let share = if over > under { ((machines - under) / (over - under)).clamp(0.0, 1.0) } else { 0.0 };
+        for (copies, inside) in copies.iter_mut().zip(inside) {
+            *copies = inside + share * (*copies - inside);
+        }
+    }
+    Ok(ContinuousSolution {
+        objective: problem.objective(&copies),
+        machines_used: problem.machines_used(&copies),
+        copies,
+        multiplier,
+    })
+}
+
+/// Where `cost` is smallest on [`low`, `high`]: on a grid first, then within the best place's
+/// neighbours, so that a second valley isn't mistaken for the first unless it is narrow.
+fn best_real(cost: impl Fn(f64) -> f64, low: f64, high: f64) -> f64 {
+    const STEPS: u32 = 24;
+    if high <= low {
+        return low;
+    }
+    // Equal ratios: what happens between 1 and 2 copies matters most.
+    let place = |step: u32| {
+        if step == STEPS { high } else { low * (high / low).powf(f64::from(step) / f64::from(STEPS)) }
+    };
+    let mut best = (0, f64::INFINITY);
+    for step in 0..=STEPS {
+        let value = cost(place(step));
+        if value < best.1 {
+            best = (step, value);
+        }
+    }
+    let left = place(best.0.saturating_sub(1));
+    let right = place((best.0 + 1).min(STEPS));
+    let inside = minimize(&cost, left, right);
+    // Ends are reached exactly, not nearly.
+    [low, high].into_iter().fold(inside, |best, end| if cost(end) <= cost(best) { end } else { best })
+}
+
+fn check(
+    tasks: impl Iterator<Item = u32> + Clone,
+    machines: u64,
+    max_copies: u32,
+    gamma: f64,
+) -> Result<(), CloneError> {
+    let error = |parameter, value, valid| Err(CloneError::Parameter { parameter, value, valid });
+    if !(gamma >= 0.0 && gamma.is_finite()) {
+        return error("gamma", gamma, "zero or more and finite");
+    }
+    if max_copies == 0 {
+        return error("max_copies", 0.0, "at least 1");
+    }
+    if tasks.clone().any(|tasks| tasks == 0) {
+        return error("tasks", 0.0, "at least 1");
+    }
+    let tasks: u64 = tasks.map(u64::from).sum();
+    if tasks > machines {
+        return Err(CloneError::Infeasible { tasks, machines });
+    }
+    Ok(())
+}

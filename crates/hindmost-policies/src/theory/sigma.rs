@@ -1,0 +1,164 @@
+//! From which remaining time on a task is a straggler: σ of SDA (section V-A) and ESE (section VI-B).
+//!
+//! A copy whose remaining time is r races c − 1 fresh copies. All c run until the first is done, which
+//! takes c·E\[min(r, Y)] of machine time, Y being the shortest of the fresh ones, against r without a
+//! race. The race pays where c·E\[min(r, Y)] < r. The left side is concave with slope c at 0, so there
+//! is one root r > 0, and the threshold σ·E\[x] belongs there whatever the distribution of r: whether r
+//! was revealed after a fraction s of the work (SDA) or at a random time (ESE). For Pareto with α = 2
+//! and c = 2 this gives the paper's σ = 1 + √2/2.
+//!
+//! Readings: in Eq. 26 the second integrand must be G(t), not 1 − G(t), which diverges. Theorem 3's
+//! c = 2 does not hold for very heavy tails: with each c at its own σ three copies cost less than two
+//! below α ≈ 1.5595 (at the σ of two copies, below α ≈ 1.5305); [`sda`] searches c. For Pareto no more
+//! than three ever pay. Where durations can be very short they do: the shortest of c exponential
+//! copies takes 1/c of one, so that more copies never cost more, and log-normal and Weibull with a
+//! high variance want dozens. There the limit on copies decides.
+
+use thiserror::Error;
+
+use super::sigma_ratio::{ese_cost, sda_cost};
+use hindmost_math::distribution::Distribution;
+use hindmost_math::numeric::find_root;
+use hindmost_math::plain::Plain;
+
+/// Largest number of copies that callers search without a reason of their own.
+pub const MAX_COPIES: u32 = 64;
+/// The search over copies ends after so many in a row that are worse than the best.
+const PATIENCE: u32 = 4;
+
+/// An optimal threshold.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sigma {
+    /// A task is a straggler where its remaining time exceeds σ·E\[x].
+    pub sigma: f64,
+    /// Copies that a straggler has in all from then on.
+    pub copies: u32,
+    /// E\[R]/E\[x]: expected machine time of a task against that without backups.
+    pub resource_ratio: f64,
+}
+
+/// Why there is no threshold.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum SigmaError {
+    /// A parameter outside its range.
+    #[error("{parameter} = {}: must be {valid}", Plain(*value))]
+    Parameter {
+        /// Name of the parameter.
+        parameter: &'static str,
+        /// Its value.
+        value: f64,
+        /// What is valid.
+        valid: &'static str,
+    },
+}
+
+/// SDA's σ and number of copies, jointly the best (Eq. 27–28), with the remaining time known once a
+/// fraction `s` of the work is done, 0 ≤ `s` < 1, and at most `max_copies` copies, at least 2.
+///
+/// σ depends neither on `s` nor on the mean (Theorem 3), the number of copies hardly. Where no number
+/// of copies saves anything (durations that don't vary), two copies and the ratio 1.
+///
+/// # Errors
+/// A parameter outside its range, or durations that are always 0.
+pub fn sda(duration: &Distribution, s: f64, max_copies: u32) -> Result<Sigma, SigmaError> {
+    check_mean(duration)?;
+    check_fraction(s)?;
+    if max_copies < 2 {
+        return Err(SigmaError::Parameter {
+            parameter: "max_copies",
+            value: f64::from(max_copies),
+            valid: "at least 2",
+        });
+    }
+    let mut best: Option<Sigma> = None;
+    for copies in 2..=max_copies {
+        let sigma = break_even(duration, copies);
+        let resource_ratio = sda_cost(duration, s, sigma, copies);
+        match best {
+            // Rounding aside, more copies must earn their place.
+            Some(so_far) if resource_ratio >= so_far.resource_ratio - 1e-12 => {
+                if copies >= so_far.copies + PATIENCE {
+                    break;
+                }
+            }
+            _ => best = Some(Sigma { sigma, copies, resource_ratio }),
+        }
+    }
+    Ok(best.unwrap_or(Sigma { sigma: break_even(duration, 2), copies: 2, resource_ratio: 1.0 }))
+}
+
+/// ESE's σ (Eq. 30–33): one duplicate, two copies in all; the time at which the scheduler looks is
+/// uniform over the task's duration.
+///
+/// # Errors
+/// Durations that are always 0.
+pub fn ese(duration: &Distribution) -> Result<Sigma, SigmaError> {
+    check_mean(duration)?;
+    let sigma = break_even(duration, 2);
+    Ok(Sigma { sigma, copies: 2, resource_ratio: ese_cost(duration, sigma) })
+}
+
+/// SDA's E\[R]/E\[x] at any `sigma` ≥ 0, `copies` ≥ 1 (Fig. 4's curves; 1 copy: no backups, ratio 1).
+///
+/// # Errors
+/// A parameter outside its range, or durations that are always 0.
+pub fn sda_resource_ratio(duration: &Distribution, s: f64, sigma: f64, copies: u32) -> Result<f64, SigmaError> {
+    check_mean(duration)?;
+    check_fraction(s)?;
+    check_sigma(sigma)?;
+    match copies {
+        0 => Err(SigmaError::Parameter { parameter: "copies", value: 0.0, valid: "at least 1" }),
+        1 => Ok(1.0),
+        _ => Ok(sda_cost(duration, s, sigma, copies)),
+    }
+}
+
+/// ESE's E\[R]/E\[x] at any `sigma` ≥ 0 (Eq. 30–33).
+///
+/// # Errors
+/// A parameter outside its range, or durations that are always 0.
+pub fn ese_resource_ratio(duration: &Distribution, sigma: f64) -> Result<f64, SigmaError> {
+    check_mean(duration)?;
+    check_sigma(sigma)?;
+    Ok(ese_cost(duration, sigma))
+}
+
+/// The σ > 0 at which a race of `copies` ≥ 2 costs as much as going on alone.
+fn break_even(duration: &Distribution, copies: u32) -> f64 {
+    let mean = duration.mean();
+    let fresh = f64::from(copies - 1);
+    let gain = |r: f64| f64::from(copies) * duration.limited_minimum(r, fresh) - r;
+    // At c·E[Y] the race costs at most r.
+    let high = f64::from(copies) * duration.expected_minimum(fresh);
+    let mut low = 0.5 * high;
+    while low > 1e-300 && gain(low) <= 0.0 {
+        low *= 0.5;
+    }
+    // No change of sign: rounding at the upper end, where Y never exceeds r.
+    find_root(gain, low, high, 1e-15).unwrap_or(high) / mean
+}
+
+fn check_mean(duration: &Distribution) -> Result<(), SigmaError> {
+    let mean = duration.mean();
+    if mean > 0.0 && mean.is_finite() {
+        Ok(())
+    } else {
+        Err(SigmaError::Parameter { parameter: "mean duration", value: mean, valid: "positive and finite" })
+    }
+}
+
+fn check_fraction(s: f64) -> Result<(), SigmaError> {
+    if (0.0..1.0).contains(&s) {
+        Ok(())
+    } else {
+        Err(SigmaError::Parameter { parameter: "s", value: s, valid: "zero or more and less than 1" })
+    }
+}
+
+fn check_sigma(sigma: f64) -> Result<(), SigmaError> {
+    if sigma >= 0.0 && sigma.is_finite() {
+        Ok(())
+    } else {
+        Err(SigmaError::Parameter { parameter: "sigma", value: sigma, valid: "zero or more and finite" })
+    }
+}

@@ -1,0 +1,6 @@
+//! Tests of the catalogue's policies, each as users get it.
+
+mod reference;
+mod refusals;
+mod stops;
+mod winners;

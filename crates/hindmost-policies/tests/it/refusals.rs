@@ -1,0 +1,74 @@
+//! Policies go on when the state does not allow what they ask for.
+
+use hindmost_core::cluster::Cluster;
+use hindmost_core::estimator::{Knowledge, estimator};
+use hindmost_core::ids::{JobId, NodeId};
+use hindmost_core::policy::Policy;
+use hindmost_core::record::{Decision, Event};
+use hindmost_core::resources::Dimensions;
+use hindmost_core::session::{Answers, Session};
+use hindmost_core::time::Time;
+use hindmost_core::workload::{DemandByName, JobSpec, PhaseSpec};
+use hindmost_policies::catalogue::{ORDERS, SYSTEMS, Setting, build};
+
+/// A cluster of three nodes with two jobs, and what a policy asks for in a round that refuses everything and in the
+/// next, which does not.
+fn two_rounds(policy: Policy) -> Answers {
+    let amounts = |cpus: f64| DemandByName::from([("cpus".to_owned(), cpus), ("memory".to_owned(), cpus * 1e9)]);
+    let dimensions = Dimensions::of([&amounts(4.0)]).unwrap();
+    let cluster = Cluster::new(dimensions.clone());
+    let mut session = Session::new(cluster, policy, estimator(Knowledge::Progress(0.1)));
+    session.keep_reasons();
+    let mut answers = Answers::default();
+    for node in 0..3 {
+        let (name, capacity) = (format!("n{node}").into(), dimensions.amounts(&amounts(4.0)).unwrap());
+        let event = Event::NodeJoined { node: NodeId(node), name, capacity, speed: 1.0, rack: None };
+        session.step(Time::ZERO, &event, &mut answers).unwrap();
+    }
+    for job in 0..2 {
+        let phase = |name: &str, after: Vec<u32>| PhaseSpec {
+            name: name.into(),
+            after,
+            tasks: 5,
+            demand: amounts(1.0),
+            mean: 2.0,
+            sd: Some(1.0),
+            tail: None,
+            input: None,
+            assumed: false,
+            never_copied: false,
+            finished: Vec::new(),
+        };
+        let phases = vec![phase("a", Vec::new()), phase("b", Vec::new()), phase("c", vec![0])];
+        let (name, arrival) = (format!("j{job}").into(), Time::ZERO);
+        let spec = JobSpec { name, arrival, deadline: None, weight: 1.0, queue: None, phases };
+        session.step(Time::ZERO, &Event::JobArrived { job: JobId(job), spec: spec.into() }, &mut answers).unwrap();
+    }
+    assert!(answers.decisions.is_empty());
+    session.refuse_all(true);
+    session.step(Time::ZERO, &Event::Round, &mut answers).unwrap();
+    assert!(answers.decisions.is_empty(), "{:?}", answers.decisions);
+    assert_eq!(session.cluster().living_attempts(), 0);
+    let refused = answers.refused.len();
+    session.refuse_all(false);
+    session.step(Time::ZERO, &Event::Round, &mut answers).unwrap();
+    assert_eq!(answers.refused.len(), refused);
+    answers
+}
+
+#[test]
+fn every_policy_goes_on_after_refusals() {
+    let setting = Setting { order: "fair", gamma: 0.01, queues: &[] };
+    for order in ORDERS {
+        for system in SYSTEMS {
+            let name = format!("{}+{}", order.name, system.name);
+            let answers = two_rounds(build(&name.parse().unwrap(), &setting).unwrap());
+            let Answers { decisions, refused, reasons } = answers;
+            assert!((1..1000).contains(&refused.len()), "{name}: {} refused", refused.len());
+            let starts = decisions.iter().filter(|decision| matches!(decision, Decision::Start { .. }));
+            assert!(starts.count() >= 10, "{name}: {decisions:?}");
+            assert!(reasons.iter().all(|(number, _)| *number < decisions.len()), "{name}");
+            assert!(reasons.len() <= decisions.len(), "{name}: reasons of what was refused are kept");
+        }
+    }
+}

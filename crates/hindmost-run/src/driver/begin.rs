@@ -1,0 +1,167 @@
+//! How a run begins: its folder, policy and engine are checked and put together.
+
+use std::sync::atomic::AtomicU32;
+
+use hindmost_core::estimator::Knowledge;
+use hindmost_core::ids::NodeId;
+use hindmost_core::policy::Policy;
+use hindmost_core::record::Event;
+use hindmost_core::resources::Resources;
+use hindmost_core::time::Time;
+use hindmost_policies::catalogue;
+use hindmost_policies::catalogue::spec::PolicySpec;
+use rustc_hash::FxHashSet;
+
+use super::attempts::Attempts;
+use super::deadlines::{Deadline, Deadlines};
+use super::failures::Failures;
+use super::fault_injection::FaultInjection;
+use super::follow::Counts;
+use super::journal::{self, LiveJournal};
+use super::learning::Learner;
+use super::recorder::Recorder;
+use super::shutdown::Shutdown;
+use super::waiting::Waiting;
+use super::watches::Watches;
+use super::{Driver, Follower, JOB, RunError, RunOptions, RunOutcome, check, resume, setting, standing};
+use crate::engine::Engine;
+use crate::job_file::Plan;
+use crate::store::Opened;
+
+/// Runs a job in a folder. `presses` counts how often the user has asked to stop.
+///
+/// With a folder that holds the same job's run, begun earlier and resumed, goes on with it: `opened` comes
+/// from [`Store::open`](crate::store::Store::open).
+///
+/// # Errors
+/// If something makes no sense or a file can't be read or written. Nothing is left running then.
+pub fn run(
+    plan: &Plan,
+    options: &RunOptions,
+    opened: Opened,
+    engine: &mut dyn Engine,
+    presses: &AtomicU32,
+    follower: &mut dyn Follower,
+) -> Result<RunOutcome, RunError> {
+    run_under(None, plan, options, opened, engine, presses, follower)
+}
+
+/// As [`run`], under a policy that the caller has made, which may be one that no catalogue knows.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_under(
+    own: Option<Policy>,
+    plan: &Plan,
+    options: &RunOptions,
+    opened: Opened,
+    engine: &mut dyn Engine,
+    presses: &AtomicU32,
+    follower: &mut dyn Follower,
+) -> Result<RunOutcome, RunError> {
+    let Opened { mut store, begun, changed } = opened;
+    let names: Vec<String> = engine.nodes().iter().map(|node| node.name.clone()).collect();
+    check(plan, options, engine.nodes())?;
+    let mut held = if begun { journal::read(&store)? } else { None };
+    let header = match &held {
+        Some((header, records)) => {
+            resume::check_nodes(records, &names)?;
+            resume::check_header(header, options)?
+        }
+        None => setting::new_header(plan, &options.filled_from(&store), engine)?,
+    };
+    let spec: PolicySpec = header.policy.parse().map_err(|error| RunError::Input(format!("{error}")))?;
+    let setting = catalogue::Setting::from(&header);
+    let policy = own.map_or_else(|| catalogue::build(&spec, &setting), Ok)?;
+    let capacities = engine.nodes().iter().map(|node| header.dimensions.amounts(&node.capacity));
+    let total = capacities.collect::<Result<Vec<_>, _>>()?.iter().fold(Resources::NONE, Resources::plus);
+    if let Some(why) = catalogue::without_clones(&spec, &plan.job_spec(), &header.dimensions, (names.len(), &total)) {
+        follower.message(&why);
+    }
+    let again = match &held {
+        Some((_, records)) => standing::check(plan, &mut store, records, engine, follower)?,
+        None => false,
+    };
+    if again {
+        held = None;
+    } else {
+        // Nothing refuses it any more.
+        standing::kill_moved(&store, engine, follower);
+        store.accept(plan)?;
+    }
+    let earlier_failures = store.earlier_failures();
+    let history = plan.phases.iter().map(|phase| options.history.get(&phase.name).cloned().unwrap_or_default());
+    // Above 1 progress tells nothing.
+    let telling_share = if let Knowledge::Progress(share) = header.knowledge { share } else { 2.0 };
+    let journal = LiveJournal::open(&store, if held.is_some() { None } else { Some(&header) });
+    let journal = journal.inspect_err(|_| standing::kill_earlier(&store, engine, follower))?;
+    let mut driver = Driver {
+        plan,
+        engine,
+        follower,
+        session: catalogue::session_under(policy, &header),
+        header,
+        recorder: Recorder::new(journal),
+        attempts: Attempts::default(),
+        waiting: Waiting::default(),
+        failures: Failures::new(plan),
+        watches: Watches::new(telling_share),
+        learner: Learner::new(names.len(), telling_share, history.collect()),
+        faults: FaultInjection::new(&options.chaos, names),
+        shutdown: Shutdown::default(),
+        counts: Counts::new(plan.phases.len()),
+        deadlines: Deadlines::default(),
+        in_place: FxHashSet::default(),
+        was_at: None,
+        is_due: true,
+        looked_up: Time::ZERO,
+        store,
+    };
+    let result = match held {
+        Some((_, records)) => driver.resume(records, &changed, &earlier_failures),
+        None => driver.begin(&earlier_failures),
+    };
+    let result = result.and_then(|()| driver.work(presses));
+    if let Err(error) = &result {
+        driver.kill_everything(error);
+    }
+    driver.outcome(result?)
+}
+
+impl Driver<'_> {
+    /// The first records of a run: a new one, or one that begins again with the results that it has.
+    pub(super) fn begin(&mut self, earlier_failures: &[standing::TaskFailures]) -> Result<(), RunError> {
+        standing::kill(&self.store.run(), self.engine, self.follower);
+        standing::clear(&self.store, self.follower)?;
+        let mut spec = self.plan.job_spec();
+        let stands = standing::standing(self.plan, &self.store)?;
+        if stands.len() as u64 == self.plan.tasks() {
+            return Err(RunError::Input(format!(
+                "{} has every result of {:?} and no journal: nothing is left to do",
+                self.store.folder().display(),
+                self.plan.name
+            )));
+        }
+        for task in stands {
+            spec.phases[task.phase as usize].finished.push(task.index);
+        }
+        let nodes = self.engine.nodes().to_vec();
+        for (at, node) in nodes.iter().enumerate() {
+            let capacity = self.header.dimensions.amounts(&node.capacity)?;
+            let name = node.name.as_str().into();
+            self.happen(&Event::NodeJoined { node: NodeId(at as u32), name, capacity, speed: 1.0, rack: None })?;
+        }
+        self.happen(&Event::JobArrived { job: JOB, spec: spec.into() })?;
+        self.recall_failures(earlier_failures);
+        self.prepare(Time::ZERO)
+    }
+
+    /// What a new and a resumed run share before their first round.
+    pub(super) fn prepare(&mut self, now: Time) -> Result<(), RunError> {
+        for (at, loss) in self.faults.losses(now) {
+            self.deadlines.push(at, Deadline::Lose(loss));
+        }
+        self.learner.look_again();
+        self.learn()
+    }
+}

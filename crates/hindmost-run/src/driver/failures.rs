@@ -1,0 +1,122 @@
+//! How often tasks have failed, with what, and which are given up.
+//!
+//! Invariant: a task is exhausted once it has failed more often than its phase has retries. What counts is what the attempt
+//! itself is to blame for. A task is given up at most once for each failure.
+
+use std::collections::BTreeMap;
+
+use hindmost_core::ids::TaskId;
+use hindmost_core::metrics::FailedTask;
+
+use crate::job_file::Plan;
+
+/// Failures of one task.
+#[derive(Default)]
+struct OfTask {
+    count: u32,
+    /// The last one, until the task is given up for it.
+    last: Option<FailedTask>,
+}
+
+/// Failures of all tasks. See the module's documentation.
+#[derive(Default)]
+pub(super) struct Failures {
+    /// Name and retries of each phase.
+    phases: Vec<(String, u32)>,
+    of: BTreeMap<TaskId, OfTask>,
+    given_up: Vec<FailedTask>,
+}
+
+impl Failures {
+    /// Nothing has failed yet.
+    pub(super) fn new(plan: &Plan) -> Failures {
+        let phases = plan.phases.iter().map(|phase| (phase.name.clone(), phase.retries)).collect();
+        Failures { phases, ..Failures::default() }
+    }
+
+    /// An attempt of a task failed, and `stderr` is the end of what it wrote to standard error.
+    pub(super) fn count(&mut self, task: TaskId, reason: &str, stderr: String) {
+        let found = self.of.entry(task).or_default();
+        found.count += 1;
+        let phase = self.phases[task.phase as usize].0.clone();
+        let failed = FailedTask { phase, task: task.index, failures: found.count, reason: reason.to_owned(), stderr };
+        found.last = Some(failed);
+    }
+
+    /// True if a task has failed more often than it may.
+    pub(super) fn is_exhausted(&self, task: TaskId) -> bool {
+        self.of.get(&task).is_some_and(|found| found.count > self.phases[task.phase as usize].1)
+    }
+
+    /// A task is among those that have failed for good.
+    pub(super) fn give_up(&mut self, task: TaskId) {
+        self.given_up.extend(self.of.get_mut(&task).and_then(|found| found.last.take()));
+    }
+
+    /// Counts failures of tasks that may not run twice from before the run was resumed. Returns whether any task of which
+    /// nothing runs has failed for good by now.
+    pub(super) fn recall(&mut self, earlier: &[(TaskId, u32)], is_pending: impl Fn(TaskId) -> bool) -> bool {
+        for (task, count) in earlier {
+            for _ in 0..*count {
+                self.count(*task, "it failed before the run was resumed", String::new());
+            }
+        }
+        let tasks: Vec<TaskId> =
+            self.of.keys().copied().filter(|task| self.is_exhausted(*task) && is_pending(*task)).collect();
+        for task in &tasks {
+            if let Some(failed) = self.of.get_mut(task).and_then(|found| found.last.as_mut()) {
+                failed.reason += "; it may not run twice (idempotent = false), unless its phase gets more retries";
+            }
+            self.give_up(*task);
+        }
+        self.given_up.sort_by_key(|failed| (failed.phase.clone(), failed.task));
+        !tasks.is_empty()
+    }
+
+    /// Returns the tasks that failed for good.
+    pub(super) fn into_given_up(self) -> Vec<FailedTask> {
+        self.given_up
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hindmost_core::ids::JobId;
+
+    use super::*;
+
+    fn failures() -> Failures {
+        Failures { phases: vec![("map".to_owned(), 1), ("end".to_owned(), 0)], ..Failures::default() }
+    }
+
+    fn task(phase: u32, index: u32) -> TaskId {
+        TaskId { job: JobId(0), phase, index }
+    }
+
+    #[test]
+    fn a_task_is_given_up_when_its_retries_are_used_up() {
+        let mut failures = failures();
+        failures.count(task(0, 7), "exit code 1", "first".to_owned());
+        assert!(!failures.is_exhausted(task(0, 7)));
+        failures.count(task(0, 7), "exit code 2", "second".to_owned());
+        assert!(failures.is_exhausted(task(0, 7)) && !failures.is_exhausted(task(0, 8)));
+        failures.give_up(task(0, 7));
+        failures.give_up(task(0, 7));
+        let [failed] = &failures.into_given_up()[..] else { panic!() };
+        let expected = ("map", 7, 2, "exit code 2", "second");
+        assert_eq!((&*failed.phase, failed.task, failed.failures, &*failed.reason, &*failed.stderr), expected);
+    }
+
+    #[test]
+    fn earlier_failures_give_up_what_waits() {
+        let mut failures = failures();
+        // It ended while nobody looked, and is not in the journal that was read.
+        failures.count(task(0, 1), "exit code 3", String::new());
+        let earlier = [(task(1, 0), 1), (task(0, 1), 1), (task(0, 2), 1), (task(1, 3), 9)];
+        assert!(failures.recall(&earlier, |task| task.index != 3));
+        let given_up = failures.into_given_up();
+        let names: Vec<_> = given_up.iter().map(|failed| (&*failed.phase, failed.task, failed.failures)).collect();
+        assert_eq!(names, [("end", 0, 1), ("map", 1, 2)]);
+        assert!(given_up.iter().all(|failed| failed.reason.contains("idempotent = false")));
+    }
+}

@@ -1,0 +1,80 @@
+//! What `--chaos` does to a run, and when.
+//!
+//! Invariant: a node that several losses take away comes back when the last of them is over.
+
+use hindmost_core::ids::{AttemptId, NodeId};
+use hindmost_core::time::Time;
+use rustc_hash::FxHashMap;
+
+use crate::chaos::Chaos;
+
+/// The faults of a run. See the module's documentation.
+pub(super) struct FaultInjection<'a> {
+    chaos: &'a Chaos,
+    /// Names of the nodes, by id.
+    nodes: Vec<String>,
+    /// Until when nodes are kept away.
+    away: FxHashMap<NodeId, Time>,
+}
+
+impl<'a> FaultInjection<'a> {
+    /// Faults of a run on these nodes, by id.
+    pub(super) fn new(chaos: &'a Chaos, nodes: Vec<String>) -> FaultInjection<'a> {
+        FaultInjection { chaos, nodes, away: FxHashMap::default() }
+    }
+
+    /// When each loss of a node begins in a process that begins or goes on with the run at `from`.
+    pub(super) fn losses(&self, from: Time) -> impl Iterator<Item = (Time, usize)> {
+        self.chaos.lose.iter().enumerate().map(move |(number, loss)| (from + loss.at, number))
+    }
+
+    /// How many times as long attempts on a node take.
+    pub(super) fn slowed(&self, node: NodeId) -> f64 {
+        self.nodes.get(node.0 as usize).map_or(1.0, |name| self.chaos.slowed(name))
+    }
+
+    /// How long after its start an attempt is killed, if it is, where a copy takes `typical` seconds.
+    pub(super) fn killed_after(&self, attempt: AttemptId, typical: f64) -> Option<Time> {
+        self.chaos.killed_after(attempt, typical)
+    }
+
+    /// A loss begins. Returns its node and when that comes back.
+    pub(super) fn lose(&mut self, number: usize, now: Time) -> Option<(NodeId, Time)> {
+        let (node, away) = self.node_of(number)?;
+        let back = now + away;
+        let until = self.away.entry(node).or_insert(back);
+        *until = back.max(*until);
+        Some((node, back))
+    }
+
+    /// A loss is over. Returns its node, unless another loss keeps that away for longer.
+    pub(super) fn is_over(&self, number: usize, now: Time) -> Option<NodeId> {
+        let (node, _) = self.node_of(number)?;
+        self.away.get(&node).is_none_or(|until| *until <= now).then_some(node)
+    }
+
+    fn node_of(&self, number: usize) -> Option<(NodeId, Time)> {
+        let loss = self.chaos.lose.get(number)?;
+        let at = self.nodes.iter().position(|name| *name == loss.node)?;
+        Some((NodeId(at as u32), loss.away))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_comes_back_when_its_last_loss_is_over() {
+        let chaos = "lose=n2:1s@1s,lose=n2:15s@1.5s,slow=n1:3".parse().unwrap();
+        let mut faults = FaultInjection::new(&chaos, vec!["n1".to_owned(), "n2".to_owned()]);
+        let at = Time::from_seconds;
+        assert_eq!(faults.losses(at(10.0)).collect::<Vec<_>>(), [(at(11.0), 0), (at(11.5), 1)]);
+        assert_eq!(faults.lose(0, at(11.0)), Some((NodeId(1), at(12.0))));
+        assert_eq!(faults.lose(1, at(11.5)), Some((NodeId(1), at(26.5))));
+        assert_eq!(faults.is_over(0, at(12.0)), None);
+        assert_eq!(faults.is_over(1, at(26.5)), Some(NodeId(1)));
+        assert_eq!(faults.lose(2, at(1.0)), None);
+        assert_eq!((faults.slowed(NodeId(0)), faults.slowed(NodeId(1))), (3.0, 1.0));
+    }
+}

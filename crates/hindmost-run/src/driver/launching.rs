@@ -1,0 +1,176 @@
+//! How attempts are started.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::AsFd;
+
+use hindmost_core::cluster::{Attempt, AttemptState};
+use hindmost_core::ids::{AttemptId, NodeId};
+use hindmost_core::record::Event;
+use hindmost_core::time::Time;
+
+use super::deadlines::Deadline;
+use super::progress::FIRST_LOOK;
+use super::{Driver, RunError};
+use crate::engine::{Engine, KEY_VARIABLE, Launch, RUN_VARIABLE, key};
+
+/// True of what stands in the way of starting a process now, and may not in a while.
+fn is_scarce(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+    let scarce = [Errno::MFILE, Errno::NFILE, Errno::AGAIN, Errno::NOMEM];
+    scarce.iter().any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
+}
+
+impl Driver<'_> {
+    /// The name of a node.
+    pub(super) fn node_name(&self, node: NodeId) -> String {
+        self.session.cluster().node(node).map_or("", |node| node.name()).to_owned()
+    }
+
+    /// Calls `act` with what the engine needs to know of an attempt.
+    ///
+    /// # Errors
+    /// If the attempt's folder can't be opened.
+    pub(super) fn with_launch<T>(
+        &mut self,
+        attempt: AttemptId,
+        node: NodeId,
+        act: impl FnOnce(&mut dyn Engine, &Launch<'_>) -> T,
+    ) -> io::Result<T> {
+        let phase = &self.plan.phases[attempt.task.phase as usize];
+        let folder = self.store.attempt(attempt);
+        let input = phase.inputs.as_ref().and_then(|inputs| inputs.get(attempt.task.index as usize));
+        let own = |name: &str, value: OsString| (OsString::from(name), value);
+        let mut environment: Vec<(OsString, OsString)> =
+            phase.environment.iter().map(|(name, value)| (name.into(), value.into())).collect();
+        environment.extend([
+            own("HINDMOST_TASK", attempt.task.index.to_string().into()),
+            own("HINDMOST_TASKS", phase.tasks.to_string().into()),
+            own("HINDMOST_ATTEMPT", attempt.copy.to_string().into()),
+            own("HINDMOST_NODE", self.node_name(node).into()),
+            own("HINDMOST_OUTPUT", folder.join("out").into()),
+            own("HINDMOST_FROM", self.store.folder().into()),
+            own("HINDMOST_PROGRESS", folder.join("progress").into()),
+            own(RUN_VARIABLE, self.store.job().run.clone().into()),
+            own(KEY_VARIABLE, key(attempt).into()),
+        ]);
+        environment.extend(input.map(|input| own("HINDMOST_INPUT", input.into())));
+        let run = self.store.run();
+        let handle = self.store.open_attempt(attempt)?;
+        let launch = Launch {
+            attempt,
+            node,
+            run: &run,
+            folder: &folder,
+            handle: handle.as_fd(),
+            command: &phase.command,
+            directory: &phase.directory,
+            environment: &environment,
+            input: input.map(std::path::PathBuf::as_path),
+            slowed: self.faults.slowed(node),
+        };
+        Ok(act(&mut *self.engine, &launch))
+    }
+
+    /// Starts an attempt that was decided, unless it is not wanted any more.
+    pub(super) fn launch(&mut self, attempt: AttemptId) -> Result<(), RunError> {
+        self.waiting.tries(attempt);
+        let Some(found) = self.attempt(attempt) else { return Ok(()) };
+        let (node, state) = (found.node(), found.state());
+        if self.shutdown.has_begun() || self.is_finished(attempt.task) || state == AttemptState::Stopping {
+            // An earlier process may have begun with it.
+            self.clean(attempt, false);
+            self.waiting.forget(attempt);
+            self.happen(&Event::AttemptStopped { attempt })?;
+            return self.launch_replacement_of(attempt);
+        }
+        if self.session.cluster().task(attempt.task).is_some_and(|task| task.alive() > 1) {
+            self.counts.copy_started(attempt);
+        }
+        // Results outrank the journal: one that is there is not made again.
+        if self.in_place.contains(&attempt.task) {
+            self.happen(&Event::AttemptRunning { attempt })?;
+            return self.finish_with_result(attempt);
+        }
+        let made = self.store.make_attempt(attempt).map(drop);
+        let started = made.and_then(|()| self.with_launch(attempt, node, |engine, launch| engine.start(launch))?);
+        match started {
+            Ok(()) => {
+                self.enter(attempt, node);
+                if state == AttemptState::Starting {
+                    self.happen(&Event::AttemptRunning { attempt })?;
+                }
+                Ok(())
+            }
+            Err(error) if is_scarce(&error) => self.wait_to_start(attempt, &error.to_string()),
+            Err(error) => {
+                // Where the run's folder is gone, no task is to blame.
+                self.store.check_place()?;
+                self.broke(attempt, format!("could not be started: {error}"), true)
+            }
+        }
+    }
+
+    /// True while an attempt that can't be started is tried again.
+    pub(super) fn may_wait(&self, attempt: AttemptId) -> bool {
+        self.waiting.may_retry(attempt, !self.attempts.is_empty())
+    }
+
+    /// An attempt is started later, when there may be what it takes; one that has waited for too long has failed.
+    pub(super) fn wait_to_start(&mut self, attempt: AttemptId, what: &str) -> Result<(), RunError> {
+        if !self.may_wait(attempt) {
+            return self.broke(attempt, format!("could not be started: {what}"), true);
+        }
+        self.clean(attempt, false);
+        let (pause, is_first) = self.waiting.retry(attempt);
+        if is_first {
+            self.follower.message(&format!("attempts wait until they can be started: {what}"));
+        }
+        self.deadlines.push(self.engine.now() + pause, Deadline::Launch(attempt));
+        Ok(())
+    }
+
+    /// Finds the attempt that is started in the place of this one.
+    pub(super) fn find_replacement(&mut self, attempt: AttemptId) {
+        let mut copies = self.session.cluster().copies(attempt.task);
+        if let Some(replacement) = copies.find(|copy| copy.replaces() == Some(attempt)).map(Attempt::id) {
+            self.waiting.replace(attempt, replacement);
+        }
+    }
+
+    /// Starts what waited for the end of an attempt.
+    pub(super) fn launch_replacement_of(&mut self, attempt: AttemptId) -> Result<(), RunError> {
+        let Some(replacement) = self.waiting.replacement_of(attempt) else { return Ok(()) };
+        if self.attempt(replacement).is_none() || self.attempts.contains(replacement) {
+            return Ok(());
+        }
+        // Whoever resumes must know that the old one's resources are free before the new one is there.
+        self.recorder.journal.sync()?;
+        self.launch(replacement)
+    }
+
+    /// An attempt counts as finished because its task has its result; as stopped if another one does already.
+    pub(super) fn finish_with_result(&mut self, attempt: AttemptId) -> Result<(), RunError> {
+        self.attempts.remove(attempt);
+        self.clean(attempt, true);
+        let is_won = self.is_finished(attempt.task);
+        let event = if is_won { Event::AttemptStopped { attempt } } else { Event::AttemptFinished { attempt } };
+        self.happen(&event).map(drop)
+    }
+
+    /// Keeps an eye on an attempt that the engine runs.
+    pub(super) fn enter(&mut self, attempt: AttemptId, node: NodeId) {
+        let now = self.engine.now();
+        let since = self.attempt(attempt).map_or(now, Attempt::since);
+        self.attempts.insert(attempt, node, since);
+        self.deadlines.push(now + FIRST_LOOK, Deadline::Look(attempt));
+        if let Some(limit) = self.plan.phases[attempt.task.phase as usize].time_limit {
+            self.deadlines.push(since + Time(limit.as_nanos() as u64), Deadline::TimeLimit(attempt));
+        }
+        let typical = self.learner.median(attempt.task.phase).unwrap_or(1.0);
+        if let Some(after) = self.faults.killed_after(attempt, typical) {
+            self.deadlines.push(now + after, Deadline::Kill(attempt));
+        }
+        self.test_later(attempt);
+    }
+}

@@ -1,0 +1,165 @@
+//! What is learned of a small cluster, step by step.
+
+use std::sync::Arc;
+
+use hindmost_core::ids::TaskId;
+use hindmost_core::resources::{Dimensions, Resources};
+use hindmost_core::time::Time;
+use hindmost_core::workload::{DemandByName, JobSpec, PhaseSpec};
+
+use super::speeds::middle_of_others;
+use super::*;
+
+const JOB: JobId = JobId(0);
+
+/// Two nodes and a job of one phase of ten tasks.
+fn cluster() -> Cluster {
+    let mut cluster = Cluster::new(Dimensions::of([&DemandByName::new()]).unwrap());
+    for at in 0..2 {
+        let name = format!("n{at}").into();
+        let event = Event::NodeJoined { node: NodeId(at), name, capacity: Resources::ONE_SLOT, speed: 1.0, rack: None };
+        cluster.apply_event(Time::ZERO, &event).unwrap();
+    }
+    let phase = PhaseSpec {
+        name: "work".into(),
+        after: Vec::new(),
+        tasks: 10,
+        demand: DemandByName::new(),
+        mean: 1.0,
+        sd: None,
+        tail: None,
+        input: None,
+        assumed: true,
+        never_copied: false,
+        finished: Vec::new(),
+    };
+    let spec = JobSpec {
+        name: "job".into(),
+        arrival: Time::ZERO,
+        deadline: None,
+        weight: 1.0,
+        queue: None,
+        phases: vec![phase],
+    };
+    cluster.apply_event(Time::ZERO, &Event::JobArrived { job: JOB, spec: Arc::new(spec) }).unwrap();
+    cluster
+}
+
+fn seen(index: u32, node: u32, age: f64, progress: Option<f64>) -> Observed {
+    let task = TaskId { job: JOB, phase: 0, index };
+    Observed { attempt: AttemptId { task, copy: 0 }, node: NodeId(node), age, progress, foretells: true }
+}
+
+fn learner(history: Vec<f64>) -> Learner {
+    Learner::new(2, 0.1, vec![history])
+}
+
+#[test]
+fn two_winners_of_ten_tasks_tell_how_long_tasks_take() {
+    let (cluster, mut learner) = (cluster(), learner(Vec::new()));
+    learner.won(&seen(0, 0, 2.0, None));
+    assert!(learner.learned(&cluster, JOB, &[]).is_empty());
+    learner.won(&seen(1, 0, 4.0, None));
+    let events = learner.learned(&cluster, JOB, &[]);
+    let [Event::DurationsLearned { durations, median, p90, progress, samples, .. }] = &events[..] else {
+        panic!("{events:?}")
+    };
+    assert!((durations.mean() - 3.0).abs() < 1e-9);
+    assert_eq!((*median, *p90, *progress, *samples), (2.0, 4.0, false, 2));
+    // The same two tell nothing new.
+    assert!(learner.learned(&cluster, JOB, &[]).is_empty());
+}
+
+#[test]
+fn progress_foretells_durations_before_anything_has_finished() {
+    let (cluster, mut learner) = (cluster(), learner(Vec::new()));
+    learner.first_progress(0, 0.1, 0.05);
+    let running = [seen(0, 0, 0.5, Some(0.25)), seen(1, 1, 0.5, Some(0.05)), seen(2, 0, 0.5, Some(0.25))];
+    let events = learner.learned(&cluster, JOB, &running);
+    // The one at 5% has not done enough to tell.
+    let [Event::DurationsLearned { median, progress: true, samples: 2, .. }] = &events[..] else {
+        panic!("{events:?}")
+    };
+    assert!((median - 2.0).abs() < 1e-9);
+}
+
+#[test]
+fn even_tasks_do_not_prove_that_there_are_no_stragglers() {
+    let (cluster, mut learner) = (cluster(), learner(vec![1.0; 5]));
+    let events = learner.learned(&cluster, JOB, &[]);
+    let [Event::DurationsLearned { durations, .. }] = &events[..] else { panic!("{events:?}") };
+    // Pareto with index 3: E[x − t | x > t] = t / 2 past its minimum.
+    assert!((durations.mean_residual(2.0) - 1.0).abs() < 1e-6);
+}
+
+#[test]
+fn a_node_is_slow_by_the_median_of_its_attempts_and_not_by_one() {
+    let (cluster, mut learner) = (cluster(), learner(vec![1.0; 5]));
+    learner.first_progress(0, 0.05, 0.05);
+    learner.learned(&cluster, JOB, &[]);
+    let one = [seen(0, 1, 0.4, Some(0.05))];
+    assert!(learner.learned(&cluster, JOB, &one).is_empty());
+    let two = [seen(0, 1, 0.4, Some(0.05)), seen(1, 1, 0.4, Some(0.05)), seen(2, 0, 0.4, Some(0.4))];
+    let events = learner.learned(&cluster, JOB, &two);
+    let slow = |event: &Event| match event {
+        Event::NodeSpeedLearned { node, speed } => Some((*node, *speed)),
+        _ => None,
+    };
+    let learned: Vec<_> = events.iter().filter_map(slow).collect();
+    assert_eq!(learned.len(), 1);
+    assert_eq!(learned[0].0, NodeId(1));
+    assert!((learned[0].1 - 0.125).abs() < 1e-9, "{learned:?}");
+}
+
+#[test]
+fn where_all_are_behind_no_node_is_slow() {
+    let (cluster, mut learner) = (cluster(), learner(vec![1.0; 5]));
+    learner.first_progress(0, 0.05, 0.05);
+    learner.learned(&cluster, JOB, &[]);
+    let longer = [0, 1, 2, 3].map(|index| seen(index, index % 2, 0.4, Some(if index % 2 == 0 { 0.05 } else { 0.06 })));
+    assert!(learner.learned(&cluster, JOB, &longer).is_empty());
+    // A node that is alone is as fast as it is.
+    let mut alone = Learner::new(1, 0.1, vec![vec![1.0; 5]]);
+    alone.first_progress(0, 0.05, 0.05);
+    alone.learned(&cluster, JOB, &[]);
+    let two = [seen(0, 0, 0.4, Some(0.05)), seen(1, 0, 0.4, Some(0.05))];
+    assert!(alone.learned(&cluster, JOB, &two).is_empty());
+}
+
+#[test]
+fn the_middle_of_the_others() {
+    let values = [1.0, 2.0, 2.0, 4.0, 8.0];
+    assert_eq!(middle_of_others(&values, Some(2.0)), Some(3.0));
+    assert_eq!(middle_of_others(&values, Some(8.0)), Some(2.0));
+    assert_eq!(middle_of_others(&values, None), Some(2.0));
+    assert_eq!(middle_of_others(&[1.0], Some(1.0)), None);
+    assert_eq!(middle_of_others(&[], None), None);
+}
+
+#[test]
+fn what_finishes_outweighs_what_was_foretold() {
+    let (cluster, mut learner) = (cluster(), learner(Vec::new()));
+    learner.first_progress(0, 0.1, 0.9);
+    let early: Vec<Observed> = (0..8).map(|index| seen(index, 0, 0.1, Some(0.9))).collect();
+    let median = |events: &[Event]| match events {
+        [Event::DurationsLearned { median, .. }] => *median,
+        other => panic!("{other:?}"),
+    };
+    assert!(median(&learner.learned(&cluster, JOB, &early)) < 0.12);
+    // They stand still since, and foretell nothing; one has ended after a second, and then another.
+    learner.won(&seen(0, 0, 1.0, None));
+    let standing: Vec<Observed> = early[2..].iter().map(|seen| Observed { foretells: false, ..*seen }).collect();
+    assert!(learner.learned(&cluster, JOB, &standing).is_empty());
+    learner.won(&seen(1, 0, 1.0, None));
+    assert_eq!(median(&learner.learned(&cluster, JOB, &standing)), 1.0);
+}
+
+#[test]
+fn one_attempt_suffices_that_is_far_behind_when_others_have_ended() {
+    let (cluster, mut learner) = (cluster(), learner(vec![1.0; 5]));
+    learner.first_progress(0, 0.05, 0.05);
+    learner.learned(&cluster, JOB, &[]);
+    let events = learner.learned(&cluster, JOB, &[seen(0, 1, 1.1, Some(0.1))]);
+    let slow = |event: &&Event| matches!(event, Event::NodeSpeedLearned { node: NodeId(1), speed } if *speed < 0.1);
+    assert_eq!(events.iter().filter(slow).count(), 1, "{events:?}");
+}

@@ -1,0 +1,131 @@
+//! An engine without processes, for tests and benchmarks of the driver: a virtual clock, and attempts that
+//! end when and how they are told to. It writes the files that real attempts write.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashSet};
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+
+use hindmost_core::ids::AttemptId;
+use hindmost_core::time::Time;
+use hindmost_run::engine::{END_MARKER, Engine, Happened, Launch, NodeOffer, RunIdentity, end_line};
+use rustc_hash::FxHashMap;
+
+/// What a fake attempt does.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FakeTask {
+    /// How long it takes, seconds.
+    pub seconds: f64,
+    /// Its exit code; `None`: it ends without an end marker, as if killed from outside.
+    pub exit: Option<i32>,
+    /// True if it reports its progress.
+    pub reports: bool,
+}
+
+struct Running {
+    run: String,
+    folder: PathBuf,
+    task: FakeTask,
+    since: Time,
+    end: Time,
+}
+
+/// The engine. See the module's documentation.
+pub struct FakeEngine {
+    nodes: Vec<NodeOffer>,
+    now: Time,
+    plays: Box<dyn FnMut(&Launch<'_>) -> FakeTask>,
+    running: FxHashMap<AttemptId, Running>,
+    ends: BinaryHeap<Reverse<(Time, AttemptId)>>,
+}
+
+impl FakeEngine {
+    /// Nodes, and what an attempt does when it is started.
+    pub fn new(nodes: Vec<NodeOffer>, plays: impl FnMut(&Launch<'_>) -> FakeTask + 'static) -> FakeEngine {
+        FakeEngine {
+            nodes,
+            now: Time::ZERO,
+            plays: Box::new(plays),
+            running: FxHashMap::default(),
+            ends: BinaryHeap::new(),
+        }
+    }
+
+    fn report(&self) {
+        for running in self.running.values().filter(|running| running.task.reports) {
+            let share = (self.now - running.since).seconds() / (running.end - running.since).seconds();
+            let _ = fs::write(running.folder.join("progress"), format!("{share}\n"));
+        }
+    }
+}
+
+impl Engine for FakeEngine {
+    fn nodes(&self) -> &[NodeOffer] {
+        &self.nodes
+    }
+
+    fn now(&self) -> Time {
+        self.now
+    }
+
+    fn resume_at(&mut self, at: Time) {
+        self.now = at;
+    }
+
+    fn start(&mut self, launch: &Launch<'_>) -> io::Result<()> {
+        let task = (self.plays)(launch);
+        let end = self.now + Time::from_seconds(task.seconds * launch.slowed);
+        self.ends.push(Reverse((end, launch.attempt)));
+        let folder = launch.folder.to_owned();
+        self.running.insert(launch.attempt, Running { run: launch.run.id.clone(), folder, task, since: self.now, end });
+        Ok(())
+    }
+
+    fn adopt(&mut self, _launch: &Launch<'_>) -> bool {
+        false
+    }
+
+    fn kill_strays_but(&mut self, _run: &RunIdentity, _kept: &HashSet<AttemptId>) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn kill(&mut self, attempt: AttemptId) {
+        if let Some(running) = self.running.get_mut(&attempt) {
+            running.task.exit = None;
+            running.end = self.now;
+            self.ends.push(Reverse((self.now, attempt)));
+        }
+    }
+
+    fn read_share(&self, _attempt: AttemptId) -> Option<f64> {
+        None
+    }
+
+    fn wait(&mut self, until: Time, happened: &mut Vec<Happened>) {
+        while let Some(Reverse((at, attempt))) = self.ends.peek().copied() {
+            if at > until || (!happened.is_empty() && at > self.now) {
+                if happened.is_empty() {
+                    self.now = self.now.max(until);
+                }
+                return self.report();
+            }
+            self.ends.pop();
+            // Of one that was killed the later end is void.
+            if self.running.get(&attempt).is_none_or(|running| running.end != at) {
+                continue;
+            }
+            self.now = self.now.max(at);
+            if let Some(running) = self.running.remove(&attempt) {
+                if let Some(code) = running.task.exit {
+                    let _ = fs::write(running.folder.join(END_MARKER), end_line(code, &running.run, attempt));
+                }
+                happened.push(Happened::Ended(attempt));
+            }
+        }
+        if happened.is_empty() {
+            self.now = self.now.max(until);
+        }
+        self.report();
+    }
+}

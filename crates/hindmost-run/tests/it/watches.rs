@@ -1,0 +1,96 @@
+//! Policies of which several passes watch the same attempts.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use hindmost_core::policy::job_queue::Which;
+use hindmost_core::policy::{Pass, Policy, Round, Seen, View};
+use hindmost_core::record::{Change, Condition, Decision, Event};
+use hindmost_policies::orders::fifo::Fifo;
+use hindmost_policies::placement::job_by_job::Originals;
+
+use crate::deaths::{Life, live};
+use crate::story::{Story, records, scratch, silently};
+
+/// Watches every attempt for one condition.
+struct Watches(Condition);
+
+impl Pass for Watches {
+    fn observe(&mut self, seen: Seen<'_>, view: &mut View<'_>) {
+        if let Seen::Decision(Decision::Start { attempt, .. }) = seen {
+            view.watch(*attempt, self.0);
+        }
+    }
+
+    fn decide(&mut self, _round: &mut Round<'_>) {}
+}
+
+const CONDITIONS: [Condition; 4] = [
+    Condition::ElapsedAbove(2.0),
+    Condition::ElapsedAbove(5.0),
+    Condition::RemainingOrElapsedAbove(1.0, 3.0),
+    Condition::ElapsedAbove(2.0),
+];
+
+fn watched_by_four() -> Policy {
+    let passes = CONDITIONS.map(|condition| -> Box<dyn Pass> { Box::new(Watches(condition)) });
+    let originals: Box<dyn Pass> = Box::new(Originals::of(Which::Any));
+    Policy::new(Box::new(Fifo), std::iter::once(originals).chain(passes).collect())
+}
+
+fn one_task() -> Story {
+    Story::on_nodes(1)
+        .phase("map", 1)
+        .policy("fifo")
+        .knowledge("age")
+        .own_policy(watched_by_four)
+        .plays(|_| silently(10.0))
+}
+
+/// The conditions that have come true in a journal, notification by notification.
+fn met(out: &Path) -> Vec<Vec<Condition>> {
+    let met = records(out).into_iter().filter_map(|record| match record.change {
+        Change::Event(Event::WatchMet { conditions, .. }) => conditions,
+        _ => None,
+    });
+    met.collect()
+}
+
+fn each_once() -> Vec<Vec<Condition>> {
+    [0, 2, 1].map(|number| vec![CONDITIONS[number]]).to_vec()
+}
+
+#[test]
+fn each_pass_is_notified_of_its_condition_once() {
+    assert_eq!(met(&one_task().run().done().out), each_once());
+}
+
+#[test]
+fn a_resumed_run_watches_what_it_watched() {
+    let (folder, story) = (scratch(), one_task());
+    let plan = story.plan(folder.path());
+    let mut deaths = BTreeMap::new();
+    for calls in 1.. {
+        let out = folder.path().join(calls.to_string());
+        fs::create_dir(&out).unwrap();
+        let out = out.canonicalize().unwrap();
+        let mut world = story.world(&plan, &out);
+        world.dies_after = Some(calls);
+        let Life::CutShort(left) = live(&story, &plan, &out, false, &mut world, true) else { break };
+        let before = met(&out).len();
+        // Each number of notifications once is enough.
+        if out.join(".hindmost/journal.jsonl").metadata().is_ok_and(|found| found.len() > 0)
+            && !left.is_empty()
+            && deaths.insert(before, calls).is_none()
+        {
+            let mut world = story.world(&plan, &out);
+            world.orphans = left;
+            let outcome = story.tell(&plan, &out, true, &mut world).unwrap();
+            assert_eq!(outcome.summary.attempts, 1);
+            assert_eq!(met(&out), each_once(), "after {before} notifications");
+        }
+        fs::remove_dir_all(&out).unwrap();
+    }
+    assert_eq!(deaths.into_keys().collect::<Vec<_>>(), [0, 1, 2, 3]);
+}

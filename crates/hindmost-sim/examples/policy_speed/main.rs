@@ -1,0 +1,222 @@
+//! Measures how much longer a simulation takes under each policy than under `fifo` without copies.
+//!
+//! ```text
+//! cargo run --release -p hindmost-sim --example policy_speed -- [--quick] [--only NAME,...] [--machines N,...]
+//! ```
+//!
+//! A figure is the CPU time of the simulation's thread over that of `fifo+none` on the same jobs. It contains what the
+//! policy decides and what its additional copies cost the simulator. The order of policies without an order of their
+//! own is `fifo`; decisions follow every event.
+
+mod worlds;
+
+use std::error::Error;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use clap::Parser;
+use hindmost_core::time::Time;
+use hindmost_policies::catalogue::spec::{PolicySpec, split_list};
+use hindmost_policies::catalogue::{ORDERS, SYSTEMS};
+use hindmost_sim::driver::{Control, SimulationError};
+use hindmost_sim::experiment::Experiment;
+use hindmost_sim::output::Silent;
+use rustix::time::{ClockId, clock_gettime};
+use serde::Serialize;
+
+use worlds::{Kind, Load, World};
+
+/// What every policy is compared with.
+const BASELINE: &str = "fifo+none";
+
+/// Tasks of the short run that, where there is a limit, comes before the whole one. A simulation can be stopped every
+/// 1 024 rounds; of a policy whose rounds take very long, the short run alone exceeds the limit, and ends by itself.
+const PILOT: u32 = 500;
+
+/// Tables of CPU time by policy and world, as Markdown.
+#[derive(Parser)]
+struct Options {
+    /// 20 000 tasks a run instead of 100 000.
+    #[arg(long)]
+    quick: bool,
+    /// Tasks of a run, about.
+    #[arg(long)]
+    tasks: Option<u32>,
+    /// Numbers of machines.
+    #[arg(long, value_delimiter = ',', default_values_t = [300, 3_000, 30_000])]
+    machines: Vec<u32>,
+    /// These policies only, parameters allowed; without it every system and every order with `none`.
+    #[arg(long)]
+    only: Option<String>,
+    /// Every order with every system too.
+    #[arg(long)]
+    cross: bool,
+    /// These worlds only: `one_slot`, `speeds`, `classes`, `demands`.
+    #[arg(long, value_delimiter = ',')]
+    worlds: Vec<String>,
+    /// Stops runs that take this many times as long as the baseline.
+    #[arg(long)]
+    limit: Option<f64>,
+    /// Runs of each policy; the shortest counts.
+    #[arg(long, default_value_t = 1)]
+    repeat: u32,
+    /// JSON instead of Markdown.
+    #[arg(long)]
+    json: bool,
+}
+
+/// A policy's run in a world.
+#[derive(Serialize)]
+struct Measured {
+    #[serde(flatten)]
+    world: World,
+    policy: String,
+    tasks: u64,
+    attempts: u64,
+    /// CPU time; `None`: it was stopped at the limit, or failed.
+    seconds: Option<f64>,
+    ratio: Option<f64>,
+    error: Option<String>,
+}
+
+impl Measured {
+    fn cell(&self, limit: Option<f64>) -> String {
+        match (self.ratio, &self.error, limit) {
+            (Some(ratio), ..) if ratio < 9.95 => format!("{ratio:.1}"),
+            (Some(ratio), ..) => format!("{ratio:.0}"),
+            (None, None, Some(limit)) => format!("> {limit}"),
+            _ => "error".to_owned(),
+        }
+    }
+}
+
+/// CPU time that this thread has taken, seconds.
+fn cpu_seconds() -> f64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
+}
+
+/// What a run took: CPU time in seconds, tasks, attempts.
+type Taken = (f64, u64, u64);
+
+/// Runs a policy; `None` if that takes longer than `most` seconds.
+fn run(experiment: &Experiment, policy: &PolicySpec, most: f64) -> Result<Option<Taken>, SimulationError> {
+    let start = cpu_seconds();
+    let stop = AtomicBool::new(false);
+    // Called by the simulating thread itself every so many rounds.
+    let progress = |_: Time| stop.store(cpu_seconds() - start > most, Ordering::Relaxed);
+    match experiment.run_one(policy, 1, &mut Silent, &Control { stop: &stop, progress: &progress }) {
+        Ok(result) => Ok(Some((cpu_seconds() - start, result.tasks, result.attempts)).filter(|taken| taken.0 <= most)),
+        Err(SimulationError::Interrupted) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The shortest of some runs.
+fn shortest(
+    experiment: &Experiment,
+    policy: &PolicySpec,
+    most: f64,
+    repeat: u32,
+) -> Result<Option<Taken>, SimulationError> {
+    let mut best: Option<Taken> = None;
+    for _ in 0..repeat.max(1) {
+        let Some(found) = run(experiment, policy, most)? else { return Ok(None) };
+        best = best.filter(|best| best.0 <= found.0).or(Some(found));
+    }
+    Ok(best)
+}
+
+fn policies(options: &Options) -> Vec<String> {
+    if let Some(only) = &options.only {
+        return split_list(only).into_iter().map(str::to_owned).collect();
+    }
+    let systems = || SYSTEMS.iter().map(|system| system.name);
+    let mut policies: Vec<String> = systems().filter(|name| *name != "none").map(str::to_owned).collect();
+    policies.extend(ORDERS.iter().map(|order| format!("{}+none", order.name)));
+    if options.cross {
+        let with = |order: &'static str| systems().map(move |system| format!("{order}+{system}"));
+        policies.extend(ORDERS.iter().flat_map(|order| with(order.name)).filter(|name| !name.ends_with("+none")));
+    }
+    policies.retain(|name| name != BASELINE);
+    policies
+}
+
+fn measure(world: World, policies: &[String], options: &Options) -> Result<Vec<Measured>, Box<dyn Error>> {
+    let tasks = options.tasks.unwrap_or(if options.quick { 20_000 } else { 100_000 });
+    let (experiment, pilot) = (world.experiment(tasks)?, world.experiment(PILOT)?);
+    // The first run also pays for memory that later ones use again.
+    let baseline = shortest(&experiment, &BASELINE.parse()?, f64::INFINITY, options.repeat.max(3))?;
+    let (seconds, tasks, attempts) = baseline.ok_or("nothing stops the baseline")?;
+    let policy = BASELINE.to_owned();
+    let mut all =
+        vec![Measured { world, policy, tasks, attempts, seconds: Some(seconds), ratio: Some(1.0), error: None }];
+    for policy in policies {
+        let most = options.limit.map_or(f64::INFINITY, |limit| limit * seconds);
+        let spec: PolicySpec = policy.parse()?;
+        let piloted = if most.is_finite() { run(&pilot, &spec, most).map(|taken| taken.is_some()) } else { Ok(true) };
+        let measured =
+            piloted.and_then(|go_on| if go_on { shortest(&experiment, &spec, most, options.repeat) } else { Ok(None) });
+        let (found, error) = match measured {
+            Ok(found) => (found, None),
+            Err(error) => (None, Some(error.to_string())),
+        };
+        let measured = Measured {
+            world,
+            policy: policy.clone(),
+            tasks,
+            attempts: found.map_or(0, |found| found.2),
+            seconds: found.map(|found| found.0),
+            ratio: found.map(|found| found.0 / seconds),
+            error,
+        };
+        eprintln!("{}: {policy} {}", world.name(), measured.error.clone().unwrap_or(measured.cell(options.limit)));
+        all.push(measured);
+    }
+    Ok(all)
+}
+
+/// One table a kind of world: a row a policy, a column a number of machines and a load.
+fn markdown(measured: &[Measured], policies: &[String], options: &Options) {
+    for kind in Kind::ALL {
+        let of_kind: Vec<&Measured> = measured.iter().filter(|one| one.world.kind == kind).collect();
+        let columns: Vec<&Measured> = of_kind.iter().copied().filter(|one| one.policy == BASELINE).collect();
+        if columns.is_empty() {
+            continue;
+        }
+        let row = |name: &str, cells: Vec<String>| println!("| {name} | {} |", cells.join(" | "));
+        let title = |column: &&Measured| format!("{} {}", column.world.machines, column.world.load.name());
+        println!("### {}\n", kind.title());
+        row("machines, load", columns.iter().map(title).collect());
+        println!("| --- |{}", " ---: |".repeat(columns.len()));
+        let micros = |one: &&Measured| format!("{:.2} µs", one.seconds.unwrap_or(f64::NAN) * 1e6 / one.tasks as f64);
+        row("`fifo`, a task", columns.iter().map(micros).collect());
+        for policy in policies {
+            let cells = of_kind.iter().filter(|one| one.policy == *policy).map(|one| one.cell(options.limit));
+            row(&format!("`{policy}`"), cells.collect());
+        }
+        println!();
+    }
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let options = Options::parse();
+    let policies = policies(&options);
+    let mut measured = Vec::new();
+    for kind in Kind::ALL {
+        let name = serde_json::to_value(kind)?;
+        if !options.worlds.is_empty() && !options.worlds.iter().any(|wanted| name == wanted.as_str()) {
+            continue;
+        }
+        for machines in options.machines.iter().copied() {
+            for load in Load::ALL {
+                measured.extend(measure(World { kind, machines, load }, &policies, &options)?);
+            }
+        }
+    }
+    if options.json {
+        println!("{}", serde_json::to_string_pretty(&measured)?);
+    } else {
+        markdown(&measured, &policies, &options);
+    }
+    Ok(())
+}

@@ -1,0 +1,134 @@
+//! How simulated attempts begin, what is seen of them, and how they end.
+
+use hindmost_core::cluster::{Attempt, Job};
+use hindmost_core::estimator::Pace;
+use hindmost_core::ids::AttemptId;
+use hindmost_core::record::{Condition, Event};
+use hindmost_core::session::Stepped;
+use hindmost_core::time::Time;
+
+use super::{Driver, SimulationError};
+use crate::agenda::{Due, MOST_COPIES};
+use crate::output::{AttemptResult, Outcome};
+use crate::truth::Reveal;
+
+impl Driver<'_> {
+    /// A started attempt runs, and will finish.
+    pub(super) fn begin(&mut self, attempt: AttemptId) -> Result<(), SimulationError> {
+        if attempt.copy >= MOST_COPIES {
+            return Err(SimulationError::TooLarge(format!("{attempt} is one too many of its task")));
+        }
+        self.reading.begin(self.session.cluster(), attempt);
+        let Some((finish, _)) = self.timing(attempt)? else { return Ok(()) };
+        self.agenda.push(finish, Due::Finish(attempt));
+        self.step(self.session.cluster().now(), &Event::AttemptRunning { attempt }).map(drop)
+    }
+
+    /// An error of a copy's duration with the names of its job and phase.
+    fn named(&self, error: SimulationError) -> SimulationError {
+        let SimulationError::NoDuration { attempt } = error else { return error };
+        let spec = self.session.cluster().job(attempt.task.job).map(Job::spec);
+        let phase = spec.and_then(|spec| spec.phases.get(attempt.task.phase as usize));
+        let Some((spec, phase)) = spec.zip(phase) else { return error };
+        SimulationError::TooFewDurations {
+            job: spec.name.to_string(),
+            phase: phase.name.to_string(),
+            task: attempt.task.index,
+            listed: attempt.copy,
+            policy: "the policy".to_owned(),
+        }
+    }
+
+    /// When an attempt finishes, and what is seen of it before.
+    pub(super) fn timing(&self, id: AttemptId) -> Result<Option<(Time, Reveal)>, SimulationError> {
+        let Some(attempt) = self.session.cluster().attempt(id) else { return Ok(None) };
+        let pace = Pace::of(self.session.cluster(), attempt);
+        let works = Time::from_seconds(pace.seconds(self.truth.duration(id).map_err(|error| self.named(error))?));
+        let finish = attempt.since() + works + self.reading.longer(id);
+        let reveal = self.truth.reveal(id, attempt.since(), finish, self.mean_time(id));
+        Ok(Some((finish, reveal)))
+    }
+
+    /// How long an attempt would take if it were like the mean of its phase.
+    fn mean_time(&self, id: AttemptId) -> Time {
+        let Some((attempt, phase)) = self.session.cluster().attempt(id).zip(self.session.cluster().phase(id.task))
+        else {
+            return Time::ZERO;
+        };
+        Time::from_seconds(Pace::of(self.session.cluster(), attempt).seconds(phase.mean()))
+    }
+
+    /// Turns a watched condition into the events at which it comes true: mostly none.
+    pub(super) fn watch(&mut self, id: AttemptId, condition: Condition) -> Result<(), SimulationError> {
+        let Some(since) = self.session.cluster().attempt(id).map(Attempt::since) else { return Ok(()) };
+        let Some((finish, reveal)) = self.timing(id)? else { return Ok(()) };
+        let now = self.session.cluster().now();
+        let seen = reveal.at.max(now);
+        let (remaining, elapsed) = match condition {
+            Condition::Revealed => (Some(-1.0), None),
+            Condition::RemainingAbove(remaining) => (Some(remaining), None),
+            Condition::ElapsedAbove(elapsed) => (None, Some(elapsed)),
+            Condition::RemainingOrElapsedAbove(remaining, elapsed) => (Some(remaining), Some(elapsed)),
+            Condition::Lagging { rate, after } => {
+                let mean = self.mean_time(id);
+                if let Some(at) = self.truth.lags_at(since, finish, mean, rate, Time::from_seconds(after)) {
+                    let at = at.max(now);
+                    if at < finish {
+                        self.agenda.push(at, Due::Watch(id, true));
+                    }
+                }
+                return Ok(());
+            }
+        };
+        let by_age = elapsed.map(|elapsed| (since + Time::from_seconds(elapsed) + Time::TICK).max(now));
+        let by_age = by_age.filter(|at| *at < finish && (remaining.is_none() || *at < seen));
+        if let Some(at) = by_age {
+            self.agenda.push(at, Due::Watch(id, false));
+        }
+        if let Some(remaining) = remaining {
+            let long = (reveal.expected_finish - seen).seconds() > remaining;
+            // Who has been told of its age must hear when more is known.
+            if (long || by_age.is_some()) && seen < finish {
+                self.agenda.push(seen, Due::Watch(id, true));
+            }
+        }
+        Ok(())
+    }
+
+    /// An attempt ends: it gives back its room, and its job may be over. `unless_won` is how it ended
+    /// if it did not win.
+    pub(super) fn end(
+        &mut self,
+        id: AttemptId,
+        at: Time,
+        event: &Event,
+        unless_won: Outcome,
+    ) -> Result<(), SimulationError> {
+        // Taken before: once the policy has reacted to the end, the job may be gone.
+        let (shares, spec) = (self.shares_of(id), self.told_spec(id));
+        let Stepped { applied, retired } = self.step(at, event)?;
+        self.reading.ended(id, matches!(event, Event::AttemptFinished { .. }));
+        if applied.won && self.reading.looks_for_seconds() {
+            let copies: Vec<AttemptId> = self.session.cluster().copies(id.task).map(Attempt::id).collect();
+            for copy in copies {
+                if let Some((finish, _)) = self.timing(copy)? {
+                    self.reading.second(copy, finish);
+                }
+            }
+        }
+        if let Some((node, start)) = applied.released {
+            self.busy.add(&shares, start, at);
+            if let Some(job) = spec.as_deref() {
+                let outcome = if applied.won { Outcome::Won } else { unless_won };
+                let node_name = self.session.cluster().node(node).map_or("", |node| node.name());
+                let told = AttemptResult { attempt: id, job, node, node_name, start, end: at, outcome };
+                self.recorder.output.attempt(&told)?;
+            }
+        }
+        let Some(job) = retired else { return Ok(()) };
+        self.truth.forget(job.id());
+        self.reading.forget(&job);
+        self.last_end = at;
+        self.measure(&job)
+    }
+}

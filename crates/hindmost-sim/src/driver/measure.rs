@@ -1,0 +1,104 @@
+//! What is measured of jobs and attempts as they end.
+
+use std::sync::Arc;
+
+use hindmost_core::cluster::Job;
+use hindmost_core::ids::{AttemptId, JobId, NodeId};
+use hindmost_core::metrics::JobResult;
+use hindmost_core::resources::MAX_DIMENSIONS;
+use hindmost_core::time::Time;
+use hindmost_core::workload::JobSpec;
+
+use super::{Driver, RunResult, SimulationError};
+use crate::output::{AttemptResult, Outcome};
+
+impl Driver<'_> {
+    /// The shares of the cluster that an attempt holds, by dimension.
+    pub(super) fn shares_of(&self, attempt: AttemptId) -> [f64; MAX_DIMENSIONS] {
+        if self.one_slot {
+            return self.slot_shares;
+        }
+        let demand = self.session.cluster().phase(attempt.task).map(hindmost_core::cluster::Phase::demand);
+        demand.map_or([0.0; MAX_DIMENSIONS], |demand| demand.shares_of(self.session.cluster().total()))
+    }
+
+    /// What an attempt's end is told with, if it is told at all.
+    pub(super) fn told_spec(&self, id: AttemptId) -> Option<Arc<JobSpec>> {
+        if !self.wants_attempts {
+            return None;
+        }
+        self.session.cluster().job(id.task.job).map(|job| Arc::clone(job.spec()))
+    }
+
+    /// Measures a job that has finished.
+    pub(super) fn measure(&mut self, job: &Job) -> Result<(), SimulationError> {
+        let Some(measured) = JobResult::of(job, self.session.cluster(), self.setup.gamma) else { return Ok(()) };
+        let finish = job.finished().unwrap_or(Time::ZERO);
+        let result = &mut self.result;
+        let index = job.id().0 as usize;
+        result.flowtime[index] = measured.flowtime();
+        result.running_time[index] = measured.running_time();
+        result.resource[index] = measured.resource;
+        result.slowdown[index] = measured.slowdown;
+        result.finished += 1;
+        result.tasks += measured.tasks;
+        result.attempts += measured.attempts;
+        result.copies_launched += measured.copies_launched;
+        result.copies_won += measured.copies_won;
+        result.wasted += measured.wasted;
+        result.deadlines += u64::from(measured.met_deadline.is_some());
+        result.met_deadlines += u64::from(measured.met_deadline == Some(true));
+        self.last_finish = self.last_finish.max(finish);
+        self.recorder.output.job(&job.spec().name, &measured)?;
+        Ok(())
+    }
+
+    /// Counts what is left, of a run that was not drained too.
+    pub(super) fn finish(mut self) -> Result<RunResult, SimulationError> {
+        let now = self.session.cluster().now();
+        let left: Vec<JobId> = self.session.cluster().jobs().map(Job::id).collect();
+        let mut running: Vec<(AttemptId, NodeId, Time)> = Vec::new();
+        for node in 0..self.session.cluster().nodes().len() as u32 {
+            let attempts = self.session.cluster().attempts_on(NodeId(node));
+            running.extend(attempts.map(|attempt| (attempt.id(), attempt.node(), attempt.since())));
+        }
+        let end = self.setup.horizon.unwrap_or(now);
+        for (attempt, node, start) in running {
+            self.busy.add(&self.shares_of(attempt), start, end);
+            if let Some(job) = self.told_spec(attempt) {
+                let node_name = self.session.cluster().node(node).map_or("", |node| node.name());
+                let outcome = Outcome::Unfinished;
+                self.recorder.output.attempt(&AttemptResult {
+                    attempt,
+                    job: &job,
+                    node,
+                    node_name,
+                    start,
+                    end,
+                    outcome,
+                })?;
+            }
+        }
+        for id in left {
+            let Some(job) = self.session.cluster().job(id) else { continue };
+            // A job whose policy keeps copies may be over before they are.
+            if job.finished().is_some() {
+                let job = job.clone();
+                self.measure(&job)?;
+                continue;
+            }
+            let result = &mut self.result;
+            result.unfinished += 1;
+            result.deadlines += u64::from(job.spec().deadline.is_some());
+            result.tasks += job.task_count();
+            result.attempts += u64::from(job.attempts());
+            result.copies_launched += job.extra_copies();
+            result.copies_won += u64::from(job.copies_won());
+        }
+        let result = &mut self.result;
+        result.events = self.recorder.events;
+        result.makespan = self.last_finish.seconds();
+        result.utilization = self.busy.utilization(self.last_end.max(self.last_finish));
+        Ok(self.result)
+    }
+}

@@ -1,0 +1,367 @@
+//! The simulated driver: a virtual clock, drawn durations, and the loop between cluster and policy.
+//!
+//! All events up to and including a boundary (with a slot: its multiples; without: every instant at
+//! which something happens) are applied in order of time, then finishes, arrivals, watches and
+//! wake-ups, then ids; then the policy decides. Room that is freed inside a slot is used again from
+//! its end on, because nothing starts in between.
+
+mod attempts;
+mod error;
+mod measure;
+mod setup;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use hindmost_core::cluster::{Applied, Attempt, Cluster, Node, RecordError};
+use hindmost_core::estimator::{Knowledge, estimator};
+use hindmost_core::ids::{JobId, NodeId, TaskId};
+use hindmost_core::metrics::BusyTime;
+use hindmost_core::policy::Policy;
+use hindmost_core::record::{Change, Decision, Event, Record};
+use hindmost_core::resources::MAX_DIMENSIONS;
+use hindmost_core::session::{Decided, Session, Sink, Stepped};
+use hindmost_core::time::Time;
+use hindmost_core::workload::WorkloadJob;
+use hindmost_math::distribution::Distribution;
+
+pub use error::SimulationError;
+pub use setup::{NodeSetup, RunResult, Setup};
+
+use crate::agenda::{Agenda, Due, MOST_PHASES};
+use crate::network::{Reading, check_replicas};
+use crate::output::{Outcome, Output};
+use crate::truth::{Model, Truth};
+
+/// Follows and stops a run from outside.
+pub struct Control<'a> {
+    /// Set to stop the run.
+    pub stop: &'a AtomicBool,
+    /// Told now and then how far the run's clock has got.
+    pub progress: &'a (dyn Fn(Time) + Sync),
+}
+
+/// Simulated time ends here, well before its ticks do: some 500 years.
+const LAST_INSTANT: Time = Time(16_000_000_000 * hindmost_core::time::TICKS_PER_SECOND);
+
+/// Rounds between two looks at [`Control`].
+const ROUNDS_BETWEEN_LOOKS: u32 = 1024;
+
+/// Writes down what happens and what is decided.
+struct Recorder<'a> {
+    output: &'a mut dyn Output,
+    wants_records: bool,
+    wants_reasons: bool,
+    /// Decisions of a step, not yet carried out.
+    decisions: Vec<Decision>,
+    /// Events that happened.
+    events: u64,
+}
+
+impl Sink for Recorder<'_> {
+    type Error = SimulationError;
+
+    fn applied(&mut self, at: Time, event: &Event, _applied: Applied, _state: &Session) -> Result<(), SimulationError> {
+        self.events += u64::from(*event != Event::Round);
+        if self.wants_records {
+            self.output.record(&Record { at, change: Change::Event(event.clone()) })?;
+        }
+        Ok(())
+    }
+
+    fn decided(&mut self, decided: Decided<'_>) -> Result<(), SimulationError> {
+        // A live run goes on without what was refused; a simulation ends, so that the defect shows.
+        if let Some(refused) = decided.refused.first() {
+            return Err(SimulationError::Record(refused.error.clone()));
+        }
+        if self.wants_reasons {
+            for (decision, fresh, why) in decided.reasoned() {
+                self.output.reason(decision, fresh, why);
+            }
+        }
+        if self.wants_records {
+            for decision in &*decided.decisions {
+                self.output.record(&Record { at: decided.at, change: Change::Decision(decision.clone()) })?;
+            }
+        }
+        std::mem::swap(&mut self.decisions, decided.decisions);
+        Ok(())
+    }
+}
+
+struct Driver<'a> {
+    setup: &'a Setup,
+    session: Session,
+    recorder: Recorder<'a>,
+    wants_attempts: bool,
+    truth: Truth,
+    reading: Reading,
+    agenda: Agenda,
+    one_slot: bool,
+    /// Of a cluster of one-slot machines, the shares of one slot.
+    slot_shares: [f64; MAX_DIMENSIONS],
+    busy: BusyTime,
+    result: RunResult,
+    /// When the last job finished.
+    last_finish: Time,
+    /// When the last copy of a finished job ended.
+    last_end: Time,
+}
+
+/// Runs a workload under a policy.
+///
+/// # Errors
+/// If a job makes no sense, a result can't be written, or the run is stopped.
+pub fn simulate(
+    setup: &Setup,
+    jobs: &mut dyn Iterator<Item = Result<WorkloadJob, SimulationError>>,
+    policy: Policy,
+    output: &mut dyn Output,
+    control: &Control<'_>,
+) -> Result<RunResult, SimulationError> {
+    if setup.knowledge == Knowledge::History {
+        return Err(SimulationError::Workload(
+            "knowledge history is for live runs; a simulation knows its durations: give age".to_owned(),
+        ));
+    }
+    let noise = (setup.noise > 0.0)
+        .then(|| Distribution::log_normal(1.0, (setup.noise.powi(2).exp() - 1.0).sqrt()))
+        .transpose()
+        .map_err(|error| SimulationError::Workload(format!("noise: {error}")))?;
+    let model = Model {
+        seed: setup.seed,
+        knowledge: setup.knowledge,
+        noise,
+        correlation: setup.correlation,
+        slow_from: setup.slow_from,
+    };
+    let mut slot_shares = [0.0; MAX_DIMENSIONS];
+    slot_shares[0] = 1.0 / setup.nodes.len().max(1) as f64;
+    let mut driver = Driver {
+        session: Session::new(Cluster::new(setup.dimensions.clone()), policy, estimator(setup.knowledge)),
+        truth: Truth::new(model),
+        reading: Reading::over(setup.network.clone()),
+        agenda: Agenda::default(),
+        wants_attempts: output.wants_attempts(),
+        recorder: Recorder {
+            wants_records: output.wants_records(),
+            wants_reasons: output.wants_reasons(),
+            output,
+            decisions: Vec::new(),
+            events: 0,
+        },
+        one_slot: setup.dimensions.is_one_slot(),
+        slot_shares,
+        busy: BusyTime::until(setup.horizon.unwrap_or(Time::NEVER)),
+        result: RunResult::default(),
+        last_finish: Time::ZERO,
+        last_end: Time::ZERO,
+        setup,
+    };
+    if driver.recorder.wants_reasons {
+        driver.session.keep_reasons();
+    }
+    driver.run(jobs, control)?;
+    driver.finish()
+}
+
+impl Driver<'_> {
+    fn run(
+        &mut self,
+        jobs: &mut dyn Iterator<Item = Result<WorkloadJob, SimulationError>>,
+        control: &Control<'_>,
+    ) -> Result<(), SimulationError> {
+        for (at, node) in self.setup.nodes.iter().enumerate() {
+            let event = Event::NodeJoined {
+                node: NodeId(at as u32),
+                name: node.name.as_str().into(),
+                capacity: node.capacity,
+                speed: node.speed,
+                rack: node.rack.clone(),
+            };
+            self.step(Time::ZERO, &event)?;
+        }
+        let end = self.setup.horizon.filter(|_| !self.setup.drain).unwrap_or(Time::NEVER);
+        let mut next_job = jobs.next().transpose()?;
+        let mut rounds = 0u32;
+        loop {
+            let arrival = next_job.as_ref().map(|job| job.spec.arrival);
+            let first = match (arrival, self.agenda.next_time()) {
+                (Some(arrival), Some(due)) => arrival.min(due),
+                (Some(only), None) | (None, Some(only)) => only,
+                (None, None) => break,
+            };
+            if first > end {
+                break;
+            }
+            let boundary = first.round_up_to(self.setup.slot);
+            if boundary > LAST_INSTANT {
+                return Err(SimulationError::TooLarge(
+                    "the run goes on for more than 500 years of its own time, which is more than can be counted"
+                        .to_owned(),
+                ));
+            }
+            while let Some((at, is_arrival)) = self.next_before(boundary.min(end), next_job.as_ref()) {
+                if !is_arrival {
+                    self.happen()?;
+                } else if let Some(job) = next_job.take() {
+                    self.arrive(at, job)?;
+                    next_job = jobs.next().transpose()?;
+                }
+            }
+            if boundary > end {
+                break;
+            }
+            self.step(boundary, &Event::Round)?;
+            rounds = rounds.wrapping_add(1);
+            if rounds.is_multiple_of(ROUNDS_BETWEEN_LOOKS) {
+                if control.stop.load(Ordering::Relaxed) {
+                    return Err(SimulationError::Interrupted);
+                }
+                (control.progress)(boundary);
+            }
+        }
+        if self.setup.drain && self.session.cluster().active_jobs() > 0 {
+            return Err(self.stuck());
+        }
+        Ok(())
+    }
+
+    /// Why jobs wait though nothing happens any more.
+    fn stuck(&mut self) -> SimulationError {
+        let waiting: Vec<TaskId> =
+            self.session.cluster().jobs().filter_map(|job| job.next_runnable(|_| true, |_| true)).collect();
+        let beyond = waiting.into_iter().find(|task| !self.session.permits(*task));
+        let job = beyond.and_then(|task| Some((task, self.session.cluster().job(task.job)?)));
+        let Some((task, job)) = job else { return SimulationError::Stuck(self.session.cluster().active_jobs()) };
+        let spec = job.spec();
+        SimulationError::BeyondMaximum {
+            job: spec.name.to_string(),
+            phase: spec.phases[task.phase as usize].name.to_string(),
+            queue: spec.queue.as_ref().map_or_else(|| "it names none".to_owned(), |queue| format!("{queue:?}")),
+        }
+    }
+
+    /// The next event up to a boundary: its time, and whether it is the arrival of the next job.
+    fn next_before(&self, boundary: Time, next_job: Option<&WorkloadJob>) -> Option<(Time, bool)> {
+        let due = self.agenda.next_time().filter(|at| *at <= boundary);
+        let arrival = next_job.map(|job| job.spec.arrival).filter(|at| *at <= boundary);
+        match (due, arrival) {
+            (None, None) => None,
+            (Some(due), None) => Some((due, false)),
+            (None, Some(arrival)) => Some((arrival, true)),
+            (Some(due), Some(arrival)) => {
+                let due_first = due < arrival || (due == arrival && self.agenda.next_is_finish());
+                Some(if due_first { (due, false) } else { (arrival, true) })
+            }
+        }
+    }
+
+    /// One step, and what is decided in it carried out.
+    fn step(&mut self, at: Time, event: &Event) -> Result<Stepped, SimulationError> {
+        let stepped = self.session.step(at, event, &mut self.recorder)?;
+        if !self.recorder.decisions.is_empty() {
+            let decisions = std::mem::take(&mut self.recorder.decisions);
+            self.carry_out(decisions)?;
+        }
+        Ok(stepped)
+    }
+
+    fn arrive(&mut self, at: Time, job: WorkloadJob) -> Result<(), SimulationError> {
+        let id = JobId(self.session.cluster().arrived_jobs());
+        let spec = job.spec;
+        if id.0 == u32::MAX || spec.phases.len() > MOST_PHASES {
+            return Err(SimulationError::TooLarge(format!(
+                "job {:?} is one too many or has more than {MOST_PHASES} phases",
+                spec.name
+            )));
+        }
+        if !self.one_slot {
+            for phase in &spec.phases {
+                let demand = self.session.cluster().dimensions().demand(&phase.demand).map_err(RecordError::from);
+                let demand = demand.map_err(|error| {
+                    SimulationError::Workload(format!("job {:?}, phase {:?}: {error}", spec.name, phase.name))
+                })?;
+                let capacities = self.session.cluster().nodes().iter().map(Node::capacity);
+                if let Some((wants, has)) = self.session.cluster().dimensions().lacking(&demand, capacities) {
+                    let (job, phase) = (spec.name.to_string(), phase.name.to_string());
+                    return Err(SimulationError::DoesNotFit { job, phase, wants, has });
+                }
+            }
+        }
+        check_replicas(&spec, self.session.cluster().nodes().len()).map_err(SimulationError::Workload)?;
+        self.truth.push(job.durations);
+        for column in [
+            &mut self.result.flowtime,
+            &mut self.result.running_time,
+            &mut self.result.resource,
+            &mut self.result.slowdown,
+        ] {
+            column.push(f64::NAN);
+        }
+        let name = spec.name.clone();
+        match self.step(at, &Event::JobArrived { job: id, spec: spec.into() }) {
+            Err(SimulationError::Record(RecordError::BadJob { reason, .. })) => {
+                Err(SimulationError::Workload(format!("job {name:?}: {reason}")))
+            }
+            other => other.map(|_| ()),
+        }
+    }
+
+    /// The next event of the agenda happens.
+    fn happen(&mut self) -> Result<(), SimulationError> {
+        let Some((at, due)) = self.agenda.pop() else { return Ok(()) };
+        match due {
+            Due::Finish(attempt) => {
+                // Of copies that have been stopped there is nothing left to finish.
+                if self.session.cluster().attempt(attempt).is_none() {
+                    return Ok(());
+                }
+                self.end(attempt, at, &Event::AttemptFinished { attempt }, Outcome::Lost)?;
+            }
+            Due::Watch(attempt, revealed) => {
+                if self.session.cluster().attempt(attempt).is_none() {
+                    return Ok(());
+                }
+                let expected_finish =
+                    if revealed { self.timing(attempt)?.map(|timing| timing.1.expected_finish) } else { None };
+                self.step(at, &Event::WatchMet { attempt, expected_finish, conditions: None })?;
+            }
+            Due::Wake => {
+                self.step(at, &Event::Woken)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Carries out decisions that have been applied, and what they lead to.
+    fn carry_out(&mut self, mut decisions: Vec<Decision>) -> Result<(), SimulationError> {
+        let at = self.session.cluster().now();
+        for decision in &decisions {
+            match decision {
+                Decision::Start { attempt, .. } => self.begin(*attempt)?,
+                Decision::Stop { attempt, .. } => {
+                    // Reactions to an earlier stop of this list may have ended it.
+                    if self.session.cluster().attempt(*attempt).is_some() {
+                        self.end(*attempt, at, &Event::AttemptStopped { attempt: *attempt }, Outcome::Lost)?;
+                    }
+                }
+                Decision::Replace { attempt, .. } => {
+                    self.end(*attempt, at, &Event::AttemptStopped { attempt: *attempt }, Outcome::Replaced)?;
+                    let fresh = self.session.cluster().copies(attempt.task).next().map(Attempt::id);
+                    if let Some(fresh) = fresh {
+                        self.begin(fresh)?;
+                    }
+                }
+                Decision::Reserve { until, .. } => self.agenda.push(*until, Due::Wake),
+                // What is asked for after the end of time never comes.
+                Decision::Wake { at: when } if *when > LAST_INSTANT => {}
+                Decision::Wake { at: when } => self.agenda.push((*when).max(at), Due::Wake),
+                Decision::Watch { attempt, condition } => self.watch(*attempt, *condition)?,
+            }
+        }
+        // The empty list is kept for its memory.
+        decisions.clear();
+        self.recorder.decisions = decisions;
+        Ok(())
+    }
+}

@@ -1,0 +1,317 @@
+//! Every system and every order of the catalogue decides on fixed scenarios what it decided when `unchanged.txt` was
+//! written. A line of that file is a run: `scenario policy seeds events decisions digest-of-journal digest-of-rows`.
+//!
+//! A change that is meant to change decisions writes the file again and says in its commit which lines change and why:
+//! `HINDMOST_UPDATE_DIGESTS=1 cargo test -p hindmost-sim --test it unchanged`.
+//!
+//! Durations are drawn with functions of the platform's mathematical library, whose last bits differ from one to
+//! another: the digests are those of Linux on x86-64.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use hindmost_core::metrics::JobResult;
+use hindmost_core::record::{Change, Record};
+use hindmost_policies::catalogue::{ORDERS, SYSTEMS};
+use hindmost_sim::driver::Control;
+use hindmost_sim::experiment::Experiment;
+use hindmost_sim::output::{AttemptResult, Output};
+use hindmost_sim::scenario::Scenario;
+
+mod live;
+
+/// Set to write the file of expected lines again.
+const UPDATE: &str = "HINDMOST_UPDATE_DIGESTS";
+
+/// Orders that are crossed with every system. The others run with `none`.
+const CROSSED: [&str; 9] = ["fair", "srpt", "drf", "capacity", "tetris", "dollymp", "hopper", "carbyne", "graphene"];
+
+/// Parameters other than the default.
+const VARIANTS: [&str; 63] = [
+    "hadoop(minimum_allowed=1)",
+    "hadoop(minimum_allowed=0,of_total_tasks=0.2)",
+    "hadoop(minimum_allowed=0,of_running_tasks=0.5)",
+    "spark(quantile=0.5,multiplier=1.5)",
+    "spark(quantile=0)",
+    "spark(min_runtime=4)",
+    "late(cap=1)",
+    "late(cap=0.5,slow_task=0.5)",
+    "late(cap=0.5,slow_node=0)",
+    "late(cap=0.5,min_age=2)",
+    "mantri(delta=0.05)",
+    "mantri(delta=0.7)",
+    "mantri(kill_restart=true)",
+    "mantri(delta=0.05,kill_restart=true,max_restarts=1)",
+    "tetris+mantri(kill_restart=true)",
+    "sca(max_copies=2)",
+    "sca(max_copies=20)",
+    "sda(sigma=0.5)",
+    "sda(sigma=2)",
+    "sda(sigma=optimal,max_copies=3)",
+    "sda(sigma=0.7,max_copies=4)",
+    "ese(sigma=0.5)",
+    "ese(sigma=optimal,eta=2,xi=100)",
+    "ese(eta=1,xi=10,max_copies=2)",
+    "pace(lag=1.2)",
+    "pace(after=1)",
+    "pace(late=2,margin=2)",
+    "pace(slow=0)",
+    "pace(slow=0.9,margin=1)",
+    "dolly(budget=0.3)",
+    "dolly(small=30,budget=1,utilization=1)",
+    "dolly(p=0.3,epsilon=0.01,budget=0.5)",
+    "dollymp(clones=0)",
+    "dollymp(clones=1)",
+    "dollymp(clones=2,clone_pass=by_node)",
+    "dollymp(clones=3)",
+    "dollymp(clones=3,per_node=3)",
+    "dollymp(clone_pass=by_node,keep=best_locality)",
+    "dollymp(keep=best_locality)",
+    "dollymp(budget=0.1)",
+    "dollymp(budget=0.2,clone_pass=by_node,per_node=2)",
+    "dollymp(deviations=0)",
+    "dollymp(slot=0.5)",
+    "dollymp(fit=raw)",
+    "dollymp(phase=first)",
+    "fifo+dollymp(clones=1,clone_pass=by_node)",
+    "svf+dollymp(budget=0.3)",
+    "tetris+dollymp(clone_pass=by_node)",
+    "tetris(epsilon=0)",
+    "tetris(epsilon=2)",
+    "tetris(remaining=time)",
+    "capacity(resources=memory)",
+    "hopper(beta=1.5)",
+    "hopper(epsilon=0)",
+    "hopper(epsilon=1,beta=3)",
+    "hopper(beta=1.5)+late(cap=1)",
+    "hopper(beta=1.5)+spark(quantile=0.5)",
+    "graphene(kappa=0)",
+    "graphene(kappa=1,srpt=0)",
+    "graphene(srpt=2)",
+    "graphene(kappa=0.5)+mantri(kill_restart=true)",
+    "carbyne+mantri(kill_restart=true)",
+    "carbyne+dollymp(clones=1)",
+];
+
+/// Every system alone, every order with `none`, [`CROSSED`] orders with every system, and [`VARIANTS`].
+fn policies() -> Vec<String> {
+    let systems = || SYSTEMS.iter().map(|system| system.name);
+    let mut policies: Vec<String> = systems().map(str::to_owned).collect();
+    policies.extend(ORDERS.iter().map(|order| format!("{}+none", order.name)));
+    policies.extend(CROSSED.iter().flat_map(|order| systems().map(move |system| format!("{order}+{system}"))));
+    policies.extend(VARIANTS.map(str::to_owned));
+    let mut seen = BTreeSet::new();
+    policies.retain(|policy| seen.insert(policy.clone()));
+    policies
+}
+
+/// The scenarios: files of `unchanged/`. Exact durations are the workload of `exact.toml`.
+const SCENARIOS: [&str; 13] = [
+    "light",
+    "overload",
+    "slots",
+    "slots_overload",
+    "dag",
+    "demands",
+    "speeds",
+    "locality",
+    "queues",
+    "age",
+    "oracle",
+    "exact",
+    "at_once",
+];
+
+/// Each scenario's seeds.
+const SEEDS: [u64; 2] = [1, 2];
+
+/// More records than any of the runs has: one that makes more does not end.
+const MOST_RECORDS: u64 = 100_000;
+
+/// 64-bit FNV-1a of what is written to it.
+struct Digest(u64);
+
+impl Digest {
+    fn new() -> Digest {
+        Digest(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl io::Write for Digest {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        for byte in bytes {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+        Ok(bytes.len())
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Counts and digests of a policy's runs.
+struct Digests {
+    events: u64,
+    decisions: u64,
+    journal: Digest,
+    rows: Digest,
+}
+
+impl Digests {
+    fn new() -> Digests {
+        Digests { events: 0, decisions: 0, journal: Digest::new(), rows: Digest::new() }
+    }
+
+    /// The line of the file. A run that ends with an error counts up to there.
+    fn line(&self, scenario: &str, policy: &str, seeds: &str, failed: bool) -> String {
+        let failed = if failed { " fails" } else { "" };
+        let (journal, rows) = (self.journal.0, self.rows.0);
+        format!("{scenario} {policy} {seeds} {} {} {journal:016x} {rows:016x}{failed}", self.events, self.decisions)
+    }
+}
+
+impl Output for Digests {
+    fn wants_records(&self) -> bool {
+        true
+    }
+    fn record(&mut self, record: &Record) -> io::Result<()> {
+        match record.change {
+            Change::Event(_) => self.events += 1,
+            Change::Decision(_) => self.decisions += 1,
+        }
+        if self.events + self.decisions > MOST_RECORDS {
+            return Err(io::Error::other("the run does not end"));
+        }
+        serde_json::to_writer(&mut self.journal, record)?;
+        io::Write::write_all(&mut self.journal, b"\n")
+    }
+    fn wants_attempts(&self) -> bool {
+        true
+    }
+    fn attempt(&mut self, row: &AttemptResult<'_>) -> io::Result<()> {
+        let (task, copy) = (row.attempt.task, row.attempt.copy);
+        let id = (task.job.0, task.phase, task.index, copy, row.node.0);
+        io::Write::write_fmt(
+            &mut self.rows,
+            format_args!("{id:?} {} {} {}\n", row.start.0, row.end.0, row.outcome.name()),
+        )
+    }
+    fn job(&mut self, name: &Arc<str>, row: &JobResult) -> io::Result<()> {
+        let times = [row.arrival, row.start, row.finish, row.resource, row.wasted, row.slowdown];
+        let counts = [row.tasks, row.attempts, row.copies_launched, row.copies_won];
+        io::Write::write_fmt(&mut self.rows, format_args!("{name} {times:?} {counts:?} {:?}\n", row.met_deadline))
+    }
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/unchanged")
+}
+
+/// The line of a policy on a scenario.
+fn simulated(name: &str, experiment: &Experiment, policy: &str) -> String {
+    let mut digests = Digests::new();
+    let stop = AtomicBool::new(false);
+    let control = Control { stop: &stop, progress: &|_| {} };
+    let spec = policy.parse().unwrap_or_else(|error| panic!("{policy}: {error}"));
+    let mut run = |seed| experiment.run_one(&spec, seed, &mut digests, &control);
+    let failed = SEEDS.into_iter().any(|seed| run(seed).is_err());
+    digests.line(name, policy, "1-2", failed)
+}
+
+type Job = Box<dyn Fn() -> String + Send + Sync>;
+
+fn jobs() -> Vec<Job> {
+    let mut jobs: Vec<Job> = Vec::new();
+    for name in SCENARIOS {
+        let file = folder().join(format!("{name}.toml"));
+        let scenario = Scenario::load(&file.display().to_string(), &[]).unwrap_or_else(|error| panic!("{error}"));
+        let experiment = Arc::new(Experiment::of(&scenario, 1).unwrap_or_else(|error| panic!("{name}: {error}")));
+        for policy in policies() {
+            let experiment = Arc::clone(&experiment);
+            jobs.push(Box::new(move || simulated(name, &experiment, &policy)));
+        }
+    }
+    for (name, world) in live::worlds() {
+        let world = Arc::new(world);
+        for policy in policies() {
+            let world = Arc::clone(&world);
+            jobs.push(Box::new(move || live::line(name, &world, &policy)));
+        }
+    }
+    jobs
+}
+
+/// The lines of all runs, in order.
+fn lines() -> Vec<String> {
+    let jobs = jobs();
+    let (next, done) = (AtomicUsize::new(0), Mutex::new(vec![String::new(); jobs.len()]));
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(|| {
+                loop {
+                    let at = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(job) = jobs.get(at) else { break };
+                    let line = job();
+                    done.lock().expect("no thread panics")[at] = line;
+                }
+            });
+        }
+    });
+    done.into_inner().expect("no thread panics")
+}
+
+/// Lines by scenario and policy.
+fn by_run(lines: &[String]) -> BTreeMap<String, &str> {
+    let key = |line: &str| line.splitn(3, ' ').take(2).collect::<Vec<_>>().join(" ");
+    lines.iter().map(|line| (key(line), line.as_str())).collect()
+}
+
+/// What differs between the expected lines and those of this run; empty if nothing does.
+fn differences(expected: &[String], found: &[String]) -> String {
+    const SHOWN: usize = 40;
+    let (before, now) = (by_run(expected), by_run(found));
+    let keys: BTreeSet<&String> = before.keys().chain(now.keys()).collect();
+    let differ: Vec<&String> = keys.into_iter().filter(|key| before.get(*key) != now.get(*key)).collect();
+    let mut told = String::new();
+    for key in differ.iter().take(SHOWN) {
+        for (sign, lines) in [('-', &before), ('+', &now)] {
+            if let Some(line) = lines.get(*key) {
+                writeln!(told, "{sign} {line}").expect("memory takes all");
+            }
+        }
+    }
+    if !differ.is_empty() {
+        writeln!(told, "{} of {} runs differ", differ.len(), now.len()).expect("memory takes all");
+    }
+    told
+}
+
+#[test]
+fn every_policy_decides_what_it_decided_before() {
+    let file = folder().with_extension("txt");
+    let found = lines();
+    if std::env::var_os(UPDATE).is_some() {
+        std::fs::write(&file, found.join("\n") + "\n").expect("the expected lines are written");
+    }
+    let expected = std::fs::read_to_string(&file).expect("the expected lines are at hand");
+    let expected: Vec<String> = expected.lines().map(str::to_owned).collect();
+    let told = differences(&expected, &found);
+    assert!(told.is_empty(), "\n{told}If that is meant, {UPDATE}=1 writes {} again.", file.display());
+}
+
+#[test]
+fn differences_name_the_runs_that_changed() {
+    let lines = |text: &str| -> Vec<String> { text.lines().map(str::to_owned).collect() };
+    let before = lines("light none 1-2 5 6 aa bb\nlight sda 1-2 5 6 aa bb\nlight gone 1-2 5 6 aa bb");
+    let now = lines("light none 1-2 5 6 aa bb\nlight sda 1-2 5 7 cc bb\nlight new 1-2 5 6 aa bb");
+    assert_eq!(differences(&before, &before), "");
+    assert_eq!(
+        differences(&before, &now),
+        "- light gone 1-2 5 6 aa bb\n+ light new 1-2 5 6 aa bb\n- light sda 1-2 5 6 aa bb\n+ light sda 1-2 5 7 cc bb\n\
+         3 of 3 runs differ\n"
+    );
+}

@@ -1,0 +1,180 @@
+//! How long jobs waited for the last tasks of their phases.
+
+use std::collections::BTreeMap;
+
+use hindmost_core::metrics::{JobFinding, Waiting};
+
+use super::attempts::Tally;
+use super::fold::{Folded, waiting};
+
+/// Jobs that are listed.
+const LISTED: usize = 64;
+/// Jobs whose further phases are added to them.
+const OPEN: usize = 1024;
+/// Intervals that are kept apart.
+const INTERVALS: usize = 512;
+
+/// The length of a union of intervals, which come nearly in order, in bounded memory: when there are too many
+/// apart, the earlier half is settled, and what comes for that time later is not added.
+#[derive(Clone, Debug, Default)]
+struct Union {
+    settled: f64,
+    until: Option<f64>,
+    intervals: Vec<(f64, f64)>,
+}
+
+impl Union {
+    fn add(&mut self, from: f64, to: f64) {
+        let from = self.until.map_or(from, |until| from.max(until));
+        if from < to {
+            self.intervals.push((from, to));
+        }
+        if self.intervals.len() > 2 * INTERVALS {
+            self.merge();
+            if self.intervals.len() > INTERVALS {
+                for (from, to) in self.intervals.drain(..INTERVALS / 2) {
+                    self.settled += to - from;
+                    self.until = Some(to);
+                }
+            }
+        }
+    }
+
+    fn merge(&mut self) {
+        self.intervals.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
+        self.intervals.dedup_by(|later, earlier| {
+            let overlaps = later.0 <= earlier.1;
+            if overlaps {
+                earlier.1 = earlier.1.max(later.1);
+            }
+            overlaps
+        });
+    }
+
+    fn length(&mut self) -> f64 {
+        self.merge();
+        self.settled + self.intervals.iter().map(|(from, to)| to - from).sum::<f64>()
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+struct Job {
+    phases: u64,
+    tasks: u64,
+    start: Option<f64>,
+    finish: Option<f64>,
+    waits: Union,
+    losers: f64,
+    last_heard: u64,
+}
+
+type Key = (u32, Option<String>);
+
+/// The jobs of a log.
+#[derive(Debug, Default)]
+pub(super) struct JobWaits {
+    open: BTreeMap<Key, Job>,
+    /// The ones among those that were settled that waited longest.
+    settled: Vec<JobFinding>,
+    count: u64,
+    waited: f64,
+    span: f64,
+    now: u64,
+}
+
+impl JobWaits {
+    /// Takes in a phase that is over.
+    pub(super) fn phase(&mut self, folded: &Folded) {
+        let finding = &folded.finding;
+        self.now += 1;
+        let job = self.open.entry((finding.application, finding.job.clone())).or_default();
+        job.last_heard = self.now;
+        job.phases += 1;
+        job.tasks += finding.tasks;
+        job.losers += folded.tally.machine_time.losers;
+        job.start = [job.start, finding.start].into_iter().flatten().min_by(f64::total_cmp);
+        job.finish = [job.finish, finding.finish].into_iter().flatten().max_by(f64::total_cmp);
+        if let Some((from, to)) = folded.wait {
+            job.waits.add(from, to);
+        }
+        if self.open.len() > OPEN {
+            self.settle_the_idle();
+        }
+    }
+
+    /// Takes in what comes of a phase that is over already.
+    pub(super) fn late(&mut self, application: u32, job: Option<&str>, late: &Tally) {
+        if let Some(job) = self.open.get_mut(&(application, job.map(str::to_owned))) {
+            job.tasks += late.tasks;
+            job.losers += late.machine_time.losers;
+        }
+    }
+
+    fn settle_the_idle(&mut self) {
+        let mut heard: Vec<u64> = self.open.values().map(|job| job.last_heard).collect();
+        let median = *heard.select_nth_unstable(OPEN / 2).1;
+        let (idle, open) = std::mem::take(&mut self.open).into_iter().partition(|(_, job)| job.last_heard < median);
+        self.open = open;
+        self.settle(idle);
+    }
+
+    fn settle(&mut self, jobs: BTreeMap<Key, Job>) {
+        for ((application, name), mut job) in jobs {
+            let seconds = job.waits.length();
+            let span = job.start.zip(job.finish).map_or(0.0, |(start, finish)| (finish - start).max(0.0));
+            self.count += 1;
+            self.waited += seconds;
+            self.span += span;
+            self.settled.push(JobFinding {
+                application,
+                job: name,
+                phases: job.phases,
+                tasks: job.tasks,
+                span,
+                waiting: waiting(seconds, span),
+                losers_seconds: job.losers,
+            });
+        }
+        let key = |job: &JobFinding| (job.application, job.job.clone());
+        self.settled.sort_by(|a, b| {
+            b.waiting
+                .seconds
+                .total_cmp(&a.waiting.seconds)
+                .then(b.span.total_cmp(&a.span))
+                .then_with(|| key(a).cmp(&key(b)))
+        });
+        self.settled.truncate(LISTED);
+    }
+
+    /// How long all waited, the list of those that waited longest, and how many are not on it.
+    pub(super) fn findings(mut self) -> (Waiting, Vec<JobFinding>, u64) {
+        let open = std::mem::take(&mut self.open);
+        self.settle(open);
+        let left_out = self.count - self.settled.len() as u64;
+        (waiting(self.waited, self.span), self.settled, left_out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals_that_overlap_count_once() {
+        let mut union = Union::default();
+        for (from, to) in [(5.0, 7.0), (1.0, 2.0), (6.0, 9.0), (2.0, 3.0), (8.0, 8.0), (20.0, 10.0)] {
+            union.add(from, to);
+        }
+        assert_eq!(union.length(), 6.0);
+    }
+
+    #[test]
+    fn many_intervals_in_order_take_no_more_room_and_add_up() {
+        let mut union = Union::default();
+        for at in 0..100_000 {
+            union.add(f64::from(at), f64::from(at) + 0.5);
+            assert!(union.intervals.len() <= 2 * INTERVALS);
+        }
+        assert_eq!(union.length(), 50_000.0);
+    }
+}

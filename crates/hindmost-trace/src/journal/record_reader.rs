@@ -1,0 +1,128 @@
+//! The records of a journal one by one, with errors that tell file and line.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+
+use hindmost_core::journal::{Header, JournalError, JournalReader};
+use hindmost_core::record::{Change, Event, Record};
+
+use crate::JOURNAL_IN_FOLDER;
+use crate::error::TraceError;
+use crate::reading::progress::{OnProgress, Progress};
+
+/// Tasks of all jobs of a journal, at most: each takes memory from the moment at which its job
+/// arrives, so that a damaged number must not take it all.
+pub const MOST_TASKS: u64 = 50_000_000;
+
+/// Bytes within which a header says what it is.
+const SNIFFED: u64 = 4 << 10;
+
+/// True if a file's first line looks like a journal's header. False for what is no plain file:
+/// nothing can be read twice from a pipe.
+pub(super) fn begins_like_a_journal(path: &Path) -> bool {
+    if !path.is_file() {
+        return false;
+    }
+    let mut beginning = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(SNIFFED).read_to_end(&mut beginning));
+    read.is_ok() && begins_like_one(&beginning)
+}
+
+/// True if a journal may begin so.
+pub(crate) fn begins_like_one(beginning: &[u8]) -> bool {
+    let line = beginning.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let line = &line[..line.len().min(SNIFFED as usize)];
+    let key = b"\"hindmost_journal\"";
+    line.trim_ascii_start().starts_with(b"{") && memchr::memmem::find(line, key).is_some()
+}
+
+/// Reads a journal record by record.
+pub struct JournalRecords<'a> {
+    reader: JournalReader<Box<dyn BufRead + 'a>>,
+    name: String,
+    tasks: u64,
+}
+
+impl<'a> JournalRecords<'a> {
+    pub(super) fn open(path: &Path, progress: Option<OnProgress<'a>>) -> Result<JournalRecords<'a>, TraceError> {
+        let mut journal = path.to_owned();
+        if path.is_dir() {
+            journal.push(JOURNAL_IN_FOLDER);
+            if !journal.is_file() {
+                return Err(TraceError::NoJournal { path: path.to_owned() });
+            }
+        }
+        let failed = |source| TraceError::Open { path: journal.clone(), source };
+        let file = File::open(&journal).map_err(failed)?;
+        let about = file.metadata().map_err(failed)?;
+        let total = about.is_file().then_some(about.len());
+        let name = journal.display().to_string();
+        JournalRecords::new(Progress::new(progress, total).watch_all(file), &name)
+    }
+
+    pub(super) fn new(reader: impl Read + 'a, name: &str) -> Result<JournalRecords<'a>, TraceError> {
+        let buffered: Box<dyn BufRead + 'a> = Box::new(BufReader::with_capacity(1 << 16, reader));
+        let reader = JournalReader::new(buffered).map_err(|error| in_file(name, 0, error))?;
+        Ok(JournalRecords { reader, name: name.to_owned(), tasks: 0 })
+    }
+
+    /// What errors call the journal.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The header.
+    pub fn header(&self) -> &Header {
+        self.reader.header()
+    }
+
+    /// The number of the line that was read last, from 1; the header is the first.
+    pub fn line(&self) -> u64 {
+        self.reader.line()
+    }
+
+    /// True if the last line was incomplete and has been left out. Known at the end only.
+    pub fn cut_short(&self) -> bool {
+        self.reader.cut_short()
+    }
+}
+
+impl Iterator for JournalRecords<'_> {
+    type Item = Result<Record, TraceError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let record = match self.reader.next()? {
+            Ok(record) => record,
+            Err(error) => return Some(Err(in_file(&self.name, self.reader.line(), error))),
+        };
+        if let Change::Event(Event::JobArrived { spec, .. }) = &record.change {
+            self.tasks += spec.phases.iter().map(|phase| u64::from(phase.tasks)).sum::<u64>();
+            if self.tasks > MOST_TASKS {
+                let (name, line) = (self.name.clone(), self.reader.line());
+                return Some(Err(TraceError::TooManyTasks { name, line, tasks: self.tasks, most: MOST_TASKS }));
+            }
+            // Phases come after those for which they wait.
+            let mut phases = (0..).zip(&spec.phases);
+            if let Some((_, phase)) = phases.find(|(at, phase)| phase.after.iter().any(|parent| parent >= at)) {
+                let (name, line) = (self.name.clone(), self.reader.line());
+                let (job, phase) = (spec.name.to_string(), phase.name.to_string());
+                return Some(Err(TraceError::WaitsForItself { name, line, job, phase }));
+            }
+        }
+        Some(Ok(record))
+    }
+}
+
+/// An error of a journal with the name of its file; so many lines were read before.
+fn in_file(name: &str, line: u64, error: JournalError) -> TraceError {
+    let name = name.to_owned();
+    match error {
+        JournalError::NoHeader => TraceError::NotJournal { name },
+        JournalError::TooNew { found } => TraceError::JournalTooNew { name, found },
+        JournalError::BadLine { line, error } => TraceError::BadRecord { name, line, error },
+        // Nothing is written here.
+        JournalError::Unwritable(error) => TraceError::BadRecord { name, line, error },
+        JournalError::Io(source) => TraceError::ReadJournal { name, line, source },
+    }
+}

@@ -1,0 +1,70 @@
+//! Damage of compressed data: why they end too early, and at which byte.
+
+use std::fmt;
+use std::io;
+
+use super::Compression;
+
+/// The reason why compressed data end too early. All data before it were given out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Damage {
+    compression: Compression,
+    /// Byte of the compressed data at which it shows, from 0.
+    pub(super) at: u64,
+    /// Why nothing more can be read; `None`: the data end before they should.
+    pub(super) why: Option<String>,
+}
+
+/// Messages of the libraries that are reworded.
+const PLAINER: &[(&str, &str)] = &[
+    ("Unknown frame descriptor", "what follows is no zstd"),
+    ("corrupt gzip stream does not have a matching checksum", "the checksum of what comes before is another"),
+    ("corrupt deflate stream", "no valid deflate data"),
+];
+
+/// The error of a decoder that knows at which byte a damaged block begins.
+#[derive(Debug)]
+struct Found {
+    at: u64,
+    why: String,
+}
+
+/// Returns the error of data that are damaged at a byte.
+pub(super) fn wrong(at: u64, why: impl Into<String>) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, Found { at, why: why.into() })
+}
+
+/// Returns the error of data that break off at the reader's position.
+pub(super) fn cut() -> io::Error {
+    io::ErrorKind::UnexpectedEof.into()
+}
+
+impl Damage {
+    /// Returns the damage behind a decoder's error; `position` is the number of bytes it has taken.
+    pub(super) fn of(error: &io::Error, compression: Compression, position: u64) -> Damage {
+        let found = error.get_ref().and_then(|inner| inner.downcast_ref::<Found>());
+        let at = found.map_or(position, |found| found.at);
+        let said = error.to_string();
+        let plainer = PLAINER.iter().find(|(decoder, _)| *decoder == said).map(|(_, plainer)| (*plainer).to_owned());
+        let why = (error.kind() != io::ErrorKind::UnexpectedEof).then(|| plainer.unwrap_or(said));
+        Damage { compression, at, why }
+    }
+}
+
+impl fmt::Display for Damage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (name, at) = (self.compression.name(), self.at);
+        match &self.why {
+            None => write!(f, "the {name} data break off at byte {at}"),
+            Some(why) => write!(f, "the {name} data are damaged at byte {at}: {why}"),
+        }
+    }
+}
+
+impl fmt::Display for Found {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.why)
+    }
+}
+
+impl std::error::Error for Found {}

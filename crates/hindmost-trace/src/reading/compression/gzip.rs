@@ -1,0 +1,43 @@
+//! gzip (RFC 1952), any number of members.
+
+use std::io::{self, BufRead, Read};
+
+use flate2::bufread::GzDecoder;
+
+/// A reader of members one after the other. `flate2`'s own, `MultiGzDecoder`, takes the zeros with which tape drives
+/// and some tools pad a file for a damaged member.
+pub(super) struct Members<R> {
+    /// `None`: there is no further one.
+    member: Option<GzDecoder<R>>,
+}
+
+impl<R: BufRead> Members<R> {
+    pub(super) fn new(input: R) -> Self {
+        Members { member: Some(GzDecoder::new(input)) }
+    }
+}
+
+impl<R: BufRead> Read for Members<R> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        while let Some(member) = &mut self.member {
+            let given = member.read(bytes)?;
+            if given > 0 || bytes.is_empty() {
+                return Ok(given);
+            }
+            self.member = next(self.member.take().map(GzDecoder::into_inner))?;
+        }
+        Ok(0)
+    }
+}
+
+fn next<R: BufRead>(input: Option<R>) -> io::Result<Option<GzDecoder<R>>> {
+    let Some(mut input) = input else { return Ok(None) };
+    loop {
+        match input.fill_buf()?.first() {
+            None => return Ok(None),
+            Some(0) => input.consume(1),
+            Some(0x1f) => return Ok(Some(GzDecoder::new(input))),
+            Some(_) => return Err(io::Error::new(io::ErrorKind::InvalidData, "what follows is no gzip")),
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! A buffered reader that knows its byte position.
+
+use std::cell::Cell;
+use std::io::{self, BufRead, BufReader, Read};
+use std::rc::Rc;
+
+/// Bytes asked of the system at a time.
+const CHUNK: usize = 128 << 10;
+
+/// The position of a reader that a decoder owns.
+#[derive(Debug, Default)]
+pub(super) struct Place {
+    taken: Cell<u64>,
+    failed: Cell<bool>,
+}
+
+impl Place {
+    /// Bytes taken so far.
+    pub(super) fn position(&self) -> u64 {
+        self.taken.get()
+    }
+
+    /// Whether the system failed to read: other errors are of the data.
+    pub(super) fn failed(&self) -> bool {
+        self.failed.get()
+    }
+
+    fn take(&self, count: usize) {
+        self.taken.set(self.taken.get() + count as u64);
+    }
+}
+
+pub(super) struct Input<R> {
+    reader: BufReader<Patient<R>>,
+    place: Rc<Place>,
+}
+
+/// Retries interrupted reads, and notes when reading fails.
+struct Patient<R> {
+    reader: R,
+    place: Rc<Place>,
+}
+
+impl<R: Read> Input<R> {
+    pub(super) fn new(reader: R) -> (Input<R>, Rc<Place>) {
+        let place = Rc::<Place>::default();
+        let reader = BufReader::with_capacity(CHUNK, Patient { reader, place: place.clone() });
+        (Input { reader, place: place.clone() }, place)
+    }
+}
+
+/// Replaces what `bytes` holds by the next `count` bytes, or fewer at the end; it grows only as bytes arrive. Returns
+/// whether all of them were there.
+pub(super) fn take(input: &mut impl BufRead, bytes: &mut Vec<u8>, count: usize) -> io::Result<bool> {
+    bytes.clear();
+    take_more(input, bytes, count)
+}
+
+/// As [`take`], but appends.
+pub(super) fn take_more(input: &mut impl BufRead, bytes: &mut Vec<u8>, count: usize) -> io::Result<bool> {
+    let mut missing = count;
+    while missing > 0 {
+        let available = input.fill_buf()?;
+        let some = available.len().min(missing);
+        if some == 0 {
+            break;
+        }
+        bytes.extend_from_slice(&available[..some]);
+        input.consume(some);
+        missing -= some;
+    }
+    Ok(missing == 0)
+}
+
+impl<R: Read> Read for Patient<R> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match self.reader.read(bytes) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                result => {
+                    self.place.failed.set(result.is_err());
+                    return result;
+                }
+            }
+        }
+    }
+}
+
+impl<R: Read> Read for Input<R> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        let count = self.reader.read(bytes)?;
+        self.place.take(count);
+        Ok(count)
+    }
+}
+
+impl<R: Read> BufRead for Input<R> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        self.reader.fill_buf()
+    }
+
+    fn consume(&mut self, count: usize) {
+        self.reader.consume(count);
+        self.place.take(count);
+    }
+}

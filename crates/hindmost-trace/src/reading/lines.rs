@@ -1,0 +1,187 @@
+//! Lines of a log, one at a time, without copying. The format's reader decides from the first 4 KiB of a long line
+//! whether the line is needed; if not, it is skipped without being held.
+
+use std::io;
+
+use super::compression::Plain;
+use super::window::Window;
+
+/// How much of a line must be there to tell whether it is needed.
+const PEEK: usize = 4 << 10;
+/// Lines longer than this are passed over.
+const LONGEST: usize = 128 << 20;
+
+/// A line, without its end.
+#[derive(Debug)]
+pub(crate) struct Line<'a, K> {
+    /// From 1.
+    pub number: u64,
+    /// Whether it ends in a line feed, rather than with the log.
+    pub terminated: bool,
+    pub body: Body<'a, K>,
+}
+
+#[derive(Debug)]
+pub(crate) enum Body<'a, K> {
+    /// The line, without blanks around it.
+    Whole(&'a [u8]),
+    /// A long line that was skipped.
+    Passed {
+        /// What the format's reader takes it for; `None` if it was skipped because of its length.
+        kind: Option<K>,
+        /// Its first bytes.
+        beginning: &'a [u8],
+        /// Its last byte that isn't blank.
+        last: u8,
+    },
+}
+
+/// Decides from the beginning of a long line whether to skip it, and returns what it is if so.
+pub(crate) type NotNeeded<K> = fn(&[u8]) -> Option<K>;
+
+pub(crate) struct Lines<'r, K> {
+    pub window: Window<'r>,
+    not_needed: NotNeeded<K>,
+    /// No line feed before here in what the window holds.
+    scanned: usize,
+    /// The first bytes of a line that is passed over.
+    beginning: Vec<u8>,
+    number: u64,
+}
+
+enum Found<K> {
+    Whole { length: usize, terminated: bool },
+    Passed { kind: Option<K>, last: u8, terminated: bool },
+}
+
+impl<'r, K> Lines<'r, K> {
+    pub(crate) fn new(plain: Plain<'r>, not_needed: NotNeeded<K>) -> Self {
+        Lines { window: Window::new(plain), not_needed, scanned: 0, beginning: Vec::new(), number: 0 }
+    }
+
+    pub(crate) fn next(&mut self) -> io::Result<Option<Line<'_, K>>> {
+        let Some(found) = self.find()? else {
+            return Ok(None);
+        };
+        self.number += 1;
+        self.scanned = 0;
+        let (body, terminated) = match found {
+            Found::Whole { length, terminated } => {
+                let line = self.window.take(length + usize::from(terminated));
+                (Body::Whole(line[..length].trim_ascii()), terminated)
+            }
+            Found::Passed { kind, last, terminated } => {
+                (Body::Passed { kind, beginning: &self.beginning, last }, terminated)
+            }
+        };
+        Ok(Some(Line { number: self.number, terminated, body }))
+    }
+
+    fn find(&mut self) -> io::Result<Option<Found<K>>> {
+        let mut peeked = false;
+        loop {
+            let held = self.window.held();
+            if let Some(at) = memchr::memchr(b'\n', &held[self.scanned..]) {
+                return Ok(Some(Found::Whole { length: self.scanned + at, terminated: true }));
+            }
+            let length = held.len();
+            self.scanned = length;
+            if self.window.ended() {
+                return Ok((length > 0).then_some(Found::Whole { length, terminated: false }));
+            }
+            if length >= PEEK && !peeked {
+                peeked = true;
+                let kind = (self.not_needed)(held.trim_ascii_start());
+                if kind.is_some() {
+                    return self.pass(kind).map(Some);
+                }
+            }
+            if length >= LONGEST {
+                return self.pass(None).map(Some);
+            }
+            self.window.fill()?;
+        }
+    }
+
+    /// Reads on to the end of the line and keeps nothing of it.
+    fn pass(&mut self, kind: Option<K>) -> io::Result<Found<K>> {
+        let mut last = b' ';
+        self.beginning.clear();
+        let held = self.window.held();
+        self.beginning.extend_from_slice(held[..held.len().min(PEEK)].trim_ascii_start());
+        loop {
+            let held = self.window.held();
+            let feed = memchr::memchr(b'\n', held);
+            let length = feed.unwrap_or(held.len());
+            last = held[..length].trim_ascii_end().last().copied().unwrap_or(last);
+            self.window.take(length + usize::from(feed.is_some()));
+            if feed.is_some() || self.window.ended() {
+                return Ok(Found::Passed { kind, last, terminated: feed.is_some() });
+            }
+            self.window.fill()?;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::dripping;
+    use super::super::window::CHUNK;
+    use super::*;
+
+    fn all(log: &[u8], drip: usize) -> Vec<(u64, bool, String)> {
+        let comment: NotNeeded<char> = |line| line.starts_with(b"#").then_some('#');
+        let mut lines = Lines::new(dripping(log, drip), comment);
+        let mut all = Vec::new();
+        while let Some(line) = lines.next().unwrap() {
+            let body = match line.body {
+                Body::Whole(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+                Body::Passed { kind, beginning, last } => {
+                    assert!(kind.is_none_or(|kind| beginning.starts_with(&[kind as u8])));
+                    format!("{kind:?} {}", char::from(last))
+                }
+            };
+            all.push((line.number, line.terminated, body));
+        }
+        all
+    }
+
+    #[test]
+    fn lines_are_the_same_however_they_arrive() {
+        for drip in [1, 2, 3, 7, 1 << 20] {
+            assert_eq!(
+                all(b"one\r\n\n  two \nthree", drip),
+                [
+                    (1, true, "one".to_owned()),
+                    (2, true, String::new()),
+                    (3, true, "two".to_owned()),
+                    (4, false, "three".to_owned()),
+                ],
+                "{drip}"
+            );
+        }
+        assert_eq!(all(b"", 9), []);
+        assert_eq!(all(b"\n", 9), [(1, true, String::new())]);
+    }
+
+    #[test]
+    fn long_lines_are_kept_when_needed_and_passed_over_otherwise() {
+        let filler = "x".repeat(9 * CHUNK);
+        let needed = format!("1 {filler}");
+        let log = format!("#{filler}}} \n{needed}\nshort\n # {filler}");
+        let lines = all(log.as_bytes(), 1 << 20);
+        assert_eq!(lines[0], (1, true, "Some('#') }".to_owned()));
+        assert_eq!(lines[1], (2, true, needed));
+        assert_eq!(lines[2], (3, true, "short".to_owned()));
+        assert_eq!(lines[3], (4, false, "Some('#') x".to_owned()));
+        assert_eq!(lines.len(), 4);
+    }
+
+    #[test]
+    fn lines_too_long_for_memory_are_passed_over() {
+        let mut log = vec![b'y'; LONGEST + CHUNK];
+        log.extend_from_slice(b"\nnext");
+        let lines = all(&log, 1 << 20);
+        assert_eq!(lines, [(1, true, "None y".to_owned()), (2, false, "next".to_owned())]);
+    }
+}

@@ -1,0 +1,60 @@
+//! Progress reports: how much of the files has been read.
+
+use std::io::{self, Read};
+
+/// A callback that receives the bytes read so far, and the size of all files together where it is known. Bytes of
+/// compressed files are compressed bytes.
+pub type OnProgress<'a> = &'a mut dyn FnMut(u64, Option<u64>);
+
+/// The progress of reading all files together.
+pub(crate) struct Progress<'a> {
+    tell: Option<OnProgress<'a>>,
+    read: u64,
+    total: Option<u64>,
+}
+
+impl<'a> Progress<'a> {
+    pub(crate) fn new(tell: Option<OnProgress<'a>>, total: Option<u64>) -> Progress<'a> {
+        Progress { tell, read: 0, total }
+    }
+
+    /// Bytes read so far.
+    pub(crate) fn read(&self) -> u64 {
+        self.read
+    }
+
+    /// Counts a file as read to its end, even if its reader has stopped early.
+    pub(crate) fn reach(&mut self, position: u64) {
+        self.read = position;
+    }
+
+    /// Returns a reader that reports what is read from another.
+    pub(crate) fn watch<R: Read>(&mut self, reader: R) -> impl Read + use<'_, 'a, R> {
+        Watched { reader, on_read: |count| self.add(count) }
+    }
+
+    /// As [`watch`](Progress::watch), for a single file.
+    pub(crate) fn watch_all<R: Read>(mut self, reader: R) -> impl Read + use<'a, R> {
+        Watched { reader, on_read: move |count| self.add(count) }
+    }
+
+    fn add(&mut self, count: usize) {
+        self.read += count as u64;
+        if let Some(tell) = &mut self.tell {
+            tell(self.read, self.total);
+        }
+    }
+}
+
+struct Watched<R, F> {
+    reader: R,
+    on_read: F,
+}
+
+impl<R: Read, F: FnMut(usize)> Read for Watched<R, F> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.reader.read(buffer)?;
+        (self.on_read)(count);
+        Ok(count)
+    }
+}

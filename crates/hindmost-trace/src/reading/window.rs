@@ -1,0 +1,92 @@
+//! A window on a log: the part that a reader looks at, in one buffer that is reused.
+
+use std::io::{self, Read};
+
+use super::compression::{Damage, Plain};
+
+/// Bytes asked for at a time.
+pub(crate) const CHUNK: usize = 256 << 10;
+
+pub(crate) struct Window<'r> {
+    plain: Plain<'r>,
+    buffer: Vec<u8>,
+    start: usize,
+    end: usize,
+    /// Whether there is nothing more to read.
+    ended: bool,
+    read: u64,
+}
+
+impl<'r> Window<'r> {
+    pub(crate) fn new(plain: Plain<'r>) -> Self {
+        Window { plain, buffer: vec![0; CHUNK], start: 0, end: 0, ended: false, read: 0 }
+    }
+
+    /// The bytes that have been read and not been taken.
+    pub(crate) fn held(&self) -> &[u8] {
+        &self.buffer[self.start..self.end]
+    }
+
+    /// Whether nothing comes behind what is held.
+    pub(crate) fn ended(&self) -> bool {
+        self.ended
+    }
+
+    /// Where and why the compressed data end too early; `None` unless they do.
+    pub(crate) fn damage(&self) -> Option<&Damage> {
+        self.plain.damage()
+    }
+
+    /// Bytes of the file read so far, compressed if it is.
+    pub(crate) fn position(&self) -> u64 {
+        self.plain.position()
+    }
+
+    /// Bytes of the log read so far, decompressed.
+    pub(crate) fn read(&self) -> u64 {
+        self.read
+    }
+
+    /// Takes so many of the bytes held.
+    pub(crate) fn take(&mut self, count: usize) -> &[u8] {
+        let from = self.start;
+        self.start = self.end.min(from + count);
+        &self.buffer[from..self.start]
+    }
+
+    /// Reads until at least so many bytes are held, or the log ends. Returns all that are held.
+    pub(crate) fn hold(&mut self, least: usize) -> io::Result<&[u8]> {
+        while self.end - self.start < least && !self.ended {
+            self.fill()?;
+        }
+        Ok(self.held())
+    }
+
+    /// Reads a chunk more, moving what is held to the front.
+    pub(crate) fn fill(&mut self) -> io::Result<()> {
+        if self.start > 0 {
+            self.buffer.copy_within(self.start..self.end, 0);
+            self.end -= self.start;
+            self.start = 0;
+        }
+        if self.end == self.buffer.len() {
+            self.buffer.resize(2 * self.buffer.len(), 0);
+        } else if self.buffer.len() > 16 * CHUNK && self.end < CHUNK {
+            // A giant line or object has gone by.
+            self.buffer.truncate(2 * CHUNK);
+            self.buffer.shrink_to_fit();
+        }
+        let read = self.plain.read(&mut self.buffer[self.end..])?;
+        self.end += read;
+        self.read += read as u64;
+        self.ended = read == 0;
+        Ok(())
+    }
+
+    /// Returns the bytes held and the reader of the rest.
+    pub(crate) fn into_rest(mut self) -> (Vec<u8>, Plain<'r>) {
+        self.buffer.truncate(self.end);
+        self.buffer.drain(..self.start);
+        (self.buffer, self.plain)
+    }
+}

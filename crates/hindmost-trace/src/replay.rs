@@ -1,0 +1,55 @@
+//! Jobs and attempts for a replay, from a log of any format.
+
+use hindmost_core::time::{TICKS_PER_SECOND, Time};
+use hindmost_core::workload::{DemandByName, Durations, JobSpec, PhaseSpec, WorkloadJob};
+
+use crate::recorded::RecordedAttempt;
+
+/// A job without phases that arrives so many milliseconds after the trace's origin.
+pub(crate) fn job(name: String, arrival: i64) -> WorkloadJob {
+    let ticks = u64::try_from(arrival).unwrap_or(0).saturating_mul(TICKS_PER_SECOND / 1000);
+    let (name, arrival, phases) = (name.into(), Time(ticks), Vec::new());
+    let spec = JobSpec { name, arrival, deadline: None, weight: 1.0, queue: None, phases };
+    WorkloadJob { spec, durations: Vec::new() }
+}
+
+/// Adds a phase whose tasks took so long, in seconds. It waits for the phases numbered `after`.
+pub(crate) fn add_phase(job: &mut WorkloadJob, name: &str, after: Vec<u32>, demand: DemandByName, seconds: Vec<f64>) {
+    let (mean, sd) = mean_and_sd(&seconds);
+    job.spec.phases.push(PhaseSpec {
+        name: name.into(),
+        after,
+        tasks: seconds.len() as u32,
+        demand,
+        mean,
+        sd,
+        tail: None,
+        input: None,
+        assumed: false,
+        never_copied: false,
+        finished: Vec::new(),
+    });
+    job.durations.push(Durations::Recorded(seconds));
+}
+
+/// The mean, and the standard deviation of the population where there is more than one. NaN of none.
+pub(crate) fn mean_and_sd(seconds: &[f64]) -> (f64, Option<f64>) {
+    let count = seconds.len() as f64;
+    let mean = seconds.iter().sum::<f64>() / count;
+    let variance = seconds.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / count;
+    (mean, (seconds.len() > 1).then(|| variance.sqrt()))
+}
+
+/// Seconds from a trace's origin to a time, both in milliseconds since 1970.
+pub(crate) fn since(origin: i64, at: Option<i64>) -> Option<f64> {
+    at.map(|at| (at - origin) as f64 / 1000.0)
+}
+
+/// Sorts attempts by their launch.
+pub(crate) fn sort_by_launch(attempts: &mut [RecordedAttempt]) {
+    attempts.sort_by(|a, b| {
+        let launch = |x: &RecordedAttempt| x.launch.unwrap_or(f64::NEG_INFINITY);
+        let key = |x: &RecordedAttempt| (x.application, x.stage, x.task, x.stage_attempt, x.attempt);
+        launch(a).total_cmp(&launch(b)).then_with(|| key(a).cmp(&key(b)))
+    });
+}

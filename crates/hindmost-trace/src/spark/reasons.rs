@@ -1,0 +1,93 @@
+//! Why attempts failed, and why others were killed: in a few words that can be counted.
+
+use super::task_end::EndReason;
+use crate::reading::causes::{NOT_SAID, OTHER, Telling, shortened, told_by};
+
+/// What the loss of an executor is put down to, from words in Spark's own sentences.
+const LOSSES: &Telling = &[
+    (&["memory limits", "OOM"], "out of memory"),
+    (&["ecommission"], "decommissioned"),
+    (&["reempt"], "preempted"),
+    (&["eartbeat"], "heartbeat timed out"),
+    (&["disassociated"], "connection lost"),
+    (&["orker lost", "Slave lost"], "worker lost"),
+    (&["excluded", "blacklist"], "excluded"),
+    (&["Command exited with code", "Exit status", "exit code"], "process exited"),
+];
+
+/// Why attempts are killed, from words in the reasons that Spark gives.
+const KILLS: &Telling = &[
+    (&["another attempt succeeded"], "another attempt succeeded"),
+    (&["barrier stage"], "a task of the barrier stage failed"),
+    (&["Stage finished"], "stage finished"),
+    (&["Stage cancelled", "tage cancel"], "stage cancelled"),
+    (&["ob cancel", "ob group"], "job cancelled"),
+    (&["ecommission"], "executor decommissioned"),
+    (&["reempt"], "preempted"),
+    (&["killed via SparkContext.killTaskAttempt"], "killed by the user"),
+    (&["xecutor"], "executor gone"),
+];
+
+/// Why an attempt failed: Spark's name of the reason, and more where that says little.
+pub(super) fn of_failure(reason: Option<&EndReason<'_>>) -> String {
+    let Some(reason) = reason else {
+        return NOT_SAID.to_owned();
+    };
+    let name = reason.reason.get().unwrap_or(NOT_SAID);
+    let more = match name {
+        "ExceptionFailure" => reason.class.get(),
+        "ExecutorLostFailure" => reason.loss.get().and_then(|loss| told_by(loss, LOSSES)),
+        _ => None,
+    };
+    match more {
+        Some(more) => format!("{name}: {}", shortened(more, 120)),
+        None => shortened(name, 120),
+    }
+}
+
+/// Why an attempt was killed. Spark before 2.2 doesn't say.
+pub(super) fn of_kill(reason: Option<&EndReason<'_>>) -> &'static str {
+    match reason.and_then(|reason| reason.kill.get()) {
+        None | Some("") => NOT_SAID,
+        Some(text) => told_by(text, KILLS).unwrap_or(OTHER),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::events::parse;
+    use super::*;
+
+    #[test]
+    fn failures_are_named_by_cause() {
+        let said = |json: &str| of_failure(Some(&parse(json.as_bytes()).unwrap()));
+        assert_eq!(
+            said(r#"{"Reason":"ExceptionFailure","Class Name":"java.io.IOException"}"#),
+            "ExceptionFailure: java.io.IOException"
+        );
+        let lost = |why: &str| said(&format!(r#"{{"Reason":"ExecutorLostFailure","Loss Reason":"{why}"}}"#));
+        assert_eq!(lost("Executor heartbeat timed out after 125 ms"), "ExecutorLostFailure: heartbeat timed out");
+        assert_eq!(lost("Container killed by YARN for exceeding memory limits."), "ExecutorLostFailure: out of memory");
+        assert_eq!(lost("who knows"), "ExecutorLostFailure");
+        assert_eq!(said(r#"{"Reason":"FetchFailed","Message":"x"}"#), "FetchFailed");
+        assert_eq!(said("{}"), "not said");
+        assert_eq!(of_failure(None), "not said");
+    }
+
+    #[test]
+    fn kills_are_put_in_categories() {
+        let said = |why: &str| {
+            of_kill(Some(&parse(format!(r#"{{"Reason":"TaskKilled","Kill Reason":"{why}"}}"#).as_bytes()).unwrap()))
+        };
+        assert_eq!(said("another attempt succeeded"), "another attempt succeeded");
+        assert_eq!(said("Finish but did not commit due to another attempt succeeded"), "another attempt succeeded");
+        assert_eq!(said("Stage cancelled: Stage finished"), "stage finished");
+        assert_eq!(said("Stage cancelled: Job 3 cancelled part of cancelled job group x"), "stage cancelled");
+        assert_eq!(
+            said("Task ResultTask(0, 1) from barrier stage ResultStage 0 (x at y) failed."),
+            "a task of the barrier stage failed"
+        );
+        assert_eq!(said(""), "not said");
+        assert_eq!(said("because"), "other");
+    }
+}

@@ -1,0 +1,91 @@
+//! Logs whose lines contradict each other.
+
+use proptest::prelude::*;
+
+use super::super::{analyse_spark, summarize_spark};
+use super::log::{Log, Task, task};
+
+/// A line of a log, about one of two stages.
+#[derive(Clone, Debug)]
+enum Line {
+    Submitted { stage: i64, attempt: i64, tasks: i64 },
+    Completed { stage: i64, attempt: i64, tasks: i64, failed: bool },
+    JobEnd,
+    End { stage: i64, stage_attempt: i64, index: i64, partition: Option<i64>, attempt: i64, reason: usize },
+}
+
+fn line() -> impl Strategy<Value = Line> {
+    let end = (0..2_i64, 0..2_i64, 0..3_i64, proptest::option::weighted(0.7, 0..4_i64), 0..3_i64, 0..8_usize);
+    prop_oneof![
+        1 => (0..2_i64, 0..2_i64, 1..4_i64).prop_map(|(stage, attempt, tasks)| Line::Submitted { stage, attempt, tasks }),
+        1 => (0..2_i64, 0..2_i64, 1..4_i64, any::<bool>())
+            .prop_map(|(stage, attempt, tasks, failed)| Line::Completed { stage, attempt, tasks, failed }),
+        1 => Just(Line::JobEnd),
+        6 => end.prop_map(|(stage, stage_attempt, index, partition, attempt, reason)| Line::End {
+            stage, stage_attempt, index, partition, attempt, reason
+        }),
+    ]
+}
+
+fn log(lines: &[Line]) -> Log {
+    let mut log = Log::new().executor("1", 4).job(0, 0, &[(0, &[]), (1, &[0])]);
+    for (at, line) in (1..).zip(lines) {
+        log = match *line {
+            Line::Submitted { stage, attempt, tasks } => log.submitted(stage, attempt, tasks),
+            Line::Completed { stage, attempt, tasks, failed } => {
+                log.completed(stage, attempt, tasks, if failed { "lost" } else { "" })
+            }
+            Line::JobEnd => log.job_end(0, at * 100),
+            Line::End { stage, stage_attempt, index, partition, attempt, reason } => {
+                let reason = ["Success", "TaskKilled", "FetchFailed", "Resubmitted"][reason.saturating_sub(4)];
+                log.task(Task {
+                    stage_attempt,
+                    partition,
+                    attempt,
+                    reason,
+                    ..task(stage, index, at * 100, at * 100 + 50)
+                })
+            }
+        };
+    }
+    log.end(100_000)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn counts_and_findings_agree_on_tasks(lines in proptest::collection::vec(line(), 0..14)) {
+        let log = log(&lines);
+        let summary = summarize_spark(log.0.as_bytes(), "test", None).unwrap();
+        let (_, findings) = analyse_spark(log.0.as_bytes(), "test", None).unwrap();
+        prop_assert_eq!(findings.tasks, summary.spark.unwrap().winners, "{}", log.0);
+    }
+}
+
+#[test]
+fn a_task_of_no_stage_wins_nothing_once_all_have_won() {
+    // The stage says that it has one task. A second record of index 0 names another partition, when all is over.
+    let first = Task { partition: Some(0), ..task(0, 0, 0, 100) };
+    let other = Task { partition: Some(1), attempt: 1, ..task(0, 0, 0, 200) };
+    let log = Log::new().executor("1", 4).job(0, 0, &[(0, &[])]).submitted(0, 0, 1);
+    let log = log.task(first).completed(0, 0, 1, "").task(other).job_end(0, 200).end(300);
+    let (summary, findings) = analyse_spark(log.0.as_bytes(), "test", None).unwrap();
+    assert_eq!((summary.tasks, summary.spark.unwrap().winners, findings.tasks), (1, 1, 1));
+    assert_eq!((summary.attempts, findings.attempts.ended), (2, 2));
+}
+
+#[test]
+fn a_task_that_succeeds_after_its_phase_was_folded_wins() {
+    // Of stage 0 a task is missing when it is over; it comes when the analysis holds the stage no more.
+    let mut log = Log::new().executor("1", 4).job(0, 0, &[(0, &[])]).submitted(0, 0, 2);
+    log = log.task(task(0, 0, 0, 100)).completed(0, 0, 2, "");
+    for stage in 1..60 {
+        log = log.submitted(stage, 0, 1).task(task(stage, 0, 200, 300)).completed(stage, 0, 1, "");
+    }
+    let log = log.task(task(0, 1, 0, 400)).job_end(0, 400).end(500);
+    let (summary, findings) = analyse_spark(log.0.as_bytes(), "test", None).unwrap();
+    assert_eq!((summary.tasks, summary.spark.unwrap().winners, findings.tasks), (61, 61, 61));
+    let phase = findings.phases.iter().find(|phase| phase.phase == 0).unwrap();
+    assert_eq!((phase.tasks, phase.attempts.ended), (2, 2));
+}

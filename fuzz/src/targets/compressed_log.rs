@@ -1,0 +1,73 @@
+//! Compressed logs. The first byte says what the others are: data behind the magic bytes of a compression, or a log
+//! that is packed, read again and compared with the plain one, and then damaged in one place and cut.
+
+use std::io::Write;
+
+use crate::check_summary;
+use crate::support::{CODECS, packed};
+use hindmost_trace::hadoop::summarize_hadoop;
+use hindmost_trace::spark::{read_spark, summarize_spark};
+
+const MAGIC: [&[u8]; 7] = [
+    b"\x1f\x8b\x08",
+    b"\x28\xb5\x2f\xfd",
+    b"\x50\x2a\x4d\x18",
+    b"LZ4Block",
+    b"\x04\x22\x4d\x18",
+    b"\x82SNAPPY\0",
+    b"\xff\x06\x00\x00sNaPpY",
+];
+
+/// Checks one input.
+///
+/// # Panics
+/// If what must hold does not.
+pub fn check(data: &[u8]) {
+    let [how, at, change, data @ ..] = data else { return };
+    let how = usize::from(*how);
+    if how < 128 {
+        let begun = [MAGIC[how % MAGIC.len()], data].concat();
+        read(&begun);
+        return;
+    }
+    let plain = summarize_spark(data, "log", None).map_err(|error| error.to_string());
+    let codecs = CODECS.len() + 2;
+    let mut log = match CODECS.get(how % codecs) {
+        Some(codec) => packed(codec, data),
+        None => framed(how % codecs == CODECS.len(), data),
+    };
+    let unpacked = summarize_spark(&log[..], "log", None).map_err(|error| error.to_string());
+    // Of what is no log it is said what it is, which is not the same.
+    if plain.is_ok() || unpacked.is_ok() {
+        assert_eq!(unpacked, plain);
+    }
+    if log.is_empty() {
+        return;
+    }
+    let place = usize::from(*at) * log.len() / 256;
+    log[place] ^= change;
+    read(&log);
+    log.truncate(place);
+    read(&log);
+}
+
+/// Damage is told and never read past; whatever is read adds up.
+fn read(log: &[u8]) {
+    let counted = summarize_spark(log, "log", None);
+    assert_eq!(read_spark(log, "log", None).is_ok(), counted.is_ok());
+    for summary in counted.into_iter().chain(summarize_hadoop(log, "log", None)) {
+        check_summary(&summary);
+    }
+}
+
+/// Compressed by the frame formats that tools write.
+fn framed(lz4: bool, data: &[u8]) -> Vec<u8> {
+    if lz4 {
+        let mut encoder = lz4_flex::frame::FrameEncoder::new(Vec::new());
+        encoder.write_all(data).expect("memory takes all");
+        return encoder.finish().expect("memory takes all");
+    }
+    let mut encoder = snap::write::FrameEncoder::new(Vec::new());
+    encoder.write_all(data).expect("memory takes all");
+    encoder.into_inner().expect("memory takes all")
+}

@@ -1,0 +1,91 @@
+//! Any bytes as a journal: read for a replay, analysed, drawn, verified and explained.
+
+use std::collections::BTreeSet;
+
+use crate::{alike, check_durations, check_findings, check_summary, check_width};
+use hindmost_core::explain::explain;
+use hindmost_core::ids::TaskId;
+use hindmost_core::journal::{Header, JournalReader, JournalWriter};
+use hindmost_core::record::{Change, Decision, Event, Record};
+use hindmost_core::timeline::Timeline;
+use hindmost_core::verify::Verifier;
+use hindmost_policies::catalogue;
+use hindmost_report::gantt::{GanttOptions, gantt};
+use hindmost_trace::TraceError;
+use hindmost_trace::journal::{analyse_journal, read};
+
+/// Tasks of all jobs beyond which no cluster is put together: each takes memory.
+const MOST_TASKS: u64 = 20_000;
+/// Tasks of a journal that are explained.
+const EXPLAINED: usize = 3;
+
+/// Checks one input.
+///
+/// # Panics
+/// If what must hold does not.
+pub fn check(journal: &[u8]) {
+    let replay = match read(journal, "j") {
+        // No task has finished: counted it can be all the same.
+        Err(TraceError::NothingFinished { .. }) => None,
+        replay => alike(replay, analyse_journal(journal, "j")),
+    };
+    if let Some((trace, (summary, _))) = &replay {
+        check_durations(&trace.jobs);
+        assert_eq!(trace.nodes.len() as u64, summary.nodes);
+        assert!(trace.jobs.len() as u64 <= summary.jobs);
+        assert!(trace.nodes.iter().all(|node| node.speed.is_finite() && node.speed > 0.0));
+    }
+    let Ok((summary, findings)) = analyse_journal(journal, "j") else { return };
+    check_summary(&summary);
+    check_findings(&findings);
+
+    let mut reader = JournalReader::new(journal).expect("it has been read");
+    let records: Vec<Record> = reader.by_ref().collect::<Result<_, _>>().expect("it has been read");
+    written_again(reader.header(), &records);
+    let count = |is: fn(&Change) -> bool| records.iter().filter(|record| is(&record.change)).count();
+    let timeline = Timeline::of(records.iter().cloned());
+    assert_eq!(timeline.nodes.len(), count(|change| matches!(change, Change::Event(Event::NodeJoined { .. }))));
+    assert_eq!(timeline.jobs.len(), count(|change| matches!(change, Change::Event(Event::JobArrived { .. }))));
+    let begun = |change: &Change| matches!(change, Change::Decision(Decision::Start { .. } | Decision::Replace { .. }));
+    assert!(timeline.rows.len() <= count(begun));
+    for width in [40, 100, 200] {
+        let options = GanttOptions { width, colour: false, ascii: width == 100, until: None, max_lanes: 20 };
+        check_width(&gantt(&timeline, &options), usize::from(width));
+    }
+    let phases = timeline.jobs.iter().flat_map(|job| &job.spec.phases);
+    if { phases }.map(|phase| u64::from(phase.tasks)).sum::<u64>() <= MOST_TASKS {
+        decided_again(reader.header(), &records, &timeline);
+    }
+}
+
+/// What is written of records is read as the same records.
+fn written_again(header: &Header, records: &[Record]) {
+    let mut writer = JournalWriter::new(Vec::new(), header).expect("memory takes all");
+    let written = records.iter().all(|record| writer.write(record).is_ok());
+    let bytes = writer.finish().expect("memory takes all");
+    if written {
+        let again: Vec<Record> =
+            JournalReader::new(&bytes[..]).expect("a journal").collect::<Result<_, _>>().expect("records");
+        assert!(again == records || format!("{again:?}") == format!("{records:?}"));
+    }
+}
+
+fn decided_again(header: &Header, records: &[Record], timeline: &Timeline) {
+    let Ok(mut session) = catalogue::session_of(header) else { return };
+    let mut verifier = Verifier::new(&mut session);
+    let same = records.iter().cloned().try_for_each(|record| verifier.check(record)).is_ok();
+    let verified = verifier.verified();
+    assert!(verified.rounds <= verified.events && verified.events + verified.decisions <= records.len() as u64);
+    if same {
+        assert_eq!(verified.events + verified.decisions, records.len() as u64);
+    }
+    let tasks: BTreeSet<TaskId> = timeline.rows.iter().map(|row| row.attempt.task).collect();
+    for task in tasks.into_iter().take(EXPLAINED) {
+        let session = catalogue::session_of(header).expect("it was built before");
+        let told = explain(session, records.iter().cloned(), task);
+        assert!(told.is_ok() || !same, "what is decided again can be explained");
+        for step in told.into_iter().flatten() {
+            assert!(step.at.is_finite() && !step.what.is_empty());
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! Any text as a scenario: it becomes an experiment that could run, and its own text again. Nothing is run.
+
+use std::path::Path;
+
+use crate::stays_in_its_folder;
+use hindmost_sim::experiment::Experiment;
+use hindmost_sim::scenario::Scenario;
+
+/// Nodes that are made to see whether they can be.
+const MOST_NODES: u32 = 1000;
+
+/// Checks one input.
+///
+/// # Panics
+/// If what must hold does not.
+pub fn check(text: &str) {
+    if !stays_in_its_folder(text) {
+        return;
+    }
+    let folder = Path::new("/nonexistent");
+    let scenario = match Scenario::parse(text, "s.toml", folder, &[]) {
+        Ok(scenario) => scenario,
+        Err(error) => {
+            assert!(error.to_string().starts_with("s.toml"), "{error}");
+            return;
+        }
+    };
+    // One that needs a file is no scenario without it.
+    let Ok(experiment) = Experiment::of(&scenario, u64::MAX) else { return };
+    assert_eq!(experiment.seeds.len(), scenario.seeds as usize);
+    assert!(!experiment.policies.is_empty() && !experiment.nodes.is_empty());
+    let nodes = experiment.nodes.iter().fold(0u32, |sum, kind| sum.saturating_add(kind.count));
+    if nodes <= MOST_NODES
+        && let Ok(setup) = experiment.setup_of(7)
+    {
+        assert_eq!(setup.nodes.len(), nodes as usize);
+        assert!(setup.nodes.iter().all(|node| node.speed.is_finite() && node.speed > 0.0));
+    }
+    let written = toml::to_string(&scenario).expect("a scenario is TOML");
+    let again = Scenario::parse(&written, "again", folder, &[]).unwrap_or_else(|error| panic!("{error}\n{written}"));
+    assert_eq!(toml::to_string(&again).expect("a scenario is TOML"), written);
+}

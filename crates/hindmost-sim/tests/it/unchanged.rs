@@ -110,7 +110,7 @@ fn policies() -> Vec<String> {
 }
 
 /// The scenarios: files of `unchanged/`. Exact durations are the workload of `exact.toml`.
-const SCENARIOS: [&str; 13] = [
+const SCENARIOS: [&str; 14] = [
     "light",
     "overload",
     "slots",
@@ -122,6 +122,7 @@ const SCENARIOS: [&str; 13] = [
     "queues",
     "age",
     "oracle",
+    "noise",
     "exact",
     "at_once",
 ];

@@ -85,6 +85,9 @@ pub enum Event {
         /// in journals of versions that did not record them.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         conditions: Option<Vec<Condition>>,
+        /// True if the attempt has reported nothing, and its expected finish is a guess from that.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        guessed: bool,
     },
     /// How long the copies of a phase take has been learned, or learned better, from those that ran.
     DurationsLearned {

@@ -143,11 +143,12 @@ impl Cluster {
                 self.attempt_ended(*attempt, false)
             }
             Event::AttemptStopped { attempt } => self.attempt_ended(*attempt, false),
-            Event::WatchMet { attempt, expected_finish, .. } => {
+            Event::WatchMet { attempt, expected_finish, guessed, .. } => {
                 if let Some(slot) = self.slot_of(*attempt)?
                     && let Some(expected_finish) = expected_finish
                 {
-                    self.attempts.get_mut(slot).expected_finish = *expected_finish;
+                    let found = self.attempts.get_mut(slot);
+                    (found.expected_finish, found.is_finish_guessed) = (*expected_finish, *guessed);
                 }
                 Ok(Applied::default())
             }
@@ -360,6 +361,7 @@ impl Cluster {
         for (phase, spec) in job.phases.iter_mut().zip(&spec.phases) {
             phase.near = Near::of(spec, &self.nodes);
         }
+        self.runnable += u64::from(job.runnable);
         self.jobs.push_back(Some(Box::new(job)));
         self.active_jobs += 1;
         Ok(Applied::default())
@@ -447,6 +449,7 @@ impl Cluster {
         let nodes = self.attempts.nodes(newest);
 
         let Some(job) = self.job_mut(id.task.job) else { return Ok(applied) };
+        let runnable = u64::from(job.runnable);
         job.alive -= 1;
         let phase = &mut job.phases[id.task.phase as usize];
         phase.alive -= 1;
@@ -478,6 +481,8 @@ impl Cluster {
                 }
             }
         }
+        let runnable_now = u64::from(job.runnable);
+        self.runnable = self.runnable + runnable_now - runnable;
 
         let node = &mut self.nodes[node_id.0 as usize];
         if let Some(at) = node.attempts.iter().position(|held| *held == slot) {

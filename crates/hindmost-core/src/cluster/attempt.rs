@@ -28,6 +28,7 @@ pub struct Attempt {
     pub(super) from_progress: f64,
     /// Never while it is not known.
     pub(super) expected_finish: Time,
+    pub(super) is_finish_guessed: bool,
     /// The next older living copy of the task.
     pub(super) older: u32,
     /// False while it waits for the room of the attempt that it replaces.
@@ -73,6 +74,11 @@ impl Attempt {
     /// When it is expected to finish, once its progress has told.
     pub fn expected_finish(&self) -> Option<Time> {
         (self.expected_finish != Time::NEVER).then_some(self.expected_finish)
+    }
+
+    /// When it is expected to finish, if that was measured and not guessed.
+    pub fn measured_finish(&self) -> Option<Time> {
+        self.expected_finish().filter(|_| !self.is_finish_guessed)
     }
 }
 

@@ -68,6 +68,7 @@ impl Cluster {
             since: now,
             from_progress,
             expected_finish: Time::NEVER,
+            is_finish_guessed: false,
             older: NO_ATTEMPT,
             holds_room,
             heir: NO_ATTEMPT,
@@ -99,6 +100,7 @@ impl Cluster {
                 phase.next += started as u32;
             }
         }
+        self.runnable -= u64::from(was_pending);
         self.attempts.get_mut(slot).older = older;
         slot
     }

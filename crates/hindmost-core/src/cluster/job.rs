@@ -474,6 +474,7 @@ mod tests {
         let mut cluster = with_phases(&[(5, &[], &[0, 2, 3]), (2, &[0], &[1])]);
         let found = job(&cluster);
         assert_eq!((found.runnable(), found.task_count(), found.tasks_to_do()), (2, 7, 3));
+        assert_eq!(cluster.runnable(), 2);
         assert_eq!((found.running_tasks(), found.pending_workload()), (0, 3.0));
         let first = &found.phases()[0];
         assert_eq!((first.pending(), first.unfinished(), first.to_do()), (2, 2, 2));
@@ -486,6 +487,7 @@ mod tests {
         let found = job(&cluster);
         assert!(found.finished().is_some());
         assert_eq!((found.attempts(), found.extra_copies(), found.runnable()), (3, 0, 0));
+        assert_eq!(cluster.runnable(), 0);
     }
 
     #[test]
@@ -514,7 +516,7 @@ mod tests {
         let mut cluster = with_phases(&[(1, &[], &[]), (3, &[0, 0], &[1])]);
         assert_eq!(job(&cluster).runnable(), 1);
         run_next(&mut cluster);
-        assert_eq!(job(&cluster).runnable(), 2);
+        assert_eq!((job(&cluster).runnable(), cluster.runnable()), (2, 2));
         assert_eq!([run_next(&mut cluster), run_next(&mut cluster)], [Some((1, 0)), Some((1, 2))]);
     }
 

@@ -77,6 +77,8 @@ pub struct Cluster {
     jobs: VecDeque<Option<Box<Job>>>,
     first_job: u32,
     active_jobs: usize,
+    /// Pending tasks in open phases of all jobs.
+    runnable: u64,
     attempts: Attempts,
     reservations: Vec<Reservation>,
     /// Nodes on which attempts of unfinished tasks have failed.
@@ -101,6 +103,7 @@ impl Cluster {
             jobs: VecDeque::new(),
             first_job: 0,
             active_jobs: 0,
+            runnable: 0,
             attempts: Attempts::default(),
             reservations: Vec::new(),
             failed_on: BTreeMap::new(),
@@ -324,6 +327,11 @@ impl Cluster {
             return found.nodes.iter().filter(|on| **on == node.0).count() as u32;
         }
         self.copies(task).filter(|copy| copy.node == node).count() as u32
+    }
+
+    /// Number of pending tasks in open phases, of all jobs.
+    pub fn runnable(&self) -> u64 {
+        self.runnable
     }
 
     /// Number of living attempts.

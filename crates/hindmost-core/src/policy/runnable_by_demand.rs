@@ -43,6 +43,13 @@ pub struct Waiting {
 #[derive(Debug, Default)]
 pub struct Stuck(BTreeSet<[u64; MAX_DIMENSIONS]>);
 
+impl Stuck {
+    /// No copy with this demand is to be tried until room grows.
+    pub fn add(&mut self, demand: &Resources) {
+        self.0.insert(demand.0);
+    }
+}
+
 impl Waiting {
     /// True if no job waits.
     pub fn is_empty(&self) -> bool {

@@ -1,7 +1,7 @@
 //! Placement by speed (`pace`, ours): a task goes to the fastest node with room, and to a slow one only if it is expected to
 //! be done there before the other nodes have come to it.
 
-use hindmost_core::cluster::Cluster;
+use hindmost_core::cluster::{Cluster, Node};
 use hindmost_core::ids::{NodeId, TaskId};
 use hindmost_core::resources::Resources;
 
@@ -43,16 +43,28 @@ impl GoodNodes {
         capacity
     }
 
-    /// Returns the node on which a pending task is started now; `None` if nothing fits, or it better waits for a faster
-    /// node: with p tasks pending, room for c copies on nodes that are not slow, and speed s, if 1/s > 1 + p/c.
+    /// Returns the node on which a pending task is started now: the fastest on which it fits, unless it
+    /// [waits for a faster one](GoodNodes::should_wait).
     pub(crate) fn place(&mut self, task: TaskId, cluster: &Cluster) -> Option<NodeId> {
-        let node = cluster.find_fastest_node(cluster.phase(task)?.demand(), |node, _| !cluster.avoids(task, node))?;
-        let speed = cluster.node(node)?.speed();
+        let demand = cluster.phase(task)?.demand();
+        let node = cluster.find_fastest_node(demand, |node, _| !cluster.avoids(task, node))?;
+        (!self.should_wait(demand, cluster.node(node)?.speed(), cluster)).then_some(node)
+    }
+
+    /// True if no pending copy with this demand is to be started on any open node now: the fastest of them is slow.
+    pub(crate) fn all_should_wait(&mut self, demand: &Resources, cluster: &Cluster) -> bool {
+        let speed = cluster.find_fastest_node(demand, |_, _| true).and_then(|node| cluster.node(node)).map(Node::speed);
+        speed.is_some_and(|speed| self.should_wait(demand, speed, cluster))
+    }
+
+    /// True if a pending copy better waits for a faster node than one of this speed s: with p tasks pending in all jobs, and
+    /// room for c copies on nodes that are not slow, if 1/s > 1 + p/c.
+    fn should_wait(&mut self, demand: &Resources, speed: f64, cluster: &Cluster) -> bool {
         // Waiting must not be for ever: while nothing runs nothing would end the wait.
         if speed >= self.slow || cluster.living_attempts() == 0 {
-            return Some(node);
+            return false;
         }
-        let pays = self.waves(task, cluster).is_none_or(|waves| 1.0 / speed <= 1.0 + waves);
-        pays.then_some(node)
+        let capacity = self.capacity(demand, cluster);
+        capacity > 0 && 1.0 / speed > 1.0 + cluster.runnable() as f64 / capacity as f64
     }
 }

@@ -37,7 +37,7 @@ impl Pass for Originals {
         let mut passed = None;
         let mut stuck = Stuck::default();
         let mut in_vain = false;
-        while round.cluster().open_nodes() > 0 {
+        while round.cluster().open_nodes() > 0 && !self.waits_for_speed(round.cluster()) {
             // As long as jobs can start something the next one probably can.
             let next = if in_vain {
                 round.next_job_that_fits(self.which, passed, &mut stuck)
@@ -51,6 +51,7 @@ impl Pass for Originals {
             in_vain = true;
             while let Some(task) = tried.next_task(job, round.cluster()) {
                 if !self.place_task(round, task) {
+                    self.note_slow_room(task, round.cluster(), &mut stuck);
                     tried.in_vain(task, round.cluster());
                     continue;
                 }
@@ -109,6 +110,21 @@ impl Originals {
         let started = round.start(task, node);
         round.because(|| "it was its turn: no copy of the task ran or had finished".to_owned());
         started
+    }
+
+    /// True if every task waits for a faster node than those with room: on machines of one slot all of them ask the same.
+    fn waits_for_speed(&mut self, cluster: &Cluster) -> bool {
+        let Some(good_nodes) = &mut self.good_nodes else { return false };
+        let Some(node) = cluster.nodes().first().filter(|_| cluster.dimensions().is_one_slot()) else { return false };
+        good_nodes.all_should_wait(node.capacity(), cluster)
+    }
+
+    /// Where copies with a task's demand all wait for a faster node they need not be tried again in this round.
+    fn note_slow_room(&mut self, task: TaskId, cluster: &Cluster, stuck: &mut Stuck) {
+        let Some((good_nodes, phase)) = self.good_nodes.as_mut().zip(cluster.phase(task)) else { return };
+        if good_nodes.all_should_wait(phase.demand(), cluster) {
+            stuck.add(phase.demand());
+        }
     }
 
     fn node_for(&mut self, round: &mut Round<'_>, task: TaskId) -> Option<NodeId> {

@@ -177,13 +177,7 @@ impl<R: Rule> Pass for Speculation<R> {
     fn observe(&mut self, seen: Seen<'_>, view: &mut View<'_>) {
         match seen {
             Seen::Decision(Decision::Start { attempt, .. }) => self.watch(*attempt, view),
-            Seen::Event(Event::WatchMet { attempt, .. }, _) => {
-                // One that runs beside another copy is watched again once it is left alone.
-                let cluster = view.cluster;
-                if cluster.attempt(*attempt).is_some_and(|found| cluster.is_only_copy(found)) {
-                    self.candidates.push(*attempt);
-                }
-            }
+            Seen::Event(Event::WatchMet { attempt, .. }, _) => self.candidates.push(*attempt),
             Seen::Event(Event::AttemptFailed { attempt, .. } | Event::AttemptStopped { attempt }, _) => {
                 let left = view.cluster.copies(attempt.task).next();
                 let left = left.filter(|left| self.rule.watches_again(Cause::LeftAlone, left, view));

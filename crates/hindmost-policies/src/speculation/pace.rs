@@ -10,14 +10,15 @@
 //! otherwise if the backup is expected to end clearly sooner (`margin`). An attempt on a slow node that ends before
 //! the others have come to the end of what is pending needs none. Once the progress of both copies
 //! foretells their ends, one that must end well after the other is stopped: what it would still do is lost. Where
-//! copies tell no progress none is stopped before the other has finished.
+//! copies tell no progress none is stopped before the other has finished. An attempt that has outrun three copies gets no
+//! further one: it is its task that takes long.
 //! Where there is no room for a backup, a lagging attempt on a slow node is stopped to be started afresh
 //! elsewhere, if its remaining time is more than twice what the other nodes need for all that is pending,
 //! and a fresh copy would need as long there.
 //!
 //! Originals go to the fastest node with the most free room. A node known to be slow gets one only if
-//! it is expected to be done before the others have come to it: with p tasks pending, room for c copies
-//! on nodes that are not slow, and speed s, if 1/s ≤ 1 + p/c.
+//! it is expected to be done before the others have come to it: with p tasks pending in all jobs, room for c
+//! copies on nodes that are not slow, and speed s, if 1/s ≤ 1 + p/c.
 //!
 //! Passes: `[Backups(saving), Originals(order, by speed), Backups(sooner)]`; the first stops what is outrun.
 //!
@@ -33,6 +34,8 @@ use hindmost_core::ids::{AttemptId, NodeId, TaskId};
 use hindmost_core::policy::job_queue::Which;
 use hindmost_core::policy::{Round, Seen, View};
 use hindmost_core::record::{Condition, Decision, Event, StopReason};
+use hindmost_core::time::Time;
+use rustc_hash::FxHashMap;
 
 use super::lagging::{Lagging, waits};
 use super::{Cause, Rule};
@@ -63,6 +66,9 @@ const OUTRUN: f64 = 1.5;
 /// A lagging attempt is moved if its remaining time is so many times what the others need.
 const MOVE: f64 = 2.0;
 
+/// An attempt that has outrun so many copies gets no more of them.
+const ENOUGH: u32 = 3;
+
 /// So many candidates are kept without looking whether they still run.
 const MANY: usize = 1024;
 
@@ -72,13 +78,21 @@ pub struct PaceRule {
     /// True for the pass that comes before originals.
     saving: bool,
     lagging: Lagging,
+    /// How many copies beside it each attempt has outrun.
+    outran: FxHashMap<AttemptId, u32>,
     good_nodes: GoodNodes,
 }
 
 impl PaceRule {
     /// The rule of the pass before originals (`saving`) or of the one after them.
     pub fn new(parameters: PaceParameters, saving: bool) -> PaceRule {
-        PaceRule { parameters, saving, lagging: Lagging::default(), good_nodes: GoodNodes::above(parameters.slow) }
+        PaceRule {
+            parameters,
+            saving,
+            lagging: Lagging::default(),
+            outran: FxHashMap::default(),
+            good_nodes: GoodNodes::above(parameters.slow),
+        }
     }
 
     fn sees_progress(view: &View<'_>, phase: &Phase) -> bool {
@@ -86,18 +100,33 @@ impl PaceRule {
     }
 
     /// Stops the copies of a task that must end well after another, as far as progress foretells their ends.
-    fn stop_outrun(task: TaskId, view: &mut View<'_>) {
+    fn stop_outrun(&mut self, task: TaskId, view: &mut View<'_>) {
         let cluster = view.cluster;
-        let remaining = |copy: &Attempt| copy.expected_finish().map(|finish| (finish - cluster.now()).seconds());
-        let known = || cluster.copies(task).filter(|copy| copy.state() != AttemptState::Stopping);
-        let Some(best) = known().filter_map(remaining).min_by(f64::total_cmp) else { return };
-        let outrun = known().filter(|copy| remaining(copy).is_some_and(|other| other > OUTRUN * best && other > 0.0));
-        for attempt in outrun.map(Attempt::id) {
-            view.stop(attempt, StopReason::Outrun);
-            view.because(|| {
-                format!("another copy is expected to end {best:.2} s from now, and this one more than {OUTRUN} times as late")
-            });
+        // An end that should have come by now was foretold wrongly: it proves nothing.
+        let foretold = |copy: &Attempt| copy.measured_finish().filter(|finish| *finish > cluster.now());
+        let known = cluster.copies(task).filter(|copy| copy.state() != AttemptState::Stopping);
+        let mut known: Vec<(Time, AttemptId)> = known.filter_map(|copy| Some((foretold(copy)?, copy.id()))).collect();
+        known.sort_unstable_by_key(|(finish, _)| *finish);
+        let remaining = |finish: Time| (finish - cluster.now()).seconds();
+        let Some((first, fastest)) = known.first().copied() else { return };
+        let best = remaining(first);
+        for (_, attempt) in known.into_iter().filter(|(finish, _)| remaining(*finish) > OUTRUN * best) {
+            *self.outran.entry(fastest).or_default() += 1;
+            // Both passes know it; one acts.
+            if self.saving {
+                view.stop(attempt, StopReason::Outrun);
+                view.because(|| {
+                    format!("another copy is expected to end {best:.2} s from now, and this one more than {OUTRUN} times as late")
+                });
+            }
         }
+    }
+
+    /// True of an attempt that has outrun so many copies that its task must be what takes long. Where its own end was
+    /// foretold wrongly that says nothing.
+    fn has_outrun_enough(&self, id: AttemptId, cluster: &Cluster) -> bool {
+        let is_foretold = || cluster.attempt(id).and_then(Attempt::expected_finish) > Some(cluster.now());
+        self.outran.get(&id).is_some_and(|copies| *copies >= ENOUGH) && is_foretold()
     }
 
     fn node_speed(cluster: &Cluster, attempt: &Attempt) -> f64 {
@@ -198,20 +227,22 @@ impl Rule for PaceRule {
                     self.lagging.unsettle(attempt.task.job);
                 }
             }
-            Seen::Event(Event::WatchMet { attempt, .. }, _) if self.saving => {
-                PaceRule::stop_outrun(attempt.task, view);
-            }
+            Seen::Event(Event::WatchMet { attempt, .. }, _) => self.stop_outrun(attempt.task, view),
             Seen::Event(
                 Event::AttemptFinished { attempt }
                 | Event::AttemptFailed { attempt, .. }
                 | Event::AttemptStopped { attempt },
                 applied,
-            ) => self.lagging.remove(*attempt, applied.released.map(|(_, since)| since)),
+            ) => {
+                self.lagging.remove(*attempt, applied.released.map(|(_, since)| since));
+                self.outran.remove(attempt);
+            }
             Seen::Event(Event::DurationsLearned { job, phase, .. }, _) => {
                 self.lagging.look_again(|task| (task.job, task.phase) == (*job, *phase));
             }
             Seen::Event(Event::NodeLost { .. }, _) => {
                 self.lagging.forget_gone(cluster);
+                self.outran.retain(|id, _| cluster.attempt(*id).is_some());
                 self.lagging.look_again(|_| true);
             }
             Seen::Event(Event::NodeSpeedLearned { .. } | Event::NodeReturned { .. } | Event::NodeJoined { .. }, _) => {
@@ -245,6 +276,10 @@ impl Rule for PaceRule {
             let cluster = round.cluster();
             let Some(phase) = cluster.phase(id.task) else { continue };
             let (median, demand) = (phase.median(), phase.demand());
+            if self.has_outrun_enough(id, cluster) {
+                self.lagging.looked_at(id, remaining / median);
+                continue;
+            }
             let elsewhere = |node, _: &Node| !cluster.has_copy_on(id.task, node) && !cluster.avoids(id.task, node);
             let Some(node) = cluster.find_fastest_node(demand, elsewhere) else {
                 if self.should_move(remaining, id, cluster) {

@@ -61,6 +61,7 @@ fn a_copy_that_stops_already_is_not_asked_again() {
         attempt: attempt(0, copy),
         expected_finish: Some(Time::from_seconds(finish)),
         conditions: None,
+        guessed: false,
     };
     decided(&mut session, 0.2, &met(0, 50.0));
     let backup = decided(&mut session, 0.2, &Event::Round);
@@ -77,7 +78,8 @@ fn a_straggler_that_meets_its_condition_twice_gets_one_backup() {
     for policy in ["late(slow_task=0.5,cap=1)", "mantri", "pace", "hadoop"] {
         let mut session = begun(policy, Knowledge::Age, (6, 2));
         for _ in 0..2 {
-            let met = Event::WatchMet { attempt: attempt(0, 0), expected_finish: None, conditions: None };
+            let met =
+                Event::WatchMet { attempt: attempt(0, 0), expected_finish: None, conditions: None, guessed: false };
             decided(&mut session, 9.0, &met);
         }
         let starts = decided(&mut session, 9.0, &Event::Round);

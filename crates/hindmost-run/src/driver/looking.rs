@@ -57,9 +57,9 @@ impl Driver<'_> {
         match self.watches.test(attempt, &running.progress, now, first) {
             Notice::None => {}
             Notice::Later(next) => self.deadlines.push(next, Deadline::Test(attempt)),
-            Notice::Now { conditions, expected_finish } => {
+            Notice::Now { conditions, expected_finish, guessed } => {
                 self.watches.notified(attempt, now);
-                self.happen(&Event::WatchMet { attempt, expected_finish, conditions: Some(conditions) })?;
+                self.happen(&Event::WatchMet { attempt, expected_finish, conditions: Some(conditions), guessed })?;
             }
         }
         Ok(())

@@ -38,7 +38,7 @@ pub(super) enum Notice {
     /// Not before this time, however true its conditions are: no policy can keep the driver busy with asking again.
     Later(Time),
     /// Now: of these conditions, or of another expected finish if there are none.
-    Now { conditions: Vec<Condition>, expected_finish: Option<Time> },
+    Now { conditions: Vec<Condition>, expected_finish: Option<Time>, guessed: bool },
 }
 
 /// What is watched of one attempt.
@@ -48,6 +48,8 @@ struct Watched {
     conditions: Vec<(Condition, bool)>,
     /// The expected finish that the policy was notified of last.
     foretold: Option<Time>,
+    /// True if that was a guess: nothing had been reported.
+    is_guessed: bool,
     /// When it was notified.
     notified: Option<Time>,
 }
@@ -67,14 +69,16 @@ impl Watches {
     /// Takes in an event that has happened, now or before the run was resumed.
     pub(super) fn event(&mut self, event: &Event) {
         match event {
-            Event::WatchMet { attempt, expected_finish, conditions } => {
+            Event::WatchMet { attempt, expected_finish, conditions, guessed } => {
                 let watched = self.of.entry(*attempt).or_default();
                 match conditions {
                     Some(met) => watched.conditions.retain(|(known, _)| !met.contains(known)),
                     // Earlier versions dropped all.
                     None => watched.conditions.clear(),
                 }
-                watched.foretold = expected_finish.or(watched.foretold);
+                if expected_finish.is_some() {
+                    (watched.foretold, watched.is_guessed) = (*expected_finish, *guessed);
+                }
             }
             Event::DurationsLearned { phase, .. } => {
                 let of_phase = self.of.iter_mut().filter(|(attempt, _)| attempt.task.phase == *phase);
@@ -166,12 +170,18 @@ impl Watches {
         let conditions: Vec<Condition> = conditions.filter(is_met).collect();
         if !conditions.is_empty() {
             let lags = conditions.iter().any(|condition| matches!(condition, Condition::Lagging { .. }));
-            return Notice::Now { conditions, expected_finish: foretold.filter(|_| is_known || lags) };
+            let expected_finish = foretold.filter(|_| is_known || lags);
+            let guessed = expected_finish.is_some() && progress.share == 0.0;
+            return Notice::Now { conditions, expected_finish, guessed };
         }
-        // Whoever was told a finish wants to hear when it turns out otherwise.
+        // Whoever was told a finish wants to hear when it turns out otherwise, and when it is no guess any more.
         let before = watched.foretold.map(|finish| (finish - now).seconds());
         let is_off = before.is_some_and(|before| (left - before).abs() > CORRECTION * before.max(left).max(0.1));
-        if done > 0.0 && is_off { Notice::Now { conditions, expected_finish: foretold } } else { Notice::None }
+        if done > 0.0 && (is_off || watched.is_guessed) {
+            Notice::Now { conditions, expected_finish: foretold, guessed: false }
+        } else {
+            Notice::None
+        }
     }
 }
 
@@ -192,7 +202,7 @@ mod tests {
 
     fn met(conditions: Option<&[Condition]>) -> Event {
         let conditions = conditions.map(<[Condition]>::to_vec);
-        Event::WatchMet { attempt: ATTEMPT, expected_finish: None, conditions }
+        Event::WatchMet { attempt: ATTEMPT, expected_finish: None, conditions, guessed: false }
     }
 
     /// Tests an attempt of this age that has reported this share of its work just now.
@@ -216,12 +226,12 @@ mod tests {
             ask(&mut watches, condition);
         }
         assert_eq!(conditions(&watches), [late, slow, soon], "asked twice counts once");
-        let Notice::Now { conditions: found, expected_finish: None } = test(&watches, 3.0, 0.0) else { panic!() };
+        let Notice::Now { conditions: found, expected_finish: None, .. } = test(&watches, 3.0, 0.0) else { panic!() };
         assert_eq!(found, [soon]);
         watches.event(&met(Some(&found)));
         assert_eq!(test(&watches, 4.0, 0.6), Notice::None);
         // Both come true: 6 s for 40% of the work leave 9 s.
-        let Notice::Now { conditions: found, expected_finish } = test(&watches, 6.0, 0.4) else { panic!() };
+        let Notice::Now { conditions: found, expected_finish, guessed } = test(&watches, 6.0, 0.4) else { panic!() };
         assert_eq!(found, [late, slow]);
         assert_eq!(expected_finish, Some(Time::from_seconds(115.0)));
         watches.event(&met(Some(&found)));
@@ -233,14 +243,19 @@ mod tests {
         let mut watches = Watches::new(0.1);
         ask(&mut watches, Condition::Revealed);
         ask(&mut watches, Condition::ElapsedAbove(50.0));
-        let Notice::Now { conditions: found, expected_finish } = test(&watches, 2.0, 0.2) else { panic!() };
-        let reported = Event::WatchMet { attempt: ATTEMPT, expected_finish, conditions: Some(found) };
+        let Notice::Now { conditions: found, expected_finish, guessed } = test(&watches, 2.0, 0.2) else { panic!() };
+        let reported = Event::WatchMet { attempt: ATTEMPT, expected_finish, conditions: Some(found), guessed };
         watches.event(&reported);
         assert_eq!(test(&watches, 4.0, 0.4), Notice::None);
         let expected_finish = Some(Time::from_seconds(116.0));
-        let corrected = Notice::Now { conditions: Vec::new(), expected_finish };
+        let corrected = Notice::Now { conditions: Vec::new(), expected_finish, guessed: false };
         assert_eq!(test(&watches, 4.0, 0.25), corrected);
-        watches.event(&Event::WatchMet { attempt: ATTEMPT, expected_finish, conditions: Some(Vec::new()) });
+        watches.event(&Event::WatchMet {
+            attempt: ATTEMPT,
+            expected_finish,
+            conditions: Some(Vec::new()),
+            guessed: false,
+        });
         assert_eq!(test(&watches, 4.0, 0.25), Notice::None);
         assert_eq!(conditions(&watches), [Condition::ElapsedAbove(50.0)]);
         watches.retract(ATTEMPT);
@@ -291,8 +306,11 @@ mod tests {
         ask(&mut watches, Condition::RemainingAbove(1.0));
         ask(&mut watches, Condition::RemainingOrElapsedAbove(1.0, 5.0));
         assert_eq!(test(&watches, 4.0, 0.4), Notice::None);
-        let notice =
-            Notice::Now { conditions: vec![Condition::RemainingOrElapsedAbove(1.0, 5.0)], expected_finish: None };
+        let notice = Notice::Now {
+            conditions: vec![Condition::RemainingOrElapsedAbove(1.0, 5.0)],
+            expected_finish: None,
+            guessed: false,
+        };
         assert_eq!(test(&watches, 6.0, 0.4), notice);
         assert_eq!(watches.ages(ATTEMPT).collect::<Vec<_>>(), [0.0, 0.0, 5.0]);
     }
@@ -319,6 +337,19 @@ mod tests {
         assert_eq!((at(9.0, None), at(1.9, Some(1.0))), (Notice::None, Notice::None));
         // Having done half of what others report first: 5%.
         let expected_finish = Some(Time::from_seconds(60.0));
-        assert_eq!(at(3.0, Some(1.0)), Notice::Now { conditions: vec![lags], expected_finish });
+        assert_eq!(at(3.0, Some(1.0)), Notice::Now { conditions: vec![lags], expected_finish, guessed: true });
+        // Its first report is told, though it agrees.
+        watches.event(&Event::WatchMet {
+            attempt: ATTEMPT,
+            expected_finish,
+            conditions: Some(vec![lags]),
+            guessed: true,
+        });
+        assert_eq!(at(4.0, Some(1.0)), Notice::None);
+        let mut progress = Progress::new(Time::ZERO);
+        progress.look(Time::from_seconds(3.0), Some((0.05, Duration::ZERO)), None, false);
+        let told = watches.test(ATTEMPT, &progress, Time::from_seconds(3.0), FirstReports::default());
+        let expected_finish = Some(Time::from_seconds(60.0));
+        assert_eq!(told, Notice::Now { conditions: Vec::new(), expected_finish, guessed: false });
     }
 }

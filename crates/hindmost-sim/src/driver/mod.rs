@@ -324,7 +324,7 @@ impl Driver<'_> {
                 }
                 let expected_finish =
                     if revealed { self.timing(attempt)?.map(|timing| timing.1.expected_finish) } else { None };
-                self.step(at, &Event::WatchMet { attempt, expected_finish, conditions: None })?;
+                self.step(at, &Event::WatchMet { attempt, expected_finish, conditions: None, guessed: false })?;
             }
             Due::Wake => {
                 self.step(at, &Event::Woken)?;

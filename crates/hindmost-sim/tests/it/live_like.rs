@@ -243,7 +243,7 @@ impl Driver<'_> {
                 if self.session.cluster().attempt(attempt).is_some() {
                     let tells = !self.hash(attempt, 7).is_multiple_of(3);
                     let expected_finish = self.finishes.get(&attempt).copied().filter(|_| tells);
-                    self.happen(at, &Event::WatchMet { attempt, expected_finish, conditions: None });
+                    self.happen(at, &Event::WatchMet { attempt, expected_finish, conditions: None, guessed: false });
                 }
             }
             Due::Learn(attempt) => {

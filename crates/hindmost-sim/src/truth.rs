@@ -9,7 +9,7 @@ use hindmost_core::time::Time;
 use hindmost_core::workload::{Durations, ObservedCopy};
 use hindmost_math::distribution::Distribution;
 
-use crate::driver::SimulationError;
+use crate::driver::error::SimulationError;
 
 /// How durations and what is seen of them are drawn.
 #[derive(Clone, Debug)]

@@ -13,10 +13,10 @@ use crate::time::Time;
 use crate::workload::JobSpec;
 use hindmost_math::distribution::Distribution;
 
-use super::attempt::{Attempt, AttemptState};
-use super::job::{Job, NO_ATTEMPT};
-use super::near::Near;
+use super::attempt::AttemptState;
+use super::job::Job;
 use super::node::Node;
+use super::tasks_by_input::TasksByInput;
 use super::{Cluster, Reservation};
 
 /// A record that does not fit the state.
@@ -359,7 +359,7 @@ impl Cluster {
         }
         let mut job = Job::new(id, spec.clone(), self.now, known);
         for (phase, spec) in job.phases.iter_mut().zip(&spec.phases) {
-            phase.near = Near::of(spec, &self.nodes);
+            phase.by_input = TasksByInput::of(spec, &self.nodes);
         }
         self.runnable += u64::from(job.runnable);
         self.jobs.push_back(Some(Box::new(job)));
@@ -415,90 +415,6 @@ impl Cluster {
         self.refresh_open(id);
     }
 
-    /// An attempt gives back its room: because it finished (`finished`), broke or was stopped.
-    fn attempt_ended(&mut self, id: AttemptId, finished: bool) -> Result<Applied, RecordError> {
-        let Some(slot) = self.slot_of(id)? else { return Ok(Applied::default()) };
-        let Attempt { node: node_id, since, older, holds_room, heir, state, .. } = *self.attempts.get(slot);
-        let now = self.now;
-        let mut won = false;
-        let released = holds_room.then_some((node_id, since));
-        let mut applied = Applied { released, ended_on: Some(node_id), ..Applied::default() };
-        let held = if holds_room { now - since } else { Time::ZERO };
-
-        // Unlink it from its task's chain of living copies.
-        let newest = self.task(id.task).map_or(NO_ATTEMPT, |task| task.newest);
-        if newest != slot {
-            let newer = self.attempts.chain(newest).find(|(_, copy)| copy.older == slot).map(|(at, _)| at);
-            if let Some(newer) = newer {
-                self.attempts.get_mut(newer).older = older;
-            }
-        }
-        if !holds_room {
-            let replaced = self.attempts.chain(older).find(|(_, copy)| copy.heir == slot).map(|(at, _)| at);
-            if let Some(replaced) = replaced {
-                self.attempts.get_mut(replaced).heir = NO_ATTEMPT;
-            }
-        }
-        if heir != NO_ATTEMPT {
-            let heir = self.attempts.get_mut(heir);
-            heir.holds_room = true;
-            heir.since = now;
-        }
-        self.attempts.release(slot);
-        let newest = if newest == slot { older } else { newest };
-        let nodes = self.attempts.nodes(newest);
-
-        let Some(job) = self.job_mut(id.task.job) else { return Ok(applied) };
-        let runnable = u64::from(job.runnable);
-        job.alive -= 1;
-        let phase = &mut job.phases[id.task.phase as usize];
-        phase.alive -= 1;
-        let demand = phase.demand;
-        let task = &mut phase.tasks[id.task.index as usize];
-        task.alive -= 1;
-        task.stopping -= u16::from(state == AttemptState::Stopping);
-        (task.newest, task.nodes) = (newest, nodes);
-        if finished && !task.finished {
-            task.finished = true;
-            applied.won = true;
-            won = true;
-            phase.held_by_winners += held;
-            phase.unfinished -= 1;
-            job.copies_won += u32::from(id.copy > 0);
-            if phase.unfinished == 0 {
-                applied.phase_finished = true;
-                finish_phase(job, id.task.phase, now, &mut applied);
-            }
-        } else {
-            phase.held_by_losers += held;
-            if task.is_pending() {
-                applied.pending_again = true;
-                phase.pending += 1;
-                job.runnable += 1;
-                if id.task.index < phase.next {
-                    task.retrying = true;
-                    phase.retry.push(id.task.index);
-                }
-            }
-        }
-        let runnable_now = u64::from(job.runnable);
-        self.runnable = self.runnable + runnable_now - runnable;
-
-        let node = &mut self.nodes[node_id.0 as usize];
-        if let Some(at) = node.attempts.iter().position(|held| *held == slot) {
-            node.attempts.swap_remove(at);
-        }
-        if won && !self.failed_on.is_empty() {
-            self.failed_on.remove(&id.task);
-        }
-        let node = &mut self.nodes[node_id.0 as usize];
-        if holds_room && heir == NO_ATTEMPT {
-            node.free = node.free.plus(&demand);
-            self.refresh_open(node_id);
-        }
-        Ok(applied)
-    }
-
     /// The slot of a living attempt; `None` for one that has ended, an error for one that never
     /// was.
     pub(super) fn slot_of(&self, id: AttemptId) -> Result<Option<u32>, RecordError> {
@@ -541,26 +457,6 @@ impl Cluster {
 /// A speed is a positive number.
 fn check_speed(node: NodeId, speed: f64) -> Result<(), RecordError> {
     if speed.is_finite() && speed > 0.0 { Ok(()) } else { Err(RecordError::BadSpeed { node, speed }) }
-}
-
-/// Opens the phases that waited for one that has finished, and finishes the job after its last.
-fn finish_phase(job: &mut Job, finished: u32, now: Time, applied: &mut Applied) {
-    job.unfinished_phases -= 1;
-    if job.unfinished_phases == 0 {
-        job.finished = Some(now);
-        applied.job_finished = true;
-        return;
-    }
-    for (at, spec) in job.spec.phases.iter().enumerate() {
-        let waits_for_it = spec.after.iter().filter(|parent| **parent == finished).count() as u32;
-        if waits_for_it > 0 {
-            let phase = &mut job.phases[at];
-            phase.parents_left -= waits_for_it;
-            if phase.parents_left == 0 {
-                job.runnable += phase.pending;
-            }
-        }
-    }
 }
 
 #[cfg(test)]

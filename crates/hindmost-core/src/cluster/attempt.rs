@@ -3,7 +3,7 @@
 use crate::ids::{AttemptId, NodeId};
 use crate::time::Time;
 
-use super::job::{NO_ATTEMPT, NO_NODE};
+use super::task::{NO_ATTEMPT, NO_NODE};
 
 /// Where an attempt is in its life. In every state it holds its room, except that one which replaces
 /// another waits for the other's.

@@ -7,7 +7,7 @@ use crate::time::Time;
 use super::Cluster;
 use super::apply::{Applied, RecordError};
 use super::attempt::{Attempt, AttemptState};
-use super::job::NO_ATTEMPT;
+use super::task::NO_ATTEMPT;
 
 impl Cluster {
     /// The next copy of a task, as a policy would start it.

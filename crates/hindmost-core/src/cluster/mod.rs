@@ -12,21 +12,26 @@
 mod apply;
 mod attempt;
 mod begin;
+mod end;
 mod fastest;
 mod free;
 mod job;
 mod locality;
-mod near;
 mod node;
+mod phase;
+mod task;
+mod tasks_by_input;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 
 pub use apply::{Applied, RecordError};
 pub use attempt::{Attempt, AttemptState};
-pub use job::{Job, Phase, Task};
+pub use job::Job;
 pub use locality::Locality;
 pub use node::Node;
+pub use phase::Phase;
+pub use task::Task;
 
 use crate::id_set::IdSet;
 use crate::ids::{AttemptId, JobId, NodeId, TaskId};
@@ -289,7 +294,7 @@ impl Cluster {
     /// The living copies of a task, newest first.
     #[inline]
     pub fn copies(&self, task: TaskId) -> impl Iterator<Item = &Attempt> + '_ {
-        let newest = self.task(task).map_or(job::NO_ATTEMPT, |task| task.newest);
+        let newest = self.task(task).map_or(task::NO_ATTEMPT, |task| task.newest);
         self.attempts.chain(newest).map(|(_, attempt)| attempt)
     }
 

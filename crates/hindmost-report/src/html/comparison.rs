@@ -4,6 +4,7 @@ use hindmost_core::metrics::{Cdf, Comparison, PolicyCurves, PolicyResult, ShownJ
 use serde::Serialize;
 
 use super::jobs::{JobSection, jobs, jobs_about};
+use super::keys::set_text;
 use super::{
     Frame, Picture, Pictures, Step, Table, full, glossary, knowledge_text, listed, measured, name, rendered, sweep,
 };
@@ -126,11 +127,6 @@ fn facts(compared: &Comparison, policies: &[String]) -> Vec<[String; 2]> {
     let label = |at: usize| if at == 0 { "details" } else { "" }.to_owned();
     facts.extend(compared.notes.iter().enumerate().map(|(at, note)| [label(at), full(note)]));
     facts
-}
-
-/// The values of a point as text; empty without a sweep.
-pub(super) fn set_text(set: &[(String, String)]) -> String {
-    listed(&set.iter().map(|(key, value)| format!("{} = {}", name(key), name(value))).collect::<Vec<_>>())
 }
 
 fn point(page: &ComparisonPage<'_>, set: &[(String, String)], drawn: bool, pictures: &mut Pictures) -> PointSection {

@@ -5,8 +5,8 @@ use hindmost_core::metrics::ShownJob;
 use hindmost_core::timeline::{AttemptEnd, Timeline};
 use serde::Serialize;
 
-use super::comparison::set_text;
 use super::copies::{Told, told};
+use super::keys::set_text;
 use super::{Pictures, full, listed, name};
 use crate::figures::gantt::{GanttChart, by_task, tasks_to_show};
 use crate::text::{counted, duration, grouped};

@@ -3,11 +3,18 @@
 use hindmost_policies::catalogue::spec::PolicySpec;
 use hindmost_policies::catalogue::{ORDERS, OrderEntry, SYSTEMS, SystemEntry};
 
+use super::{listed, name};
+
 /// What a key is about, in what it counts; the unit is empty where there is none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Key {
     pub(super) label: String,
     pub(super) unit: &'static str,
+}
+
+/// The values of a point as text; empty without a sweep.
+pub(super) fn set_text(set: &[(String, String)]) -> String {
+    listed(&set.iter().map(|(key, value)| format!("{} = {}", name(key), name(value))).collect::<Vec<_>>())
 }
 
 /// Keys of scenarios and replays.

@@ -3,7 +3,7 @@
 use hindmost_core::metrics::{Comparison, PolicyResult};
 use serde::Serialize;
 
-use super::comparison::set_text;
+use super::keys::set_text;
 use super::keys::{Key, common_name, key};
 use super::{Picture, Pictures, measured, name};
 use crate::comparison::sets;

@@ -231,7 +231,7 @@ mod tests {
         watches.event(&met(Some(&found)));
         assert_eq!(test(&watches, 4.0, 0.6), Notice::None);
         // Both come true: 6 s for 40% of the work leave 9 s.
-        let Notice::Now { conditions: found, expected_finish, guessed } = test(&watches, 6.0, 0.4) else { panic!() };
+        let Notice::Now { conditions: found, expected_finish, .. } = test(&watches, 6.0, 0.4) else { panic!() };
         assert_eq!(found, [late, slow]);
         assert_eq!(expected_finish, Some(Time::from_seconds(115.0)));
         watches.event(&met(Some(&found)));
@@ -329,27 +329,23 @@ mod tests {
         let mut watches = Watches::new(0.1);
         let lags = Condition::Lagging { rate: 0.1, after: 0.5 };
         ask(&mut watches, lags);
-        let progress = Progress::new(Time::ZERO);
-        let at = |seconds: f64, age: Option<f64>| {
+        let mut progress = Progress::new(Time::ZERO);
+        let at = |watches: &Watches, progress: &Progress, seconds: f64, age: Option<f64>| {
             let first = FirstReports { age, share: Some(0.1) };
-            watches.test(ATTEMPT, &progress, Time::from_seconds(seconds), first)
+            watches.test(ATTEMPT, progress, Time::from_seconds(seconds), first)
         };
-        assert_eq!((at(9.0, None), at(1.9, Some(1.0))), (Notice::None, Notice::None));
+        assert_eq!(at(&watches, &progress, 9.0, None), Notice::None);
+        assert_eq!(at(&watches, &progress, 1.9, Some(1.0)), Notice::None);
         // Having done half of what others report first: 5%.
         let expected_finish = Some(Time::from_seconds(60.0));
-        assert_eq!(at(3.0, Some(1.0)), Notice::Now { conditions: vec![lags], expected_finish, guessed: true });
+        let guess = Notice::Now { conditions: vec![lags], expected_finish, guessed: true };
+        assert_eq!(at(&watches, &progress, 3.0, Some(1.0)), guess);
         // Its first report is told, though it agrees.
-        watches.event(&Event::WatchMet {
-            attempt: ATTEMPT,
-            expected_finish,
-            conditions: Some(vec![lags]),
-            guessed: true,
-        });
-        assert_eq!(at(4.0, Some(1.0)), Notice::None);
-        let mut progress = Progress::new(Time::ZERO);
+        let conditions = Some(vec![lags]);
+        watches.event(&Event::WatchMet { attempt: ATTEMPT, expected_finish, conditions, guessed: true });
+        assert_eq!(at(&watches, &progress, 3.5, Some(1.0)), Notice::None);
         progress.look(Time::from_seconds(3.0), Some((0.05, Duration::ZERO)), None, false);
-        let told = watches.test(ATTEMPT, &progress, Time::from_seconds(3.0), FirstReports::default());
-        let expected_finish = Some(Time::from_seconds(60.0));
-        assert_eq!(told, Notice::Now { conditions: Vec::new(), expected_finish, guessed: false });
+        let measured = Notice::Now { conditions: Vec::new(), expected_finish, guessed: false };
+        assert_eq!(at(&watches, &progress, 3.0, Some(1.0)), measured);
     }
 }

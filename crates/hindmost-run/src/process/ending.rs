@@ -94,12 +94,12 @@ impl Ending {
         let left = if self.is_child { self.kill_orphans() } else { self.kill_found() };
         let remain = self.condemned.remain();
         if !left && !remain {
-            return Outcome::Nothing(roots::forget(&self.root));
+            return Outcome::Nothing(orphans::forget(&self.root));
         }
         if self.since.elapsed() < PATIENCE {
             return Outcome::Unfinished;
         }
-        roots::forget(&self.root);
+        orphans::forget(&self.root);
         let name = self.condemned.names().into_iter().next();
         Outcome::Stays(name.unwrap_or_else(|| "it starts processes faster than they can be killed".to_owned()))
     }

@@ -49,6 +49,13 @@ impl Identity {
     }
 }
 
+impl Stat {
+    /// What tells this process from every other one.
+    pub(super) fn identity(&self) -> io::Result<Identity> {
+        Ok(Identity { pid: self.pid, start_time: self.start_time, boot_id: boot_id()? })
+    }
+}
+
 /// Tells this start of the machine from every other one.
 ///
 /// # Errors

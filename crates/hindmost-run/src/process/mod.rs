@@ -68,7 +68,8 @@ pub(crate) use mark::own_limit;
 #[cfg(target_os = "linux")]
 pub use mark::{FOLDER_VARIABLE, KEY_VARIABLE, Mark, RUN_VARIABLE, Tag, WITHIN_VARIABLE, within};
 #[cfg(target_os = "linux")]
-pub use roots::{abandon, adopt, adopt_orphans, can_start_processes, spawn};
+pub use orphans::{abandon, adopt_orphans};
+pub use roots::{adopt, can_start_processes, spawn};
 #[cfg(target_os = "linux")]
 pub use session::{apart, keeps_terminal};
 #[cfg(target_os = "linux")]

@@ -11,9 +11,13 @@
 //! Children that this process had before it adopted orphans never do.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::sync::{Mutex, OnceLock};
 
+use rustix::process::{Pid, set_child_subreaper};
+
 use super::belonging::Belonging;
+use super::identity::Identity;
 use super::mark::{Mark, enclosing};
 use super::roots::{self, locked};
 use super::stat::Stat;
@@ -40,8 +44,38 @@ pub(super) struct Orphan {
     pub of: Option<Mark>,
 }
 
+/// Makes this process adopt the orphans of its descendants, rather than the machine's first process,
+/// so that what an attempt leaves behind can still be found among our children.
+///
+/// # Errors
+///
+/// If the system refuses.
+pub fn adopt_orphans() -> io::Result<()> {
+    except_children_of_now();
+    set_child_subreaper(Some(Pid::INIT))?; // any pid means "yes"
+    roots::orphans_come();
+    Ok(())
+}
+
+/// Forgets a root, now that nothing of its attempt is left. If it is our child and has ended it is reaped;
+/// its exit code, if it ended with one.
+pub(super) fn forget(root: &Identity) -> Option<i32> {
+    let known = roots::take(root).filter(|known| known.is_child)?;
+    let ended = roots::reap(root.pid);
+    if ended.is_none() {
+        let orphan = Orphan { pid: root.pid, start_time: root.start_time, of: Some(known.tag.attempt) };
+        locked(&ORPHANS).insert(root.pid, orphan);
+    }
+    ended?.exit_status()
+}
+
+/// Forgets a root that does not end.
+pub fn abandon(root: &Identity) {
+    forget(root);
+}
+
 /// Remembers the children of now, once, as those that no attempt has left behind.
-pub(super) fn except_children_of_now() {
+fn except_children_of_now() {
     BEFORE.get_or_init(|| {
         let children = roots::without_roots(tree::our_children());
         children.into_iter().filter_map(|pid| Stat::read(pid).ok()).map(|stat| stat.key()).collect()
@@ -98,11 +132,6 @@ pub(super) fn claim(orphan: &Orphan, attempt: Mark) {
     if let Some(known) = locked(&ORPHANS).get_mut(&orphan.pid) {
         known.of = Some(attempt);
     }
-}
-
-/// Remembers a child that does not end as one of this attempt.
-pub(super) fn keep(pid: u32, start_time: u64, attempt: Mark) {
-    locked(&ORPHANS).insert(pid, Orphan { pid, start_time, of: Some(attempt) });
 }
 
 /// What a child is that isn't a root; none if it isn't an attempt's.

@@ -6,12 +6,12 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use rustix::process::{Pid, WaitId, WaitIdOptions, set_child_subreaper, waitid};
+use rustix::process::{WaitId, WaitIdOptions, waitid};
 
 use super::identity::Identity;
 use super::mark::{Mark, Tag, Worn};
+use super::pidfd;
 use super::stat::Stat;
-use super::{orphans, pidfd};
 
 /// Roots of attempts whose end has not been dealt with, by pid.
 static ROOTS: Mutex<BTreeMap<u32, Root>> = Mutex::new(BTreeMap::new());
@@ -38,17 +38,9 @@ pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Makes this process adopt the orphans of its descendants, rather than the machine's first process,
-/// so that what an attempt leaves behind can still be found among our children.
-///
-/// # Errors
-///
-/// If the system refuses.
-pub fn adopt_orphans() -> io::Result<()> {
-    orphans::except_children_of_now();
-    set_child_subreaper(Some(Pid::INIT))?; // any pid means "yes"
+/// From now on orphans come to this process.
+pub(super) fn orphans_come() {
     ADOPTS.fetch_add(1, Ordering::Relaxed);
-    Ok(())
 }
 
 pub(super) fn adopts_orphans() -> bool {
@@ -104,28 +96,12 @@ pub fn adopt(root: &Identity, tag: Tag) {
     locked(&ROOTS).insert(root.pid, Root { start_time: root.start_time, tag, is_child: false });
 }
 
-/// Forgets a root, now that nothing of its attempt is left. If it is our child and has ended it is reaped;
-/// its exit code, if it ended with one.
-pub(super) fn forget(root: &Identity) -> Option<i32> {
-    let known = {
-        let mut roots = locked(&ROOTS);
-        let known = roots.get(&root.pid).copied().filter(|known| known.start_time == root.start_time)?;
-        roots.remove(&root.pid);
-        known
-    };
-    if !known.is_child {
-        return None;
-    }
-    let ended = reap(root.pid);
-    if ended.is_none() {
-        orphans::keep(root.pid, root.start_time, known.tag.attempt);
-    }
-    ended?.exit_status()
-}
-
-/// Forgets a root that does not end.
-pub fn abandon(root: &Identity) {
-    forget(root);
+/// Takes out a root: what was known of it.
+pub(super) fn take(root: &Identity) -> Option<Root> {
+    let mut roots = locked(&ROOTS);
+    let known = roots.get(&root.pid).copied().filter(|known| known.start_time == root.start_time)?;
+    roots.remove(&root.pid);
+    Some(known)
 }
 
 /// Reaps a child if it has ended: how.

@@ -4,8 +4,6 @@
 use std::fs::File;
 use std::io::{self, Read};
 
-use super::identity::{Identity, boot_id};
-
 /// Ticks a second in `/proc`, which the kernel keeps at this (`USER_HZ`) for programs whatever its own
 /// clock does.
 pub(super) const TICKS_PER_SECOND: f64 = 100.0;
@@ -101,10 +99,6 @@ impl Stat {
     /// What is told about the same process now; none if it is gone.
     pub fn now(&self) -> Option<Stat> {
         Stat::read(self.pid).ok().filter(|now| now.start_time == self.start_time)
-    }
-
-    pub fn identity(&self) -> io::Result<Identity> {
-        Ok(Identity { pid: self.pid, start_time: self.start_time, boot_id: boot_id()? })
     }
 }
 

@@ -93,7 +93,7 @@ impl Drop for Tree {
             }
             std::thread::sleep(PAUSE);
         }
-        roots::forget(&self.root);
+        orphans::forget(&self.root);
     }
 }
 

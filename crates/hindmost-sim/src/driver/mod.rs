@@ -6,7 +6,7 @@
 //! its end on, because nothing starts in between.
 
 mod attempts;
-mod error;
+pub(crate) mod error;
 mod measure;
 mod setup;
 

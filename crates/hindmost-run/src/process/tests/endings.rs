@@ -118,7 +118,7 @@ fn strays_of_a_run_are_ended() {
     assert_eq!(strays(Mark::of_run("another", Path::new(FOLDER)), &[]), Vec::<String>::new());
     assert_eq!(strays(tree.tag.run, &[tree.tag.attempt]), Vec::<String>::new());
     assert_eq!(tree.living().len(), 2);
-    roots::forget(&tree.root);
+    orphans::forget(&tree.root);
     assert_eq!(strays(tree.tag.run, &[]), Vec::<String>::new());
     assert_eq!(tree.living(), []);
 }
@@ -129,7 +129,7 @@ fn what_an_adopted_attempt_leaves_is_found() {
     let tree = Tree::shell("env -i setsid sleep 1000 & sleep 1000 & sleep 0.1");
     let all = wait_for_sleepers(&tree, 2);
     eventually("it has ended", || (!tree.root.is_alive()).then_some(()));
-    roots::forget(&tree.root);
+    orphans::forget(&tree.root);
     adopt(&tree.root, tree.tag);
     assert_eq!(tree.end(), None);
     assert!(all.iter().all(|process| !process.is_alive()));

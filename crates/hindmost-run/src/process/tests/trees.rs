@@ -106,7 +106,7 @@ fn what_a_root_leaves_behind_in_its_group_is_killed() {
         if reaped {
             reap(&tree.root);
             assert_eq!(stat_of(&tree.root).map(|stat| stat.pid), None);
-            roots::forget(&tree.root);
+            orphans::forget(&tree.root);
         }
         kill_tree(&tree.root);
         tree.wait_for_end();

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use crate::ids::{JobId, NodeId, TaskId};
 use crate::workload::PhaseSpec;
 
-use super::job::Task;
+use super::task::Task;
 use super::{Cluster, Node};
 
 /// The tasks of a phase whose input lies on a node, or in a rack, by index. A task may be in several.
@@ -39,28 +39,28 @@ impl Line {
 
 /// See the module's documentation.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Near {
+pub(super) struct TasksByInput {
     by_node: FxHashMap<NodeId, Line>,
     by_rack: FxHashMap<Option<Arc<str>>, Line>,
 }
 
-impl Near {
+impl TasksByInput {
     /// Of a phase whose tasks' input lies on nodes; `None` where that is not known of any.
-    pub(super) fn of(spec: &PhaseSpec, nodes: &[Node]) -> Option<Near> {
+    pub(super) fn of(spec: &PhaseSpec, nodes: &[Node]) -> Option<TasksByInput> {
         let replicas = &spec.input.as_ref()?.replicas;
         if replicas.iter().all(Vec::is_empty) {
             return None;
         }
-        let mut near = Near::default();
+        let mut found = TasksByInput::default();
         for (index, on) in (0..).zip(replicas) {
             for node in on {
-                near.by_node.entry(*node).or_default().add(index);
+                found.by_node.entry(*node).or_default().add(index);
                 if let Some(node) = nodes.get(node.0 as usize) {
-                    near.by_rack.entry(node.rack.clone()).or_default().add(index);
+                    found.by_rack.entry(node.rack.clone()).or_default().add(index);
                 }
             }
         }
-        Some(near)
+        Some(found)
     }
 
     /// The first task that was never started whose input lies on the node, else in its rack.
@@ -78,18 +78,19 @@ impl Cluster {
         let found = self.job(job)?;
         let first = found.next_runnable(|at| at == phase, |task| !self.avoids(task, node))?;
         let phase = self.phase(first)?;
-        let Some(near) = phase.near.as_ref().filter(|_| self.task(first).is_some_and(|task| task.launched() == 0))
+        let Some(by_input) =
+            phase.by_input.as_ref().filter(|_| self.task(first).is_some_and(|task| task.launched() == 0))
         else {
             return Some(first);
         };
-        let nearest = near.first_new(node, self.node(node)?, phase.tasks());
+        let nearest = by_input.first_new(node, self.node(node)?, phase.tasks());
         Some(nearest.map_or(first, |index| TaskId { index, ..first }))
     }
 
     /// The tasks of a phase whose input lies on a node, by index, where that is known.
     pub fn tasks_with_input_on(&self, job: JobId, phase: u32, node: NodeId) -> impl Iterator<Item = TaskId> + '_ {
-        let near = self.phase(TaskId { job, phase, index: 0 }).and_then(|phase| phase.near.as_ref());
-        let line = near.and_then(|near| near.by_node.get(&node));
+        let by_input = self.phase(TaskId { job, phase, index: 0 }).and_then(|phase| phase.by_input.as_ref());
+        let line = by_input.and_then(|by_input| by_input.by_node.get(&node));
         line.into_iter().flat_map(|line| &line.tasks).map(move |index| TaskId { job, phase, index: *index })
     }
 }

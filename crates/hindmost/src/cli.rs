@@ -40,6 +40,9 @@ pub enum Command {
         /// Print one JSON document
         #[arg(long)]
         json: bool,
+        /// Print the JSON schema of a scenario's [[policy]] table, for editors, and stop
+        #[arg(long)]
+        schema: bool,
     },
     /// Print a shell's completion script
     Completions {

@@ -19,6 +19,7 @@ mod entry;
 mod error;
 mod orders;
 mod reference;
+mod schema;
 pub mod spec;
 mod systems;
 #[cfg(test)]
@@ -29,6 +30,7 @@ pub use entry::{Build, JobOrder, OrderEntry, PolicyBuilder, SystemEntry, Typed, 
 pub use error::CatalogueError;
 pub use orders::ORDERS;
 pub use reference::reference;
+pub use schema::schema;
 pub use systems::SYSTEMS;
 
 const XU_LAU: &str =

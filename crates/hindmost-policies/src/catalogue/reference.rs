@@ -18,7 +18,8 @@ delta = 0.5
 ```
 
 A system under its own order takes that order's parameters too: `dollymp(clones=1,slot=2)`. `hindmost policies` prints
-this list, `hindmost policies --json` prints it as JSON.
+this list, `hindmost policies --json` prints it as JSON, and `hindmost policies --schema` prints a JSON schema of
+`[[policy]]` tables for editors (`docs/policy.schema.json`).
 "#;
 
 /// Returns the page: every system and every order, with its source and its parameters.

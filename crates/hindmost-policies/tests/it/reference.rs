@@ -2,21 +2,50 @@
 
 use std::path::Path;
 
-use hindmost_policies::catalogue::{ORDERS, SYSTEMS, reference};
+use hindmost_policies::catalogue::{ORDERS, SYSTEMS, reference, schema};
 
-#[test]
-fn the_reference_page_in_the_documentation_is_current() {
-    let current = reference();
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/policies.md");
+/// Checks that a file of the documentation is what the catalogue gives, or writes it.
+fn is_current(name: &str, current: &str) {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name);
     if std::env::var_os("HINDMOST_UPDATE_DOCS").is_some() {
-        std::fs::write(&file, &current).unwrap();
+        std::fs::write(&file, current).unwrap();
     }
     let written = std::fs::read_to_string(&file).unwrap_or_default();
     assert!(
         written == current,
-        "docs/policies.md is not up to date; \
-         HINDMOST_UPDATE_DOCS=1 cargo test -p hindmost-policies reference_page writes it"
+        "docs/{name} is not up to date; HINDMOST_UPDATE_DOCS=1 cargo test -p hindmost-policies reference writes it"
     );
+}
+
+#[test]
+fn the_reference_page_in_the_documentation_is_current() {
+    is_current("policies.md", &reference());
+    is_current("policy.schema.json", &format!("{:#}\n", schema()));
+}
+
+#[test]
+fn the_schema_has_every_name_and_parameter() {
+    let schema = schema();
+    let names = schema["properties"]["name"]["pattern"].as_str().unwrap();
+    let of = |name: &str| {
+        let is_meant = |entry: &&serde_json::Value| {
+            let pattern = entry["if"]["properties"]["name"]["pattern"].as_str().unwrap();
+            pattern.starts_with(&format!("^{name}(")) || pattern.starts_with(&format!(r"^(.*\+)?{name}("))
+        };
+        let found: Vec<_> = schema["allOf"].as_array().unwrap().iter().filter(is_meant).collect();
+        assert_eq!(found.len(), 1, "{name}");
+        found[0]["then"]["properties"].clone()
+    };
+    let systems = SYSTEMS.iter().map(|system| (system.name, system.parameters()));
+    for (name, parameters) in systems.chain(ORDERS.iter().map(|order| (order.name, order.parameters()))) {
+        assert!(names.contains(name), "{name}");
+        let properties = of(name);
+        for parameter in parameters {
+            assert!(!properties[parameter.name]["default"].is_null(), "{name}: {}", parameter.name);
+        }
+    }
+    let clones = &of("sca")["max_copies"];
+    assert_eq!((&clones["type"], &clones["minimum"], &clones["default"]), (&"integer".into(), &1.into(), &8.into()));
 }
 
 #[test]

@@ -30,7 +30,7 @@ pub fn run(command: Command) -> Outcome {
         Command::Reproduce(args) => reproduce::run(&args),
         Command::Theory(command) => theory::run(command),
         Command::Trace(command) => trace::run(command),
-        Command::Policies { json } => policies::run(json),
+        Command::Policies { json, schema } => policies::run(json, schema),
         Command::Completions { shell } => about::completions(shell),
         Command::Man { command } => about::man(command.as_deref()),
     }

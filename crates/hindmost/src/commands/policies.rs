@@ -1,6 +1,6 @@
 //! `hindmost policies`: the catalogue.
 
-use hindmost_policies::catalogue::{DEFAULT_ORDER, ORDERS, SYSTEMS};
+use hindmost_policies::catalogue::{DEFAULT_ORDER, ORDERS, SYSTEMS, schema};
 use serde_json::json;
 
 use hindmost_report::text::indented;
@@ -9,7 +9,10 @@ use crate::failure::Outcome;
 use crate::terminal;
 
 /// Prints the catalogue.
-pub fn run(as_json: bool) -> Outcome {
+pub fn run(as_json: bool, as_schema: bool) -> Outcome {
+    if as_schema {
+        return terminal::print_json(&schema());
+    }
     if as_json {
         return terminal::print_json(&json!({ "default_order": DEFAULT_ORDER, "orders": ORDERS, "systems": SYSTEMS }));
     }

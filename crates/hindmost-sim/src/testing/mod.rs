@@ -12,31 +12,27 @@
 //! A mistake in a test panics with what is wrong; only [`World::try_run`] gives the simulator's own
 //! errors back.
 
-use std::collections::BTreeMap;
+mod run;
+
 use std::fmt;
-use std::io;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use hindmost_core::cluster::{Cluster, Placement};
-use hindmost_core::estimator::{Knowledge, estimator};
-use hindmost_core::ids::{AttemptId, JobId, NodeId, TaskId};
-use hindmost_core::journal::{Header, JournalWriter, VERSION};
-use hindmost_core::metrics::JobResult;
+use hindmost_core::estimator::Knowledge;
+use hindmost_core::ids::NodeId;
 use hindmost_core::policy::Policy;
 use hindmost_core::policy::losing_copies::Keep;
-use hindmost_core::record::{Change, Decision, Event, Record};
 use hindmost_core::resources::{Dimensions, Resources};
-use hindmost_core::session::Session;
 use hindmost_core::time::Time;
-use hindmost_core::verify::{Difference, Verified, verify};
 use hindmost_core::workload::{DemandByName, Durations, InputSpec, JobSpec, PhaseSpec, QueueSpec, WorkloadJob};
 use hindmost_math::distribution::Distribution;
 use hindmost_policies::catalogue::{self, Setting};
 
-use crate::driver::{Control, NodeSetup, RunResult, Setup, SimulationError, simulate};
+use crate::driver::{Control, NodeSetup, Setup, SimulationError, simulate};
 use crate::network::{Assignment, Network};
-use crate::output::{AttemptResult, Outcome, Output};
+
+use run::Told;
+pub use run::{Run, Try};
 
 /// A cluster with jobs that wait for a policy. Methods on jobs and phases mean the last one named.
 #[derive(Clone, Debug)]
@@ -433,202 +429,4 @@ impl World {
 
 fn named<const N: usize>(amounts: [(&'static str, f64); N]) -> DemandByName {
     amounts.into_iter().map(|(name, amount)| (name.to_owned(), amount)).collect()
-}
-
-/// More records than any test makes: a run that makes more does not end.
-const MOST_RECORDS: usize = 100_000;
-
-/// Keeps everything that a run tells.
-#[derive(Default)]
-struct Told {
-    jobs: Vec<(Arc<str>, JobResult)>,
-    attempts: Vec<Try>,
-    records: Vec<Record>,
-}
-
-impl Output for Told {
-    fn job(&mut self, name: &Arc<str>, result: &JobResult) -> io::Result<()> {
-        self.jobs.push((name.clone(), *result));
-        Ok(())
-    }
-
-    fn wants_attempts(&self) -> bool {
-        true
-    }
-
-    fn attempt(&mut self, result: &AttemptResult<'_>) -> io::Result<()> {
-        self.attempts.push(Try {
-            id: result.attempt,
-            node: result.node.0,
-            start: result.start.seconds(),
-            end: result.end.seconds(),
-            outcome: result.outcome,
-        });
-        Ok(())
-    }
-
-    fn wants_records(&self) -> bool {
-        true
-    }
-
-    fn record(&mut self, record: &Record) -> io::Result<()> {
-        self.records.push(record.clone());
-        if self.records.len() < MOST_RECORDS {
-            Ok(())
-        } else {
-            Err(io::Error::other(format!("the run does not end: {record:?} is one of {MOST_RECORDS} records")))
-        }
-    }
-}
-
-impl Told {
-    fn into_run(mut self, result: RunResult, world: World, policy: Choice) -> Run {
-        let mut names = BTreeMap::new();
-        for record in &self.records {
-            if let Change::Event(Event::JobArrived { job, spec }) = &record.change {
-                names.insert(*job, spec.name.to_string());
-            }
-        }
-        self.attempts.sort_by_key(|ended| ended.id);
-        Run {
-            result,
-            jobs: self.jobs.iter().map(|(name, job)| (name.to_string(), *job)).collect(),
-            attempts: self.attempts,
-            records: self.records,
-            names,
-            world,
-            policy,
-        }
-    }
-}
-
-/// An attempt that has ended. Times in seconds.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Try {
-    /// Which.
-    pub id: AttemptId,
-    /// Where it ran.
-    pub node: u32,
-    /// When it began.
-    pub start: f64,
-    /// When it ended.
-    pub end: f64,
-    /// How it ended.
-    pub outcome: Outcome,
-}
-
-/// A run that is over.
-#[derive(Clone, Debug)]
-pub struct Run {
-    /// What was measured of the run.
-    pub result: RunResult,
-    /// The jobs by name and what was measured of them, in the order in which they finished.
-    pub jobs: Vec<(String, JobResult)>,
-    /// All attempts, by job, phase, task and copy.
-    pub attempts: Vec<Try>,
-    /// The records, in order.
-    pub records: Vec<Record>,
-    names: BTreeMap<JobId, String>,
-    world: World,
-    policy: Choice,
-}
-
-impl Run {
-    /// What was measured of a job that has finished.
-    pub fn job(&self, name: &str) -> JobResult {
-        let found = self.jobs.iter().find(|(known, _)| known == name);
-        found.unwrap_or_else(|| panic!("no job {name:?} has finished")).1
-    }
-
-    /// The attempts of a job, by phase, task and copy.
-    pub fn tries(&self, name: &str) -> Vec<Try> {
-        let is_of = |attempt: &&Try| self.names.get(&attempt.id.task.job).is_some_and(|known| known == name);
-        self.attempts.iter().filter(is_of).copied().collect()
-    }
-
-    /// The attempts of a job as (task, copy, node, start, end, outcome).
-    pub fn table(&self, name: &str) -> Vec<(u32, u32, u32, f64, f64, Outcome)> {
-        let row = |one: &Try| (one.id.task.index, one.id.copy, one.node, one.start, one.end, one.outcome);
-        self.tries(name).iter().map(row).collect()
-    }
-
-    /// When the job's tasks were started, by phase and task.
-    pub fn starts(&self, name: &str) -> Vec<f64> {
-        self.tries(name).iter().filter(|one| one.id.copy == 0).map(|one| one.start).collect()
-    }
-
-    /// Tasks in the order in which their attempts were started, as `job/task`, or `job/phase/task` where
-    /// the job has several phases.
-    pub fn started(&self) -> Vec<String> {
-        let name = |task: TaskId| {
-            let (job, phase, index) = (&self.names[&task.job], task.phase, task.index);
-            let phases = self.world.jobs.iter().find(|known| *known.spec.name == **job).map(|job| &job.spec.phases);
-            match phases.and_then(|phases| phases.get(phase as usize).filter(|_| phases.len() > 1)) {
-                Some(phase) => format!("{job}/{}/{index}", phase.name),
-                None => format!("{job}/{index}"),
-            }
-        };
-        let started = self.decisions().into_iter().filter_map(|(_, decision)| match decision {
-            Decision::Start { attempt, .. } => Some(name(attempt.task)),
-            _ => None,
-        });
-        started.collect()
-    }
-
-    /// The decisions in order, with their times in seconds.
-    pub fn decisions(&self) -> Vec<(f64, Decision)> {
-        let decided = self.records.iter().filter_map(|record| match &record.change {
-            Change::Decision(decision) => Some((record.at.seconds(), decision.clone())),
-            Change::Event(_) => None,
-        });
-        decided.collect()
-    }
-
-    /// The job's copies beyond each task's first, as (task, start).
-    pub fn backups(&self, name: &str) -> Vec<(u32, f64)> {
-        let further = self.tries(name).into_iter().filter(|one| one.id.copy > 0);
-        further.map(|one| (one.id.task.index, one.start)).collect()
-    }
-
-    /// The policy, as it was named.
-    pub fn policy(&self) -> &str {
-        self.policy.name()
-    }
-
-    /// Whether the policy decides the same when the records are replayed.
-    ///
-    /// # Errors
-    /// The first difference.
-    pub fn verify(&self) -> Result<Verified, Difference> {
-        self.verify_records(self.records.clone())
-    }
-
-    /// As [`Run::verify`], of other records.
-    ///
-    /// # Errors
-    /// The first difference.
-    pub fn verify_records(&self, records: Vec<Record>) -> Result<Verified, Difference> {
-        let setup = &self.world.setup;
-        let cluster = Cluster::new(setup.dimensions.clone());
-        verify(Session::new(cluster, self.world.policy(&self.policy), estimator(setup.knowledge)), records)
-    }
-
-    /// The run's journal, as written.
-    pub fn journal(&self) -> Vec<u8> {
-        let header = Header {
-            hindmost_journal: VERSION,
-            dimensions: self.world.setup.dimensions.clone(),
-            policy: self.policy.name().to_owned(),
-            order: self.world.order.clone(),
-            gamma: self.world.setup.gamma,
-            knowledge: self.world.setup.knowledge,
-            placement: Placement::FirstFit,
-            queues: self.world.setup.queues.clone(),
-        };
-        let mut writer = JournalWriter::new(Vec::new(), &header).expect("memory takes everything");
-        for record in &self.records {
-            writer.write(record).expect("memory takes everything");
-        }
-        writer.finish().expect("memory takes everything")
-    }
 }

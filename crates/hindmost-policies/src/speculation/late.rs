@@ -69,8 +69,6 @@ pub struct LateRule {
 /// Slow attempts whose copies demand the same.
 struct SlowAttempts {
     demand: Resources,
-    /// Copies that all nodes together, empty, have resources for.
-    in_all: u64,
     attempts: BTreeSet<(Reverse<Time>, AttemptId)>,
 }
 
@@ -116,7 +114,7 @@ impl LateRule {
                 if tells_remaining_by_age(view) {
                     self.slow_by_age.push(slow);
                 } else {
-                    slow_of(&mut self.slow, phase.demand(), cluster).insert((Reverse(finish), slow));
+                    slow_of(&mut self.slow, phase.demand()).insert((Reverse(finish), slow));
                 }
             }
         } else {
@@ -166,7 +164,7 @@ impl LateRule {
     }
 
     /// Starts a backup on a node that is not slow; false if there is none.
-    fn start_backup(&self, task: TaskId, demand: &Resources, round: &mut Round<'_>) -> Option<bool> {
+    fn start_backup(&mut self, task: TaskId, demand: &Resources, round: &mut Round<'_>) -> Option<bool> {
         let cluster = round.cluster();
         let allowed = |node| !cluster.has_copy_on(task, node) && !cluster.avoids(task, node);
         let node = match cluster.placement() {
@@ -178,21 +176,12 @@ impl LateRule {
 }
 
 /// The slow attempts of a demand.
-fn slow_of<'a>(
-    slow: &'a mut Vec<SlowAttempts>,
-    demand: &Resources,
-    cluster: &Cluster,
-) -> &'a mut BTreeSet<(Reverse<Time>, AttemptId)> {
+fn slow_of<'a>(slow: &'a mut Vec<SlowAttempts>, demand: &Resources) -> &'a mut BTreeSet<(Reverse<Time>, AttemptId)> {
     let at = slow.iter().position(|known| known.demand == *demand).unwrap_or_else(|| {
-        slow.push(SlowAttempts { demand: *demand, in_all: in_all(demand, cluster), attempts: BTreeSet::new() });
+        slow.push(SlowAttempts { demand: *demand, attempts: BTreeSet::new() });
         slow.len() - 1
     });
     &mut slow[at].attempts
-}
-
-/// How many copies all nodes together, empty, have resources for.
-fn in_all(demand: &Resources, cluster: &Cluster) -> u64 {
-    cluster.nodes().iter().map(|node| node.capacity().times(demand)).fold(0, u64::saturating_add)
 }
 
 /// Progress rate, 1/seconds, once it is known: with work going on evenly, one over the duration.
@@ -294,9 +283,6 @@ impl Rule for LateRule {
             }
             Seen::Event(Event::NodeJoined { node, .. } | Event::NodeReturned { node }, _) => {
                 self.nodes.changed(*node, cluster);
-                for known in &mut self.slow {
-                    known.in_all = in_all(&known.demand, cluster);
-                }
             }
             _ => {}
         }
@@ -358,8 +344,7 @@ impl Rule for LateRule {
             }
             let cluster = round.cluster();
             let Some(demand) = cluster.phase(id.task).map(|phase| *phase.demand()) else { continue };
-            let in_all = at.map_or_else(|| in_all(&demand, cluster), |at| slow[at].in_all);
-            if backups as f64 >= self.parameters.cap * in_all as f64 {
+            if backups as f64 >= self.parameters.cap * self.nodes.in_all(&demand, cluster) as f64 {
                 break;
             }
             match self.start_backup(id.task, &demand, round) {

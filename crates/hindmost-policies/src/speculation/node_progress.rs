@@ -129,7 +129,10 @@ impl NodeProgress {
             self.below -= bucket.len();
             self.good.insert_all(bucket);
             for (demand, fitting) in &mut self.fitting {
-                bucket.iter().filter(|node| fits(demand, NodeId(*node), cluster)).for_each(|node| _ = fitting.insert(node));
+                bucket
+                    .iter()
+                    .filter(|node| fits(demand, NodeId(*node), cluster))
+                    .for_each(|node| _ = fitting.insert(node));
             }
         }
         while self.below + self.buckets[self.threshold as usize].len() <= rank {
@@ -159,7 +162,10 @@ impl NodeProgress {
                 self.fitting.clear();
             }
             let mut fitting = IdSet::default();
-            self.good.iter().filter(|node| fits(demand, NodeId(*node), cluster)).for_each(|node| _ = fitting.insert(node));
+            self.good
+                .iter()
+                .filter(|node| fits(demand, NodeId(*node), cluster))
+                .for_each(|node| _ = fitting.insert(node));
             self.fitting.push((*demand, fitting));
             self.fitting.len() - 1
         });

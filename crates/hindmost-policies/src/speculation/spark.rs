@@ -25,7 +25,8 @@ use hindmost_core::time::Time;
 
 use hindmost_core::policy::{Round, Seen, View};
 
-use super::{Cause, InTurn, Judgement, Rule, Served, serve_in_turn};
+use super::candidates::{Candidates, Entry};
+use super::{Cause, Rule};
 
 crate::parameters! {
     /// The parameters of Spark's rule. See the module's documentation.
@@ -45,6 +46,9 @@ pub struct SparkRule {
     phases: FxHashMap<(JobId, u32), PhaseWatch>,
     /// Wake-ups that were asked for, and for which phase.
     wakes: BTreeSet<(Time, (JobId, u32))>,
+    candidates: Candidates,
+    /// Phases whose threshold has risen since a round last looked.
+    risen: Vec<(JobId, u32)>,
 }
 
 /// What is kept of a phase with unfinished tasks.
@@ -63,7 +67,13 @@ struct PhaseWatch {
 impl SparkRule {
     /// With these parameters.
     pub fn new(parameters: SparkParameters) -> SparkRule {
-        SparkRule { parameters, phases: FxHashMap::default(), wakes: BTreeSet::new() }
+        SparkRule {
+            parameters,
+            phases: FxHashMap::default(),
+            wakes: BTreeSet::new(),
+            candidates: Candidates::default(),
+            risen: Vec::new(),
+        }
     }
 
     fn started(&mut self, task: TaskId, cluster: &Cluster) {
@@ -108,6 +118,9 @@ impl SparkRule {
         if watch.durations.len() >= enough {
             let median = median(&watch.durations).seconds();
             let threshold = Time::from_seconds((self.parameters.multiplier * median).max(self.parameters.min_runtime));
+            if watch.threshold.is_some_and(|before| before < threshold) {
+                self.risen.push(key);
+            }
             watch.threshold = Some(threshold);
         }
         self.look(key, view, candidates);
@@ -181,6 +194,7 @@ impl Rule for SparkRule {
     }
 
     fn observe(&mut self, seen: Seen<'_>, view: &mut View<'_>, candidates: &mut Vec<AttemptId>) {
+        self.candidates.observe(seen, view.cluster, candidates);
         match seen {
             // A copy that has gone may leave another alone; a phase may already be past its quantile when its last tasks
             // start.
@@ -212,22 +226,52 @@ impl Rule for SparkRule {
         }
     }
 
-    fn serve(&mut self, candidates: &mut Vec<AttemptId>, round: &mut Round<'_>) {
-        serve_in_turn(self, candidates, round);
+    fn serve(&mut self, new: &mut Vec<AttemptId>, round: &mut Round<'_>) {
+        if (new.is_empty() && self.candidates.is_empty()) || round.cluster().open_nodes() == 0 {
+            return;
+        }
+        let cluster = round.cluster();
+        for id in new.drain(..) {
+            let attempt = cluster.attempt(id).filter(|attempt| cluster.is_only_copy(attempt));
+            if let Some((attempt, phase)) = attempt.zip(cluster.phase(id.task)) {
+                // The one that has run longest is first.
+                self.candidates.put((attempt.since().0, id), Time::NEVER, phase.demand());
+            }
+        }
+        self.candidates.forget_copied(cluster);
+        let mut no_longer_slow = self.take_no_longer_slow(cluster);
+        let mut first = None;
+        loop {
+            let cluster = round.cluster();
+            first = first.or_else(|| self.candidates.next(|demand| cluster.fits_somewhere(demand)));
+            if let Some(entry) = no_longer_slow.pop_if(|entry| first.is_none_or(|first| *entry < first)) {
+                self.put_back(entry.1, round);
+            } else if let Some((_, id)) = first.take() {
+                self.help(id, round);
+            } else {
+                break;
+            }
+        }
+        self.candidates.end_round();
     }
 }
 
-impl InTurn for SparkRule {
-    fn judge(&mut self, attempt: &Attempt, _phase: &Phase, _round: &Round<'_>) -> Judgement {
-        Judgement::Help(attempt.since().0 as f64)
+impl SparkRule {
+    /// Takes out the candidates that have not run for too long any more, the one that has run longest last.
+    fn take_no_longer_slow(&mut self, cluster: &Cluster) -> Vec<Entry> {
+        let mut taken = Vec::new();
+        for key in std::mem::take(&mut self.risen) {
+            let of_phase = self.candidates.of_phase(key).rev();
+            let slow = |id| cluster.attempt(id).is_some_and(|attempt| self.is_slow(cluster, attempt));
+            let no_longer: Vec<Entry> = of_phase.take_while(|(_, id)| !slow(*id)).collect();
+            no_longer.iter().for_each(|(_, id)| self.candidates.remove(*id));
+            taken.extend(no_longer);
+        }
+        taken.sort_unstable_by(|one, other| other.cmp(one));
+        taken
     }
 
-    fn help(&mut self, id: AttemptId, round: &mut Round<'_>) -> Served {
-        let slow = round.cluster().attempt(id).is_some_and(|attempt| self.is_slow(round.cluster(), attempt));
-        if !slow {
-            self.put_back(id, round);
-            return Served::Forget;
-        }
+    fn help(&self, id: AttemptId, round: &mut Round<'_>) {
         if round.start_copies(id.task, 1).started > 0 {
             let threshold = self.phases.get(&(id.task.job, id.task.phase)).and_then(|watch| watch.threshold);
             round.because(|| {
@@ -235,6 +279,5 @@ impl InTurn for SparkRule {
                 format!("copy {} had run for longer than {threshold:.2} s, the multiplier times the median", id.copy)
             });
         }
-        Served::GoOn
     }
 }

@@ -41,8 +41,8 @@ struct Heads {
 /// See the module's documentation.
 #[derive(Debug, Default)]
 pub(super) struct Candidates {
-    /// Each one's rank, and when it is due to be looked at, whether or not it can be helped.
-    of: FxHashMap<AttemptId, (u64, Time)>,
+    /// Each one's rank, if it may be helped now, and when it is due to be looked at, whether or not it can be helped.
+    of: FxHashMap<AttemptId, (Option<u64>, Time)>,
     groups: BTreeMap<PhaseId, Group>,
     heads: FxHashMap<Resources, Heads>,
     due: BTreeSet<(Time, AttemptId)>,
@@ -64,7 +64,7 @@ impl Candidates {
 
     /// Adds an attempt of a phase with this demand, or ranks it anew.
     pub(super) fn put(&mut self, (rank, id): Entry, due: Time, demand: &Resources) {
-        if self.of.get(&id).is_none_or(|known| known.0 != rank) {
+        if self.of.get(&id).is_none_or(|known| known.0 != Some(rank)) {
             self.remove(id);
             let group = self.groups.entry(phase_of(id)).or_insert_with(|| {
                 self.changed.push(id.task.job);
@@ -73,6 +73,16 @@ impl Candidates {
             group.entries.insert((rank, id));
             self.refresh(phase_of(id));
         }
+        self.wait(id, Some(rank), due);
+    }
+
+    /// Passes an attempt over until a time.
+    pub(super) fn pass_over(&mut self, id: AttemptId, until: Time) {
+        self.remove(id);
+        self.wait(id, None, until);
+    }
+
+    fn wait(&mut self, id: AttemptId, rank: Option<u64>, due: Time) {
         self.of.insert(id, (rank, due));
         if due < Time::NEVER {
             self.due.insert((due, id));
@@ -80,7 +90,7 @@ impl Candidates {
     }
 
     pub(super) fn remove(&mut self, id: AttemptId) {
-        let Some((rank, _)) = self.of.remove(&id) else { return };
+        let Some((Some(rank), _)) = self.of.remove(&id) else { return };
         let Some(group) = self.groups.get_mut(&phase_of(id)) else { return };
         group.entries.remove(&(rank, id));
         self.refresh(phase_of(id));
@@ -128,7 +138,11 @@ impl Candidates {
                 return;
             }
             Seen::Event(Event::DurationsLearned { job, phase, .. }, _) => {
-                new.extend(self.of_phase((*job, *phase)).map(|(_, id)| id));
+                new.extend(self.of.keys().filter(|id| phase_of(**id) == (*job, *phase)));
+                return;
+            }
+            Seen::Event(Event::NodeSpeedLearned { .. }, _) => {
+                new.extend(self.of.keys());
                 return;
             }
             Seen::Event(Event::NodeLost { .. }, _) => {

@@ -72,12 +72,15 @@ impl<R: ByTest> Rule for R {
         candidates.close(|job| self.allows(job, round.cluster()));
         // Those whose remaining time is told from their age come first of all, to be sorted among the others.
         let mut by_age: Vec<(f64, AttemptId)> = Vec::new();
-        let (mut sorted, mut first) = (false, None);
+        let (mut sorted, mut first, mut passed_over) = (false, None, Vec::new());
         while self.is_ready(round.cluster()) {
             while first.is_none() {
                 let cluster = round.cluster();
                 let Some((rank, id)) = candidates.next(|demand| self.is_worth(demand, cluster)) else { break };
-                let Some(ranked) = judge(self, id, round) else { continue };
+                let Some(ranked) = judge(self, id, round) else {
+                    passed_over.extend(slow_again(self, id, round).map(|until| (id, until)));
+                    continue;
+                };
                 if rank == BY_AGE { by_age.push((ranked, id)) } else { first = Some((ranked, id)) }
             }
             if !sorted {
@@ -88,6 +91,7 @@ impl<R: ByTest> Rule for R {
             let Some((_, id)) = (if oldest.is_some() { by_age.pop() } else { first.take() }) else { break };
             self.help(id, round);
         }
+        passed_over.into_iter().for_each(|(id, until)| candidates.pass_over(id, until));
         candidates.end_round();
         *self.candidates() = candidates;
     }
@@ -125,14 +129,15 @@ fn no_longer_slow(test: Test, finish: Time, phase: &Phase) -> Time {
     finish - (above + Time(1000 + (above.0 >> 40)))
 }
 
-/// Forgets the candidates of which it is known that they are not slow any more. A remaining time only gets shorter, unless
+/// Forgets the candidates of which it is known that they are not slow any more, and looks again at those that were passed
+/// over. A remaining time only gets shorter, unless
 /// a real attempt slows down: that is worth another watch, which costs a simulation nothing.
 fn forget_no_longer_slow<R: ByTest>(rule: &mut R, candidates: &mut Candidates, round: &mut Round<'_>) {
     for id in candidates.take_due(round.cluster().now()) {
         let cluster = round.cluster();
         let Some((attempt, phase)) = cluster.attempt(id).zip(cluster.phase(id.task)) else { continue };
         let test = rule.test(phase);
-        if round.estimator.holds(test, cluster, attempt) {
+        if attempt.expected_finish().is_none() || round.estimator.holds(test, cluster, attempt) {
             put(rule, id, candidates, round);
             continue;
         }
@@ -150,6 +155,32 @@ fn judge<R: ByTest>(rule: &mut R, id: AttemptId, round: &Round<'_>) -> Option<f6
     let remaining = || round.estimator.remaining(cluster, attempt).unwrap_or(0.0);
     let holds = round.estimator.holds(rule.test(phase), cluster, attempt);
     holds.then(|| if R::BY_ID { 0.0 } else { -remaining() })
+}
+
+/// A time before which the answer for a candidate, no now, is not yes again, if only its age is known. The expected remaining
+/// time m(a) at age a is ∫S/S(a) from a on: it is above a limit at a later age b only if S(b) < m(a)·S(a)/limit.
+fn slow_again<R: ByTest>(rule: &mut R, id: AttemptId, round: &Round<'_>) -> Option<Time> {
+    let cluster = round.cluster();
+    let (attempt, phase) = cluster.attempt(id).zip(cluster.phase(id.task))?;
+    let test = rule.test(phase);
+    let (Test::RemainingAbove(limit) | Test::RemainingOrByAgeAbove(limit)) = test else { return None };
+    let (pace, durations) = (Pace::of(cluster, attempt), phase.durations());
+    let condition = round.estimator.condition(test, phase, pace);
+    let (Some(Condition::ElapsedAbove(from) | Condition::RemainingOrElapsedAbove(_, from)), None) =
+        (condition, attempt.expected_finish())
+    else {
+        return None;
+    };
+    let elapsed = (cluster.now() - attempt.since()).seconds();
+    // From that age on the answer is yes for a moment, whatever is expected.
+    if elapsed <= from + 1e-5 * (from + pace.seconds(1.0)) {
+        return None;
+    }
+    let age = pace.age(elapsed);
+    // What is expected is known to some digits only.
+    let share = 1.01 * pace.seconds(durations.mean_residual(age)) / limit;
+    let until = durations.survival_quantile(share * durations.survival(age));
+    (share < 1.0).then(|| attempt.since() + Time::from_seconds(pace.seconds(until) * (1.0 - 1e-9)))
 }
 
 /// Starts up to so many backups beside an attempt that a test found slow; false if none was started.

@@ -143,7 +143,9 @@ impl CloneNewJobs {
             }
         }
         let most = tasks * u64::from(self.tables.max_copies);
-        idle.iter_mut().for_each(|fitting| _ = fitting.reach(|copies| copies >= most, cluster));
+        for fitting in &mut idle {
+            fitting.reach(|copies| copies >= most, cluster);
+        }
         let idle = idle.iter().map(|fitting| fitting.copies).min()?;
         (idle > tasks).then_some((parts, idle))
     }

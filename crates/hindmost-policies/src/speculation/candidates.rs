@@ -188,7 +188,9 @@ impl Candidates {
             let closed = !allows(job);
             let of_job = self.groups.range_mut((job, 0)..=(job, u32::MAX)).filter(|(_, group)| group.closed != closed);
             let moved: Vec<PhaseId> = of_job.map(|(phase, group)| (*phase, group.closed = closed).0).collect();
-            moved.into_iter().for_each(|phase| self.refresh(phase));
+            for phase in moved {
+                self.refresh(phase);
+            }
         }
     }
 

@@ -156,7 +156,9 @@ impl LateRule {
     fn sort_slow_by_age(&mut self, round: &Round<'_>) -> Vec<(f64, AttemptId)> {
         let cluster = round.cluster();
         let mut slow = std::mem::take(&mut self.slow);
-        slow.iter_mut().for_each(|slow| slow.by_age.retain(|id| self.may_be_helped(*id, cluster)));
+        for of_demand in &mut slow {
+            of_demand.by_age.retain(|id| self.may_be_helped(*id, cluster));
+        }
         let remaining = |id: &AttemptId| round.estimator.remaining(cluster, cluster.attempt(*id)?);
         let by_age = slow.iter().flat_map(|slow| &slow.by_age);
         let mut sorted: Vec<(f64, AttemptId)> = by_age.map(|id| (remaining(id).unwrap_or(0.0), *id)).collect();

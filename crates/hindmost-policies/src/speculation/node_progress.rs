@@ -186,7 +186,9 @@ impl NodeProgress {
     pub(super) fn in_all(&mut self, demand: &Resources, cluster: &Cluster) -> u64 {
         let joined = &cluster.nodes()[self.counted..];
         if !joined.is_empty() {
-            joined.iter().for_each(|node| *self.capacities.entry(*node.capacity()).or_default() += 1);
+            for node in joined {
+                *self.capacities.entry(*node.capacity()).or_default() += 1;
+            }
             self.counted += joined.len();
             self.in_all.clear();
         }

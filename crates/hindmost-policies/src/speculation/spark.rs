@@ -14,7 +14,8 @@
 //! Parameters, Spark 4's defaults: `quantile`, 0.9 (`spark.speculation.quantile`); `multiplier`, 3
 //! (`spark.speculation.multiplier`); `min_runtime`, seconds, 0.1 (`spark.speculation.minTaskRuntime`).
 
-use std::collections::{BTreeSet, VecDeque};
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap, VecDeque};
 
 use rustc_hash::FxHashMap;
 
@@ -56,8 +57,9 @@ pub struct SparkRule {
 struct PhaseWatch {
     /// First copies in the order of their starts; the front is the one that has run longest.
     running: VecDeque<(Time, AttemptId)>,
-    /// Durations of finished tasks in ticks, sorted once enough have finished.
-    durations: Vec<u64>,
+    /// Durations of finished tasks in ticks: the shorter half, with the one in the middle, and the longer half.
+    shorter: BinaryHeap<u64>,
+    longer: BinaryHeap<Reverse<u64>>,
     /// Elapsed time above which an attempt is too slow; known once enough have finished.
     threshold: Option<Time>,
     /// The earliest wake-up asked for and not yet past.
@@ -106,17 +108,9 @@ impl SparkRule {
         let duration = (view.cluster.now() - since).0;
         // Spark: max(floor(quantile × tasks), 1).
         let enough = ((self.parameters.quantile * f64::from(phase.to_do())).floor() as usize).max(1);
-        if watch.threshold.is_some() {
-            let at = watch.durations.partition_point(|known| *known < duration);
-            watch.durations.insert(at, duration);
-        } else {
-            watch.durations.push(duration);
-            if watch.durations.len() >= enough {
-                watch.durations.sort_unstable();
-            }
-        }
-        if watch.durations.len() >= enough {
-            let median = median(&watch.durations).seconds();
+        watch.add(duration);
+        if watch.shorter.len() + watch.longer.len() >= enough {
+            let median = watch.median().seconds();
             let threshold = Time::from_seconds((self.parameters.multiplier * median).max(self.parameters.min_runtime));
             if watch.threshold.is_some_and(|before| before < threshold) {
                 self.risen.push(key);
@@ -177,10 +171,21 @@ impl SparkRule {
     }
 }
 
-/// The median as Spark's `MedianHeap` tells it: the mean of the middle two of an even number.
-fn median(sorted: &[u64]) -> Time {
-    let middle = sorted.len() / 2;
-    Time(if sorted.len() % 2 == 1 { sorted[middle] } else { u64::midpoint(sorted[middle - 1], sorted[middle]) })
+impl PhaseWatch {
+    fn add(&mut self, duration: u64) {
+        self.shorter.push(duration);
+        self.longer.extend(self.shorter.pop().map(Reverse));
+        if self.longer.len() > self.shorter.len() {
+            self.shorter.extend(self.longer.pop().map(|Reverse(shortest)| shortest));
+        }
+    }
+
+    /// The median as Spark's `MedianHeap` tells it: the mean of the middle two of an even number.
+    fn median(&self) -> Time {
+        let middle = self.shorter.peek().copied().unwrap_or(0);
+        let next = self.longer.peek().filter(|_| self.longer.len() == self.shorter.len());
+        Time(next.map_or(middle, |Reverse(next)| u64::midpoint(middle, *next)))
+    }
 }
 
 impl Rule for SparkRule {
@@ -264,7 +269,9 @@ impl SparkRule {
             let of_phase = self.candidates.of_phase(key).rev();
             let slow = |id| cluster.attempt(id).is_some_and(|attempt| self.is_slow(cluster, attempt));
             let no_longer: Vec<Entry> = of_phase.take_while(|(_, id)| !slow(*id)).collect();
-            no_longer.iter().for_each(|(_, id)| self.candidates.remove(*id));
+            for (_, id) in &no_longer {
+                self.candidates.remove(*id);
+            }
             taken.extend(no_longer);
         }
         taken.sort_unstable_by(|one, other| other.cmp(one));

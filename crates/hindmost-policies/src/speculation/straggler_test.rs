@@ -91,7 +91,9 @@ impl<R: ByTest> Rule for R {
             let Some((_, id)) = (if oldest.is_some() { by_age.pop() } else { first.take() }) else { break };
             self.help(id, round);
         }
-        passed_over.into_iter().for_each(|(id, until)| candidates.pass_over(id, until));
+        for (id, until) in passed_over {
+            candidates.pass_over(id, until);
+        }
         candidates.end_round();
         *self.candidates() = candidates;
     }

@@ -224,6 +224,11 @@ impl Candidates {
         }
     }
 
+    /// Returns no more of the phase of the one that was returned last, in this round.
+    pub(super) fn leave_phase(&mut self, of: AttemptId) {
+        self.set_head(phase_of(of), None);
+    }
+
     /// A round is over.
     pub(super) fn end_round(&mut self) {
         for phase in std::mem::take(&mut self.taken) {

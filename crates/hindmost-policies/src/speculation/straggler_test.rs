@@ -77,6 +77,11 @@ impl<R: ByTest> Rule for R {
             while first.is_none() {
                 let cluster = round.cluster();
                 let Some((rank, id)) = candidates.next(|demand| self.is_worth(demand, cluster)) else { break };
+                // A backup of this round may have used up what the job is allowed.
+                if !self.allows(id.task.job, cluster) {
+                    candidates.leave_phase(id);
+                    continue;
+                }
                 let Some(ranked) = judge(self, id, round) else {
                     passed_over.extend(slow_again(self, id, round).map(|until| (id, until)));
                     continue;

@@ -237,3 +237,73 @@ impl Candidates {
         self.heads.values_mut().for_each(|heads| heads.stuck = false);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn attempt(job: u32, index: u32) -> AttemptId {
+        AttemptId { task: TaskId { job: JobId(job), phase: 0, index }, copy: 0 }
+    }
+
+    /// What the tasks of a job demand.
+    fn demand(job: u32) -> Resources {
+        let mut demand = Resources::NONE;
+        demand.0[0] = u64::from(job % 3);
+        demand
+    }
+
+    proptest! {
+        #[test]
+        fn rounds_see_what_sorting_finds(
+            rounds in prop::collection::vec(
+                (prop::collection::vec((0u32..5, 0u32..6, prop::option::of(0u64..9)), 0..12), 0u32..5, 0u64..3),
+                1..20,
+            ),
+        ) {
+            let mut candidates = Candidates::default();
+            let mut known: BTreeMap<AttemptId, u64> = BTreeMap::new();
+            for (changes, closed, unfit) in rounds {
+                for (job, index, rank) in changes {
+                    let id = attempt(job, index);
+                    if let Some(rank) = rank {
+                        candidates.put((rank, id), Time::NEVER, &demand(job));
+                        known.insert(id, rank);
+                    } else {
+                        candidates.remove(id);
+                        known.remove(&id);
+                    }
+                }
+                candidates.changed.extend((0..5).map(JobId));
+                candidates.close(|job| job != JobId(closed));
+                let may = |id: &AttemptId| id.task.job != JobId(closed) && demand(id.task.job.0).0[0] != unfit;
+                let mut sorted: Vec<Entry> = known.iter().filter(|(id, _)| may(id)).map(|(id, rank)| (*rank, *id)).collect();
+                sorted.sort_unstable();
+                let found: Vec<Entry> = std::iter::from_fn(|| candidates.next(|demand| demand.0[0] != unfit)).collect();
+                candidates.end_round();
+                prop_assert_eq!(found, sorted);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_passed_over_comes_back_when_it_is_due() {
+        let mut candidates = Candidates::default();
+        candidates.put((1, attempt(0, 0)), Time::NEVER, &demand(0));
+        candidates.put((2, attempt(0, 1)), Time(7), &demand(0));
+        assert_eq!(candidates.next(|_| true), Some((1, attempt(0, 0))));
+        candidates.pass_over(attempt(0, 0), Time(5));
+        candidates.end_round();
+        assert_eq!(candidates.next(|_| true), Some((2, attempt(0, 1))));
+        candidates.end_round();
+        assert_eq!(candidates.take_due(Time(4)), []);
+        assert_eq!(candidates.take_due(Time(7)), [attempt(0, 0), attempt(0, 1)]);
+        candidates.put((3, attempt(0, 0)), Time::NEVER, &demand(0));
+        assert_eq!(
+            [(); 3].map(|()| candidates.next(|_| true)),
+            [Some((2, attempt(0, 1))), Some((3, attempt(0, 0))), None]
+        );
+    }
+}

@@ -10,6 +10,7 @@ use hindmost_core::policy::{Round, Seen, View};
 use hindmost_core::record::{Condition, Decision};
 use hindmost_core::resources::Resources;
 use hindmost_core::time::Time;
+use hindmost_math::distribution::Distribution;
 
 use super::Rule;
 use super::candidates::Candidates;
@@ -164,8 +165,7 @@ fn judge<R: ByTest>(rule: &mut R, id: AttemptId, round: &Round<'_>) -> Option<f6
     holds.then(|| if R::BY_ID { 0.0 } else { -remaining() })
 }
 
-/// A time before which the answer for a candidate, no now, is not yes again, if only its age is known. The expected remaining
-/// time m(a) at age a is ∫S/S(a) from a on: it is above a limit at a later age b only if S(b) < m(a)·S(a)/limit.
+/// A time before which the answer for a candidate, no now, is not yes again, if only its age is known.
 fn slow_again<R: ByTest>(rule: &mut R, id: AttemptId, round: &Round<'_>) -> Option<Time> {
     let cluster = round.cluster();
     let (attempt, phase) = cluster.attempt(id).zip(cluster.phase(id.task))?;
@@ -183,11 +183,17 @@ fn slow_again<R: ByTest>(rule: &mut R, id: AttemptId, round: &Round<'_>) -> Opti
     if elapsed <= from + 1e-5 * (from + pace.seconds(1.0)) {
         return None;
     }
-    let age = pace.age(elapsed);
+    let until = first_above(pace.age(limit), pace.age(elapsed), durations)?;
+    Some(attempt.since() + Time::from_seconds(pace.seconds(until) * (1.0 - 1e-9)))
+}
+
+/// An age before which the expected remaining time is not above a limit, as it is not at a given one. At age a it is ∫S/S(a)
+/// from a on, m(a): it is above the limit at a later age b only if S(b) < m(a)·S(a)/limit.
+fn first_above(limit: f64, age: f64, durations: &Distribution) -> Option<f64> {
     // What is expected is known to some digits only.
-    let share = 1.01 * pace.seconds(durations.mean_residual(age)) / limit;
-    let until = durations.survival_quantile(share * durations.survival(age));
-    (share < 1.0).then(|| attempt.since() + Time::from_seconds(pace.seconds(until) * (1.0 - 1e-9)))
+    let share = 1.01 * durations.mean_residual(age) / limit;
+    let survival = share * durations.survival(age);
+    (share < 1.0).then(|| if survival > 0.0 { durations.survival_quantile(survival) } else { f64::INFINITY })
 }
 
 /// Starts up to so many backups beside an attempt that a test found slow; false if none was started.
@@ -218,5 +224,27 @@ fn explained(id: AttemptId, test: Test, round: &Round<'_>) -> impl FnOnce() -> S
     move || {
         let remaining = remaining.map_or_else(|| "unknown".to_owned(), |seconds| format!("{seconds:.2} s"));
         format!("copy {} was found slow: {} (its remaining time: {remaining})", id.copy, test.in_words(mean))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_expected_to_take_long_before_it_may_be() {
+        let (heavy, light) = (Distribution::pareto_with_mean(2.0, 2.0), Distribution::uniform(1.0, 3.0));
+        let all = [heavy, light, Distribution::log_normal(2.0, 2.0), Distribution::exponential(2.0)];
+        let grid = (0..20).flat_map(|age| (1..20).map(move |limit| (0.2 * f64::from(age), 0.4 * f64::from(limit))));
+        for durations in all.map(Result::unwrap) {
+            for (age, limit) in grid.clone() {
+                let Some(until) = first_above(limit, age, &durations) else { continue };
+                assert!(durations.mean_residual(age) < limit && until >= age, "{durations:?} {age} {limit}");
+                for step in 0..100 {
+                    let later = age + (until.min(100.0) - age) * f64::from(step) / 100.0;
+                    assert!(durations.mean_residual(later) <= limit, "{durations:?} {age} {limit} {later}");
+                }
+            }
+        }
     }
 }

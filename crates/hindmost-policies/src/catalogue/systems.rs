@@ -35,7 +35,7 @@ pub static SYSTEMS: &[SystemEntry] = &[
         source: "Apache Hadoop MapReduce, DefaultSpeculator",
         order: None,
         build: &system_of(|hadoop: HadoopParameters, policy| {
-            policy.originals(Which::Any).pass(Speculation::by(HadoopRule(hadoop)))
+            policy.originals(Which::Any).pass(Speculation::by(HadoopRule::new(hadoop)))
         }),
     },
     SystemEntry {
@@ -65,7 +65,7 @@ pub static SYSTEMS: &[SystemEntry] = &[
         source: "Ananthanarayanan et al., Reining in the Outliers in Map-Reduce Clusters using Mantri, OSDI 2010",
         order: None,
         build: &system_of(|mantri: MantriParameters, policy| {
-            policy.pass(Speculation::by(MantriRule(mantri))).originals(Which::Any)
+            policy.pass(Speculation::by(MantriRule::new(mantri))).originals(Which::Any)
         }),
     },
     SystemEntry {

@@ -3,9 +3,10 @@
 
 use hindmost_core::ids::JobId;
 use hindmost_core::policy::job_queue::Which;
+use hindmost_core::policy::runnable_by_demand::Stuck;
 use hindmost_core::policy::{Pass, Round};
 
-use super::sca::{CloneTables, open_tasks, start_job};
+use super::sca::{CloneTables, Fitting, open_tasks, start_job};
 use crate::speculation::ese::EseParameters;
 use crate::theory::clones;
 
@@ -30,9 +31,9 @@ impl CloneSmallNewJobs {
         let phases = found.phases().iter();
         phases
             .map(|phase| {
-                let idle = cluster.room_for(phase.demand()) as f64;
-                let small = tasks < eta * idle / new_jobs as f64 && phase.mean() < xi;
-                if !small || !phase.is_open() || phase.pending() == 0 {
+                let may_clone = phase.mean() < xi && phase.is_open() && phase.pending() > 0;
+                let small = |idle: u64| tasks < eta * idle as f64 / new_jobs as f64;
+                if !may_clone || !Fitting::of(phase.demand(), cluster).reach(small, cluster) {
                     return 1;
                 }
                 let table = self.tables.prepare(phase.pending(), phase.durations());
@@ -45,9 +46,9 @@ impl CloneSmallNewJobs {
 impl Pass for CloneSmallNewJobs {
     fn decide(&mut self, round: &mut Round<'_>) {
         let new_jobs = round.new_jobs();
-        let mut passed = None;
+        let (mut passed, mut stuck) = (None, Stuck::default());
         while round.cluster().open_nodes() > 0 {
-            let Some(place) = round.next_job(Which::New, passed) else { return };
+            let Some(place) = round.next_job_that_fits(Which::New, passed, &mut stuck) else { return };
             let copies = self.copies(place.job(), new_jobs, round);
             start_job(place.job(), &copies, round);
             passed = Some(place);

@@ -17,7 +17,8 @@ use rustc_hash::FxHashMap;
 
 use crate::theory::clones::{self, CloneTable};
 use hindmost_core::cluster::{Cluster, Job};
-use hindmost_core::ids::{JobId, TaskId};
+use hindmost_core::ids::{JobId, NodeId, TaskId};
+use hindmost_core::resources::Resources;
 use hindmost_math::distribution::Distribution;
 
 use hindmost_core::policy::{Pass, Round};
@@ -59,6 +60,33 @@ impl CloneTables {
     }
 }
 
+/// How many copies of a demand fit into the free resources, counted no further than somebody asks.
+pub(crate) struct Fitting {
+    demand: Resources,
+    copies: u64,
+    /// The first node that is still to be counted.
+    next: Option<NodeId>,
+}
+
+impl Fitting {
+    pub(crate) fn of(demand: &Resources, cluster: &Cluster) -> Fitting {
+        let one_slot = cluster.dimensions().is_one_slot();
+        let (copies, next) = if one_slot { (cluster.open_nodes() as u64, None) } else { (0, Some(NodeId(0))) };
+        Fitting { demand: *demand, copies, next }
+    }
+
+    /// Counts on until their number is enough, as it stays with more; false if all of them are not.
+    pub(crate) fn reach(&mut self, enough: impl Fn(u64) -> bool, cluster: &Cluster) -> bool {
+        while !enough(self.copies) {
+            let Some(from) = self.next else { return false };
+            let found = cluster.next_fitting(from, &self.demand).and_then(|id| Some((id, cluster.node(id)?)));
+            self.copies = self.copies.saturating_add(found.map_or(0, |(_, node)| node.free().times(&self.demand)));
+            self.next = found.map(|(id, _)| NodeId(id.0 + 1));
+        }
+        true
+    }
+}
+
 crate::parameters! {
     /// SCA's parameters. See the module's documentation.
     pub struct ScaParameters {
@@ -88,28 +116,38 @@ struct Part {
 }
 
 impl CloneNewJobs {
-    /// The open phases of all new jobs, if their tasks are fewer than the idle machines.
+    /// The open phases of all new jobs, if their tasks are fewer than the idle machines, and these: no more than all the
+    /// copies that there may be would take.
     fn parts(&mut self, round: &mut Round<'_>) -> Option<(Vec<Part>, u64)> {
         let (cluster, queue) = round.cluster_and_queue();
         let mut parts = Vec::new();
         let mut tasks = 0;
         // On machines of several resources, idle is what fits of the most demanding phase.
-        let mut idle = u64::MAX;
+        let mut idle: Vec<Fitting> = Vec::new();
         for job in queue.iter_new().filter_map(|id| cluster.job(id)) {
             for (at, phase) in job.phases().iter().enumerate() {
                 if !phase.is_open() || phase.pending() == 0 {
                     continue;
                 }
                 tasks += u64::from(phase.pending());
-                idle = idle.min(cluster.room_for(phase.demand()));
-                if tasks >= idle {
+                let known = idle.iter().position(|fitting| fitting.demand == *phase.demand());
+                let known = known.unwrap_or_else(|| {
+                    idle.push(Fitting::of(phase.demand(), cluster));
+                    idle.len() - 1
+                });
+                if !idle[known].reach(|copies| copies > tasks, cluster) {
                     return None;
                 }
                 let table = self.tables.prepare(phase.pending(), phase.durations());
                 parts.push(Part { job: job.id(), phase: at as u32, mean: phase.mean(), table });
             }
         }
-        (!parts.is_empty()).then_some((parts, idle))
+        let most = tasks * u64::from(self.tables.max_copies);
+        for fitting in &mut idle {
+            fitting.reach(|copies| copies >= most, cluster);
+        }
+        let idle = idle.iter().map(|fitting| fitting.copies).min()?;
+        (idle > tasks).then_some((parts, idle))
     }
 }
 

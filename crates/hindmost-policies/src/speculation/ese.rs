@@ -15,14 +15,14 @@
 //! Parameters: `sigma`, a number or `optimal` (Eq. 30–33); `eta`, 0.1; `xi`, seconds, 1;
 //! `max_copies`, 8. γ is the scenario's.
 
-use hindmost_core::cluster::{Attempt, Phase};
+use hindmost_core::cluster::Phase;
 use hindmost_core::estimator::Test;
 use hindmost_core::ids::AttemptId;
-use hindmost_core::policy::{Round, View};
-use hindmost_core::record::Condition;
+use hindmost_core::policy::Round;
 
+use super::candidates::Candidates;
 use super::sigma_table::{SigmaOf, SigmaTable};
-use super::{InTurn, Judgement, Rule, Served, serve_in_turn, straggler_test};
+use super::straggler_test::{self, ByTest};
 
 crate::parameters! {
     /// ESE's parameters. See the module's documentation.
@@ -41,39 +41,29 @@ crate::parameters! {
 /// ESE's rule for backups. See the module's documentation.
 pub struct EseRule {
     table: SigmaTable,
+    candidates: Candidates,
 }
 
 impl EseRule {
     /// With these parameters.
     pub fn new(parameters: EseParameters) -> EseRule {
-        EseRule { table: SigmaTable::new(parameters.sigma, SigmaOf::Ese, 2) }
+        EseRule { table: SigmaTable::new(parameters.sigma, SigmaOf::Ese, 2), candidates: Candidates::default() }
+    }
+}
+
+impl ByTest for EseRule {
+    fn candidates(&mut self) -> &mut Candidates {
+        &mut self.candidates
     }
 
     fn test(&mut self, phase: &Phase) -> Test {
         Test::RemainingAbove(self.table.get(phase.durations()).0 * phase.mean())
     }
-}
 
-impl Rule for EseRule {
-    fn condition(&mut self, attempt: &Attempt, phase: &Phase, view: &View<'_>) -> Option<Condition> {
-        straggler_test::condition(self.test(phase), attempt, phase, view)
-    }
-
-    fn serve(&mut self, candidates: &mut Vec<AttemptId>, round: &mut Round<'_>) {
-        serve_in_turn(self, candidates, round);
-    }
-}
-
-impl InTurn for EseRule {
-    fn judge(&mut self, attempt: &Attempt, phase: &Phase, round: &Round<'_>) -> Judgement {
-        straggler_test::judge(self.test(phase), attempt, phase, round)
-    }
-
-    fn help(&mut self, id: AttemptId, round: &mut Round<'_>) -> Served {
+    fn help(&mut self, id: AttemptId, round: &mut Round<'_>) {
         if let Some(phase) = round.cluster().phase(id.task) {
             let test = self.test(phase);
             straggler_test::start_backups(id, test, 1, round);
         }
-        if self.is_ready(round.cluster()) { Served::GoOn } else { Served::Enough }
     }
 }

@@ -15,13 +15,13 @@
 //! (`mapreduce.job.speculative.minimum-allowed-tasks`); `of_total_tasks`, 0.01
 //! (`…speculative-cap-total-tasks`); `of_running_tasks`, 0.1 (`…speculative-cap-running-tasks`).
 
-use hindmost_core::cluster::{Attempt, Cluster, Job, Phase};
+use hindmost_core::cluster::{Cluster, Job, Phase};
 use hindmost_core::estimator::Test;
 use hindmost_core::ids::{AttemptId, JobId};
-use hindmost_core::policy::{Round, View};
-use hindmost_core::record::Condition;
+use hindmost_core::policy::Round;
 
-use super::{InTurn, Judgement, Rule, Served, serve_in_turn, straggler_test};
+use super::candidates::Candidates;
+use super::straggler_test::{self, ByTest};
 
 crate::parameters! {
     /// The parameters of Hadoop's rule. See the module's documentation.
@@ -36,13 +36,34 @@ crate::parameters! {
 }
 
 /// Hadoop's rule. See the module's documentation.
-pub struct HadoopRule(pub HadoopParameters);
-
-fn test(phase: &Phase) -> Test {
-    Test::RemainingOrByAgeAbove(phase.mean())
+pub struct HadoopRule {
+    parameters: HadoopParameters,
+    candidates: Candidates,
 }
 
 impl HadoopRule {
+    /// With these parameters.
+    pub fn new(parameters: HadoopParameters) -> HadoopRule {
+        HadoopRule { parameters, candidates: Candidates::default() }
+    }
+
+    /// Backups that a job may have at a time.
+    fn cap(&self, job: &Job) -> f64 {
+        let HadoopParameters { minimum_allowed, of_total_tasks, of_running_tasks } = self.parameters;
+        let running = f64::from(job.running_tasks());
+        f64::from(minimum_allowed).max(of_total_tasks * job.task_count() as f64).max(of_running_tasks * running)
+    }
+}
+
+impl ByTest for HadoopRule {
+    fn candidates(&mut self) -> &mut Candidates {
+        &mut self.candidates
+    }
+
+    fn test(&mut self, phase: &Phase) -> Test {
+        Test::RemainingOrByAgeAbove(phase.mean())
+    }
+
     /// True if the job has nothing pending and may have another backup now.
     fn allows(&self, job: JobId, cluster: &Cluster) -> bool {
         let Some(job) = cluster.job(job) else { return false };
@@ -52,39 +73,12 @@ impl HadoopRule {
         f64::from(job.alive().saturating_sub(job.running_tasks())) < self.cap(job)
     }
 
-    /// Backups that a job may have at a time.
-    fn cap(&self, job: &Job) -> f64 {
-        f64::from(self.0.minimum_allowed)
-            .max(self.0.of_total_tasks * job.task_count() as f64)
-            .max(self.0.of_running_tasks * f64::from(job.running_tasks()))
-    }
-}
-
-impl Rule for HadoopRule {
-    fn condition(&mut self, attempt: &Attempt, phase: &Phase, view: &View<'_>) -> Option<Condition> {
-        straggler_test::condition(test(phase), attempt, phase, view)
-    }
-
-    fn serve(&mut self, candidates: &mut Vec<AttemptId>, round: &mut Round<'_>) {
-        serve_in_turn(self, candidates, round);
-    }
-}
-
-impl InTurn for HadoopRule {
-    fn judge(&mut self, attempt: &Attempt, phase: &Phase, round: &Round<'_>) -> Judgement {
-        match straggler_test::judge(test(phase), attempt, phase, round) {
-            Judgement::Help(_) if !self.allows(attempt.id().task.job, round.cluster()) => Judgement::Wait,
-            judgement => judgement,
-        }
-    }
-
-    fn help(&mut self, id: AttemptId, round: &mut Round<'_>) -> Served {
+    fn help(&mut self, id: AttemptId, round: &mut Round<'_>) {
         // A backup of this round may have used up what the job is allowed.
         if self.allows(id.task.job, round.cluster())
-            && let Some(test) = round.cluster().phase(id.task).map(test)
+            && let Some(test) = round.cluster().phase(id.task).map(|phase| self.test(phase))
         {
             straggler_test::start_backups(id, test, 1, round);
         }
-        if self.is_ready(round.cluster()) { Served::GoOn } else { Served::Enough }
     }
 }

@@ -55,10 +55,10 @@ pub struct LateRule {
     parameters: LateParameters,
     /// Known progress rates of each phase's attempts.
     rates: FxHashMap<(JobId, u32), ProgressRates>,
-    /// Attempts that are or were slow by their rate, by what a copy demands; the last to finish first.
+    /// Attempts that are or were slow, by what a copy demands.
     slow: Vec<SlowAttempts>,
-    /// Attempts that are slow by their age.
-    slow_by_age: Vec<AttemptId>,
+    /// Tasks that have got another copy since a round last looked.
+    copied: Vec<TaskId>,
     /// Running backups.
     backups: FxHashSet<AttemptId>,
     nodes: NodeProgress,
@@ -69,9 +69,9 @@ pub struct LateRule {
 /// Slow attempts whose copies demand the same.
 struct SlowAttempts {
     demand: Resources,
-    /// Copies that all nodes together, empty, have resources for.
-    in_all: u64,
+    /// By their rate; the last to finish first.
     attempts: BTreeSet<(Reverse<Time>, AttemptId)>,
+    by_age: BTreeSet<AttemptId>,
 }
 
 impl SlowAttempts {
@@ -93,7 +93,7 @@ impl LateRule {
             parameters,
             rates: FxHashMap::default(),
             slow: Vec::new(),
-            slow_by_age: Vec::new(),
+            copied: Vec::new(),
             backups: FxHashSet::default(),
             nodes: NodeProgress::new(parameters.slow_node),
             slow_age: None,
@@ -113,14 +113,15 @@ impl LateRule {
             for (index, copy) in slow {
                 let slow = AttemptId { task: TaskId { index, ..id.task }, copy };
                 let Some(finish) = cluster.attempt(slow).and_then(Attempt::expected_finish) else { continue };
+                let of_demand = slow_of(&mut self.slow, phase.demand());
                 if tells_remaining_by_age(view) {
-                    self.slow_by_age.push(slow);
+                    of_demand.by_age.insert(slow);
                 } else {
-                    slow_of(&mut self.slow, phase.demand(), cluster).insert((Reverse(finish), slow));
+                    of_demand.attempts.insert((Reverse(finish), slow));
                 }
             }
         } else {
-            self.slow_by_age.push(id);
+            slow_of(&mut self.slow, phase.demand()).by_age.insert(id);
         }
         let old_enough = attempt.since() + Time::from_seconds(self.parameters.min_age);
         if old_enough > cluster.now() {
@@ -154,19 +155,44 @@ impl LateRule {
     /// The attempts that are slow by their age and may be helped, with their remaining times, the shortest first.
     fn sort_slow_by_age(&mut self, round: &Round<'_>) -> Vec<(f64, AttemptId)> {
         let cluster = round.cluster();
-        let mut slow = std::mem::take(&mut self.slow_by_age);
-        slow.sort_unstable();
-        slow.dedup();
-        slow.retain(|id| self.may_be_helped(*id, cluster));
+        let mut slow = std::mem::take(&mut self.slow);
+        for of_demand in &mut slow {
+            of_demand.by_age.retain(|id| self.may_be_helped(*id, cluster));
+        }
         let remaining = |id: &AttemptId| round.estimator.remaining(cluster, cluster.attempt(*id)?);
-        let mut sorted: Vec<(f64, AttemptId)> = slow.iter().map(|id| (remaining(id).unwrap_or(0.0), *id)).collect();
+        let by_age = slow.iter().flat_map(|slow| &slow.by_age);
+        let mut sorted: Vec<(f64, AttemptId)> = by_age.map(|id| (remaining(id).unwrap_or(0.0), *id)).collect();
         sorted.sort_unstable_by(shortest_first);
-        self.slow_by_age = slow;
+        self.slow = slow;
         sorted
     }
 
+    fn forget_by_age(&mut self, id: AttemptId, demand: &Resources) {
+        let of_demand = self.slow.iter_mut().find(|slow| slow.demand == *demand);
+        of_demand.map(|of_demand| of_demand.by_age.remove(&id));
+    }
+
+    /// True if nothing is slow, or all that are slow are so by their age, and none can get a backup now.
+    fn is_in_vain(&mut self, cluster: &Cluster) -> bool {
+        for task in std::mem::take(&mut self.copied) {
+            let Some(demand) = cluster.phase(task).map(Phase::demand) else { continue };
+            for copy in cluster.copies(task).filter(|copy| !cluster.is_only_copy(copy)) {
+                self.forget_by_age(copy.id(), demand);
+            }
+        }
+        let backups = self.backups.len() as f64;
+        let mut by_age = self.slow.iter().filter(|slow| !slow.by_age.is_empty());
+        self.slow.is_empty()
+            || self.rates.is_empty()
+                && self.slow.iter().all(|slow| slow.attempts.is_empty())
+                && by_age.all(|SlowAttempts { demand, .. }| {
+                    backups >= self.parameters.cap * self.nodes.in_all(demand, cluster) as f64
+                        || self.nodes.first_good(demand, cluster, |_| true).is_none()
+                })
+    }
+
     /// Starts a backup on a node that is not slow; false if there is none.
-    fn start_backup(&self, task: TaskId, demand: &Resources, round: &mut Round<'_>) -> Option<bool> {
+    fn start_backup(&mut self, task: TaskId, demand: &Resources, round: &mut Round<'_>) -> Option<bool> {
         let cluster = round.cluster();
         let allowed = |node| !cluster.has_copy_on(task, node) && !cluster.avoids(task, node);
         let node = match cluster.placement() {
@@ -178,21 +204,12 @@ impl LateRule {
 }
 
 /// The slow attempts of a demand.
-fn slow_of<'a>(
-    slow: &'a mut Vec<SlowAttempts>,
-    demand: &Resources,
-    cluster: &Cluster,
-) -> &'a mut BTreeSet<(Reverse<Time>, AttemptId)> {
+fn slow_of<'a>(slow: &'a mut Vec<SlowAttempts>, demand: &Resources) -> &'a mut SlowAttempts {
     let at = slow.iter().position(|known| known.demand == *demand).unwrap_or_else(|| {
-        slow.push(SlowAttempts { demand: *demand, in_all: in_all(demand, cluster), attempts: BTreeSet::new() });
+        slow.push(SlowAttempts { demand: *demand, attempts: BTreeSet::new(), by_age: BTreeSet::new() });
         slow.len() - 1
     });
-    &mut slow[at].attempts
-}
-
-/// How many copies all nodes together, empty, have resources for.
-fn in_all(demand: &Resources, cluster: &Cluster) -> u64 {
-    cluster.nodes().iter().map(|node| node.capacity().times(demand)).fold(0, u64::saturating_add)
+    &mut slow[at]
 }
 
 /// Progress rate, 1/seconds, once it is known: with work going on evenly, one over the duration.
@@ -261,10 +278,12 @@ impl Rule for LateRule {
             Seen::Decision(Decision::Start { attempt, node, .. }) => {
                 if cluster.task(attempt.task).is_some_and(|task| task.alive() > 1) {
                     self.backups.insert(*attempt);
+                    self.copied.push(attempt.task);
                 }
                 self.nodes.changed(*node, cluster);
             }
             Seen::Decision(Decision::Replace { attempt, .. }) => {
+                self.copied.push(attempt.task);
                 if let Some(node) = cluster.attempt(*attempt).map(Attempt::node) {
                     self.nodes.changed(node, cluster);
                 }
@@ -277,6 +296,9 @@ impl Rule for LateRule {
                 applied,
             ) => {
                 self.backups.remove(attempt);
+                if let Some(phase) = cluster.phase(attempt.task) {
+                    self.forget_by_age(*attempt, phase.demand());
+                }
                 let finished = matches!(seen, Seen::Event(Event::AttemptFinished { .. }, _));
                 if let Some((node, _)) = applied.released.filter(|_| finished) {
                     self.nodes.finished(node);
@@ -289,14 +311,13 @@ impl Rule for LateRule {
                 }
             }
             Seen::Event(Event::NodeLost { node }, _) => {
-                self.backups.retain(|backup| cluster.attempt(*backup).is_some());
+                let lives = |id: &AttemptId| cluster.attempt(*id).is_some();
+                self.backups.retain(lives);
+                self.slow.iter_mut().for_each(|slow| slow.by_age.retain(lives));
                 self.nodes.changed(*node, cluster);
             }
             Seen::Event(Event::NodeJoined { node, .. } | Event::NodeReturned { node }, _) => {
                 self.nodes.changed(*node, cluster);
-                for known in &mut self.slow {
-                    known.in_all = in_all(&known.demand, cluster);
-                }
             }
             _ => {}
         }
@@ -304,7 +325,7 @@ impl Rule for LateRule {
 
     fn serve(&mut self, candidates: &mut Vec<AttemptId>, round: &mut Round<'_>) {
         candidates.clear();
-        if round.cluster().open_nodes() == 0 {
+        if round.cluster().open_nodes() == 0 || self.is_in_vain(round.cluster()) {
             return;
         }
         let mut by_age = self.sort_slow_by_age(round);
@@ -358,8 +379,7 @@ impl Rule for LateRule {
             }
             let cluster = round.cluster();
             let Some(demand) = cluster.phase(id.task).map(|phase| *phase.demand()) else { continue };
-            let in_all = at.map_or_else(|| in_all(&demand, cluster), |at| slow[at].in_all);
-            if backups as f64 >= self.parameters.cap * in_all as f64 {
+            if backups as f64 >= self.parameters.cap * self.nodes.in_all(&demand, cluster) as f64 {
                 break;
             }
             match self.start_backup(id.task, &demand, round) {
@@ -381,7 +401,7 @@ impl Rule for LateRule {
         for of_demand in &mut slow {
             of_demand.forget_ended(round.cluster());
         }
-        slow.retain(|of_demand| !of_demand.attempts.is_empty());
+        slow.retain(|of_demand| !of_demand.attempts.is_empty() || !of_demand.by_age.is_empty());
         self.slow = slow;
     }
 }

@@ -16,13 +16,14 @@
 //!
 //! Parameters: `delta`, a probability, 0.25; `kill_restart`, false; `max_restarts`, 3 (ours).
 
-use hindmost_core::cluster::{Attempt, Cluster, Node, Phase};
+use hindmost_core::cluster::{Cluster, Node, Phase};
 use hindmost_core::estimator::{Pace, Test};
 use hindmost_core::ids::AttemptId;
-use hindmost_core::policy::{Round, View};
-use hindmost_core::record::Condition;
+use hindmost_core::policy::Round;
+use hindmost_core::resources::Resources;
 
-use super::{InTurn, Judgement, Rule, Served, serve_in_turn, straggler_test};
+use super::candidates::Candidates;
+use super::straggler_test::{self, ByTest};
 
 crate::parameters! {
     /// Mantri's parameters. See the module's documentation.
@@ -37,15 +38,19 @@ crate::parameters! {
 }
 
 /// Mantri's rule. See the module's documentation.
-pub struct MantriRule(pub MantriParameters);
+pub struct MantriRule {
+    parameters: MantriParameters,
+    candidates: Candidates,
+}
 
 /// A duplicate pays if the remaining time is longer than this many fresh copies: the original and the
 /// duplicate both run for as long as the duplicate takes.
 const COPIES_RUNNING: f64 = 2.0;
 
 impl MantriRule {
-    fn test(&self) -> Test {
-        Test::FreshLikelyBetter { factor: COPIES_RUNNING, chance: self.0.delta }
+    /// With these parameters.
+    pub fn new(parameters: MantriParameters) -> MantriRule {
+        MantriRule { parameters, candidates: Candidates::default() }
     }
 
     /// True if the task may be started afresh once more, and its attempt's remaining time is longer than a fresh copy is
@@ -54,37 +59,32 @@ impl MantriRule {
         let cluster = round.cluster();
         let Some((attempt, phase)) = cluster.attempt(id).zip(cluster.phase(id.task)) else { return false };
         let fresh = Pace::new(cluster.node(attempt.node()).map_or(1.0, Node::speed), 0.0).seconds(phase.mean());
-        let may_restart = self.0.kill_restart && id.copy < self.0.max_restarts;
+        let may_restart = self.parameters.kill_restart && id.copy < self.parameters.max_restarts;
         may_restart && round.estimator.remaining(cluster, attempt).is_some_and(|remaining| remaining > fresh)
     }
 }
 
-impl Rule for MantriRule {
-    fn condition(&mut self, attempt: &Attempt, phase: &Phase, view: &View<'_>) -> Option<Condition> {
-        straggler_test::condition(self.test(), attempt, phase, view)
+impl ByTest for MantriRule {
+    fn candidates(&mut self) -> &mut Candidates {
+        &mut self.candidates
     }
 
-    fn serve(&mut self, candidates: &mut Vec<AttemptId>, round: &mut Round<'_>) {
-        serve_in_turn(self, candidates, round);
+    fn test(&mut self, _phase: &Phase) -> Test {
+        Test::FreshLikelyBetter { factor: COPIES_RUNNING, chance: self.parameters.delta }
     }
-}
 
-impl InTurn for MantriRule {
     fn is_ready(&self, cluster: &Cluster) -> bool {
-        cluster.open_nodes() > 0 || self.0.kill_restart
+        cluster.open_nodes() > 0 || self.parameters.kill_restart
     }
 
-    fn judge(&mut self, attempt: &Attempt, phase: &Phase, round: &Round<'_>) -> Judgement {
-        straggler_test::judge(self.test(), attempt, phase, round)
+    fn is_worth(&self, demand: &Resources, cluster: &Cluster) -> bool {
+        self.parameters.kill_restart || cluster.fits_somewhere(demand)
     }
 
-    fn help(&mut self, id: AttemptId, round: &mut Round<'_>) -> Served {
-        if straggler_test::start_backups(id, self.test(), 1, round) {
-            return Served::GoOn;
+    fn help(&mut self, id: AttemptId, round: &mut Round<'_>) {
+        let Some(test) = round.cluster().phase(id.task).map(|phase| self.test(phase)) else { return };
+        if !straggler_test::start_backups(id, test, 1, round) && self.restart_pays(id, round) {
+            straggler_test::replace(id, test, round);
         }
-        if self.restart_pays(id, round) {
-            straggler_test::replace(id, self.test(), round);
-        }
-        if self.is_ready(round.cluster()) { Served::GoOn } else { Served::Enough }
     }
 }

@@ -7,6 +7,7 @@
 //! condition to watch for, how to rank candidates, whether one may be helped now, how many copies it gets and where, and
 //! whether to replace it.
 
+mod candidates;
 pub mod ese;
 pub mod hadoop;
 mod lagging;
@@ -20,7 +21,7 @@ mod sigma_table;
 pub mod spark;
 mod straggler_test;
 
-use hindmost_core::cluster::{Attempt, Cluster, Phase};
+use hindmost_core::cluster::{Attempt, Phase};
 use hindmost_core::ids::AttemptId;
 use hindmost_core::policy::{Pass, Round, Seen, View};
 use hindmost_core::record::{Condition, Decision, Event};
@@ -38,30 +39,6 @@ pub enum Cause {
     SpeedLearned,
 }
 
-/// What is to be done about a candidate now.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Judgement {
-    /// Help it; the smallest rank is first, then by id.
-    Help(f64),
-    /// Leave it alone for now; it stays a candidate.
-    Wait,
-    /// It is no candidate any more, until it meets a condition again.
-    Forget,
-    /// As `Forget`, and it is watched for this condition again.
-    WatchAgain(Condition),
-}
-
-/// What came of helping a candidate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Served {
-    /// On with the next one.
-    GoOn,
-    /// As `GoOn`, and this one is no candidate any more.
-    Forget,
-    /// The rule has no more to give in this round.
-    Enough,
-}
-
 /// A rule for backups. See the module's documentation.
 pub trait Rule: Send {
     /// Returns the condition under which an attempt of this phase, which is its task's only copy, becomes a candidate;
@@ -76,68 +53,8 @@ pub trait Rule: Send {
     /// Observes a record, for what the rule counts itself. May add candidates that met no watched condition.
     fn observe(&mut self, _seen: Seen<'_>, _view: &mut View<'_>, _candidates: &mut Vec<AttemptId>) {}
 
-    /// Serves the candidates: the attempts that met their condition and were not forgotten since. Rules that judge and
-    /// help one candidate after the other leave it to [`serve_in_turn`].
+    /// Serves the candidates: the attempts that met their condition and that the rule has not taken out since.
     fn serve(&mut self, candidates: &mut Vec<AttemptId>, round: &mut Round<'_>);
-}
-
-/// A rule that judges all candidates and then helps them one after the other.
-pub trait InTurn {
-    /// False if nothing can be done in this round, whoever the candidates are.
-    fn is_ready(&self, cluster: &Cluster) -> bool {
-        cluster.open_nodes() > 0
-    }
-
-    /// Judges a candidate that is its task's only copy.
-    fn judge(&mut self, attempt: &Attempt, phase: &Phase, round: &Round<'_>) -> Judgement;
-
-    /// Helps a candidate, if it still can be helped: starts backups or replaces it.
-    fn help(&mut self, id: AttemptId, round: &mut Round<'_>) -> Served;
-}
-
-/// Judges all candidates, then helps those that are to be helped, the smallest rank first.
-pub fn serve_in_turn(rule: &mut impl InTurn, candidates: &mut Vec<AttemptId>, round: &mut Round<'_>) {
-    if candidates.is_empty() || !rule.is_ready(round.cluster()) {
-        return;
-    }
-    let mut forgotten = Vec::new();
-    for id in ranked(rule, candidates, round) {
-        match rule.help(id, round) {
-            Served::GoOn => {}
-            Served::Forget => forgotten.push(id),
-            Served::Enough => break,
-        }
-    }
-    candidates.retain(|id| !forgotten.contains(id));
-}
-
-/// Judges all candidates; forgets those that are none any more, and returns those to be helped, in order.
-fn ranked(rule: &mut impl InTurn, candidates: &mut Vec<AttemptId>, round: &mut Round<'_>) -> Vec<AttemptId> {
-    // An attempt may meet its condition by age and again by progress.
-    candidates.sort_unstable();
-    candidates.dedup();
-    let cluster = round.cluster();
-    let mut helped = Vec::with_capacity(candidates.len());
-    let mut again = Vec::new();
-    candidates.retain(|id| {
-        let attempt = cluster.attempt(*id).filter(|attempt| cluster.is_only_copy(attempt));
-        let Some((attempt, phase)) = attempt.zip(cluster.phase(id.task)) else { return false };
-        match rule.judge(attempt, phase, round) {
-            Judgement::Help(rank) => helped.push((rank, *id)),
-            Judgement::Wait => {}
-            Judgement::Forget => return false,
-            Judgement::WatchAgain(condition) => {
-                again.push(Decision::Watch { attempt: *id, condition });
-                return false;
-            }
-        }
-        true
-    });
-    for watch in again {
-        round.decide(watch);
-    }
-    helped.sort_unstable_by(|one, other| one.0.total_cmp(&other.0).then(one.1.cmp(&other.1)));
-    helped.into_iter().map(|(_, id)| id).collect()
 }
 
 /// The pass that starts backups by a rule. See the module's documentation.

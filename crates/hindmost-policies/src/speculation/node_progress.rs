@@ -2,12 +2,17 @@
 //!
 //! A node's progress is the number of attempts that it has finished, and one half for each that runs; it is counted in
 //! halves. The threshold is the progress at a percentile of the nodes that are up; nodes below it are slow. Nodes are kept
-//! in buckets by progress, and a change moves one node by one bucket, so that the threshold moves by little.
+//! in buckets by progress, and a change moves one node by one bucket, so that the threshold moves by little. For the demands
+//! asked for it is kept on which of the nodes that are not slow they fit.
 
 use hindmost_core::cluster::{Cluster, Node};
 use hindmost_core::id_set::IdSet;
 use hindmost_core::ids::NodeId;
 use hindmost_core::resources::Resources;
+use rustc_hash::FxHashMap;
+
+/// Demands of which it is kept where they fit; with more, all are forgotten.
+const KEPT: usize = 64;
 
 /// See the module's documentation.
 #[derive(Debug)]
@@ -27,6 +32,13 @@ pub(super) struct NodeProgress {
     up: usize,
     /// Nodes that are up and not slow.
     good: IdSet,
+    /// By demand, the nodes that are not slow and on which it fits. What has been started since the last record was
+    /// observed is still to be taken out.
+    fitting: Vec<(Resources, IdSet)>,
+    /// Capacities, with how many nodes have them, of so many nodes; copies that they have resources for, by demand.
+    capacities: FxHashMap<Resources, u64>,
+    counted: usize,
+    in_all: FxHashMap<Resources, u64>,
 }
 
 impl NodeProgress {
@@ -41,6 +53,10 @@ impl NodeProgress {
             below: 0,
             up: 0,
             good: IdSet::default(),
+            fitting: Vec::new(),
+            capacities: FxHashMap::default(),
+            counted: 0,
+            in_all: FxHashMap::default(),
         }
     }
 
@@ -58,6 +74,7 @@ impl NodeProgress {
         let now = cluster.node(node).filter(|found| found.is_up()).map(running);
         let before = std::mem::replace(&mut self.bucket_of[at], now);
         if now == before {
+            self.refresh(node.0, cluster);
             return;
         }
         if let Some(bucket) = before {
@@ -77,7 +94,19 @@ impl NodeProgress {
                 self.good.insert(node.0);
             }
         }
-        self.move_threshold();
+        self.refresh(node.0, cluster);
+        self.move_threshold(cluster);
+    }
+
+    /// What is free on a node, or whether it is slow, has changed.
+    fn refresh(&mut self, node: u32, cluster: &Cluster) {
+        for (demand, fitting) in &mut self.fitting {
+            if self.good.contains(node) && fits(demand, NodeId(node), cluster) {
+                fitting.insert(node);
+            } else {
+                fitting.remove(node);
+            }
+        }
     }
 
     fn grow(&mut self, node: NodeId) {
@@ -89,7 +118,7 @@ impl NodeProgress {
     }
 
     /// Moves the threshold to the bucket in which the percentile lies now.
-    fn move_threshold(&mut self) {
+    fn move_threshold(&mut self, cluster: &Cluster) {
         if self.up == 0 {
             return;
         }
@@ -99,11 +128,18 @@ impl NodeProgress {
             let bucket = &self.buckets[self.threshold as usize];
             self.below -= bucket.len();
             self.good.insert_all(bucket);
+            for (demand, fitting) in &mut self.fitting {
+                bucket
+                    .iter()
+                    .filter(|node| fits(demand, NodeId(*node), cluster))
+                    .for_each(|node| _ = fitting.insert(node));
+            }
         }
         while self.below + self.buckets[self.threshold as usize].len() <= rank {
             let bucket = &self.buckets[self.threshold as usize];
             self.below += bucket.len();
             self.good.remove_all(bucket);
+            self.fitting.iter_mut().for_each(|(_, fitting)| fitting.remove_all(bucket));
             self.threshold += 1;
         }
     }
@@ -115,21 +151,60 @@ impl NodeProgress {
 
     /// Returns the first node that is not slow, on which a demand fits and for which `allowed` holds.
     pub(super) fn first_good(
-        &self,
+        &mut self,
         demand: &Resources,
         cluster: &Cluster,
         allowed: impl Fn(NodeId) -> bool,
     ) -> Option<NodeId> {
-        let mut from = NodeId(0);
-        loop {
-            let fitting = cluster.next_fitting(from, demand)?;
-            let good = NodeId(self.good.next(fitting.0)?);
-            if good == fitting && allowed(good) {
-                return Some(good);
+        let known = self.fitting.iter().position(|(known, _)| known == demand);
+        let at = known.unwrap_or_else(|| {
+            if self.fitting.len() == KEPT {
+                self.fitting.clear();
             }
-            from = NodeId(if good == fitting { good.0 + 1 } else { good.0 });
+            let mut fitting = IdSet::default();
+            self.good
+                .iter()
+                .filter(|node| fits(demand, NodeId(*node), cluster))
+                .for_each(|node| _ = fitting.insert(node));
+            self.fitting.push((*demand, fitting));
+            self.fitting.len() - 1
+        });
+        let fitting = &mut self.fitting[at].1;
+        let mut from = 0;
+        loop {
+            let node = fitting.next(from)?;
+            if !fits(demand, NodeId(node), cluster) {
+                fitting.remove(node);
+            } else if allowed(NodeId(node)) {
+                return Some(NodeId(node));
+            }
+            from = node + 1;
         }
     }
+
+    /// Returns how many copies of a demand all nodes together, empty, have resources for.
+    pub(super) fn in_all(&mut self, demand: &Resources, cluster: &Cluster) -> u64 {
+        let joined = &cluster.nodes()[self.counted..];
+        if !joined.is_empty() {
+            for node in joined {
+                *self.capacities.entry(*node.capacity()).or_default() += 1;
+            }
+            self.counted += joined.len();
+            self.in_all.clear();
+        }
+        if self.in_all.len() > KEPT {
+            self.in_all.clear();
+        }
+        *self.in_all.entry(*demand).or_insert_with(|| {
+            let copies = self.capacities.iter().map(|(capacity, nodes)| capacity.times(demand).saturating_mul(*nodes));
+            copies.fold(0, u64::saturating_add)
+        })
+    }
+}
+
+/// True if a demand fits on a node that is up and has some free room.
+fn fits(demand: &Resources, node: NodeId, cluster: &Cluster) -> bool {
+    cluster.node(node).is_some_and(|node| node.is_up() && !node.free().is_none() && demand.fits(node.free()))
 }
 
 /// Index of the smallest of `len` sorted values with at least this share at or below.

@@ -16,14 +16,14 @@
 //!
 //! Parameters: `sigma`, a number or `optimal`; `max_copies` (r of P3), 8.
 
-use hindmost_core::cluster::{Attempt, Phase};
+use hindmost_core::cluster::Phase;
 use hindmost_core::estimator::Test;
 use hindmost_core::ids::AttemptId;
-use hindmost_core::policy::{Round, View};
-use hindmost_core::record::Condition;
+use hindmost_core::policy::Round;
 
+use super::candidates::Candidates;
 use super::sigma_table::{SigmaOf, SigmaTable};
-use super::{InTurn, Judgement, Rule, Served, serve_in_turn, straggler_test};
+use super::straggler_test::{self, ByTest};
 
 crate::parameters! {
     /// SDA's parameters. See the module's documentation.
@@ -38,43 +38,32 @@ crate::parameters! {
 /// SDA's rule. See the module's documentation.
 pub struct SdaRule {
     table: SigmaTable,
+    candidates: Candidates,
 }
 
 impl SdaRule {
     /// With these parameters.
     pub fn new(parameters: SdaParameters) -> SdaRule {
-        SdaRule { table: SigmaTable::new(parameters.sigma, SigmaOf::Sda, parameters.max_copies) }
+        let table = SigmaTable::new(parameters.sigma, SigmaOf::Sda, parameters.max_copies);
+        SdaRule { table, candidates: Candidates::default() }
+    }
+}
+
+impl ByTest for SdaRule {
+    const BY_ID: bool = true;
+
+    fn candidates(&mut self) -> &mut Candidates {
+        &mut self.candidates
     }
 
     fn test(&mut self, phase: &Phase) -> Test {
         Test::RemainingAbove(self.table.get(phase.durations()).0 * phase.mean())
     }
-}
 
-impl Rule for SdaRule {
-    fn condition(&mut self, attempt: &Attempt, phase: &Phase, view: &View<'_>) -> Option<Condition> {
-        straggler_test::condition(self.test(phase), attempt, phase, view)
-    }
-
-    fn serve(&mut self, candidates: &mut Vec<AttemptId>, round: &mut Round<'_>) {
-        serve_in_turn(self, candidates, round);
-    }
-}
-
-impl InTurn for SdaRule {
-    fn judge(&mut self, attempt: &Attempt, phase: &Phase, round: &Round<'_>) -> Judgement {
-        match straggler_test::judge(self.test(phase), attempt, phase, round) {
-            // By id.
-            Judgement::Help(_) => Judgement::Help(0.0),
-            judgement => judgement,
-        }
-    }
-
-    fn help(&mut self, id: AttemptId, round: &mut Round<'_>) -> Served {
+    fn help(&mut self, id: AttemptId, round: &mut Round<'_>) {
         if let Some(phase) = round.cluster().phase(id.task) {
             let (test, copies) = (self.test(phase), self.table.get(phase.durations()).1);
             straggler_test::start_backups(id, test, copies.saturating_sub(1), round);
         }
-        if self.is_ready(round.cluster()) { Served::GoOn } else { Served::Enough }
     }
 }

@@ -14,7 +14,8 @@
 //! Parameters, Spark 4's defaults: `quantile`, 0.9 (`spark.speculation.quantile`); `multiplier`, 3
 //! (`spark.speculation.multiplier`); `min_runtime`, seconds, 0.1 (`spark.speculation.minTaskRuntime`).
 
-use std::collections::{BTreeSet, VecDeque};
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap, VecDeque};
 
 use rustc_hash::FxHashMap;
 
@@ -25,7 +26,8 @@ use hindmost_core::time::Time;
 
 use hindmost_core::policy::{Round, Seen, View};
 
-use super::{Cause, InTurn, Judgement, Rule, Served, serve_in_turn};
+use super::candidates::{Candidates, Entry};
+use super::{Cause, Rule};
 
 crate::parameters! {
     /// The parameters of Spark's rule. See the module's documentation.
@@ -45,6 +47,9 @@ pub struct SparkRule {
     phases: FxHashMap<(JobId, u32), PhaseWatch>,
     /// Wake-ups that were asked for, and for which phase.
     wakes: BTreeSet<(Time, (JobId, u32))>,
+    candidates: Candidates,
+    /// Phases whose threshold has risen since a round last looked.
+    risen: Vec<(JobId, u32)>,
 }
 
 /// What is kept of a phase with unfinished tasks.
@@ -52,8 +57,9 @@ pub struct SparkRule {
 struct PhaseWatch {
     /// First copies in the order of their starts; the front is the one that has run longest.
     running: VecDeque<(Time, AttemptId)>,
-    /// Durations of finished tasks in ticks, sorted once enough have finished.
-    durations: Vec<u64>,
+    /// Durations of finished tasks in ticks: the shorter half, with the one in the middle, and the longer half.
+    shorter: BinaryHeap<u64>,
+    longer: BinaryHeap<Reverse<u64>>,
     /// Elapsed time above which an attempt is too slow; known once enough have finished.
     threshold: Option<Time>,
     /// The earliest wake-up asked for and not yet past.
@@ -63,7 +69,13 @@ struct PhaseWatch {
 impl SparkRule {
     /// With these parameters.
     pub fn new(parameters: SparkParameters) -> SparkRule {
-        SparkRule { parameters, phases: FxHashMap::default(), wakes: BTreeSet::new() }
+        SparkRule {
+            parameters,
+            phases: FxHashMap::default(),
+            wakes: BTreeSet::new(),
+            candidates: Candidates::default(),
+            risen: Vec::new(),
+        }
     }
 
     fn started(&mut self, task: TaskId, cluster: &Cluster) {
@@ -96,18 +108,13 @@ impl SparkRule {
         let duration = (view.cluster.now() - since).0;
         // Spark: max(floor(quantile × tasks), 1).
         let enough = ((self.parameters.quantile * f64::from(phase.to_do())).floor() as usize).max(1);
-        if watch.threshold.is_some() {
-            let at = watch.durations.partition_point(|known| *known < duration);
-            watch.durations.insert(at, duration);
-        } else {
-            watch.durations.push(duration);
-            if watch.durations.len() >= enough {
-                watch.durations.sort_unstable();
-            }
-        }
-        if watch.durations.len() >= enough {
-            let median = median(&watch.durations).seconds();
+        watch.add(duration);
+        if watch.shorter.len() + watch.longer.len() >= enough {
+            let median = watch.median().seconds();
             let threshold = Time::from_seconds((self.parameters.multiplier * median).max(self.parameters.min_runtime));
+            if watch.threshold.is_some_and(|before| before < threshold) {
+                self.risen.push(key);
+            }
             watch.threshold = Some(threshold);
         }
         self.look(key, view, candidates);
@@ -164,10 +171,21 @@ impl SparkRule {
     }
 }
 
-/// The median as Spark's `MedianHeap` tells it: the mean of the middle two of an even number.
-fn median(sorted: &[u64]) -> Time {
-    let middle = sorted.len() / 2;
-    Time(if sorted.len() % 2 == 1 { sorted[middle] } else { u64::midpoint(sorted[middle - 1], sorted[middle]) })
+impl PhaseWatch {
+    fn add(&mut self, duration: u64) {
+        self.shorter.push(duration);
+        self.longer.extend(self.shorter.pop().map(Reverse));
+        if self.longer.len() > self.shorter.len() {
+            self.shorter.extend(self.longer.pop().map(|Reverse(shortest)| shortest));
+        }
+    }
+
+    /// The median as Spark's `MedianHeap` tells it: the mean of the middle two of an even number.
+    fn median(&self) -> Time {
+        let middle = self.shorter.peek().copied().unwrap_or(0);
+        let next = self.longer.peek().filter(|_| self.longer.len() == self.shorter.len());
+        Time(next.map_or(middle, |Reverse(next)| u64::midpoint(middle, *next)))
+    }
 }
 
 impl Rule for SparkRule {
@@ -181,6 +199,7 @@ impl Rule for SparkRule {
     }
 
     fn observe(&mut self, seen: Seen<'_>, view: &mut View<'_>, candidates: &mut Vec<AttemptId>) {
+        self.candidates.observe(seen, view.cluster, candidates);
         match seen {
             // A copy that has gone may leave another alone; a phase may already be past its quantile when its last tasks
             // start.
@@ -212,22 +231,54 @@ impl Rule for SparkRule {
         }
     }
 
-    fn serve(&mut self, candidates: &mut Vec<AttemptId>, round: &mut Round<'_>) {
-        serve_in_turn(self, candidates, round);
+    fn serve(&mut self, new: &mut Vec<AttemptId>, round: &mut Round<'_>) {
+        if (new.is_empty() && self.candidates.is_empty()) || round.cluster().open_nodes() == 0 {
+            return;
+        }
+        let cluster = round.cluster();
+        for id in new.drain(..) {
+            let attempt = cluster.attempt(id).filter(|attempt| cluster.is_only_copy(attempt));
+            if let Some((attempt, phase)) = attempt.zip(cluster.phase(id.task)) {
+                // The one that has run longest is first.
+                self.candidates.put((attempt.since().0, id), Time::NEVER, phase.demand());
+            }
+        }
+        self.candidates.forget_copied(cluster);
+        let mut no_longer_slow = self.take_no_longer_slow(cluster);
+        let mut first = None;
+        loop {
+            let cluster = round.cluster();
+            first = first.or_else(|| self.candidates.next(|demand| cluster.fits_somewhere(demand)));
+            if let Some(entry) = no_longer_slow.pop_if(|entry| first.is_none_or(|first| *entry < first)) {
+                self.put_back(entry.1, round);
+            } else if let Some((_, id)) = first.take() {
+                self.help(id, round);
+            } else {
+                break;
+            }
+        }
+        self.candidates.end_round();
     }
 }
 
-impl InTurn for SparkRule {
-    fn judge(&mut self, attempt: &Attempt, _phase: &Phase, _round: &Round<'_>) -> Judgement {
-        Judgement::Help(attempt.since().0 as f64)
+impl SparkRule {
+    /// Takes out the candidates that have not run for too long any more, the one that has run longest last.
+    fn take_no_longer_slow(&mut self, cluster: &Cluster) -> Vec<Entry> {
+        let mut taken = Vec::new();
+        for key in std::mem::take(&mut self.risen) {
+            let of_phase = self.candidates.of_phase(key).rev();
+            let slow = |id| cluster.attempt(id).is_some_and(|attempt| self.is_slow(cluster, attempt));
+            let no_longer: Vec<Entry> = of_phase.take_while(|(_, id)| !slow(*id)).collect();
+            for (_, id) in &no_longer {
+                self.candidates.remove(*id);
+            }
+            taken.extend(no_longer);
+        }
+        taken.sort_unstable_by(|one, other| other.cmp(one));
+        taken
     }
 
-    fn help(&mut self, id: AttemptId, round: &mut Round<'_>) -> Served {
-        let slow = round.cluster().attempt(id).is_some_and(|attempt| self.is_slow(round.cluster(), attempt));
-        if !slow {
-            self.put_back(id, round);
-            return Served::Forget;
-        }
+    fn help(&self, id: AttemptId, round: &mut Round<'_>) {
         if round.start_copies(id.task, 1).started > 0 {
             let threshold = self.phases.get(&(id.task.job, id.task.phase)).and_then(|watch| watch.threshold);
             round.because(|| {
@@ -235,6 +286,5 @@ impl InTurn for SparkRule {
                 format!("copy {} had run for longer than {threshold:.2} s, the multiplier times the median", id.copy)
             });
         }
-        Served::GoOn
     }
 }

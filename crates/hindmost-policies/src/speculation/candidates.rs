@@ -1,0 +1,309 @@
+//! The attempts that a rule found slow (candidates), kept so that a round looks only at those that it can help.
+//!
+//! They are sorted by rank within their phase, and phases by what a copy demands: a round takes the first of each demand
+//! that fits somewhere, and a phase whose job may have no backup now is not looked at. What time makes of them is kept by
+//! when it does.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
+
+use hindmost_core::cluster::Cluster;
+use hindmost_core::ids::{AttemptId, JobId, TaskId};
+use hindmost_core::policy::Seen;
+use hindmost_core::record::{Decision, Event};
+use hindmost_core::resources::Resources;
+use hindmost_core::time::Time;
+use rustc_hash::FxHashMap;
+
+/// A rank, the smallest first, and the attempt.
+pub(super) type Entry = (u64, AttemptId);
+type PhaseId = (JobId, u32);
+
+/// The candidates of a phase.
+#[derive(Debug)]
+struct Group {
+    demand: Resources,
+    entries: BTreeSet<Entry>,
+    /// The entry that stands for the group among those of its demand: in a round the first that was not taken.
+    head: Option<Entry>,
+    /// True if none may be helped now.
+    closed: bool,
+}
+
+/// The heads of the groups that demand the same.
+#[derive(Debug, Default)]
+struct Heads {
+    entries: BTreeSet<Entry>,
+    /// True once it is known that no more of them can be helped in this round.
+    stuck: bool,
+}
+
+/// See the module's documentation.
+#[derive(Debug, Default)]
+pub(super) struct Candidates {
+    /// Each one's rank, if it may be helped now, and when it is due to be looked at, whether or not it can be helped.
+    of: FxHashMap<AttemptId, (Option<u64>, Time)>,
+    groups: BTreeMap<PhaseId, Group>,
+    heads: FxHashMap<Resources, Heads>,
+    due: BTreeSet<(Time, AttemptId)>,
+    /// Tasks that have got another copy since a round last looked, and jobs of candidates of which something has changed.
+    copied: Vec<TaskId>,
+    changed: Vec<JobId>,
+    /// Groups of which an entry was taken in this round.
+    taken: Vec<PhaseId>,
+}
+
+fn phase_of(id: AttemptId) -> PhaseId {
+    (id.task.job, id.task.phase)
+}
+
+impl Candidates {
+    pub(super) fn is_empty(&self) -> bool {
+        self.of.is_empty()
+    }
+
+    /// Adds an attempt of a phase with this demand, or ranks it anew.
+    pub(super) fn put(&mut self, (rank, id): Entry, due: Time, demand: &Resources) {
+        if self.of.get(&id).is_none_or(|known| known.0 != Some(rank)) {
+            self.remove(id);
+            let group = self.groups.entry(phase_of(id)).or_insert_with(|| {
+                self.changed.push(id.task.job);
+                Group { demand: *demand, entries: BTreeSet::new(), head: None, closed: false }
+            });
+            group.entries.insert((rank, id));
+            self.refresh(phase_of(id));
+        }
+        self.wait(id, Some(rank), due);
+    }
+
+    /// Passes an attempt over until a time.
+    pub(super) fn pass_over(&mut self, id: AttemptId, until: Time) {
+        self.remove(id);
+        self.wait(id, None, until);
+    }
+
+    fn wait(&mut self, id: AttemptId, rank: Option<u64>, due: Time) {
+        self.of.insert(id, (rank, due));
+        if due < Time::NEVER {
+            self.due.insert((due, id));
+        }
+    }
+
+    pub(super) fn remove(&mut self, id: AttemptId) {
+        let Some((Some(rank), _)) = self.of.remove(&id) else { return };
+        let Some(group) = self.groups.get_mut(&phase_of(id)) else { return };
+        group.entries.remove(&(rank, id));
+        self.refresh(phase_of(id));
+    }
+
+    /// Makes a group's first entry its head.
+    fn refresh(&mut self, phase: PhaseId) {
+        let Some(group) = self.groups.get(&phase) else { return };
+        let (first, empty) = (group.entries.first().copied().filter(|_| !group.closed), group.entries.is_empty());
+        self.set_head(phase, first);
+        if empty {
+            self.groups.remove(&phase);
+        }
+    }
+
+    fn set_head(&mut self, phase: PhaseId, head: Option<Entry>) {
+        let Some(group) = self.groups.get_mut(&phase) else { return };
+        let before = std::mem::replace(&mut group.head, head);
+        if before == head {
+            return;
+        }
+        let heads = self.heads.entry(group.demand).or_default();
+        before.map(|before| heads.entries.remove(&before));
+        heads.entries.extend(head);
+        if heads.entries.is_empty() {
+            self.heads.remove(&group.demand);
+        }
+    }
+
+    /// Is told of a record. What has become known anew of a candidate makes it one of the `new`.
+    pub(super) fn observe(&mut self, seen: Seen<'_>, cluster: &Cluster, new: &mut Vec<AttemptId>) {
+        if self.is_empty() {
+            return;
+        }
+        let (task, ended) = match seen {
+            Seen::Decision(Decision::Start { attempt, .. } | Decision::Replace { attempt, .. }) => (attempt.task, None),
+            Seen::Event(
+                Event::AttemptFinished { attempt }
+                | Event::AttemptFailed { attempt, .. }
+                | Event::AttemptStopped { attempt },
+                _,
+            ) => (attempt.task, Some(*attempt)),
+            Seen::Event(Event::WatchMet { attempt, .. }, _) => {
+                new.extend(self.of.contains_key(attempt).then_some(*attempt));
+                return;
+            }
+            Seen::Event(Event::DurationsLearned { job, phase, .. }, _) => {
+                new.extend(self.of.keys().filter(|id| phase_of(**id) == (*job, *phase)));
+                return;
+            }
+            Seen::Event(Event::NodeSpeedLearned { .. }, _) => {
+                new.extend(self.of.keys());
+                return;
+            }
+            Seen::Event(Event::NodeLost { .. }, _) => {
+                let gone = self.of.keys().copied().filter(|id| cluster.attempt(*id).is_none());
+                for id in gone.collect::<Vec<AttemptId>>() {
+                    self.remove(id);
+                }
+                self.changed.extend(self.groups.keys().map(|(job, _)| *job));
+                return;
+            }
+            _ => return,
+        };
+        if let Some(id) = ended {
+            self.remove(id);
+        } else if cluster.task(task).is_some_and(|task| task.alive() > 1) {
+            self.copied.push(task);
+        }
+        if self.groups.range((task.job, 0)..=(task.job, u32::MAX)).next().is_some() {
+            self.changed.push(task.job);
+        }
+    }
+
+    /// The candidates of a phase, by rank.
+    pub(super) fn of_phase(&self, phase: PhaseId) -> impl DoubleEndedIterator<Item = Entry> + '_ {
+        self.groups.get(&phase).into_iter().flat_map(|group| &group.entries).copied()
+    }
+
+    /// Forgets those that are not their task's only copy any more.
+    pub(super) fn forget_copied(&mut self, cluster: &Cluster) {
+        for task in std::mem::take(&mut self.copied) {
+            for copy in cluster.copies(task).filter(|copy| !cluster.is_only_copy(copy)) {
+                self.remove(copy.id());
+            }
+        }
+    }
+
+    /// Looks again which jobs may have backups, for those of which something has changed.
+    pub(super) fn close(&mut self, allows: impl Fn(JobId) -> bool) {
+        let mut changed = std::mem::take(&mut self.changed);
+        changed.sort_unstable();
+        changed.dedup();
+        for job in changed {
+            let closed = !allows(job);
+            let of_job = self.groups.range_mut((job, 0)..=(job, u32::MAX)).filter(|(_, group)| group.closed != closed);
+            let moved: Vec<PhaseId> = of_job.map(|(phase, group)| (*phase, group.closed = closed).0).collect();
+            for phase in moved {
+                self.refresh(phase);
+            }
+        }
+    }
+
+    /// Takes out what is due by now, by id.
+    pub(super) fn take_due(&mut self, now: Time) -> Vec<AttemptId> {
+        let mut ids = Vec::new();
+        while let Some((due, id)) = self.due.first().copied().filter(|(due, _)| *due <= now) {
+            self.due.pop_first();
+            ids.extend(self.of.get(&id).filter(|known| known.1 == due).map(|_| id));
+        }
+        ids.sort_unstable();
+        ids
+    }
+
+    /// Returns the first that was not returned in this round before, of those whose demand is `worth` a try.
+    pub(super) fn next(&mut self, worth: impl Fn(&Resources) -> bool) -> Option<Entry> {
+        loop {
+            let heads = self.heads.iter_mut().filter(|(_, heads)| !heads.stuck);
+            let heads = heads.filter_map(|(demand, heads)| Some((*heads.entries.first()?, (demand, heads))));
+            let (entry, (demand, heads)) = heads.min_by_key(|(entry, _)| *entry)?;
+            if !worth(demand) {
+                heads.stuck = true;
+                continue;
+            }
+            let phase = phase_of(entry.1);
+            let after = (Bound::Excluded(entry), Bound::Unbounded);
+            let next = self.groups.get(&phase).and_then(|group| group.entries.range(after).next().copied());
+            self.set_head(phase, next);
+            self.taken.push(phase);
+            return Some(entry);
+        }
+    }
+
+    /// Returns no more of the phase of the one that was returned last, in this round.
+    pub(super) fn leave_phase(&mut self, of: AttemptId) {
+        self.set_head(phase_of(of), None);
+    }
+
+    /// A round is over.
+    pub(super) fn end_round(&mut self) {
+        for phase in std::mem::take(&mut self.taken) {
+            self.refresh(phase);
+        }
+        self.heads.values_mut().for_each(|heads| heads.stuck = false);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn attempt(job: u32, index: u32) -> AttemptId {
+        AttemptId { task: TaskId { job: JobId(job), phase: 0, index }, copy: 0 }
+    }
+
+    /// What the tasks of a job demand.
+    fn demand(job: u32) -> Resources {
+        let mut demand = Resources::NONE;
+        demand.0[0] = u64::from(job % 3);
+        demand
+    }
+
+    proptest! {
+        #[test]
+        fn rounds_see_what_sorting_finds(
+            rounds in prop::collection::vec(
+                (prop::collection::vec((0u32..5, 0u32..6, prop::option::of(0u64..9)), 0..12), 0u32..5, 0u64..3),
+                1..20,
+            ),
+        ) {
+            let mut candidates = Candidates::default();
+            let mut known: BTreeMap<AttemptId, u64> = BTreeMap::new();
+            for (changes, closed, unfit) in rounds {
+                for (job, index, rank) in changes {
+                    let id = attempt(job, index);
+                    if let Some(rank) = rank {
+                        candidates.put((rank, id), Time::NEVER, &demand(job));
+                        known.insert(id, rank);
+                    } else {
+                        candidates.remove(id);
+                        known.remove(&id);
+                    }
+                }
+                candidates.changed.extend((0..5).map(JobId));
+                candidates.close(|job| job != JobId(closed));
+                let may = |id: &AttemptId| id.task.job != JobId(closed) && demand(id.task.job.0).0[0] != unfit;
+                let mut sorted: Vec<Entry> = known.iter().filter(|(id, _)| may(id)).map(|(id, rank)| (*rank, *id)).collect();
+                sorted.sort_unstable();
+                let found: Vec<Entry> = std::iter::from_fn(|| candidates.next(|demand| demand.0[0] != unfit)).collect();
+                candidates.end_round();
+                prop_assert_eq!(found, sorted);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_passed_over_comes_back_when_it_is_due() {
+        let mut candidates = Candidates::default();
+        candidates.put((1, attempt(0, 0)), Time::NEVER, &demand(0));
+        candidates.put((2, attempt(0, 1)), Time(7), &demand(0));
+        assert_eq!(candidates.next(|_| true), Some((1, attempt(0, 0))));
+        candidates.pass_over(attempt(0, 0), Time(5));
+        candidates.end_round();
+        assert_eq!(candidates.next(|_| true), Some((2, attempt(0, 1))));
+        candidates.end_round();
+        assert_eq!(candidates.take_due(Time(4)), []);
+        assert_eq!(candidates.take_due(Time(7)), [attempt(0, 0), attempt(0, 1)]);
+        candidates.put((3, attempt(0, 0)), Time::NEVER, &demand(0));
+        assert_eq!(
+            [(); 3].map(|()| candidates.next(|_| true)),
+            [Some((2, attempt(0, 1))), Some((3, attempt(0, 0))), None]
+        );
+    }
+}

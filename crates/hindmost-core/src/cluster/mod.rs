@@ -157,16 +157,6 @@ impl Cluster {
         self.open.len()
     }
 
-    /// How many copies of such a demand would fit into the free room now. With one-slot machines,
-    /// the paper's number of idle machines N(l).
-    pub fn room_for(&self, demand: &Resources) -> u64 {
-        if self.dimensions.is_one_slot() {
-            return self.open.len() as u64;
-        }
-        let fits = self.open.iter().map(|node| self.nodes[node as usize].free.times(demand));
-        fits.fold(0, u64::saturating_add)
-    }
-
     /// A node on which `demand` fits into the free room and for which `allowed` holds, as the
     /// cluster's [`Placement`] says.
     pub fn find_node(&self, demand: &Resources, allowed: impl Fn(NodeId, &Node) -> bool) -> Option<NodeId> {

@@ -40,16 +40,12 @@ use std::collections::BTreeSet;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use hindmost_core::cluster::{Cluster, Job};
-use hindmost_core::ids::{JobId, NodeId};
+use hindmost_core::ids::{JobId, NodeId, TaskId};
 use hindmost_core::record::{Decision, Event};
 
-use crate::dag::offline_schedule::turns;
 use crate::dag::packing::{Fitter, Offer};
-use crate::dag::resource_profile::stages;
-use crate::dag::task_order::Turns;
-use crate::orders::effective_time::{EFFECTIVE_TIME_DEVIATIONS, effective_time, effective_volume};
-use hindmost_core::policy::job_queue::{Place, Which};
-use hindmost_core::policy::runnable_by_demand::Stuck;
+use crate::dag::waiting_jobs::{Place, Rooms, WaitingJobs};
+use hindmost_core::policy::job_queue::Which;
 use hindmost_core::policy::{Pass, Round, Seen, View};
 
 /// Most jobs whose offers are compared.
@@ -69,28 +65,46 @@ crate::parameters! {
 pub struct TroublesomeFirst {
     which: Which,
     parameters: GrapheneParameters,
-    /// Whose turn it is among each job's phases.
-    turns: FxHashMap<JobId, Turns>,
+    waiting: WaitingJobs,
     deficits: Deficits,
     /// Starts of this pass's own that it has not been told of yet.
     own: usize,
 }
 
 /// What a job offers to start.
+#[derive(Clone, Copy)]
 struct Candidate {
     job: JobId,
-    offer: Offer,
+    phase: u32,
+    group: u32,
     /// 1 for the job's first rank, then less.
     priority: f64,
     /// Work left.
     work: f64,
+    /// Where it stands and how well that packs, if that isn't the same for all that demand as much.
+    own: Option<Offer>,
+}
+
+/// What is known for a round, in which room only shrinks.
+#[derive(Default)]
+struct Known {
+    fitter: Fitter,
+    rooms: Rooms,
+    /// Jobs that are owed and found no room.
+    in_vain: FxHashSet<JobId>,
+}
+
+impl Known {
+    fn alignment(&self, candidate: &Candidate) -> f64 {
+        candidate.own.map_or_else(|| self.rooms.alignment(candidate.group), |own| own.alignment)
+    }
 }
 
 impl TroublesomeFirst {
     /// Of all jobs, of those that have been started, or of new ones.
     pub fn of(which: Which, parameters: GrapheneParameters) -> TroublesomeFirst {
-        let (turns, deficits) = (FxHashMap::default(), Deficits::default());
-        TroublesomeFirst { which, parameters, turns, deficits, own: 0 }
+        let (waiting, deficits) = (WaitingJobs::default(), Deficits::default());
+        TroublesomeFirst { which, parameters, waiting, deficits, own: 0 }
     }
 
     fn is_meant(&self, job: &Job) -> bool {
@@ -101,79 +115,94 @@ impl TroublesomeFirst {
         }
     }
 
-    /// Of a job's phases with a task to start the first in turn that fits, with its priority.
-    fn offer(&mut self, job: &Job, cluster: &Cluster, fitter: &mut Fitter) -> Option<(Offer, f64)> {
-        let turns = self.turns.entry(job.id()).or_insert_with(|| {
-            let tasks = |at: usize| u64::from(job.phases()[at].to_do());
-            turns(&stages(job, |at| effective_time(&job.phases()[at]), tasks), cluster.total())
-        });
-        let started = |at: usize| {
-            let phase = &job.phases()[at];
-            let is_waiting = phase.is_open() && phase.pending() > 0;
-            is_waiting.then(|| u64::from(phase.to_do().saturating_sub(phase.pending())))
-        };
-        turns.in_order(started).find_map(|(phase, priority)| Some((fitter.offer(cluster, job.id(), phase)?, priority)))
+    /// Of a job's phases with a task to start the first in turn that fits.
+    fn offer(&mut self, id: JobId, work: f64, cluster: &Cluster, known: &mut Known) -> Option<Candidate> {
+        let job = cluster.job(id)?;
+        self.waiting.plan(job, cluster);
+        self.waiting.heads(id).iter().find_map(|head| {
+            let own = if head.is_simple {
+                self.waiting.room(head.group, cluster, &mut known.rooms)?;
+                None
+            } else {
+                Some(known.fitter.offer(cluster, id, head.phase)?)
+            };
+            Some(Candidate { job: id, phase: head.phase, group: head.group, priority: head.priority, work, own })
+        })
     }
 
     /// The offer of the job that is owed the most, if anyone is owed as much as κ and fits.
-    fn owed(&mut self, cluster: &Cluster, fitter: &mut Fitter, in_vain: &mut FxHashSet<JobId>) -> Option<Candidate> {
+    fn owed(&mut self, cluster: &Cluster, known: &mut Known) -> Option<Candidate> {
         let mut passed = None;
         while let Some((place, deficit, most)) = self.deficits.next(passed) {
             if most < self.parameters.kappa || most <= 0.0 {
                 return None;
             }
             passed = Some(place);
-            let Some(job) = cluster.job(place.1).filter(|job| self.is_meant(job)) else { continue };
-            if deficit < self.parameters.kappa || in_vain.contains(&place.1) {
+            let is_meant = cluster.job(place.1).is_some_and(|job| self.is_meant(job));
+            if !is_meant || deficit < self.parameters.kappa || known.in_vain.contains(&place.1) {
                 continue;
             }
-            if let Some((offer, priority)) = self.offer(job, cluster, fitter) {
-                return Some(Candidate { job: place.1, offer, priority, work: 0.0 });
+            let offer = self.offer(place.1, 0.0, cluster, known);
+            if offer.is_some() {
+                return offer;
             }
-            in_vain.insert(place.1);
+            known.in_vain.insert(place.1);
         }
         None
     }
 
     /// Gathers the offers of the next jobs after a place, those with the least work first.
-    fn gather(
-        &mut self,
-        round: &mut Round<'_>,
-        after: &mut Option<Place>,
-        stuck: &mut Stuck,
-        fitter: &mut Fitter,
-    ) -> Vec<Candidate> {
+    fn gather(&mut self, after: &mut Option<Place>, cluster: &Cluster, known: &mut Known) -> Vec<Candidate> {
         let mut candidates = Vec::new();
         while candidates.len() < COMPARED {
-            let Some(place) = round.next_job_that_fits(self.which, *after, stuck) else { break };
-            *after = Some(place);
-            let cluster = round.cluster();
-            let Some(job) = cluster.job(place.job()) else { continue };
-            if let Some((offer, priority)) = self.offer(job, cluster, fitter) {
-                candidates.push(Candidate { job: place.job(), offer, priority, work: work(job, cluster) });
+            let most = COMPARED - candidates.len();
+            let next = self.waiting.next(self.which, *after, most, cluster, &mut known.rooms);
+            let Some((last, _)) = next.last() else { break };
+            *after = Some(*last);
+            candidates.reserve(next.len());
+            for (place, head) in &next {
+                let (job, work) = (place.job, place.work());
+                if head.is_simple {
+                    let (phase, group, priority) = (head.phase, head.group, head.priority);
+                    candidates.push(Candidate { job, phase, group, priority, work, own: None });
+                } else {
+                    candidates.extend(self.offer(job, work, cluster, known));
+                }
             }
         }
         candidates
     }
 
-    /// Starts what is offered; false if that is refused.
-    fn start(&mut self, round: &mut Round<'_>, taken: &Candidate, why: &str) -> bool {
-        if !round.start(taken.offer.task, taken.offer.node) {
-            return false;
+    /// Starts what is offered, and tells on which node; nothing if that is refused.
+    fn start(&mut self, round: &mut Round<'_>, taken: &Candidate, known: &mut Known, why: &str) -> Option<NodeId> {
+        let cluster = round.cluster();
+        let (task, node) = if let Some(own) = taken.own {
+            (own.task, own.node)
+        } else {
+            let task = cluster.job(taken.job)?.next_runnable(|at| at == taken.phase, |_| true)?;
+            (task, self.waiting.room(taken.group, cluster, &mut known.rooms)?.0)
+        };
+        if !round.start(task, node) {
+            return None;
         }
         round.because(|| {
             let first = if taken.priority >= 1.0 { "its phase is the first by rank in its job, and " } else { "" };
             format!("{first}{why}")
         });
         self.own += 1;
-        self.pay(taken.offer, round.cluster());
-        true
+        self.pay(task, round.cluster());
+        Some(node)
     }
 
-    fn pay(&mut self, offer: Offer, cluster: &Cluster) {
-        let demand = cluster.phase(offer.task).map_or(0.0, |phase| phase.demand().dominant_share(cluster.total()));
-        self.deficits.pay(offer.task.job, demand);
-        self.deficits.refresh(offer.task.job, cluster);
+    fn pay(&mut self, task: TaskId, cluster: &Cluster) {
+        let demand = cluster.phase(task).map_or(0.0, |phase| phase.demand().dominant_share(cluster.total()));
+        self.deficits.pay(task.job, demand);
+        self.refresh(task.job, cluster);
+    }
+
+    fn refresh(&mut self, job: JobId, cluster: &Cluster) {
+        self.deficits.refresh(job, cluster);
+        self.waiting.refresh(job, cluster);
     }
 
     /// Makes offers anew that a start has taken: those of its job, and those for its node.
@@ -183,44 +212,41 @@ impl TroublesomeFirst {
         job: JobId,
         node: NodeId,
         cluster: &Cluster,
-        fitter: &mut Fitter,
+        known: &mut Known,
     ) {
+        known.rooms.taken(node);
         candidates.retain_mut(|candidate| {
-            if candidate.job != job && candidate.offer.node != node {
+            let stands = match candidate.own {
+                Some(own) => own.node != node,
+                None => self.waiting.room(candidate.group, cluster, &mut known.rooms).is_some(),
+            };
+            if stands && candidate.job != job {
                 return true;
             }
-            let offer = cluster.job(candidate.job).and_then(|job| self.offer(job, cluster, fitter));
-            let Some((offer, priority)) = offer else { return false };
-            (candidate.offer, candidate.priority) = (offer, priority);
-            true
+            let offer = self.offer(candidate.job, candidate.work, cluster, known);
+            offer.map(|offer| *candidate = offer).is_some()
         });
     }
 }
 
-/// A job's remaining work, in seconds of the whole cluster.
-fn work(job: &Job, cluster: &Cluster) -> f64 {
-    job.phases().iter().map(|phase| effective_volume(phase, cluster.total(), EFFECTIVE_TIME_DEVIATIONS)).sum()
-}
-
 /// η: how much of the packing score a second of work is worth, so that on the average of these offers the
 /// two terms are as 1 to `srpt`.
-fn eta(candidates: &[Candidate], srpt: f64) -> f64 {
-    let packing: f64 = candidates.iter().map(|one| one.priority * one.offer.alignment).sum();
+fn eta(candidates: &[Candidate], known: &Known, srpt: f64) -> f64 {
+    let packing: f64 = candidates.iter().map(|one| one.priority * known.alignment(one)).sum();
     let work: f64 = candidates.iter().map(|one| one.work).sum();
     if work > 0.0 { srpt * packing / work } else { 0.0 }
 }
 
 /// The candidate with the best score, the first of those.
-fn best(candidates: &[Candidate], eta: f64) -> Option<usize> {
-    let score = |one: &Candidate| one.priority * one.offer.alignment - eta * one.work;
-    let mut best: Option<(f64, usize)> = None;
-    for (at, candidate) in candidates.iter().enumerate() {
-        let score = score(candidate);
+fn best<'a>(candidates: &'a [Candidate], known: &Known, eta: f64) -> Option<&'a Candidate> {
+    let mut best: Option<(f64, &Candidate)> = None;
+    for candidate in candidates {
+        let score = candidate.priority * known.alignment(candidate) - eta * candidate.work;
         if best.is_none_or(|(best, _)| score > best) {
-            best = Some((score, at));
+            best = Some((score, candidate));
         }
     }
-    best.map(|(_, at)| at)
+    best.map(|(_, candidate)| candidate)
 }
 
 impl Pass for TroublesomeFirst {
@@ -228,13 +254,14 @@ impl Pass for TroublesomeFirst {
         let cluster = view.cluster;
         match seen {
             Seen::Decision(Decision::Start { .. }) if self.own > 0 => self.own -= 1,
-            Seen::Decision(Decision::Start { attempt, node, .. }) => {
-                self.pay(Offer { task: attempt.task, node: *node, alignment: 0.0 }, cluster);
+            Seen::Decision(Decision::Start { attempt, .. }) => {
+                self.pay(attempt.task, cluster);
             }
             Seen::Event(Event::JobArrived { job, spec }, _) => {
                 self.deficits.join(*job, spec.weight);
-                self.deficits.refresh(*job, cluster);
+                self.refresh(*job, cluster);
             }
+            Seen::Event(Event::DurationsLearned { job, .. }, _) => self.refresh(*job, cluster),
             Seen::Event(
                 Event::AttemptFinished { attempt }
                 | Event::AttemptFailed { attempt, .. }
@@ -243,15 +270,15 @@ impl Pass for TroublesomeFirst {
             ) => {
                 let job = attempt.task.job;
                 if applied.job_finished {
-                    self.turns.remove(&job);
+                    self.waiting.leave(job);
                     self.deficits.leave(job);
-                } else if applied.phase_finished || applied.pending_again {
-                    self.deficits.refresh(job, cluster);
+                } else {
+                    self.refresh(job, cluster);
                 }
             }
-            Seen::Event(Event::NodeLost { .. }, _) => {
+            Seen::Event(Event::NodeLost { .. } | Event::NodeJoined { .. } | Event::NodeReturned { .. }, _) => {
                 for job in cluster.jobs() {
-                    self.deficits.refresh(job.id(), cluster);
+                    self.refresh(job.id(), cluster);
                 }
             }
             _ => {}
@@ -259,30 +286,29 @@ impl Pass for TroublesomeFirst {
     }
 
     fn decide(&mut self, round: &mut Round<'_>) {
-        let mut fitter = Fitter::default();
-        let mut in_vain = FxHashSet::default();
+        let mut known = Known::default();
         let mut after = None;
-        let mut stuck = Stuck::default();
         let mut candidates: Vec<Candidate> = Vec::new();
         let mut weight_of_work = 0.0;
         while round.cluster().open_nodes() > 0 {
-            let (taken, why) = if let Some(owed) = self.owed(round.cluster(), &mut fitter, &mut in_vain) {
+            let (taken, why) = if let Some(owed) = self.owed(round.cluster(), &mut known) {
                 (owed, "its job was owed more of the cluster than unfairness is bounded by")
             } else {
                 if candidates.is_empty() {
-                    candidates = self.gather(round, &mut after, &mut stuck, &mut fitter);
-                    weight_of_work = eta(&candidates, self.parameters.srpt);
+                    candidates = self.gather(&mut after, round.cluster(), &mut known);
+                    weight_of_work = eta(&candidates, &known, self.parameters.srpt);
                 }
-                let Some(at) = best(&candidates, weight_of_work) else { return };
-                let Candidate { job, offer, priority, work } = candidates[at];
-                (Candidate { job, offer, priority, work }, "it packed best for the little work that its job has left")
+                let Some(best) = best(&candidates, &known, weight_of_work) else { return };
+                (*best, "it packed best for the little work that its job has left")
             };
-            if !self.start(round, &taken, why) {
-                in_vain.insert(taken.job);
+            let Some(node) = self.start(round, &taken, &mut known, why) else {
+                known.in_vain.insert(taken.job);
                 candidates.retain(|candidate| candidate.job != taken.job);
                 continue;
+            };
+            if round.cluster().open_nodes() > 0 {
+                self.renew(&mut candidates, taken.job, node, round.cluster(), &mut known);
             }
-            self.renew(&mut candidates, taken.job, taken.offer.node, round.cluster(), &mut fitter);
         }
     }
 }

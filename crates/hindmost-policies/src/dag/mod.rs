@@ -7,3 +7,4 @@ mod offline_schedule;
 mod packing;
 mod resource_profile;
 mod task_order;
+mod waiting_jobs;

@@ -44,7 +44,7 @@ use hindmost_core::ids::{JobId, NodeId, TaskId};
 use hindmost_core::record::{Decision, Event};
 
 use crate::dag::packing::{Fitter, Offer};
-use crate::dag::waiting_jobs::{Place, Rooms, WaitingJobs};
+use crate::dag::waiting_jobs::{Head, Place, Rooms, WaitingJobs};
 use hindmost_core::policy::job_queue::Which;
 use hindmost_core::policy::{Pass, Round, Seen, View};
 
@@ -71,32 +71,26 @@ pub struct TroublesomeFirst {
     own: usize,
 }
 
-/// What a job offers to start.
-#[derive(Clone, Copy)]
-struct Candidate {
-    job: JobId,
-    phase: u32,
-    group: u32,
-    /// 1 for the job's first rank, then less.
-    priority: f64,
-    /// Work left.
-    work: f64,
-    /// Where it stands and how well that packs, if that isn't the same for all that demand as much.
-    own: Option<Offer>,
-}
+/// What a job offers to start. Where it stands is the same for all that demand as much, or in [`Known::own`].
+type Candidate = (Place, Head);
 
 /// What is known for a round, in which room only shrinks.
 #[derive(Default)]
 struct Known {
     fitter: Fitter,
     rooms: Rooms,
+    /// Offers whose node is not that of all that demand as much.
+    own: FxHashMap<JobId, Offer>,
     /// Jobs that are owed and found no room.
     in_vain: FxHashSet<JobId>,
 }
 
 impl Known {
-    fn alignment(&self, candidate: &Candidate) -> f64 {
-        candidate.own.map_or_else(|| self.rooms.alignment(candidate.group), |own| own.alignment)
+    fn alignment(&self, (place, head): &Candidate) -> f64 {
+        if head.is_simple {
+            return self.rooms.alignment(head.group);
+        }
+        self.own.get(&place.job).map_or(0.0, |own| own.alignment)
     }
 }
 
@@ -115,19 +109,23 @@ impl TroublesomeFirst {
         }
     }
 
+    fn plan(&mut self, job: &Job, cluster: &Cluster) {
+        if self.waiting.plan(job, cluster) {
+            self.deficits.planned(job.id());
+        }
+    }
+
     /// Of a job's phases with a task to start the first in turn that fits.
-    fn offer(&mut self, id: JobId, work: f64, cluster: &Cluster, known: &mut Known) -> Option<Candidate> {
-        let job = cluster.job(id)?;
-        self.waiting.plan(job, cluster);
-        self.waiting.heads(id).iter().find_map(|head| {
-            let own = if head.is_simple {
-                self.waiting.room(head.group, cluster, &mut known.rooms)?;
-                None
-            } else {
-                Some(known.fitter.offer(cluster, id, head.phase)?)
-            };
-            Some(Candidate { job: id, phase: head.phase, group: head.group, priority: head.priority, work, own })
-        })
+    fn offer(&mut self, place: Place, cluster: &Cluster, known: &mut Known) -> Option<Candidate> {
+        self.plan(cluster.job(place.job)?, cluster);
+        let fits = |head: &&Head| {
+            if head.is_simple {
+                return self.waiting.room(head.group, cluster, &mut known.rooms).is_some();
+            }
+            let offer = known.fitter.offer(cluster, place.job, head.phase);
+            offer.map(|offer| known.own.insert(place.job, offer)).is_some()
+        };
+        self.waiting.heads(place.job).iter().find(fits).map(|head| (place, *head))
     }
 
     /// The offer of the job that is owed the most, if anyone is owed as much as κ and fits.
@@ -142,7 +140,7 @@ impl TroublesomeFirst {
             if !is_meant || deficit < self.parameters.kappa || known.in_vain.contains(&place.1) {
                 continue;
             }
-            let offer = self.offer(place.1, 0.0, cluster, known);
+            let offer = self.offer(Place::of(place.1), cluster, known);
             if offer.is_some() {
                 return offer;
             }
@@ -151,42 +149,54 @@ impl TroublesomeFirst {
         None
     }
 
+    /// Makes the turns of jobs that are owed as much as κ.
+    fn plan_owed(&mut self, cluster: &Cluster) {
+        let mut passed = None;
+        while let Some((place, deficit, most)) = self.deficits.next_unplanned(passed) {
+            if most < self.parameters.kappa || most <= 0.0 {
+                return;
+            }
+            passed = Some(place);
+            let job = cluster.job(place.1).filter(|job| deficit >= self.parameters.kappa && self.is_meant(job));
+            if let Some(job) = job {
+                self.plan(job, cluster);
+            }
+        }
+    }
+
     /// Gathers the offers of the next jobs after a place, those with the least work first.
     fn gather(&mut self, after: &mut Option<Place>, cluster: &Cluster, known: &mut Known) -> Vec<Candidate> {
         let mut candidates = Vec::new();
         while candidates.len() < COMPARED {
-            let most = COMPARED - candidates.len();
-            let next = self.waiting.next(self.which, *after, most, cluster, &mut known.rooms);
-            let Some((last, _)) = next.last() else { break };
+            let first = candidates.len();
+            self.waiting.next(self.which, *after, COMPARED, cluster, &mut known.rooms, &mut candidates);
+            let Some((last, _)) = candidates[first..].last() else { break };
             *after = Some(*last);
-            candidates.reserve(next.len());
-            for (place, head) in &next {
-                let (job, work) = (place.job, place.work());
-                if head.is_simple {
-                    let (phase, group, priority) = (head.phase, head.group, head.priority);
-                    candidates.push(Candidate { job, phase, group, priority, work, own: None });
-                } else {
-                    candidates.extend(self.offer(job, work, cluster, known));
-                }
-            }
+            let mut at = 0;
+            candidates.retain_mut(|candidate| {
+                at += 1;
+                at <= first
+                    || candidate.1.is_simple
+                    || self.offer(candidate.0, cluster, known).map(|offer| *candidate = offer).is_some()
+            });
         }
         candidates
     }
 
     /// Starts what is offered, and tells on which node; nothing if that is refused.
-    fn start(&mut self, round: &mut Round<'_>, taken: &Candidate, known: &mut Known, why: &str) -> Option<NodeId> {
-        let cluster = round.cluster();
-        let (task, node) = if let Some(own) = taken.own {
-            (own.task, own.node)
+    fn start(&mut self, round: &mut Round<'_>, taken: Candidate, known: &mut Known, why: &str) -> Option<NodeId> {
+        let (cluster, (Place { job, .. }, head)) = (round.cluster(), taken);
+        let (task, node) = if head.is_simple {
+            let task = cluster.job(job)?.next_runnable(|at| at == head.phase, |_| true)?;
+            (task, self.waiting.room(head.group, cluster, &mut known.rooms)?.0)
         } else {
-            let task = cluster.job(taken.job)?.next_runnable(|at| at == taken.phase, |_| true)?;
-            (task, self.waiting.room(taken.group, cluster, &mut known.rooms)?.0)
+            known.own.get(&job).map(|own| (own.task, own.node))?
         };
         if !round.start(task, node) {
             return None;
         }
         round.because(|| {
-            let first = if taken.priority >= 1.0 { "its phase is the first by rank in its job, and " } else { "" };
+            let first = if head.priority >= 1.0 { "its phase is the first by rank in its job, and " } else { "" };
             format!("{first}{why}")
         });
         self.own += 1;
@@ -216,15 +226,13 @@ impl TroublesomeFirst {
     ) {
         known.rooms.taken(node);
         candidates.retain_mut(|candidate| {
-            let stands = match candidate.own {
-                Some(own) => own.node != node,
-                None => self.waiting.room(candidate.group, cluster, &mut known.rooms).is_some(),
+            let (place, head) = *candidate;
+            let stands = if head.is_simple {
+                self.waiting.room(head.group, cluster, &mut known.rooms).is_some()
+            } else {
+                known.own.get(&place.job).is_some_and(|own| own.node != node)
             };
-            if stands && candidate.job != job {
-                return true;
-            }
-            let offer = self.offer(candidate.job, candidate.work, cluster, known);
-            offer.map(|offer| *candidate = offer).is_some()
+            stands && place.job != job || self.offer(place, cluster, known).map(|offer| *candidate = offer).is_some()
         });
     }
 }
@@ -232,21 +240,24 @@ impl TroublesomeFirst {
 /// η: how much of the packing score a second of work is worth, so that on the average of these offers the
 /// two terms are as 1 to `srpt`.
 fn eta(candidates: &[Candidate], known: &Known, srpt: f64) -> f64 {
-    let packing: f64 = candidates.iter().map(|one| one.priority * known.alignment(one)).sum();
-    let work: f64 = candidates.iter().map(|one| one.work).sum();
+    let (mut packing, mut work) = (0.0, 0.0);
+    for candidate in candidates {
+        packing += candidate.1.priority * known.alignment(candidate);
+        work += candidate.0.work();
+    }
     if work > 0.0 { srpt * packing / work } else { 0.0 }
 }
 
 /// The candidate with the best score, the first of those.
-fn best<'a>(candidates: &'a [Candidate], known: &Known, eta: f64) -> Option<&'a Candidate> {
+fn best(candidates: &[Candidate], known: &Known, eta: f64) -> Option<Candidate> {
     let mut best: Option<(f64, &Candidate)> = None;
     for candidate in candidates {
-        let score = candidate.priority * known.alignment(candidate) - eta * candidate.work;
+        let score = candidate.1.priority * known.alignment(candidate) - eta * candidate.0.work();
         if best.is_none_or(|(best, _)| score > best) {
             best = Some((score, candidate));
         }
     }
-    best.map(|(_, candidate)| candidate)
+    best.map(|(_, candidate)| *candidate)
 }
 
 impl Pass for TroublesomeFirst {
@@ -291,6 +302,9 @@ impl Pass for TroublesomeFirst {
         let mut candidates: Vec<Candidate> = Vec::new();
         let mut weight_of_work = 0.0;
         while round.cluster().open_nodes() > 0 {
+            if !self.waiting.has_room(round.cluster(), &mut known.rooms) {
+                return self.plan_owed(round.cluster());
+            }
             let (taken, why) = if let Some(owed) = self.owed(round.cluster(), &mut known) {
                 (owed, "its job was owed more of the cluster than unfairness is bounded by")
             } else {
@@ -299,15 +313,16 @@ impl Pass for TroublesomeFirst {
                     weight_of_work = eta(&candidates, &known, self.parameters.srpt);
                 }
                 let Some(best) = best(&candidates, &known, weight_of_work) else { return };
-                (*best, "it packed best for the little work that its job has left")
+                (best, "it packed best for the little work that its job has left")
             };
-            let Some(node) = self.start(round, &taken, &mut known, why) else {
-                known.in_vain.insert(taken.job);
-                candidates.retain(|candidate| candidate.job != taken.job);
+            let job = taken.0.job;
+            let Some(node) = self.start(round, taken, &mut known, why) else {
+                known.in_vain.insert(job);
+                candidates.retain(|candidate| candidate.0.job != job);
                 continue;
             };
             if round.cluster().open_nodes() > 0 {
-                self.renew(&mut candidates, taken.job, node, round.cluster(), &mut known);
+                self.renew(&mut candidates, job, node, round.cluster(), &mut known);
             }
         }
     }
@@ -326,6 +341,8 @@ struct Deficits {
     jobs: FxHashMap<JobId, Account>,
     /// Jobs with something to start, by tag.
     waiting: BTreeSet<Tagged>,
+    /// Those of which no turns have been made.
+    unplanned: BTreeSet<Tagged>,
 }
 
 /// A job's tag as bits that sort as numbers do, for tags are never negative; and the job.
@@ -339,11 +356,13 @@ struct Account {
     /// While it has not: level − tag.
     kept: f64,
     waits: bool,
+    is_planned: bool,
 }
 
 impl Deficits {
     fn join(&mut self, job: JobId, weight: f64) {
-        let account = Account { weight: weight.max(f64::MIN_POSITIVE), tag: self.level, kept: 0.0, waits: false };
+        let weight = weight.max(f64::MIN_POSITIVE);
+        let account = Account { weight, tag: self.level, kept: 0.0, waits: false, is_planned: false };
         self.heaviest = self.heaviest.max(account.weight);
         self.jobs.insert(job, account);
     }
@@ -359,14 +378,32 @@ impl Deficits {
         account.waits = waits;
         if waits {
             account.tag = (self.level - account.kept).max(0.0);
-            self.waiting.insert((account.tag.to_bits(), job));
             self.weights += account.weight;
-            return;
+            return self.insert(job);
         }
         account.kept = self.level - account.tag;
-        self.waiting.remove(&(account.tag.to_bits(), job));
+        let tagged = (account.tag.to_bits(), job);
+        self.waiting.remove(&tagged);
+        self.unplanned.remove(&tagged);
         // Sums of weights must not drift.
         self.weights = if self.waiting.is_empty() { 0.0 } else { self.weights - account.weight };
+    }
+
+    fn insert(&mut self, job: JobId) {
+        let Some(account) = self.jobs.get(&job) else { return };
+        let tagged = (account.tag.to_bits(), job);
+        self.waiting.insert(tagged);
+        if !account.is_planned {
+            self.unplanned.insert(tagged);
+        }
+    }
+
+    /// A job's turns have been made.
+    fn planned(&mut self, job: JobId) {
+        if let Some(account) = self.jobs.get_mut(&job) {
+            account.is_planned = true;
+            self.unplanned.remove(&(account.tag.to_bits(), job));
+        }
     }
 
     fn leave(&mut self, job: JobId) {
@@ -384,15 +421,26 @@ impl Deficits {
             account.kept -= share / account.weight;
             return;
         }
-        self.waiting.remove(&(account.tag.to_bits(), job));
+        let before = (account.tag.to_bits(), job);
         account.tag += share / account.weight;
-        self.waiting.insert((account.tag.to_bits(), job));
+        self.waiting.remove(&before);
+        self.unplanned.remove(&before);
+        self.insert(job);
     }
 
     /// The job with the smallest tag, or the next after one; its deficit; and what no further job's exceeds.
     fn next(&self, after: Option<Tagged>) -> Option<(Tagged, f64, f64)> {
+        self.next_of(&self.waiting, after)
+    }
+
+    /// As [`Deficits::next`], of the jobs of which no turns have been made.
+    fn next_unplanned(&self, after: Option<Tagged>) -> Option<(Tagged, f64, f64)> {
+        self.next_of(&self.unplanned, after)
+    }
+
+    fn next_of(&self, jobs: &BTreeSet<Tagged>, after: Option<Tagged>) -> Option<(Tagged, f64, f64)> {
         use std::ops::Bound::{Excluded, Unbounded};
-        let next = *self.waiting.range((after.map_or(Unbounded, Excluded), Unbounded)).next()?;
+        let next = *jobs.range((after.map_or(Unbounded, Excluded), Unbounded)).next()?;
         let account = self.jobs.get(&next.1)?;
         let ahead = self.level - account.tag;
         Some((next, account.weight * ahead, self.heaviest * ahead))

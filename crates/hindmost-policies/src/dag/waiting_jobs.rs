@@ -2,6 +2,7 @@
 //! `graphene` compares in a round are the first of those for which there is room, and nobody asks the others.
 
 use std::cmp::Reverse;
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::ops::Bound::{Excluded, Unbounded};
 
@@ -22,10 +23,16 @@ use crate::orders::effective_time::{EFFECTIVE_TIME_DEVIATIONS, effective_time, e
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Place {
     work: u64,
+    /// The job.
     pub job: JobId,
 }
 
 impl Place {
+    /// Of a job whose work doesn't matter.
+    pub fn of(job: JobId) -> Place {
+        Place { work: 0, job }
+    }
+
     /// Remaining work, in seconds of the whole cluster.
     pub fn work(self) -> f64 {
         unordered(self.work)
@@ -35,23 +42,59 @@ impl Place {
 /// A phase of which a job could start a task.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Head {
-    /// The number of the jobs' group that demand so much.
-    pub group: u32,
-    pub phase: u32,
-    /// How many such phases of the job come before it in turn.
-    turn: u32,
-    is_started: bool,
-    /// True if its turn is known, and where the job's tasks go depends on what they demand alone.
-    pub is_simple: bool,
     /// 1 for the job's first rank, then less.
     pub priority: f64,
+    pub phase: u32,
+    /// The number of the jobs' group that demand so much.
+    pub group: u32,
+    /// How many such phases of the job come before it in turn.
+    turn: u16,
+    is_started: bool,
+    /// True if all such phases of the job demand the same.
+    pub is_alone: bool,
+    /// True if its turn is known, and where the job's tasks go depends on what they demand alone.
+    pub is_simple: bool,
 }
+
+/// Most jobs of a group that are kept beside each other; at least half of them are, if there are so many.
+const BESIDE: usize = 640;
 
 /// The jobs some phase of which demands so much.
 #[derive(Debug)]
 struct Group {
     demand: Resources,
     jobs: BTreeMap<Place, Head>,
+    /// The first of them once more, beside each other: they are read in every round.
+    first: Vec<(Place, Head)>,
+}
+
+impl Group {
+    fn insert(&mut self, place: Place, head: Head) {
+        // The job's first phase of a group stands for all.
+        let Entry::Vacant(entry) = self.jobs.entry(place) else { return };
+        entry.insert(head);
+        let at = self.first.partition_point(|(before, _)| *before < place);
+        if at < self.first.len() || self.jobs.len() == at + 1 {
+            self.first.insert(at, (place, head));
+            if self.first.len() > BESIDE {
+                self.first.truncate(BESIDE / 2);
+            }
+        }
+    }
+
+    fn remove(&mut self, place: Place) {
+        if self.jobs.remove(&place).is_none() {
+            return;
+        }
+        if let Ok(at) = self.first.binary_search_by(|(other, _)| other.cmp(&place)) {
+            self.first.remove(at);
+            if self.first.len() < BESIDE / 2 && self.first.len() < self.jobs.len() {
+                let after = self.first.last().map_or(Unbounded, |(last, _)| Excluded(*last));
+                let next = self.jobs.range((after, Unbounded)).take(BESIDE / 2);
+                self.first.extend(next.map(|(place, head)| (*place, *head)));
+            }
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -77,7 +120,7 @@ impl WaitingJobs {
     /// Takes note of what has become of a job.
     pub fn refresh(&mut self, id: JobId, cluster: &Cluster) {
         let WaitingJobs { groups, members, heads } = self;
-        let mut place = Place { work: 0, job: id };
+        let mut place = Place::of(id);
         let member = members.entry(id).or_insert(Member { place, heads: Vec::new(), turns: None });
         heads.clear();
         if let Some(job) = cluster.job(id).filter(|job| job.runnable() > 0) {
@@ -88,11 +131,10 @@ impl WaitingJobs {
             return;
         }
         for head in &member.heads {
-            groups[head.group as usize].jobs.remove(&member.place);
+            groups[head.group as usize].remove(member.place);
         }
         for head in &*heads {
-            // The job's first phase of a group stands for all.
-            groups[head.group as usize].jobs.entry(place).or_insert(*head);
+            groups[head.group as usize].insert(place, *head);
         }
         member.place = place;
         std::mem::swap(&mut member.heads, heads);
@@ -102,18 +144,20 @@ impl WaitingJobs {
     pub fn leave(&mut self, job: JobId) {
         let Some(Member { place, heads, .. }) = self.members.remove(&job) else { return };
         for head in heads {
-            self.groups[head.group as usize].jobs.remove(&place);
+            self.groups[head.group as usize].remove(place);
         }
     }
 
-    /// Makes a job's turns, if it has none.
-    pub fn plan(&mut self, job: &Job, cluster: &Cluster) {
-        if let Some(member) = self.members.get_mut(&job.id()).filter(|member| member.turns.is_none()) {
-            let tasks = |at: usize| u64::from(job.phases()[at].to_do());
-            let stages = stages(job, |at| effective_time(&job.phases()[at]), tasks);
-            member.turns = Some(turns(&stages, cluster.total()));
-            self.refresh(job.id(), cluster);
-        }
+    /// Makes a job's turns; false if it has them.
+    pub fn plan(&mut self, job: &Job, cluster: &Cluster) -> bool {
+        let Some(member) = self.members.get_mut(&job.id()).filter(|member| member.turns.is_none()) else {
+            return false;
+        };
+        let tasks = |at: usize| u64::from(job.phases()[at].to_do());
+        let stages = stages(job, |at| effective_time(&job.phases()[at]), tasks);
+        member.turns = Some(turns(&stages, cluster.total()));
+        self.refresh(job.id(), cluster);
+        true
     }
 
     /// The phases of which a job could start a task, in turn.
@@ -121,41 +165,50 @@ impl WaitingJobs {
         self.members.get(&job).map_or(&[], |member| &member.heads)
     }
 
-    /// The next jobs after a place, so many at most, for some phase of which there is room, each with the first of them
-    /// that is.
-    pub fn next<'a>(
-        &'a self,
+    /// Appends the next jobs after a place, until there are so many, for some phase of which there is room, each with
+    /// the first of them that is.
+    pub fn next(
+        &self,
         which: Which,
         after: Option<Place>,
         most: usize,
         cluster: &Cluster,
         rooms: &mut Rooms,
-    ) -> Vec<(Place, Head)> {
-        let is_meant =
-            |(_, head): &(&Place, &Head)| which == Which::Any || head.is_started == (which == Which::Started);
+        found: &mut Vec<(Place, Head)>,
+    ) {
         let from = after.map_or(Unbounded, Excluded);
+        let is_meant = |head: &Head| which == Which::Any || head.is_started == (which == Which::Started);
         let waiting = (0..).zip(&self.groups).filter(|(_, group)| !group.jobs.is_empty());
         let fitting = waiting.filter(|(at, group)| rooms.find(*at, &group.demand, cluster).is_some());
-        let line = |(_, group): (u32, &'a Group)| group.jobs.range((from, Unbounded)).filter(is_meant);
-        let mut lines: Vec<_> = fitting.map(line).collect();
-        let mut found: Vec<(Place, Head)> = Vec::with_capacity(most.min(self.members.len()));
-        if let [line] = &mut lines[..] {
-            found.extend(line.take(most).map(|(place, head)| (*place, *head)));
-            return found;
+        let groups: Vec<&Group> = fitting.map(|(_, group)| group).collect();
+        let left = most.saturating_sub(found.len());
+        if let ([group], Which::Any, None) = (&groups[..], which, after)
+            && (left <= group.first.len() || group.first.len() == group.jobs.len())
+        {
+            return found.extend_from_slice(&group.first[..left.min(group.first.len())]);
         }
-        let mut nexts: Vec<Option<(&Place, &Head)>> = lines.iter_mut().map(Iterator::next).collect();
-        let key = |at: usize, next: Option<(&Place, &Head)>| next.map(|(place, head)| Reverse((*place, head.turn, at)));
+        let jobs = groups.iter().map(|group| group.jobs.range((from, Unbounded)));
+        let meant = jobs.map(|jobs| jobs.filter(|(_, head)| is_meant(head)).map(|(place, head)| (*place, *head)));
+        let mut lines: Vec<_> = meant.collect();
+        let mut nexts: Vec<Option<(Place, Head)>> = lines.iter_mut().map(Iterator::next).collect();
+        let key = |at: usize, next: Option<(Place, Head)>| next.map(|(place, head)| Reverse((place, head.turn, at)));
         let mut firsts: BinaryHeap<_> = nexts.iter().enumerate().filter_map(|(at, next)| key(at, *next)).collect();
+        let mut last = None;
         while found.len() < most
             && let Some(Reverse((place, _, at))) = firsts.pop()
         {
             let next = std::mem::replace(&mut nexts[at], lines[at].next());
             firsts.extend(key(at, nexts[at]));
-            if found.last().is_none_or(|(last, _)| *last != place) {
-                found.extend(next.map(|(place, head)| (*place, *head)));
+            if last.replace(place) != Some(place) {
+                found.extend(next);
             }
         }
-        found
+    }
+
+    /// True if there is room for some group.
+    pub fn has_room(&self, cluster: &Cluster, rooms: &mut Rooms) -> bool {
+        let mut waiting = (0..).zip(&self.groups).filter(|(_, group)| !group.jobs.is_empty());
+        waiting.any(|(at, group)| rooms.find(at, &group.demand, cluster).is_some())
     }
 
     /// The room for a group, if there is any.
@@ -182,16 +235,17 @@ fn add_heads(job: &Job, cluster: &Cluster, turns: Option<&mut Turns>, groups: &m
         let next = job.next_runnable(|at| at == phase, |_| true);
         is_simple &= next.is_some_and(|task| !cluster.has_failed(task) && cluster.replicas(task).is_empty());
         let group = group_of(job.phases()[phase as usize].demand(), groups, heads);
-        let turn = heads.len() as u32;
-        heads.push(Head { group, phase, turn, is_started, is_simple, priority });
+        let turn = u16::try_from(heads.len()).unwrap_or(u16::MAX);
+        heads.push(Head { priority, phase, group, turn, is_started, is_alone: true, is_simple });
     };
     if let Some(turns) = turns {
         turns.in_order(started).for_each(|(phase, priority)| add(phase, priority));
     } else {
         (0..job.phases().len()).filter(|at| started(*at).is_some()).for_each(|at| add(at as u32, 0.0));
     }
+    let is_alone = heads.iter().all(|head| head.group == heads[0].group);
     for head in heads {
-        head.is_simple = is_simple;
+        (head.is_simple, head.is_alone) = (is_simple, is_alone);
     }
 }
 
@@ -205,7 +259,7 @@ fn group_of(demand: &Resources, groups: &mut Vec<Group>, heads: &[Head]) -> u32 
         Some(unused)
     });
     at.unwrap_or_else(|| {
-        groups.push(Group { demand: *demand, jobs: BTreeMap::new() });
+        groups.push(Group { demand: *demand, jobs: BTreeMap::new(), first: Vec::new() });
         groups.len() - 1
     }) as u32
 }

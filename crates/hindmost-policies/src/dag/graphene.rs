@@ -232,7 +232,10 @@ impl TroublesomeFirst {
             } else {
                 known.own.get(&place.job).is_some_and(|own| own.node != node)
             };
-            stands && place.job != job || self.offer(place, cluster, known).map(|offer| *candidate = offer).is_some()
+            if place.job != job && (stands || head.is_simple && head.is_alone) {
+                return stands;
+            }
+            self.offer(place, cluster, known).map(|offer| *candidate = offer).is_some()
         });
     }
 }

@@ -292,6 +292,18 @@ mod tests {
     }
 
     proptest! {
+        /// Where there certainly is room for all, each has exactly what it could use: none is computed.
+        #[test]
+        fn all_that_fits_is_handed_out_to_the_last_bit(
+            claims in proptest::collection::vec((0.01..100.0f64, 0.0..1.0f64, 0.0..1.0f64), 1..60)
+        ) {
+            let (cpus, memory) = claims.iter().fold((0.0, 0.0), |sum, claim| (sum.0 + claim.1, sum.1 + claim.2));
+            let most = f64::max(cpus, memory) / (CERTAIN - 1e-9);
+            let claims: Vec<Claim> =
+                claims.into_iter().map(|(weight, cpus, memory)| claim(weight, cpus / most, memory / most)).collect();
+            prop_assert_eq!(dominant_shares(&claims), claims.iter().map(Claim::most).collect::<Vec<_>>());
+        }
+
         /// Nothing is handed out twice, and whoever wants more is held up by a full dimension, in which nobody
         /// has more for its weight.
         #[test]

@@ -1,6 +1,7 @@
 //! Orders that plan the phases of a job ahead of time, and what they share.
 
 pub mod carbyne;
+mod deficits;
 mod fair_shares;
 pub mod graphene;
 mod offline_schedule;

@@ -42,7 +42,7 @@ use hindmost_core::record::{Decision, Event};
 use hindmost_core::resources::Resources;
 use hindmost_core::time::Time;
 
-use crate::dag::fair_shares::shares_of_jobs;
+use crate::dag::fair_shares::FairShares;
 use crate::dag::packing::{Fitter, Offer};
 use crate::dag::resource_profile::{
     Block, Moment, Space, Stage, first_start, last_end, paths_from_begin, paths_to_end, stages,
@@ -59,6 +59,7 @@ pub struct Altruists {
     /// The jobs by remaining time, for what is left over.
     shortest: JobQueue,
     jobs: FxHashMap<JobId, Member>,
+    shares: FairShares,
     /// True once a job came or went, or the cluster has changed: shares are to be computed anew.
     shares_changed: bool,
 }
@@ -101,7 +102,8 @@ impl Altruists {
     /// Of all jobs, of those that have been started, or of new ones.
     pub fn of(which: Which) -> Altruists {
         let shortest = JobQueue::new(Box::new(Srpt));
-        Altruists { which, shortest, jobs: FxHashMap::default(), shares_changed: false }
+        let (jobs, shares) = (FxHashMap::default(), FairShares::default());
+        Altruists { which, shortest, jobs, shares, shares_changed: false }
     }
 
     fn attempt_started(&mut self, attempt: AttemptId, now: Time) {
@@ -113,6 +115,7 @@ impl Altruists {
 
     fn attempt_ended(&mut self, attempt: AttemptId, applied: Applied) {
         let Some(member) = self.jobs.get_mut(&attempt.task.job) else { return };
+        self.shares.change(attempt.task.job);
         if let Some(((_, since), sum)) = applied.released.zip(member.started.get_mut(attempt.task.phase as usize)) {
             *sum = sum.saturating_sub(u128::from(since.0));
         }
@@ -121,6 +124,7 @@ impl Altruists {
         }
         if applied.job_finished {
             self.jobs.remove(&attempt.task.job);
+            self.shares.leave(attempt.task.job);
             self.shares_changed = true;
         }
     }
@@ -139,17 +143,16 @@ impl Altruists {
         if !std::mem::take(&mut self.shares_changed) {
             return;
         }
-        for (job, share) in shares_of_jobs(cluster) {
-            let Some(member) = self.jobs.get_mut(&job) else { continue };
-            if (share - member.share).abs() <= 1e-9 {
-                continue;
-            }
+        self.shares.share_out(cluster, |job, share| {
+            let Some(member) = self.jobs.get_mut(&job).filter(|member| (share - member.share).abs() > 1e-9) else {
+                return;
+            };
             if share < member.share {
                 member.promise = None;
             }
             member.share = share;
             member.plan = None;
-        }
+        });
     }
 
     /// Starts tasks that are due, jobs taking turns.
@@ -298,6 +301,7 @@ impl Pass for Altruists {
                     Event::JobArrived { job, spec } => {
                         let started = vec![0; spec.phases.len()];
                         // Until shares are computed it has none: the first is no loss.
+                        self.shares.join(*job);
                         self.jobs.insert(*job, Member { share: 0.0, promise: None, plan: None, started });
                         self.shares_changed = true;
                     }
@@ -311,9 +315,13 @@ impl Pass for Altruists {
                     }
                     Event::NodeLost { .. } => {
                         self.recount(cluster);
+                        self.shares.change_all();
                         self.shares_changed = true;
                     }
-                    Event::NodeJoined { .. } | Event::NodeReturned { .. } => self.shares_changed = true,
+                    Event::NodeJoined { .. } | Event::NodeReturned { .. } => {
+                        self.shares.change_all();
+                        self.shares_changed = true;
+                    }
                     _ => {}
                 }
             }

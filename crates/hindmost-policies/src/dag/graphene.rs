@@ -2,8 +2,8 @@
 //! Packing and Dependency-aware Scheduling for Data-Parallel Clusters", OSDI 2016).
 //!
 //! **Offline**, once for each job: a schedule of its phases alone on the cluster, in which those that run long
-//! or pack badly are placed first (`troublesome.rs`). The begins of its tasks there are the order in which the
-//! job is served, in turns of its phases (`turns.rs`). A phase's rank is its place by its first task's begin.
+//! or pack badly are placed first (`offline_schedule.rs`). The begins of its tasks there are the order in which the
+//! job is served, in turns of its phases (`task_order.rs`). A phase's rank is its place by its first task's begin.
 //!
 //! **Online**, for each task that is started: every job offers a task of the first phase in turn for which there
 //! is room. The offer with the best score is taken,
@@ -35,21 +35,16 @@
 //! more is offered than the cluster can do, flowtimes are long. A weight of 5 makes them about as short as
 //! under `svf`.
 
-use std::collections::BTreeSet;
-
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use hindmost_core::cluster::{Cluster, Job};
-use hindmost_core::ids::{JobId, NodeId};
+use hindmost_core::ids::{JobId, NodeId, TaskId};
 use hindmost_core::record::{Decision, Event};
 
-use crate::dag::offline_schedule::turns;
+use crate::dag::deficits::Deficits;
 use crate::dag::packing::{Fitter, Offer};
-use crate::dag::resource_profile::stages;
-use crate::dag::task_order::Turns;
-use crate::orders::effective_time::{EFFECTIVE_TIME_DEVIATIONS, effective_time, effective_volume};
-use hindmost_core::policy::job_queue::{Place, Which};
-use hindmost_core::policy::runnable_by_demand::Stuck;
+use crate::dag::waiting_jobs::{Head, Place, Rooms, WaitingJobs};
+use hindmost_core::policy::job_queue::Which;
 use hindmost_core::policy::{Pass, Round, Seen, View};
 
 /// Most jobs whose offers are compared.
@@ -69,28 +64,40 @@ crate::parameters! {
 pub struct TroublesomeFirst {
     which: Which,
     parameters: GrapheneParameters,
-    /// Whose turn it is among each job's phases.
-    turns: FxHashMap<JobId, Turns>,
+    waiting: WaitingJobs,
     deficits: Deficits,
     /// Starts of this pass's own that it has not been told of yet.
     own: usize,
 }
 
-/// What a job offers to start.
-struct Candidate {
-    job: JobId,
-    offer: Offer,
-    /// 1 for the job's first rank, then less.
-    priority: f64,
-    /// Work left.
-    work: f64,
+/// What a job offers to start. Where it stands is the same for all that demand as much, or in [`Known::own`].
+type Candidate = (Place, Head);
+
+/// What is known for a round, in which room only shrinks.
+#[derive(Default)]
+struct Known {
+    fitter: Fitter,
+    rooms: Rooms,
+    /// Offers whose node is not that of all that demand as much.
+    own: FxHashMap<JobId, Offer>,
+    /// Jobs that are owed and found no room.
+    in_vain: FxHashSet<JobId>,
+}
+
+impl Known {
+    fn alignment(&self, (place, head): &Candidate) -> f64 {
+        if head.is_simple {
+            return self.rooms.alignment(head.group);
+        }
+        self.own.get(&place.job).map_or(0.0, |own| own.alignment)
+    }
 }
 
 impl TroublesomeFirst {
     /// Of all jobs, of those that have been started, or of new ones.
     pub fn of(which: Which, parameters: GrapheneParameters) -> TroublesomeFirst {
-        let (turns, deficits) = (FxHashMap::default(), Deficits::default());
-        TroublesomeFirst { which, parameters, turns, deficits, own: 0 }
+        let (waiting, deficits) = (WaitingJobs::default(), Deficits::default());
+        TroublesomeFirst { which, parameters, waiting, deficits, own: 0 }
     }
 
     fn is_meant(&self, job: &Job) -> bool {
@@ -101,79 +108,110 @@ impl TroublesomeFirst {
         }
     }
 
-    /// Of a job's phases with a task to start the first in turn that fits, with its priority.
-    fn offer(&mut self, job: &Job, cluster: &Cluster, fitter: &mut Fitter) -> Option<(Offer, f64)> {
-        let turns = self.turns.entry(job.id()).or_insert_with(|| {
-            let tasks = |at: usize| u64::from(job.phases()[at].to_do());
-            turns(&stages(job, |at| effective_time(&job.phases()[at]), tasks), cluster.total())
-        });
-        let started = |at: usize| {
-            let phase = &job.phases()[at];
-            let is_waiting = phase.is_open() && phase.pending() > 0;
-            is_waiting.then(|| u64::from(phase.to_do().saturating_sub(phase.pending())))
+    fn plan(&mut self, job: &Job, cluster: &Cluster) {
+        if self.waiting.plan(job, cluster) {
+            self.deficits.planned(job.id());
+        }
+    }
+
+    /// Of a job's phases with a task to start the first in turn that fits.
+    fn offer(&mut self, place: Place, cluster: &Cluster, known: &mut Known) -> Option<Candidate> {
+        self.plan(cluster.job(place.job)?, cluster);
+        let fits = |head: &&Head| {
+            if head.is_simple {
+                return self.waiting.room(head.group, cluster, &mut known.rooms).is_some();
+            }
+            let offer = known.fitter.offer(cluster, place.job, head.phase);
+            offer.map(|offer| known.own.insert(place.job, offer)).is_some()
         };
-        turns.in_order(started).find_map(|(phase, priority)| Some((fitter.offer(cluster, job.id(), phase)?, priority)))
+        self.waiting.heads(place.job).iter().find(fits).map(|head| (place, *head))
     }
 
     /// The offer of the job that is owed the most, if anyone is owed as much as κ and fits.
-    fn owed(&mut self, cluster: &Cluster, fitter: &mut Fitter, in_vain: &mut FxHashSet<JobId>) -> Option<Candidate> {
+    fn owed(&mut self, cluster: &Cluster, known: &mut Known) -> Option<Candidate> {
         let mut passed = None;
         while let Some((place, deficit, most)) = self.deficits.next(passed) {
             if most < self.parameters.kappa || most <= 0.0 {
                 return None;
             }
             passed = Some(place);
-            let Some(job) = cluster.job(place.1).filter(|job| self.is_meant(job)) else { continue };
-            if deficit < self.parameters.kappa || in_vain.contains(&place.1) {
+            let is_meant = cluster.job(place.1).is_some_and(|job| self.is_meant(job));
+            if !is_meant || deficit < self.parameters.kappa || known.in_vain.contains(&place.1) {
                 continue;
             }
-            if let Some((offer, priority)) = self.offer(job, cluster, fitter) {
-                return Some(Candidate { job: place.1, offer, priority, work: 0.0 });
+            let offer = self.offer(Place::of(place.1), cluster, known);
+            if offer.is_some() {
+                return offer;
             }
-            in_vain.insert(place.1);
+            known.in_vain.insert(place.1);
         }
         None
     }
 
+    /// Makes the turns of jobs that are owed as much as κ.
+    fn plan_owed(&mut self, cluster: &Cluster) {
+        let mut passed = None;
+        while let Some((place, deficit, most)) = self.deficits.next_unplanned(passed) {
+            if most < self.parameters.kappa || most <= 0.0 {
+                return;
+            }
+            passed = Some(place);
+            let job = cluster.job(place.1).filter(|job| deficit >= self.parameters.kappa && self.is_meant(job));
+            if let Some(job) = job {
+                self.plan(job, cluster);
+            }
+        }
+    }
+
     /// Gathers the offers of the next jobs after a place, those with the least work first.
-    fn gather(
-        &mut self,
-        round: &mut Round<'_>,
-        after: &mut Option<Place>,
-        stuck: &mut Stuck,
-        fitter: &mut Fitter,
-    ) -> Vec<Candidate> {
+    fn gather(&mut self, after: &mut Option<Place>, cluster: &Cluster, known: &mut Known) -> Vec<Candidate> {
         let mut candidates = Vec::new();
         while candidates.len() < COMPARED {
-            let Some(place) = round.next_job_that_fits(self.which, *after, stuck) else { break };
-            *after = Some(place);
-            let cluster = round.cluster();
-            let Some(job) = cluster.job(place.job()) else { continue };
-            if let Some((offer, priority)) = self.offer(job, cluster, fitter) {
-                candidates.push(Candidate { job: place.job(), offer, priority, work: work(job, cluster) });
-            }
+            let first = candidates.len();
+            self.waiting.next(self.which, *after, COMPARED, cluster, &mut known.rooms, &mut candidates);
+            let Some((last, _)) = candidates[first..].last() else { break };
+            *after = Some(*last);
+            let mut at = 0;
+            candidates.retain_mut(|candidate| {
+                at += 1;
+                at <= first
+                    || candidate.1.is_simple
+                    || self.offer(candidate.0, cluster, known).map(|offer| *candidate = offer).is_some()
+            });
         }
         candidates
     }
 
-    /// Starts what is offered; false if that is refused.
-    fn start(&mut self, round: &mut Round<'_>, taken: &Candidate, why: &str) -> bool {
-        if !round.start(taken.offer.task, taken.offer.node) {
-            return false;
+    /// Starts what is offered, and tells on which node; nothing if that is refused.
+    fn start(&mut self, round: &mut Round<'_>, taken: Candidate, known: &mut Known, why: &str) -> Option<NodeId> {
+        let (cluster, (Place { job, .. }, head)) = (round.cluster(), taken);
+        let (task, node) = if head.is_simple {
+            let task = cluster.job(job)?.next_runnable(|at| at == head.phase, |_| true)?;
+            (task, self.waiting.room(head.group, cluster, &mut known.rooms)?.0)
+        } else {
+            known.own.get(&job).map(|own| (own.task, own.node))?
+        };
+        if !round.start(task, node) {
+            return None;
         }
         round.because(|| {
-            let first = if taken.priority >= 1.0 { "its phase is the first by rank in its job, and " } else { "" };
+            let first = if head.priority >= 1.0 { "its phase is the first by rank in its job, and " } else { "" };
             format!("{first}{why}")
         });
         self.own += 1;
-        self.pay(taken.offer, round.cluster());
-        true
+        self.pay(task, round.cluster());
+        Some(node)
     }
 
-    fn pay(&mut self, offer: Offer, cluster: &Cluster) {
-        let demand = cluster.phase(offer.task).map_or(0.0, |phase| phase.demand().dominant_share(cluster.total()));
-        self.deficits.pay(offer.task.job, demand);
-        self.deficits.refresh(offer.task.job, cluster);
+    fn pay(&mut self, task: TaskId, cluster: &Cluster) {
+        let demand = cluster.phase(task).map_or(0.0, |phase| phase.demand().dominant_share(cluster.total()));
+        self.deficits.pay(task.job, demand);
+        self.refresh(task.job, cluster);
+    }
+
+    fn refresh(&mut self, job: JobId, cluster: &Cluster) {
+        self.deficits.refresh(job, cluster);
+        self.waiting.refresh(job, cluster);
     }
 
     /// Makes offers anew that a start has taken: those of its job, and those for its node.
@@ -183,44 +221,45 @@ impl TroublesomeFirst {
         job: JobId,
         node: NodeId,
         cluster: &Cluster,
-        fitter: &mut Fitter,
+        known: &mut Known,
     ) {
+        known.rooms.taken(node);
         candidates.retain_mut(|candidate| {
-            if candidate.job != job && candidate.offer.node != node {
-                return true;
+            let (place, head) = *candidate;
+            let stands = if head.is_simple {
+                self.waiting.room(head.group, cluster, &mut known.rooms).is_some()
+            } else {
+                known.own.get(&place.job).is_some_and(|own| own.node != node)
+            };
+            if place.job != job && (stands || head.is_simple && head.is_alone) {
+                return stands;
             }
-            let offer = cluster.job(candidate.job).and_then(|job| self.offer(job, cluster, fitter));
-            let Some((offer, priority)) = offer else { return false };
-            (candidate.offer, candidate.priority) = (offer, priority);
-            true
+            self.offer(place, cluster, known).map(|offer| *candidate = offer).is_some()
         });
     }
 }
 
-/// A job's remaining work, in seconds of the whole cluster.
-fn work(job: &Job, cluster: &Cluster) -> f64 {
-    job.phases().iter().map(|phase| effective_volume(phase, cluster.total(), EFFECTIVE_TIME_DEVIATIONS)).sum()
-}
-
 /// η: how much of the packing score a second of work is worth, so that on the average of these offers the
 /// two terms are as 1 to `srpt`.
-fn eta(candidates: &[Candidate], srpt: f64) -> f64 {
-    let packing: f64 = candidates.iter().map(|one| one.priority * one.offer.alignment).sum();
-    let work: f64 = candidates.iter().map(|one| one.work).sum();
+fn eta(candidates: &[Candidate], known: &Known, srpt: f64) -> f64 {
+    let (mut packing, mut work) = (0.0, 0.0);
+    for candidate in candidates {
+        packing += candidate.1.priority * known.alignment(candidate);
+        work += candidate.0.work();
+    }
     if work > 0.0 { srpt * packing / work } else { 0.0 }
 }
 
 /// The candidate with the best score, the first of those.
-fn best(candidates: &[Candidate], eta: f64) -> Option<usize> {
-    let score = |one: &Candidate| one.priority * one.offer.alignment - eta * one.work;
-    let mut best: Option<(f64, usize)> = None;
-    for (at, candidate) in candidates.iter().enumerate() {
-        let score = score(candidate);
+fn best(candidates: &[Candidate], known: &Known, eta: f64) -> Option<Candidate> {
+    let mut best: Option<(f64, &Candidate)> = None;
+    for candidate in candidates {
+        let score = candidate.1.priority * known.alignment(candidate) - eta * candidate.0.work();
         if best.is_none_or(|(best, _)| score > best) {
-            best = Some((score, at));
+            best = Some((score, candidate));
         }
     }
-    best.map(|(_, at)| at)
+    best.map(|(_, candidate)| *candidate)
 }
 
 impl Pass for TroublesomeFirst {
@@ -228,13 +267,14 @@ impl Pass for TroublesomeFirst {
         let cluster = view.cluster;
         match seen {
             Seen::Decision(Decision::Start { .. }) if self.own > 0 => self.own -= 1,
-            Seen::Decision(Decision::Start { attempt, node, .. }) => {
-                self.pay(Offer { task: attempt.task, node: *node, alignment: 0.0 }, cluster);
+            Seen::Decision(Decision::Start { attempt, .. }) => {
+                self.pay(attempt.task, cluster);
             }
             Seen::Event(Event::JobArrived { job, spec }, _) => {
                 self.deficits.join(*job, spec.weight);
-                self.deficits.refresh(*job, cluster);
+                self.refresh(*job, cluster);
             }
+            Seen::Event(Event::DurationsLearned { job, .. }, _) => self.refresh(*job, cluster),
             Seen::Event(
                 Event::AttemptFinished { attempt }
                 | Event::AttemptFailed { attempt, .. }
@@ -243,15 +283,15 @@ impl Pass for TroublesomeFirst {
             ) => {
                 let job = attempt.task.job;
                 if applied.job_finished {
-                    self.turns.remove(&job);
+                    self.waiting.leave(job);
                     self.deficits.leave(job);
-                } else if applied.phase_finished || applied.pending_again {
-                    self.deficits.refresh(job, cluster);
+                } else {
+                    self.refresh(job, cluster);
                 }
             }
-            Seen::Event(Event::NodeLost { .. }, _) => {
+            Seen::Event(Event::NodeLost { .. } | Event::NodeJoined { .. } | Event::NodeReturned { .. }, _) => {
                 for job in cluster.jobs() {
-                    self.deficits.refresh(job.id(), cluster);
+                    self.refresh(job.id(), cluster);
                 }
             }
             _ => {}
@@ -259,153 +299,33 @@ impl Pass for TroublesomeFirst {
     }
 
     fn decide(&mut self, round: &mut Round<'_>) {
-        let mut fitter = Fitter::default();
-        let mut in_vain = FxHashSet::default();
+        let mut known = Known::default();
         let mut after = None;
-        let mut stuck = Stuck::default();
         let mut candidates: Vec<Candidate> = Vec::new();
         let mut weight_of_work = 0.0;
         while round.cluster().open_nodes() > 0 {
-            let (taken, why) = if let Some(owed) = self.owed(round.cluster(), &mut fitter, &mut in_vain) {
+            if !self.waiting.has_room(round.cluster(), &mut known.rooms) {
+                return self.plan_owed(round.cluster());
+            }
+            let (taken, why) = if let Some(owed) = self.owed(round.cluster(), &mut known) {
                 (owed, "its job was owed more of the cluster than unfairness is bounded by")
             } else {
                 if candidates.is_empty() {
-                    candidates = self.gather(round, &mut after, &mut stuck, &mut fitter);
-                    weight_of_work = eta(&candidates, self.parameters.srpt);
+                    candidates = self.gather(&mut after, round.cluster(), &mut known);
+                    weight_of_work = eta(&candidates, &known, self.parameters.srpt);
                 }
-                let Some(at) = best(&candidates, weight_of_work) else { return };
-                let Candidate { job, offer, priority, work } = candidates[at];
-                (Candidate { job, offer, priority, work }, "it packed best for the little work that its job has left")
+                let Some(best) = best(&candidates, &known, weight_of_work) else { return };
+                (best, "it packed best for the little work that its job has left")
             };
-            if !self.start(round, &taken, why) {
-                in_vain.insert(taken.job);
-                candidates.retain(|candidate| candidate.job != taken.job);
+            let job = taken.0.job;
+            let Some(node) = self.start(round, taken, &mut known, why) else {
+                known.in_vain.insert(job);
+                candidates.retain(|candidate| candidate.0.job != job);
                 continue;
+            };
+            if round.cluster().open_nodes() > 0 {
+                self.renew(&mut candidates, job, node, round.cluster(), &mut known);
             }
-            self.renew(&mut candidates, taken.job, taken.offer.node, round.cluster(), &mut fitter);
         }
-    }
-}
-
-/// What each job is owed, kept as start tags of fair queueing: the level rises with what is handed out, by
-/// d / Σ weights; a job's tag with what it gets, by d / weight; its deficit is weight · (level − tag). With
-/// equal weights the smallest tag is the largest deficit.
-#[derive(Debug, Default)]
-struct Deficits {
-    level: f64,
-    /// Weights of jobs with something to start.
-    weights: f64,
-    /// The largest weight of all jobs so far.
-    heaviest: f64,
-    jobs: FxHashMap<JobId, Account>,
-    /// Jobs with something to start, by tag.
-    waiting: BTreeSet<Tagged>,
-}
-
-/// A job's tag as bits that sort as numbers do, for tags are never negative; and the job.
-type Tagged = (u64, JobId);
-
-#[derive(Debug)]
-struct Account {
-    weight: f64,
-    /// While the job has something to start.
-    tag: f64,
-    /// While it has not: level − tag.
-    kept: f64,
-    waits: bool,
-}
-
-impl Deficits {
-    fn join(&mut self, job: JobId, weight: f64) {
-        let account = Account { weight: weight.max(f64::MIN_POSITIVE), tag: self.level, kept: 0.0, waits: false };
-        self.heaviest = self.heaviest.max(account.weight);
-        self.jobs.insert(job, account);
-    }
-
-    /// Takes note of whether a job has something to start.
-    fn refresh(&mut self, job: JobId, cluster: &Cluster) {
-        let waits = cluster.job(job).is_some_and(|job| job.runnable() > 0);
-        self.set_waiting(job, waits);
-    }
-
-    fn set_waiting(&mut self, job: JobId, waits: bool) {
-        let Some(account) = self.jobs.get_mut(&job).filter(|account| account.waits != waits) else { return };
-        account.waits = waits;
-        if waits {
-            account.tag = (self.level - account.kept).max(0.0);
-            self.waiting.insert((account.tag.to_bits(), job));
-            self.weights += account.weight;
-            return;
-        }
-        account.kept = self.level - account.tag;
-        self.waiting.remove(&(account.tag.to_bits(), job));
-        // Sums of weights must not drift.
-        self.weights = if self.waiting.is_empty() { 0.0 } else { self.weights - account.weight };
-    }
-
-    fn leave(&mut self, job: JobId) {
-        self.set_waiting(job, false);
-        self.jobs.remove(&job);
-    }
-
-    /// A job gets a share of the cluster, of which each job with something to start earns its part.
-    fn pay(&mut self, job: JobId, share: f64) {
-        if self.weights > 0.0 && !self.waiting.is_empty() {
-            self.level += share / self.weights;
-        }
-        let Some(account) = self.jobs.get_mut(&job) else { return };
-        if !account.waits {
-            account.kept -= share / account.weight;
-            return;
-        }
-        self.waiting.remove(&(account.tag.to_bits(), job));
-        account.tag += share / account.weight;
-        self.waiting.insert((account.tag.to_bits(), job));
-    }
-
-    /// The job with the smallest tag, or the next after one; its deficit; and what no further job's exceeds.
-    fn next(&self, after: Option<Tagged>) -> Option<(Tagged, f64, f64)> {
-        use std::ops::Bound::{Excluded, Unbounded};
-        let next = *self.waiting.range((after.map_or(Unbounded, Excluded), Unbounded)).next()?;
-        let account = self.jobs.get(&next.1)?;
-        let ahead = self.level - account.tag;
-        Some((next, account.weight * ahead, self.heaviest * ahead))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn deficit(deficits: &Deficits, job: u32) -> f64 {
-        let account = &deficits.jobs[&JobId(job)];
-        account.weight * if account.waits { deficits.level - account.tag } else { account.kept }
-    }
-
-    #[test]
-    fn what_one_gets_the_others_earn() {
-        let mut deficits = Deficits::default();
-        for (job, weight) in [(0, 1.0), (1, 1.0), (2, 2.0)] {
-            deficits.join(JobId(job), weight);
-            deficits.set_waiting(JobId(job), true);
-        }
-        // Of a share of 0.4 the jobs earn 0.1, 0.1 and 0.2.
-        deficits.pay(JobId(0), 0.4);
-        let all = [deficit(&deficits, 0), deficit(&deficits, 1), deficit(&deficits, 2)];
-        for (found, expected) in all.into_iter().zip([-0.3, 0.1, 0.2]) {
-            assert!((found - expected).abs() < 1e-12, "{all:?}");
-        }
-        // Who has nothing to start earns nothing, and keeps what it has.
-        deficits.set_waiting(JobId(1), false);
-        deficits.pay(JobId(2), 0.3);
-        deficits.set_waiting(JobId(1), true);
-        let all = [deficit(&deficits, 0), deficit(&deficits, 1), deficit(&deficits, 2)];
-        for (found, expected) in all.into_iter().zip([-0.2, 0.1, 0.1]) {
-            assert!((found - expected).abs() < 1e-12, "{all:?}");
-        }
-        // For its weight, job 1 is owed more than job 2.
-        assert_eq!(deficits.next(None).unwrap().0.1, JobId(1));
-        deficits.leave(JobId(1));
-        assert_eq!(deficits.next(None).unwrap().0.1, JobId(2));
     }
 }

@@ -107,8 +107,13 @@ impl Fit for TetrisFit {
         }
         let nodes = cluster.nodes().len() as f64;
         let (mut alignment, mut remaining) = (0.0, 0.0);
+        // Mostly the next demands what the one before did.
+        let (mut demand, mut aligned) = (Resources::NONE, 0.0);
         for (_, candidate) in candidates.iter() {
-            alignment += with_an_empty_node(&candidate.demand, cluster.total(), nodes);
+            if candidate.demand != demand {
+                (demand, aligned) = (candidate.demand, with_an_empty_node(&candidate.demand, cluster.total(), nodes));
+            }
+            alignment += aligned;
             remaining += candidate.penalty;
         }
         self.current = if remaining > 0.0 { alignment / remaining } else { 0.0 };

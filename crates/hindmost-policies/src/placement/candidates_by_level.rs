@@ -207,6 +207,11 @@ impl Levels {
         self.places.iter().flat_map(|(job, candidates)| candidates.iter().map(|candidate| (*job, candidate)))
     }
 
+    /// True if all that could be started is of one level and demands the same.
+    pub fn are_alike(&self) -> bool {
+        self.by_number.len() == 1 && self.by_number.values().all(|level| level.kinds.len() == 1)
+    }
+
     /// The least that any copy demands, dimension by dimension.
     pub fn least(&self) -> Option<Resources> {
         self.by_number.values().map(|level| level.least).reduce(|least, other| least.least(&other))

@@ -113,6 +113,8 @@ pub struct ByNode {
     alike: Alike,
     /// Something was held back for the budget or by the order, though it fitted.
     held_back: bool,
+    /// Something was held back or has failed: not every task may run wherever it fits.
+    has_exceptions: bool,
     touched: BTreeSet<JobId>,
     generation: Option<u64>,
     /// Starts of this pass of which it has still to be told.
@@ -137,6 +139,7 @@ impl ByNode {
             limits: CloneLimits::default(),
             alike: Alike::default(),
             held_back: false,
+            has_exceptions: false,
             touched: BTreeSet::new(),
             generation: None,
             own_starts: 0,
@@ -387,6 +390,7 @@ impl Pass for ByNode {
                     | Event::AttemptStopped { attempt } => {
                         self.place(attempt.task, view.cluster);
                         self.pool.attempt_ended(*attempt);
+                        self.has_exceptions |= matches!(event, Event::AttemptFailed { .. });
                         if applied.pending_again {
                             self.pending_again(attempt.task, view.cluster);
                         }
@@ -419,10 +423,16 @@ impl Pass for ByNode {
         }
         self.refresh_touched(round);
         if std::mem::take(&mut self.held_back) {
+            self.has_exceptions = true;
             self.look_everywhere();
         }
         for at in 0..self.sweeps.len() {
-            for serving in &self.sweeps[at].servings {
+            // Where the only pair that is the best of its demand always is the best of all, nothing is weighed.
+            let servings = &self.sweeps[at].servings;
+            let is_weighed = self.has_exceptions
+                || !self.fit.takes_best_pair()
+                || servings.iter().any(|one| !matches!(one.stage, Stage::Originals(_)) || !one.levels.are_alike());
+            for serving in servings.iter().filter(|_| is_weighed) {
                 self.fit.prepare(&serving.levels, round.cluster());
             }
             if self.fit.takes_best_pair() {

@@ -1,0 +1,312 @@
+//! Jobs with something to start by what their next tasks demand, in the order of the work that they have left: what
+//! `graphene` compares in a round are the first of those for which there is room, and nobody asks the others.
+
+use std::cmp::Reverse;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BinaryHeap};
+use std::ops::Bound::{Excluded, Unbounded};
+
+use rustc_hash::FxHashMap;
+
+use hindmost_core::cluster::{Cluster, Job};
+use hindmost_core::ids::{JobId, NodeId};
+use hindmost_core::policy::job_queue::{Which, ordered, unordered};
+use hindmost_core::resources::Resources;
+
+use crate::dag::offline_schedule::turns;
+use crate::dag::packing::alignment;
+use crate::dag::resource_profile::stages;
+use crate::dag::task_order::Turns;
+use crate::orders::effective_time::{EFFECTIVE_TIME_DEVIATIONS, effective_time, effective_volume};
+
+/// A job by the work that it has left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Place {
+    work: u64,
+    /// The job.
+    pub job: JobId,
+}
+
+impl Place {
+    /// Of a job whose work doesn't matter.
+    pub fn of(job: JobId) -> Place {
+        Place { work: 0, job }
+    }
+
+    /// Remaining work, in seconds of the whole cluster.
+    pub fn work(self) -> f64 {
+        unordered(self.work)
+    }
+}
+
+/// A phase of which a job could start a task.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Head {
+    /// 1 for the job's first rank, then less.
+    pub priority: f64,
+    pub phase: u32,
+    /// The number of the jobs' group that demand so much.
+    pub group: u32,
+    /// How many such phases of the job come before it in turn.
+    turn: u16,
+    is_started: bool,
+    /// True if all such phases of the job demand the same.
+    pub is_alone: bool,
+    /// True if its turn is known, and where the job's tasks go depends on what they demand alone.
+    pub is_simple: bool,
+}
+
+/// Most jobs of a group that are kept beside each other; at least half of them are, if there are so many.
+const BESIDE: usize = 640;
+
+/// The jobs some phase of which demands so much.
+#[derive(Debug)]
+struct Group {
+    demand: Resources,
+    jobs: BTreeMap<Place, Head>,
+    /// The first of them once more, beside each other: they are read in every round.
+    first: Vec<(Place, Head)>,
+}
+
+impl Group {
+    fn insert(&mut self, place: Place, head: Head) {
+        // The job's first phase of a group stands for all.
+        let Entry::Vacant(entry) = self.jobs.entry(place) else { return };
+        entry.insert(head);
+        let at = self.first.partition_point(|(before, _)| *before < place);
+        if at < self.first.len() || self.jobs.len() == at + 1 {
+            self.first.insert(at, (place, head));
+            if self.first.len() > BESIDE {
+                self.first.truncate(BESIDE / 2);
+            }
+        }
+    }
+
+    fn remove(&mut self, place: Place) {
+        if self.jobs.remove(&place).is_none() {
+            return;
+        }
+        if let Ok(at) = self.first.binary_search_by(|(other, _)| other.cmp(&place)) {
+            self.first.remove(at);
+            if self.first.len() < BESIDE / 2 && self.first.len() < self.jobs.len() {
+                let after = self.first.last().map_or(Unbounded, |(last, _)| Excluded(*last));
+                let next = self.jobs.range((after, Unbounded)).take(BESIDE / 2);
+                self.first.extend(next.map(|(place, head)| (*place, *head)));
+            }
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Member {
+    place: Place,
+    /// In turn.
+    heads: Vec<Head>,
+    /// Made when the job is first asked for an offer.
+    turns: Option<Turns>,
+}
+
+/// See the module's documentation.
+#[derive(Debug, Default)]
+pub(crate) struct WaitingJobs {
+    /// Numbers stay; those of groups without jobs are used again.
+    groups: Vec<Group>,
+    members: FxHashMap<JobId, Member>,
+    /// Kept for its memory.
+    heads: Vec<Head>,
+}
+
+impl WaitingJobs {
+    /// Takes note of what has become of a job.
+    pub fn refresh(&mut self, id: JobId, cluster: &Cluster) {
+        let WaitingJobs { groups, members, heads } = self;
+        let mut place = Place::of(id);
+        let member = members.entry(id).or_insert(Member { place, heads: Vec::new(), turns: None });
+        heads.clear();
+        if let Some(job) = cluster.job(id).filter(|job| job.runnable() > 0) {
+            place.work = ordered(work(job, cluster));
+            add_heads(job, cluster, member.turns.as_mut(), groups, heads);
+        }
+        if member.place == place && member.heads == *heads {
+            return;
+        }
+        for head in &member.heads {
+            groups[head.group as usize].remove(member.place);
+        }
+        for head in &*heads {
+            groups[head.group as usize].insert(place, *head);
+        }
+        member.place = place;
+        std::mem::swap(&mut member.heads, heads);
+    }
+
+    /// A job has ended.
+    pub fn leave(&mut self, job: JobId) {
+        let Some(Member { place, heads, .. }) = self.members.remove(&job) else { return };
+        for head in heads {
+            self.groups[head.group as usize].remove(place);
+        }
+    }
+
+    /// Makes a job's turns; false if it has them.
+    pub fn plan(&mut self, job: &Job, cluster: &Cluster) -> bool {
+        let Some(member) = self.members.get_mut(&job.id()).filter(|member| member.turns.is_none()) else {
+            return false;
+        };
+        let tasks = |at: usize| u64::from(job.phases()[at].to_do());
+        let stages = stages(job, |at| effective_time(&job.phases()[at]), tasks);
+        member.turns = Some(turns(&stages, cluster.total()));
+        self.refresh(job.id(), cluster);
+        true
+    }
+
+    /// The phases of which a job could start a task, in turn.
+    pub fn heads(&self, job: JobId) -> &[Head] {
+        self.members.get(&job).map_or(&[], |member| &member.heads)
+    }
+
+    /// Appends the next jobs after a place, until there are so many, for some phase of which there is room, each with
+    /// the first of them that is.
+    pub fn next(
+        &self,
+        which: Which,
+        after: Option<Place>,
+        most: usize,
+        cluster: &Cluster,
+        rooms: &mut Rooms,
+        found: &mut Vec<(Place, Head)>,
+    ) {
+        let from = after.map_or(Unbounded, Excluded);
+        let is_meant = |head: &Head| which == Which::Any || head.is_started == (which == Which::Started);
+        let waiting = (0..).zip(&self.groups).filter(|(_, group)| !group.jobs.is_empty());
+        let fitting = waiting.filter(|(at, group)| rooms.find(*at, &group.demand, cluster).is_some());
+        let groups: Vec<&Group> = fitting.map(|(_, group)| group).collect();
+        let left = most.saturating_sub(found.len());
+        if let ([group], Which::Any, None) = (&groups[..], which, after)
+            && (left <= group.first.len() || group.first.len() == group.jobs.len())
+        {
+            return found.extend_from_slice(&group.first[..left.min(group.first.len())]);
+        }
+        let jobs = groups.iter().map(|group| group.jobs.range((from, Unbounded)));
+        let meant = jobs.map(|jobs| jobs.filter(|(_, head)| is_meant(head)).map(|(place, head)| (*place, *head)));
+        let mut lines: Vec<_> = meant.collect();
+        let mut nexts: Vec<Option<(Place, Head)>> = lines.iter_mut().map(Iterator::next).collect();
+        let key = |at: usize, next: Option<(Place, Head)>| next.map(|(place, head)| Reverse((place, head.turn, at)));
+        let mut firsts: BinaryHeap<_> = nexts.iter().enumerate().filter_map(|(at, next)| key(at, *next)).collect();
+        let mut last = None;
+        while found.len() < most
+            && let Some(Reverse((place, _, at))) = firsts.pop()
+        {
+            let next = std::mem::replace(&mut nexts[at], lines[at].next());
+            firsts.extend(key(at, nexts[at]));
+            if last.replace(place) != Some(place) {
+                found.extend(next);
+            }
+        }
+    }
+
+    /// True if there is room for some group.
+    pub fn has_room(&self, cluster: &Cluster, rooms: &mut Rooms) -> bool {
+        let mut waiting = (0..).zip(&self.groups).filter(|(_, group)| !group.jobs.is_empty());
+        waiting.any(|(at, group)| rooms.find(at, &group.demand, cluster).is_some())
+    }
+
+    /// The room for a group, if there is any.
+    pub fn room(&self, group: u32, cluster: &Cluster, rooms: &mut Rooms) -> Option<(NodeId, f64)> {
+        rooms.find(group, &self.groups.get(group as usize)?.demand, cluster)
+    }
+}
+
+/// A job's remaining work, in seconds of the whole cluster.
+fn work(job: &Job, cluster: &Cluster) -> f64 {
+    job.phases().iter().map(|phase| effective_volume(phase, cluster.total(), EFFECTIVE_TIME_DEVIATIONS)).sum()
+}
+
+/// Adds the phases of which a job could start a task, in turn as far as it has been planned for.
+fn add_heads(job: &Job, cluster: &Cluster, turns: Option<&mut Turns>, groups: &mut Vec<Group>, heads: &mut Vec<Head>) {
+    let started = |at: usize| {
+        let phase = &job.phases()[at];
+        let is_waiting = phase.is_open() && phase.pending() > 0;
+        is_waiting.then(|| u64::from(phase.to_do().saturating_sub(phase.pending())))
+    };
+    let is_started = job.started().is_some();
+    let mut is_simple = turns.is_some();
+    let mut add = |phase: u32, priority: f64| {
+        let next = job.next_runnable(|at| at == phase, |_| true);
+        is_simple &= next.is_some_and(|task| !cluster.has_failed(task) && cluster.replicas(task).is_empty());
+        let group = group_of(job.phases()[phase as usize].demand(), groups, heads);
+        let turn = u16::try_from(heads.len()).unwrap_or(u16::MAX);
+        heads.push(Head { priority, phase, group, turn, is_started, is_alone: true, is_simple });
+    };
+    if let Some(turns) = turns {
+        turns.in_order(started).for_each(|(phase, priority)| add(phase, priority));
+    } else {
+        (0..job.phases().len()).filter(|at| started(*at).is_some()).for_each(|at| add(at as u32, 0.0));
+    }
+    let is_alone = heads.iter().all(|head| head.group == heads[0].group);
+    for head in heads {
+        (head.is_simple, head.is_alone) = (is_simple, is_alone);
+    }
+}
+
+/// The group for a demand; `heads` are about to be put into theirs.
+fn group_of(demand: &Resources, groups: &mut Vec<Group>, heads: &[Head]) -> u32 {
+    let known = groups.iter().position(|group| group.demand == *demand);
+    let at = known.or_else(|| {
+        let is_unused = |at: usize| groups[at].jobs.is_empty() && heads.iter().all(|head| head.group as usize != at);
+        let unused = (0..groups.len()).find(|at| is_unused(*at))?;
+        groups[unused].demand = *demand;
+        Some(unused)
+    });
+    at.unwrap_or_else(|| {
+        groups.push(Group { demand: *demand, jobs: BTreeMap::new(), first: Vec::new() });
+        groups.len() - 1
+    }) as u32
+}
+
+/// Where the demands of groups fit, for a round in which room only shrinks.
+#[derive(Debug, Default)]
+pub(crate) struct Rooms(Vec<Room>);
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Room {
+    Unknown,
+    Nowhere,
+    /// On this node, with this alignment.
+    On(NodeId, f64),
+}
+
+impl Rooms {
+    fn find(&mut self, group: u32, demand: &Resources, cluster: &Cluster) -> Option<(NodeId, f64)> {
+        let at = group as usize;
+        if at >= self.0.len() {
+            self.0.resize(at + 1, Room::Unknown);
+        }
+        if self.0[at] == Room::Unknown {
+            let node = cluster.find_node(demand, |_, _| true);
+            let aligned = |id: NodeId| Some(Room::On(id, alignment(demand, cluster.node(id)?)));
+            self.0[at] = node.and_then(aligned).unwrap_or(Room::Nowhere);
+        }
+        match self.0[at] {
+            Room::On(node, alignment) => Some((node, alignment)),
+            _ => None,
+        }
+    }
+
+    /// The alignment with a group's node; where there is room.
+    pub fn alignment(&self, group: u32) -> f64 {
+        match self.0.get(group as usize) {
+            Some(Room::On(_, alignment)) => *alignment,
+            _ => 0.0,
+        }
+    }
+
+    /// A node has less room than before.
+    pub fn taken(&mut self, node: NodeId) {
+        for room in &mut self.0 {
+            if matches!(room, Room::On(on, _) if *on == node) {
+                *room = Room::Unknown;
+            }
+        }
+    }
+}

@@ -12,6 +12,9 @@ use crate::record::Event;
 use super::order::{Concerned, Order};
 use super::runnable_by_demand::{Stuck, Waiting};
 
+/// So many changes of keys are remembered one by one.
+const MOST_CHANGES: usize = 4096;
+
 /// Which jobs of a queue are meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Which {
@@ -56,7 +59,9 @@ pub struct JobQueue {
     places: FxHashMap<JobId, (Place, bool)>,
     /// By demand, where not every copy takes a slot.
     waiting: Option<Waiting>,
-    generation: u64,
+    /// The jobs whose keys an order has changed by itself, from so many changes on: see [`JobQueue::changed_since`].
+    changed: Vec<JobId>,
+    changes_before: u64,
     /// Jobs of which something was started and whose place is still that from before.
     stale: Vec<JobId>,
 }
@@ -66,7 +71,16 @@ impl JobQueue {
     pub fn new(order: Box<dyn Order>) -> JobQueue {
         let places = FxHashMap::default();
         let (started, new) = (BTreeSet::new(), BTreeSet::new());
-        JobQueue { order, started, new, places, waiting: None, generation: 0, stale: Vec::new() }
+        JobQueue {
+            order,
+            started,
+            new,
+            places,
+            waiting: None,
+            changed: Vec::new(),
+            changes_before: 0,
+            stale: Vec::new(),
+        }
     }
 
     /// Number of jobs of which no attempt has been started.
@@ -196,9 +210,15 @@ impl JobQueue {
         self.order.takes_turns()
     }
 
-    /// Changes whenever the keys of all jobs may have changed.
-    pub fn generation(&self) -> u64 {
-        self.generation
+    /// Number of changes of keys that no event about their jobs explains.
+    pub fn changes(&self) -> u64 {
+        self.changes_before + self.changed.len() as u64
+    }
+
+    /// Returns the jobs of all such changes after so many of them; `None` if all jobs are meant.
+    pub fn changed_since(&self, changes: u64) -> Option<&[JobId]> {
+        let from = changes.checked_sub(self.changes_before)?;
+        self.changed.get(from as usize..)
     }
 
     /// Is told of an event after it was applied.
@@ -206,29 +226,48 @@ impl JobQueue {
         match self.order.observe(event, applied, cluster) {
             Concerned::Nobody => {}
             Concerned::AllJobs => {
-                self.generation += 1;
+                self.forget_changes();
+                // One that nobody can have seen.
+                self.changes_before += 1;
                 let jobs: Vec<JobId> = cluster.jobs().map(Job::id).collect();
                 for job in jobs {
                     self.refresh(job, cluster);
                 }
             }
-            Concerned::ItsJob => {
-                let job = match event {
-                    Event::JobArrived { job, .. } | Event::DurationsLearned { job, .. } => *job,
-                    Event::AttemptFinished { attempt }
-                    | Event::AttemptFailed { attempt, .. }
-                    | Event::AttemptStopped { attempt } => {
-                        let can_be_queued = applied.pending_again || applied.phase_finished;
-                        if !can_be_queued && !self.places.contains_key(&attempt.task.job) {
-                            return;
-                        }
-                        attempt.task.job
-                    }
-                    _ => return,
-                };
-                self.refresh(job, cluster);
+            Concerned::These(jobs) => {
+                if self.changed.len() > MOST_CHANGES {
+                    self.forget_changes();
+                }
+                for job in &jobs {
+                    self.refresh(*job, cluster);
+                }
+                self.changed.extend(jobs);
+                self.refresh_its_job(event, applied, cluster);
             }
+            Concerned::ItsJob => self.refresh_its_job(event, applied, cluster),
         }
+    }
+
+    fn forget_changes(&mut self) {
+        self.changes_before += self.changed.len() as u64;
+        self.changed.clear();
+    }
+
+    fn refresh_its_job(&mut self, event: &Event, applied: Applied, cluster: &Cluster) {
+        let job = match event {
+            Event::JobArrived { job, .. } | Event::DurationsLearned { job, .. } => *job,
+            Event::AttemptFinished { attempt }
+            | Event::AttemptFailed { attempt, .. }
+            | Event::AttemptStopped { attempt } => {
+                let can_be_queued = applied.pending_again || applied.phase_finished;
+                if !can_be_queued && !self.places.contains_key(&attempt.task.job) {
+                    return;
+                }
+                attempt.task.job
+            }
+            _ => return,
+        };
+        self.refresh(job, cluster);
     }
 }
 

@@ -1,18 +1,20 @@
 //! Orders of jobs: which one is next when resources are free.
 
 use crate::cluster::{Applied, Cluster, Job};
-use crate::ids::TaskId;
+use crate::ids::{JobId, TaskId};
 use crate::record::Event;
 
 use super::job_queue::Place;
 
 /// Whose keys an event may have changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Concerned {
     /// Nobody's.
     Nobody,
     /// Those of the job that the event is about.
     ItsJob,
+    /// Those of these jobs, and of the job that the event is about.
+    These(Vec<JobId>),
     /// Those of all jobs.
     AllJobs,
 }

@@ -42,9 +42,11 @@
 //! `by_node`; of the order, `deviations` (r), 1.5; `slot`, seconds, 5; `fit`, `normalised` or `raw`; `phase`,
 //! `fitting` or `first`.
 
-use rustc_hash::FxHashMap;
+use std::cmp::Ordering;
 
-use crate::theory::priorities::{SizedJob, priorities};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::theory::priorities::{SizedJob, priorities_by_volume};
 use hindmost_core::cluster::{Applied, Cluster, Job, Node};
 use hindmost_core::ids::JobId;
 use hindmost_core::record::Event;
@@ -112,16 +114,38 @@ crate::parameters! {
 crate::words!(ClonePass: After = "after", ByNode = "by_node");
 crate::words!(Keep: None = "none", BestLocality = "best_locality");
 
+/// A job in the order of volumes.
+#[derive(Clone, Copy, Debug)]
+struct Ranked {
+    size: SizedJob,
+    job: JobId,
+    /// 0 before it has one.
+    priority: u32,
+}
+
+impl Ranked {
+    /// Smallest volume first, then the earlier job.
+    fn order(&self, other: &Ranked) -> Ordering {
+        self.size.volume.total_cmp(&other.size.volume).then(self.job.cmp(&other.job))
+    }
+}
+
 /// The order by DollyMP's priorities. See the module's documentation.
 pub struct KnapsackOrder {
     parameters: DollympOrderParameters,
     priorities: FxHashMap<JobId, u32>,
+    /// The jobs by volume, as they were when the last one arrived.
+    by_volume: Vec<Ranked>,
+    /// Jobs of which something else remains since then; all of them, if the cluster's size has changed.
+    changed: FxHashSet<JobId>,
+    all_changed: bool,
 }
 
 impl KnapsackOrder {
     /// With these parameters.
     pub fn new(parameters: DollympOrderParameters) -> KnapsackOrder {
-        KnapsackOrder { parameters, priorities: FxHashMap::default() }
+        let (priorities, by_volume, changed) = Default::default();
+        KnapsackOrder { parameters, priorities, by_volume, changed, all_changed: false }
     }
 
     /// A job's effective length and volume, of what remains of it, in slots.
@@ -130,7 +154,38 @@ impl KnapsackOrder {
         let length = job.longest_remaining_path(|phase| effective_time_with(phase, deviations));
         let volume = |phase| effective_volume(phase, cluster.total(), deviations);
         let volume: f64 = job.phases().iter().map(volume).sum();
-        SizedJob { length: length / slot, volume: volume / slot }
+        SizedJob { length: length / slot, volume: volume / slot }.finite()
+    }
+
+    /// Puts the jobs that have changed into their places by volume, and takes out those that are finished.
+    fn sort(&mut self, cluster: &Cluster) {
+        let (mut changed, by_volume) = (std::mem::take(&mut self.changed), std::mem::take(&mut self.by_volume));
+        if std::mem::take(&mut self.all_changed) {
+            changed.extend(cluster.jobs().map(Job::id));
+        }
+        let (old, kept): (Vec<Ranked>, Vec<Ranked>) =
+            by_volume.into_iter().partition(|ranked| changed.contains(&ranked.job));
+        let priorities: FxHashMap<JobId, u32> = old.iter().map(|ranked| (ranked.job, ranked.priority)).collect();
+        let mut moved = Vec::with_capacity(changed.len());
+        for id in changed {
+            match cluster.job(id).filter(|job| job.finished().is_none()) {
+                Some(job) => {
+                    let priority = priorities.get(&id).copied().unwrap_or(0);
+                    moved.push(Ranked { size: self.size(job, cluster), job: id, priority });
+                }
+                None => _ = self.priorities.remove(&id),
+            }
+        }
+        moved.sort_unstable_by(Ranked::order);
+        self.by_volume.reserve(kept.len() + moved.len());
+        let mut moved = moved.into_iter().peekable();
+        for ranked in kept {
+            while let Some(before) = moved.next_if(|moved| moved.order(&ranked).is_lt()) {
+                self.by_volume.push(before);
+            }
+            self.by_volume.push(ranked);
+        }
+        self.by_volume.extend(moved);
     }
 }
 
@@ -140,16 +195,28 @@ impl Order for KnapsackOrder {
     }
 
     fn observe(&mut self, event: &Event, applied: Applied, cluster: &Cluster) -> Concerned {
+        match event {
+            Event::JobArrived { job, .. } => _ = self.changed.insert(*job),
+            Event::AttemptFinished { attempt } if applied.won => _ = self.changed.insert(attempt.task.job),
+            Event::DurationsLearned { job, .. } => _ = self.changed.insert(*job),
+            Event::NodeJoined { .. } | Event::NodeLost { .. } | Event::NodeReturned { .. } => self.all_changed = true,
+            _ => {}
+        }
         if !matches!(event, Event::JobArrived { .. }) {
             return concerned(event, applied, false);
         }
-        let jobs: Vec<&Job> = cluster.jobs().filter(|job| job.finished().is_none()).collect();
-        let sizes: Vec<SizedJob> = jobs.iter().map(|job| self.size(job, cluster)).collect();
-        let before = std::mem::take(&mut self.priorities);
-        self.priorities = jobs.iter().map(|job| job.id()).zip(priorities(&sizes)).collect();
-        // Mostly the others keep theirs.
-        let moved = before.iter().any(|(job, priority)| self.priorities.get(job).is_some_and(|now| now != priority));
-        if moved { Concerned::AllJobs } else { Concerned::ItsJob }
+        self.sort(cluster);
+        let priorities = priorities_by_volume(self.by_volume.iter().map(|ranked| ranked.size));
+        let mut moved = Vec::new();
+        for (ranked, now) in self.by_volume.iter_mut().zip(priorities) {
+            if ranked.priority != now {
+                moved.push(ranked.job);
+                ranked.priority = now;
+                self.priorities.insert(ranked.job, now);
+            }
+        }
+        moved.sort_unstable();
+        Concerned::These(moved)
     }
 }
 

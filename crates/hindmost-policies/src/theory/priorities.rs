@@ -19,31 +19,47 @@ pub struct SizedJob {
     pub volume: f64,
 }
 
+impl SizedJob {
+    /// With the largest number for what is not finite.
+    pub(crate) fn finite(self) -> SizedJob {
+        let finite = |amount: f64| if amount.is_nan() { f64::MAX } else { amount.clamp(0.0, f64::MAX) };
+        SizedJob { length: finite(self.length), volume: finite(self.volume) }
+    }
+}
+
 /// The priority of each job, from 1, in the given order; among equal volumes the earlier job is packed
 /// first. Lengths and volumes that are not finite count as the largest number.
 pub fn priorities(jobs: &[SizedJob]) -> Vec<u32> {
-    let finite = |amount: f64| if amount.is_nan() { f64::MAX } else { amount.clamp(0.0, f64::MAX) };
-    let mut by_volume: Vec<(f64, f64, usize)> =
-        jobs.iter().enumerate().map(|(at, job)| (finite(job.volume), finite(job.length), at)).collect();
-    by_volume.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let mut by_volume: Vec<(SizedJob, usize)> = jobs.iter().zip(0..).map(|(job, at)| (job.finite(), at)).collect();
+    by_volume.sort_by(|one, other| one.0.volume.total_cmp(&other.0.volume));
     let mut found = vec![0; jobs.len()];
-    let mut without = jobs.len();
+    let sorted = priorities_by_volume(by_volume.iter().map(|(job, _)| *job));
+    for ((_, at), priority) in by_volume.iter().zip(sorted) {
+        found[*at] = priority;
+    }
+    found
+}
+
+/// As [`priorities`], of jobs whose sizes are finite, the smallest volume first.
+pub(crate) fn priorities_by_volume(jobs: impl Iterator<Item = SizedJob> + Clone) -> Vec<u32> {
+    let mut found = vec![0; jobs.clone().count()];
+    let mut without = found.len();
     let mut level = 0;
     while without > 0 {
         level += 1;
         // Beyond all numbers everything is packed.
         let size = if level < 1024 { 2f64.powi(level as i32) } else { f64::INFINITY };
         let mut packed = 0.0;
-        for &(volume, length, at) in &by_volume {
-            if length > size {
+        for (job, found) in jobs.clone().zip(&mut found) {
+            if job.length > size {
                 continue;
             }
-            packed += volume;
+            packed += job.volume;
             if packed > size {
                 break;
             }
-            if found[at] == 0 {
-                found[at] = level;
+            if *found == 0 {
+                *found = level;
                 without -= 1;
             }
         }

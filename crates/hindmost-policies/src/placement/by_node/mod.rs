@@ -116,7 +116,8 @@ pub struct ByNode {
     /// Something was held back or has failed: not every task may run wherever it fits.
     has_exceptions: bool,
     touched: BTreeSet<JobId>,
-    generation: Option<u64>,
+    /// As of so many changes of keys; `None` at first.
+    as_of: Option<u64>,
     /// Starts of this pass of which it has still to be told.
     own_starts: usize,
     /// Used again and again.
@@ -141,7 +142,7 @@ impl ByNode {
             held_back: false,
             has_exceptions: false,
             touched: BTreeSet::new(),
-            generation: None,
+            as_of: None,
             own_starts: 0,
             candidates: Vec::new(),
         }
@@ -216,11 +217,11 @@ impl ByNode {
     /// Every job whose tasks, phases or key have changed is put into its place.
     fn refresh_touched(&mut self, round: &mut Round<'_>) {
         let (cluster, queue) = round.cluster_and_queue();
-        let generation = Some(queue.generation());
-        if generation != self.generation {
-            self.generation = generation;
-            self.touched.extend(cluster.jobs().map(Job::id));
+        match self.as_of.and_then(|changes| queue.changed_since(changes)) {
+            Some(jobs) => self.touched.extend(jobs),
+            None => self.touched.extend(cluster.jobs().map(Job::id)),
         }
+        self.as_of = Some(queue.changes());
         while let Some(job) = self.touched.pop_first() {
             self.refresh(job, cluster, queue);
         }

@@ -8,6 +8,7 @@
 pub mod job_queue;
 pub mod losing_copies;
 pub mod order;
+pub mod queue_place;
 mod round;
 pub mod runnable_by_demand;
 

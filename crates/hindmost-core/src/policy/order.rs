@@ -4,7 +4,7 @@ use crate::cluster::{Applied, Cluster, Job};
 use crate::ids::{JobId, TaskId};
 use crate::record::Event;
 
-use super::job_queue::Place;
+use super::queue_place::Place;
 
 /// Whose keys an event may have changed.
 #[derive(Clone, Debug, PartialEq, Eq)]

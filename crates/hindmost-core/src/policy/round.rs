@@ -5,7 +5,8 @@ use crate::estimator::Estimator;
 use crate::ids::{AttemptId, JobId, NodeId, TaskId};
 use crate::record::Decision;
 
-use super::job_queue::{JobQueue, Place, Which};
+use super::job_queue::JobQueue;
+use super::queue_place::{Place, Which};
 use super::runnable_by_demand::Stuck;
 use super::{Reasons, Refused};
 

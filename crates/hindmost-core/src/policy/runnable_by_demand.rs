@@ -9,7 +9,7 @@ use crate::cluster::Job;
 use crate::ids::JobId;
 use crate::resources::{MAX_DIMENSIONS, Resources};
 
-use super::job_queue::{Place, Which, first_of, next_after};
+use super::queue_place::{Place, Which, first_of, next_after};
 
 /// The jobs of which a copy of some waiting task demands so much.
 #[derive(Debug, Default)]

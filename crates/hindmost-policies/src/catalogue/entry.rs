@@ -2,9 +2,9 @@
 
 use serde::{Serialize, Serializer};
 
-use hindmost_core::policy::job_queue::Which;
 use hindmost_core::policy::losing_copies::Keep;
 use hindmost_core::policy::order::Order;
+use hindmost_core::policy::queue_place::Which;
 use hindmost_core::policy::{Pass, Policy};
 use hindmost_core::workload::QueueSpec;
 

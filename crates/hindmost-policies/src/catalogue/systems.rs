@@ -1,6 +1,6 @@
 //! The entries of systems and speculation policies.
 
-use hindmost_core::policy::job_queue::Which;
+use hindmost_core::policy::queue_place::Which;
 
 use super::entry::{SystemEntry, system_of};
 use super::{XU_LAU, XU_LIU_LAU};

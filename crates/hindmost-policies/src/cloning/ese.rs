@@ -2,7 +2,7 @@
 //! backups, readings and parameters are in [`speculation::ese`](crate::speculation::ese).
 
 use hindmost_core::ids::JobId;
-use hindmost_core::policy::job_queue::Which;
+use hindmost_core::policy::queue_place::Which;
 use hindmost_core::policy::runnable_by_demand::Stuck;
 use hindmost_core::policy::{Pass, Round};
 

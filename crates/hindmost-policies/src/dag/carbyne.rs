@@ -49,7 +49,7 @@ use crate::dag::resource_profile::{
 };
 use crate::orders::effective_time::effective_time;
 use crate::orders::srpt::Srpt;
-use hindmost_core::policy::job_queue::Which;
+use hindmost_core::policy::queue_place::Which;
 use hindmost_core::policy::runnable_by_demand::Stuck;
 use hindmost_core::policy::{JobQueue, Pass, Round, Seen, View};
 

@@ -44,7 +44,7 @@ use hindmost_core::record::{Decision, Event};
 use crate::dag::deficits::Deficits;
 use crate::dag::packing::{Fitter, Offer};
 use crate::dag::waiting_jobs::{Head, Place, Rooms, WaitingJobs};
-use hindmost_core::policy::job_queue::Which;
+use hindmost_core::policy::queue_place::Which;
 use hindmost_core::policy::{Pass, Round, Seen, View};
 
 /// Most jobs whose offers are compared.

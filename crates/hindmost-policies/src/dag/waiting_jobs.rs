@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 
 use hindmost_core::cluster::{Cluster, Job};
 use hindmost_core::ids::{JobId, NodeId};
-use hindmost_core::policy::job_queue::{Which, ordered, unordered};
+use hindmost_core::policy::queue_place::{Which, ordered, unordered};
 use hindmost_core::resources::Resources;
 
 use crate::dag::offline_schedule::turns;

@@ -35,8 +35,8 @@ use hindmost_core::resources::Resources;
 use hindmost_core::workload::QueueSpec;
 
 use crate::placement::job_by_job::Tried;
-use hindmost_core::policy::job_queue::{Place, Which};
 use hindmost_core::policy::order::{Concerned, Order, concerned};
+use hindmost_core::policy::queue_place::{Place, Which};
 use hindmost_core::policy::runnable_by_demand::{Stuck, Waiting};
 use hindmost_core::policy::{Pass, Round, Seen, View};
 

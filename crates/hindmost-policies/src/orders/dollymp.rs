@@ -55,9 +55,9 @@ use hindmost_core::resources::{MAX_DIMENSIONS, MEMORY};
 use crate::orders::effective_time::{effective_time_with, effective_volume};
 use crate::placement::by_node::{ByNode, CloneLimits, Fit, Stage};
 use crate::placement::candidates_by_level::{Alignment, Levels};
-use hindmost_core::policy::job_queue::Which;
 use hindmost_core::policy::losing_copies::Keep;
 use hindmost_core::policy::order::{Concerned, Order, concerned};
+use hindmost_core::policy::queue_place::Which;
 
 crate::parameters! {
     /// The parameters of DollyMP's order and placement. See the module's documentation.

@@ -41,8 +41,8 @@ mod allotment;
 
 use hindmost_core::cluster::{Applied, Cluster, Job, Phase};
 use hindmost_core::ids::{JobId, TaskId};
-use hindmost_core::policy::job_queue::{Place, ordered};
 use hindmost_core::policy::order::{Concerned, Order, concerned};
+use hindmost_core::policy::queue_place::{Place, ordered};
 use hindmost_core::record::Event;
 use hindmost_math::distribution::Distribution;
 

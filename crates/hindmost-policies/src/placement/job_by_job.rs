@@ -4,7 +4,7 @@ use hindmost_core::cluster::Cluster;
 use hindmost_core::ids::{JobId, NodeId, TaskId};
 
 use super::by_speed::GoodNodes;
-use hindmost_core::policy::job_queue::Which;
+use hindmost_core::policy::queue_place::Which;
 use hindmost_core::policy::runnable_by_demand::Stuck;
 use hindmost_core::policy::{Pass, Round};
 

@@ -31,7 +31,7 @@
 use hindmost_core::cluster::{Attempt, AttemptState, Cluster, Node, Phase};
 use hindmost_core::estimator::{Knowledge, Pace};
 use hindmost_core::ids::{AttemptId, NodeId, TaskId};
-use hindmost_core::policy::job_queue::Which;
+use hindmost_core::policy::queue_place::Which;
 use hindmost_core::policy::{Round, Seen, View};
 use hindmost_core::record::{Condition, Decision, Event, StopReason};
 use hindmost_core::time::Time;

@@ -2,7 +2,7 @@
 
 use hindmost_core::cluster::{Cluster, Task};
 use hindmost_core::ids::{AttemptId, NodeId, TaskId};
-use hindmost_core::policy::job_queue::Which;
+use hindmost_core::policy::queue_place::Which;
 use hindmost_core::policy::{Pass, Policy, Round, Seen, View};
 use hindmost_core::record::{Change, Condition, Decision, Event, Record};
 use hindmost_core::resources::Resources;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use hindmost_core::policy::job_queue::Which;
+use hindmost_core::policy::queue_place::Which;
 use hindmost_core::policy::{Pass, Policy, Round, Seen, View};
 use hindmost_core::record::{Change, Condition, Decision, Event};
 use hindmost_policies::orders::fifo::Fifo;

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use hindmost_core::ids::{NodeId, TaskId};
-use hindmost_core::policy::job_queue::Which;
 use hindmost_core::policy::losing_copies::Keep;
+use hindmost_core::policy::queue_place::Which;
 use hindmost_core::policy::{Pass, Policy, Round};
 use hindmost_core::record::{Change, Event, Record};
 use hindmost_core::time::Time;

@@ -2,7 +2,7 @@
 
 use hindmost_core::cluster::RecordError;
 use hindmost_core::ids::{AttemptId, JobId, NodeId, TaskId};
-use hindmost_core::policy::job_queue::Which;
+use hindmost_core::policy::queue_place::Which;
 use hindmost_core::policy::{Pass, Policy, Round};
 use hindmost_core::record::{Change, Decision};
 use hindmost_core::resources::Resources;

@@ -6,7 +6,7 @@
 use rustc_hash::FxHashMap;
 
 use hindmost_core::ids::JobId;
-use hindmost_core::policy::job_queue::Place;
+use hindmost_core::policy::queue_place::Place;
 
 #[cfg(test)]
 mod tests;

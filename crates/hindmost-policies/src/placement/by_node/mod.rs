@@ -31,7 +31,8 @@ use self::serving::Serving;
 use crate::cloning::clone_pool::ClonePool;
 use crate::placement::candidates_by_level::{Alignment, Candidate, JobPhase, Levels};
 use crate::placement::newly_startable::Fresh;
-use hindmost_core::policy::job_queue::{JobQueue, Which};
+use hindmost_core::policy::job_queue::JobQueue;
+use hindmost_core::policy::queue_place::Which;
 use hindmost_core::policy::{Pass, Round, Seen, View};
 
 pub use self::serving::{CloneLimits, Stage};

@@ -15,7 +15,7 @@ use super::{ByNode, Start};
 use crate::placement::candidates_by_level::JobPhase;
 use crate::placement::newly_startable::Fresh;
 use hindmost_core::policy::Round;
-use hindmost_core::policy::job_queue::{ordered, unordered};
+use hindmost_core::policy::queue_place::{ordered, unordered};
 
 /// How well a demand aligns with a kind of nodes; the first is the best.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

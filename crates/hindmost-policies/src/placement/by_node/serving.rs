@@ -6,7 +6,7 @@ use hindmost_core::ids::{NodeId, TaskId};
 use crate::cloning::clone_pool::ClonePool;
 use crate::placement::candidates_by_level::{Candidate, JobPhase, Levels};
 use crate::placement::newly_startable::Fresh;
-use hindmost_core::policy::job_queue::Which;
+use hindmost_core::policy::queue_place::Which;
 
 /// What is started at a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,0 +1,86 @@
+//! Places of jobs in a queue, and how they sort.
+
+use std::collections::BTreeSet;
+use std::ops::Bound;
+
+use crate::ids::JobId;
+
+/// Which jobs of a queue are meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Which {
+    /// Jobs of which an attempt has been started.
+    Started,
+    /// Jobs of which none has.
+    New,
+    /// All.
+    Any,
+}
+
+/// A job's place: class (0 or 1), key, id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    pub(super) class: u8,
+    pub(super) key: u64,
+    pub(super) job: JobId,
+}
+
+impl Place {
+    /// By arrival alone: ids are in its order.
+    pub fn by_id(job: JobId) -> Place {
+        Place { class: 0, key: 0, job }
+    }
+
+    /// By the bits of a key ([`ordered`]), where no class of jobs comes before others.
+    pub fn by_key(key: u64, job: JobId) -> Place {
+        Place { class: 0, key, job }
+    }
+
+    /// The job.
+    pub fn job(&self) -> JobId {
+        self.job
+    }
+}
+
+/// The first place of a set, or the first after another.
+pub fn next_after(set: &BTreeSet<Place>, after: Option<Place>) -> Option<Place> {
+    let from = after.map_or(Bound::Unbounded, Bound::Excluded);
+    set.range((from, Bound::Unbounded)).next().copied()
+}
+
+/// Of the first started and the first new job the first that is meant.
+pub fn first_of(which: Which, started: Option<Place>, new: Option<Place>) -> Option<Place> {
+    match which {
+        Which::Started => started,
+        Which::New => new,
+        Which::Any => match (started, new) {
+            (Some(started), Some(new)) => Some(started.min(new)),
+            (one, other) => one.or(other),
+        },
+    }
+}
+
+/// Bits that sort as the numbers do.
+pub fn ordered(key: f64) -> u64 {
+    let bits = (key + 0.0).to_bits();
+    if bits >> 63 == 0 { bits | (1 << 63) } else { !bits }
+}
+
+/// The number of these bits.
+pub fn unordered(bits: u64) -> f64 {
+    f64::from_bits(if bits >> 63 == 1 { bits & !(1 << 63) } else { !bits })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ordered, unordered};
+
+    #[test]
+    fn bits_sort_as_numbers_do() {
+        let sorted = [f64::NEG_INFINITY, -2.0, -1e-300, 0.0, 1e-300, 1.0, 2.5, f64::INFINITY];
+        for pair in sorted.windows(2) {
+            assert!(ordered(pair[0]) < ordered(pair[1]), "{pair:?}");
+        }
+        assert_eq!(ordered(-0.0), ordered(0.0));
+        assert!(sorted.iter().all(|number| unordered(ordered(*number)) == *number));
+    }
+}

@@ -18,7 +18,7 @@ static ROOTS: Mutex<BTreeMap<u32, Root>> = Mutex::new(BTreeMap::new());
 
 /// Held while a process is started, until it is in `ROOTS`: it has to be the only one to wear an
 /// attempt's marks.
-static SPAWNING: Mutex<()> = Mutex::new(());
+pub(super) static SPAWNING: Mutex<()> = Mutex::new(());
 
 /// How many times orphans were asked for; none come to us before.
 static ADOPTS: AtomicU32 = AtomicU32::new(0);

@@ -7,6 +7,7 @@
 //! condition to watch for, how to rank candidates, whether one may be helped now, how many copies it gets and where, and
 //! whether to replace it.
 
+mod by_age;
 mod candidates;
 pub mod ese;
 pub mod hadoop;

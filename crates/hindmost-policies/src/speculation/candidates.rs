@@ -70,6 +70,10 @@ impl Candidates {
         self.of.is_empty()
     }
 
+    pub(super) fn contains(&self, id: AttemptId) -> bool {
+        self.of.contains_key(&id)
+    }
+
     /// Adds an attempt of a phase with this demand, or ranks it anew.
     pub(super) fn put(&mut self, rank: (Scale, u64), id: AttemptId, due: Time, demand: &Resources) {
         if self.of.get(&id).is_none_or(|known| known.0 != Some(rank)) {

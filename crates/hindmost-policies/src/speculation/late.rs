@@ -60,6 +60,8 @@ pub struct LateRule {
     slow: Vec<SlowAttempts>,
     /// Attempts that are slow by their age, or whose remaining times are told from it.
     aged: Candidates,
+    /// Those that are not there yet: most get a backup in the next round.
+    new: Vec<AttemptId>,
     /// Of these, the tasks of which there was another copy already.
     copied: Vec<TaskId>,
     /// Running backups.
@@ -96,6 +98,7 @@ impl LateRule {
             rates: FxHashMap::default(),
             slow: Vec::new(),
             aged: Candidates::default(),
+            new: Vec::new(),
             copied: Vec::new(),
             backups: FxHashSet::default(),
             nodes: NodeProgress::new(parameters.slow_node),
@@ -117,13 +120,13 @@ impl LateRule {
                 let slow = AttemptId { task: TaskId { index, ..id.task }, copy };
                 let Some(finish) = cluster.attempt(slow).and_then(Attempt::expected_finish) else { continue };
                 if tells_remaining_by_age(view) {
-                    self.put_aged(slow, cluster, view.estimator);
+                    self.add_aged(slow, cluster, view.estimator);
                 } else {
                     slow_of(&mut self.slow, phase.demand()).attempts.insert((Reverse(finish), slow));
                 }
             }
         } else {
-            self.put_aged(id, cluster, view.estimator);
+            self.add_aged(id, cluster, view.estimator);
         }
         let old_enough = attempt.since() + Time::from_seconds(self.parameters.min_age);
         if old_enough > cluster.now() {
@@ -154,6 +157,14 @@ impl LateRule {
         cluster.attempt(id).is_some_and(|attempt| cluster.now() - attempt.since() >= min_age)
     }
 
+    fn add_aged(&mut self, id: AttemptId, cluster: &Cluster, estimator: &dyn Estimator) {
+        if self.aged.contains(id) || !is_only_copy(id, cluster) {
+            self.put_aged(id, cluster, estimator);
+        } else {
+            self.new.push(id);
+        }
+    }
+
     fn put_aged(&mut self, id: AttemptId, cluster: &Cluster, estimator: &dyn Estimator) {
         let Some((attempt, phase)) = cluster.attempt(id).zip(cluster.phase(id.task)) else { return };
         let remaining = estimator.remaining(cluster, attempt).unwrap_or(0.0);
@@ -175,8 +186,7 @@ impl LateRule {
                     || nodes.first_good(demand, cluster, |_| true).is_some()
             });
             let Some((_, id)) = next else { return };
-            let remaining = cluster.attempt(id).and_then(|attempt| round.estimator.remaining(cluster, attempt));
-            let entry = (remaining.unwrap_or(0.0), id);
+            let entry = (remaining(id, round), id);
             if last.is_none_or(|last| shortest_first(&entry, &last).is_lt()) && self.may_be_helped(id, cluster) {
                 found.insert(found.partition_point(|other| shortest_first(other, &entry).is_lt()), entry);
             }
@@ -188,10 +198,12 @@ impl LateRule {
         self.aged.forget_copied(cluster);
         self.aged.close(|_| true);
         let (nodes, backups, cap) = (&mut self.nodes, self.backups.len(), self.parameters.cap);
-        let mut in_vain = |demand: &_| {
+        let mut in_vain = |demand: &Resources| {
             is_exhausted(cap, backups, demand, nodes, cluster) || nodes.first_good(demand, cluster, |_| true).is_none()
         };
-        self.slow.is_empty() && (self.aged.is_empty() || self.rates.is_empty() && self.aged.demands().all(&mut in_vain))
+        let new = self.new.iter().filter_map(|id| cluster.phase(id.task)).map(Phase::demand);
+        let nothing = self.aged.is_empty() && self.new.is_empty();
+        self.slow.is_empty() && (nothing || self.rates.is_empty() && new.chain(self.aged.demands()).all(&mut in_vain))
     }
 
     /// Starts a backup on a node that is not slow; false if there is none.
@@ -204,6 +216,16 @@ impl LateRule {
         };
         node.map(|node| round.start(task, node))
     }
+}
+
+fn is_only_copy(id: AttemptId, cluster: &Cluster) -> bool {
+    cluster.attempt(id).is_some_and(|attempt| cluster.is_only_copy(attempt))
+}
+
+/// Remaining time, seconds, as far as it is known.
+fn remaining(id: AttemptId, round: &Round<'_>) -> f64 {
+    let attempt = round.cluster().attempt(id);
+    attempt.and_then(|attempt| round.estimator.remaining(round.cluster(), attempt)).unwrap_or(0.0)
 }
 
 /// True if so many backups are all that there may be while the next is one of this demand.
@@ -330,7 +352,18 @@ impl Rule for LateRule {
 
     fn serve(&mut self, candidates: &mut Vec<AttemptId>, round: &mut Round<'_>) {
         candidates.clear();
-        if round.cluster().open_nodes() == 0 || self.is_in_vain(round.cluster()) {
+        if round.cluster().open_nodes() == 0 {
+            return;
+        }
+        let mut new = std::mem::take(&mut self.new);
+        new.sort_unstable();
+        new.dedup();
+        new.retain(|id| is_only_copy(*id, round.cluster()));
+        self.new = new;
+        if self.is_in_vain(round.cluster()) {
+            for id in std::mem::take(&mut self.new) {
+                self.put_aged(id, round.cluster(), round.estimator);
+            }
             return;
         }
         for task in std::mem::take(&mut self.copied) {
@@ -340,7 +373,11 @@ impl Rule for LateRule {
         for id in self.aged.take_due(round.cluster().now()) {
             self.put_aged(id, round.cluster(), round.estimator);
         }
-        let (mut by_age, mut last) = (Vec::new(), None);
+        let mut new = std::mem::take(&mut self.new);
+        new.retain(|id| self.may_be_helped(*id, round.cluster()));
+        let mut by_age: Vec<Found> = new.iter().map(|id| (remaining(*id, round), *id)).collect();
+        by_age.sort_unstable_by(shortest_first);
+        let mut last = None;
         // Backups of this round are counted when they are observed.
         let mut backups = self.backups.len();
         let mut slow = std::mem::take(&mut self.slow);
@@ -419,6 +456,9 @@ impl Rule for LateRule {
         slow.retain(|of_demand| !of_demand.attempts.is_empty());
         self.slow = slow;
         self.aged.end_round();
+        for id in new.into_iter().filter(|id| is_only_copy(*id, round.cluster())) {
+            self.put_aged(id, round.cluster(), round.estimator);
+        }
     }
 }
 

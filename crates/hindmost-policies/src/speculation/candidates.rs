@@ -200,7 +200,9 @@ impl Candidates {
             let closed = !allows(job);
             let of_job = self.groups.range_mut(of_job(job)).filter(|(_, group)| group.closed != closed);
             let moved: Vec<GroupId> = of_job.map(|(id, group)| (*id, group.closed = closed).0).collect();
-            moved.into_iter().for_each(|id| self.refresh(id));
+            for id in moved {
+                self.refresh(id);
+            }
         }
     }
 

@@ -23,7 +23,7 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeSet;
 
 use hindmost_core::cluster::{Attempt, Cluster, Phase, Placement};
-use hindmost_core::estimator::{Estimator, Knowledge, Pace};
+use hindmost_core::estimator::{Knowledge, Pace};
 use hindmost_core::ids::{AttemptId, JobId, TaskId};
 use hindmost_core::policy::{Round, Seen, View};
 use hindmost_core::record::{Condition, Decision, Event};
@@ -32,9 +32,9 @@ use hindmost_core::time::Time;
 use hindmost_math::distribution::Distribution;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::candidates::Candidates;
 use super::node_progress::NodeProgress;
 use super::progress_rates::ProgressRates;
+use super::slow_by_age::{SlowByAge, is_only_copy, remaining};
 use super::{Cause, Rule, by_age};
 
 crate::parameters! {
@@ -59,11 +59,7 @@ pub struct LateRule {
     /// Attempts that are or were slow by their rate, by what a copy demands.
     slow: Vec<SlowAttempts>,
     /// Attempts that are slow by their age, or whose remaining times are told from it.
-    aged: Candidates,
-    /// Those that are not there yet: most get a backup in the next round.
-    new: Vec<AttemptId>,
-    /// Of these, the tasks of which there was another copy already.
-    copied: Vec<TaskId>,
+    aged: SlowByAge,
     /// Running backups.
     backups: FxHashSet<AttemptId>,
     nodes: NodeProgress,
@@ -97,9 +93,7 @@ impl LateRule {
             parameters,
             rates: FxHashMap::default(),
             slow: Vec::new(),
-            aged: Candidates::default(),
-            new: Vec::new(),
-            copied: Vec::new(),
+            aged: SlowByAge::default(),
             backups: FxHashSet::default(),
             nodes: NodeProgress::new(parameters.slow_node),
             slow_age: None,
@@ -120,13 +114,13 @@ impl LateRule {
                 let slow = AttemptId { task: TaskId { index, ..id.task }, copy };
                 let Some(finish) = cluster.attempt(slow).and_then(Attempt::expected_finish) else { continue };
                 if tells_remaining_by_age(view) {
-                    self.add_aged(slow, cluster, view.estimator);
+                    self.aged.add(slow, cluster, view.estimator);
                 } else {
                     slow_of(&mut self.slow, phase.demand()).attempts.insert((Reverse(finish), slow));
                 }
             }
         } else {
-            self.add_aged(id, cluster, view.estimator);
+            self.aged.add(id, cluster, view.estimator);
         }
         let old_enough = attempt.since() + Time::from_seconds(self.parameters.min_age);
         if old_enough > cluster.now() {
@@ -157,22 +151,6 @@ impl LateRule {
         cluster.attempt(id).is_some_and(|attempt| cluster.now() - attempt.since() >= min_age)
     }
 
-    fn add_aged(&mut self, id: AttemptId, cluster: &Cluster, estimator: &dyn Estimator) {
-        if self.aged.contains(id) || !is_only_copy(id, cluster) {
-            self.put_aged(id, cluster, estimator);
-        } else {
-            self.new.push(id);
-        }
-    }
-
-    fn put_aged(&mut self, id: AttemptId, cluster: &Cluster, estimator: &dyn Estimator) {
-        let Some((attempt, phase)) = cluster.attempt(id).zip(cluster.phase(id.task)) else { return };
-        let remaining = estimator.remaining(cluster, attempt).unwrap_or(0.0);
-        let (rank, due) = by_age::rank_until(remaining, attempt, phase, cluster);
-        self.aged.put(rank, id, due, phase.demand());
-        self.copied.extend((!cluster.is_only_copy(attempt)).then_some(id.task));
-    }
-
     /// Adds to what was `found` of those that are slow by their age, the shortest remaining time first, all that may be
     /// the next: those that come after the `last` that was looked at, and before all others found.
     fn find_aged(&mut self, last: Option<Found>, backups: usize, found: &mut Vec<Found>, round: &Round<'_>) {
@@ -181,7 +159,7 @@ impl LateRule {
             let left = |scale, rank| by_age::left(scale, rank, cluster.now());
             let above = found.last().map_or(f64::NEG_INFINITY, |(longest, _)| *longest);
             let (nodes, cap) = (&mut self.nodes, self.parameters.cap);
-            let next = self.aged.next(left, above, |demand| {
+            let next = self.aged.known.next(left, above, |demand| {
                 is_exhausted(cap, backups, demand, nodes, cluster)
                     || nodes.first_good(demand, cluster, |_| true).is_some()
             });
@@ -196,14 +174,12 @@ impl LateRule {
     /// True if nothing is slow, or all that are slow are so by their age, and none can get a backup now.
     fn is_in_vain(&mut self, cluster: &Cluster) -> bool {
         self.aged.forget_copied(cluster);
-        self.aged.close(|_| true);
         let (nodes, backups, cap) = (&mut self.nodes, self.backups.len(), self.parameters.cap);
         let mut in_vain = |demand: &Resources| {
             is_exhausted(cap, backups, demand, nodes, cluster) || nodes.first_good(demand, cluster, |_| true).is_none()
         };
-        let new = self.new.iter().filter_map(|id| cluster.phase(id.task)).map(Phase::demand);
-        let nothing = self.aged.is_empty() && self.new.is_empty();
-        self.slow.is_empty() && (nothing || self.rates.is_empty() && new.chain(self.aged.demands()).all(&mut in_vain))
+        self.slow.is_empty()
+            && (self.aged.is_empty() || self.rates.is_empty() && self.aged.demands(cluster).all(&mut in_vain))
     }
 
     /// Starts a backup on a node that is not slow; false if there is none.
@@ -216,16 +192,6 @@ impl LateRule {
         };
         node.map(|node| round.start(task, node))
     }
-}
-
-fn is_only_copy(id: AttemptId, cluster: &Cluster) -> bool {
-    cluster.attempt(id).is_some_and(|attempt| cluster.is_only_copy(attempt))
-}
-
-/// Remaining time, seconds, as far as it is known.
-fn remaining(id: AttemptId, round: &Round<'_>) -> f64 {
-    let attempt = round.cluster().attempt(id);
-    attempt.and_then(|attempt| round.estimator.remaining(round.cluster(), attempt)).unwrap_or(0.0)
 }
 
 /// True if so many backups are all that there may be while the next is one of this demand.
@@ -304,9 +270,7 @@ impl Rule for LateRule {
 
     fn observe(&mut self, seen: Seen<'_>, view: &mut View<'_>, _candidates: &mut Vec<AttemptId>) {
         let cluster = view.cluster;
-        let mut anew = Vec::new();
-        self.aged.observe(seen, cluster, &mut anew);
-        anew.into_iter().for_each(|id| self.put_aged(id, cluster, view.estimator));
+        self.aged.observe(seen, view);
         match seen {
             Seen::Decision(Decision::Start { attempt, node, .. }) => {
                 if cluster.task(attempt.task).is_some_and(|task| task.alive() > 1) {
@@ -355,25 +319,10 @@ impl Rule for LateRule {
         if round.cluster().open_nodes() == 0 {
             return;
         }
-        let mut new = std::mem::take(&mut self.new);
-        new.sort_unstable();
-        new.dedup();
-        new.retain(|id| is_only_copy(*id, round.cluster()));
-        self.new = new;
         if self.is_in_vain(round.cluster()) {
-            for id in std::mem::take(&mut self.new) {
-                self.put_aged(id, round.cluster(), round.estimator);
-            }
-            return;
+            return self.aged.keep_new(round);
         }
-        for task in std::mem::take(&mut self.copied) {
-            let copies = round.cluster().copies(task).filter(|copy| !round.cluster().is_only_copy(copy));
-            copies.for_each(|copy| self.aged.remove(copy.id()));
-        }
-        for id in self.aged.take_due(round.cluster().now()) {
-            self.put_aged(id, round.cluster(), round.estimator);
-        }
-        let mut new = std::mem::take(&mut self.new);
+        let mut new = self.aged.take_new(round);
         new.retain(|id| self.may_be_helped(*id, round.cluster()));
         let mut by_age: Vec<Found> = new.iter().map(|id| (remaining(*id, round), *id)).collect();
         by_age.sort_unstable_by(shortest_first);
@@ -440,7 +389,7 @@ impl Rule for LateRule {
                         format!("copy {} was among the slowest {share}% of its phase by progress rate", id.copy)
                     });
                     backups += 1;
-                    self.aged.try_again();
+                    self.aged.known.try_again();
                 }
                 Some(false) => {}
                 None => {
@@ -455,10 +404,10 @@ impl Rule for LateRule {
         }
         slow.retain(|of_demand| !of_demand.attempts.is_empty());
         self.slow = slow;
-        self.aged.end_round();
-        for id in new.into_iter().filter(|id| is_only_copy(*id, round.cluster())) {
-            self.put_aged(id, round.cluster(), round.estimator);
-        }
+        self.aged.known.end_round();
+        new.retain(|id| is_only_copy(*id, round.cluster()));
+        self.aged.new = new;
+        self.aged.keep_new(round);
     }
 }
 

@@ -19,6 +19,7 @@ pub mod pace;
 mod progress_rates;
 pub mod sda;
 mod sigma_table;
+mod slow_by_age;
 pub mod spark;
 mod straggler_test;
 

@@ -361,7 +361,9 @@ fn holds_by_age(table: &AgeTable, test: Test, cluster: &Cluster, attempt: &Attem
             pace.seconds(durations.mean_residual(age)) > threshold
         }
         Test::FreshLikelyBetter { factor, chance } => {
-            durations.conditional_probability_exceeds_fresh(age, factor / pace.seconds(1.0)) > chance
+            // Near 1 it grows too slowly for the margin to make sure of it.
+            chance < 0.999 && durations.probability_grows_from(from)
+                || durations.conditional_probability_exceeds_fresh(age, factor / pace.seconds(1.0)) > chance
         }
     }
 }

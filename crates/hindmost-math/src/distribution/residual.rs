@@ -60,6 +60,11 @@ impl Distribution {
         }
     }
 
+    /// True if [`Self::conditional_probability_exceeds_fresh`] is known to grow from this age on, whatever the factor.
+    pub fn probability_grows_from(&self, age: f64) -> bool {
+        matches!(self, Distribution::Pareto(pareto) if pareto.maximum().is_none() && age >= pareto.minimum())
+    }
+
     /// The smallest age (infimum) at which [`Self::conditional_probability_exceeds_fresh`] is greater
     /// than `delta`; 0 if it is from the beginning, `None` if it never is.
     ///

@@ -5,7 +5,7 @@
 //! when it does.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Bound;
+use std::ops::{Bound, RangeInclusive};
 
 use hindmost_core::cluster::Cluster;
 use hindmost_core::ids::{AttemptId, JobId, TaskId};
@@ -15,11 +15,14 @@ use hindmost_core::resources::Resources;
 use hindmost_core::time::Time;
 use rustc_hash::FxHashMap;
 
+/// What ranks stand for: those of one scale sort alike at any time.
+pub(super) type Scale = u64;
 /// A rank, the smallest first, and the attempt.
 pub(super) type Entry = (u64, AttemptId);
 type PhaseId = (JobId, u32);
+type GroupId = (PhaseId, Scale);
 
-/// The candidates of a phase.
+/// The candidates of a phase and scale.
 #[derive(Debug)]
 struct Group {
     demand: Resources,
@@ -42,19 +45,24 @@ struct Heads {
 #[derive(Debug, Default)]
 pub(super) struct Candidates {
     /// Each one's rank, if it may be helped now, and when it is due to be looked at, whether or not it can be helped.
-    of: FxHashMap<AttemptId, (Option<u64>, Time)>,
-    groups: BTreeMap<PhaseId, Group>,
-    heads: FxHashMap<Resources, Heads>,
+    of: FxHashMap<AttemptId, (Option<(Scale, u64)>, Time)>,
+    groups: BTreeMap<GroupId, Group>,
+    heads: FxHashMap<(Resources, Scale), Heads>,
     due: BTreeSet<(Time, AttemptId)>,
     /// Tasks that have got another copy since a round last looked, and jobs of candidates of which something has changed.
     copied: Vec<TaskId>,
     changed: Vec<JobId>,
     /// Groups of which an entry was taken in this round.
-    taken: Vec<PhaseId>,
+    taken: Vec<GroupId>,
 }
 
 fn phase_of(id: AttemptId) -> PhaseId {
     (id.task.job, id.task.phase)
+}
+
+/// The groups of a job.
+fn of_job(job: JobId) -> RangeInclusive<GroupId> {
+    ((job, 0), 0)..=((job, u32::MAX), Scale::MAX)
 }
 
 impl Candidates {
@@ -62,16 +70,20 @@ impl Candidates {
         self.of.is_empty()
     }
 
+    pub(super) fn contains(&self, id: AttemptId) -> bool {
+        self.of.contains_key(&id)
+    }
+
     /// Adds an attempt of a phase with this demand, or ranks it anew.
-    pub(super) fn put(&mut self, (rank, id): Entry, due: Time, demand: &Resources) {
+    pub(super) fn put(&mut self, rank: (Scale, u64), id: AttemptId, due: Time, demand: &Resources) {
         if self.of.get(&id).is_none_or(|known| known.0 != Some(rank)) {
             self.remove(id);
-            let group = self.groups.entry(phase_of(id)).or_insert_with(|| {
+            let group = self.groups.entry((phase_of(id), rank.0)).or_insert_with(|| {
                 self.changed.push(id.task.job);
                 Group { demand: *demand, entries: BTreeSet::new(), head: None, closed: false }
             });
-            group.entries.insert((rank, id));
-            self.refresh(phase_of(id));
+            group.entries.insert((rank.1, id));
+            self.refresh((phase_of(id), rank.0));
         }
         self.wait(id, Some(rank), due);
     }
@@ -82,7 +94,7 @@ impl Candidates {
         self.wait(id, None, until);
     }
 
-    fn wait(&mut self, id: AttemptId, rank: Option<u64>, due: Time) {
+    fn wait(&mut self, id: AttemptId, rank: Option<(Scale, u64)>, due: Time) {
         self.of.insert(id, (rank, due));
         if due < Time::NEVER {
             self.due.insert((due, id));
@@ -90,33 +102,33 @@ impl Candidates {
     }
 
     pub(super) fn remove(&mut self, id: AttemptId) {
-        let Some((Some(rank), _)) = self.of.remove(&id) else { return };
-        let Some(group) = self.groups.get_mut(&phase_of(id)) else { return };
+        let Some((Some((scale, rank)), _)) = self.of.remove(&id) else { return };
+        let Some(group) = self.groups.get_mut(&(phase_of(id), scale)) else { return };
         group.entries.remove(&(rank, id));
-        self.refresh(phase_of(id));
+        self.refresh((phase_of(id), scale));
     }
 
     /// Makes a group's first entry its head.
-    fn refresh(&mut self, phase: PhaseId) {
-        let Some(group) = self.groups.get(&phase) else { return };
+    fn refresh(&mut self, id: GroupId) {
+        let Some(group) = self.groups.get(&id) else { return };
         let (first, empty) = (group.entries.first().copied().filter(|_| !group.closed), group.entries.is_empty());
-        self.set_head(phase, first);
+        self.set_head(id, first);
         if empty {
-            self.groups.remove(&phase);
+            self.groups.remove(&id);
         }
     }
 
-    fn set_head(&mut self, phase: PhaseId, head: Option<Entry>) {
-        let Some(group) = self.groups.get_mut(&phase) else { return };
+    fn set_head(&mut self, id: GroupId, head: Option<Entry>) {
+        let Some(group) = self.groups.get_mut(&id) else { return };
         let before = std::mem::replace(&mut group.head, head);
         if before == head {
             return;
         }
-        let heads = self.heads.entry(group.demand).or_default();
+        let heads = self.heads.entry((group.demand, id.1)).or_default();
         before.map(|before| heads.entries.remove(&before));
         heads.entries.extend(head);
         if heads.entries.is_empty() {
-            self.heads.remove(&group.demand);
+            self.heads.remove(&(group.demand, id.1));
         }
     }
 
@@ -150,7 +162,7 @@ impl Candidates {
                 for id in gone.collect::<Vec<AttemptId>>() {
                     self.remove(id);
                 }
-                self.changed.extend(self.groups.keys().map(|(job, _)| *job));
+                self.changed.extend(self.groups.keys().map(|((job, _), _)| *job));
                 return;
             }
             _ => return,
@@ -160,14 +172,14 @@ impl Candidates {
         } else if cluster.task(task).is_some_and(|task| task.alive() > 1) {
             self.copied.push(task);
         }
-        if self.groups.range((task.job, 0)..=(task.job, u32::MAX)).next().is_some() {
+        if self.groups.range(of_job(task.job)).next().is_some() {
             self.changed.push(task.job);
         }
     }
 
     /// The candidates of a phase, by rank.
     pub(super) fn of_phase(&self, phase: PhaseId) -> impl DoubleEndedIterator<Item = Entry> + '_ {
-        self.groups.get(&phase).into_iter().flat_map(|group| &group.entries).copied()
+        self.groups.range((phase, 0)..=(phase, Scale::MAX)).flat_map(|(_, group)| &group.entries).copied()
     }
 
     /// Forgets those that are not their task's only copy any more.
@@ -186,10 +198,10 @@ impl Candidates {
         changed.dedup();
         for job in changed {
             let closed = !allows(job);
-            let of_job = self.groups.range_mut((job, 0)..=(job, u32::MAX)).filter(|(_, group)| group.closed != closed);
-            let moved: Vec<PhaseId> = of_job.map(|(phase, group)| (*phase, group.closed = closed).0).collect();
-            for phase in moved {
-                self.refresh(phase);
+            let of_job = self.groups.range_mut(of_job(job)).filter(|(_, group)| group.closed != closed);
+            let moved: Vec<GroupId> = of_job.map(|(id, group)| (*id, group.closed = closed).0).collect();
+            for id in moved {
+                self.refresh(id);
             }
         }
     }
@@ -205,35 +217,57 @@ impl Candidates {
         ids
     }
 
-    /// Returns the first that was not returned in this round before, of those whose demand is `worth` a try.
-    pub(super) fn next(&mut self, worth: impl Fn(&Resources) -> bool) -> Option<Entry> {
+    /// What the candidates demand, as long as none was returned in this round.
+    pub(super) fn demands(&self) -> impl Iterator<Item = &Resources> {
+        self.heads.keys().map(|(demand, _)| demand)
+    }
+
+    /// Returns the first that was not returned in this round before, of those whose demand is `worth` a try: the one of
+    /// which a scale and a rank tell that the most is `left`. None if that is not more than `above`.
+    pub(super) fn next(
+        &mut self,
+        left: impl Fn(Scale, u64) -> f64,
+        above: f64,
+        mut worth: impl FnMut(&Resources) -> bool,
+    ) -> Option<Entry> {
         loop {
             let heads = self.heads.iter_mut().filter(|(_, heads)| !heads.stuck);
-            let heads = heads.filter_map(|(demand, heads)| Some((*heads.entries.first()?, (demand, heads))));
-            let (entry, (demand, heads)) = heads.min_by_key(|(entry, _)| *entry)?;
+            let heads = heads.filter_map(|((demand, scale), heads)| {
+                let entry = *heads.entries.first()?;
+                Some((left(*scale, entry.0), entry, *scale, (demand, heads)))
+            });
+            let first = heads.min_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1)));
+            let (_, entry, scale, (demand, heads)) = first.filter(|first| first.0 > above)?;
             if !worth(demand) {
                 heads.stuck = true;
                 continue;
             }
-            let phase = phase_of(entry.1);
+            let id = (phase_of(entry.1), scale);
             let after = (Bound::Excluded(entry), Bound::Unbounded);
-            let next = self.groups.get(&phase).and_then(|group| group.entries.range(after).next().copied());
-            self.set_head(phase, next);
-            self.taken.push(phase);
+            let next = self.groups.get(&id).and_then(|group| group.entries.range(after).next().copied());
+            self.set_head(id, next);
+            self.taken.push(id);
             return Some(entry);
         }
     }
 
     /// Returns no more of the phase of the one that was returned last, in this round.
     pub(super) fn leave_phase(&mut self, of: AttemptId) {
-        self.set_head(phase_of(of), None);
+        if let Some((Some((scale, _)), _)) = self.of.get(&of) {
+            self.set_head((phase_of(of), *scale), None);
+        }
     }
 
     /// A round is over.
     pub(super) fn end_round(&mut self) {
-        for phase in std::mem::take(&mut self.taken) {
-            self.refresh(phase);
+        for id in std::mem::take(&mut self.taken) {
+            self.refresh(id);
         }
+        self.try_again();
+    }
+
+    /// What was not worth a try in this round may be now.
+    pub(super) fn try_again(&mut self) {
         self.heads.values_mut().for_each(|heads| heads.stuck = false);
     }
 }
@@ -269,7 +303,7 @@ mod tests {
                 for (job, index, rank) in changes {
                     let id = attempt(job, index);
                     if let Some(rank) = rank {
-                        candidates.put((rank, id), Time::NEVER, &demand(job));
+                        candidates.put((0, rank), id, Time::NEVER, &demand(job));
                         known.insert(id, rank);
                     } else {
                         candidates.remove(id);
@@ -281,7 +315,7 @@ mod tests {
                 let may = |id: &AttemptId| id.task.job != JobId(closed) && demand(id.task.job.0).0[0] != unfit;
                 let mut sorted: Vec<Entry> = known.iter().filter(|(id, _)| may(id)).map(|(id, rank)| (*rank, *id)).collect();
                 sorted.sort_unstable();
-                let found: Vec<Entry> = std::iter::from_fn(|| candidates.next(|demand| demand.0[0] != unfit)).collect();
+                let found: Vec<Entry> = std::iter::from_fn(|| candidates.next(|_, _| 0.0, -1.0, |demand| demand.0[0] != unfit)).collect();
                 candidates.end_round();
                 prop_assert_eq!(found, sorted);
             }
@@ -291,18 +325,18 @@ mod tests {
     #[test]
     fn what_is_passed_over_comes_back_when_it_is_due() {
         let mut candidates = Candidates::default();
-        candidates.put((1, attempt(0, 0)), Time::NEVER, &demand(0));
-        candidates.put((2, attempt(0, 1)), Time(7), &demand(0));
-        assert_eq!(candidates.next(|_| true), Some((1, attempt(0, 0))));
+        candidates.put((0, 1), attempt(0, 0), Time::NEVER, &demand(0));
+        candidates.put((0, 2), attempt(0, 1), Time(7), &demand(0));
+        assert_eq!(candidates.next(|_, _| 0.0, -1.0, |_| true), Some((1, attempt(0, 0))));
         candidates.pass_over(attempt(0, 0), Time(5));
         candidates.end_round();
-        assert_eq!(candidates.next(|_| true), Some((2, attempt(0, 1))));
+        assert_eq!(candidates.next(|_, _| 0.0, -1.0, |_| true), Some((2, attempt(0, 1))));
         candidates.end_round();
         assert_eq!(candidates.take_due(Time(4)), []);
         assert_eq!(candidates.take_due(Time(7)), [attempt(0, 0), attempt(0, 1)]);
-        candidates.put((3, attempt(0, 0)), Time::NEVER, &demand(0));
+        candidates.put((0, 3), attempt(0, 0), Time::NEVER, &demand(0));
         assert_eq!(
-            [(); 3].map(|()| candidates.next(|_| true)),
+            [(); 3].map(|()| candidates.next(|_, _| 0.0, -1.0, |_| true)),
             [Some((2, attempt(0, 1))), Some((3, attempt(0, 0))), None]
         );
     }

@@ -34,7 +34,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::node_progress::NodeProgress;
 use super::progress_rates::ProgressRates;
-use super::{Cause, Rule};
+use super::slow_by_age::{SlowByAge, is_only_copy, remaining};
+use super::{Cause, Rule, by_age};
 
 crate::parameters! {
     /// LATE's parameters. See the module's documentation.
@@ -55,10 +56,10 @@ pub struct LateRule {
     parameters: LateParameters,
     /// Known progress rates of each phase's attempts.
     rates: FxHashMap<(JobId, u32), ProgressRates>,
-    /// Attempts that are or were slow, by what a copy demands.
+    /// Attempts that are or were slow by their rate, by what a copy demands.
     slow: Vec<SlowAttempts>,
-    /// Tasks that have got another copy since a round last looked.
-    copied: Vec<TaskId>,
+    /// Attempts that are slow by their age, or whose remaining times are told from it.
+    aged: SlowByAge,
     /// Running backups.
     backups: FxHashSet<AttemptId>,
     nodes: NodeProgress,
@@ -71,7 +72,6 @@ struct SlowAttempts {
     demand: Resources,
     /// By their rate; the last to finish first.
     attempts: BTreeSet<(Reverse<Time>, AttemptId)>,
-    by_age: BTreeSet<AttemptId>,
 }
 
 impl SlowAttempts {
@@ -93,7 +93,7 @@ impl LateRule {
             parameters,
             rates: FxHashMap::default(),
             slow: Vec::new(),
-            copied: Vec::new(),
+            aged: SlowByAge::default(),
             backups: FxHashSet::default(),
             nodes: NodeProgress::new(parameters.slow_node),
             slow_age: None,
@@ -113,15 +113,14 @@ impl LateRule {
             for (index, copy) in slow {
                 let slow = AttemptId { task: TaskId { index, ..id.task }, copy };
                 let Some(finish) = cluster.attempt(slow).and_then(Attempt::expected_finish) else { continue };
-                let of_demand = slow_of(&mut self.slow, phase.demand());
                 if tells_remaining_by_age(view) {
-                    of_demand.by_age.insert(slow);
+                    self.aged.add(slow, cluster, view.estimator);
                 } else {
-                    of_demand.attempts.insert((Reverse(finish), slow));
+                    slow_of(&mut self.slow, phase.demand()).attempts.insert((Reverse(finish), slow));
                 }
             }
         } else {
-            slow_of(&mut self.slow, phase.demand()).by_age.insert(id);
+            self.aged.add(id, cluster, view.estimator);
         }
         let old_enough = attempt.since() + Time::from_seconds(self.parameters.min_age);
         if old_enough > cluster.now() {
@@ -152,43 +151,35 @@ impl LateRule {
         cluster.attempt(id).is_some_and(|attempt| cluster.now() - attempt.since() >= min_age)
     }
 
-    /// The attempts that are slow by their age and may be helped, with their remaining times, the shortest first.
-    fn sort_slow_by_age(&mut self, round: &Round<'_>) -> Vec<(f64, AttemptId)> {
+    /// Adds to what was `found` of those that are slow by their age, the shortest remaining time first, all that may be
+    /// the next: those that come after the `last` that was looked at, and before all others found.
+    fn find_aged(&mut self, last: Option<Found>, backups: usize, found: &mut Vec<Found>, round: &Round<'_>) {
         let cluster = round.cluster();
-        let mut slow = std::mem::take(&mut self.slow);
-        for of_demand in &mut slow {
-            of_demand.by_age.retain(|id| self.may_be_helped(*id, cluster));
+        loop {
+            let left = |scale, rank| by_age::left(scale, rank, cluster.now());
+            let above = found.last().map_or(f64::NEG_INFINITY, |(longest, _)| *longest);
+            let (nodes, cap) = (&mut self.nodes, self.parameters.cap);
+            let next = self.aged.known.next(left, above, |demand| {
+                is_exhausted(cap, backups, demand, nodes, cluster)
+                    || nodes.first_good(demand, cluster, |_| true).is_some()
+            });
+            let Some((_, id)) = next else { return };
+            let entry = (remaining(id, round), id);
+            if last.is_none_or(|last| shortest_first(&entry, &last).is_lt()) && self.may_be_helped(id, cluster) {
+                found.insert(found.partition_point(|other| shortest_first(other, &entry).is_lt()), entry);
+            }
         }
-        let remaining = |id: &AttemptId| round.estimator.remaining(cluster, cluster.attempt(*id)?);
-        let by_age = slow.iter().flat_map(|slow| &slow.by_age);
-        let mut sorted: Vec<(f64, AttemptId)> = by_age.map(|id| (remaining(id).unwrap_or(0.0), *id)).collect();
-        sorted.sort_unstable_by(shortest_first);
-        self.slow = slow;
-        sorted
-    }
-
-    fn forget_by_age(&mut self, id: AttemptId, demand: &Resources) {
-        let of_demand = self.slow.iter_mut().find(|slow| slow.demand == *demand);
-        of_demand.map(|of_demand| of_demand.by_age.remove(&id));
     }
 
     /// True if nothing is slow, or all that are slow are so by their age, and none can get a backup now.
     fn is_in_vain(&mut self, cluster: &Cluster) -> bool {
-        for task in std::mem::take(&mut self.copied) {
-            let Some(demand) = cluster.phase(task).map(Phase::demand) else { continue };
-            for copy in cluster.copies(task).filter(|copy| !cluster.is_only_copy(copy)) {
-                self.forget_by_age(copy.id(), demand);
-            }
-        }
-        let backups = self.backups.len() as f64;
-        let mut by_age = self.slow.iter().filter(|slow| !slow.by_age.is_empty());
+        self.aged.forget_copied(cluster);
+        let (nodes, backups, cap) = (&mut self.nodes, self.backups.len(), self.parameters.cap);
+        let mut in_vain = |demand: &Resources| {
+            is_exhausted(cap, backups, demand, nodes, cluster) || nodes.first_good(demand, cluster, |_| true).is_none()
+        };
         self.slow.is_empty()
-            || self.rates.is_empty()
-                && self.slow.iter().all(|slow| slow.attempts.is_empty())
-                && by_age.all(|SlowAttempts { demand, .. }| {
-                    backups >= self.parameters.cap * self.nodes.in_all(demand, cluster) as f64
-                        || self.nodes.first_good(demand, cluster, |_| true).is_none()
-                })
+            && (self.aged.is_empty() || self.rates.is_empty() && self.aged.demands(cluster).all(&mut in_vain))
     }
 
     /// Starts a backup on a node that is not slow; false if there is none.
@@ -203,10 +194,15 @@ impl LateRule {
     }
 }
 
+/// True if so many backups are all that there may be while the next is one of this demand.
+fn is_exhausted(cap: f64, backups: usize, demand: &Resources, nodes: &mut NodeProgress, cluster: &Cluster) -> bool {
+    backups as f64 >= cap * nodes.in_all(demand, cluster) as f64
+}
+
 /// The slow attempts of a demand.
 fn slow_of<'a>(slow: &'a mut Vec<SlowAttempts>, demand: &Resources) -> &'a mut SlowAttempts {
     let at = slow.iter().position(|known| known.demand == *demand).unwrap_or_else(|| {
-        slow.push(SlowAttempts { demand: *demand, attempts: BTreeSet::new(), by_age: BTreeSet::new() });
+        slow.push(SlowAttempts { demand: *demand, attempts: BTreeSet::new() });
         slow.len() - 1
     });
     &mut slow[at]
@@ -274,16 +270,15 @@ impl Rule for LateRule {
 
     fn observe(&mut self, seen: Seen<'_>, view: &mut View<'_>, _candidates: &mut Vec<AttemptId>) {
         let cluster = view.cluster;
+        self.aged.observe(seen, view);
         match seen {
             Seen::Decision(Decision::Start { attempt, node, .. }) => {
                 if cluster.task(attempt.task).is_some_and(|task| task.alive() > 1) {
                     self.backups.insert(*attempt);
-                    self.copied.push(attempt.task);
                 }
                 self.nodes.changed(*node, cluster);
             }
             Seen::Decision(Decision::Replace { attempt, .. }) => {
-                self.copied.push(attempt.task);
                 if let Some(node) = cluster.attempt(*attempt).map(Attempt::node) {
                     self.nodes.changed(node, cluster);
                 }
@@ -296,9 +291,6 @@ impl Rule for LateRule {
                 applied,
             ) => {
                 self.backups.remove(attempt);
-                if let Some(phase) = cluster.phase(attempt.task) {
-                    self.forget_by_age(*attempt, phase.demand());
-                }
                 let finished = matches!(seen, Seen::Event(Event::AttemptFinished { .. }, _));
                 if let Some((node, _)) = applied.released.filter(|_| finished) {
                     self.nodes.finished(node);
@@ -313,7 +305,6 @@ impl Rule for LateRule {
             Seen::Event(Event::NodeLost { node }, _) => {
                 let lives = |id: &AttemptId| cluster.attempt(*id).is_some();
                 self.backups.retain(lives);
-                self.slow.iter_mut().for_each(|slow| slow.by_age.retain(lives));
                 self.nodes.changed(*node, cluster);
             }
             Seen::Event(Event::NodeJoined { node, .. } | Event::NodeReturned { node }, _) => {
@@ -325,10 +316,17 @@ impl Rule for LateRule {
 
     fn serve(&mut self, candidates: &mut Vec<AttemptId>, round: &mut Round<'_>) {
         candidates.clear();
-        if round.cluster().open_nodes() == 0 || self.is_in_vain(round.cluster()) {
+        if round.cluster().open_nodes() == 0 {
             return;
         }
-        let mut by_age = self.sort_slow_by_age(round);
+        if self.is_in_vain(round.cluster()) {
+            return self.aged.keep_new(round);
+        }
+        let mut new = self.aged.take_new(round);
+        new.retain(|id| self.may_be_helped(*id, round.cluster()));
+        let mut by_age: Vec<Found> = new.iter().map(|id| (remaining(*id, round), *id)).collect();
+        by_age.sort_unstable_by(shortest_first);
+        let mut last = None;
         // Backups of this round are counted when they are observed.
         let mut backups = self.backups.len();
         let mut slow = std::mem::take(&mut self.slow);
@@ -337,6 +335,7 @@ impl Rule for LateRule {
         let mut nowhere = vec![false; slow.len()];
         let now = round.cluster().now();
         loop {
+            self.find_aged(last, backups, &mut by_age, round);
             let heads = slow.iter().enumerate().filter(|(at, _)| !nowhere[*at]).filter_map(|(at, of_demand)| {
                 let next = after(&of_demand.attempts, served[at]);
                 next.map(|entry| (entry, at))
@@ -362,6 +361,7 @@ impl Rule for LateRule {
                     if oldest.is_none_or(|oldest| shortest_first(&((finish - now).seconds(), id), &oldest).is_gt()) =>
                 {
                     served[at] = Some((Reverse(finish), id));
+                    last = Some(((finish - now).seconds(), id));
                     if !self.stands((Reverse(finish), id), round.cluster()) {
                         slow[at].attempts.remove(&(Reverse(finish), id));
                         continue;
@@ -369,7 +369,7 @@ impl Rule for LateRule {
                     (id, Some(at))
                 }
                 (_, Some((_, id))) => {
-                    by_age.pop();
+                    last = by_age.pop();
                     (id, None)
                 }
                 (_, None) => break,
@@ -379,7 +379,7 @@ impl Rule for LateRule {
             }
             let cluster = round.cluster();
             let Some(demand) = cluster.phase(id.task).map(|phase| *phase.demand()) else { continue };
-            if backups as f64 >= self.parameters.cap * self.nodes.in_all(&demand, cluster) as f64 {
+            if is_exhausted(self.parameters.cap, backups, &demand, &mut self.nodes, cluster) {
                 break;
             }
             match self.start_backup(id.task, &demand, round) {
@@ -389,6 +389,7 @@ impl Rule for LateRule {
                         format!("copy {} was among the slowest {share}% of its phase by progress rate", id.copy)
                     });
                     backups += 1;
+                    self.aged.known.try_again();
                 }
                 Some(false) => {}
                 None => {
@@ -401,16 +402,23 @@ impl Rule for LateRule {
         for of_demand in &mut slow {
             of_demand.forget_ended(round.cluster());
         }
-        slow.retain(|of_demand| !of_demand.attempts.is_empty() || !of_demand.by_age.is_empty());
+        slow.retain(|of_demand| !of_demand.attempts.is_empty());
         self.slow = slow;
+        self.aged.known.end_round();
+        new.retain(|id| is_only_copy(*id, round.cluster()));
+        self.aged.new = new;
+        self.aged.keep_new(round);
     }
 }
+
+/// A remaining time, seconds, and the attempt.
+type Found = (f64, AttemptId);
 
 /// The first id of all.
 const FIRST: AttemptId = AttemptId { task: TaskId { job: JobId(0), phase: 0, index: 0 }, copy: 0 };
 
 /// Shorter remaining times come first, of equal ones the later id.
-fn shortest_first(one: &(f64, AttemptId), other: &(f64, AttemptId)) -> Ordering {
+fn shortest_first(one: &Found, other: &Found) -> Ordering {
     one.0.total_cmp(&other.0).then(other.1.cmp(&one.1))
 }
 

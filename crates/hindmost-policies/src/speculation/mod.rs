@@ -7,6 +7,7 @@
 //! condition to watch for, how to rank candidates, whether one may be helped now, how many copies it gets and where, and
 //! whether to replace it.
 
+mod by_age;
 mod candidates;
 pub mod ese;
 pub mod hadoop;
@@ -18,6 +19,7 @@ pub mod pace;
 mod progress_rates;
 pub mod sda;
 mod sigma_table;
+mod slow_by_age;
 pub mod spark;
 mod straggler_test;
 

@@ -240,7 +240,7 @@ impl Rule for SparkRule {
             let attempt = cluster.attempt(id).filter(|attempt| cluster.is_only_copy(attempt));
             if let Some((attempt, phase)) = attempt.zip(cluster.phase(id.task)) {
                 // The one that has run longest is first.
-                self.candidates.put((attempt.since().0, id), Time::NEVER, phase.demand());
+                self.candidates.put((0, attempt.since().0), id, Time::NEVER, phase.demand());
             }
         }
         self.candidates.forget_copied(cluster);
@@ -248,7 +248,7 @@ impl Rule for SparkRule {
         let mut first = None;
         loop {
             let cluster = round.cluster();
-            first = first.or_else(|| self.candidates.next(|demand| cluster.fits_somewhere(demand)));
+            first = first.or_else(|| self.candidates.next(|_, _| 0.0, -1.0, |demand| cluster.fits_somewhere(demand)));
             if let Some(entry) = no_longer_slow.pop_if(|entry| first.is_none_or(|first| *entry < first)) {
                 self.put_back(entry.1, round);
             } else if let Some((_, id)) = first.take() {

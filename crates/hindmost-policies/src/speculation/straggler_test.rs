@@ -10,10 +10,9 @@ use hindmost_core::policy::{Round, Seen, View};
 use hindmost_core::record::{Condition, Decision};
 use hindmost_core::resources::Resources;
 use hindmost_core::time::Time;
-use hindmost_math::distribution::Distribution;
 
-use super::Rule;
 use super::candidates::Candidates;
+use super::{Rule, by_age};
 
 /// A rule that asks a question about attempts, and helps those one after the other of which the answer is yes.
 pub(super) trait ByTest: Send {
@@ -45,9 +44,6 @@ pub(super) trait ByTest: Send {
     fn help(&mut self, id: AttemptId, round: &mut Round<'_>);
 }
 
-/// Rank of a candidate whose remaining time is told from its age: it has to be asked for.
-const BY_AGE: u64 = 0;
-
 impl<R: ByTest> Rule for R {
     fn condition(&mut self, attempt: &Attempt, phase: &Phase, view: &View<'_>) -> Option<Condition> {
         if phase.is_assumed() {
@@ -71,31 +67,28 @@ impl<R: ByTest> Rule for R {
         candidates.forget_copied(round.cluster());
         forget_no_longer_slow(self, &mut candidates, round);
         candidates.close(|job| self.allows(job, round.cluster()));
-        // Those whose remaining time is told from their age come first of all, to be sorted among the others.
-        let mut by_age: Vec<(f64, AttemptId)> = Vec::new();
-        let (mut sorted, mut first, mut passed_over) = (false, None, Vec::new());
+        // Those that may be helped, the next one last: one whose end is known, and all told from their age that may precede it.
+        let (mut found, mut passed_over): (Vec<(f64, AttemptId)>, _) = (Vec::new(), Vec::new());
         while self.is_ready(round.cluster()) {
-            while first.is_none() {
-                let cluster = round.cluster();
-                let Some((rank, id)) = candidates.next(|demand| self.is_worth(demand, cluster)) else { break };
+            let cluster = round.cluster();
+            let left = |scale, rank| if R::BY_ID { 0.0 } else { by_age::left(scale, rank, cluster.now()) };
+            let above = found.last().map_or(f64::NEG_INFINITY, |(ranked, _)| -ranked);
+            let next = candidates.next(left, above, |demand| self.is_worth(demand, cluster));
+            if let Some((_, id)) = next {
                 // A backup of this round may have used up what the job is allowed.
                 if !self.allows(id.task.job, cluster) {
                     candidates.leave_phase(id);
-                    continue;
-                }
-                let Some(ranked) = judge(self, id, round) else {
+                } else if let Some(ranked) = judge(self, id, round) {
+                    let at = found.partition_point(|other| order(other, &(ranked, id)).is_gt());
+                    found.insert(at, (ranked, id));
+                } else {
                     passed_over.extend(slow_again(self, id, round).map(|until| (id, until)));
-                    continue;
-                };
-                if rank == BY_AGE { by_age.push((ranked, id)) } else { first = Some((ranked, id)) }
+                }
+            } else if let Some((_, id)) = found.pop() {
+                self.help(id, round);
+            } else {
+                break;
             }
-            if !sorted {
-                by_age.sort_unstable_by(|one, other| order(other, one));
-                sorted = true;
-            }
-            let oldest = by_age.last().filter(|oldest| first.is_none_or(|first| order(oldest, &first).is_lt()));
-            let Some((_, id)) = (if oldest.is_some() { by_age.pop() } else { first.take() }) else { break };
-            self.help(id, round);
         }
         for (id, until) in passed_over {
             candidates.pass_over(id, until);
@@ -117,15 +110,18 @@ fn put<R: ByTest>(rule: &mut R, id: AttemptId, candidates: &mut Candidates, roun
     let Some((attempt, phase)) = attempt.zip(cluster.phase(id.task)) else { return candidates.remove(id) };
     let by_age = matches!(round.estimator.knowledge(), Knowledge::Age | Knowledge::History);
     let (rank, due) = match attempt.expected_finish() {
-        None if by_age || !phase.gives_progress() => (BY_AGE, Time::NEVER),
+        None if R::BY_ID => ((0, 0), Time::NEVER),
+        None if by_age || !phase.gives_progress() => {
+            let remaining = round.estimator.remaining(cluster, attempt).unwrap_or(0.0);
+            by_age::rank_until(remaining, attempt, phase, cluster)
+        }
         // The longest remaining time is first, and last what is not known.
-        None => (u64::MAX, Time::NEVER),
+        None => ((0, u64::MAX), Time::NEVER),
         // Looked at in every round: by age the answer may become no and yes again.
-        Some(_) if by_age => (BY_AGE, Time::ZERO),
-        Some(finish) => (u64::MAX - finish.0, no_longer_slow(rule.test(phase), finish, phase)),
+        Some(_) if by_age => ((0, 0), Time::ZERO),
+        Some(finish) => (by_age::ends(finish), no_longer_slow(rule.test(phase), finish, phase)),
     };
-    let rank = if R::BY_ID { rank.min(1) } else { rank };
-    candidates.put((rank, id), due, phase.demand());
+    candidates.put(if R::BY_ID { (0, 0) } else { rank }, id, due, phase.demand());
 }
 
 /// A time just before the one from which on a remaining time that is known is too short.
@@ -183,17 +179,8 @@ fn slow_again<R: ByTest>(rule: &mut R, id: AttemptId, round: &Round<'_>) -> Opti
     if elapsed <= from + 1e-5 * (from + pace.seconds(1.0)) {
         return None;
     }
-    let until = first_above(pace.age(limit), pace.age(elapsed), durations)?;
+    let until = by_age::first_above(pace.age(limit), pace.age(elapsed), durations)?;
     Some(attempt.since() + Time::from_seconds(pace.seconds(until) * (1.0 - 1e-9)))
-}
-
-/// An age before which the expected remaining time is not above a limit, as it is not at a given one. At age a it is ∫S/S(a)
-/// from a on, m(a): it is above the limit at a later age b only if S(b) < m(a)·S(a)/limit.
-fn first_above(limit: f64, age: f64, durations: &Distribution) -> Option<f64> {
-    // What is expected is known to some digits only.
-    let share = 1.01 * durations.mean_residual(age) / limit;
-    let survival = share * durations.survival(age);
-    (share < 1.0).then(|| if survival > 0.0 { durations.survival_quantile(survival) } else { f64::INFINITY })
 }
 
 /// Starts up to so many backups beside an attempt that a test found slow; false if none was started.
@@ -224,27 +211,5 @@ fn explained(id: AttemptId, test: Test, round: &Round<'_>) -> impl FnOnce() -> S
     move || {
         let remaining = remaining.map_or_else(|| "unknown".to_owned(), |seconds| format!("{seconds:.2} s"));
         format!("copy {} was found slow: {} (its remaining time: {remaining})", id.copy, test.in_words(mean))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn nothing_is_expected_to_take_long_before_it_may_be() {
-        let (heavy, light) = (Distribution::pareto_with_mean(2.0, 2.0), Distribution::uniform(1.0, 3.0));
-        let all = [heavy, light, Distribution::log_normal(2.0, 2.0), Distribution::exponential(2.0)];
-        let grid = (0..20).flat_map(|age| (1..20).map(move |limit| (0.2 * f64::from(age), 0.4 * f64::from(limit))));
-        for durations in all.map(Result::unwrap) {
-            for (age, limit) in grid.clone() {
-                let Some(until) = first_above(limit, age, &durations) else { continue };
-                assert!(durations.mean_residual(age) < limit && until >= age, "{durations:?} {age} {limit}");
-                for step in 0..100 {
-                    let later = age + (until.min(100.0) - age) * f64::from(step) / 100.0;
-                    assert!(durations.mean_residual(later) <= limit, "{durations:?} {age} {limit} {later}");
-                }
-            }
-        }
     }
 }

@@ -14,6 +14,7 @@ use std::error::Error;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::Parser;
+use hindmost_core::estimator::Knowledge;
 use hindmost_core::time::Time;
 use hindmost_policies::catalogue::spec::{PolicySpec, split_list};
 use hindmost_policies::catalogue::{ORDERS, SYSTEMS};
@@ -53,6 +54,9 @@ struct Options {
     /// These worlds only: `one_slot`, `speeds`, `classes`, `demands`.
     #[arg(long, value_delimiter = ',')]
     worlds: Vec<String>,
+    /// What policies know of running attempts, as scenarios spell it.
+    #[arg(long, default_value = "progress(0.2)")]
+    knowledge: Knowledge,
     /// Stops runs that take this many times as long as the baseline.
     #[arg(long)]
     limit: Option<f64>,
@@ -143,7 +147,8 @@ fn policies(options: &Options) -> Vec<String> {
 
 fn measure(world: World, policies: &[String], options: &Options) -> Result<Vec<Measured>, Box<dyn Error>> {
     let tasks = options.tasks.unwrap_or(if options.quick { 20_000 } else { 100_000 });
-    let (experiment, pilot) = (world.experiment(tasks)?, world.experiment(PILOT)?);
+    let (experiment, pilot) =
+        (world.experiment(tasks, options.knowledge)?, world.experiment(PILOT, options.knowledge)?);
     // The first run also pays for memory that later ones use again.
     let baseline = shortest(&experiment, &BASELINE.parse()?, f64::INFINITY, options.repeat.max(3))?;
     let (seconds, tasks, attempts) = baseline.ok_or("nothing stops the baseline")?;

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use hindmost_core::estimator::Knowledge;
 use hindmost_sim::experiment::Experiment;
 use hindmost_sim::scenario::Scenario;
 use serde::Serialize;
@@ -115,16 +116,16 @@ impl World {
     ///
     /// # Errors
     /// If the scenario is not valid, as with fewer than 30 machines of several classes.
-    pub fn experiment(self, tasks: u32) -> Result<Experiment, String> {
-        let scenario = Scenario::parse(&self.scenario(tasks), &self.name(), Path::new(""), &[]);
+    pub fn experiment(self, tasks: u32, knowledge: Knowledge) -> Result<Experiment, String> {
+        let scenario = Scenario::parse(&self.scenario(tasks, knowledge), &self.name(), Path::new(""), &[]);
         Experiment::of(&scenario.map_err(|error| error.to_string())?, 1).map_err(|error| error.to_string())
     }
 
-    fn scenario(self, tasks: u32) -> String {
+    fn scenario(self, tasks: u32, knowledge: Knowledge) -> String {
         let (of_a_job, work) = self.kind.job();
         let gap = work / (self.load.share() * self.kind.cores() * f64::from(self.machines));
         let jobs = (f64::from(tasks) / of_a_job).ceil();
-        let mut text = "order = \"fifo\"\nknowledge = \"progress(0.2)\"\ngamma = 0.01\n".to_owned();
+        let mut text = format!("order = \"fifo\"\nknowledge = \"{knowledge}\"\ngamma = 0.01\n");
         match self.kind {
             Kind::OneSlot => _ = writeln!(text, "[cluster]\nmachines = {}", self.machines),
             Kind::Speeds => {

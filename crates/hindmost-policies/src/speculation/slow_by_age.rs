@@ -1,0 +1,96 @@
+//! The attempts that LATE finds slow by their age, or whose remaining times are told from it.
+
+use hindmost_core::cluster::{Cluster, Phase};
+use hindmost_core::estimator::Estimator;
+use hindmost_core::ids::{AttemptId, TaskId};
+use hindmost_core::policy::{Round, Seen, View};
+use hindmost_core::resources::Resources;
+
+use super::by_age;
+use super::candidates::Candidates;
+
+/// See the module's documentation.
+#[derive(Default)]
+pub(super) struct SlowByAge {
+    pub(super) known: Candidates,
+    /// Those that are not there yet: most get a backup in the next round.
+    pub(super) new: Vec<AttemptId>,
+    /// Tasks of which there was another copy already when an attempt was put among the known.
+    copied: Vec<TaskId>,
+}
+
+impl SlowByAge {
+    pub(super) fn is_empty(&self) -> bool {
+        self.known.is_empty() && self.new.is_empty()
+    }
+
+    pub(super) fn add(&mut self, id: AttemptId, cluster: &Cluster, estimator: &dyn Estimator) {
+        if self.known.contains(id) || !is_only_copy(id, cluster) {
+            self.put(id, cluster, estimator);
+        } else {
+            self.new.push(id);
+        }
+    }
+
+    fn put(&mut self, id: AttemptId, cluster: &Cluster, estimator: &dyn Estimator) {
+        let Some((attempt, phase)) = cluster.attempt(id).zip(cluster.phase(id.task)) else { return };
+        let remaining = estimator.remaining(cluster, attempt).unwrap_or(0.0);
+        let (rank, due) = by_age::rank_until(remaining, attempt, phase, cluster);
+        self.known.put(rank, id, due, phase.demand());
+        self.copied.extend((!cluster.is_only_copy(attempt)).then_some(id.task));
+    }
+
+    pub(super) fn observe(&mut self, seen: Seen<'_>, view: &View<'_>) {
+        let mut anew = Vec::new();
+        self.known.observe(seen, view.cluster, &mut anew);
+        for id in anew {
+            self.put(id, view.cluster, view.estimator);
+        }
+    }
+
+    /// Forgets those that have got another copy since.
+    pub(super) fn forget_copied(&mut self, cluster: &Cluster) {
+        self.known.forget_copied(cluster);
+        self.known.close(|_| true);
+        self.new.sort_unstable();
+        self.new.dedup();
+        self.new.retain(|id| is_only_copy(*id, cluster));
+    }
+
+    /// What copies of them demand.
+    pub(super) fn demands<'a>(&'a self, cluster: &'a Cluster) -> impl Iterator<Item = &'a Resources> {
+        let new = self.new.iter().filter_map(|id| cluster.phase(id.task));
+        new.map(Phase::demand).chain(self.known.demands())
+    }
+
+    /// Puts the new ones among the known.
+    pub(super) fn keep_new(&mut self, round: &Round<'_>) {
+        for id in std::mem::take(&mut self.new) {
+            self.put(id, round.cluster(), round.estimator);
+        }
+    }
+
+    /// Prepares the known ones for a round in which some may be helped, and takes out the new ones.
+    pub(super) fn take_new(&mut self, round: &Round<'_>) -> Vec<AttemptId> {
+        let cluster = round.cluster();
+        for task in std::mem::take(&mut self.copied) {
+            for copy in cluster.copies(task).filter(|copy| !cluster.is_only_copy(copy)) {
+                self.known.remove(copy.id());
+            }
+        }
+        for id in self.known.take_due(cluster.now()) {
+            self.put(id, cluster, round.estimator);
+        }
+        std::mem::take(&mut self.new)
+    }
+}
+
+pub(super) fn is_only_copy(id: AttemptId, cluster: &Cluster) -> bool {
+    cluster.attempt(id).is_some_and(|attempt| cluster.is_only_copy(attempt))
+}
+
+/// Remaining time, seconds, as far as it is known.
+pub(super) fn remaining(id: AttemptId, round: &Round<'_>) -> f64 {
+    let attempt = round.cluster().attempt(id);
+    attempt.and_then(|attempt| round.estimator.remaining(round.cluster(), attempt)).unwrap_or(0.0)
+}

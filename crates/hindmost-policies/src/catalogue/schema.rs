@@ -57,8 +57,7 @@ fn properties<'a>(parameters: impl Iterator<Item = &'a ParameterEntry>) -> Map<S
         let unit = parameter.unit.map_or(String::new(), |unit| format!(", {unit}"));
         let default = match &parameter.default {
             Value::Switch(on) => json!(on),
-            Value::Number(number) if number.fract() == 0.0 => json!(*number as i64),
-            Value::Number(number) => json!(number),
+            Value::Number(number) => plain(*number),
             Value::Word(word) => json!(word),
         };
         let mut property = valid(parameter.valid);
@@ -67,6 +66,11 @@ fn properties<'a>(parameters: impl Iterator<Item = &'a ParameterEntry>) -> Map<S
         (parameter.name.to_owned(), property)
     };
     parameters.map(property).collect()
+}
+
+/// A whole number without a fraction's `.0`.
+fn plain(number: f64) -> Json {
+    serde_json::from_str(&number.to_string()).unwrap_or_else(|_| json!(number))
 }
 
 fn valid(valid: Valid) -> Json {

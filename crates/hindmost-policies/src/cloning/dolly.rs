@@ -29,9 +29,6 @@
 //! long as its task runs; a task that has lost all copies is started and cloned again. Where the cluster
 //! has become smaller than the budget was made for, clones wait. Tasks that may not have a second copy
 //! have none. Delay assignment, the paper's remedy for contention over intermediate data, is not here.
-//!
-//! Parameters: `small`, tasks, 10; `p`, 0.05; `epsilon`, 0.05; `budget` (β), a share of the cluster's
-//! room, 0.05; `utilization` (τ), likewise, 0.8.
 
 use std::collections::{BTreeMap, BTreeSet};
 

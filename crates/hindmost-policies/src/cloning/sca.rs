@@ -10,8 +10,6 @@
 //!
 //! Readings: "remaining" counts tasks not yet started; a new job of several phases is to P2 each of
 //! its open phases; phases that open later belong to a started job and get one copy a task.
-//!
-//! Parameters: `max_copies` (r), 8. γ is the scenario's.
 
 use rustc_hash::FxHashMap;
 

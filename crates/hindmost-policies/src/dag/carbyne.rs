@@ -31,8 +31,6 @@
 //! keeps the completion that an earlier one promised, unless the share has become smaller: else a job could
 //! be put off for ever. A job that is behind its promise has all of its tasks due, and is then treated as by
 //! DRF. Of phases that fit, each stands with the node that the cluster's placement gives it.
-//!
-//! Parameters: none.
 
 use rustc_hash::FxHashMap;
 

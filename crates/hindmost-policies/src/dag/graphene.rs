@@ -29,8 +29,6 @@
 //! remote reads (0.8); copies are paid for like originals. Schedules are made with effective times (mean and 1.5
 //! standard deviations), and not again when durations are learned.
 //!
-//! Parameters: `kappa`, share of the cluster, 0.1; `srpt`, weight of the work left, 0.2.
-//!
 //! With the small default of `srpt` packing decides among jobs: the makespan of a batch is short, but where far
 //! more is offered than the cluster can do, flowtimes are long. A weight of 5 makes them about as short as
 //! under `svf`.

@@ -36,11 +36,6 @@
 //! - once a copy has finished all others of its task are stopped (`keep=none`); the paper's application master
 //!   keeps one other running copy, that with the best locality (`keep=best_locality`), so that with one clone
 //!   nothing is ever stopped.
-//!
-//! Parameters: `clones`, 2; `budget`, `none` or a share of the cluster; `per_node`, 1; `keep`, `none` or
-//! `best_locality`; `clone_pass`, `after` or
-//! `by_node`; of the order, `deviations` (r), 1.5; `slot`, seconds, 5; `fit`, `normalised` or `raw`; `phase`,
-//! `fitting` or `first`.
 
 use std::cmp::Ordering;
 

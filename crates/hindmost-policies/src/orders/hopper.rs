@@ -34,8 +34,6 @@
 //!
 //! Key: max(V_i, V'_i). What a job may hold is found from sums over the jobs before it (`allotment.rs`), so that a job
 //! that changes costs no pass over all others.
-//!
-//! Parameters: `beta`, `fitted` or a number from 1, `fitted`; `epsilon`, in [0, 1], 0.1 as in the paper.
 
 mod allotment;
 

@@ -15,8 +15,6 @@
 //! have room at once the highest score of all comes first; tasks of all open phases are compared; ties go to the first
 //! job, phase and node. The paper's penalty for remote reads and its fairness knob are left out (f = 0: most
 //! efficient); ε = 0 is packing alone.
-//!
-//! Parameters: `epsilon`, `auto` or a number from 0; `remaining`, `work` or `time`.
 
 use hindmost_core::cluster::{Cluster, Job};
 use hindmost_core::record::Event;

@@ -11,9 +11,6 @@
 //! begins; of a job of several phases, m counts the tasks of those that are open. With the paper's
 //! ξ = 1 and E\[x] ≥ 1 cloning never fires. Where fewer than m·c nodes are free, every task gets its
 //! first copy before any gets its second.
-//!
-//! Parameters: `sigma`, a number or `optimal` (Eq. 30–33); `eta`, 0.1; `xi`, seconds, 1;
-//! `max_copies`, 8. γ is the scenario's.
 
 use hindmost_core::cluster::Phase;
 use hindmost_core::estimator::Test;

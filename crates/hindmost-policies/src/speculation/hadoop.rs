@@ -10,10 +10,6 @@
 //! times with the phase's mean duration. One backup a task. As in Hadoop's `DefaultSpeculator` the
 //! copies running beside their originals are limited to the largest of a fixed number, a share of the
 //! job's tasks and a share of its running ones.
-//!
-//! Parameters, named after Hadoop's settings: `minimum_allowed`, 10
-//! (`mapreduce.job.speculative.minimum-allowed-tasks`); `of_total_tasks`, 0.01
-//! (`…speculative-cap-total-tasks`); `of_running_tasks`, 0.1 (`…speculative-cap-running-tasks`).
 
 use hindmost_core::cluster::{Cluster, Job, Phase};
 use hindmost_core::estimator::Test;
@@ -26,11 +22,11 @@ use super::straggler_test::{self, ByTest};
 crate::parameters! {
     /// The parameters of Hadoop's rule. See the module's documentation.
     pub struct HadoopParameters {
-        /// backups always allowed at a time, a job
+        /// backups always allowed at a time, a job (mapreduce.job.speculative.minimum-allowed-tasks)
         pub minimum_allowed: u32 = 10, in 0..=1_000_000, unit "backups";
-        /// backups allowed at a time, as a share of the job's tasks
+        /// backups allowed at a time, as a share of the job's tasks (mapreduce.job.speculative.speculative-cap-total-tasks)
         pub of_total_tasks: f64 = 0.01, in 0.0..=1.0;
-        /// backups allowed at a time, as a share of the job's running tasks
+        /// backups allowed at a time, as a share of the job's running tasks (mapreduce.job.speculative.speculative-cap-running-tasks)
         pub of_running_tasks: f64 = 0.1, in 0.0..=1.0;
     }
 }

@@ -16,8 +16,6 @@
 //! is not known in between); nodes at the percentile are not slow, or with equal nodes none would do. With `age` no
 //! rate is known: an attempt is then slow once its expected duration, given its age, is above the
 //! same percentile of the phase's distribution.
-//!
-//! Parameters: `slow_task`, 0.25; `slow_node`, 0.25; `cap`, 0.1; `min_age`, seconds, 0 (LATE's own: 60).
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeSet;
@@ -46,7 +44,7 @@ crate::parameters! {
         pub slow_node: f64 = 0.25, in 0.0..=1.0;
         /// share of the cluster's room that may run backups
         pub cap: f64 = 0.1, in 0.0..=1.0;
-        /// seconds for which an attempt is left alone
+        /// seconds for which an attempt is left alone (LATE's own: 60)
         pub min_age: f64 = 0.0, in 0.0.., unit "s";
     }
 }

@@ -13,8 +13,6 @@
 //! restarted again, but a task only `max_restarts` times: on a slow node, or where a fresh copy itself
 //! passes the test, it would never end. For the same reason a restart needs more than a backup: a fresh
 //! copy must be expected to end sooner on the attempt's own node.
-//!
-//! Parameters: `delta`, a probability, 0.25; `kill_restart`, false; `max_restarts`, 3 (ours).
 
 use hindmost_core::cluster::{Cluster, Node, Phase};
 use hindmost_core::estimator::{Pace, Test};

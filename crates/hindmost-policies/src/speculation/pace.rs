@@ -24,9 +24,6 @@
 //!
 //! Unlike rules on remaining time it does not wait until a share S of the work is done (`progress(S)`):
 //! what it asks is whether an attempt has done much less than others had at its age.
-//!
-//! Parameters: `lag`, 2; `after`, medians, 0.1; `late`, 1.2; `margin`, 1.2; `slow`, speed below which a
-//! node is slow, 0.67.
 
 use hindmost_core::cluster::{Attempt, AttemptState, Cluster, Node, Phase};
 use hindmost_core::estimator::{Knowledge, Pace};

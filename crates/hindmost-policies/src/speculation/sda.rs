@@ -13,8 +13,6 @@
 //! idle one" is the first. Theorem 3 (c* = 2) does not hold for very heavy tails, where three copies
 //! cost less, nor for durations that can be very short, where the more copies the better: c is searched
 //! up to r.
-//!
-//! Parameters: `sigma`, a number or `optimal`; `max_copies` (r of P3), 8.
 
 use hindmost_core::cluster::Phase;
 use hindmost_core::estimator::Test;

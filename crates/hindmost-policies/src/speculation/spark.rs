@@ -10,9 +10,6 @@
 //! served first; as in Spark, phases of one task are left alone, a copy does not go where another of
 //! its task runs, and at least one task must have finished; tasks that were finished before the job arrived are not
 //! counted.
-//!
-//! Parameters, Spark 4's defaults: `quantile`, 0.9 (`spark.speculation.quantile`); `multiplier`, 3
-//! (`spark.speculation.multiplier`); `min_runtime`, seconds, 0.1 (`spark.speculation.minTaskRuntime`).
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, VecDeque};
@@ -32,11 +29,11 @@ use super::{Cause, Rule};
 crate::parameters! {
     /// The parameters of Spark's rule. See the module's documentation.
     pub struct SparkParameters {
-        /// share of a phase's tasks that must have finished
+        /// share of a phase's tasks that must have finished (spark.speculation.quantile)
         pub quantile: f64 = 0.9, in 0.0..=1.0;
-        /// how many medians an attempt may run
+        /// how many medians an attempt may run (spark.speculation.multiplier)
         pub multiplier: f64 = 3.0, in 0.0.., unit "medians";
-        /// seconds that every attempt may run
+        /// seconds that every attempt may run (spark.speculation.minTaskRuntime)
         pub min_runtime: f64 = 0.1, in 0.0.., unit "s";
     }
 }

@@ -48,6 +48,11 @@ impl Stuck {
     pub fn add(&mut self, demand: &Resources) {
         self.0.insert(demand.0);
     }
+
+    /// True if nothing is stuck.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
 }
 
 impl Waiting {

@@ -40,6 +40,7 @@ use hindmost_core::record::{Decision, Event};
 use hindmost_core::resources::Resources;
 use hindmost_core::time::Time;
 
+use crate::dag::asked_jobs::AskedJobs;
 use crate::dag::fair_shares::FairShares;
 use crate::dag::packing::{Fitter, Offer};
 use crate::dag::resource_profile::{
@@ -47,7 +48,7 @@ use crate::dag::resource_profile::{
 };
 use crate::orders::effective_time::effective_time;
 use crate::orders::srpt::Srpt;
-use hindmost_core::policy::queue_place::Which;
+use hindmost_core::policy::queue_place::{Place, Which};
 use hindmost_core::policy::runnable_by_demand::Stuck;
 use hindmost_core::policy::{JobQueue, Pass, Round, Seen, View};
 
@@ -60,6 +61,8 @@ pub struct Altruists {
     shares: FairShares,
     /// True once a job came or went, or the cluster has changed: shares are to be computed anew.
     shares_changed: bool,
+    /// Of the jobs in the policy's order, those that have nothing due now.
+    asked: AskedJobs,
 }
 
 /// What is kept of a job.
@@ -72,6 +75,8 @@ struct Member {
     plan: Option<Plan>,
     /// By phase, the sum of when living attempts were started, nanoseconds.
     started: Vec<u128>,
+    /// When it was asked last and had nothing due: the generation of [`AskedJobs`].
+    asleep: Option<u64>,
 }
 
 /// The latest times at which a job's pending tasks may start.
@@ -94,6 +99,13 @@ impl Plan {
         let due = due.saturating_sub(started) + u64::from(again);
         u32::try_from(due).unwrap_or(u32::MAX).min(pending)
     }
+
+    /// When tasks of a phase may become due, after now.
+    fn next_due(&self, phase: usize, now: Time) -> Option<Time> {
+        let since = Moment::from((now - self.made).0);
+        let next = self.latest[phase].iter().filter_map(|block| block.next_begin(since)).min()?;
+        u64::try_from(next).ok().map(|next| self.made + Time(next))
+    }
 }
 
 impl Altruists {
@@ -101,7 +113,7 @@ impl Altruists {
     pub fn of(which: Which) -> Altruists {
         let shortest = JobQueue::new(Box::new(Srpt));
         let (jobs, shares) = (FxHashMap::default(), FairShares::default());
-        Altruists { which, shortest, jobs, shares, shares_changed: false }
+        Altruists { which, shortest, jobs, shares, shares_changed: false, asked: AskedJobs::default() }
     }
 
     fn attempt_started(&mut self, attempt: AttemptId, now: Time) {
@@ -109,11 +121,16 @@ impl Altruists {
         if let Some(sum) = member.and_then(|member| member.started.get_mut(attempt.task.phase as usize)) {
             *sum += u128::from(now.0);
         }
+        self.asked.touched.push(attempt.task.job);
     }
 
     fn attempt_ended(&mut self, attempt: AttemptId, applied: Applied) {
         let Some(member) = self.jobs.get_mut(&attempt.task.job) else { return };
         self.shares.change(attempt.task.job);
+        self.asked.touched.push(attempt.task.job);
+        if applied.pending_again || applied.phase_finished {
+            member.asleep = None;
+        }
         if let Some(((_, since), sum)) = applied.released.zip(member.started.get_mut(attempt.task.phase as usize)) {
             *sum = sum.saturating_sub(u128::from(since.0));
         }
@@ -141,6 +158,7 @@ impl Altruists {
         if !std::mem::take(&mut self.shares_changed) {
             return;
         }
+        let mut changed = false;
         self.shares.share_out(cluster, |job, share| {
             let Some(member) = self.jobs.get_mut(&job).filter(|member| (share - member.share).abs() > 1e-9) else {
                 return;
@@ -150,7 +168,44 @@ impl Altruists {
             }
             member.share = share;
             member.plan = None;
+            changed = true;
         });
+        if changed {
+            self.asked.forget();
+        }
+    }
+
+    /// Wakes jobs whose time has come, and finds the places of those of which something has changed.
+    fn wake(&mut self, round: &mut Round<'_>) {
+        while let Some(job) = self.asked.next_due(round.cluster().now()) {
+            if let Some(member) = self.jobs.get_mut(&job) {
+                member.asleep = None;
+                self.asked.touched.push(job);
+            }
+        }
+        let mut touched = std::mem::take(&mut self.asked.touched);
+        for id in touched.drain(..) {
+            let is_awake = self.jobs.get(&id).is_some_and(|member| member.asleep != Some(self.asked.generation));
+            if let Some(place) = place_of(id, self.which, round).filter(|_| is_awake) {
+                self.asked.wake(place);
+            }
+        }
+        self.asked.touched = touched;
+    }
+
+    /// The next job after a place that may have something due that fits.
+    fn next_to_ask(&mut self, round: &mut Round<'_>, passed: Option<Place>, stuck: &mut Stuck) -> Option<Place> {
+        let mut after = passed;
+        while let Some(place) = self.asked.next(after) {
+            if place_of(place.job(), self.which, round) != Some(place) {
+                self.asked.remove(place);
+            } else if fits_somewhere(place.job(), round.cluster()) {
+                return Some(place);
+            } else {
+                after = Some(place);
+            }
+        }
+        round.next_job_that_fits(self.which, passed.max(self.asked.until()), stuck)
     }
 
     /// Starts tasks that are due, jobs taking turns.
@@ -159,21 +214,42 @@ impl Altruists {
         let mut passed = None;
         let mut stuck = Stuck::default();
         while round.cluster().open_nodes() > 0 {
-            let next = round.next_job_that_fits(self.which, passed, &mut stuck);
-            let Some(place) = next else { return };
+            let Some(place) = self.next_to_ask(round, passed, &mut stuck) else { return };
             let id = place.job();
             let cluster = round.cluster();
+            let now = cluster.now();
+            let (mut is_due, mut next_due) = (false, None);
             let offer = cluster.job(id).and_then(|job| {
                 let member = self.jobs.get_mut(&id)?;
-                let Member { plan, share, promise, started } = member;
+                let Member { plan, share, promise, started, asleep } = member;
                 let plan = plan.get_or_insert_with(|| make_plan(job, cluster, *share, promise, started));
-                best_offer(cluster, job, fitter, |phase, pending| plan.due(phase, pending, cluster.now()) > 0)
+                let offer = best_offer(cluster, job, fitter, |phase, pending| {
+                    let due = plan.due(phase, pending, now) > 0;
+                    is_due |= due;
+                    if !is_due {
+                        next_due = [next_due, plan.next_due(phase, now)].into_iter().flatten().min();
+                    }
+                    due
+                });
+                *asleep = (!is_due).then_some(self.asked.generation);
+                offer
             });
-            if !offer.is_some_and(|offer| round.start(offer.task, offer.node)) {
-                passed = Some(place);
+            if offer.is_some_and(|offer| round.start(offer.task, offer.node)) {
+                round.because(|| "its job would end later than with its fair share if it did not start now".to_owned());
+                if let Some(place) = place_of(id, self.which, round) {
+                    self.asked.wake(place);
+                }
                 continue;
             }
-            round.because(|| "its job would end later than with its fair share if it did not start now".to_owned());
+            passed = Some(place);
+            if stuck.is_empty() {
+                self.asked.asked_until(place);
+            }
+            if is_due {
+                self.asked.wake(place);
+            } else {
+                self.asked.sleep(place, next_due);
+            }
         }
     }
 
@@ -197,6 +273,24 @@ impl Altruists {
             passed = Some(place);
         }
     }
+}
+
+/// Where a job with something to start stands in the policy's order.
+fn place_of(id: JobId, which: Which, round: &Round<'_>) -> Option<Place> {
+    let (cluster, queue) = round.cluster_and_orders();
+    let is_meant = |job: &&Job| match which {
+        Which::Any => true,
+        Which::Started => job.started().is_some(),
+        Which::New => job.started().is_none(),
+    };
+    let job = cluster.job(id).filter(|job| job.runnable() > 0).filter(is_meant)?;
+    Some(Place::by_key(queue.key_of(job, cluster), id))
+}
+
+/// True if there is room for some task of a job that could be started.
+fn fits_somewhere(id: JobId, cluster: &Cluster) -> bool {
+    let fits = |phase: &Phase| phase.is_open() && phase.pending() > 0 && cluster.fits_somewhere(phase.demand());
+    cluster.dimensions().is_one_slot() || cluster.job(id).is_some_and(|job| job.phases().iter().any(fits))
 }
 
 /// Of the phases that may start a task, the offer that packs best; ties by the phase's number.
@@ -300,24 +394,28 @@ impl Pass for Altruists {
                         let started = vec![0; spec.phases.len()];
                         // Until shares are computed it has none: the first is no loss.
                         self.shares.join(*job);
-                        self.jobs.insert(*job, Member { share: 0.0, promise: None, plan: None, started });
+                        self.jobs.insert(*job, Member { share: 0.0, promise: None, plan: None, started, asleep: None });
                         self.shares_changed = true;
+                        self.asked.touched.push(*job);
                     }
                     Event::AttemptFinished { attempt }
                     | Event::AttemptFailed { attempt, .. }
                     | Event::AttemptStopped { attempt } => self.attempt_ended(*attempt, applied),
                     Event::DurationsLearned { job, .. } => {
                         if let Some(member) = self.jobs.get_mut(job) {
-                            (member.plan, member.promise) = (None, None);
+                            (member.plan, member.promise, member.asleep) = (None, None, None);
+                            self.asked.touched.push(*job);
                         }
                     }
                     Event::NodeLost { .. } => {
                         self.recount(cluster);
                         self.shares.change_all();
+                        self.asked.forget();
                         self.shares_changed = true;
                     }
                     Event::NodeJoined { .. } | Event::NodeReturned { .. } => {
                         self.shares.change_all();
+                        self.asked.forget();
                         self.shares_changed = true;
                     }
                     _ => {}
@@ -332,6 +430,7 @@ impl Pass for Altruists {
         }
         self.share_out(round.cluster());
         let mut fitter = Fitter::default();
+        self.wake(round);
         self.start_due(round, &mut fitter);
         self.start_leftover(round, &mut fitter);
     }

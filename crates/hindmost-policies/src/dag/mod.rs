@@ -1,5 +1,6 @@
 //! Orders that plan the phases of a job ahead of time, and what they share.
 
+mod asked_jobs;
 pub mod carbyne;
 mod deficits;
 mod fair_shares;

@@ -52,6 +52,12 @@ impl Block {
         self.width.saturating_mul(u64::try_from(waves).unwrap_or(u64::MAX).min(self.waves))
     }
 
+    /// When its first wave after a moment begins.
+    pub fn next_begin(&self, after: Moment) -> Option<Moment> {
+        let wave = if after < self.start { 0 } else { u64::try_from((after - self.start) / self.duration + 1).ok()? };
+        (wave < self.waves).then(|| self.begin(wave))
+    }
+
     /// The same block seen in a mirror that turns time around.
     fn mirrored(&self) -> Block {
         Block { start: -self.end(), ..*self }

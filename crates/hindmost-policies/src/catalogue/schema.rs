@@ -18,12 +18,12 @@ pub fn schema() -> Json {
     let systems_parameters = SYSTEMS.iter().map(|system| {
         let own = system.parameters().iter();
         let beside = properties(own.chain(under_own_order(system.order)));
-        of_name(&format!(r"^(.*\+)?{}{given}$", system.name), beside)
+        of_name(&format!(r"^(.*\+)?{}{given}$", system.name), &beside)
     });
     // An order that stands alone is no system.
     let alone = ORDERS.iter().filter(|order| SYSTEMS.iter().all(|system| system.name != order.name));
     let orders_parameters =
-        alone.map(|order| of_name(&format!("^{}{given}$", order.name), properties(order.parameters().iter())));
+        alone.map(|order| of_name(&format!("^{}{given}$", order.name), &properties(order.parameters().iter())));
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Policy",
@@ -45,7 +45,7 @@ fn alternatives<'a>(names: impl Iterator<Item = &'a str>) -> String {
 }
 
 /// The properties that stand beside names of this pattern.
-fn of_name(pattern: &str, properties: Map<String, Json>) -> Json {
+fn of_name(pattern: &str, properties: &Map<String, Json>) -> Json {
     json!({
         "if": { "properties": { "name": { "pattern": pattern } }, "required": ["name"] },
         "then": { "properties": properties },

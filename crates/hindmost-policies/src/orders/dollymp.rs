@@ -191,9 +191,8 @@ impl Order for KnapsackOrder {
 
     fn observe(&mut self, event: &Event, applied: Applied, cluster: &Cluster) -> Concerned {
         match event {
-            Event::JobArrived { job, .. } => _ = self.changed.insert(*job),
+            Event::JobArrived { job, .. } | Event::DurationsLearned { job, .. } => _ = self.changed.insert(*job),
             Event::AttemptFinished { attempt } if applied.won => _ = self.changed.insert(attempt.task.job),
-            Event::DurationsLearned { job, .. } => _ = self.changed.insert(*job),
             Event::NodeJoined { .. } | Event::NodeLost { .. } | Event::NodeReturned { .. } => self.all_changed = true,
             _ => {}
         }
@@ -201,7 +200,7 @@ impl Order for KnapsackOrder {
             return concerned(event, applied, false);
         }
         self.sort(cluster);
-        let priorities = priorities_by_volume(self.by_volume.iter().map(|ranked| ranked.size));
+        let priorities = priorities_by_volume(&self.by_volume.iter().map(|ranked| ranked.size));
         let mut moved = Vec::new();
         for (ranked, now) in self.by_volume.iter_mut().zip(priorities) {
             if ranked.priority != now {

@@ -33,7 +33,7 @@ pub fn priorities(jobs: &[SizedJob]) -> Vec<u32> {
     let mut by_volume: Vec<(SizedJob, usize)> = jobs.iter().zip(0..).map(|(job, at)| (job.finite(), at)).collect();
     by_volume.sort_by(|one, other| one.0.volume.total_cmp(&other.0.volume));
     let mut found = vec![0; jobs.len()];
-    let sorted = priorities_by_volume(by_volume.iter().map(|(job, _)| *job));
+    let sorted = priorities_by_volume(&by_volume.iter().map(|(job, _)| *job));
     for ((_, at), priority) in by_volume.iter().zip(sorted) {
         found[*at] = priority;
     }
@@ -41,7 +41,7 @@ pub fn priorities(jobs: &[SizedJob]) -> Vec<u32> {
 }
 
 /// As [`priorities`], of jobs whose sizes are finite, the smallest volume first.
-pub(crate) fn priorities_by_volume(jobs: impl Iterator<Item = SizedJob> + Clone) -> Vec<u32> {
+pub(crate) fn priorities_by_volume(jobs: &(impl Iterator<Item = SizedJob> + Clone)) -> Vec<u32> {
     let mut found = vec![0; jobs.clone().count()];
     let mut without = found.len();
     let mut level = 0;

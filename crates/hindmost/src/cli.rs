@@ -40,7 +40,7 @@ pub enum Command {
         /// Print one JSON document
         #[arg(long)]
         json: bool,
-        /// Print the JSON schema of a scenario's [[policy]] table, for editors, and stop
+        /// Print the JSON schema of a policy in a scenario file, for editors, and stop
         #[arg(long)]
         schema: bool,
     },

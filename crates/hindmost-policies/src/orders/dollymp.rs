@@ -274,3 +274,66 @@ pub fn pass(fit: Box<dyn Fit>, parameters: DollympParameters, originals: bool) -
     let limits = CloneLimits { budget: parameters.budget, per_node: parameters.per_node };
     ByNode::new(fit, sweeps).with_limits(limits)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use hindmost_core::ids::NodeId;
+    use hindmost_core::record::Decision;
+    use hindmost_core::resources::{Dimensions, Resources};
+    use hindmost_core::time::Time;
+    use hindmost_core::workload::JobSpec;
+    use hindmost_math::random::{hash, unit};
+    use serde_json::json;
+
+    use super::*;
+    use crate::theory::priorities::priorities;
+
+    /// The event is applied, the order sees it, and right after an arrival every key is what Algorithm 1 gives.
+    fn happen(event: &Event, cluster: &mut Cluster, order: &mut KnapsackOrder) {
+        let applied = cluster.apply_event(Time::ZERO, event).unwrap();
+        order.observe(event, applied, cluster);
+        if matches!(event, Event::JobArrived { .. }) {
+            let jobs: Vec<&Job> = cluster.jobs().filter(|job| job.finished().is_none()).collect();
+            let sizes: Vec<SizedJob> = jobs.iter().map(|job| order.size(job, cluster)).collect();
+            let expected: Vec<f64> = priorities(&sizes).into_iter().map(f64::from).collect();
+            let keys: Vec<f64> = jobs.iter().map(|job| order.key(job, cluster)).collect();
+            assert_eq!(keys, expected);
+        }
+    }
+
+    #[test]
+    fn priorities_are_those_of_what_remains_of_all_jobs_whenever_one_arrives() {
+        let mut cluster = Cluster::new(Dimensions::one_slot());
+        let mut order = KnapsackOrder::new(DollympOrderParameters::default());
+        let draw = |what, at| unit(hash(7, what, at, 0));
+        for at in 0..300 {
+            if at % 40 == 0 {
+                let (node, name) = (NodeId((at / 40) as u32), format!("n{at}").into());
+                let joined = Event::NodeJoined { node, name, capacity: Resources::ONE_SLOT, speed: 1.0, rack: None };
+                happen(&joined, &mut cluster, &mut order);
+            }
+            let phase = |name: &str, after: &[u32], what| {
+                let (tasks, mean) = (1 + (4.0 * draw(what, at)) as u32, 20.0 * draw(what + 1, at).powi(3) + 0.1);
+                json!({ "name": name, "after": after, "tasks": tasks, "demand": {}, "mean": mean, "sd": 0.5, "tail": null })
+            };
+            let phases = [phase("one", &[], 1), phase("other", &[0], 3)];
+            let spec = json!({ "name": "job", "arrival": 0, "deadline": null, "weight": 1.0, "phases": phases });
+            let spec: Arc<JobSpec> = Arc::new(serde_json::from_value(spec).unwrap());
+            happen(&Event::JobArrived { job: JobId(at as u32), spec }, &mut cluster, &mut order);
+            // Of up to eight jobs a task runs and finishes, more or less as many as arrive.
+            for number in 0..8 {
+                let waiting: Vec<&Job> = cluster.jobs().filter(|job| job.runnable() > 0).collect();
+                let Some(job) = waiting.get((draw(10 + number, at) * waiting.len() as f64) as usize) else { break };
+                let task = job.next_runnable(|_| true, |_| true).unwrap();
+                let attempt = cluster.next_copy(task).unwrap();
+                let start = Decision::Start { attempt, node: NodeId(0), from_progress: 0.0 };
+                cluster.apply_decision(Time::ZERO, &start).unwrap();
+                happen(&Event::AttemptFinished { attempt }, &mut cluster, &mut order);
+                cluster.retire(task.job);
+            }
+        }
+        assert!(order.priorities.len() < 250 && order.by_volume.len() >= order.priorities.len());
+    }
+}

@@ -42,13 +42,20 @@ pub fn priorities(jobs: &[SizedJob]) -> Vec<u32> {
 
 /// As [`priorities`], of jobs whose sizes are finite, the smallest volume first.
 pub(crate) fn priorities_by_volume(jobs: &(impl Iterator<Item = SizedJob> + Clone)) -> Vec<u32> {
+    let total = jobs.clone().fold(0.0, |sum, job| sum + job.volume);
     let mut found = vec![0; jobs.clone().count()];
     let mut without = found.len();
     let mut level = 0;
     while without > 0 {
         level += 1;
-        // Beyond all numbers everything is packed.
-        let size = if level < 1024 { 2f64.powi(level as i32) } else { f64::INFINITY };
+        let size = slots(level);
+        if total <= size {
+            // From here on nothing is too much: only a job's length keeps it waiting.
+            for (job, found) in jobs.clone().zip(&mut found).filter(|(_, found)| **found == 0) {
+                *found = (level..).find(|level| job.length <= slots(*level)).unwrap_or(u32::MAX);
+            }
+            break;
+        }
         let mut packed = 0.0;
         for (job, found) in jobs.clone().zip(&mut found) {
             if job.length > size {
@@ -65,6 +72,11 @@ pub(crate) fn priorities_by_volume(jobs: &(impl Iterator<Item = SizedJob> + Clon
         }
     }
     found
+}
+
+/// Size of a level's knapsack, slots. Beyond all numbers everything is packed.
+fn slots(level: u32) -> f64 {
+    if level < 1024 { 2f64.powi(level as i32) } else { f64::INFINITY }
 }
 
 /// The paper's printed upper end of the levels, log₂(Σ v_j / (1 − max d_j)), for jobs and their dominant

@@ -52,7 +52,7 @@ pub(crate) fn priorities_by_volume(jobs: &(impl Iterator<Item = SizedJob> + Clon
         if total <= size {
             // From here on nothing is too much: only a job's length keeps it waiting.
             for (job, found) in jobs.clone().zip(&mut found).filter(|(_, found)| **found == 0) {
-                *found = (level..).find(|level| job.length <= slots(*level)).unwrap_or(u32::MAX);
+                *found = (level..=1024).find(|level| job.length <= slots(*level)).unwrap_or(1024);
             }
             break;
         }

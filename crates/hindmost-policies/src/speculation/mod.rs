@@ -2,10 +2,9 @@
 //!
 //! The pass ([`Speculation`]) does what every rule needs: it watches each attempt that is its task's only copy for the
 //! rule's condition, so that nothing is scanned; it watches again what was left alone by a failed copy or a lost node, and
-//! what a rule asks anew once durations or speeds are learned; it keeps the attempts that met their condition as
-//! candidates, and serves them in the rule's order until the rule has no more to give. A rule ([`Rule`]) says which
-//! condition to watch for, how to rank candidates, whether one may be helped now, how many copies it gets and where, and
-//! whether to replace it.
+//! what a rule asks anew once durations or speeds are learned; and it hands the attempts that met their condition to the
+//! rule ([`Rule::serve`]). Most rules ask a question about attempts and help those of which the answer is yes: they
+//! implement `ByTest` (`straggler_test.rs`), which keeps and orders candidates.
 
 mod by_age;
 mod candidates;

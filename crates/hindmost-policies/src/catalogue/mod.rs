@@ -207,7 +207,7 @@ pub fn check(spec: &PolicySpec) -> Result<&'static SystemEntry, CatalogueError> 
 ///
 /// # Errors
 /// If there is none of that name.
-pub fn takes_setting_order(spec: &PolicySpec) -> Result<bool, CatalogueError> {
+fn takes_setting_order(spec: &PolicySpec) -> Result<bool, CatalogueError> {
     Ok(meaning(spec)?.order.is_none())
 }
 

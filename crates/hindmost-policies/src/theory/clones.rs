@@ -170,11 +170,6 @@ impl CloneTable {
         self.tasks
     }
 
-    /// E\[d(c)] in units of the mean duration, for c from 1 to the table's end.
-    pub fn expected_duration(&self, copies: u32) -> Option<f64> {
-        self.entries.get((copies as usize).checked_sub(1)?).map(|entry| entry.0)
-    }
-
     /// What the job adds to the objective with 1, 2, … copies.
     fn values(&self, mean: f64, gamma: f64) -> Vec<f64> {
         let tasks = f64::from(self.tasks);

@@ -32,7 +32,7 @@ impl TransientJob {
     }
 
     /// Mean length with so many copies, slots: θ / h(r).
-    pub fn length_with(&self, copies: u32) -> f64 {
+    fn length_with(&self, copies: u32) -> f64 {
         self.length / speedup(self.alpha, copies)
     }
 

@@ -23,8 +23,9 @@ pub struct JobQueue {
     places: FxHashMap<JobId, (Place, bool)>,
     /// By demand, where not every copy takes a slot.
     waiting: Option<Waiting>,
-    /// The jobs whose keys an order has changed by itself, from so many changes on: see [`JobQueue::changed_since`].
+    /// Log of the jobs whose keys changed without an event about them. See [`JobQueue::changed_since`].
     changed: Vec<JobId>,
+    /// Number of earlier changes, which the log no longer has.
     changes_before: u64,
     /// Jobs of which something was started and whose place is still that from before.
     stale: Vec<JobId>,
@@ -174,12 +175,13 @@ impl JobQueue {
         self.order.takes_turns()
     }
 
-    /// Number of changes of keys that no event about their jobs explains.
+    /// Returns how many keys have changed so far without an event about their job.
     pub fn changes(&self) -> u64 {
         self.changes_before + self.changed.len() as u64
     }
 
-    /// Returns the jobs of all such changes after so many of them; `None` if all jobs are meant.
+    /// Returns the jobs whose keys changed after the first `changes` of [`JobQueue::changes`]; `None` if the log does not go
+    /// back that far, or all keys may have changed.
     pub fn changed_since(&self, changes: u64) -> Option<&[JobId]> {
         let from = changes.checked_sub(self.changes_before)?;
         self.changed.get(from as usize..)
@@ -191,7 +193,7 @@ impl JobQueue {
             Concerned::Nobody => {}
             Concerned::AllJobs => {
                 self.forget_changes();
-                // One that nobody can have seen.
+                // No caller has this number: `changed_since` returns `None` to all of them.
                 self.changes_before += 1;
                 let jobs: Vec<JobId> = cluster.jobs().map(Job::id).collect();
                 for job in jobs {

@@ -6,7 +6,7 @@ use crate::record::Event;
 
 use super::queue_place::Place;
 
-/// Whose keys an event may have changed.
+/// The jobs whose sort keys an event may have changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Concerned {
     /// Nobody's.

@@ -10,7 +10,7 @@ use crate::ids::JobId;
 pub enum Which {
     /// Jobs of which an attempt has been started.
     Started,
-    /// Jobs of which none has.
+    /// Jobs of which no attempt has been started.
     New,
     /// All.
     Any,

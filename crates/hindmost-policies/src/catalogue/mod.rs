@@ -53,7 +53,7 @@ pub struct Setting<'a> {
 }
 
 impl<'a> From<&'a Header> for Setting<'a> {
-    /// What the policy of a recorded run was told.
+    /// Returns the setting that the journal of a run records.
     fn from(header: &'a Header) -> Setting<'a> {
         Setting { order: &header.order, gamma: header.gamma, queues: &header.queues }
     }
@@ -211,11 +211,12 @@ fn takes_setting_order(spec: &PolicySpec) -> Result<bool, CatalogueError> {
     Ok(meaning(spec)?.order.is_none())
 }
 
-/// How the scenario's order is told beside some policies: with what it applies to, or not at all.
-pub fn told_order<'a>(order: &str, policies: impl IntoIterator<Item = &'a PolicySpec>) -> Option<String> {
+/// Returns a phrase that names the scenario's order and the policies that it applies to; `None` if it applies to none of
+/// these.
+pub fn order_in_words<'a>(order: &str, policies: impl IntoIterator<Item = &'a PolicySpec>) -> Option<String> {
     let (mut under, mut besides) = (false, false);
     for spec in policies {
-        // Of what can't be told apart it may be in force.
+        // A policy that is not valid may take the scenario's order.
         let takes = takes_setting_order(spec).unwrap_or(true);
         under |= takes;
         besides |= !takes;

@@ -41,13 +41,13 @@ fn every_order_goes_with_every_rule() {
 
 #[test]
 fn the_settings_order_is_told_where_it_applies() {
-    let told = |names: &[&str]| {
+    let in_words = |names: &[&str]| {
         let specs: Vec<PolicySpec> = names.iter().map(|name| name.parse().unwrap()).collect();
-        told_order("fair", &specs)
+        order_in_words("fair", &specs)
     };
-    assert_eq!(told(&["none", "mantri"]).as_deref(), Some("order fair"));
-    assert_eq!(told(&["dollymp", "drf", "drf+none"]), None);
-    assert_eq!(told(&["dollymp", "dolly"]).as_deref(), Some("order fair for rules named alone"));
+    assert_eq!(in_words(&["none", "mantri"]).as_deref(), Some("order fair"));
+    assert_eq!(in_words(&["dollymp", "drf", "drf+none"]), None);
+    assert_eq!(in_words(&["dollymp", "dolly"]).as_deref(), Some("order fair for rules named alone"));
 }
 
 #[test]

@@ -175,7 +175,7 @@ impl Altruists {
         }
     }
 
-    /// Wakes jobs whose time has come, and finds the places of those of which something has changed.
+    /// Wakes the jobs that are due, and sorts those that have changed into their new places.
     fn wake(&mut self, round: &mut Round<'_>) {
         while let Some(job) = self.asked.next_due(round.cluster().now()) {
             if let Some(member) = self.jobs.get_mut(&job) {

@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn priorities_are_those_of_what_remains_of_all_jobs_whenever_one_arrives() {
+    fn each_arrival_ranks_all_jobs_as_algorithm_1_does() {
         let mut cluster = Cluster::new(Dimensions::one_slot());
         let mut order = KnapsackOrder::new(DollympOrderParameters::default());
         let draw = |what, at| unit(hash(7, what, at, 0));

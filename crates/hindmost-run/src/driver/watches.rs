@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_of_durations_learned_anew_replace_older_ones_of_their_kind() {
+    fn limits_of_newly_learned_durations_replace_older_ones() {
         let mut watches = Watches::new(0.1);
         let [one, other] = [1.0, 3.0].map(|after| Condition::Lagging { rate: 0.1, after });
         ask(&mut watches, one);

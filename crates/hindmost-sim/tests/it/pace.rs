@@ -32,7 +32,7 @@ fn up_to_twice_the_median_nothing_is_behind() {
 }
 
 #[test]
-fn an_end_that_should_have_come_by_now_outruns_no_other_copy() {
+fn an_end_that_has_passed_overtakes_no_other_copy() {
     // What is known of the ends is wrong by a factor whose logarithm has σ = 1. Where the only copy of the slow task should
     // have ended by now, each backup of it was once stopped at once, because it ends later than that, and started again.
     const MANY: usize = 100;
@@ -83,7 +83,7 @@ fn a_backup_waits_while_tasks_are_pending_unless_it_saves() {
 }
 
 #[test]
-fn a_copy_on_a_slow_node_gets_a_backup_by_age_and_runs_on_beside_it() {
+fn a_copy_on_a_slow_node_runs_on_beside_its_backup() {
     // The queue is so long at first that the slow machine, which needs 20, gets one. It needs no backup as long as
     // the others are not done with the queue before it: at 10 they have twenty of forty-one before them, which take
     // 10 as well. At 11 it is taken to need as long again as it has run, 11, and the queue takes 9: it gets a backup that

@@ -155,7 +155,7 @@ fn what_finishes_outweighs_what_was_foretold() {
 }
 
 #[test]
-fn one_attempt_suffices_that_is_far_behind_when_others_have_ended() {
+fn one_attempt_far_behind_suffices_once_others_have_ended() {
     let (cluster, mut learner) = (cluster(), learner(vec![1.0; 5]));
     learner.first_progress(0, 0.05, 0.05);
     learner.learned(&cluster, JOB, &[]);

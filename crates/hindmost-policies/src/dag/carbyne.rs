@@ -37,16 +37,12 @@ use rustc_hash::FxHashMap;
 use hindmost_core::cluster::{Applied, Cluster, Job, Phase};
 use hindmost_core::ids::{AttemptId, JobId};
 use hindmost_core::record::{Decision, Event};
-use hindmost_core::resources::Resources;
 use hindmost_core::time::Time;
 
 use crate::dag::asked_jobs::AskedJobs;
 use crate::dag::fair_shares::FairShares;
+use crate::dag::latest_starts::LatestStarts;
 use crate::dag::packing::{Fitter, Offer};
-use crate::dag::resource_profile::{
-    Block, Moment, Space, Stage, first_start, last_end, paths_from_begin, paths_to_end, stages,
-};
-use crate::orders::effective_time::effective_time;
 use crate::orders::srpt::Srpt;
 use hindmost_core::policy::queue_place::{Place, Which};
 use hindmost_core::policy::runnable_by_demand::Stuck;
@@ -72,40 +68,11 @@ struct Member {
     /// When it should end, by the last plan.
     promise: Option<Time>,
     /// What is planned; nothing if it must be made anew.
-    plan: Option<Plan>,
+    plan: Option<LatestStarts>,
     /// By phase, the sum of when living attempts were started, nanoseconds.
     started: Vec<u128>,
     /// When it was asked last and had nothing due: the generation of [`AskedJobs`].
     asleep: Option<u64>,
-}
-
-/// The latest times at which a job's pending tasks may start.
-struct Plan {
-    made: Time,
-    /// Tasks that were pending then, by phase.
-    pending: Vec<u32>,
-    /// Their latest places, by phase, from the time at which the plan was made.
-    latest: Vec<Vec<Block>>,
-}
-
-impl Plan {
-    /// Pending tasks of a phase that must start now.
-    fn due(&self, phase: usize, pending: u32, now: Time) -> u32 {
-        let since = Moment::from((now - self.made).0);
-        let due: u64 = self.latest[phase].iter().map(|block| block.begun(since)).sum();
-        let started = u64::from(self.pending[phase].saturating_sub(pending));
-        // Tasks that have lost their copies are pending beyond those that were: they are due.
-        let again = pending.saturating_sub(self.pending[phase]);
-        let due = due.saturating_sub(started) + u64::from(again);
-        u32::try_from(due).unwrap_or(u32::MAX).min(pending)
-    }
-
-    /// When tasks of a phase may become due, after now.
-    fn next_due(&self, phase: usize, now: Time) -> Option<Time> {
-        let since = Moment::from((now - self.made).0);
-        let next = self.latest[phase].iter().filter_map(|block| block.next_begin(since)).min()?;
-        u64::try_from(next).ok().map(|next| self.made + Time(next))
-    }
 }
 
 impl Altruists {
@@ -222,7 +189,8 @@ impl Altruists {
             let offer = cluster.job(id).and_then(|job| {
                 let member = self.jobs.get_mut(&id)?;
                 let Member { plan, share, promise, started, asleep } = member;
-                let plan = plan.get_or_insert_with(|| make_plan(job, cluster, *share, promise, started));
+                let plan = plan.get_or_insert_with(|| LatestStarts::new(job, cluster, *share, promise, started));
+                plan.place(job, now);
                 let offer = best_offer(cluster, job, fitter, |phase, pending| {
                     let due = plan.due(phase, pending, now) > 0;
                     is_due |= due;
@@ -311,70 +279,6 @@ fn best_offer(
         }
     }
     best
-}
-
-/// Plans a job's unfinished phases within its share: forwards for its completion, backwards for what is due.
-fn make_plan(job: &Job, cluster: &Cluster, share: f64, promise: &mut Option<Time>, started: &[u128]) -> Plan {
-    let now = cluster.now();
-    let pending: Vec<u32> = job.phases().iter().map(Phase::pending).collect();
-    let stages = stages(job, |at| effective_time(&job.phases()[at]), |at| u64::from(pending[at]));
-    let mut room = *cluster.total();
-    for units in &mut room.0 {
-        *units = (share * *units as f64).round() as u64;
-    }
-    let mut space = Space::new(room);
-    // When each phase's running tasks will be over.
-    let mut running = vec![0; stages.len()];
-    for (at, phase) in job.phases().iter().enumerate() {
-        let alive = phase.alive();
-        if phase.is_finished() || alive == 0 {
-            continue;
-        }
-        let mean = started[at] / u128::from(alive);
-        let age = u128::from(now.0).saturating_sub(mean);
-        running[at] = (stages[at].duration - Moment::try_from(age).unwrap_or(Moment::MAX)).max(0);
-        let held = Resources(phase.demand().0.map(|units| units.saturating_mul(u64::from(alive))));
-        space.take(0, running[at], &held);
-    }
-    let completion = place_forwards(&stages, &mut space.clone(), &running);
-    let mut end = now + Time(u64::try_from(completion).unwrap_or(u64::MAX).min(u64::MAX - now.0));
-    if let Some(promised) = *promise {
-        end = end.min(promised);
-    }
-    *promise = Some(end);
-    let left = Moment::from(end.0) - Moment::from(now.0);
-    Plan { made: now, latest: place_backwards(&stages, &mut space, left), pending }
-}
-
-/// Places each stage as early as it can be; when all are over.
-fn place_forwards(stages: &[Stage], space: &mut Space, running: &[Moment]) -> Moment {
-    let paths = paths_to_end(stages);
-    let mut order: Vec<usize> = (0..stages.len()).collect();
-    order.sort_by_key(|at| (std::cmp::Reverse(paths[*at]), *at));
-    let mut ends = running.to_vec();
-    for at in order {
-        let stage = &stages[at];
-        let from = stage.parents.iter().map(|parent| ends[*parent]).max().unwrap_or(0);
-        let blocks = space.place_early(stage.tasks, stage.duration, &stage.demand, from);
-        ends[at] = last_end(&blocks).map_or(ends[at].max(from), |end| end.max(ends[at]));
-    }
-    ends.into_iter().max().unwrap_or(0)
-}
-
-/// Places each stage as late as it can be for all to be over at a time.
-fn place_backwards(stages: &[Stage], space: &mut Space, end: Moment) -> Vec<Vec<Block>> {
-    let paths = paths_from_begin(stages);
-    let mut order: Vec<usize> = (0..stages.len()).collect();
-    order.sort_by_key(|at| (std::cmp::Reverse(paths[*at]), *at));
-    let mut starts = vec![end; stages.len()];
-    let mut latest = vec![Vec::new(); stages.len()];
-    for at in order {
-        let stage = &stages[at];
-        let until = stage.children.iter().map(|child| starts[*child]).min().unwrap_or(end);
-        latest[at] = space.place_late(stage.tasks, stage.duration, &stage.demand, until);
-        starts[at] = first_start(&latest[at]).unwrap_or(until);
-    }
-    latest
 }
 
 impl Pass for Altruists {

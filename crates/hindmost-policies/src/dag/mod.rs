@@ -5,6 +5,7 @@ pub mod carbyne;
 mod deficits;
 mod fair_shares;
 pub mod graphene;
+mod latest_starts;
 mod offline_schedule;
 mod packing;
 mod resource_profile;

@@ -136,6 +136,12 @@ pub trait Estimator: Send {
     /// now on a node of the given speed from the given progress, becomes yes; `None` if it never
     /// does. The driver watches it, so that nobody asks again and again.
     fn condition(&self, test: Test, phase: &Phase, pace: Pace) -> Option<Condition>;
+
+    /// Where the answer for an attempt of this phase and pace follows from its age and is no: seconds from its start before
+    /// which it stays no. `None` where that is not known.
+    fn stays_no_until(&self, _test: Test, _phase: &Phase, _pace: Pace) -> Option<f64> {
+        None
+    }
 }
 
 /// How long an attempt takes for its work: node speed and the work left when it began.
@@ -209,9 +215,24 @@ impl AgeTable {
     /// The age, in seconds on a node of speed 1, from which on P(remaining > `factor` × fresh) is
     /// above `chance`.
     fn fresh_likely_better(&self, durations: &Distribution, factor: f64, chance: f64) -> Option<f64> {
+        if let Some(last) = self.fresh_likely_better_from(durations, factor, chance) {
+            let at_once = durations.conditional_probability_exceeds_fresh(0.0, factor) > chance;
+            return Some(if at_once { 0.0 } else { last.max(durations.minimum()) });
+        }
         self.answer(durations, [factor.to_bits(), chance.to_bits()], |durations| {
             durations.age_where_probability_exceeds(chance, factor)
         })
+    }
+
+    /// The age, in seconds on a node of speed 1, above which P(remaining > `factor` × fresh) is above `chance` for good, and
+    /// from the minimum up to which it is not; `None` where that is not known. One answer serves all factors, which are as
+    /// many as the nodes have speeds.
+    fn fresh_likely_better_from(&self, durations: &Distribution, factor: f64, chance: f64) -> Option<f64> {
+        if !durations.probability_grows_from(durations.minimum()) {
+            return None;
+        }
+        let ratio = self.answer(durations, [u64::MAX, chance.to_bits()], |durations| durations.age_over_factor(chance));
+        ratio.map(|ratio| ratio * factor)
     }
 
     /// `solve` gives an age in seconds for these durations; it is kept in means.
@@ -322,6 +343,12 @@ impl Estimator for ByAge {
         let age = age_where_holds(&self.1, test, phase.durations(), pace)?;
         Some(Condition::ElapsedAbove(pace.seconds(age)))
     }
+
+    fn stays_no_until(&self, test: Test, phase: &Phase, pace: Pace) -> Option<f64> {
+        let Test::FreshLikelyBetter { factor, chance } = test else { return None };
+        let from = self.1.fresh_likely_better_from(phase.durations(), factor / pace.seconds(1.0), chance)?;
+        Some(pace.seconds(from) * (1.0 - 2.0 * MARGIN))
+    }
 }
 
 /// The age, on a node of speed 1, from which on a test holds for an attempt of this pace of which only
@@ -361,9 +388,14 @@ fn holds_by_age(table: &AgeTable, test: Test, cluster: &Cluster, attempt: &Attem
             pace.seconds(durations.mean_residual(age)) > threshold
         }
         Test::FreshLikelyBetter { factor, chance } => {
-            // Near 1 it grows too slowly for the margin to make sure of it.
-            chance < 0.999 && durations.probability_grows_from(from)
-                || durations.conditional_probability_exceeds_fresh(age, factor / pace.seconds(1.0)) > chance
+            let factor = factor / pace.seconds(1.0);
+            let for_good =
+                table.fresh_likely_better_from(durations, factor, chance).filter(|_| age >= durations.minimum());
+            match for_good {
+                // Near 1 it grows too slowly for the margin to make sure of it.
+                Some(last) if chance < 0.999 && (age - last).abs() > MARGIN * last => age > last,
+                _ => durations.conditional_probability_exceeds_fresh(age, factor) > chance,
+            }
         }
     }
 }

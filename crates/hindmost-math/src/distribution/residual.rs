@@ -48,6 +48,11 @@ impl Distribution {
         }
         match self {
             Distribution::Exponential(_) => 1.0 / (1.0 + factor),
+            // P(X > f·Y) is ½·f^−α for f ≥ 1, and 1 − ½·f^α for f ≤ 1.
+            Distribution::Pareto(pareto) if age == 0.0 && pareto.maximum().is_none() => {
+                let half = 0.5 * factor.min(factor.recip()).powf(pareto.alpha());
+                if factor > 1.0 { half } else { 1.0 - half }
+            }
             Distribution::Constant(constant) => {
                 if constant.value() - age > factor * constant.value() {
                     1.0
@@ -68,8 +73,8 @@ impl Distribution {
     /// The smallest age (infimum) at which [`Self::conditional_probability_exceeds_fresh`] is greater
     /// than `delta`; 0 if it is from the beginning, `None` if it never is.
     ///
-    /// Searched as [`Self::age_where_residual_exceeds`] does, Pareto by bisection alone: for Pareto the
-    /// answer scales with the minimum, so callers keep it. A few hundred quadratures.
+    /// Searched as [`Self::age_where_residual_exceeds`] does, Pareto as [`Self::age_over_factor`] does. A few hundred
+    /// quadratures, so callers keep the answer.
     pub fn age_where_probability_exceeds(&self, delta: f64, factor: f64) -> Option<f64> {
         let exceeds = |age: f64| self.conditional_probability_exceeds_fresh(age, factor) > delta;
         if exceeds(0.0) {
@@ -78,20 +83,37 @@ impl Distribution {
         if delta >= 1.0 || delta.is_nan() {
             return None;
         }
-        if let Distribution::Pareto(pareto) = self
-            && pareto.maximum().is_none()
-        {
-            // Decreases up to the minimum, then increases to 1.
-            let mut high = 2.0 * pareto.minimum();
-            while !exceeds(high) {
-                high *= 2.0;
-                if !high.is_finite() {
-                    return None;
-                }
-            }
-            return Some(bisect(exceeds, pareto.minimum(), high));
+        if self.probability_grows_from(self.minimum()) {
+            return self.age_over_factor(delta).map(|ratio| (ratio * factor).max(self.minimum()));
         }
         self.first_age(exceeds)
+    }
+
+    /// The quotient of age and factor above which [`Self::conditional_probability_exceeds_fresh`] is greater than `delta`,
+    /// where that is all that it depends on: for Pareto without a maximum, at ages of the minimum and above. `None` for others,
+    /// and for a `delta` of 1 or more. Some fifty quadratures.
+    pub fn age_over_factor(&self, delta: f64) -> Option<f64> {
+        let minimum = self.minimum();
+        if !self.probability_grows_from(minimum) || delta >= 1.0 || delta.is_nan() {
+            return None;
+        }
+        // Grows with the age from the minimum on: from 0, for an endless factor, to 1.
+        let exceeds = |age: f64, factor: f64| self.conditional_probability_exceeds_fresh(age, factor) > delta;
+        let mut factor = 2.0;
+        while exceeds(minimum, factor) {
+            factor *= 2.0;
+            if !factor.is_finite() {
+                return None;
+            }
+        }
+        let mut high = 2.0 * minimum;
+        while !exceeds(high, factor) {
+            high *= 2.0;
+            if !high.is_finite() {
+                return None;
+            }
+        }
+        Some(bisect(|age| exceeds(age, factor), minimum, high) / factor)
     }
 
     /// The first age at which something holds that doesn't at age 0.

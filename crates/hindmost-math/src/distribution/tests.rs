@@ -235,6 +235,20 @@ fn a_fresh_copy_against_what_is_left() {
     let five = pareto.scaled(5.0).age_where_probability_exceeds(0.25, 2.0).unwrap();
     close(five, 5.0 * one, 1e-9, "scaled");
     assert_eq!(pareto.age_where_probability_exceeds(1.0, 2.0), None);
+    // One answer for all factors, also where the age is 0 or hardly above the minimum.
+    for (alpha, factor) in [(2.0, 0.5), (2.0, 1.3), (2.0, 40.0), (1.1, 2.5), (5.0, 2.5)] {
+        let pareto = Distribution::pareto(alpha, 3.0).unwrap();
+        let at_first = brute(&pareto, |y| (3.0 / (factor * y).max(3.0)).powf(alpha));
+        close(pareto.conditional_probability_exceeds_fresh(0.0, factor), at_first, 1e-8, "pareto at 0");
+        let probability = |age| pareto.conditional_probability_exceeds_fresh(age, factor);
+        let age = pareto.age_where_probability_exceeds(0.25, factor).unwrap();
+        if probability(0.0) > 0.25 {
+            assert_eq!(age, 0.0);
+        } else {
+            close(probability(age), 0.25, 1e-9, "at the age");
+            close(pareto.age_over_factor(0.25).unwrap() * factor, age, 1e-15, "by the factor");
+        }
+    }
 }
 
 #[test]

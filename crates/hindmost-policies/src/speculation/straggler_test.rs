@@ -166,8 +166,14 @@ fn slow_again<R: ByTest>(rule: &mut R, id: AttemptId, round: &Round<'_>) -> Opti
     let cluster = round.cluster();
     let (attempt, phase) = cluster.attempt(id).zip(cluster.phase(id.task))?;
     let test = rule.test(phase);
-    let (Test::RemainingAbove(limit) | Test::RemainingOrByAgeAbove(limit)) = test else { return None };
     let (pace, durations) = (Pace::of(cluster, attempt), phase.durations());
+    let limit = match test {
+        Test::RemainingAbove(limit) | Test::RemainingOrByAgeAbove(limit) => limit,
+        Test::FreshLikelyBetter { .. } => {
+            let until = round.estimator.stays_no_until(test, phase, pace)?;
+            return Some(attempt.since() + Time::from_seconds(until));
+        }
+    };
     let condition = round.estimator.condition(test, phase, pace);
     let (Some(Condition::ElapsedAbove(from) | Condition::RemainingOrElapsedAbove(_, from)), None) =
         (condition, attempt.expected_finish())

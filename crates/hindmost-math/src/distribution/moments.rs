@@ -61,13 +61,4 @@ impl Distribution {
     pub fn limited_second_moment(&self, limit: f64) -> f64 {
         with_family!(self, family => family.limited_second_moment(limit))
     }
-
-    /// ∫₀^t x dF(x) = E\[X; X ≤ t].
-    pub fn partial_expectation(&self, t: f64) -> f64 {
-        let survival = self.survival(t);
-        if t == f64::INFINITY || survival == 0.0 {
-            return self.mean();
-        }
-        (self.limited_expectation(t) - t.max(0.0) * survival).max(0.0)
-    }
 }

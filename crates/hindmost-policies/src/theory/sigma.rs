@@ -21,8 +21,6 @@ use hindmost_math::distribution::Distribution;
 use hindmost_math::numeric::find_root;
 use hindmost_math::plain::Plain;
 
-/// Largest number of copies that callers search without a reason of their own.
-pub const MAX_COPIES: u32 = 64;
 /// The search over copies ends after so many in a row that are worse than the best.
 const PATIENCE: u32 = 4;
 

@@ -5,8 +5,10 @@ use super::clones::{
 };
 use super::clones_dual::{DEFAULT_STEPS, PRINTED_STEPS, START, dual};
 use super::cutoff::{CutoffError, NoCutoff, cutoff, task_delay, task_delay_two_copies};
-use super::sigma::{MAX_COPIES, ese, ese_resource_ratio, sda, sda_resource_ratio};
+use super::sigma::{ese, ese_resource_ratio, sda, sda_resource_ratio};
 use hindmost_math::distribution::Distribution;
+
+const MAX_COPIES: u32 = 64;
 
 fn distribution(text: &str) -> Distribution {
     text.parse().unwrap()

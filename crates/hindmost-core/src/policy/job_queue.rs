@@ -143,6 +143,16 @@ impl JobQueue {
         self.order.permits(task, cluster)
     }
 
+    /// What the order has left over: see [`Order::slack`].
+    pub(super) fn slack(&self) -> f64 {
+        self.order.slack()
+    }
+
+    /// The least of it that a task needs for another copy: see [`Order::slack_needed`].
+    pub(super) fn slack_needed(&self, task: TaskId, cluster: &Cluster) -> f64 {
+        self.order.slack_needed(task, cluster)
+    }
+
     /// A copy of the task was started in a round.
     pub(super) fn started(&mut self, task: TaskId, cluster: &Cluster) {
         self.order.started(task, cluster);

@@ -46,6 +46,17 @@ pub trait Order: Send {
         true
     }
 
+    /// What an order that limits what jobs may hold has left over for all of them: see [`Order::slack_needed`].
+    fn slack(&self) -> f64 {
+        0.0
+    }
+
+    /// The [`Order::slack`] below which [`Order::permits`] is certainly false of a task with a running copy, as long as its
+    /// job holds as much and has as much to do. Saves asking for each straggler in each round.
+    fn slack_needed(&self, _task: TaskId, _cluster: &Cluster) -> f64 {
+        f64::NEG_INFINITY
+    }
+
     /// The last of the jobs that follow one another in the queue's order, beginning with the one in this place, and
     /// that [`Order::permits`] lets start none of their waiting tasks. `None` if the first may start one, or the order
     /// does not know: then its tasks are asked for one by one.

@@ -169,6 +169,15 @@ impl Order for Hopper {
         self.allotment.permits(task.job, slots_of_copy(phase, cluster))
     }
 
+    fn slack(&self) -> f64 {
+        self.allotment.slack()
+    }
+
+    fn slack_needed(&self, task: TaskId, cluster: &Cluster) -> f64 {
+        let slots = cluster.phase(task).map_or(0.0, |phase| slots_of_copy(phase, cluster));
+        self.allotment.slack_needed(task.job, slots)
+    }
+
     fn blocked_until(&self, place: Place) -> Option<Place> {
         self.allotment.blocked_until(place)
     }

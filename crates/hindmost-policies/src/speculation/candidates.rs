@@ -29,8 +29,10 @@ struct Group {
     entries: BTreeSet<Entry>,
     /// The entry that stands for the group among those of its demand: in a round the first that was not taken.
     head: Option<Entry>,
-    /// True if none may be helped now.
+    /// True if the rule allows none of them a backup now.
     closed: bool,
+    /// The slack of the order of jobs below which it permits none of them another copy; 0 if that is not known.
+    needed: f64,
 }
 
 /// The heads of the groups that demand the same.
@@ -52,6 +54,9 @@ pub(super) struct Candidates {
     /// Tasks that have got another copy since a round last looked, and jobs of candidates of which something has changed.
     copied: Vec<TaskId>,
     changed: Vec<JobId>,
+    /// The slack of the order of jobs, and the groups that need some of it, by how much (numbers above 0 sort as their bits).
+    slack: f64,
+    needing: BTreeSet<(u64, GroupId)>,
     /// Groups of which an entry was taken in this round.
     taken: Vec<GroupId>,
 }
@@ -80,7 +85,7 @@ impl Candidates {
             self.remove(id);
             let group = self.groups.entry((phase_of(id), rank.0)).or_insert_with(|| {
                 self.changed.push(id.task.job);
-                Group { demand: *demand, entries: BTreeSet::new(), head: None, closed: false }
+                Group { demand: *demand, entries: BTreeSet::new(), head: None, closed: false, needed: 0.0 }
             });
             group.entries.insert((rank.1, id));
             self.refresh((phase_of(id), rank.0));
@@ -111,10 +116,24 @@ impl Candidates {
     /// Makes a group's first entry its head.
     fn refresh(&mut self, id: GroupId) {
         let Some(group) = self.groups.get(&id) else { return };
-        let (first, empty) = (group.entries.first().copied().filter(|_| !group.closed), group.entries.is_empty());
+        let may_be_helped = !group.closed && group.needed <= self.slack;
+        let (first, empty) = (group.entries.first().copied().filter(|_| may_be_helped), group.entries.is_empty());
         self.set_head(id, first);
         if empty {
+            self.need(id, 0.0);
             self.groups.remove(&id);
+        }
+    }
+
+    /// A group needs so much slack.
+    fn need(&mut self, id: GroupId, needed: f64) {
+        let Some(group) = self.groups.get_mut(&id) else { return };
+        let before = std::mem::replace(&mut group.needed, needed.max(0.0));
+        if before > 0.0 {
+            self.needing.remove(&(before.to_bits(), id));
+        }
+        if needed > 0.0 {
+            self.needing.insert((needed.to_bits(), id));
         }
     }
 
@@ -151,13 +170,14 @@ impl Candidates {
             }
             Seen::Event(Event::DurationsLearned { job, phase, .. }, _) => {
                 new.extend(self.of.keys().filter(|id| phase_of(**id) == (*job, *phase)));
+                self.changed.push(*job);
                 return;
             }
             Seen::Event(Event::NodeSpeedLearned { .. }, _) => {
                 new.extend(self.of.keys());
                 return;
             }
-            Seen::Event(Event::NodeLost { .. }, _) => {
+            Seen::Event(Event::NodeLost { .. } | Event::NodeJoined { .. } | Event::NodeReturned { .. }, _) => {
                 let gone = self.of.keys().copied().filter(|id| cluster.attempt(*id).is_none());
                 for id in gone.collect::<Vec<AttemptId>>() {
                     self.remove(id);
@@ -191,18 +211,31 @@ impl Candidates {
         }
     }
 
-    /// Looks again which jobs may have backups, for those of which something has changed.
-    pub(super) fn close(&mut self, allows: impl Fn(JobId) -> bool) {
+    /// Looks again which jobs may have backups, for those of which something has changed: whether the rule `allows` it,
+    /// and whether the order of jobs, which has so much slack, may permit it: see `Order::slack_needed`.
+    pub(super) fn close(&mut self, allows: impl Fn(JobId) -> bool, slack_needed: impl Fn(TaskId) -> f64, slack: f64) {
+        let before = std::mem::replace(&mut self.slack, slack);
+        let (low, high) = (before.min(slack).to_bits(), before.max(slack).to_bits());
+        let first = ((JobId(0), 0), 0);
+        let mut moved: Vec<GroupId> = self.needing.range((low, first)..(high + 1, first)).map(|(_, id)| *id).collect();
         let mut changed = std::mem::take(&mut self.changed);
         changed.sort_unstable();
         changed.dedup();
         for job in changed {
             let closed = !allows(job);
-            let of_job = self.groups.range_mut(of_job(job)).filter(|(_, group)| group.closed != closed);
-            let moved: Vec<GroupId> = of_job.map(|(id, group)| (*id, group.closed = closed).0).collect();
-            for id in moved {
-                self.refresh(id);
+            let of_job: Vec<GroupId> = self.groups.range(of_job(job)).map(|(id, _)| *id).collect();
+            for id in of_job {
+                let Some(group) = self.groups.get_mut(&id) else { continue };
+                let needed = group.entries.first().map_or(0.0, |(_, id)| slack_needed(id.task)).max(0.0);
+                if (group.closed, group.needed) != (closed, needed) {
+                    group.closed = closed;
+                    self.need(id, needed);
+                    moved.push(id);
+                }
             }
+        }
+        for id in moved {
+            self.refresh(id);
         }
     }
 
@@ -311,7 +344,7 @@ mod tests {
                     }
                 }
                 candidates.changed.extend((0..5).map(JobId));
-                candidates.close(|job| job != JobId(closed));
+                candidates.close(|job| job != JobId(closed), |_| 0.0, 0.0);
                 let may = |id: &AttemptId| id.task.job != JobId(closed) && demand(id.task.job.0).0[0] != unfit;
                 let mut sorted: Vec<Entry> = known.iter().filter(|(id, _)| may(id)).map(|(id, rank)| (*rank, *id)).collect();
                 sorted.sort_unstable();

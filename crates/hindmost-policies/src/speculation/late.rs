@@ -170,8 +170,9 @@ impl LateRule {
     }
 
     /// True if nothing is slow, or all that are slow are so by their age, and none can get a backup now.
-    fn is_in_vain(&mut self, cluster: &Cluster) -> bool {
-        self.aged.forget_copied(cluster);
+    fn is_in_vain(&mut self, round: &Round<'_>) -> bool {
+        let cluster = round.cluster();
+        self.aged.forget_copied(round);
         let (nodes, backups, cap) = (&mut self.nodes, self.backups.len(), self.parameters.cap);
         let mut in_vain = |demand: &Resources| {
             is_exhausted(cap, backups, demand, nodes, cluster) || nodes.first_good(demand, cluster, |_| true).is_none()
@@ -317,7 +318,7 @@ impl Rule for LateRule {
         if round.cluster().open_nodes() == 0 {
             return;
         }
-        if self.is_in_vain(round.cluster()) {
+        if self.is_in_vain(round) {
             return self.aged.keep_new(round);
         }
         let mut new = self.aged.take_new(round);

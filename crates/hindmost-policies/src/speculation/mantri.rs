@@ -79,6 +79,10 @@ impl ByTest for MantriRule {
         self.parameters.kill_restart || cluster.fits_somewhere(demand)
     }
 
+    fn only_starts_copies(&self) -> bool {
+        !self.parameters.kill_restart
+    }
+
     fn help(&mut self, id: AttemptId, round: &mut Round<'_>) {
         let Some(test) = round.cluster().phase(id.task).map(|phase| self.test(phase)) else { return };
         if !straggler_test::start_backups(id, test, 1, round) && self.restart_pays(id, round) {

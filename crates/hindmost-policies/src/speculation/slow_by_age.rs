@@ -48,10 +48,11 @@ impl SlowByAge {
         }
     }
 
-    /// Forgets those that have got another copy since.
-    pub(super) fn forget_copied(&mut self, cluster: &Cluster) {
+    /// Forgets those that have got another copy since, and looks again which of them the order of jobs may permit one.
+    pub(super) fn forget_copied(&mut self, round: &Round<'_>) {
+        let cluster = round.cluster();
         self.known.forget_copied(cluster);
-        self.known.close(|_| true);
+        self.known.close(|_| true, |task| round.slack_needed(task), round.slack());
         self.new.sort_unstable();
         self.new.dedup();
         self.new.retain(|id| is_only_copy(*id, cluster));

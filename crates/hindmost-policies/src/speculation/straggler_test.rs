@@ -40,6 +40,11 @@ pub(super) trait ByTest: Send {
         true
     }
 
+    /// True if it can only start copies beside attempts, so that there is nothing to do where the order of jobs permits none.
+    fn only_starts_copies(&self) -> bool {
+        true
+    }
+
     /// Helps a candidate, if it still can be helped: starts backups or replaces it.
     fn help(&mut self, id: AttemptId, round: &mut Round<'_>);
 }
@@ -66,7 +71,9 @@ impl<R: ByTest> Rule for R {
         }
         candidates.forget_copied(round.cluster());
         forget_no_longer_slow(self, &mut candidates, round);
-        candidates.close(|job| self.allows(job, round.cluster()));
+        let only_starts_copies = self.only_starts_copies();
+        let slack_needed = |task| if only_starts_copies { round.slack_needed(task) } else { 0.0 };
+        candidates.close(|job| self.allows(job, round.cluster()), slack_needed, round.slack());
         // Those that may be helped, the next one last: one whose end is known, and all told from their age that may precede it.
         let (mut found, mut passed_over): (Vec<(f64, AttemptId)>, _) = (Vec::new(), Vec::new());
         while self.is_ready(round.cluster()) {
@@ -76,7 +83,8 @@ impl<R: ByTest> Rule for R {
             let next = candidates.next(left, above, |demand| self.is_worth(demand, cluster));
             if let Some((_, id)) = next {
                 // A backup of this round may have used up what the job is allowed.
-                if !self.allows(id.task.job, cluster) {
+                let is_allowed = self.allows(id.task.job, cluster);
+                if !is_allowed || (only_starts_copies && !round.may_start(id.task)) {
                     candidates.leave_phase(id);
                 } else if let Some(ranked) = judge(self, id, round) {
                     let at = found.partition_point(|other| order(other, &(ranked, id)).is_gt());

@@ -312,6 +312,26 @@ impl Allotment {
         self.given_and_held(job).is_some_and(|(given, held)| held + slots <= given + ROUNDING)
     }
 
+    /// What each job gets beyond what it wants, as a part of what it wants; with work downstream, that times
+    /// [`Claim::downstream`].
+    pub fn slack(&self) -> f64 {
+        match self.division {
+            Division::Enough { left, shared } if shared > 0.0 => left / shared,
+            _ => 0.0,
+        }
+    }
+
+    /// The slack below which a job may certainly not hold so many slots beyond what it holds.
+    pub fn slack_needed(&self, job: JobId, slots: f64) -> f64 {
+        let Some((block, Ok(at))) = self.places.get(&job).map(|place| self.find(*place)) else {
+            return f64::NEG_INFINITY;
+        };
+        let claim = &self.blocks[block].entries[at].claim;
+        let beyond = claim.held + slots - claim.wanted - 2.0 * ROUNDING;
+        // Without anything beyond it needs none.
+        if beyond > 0.0 { beyond / (claim.downstream * claim.wanted) * (1.0 - MARGIN) } else { f64::NEG_INFINITY }
+    }
+
     /// The last of the jobs from a place on that follow one another and can start nothing; `None` if the first of them
     /// can, or slots are enough for all.
     pub fn blocked_until(&self, place: Place) -> Option<Place> {

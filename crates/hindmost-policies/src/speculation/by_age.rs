@@ -19,11 +19,16 @@ pub(super) fn ends(end: Time) -> (Scale, u64) {
     (0, u64::MAX - end.0)
 }
 
+/// The end that such a rank stands for.
+pub(super) fn end(rank: u64) -> Time {
+    Time(u64::MAX - rank)
+}
+
 /// The seconds that a candidate of this rank has left, or the most that it may. Scale 0: until an end; others are how many
 /// times as long as it has run, by its start.
 pub(super) fn left(scale: Scale, rank: u64, now: Time) -> f64 {
     match scale {
-        0 => (Time(u64::MAX - rank) - now).seconds(),
+        0 => (end(rank) - now).seconds(),
         times => f64::from_bits(times) * (now - Time(rank)).seconds(),
     }
 }

@@ -30,6 +30,7 @@ use hindmost_core::time::Time;
 use hindmost_math::distribution::Distribution;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::candidates::{Candidates, Entry};
 use super::node_progress::NodeProgress;
 use super::progress_rates::ProgressRates;
 use super::slow_by_age::{SlowByAge, is_only_copy, remaining};
@@ -56,6 +57,8 @@ pub struct LateRule {
     rates: FxHashMap<(JobId, u32), ProgressRates>,
     /// Attempts that are or were slow by their rate, by what a copy demands.
     slow: Vec<SlowAttempts>,
+    /// Slow attempts whose jobs the order permits no other copy now.
+    not_permitted: Candidates,
     /// Attempts that are slow by their age, or whose remaining times are told from it.
     aged: SlowByAge,
     /// Running backups.
@@ -91,6 +94,7 @@ impl LateRule {
             parameters,
             rates: FxHashMap::default(),
             slow: Vec::new(),
+            not_permitted: Candidates::default(),
             aged: SlowByAge::default(),
             backups: FxHashSet::default(),
             nodes: NodeProgress::new(parameters.slow_node),
@@ -167,6 +171,24 @@ impl LateRule {
                 found.insert(found.partition_point(|other| shortest_first(other, &entry).is_lt()), entry);
             }
         }
+    }
+
+    /// Looks at the slow attempts again whose jobs the order may permit another copy now.
+    fn permit_again(&mut self, round: &Round<'_>) {
+        if self.not_permitted.is_empty() {
+            return;
+        }
+        let cluster = round.cluster();
+        self.not_permitted.forget_copied(cluster);
+        self.not_permitted.close(|_| true, |task| round.slack_needed(task), round.slack());
+        let permitted = std::iter::from_fn(|| self.not_permitted.next(|_, _| 0.0, -1.0, |_| true));
+        for (rank, id) in permitted.collect::<Vec<Entry>>() {
+            self.not_permitted.remove(id);
+            if let Some(phase) = cluster.phase(id.task) {
+                slow_of(&mut self.slow, phase.demand()).attempts.insert((Reverse(by_age::end(rank)), id));
+            }
+        }
+        self.not_permitted.end_round();
     }
 
     /// True if nothing is slow, or all that are slow are so by their age, and none can get a backup now.
@@ -270,6 +292,8 @@ impl Rule for LateRule {
     fn observe(&mut self, seen: Seen<'_>, view: &mut View<'_>, _candidates: &mut Vec<AttemptId>) {
         let cluster = view.cluster;
         self.aged.observe(seen, view);
+        // An end that is expected anew is entered by `known`.
+        self.not_permitted.observe(seen, cluster, &mut Vec::new());
         match seen {
             Seen::Decision(Decision::Start { attempt, node, .. }) => {
                 if cluster.task(attempt.task).is_some_and(|task| task.alive() > 1) {
@@ -318,6 +342,7 @@ impl Rule for LateRule {
         if round.cluster().open_nodes() == 0 {
             return;
         }
+        self.permit_again(round);
         if self.is_in_vain(round) {
             return self.aged.keep_new(round);
         }
@@ -365,7 +390,7 @@ impl Rule for LateRule {
                         slow[at].attempts.remove(&(Reverse(finish), id));
                         continue;
                     }
-                    (id, Some(at))
+                    (id, Some((at, finish)))
                 }
                 (_, Some((_, id))) => {
                     last = by_age.pop();
@@ -373,11 +398,19 @@ impl Rule for LateRule {
                 }
                 (_, None) => break,
             };
-            if !self.is_old_enough(id, round.cluster()) || !round.may_start(id.task) {
+            let cluster = round.cluster();
+            let Some(demand) = cluster.phase(id.task).map(|phase| *phase.demand()) else { continue };
+            if !self.is_old_enough(id, cluster) {
+                continue;
+            }
+            if !round.may_start(id.task) {
+                if let Some((at, finish)) = at.filter(|_| round.slack() < round.slack_needed(id.task)) {
+                    slow[at].attempts.remove(&(Reverse(finish), id));
+                    self.not_permitted.put(by_age::ends(finish), id, Time::NEVER, &demand);
+                }
                 continue;
             }
             let cluster = round.cluster();
-            let Some(demand) = cluster.phase(id.task).map(|phase| *phase.demand()) else { continue };
             if is_exhausted(self.parameters.cap, backups, &demand, &mut self.nodes, cluster) {
                 break;
             }
@@ -392,7 +425,7 @@ impl Rule for LateRule {
                 }
                 Some(false) => {}
                 None => {
-                    if let Some(at) = at {
+                    if let Some((at, _)) = at {
                         nowhere[at] = self.nodes.first_good(&demand, round.cluster(), |_| true).is_none();
                     }
                 }

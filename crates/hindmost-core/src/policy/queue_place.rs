@@ -47,6 +47,40 @@ pub fn next_after(set: &BTreeSet<Place>, after: Option<Place>) -> Option<Place> 
     set.range((from, Bound::Unbounded)).next().copied()
 }
 
+/// Adds places of the sets that are meant, or those after a place, in order, as long as `may` holds and until there are so
+/// many.
+pub fn add_after(
+    (which, started, new): (Which, &BTreeSet<Place>, &BTreeSet<Place>),
+    after: Option<Place>,
+    most: usize,
+    may: impl Fn(Place) -> bool,
+    places: &mut Vec<Place>,
+) {
+    let from = after.map_or(Bound::Unbounded, Bound::Excluded);
+    let (mut started, mut new) = (started.range((from, Bound::Unbounded)), new.range((from, Bound::Unbounded)));
+    let mut heads = (
+        started.next().filter(|_| which != Which::New).copied(),
+        new.next().filter(|_| which != Which::Started).copied(),
+    );
+    while places.len() < most {
+        let next = match heads {
+            (Some(one), other) if other.is_none_or(|other| one < other) => {
+                heads.0 = started.next().copied();
+                one
+            }
+            (_, Some(other)) => {
+                heads.1 = new.next().copied();
+                other
+            }
+            _ => return,
+        };
+        if !may(next) {
+            return;
+        }
+        places.push(next);
+    }
+}
+
 /// Of the first started and the first new job the first that is meant.
 pub fn first_of(which: Which, started: Option<Place>, new: Option<Place>) -> Option<Place> {
     match which {

@@ -104,6 +104,20 @@ impl<'a> Round<'a> {
         self.queue.next_that_fits(which, after, stuck, self.cluster)
     }
 
+    /// Adds the next jobs of those that [`Round::next_job_that_fits`] returns one after the other while nothing is started,
+    /// until there are so many or none is left.
+    pub fn next_jobs_that_fit(
+        &mut self,
+        which: Which,
+        after: Option<Place>,
+        most: usize,
+        stuck: &mut Stuck,
+        places: &mut Vec<Place>,
+    ) {
+        self.queue.settle(self.cluster);
+        self.queue.next_ones_that_fit(which, after, most, stuck, self.cluster, places);
+    }
+
     /// True if another job, after the given place, comes before this one, of which a task was just started.
     pub fn should_yield(&mut self, job: JobId, which: Which, after: Option<Place>) -> bool {
         self.queue.should_yield(job, which, after, self.cluster)

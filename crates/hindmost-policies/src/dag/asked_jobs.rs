@@ -18,6 +18,10 @@ pub(crate) struct AskedJobs {
     awake: BTreeSet<Place>,
     /// When jobs that sleep are to be asked again.
     wakes: BinaryHeap<Reverse<(Time, JobId)>>,
+    /// Those of `wakes` that are not in there yet: mostly all is forgotten before the first of them is due.
+    new_wakes: Vec<(Time, JobId)>,
+    /// The first of these; without any, whatever there was.
+    first_new: Time,
     /// Jobs of which the place may have changed, or what they would answer.
     pub touched: Vec<JobId>,
     /// Counts how often all was forgotten.
@@ -30,6 +34,7 @@ impl AskedJobs {
         self.until = None;
         self.awake.clear();
         self.wakes.clear();
+        self.new_wakes.clear();
         self.touched.clear();
         self.generation += 1;
     }
@@ -43,18 +48,27 @@ impl AskedJobs {
 
     /// The next job whose time has come.
     pub fn next_due(&mut self, now: Time) -> Option<JobId> {
+        if self.first_new <= now {
+            self.wakes.extend(self.new_wakes.drain(..).map(Reverse));
+        }
         self.wakes.peek().filter(|Reverse((at, _))| *at <= now)?;
         self.wakes.pop().map(|Reverse((_, job))| job)
     }
 
     /// A job has nothing to start before this time.
     pub fn sleep(&mut self, place: Place, until: Option<Time>) {
-        self.awake.remove(&place);
-        self.wakes.extend(until.map(|until| Reverse((until, place.job()))));
+        self.remove(place);
+        let Some(until) = until else { return };
+        self.first_new = if self.new_wakes.is_empty() { until } else { self.first_new.min(until) };
+        self.new_wakes.push((until, place.job()));
     }
 
     /// The next job to be asked after a place, of those that are not beyond all that were asked.
     pub fn next(&self, after: Option<Place>) -> Option<Place> {
+        // None is awake beyond those that were asked.
+        if after >= self.until {
+            return None;
+        }
         let from = after.map_or(Bound::Unbounded, Bound::Excluded);
         self.awake.range((from, Bound::Unbounded)).next().copied()
     }
@@ -71,6 +85,8 @@ impl AskedJobs {
 
     /// The place is no longer anybody's.
     pub fn remove(&mut self, place: Place) {
-        self.awake.remove(&place);
+        if Some(place) <= self.until {
+            self.awake.remove(&place);
+        }
     }
 }

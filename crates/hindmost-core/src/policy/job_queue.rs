@@ -96,9 +96,13 @@ impl JobQueue {
         cluster: &Cluster,
         places: &mut Vec<Place>,
     ) {
-        if self.waiting.is_none() && most > 1 {
+        let sets = match &self.waiting {
+            None => Some((&self.started, &self.new)),
+            Some(waiting) => waiting.of_one_demand(|demand| stuck.is_empty() && cluster.fits_somewhere(demand)),
+        };
+        if let Some((started, new)) = sets {
             let may = |place| self.order.blocked_until(place).is_none();
-            add_after((which, &self.started, &self.new), after, most, may, places);
+            add_after((which, started, new), after, most, may, places);
         }
         // Those that the order lets start nothing are passed over one by one.
         while places.len() < most {

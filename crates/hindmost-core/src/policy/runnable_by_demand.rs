@@ -94,6 +94,12 @@ impl Waiting {
         }
     }
 
+    /// Where all jobs wait for the same, and there is room for it: those that were started, and those that are new.
+    pub fn of_one_demand(&self, fits: impl Fn(&Resources) -> bool) -> Option<(&BTreeSet<Place>, &BTreeSet<Place>)> {
+        let (demand, jobs) = self.by_demand.first_key_value().filter(|_| self.by_demand.len() == 1)?;
+        fits(&Resources(*demand)).then_some((&jobs.started, &jobs.new))
+    }
+
     /// The next job after a place, some waiting task of which demands what `fits`. Demands that do not are added to
     /// `stuck`, and what is in there is not tried.
     pub fn next(

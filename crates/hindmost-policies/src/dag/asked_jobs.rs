@@ -80,7 +80,9 @@ impl AskedJobs {
 
     /// All jobs in this place and before were asked.
     pub fn asked_until(&mut self, place: Place) {
-        self.until = self.until.max(Some(place));
+        if self.until < Some(place) {
+            self.until = Some(place);
+        }
     }
 
     /// The place is no longer anybody's.

@@ -40,9 +40,9 @@ use hindmost_core::time::Time;
 use crate::dag::asked_jobs::AskedJobs;
 use crate::dag::by_arrival::ByArrival;
 use crate::dag::fair_shares::{FairShares, News};
+use crate::dag::in_waves::{Chain, Situation, durations_of};
 use crate::dag::latest_starts::{LatestStarts, room_of};
 use crate::dag::packing::{Fitter, Offer};
-use crate::dag::put_off::{Situation, durations_of};
 use crate::dag::resource_profile::Moment;
 use crate::orders::srpt::Srpt;
 use hindmost_core::policy::queue_place::{Place, Which};
@@ -70,6 +70,8 @@ struct Member {
     promise: Option<Time>,
     /// What is planned; nothing if it must be made anew.
     plan: Option<LatestStarts>,
+    /// What plans in waves see of it; nothing if that is to be looked up, or is not such.
+    chain: Option<Chain>,
     /// How long tasks of each phase take, as far as is known.
     durations: Vec<Moment>,
     /// By phase, the sum of when living attempts were started, nanoseconds.
@@ -94,15 +96,18 @@ impl Altruists {
     }
 
     fn attempt_started(&mut self, attempt: AttemptId, now: Time) {
-        let member = self.jobs.get_mut(attempt.task.job);
-        if let Some(sum) = member.and_then(|member| member.started.get_mut(attempt.task.phase as usize)) {
-            *sum += u128::from(now.0);
+        if let Some(member) = self.jobs.get_mut(attempt.task.job) {
+            member.chain = None;
+            if let Some(sum) = member.started.get_mut(attempt.task.phase as usize) {
+                *sum += u128::from(now.0);
+            }
         }
         self.asked.touched.push(attempt.task.job);
     }
 
     fn attempt_ended(&mut self, attempt: AttemptId, applied: Applied) {
         let Some(member) = self.jobs.get_mut(attempt.task.job) else { return };
+        member.chain = None;
         self.shares.change(attempt.task.job);
         self.asked.touched.push(attempt.task.job);
         if applied.pending_again || applied.phase_finished {
@@ -129,6 +134,14 @@ impl Altruists {
         for attempt in cluster.living() {
             self.attempt_started(attempt.id(), attempt.since());
         }
+    }
+
+    /// Shares are of another cluster.
+    fn nodes_changed(&mut self) {
+        self.jobs.values_mut().for_each(|member| member.chain = None);
+        self.shares.change_all();
+        self.shares_changed = true;
+        self.asked.forget();
     }
 
     fn share_out(&mut self, cluster: &Cluster) {
@@ -174,6 +187,36 @@ impl Altruists {
         self.ahead.next(after, |after, most, places| round.next_jobs_that_fit(self.which, after, most, stuck, places))
     }
 
+    /// Voids the plan of a job whose share has changed. If all that is to be known of the job for a new one is known, makes
+    /// it; tells until when nothing is due by it, if that is not now.
+    fn sleeps_on(&mut self, id: JobId, now: Time) -> Option<Time> {
+        let (share, news) = self.shares.take(id);
+        let member = self.jobs.get_mut(id)?;
+        if news != News::None {
+            member.plan = None;
+        }
+        if news == News::Shrunk {
+            member.promise = None;
+        }
+        if member.plan.is_some() {
+            return None;
+        }
+        let chain = member.chain.as_ref().filter(|chain| chain.is_with(share))?;
+        let plan = LatestStarts::in_waves(chain, now, &mut member.promise)?;
+        let until = plan.sleeps_until(now);
+        member.plan = Some(plan);
+        member.asleep = until.map(|_| self.asked.generation);
+        until
+    }
+
+    /// A job was asked, and all before it.
+    fn pass(&mut self, passed: &mut Option<Place>, place: Place, stuck: &Stuck) {
+        *passed = Some(place);
+        if stuck.is_empty() {
+            self.asked.asked_until(place);
+        }
+    }
+
     /// Starts tasks that are due, jobs taking turns.
     fn start_due(&mut self, round: &mut Round<'_>, fitter: &mut Fitter) {
         // Jobs up to here have nothing due that fits.
@@ -185,26 +228,27 @@ impl Altruists {
             let id = place.job();
             let cluster = round.cluster();
             let now = cluster.now();
+            if let Some(until) = self.sleeps_on(id, now) {
+                self.pass(&mut passed, place, &stuck);
+                self.asked.sleep(place, Some(until));
+                continue;
+            }
             let (mut is_due, mut next_due) = (false, None);
             let offer = cluster.job(id).and_then(|job| {
-                let Member { promise, plan, durations, started, asleep } = self.jobs.get_mut(id)?;
-                let (share, news) = self.shares.take(id);
-                if news != News::None {
-                    *plan = None;
-                }
-                if news == News::Shrunk {
-                    *promise = None;
-                }
+                let share = self.shares.share(id);
+                let Member { promise, plan, chain, durations, started, asleep } = self.jobs.get_mut(id)?;
+                let is_new = plan.is_none();
                 let plan = plan.get_or_insert_with(|| {
-                    let room = room_of(share, cluster);
-                    LatestStarts::new(&Situation { job, now, room, durations, started }, promise)
+                    let situation = Situation { job, now, room: room_of(share, cluster), durations, started };
+                    *chain = Chain::new(&situation, share);
+                    LatestStarts::new(&situation, chain.as_ref(), promise)
                 });
-                next_due = plan.sleeps_until(job, now);
+                // Tasks that have lost their copies are due at once; of such a job the plan is an old one.
+                next_due = plan.sleeps_until(now).filter(|_| is_new);
                 if next_due.is_some() {
                     *asleep = Some(self.asked.generation);
                     return None;
                 }
-                plan.place(job, now);
                 let offer = best_offer(cluster, job, fitter, |phase, pending| {
                     let due = plan.due(phase, pending, now) > 0;
                     is_due |= due;
@@ -224,10 +268,7 @@ impl Altruists {
                 }
                 continue;
             }
-            passed = Some(place);
-            if stuck.is_empty() {
-                self.asked.asked_until(place);
-            }
+            self.pass(&mut passed, place, &stuck);
             if is_due {
                 self.asked.wake(place);
             } else {
@@ -268,7 +309,7 @@ struct Ahead {
 }
 
 /// So many jobs are looked up at once, at most.
-const MOST_AHEAD: usize = 128;
+const MOST_AHEAD: usize = 32;
 
 impl Ahead {
     /// The queue has changed, or what fits.
@@ -350,7 +391,10 @@ impl Pass for Altruists {
                         self.shares.join(*job);
                         let started = vec![0; spec.phases.len()];
                         let durations = cluster.job(*job).map(durations_of).unwrap_or_default();
-                        self.jobs.push(*job, Member { promise: None, plan: None, durations, started, asleep: None });
+                        self.jobs.push(
+                            *job,
+                            Member { promise: None, plan: None, chain: None, durations, started, asleep: None },
+                        );
                         self.shares_changed = true;
                         self.asked.touched.push(*job);
                     }
@@ -360,21 +404,16 @@ impl Pass for Altruists {
                     Event::DurationsLearned { job, .. } => {
                         if let Some(member) = self.jobs.get_mut(*job) {
                             (member.plan, member.promise, member.asleep) = (None, None, None);
+                            member.chain = None;
                             member.durations = cluster.job(*job).map(durations_of).unwrap_or_default();
                             self.asked.touched.push(*job);
                         }
                     }
                     Event::NodeLost { .. } => {
                         self.recount(cluster);
-                        self.shares.change_all();
-                        self.asked.forget();
-                        self.shares_changed = true;
+                        self.nodes_changed();
                     }
-                    Event::NodeJoined { .. } | Event::NodeReturned { .. } => {
-                        self.shares.change_all();
-                        self.asked.forget();
-                        self.shares_changed = true;
-                    }
+                    Event::NodeJoined { .. } | Event::NodeReturned { .. } => self.nodes_changed(),
                     _ => {}
                 }
             }

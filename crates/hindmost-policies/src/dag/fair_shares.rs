@@ -118,6 +118,11 @@ impl FairShares {
         self.all_changed = true;
     }
 
+    /// A job's share.
+    pub fn share(&self, job: JobId) -> f64 {
+        self.number_of(job).map_or(0.0, |number| self.held[number].share)
+    }
+
     /// A job's share, and what has become of it since the last time.
     pub fn take(&mut self, job: JobId) -> (f64, News) {
         let Some(number) = self.number_of(job) else { return (0.0, News::None) };

@@ -1,11 +1,11 @@
 //! When the pending tasks of a job must start at the latest for it to end no later than with all of its fair share:
 //! what `carbyne` plans for a job. How phases are placed is told in [`carbyne`](super::carbyne).
 
-use hindmost_core::cluster::{Cluster, Job, Phase};
+use hindmost_core::cluster::{Cluster, Phase};
 use hindmost_core::resources::Resources;
 use hindmost_core::time::Time;
 
-use crate::dag::put_off::{PutOff, Situation, end_after, held, since};
+use crate::dag::in_waves::{Chain, InWaves, Situation, end_after, held, since};
 use crate::dag::resource_profile::{
     Block, Moment, Space, Stage, first_start, last_end, paths_from_begin, paths_to_end, stages,
 };
@@ -15,17 +15,15 @@ use crate::orders::effective_time::effective_time;
 #[derive(Debug)]
 pub(crate) struct LatestStarts {
     made: Time,
-    /// When the job is to end.
-    end: Time,
     places: Places,
 }
 
 #[derive(Debug)]
 enum Places {
+    /// Only one phase is open.
+    InWaves(InWaves),
     /// Each phase's tasks have their places.
     Placed(Placed),
-    /// No task is due for a while; only then is it worth to place them.
-    PutOff(PutOff),
 }
 
 #[derive(Debug)]
@@ -38,15 +36,17 @@ struct Placed {
 
 impl LatestStarts {
     /// Plans the unfinished phases of a job within its share: forwards for its completion, which becomes its promise unless
-    /// it has an earlier one, and backwards from there for when tasks are due.
-    pub fn new(situation: &Situation<'_>, promise: &mut Option<Time>) -> LatestStarts {
-        match PutOff::new(situation, *promise) {
-            Some((put_off, end)) => {
-                *promise = Some(end);
-                LatestStarts { made: situation.now, end, places: Places::PutOff(put_off) }
-            }
-            None => LatestStarts::placed(situation, promise),
-        }
+    /// it has an earlier one, and backwards from there for when tasks are due. `chain` is what plans in waves see of it.
+    pub fn new(situation: &Situation<'_>, chain: Option<&Chain>, promise: &mut Option<Time>) -> LatestStarts {
+        let in_waves = chain.and_then(|chain| LatestStarts::in_waves(chain, situation.now, promise));
+        in_waves.unwrap_or_else(|| LatestStarts::placed(situation, promise))
+    }
+
+    /// As [`LatestStarts::new`], without a look at the job, if that can be.
+    pub fn in_waves(chain: &Chain, now: Time, promise: &mut Option<Time>) -> Option<LatestStarts> {
+        let (in_waves, end) = InWaves::new(chain, now, *promise)?;
+        *promise = Some(end);
+        Some(LatestStarts { made: now, places: Places::InWaves(in_waves) })
     }
 
     /// As [`LatestStarts::new`], with all places at once.
@@ -67,40 +67,23 @@ impl LatestStarts {
         let end = promise.map_or(end, |promised| end.min(promised));
         *promise = Some(end);
         let latest = place_backwards(&stages, &mut space, since(made, end));
-        LatestStarts { made, end, places: Places::Placed(Placed { pending, latest }) }
+        LatestStarts { made, places: Places::Placed(Placed { pending, latest }) }
     }
 
-    /// Finds the places of tasks that may be due now, where that was put off until now.
-    pub fn place(&mut self, job: &Job, now: Time) {
-        let Places::PutOff(put_off) = self.places else { return };
-        if now.0.saturating_sub(self.made.0) < put_off.first {
-            return;
-        }
-        let mut pending: Vec<u32> = job.phases().iter().map(Phase::pending).collect();
-        let phase = put_off.phase as usize;
-        pending[phase] = put_off.pending;
-        let stages = stages(job, |at| effective_time(&job.phases()[at]), |at| u64::from(pending[at]));
-        let mut space = Space::new(put_off.room);
-        space.take(0, Moment::from(put_off.running), &held(&job.phases()[phase], put_off.alive));
-        let latest = place_backwards(&stages, &mut space, since(self.made, self.end));
-        self.places = Places::Placed(Placed { pending, latest });
-    }
-
-    /// Until when it is certain at a glance that no task is due.
-    pub fn sleeps_until(&self, job: &Job, now: Time) -> Option<Time> {
-        let Places::PutOff(put_off) = &self.places else { return None };
-        let is_put_off = now.0.saturating_sub(self.made.0) < put_off.first && job.runnable() <= put_off.pending;
-        is_put_off.then(|| self.made + Time(put_off.first))
+    /// Until when it is certain at a glance that no task is due, as long as none loses its copies.
+    pub fn sleeps_until(&self, now: Time) -> Option<Time> {
+        let Places::InWaves(in_waves) = &self.places else { return None };
+        let first = self.made + Time(u64::try_from(in_waves.first).ok()?);
+        (now < first).then_some(first)
     }
 
     /// Tasks of an open phase, of those pending, that must start now.
     pub fn due(&self, phase: usize, pending: u32, now: Time) -> u32 {
-        let (due, planned): (u64, u32) = match &self.places {
-            Places::Placed(placed) => {
-                let since = since(self.made, now);
-                (placed.latest[phase].iter().map(|block| block.begun(since)).sum(), placed.pending[phase])
-            }
-            Places::PutOff(put_off) => (0, put_off.pending),
+        let since = since(self.made, now);
+        let begun = |blocks: &[Block]| -> u64 { blocks.iter().map(|block| block.begun(since)).sum() };
+        let (due, planned) = match &self.places {
+            Places::InWaves(in_waves) => (begun(&in_waves.blocks()), in_waves.pending),
+            Places::Placed(placed) => (begun(&placed.latest[phase]), placed.pending[phase]),
         };
         let started = u64::from(planned.saturating_sub(pending));
         // Tasks that have lost their copies are pending beyond those that were: they are due.
@@ -111,14 +94,13 @@ impl LatestStarts {
 
     /// When tasks of an open phase may become due, after now.
     pub fn next_due(&self, phase: usize, now: Time) -> Option<Time> {
-        match &self.places {
-            Places::Placed(placed) => {
-                let since = since(self.made, now);
-                let next = placed.latest[phase].iter().filter_map(|block| block.next_begin(since)).min()?;
-                u64::try_from(next).ok().map(|next| self.made + Time(next))
-            }
-            Places::PutOff(put_off) => Some(self.made + Time(put_off.first)),
-        }
+        let since = since(self.made, now);
+        let next = |blocks: &[Block]| blocks.iter().filter_map(|block| block.next_begin(since)).min();
+        let next = match &self.places {
+            Places::InWaves(in_waves) => next(&in_waves.blocks())?,
+            Places::Placed(placed) => next(&placed.latest[phase])?,
+        };
+        u64::try_from(next).ok().map(|next| self.made + Time(next))
     }
 }
 
@@ -165,7 +147,7 @@ fn place_backwards(stages: &[Stage], space: &mut Space, end: Moment) -> Vec<Vec<
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use hindmost_core::ids::{AttemptId, JobId, NodeId, TaskId};
     use hindmost_core::record::{Decision, Event};
     use hindmost_core::resources::{CPUS, Dimensions, MEMORY};
@@ -173,17 +155,17 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::dag::put_off::durations_of;
+    use crate::dag::in_waves::durations_of;
 
     /// A phase's tasks, their duration, cpus and memory.
-    type Drawn = (u32, u32, u32, u32);
+    pub type Drawn = (u32, u32, u32, u32);
 
     fn amounts(cpus: u32, memory: u32) -> DemandByName {
         [(CPUS, cpus), (MEMORY, memory)].map(|(name, amount)| (name.to_owned(), f64::from(amount))).into()
     }
 
     /// A job of phases that follow one another, on one large node.
-    fn chain(phases: &[Drawn]) -> Cluster {
+    pub fn chain(phases: &[Drawn]) -> Cluster {
         let phase = |(at, (tasks, mean, cpus, memory)): (u32, &Drawn)| PhaseSpec {
             name: format!("p{at}").into(),
             after: (0..at).skip(at.saturating_sub(1) as usize).collect(),
@@ -222,7 +204,7 @@ mod tests {
         /// A plan in closed form says the same as one that has placed every phase, whenever it is asked, whatever was
         /// started since, and promises the same.
         #[test]
-        fn what_is_put_off_is_as_if_it_were_placed(
+        fn what_is_in_waves_is_as_if_it_were_placed(
             phases in proptest::collection::vec((1..40u32, 1..9u32, 0..5u32, 0..5u32), 1..4),
             done in 0..40u32,
             times in proptest::collection::vec(0..8u64, 0..9),
@@ -251,8 +233,12 @@ mod tests {
             let job = cluster.job(JobId(0)).unwrap();
             let durations = durations_of(job);
             let situation = Situation { job, now, room: share, durations: &durations, started: &started };
+            let planned = job.phases()[0].pending();
             let mut promises = [promise.map(seconds); 2];
-            let mut plan = LatestStarts::new(&situation, &mut promises[0]);
+            let portion = f64::from(900 * room.0 as u32) / 1e6;
+            let chain = Chain::new(&situation, portion);
+            prop_assert!(chain.is_some() || cluster.job(JobId(0)).unwrap().runnable() == 0);
+            let plan = LatestStarts::new(&situation, chain.as_ref(), &mut promises[0]);
             let placed = LatestStarts::placed(&situation, &mut promises[1]);
             prop_assert_eq!(promises[0], promises[1]);
             for (time, starts) in later {
@@ -262,10 +248,9 @@ mod tests {
                 }
                 let job = cluster.job(JobId(0)).unwrap();
                 let pending = job.phases()[0].pending();
-                if let Some(until) = plan.sleeps_until(job, now) {
+                if let Some(until) = plan.sleeps_until(now).filter(|_| pending <= planned) {
                     prop_assert_eq!((placed.due(0, pending, now), placed.next_due(0, now)), (0, Some(until)));
                 }
-                plan.place(job, now);
                 prop_assert_eq!(plan.due(0, pending, now), placed.due(0, pending, now));
                 prop_assert_eq!(plan.next_due(0, now), placed.next_due(0, now));
             }

@@ -7,10 +7,11 @@ mod deficits;
 mod dominant_shares;
 mod fair_shares;
 pub mod graphene;
+mod in_waves;
 mod latest_starts;
 mod offline_schedule;
 mod packing;
-mod put_off;
+
 mod resource_profile;
 mod task_order;
 mod waiting_jobs;

@@ -31,11 +31,13 @@ impl Place {
     }
 
     /// By the bits of a key ([`ordered`]), where no class of jobs comes before others.
+    #[inline]
     pub fn by_key(key: u64, job: JobId) -> Place {
         Place { class: 0, key, job }
     }
 
     /// The job.
+    #[inline]
     pub fn job(&self) -> JobId {
         self.job
     }

@@ -75,6 +75,7 @@ impl<'a> Round<'a> {
     }
 
     /// Returns the state, with all decisions of this round so far.
+    #[inline]
     pub fn cluster(&self) -> &Cluster {
         self.cluster
     }
@@ -87,6 +88,7 @@ impl<'a> Round<'a> {
 
     /// As [`Round::cluster_and_queue`], without putting jobs of which something was started into their places: enough for
     /// keys.
+    #[inline]
     pub fn cluster_and_orders(&self) -> (&Cluster, &JobQueue) {
         (self.cluster, self.queue)
     }

@@ -50,6 +50,7 @@ impl Stuck {
     }
 
     /// True if nothing is stuck.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

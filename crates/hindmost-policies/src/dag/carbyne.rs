@@ -37,7 +37,7 @@ use hindmost_core::ids::{AttemptId, JobId};
 use hindmost_core::record::{Decision, Event};
 use hindmost_core::time::Time;
 
-use crate::dag::asked_jobs::AskedJobs;
+use crate::dag::asked_jobs::{Ahead, AskedJobs};
 use crate::dag::by_arrival::ByArrival;
 use crate::dag::fair_shares::{FairShares, News};
 use crate::dag::in_waves::{Chain, Situation, durations_of};
@@ -296,43 +296,6 @@ impl Altruists {
             self.shortest.refresh(id, round.cluster());
             passed = Some(place);
         }
-    }
-}
-
-/// The next jobs of a queue, looked up several at once: in an overloaded cluster hundreds have nothing due before one has.
-#[derive(Debug, Default)]
-struct Ahead {
-    /// The next one last.
-    places: Vec<Place>,
-    /// So many were looked up at once.
-    most: usize,
-}
-
-/// So many jobs are looked up at once, at most.
-const MOST_AHEAD: usize = 32;
-
-impl Ahead {
-    /// The queue has changed, or what fits.
-    fn forget(&mut self) {
-        self.places.clear();
-        self.most = 0;
-    }
-
-    /// The next job after a place; `look_up` appends so many.
-    fn next(
-        &mut self,
-        after: Option<Place>,
-        look_up: impl FnOnce(Option<Place>, usize, &mut Vec<Place>),
-    ) -> Option<Place> {
-        while let Some(place) = self.places.pop() {
-            if Some(place) > after {
-                return Some(place);
-            }
-        }
-        self.most = (self.most * 2).clamp(1, MOST_AHEAD);
-        look_up(after, self.most, &mut self.places);
-        self.places.reverse();
-        self.places.pop()
     }
 }
 

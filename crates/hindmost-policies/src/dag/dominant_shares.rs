@@ -142,7 +142,9 @@ impl Claims {
     /// Of each of these numbers.
     pub fn set_all(&mut self, claims: &[(usize, Claim)]) {
         if claims.len() * MANY <= self.order.len() {
-            claims.iter().for_each(|(number, claim)| self.set(*number, *claim));
+            for (number, claim) in claims {
+                self.set(*number, *claim);
+            }
             return;
         }
         let mut moved = Vec::new();
@@ -275,7 +277,9 @@ mod tests {
     /// Shares of claims that were set in two steps, so that each has moved.
     fn dominant_shares(claims: &[Claim]) -> Vec<f64> {
         let mut filled = Claims::default();
-        claims.iter().for_each(|_| filled.push());
+        for _ in claims {
+            filled.push();
+        }
         let mut all: Vec<(usize, Claim)> = claims.iter().copied().enumerate().collect();
         filled.set_all(&all);
         let sorted = order_of(&filled);

@@ -226,7 +226,7 @@ pub(crate) mod tests {
                     started[0] += u128::from(now.0);
                 }
             }
-            now = now + seconds(wait);
+            now += seconds(wait);
             cluster.apply_event(now, &Event::Round).unwrap();
             let mut share = Resources::NONE;
             (share.0[0], share.0[1]) = (room.0 * 900, room.1 << 30);

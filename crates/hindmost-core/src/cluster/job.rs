@@ -53,16 +53,19 @@ impl Job {
     }
 
     /// Its identity.
+    #[inline]
     pub fn id(&self) -> JobId {
         self.id
     }
 
     /// What was given on arrival.
+    #[inline]
     pub fn spec(&self) -> &Arc<JobSpec> {
         &self.spec
     }
 
     /// Its phases, in the specification's order.
+    #[inline]
     pub fn phases(&self) -> &[Phase] {
         &self.phases
     }
@@ -73,21 +76,25 @@ impl Job {
     }
 
     /// When its first copy was started.
+    #[inline]
     pub fn started(&self) -> Option<Time> {
         self.started
     }
 
     /// When its last task finished.
+    #[inline]
     pub fn finished(&self) -> Option<Time> {
         self.finished
     }
 
     /// Pending tasks of open phases: those that could be started now.
+    #[inline]
     pub fn runnable(&self) -> u32 {
         self.runnable
     }
 
     /// Copies that hold room now.
+    #[inline]
     pub fn alive(&self) -> u32 {
         self.alive
     }

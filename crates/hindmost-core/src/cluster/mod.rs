@@ -128,11 +128,13 @@ impl Cluster {
     }
 
     /// The time of the last record.
+    #[inline]
     pub fn now(&self) -> Time {
         self.now
     }
 
     /// The names of the dimensions of room.
+    #[inline]
     pub fn dimensions(&self) -> &Dimensions {
         &self.dimensions
     }
@@ -148,11 +150,13 @@ impl Cluster {
     }
 
     /// The capacity of all nodes that are up.
+    #[inline]
     pub fn total(&self) -> &Resources {
         &self.total
     }
 
     /// Nodes that are up and have some free room.
+    #[inline]
     pub fn open_nodes(&self) -> usize {
         self.open.len()
     }

@@ -83,6 +83,7 @@ impl Phase {
     }
 
     /// Demand of one copy.
+    #[inline]
     pub fn demand(&self) -> &Resources {
         &self.demand
     }
@@ -94,11 +95,13 @@ impl Phase {
     }
 
     /// Mean duration of a fresh copy, seconds on a node of speed 1: as given, or as learned since.
+    #[inline]
     pub fn mean(&self) -> f64 {
         self.mean
     }
 
     /// Standard deviation of that duration, seconds; `None` where unknown or infinite.
+    #[inline]
     pub fn sd(&self) -> Option<f64> {
         self.sd
     }
@@ -131,31 +134,37 @@ impl Phase {
 
     /// True if all phases that must come first are finished. A phase all of whose tasks were finished before its job
     /// arrived is finished whether or not it is open.
+    #[inline]
     pub fn is_open(&self) -> bool {
         self.parents_left == 0
     }
 
     /// True once every task has finished.
+    #[inline]
     pub fn is_finished(&self) -> bool {
         self.unfinished == 0
     }
 
     /// Tasks that have neither a living copy nor a finished one.
+    #[inline]
     pub fn pending(&self) -> u32 {
         self.pending
     }
 
     /// Tasks that have not finished.
+    #[inline]
     pub fn unfinished(&self) -> u32 {
         self.unfinished
     }
 
     /// Tasks that were not finished before the job arrived: those that it runs in all.
+    #[inline]
     pub fn to_do(&self) -> u32 {
         self.to_do
     }
 
     /// Copies that hold room now.
+    #[inline]
     pub fn alive(&self) -> u32 {
         self.alive
     }

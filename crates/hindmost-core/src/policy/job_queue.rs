@@ -9,7 +9,7 @@ use crate::ids::{JobId, TaskId};
 use crate::record::Event;
 
 use super::order::{Concerned, Order};
-use super::queue_place::{Place, Which, first_of, next_after, ordered};
+use super::queue_place::{Place, Which, add_after, first_of, next_after, ordered};
 use super::runnable_by_demand::{Stuck, Waiting};
 
 /// So many changes of keys are remembered one by one.
@@ -82,6 +82,33 @@ impl JobQueue {
             if after.is_none() {
                 return Some(next);
             }
+        }
+    }
+
+    /// Adds the next jobs of those that [`JobQueue::next_that_fits`] returns one after the other, until there are so many or
+    /// none is left.
+    pub(super) fn next_ones_that_fit(
+        &self,
+        which: Which,
+        mut after: Option<Place>,
+        most: usize,
+        stuck: &mut Stuck,
+        cluster: &Cluster,
+        places: &mut Vec<Place>,
+    ) {
+        let sets = match &self.waiting {
+            None => Some((&self.started, &self.new)),
+            Some(waiting) => waiting.of_one_demand(|demand| stuck.is_empty() && cluster.fits_somewhere(demand)),
+        };
+        if let Some((started, new)) = sets {
+            let may = |place| self.order.blocked_until(place).is_none();
+            add_after((which, started, new), after, most, may, places);
+        }
+        // Those that the order lets start nothing are passed over one by one.
+        while places.len() < most {
+            after = places.last().copied().or(after);
+            let Some(next) = self.next_that_fits(which, after, stuck, cluster) else { return };
+            places.push(next);
         }
     }
 

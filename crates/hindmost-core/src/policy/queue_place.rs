@@ -31,11 +31,13 @@ impl Place {
     }
 
     /// By the bits of a key ([`ordered`]), where no class of jobs comes before others.
+    #[inline]
     pub fn by_key(key: u64, job: JobId) -> Place {
         Place { class: 0, key, job }
     }
 
     /// The job.
+    #[inline]
     pub fn job(&self) -> JobId {
         self.job
     }
@@ -45,6 +47,40 @@ impl Place {
 pub fn next_after(set: &BTreeSet<Place>, after: Option<Place>) -> Option<Place> {
     let from = after.map_or(Bound::Unbounded, Bound::Excluded);
     set.range((from, Bound::Unbounded)).next().copied()
+}
+
+/// Adds places of the sets that are meant, or those after a place, in order, as long as `may` holds and until there are so
+/// many.
+pub fn add_after(
+    (which, started, new): (Which, &BTreeSet<Place>, &BTreeSet<Place>),
+    after: Option<Place>,
+    most: usize,
+    may: impl Fn(Place) -> bool,
+    places: &mut Vec<Place>,
+) {
+    let from = after.map_or(Bound::Unbounded, Bound::Excluded);
+    let (mut started, mut new) = (started.range((from, Bound::Unbounded)), new.range((from, Bound::Unbounded)));
+    let mut heads = (
+        started.next().filter(|_| which != Which::New).copied(),
+        new.next().filter(|_| which != Which::Started).copied(),
+    );
+    while places.len() < most {
+        let next = match heads {
+            (Some(one), other) if other.is_none_or(|other| one < other) => {
+                heads.0 = started.next().copied();
+                one
+            }
+            (_, Some(other)) => {
+                heads.1 = new.next().copied();
+                other
+            }
+            _ => return,
+        };
+        if !may(next) {
+            return;
+        }
+        places.push(next);
+    }
 }
 
 /// Of the first started and the first new job the first that is meant.

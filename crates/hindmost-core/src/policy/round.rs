@@ -75,6 +75,7 @@ impl<'a> Round<'a> {
     }
 
     /// Returns the state, with all decisions of this round so far.
+    #[inline]
     pub fn cluster(&self) -> &Cluster {
         self.cluster
     }
@@ -87,6 +88,7 @@ impl<'a> Round<'a> {
 
     /// As [`Round::cluster_and_queue`], without putting jobs of which something was started into their places: enough for
     /// keys.
+    #[inline]
     pub fn cluster_and_orders(&self) -> (&Cluster, &JobQueue) {
         (self.cluster, self.queue)
     }
@@ -102,6 +104,20 @@ impl<'a> Round<'a> {
     pub fn next_job_that_fits(&mut self, which: Which, after: Option<Place>, stuck: &mut Stuck) -> Option<Place> {
         self.queue.settle(self.cluster);
         self.queue.next_that_fits(which, after, stuck, self.cluster)
+    }
+
+    /// Adds the next jobs of those that [`Round::next_job_that_fits`] returns one after the other while nothing is started,
+    /// until there are so many or none is left.
+    pub fn next_jobs_that_fit(
+        &mut self,
+        which: Which,
+        after: Option<Place>,
+        most: usize,
+        stuck: &mut Stuck,
+        places: &mut Vec<Place>,
+    ) {
+        self.queue.settle(self.cluster);
+        self.queue.next_ones_that_fit(which, after, most, stuck, self.cluster, places);
     }
 
     /// True if another job, after the given place, comes before this one, of which a task was just started.

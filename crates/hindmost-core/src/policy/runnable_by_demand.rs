@@ -50,6 +50,7 @@ impl Stuck {
     }
 
     /// True if nothing is stuck.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -92,6 +93,12 @@ impl Waiting {
                 self.by_demand.remove(&demand.0);
             }
         }
+    }
+
+    /// Where all jobs wait for the same, and there is room for it: those that were started, and those that are new.
+    pub fn of_one_demand(&self, fits: impl Fn(&Resources) -> bool) -> Option<(&BTreeSet<Place>, &BTreeSet<Place>)> {
+        let (demand, jobs) = self.by_demand.first_key_value().filter(|_| self.by_demand.len() == 1)?;
+        fits(&Resources(*demand)).then_some((&jobs.started, &jobs.new))
     }
 
     /// The next job after a place, some waiting task of which demands what `fits`. Demands that do not are added to

@@ -32,17 +32,18 @@
 //! be put off for ever. A job that is behind its promise has all of its tasks due, and is then treated as by
 //! DRF. Of phases that fit, each stands with the node that the cluster's placement gives it.
 
-use rustc_hash::FxHashMap;
-
 use hindmost_core::cluster::{Applied, Cluster, Job, Phase};
 use hindmost_core::ids::{AttemptId, JobId};
 use hindmost_core::record::{Decision, Event};
 use hindmost_core::time::Time;
 
-use crate::dag::asked_jobs::AskedJobs;
-use crate::dag::fair_shares::FairShares;
-use crate::dag::latest_starts::LatestStarts;
+use crate::dag::asked_jobs::{Ahead, AskedJobs};
+use crate::dag::by_arrival::ByArrival;
+use crate::dag::fair_shares::{FairShares, News};
+use crate::dag::in_waves::{Chain, Situation, durations_of};
+use crate::dag::latest_starts::{LatestStarts, room_of};
 use crate::dag::packing::{Fitter, Offer};
+use crate::dag::resource_profile::Moment;
 use crate::orders::srpt::Srpt;
 use hindmost_core::policy::queue_place::{Place, Which};
 use hindmost_core::policy::runnable_by_demand::Stuck;
@@ -53,22 +54,26 @@ pub struct Altruists {
     which: Which,
     /// The jobs by remaining time, for what is left over.
     shortest: JobQueue,
-    jobs: FxHashMap<JobId, Member>,
+    jobs: ByArrival<Member>,
     shares: FairShares,
     /// True once a job came or went, or the cluster has changed: shares are to be computed anew.
     shares_changed: bool,
     /// Of the jobs in the policy's order, those that have nothing due now.
     asked: AskedJobs,
+    /// The next jobs in the policy's order that were not asked since shares have changed.
+    ahead: Ahead,
 }
 
 /// What is kept of a job.
 struct Member {
-    /// Its dominant share of the cluster.
-    share: f64,
     /// When it should end, by the last plan.
     promise: Option<Time>,
     /// What is planned; nothing if it must be made anew.
     plan: Option<LatestStarts>,
+    /// What plans in waves see of it; nothing if that is to be looked up, or is not such.
+    chain: Option<Chain>,
+    /// How long tasks of each phase take, as far as is known.
+    durations: Vec<Moment>,
     /// By phase, the sum of when living attempts were started, nanoseconds.
     started: Vec<u128>,
     /// When it was asked last and had nothing due: the generation of [`AskedJobs`].
@@ -79,20 +84,30 @@ impl Altruists {
     /// Of all jobs, of those that have been started, or of new ones.
     pub fn of(which: Which) -> Altruists {
         let shortest = JobQueue::new(Box::new(Srpt));
-        let (jobs, shares) = (FxHashMap::default(), FairShares::default());
-        Altruists { which, shortest, jobs, shares, shares_changed: false, asked: AskedJobs::default() }
+        Altruists {
+            which,
+            shortest,
+            jobs: ByArrival::default(),
+            shares: FairShares::default(),
+            shares_changed: false,
+            asked: AskedJobs::default(),
+            ahead: Ahead::default(),
+        }
     }
 
     fn attempt_started(&mut self, attempt: AttemptId, now: Time) {
-        let member = self.jobs.get_mut(&attempt.task.job);
-        if let Some(sum) = member.and_then(|member| member.started.get_mut(attempt.task.phase as usize)) {
-            *sum += u128::from(now.0);
+        if let Some(member) = self.jobs.get_mut(attempt.task.job) {
+            member.chain = None;
+            if let Some(sum) = member.started.get_mut(attempt.task.phase as usize) {
+                *sum += u128::from(now.0);
+            }
         }
         self.asked.touched.push(attempt.task.job);
     }
 
     fn attempt_ended(&mut self, attempt: AttemptId, applied: Applied) {
-        let Some(member) = self.jobs.get_mut(&attempt.task.job) else { return };
+        let Some(member) = self.jobs.get_mut(attempt.task.job) else { return };
+        member.chain = None;
         self.shares.change(attempt.task.job);
         self.asked.touched.push(attempt.task.job);
         if applied.pending_again || applied.phase_finished {
@@ -105,7 +120,7 @@ impl Altruists {
             member.plan = None;
         }
         if applied.job_finished {
-            self.jobs.remove(&attempt.task.job);
+            self.jobs.remove(attempt.task.job);
             self.shares.leave(attempt.task.job);
             self.shares_changed = true;
         }
@@ -121,23 +136,19 @@ impl Altruists {
         }
     }
 
+    /// Shares are of another cluster.
+    fn nodes_changed(&mut self) {
+        self.jobs.values_mut().for_each(|member| member.chain = None);
+        self.shares.change_all();
+        self.shares_changed = true;
+        self.asked.forget();
+    }
+
     fn share_out(&mut self, cluster: &Cluster) {
         if !std::mem::take(&mut self.shares_changed) {
             return;
         }
-        let mut changed = false;
-        self.shares.share_out(cluster, |job, share| {
-            let Some(member) = self.jobs.get_mut(&job).filter(|member| (share - member.share).abs() > 1e-9) else {
-                return;
-            };
-            if share < member.share {
-                member.promise = None;
-            }
-            member.share = share;
-            member.plan = None;
-            changed = true;
-        });
-        if changed {
+        if self.shares.share_out(cluster) {
             self.asked.forget();
         }
     }
@@ -145,14 +156,14 @@ impl Altruists {
     /// Wakes the jobs that are due, and sorts those that have changed into their new places.
     fn wake(&mut self, round: &mut Round<'_>) {
         while let Some(job) = self.asked.next_due(round.cluster().now()) {
-            if let Some(member) = self.jobs.get_mut(&job) {
+            if let Some(member) = self.jobs.get_mut(job) {
                 member.asleep = None;
                 self.asked.touched.push(job);
             }
         }
         let mut touched = std::mem::take(&mut self.asked.touched);
         for id in touched.drain(..) {
-            let is_awake = self.jobs.get(&id).is_some_and(|member| member.asleep != Some(self.asked.generation));
+            let is_awake = self.jobs.get(id).is_some_and(|member| member.asleep != Some(self.asked.generation));
             if let Some(place) = place_of(id, self.which, round).filter(|_| is_awake) {
                 self.asked.wake(place);
             }
@@ -172,7 +183,38 @@ impl Altruists {
                 after = Some(place);
             }
         }
-        round.next_job_that_fits(self.which, passed.max(self.asked.until()), stuck)
+        let after = passed.max(self.asked.until());
+        self.ahead.next(after, |after, most, places| round.next_jobs_that_fit(self.which, after, most, stuck, places))
+    }
+
+    /// Voids the plan of a job whose share has changed. If all that is to be known of the job for a new one is known, makes
+    /// it; tells until when nothing is due by it, if that is not now.
+    fn sleeps_on(&mut self, id: JobId, now: Time) -> Option<Time> {
+        let (share, news) = self.shares.take(id);
+        let member = self.jobs.get_mut(id)?;
+        if news != News::None {
+            member.plan = None;
+        }
+        if news == News::Shrunk {
+            member.promise = None;
+        }
+        if member.plan.is_some() {
+            return None;
+        }
+        let chain = member.chain.as_ref().filter(|chain| chain.is_with(share))?;
+        let plan = LatestStarts::in_waves(chain, now, &mut member.promise)?;
+        let until = plan.sleeps_until(now);
+        member.plan = Some(plan);
+        member.asleep = until.map(|_| self.asked.generation);
+        until
+    }
+
+    /// A job was asked, and all before it.
+    fn pass(&mut self, passed: &mut Option<Place>, place: Place, stuck: &Stuck) {
+        *passed = Some(place);
+        if stuck.is_empty() {
+            self.asked.asked_until(place);
+        }
     }
 
     /// Starts tasks that are due, jobs taking turns.
@@ -180,17 +222,33 @@ impl Altruists {
         // Jobs up to here have nothing due that fits.
         let mut passed = None;
         let mut stuck = Stuck::default();
+        self.ahead.forget();
         while round.cluster().open_nodes() > 0 {
             let Some(place) = self.next_to_ask(round, passed, &mut stuck) else { return };
             let id = place.job();
             let cluster = round.cluster();
             let now = cluster.now();
+            if let Some(until) = self.sleeps_on(id, now) {
+                self.pass(&mut passed, place, &stuck);
+                self.asked.sleep(place, Some(until));
+                continue;
+            }
             let (mut is_due, mut next_due) = (false, None);
             let offer = cluster.job(id).and_then(|job| {
-                let member = self.jobs.get_mut(&id)?;
-                let Member { plan, share, promise, started, asleep } = member;
-                let plan = plan.get_or_insert_with(|| LatestStarts::new(job, cluster, *share, promise, started));
-                plan.place(job, now);
+                let share = self.shares.share(id);
+                let Member { promise, plan, chain, durations, started, asleep } = self.jobs.get_mut(id)?;
+                let is_new = plan.is_none();
+                let plan = plan.get_or_insert_with(|| {
+                    let situation = Situation { job, now, room: room_of(share, cluster), durations, started };
+                    *chain = Chain::new(&situation, share);
+                    LatestStarts::new(&situation, chain.as_ref(), promise)
+                });
+                // Tasks that have lost their copies are due at once; of such a job the plan is an old one.
+                next_due = plan.sleeps_until(now).filter(|_| is_new);
+                if next_due.is_some() {
+                    *asleep = Some(self.asked.generation);
+                    return None;
+                }
                 let offer = best_offer(cluster, job, fitter, |phase, pending| {
                     let due = plan.due(phase, pending, now) > 0;
                     is_due |= due;
@@ -203,16 +261,14 @@ impl Altruists {
                 offer
             });
             if offer.is_some_and(|offer| round.start(offer.task, offer.node)) {
+                self.ahead.forget();
                 round.because(|| "its job would end later than with its fair share if it did not start now".to_owned());
                 if let Some(place) = place_of(id, self.which, round) {
                     self.asked.wake(place);
                 }
                 continue;
             }
-            passed = Some(place);
-            if stuck.is_empty() {
-                self.asked.asked_until(place);
-            }
+            self.pass(&mut passed, place, &stuck);
             if is_due {
                 self.asked.wake(place);
             } else {
@@ -295,10 +351,13 @@ impl Pass for Altruists {
                 self.shortest.observe(event, applied, cluster);
                 match event {
                     Event::JobArrived { job, spec } => {
-                        let started = vec![0; spec.phases.len()];
-                        // Until shares are computed it has none: the first is no loss.
                         self.shares.join(*job);
-                        self.jobs.insert(*job, Member { share: 0.0, promise: None, plan: None, started, asleep: None });
+                        let started = vec![0; spec.phases.len()];
+                        let durations = cluster.job(*job).map(durations_of).unwrap_or_default();
+                        self.jobs.push(
+                            *job,
+                            Member { promise: None, plan: None, chain: None, durations, started, asleep: None },
+                        );
                         self.shares_changed = true;
                         self.asked.touched.push(*job);
                     }
@@ -306,22 +365,18 @@ impl Pass for Altruists {
                     | Event::AttemptFailed { attempt, .. }
                     | Event::AttemptStopped { attempt } => self.attempt_ended(*attempt, applied),
                     Event::DurationsLearned { job, .. } => {
-                        if let Some(member) = self.jobs.get_mut(job) {
+                        if let Some(member) = self.jobs.get_mut(*job) {
                             (member.plan, member.promise, member.asleep) = (None, None, None);
+                            member.chain = None;
+                            member.durations = cluster.job(*job).map(durations_of).unwrap_or_default();
                             self.asked.touched.push(*job);
                         }
                     }
                     Event::NodeLost { .. } => {
                         self.recount(cluster);
-                        self.shares.change_all();
-                        self.asked.forget();
-                        self.shares_changed = true;
+                        self.nodes_changed();
                     }
-                    Event::NodeJoined { .. } | Event::NodeReturned { .. } => {
-                        self.shares.change_all();
-                        self.asked.forget();
-                        self.shares_changed = true;
-                    }
+                    Event::NodeJoined { .. } | Event::NodeReturned { .. } => self.nodes_changed(),
                     _ => {}
                 }
             }

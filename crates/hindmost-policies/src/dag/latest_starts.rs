@@ -1,12 +1,13 @@
 //! When the pending tasks of a job must start at the latest for it to end no later than with all of its fair share:
 //! what `carbyne` plans for a job. How phases are placed is told in [`carbyne`](super::carbyne).
 
-use hindmost_core::cluster::{Cluster, Job, Phase};
+use hindmost_core::cluster::{Cluster, Phase};
 use hindmost_core::resources::Resources;
 use hindmost_core::time::Time;
 
+use crate::dag::in_waves::{Chain, InWaves, Situation, end_after, held, since};
 use crate::dag::resource_profile::{
-    Block, Moment, Space, Stage, first_start, last_end, moments, paths_from_begin, paths_to_end, stages,
+    Block, Moment, Space, Stage, first_start, last_end, paths_from_begin, paths_to_end, stages,
 };
 use crate::orders::effective_time::effective_time;
 
@@ -14,17 +15,15 @@ use crate::orders::effective_time::effective_time;
 #[derive(Debug)]
 pub(crate) struct LatestStarts {
     made: Time,
-    /// When the job is to end.
-    end: Time,
     places: Places,
 }
 
 #[derive(Debug)]
 enum Places {
+    /// Only one phase is open.
+    InWaves(InWaves),
     /// Each phase's tasks have their places.
     Placed(Placed),
-    /// No task is due before the running ones are over; only then is it worth to place them.
-    Blocked(Blocked),
 }
 
 #[derive(Debug)]
@@ -35,79 +34,56 @@ struct Placed {
     latest: Vec<Vec<Block>>,
 }
 
-/// A job of which the unfinished phases follow one another, while running tasks of the first leave no room in its share.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Blocked {
-    /// The phase with running tasks.
-    phase: usize,
-    /// Its pending tasks when the plan was made.
-    pending: u32,
-    /// Its running tasks then.
-    alive: u32,
-    /// How long they will run on; more than 0.
-    until: Moment,
-    /// The job's share of all room.
-    room: Resources,
-}
-
 impl LatestStarts {
-    /// Plans the unfinished phases of a job within its share of a cluster, 0 to 1: forwards for its completion, which
-    /// becomes its promise unless it has an earlier one, and backwards from there for when tasks are due. `started` has, by
-    /// phase, the sum of when living attempts were started, nanoseconds.
-    pub fn new(job: &Job, cluster: &Cluster, share: f64, promise: &mut Option<Time>, started: &[u128]) -> LatestStarts {
-        let made = cluster.now();
-        let room = room_of(share, cluster);
-        let (blocked, completion) = blocked(job, made, &room, started).unzip();
-        let blocked = blocked.filter(|_| {
-            let end = completion.and_then(|completion| end_after(made, completion));
-            end.is_some_and(|end| promise.is_none_or(|promise| end <= promise))
-        });
-        if let (Some(blocked), Some(completion)) = (blocked, completion) {
-            let end = clamped_end_after(made, completion);
-            *promise = Some(end);
-            return LatestStarts { made, end, places: Places::Blocked(blocked) };
-        }
+    /// Plans the unfinished phases of a job within its share: forwards for its completion, which becomes its promise unless
+    /// it has an earlier one, and backwards from there for when tasks are due. `chain` is what plans in waves see of it.
+    pub fn new(situation: &Situation<'_>, chain: Option<&Chain>, promise: &mut Option<Time>) -> LatestStarts {
+        let in_waves = chain.and_then(|chain| LatestStarts::in_waves(chain, situation.now, promise));
+        in_waves.unwrap_or_else(|| LatestStarts::placed(situation, promise))
+    }
+
+    /// As [`LatestStarts::new`], without a look at the job, if that can be.
+    pub fn in_waves(chain: &Chain, now: Time, promise: &mut Option<Time>) -> Option<LatestStarts> {
+        let (in_waves, end) = InWaves::new(chain, now, *promise)?;
+        *promise = Some(end);
+        Some(LatestStarts { made: now, places: Places::InWaves(in_waves) })
+    }
+
+    /// As [`LatestStarts::new`], with all places at once.
+    fn placed(situation: &Situation<'_>, promise: &mut Option<Time>) -> LatestStarts {
+        let Situation { job, now: made, room, .. } = *situation;
         let pending: Vec<u32> = job.phases().iter().map(Phase::pending).collect();
         let stages = stages(job, |at| effective_time(&job.phases()[at]), |at| u64::from(pending[at]));
         let mut space = Space::new(room);
         let mut running = vec![0; stages.len()];
         for (at, phase) in job.phases().iter().enumerate() {
             if !phase.is_finished() && phase.alive() > 0 {
-                running[at] = runs_on(stages[at].duration, phase, started[at], made);
+                running[at] = situation.runs_on(at);
                 space.take(0, running[at], &held(phase, phase.alive()));
             }
         }
         let completion = place_forwards(&stages, &mut space.clone(), &running);
-        let end = clamped_end_after(made, completion);
+        let end = end_after(made, completion);
         let end = promise.map_or(end, |promised| end.min(promised));
         *promise = Some(end);
         let latest = place_backwards(&stages, &mut space, since(made, end));
-        LatestStarts { made, end, places: Places::Placed(Placed { pending, latest }) }
+        LatestStarts { made, places: Places::Placed(Placed { pending, latest }) }
     }
 
-    /// Finds the places of tasks that may be due now, where that was put off until now.
-    pub fn place(&mut self, job: &Job, now: Time) {
-        let Places::Blocked(blocked) = self.places else { return };
-        if since(self.made, now) < blocked.until {
-            return;
-        }
-        let mut pending: Vec<u32> = job.phases().iter().map(Phase::pending).collect();
-        pending[blocked.phase] = blocked.pending;
-        let stages = stages(job, |at| effective_time(&job.phases()[at]), |at| u64::from(pending[at]));
-        let mut space = Space::new(blocked.room);
-        space.take(0, blocked.until, &held(&job.phases()[blocked.phase], blocked.alive));
-        let latest = place_backwards(&stages, &mut space, since(self.made, self.end));
-        self.places = Places::Placed(Placed { pending, latest });
+    /// Until when it is certain at a glance that no task is due, as long as none loses its copies.
+    pub fn sleeps_until(&self, now: Time) -> Option<Time> {
+        let Places::InWaves(in_waves) = &self.places else { return None };
+        let first = self.made + Time(u64::try_from(in_waves.first).ok()?);
+        (now < first).then_some(first)
     }
 
     /// Tasks of an open phase, of those pending, that must start now.
     pub fn due(&self, phase: usize, pending: u32, now: Time) -> u32 {
-        let (due, planned): (u64, u32) = match &self.places {
-            Places::Placed(placed) => {
-                let since = since(self.made, now);
-                (placed.latest[phase].iter().map(|block| block.begun(since)).sum(), placed.pending[phase])
-            }
-            Places::Blocked(blocked) => (0, blocked.pending),
+        let since = since(self.made, now);
+        let begun = |blocks: &[Block]| -> u64 { blocks.iter().map(|block| block.begun(since)).sum() };
+        let (due, planned) = match &self.places {
+            Places::InWaves(in_waves) => (begun(&in_waves.blocks()), in_waves.pending),
+            Places::Placed(placed) => (begun(&placed.latest[phase]), placed.pending[phase]),
         };
         let started = u64::from(planned.saturating_sub(pending));
         // Tasks that have lost their copies are pending beyond those that were: they are due.
@@ -118,73 +94,25 @@ impl LatestStarts {
 
     /// When tasks of an open phase may become due, after now.
     pub fn next_due(&self, phase: usize, now: Time) -> Option<Time> {
+        let since = since(self.made, now);
+        let next = |blocks: &[Block]| blocks.iter().filter_map(|block| block.next_begin(since)).min();
         let next = match &self.places {
-            Places::Placed(placed) => {
-                let since = since(self.made, now);
-                placed.latest[phase].iter().filter_map(|block| block.next_begin(since)).min()?
-            }
-            Places::Blocked(blocked) => blocked.until,
+            Places::InWaves(in_waves) => next(&in_waves.blocks())?,
+            Places::Placed(placed) => next(&placed.latest[phase])?,
         };
         u64::try_from(next).ok().map(|next| self.made + Time(next))
     }
 }
 
-fn since(made: Time, time: Time) -> Moment {
-    Moment::from(time.0) - Moment::from(made.0)
+/// A share, 0 to 1, of all room of a cluster.
+pub(crate) fn room_of(share: f64, cluster: &Cluster) -> Resources {
+    Resources(cluster.total().0.map(|units| if units == 0 { 0 } else { rounded(share * units as f64) }))
 }
 
-fn end_after(made: Time, completion: Moment) -> Option<Time> {
-    u64::try_from(completion).ok()?.checked_add(made.0).map(Time)
-}
-
-fn clamped_end_after(made: Time, completion: Moment) -> Time {
-    end_after(made, completion).unwrap_or(Time(u64::MAX))
-}
-
-/// A share of all room of a cluster.
-fn room_of(share: f64, cluster: &Cluster) -> Resources {
-    Resources(cluster.total().0.map(|units| (share * units as f64).round() as u64))
-}
-
-/// What so many running tasks of a phase hold.
-fn held(phase: &Phase, alive: u32) -> Resources {
-    Resources(phase.demand().0.map(|units| units.saturating_mul(u64::from(alive))))
-}
-
-/// How long the running tasks of a phase, at least one, will hold their room: until an effective time after their mean
-/// start.
-fn runs_on(duration: Moment, phase: &Phase, started: u128, now: Time) -> Moment {
-    let mean = started / u128::from(phase.alive());
-    let age = u128::from(now.0).saturating_sub(mean);
-    (duration - Moment::try_from(age).unwrap_or(Moment::MAX)).max(0)
-}
-
-/// If running tasks of the only open phase leave no room in the share, and each other unfinished phase waits for the one
-/// before it: what is to be known of it, and in how long the job will end. Then tasks placed forwards are not in each
-/// other's way, and backwards they have the same places: the first begins when the running ones are over.
-fn blocked(job: &Job, now: Time, room: &Resources, started: &[u128]) -> Option<(Blocked, Moment)> {
-    let mut unfinished = job.phases().iter().enumerate().filter(|(_, phase)| !phase.is_finished());
-    let (at, phase) = unfinished.next().filter(|(_, phase)| phase.is_open() && phase.alive() > 0)?;
-    let duration = moments(effective_time(phase));
-    let until = runs_on(duration, phase, started[at], now);
-    let clamped = |demand: &Resources| demand.least(room);
-    if until == 0 || room.minus(&held(phase, phase.alive())).times(&clamped(phase.demand())) > 0 {
-        return None;
-    }
-    let waves = |phase: &Phase| {
-        let pending = u64::from(phase.pending());
-        pending.div_ceil(room.times(&clamped(phase.demand())).clamp(1, pending.max(1)))
-    };
-    let mut completion = until + Moment::from(waves(phase)) * duration;
-    let mut before = at;
-    for (at, phase) in unfinished {
-        if phase.is_open() || phase.alive() > 0 || !job.spec().phases[at].after.contains(&(before as u32)) {
-            return None;
-        }
-        completion += Moment::from(waves(phase)) * moments(effective_time(phase));
-        before = at;
-    }
-    Some((Blocked { phase: at, pending: phase.pending(), alive: phase.alive(), until, room: *room }, completion))
+/// As `f64::round`, which is a call where processors are not known to have it.
+fn rounded(number: f64) -> u64 {
+    let whole = number as u64;
+    if number - whole as f64 >= 0.5 { whole.saturating_add(1) } else { whole }
 }
 
 /// Places each stage as early as it can be; when all are over.
@@ -216,4 +144,116 @@ fn place_backwards(stages: &[Stage], space: &mut Space, end: Moment) -> Vec<Vec<
         starts[at] = first_start(&latest[at]).unwrap_or(until);
     }
     latest
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use hindmost_core::ids::{AttemptId, JobId, NodeId, TaskId};
+    use hindmost_core::record::{Decision, Event};
+    use hindmost_core::resources::{CPUS, Dimensions, MEMORY};
+    use hindmost_core::workload::{DemandByName, JobSpec, PhaseSpec};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::dag::in_waves::durations_of;
+
+    /// A phase's tasks, their duration, cpus and memory.
+    pub type Drawn = (u32, u32, u32, u32);
+
+    fn amounts(cpus: u32, memory: u32) -> DemandByName {
+        [(CPUS, cpus), (MEMORY, memory)].map(|(name, amount)| (name.to_owned(), f64::from(amount))).into()
+    }
+
+    /// A job of phases that follow one another, on one large node.
+    pub fn chain(phases: &[Drawn]) -> Cluster {
+        let phase = |(at, (tasks, mean, cpus, memory)): (u32, &Drawn)| PhaseSpec {
+            name: format!("p{at}").into(),
+            after: (0..at).skip(at.saturating_sub(1) as usize).collect(),
+            tasks: *tasks,
+            demand: amounts(*cpus, *memory),
+            mean: f64::from(*mean),
+            sd: None,
+            tail: None,
+            input: None,
+            assumed: false,
+            never_copied: false,
+            finished: Vec::new(),
+        };
+        let phases = (0..).zip(phases).map(phase).collect();
+        let spec = JobSpec { name: "j".into(), arrival: Time::ZERO, deadline: None, weight: 1.0, queue: None, phases };
+        let capacity = amounts(1000, 1000);
+        let mut cluster = Cluster::new(Dimensions::of([&capacity]).unwrap());
+        let capacity = cluster.dimensions().amounts(&capacity).unwrap();
+        let joined = Event::NodeJoined { node: NodeId(0), name: "n".into(), capacity, speed: 1.0, rack: None };
+        cluster.apply_event(Time::ZERO, &joined).unwrap();
+        cluster.apply_event(Time::ZERO, &Event::JobArrived { job: JobId(0), spec: spec.into() }).unwrap();
+        cluster
+    }
+
+    /// Starts the next task of a phase; false if there is none.
+    fn start(cluster: &mut Cluster, phase: u32, at: Time) -> Option<AttemptId> {
+        let task = cluster.job(JobId(0))?.next_runnable(|open| open == phase, |_: TaskId| true)?;
+        let attempt = cluster.next_copy(task)?;
+        cluster.apply_decision(at, &Decision::Start { attempt, node: NodeId(0), from_progress: 0.0 }).unwrap();
+        Some(attempt)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(4000))]
+
+        /// A plan in closed form says the same as one that has placed every phase, whenever it is asked, whatever was
+        /// started since, and promises the same.
+        #[test]
+        fn what_is_in_waves_is_as_if_it_were_placed(
+            phases in proptest::collection::vec((1..40u32, 1..9u32, 0..5u32, 0..5u32), 1..4),
+            done in 0..40u32,
+            times in proptest::collection::vec(0..8u64, 0..9),
+            wait in 0..9u64,
+            room in (0..24u64, 0..24u64),
+            promise in proptest::option::of(0..60u64),
+            later in proptest::collection::vec((0..60u64, any::<bool>()), 0..9),
+        ) {
+            let seconds = |seconds: u64| Time::from_seconds(seconds as f64 / 2.0);
+            let mut cluster = chain(&phases);
+            for _ in 0..done.min(phases[0].0 - 1) {
+                let attempt = start(&mut cluster, 0, Time::ZERO).unwrap();
+                cluster.apply_event(Time::ZERO, &Event::AttemptFinished { attempt }).unwrap();
+            }
+            let (mut now, mut started) = (Time::ZERO, vec![0; phases.len()]);
+            for time in times {
+                now = now.max(seconds(time));
+                if start(&mut cluster, 0, now).is_some() {
+                    started[0] += u128::from(now.0);
+                }
+            }
+            now += seconds(wait);
+            cluster.apply_event(now, &Event::Round).unwrap();
+            let mut share = Resources::NONE;
+            (share.0[0], share.0[1]) = (room.0 * 900, room.1 << 30);
+            let job = cluster.job(JobId(0)).unwrap();
+            let durations = durations_of(job);
+            let situation = Situation { job, now, room: share, durations: &durations, started: &started };
+            let planned = job.phases()[0].pending();
+            let mut promises = [promise.map(seconds); 2];
+            let portion = f64::from(900 * room.0 as u32) / 1e6;
+            let chain = Chain::new(&situation, portion);
+            prop_assert!(chain.is_some() || cluster.job(JobId(0)).unwrap().runnable() == 0);
+            let plan = LatestStarts::new(&situation, chain.as_ref(), &mut promises[0]);
+            let placed = LatestStarts::placed(&situation, &mut promises[1]);
+            prop_assert_eq!(promises[0], promises[1]);
+            for (time, starts) in later {
+                now = now.max(seconds(time));
+                if starts {
+                    start(&mut cluster, 0, now);
+                }
+                let job = cluster.job(JobId(0)).unwrap();
+                let pending = job.phases()[0].pending();
+                if let Some(until) = plan.sleeps_until(now).filter(|_| pending <= planned) {
+                    prop_assert_eq!((placed.due(0, pending, now), placed.next_due(0, now)), (0, Some(until)));
+                }
+                prop_assert_eq!(plan.due(0, pending, now), placed.due(0, pending, now));
+                prop_assert_eq!(plan.next_due(0, now), placed.next_due(0, now));
+            }
+        }
+    }
 }

@@ -1,0 +1,368 @@
+//! Progressive filling: the dominant share of each job, of what jobs could use.
+
+use std::cmp::Ordering;
+
+use hindmost_core::cluster::{Cluster, Job};
+use hindmost_core::resources::MAX_DIMENSIONS;
+
+/// What a job could use, as DRF sees it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Claim {
+    weight: f64,
+    /// Share of the cluster, by dimension, that it would take with all its tasks at once.
+    usable: [f64; MAX_DIMENSIONS],
+    /// The largest of these.
+    dominant: f64,
+    /// The level of shares over weights at which it can use no more.
+    satisfied_at: f64,
+}
+
+impl Claim {
+    fn new(weight: f64, usable: [f64; MAX_DIMENSIONS]) -> Claim {
+        let dominant = usable.iter().copied().fold(0.0, f64::max);
+        Claim { weight, usable, dominant, satisfied_at: dominant / weight }
+    }
+
+    /// All of a job's unfinished tasks at once.
+    pub fn of(job: &Job, cluster: &Cluster) -> Claim {
+        let mut usable = [0.0; MAX_DIMENSIONS];
+        for phase in job.phases() {
+            for ((sum, need), all) in usable.iter_mut().zip(&phase.demand().0).zip(&cluster.total().0) {
+                if *all > 0 && *need > 0 {
+                    *sum += f64::from(phase.unfinished()) * *need as f64 / *all as f64;
+                }
+            }
+        }
+        Claim::new(job.spec().weight.max(f64::MIN_POSITIVE), usable)
+    }
+
+    /// Of a job that needs nothing.
+    pub fn none() -> Claim {
+        Claim::new(1.0, [0.0; MAX_DIMENSIONS])
+    }
+
+    /// True if it needs something.
+    pub fn needs_some(&self) -> bool {
+        self.dominant > 0.0
+    }
+
+    /// What it has once it is satisfied: all, if it needs nothing.
+    pub fn most(&self) -> f64 {
+        if self.needs_some() { self.dominant } else { 1.0 }
+    }
+
+    /// How fast it takes a dimension up while it grows.
+    fn rate(&self, dimension: usize) -> f64 {
+        self.weight * self.usable[dimension] / self.dominant
+    }
+
+    fn is_uncommon(&self) -> bool {
+        !COMMON_WEIGHTS.contains(&self.weight)
+    }
+
+    fn rank(&self, number: usize) -> Option<Rank> {
+        self.needs_some().then_some(Rank { satisfied_at: self.satisfied_at, number: number as u32 })
+    }
+}
+
+/// A job that needs something among those: the ones that are satisfied last come first.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Rank {
+    satisfied_at: f64,
+    number: u32,
+}
+
+impl Rank {
+    fn order(&self, other: &Rank) -> Ordering {
+        other.satisfied_at.total_cmp(&self.satisfied_at).then(other.number.cmp(&self.number))
+    }
+}
+
+/// Sums of shares differ from what they should be by so little.
+const ROUNDING: f64 = 1e-9;
+/// Of the cluster, what all tasks of all jobs may use together for it to be certain that each job can have all that it
+/// could use, however sums are rounded.
+const CERTAIN: f64 = 0.999;
+/// Weights for which that holds.
+const COMMON_WEIGHTS: std::ops::RangeInclusive<f64> = 0.01..=100.0;
+/// Of jobs that have moved among this many, each is put into its place; of more, all are sorted.
+const MANY: usize = 16;
+
+/// Claims by numbers that jobs have in the order of their arrival, 0 to 2^32 - 1. What filling looks at, job by job, is
+/// kept close together: under overload shares of thousands of jobs are computed thousands of times.
+#[derive(Debug, Default)]
+pub(crate) struct Claims {
+    all: Vec<Claim>,
+    /// Of the claims their weights.
+    weights: Vec<f64>,
+    /// How fast each takes each dimension up, by dimension.
+    rates: [Vec<f64>; MAX_DIMENSIONS],
+    /// A bit for each dimension of which it could use some.
+    needs: Vec<u8>,
+    /// Those that need something.
+    order: Vec<Rank>,
+    /// How many need some of a dimension.
+    users: [usize; MAX_DIMENSIONS],
+    /// What all could use together.
+    usable: [f64; MAX_DIMENSIONS],
+    /// Claims of uncommon weights.
+    uncommon: usize,
+}
+
+impl Claims {
+    /// The next number, of a job that needs nothing yet.
+    pub fn push(&mut self) {
+        let none = Claim::none();
+        self.all.push(none);
+        self.weights.push(none.weight);
+        self.rates.iter_mut().for_each(|rates| rates.push(0.0));
+        self.needs.push(0);
+    }
+
+    /// The claims by number.
+    pub fn all(&self) -> &[Claim] {
+        &self.all
+    }
+
+    /// Takes out the first so many, none of which needs anything; the others' numbers are smaller by so many.
+    pub fn drop_first(&mut self, count: usize) {
+        self.all.drain(..count);
+        self.weights.drain(..count);
+        self.rates.iter_mut().for_each(|rates| _ = rates.drain(..count));
+        self.needs.drain(..count);
+        self.order.iter_mut().for_each(|rank| rank.number -= count as u32);
+    }
+
+    /// Of this number.
+    pub fn set(&mut self, number: usize, claim: Claim) {
+        let before = self.replace(number, claim).rank(number);
+        self.rerank(before, claim.rank(number));
+    }
+
+    /// Of each of these numbers.
+    pub fn set_all(&mut self, claims: &[(usize, Claim)]) {
+        if claims.len() * MANY <= self.order.len() {
+            for (number, claim) in claims {
+                self.set(*number, *claim);
+            }
+            return;
+        }
+        let mut moved = Vec::new();
+        for (number, claim) in claims {
+            let (before, now) = (self.replace(*number, *claim).rank(*number), claim.rank(*number));
+            if before != now {
+                moved.extend(now);
+            }
+        }
+        self.order.retain(|rank| self.all[rank.number as usize].rank(rank.number as usize) == Some(*rank));
+        self.order.append(&mut moved);
+        self.order.sort_by(Rank::order);
+    }
+
+    fn replace(&mut self, number: usize, claim: Claim) -> Claim {
+        let before = std::mem::replace(&mut self.all[number], claim);
+        self.weights[number] = claim.weight;
+        self.needs[number] = 0;
+        for dimension in 0..MAX_DIMENSIONS {
+            let (now, before) = (claim.usable[dimension], before.usable[dimension]);
+            self.usable[dimension] += now - before;
+            self.users[dimension] = self.users[dimension] + usize::from(now > 0.0) - usize::from(before > 0.0);
+            self.needs[number] |= u8::from(now > 0.0) << dimension;
+            self.rates[dimension][number] = if now > 0.0 { claim.rate(dimension) } else { 0.0 };
+        }
+        self.uncommon = self.uncommon + usize::from(claim.is_uncommon()) - usize::from(before.is_uncommon());
+        before
+    }
+
+    /// Puts a job into its new place in the order.
+    fn rerank(&mut self, before: Option<Rank>, now: Option<Rank>) {
+        let place = |order: &[Rank], rank: &Rank| order.partition_point(|other| other.order(rank) == Ordering::Less);
+        let from = before.map(|rank| place(&self.order, &rank));
+        let to = now.map(|rank| (place(&self.order, &rank), rank));
+        match (from, to) {
+            // All between move by one place.
+            (Some(from), Some((to, rank))) if from < to => {
+                self.order[from..to].rotate_left(1);
+                self.order[to - 1] = rank;
+            }
+            (Some(from), Some((to, rank))) => {
+                self.order[to..=from].rotate_right(1);
+                self.order[to] = rank;
+            }
+            (Some(from), None) => _ = self.order.remove(from),
+            (None, Some((to, rank))) => self.order.insert(to, rank),
+            (None, None) => {}
+        }
+    }
+
+    /// True if it is certain that all jobs can have what they could use.
+    pub fn are_satisfied(&self) -> bool {
+        self.uncommon == 0 && self.usable.iter().all(|sum| *sum <= CERTAIN)
+    }
+
+    /// Gives the dominant share of each job that needs something: the largest for which jobs grow together, each in
+    /// proportion to its weight and with its dimensions in the proportion of its demands, until it can use no more or a
+    /// dimension that it needs is full.
+    pub fn divide(&self, mut give: impl FnMut(usize, f64)) {
+        let used: Vec<usize> = (0..MAX_DIMENSIONS).filter(|dimension| self.users[*dimension] > 0).collect();
+        // Growing jobs, those that are satisfied first at the end: the first so many of all, or of those that are left
+        // once a dimension was full.
+        let mut rest: Option<Vec<Rank>> = None;
+        let mut count = self.order.len();
+        let mut rates = self.rates_of(&self.order, &used);
+        let mut left = [1.0f64; MAX_DIMENSIONS];
+        let mut level = 0.0;
+        loop {
+            let growing = &rest.as_ref().unwrap_or(&self.order)[..count];
+            let Some(&Rank { satisfied_at, number: next }) = growing.last() else { return };
+            let next = next as usize;
+            let dimensions = used.iter().map(|at| (left[*at], rates[*at])).filter(|(_, rate)| *rate > ROUNDING);
+            let full_at = level + dimensions.map(|(left, rate)| left.max(0.0) / rate).fold(f64::INFINITY, f64::min);
+            let until = full_at.min(satisfied_at);
+            for at in used.iter().copied() {
+                left[at] -= rates[at] * (until - level);
+            }
+            level = until;
+            if satisfied_at <= full_at {
+                give(next, self.all[next].dominant);
+                count -= 1;
+                for at in used.iter().copied() {
+                    rates[at] -= self.rates[at][next];
+                }
+                continue;
+            }
+            let full = used.iter().filter(|dimension| left[**dimension] <= ROUNDING).fold(0, |bits, at| bits | 1 << at);
+            let mut still = Vec::new();
+            for rank in growing {
+                let number = rank.number as usize;
+                if self.needs[number] & full != 0 {
+                    give(number, self.weights[number] * level);
+                } else {
+                    still.push(*rank);
+                }
+            }
+            if still.len() == count {
+                // Rounding alone: nobody grows any more.
+                still.drain(..).for_each(|rank| give(rank.number as usize, self.weights[rank.number as usize] * level));
+            }
+            rates = self.rates_of(&still, &used);
+            count = still.len();
+            rest = Some(still);
+        }
+    }
+
+    /// Of the growing jobs together, by dimension.
+    fn rates_of(&self, growing: &[Rank], used: &[usize]) -> [f64; MAX_DIMENSIONS] {
+        let mut sums = [0.0; MAX_DIMENSIONS];
+        for dimension in used.iter().copied() {
+            let rates = &self.rates[dimension];
+            sums[dimension] = growing.iter().map(|rank| rates[rank.number as usize]).sum();
+        }
+        sums
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn claim(weight: f64, cpus: f64, memory: f64) -> Claim {
+        let mut usable = [0.0; MAX_DIMENSIONS];
+        (usable[0], usable[1]) = (cpus, memory);
+        Claim::new(weight, usable)
+    }
+
+    /// Shares of claims that were set in two steps, so that each has moved.
+    fn dominant_shares(claims: &[Claim]) -> Vec<f64> {
+        let mut filled = Claims::default();
+        for _ in claims {
+            filled.push();
+        }
+        let mut all: Vec<(usize, Claim)> = claims.iter().copied().enumerate().collect();
+        filled.set_all(&all);
+        let sorted = order_of(&filled);
+        // All in one another's places and back again, each by itself.
+        all.iter().rev().enumerate().for_each(|(number, (_, claim))| filled.set(number, *claim));
+        all.drain(..).for_each(|(number, claim)| filled.set(number, claim));
+        assert_eq!(order_of(&filled), sorted);
+        let mut shares = vec![1.0; claims.len()];
+        filled.divide(|number, share| shares[number] = share);
+        shares
+    }
+
+    fn order_of(claims: &Claims) -> Vec<u32> {
+        claims.order.iter().map(|rank| rank.number).collect()
+    }
+
+    fn close(shares: &[f64], expected: &[f64]) {
+        assert_eq!(shares.len(), expected.len());
+        for (share, expected) in shares.iter().zip(expected) {
+            assert!((share - expected).abs() < 1e-9, "{shares:?}, not {expected}");
+        }
+    }
+
+    #[test]
+    fn the_example_of_the_drf_paper() {
+        // 9 cpus, 18 GB; A's tasks need 1 cpu and 4 GB, B's 3 cpus and 1 GB: A gets 3 tasks, B 2, and both a
+        // dominant share of 2/3 (Ghodsi et al., NSDI 2011, section 4.1).
+        let a = claim(1.0, 100.0 / 9.0, 400.0 / 18.0);
+        let b = claim(1.0, 300.0 / 9.0, 100.0 / 18.0);
+        close(&dominant_shares(&[a, b]), &[2.0 / 3.0, 2.0 / 3.0]);
+    }
+
+    #[test]
+    fn what_a_job_cannot_use_goes_to_the_others() {
+        close(
+            &dominant_shares(&[claim(1.0, 5.0, 0.0), claim(1.0, 0.1, 0.0), claim(1.0, 9.0, 0.0)]),
+            &[0.45, 0.1, 0.45],
+        );
+        close(&dominant_shares(&[claim(3.0, 5.0, 0.0), claim(1.0, 5.0, 0.0)]), &[0.75, 0.25]);
+        // Once the cpus are full, a job that needs memory alone goes on.
+        close(&dominant_shares(&[claim(1.0, 2.0, 0.0), claim(1.0, 2.0, 0.0), claim(1.0, 0.0, 0.9)]), &[0.5, 0.5, 0.9]);
+        close(&dominant_shares(&[claim(1.0, 0.3, 0.2), claim(1.0, 0.0, 0.0)]), &[0.3, 1.0]);
+        close(&dominant_shares(&[]), &[]);
+    }
+
+    proptest! {
+        /// Where there certainly is room for all, each has exactly what it could use: none is computed.
+        #[test]
+        fn all_that_fits_is_handed_out_to_the_last_bit(
+            claims in proptest::collection::vec((0.01..100.0f64, 0.0..1.0f64, 0.0..1.0f64), 1..60)
+        ) {
+            let (cpus, memory) = claims.iter().fold((0.0, 0.0), |sum, claim| (sum.0 + claim.1, sum.1 + claim.2));
+            let most = f64::max(cpus, memory) / (CERTAIN - 1e-9);
+            let claims: Vec<Claim> =
+                claims.into_iter().map(|(weight, cpus, memory)| claim(weight, cpus / most, memory / most)).collect();
+            prop_assert_eq!(dominant_shares(&claims), claims.iter().map(Claim::most).collect::<Vec<_>>());
+        }
+
+        /// Nothing is handed out twice, and whoever wants more is held up by a full dimension, in which nobody
+        /// has more for its weight.
+        #[test]
+        fn shares_are_max_min_fair(
+            claims in proptest::collection::vec((0.1..5.0f64, 0.0..2.0f64, 0.0..2.0f64), 1..20)
+        ) {
+            let claims: Vec<Claim> = claims.into_iter().map(|(weight, cpus, memory)| claim(weight, cpus, memory)).collect();
+            let shares = dominant_shares(&claims);
+            let takes = |at: usize, dimension: usize| shares[at] * claims[at].usable[dimension] / claims[at].dominant;
+            let used = |dimension: usize| (0..claims.len()).map(|at| takes(at, dimension)).sum::<f64>();
+            prop_assert!(used(0) <= 1.0 + 1e-6 && used(1) <= 1.0 + 1e-6);
+            for at in 0..claims.len() {
+                prop_assert!(shares[at] <= claims[at].dominant + 1e-9);
+                if shares[at] >= claims[at].dominant - 1e-9 {
+                    continue;
+                }
+                let held_up = (0..2).any(|dimension| {
+                    used(dimension) > 1.0 - 1e-6
+                        && claims[at].usable[dimension] > 0.0
+                        && (0..claims.len()).filter(|other| claims[*other].usable[dimension] > 0.0).all(|other| {
+                            shares[other] / claims[other].weight <= shares[at] / claims[at].weight + 1e-6
+                        })
+                });
+                prop_assert!(held_up, "job {at} of {claims:?} has {shares:?}");
+            }
+        }
+    }
+}

@@ -7,16 +7,18 @@ use std::collections::BTreeSet;
 
 use crate::id_set::IdSet;
 use crate::ids::NodeId;
+use crate::resources::{Dimensions, Resources};
 
+use super::free::FreeIndex;
 use super::node::Node;
 
 /// See the module's documentation.
 #[derive(Clone, Debug)]
 pub(super) enum FastestNodes {
-    /// Of one-slot machines: an open one is all free, so their order never changes. Places in that order, of open nodes.
-    OneSlot { place_of: Vec<u32>, node_at: Vec<u32>, open: IdSet },
+    /// Of one-slot machines: an open one is all free, so their order never changes. Open nodes by their places.
+    OneSlot { places: Places, open: IdSet },
     /// Of all others.
-    Several { open: BTreeSet<Entry>, entry_of: Vec<Option<Entry>> },
+    Several { places: Places, open: BTreeSet<Entry>, entry_of: Vec<Option<Entry>>, by_place: FreeIndex },
 }
 
 /// Bits that sort as speed and free share, the largest first, and the node.
@@ -28,55 +30,170 @@ fn entry(at: u32, node: &Node) -> Option<Entry> {
     is_open.then(|| (Reverse(node.speed.to_bits()), Reverse(node.free_share().to_bits()), at))
 }
 
-impl FastestNodes {
-    /// Of these nodes.
-    pub(super) fn of(nodes: &[Node], one_slot: bool) -> FastestNodes {
-        if !one_slot {
-            let entry_of: Vec<Option<Entry>> = (0..).zip(nodes).map(|(at, node)| entry(at, node)).collect();
-            return FastestNodes::Several { open: entry_of.iter().flatten().copied().collect(), entry_of };
-        }
-        let mut node_at: Vec<u32> = (0..nodes.len() as u32).collect();
-        node_at.sort_by_key(|at| (Reverse(nodes[*at as usize].speed.to_bits()), *at));
-        let mut place_of = vec![0; nodes.len()];
-        let mut open = IdSet::default();
-        for (place, at) in (0..).zip(&node_at) {
-            place_of[*at as usize] = place;
-            if entry(*at, &nodes[*at as usize]).is_some() {
-                open.insert(place);
+/// The nodes from the fastest on, equally fast ones by id.
+#[derive(Clone, Debug)]
+pub(super) struct Places {
+    of: Vec<u32>,
+    node: Vec<u32>,
+    /// The place behind all nodes that are as fast as the one in a place.
+    end: Vec<u32>,
+}
+
+impl Places {
+    fn of(nodes: &[Node]) -> Places {
+        let speed = |at: u32| nodes[at as usize].speed.to_bits();
+        let mut node: Vec<u32> = (0..nodes.len() as u32).collect();
+        node.sort_by_key(|at| (Reverse(speed(*at)), *at));
+        let mut places = Places { of: vec![0; nodes.len()], end: vec![0; nodes.len()], node };
+        let mut end = nodes.len() as u32;
+        for place in (0..places.node.len()).rev() {
+            let at = places.node[place];
+            if places.node.get(place + 1).is_some_and(|next| speed(*next) != speed(at)) {
+                end = place as u32 + 1;
             }
+            (places.of[at as usize], places.end[place]) = (place as u32, end);
         }
-        FastestNodes::OneSlot { place_of, node_at, open }
+        places
+    }
+}
+
+impl FastestNodes {
+    /// Of these nodes, whose resources have these dimensions.
+    pub(super) fn of(nodes: &[Node], dimensions: &Dimensions) -> FastestNodes {
+        let places = Places::of(nodes);
+        let entries = (0..).zip(nodes).map(|(at, node)| entry(at, node));
+        if dimensions.is_one_slot() {
+            let mut open = IdSet::default();
+            entries.flatten().for_each(|(.., at)| {
+                open.insert(places.of[at as usize]);
+            });
+            return FastestNodes::OneSlot { places, open };
+        }
+        let entry_of: Vec<Option<Entry>> = entries.collect();
+        let mut by_place = FreeIndex::new(dimensions.names().len());
+        for (place, at) in (0..).zip(&places.node) {
+            let node = &nodes[*at as usize];
+            by_place.set(place, if node.up { &node.free } else { &Resources::NONE });
+        }
+        FastestNodes::Several { places, open: entry_of.iter().flatten().copied().collect(), entry_of, by_place }
     }
 
     /// What is free on a node, or whether it is up, has changed.
     pub(super) fn changed(&mut self, id: NodeId, node: &Node) {
         let now = entry(id.0, node);
         match self {
-            FastestNodes::OneSlot { place_of, open, .. } => {
-                let place = place_of[id.0 as usize];
+            FastestNodes::OneSlot { places, open } => {
+                let place = places.of[id.0 as usize];
                 if now.is_some() {
                     open.insert(place);
                 } else {
                     open.remove(place);
                 }
             }
-            FastestNodes::Several { open, entry_of } => {
+            FastestNodes::Several { places, open, entry_of, by_place } => {
                 let before = std::mem::replace(&mut entry_of[id.0 as usize], now);
                 if before != now {
                     before.map(|before| open.remove(&before));
                     open.extend(now);
                 }
+                by_place.set(places.of[id.0 as usize], if node.up { &node.free } else { &Resources::NONE });
             }
         }
     }
 
-    /// Returns the first open node for which `suits` holds.
-    pub(super) fn first(&self, mut suits: impl FnMut(NodeId) -> bool) -> Option<NodeId> {
-        match self {
-            FastestNodes::OneSlot { node_at, open, .. } => {
-                open.iter().map(|place| NodeId(node_at[place as usize])).find(|node| suits(*node))
+    /// Returns the first open node that `suits`, which is none on which the demand does not fit.
+    pub(super) fn first(&self, demand: &Resources, mut suits: impl FnMut(NodeId) -> bool) -> Option<NodeId> {
+        let (places, open, entry_of, by_place) = match self {
+            FastestNodes::OneSlot { places, open } => {
+                return open.iter().map(|place| NodeId(places.node[place as usize])).find(|node| suits(*node));
             }
-            FastestNodes::Several { open, .. } => open.iter().map(|entry| NodeId(entry.2)).find(|node| suits(*node)),
+            FastestNodes::Several { places, open, entry_of, by_place } => (places, open, entry_of, by_place),
+        };
+        let mut from = 0;
+        loop {
+            // The fastest on which it fits, and all that are as fast.
+            let mut fitting = by_place.next(from, demand);
+            let place = fitting? as usize;
+            let Some((speed, ..)) = entry_of[*places.node.get(place)? as usize] else {
+                // Nothing at all fits on a full node, too.
+                from = place as u32 + 1;
+                continue;
+            };
+            from = places.end[place];
+            let as_fast = (speed, Reverse(u64::MAX), 0)..=(speed, Reverse(0), u32::MAX);
+            // Either the one with the most free suits soon, or only few are left on which it fits: both are tried in turns.
+            let mut most_free = open.range(as_fast);
+            let mut best: Option<Entry> = None;
+            while let Some(entry) = most_free.next() {
+                if suits(NodeId(entry.2)) {
+                    return Some(NodeId(entry.2));
+                }
+                let Some(place) = fitting.filter(|place| *place < from) else { break };
+                let at = places.node[place as usize];
+                let found = entry_of[at as usize].filter(|_| suits(NodeId(at)));
+                best = [best, found].into_iter().flatten().min();
+                fitting = by_place.next(place + 1, demand);
+            }
+            if let Some((.., at)) = best {
+                return Some(NodeId(at));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn amount(cpus: u64, memory: u64) -> Resources {
+        let mut amount = Resources::NONE;
+        (amount.0[0], amount.0[1]) = (cpus, memory);
+        amount
+    }
+
+    fn node(speed: u32, capacity: (u64, u64), free: (u64, u64), up: bool) -> Node {
+        let capacity = amount(capacity.0 + 1, capacity.1 + 1);
+        Node {
+            name: Arc::from("n"),
+            rack: None,
+            free: amount(free.0, free.1).least(&capacity),
+            capacity,
+            reserved: Resources::NONE,
+            speed: f64::from(speed) / 2.0,
+            up,
+            attempts: Vec::new(),
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn finds_what_a_scan_finds(
+            nodes in prop::collection::vec((1u32..4, (0u64..6, 0u64..6), (0u64..7, 0u64..7), any::<bool>()), 1..40),
+            changes in prop::collection::vec((0usize..40, (0u64..7, 0u64..7), any::<bool>()), 0..30),
+            asked in prop::collection::vec((0u64..7, 0u64..7, 0u32..4), 1..10),
+        ) {
+            let names = [("cpus".to_owned(), 1.0), ("memory".to_owned(), 1.0)].into_iter().collect();
+            let dimensions = Dimensions::of([&names]).unwrap();
+            let mut nodes: Vec<Node> =
+                nodes.into_iter().map(|(speed, capacity, free, up)| node(speed, capacity, free, up)).collect();
+            let mut index = FastestNodes::of(&nodes, &dimensions);
+            for (at, free, up) in changes {
+                let at = at % nodes.len();
+                nodes[at].free = amount(free.0, free.1).least(&nodes[at].capacity);
+                nodes[at].up = up;
+                index.changed(NodeId(at as u32), &nodes[at]);
+            }
+            for (cpus, memory, but) in asked {
+                let demand = amount(cpus, memory);
+                let suits = |id: NodeId| demand.fits(&nodes[id.0 as usize].free) && id.0 % 4 != but;
+                let all = (0..).zip(&nodes).filter_map(|(at, node)| entry(at, node));
+                let scanned = all.filter(|entry| suits(NodeId(entry.2))).min().map(|entry| NodeId(entry.2));
+                prop_assert_eq!(index.first(&demand, suits), scanned);
+            }
         }
     }
 }

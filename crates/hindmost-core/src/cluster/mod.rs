@@ -177,18 +177,18 @@ impl Cluster {
         if !self.fits_somewhere(demand) {
             return None;
         }
-        self.first_by_speed(|id| self.node(id).is_some_and(|node| demand.fits(&node.free) && allowed(id, node)))
+        self.first_by_speed(demand, |id| self.node(id).is_some_and(|node| demand.fits(&node.free) && allowed(id, node)))
     }
 
     /// Speed of the fastest node that is up and has some free room.
     pub fn fastest_open_speed(&self) -> Option<f64> {
-        self.node(self.first_by_speed(|_| true)?).map(Node::speed)
+        self.node(self.first_by_speed(&Resources::NONE, |_| true)?).map(Node::speed)
     }
 
-    fn first_by_speed(&self, suits: impl FnMut(NodeId) -> bool) -> Option<NodeId> {
+    fn first_by_speed(&self, demand: &Resources, suits: impl FnMut(NodeId) -> bool) -> Option<NodeId> {
         let mut index = self.fastest.borrow_mut();
-        let index = index.get_or_insert_with(|| FastestNodes::of(&self.nodes, self.dimensions.is_one_slot()));
-        index.first(suits)
+        let index = index.get_or_insert_with(|| FastestNodes::of(&self.nodes, &self.dimensions));
+        index.first(demand, suits)
     }
 
     /// How often a node has joined, was lost, has returned or changed its speed: while it stays the same, what is known

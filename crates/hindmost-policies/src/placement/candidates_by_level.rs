@@ -253,6 +253,13 @@ impl Levels {
         }
     }
 
+    /// A job can start nothing of a phase for now.
+    pub fn remove(&mut self, (job, phase): JobPhase) {
+        let mut left = self.places.get(&job).cloned().unwrap_or_default();
+        left.retain(|candidate| candidate.phase != phase);
+        self.set(job, &left, |_| {});
+    }
+
     fn take_out(&mut self, candidate: &Candidate, entry: (u64, JobPhase, bool)) {
         let Some(level) = self.by_number.get_mut(&candidate.level) else { return };
         level.remembered.get_mut().clear();

@@ -18,6 +18,7 @@
 mod alike;
 mod pairs;
 mod serving;
+mod withheld;
 
 use std::collections::BTreeSet;
 
@@ -28,6 +29,7 @@ use hindmost_core::record::{Decision, Event};
 
 use self::alike::Alike;
 use self::serving::Serving;
+use self::withheld::{Awaits, Withheld};
 use crate::cloning::clone_pool::ClonePool;
 use crate::placement::candidates_by_level::{Alignment, Candidate, JobPhase, Levels};
 use crate::placement::newly_startable::Fresh;
@@ -35,7 +37,8 @@ use hindmost_core::policy::job_queue::JobQueue;
 use hindmost_core::policy::queue_place::Which;
 use hindmost_core::policy::{Pass, Round, Seen, View};
 
-pub use self::serving::{CloneLimits, Stage};
+pub use self::serving::Stage;
+pub use self::withheld::CloneLimits;
 
 /// How jobs are grouped into levels, and how well a copy fits a node.
 pub trait Fit: Send {
@@ -100,8 +103,10 @@ struct Sweep {
 /// What has come of an attempt at starting a copy.
 enum Start {
     Made,
-    /// None of the tasks may run there, something was held back, or the start was refused.
+    /// None of the tasks may run there, or the start was refused.
     Nothing,
+    /// Nothing of the phase may start anywhere in this round: it was taken out.
+    Withheld,
 }
 
 /// The pass. See the module's documentation.
@@ -112,9 +117,10 @@ pub struct ByNode {
     limits: CloneLimits,
     /// Kept up to date where the best pair of task and node is taken.
     alike: Alike,
-    /// Something was held back for the budget or by the order, though it fitted.
-    held_back: bool,
-    /// Something was held back or has failed: not every task may run wherever it fits.
+    withheld: Withheld,
+    /// A start was refused, though it fitted.
+    refused: bool,
+    /// Something was withheld or has failed: not every task may run wherever it fits.
     has_exceptions: bool,
     touched: BTreeSet<JobId>,
     /// As of so many changes of keys; `None` at first.
@@ -140,7 +146,8 @@ impl ByNode {
             pool: ClonePool::new(clones),
             limits: CloneLimits::default(),
             alike: Alike::default(),
-            held_back: false,
+            withheld: Withheld::default(),
+            refused: false,
             has_exceptions: false,
             touched: BTreeSet::new(),
             as_of: None,
@@ -205,11 +212,15 @@ impl ByNode {
 
     /// Brings what could be started of a job up to date.
     fn refresh(&mut self, job: JobId, cluster: &Cluster, queue: &JobQueue) {
+        self.withheld.forget(job);
         for serving in self.sweeps.iter_mut().flat_map(|sweep| &mut sweep.servings) {
             self.candidates.clear();
             if let Some(found) = cluster.job(job) {
                 let stands = || (self.fit.level(found, cluster, queue), self.fit.penalty(found, cluster));
                 serving.candidates(found, &self.pool, stands, &mut self.candidates);
+            }
+            if self.limits.budget.is_some() && matches!(serving.stage, Stage::Clones { .. }) {
+                self.candidates.iter().for_each(|candidate| self.withheld.may_be_cloned(&candidate.demand));
             }
             serving.levels.set(job, &self.candidates, |demand| serving.fresh.add(&demand));
         }
@@ -236,7 +247,7 @@ impl ByNode {
             let mut turned_up = Fresh::default();
             let mut from = NodeId(0);
             while let Some(node) = next_node(from, &self.sweeps[at].grown, &mut fresh, round.cluster()) {
-                if self.sweeps[at].servings.iter().all(|serving| serving.levels.is_empty()) {
+                if self.has_nothing(at, round.cluster()) {
                     break;
                 }
                 for serving in 0..self.sweeps[at].servings.len() {
@@ -254,11 +265,26 @@ impl ByNode {
         }
     }
 
+    /// True if a sweep's stages have nothing to start anywhere.
+    fn has_nothing(&mut self, at: usize, cluster: &Cluster) -> bool {
+        let no_clones = self.withheld.allows_no_clone(&self.limits, &self.pool, cluster);
+        let is_withheld = |serving: &Serving| no_clones && matches!(serving.stage, Stage::Clones { .. });
+        let mut left = self.sweeps[at].servings.iter().filter(|serving| !serving.levels.is_empty());
+        let has_nothing = left.clone().all(is_withheld);
+        self.withheld.clones |= left.any(is_withheld);
+        has_nothing
+    }
+
     /// Starts on a node what a stage has for it, level by level.
     fn serve(&mut self, (sweep, at): (usize, usize), node: NodeId, round: &mut Round<'_>) {
         let dimensions = round.cluster().dimensions().names().len();
         let weight = self.fit.penalty_weight();
         let mut level = None;
+        let is_clones = matches!(self.sweeps[sweep].servings[at].stage, Stage::Clones { .. });
+        if is_clones && self.withheld.allows_no_clone(&self.limits, &self.pool, round.cluster()) {
+            self.withheld.clones = true;
+            return;
+        }
         loop {
             let Some(found) = round.cluster().node(node) else { return };
             let serving = &self.sweeps[sweep].servings[at];
@@ -276,7 +302,7 @@ impl ByNode {
                 };
                 let Some(phase) = best else { break };
                 match self.start_of((sweep, at), phase, node, round) {
-                    Start::Made => {}
+                    Start::Made | Start::Withheld => {}
                     Start::Nothing => passed.push(phase),
                 }
             }
@@ -291,25 +317,26 @@ impl ByNode {
         let Some(task) = serving.task(phase, node, round.cluster(), &self.pool, self.limits.per_node) else {
             return Start::Nothing;
         };
+        let demand = serving.levels.get(phase).map(|candidate| candidate.demand).unwrap_or_default();
         let is_clone = matches!(stage, Stage::Clones { .. });
-        if !round.may_start(task) || (is_clone && !self.is_within_budget(task, round.cluster())) {
-            self.held_back = true;
-            return Start::Nothing;
+        let awaits = if !round.may_start(task) {
+            Some(Awaits::Slack(round.slack_needed(task)))
+        } else if is_clone && !self.limits.allow(&demand, &self.pool, round.cluster()) {
+            Some(Awaits::Budget(demand))
+        } else {
+            None
+        };
+        if let Some(awaits) = awaits {
+            self.withheld.add(phase.0, awaits);
+            self.sweeps[sweep].servings[at].levels.remove(phase);
+            return Start::Withheld;
         }
         if self.start(stage, task, node, round) {
             return Start::Made;
         }
-        // Refused: the next round looks everywhere again.
-        self.held_back = true;
+        // The next round looks everywhere again.
+        self.refused = true;
         Start::Nothing
-    }
-
-    fn is_within_budget(&self, task: TaskId, cluster: &Cluster) -> bool {
-        let Some(budget) = self.limits.budget else { return true };
-        let Some(phase) = cluster.phase(task) else { return false };
-        let held = self.pool.held().plus(phase.demand());
-        // A thousandth of a unit is no more than rounding.
-        held.0.iter().zip(&cluster.total().0).all(|(held, total)| *held as f64 <= budget * *total as f64 + 1e-3)
     }
 
     fn start(&mut self, stage: Stage, task: TaskId, node: NodeId, round: &mut Round<'_>) -> bool {
@@ -398,7 +425,11 @@ impl Pass for ByNode {
                         }
                         self.touched.insert(attempt.task.job);
                     }
-                    Event::NodeJoined { node, .. } | Event::NodeReturned { node } => self.room_grew(*node),
+                    Event::NodeJoined { node, .. } | Event::NodeReturned { node } => {
+                        self.room_grew(*node);
+                        // A job's share of the cluster is another.
+                        self.touched.extend(self.withheld.take_all());
+                    }
                     Event::NodeLost { node } => self.node_lost(*node, view.cluster),
                     // Reservations may have ended.
                     Event::Woken => {
@@ -423,11 +454,14 @@ impl Pass for ByNode {
             serving.levels.any_phase = self.fit.takes_best_pair();
             serving.first_phase_only = self.fit.first_phase_only();
         }
-        self.refresh_touched(round);
-        if std::mem::take(&mut self.held_back) {
-            self.has_exceptions = true;
+        self.has_exceptions |= self.refused || !self.withheld.is_empty();
+        self.touched.extend(self.withheld.take_changed(&self.limits, &self.pool, round));
+        let no_clones = self.withheld.allows_no_clone(&self.limits, &self.pool, round.cluster());
+        if self.refused || (self.withheld.clones && !no_clones) {
+            (self.withheld.clones, self.refused) = (no_clones, false);
             self.look_everywhere();
         }
+        self.refresh_touched(round);
         for at in 0..self.sweeps.len() {
             // Where the only pair that is the best of its demand always is the best of all, nothing is weighed.
             let servings = &self.sweeps[at].servings;
@@ -449,6 +483,7 @@ impl Pass for ByNode {
 impl ByNode {
     /// What could be started may fit anywhere.
     fn look_everywhere(&mut self) {
+        self.touched.extend(self.withheld.take_all());
         for serving in self.sweeps.iter_mut().flat_map(|sweep| &mut sweep.servings) {
             if let Some(least) = serving.levels.least() {
                 serving.fresh.add(&least);

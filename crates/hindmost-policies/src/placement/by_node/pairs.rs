@@ -85,7 +85,7 @@ impl ByNode {
         }
         while let Some(Pair { phase: Reverse(phase), node: Reverse(id), .. }) = self.best_pair(&mut pairs, round) {
             match self.start_of(serving, phase, id, round) {
-                Start::Made => {}
+                Start::Made | Start::Withheld => {}
                 Start::Nothing => pairs.odd.entry(id).or_default().push(phase),
             }
             let is_odd = pairs.odd.contains_key(&id);

@@ -30,22 +30,6 @@ pub(crate) struct Serving {
     pub(crate) first_phase_only: bool,
 }
 
-/// Limits on clones.
-#[derive(Clone, Copy, Debug)]
-pub struct CloneLimits {
-    /// Share of the cluster that clones may hold, in each dimension.
-    pub budget: Option<f64>,
-    /// Most copies of a task on a node, at least 1.
-    pub per_node: u32,
-}
-
-impl Default for CloneLimits {
-    /// No budget, one copy of a task on a node.
-    fn default() -> CloneLimits {
-        CloneLimits { budget: None, per_node: 1 }
-    }
-}
-
 impl Serving {
     /// Nothing yet.
     pub(crate) fn of(stage: Stage) -> Serving {

@@ -34,6 +34,7 @@ use hindmost_core::record::{Condition, Decision, Event, StopReason};
 use hindmost_core::time::Time;
 use rustc_hash::FxHashMap;
 
+use super::candidates::Candidates;
 use super::lagging::{Lagging, waits};
 use super::{Cause, Rule};
 use crate::placement::by_speed::GoodNodes;
@@ -75,6 +76,8 @@ pub struct PaceRule {
     /// True for the pass that comes before originals.
     saving: bool,
     lagging: Lagging,
+    /// Lagging attempts that are expected to end, and whose jobs the order permits no other copy now.
+    not_permitted: Candidates,
     /// How many copies beside it each attempt has outrun.
     outran: FxHashMap<AttemptId, u32>,
     good_nodes: GoodNodes,
@@ -87,6 +90,7 @@ impl PaceRule {
             parameters,
             saving,
             lagging: Lagging::default(),
+            not_permitted: Candidates::default(),
             outran: FxHashMap::default(),
             good_nodes: GoodNodes::above(parameters.slow),
         }
@@ -156,6 +160,39 @@ impl PaceRule {
         useless && remaining > MOVE * (1.0 + waves) * phase.median()
     }
 
+    /// Looks at the attempts again whose jobs the order may permit another copy now, and at those that should have ended.
+    fn permit_again(&mut self, round: &Round<'_>) {
+        if self.not_permitted.is_empty() {
+            return;
+        }
+        let cluster = round.cluster();
+        self.not_permitted.forget_copied(cluster);
+        self.not_permitted.close(|_| true, |task| round.slack_needed(task), round.slack());
+        let mut again = self.not_permitted.take_due(cluster.now());
+        again.extend(std::iter::from_fn(|| self.not_permitted.next(|_, _| 0.0, -1.0, |_| true)).map(|(_, id)| id));
+        for id in again {
+            self.not_permitted.remove(id);
+            if let Some(found) = cluster.attempt(id).filter(|found| cluster.is_only_copy(found)) {
+                self.lagging.add(found, false);
+            }
+        }
+        self.not_permitted.end_round();
+    }
+
+    /// Lays an attempt aside that may get no copy now, whatever happens to others. False for one that has to be looked at in
+    /// each round nevertheless: its end is not known, or it may be relaunched.
+    fn lay_aside(&mut self, id: AttemptId, round: &Round<'_>) -> bool {
+        let cluster = round.cluster();
+        let Some((attempt, phase)) = cluster.attempt(id).zip(cluster.phase(id.task)) else { return false };
+        let Some(finish) = attempt.expected_finish().filter(|finish| *finish > cluster.now()) else { return false };
+        if self.may_move(attempt, cluster) || round.slack() >= round.slack_needed(id.task) {
+            return false;
+        }
+        self.lagging.remove(id, Some(attempt.since()));
+        self.not_permitted.put((0, 0), id, finish, phase.demand());
+        true
+    }
+
     /// The attempts to look at in this round with their remaining times, the longest first.
     fn lagging_now(&mut self, factor: f64, cluster: &Cluster) -> Vec<(f64, AttemptId)> {
         self.lagging.let_time_pass(cluster);
@@ -212,6 +249,8 @@ impl Rule for PaceRule {
 
     fn observe(&mut self, seen: Seen<'_>, view: &mut View<'_>, _candidates: &mut Vec<AttemptId>) {
         let cluster = view.cluster;
+        // What becomes known anew of an attempt is handed to `serve`.
+        self.not_permitted.observe(seen, cluster, &mut Vec::new());
         match seen {
             Seen::Decision(Decision::Start { attempt, .. }) => {
                 if cluster.task(attempt.task).is_some_and(|task| task.alive() > 1) {
@@ -250,7 +289,7 @@ impl Rule for PaceRule {
     }
 
     fn serve(&mut self, candidates: &mut Vec<AttemptId>, round: &mut Round<'_>) {
-        if self.lagging.is_empty() && candidates.is_empty() {
+        if self.lagging.is_empty() && self.not_permitted.is_empty() && candidates.is_empty() {
             return;
         }
         let pending = round.next_job(Which::Any, None).is_some();
@@ -262,8 +301,10 @@ impl Rule for PaceRule {
             return;
         }
         self.lagging.forget_copied(round.cluster());
+        self.permit_again(round);
         for id in candidates.drain(..) {
             let cluster = round.cluster();
+            self.not_permitted.remove(id);
             if let Some(found) = cluster.attempt(id).filter(|found| cluster.is_only_copy(found)) {
                 self.lagging.add(found, self.may_move(found, cluster));
             }
@@ -293,7 +334,11 @@ impl Rule for PaceRule {
             self.lagging.leave_unsettled(id);
             let fresh = fresh(cluster, node, phase);
             let pays = remaining > factor * fresh && !(pending && self.ends_with_the_queue(remaining, id, cluster));
-            if !pays || !round.may_start(id.task) || !round.start(id.task, node) {
+            let is_permitted = pays && round.may_start(id.task);
+            if pays && !is_permitted && self.lay_aside(id, round) {
+                continue;
+            }
+            if !is_permitted || !round.start(id.task, node) {
                 self.lagging.looked_at(id, remaining / median);
                 continue;
             }

@@ -101,6 +101,14 @@ impl FastestNodes {
         }
     }
 
+    /// Returns the first open node.
+    pub(super) fn first_open(&self) -> Option<NodeId> {
+        match self {
+            FastestNodes::OneSlot { places, open } => open.next(0).map(|place| NodeId(places.node[place as usize])),
+            FastestNodes::Several { open, .. } => open.first().map(|entry| NodeId(entry.2)),
+        }
+    }
+
     /// Returns the first open node that `suits`, which is none on which the demand does not fit.
     pub(super) fn first(&self, demand: &Resources, mut suits: impl FnMut(NodeId) -> bool) -> Option<NodeId> {
         let (places, open, entry_of, by_place) = match self {
@@ -190,6 +198,8 @@ mod tests {
             for (cpus, memory, but) in asked {
                 let demand = amount(cpus, memory);
                 let suits = |id: NodeId| demand.fits(&nodes[id.0 as usize].free) && id.0 % 4 != but;
+                let all = (0..).zip(&nodes).filter_map(|(at, node)| entry(at, node));
+                prop_assert_eq!(index.first_open(), all.min().map(|entry| NodeId(entry.2)));
                 let all = (0..).zip(&nodes).filter_map(|(at, node)| entry(at, node));
                 let scanned = all.filter(|entry| suits(NodeId(entry.2))).min().map(|entry| NodeId(entry.2));
                 prop_assert_eq!(index.first(&demand, suits), scanned);

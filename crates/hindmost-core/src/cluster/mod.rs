@@ -22,7 +22,7 @@ mod phase;
 mod task;
 mod tasks_by_input;
 
-use std::cell::RefCell;
+use std::cell::{RefCell, RefMut};
 use std::collections::{BTreeMap, VecDeque};
 
 pub use apply::{Applied, RecordError};
@@ -177,18 +177,18 @@ impl Cluster {
         if !self.fits_somewhere(demand) {
             return None;
         }
-        self.first_by_speed(demand, |id| self.node(id).is_some_and(|node| demand.fits(&node.free) && allowed(id, node)))
+        self.fastest_nodes()
+            .first(demand, |id| self.node(id).is_some_and(|node| demand.fits(&node.free) && allowed(id, node)))
     }
 
     /// Speed of the fastest node that is up and has some free room.
     pub fn fastest_open_speed(&self) -> Option<f64> {
-        self.node(self.first_by_speed(&Resources::NONE, |_| true)?).map(Node::speed)
+        self.node(self.fastest_nodes().first_open()?).map(Node::speed)
     }
 
-    fn first_by_speed(&self, demand: &Resources, suits: impl FnMut(NodeId) -> bool) -> Option<NodeId> {
-        let mut index = self.fastest.borrow_mut();
-        let index = index.get_or_insert_with(|| FastestNodes::of(&self.nodes, &self.dimensions));
-        index.first(demand, suits)
+    fn fastest_nodes(&self) -> RefMut<'_, FastestNodes> {
+        let made = || FastestNodes::of(&self.nodes, &self.dimensions);
+        RefMut::map(self.fastest.borrow_mut(), |index| index.get_or_insert_with(made))
     }
 
     /// How often a node has joined, was lost, has returned or changed its speed: while it stays the same, what is known

@@ -41,13 +41,6 @@ impl Alike {
         self.changed.insert(node.0);
     }
 
-    /// Anything may have changed.
-    pub(crate) fn all_changed(&mut self, cluster: &Cluster) {
-        for node in 0..cluster.nodes().len() as u32 {
-            self.changed.insert(node);
-        }
-    }
-
     /// Finds the kinds of all nodes that have changed.
     pub(crate) fn refresh(&mut self, cluster: &Cluster) {
         let mut next = self.changed.next(0);

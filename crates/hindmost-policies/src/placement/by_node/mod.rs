@@ -118,6 +118,8 @@ pub struct ByNode {
     /// Kept up to date where the best pair of task and node is taken.
     alike: Alike,
     withheld: Withheld,
+    /// Nodes of which some room was reserved when a reservation could last have ended.
+    reserved: BTreeSet<NodeId>,
     /// A start was refused, though it fitted.
     refused: bool,
     /// Something was withheld or has failed: not every task may run wherever it fits.
@@ -147,6 +149,7 @@ impl ByNode {
             limits: CloneLimits::default(),
             alike: Alike::default(),
             withheld: Withheld::default(),
+            reserved: BTreeSet::new(),
             refused: false,
             has_exceptions: false,
             touched: BTreeSet::new(),
@@ -431,18 +434,24 @@ impl Pass for ByNode {
                         self.touched.extend(self.withheld.take_all());
                     }
                     Event::NodeLost { node } => self.node_lost(*node, view.cluster),
-                    // Reservations may have ended.
-                    Event::Woken => {
-                        self.alike.all_changed(view.cluster);
+                    Event::Woken if !self.reserved.is_empty() => {
+                        // Their reservations may have ended.
+                        self.reserved.iter().for_each(|node| self.alike.changed(*node));
+                        let is_reserved = |node: &Node| !node.reserved().is_none();
+                        self.reserved.retain(|node| view.cluster.node(*node).is_some_and(is_reserved));
                         self.look_everywhere();
                     }
                     Event::NodeSpeedLearned { .. }
                     | Event::AttemptRunning { .. }
                     | Event::WatchMet { .. }
+                    | Event::Woken
                     | Event::Round => {}
                 }
             }
-            Seen::Decision(Decision::Reserve { node, .. }) => self.alike.changed(*node),
+            Seen::Decision(Decision::Reserve { node, .. }) => {
+                self.reserved.insert(*node);
+                self.alike.changed(*node);
+            }
             Seen::Decision(_) => {}
         }
     }

@@ -152,7 +152,7 @@ impl PaceRule {
     /// True if a lagging attempt is better relaunched elsewhere than waited for.
     fn should_move(&mut self, remaining: f64, id: AttemptId, cluster: &Cluster) -> bool {
         let Some((attempt, phase)) = cluster.attempt(id).zip(cluster.phase(id.task)) else { return false };
-        if !self.may_move(attempt, cluster) || attempt.expected_finish().is_none() {
+        if !self.may_move(attempt, cluster) || attempt.measured_finish().is_none() {
             return false;
         }
         let Some(waves) = self.good_nodes.waves(id.task, cluster) else { return false };

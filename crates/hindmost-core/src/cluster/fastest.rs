@@ -130,9 +130,8 @@ impl FastestNodes {
             from = places.end[place];
             let as_fast = (speed, Reverse(u64::MAX), 0)..=(speed, Reverse(0), u32::MAX);
             // Either the one with the most free suits soon, or only few are left on which it fits: both are tried in turns.
-            let mut most_free = open.range(as_fast);
             let mut best: Option<Entry> = None;
-            while let Some(entry) = most_free.next() {
+            for entry in open.range(as_fast) {
                 if suits(NodeId(entry.2)) {
                     return Some(NodeId(entry.2));
                 }

@@ -9,6 +9,7 @@ use super::spec::PolicySpec;
 use crate::cloning::dolly::{self, DollyParameters};
 use crate::orders::dollymp::DollympParameters;
 use crate::parameters::Parameters;
+use crate::placement::by_node::is_within_budget;
 
 /// A system that clones tasks within a budget.
 enum Cloning {
@@ -63,11 +64,7 @@ pub fn without_clones(
             never.then(|| format!("the clones of all its tasks together want {}", shown(&all)))
         }
         Cloning::Dollymp(_) => {
-            let fits = |demand: &Resources| {
-                // A thousandth of a unit is no more than rounding, as where clones are started.
-                demand.0.iter().zip(&total.0).all(|(wanted, total)| *wanted as f64 <= budget * *total as f64 + 1e-3)
-            };
-            let never = !demands.iter().any(|(_, demand)| fits(demand));
+            let never = !demands.iter().any(|(_, demand)| is_within_budget(demand, budget, total));
             let shares = demands.iter().map(|(_, demand)| (demand.dominant_share(total), demand));
             let least = shares.min_by(|one, other| one.0.total_cmp(&other.0)).filter(|_| never);
             least.map(|(_, demand)| format!("a clone wants {} at least", shown(demand)))

@@ -69,9 +69,9 @@ pub(crate) use mark::own_limit;
 pub use mark::{FOLDER_VARIABLE, KEY_VARIABLE, Mark, RUN_VARIABLE, Tag, WITHIN_VARIABLE, within};
 #[cfg(target_os = "linux")]
 pub use orphans::{abandon, adopt_orphans};
-pub use roots::{adopt, can_start_processes, spawn};
+pub use roots::{adopt, spawn};
 #[cfg(target_os = "linux")]
-pub use session::{apart, keeps_terminal};
+pub use session::{apart, can_start_processes, keeps_terminal};
 #[cfg(target_os = "linux")]
 pub use signal::{continue_tree, kill_tree, signal_group, stop_tree};
 #[cfg(target_os = "linux")]

@@ -76,21 +76,6 @@ pub fn spawn(command: &mut Command, tag: Tag) -> io::Result<Identity> {
     }
 }
 
-/// Whether processes can be started now. False if the system says that there are too many, or that it has
-/// no memory for another one.
-pub fn can_start_processes() -> bool {
-    use rustix::io::Errno;
-    use std::process::Stdio;
-    let mut command = super::apart("/bin/sh");
-    command.args(["-c", ":"]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    match command.status() {
-        Ok(_) => true,
-        Err(error) => {
-            ![Errno::AGAIN, Errno::NOMEM].into_iter().any(|scarce| Errno::from_io_error(&error) == Some(scarce))
-        }
-    }
-}
-
 /// Takes over an attempt whose root an earlier process has started, and which [`super::is_proven`] to be one.
 pub fn adopt(root: &Identity, tag: Tag) {
     locked(&ROOTS).insert(root.pid, Root { start_time: root.start_time, tag, is_child: false });

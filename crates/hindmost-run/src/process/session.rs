@@ -9,8 +9,10 @@
 
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::OnceLock;
+
+use rustix::io::Errno;
 
 use super::roots;
 
@@ -25,6 +27,19 @@ pub fn apart(program: &str) -> Command {
     let mut command = Command::new(setsid);
     command.arg(program);
     command
+}
+
+/// Whether processes can be started now. False if the system says that there are too many, or that it has
+/// no memory for another one.
+pub fn can_start_processes() -> bool {
+    let mut command = apart("/bin/sh");
+    command.args(["-c", ":"]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    match command.status() {
+        Ok(_) => true,
+        Err(error) => {
+            ![Errno::AGAIN, Errno::NOMEM].into_iter().any(|scarce| Errno::from_io_error(&error) == Some(scarce))
+        }
+    }
 }
 
 /// Whether processes of [`apart`] can still open our terminal, because there is no `setsid`.

@@ -39,6 +39,7 @@ use hindmost_core::policy::{Pass, Round, Seen, View};
 
 pub use self::serving::Stage;
 pub use self::withheld::CloneLimits;
+pub(crate) use self::withheld::is_within_budget;
 
 /// How jobs are grouped into levels, and how well a copy fits a node.
 pub trait Fit: Send {

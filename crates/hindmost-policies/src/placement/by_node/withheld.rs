@@ -29,11 +29,14 @@ impl Default for CloneLimits {
 impl CloneLimits {
     /// True if clones, with those that run, may hold another one of this demand.
     pub(super) fn allow(&self, demand: &Resources, pool: &ClonePool, cluster: &Cluster) -> bool {
-        let Some(budget) = self.budget else { return true };
-        let held = pool.held().plus(demand);
-        // A thousandth of a unit is no more than rounding.
-        held.0.iter().zip(&cluster.total().0).all(|(held, total)| *held as f64 <= budget * *total as f64 + 1e-3)
+        self.budget.is_none_or(|budget| is_within_budget(&pool.held().plus(demand), budget, cluster.total()))
     }
+}
+
+/// True if so much is at most a share `budget` of a cluster's `total` in each dimension.
+pub(crate) fn is_within_budget(held: &Resources, budget: f64, total: &Resources) -> bool {
+    // A thousandth of a unit is no more than rounding.
+    held.0.iter().zip(&total.0).all(|(held, total)| *held as f64 <= budget * *total as f64 + 1e-3)
 }
 
 /// What one of a job's phases waits for.

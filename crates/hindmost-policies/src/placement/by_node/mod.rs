@@ -26,6 +26,7 @@ use hindmost_core::cluster::{Cluster, Job, Node};
 use hindmost_core::id_set::IdSet;
 use hindmost_core::ids::{JobId, NodeId, TaskId};
 use hindmost_core::record::{Decision, Event};
+use hindmost_core::resources::Resources;
 
 use self::alike::Alike;
 use self::serving::Serving;
@@ -321,14 +322,14 @@ impl ByNode {
         let Some(task) = serving.task(phase, node, round.cluster(), &self.pool, self.limits.per_node) else {
             return Start::Nothing;
         };
-        let demand = serving.levels.get(phase).map(|candidate| candidate.demand).unwrap_or_default();
         let is_clone = matches!(stage, Stage::Clones { .. });
+        let has_budget = is_clone && self.limits.budget.is_some();
+        let demand = if has_budget { serving.levels.get(phase).map(|candidate| candidate.demand) } else { None };
         let awaits = if !round.may_start(task) {
             Some(Awaits::Slack(round.slack_needed(task)))
-        } else if is_clone && !self.limits.allow(&demand, &self.pool, round.cluster()) {
-            Some(Awaits::Budget(demand))
         } else {
-            None
+            let is_over = |demand: &Resources| !self.limits.allow(demand, &self.pool, round.cluster());
+            demand.filter(is_over).map(Awaits::Budget)
         };
         if let Some(awaits) = awaits {
             self.withheld.add(phase.0, awaits);

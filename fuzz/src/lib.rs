@@ -16,8 +16,11 @@ pub mod targets;
 pub use libfuzzer_sys;
 pub use seeds::over_arguments;
 
-/// The program of a target: its module's name, and the type of its input, which must be the one that the module checks:
+/// The program of a target: its module's name, and the type of its input, which must be the one that the module checks.
 ///
+/// ```
+/// hindmost_fuzz::target!(journal, &[u8]);
+/// ```
 /// ```compile_fail
 /// hindmost_fuzz::target!(journal, &str); // a journal is bytes
 /// ```

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use hindmost_policies::catalogue::spec::PolicySpec;
-use hindmost_policies::catalogue::{self, ORDERS, SYSTEMS};
+use hindmost_policies::catalogue::{self, ORDERS, OrderEntry, SYSTEMS, SystemEntry};
 use hindmost_policies::parameters::{ParameterEntry, Value};
 use proptest::prelude::*;
 use regex::Regex;
@@ -86,14 +86,14 @@ fn names() -> Vec<&'static str> {
 
 /// Every parameter of the catalogue.
 fn entries() -> Vec<&'static ParameterEntry> {
-    let systems = SYSTEMS.iter().flat_map(|system| system.parameters());
-    systems.chain(ORDERS.iter().flat_map(|order| order.parameters())).collect()
+    let systems = SYSTEMS.iter().flat_map(SystemEntry::parameters);
+    systems.chain(ORDERS.iter().flat_map(OrderEntry::parameters)).collect()
 }
 
 /// The parameters of the system and the order of a name.
 fn entries_of(owner: &str) -> impl Iterator<Item = &'static ParameterEntry> {
-    let systems = SYSTEMS.iter().filter(move |system| system.name == owner).flat_map(|system| system.parameters());
-    let orders = ORDERS.iter().filter(move |order| order.name == owner).flat_map(|order| order.parameters());
+    let systems = SYSTEMS.iter().filter(move |system| system.name == owner).flat_map(SystemEntry::parameters);
+    let orders = ORDERS.iter().filter(move |order| order.name == owner).flat_map(OrderEntry::parameters);
     systems.chain(orders)
 }
 

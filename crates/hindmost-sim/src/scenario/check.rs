@@ -15,7 +15,9 @@ use super::{ArrivalSpec, ClusterSpec, NetworkSpec, NodeClass, Scenario, Workload
 
 /// Ten times the largest clusters there are, or more.
 const MOST_NODES: u32 = 10_000_000;
-/// Tasks of one seed's jobs together, on average: hours of simulating.
+/// Jobs of one seed, on average: a waiting one takes some 2 kB of memory.
+const MOST_JOBS: f64 = 1e7;
+/// Their tasks together, on average: hours of simulating.
 const MOST_TASKS_OF_ALL: f64 = 1e8;
 /// Some 300 years: half of what ticks can count.
 const LONGEST: f64 = 1e10;
@@ -228,15 +230,16 @@ impl WorkloadSpec {
     fn try_draws(&self, horizon: Option<f64>) -> Result<(), String> {
         generate::trial(self).map_err(|error| format!("workload.{error}"))?;
         let (jobs, tasks) = generate::expected(self, horizon).map_err(|error| format!("workload.{error}"))?;
-        if jobs * tasks > MOST_TASKS_OF_ALL {
+        if jobs > MOST_JOBS || jobs * tasks > MOST_TASKS_OF_ALL {
             let fewer = match &self.arrival {
                 Some(ArrivalSpec::Poisson { .. }) => "lower workload.arrival.poisson.rate or the horizon",
                 Some(ArrivalSpec::File(_)) => "list fewer arrivals",
                 _ => "lower workload.arrival's jobs",
             };
+            let or_tasks = if jobs > MOST_JOBS { "" } else { ", or the number of tasks of a job" };
             return Err(format!(
-                "workload: {} jobs of {} tasks would arrive on average, but at most {MOST_TASKS_OF_ALL} tasks in all can \
-                 be simulated: {fewer}, or the number of tasks of a job",
+                "workload: {} jobs of {} tasks each would arrive on average, but at most {MOST_JOBS} jobs with \
+                 {MOST_TASKS_OF_ALL} tasks in all can be simulated: {fewer}{or_tasks}",
                 Plain(rounded(jobs)),
                 Plain(rounded(tasks))
             ));

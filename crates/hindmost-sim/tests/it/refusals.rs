@@ -50,22 +50,28 @@ fn names_that_look_like_others_are_refused() {
 
 #[test]
 fn more_tasks_than_can_be_simulated_are_refused() {
-    for (arrival, expected) in [
+    for (arrival, tasks, expected) in [
         (
             "{ poisson = { rate = 1e300 } }",
-            "2e301 jobs of 3 tasks would arrive on average, but at most 100000000 tasks",
+            "3",
+            "2e301 jobs of 3 tasks each would arrive on average, but at most 10000000",
         ),
-        ("{ poisson = { rate = 1e12 } }", "lower workload.arrival.poisson.rate or the horizon"),
-        ("{ poisson = { rate = 1.7e6 } }", "34000000 jobs"),
-        ("{ at_once = { jobs = 4000000000 } }", "4000000000 jobs of 3 tasks"),
-        ("{ every = { gap = 0, jobs = 4000000000 } }", "lower workload.arrival's jobs"),
-        ("{ every = { gap = 1e-9, jobs = 4000000000 } }", "4000000000 jobs"),
+        ("{ poisson = { rate = 1e12 } }", "3", "lower workload.arrival.poisson.rate or the horizon"),
+        ("{ poisson = { rate = 5.1e5 } }", "1", "10200000 jobs"),
+        ("{ poisson = { rate = 5e4 } }", "101", "or the number of tasks of a job"),
+        ("{ at_once = { jobs = 4000000000 } }", "1", "4000000000 jobs of 1 tasks"),
+        ("{ every = { gap = 0, jobs = 4000000000 } }", "1", "lower workload.arrival's jobs"),
+        ("{ every = { gap = 1e-9, jobs = 4000000000 } }", "1", "4000000000 jobs"),
     ] {
-        let error = parse(VALID, &[("workload.arrival", arrival)]).unwrap_err();
+        let error = parse(VALID, &[("workload.arrival", arrival), ("workload.tasks", tasks)]).unwrap_err();
         assert!(error.contains(expected), "{arrival}: {error}");
     }
-    for arrival in ["{ poisson = { rate = 1.6e6 } }", "{ every = { gap = 1, jobs = 4000000000 } }"] {
-        parse(VALID, &[("workload.arrival", arrival)]).unwrap();
+    for (arrival, tasks) in [
+        ("{ poisson = { rate = 4.9e5 } }", "10"),
+        ("{ poisson = { rate = 4.9e4 } }", "{ uniform = { min = 1, max = 199 } }"),
+        ("{ every = { gap = 1, jobs = 4000000000 } }", "3"),
+    ] {
+        parse(VALID, &[("workload.arrival", arrival), ("workload.tasks", tasks)]).unwrap();
     }
     parse(VALID, &[("workload.arrival", "{ poisson = { rate = 1e300 } }"), ("horizon", "1e-295")]).unwrap();
     let class = "count = 6000000\ncpus = 4\n[[cluster.nodes]]\ncount = 6000000\ncpus";

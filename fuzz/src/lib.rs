@@ -16,12 +16,22 @@ pub mod targets;
 pub use libfuzzer_sys;
 pub use seeds::over_arguments;
 
-/// The program of a target: its module's name, and the type of its input.
+/// The program of a target: its module's name, and the type of its input, which must be the one that the module checks.
+///
+/// ```
+/// hindmost_fuzz::target!(journal, &[u8]);
+/// ```
+/// ```compile_fail
+/// hindmost_fuzz::target!(journal, &str); // a journal is bytes
+/// ```
 #[macro_export]
 macro_rules! target {
     ($name:ident, $($input:tt)+) => {
         #[cfg(fuzzing)]
         $crate::libfuzzer_sys::fuzz_target!(|input: $($input)+| $crate::targets::$name::check(input));
+        // libFuzzer's macro converts to this type; without it the type would go unread.
+        #[cfg(not(fuzzing))]
+        const _: fn($($input)+) = $crate::targets::$name::check;
         #[cfg(not(fuzzing))]
         fn main() -> std::process::ExitCode {
             $crate::over_arguments(stringify!($name))

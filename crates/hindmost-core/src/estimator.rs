@@ -15,6 +15,7 @@ use crate::cluster::{Attempt, Cluster, Phase};
 use crate::record::Condition;
 use crate::time::Time;
 use hindmost_math::distribution::Distribution;
+use hindmost_math::plain::Quoted;
 use hindmost_math::shapes::{ShapeNumber, Shapes};
 
 /// How much is known of a running attempt, and when. The distribution of a phase's durations is
@@ -39,7 +40,10 @@ pub enum Knowledge {
 
 /// A text that names no kind of knowledge.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no kind of knowledge: give oracle, progress(S) with S in [0, 1), progress(uniform), age or history")]
+#[error(
+    "{} is no kind of knowledge: give oracle, progress(S) with S in [0, 1), progress(uniform), age or history",
+    Quoted(.0)
+)]
 pub struct UnknownKnowledge(String);
 
 impl FromStr for Knowledge {

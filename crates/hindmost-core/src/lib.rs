@@ -12,6 +12,7 @@ pub mod id_set;
 pub mod ids;
 pub mod journal;
 pub mod metrics;
+pub mod names;
 pub mod policy;
 pub mod random;
 pub mod reasons;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use hindmost_math::plain::Plain;
+use hindmost_math::plain::{Plain, Quoted};
 
 use crate::workload::DemandByName;
 
@@ -282,7 +282,10 @@ pub fn parse_size(text: &str) -> Result<f64, String> {
     let trimmed = text.trim();
     let split = trimmed.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(trimmed.len());
     let (number, unit) = trimmed.split_at(split);
-    let wrong = || format!("{text:?} is not a size: give a number and a unit, such as \"48GB\" or \"512MB\"");
+    let wrong = || {
+        let text = Quoted(text);
+        format!("{text} is not a size: give a number and a unit, such as \"48GB\" or \"512MB\", below 10^15 bytes")
+    };
     let number: f64 = number.parse().map_err(|_| wrong())?;
     let power = match unit.trim().to_ascii_lowercase().as_str() {
         "b" => 0,

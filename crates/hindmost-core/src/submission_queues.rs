@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::workload::QueueSpec;
-use hindmost_math::plain::Plain;
+use hindmost_math::plain::{Plain, Quoted};
 use hindmost_math::suggest::did_you_mean;
 
 /// The queue of jobs that name none.
@@ -14,7 +14,7 @@ const ROUNDING: f64 = 1e-9;
 
 /// A queue that makes no sense.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("queue, entry {entry} ({name:?}): {reason}")]
+#[error("queue, entry {entry} ({}): {reason}", Quoted(name))]
 pub struct BadQueue {
     /// Its place in the list, from 1.
     entry: usize,
@@ -60,7 +60,7 @@ pub fn check(queues: &[QueueSpec]) -> Result<(), BadQueue> {
             let whole = if parent.is_empty() { "the cluster".to_owned() } else { format!("{parent:?}") };
             return Err(wrong(format!(
                 "with its {} the queues directly below {whole} are guaranteed {}, but it must be at most 1",
-                queue.guaranteed,
+                Plain(queue.guaranteed),
                 Plain(without_error(*sum))
             )));
         }
@@ -101,6 +101,7 @@ fn check_shares(queue: &QueueSpec) -> Result<(), String> {
         ));
     }
     if maximum < guaranteed {
+        let (maximum, guaranteed) = (Plain(*maximum), Plain(*guaranteed));
         return Err(format!("maximum is {maximum}, but must be at least what is guaranteed, {guaranteed}"));
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! Numbers in messages, as people write them.
+//! Numbers and quoted texts in messages, as people read them.
 
 use std::fmt;
 
@@ -18,6 +18,22 @@ impl fmt::Display for Plain {
         let size = self.0.abs();
         let is_long = size.is_finite() && (size > LARGE || (size > 0.0 && size < SMALL));
         if is_long { write!(f, "{:e}", self.0) } else { write!(f, "{}", self.0) }
+    }
+}
+
+/// A text from outside in quotes, with special characters escaped: its beginning where it is long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quoted<'a>(pub &'a str);
+
+/// Characters of a text that [`Quoted`] shows at most.
+const QUOTED: usize = 80;
+
+impl fmt::Display for Quoted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.char_indices().nth(QUOTED) {
+            None => write!(f, "{:?}", self.0),
+            Some((end, _)) => write!(f, "{:?}… ({} characters)", &self.0[..end], self.0.chars().count()),
+        }
     }
 }
 
@@ -45,7 +61,7 @@ const LONGEST_ROW: usize = 24;
 
 #[cfg(test)]
 mod tests {
-    use super::{Plain, with_plain_numbers};
+    use super::{Plain, QUOTED, Quoted, with_plain_numbers};
 
     #[test]
     fn long_numbers_in_messages_become_short() {
@@ -57,6 +73,15 @@ mod tests {
         }
         let digits = format!("{:.}", 2f64.powi(-100));
         assert_eq!(with_plain_numbers(&digits), "7.888609052210118e-31");
+    }
+
+    #[test]
+    fn long_texts_are_quoted_in_part() {
+        assert_eq!(Quoted("").to_string(), "\"\"");
+        assert_eq!(Quoted("a\n\"b\"").to_string(), r#""a\n\"b\"""#);
+        let longest = "ü".repeat(QUOTED);
+        assert_eq!(Quoted(&longest).to_string(), format!("\"{longest}\""));
+        assert_eq!(Quoted(&(longest.clone() + "ü")).to_string(), format!("\"{longest}\"… (81 characters)"));
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::str::FromStr;
 use hindmost_core::ids::AttemptId;
 use hindmost_core::random::{Purpose, draw_for_attempt};
 use hindmost_core::time::Time;
+use hindmost_math::plain::Quoted;
 
 /// A node that goes away and comes back.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,7 +34,8 @@ pub struct Chaos {
 /// A rehearsal that can't be understood.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "chaos {text:?}: {reason}; give slow=NODE:FACTOR, kill=CHANCE, lose=NODE:10s (lost for ten seconds), lose=NODE:10s@5s (from the fifth second on) or seed=N, separated by commas"
+    "chaos {}: {reason}; give slow=NODE:FACTOR, kill=CHANCE, lose=NODE:10s (lost for ten seconds), lose=NODE:10s@5s (from the fifth second on) or seed=N, separated by commas",
+    Quoted(text)
 )]
 pub struct ChaosError {
     text: String,
@@ -70,7 +72,7 @@ impl FromStr for Chaos {
                     let seconds = |text: &str| {
                         crate::job_file::parse_duration(text.trim())
                             .map(|span| Time(span.as_nanos() as u64))
-                            .ok_or_else(|| wrong(format!("{text:?} is no time such as 10s")))
+                            .ok_or_else(|| wrong(format!("{} is no time such as 10s", Quoted(text))))
                     };
                     let at = at.map_or(Ok(Time::from_seconds(LOST_AT)), seconds)?;
                     chaos.lose.push(Loss { node: node.trim().to_owned(), at, away: seconds(away)? });
@@ -79,7 +81,7 @@ impl FromStr for Chaos {
                     chaos.seed =
                         value.trim().parse().map_err(|_| wrong("the seed must be a whole number".to_owned()))?;
                 }
-                other => return Err(wrong(format!("{other:?} is not known"))),
+                other => return Err(wrong(format!("{} is not known", Quoted(other)))),
             }
         }
         Ok(chaos)

@@ -16,11 +16,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use hindmost_core::ids::NodeId;
+use hindmost_core::names::{check_name, check_shared_name};
 use hindmost_core::resources::parse_size;
 use hindmost_core::time::Time;
 use hindmost_core::workload::{DemandByName, Durations, InputSpec, JobSpec, PhaseSpec, WorkloadJob};
 use hindmost_math::distribution::Distribution;
-use hindmost_math::plain::Plain;
+use hindmost_math::plain::{Plain, Quoted, with_plain_numbers};
 use serde::Deserialize;
 
 use crate::phases::{Named, parents_first};
@@ -129,12 +130,12 @@ pub fn read_exact_from(from: impl BufRead, origin: &str) -> Result<Vec<WorkloadJ
         if text.trim().is_empty() {
             continue;
         }
-        let job: JobLine =
-            serde_json::from_str(&text).map_err(|error| fail(Some(line), format!("this is no job: {error}")))?;
+        let job: JobLine = serde_json::from_str(&text)
+            .map_err(|error| fail(Some(line), format!("this is no job: {}", with_plain_numbers(&error.to_string()))))?;
         let job = job.into_workload().map_err(|message| fail(Some(line), message))?;
         if let Some(first) = names.insert(job.spec.name.clone(), line) {
             let name = &job.spec.name;
-            return Err(fail(Some(line), format!("the job {name:?} was given before, in line {first}")));
+            return Err(fail(Some(line), format!("the job {} was given before, in line {first}", Quoted(name))));
         }
         jobs.push(job);
     }
@@ -159,9 +160,10 @@ impl JobLine {
             JobName::Text(text) => text,
             JobName::Number(number) => number.to_string(),
         };
+        check_name(&name).map_err(|error| format!("the job's name is {}, but {error}", Quoted(&name)))?;
         let weight = self.weight.unwrap_or(1.0);
         if !(weight.is_finite() && weight > 0.0) {
-            return Err(format!("weight is {weight}, but must be above 0"));
+            return Err(format!("weight is {}, but must be above 0", Plain(weight)));
         }
         if self.phases.is_empty() {
             return Err("the job has no phases".to_owned());
@@ -199,7 +201,7 @@ impl PhaseLine {
                 return Err(format!("task {index} has no duration, not even for its first copy"));
             }
             if let Some(wrong) = copies.iter().find(|duration| !(duration.is_finite() && **duration >= 0.0)) {
-                return Err(format!("task {index} has the duration {wrong}, but it must be at least 0"));
+                return Err(format!("task {index} has the duration {}, but it must be at least 0", Plain(*wrong)));
             }
         }
         let first_copies = self.tasks.iter().map(|copies| copies[0]);
@@ -209,13 +211,16 @@ impl PhaseLine {
             (None, None) => first_copies.sum::<f64>() / self.tasks.len() as f64,
         };
         if !(mean.is_finite() && mean >= 0.0) {
-            return Err(format!("mean is {mean}, but must be at least 0"));
+            return Err(format!("mean is {}, but must be at least 0", Plain(mean)));
         }
         if let Some(sd) = self.sd.filter(|sd| !(sd.is_finite() && *sd >= 0.0)) {
+            let sd = Plain(sd);
             return Err(format!("sd is {sd}, but must be at least 0, or null where it is unknown or infinite"));
         }
         let mut demand = DemandByName::new();
         for (dimension, amount) in &self.demand {
+            check_shared_name(dimension)
+                .map_err(|error| format!("demand: a resource's name is {}, but {error}", Quoted(dimension)))?;
             let amount = amount.number().map_err(|error| format!("demand of {dimension}: {error}"))?;
             demand.insert(dimension.clone(), amount);
         }
@@ -308,6 +313,15 @@ mod tests {
                 "\n{\"job\":\"j\",\"arrival\":-1,\"phases\":[{\"name\":\"map\",\"tasks\":[[1]]}]}".to_owned(),
                 "arrival is -1",
             ),
+            (phase("\"tasks\":[[1]],\"demand\":{\"cpus\":1,\"\":1}"), "name is \"\", but must not be blank"),
+            (phase("\"tasks\":[[1]],\"demand\":{\"cpus \":1}"), "must not begin or end with white space"),
+            (phase("\"tasks\":[[1]]").replace("\"map\"", "\" \""), "the name of phase 1, \" \", must not be blank"),
+            (phase("\"tasks\":[[1]]").replace("\"map\"", "\"a\\u0007\""), "must not contain control characters"),
+            (phase("\"tasks\":[[1]]").replace("\"j\"", "\"\""), "the job's name is \"\", but must not be blank"),
+            (phase("\"tasks\":[[1]]").replace("\"j\"", "\"a\\nb\""), "must not contain control characters"),
+            (phase("\"tasks\":[[-1e300]]"), "task 0 has the duration -1e300, but"),
+            (phase("\"tasks\":[[1]],\"mean\":-1e300"), "mean is -1e300, but"),
+            (phase("\"tasks\":[[1]],\"sd\":-1e-300"), "sd is -1e-300, but"),
         ] {
             let error = read(&text).unwrap_err();
             assert!(error.starts_with("w.jsonl, line 2: ") && error.contains(expected), "{error}");

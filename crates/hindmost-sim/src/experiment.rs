@@ -13,6 +13,7 @@ use hindmost_core::random::Purpose;
 use hindmost_core::resources::{Dimensions, Resources};
 use hindmost_core::time::Time;
 use hindmost_core::workload::{Durations, WorkloadJob};
+use hindmost_math::plain::Plain;
 use hindmost_policies::catalogue::spec::PolicySpec;
 use hindmost_policies::catalogue::{self, Setting};
 
@@ -196,6 +197,7 @@ impl Experiment {
                 let speed = kind.speed.draw(&mut draws).map_err(|error| format!("speed: {error}"));
                 let speed = speed.map_err(SimulationError::Workload)?;
                 if !(speed.is_finite() && speed > 0.0) {
+                    let speed = Plain(speed);
                     return Err(SimulationError::Workload(format!("a node's speed is {speed}, but must be above 0")));
                 }
                 let name = if kind.numbered { format!("{}-{number}", kind.name) } else { kind.name.clone() };

@@ -5,9 +5,13 @@ use std::path::{Path, PathBuf};
 
 use hindmost_core::random::{Purpose, draw};
 use hindmost_math::distribution::Distribution;
+use hindmost_math::plain::{Plain, Quoted};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
+
+/// Tasks of a job, at most.
+pub(crate) const MOST_TASKS: u32 = u32::MAX >> 8;
 
 /// A number, or a distribution that a number is drawn from once for each job, node or arrival.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -167,6 +171,7 @@ impl Parameter {
                 Family::Uniform { min, max } => {
                     let (min, max) = (min.draw(draws)?, max.draw(draws)?);
                     if min.fract() != 0.0 || max.fract() != 0.0 || min > max {
+                        let (min, max) = (Plain(min), Plain(max));
                         return Err(format!("a uniform count needs whole ends in order, not {min} and {max}"));
                     }
                     min + ((max - min + 1.0) * draws.unit()).floor().min(max - min)
@@ -176,10 +181,10 @@ impl Parameter {
             },
             Parameter::Number(number) => *number,
         };
-        if number.fract() == 0.0 && (1.0..=f64::from(u32::MAX >> 8)).contains(&number) {
+        if number.fract() == 0.0 && (1.0..=f64::from(MOST_TASKS)).contains(&number) {
             Ok(number as u32)
         } else {
-            Err(format!("{number} is not a count: it must be a whole number from 1 to {}", u32::MAX >> 8))
+            Err(format!("{} is not a count: it must be a whole number from 1 to {MOST_TASKS}", Plain(number)))
         }
     }
 
@@ -278,11 +283,9 @@ pub(crate) fn read_numbers(path: &Path) -> Result<Vec<f64>, String> {
             continue;
         }
         let number = line.parse::<f64>().ok().filter(|number| number.is_finite() && *number >= 0.0);
-        values.push(
-            number.ok_or_else(|| {
-                format!("{}, line {}: {line:?} is not a number of at least 0", path.display(), at + 1)
-            })?,
-        );
+        values.push(number.ok_or_else(|| {
+            format!("{}, line {}: {} is not a number of at least 0", path.display(), at + 1, Quoted(line))
+        })?);
     }
     if values.is_empty() { Err(format!("{} holds no numbers", path.display())) } else { Ok(values) }
 }

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use hindmost_core::names::check_name;
+use hindmost_math::plain::Quoted;
 use hindmost_math::suggest::did_you_mean;
 
 /// A phase as a file names it: its name, and the names of the phases that must be finished first.
@@ -10,11 +12,12 @@ pub(crate) type Named<'a> = (&'a str, &'a [String]);
 /// The phases' places in an order that keeps theirs, except that parents come first.
 ///
 /// # Errors
-/// If two have the same name, one comes after a phase that is not there, or they come after each other in a
+/// If a name is blank or has control characters, two have the same name, one comes after a phase that is not there, or they come after each other in a
 /// circle.
 pub(crate) fn parents_first(phases: &[Named<'_>]) -> Result<Vec<usize>, String> {
     let mut places = BTreeMap::new();
     for (at, (name, _)) in phases.iter().enumerate() {
+        check_name(name).map_err(|error| format!("the name of phase {}, {}, {error}", at + 1, Quoted(name)))?;
         if places.insert(*name, at).is_some() {
             return Err(format!("two phases are called {name:?}"));
         }

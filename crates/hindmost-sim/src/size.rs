@@ -5,13 +5,14 @@ use std::path::Path;
 
 use hindmost_core::resources::parse_size;
 use hindmost_math::distribution::Distribution;
+use hindmost_math::plain::Plain;
 use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::parameter::{Draws, Parameter};
 
 /// No amount is larger, in bytes.
-const LARGEST: f64 = 1e15;
+pub(crate) const LARGEST: f64 = 1e15;
 
 /// An amount of data in bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -19,7 +20,7 @@ pub struct Bytes(pub f64);
 
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&with_unit(self.0))
+        if self.0.abs() < LARGEST { f.write_str(&with_unit(self.0)) } else { write!(f, "{} bytes", Plain(self.0)) }
     }
 }
 
@@ -122,7 +123,7 @@ impl Size {
         if (0.0..LARGEST).contains(&made.mean()) {
             Ok(made)
         } else {
-            Err(format!("it is {} bytes on average, but must be from 0 to below 10^15", made.mean()))
+            Err(format!("it is {} bytes on average, but must be from 0 to below 10^15", Plain(made.mean())))
         }
     }
 }

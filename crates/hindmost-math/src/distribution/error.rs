@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::plain::Plain;
+use crate::plain::{Plain, Quoted};
 
 /// Why a distribution was refused. The message names the parameter, the value and what is valid.
 #[derive(Clone, Debug, PartialEq, Error)]
@@ -28,7 +28,7 @@ pub enum DistributionError {
         reason: String,
     },
     /// A name that is no distribution's.
-    #[error("unknown distribution `{name}`{suggestion} (known: {known})")]
+    #[error("unknown distribution {}{suggestion} (known: {known})", Quoted(name))]
     UnknownName {
         /// The name given.
         name: String,
@@ -38,7 +38,7 @@ pub enum DistributionError {
         known: String,
     },
     /// A parameter that the distribution doesn't have.
-    #[error("{distribution}: unknown parameter `{parameter}`{suggestion} (known: {known})")]
+    #[error("{distribution}: unknown parameter {}{suggestion} (known: {known})", Quoted(parameter))]
     UnknownParameter {
         /// Name of the distribution.
         distribution: &'static str,
@@ -66,7 +66,10 @@ pub enum DistributionError {
         parameter: String,
     },
     /// Text that isn't of the form `name(parameter=value,…)` or a number.
-    #[error("`{text}`: {reason}; expected a number or `name(parameter=value,…)` such as `log_normal(mean=1,cv=2)`")]
+    #[error(
+        "{}: {reason}; expected a number or `name(parameter=value,…)` such as `log_normal(mean=1,cv=2)`",
+        Quoted(text)
+    )]
     Syntax {
         /// The text given.
         text: String,

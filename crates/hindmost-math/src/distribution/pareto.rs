@@ -3,6 +3,7 @@
 use super::error::{DistributionError, check};
 use super::family::{Family, Power, integrate_composite, power_integral};
 use crate::numeric::{find_root, ln_gamma_increment};
+use crate::plain::Plain;
 
 const NAME: &str = "pareto";
 
@@ -45,7 +46,12 @@ impl Pareto {
             Some(log) if log.exp() > 0.0 => Ok(Self::assume(alpha, log.exp(), Some(maximum))),
             _ => Err(DistributionError::Combination {
                 distribution: NAME,
-                reason: format!("no minimum gives mean = {mean} with alpha = {alpha} and maximum = {maximum}"),
+                reason: format!(
+                    "no minimum gives mean = {} with alpha = {} and maximum = {}",
+                    Plain(mean),
+                    Plain(alpha),
+                    Plain(maximum)
+                ),
             }),
         }
     }

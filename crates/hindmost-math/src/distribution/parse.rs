@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use super::serial::{Raw, RawConstant, RawExponential, RawLogNormal, RawPareto, RawUniform, RawWeibull};
 use super::{Distribution, DistributionError};
+use crate::plain::{Plain, Quoted};
 use crate::suggest::did_you_mean;
 
 /// Names and parameters of what can be written as text.
@@ -44,7 +45,8 @@ impl FromStr for Distribution {
         };
         let mut given = Given { distribution, values: Vec::new() };
         for part in inside.split(',').filter(|_| !inside.trim().is_empty()) {
-            let (key, value) = part.split_once('=').ok_or_else(|| syntax(&format!("`{}` has no `=`", part.trim())))?;
+            let (key, value) =
+                part.split_once('=').ok_or_else(|| syntax(&format!("{} has no `=`", Quoted(part.trim()))))?;
             let key = key.trim();
             let Some(&parameter) = parameters.iter().find(|known| **known == key) else {
                 return Err(DistributionError::UnknownParameter {
@@ -58,7 +60,7 @@ impl FromStr for Distribution {
                 return Err(DistributionError::DuplicateParameter { distribution, parameter: key.to_owned() });
             }
             let value = value.trim();
-            let number = value.parse().map_err(|_| syntax(&format!("`{value}` is not a number")))?;
+            let number = value.parse().map_err(|_| syntax(&format!("{} is not a number", Quoted(value))))?;
             given.values.push((parameter, number));
         }
         given.into_raw()?.try_into()
@@ -101,20 +103,20 @@ impl Given {
 impl fmt::Display for Distribution {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match Raw::from(self.clone()) {
-            Raw::Constant(raw) => write!(f, "constant(value={})", raw.value),
-            Raw::Uniform(raw) => write!(f, "uniform(min={},max={})", raw.min, raw.max),
-            Raw::Exponential(raw) => write!(f, "exponential(mean={})", raw.mean),
+            Raw::Constant(raw) => write!(f, "constant(value={})", Plain(raw.value)),
+            Raw::Uniform(raw) => write!(f, "uniform(min={},max={})", Plain(raw.min), Plain(raw.max)),
+            Raw::Exponential(raw) => write!(f, "exponential(mean={})", Plain(raw.mean)),
             Raw::Pareto(raw) => {
-                write!(f, "pareto(alpha={}", raw.alpha)?;
+                write!(f, "pareto(alpha={}", Plain(raw.alpha))?;
                 for (name, value) in [("mean", raw.mean), ("minimum", raw.minimum), ("maximum", raw.maximum)] {
                     if let Some(value) = value {
-                        write!(f, ",{name}={value}")?;
+                        write!(f, ",{name}={}", Plain(value))?;
                     }
                 }
                 f.write_str(")")
             }
-            Raw::LogNormal(raw) => write!(f, "log_normal(mean={},cv={})", raw.mean, raw.cv),
-            Raw::Weibull(raw) => write!(f, "weibull(shape={},mean={})", raw.shape, raw.mean),
+            Raw::LogNormal(raw) => write!(f, "log_normal(mean={},cv={})", Plain(raw.mean), Plain(raw.cv)),
+            Raw::Weibull(raw) => write!(f, "weibull(shape={},mean={})", Plain(raw.shape), Plain(raw.mean)),
             Raw::Empirical(values) => write!(f, "empirical({} values)", values.len()),
         }
     }

@@ -331,7 +331,7 @@ fn text_forms() {
         ("lognormal(mean=1,cv=2)", "did you mean \"log_normal\"?"),
         ("pareto(alfa=2,mean=1)", "did you mean \"alpha\"?"),
         ("pareto(alpha=2,alpha=2,mean=1)", "given twice"),
-        ("pareto(alpha=2,mean=x)", "`x` is not a number"),
+        ("pareto(alpha=2,mean=x)", "\"x\" is not a number"),
         ("pareto(alpha=2,mean=1", "closing parenthesis"),
         ("pareto(alpha,mean=1)", "has no `=`"),
         ("weibull(shape=2)", "`mean` is missing"),
@@ -340,10 +340,14 @@ fn text_forms() {
         ("exponential(mean=NaN)", "mean must be positive"),
         ("inf", "value must be zero or more"),
         ("", "no name"),
+        ("pareto(alpha=0.5,mean=1,maximum=1e300)", "alpha = 0.5 and maximum = 1e300"),
     ] {
         let message = read(text).unwrap_err().to_string();
         assert!(message.contains(part), "{text}: {message}");
     }
+    assert_eq!(read("uniform(min=0,max=1e300)").unwrap().to_string(), "uniform(min=0,max=1e300)");
+    let long = read(&format!("{}(mean=1)", "x".repeat(80_000))).unwrap_err().to_string();
+    assert!(long.len() < 400, "{long}");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Why the catalogue can't build a policy.
 
 use hindmost_core::submission_queues::BadQueue;
+use hindmost_math::plain::Quoted;
 
 use super::spec::BadPolicySpec;
 use crate::parameters::BadValue;
@@ -9,7 +10,7 @@ use crate::parameters::BadValue;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum CatalogueError {
     /// No such system, rule or order.
-    #[error("no {what} is called {name:?}{near} (`hindmost policies` lists them)")]
+    #[error("no {what} is called {}{near} (`hindmost policies` lists them)", Quoted(name))]
     UnknownName {
         /// `policy` or `order`.
         what: &'static str,
@@ -19,7 +20,7 @@ pub enum CatalogueError {
         near: String,
     },
     /// No such parameter.
-    #[error("{system} has no parameter {name:?}{near}; it takes {known}")]
+    #[error("{system} has no parameter {}{near}; it takes {known}", Quoted(name))]
     UnknownParameter {
         /// The system.
         system: &'static str,

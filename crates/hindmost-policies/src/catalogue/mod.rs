@@ -2,6 +2,8 @@
 //! parameters, and how to build it. A new policy is a file of its own and an entry in `orders.rs` or
 //! `systems.rs`; its parameters are a struct in its own file ([`mod@crate::parameters`]).
 
+use std::collections::BTreeMap;
+
 use hindmost_core::cluster::Cluster;
 use hindmost_core::estimator::estimator;
 use hindmost_core::journal::Header;
@@ -9,9 +11,10 @@ use hindmost_core::policy::Policy;
 use hindmost_core::session::Session;
 use hindmost_core::submission_queues;
 use hindmost_core::workload::QueueSpec;
+use hindmost_math::plain::Quoted;
 use hindmost_math::suggest::did_you_mean;
 
-use crate::parameters::{Given, ParameterEntry};
+use crate::parameters::{Given, ParameterEntry, Value};
 use spec::{OrderSpec, PolicySpec};
 
 mod budget;
@@ -89,7 +92,7 @@ fn named_order(spec: &PolicySpec) -> Result<Option<(&'static OrderEntry, &Given)
             rule: rule.to_owned(),
             parameters: order.parameters.clone(),
         };
-        Some(format!("; {rule} is a rule and {before} an order: did you mean \"{turned}\"?"))
+        Some(format!("; {rule} is a rule and {before} an order: did you mean {}?", Quoted(&turned.to_string())))
     };
     let found = order_entry(&order.name).map_err(|error| match (error, turned()) {
         (CatalogueError::UnknownName { what, name, .. }, Some(near)) => {
@@ -175,9 +178,27 @@ fn belongs_to_order(mut error: CatalogueError, spec: &PolicySpec) -> CatalogueEr
     {
         let mut order = order.clone();
         order.parameters.insert(name.clone(), value.clone());
-        *near = format!(", but its order has: give it in the name: \"{order}+{}\"", spec.rule);
+        let written = format!("{order}+{}", spec.rule);
+        *near = format!(", but its order has: give it in the name: {}", Quoted(&written));
     }
     error
+}
+
+/// The parameters among these entries that are given and differ from their defaults.
+fn differing<'a>(given: &'a Given, entries: &[ParameterEntry]) -> BTreeMap<&'a str, &'a Value> {
+    let is_changed = |name: &str, value: &Value| entries.iter().any(|one| one.name == name && one.default != *value);
+    given.iter().filter(|(name, value)| is_changed(name, value)).map(|(name, value)| (name.as_str(), value)).collect()
+}
+
+/// True if two names mean the same policy: defaults may be given or left out, and a system's own order named or not.
+/// False if either is not valid.
+pub fn mean_the_same(one: &PolicySpec, other: &PolicySpec) -> bool {
+    let essence = |spec| {
+        let Meaning { system, order, given } = meaning(spec).ok()?;
+        let order = order.map(|(order, given)| (order.name, differing(given, order.parameters())));
+        Some((system.name, order, differing(given, system.parameters())))
+    };
+    essence(one).is_some_and(|found| essence(other) == Some(found))
 }
 
 /// Checks that a policy can be built: that its names are known and its parameters valid. A system that

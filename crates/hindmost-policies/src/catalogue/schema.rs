@@ -5,51 +5,91 @@ use serde_json::{Map, Value as Json, json};
 use super::{ORDERS, SYSTEMS};
 use crate::parameters::{ParameterEntry, Valid, Value};
 
+/// What the schema is, and what it can't check.
+const ABOUT: &str = "A [[policy]] table of a Hindmost scenario: its name, and the system's parameters as keys. Names, and \
+                     the form and the parameters' names of what stands in parentheses, are checked, and so are types and \
+                     ranges of keys. Not checked are values in parentheses, and whether a parameter is given twice: in \
+                     parentheses, or there and as a key. Hindmost refuses both.";
+
+/// What may stand in parentheses after a name: parameters of any name.
+const ANY: &str = r"(?:\(\s*(?:[A-Za-z0-9_-]+\s*=\s*VALUE(?:\s*,\s*[A-Za-z0-9_-]+\s*=\s*VALUE)*)?\s*\)\s*)?";
+/// A number or a word, `true` and `false` included.
+const VALUE: &str = r"(?:[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[A-Za-z0-9_-]+)";
+
 /// Returns the schema: the names, and beside each name its parameters with meaning, default and range.
 pub fn schema() -> Json {
-    // What may stand behind a name.
-    let given = r"(\(.*\))?";
+    let any = ANY.replace("VALUE", VALUE);
     let orders = alternatives(ORDERS.iter().map(|order| order.name));
     let systems = alternatives(SYSTEMS.iter().map(|system| system.name));
-    let under_own_order = |order: Option<&str>| {
-        let order = ORDERS.iter().find(|entry| Some(entry.name) == order);
-        order.map_or(&[][..], |order| order.parameters())
-    };
-    let systems_parameters = SYSTEMS.iter().map(|system| {
-        let own = system.parameters().iter();
-        let beside = properties(own.chain(under_own_order(system.order)));
-        of_name(&format!(r"^(.*\+)?{}{given}$", system.name), &beside)
-    });
-    // An order that stands alone is no system.
-    let alone = ORDERS.iter().filter(|order| SYSTEMS.iter().all(|system| system.name != order.name));
-    let orders_parameters =
-        alone.map(|order| of_name(&format!("^{}{given}$", order.name), &properties(order.parameters().iter())));
+    let mut conditions = Vec::new();
+    for system in SYSTEMS {
+        let own_order = ORDERS.iter().find(|order| Some(order.name) == system.order);
+        let of_order = own_order.map_or(&[][..], |order| order.parameters());
+        let own = system.parameters();
+        // Behind ORDER+ the parameters of the system's own order mean nothing.
+        conditions.push(Condition { before: "^", name: system.name, after: "$", beside: true }.of(own, of_order));
+        conditions.push(Condition { before: r"\+", name: system.name, after: "$", beside: true }.of(own, &[]));
+    }
+    for order in ORDERS {
+        let own = order.parameters();
+        conditions.push(Condition { before: "^", name: order.name, after: r"\+", beside: false }.of(own, &[]));
+        // A name that is a system's too means the system where it stands alone.
+        if SYSTEMS.iter().all(|system| system.name != order.name) {
+            conditions.push(Condition { before: "^", name: order.name, after: "$", beside: true }.of(own, &[]));
+        }
+    }
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Policy",
-        "description": "A [[policy]] table of a Hindmost scenario: its name, and the system's parameters as keys.",
+        "description": ABOUT,
         "type": "object",
         "required": ["name"],
         "properties": { "name": {
             "type": "string",
             "description": "SYSTEM, ORDER+SYSTEM or ORDER, with parameters such as \"tetris(epsilon=0.1)+mantri(delta=0.5)\".",
-            "pattern": format!(r"^(({orders}{given}\+)?{systems}{given}|{orders}{given})$"),
+            "pattern": format!(r"^\s*(?:(?:{orders}\s*{any}\+\s*)?{systems}|{orders})\s*{any}$"),
         } },
-        "allOf": systems_parameters.chain(orders_parameters).collect::<Vec<_>>(),
+        "allOf": conditions,
         "unevaluatedProperties": false,
     })
 }
 
 fn alternatives<'a>(names: impl Iterator<Item = &'a str>) -> String {
-    format!("({})", names.collect::<Vec<_>>().join("|"))
+    format!("(?:{})", names.collect::<Vec<_>>().join("|"))
 }
 
-/// The properties that stand beside names of this pattern.
-fn of_name(pattern: &str, properties: &Map<String, Json>) -> Json {
-    json!({
-        "if": { "properties": { "name": { "pattern": pattern } }, "required": ["name"] },
-        "then": { "properties": properties },
-    })
+/// A name at a place in the text.
+struct Condition {
+    /// The expression of what is before it.
+    before: &'static str,
+    name: &'static str,
+    /// The expression of what is after it and its parameters.
+    after: &'static str,
+    /// True if its parameters may be keys beside the text.
+    beside: bool,
+}
+
+impl Condition {
+    /// What must hold where the name is there: it has these parameters, and those of its own order.
+    fn of(self, own: &'static [ParameterEntry], of_order: &'static [ParameterEntry]) -> Json {
+        let Condition { before, name, after, beside } = self;
+        let entries = || own.iter().chain(of_order);
+        let parameter = format!(r"{}\s*=\s*{VALUE}\s*", alternatives(entries().map(|entry| entry.name)));
+        let list =
+            if entries().next().is_none() { String::new() } else { format!(r"(?:{parameter}(?:,\s*{parameter})*)?") };
+        let mut properties = if beside { properties(entries()) } else { Map::new() };
+        properties.insert(
+            "name".to_owned(),
+            json!({ "pattern": format!(r"{before}\s*{name}\s*(?:\(\s*{list}\)\s*)?{after}") }),
+        );
+        json!({
+            "if": {
+                "properties": { "name": { "pattern": format!(r"{before}\s*{name}\s*(?:\([^()]*\)\s*)?{after}") } },
+                "required": ["name"],
+            },
+            "then": { "properties": properties },
+        })
+    }
 }
 
 fn properties<'a>(parameters: impl Iterator<Item = &'a ParameterEntry>) -> Map<String, Json> {

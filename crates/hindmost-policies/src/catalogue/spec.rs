@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use hindmost_math::plain::Quoted;
+
 use crate::parameters::{Given, Value};
 
 /// An order by name, with parameters: `fair`, `tetris(epsilon=0.1)`.
@@ -58,7 +60,7 @@ fn write_named(f: &mut fmt::Formatter<'_>, name: &str, parameters: &Given) -> fm
 
 /// A text that is not of the form of a policy's name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{text:?} does not name a policy: {reason}; write NAME, NAME(parameter=value,…) or ORDER+NAME")]
+#[error("{} does not name a policy: {reason}; write NAME, NAME(parameter=value,…) or ORDER+NAME", Quoted(text))]
 pub struct BadPolicySpec {
     text: String,
     reason: String,

@@ -71,4 +71,33 @@ fn errors_name_what_is_near_and_what_is_valid() {
     assert!(message("Mantri+Tetris").contains("did you mean \"tetris+mantri\"?"));
     assert!(message("ese(sigma=-1e300)").contains("sigma is -1e300, but"));
     assert!(message("SCA").contains("did you mean \"sca\"?"));
+    let long = "x".repeat(80_000);
+    for name in [
+        long.clone(),
+        format!("sca({long}=1)"),
+        format!("sca(max_copies={long})"),
+        format!("{long}+sca"),
+        format!("mantri(delta={long})+tetris"),
+        format!("tetris+dollymp(epsilon={long})"),
+    ] {
+        assert!(message(&name).len() < 500, "{}", message(&name));
+    }
+    assert!(long.replace('x', "(").parse::<PolicySpec>().unwrap_err().to_string().len() < 500);
+}
+
+#[test]
+fn names_of_the_same_policy_are_known() {
+    let same = |one: &str, other: &str| mean_the_same(&one.parse().unwrap(), &other.parse().unwrap());
+    for (one, other) in [
+        ("sca", "sca"),
+        ("sca", "sca(max_copies=8)"),
+        ("svf", "svf+none"),
+        ("dollymp", "dollymp+dollymp"),
+        ("fair+sca(max_copies=4)", "fair + sca (max_copies=4)"),
+    ] {
+        assert!(same(one, other) && same(other, one), "{one} and {other}");
+    }
+    for (one, other) in [("sca", "sca(max_copies=4)"), ("sca", "fair+sca"), ("svf", "none"), ("nonsense", "nonsense")] {
+        assert!(!same(one, other) && !same(other, one), "{one} and {other}");
+    }
 }

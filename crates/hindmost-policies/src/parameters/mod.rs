@@ -31,6 +31,7 @@
 
 use std::fmt;
 
+use hindmost_math::plain::Plain;
 use serde::{Serialize, Serializer};
 
 mod declare;
@@ -94,7 +95,7 @@ impl ParameterEntry {
     }
 
     fn bad(&self, value: &Value) -> BadValue {
-        BadValue { name: self.name, value: value.to_string(), valid: self.valid }
+        BadValue { name: self.name, value: value.echoed(), valid: self.valid }
     }
 }
 
@@ -134,7 +135,7 @@ fn as_text<S: Serializer>(value: &Value, serializer: S) -> Result<S::Ok, S::Erro
 pub struct BadValue {
     /// The parameter.
     pub name: &'static str,
-    /// The value.
+    /// The value, as the message echoes it.
     pub value: String,
     /// What is valid.
     pub valid: Valid,
@@ -194,9 +195,9 @@ impl fmt::Display for Valid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Valid::Switch => f.write_str("true or false"),
-            Valid::Number(low, f64::MAX) => write!(f, "a number from {low}"),
-            Valid::Number(low, high) => write!(f, "a number from {low} to {high}"),
-            Valid::NumberBelow(low, high) => write!(f, "a number from {low} to below {high}"),
+            Valid::Number(low, f64::MAX) => write!(f, "a number from {}", Plain(low)),
+            Valid::Number(low, high) => write!(f, "a number from {} to {}", Plain(low), Plain(high)),
+            Valid::NumberBelow(low, high) => write!(f, "a number from {} to below {}", Plain(low), Plain(high)),
             Valid::Count(low, high) => write!(f, "a whole number from {low} to {high}"),
             Valid::OptimalOrNumber => f.write_str("optimal or a positive number"),
             Valid::WordOrNumber(word, low, high) => write!(f, "{word}, or {}", Valid::Number(low, high)),

@@ -52,7 +52,7 @@ fn entries_say_what_is_declared() {
         [
             "share = 0.25, of a number on two lines: a number from 0 to 1",
             "below = 0, of a number below: a number from 0 to below 1",
-            "from = 3 [s], of a number from: a number from 0.000000001",
+            "from = 3 [s], of a number from: a number from 1e-9",
             "count = 8 [copies], of a whole number: a whole number from 1 to 64",
             "switch = false, of a switch: true or false",
             "limit = none, of a word or a number: none, or a number from 0 to 1",
@@ -93,8 +93,10 @@ fn other_names_are_ignored_and_bad_values_are_not() {
     assert_eq!(bad("below", Value::Number(1.0)), "below is 1, but must be a number from 0 to below 1");
     assert_eq!(bad("count", Value::Number(1.5)), "count is 1.5, but must be a whole number from 1 to 64");
     assert_eq!(bad("switch", Value::Number(1.0)), "switch is 1, but must be true or false");
-    assert_eq!(bad("limit", word("auto")), "limit is auto, but must be none, or a number from 0 to 1");
+    assert_eq!(bad("limit", word("auto")), "limit is \"auto\", but must be none, or a number from 0 to 1");
     assert_eq!(bad("sigma", Value::Number(0.0)), "sigma is 0, but must be optimal or a positive number");
-    assert_eq!(bad("colour", word("blue")), "colour is blue, but must be red or dark-green");
+    assert_eq!(bad("colour", word("blue")), "colour is \"blue\", but must be red or dark-green");
+    assert_eq!(bad("switch", word("true")), "switch is \"true\", but must be true or false");
+    assert_eq!(bad("sigma", word("")), "sigma is \"\", but must be optimal or a positive number");
     assert!(bad("from", Value::Number(f64::NAN)).starts_with("from is"));
 }

@@ -4,14 +4,14 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-use hindmost_math::plain::Plain;
+use hindmost_math::plain::{Plain, Quoted};
 
 use super::Valid;
 
 /// The value of a parameter.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Value {
     /// `true` or `false`.
@@ -29,6 +29,13 @@ impl fmt::Display for Value {
             Value::Number(number) => write!(f, "{}", Plain(*number)),
             Value::Word(word) => f.write_str(word),
         }
+    }
+}
+
+impl Value {
+    /// As errors echo it: words in quotes.
+    pub(super) fn echoed(&self) -> String {
+        if let Value::Word(word) = self { Quoted(word).to_string() } else { self.to_string() }
     }
 }
 

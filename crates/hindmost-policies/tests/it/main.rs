@@ -2,5 +2,6 @@
 
 mod reference;
 mod refusals;
+mod schema;
 mod stops;
 mod winners;

@@ -30,7 +30,7 @@ fn the_schema_has_every_name_and_parameter() {
     let of = |name: &str| {
         let is_meant = |entry: &&serde_json::Value| {
             let pattern = entry["if"]["properties"]["name"]["pattern"].as_str().unwrap();
-            pattern.starts_with(&format!("^{name}(")) || pattern.starts_with(&format!(r"^(.*\+)?{name}("))
+            pattern.starts_with(&format!(r"^\s*{name}\s")) && pattern.ends_with('$')
         };
         let found: Vec<_> = schema["allOf"].as_array().unwrap().iter().filter(is_meant).collect();
         assert_eq!(found.len(), 1, "{name}");

@@ -4,16 +4,23 @@ use std::fs;
 
 use hindmost_core::resources::{CPUS, MEMORY, parse_size};
 use hindmost_core::workload::DemandByName;
+use hindmost_math::plain::Quoted;
 
 use super::NodeOffer;
 
 /// A `--nodes` text that can't be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("nodes {text:?}: {reason}; write NAME:CPUS or NAME:CPUS:MEMORY, separated by commas, as in n1:2,n2:2:4GB")]
+#[error(
+    "nodes {}: {reason}; write NAME:CPUS or NAME:CPUS:MEMORY, separated by commas, as in n1:2,n2:2:4GB",
+    Quoted(text)
+)]
 pub struct NodesError {
     text: String,
     reason: String,
 }
+
+/// Cpus of a node, at most.
+const MOST_CPUS: f64 = 1e6;
 
 /// This machine as one node: its host's name, cores and memory.
 fn whole_machine() -> NodeOffer {
@@ -46,15 +53,16 @@ pub fn parse_nodes(text: Option<&str>) -> Result<Vec<NodeOffer>, NodesError> {
         let mut pieces = part.trim().split(':');
         let name = pieces.next().unwrap_or_default().trim();
         if name.is_empty() || name.chars().any(|letter| letter.is_control() || letter.is_whitespace()) {
-            return Err(wrong(format!("{name:?} is no name for a node")));
+            return Err(wrong(format!("{} is no name for a node", Quoted(name))));
         }
         if nodes.iter().any(|node| node.name == name) {
             return Err(wrong(format!("{name:?} is named twice")));
         }
         let cpus = pieces.next().map(str::trim).unwrap_or_default();
         let count: f64 = cpus.parse().unwrap_or(f64::NAN);
-        if !(count.is_finite() && count > 0.0 && count <= 1e6) {
-            return Err(wrong(format!("{name} has {cpus:?} cpus, which is no number above 0")));
+        if !(count > 0.0 && count <= MOST_CPUS) {
+            let cpus = Quoted(cpus);
+            return Err(wrong(format!("{name} has {cpus} cpus, but must have above 0 and at most {MOST_CPUS}")));
         }
         let mut capacity = DemandByName::from([(CPUS.to_owned(), count)]);
         if let Some(memory) = pieces.next() {
@@ -62,7 +70,7 @@ pub fn parse_nodes(text: Option<&str>) -> Result<Vec<NodeOffer>, NodesError> {
             capacity.insert(MEMORY.to_owned(), bytes);
         }
         if pieces.next().is_some() {
-            return Err(wrong(format!("{part:?} has too many parts")));
+            return Err(wrong(format!("{} has too many parts", Quoted(part))));
         }
         nodes.push(NodeOffer { name: name.to_owned(), capacity });
     }

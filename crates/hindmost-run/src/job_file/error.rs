@@ -4,6 +4,7 @@ use std::fmt;
 use std::ops::Range;
 use std::path::PathBuf;
 
+use hindmost_math::plain::with_plain_numbers;
 use hindmost_math::suggest::did_you_mean;
 
 /// A job file that can't be run, and why.
@@ -92,7 +93,7 @@ impl Wrong {
     /// What the reader of TOML complains about, in the words of this page.
     pub fn from_toml(error: &toml::de::Error, text: &str) -> Wrong {
         let found = error.span().and_then(|span| text.get(span)).unwrap_or_default();
-        Wrong { span: error.span(), message: in_our_words(error.message().trim_end(), found) }
+        Wrong { span: error.span(), message: in_our_words(&with_plain_numbers(error.message().trim_end()), found) }
     }
 }
 

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
+use hindmost_core::names;
 use hindmost_core::resources::parse_size;
-use hindmost_math::plain::Plain;
+use hindmost_math::plain::{Plain, Quoted};
 
 use super::format::{Size, Span};
 
@@ -22,30 +23,28 @@ const OWN: &str = "HINDMOST_";
 
 /// Whether a name can be a folder's, and be printed.
 pub(super) fn check_name(name: &str) -> Result<(), String> {
-    let reason = if name.trim().is_empty() {
-        "may not be empty".to_owned()
-    } else if name.contains('/') {
-        "is a folder's name, so it may not contain /".to_owned()
+    names::check_name(name).map_err(|error| format!("{} {error}", Quoted(name)))?;
+    let reason = if name.contains('/') {
+        "is a folder's name, so it may not contain /"
     } else if name.starts_with('.') {
-        "is a folder's name, so it may not begin with a dot".to_owned()
-    } else if name.chars().any(char::is_control) {
-        "may not contain control characters".to_owned()
+        "is a folder's name, so it may not begin with a dot"
     } else if name.len() > LONGEST_NAME {
         return Err(format!("a name of {} bytes is too long, at most {LONGEST_NAME} are possible", name.len()));
     } else {
         return Ok(());
     };
-    Err(format!("{name:?} {reason}"))
+    Err(format!("{} {reason}", Quoted(name)))
 }
 
 /// A span of time, more than nothing.
 pub(super) fn time(span: &Span) -> Result<Duration, String> {
     let (seconds, written) = match span {
-        Span::Seconds(seconds) => (*seconds, seconds.to_string()),
+        Span::Seconds(seconds) => (*seconds, Plain(*seconds).to_string()),
         Span::Text(text) => {
-            let wrong =
-                || format!("{text:?} is not a time: give a number and a unit, such as \"90s\", \"5m\" or \"2h\"");
-            (seconds_of(text).ok_or_else(wrong)?, format!("{text:?}"))
+            let wrong = || {
+                format!("{} is not a time: give a number and a unit, such as \"90s\", \"5m\" or \"2h\"", Quoted(text))
+            };
+            (seconds_of(text).ok_or_else(wrong)?, Quoted(text).to_string())
         }
     };
     if SECONDS.contains(&seconds) {

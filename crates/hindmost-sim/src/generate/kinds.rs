@@ -4,8 +4,9 @@ use hindmost_core::ids::NodeId;
 use hindmost_core::random::{Purpose, draw};
 use hindmost_core::workload::{DemandByName, InputSpec};
 use hindmost_math::distribution::Distribution;
+use hindmost_math::plain::Plain;
 
-use crate::parameter::{Draws, Parameter};
+use crate::parameter::{Draws, MOST_TASKS, Parameter};
 use crate::scenario::{JobKind, PhaseKind, PlannedPhase, WorkloadSpec};
 use crate::size::{Size, whole};
 
@@ -69,6 +70,12 @@ impl Written {
         Ok(Drawn { tasks, durations, input })
     }
 
+    /// Tasks on average; at the medians of parameters that are drawn themselves.
+    fn mean_tasks(&self) -> Result<f64, String> {
+        let tasks = self.tasks.resolve(&mut Draws::always(0.5))?;
+        Ok(tasks.mean().clamp(1.0, f64::from(MOST_TASKS)))
+    }
+
     fn has_replicas(&self, planned: &PlannedPhase) -> bool {
         self.input.is_some() && planned.after.is_empty() && self.replicas > 0
     }
@@ -93,9 +100,6 @@ impl Written {
         Some(InputSpec { bytes: (0..drawn.tasks).map(bytes).collect(), replicas })
     }
 }
-
-/// Tasks of a job, at most.
-const MOST_TASKS: u64 = (u32::MAX >> 8) as u64;
 
 impl Kind {
     /// The one kind of a workload that describes its jobs without kinds.
@@ -145,13 +149,18 @@ impl Kind {
         self.plan.iter().any(|planned| self.written[planned.written].has_replicas(planned))
     }
 
+    /// Tasks of one of its jobs on average, of all phases.
+    pub(super) fn mean_tasks(&self) -> Result<f64, String> {
+        self.plan.iter().map(|planned| self.written[planned.written].mean_tasks()).sum()
+    }
+
     /// What is drawn of each written phase; `draws` gives the numbers for a purpose and a phase.
     pub(super) fn draw(&self, draws: impl Fn(Purpose, usize) -> Draws) -> Result<Vec<Drawn>, String> {
         let phases = self.written.iter().enumerate();
         let drawn = phases.map(|(part, written)| written.draw(|purpose| draws(purpose, part)));
         let drawn = drawn.collect::<Result<Vec<Drawn>, String>>()?;
         let tasks: u64 = self.plan.iter().map(|planned| u64::from(drawn[planned.written].tasks)).sum();
-        if tasks > MOST_TASKS {
+        if tasks > u64::from(MOST_TASKS) {
             let name = self.name.as_deref().unwrap_or_default();
             return Err(format!("job {name:?} has {tasks} tasks, but may have at most {MOST_TASKS}"));
         }
@@ -164,6 +173,7 @@ fn check_durations(durations: &Distribution) -> Result<(), String> {
     if (1e-6..=1e10).contains(&durations.mean()) {
         Ok(())
     } else {
-        Err(format!("durations have the mean {}, but it must be from 1e-6 to 1e10 seconds", durations.mean()))
+        let mean = Plain(durations.mean());
+        Err(format!("durations have the mean {mean}, but it must be from 1e-6 to 1e10 seconds"))
     }
 }

@@ -164,6 +164,31 @@ pub(crate) fn trial(spec: &WorkloadSpec) -> Result<(), String> {
     Ok(())
 }
 
+/// The jobs of a checked description on average, and a job's tasks on average. Whatever is drawn of what these depend on is
+/// taken at its median.
+pub(crate) fn expected(spec: &WorkloadSpec, horizon: Option<f64>) -> Result<(f64, f64), String> {
+    let horizon = horizon.unwrap_or(f64::INFINITY);
+    let jobs = match &spec.arrival {
+        Some(ArrivalSpec::Poisson { rate }) => (rate * horizon).min(f64::MAX),
+        Some(ArrivalSpec::AtOnce { jobs }) => f64::from(*jobs),
+        Some(ArrivalSpec::Every { gap, jobs }) => {
+            let mean = gap.resolve(&mut Draws::always(0.5))?.mean();
+            // Gaps of 0 put no end to the jobs, and NaN is no end either.
+            f64::from(*jobs).min(horizon / mean + 1.0)
+        }
+        Some(ArrivalSpec::File(path)) => read_numbers(path)?.len() as f64,
+        None => 0.0,
+    };
+    let kinds = Kind::all(spec)?;
+    let shares = kinds.last().map_or(1.0, |kind| kind.until);
+    let (mut tasks, mut before) = (0.0, 0.0);
+    for kind in &kinds {
+        tasks += kind.mean_tasks()? * (kind.until - before) / shares;
+        before = kind.until;
+    }
+    Ok((jobs, tasks))
+}
+
 /// Names with the sums of the chances up to and with their own, where chances that add up to 1 do so exactly.
 fn cumulative(chances: &BTreeMap<String, f64>) -> Vec<(Arc<str>, f64)> {
     let mut sum = 0.0;

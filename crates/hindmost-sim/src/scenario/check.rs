@@ -2,17 +2,23 @@
 
 use std::path::Path;
 
+use hindmost_core::names::{check_name, check_shared_name};
 use hindmost_core::submission_queues::{self, DEFAULT_QUEUE};
-use hindmost_math::plain::Plain;
+use hindmost_math::plain::{Plain, Quoted};
 use hindmost_math::suggest::did_you_mean;
 use hindmost_policies::catalogue;
 
+use crate::generate;
 use crate::parameter::absolute;
 
 use super::{ArrivalSpec, ClusterSpec, NetworkSpec, NodeClass, Scenario, WorkloadSpec};
 
 /// Ten times the largest clusters there are, or more.
 const MOST_NODES: u32 = 10_000_000;
+/// Jobs of one seed, on average: a waiting one takes some 2 kB of memory.
+const MOST_JOBS: f64 = 1e7;
+/// Their tasks together, on average: hours of simulating.
+const MOST_TASKS_OF_ALL: f64 = 1e8;
 /// Some 300 years: half of what ticks can count.
 const LONGEST: f64 = 1e10;
 /// Each seed's jobs are kept until all are put together.
@@ -101,11 +107,7 @@ impl ClusterSpec {
         match (self.machines, self.nodes.is_empty()) {
             (None, true) => Err("cluster needs machines = N (one slot each) or [[cluster.nodes]]".to_owned()),
             (Some(_), false) => Err("cluster has both machines and nodes; give one of them".to_owned()),
-            (Some(0), true) => Err("cluster.machines is 0, but must be at least 1".to_owned()),
-            (Some(machines), true) if machines > MOST_NODES => {
-                Err(format!("cluster.machines is {machines}, but must be at most {MOST_NODES}"))
-            }
-            (Some(_), true) => Ok(()),
+            (Some(machines), true) => check_machines("cluster.machines", machines),
             (None, false) => {
                 for (at, class) in self.nodes.iter_mut().enumerate() {
                     let wrong = |error: String| format!("cluster.nodes, entry {}: {error}", at + 1);
@@ -119,10 +121,13 @@ impl ClusterSpec {
                         return Err(wrong("cpus is 0, but must be above 0".to_owned()));
                     }
                     class.capacity().map_err(wrong)?;
-                    if let Some(blank) = class.rack.as_deref().filter(|rack| rack.trim().is_empty()) {
-                        return Err(wrong(format!(
-                            "rack is {blank:?}, but must not be blank; leave it out where there is none"
-                        )));
+                    if let Some(name) = class.name.as_deref() {
+                        check_name(name).map_err(|error| wrong(format!("name is {}, but {error}", Quoted(name))))?;
+                    }
+                    if let Some(rack) = class.rack.as_deref() {
+                        check_shared_name(rack).map_err(|error| {
+                            wrong(format!("rack is {}, but {error}; leave it out where there is none", Quoted(rack)))
+                        })?;
                     }
                     if let Some(racks) = class.racks {
                         check_racks("racks", racks, class.count).map_err(wrong)?;
@@ -135,9 +140,22 @@ impl ClusterSpec {
                         positive("speed", Some(speed)).map_err(wrong)?;
                     }
                 }
+                let nodes: u64 = self.nodes.iter().map(|class| u64::from(class.count)).sum();
+                if nodes > u64::from(MOST_NODES) {
+                    return Err(format!("cluster.nodes are {nodes} together, but must be at most {MOST_NODES}"));
+                }
                 self.dimensions().map(|_| ())
             }
         }
+    }
+}
+
+/// Checks a number of one-slot machines.
+pub(super) fn check_machines(name: &str, machines: u32) -> Result<(), String> {
+    if (1..=MOST_NODES).contains(&machines) {
+        Ok(())
+    } else {
+        Err(format!("{name} is {machines}, but must be from 1 to {MOST_NODES}"))
     }
 }
 
@@ -151,7 +169,9 @@ fn check_racks(name: &str, racks: u32, nodes: u32) -> Result<(), String> {
 impl WorkloadSpec {
     fn check(&mut self, horizon: Option<f64>, folder: &Path) -> Result<(), String> {
         share("workload.correlation", self.correlation, 1.0)?;
-        share("workload.slow_from", self.slow_from, 1.0 - f64::EPSILON)?;
+        if !(0.0..1.0).contains(&self.slow_from) {
+            return Err(format!("workload.slow_from is {}, but must be from 0 to below 1", Plain(self.slow_from)));
+        }
         if let Some(file) = &mut self.file {
             *file = absolute(folder, file);
             let one_kind = self.tasks.is_some() || self.duration.is_some() || self.demand.is_some();
@@ -191,7 +211,7 @@ impl WorkloadSpec {
             }
         }
         if !self.job.is_empty() {
-            return self.check_kinds(folder);
+            return self.check_kinds(horizon, folder);
         }
         let named = [("tasks", &mut self.tasks), ("duration", &mut self.duration)];
         for (name, parameter) in named {
@@ -203,12 +223,31 @@ impl WorkloadSpec {
         if let Some(demand) = &self.demand {
             demand.by_name().map_err(|error| format!("workload.demand.{error}"))?;
         }
-        // What no draw can mend is said before anything runs.
-        let trial = crate::generate::trial(self);
-        trial.map_err(|error| format!("workload.{error}"))
+        self.try_draws(horizon)
     }
 
-    fn check_kinds(&mut self, folder: &Path) -> Result<(), String> {
+    /// Finds what no draw can mend, and more tasks than can be simulated, before anything runs.
+    fn try_draws(&self, horizon: Option<f64>) -> Result<(), String> {
+        generate::trial(self).map_err(|error| format!("workload.{error}"))?;
+        let (jobs, tasks) = generate::expected(self, horizon).map_err(|error| format!("workload.{error}"))?;
+        if jobs > MOST_JOBS || jobs * tasks > MOST_TASKS_OF_ALL {
+            let fewer = match &self.arrival {
+                Some(ArrivalSpec::Poisson { .. }) => "lower workload.arrival.poisson.rate or the horizon",
+                Some(ArrivalSpec::File(_)) => "list fewer arrivals",
+                _ => "lower workload.arrival's jobs",
+            };
+            let or_tasks = if jobs > MOST_JOBS { "" } else { ", or the number of tasks of a job" };
+            return Err(format!(
+                "workload: {} jobs of {} tasks each would arrive on average, but at most {MOST_JOBS} jobs with \
+                 {MOST_TASKS_OF_ALL} tasks in all can be simulated: {fewer}{or_tasks}",
+                Plain(rounded(jobs)),
+                Plain(rounded(tasks))
+            ));
+        }
+        Ok(())
+    }
+
+    fn check_kinds(&mut self, horizon: Option<f64>, folder: &Path) -> Result<(), String> {
         let beside =
             [("tasks", self.tasks.is_some()), ("duration", self.duration.is_some()), ("demand", self.demand.is_some())];
         if let Some((name, _)) = beside.into_iter().find(|(_, given)| *given) {
@@ -224,8 +263,13 @@ impl WorkloadSpec {
             }
             kind.check(folder).map_err(|error| of_kind(at, &kind.name, &error))?;
         }
-        crate::generate::trial(self).map_err(|error| format!("workload.{error}"))
+        self.try_draws(horizon)
     }
+}
+
+/// A number to three digits.
+fn rounded(number: f64) -> f64 {
+    format!("{number:.2e}").parse().unwrap_or(number)
 }
 
 pub(super) fn check_times(slot: Option<f64>, noise: f64, gamma: f64) -> Result<(), String> {

@@ -4,8 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
+use hindmost_core::names::check_name;
 use hindmost_core::resources::{Dimensions, Resources};
 use hindmost_core::workload::DemandByName;
+use hindmost_math::plain::Plain;
 use serde::{Deserialize, Serialize};
 
 use crate::parameter::Parameter;
@@ -126,11 +128,9 @@ impl JobKind {
 
     /// Checks everything that does not depend on the cluster and reads the files that parameters name.
     pub(super) fn check(&mut self, folder: &Path) -> Result<(), String> {
-        if self.name.is_empty() {
-            return Err("its name is empty".to_owned());
-        }
+        check_name(&self.name).map_err(|error| format!("its name {error}"))?;
         if !(self.share.is_finite() && self.share > 0.0) {
-            return Err(format!("share is {}, but must be above 0", self.share));
+            return Err(format!("share is {}, but must be above 0", Plain(self.share)));
         }
         self.plan()?;
         for phase in &mut self.phase {

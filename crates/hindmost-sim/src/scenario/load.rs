@@ -4,11 +4,11 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use hindmost_core::estimator::Knowledge;
-use hindmost_math::plain::with_plain_numbers;
+use hindmost_math::plain::{Quoted, with_plain_numbers};
 use hindmost_math::suggest::did_you_mean;
 use serde::Deserialize;
 
-use super::check::check_times;
+use super::check::{check_machines, check_times};
 use super::{Scenario, default_order};
 
 /// A scenario that can't be run, and why.
@@ -31,7 +31,7 @@ pub enum ScenarioError {
         error: std::io::Error,
     },
     /// No built-in scenario or file of that name.
-    #[error("there is no scenario {name:?}: neither a file of that name nor a built-in one{near}")]
+    #[error("there is no scenario {}: neither a file of that name nor a built-in one{near}", Quoted(name))]
     Unknown {
         /// The name.
         name: String,
@@ -83,9 +83,7 @@ impl ReplaySettings {
         let settings: ReplaySettings = serde::Deserialize::deserialize(toml::Value::Table(table))
             .map_err(|error: toml::de::Error| invalid(with_suggestion(&error.to_string())))?;
         check_times(settings.slot, settings.noise, settings.gamma).map_err(&invalid)?;
-        if settings.machines == Some(0) {
-            return Err(invalid("machines is 0, but must be at least 1".to_owned()));
-        }
+        settings.machines.map_or(Ok(()), |machines| check_machines("machines", machines)).map_err(&invalid)?;
         Ok(settings)
     }
 }

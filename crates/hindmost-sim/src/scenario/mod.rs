@@ -7,17 +7,18 @@ mod check;
 mod kinds;
 mod load;
 mod network;
+mod policy;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use hindmost_core::estimator::Knowledge;
+use hindmost_core::names::check_shared_name;
 use hindmost_core::resources::{CPUS, Dimensions, MEMORY, parse_size};
 use hindmost_core::workload::{DemandByName, QueueSpec};
-use hindmost_math::plain::Plain;
+use hindmost_math::plain::{Plain, Quoted};
 use hindmost_policies::catalogue;
 use hindmost_policies::catalogue::spec::PolicySpec;
-use hindmost_policies::parameters::Value;
 use serde::{Deserialize, Serialize};
 
 use crate::parameter::Parameter;
@@ -26,6 +27,7 @@ pub(crate) use kinds::PlannedPhase;
 pub use kinds::{JobKind, PhaseKind};
 pub use load::{BUILT_IN, ReplaySettings, ScenarioError};
 pub use network::{AssignmentName, NetworkSpec};
+pub use policy::PolicyEntry;
 
 /// A scenario as files write it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -193,8 +195,8 @@ fn amounts(
     gpus: Option<f64>,
     further: &BTreeMap<String, f64>,
 ) -> Result<DemandByName, String> {
-    if let Some(blank) = further.keys().find(|name| name.trim().is_empty()) {
-        return Err(format!("resources: a name is {blank:?}, but must not be blank"));
+    for name in further.keys() {
+        check_shared_name(name).map_err(|error| format!("resources: a name is {}, but {error}", Quoted(name)))?;
     }
     let own_keys = [(CPUS, true, "a number"), (MEMORY, true, "a text with a unit"), (GPUS, gpus.is_some(), "a number")];
     if let Some((name, _, what)) = own_keys.into_iter().find(|(name, own, _)| *own && further.contains_key(*name)) {
@@ -272,36 +274,6 @@ pub enum ArrivalSpec {
     },
     /// At the times that a file lists, in seconds, one a line.
     File(PathBuf),
-}
-
-/// A policy as scenario files write it: its name, and parameters beside it.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct PolicyEntry {
-    /// Name, as on the command line.
-    pub name: String,
-    /// Parameters.
-    #[serde(flatten)]
-    pub parameters: BTreeMap<String, Value>,
-}
-
-impl PolicyEntry {
-    /// The policy meant.
-    ///
-    /// # Errors
-    /// If the name or a parameter is not valid.
-    pub fn spec(&self) -> Result<PolicySpec, String> {
-        let mut spec: PolicySpec = self.name.parse().map_err(|error| format!("{error}"))?;
-        spec.parameters.extend(self.parameters.clone());
-        catalogue::check(&spec).map_err(|error| error.to_string())?;
-        Ok(spec)
-    }
-}
-
-impl From<&PolicySpec> for PolicyEntry {
-    fn from(spec: &PolicySpec) -> PolicyEntry {
-        let bare = PolicySpec { parameters: BTreeMap::new(), ..spec.clone() };
-        PolicyEntry { name: bare.to_string(), parameters: spec.parameters.clone() }
-    }
 }
 
 impl Scenario {

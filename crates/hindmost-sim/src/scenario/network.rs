@@ -5,7 +5,7 @@ use hindmost_math::plain::Plain;
 use serde::{Deserialize, Serialize};
 
 use crate::network::{Assignment, Network};
-use crate::size::Bytes;
+use crate::size::{Bytes, LARGEST};
 
 /// Seconds for which a downstream clone waits for a second upstream output unless told otherwise: a slot of the
 /// simulations of Xu, Liu & Lau 2022. Neither that paper nor Dolly's gives a number.
@@ -46,8 +46,11 @@ impl NetworkSpec {
     pub(super) fn check(&self) -> Result<(), String> {
         for (name, bandwidth) in [("rack_bandwidth", self.rack_bandwidth), ("remote_bandwidth", self.remote_bandwidth)]
         {
-            if let Some(Bytes(bandwidth)) = bandwidth.filter(|Bytes(bytes)| !(bytes.is_finite() && *bytes > 0.0)) {
-                return Err(format!("network.{name} is {}, but must be above 0", Plain(bandwidth)));
+            if let Some(Bytes(bandwidth)) = bandwidth.filter(|Bytes(bytes)| !(*bytes > 0.0 && *bytes < LARGEST)) {
+                let bandwidth = Plain(bandwidth);
+                return Err(format!(
+                    "network.{name} is {bandwidth}, but must be above 0 and below 10^15 bytes a second"
+                ));
             }
         }
         if self.rack_bandwidth.is_none() && self.remote_bandwidth.is_none() {

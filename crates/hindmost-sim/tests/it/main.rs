@@ -22,6 +22,7 @@ mod pace;
 mod properties;
 mod queues;
 mod reference;
+mod refusals;
 mod rules;
 mod scenarios;
 mod slots;

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use crate::experiments::{experiment, run_on};
 
 /// Every section and most of the keys.
-const VALID: &str = r#"name = "all"
+pub(crate) const VALID: &str = r#"name = "all"
 order = "fair"
 slot = 0.1
 horizon = 20.0
@@ -42,13 +42,13 @@ max_copies = 4
 name = "fifo+mantri(delta=0.5)"
 "#;
 
-fn parse(text: &str, set: &[(&str, &str)]) -> Result<Scenario, String> {
+pub(crate) fn parse(text: &str, set: &[(&str, &str)]) -> Result<Scenario, String> {
     let set: Vec<(String, String)> = set.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
     Scenario::parse(text, "s.toml", Path::new(""), &set).map_err(|error| error.to_string())
 }
 
 /// The error of the valid scenario with one piece changed.
-fn changed(from: &str, to: &str) -> String {
+pub(crate) fn changed(from: &str, to: &str) -> String {
     assert!(VALID.contains(from), "{from:?} is not in the scenario");
     match parse(&VALID.replacen(from, to, 1), &[]) {
         Ok(_) => panic!("{to:?} is accepted"),
@@ -199,7 +199,7 @@ fn mistakes_are_told_with_what_is_wrong_and_what_is_valid() {
 #[test]
 fn a_cluster_needs_machines() {
     let message = |cluster: &str| parse(&format!("[cluster]\n{cluster}\n[workload]\nfile = \"w\""), &[]).unwrap_err();
-    assert!(message("machines = 0").contains("cluster.machines is 0, but must be at least 1"));
+    assert!(message("machines = 0").contains("cluster.machines is 0, but must be from 1 to 10000000"));
     assert!(message("").contains("cluster needs machines = N (one slot each) or [[cluster.nodes]]"));
     assert!(message("machines = -3").contains("-3"));
 }
@@ -415,23 +415,5 @@ proptest! {
                 prop_assert!(!error.to_string().contains("internal"), "{changes:?}: {error}");
             }
         }
-    }
-}
-
-#[test]
-fn long_numbers_are_short_in_errors() {
-    let error = changed("seeds = 2", "seeds = 1e300");
-    assert!(error.contains("floating point `1e300`") && error.len() < 300, "{error}");
-    let set = parse(VALID, &[("seeds", "1e300")]).unwrap_err();
-    assert!(set.contains("floating point `1e300`") && set.len() < 200, "{set}");
-}
-
-#[test]
-fn blank_names_are_refused() {
-    for blank in ["", " ", "\\t"] {
-        let resources = format!("cpus = 4\nresources = {{ \"{blank}\" = 1 }}");
-        assert!(changed("cpus = 4", &resources).contains("must not be blank"), "{blank:?}");
-        let rack = format!("cpus = 4\nrack = \"{blank}\"");
-        assert!(changed("cpus = 4", &rack).contains("must not be blank"), "{blank:?}");
     }
 }

@@ -46,8 +46,9 @@ pub fn policies(args: &RunArgs) -> Outcome<Vec<PolicySpec>> {
 /// Each policy may be named once: results and folders go by name.
 pub fn reject_twins(specs: &[PolicySpec]) -> Outcome {
     for (at, spec) in specs.iter().enumerate() {
-        if specs[..at].contains(spec) {
-            return Err(Failure::input(format!("the policy {spec} is named twice")));
+        if let Some(twin) = specs[..at].iter().find(|other| catalogue::mean_the_same(other, spec)) {
+            let as_what = if twin == spec { String::new() } else { format!(", as {twin} too") };
+            return Err(Failure::input(format!("the policy {spec} is named twice{as_what}")));
         }
     }
     Ok(())

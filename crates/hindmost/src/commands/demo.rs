@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use hindmost_core::metrics::{PhaseProgress, RunState, RunSummary};
+use hindmost_math::plain::Plain;
 use hindmost_policies::catalogue::spec::PolicySpec;
 use hindmost_report::text::escaped;
 use hindmost_run::chaos::Chaos;
@@ -36,7 +37,7 @@ const MOST_SLOWED: f64 = 1000.0;
 /// Makes the text, counts its words twice, and tells what came of it.
 pub fn run(args: &DemoArgs) -> Outcome {
     if !(1.0..=MOST_SLOWED).contains(&args.slow) {
-        let slow = args.slow;
+        let slow = Plain(args.slow);
         return Err(Failure::input(format!("--slow {slow}: give a number from 1 to {MOST_SLOWED}")));
     }
     // Whatever is left half done from here on is tidied up.

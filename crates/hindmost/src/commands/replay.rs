@@ -156,7 +156,7 @@ fn about_settings(args: &ReplayArgs, all: &[Recorded], policies: &[PolicySpec]) 
     for one in all {
         let ReplaySettings { order, gamma, .. } = settings(args, &Settings::new())?.of(one)?;
         let order = catalogue::order_in_words(&order, policies).map_or_else(String::new, |told| told + ", ");
-        shown.push(format!("{order}gamma {gamma}; jobs arrive when they did"));
+        shown.push(format!("{order}gamma {}; jobs arrive when they did", Plain(gamma)));
     }
     if shown.iter().all(|text| *text == shown[0]) {
         shown.truncate(1);
@@ -180,21 +180,20 @@ fn common_knowledge(all: &[Recorded], notes: &mut Vec<String>) -> Knowledge {
 /// The policies of the recorded runs, as far as this version has them, then all others.
 fn recorded_then_every_system(all: &[Recorded], notes: &mut Vec<String>) -> Vec<PolicySpec> {
     let mut specs: Vec<PolicySpec> = Vec::new();
-    let mut add = |spec: PolicySpec| {
-        if !specs.contains(&spec) {
-            specs.push(spec);
-        }
-    };
     for one in all {
         let Some(header) = &one.header else { continue };
         let parsed = header.policy.parse::<PolicySpec>().map_err(|error| error.to_string());
         match parsed.and_then(|spec| catalogue::check(&spec).map(|_| spec).map_err(|error| error.to_string())) {
-            Ok(spec) => add(spec),
+            Ok(spec) if specs.contains(&spec) => {}
+            Ok(spec) => specs.push(spec),
             Err(error) => notes.push(of_one(all, one, &format!("its own policy is left out: {error}"))),
         }
     }
     for system in SYSTEMS {
-        add(PolicySpec::of(system.name));
+        let spec = PolicySpec::of(system.name);
+        if !specs.iter().any(|recorded| catalogue::mean_the_same(recorded, &spec)) {
+            specs.push(spec);
+        }
     }
     specs
 }

@@ -1,5 +1,6 @@
 //! `hindmost simulate`.
 
+use hindmost_math::plain::Plain;
 use hindmost_policies::catalogue;
 use hindmost_sim::experiment::Experiment;
 use hindmost_sim::scenario::{BUILT_IN, PolicyEntry, Scenario};
@@ -69,12 +70,12 @@ fn describe(scenario: &Scenario, is_swept: &dyn Fn(&str) -> bool) -> String {
     let order = catalogue::order_in_words(order, &policies).map_or_else(String::new, |told| told + ", ");
     let decisions = match scenario.slot {
         _ if is_swept("slot") => "decisions after swept times".to_owned(),
-        Some(slot) => format!("decisions every {slot} s"),
+        Some(slot) => format!("decisions every {} s", Plain(slot)),
         None => "decisions after every event".to_owned(),
     };
     let until = match scenario.horizon {
         _ if is_swept("horizon") => Some("a swept time".to_owned()),
-        horizon => horizon.map(|horizon| format!("{horizon} s")),
+        horizon => horizon.map(|horizon| format!("{} s", Plain(horizon))),
     };
     let end = match (until, scenario.drain) {
         (Some(until), _) if is_swept("drain") => format!("arrivals until {until}, the end swept"),

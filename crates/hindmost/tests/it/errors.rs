@@ -130,7 +130,9 @@ fn options_that_are_none() {
         (&["simulate", "--sweep", "gamma=1,2", "--sweep", "gamma=3"], "gamma is swept twice"),
         (&["simulate", "--policy", "fair+fifo"], "write fifo+RULE"),
         (&["simulate", "--set", "workload.duration.pareto.alpha.uniform={min=0.9,max=3}"], "alpha"),
-        (&["simulate", "--set", "cluster.machines=4000000000"], "must be at most"),
+        (&["simulate", "--set", "cluster.machines=4000000000"], "must be from 1 to 10000000"),
+        (&["simulate", "--policy", "sca,sca(max_copies=8)"], "sca(max_copies=8) is named twice, as sca too"),
+        (&["simulate", "--policy", "sca(max_copies=8),sca"], "sca is named twice, as sca(max_copies=8) too"),
         (&["simulate", "--set", "workload.duration={exponential={mean=1e300}}"], "from 1e-6 to 1e10 seconds"),
         (&["simulate", "--set", "slot=1e10", "--policy", "none,sda"], "more than 500 years"),
         (&["simulate", "--seeds", "0"], "0 is not in 1..=100000"),
@@ -141,6 +143,25 @@ fn options_that_are_none() {
         let ran = run(args);
         assert_eq!(ran.code, Some(2), "{args:?}");
         assert!(ran.stderr.contains(expected), "{args:?}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn long_inputs_are_echoed_in_part() {
+    let long = "x".repeat(80_000);
+    let parameter = format!("sca(max_copies={long})");
+    let set = format!("order={long}");
+    for args in [
+        &["simulate", &long][..],
+        &["simulate", "--policy", &long],
+        &["simulate", "--policy", &parameter],
+        &["simulate", "--knowledge", &long],
+        &["simulate", "--set", &set],
+        &["theory", "sigma", "--rule", "sda", "--duration", &long],
+    ] {
+        let ran = run(args);
+        assert_eq!(ran.code, Some(2), "{}", &ran.stderr[..200]);
+        assert!(ran.stderr.len() < 1000, "{}", ran.stderr);
     }
 }
 

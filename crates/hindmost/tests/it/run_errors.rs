@@ -34,6 +34,7 @@ fn options_that_make_no_sense_change_nothing() {
         (&["--nodes", "n1:x"], &["\"x\"", "n1:2,n2:2"]),
         (&["--nodes", "n1:0"], &["\"0\"", "n1:2,n2:2"]),
         (&["--nodes", "n1:nan"], &["\"nan\"", "n1:2,n2:2"]),
+        (&["--nodes", "n1:1e300"], &["n1 has \"1e300\" cpus, but must have above 0 and at most 1000000"]),
         (&["--nodes", "n1:2,n1:2"], &["named twice"]),
         (&["--nodes", "n1:2,"], &["\"\"", "n1:2,n2:2"]),
         (&["--nodes", "n1:2:4"], &["\"4\"", "4GB"]),

@@ -79,9 +79,9 @@ fn mistakes_are_told_with_place_value_and_what_is_valid() {
             "line 7, column 15: invalid type: string \"LC_ALL=C\", expected a table",
         ),
         // The job's values.
-        ("\"wordcount\"", "\"\"", "line 1, column 8: name: \"\" may not be empty"),
+        ("\"wordcount\"", "\"\"", "line 1, column 8: name: \"\" must not be blank"),
         ("\"wordcount\"", "\"a/b\"", "line 1, column 8: name: \"a/b\" is a folder's name, so it may not contain /"),
-        ("\"wordcount\"", "\"a\\nb\"", "line 1, column 8: name: \"a\\nb\" may not contain control characters"),
+        ("\"wordcount\"", "\"a\\nb\"", "line 1, column 8: name: \"a\\nb\" must not contain control characters"),
         (
             "name = \"wordcount\"",
             &long_name,
@@ -108,6 +108,7 @@ fn mistakes_are_told_with_place_value_and_what_is_valid() {
         ("\"1h30m\"", "\"-5m\"", "line 5, column 12: deadline: \"-5m\" is not a time"),
         ("\"1h30m\"", "0", "line 5, column 12: deadline is 0, but must be from 0.001 to 1000000000 seconds"),
         ("\"1h30m\"", "nan", "line 5, column 12: deadline is NaN, but must be from 0.001 to 1000000000 seconds"),
+        ("\"1h30m\"", "1e300", "line 5, column 12: deadline is 1e300, but must be from 0.001 to 1000000000 seconds"),
         ("\"1h30m\"", "inf", "line 5, column 12: deadline is inf, but must be from 0.001 to 1000000000 seconds"),
         ("priority = 2", "priority = 0", "line 6, column 12: priority is 0, but must be a number above 0"),
         ("priority = 2", "priority = -inf", "line 6, column 12: priority is -inf, but must be a number above 0"),
@@ -153,9 +154,9 @@ fn mistakes_are_told_with_place_value_and_what_is_valid() {
         (
             "\"reduce\"",
             "\"a\\u0000\"",
-            "line 11, column 8: a phase's name: \"a\\0\" may not contain control characters",
+            "line 11, column 8: a phase's name: \"a\\0\" must not contain control characters",
         ),
-        ("\"reduce\"", "\" \"", "line 11, column 8: a phase's name: \" \" may not be empty"),
+        ("\"reduce\"", "\" \"", "line 11, column 8: a phase's name: \" \" must not be blank"),
         (
             "name = \"reduce\"",
             &long_name,
@@ -188,6 +189,11 @@ fn mistakes_are_told_with_place_value_and_what_is_valid() {
             "line 14, column 10: phase \"reduce\": it has both tasks and inputs; give one of them: each input is a task",
         ),
         ("tasks = 3", "tasks = 0", "line 13, column 9: phase \"reduce\": tasks is 0, but must be from 1 to 10000000"),
+        (
+            "tasks = 3",
+            "tasks = 1e300",
+            "line 13, column 9: invalid type: floating point `1e300`, expected a whole number",
+        ),
         ("tasks = 3", "tasks = -1", "line 13, column 9: phase \"reduce\": tasks is -1, but must be from 1 to 10000000"),
         (
             "tasks = 3",

@@ -18,7 +18,7 @@ pub enum Kind {
     Speeds,
     /// Machines of five classes with cores and memory, jobs of two phases, one demand.
     Classes,
-    /// The same machines, 41 demands.
+    /// The same machines, 40 demands.
     Demands,
 }
 
@@ -51,7 +51,7 @@ impl Kind {
             Kind::OneSlot => "One-slot machines",
             Kind::Speeds => "Machines of different speeds",
             Kind::Classes => "Cores and memory, one demand",
-            Kind::Demands => "Cores and memory, 41 demands",
+            Kind::Demands => "Cores and memory, 40 demands",
         }
     }
 

@@ -161,7 +161,7 @@ fn one_folder_is_for_one_run_at_a_time() {
         assert!(ran.stderr.starts_with("error: ") && ran.stderr.contains("in use"), "{}", ran.stderr);
     }
     // Elsewhere is another matter.
-    let other = job.start(&["--out", "other"]);
+    let other = job.start(&[&NODES[..], &["--out", "other"]].concat());
     wait_for("the slow phase of the other", || job.lines("pids") == 4);
     job.write("go", "");
     assert_eq!((started.wait().code, other.wait().code), (Some(0), Some(0)));

@@ -146,13 +146,13 @@ impl<'a> Round<'a> {
         self.queue.permits(task, self.cluster)
     }
 
-    /// Returns what the order of jobs has left over: see [`Order::slack`](super::Order::slack).
+    /// Returns what the order of jobs has left over: see [`Order::slack`](super::order::Order::slack).
     pub fn slack(&self) -> f64 {
         self.queue.slack()
     }
 
     /// Returns the slack below which [`Round::may_start`] is certainly false of a task with a running copy: see
-    /// [`Order::slack_needed`](super::Order::slack_needed).
+    /// [`Order::slack_needed`](super::order::Order::slack_needed).
     pub fn slack_needed(&self, task: TaskId) -> f64 {
         self.queue.slack_needed(task, self.cluster)
     }

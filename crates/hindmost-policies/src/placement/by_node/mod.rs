@@ -325,11 +325,11 @@ impl ByNode {
         let is_clone = matches!(stage, Stage::Clones { .. });
         let has_budget = is_clone && self.limits.budget.is_some();
         let demand = if has_budget { serving.levels.get(phase).map(|candidate| candidate.demand) } else { None };
-        let awaits = if !round.may_start(task) {
-            Some(Awaits::Slack(round.slack_needed(task)))
-        } else {
+        let awaits = if round.may_start(task) {
             let is_over = |demand: &Resources| !self.limits.allow(demand, &self.pool, round.cluster());
             demand.filter(is_over).map(Awaits::Budget)
+        } else {
+            Some(Awaits::Slack(round.slack_needed(task)))
         };
         if let Some(awaits) = awaits {
             self.withheld.add(phase.0, awaits);

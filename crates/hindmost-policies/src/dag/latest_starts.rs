@@ -1,5 +1,5 @@
 //! When the pending tasks of a job must start at the latest for it to end no later than with all of its fair share:
-//! what `carbyne` plans for a job. How phases are placed is told in [`carbyne`](super::carbyne).
+//! what `carbyne` plans for a job. [`carbyne`](super::carbyne) describes how phases are placed.
 
 use hindmost_core::cluster::{Cluster, Phase};
 use hindmost_core::resources::Resources;

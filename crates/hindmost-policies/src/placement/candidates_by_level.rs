@@ -253,7 +253,7 @@ impl Levels {
         }
     }
 
-    /// A job can start nothing of a phase for now.
+    /// Takes a phase out until its job is [set](Levels::set) again.
     pub fn remove(&mut self, (job, phase): JobPhase) {
         let mut left = self.places.get(&job).cloned().unwrap_or_default();
         left.retain(|candidate| candidate.phase != phase);

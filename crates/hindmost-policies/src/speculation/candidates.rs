@@ -9,7 +9,7 @@ use std::ops::{Bound, RangeInclusive};
 
 use hindmost_core::cluster::Cluster;
 use hindmost_core::ids::{AttemptId, JobId, TaskId};
-use hindmost_core::policy::Seen;
+use hindmost_core::policy::{Round, Seen};
 use hindmost_core::record::{Decision, Event};
 use hindmost_core::resources::Resources;
 use hindmost_core::time::Time;
@@ -211,8 +211,8 @@ impl Candidates {
         }
     }
 
-    /// Looks again which jobs may have backups, for those of which something has changed: whether the rule `allows` it,
-    /// and whether the order of jobs, which has so much slack, may permit it: see `Order::slack_needed`.
+    /// Updates which jobs may have backups, for the jobs that have changed: the rule must allow it (`allows`), and the slack of
+    /// the order of jobs must reach what the task needs (`slack_needed`; see `Order::slack_needed`).
     pub(super) fn close(&mut self, allows: impl Fn(JobId) -> bool, slack_needed: impl Fn(TaskId) -> f64, slack: f64) {
         let before = std::mem::replace(&mut self.slack, slack);
         let (low, high) = (before.min(slack).to_bits(), before.max(slack).to_bits());
@@ -237,6 +237,21 @@ impl Candidates {
         for id in moved {
             self.refresh(id);
         }
+    }
+
+    /// Takes out all that the order of jobs may permit another copy now.
+    pub(super) fn take_permitted(&mut self, round: &Round<'_>) -> Vec<Entry> {
+        if self.is_empty() {
+            return Vec::new();
+        }
+        self.forget_copied(round.cluster());
+        self.close(|_| true, |task| round.slack_needed(task), round.slack());
+        let permitted: Vec<Entry> = std::iter::from_fn(|| self.next(|_, _| 0.0, -1.0, |_| true)).collect();
+        for (_, id) in &permitted {
+            self.remove(*id);
+        }
+        self.end_round();
+        permitted
     }
 
     /// Takes out what is due by now, by id.

@@ -30,7 +30,7 @@ use hindmost_core::time::Time;
 use hindmost_math::distribution::Distribution;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::candidates::{Candidates, Entry};
+use super::candidates::Candidates;
 use super::node_progress::NodeProgress;
 use super::progress_rates::ProgressRates;
 use super::slow_by_age::{SlowByAge, is_only_copy, remaining};
@@ -175,20 +175,11 @@ impl LateRule {
 
     /// Looks at the slow attempts again whose jobs the order may permit another copy now.
     fn permit_again(&mut self, round: &Round<'_>) {
-        if self.not_permitted.is_empty() {
-            return;
-        }
-        let cluster = round.cluster();
-        self.not_permitted.forget_copied(cluster);
-        self.not_permitted.close(|_| true, |task| round.slack_needed(task), round.slack());
-        let permitted = std::iter::from_fn(|| self.not_permitted.next(|_, _| 0.0, -1.0, |_| true));
-        for (rank, id) in permitted.collect::<Vec<Entry>>() {
-            self.not_permitted.remove(id);
-            if let Some(phase) = cluster.phase(id.task) {
+        for (rank, id) in self.not_permitted.take_permitted(round) {
+            if let Some(phase) = round.cluster().phase(id.task) {
                 slow_of(&mut self.slow, phase.demand()).attempts.insert((Reverse(by_age::end(rank)), id));
             }
         }
-        self.not_permitted.end_round();
     }
 
     /// True if nothing is slow, or all that are slow are so by their age, and none can get a backup now.

@@ -3,7 +3,7 @@
 //! The pass ([`Speculation`]) does what every rule needs: it watches each attempt that is its task's only copy for the
 //! rule's condition, so that nothing is scanned; it watches again what was left alone by a failed copy or a lost node, and
 //! what a rule asks anew once durations or speeds are learned; and it hands the attempts that met their condition to the
-//! rule ([`Rule::serve`]). Most rules ask a question about attempts and help those of which the answer is yes: they
+//! rule ([`Rule::serve`]). Most rules test running attempts and help those that pass the test: they
 //! implement `ByTest` (`straggler_test.rs`), which keeps and orders candidates.
 
 mod by_age;

@@ -166,17 +166,16 @@ impl PaceRule {
             return;
         }
         let cluster = round.cluster();
-        self.not_permitted.forget_copied(cluster);
-        self.not_permitted.close(|_| true, |task| round.slack_needed(task), round.slack());
         let mut again = self.not_permitted.take_due(cluster.now());
-        again.extend(std::iter::from_fn(|| self.not_permitted.next(|_, _| 0.0, -1.0, |_| true)).map(|(_, id)| id));
+        for id in &again {
+            self.not_permitted.remove(*id);
+        }
+        again.extend(self.not_permitted.take_permitted(round).into_iter().map(|(_, id)| id));
         for id in again {
-            self.not_permitted.remove(id);
             if let Some(found) = cluster.attempt(id).filter(|found| cluster.is_only_copy(found)) {
                 self.lagging.add(found, false);
             }
         }
-        self.not_permitted.end_round();
     }
 
     /// Lays an attempt aside that may get no copy now, whatever happens to others. False for one that has to be looked at in

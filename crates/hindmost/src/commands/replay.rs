@@ -155,7 +155,7 @@ fn about_settings(args: &ReplayArgs, all: &[Recorded], policies: &[PolicySpec]) 
     let mut shown: Vec<String> = Vec::new();
     for one in all {
         let ReplaySettings { order, gamma, .. } = settings(args, &Settings::new())?.of(one)?;
-        let order = catalogue::order_in_words(&order, policies).map_or_else(String::new, |told| told + ", ");
+        let order = catalogue::order_in_words(&order, policies).map_or_else(String::new, |words| words + ", ");
         shown.push(format!("{order}gamma {}; jobs arrive when they did", Plain(gamma)));
     }
     if shown.iter().all(|text| *text == shown[0]) {

@@ -67,7 +67,7 @@ fn scenario(args: &SimulateArgs, swept: &Settings) -> Outcome<Scenario> {
 fn describe(scenario: &Scenario, is_swept: &dyn Fn(&str) -> bool) -> String {
     let order = if is_swept("order") { "swept" } else { &scenario.order };
     let policies = scenario.policies().unwrap_or_default();
-    let order = catalogue::order_in_words(order, &policies).map_or_else(String::new, |told| told + ", ");
+    let order = catalogue::order_in_words(order, &policies).map_or_else(String::new, |words| words + ", ");
     let decisions = match scenario.slot {
         _ if is_swept("slot") => "decisions after swept times".to_owned(),
         Some(slot) => format!("decisions every {} s", Plain(slot)),

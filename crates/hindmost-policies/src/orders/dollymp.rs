@@ -41,7 +41,7 @@ use std::cmp::Ordering;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::theory::priorities::{SizedJob, priorities_by_volume};
+use crate::theory::priorities::{Knapsacks, SizedJob, first_level};
 use hindmost_core::cluster::{Applied, Cluster, Job, Node};
 use hindmost_core::ids::JobId;
 use hindmost_core::record::Event;
@@ -112,35 +112,65 @@ crate::words!(Keep: None = "none", BestLocality = "best_locality");
 /// A job in the order of volumes.
 #[derive(Clone, Copy, Debug)]
 struct Ranked {
-    size: SizedJob,
+    /// Effective volume, slots.
+    volume: f64,
     job: JobId,
-    /// 0 before it has one.
+    /// The first level that is as long as the job.
+    first_level: u32,
+    /// 0 before it has one, [`GONE`] once the job stands elsewhere or has ended.
     priority: u32,
 }
 
+/// Marks an entry whose job stands elsewhere now or has ended.
+const GONE: u32 = u32::MAX;
+
 impl Ranked {
     /// Smallest volume first, then the earlier job.
-    fn order(&self, other: &Ranked) -> Ordering {
-        self.size.volume.total_cmp(&other.size.volume).then(self.job.cmp(&other.job))
+    fn order(&self, volume: f64, job: JobId) -> Ordering {
+        self.volume.total_cmp(&volume).then(self.job.cmp(&job))
     }
 }
+
+/// What is found of a job by its id.
+#[derive(Clone, Copy, Debug)]
+struct Standing {
+    /// The volume with which it stands in the order of volumes.
+    volume: f64,
+    priority: u32,
+}
+
+/// Volumes that were added up in another order differ by less than this factor.
+const ROUNDING: f64 = 1.0 + 1e-9;
 
 /// The order by DollyMP's priorities. See the module's documentation.
 pub struct KnapsackOrder {
     parameters: DollympOrderParameters,
-    priorities: FxHashMap<JobId, u32>,
+    standings: FxHashMap<JobId, Standing>,
     /// The jobs by volume, as they were when the last one arrived.
     by_volume: Vec<Ranked>,
+    /// What they had together then.
+    total: f64,
     /// Jobs of which something else remains since then; all of them, if the cluster's size has changed.
     changed: FxHashSet<JobId>,
     all_changed: bool,
+    knapsacks: Knapsacks,
+    /// Room for the next order of volumes.
+    spare: Vec<Ranked>,
 }
 
 impl KnapsackOrder {
     /// With these parameters.
     pub fn new(parameters: DollympOrderParameters) -> KnapsackOrder {
-        let (priorities, by_volume, changed) = Default::default();
-        KnapsackOrder { parameters, priorities, by_volume, changed, all_changed: false }
+        KnapsackOrder {
+            parameters,
+            standings: FxHashMap::default(),
+            by_volume: Vec::new(),
+            total: 0.0,
+            changed: FxHashSet::default(),
+            all_changed: false,
+            knapsacks: Knapsacks::default(),
+            spare: Vec::new(),
+        }
     }
 
     /// A job's effective length and volume, of what remains of it, in slots.
@@ -152,41 +182,73 @@ impl KnapsackOrder {
         SizedJob { length: length / slot, volume: volume / slot }.finite()
     }
 
-    /// Puts the jobs that have changed into their places by volume, and takes out those that are finished.
-    fn sort(&mut self, cluster: &Cluster) {
-        let (mut changed, by_volume) = (std::mem::take(&mut self.changed), std::mem::take(&mut self.by_volume));
+    /// Takes the jobs that have changed out of the order of volumes, and returns those that are unfinished as they are
+    /// now, by volume.
+    fn take_changed(&mut self, cluster: &Cluster) -> Vec<Ranked> {
         if std::mem::take(&mut self.all_changed) {
-            changed.extend(cluster.jobs().map(Job::id));
+            self.changed.extend(cluster.jobs().map(Job::id));
         }
-        let (old, kept): (Vec<Ranked>, Vec<Ranked>) =
-            by_volume.into_iter().partition(|ranked| changed.contains(&ranked.job));
-        let priorities: FxHashMap<JobId, u32> = old.iter().map(|ranked| (ranked.job, ranked.priority)).collect();
-        let mut moved = Vec::with_capacity(changed.len());
-        for id in changed {
-            match cluster.job(id).filter(|job| job.finished().is_none()) {
-                Some(job) => {
-                    let priority = priorities.get(&id).copied().unwrap_or(0);
-                    moved.push(Ranked { size: self.size(job, cluster), job: id, priority });
+        let mut moved = Vec::with_capacity(self.changed.len());
+        let mut changed = std::mem::take(&mut self.changed);
+        for job in changed.drain() {
+            let before = self.standings.get(&job).copied();
+            if let Some(Standing { volume, .. }) = before
+                && let Ok(at) = self.by_volume.binary_search_by(|ranked| ranked.order(volume, job))
+            {
+                self.by_volume[at].priority = GONE;
+            }
+            let Some(found) = cluster.job(job).filter(|job| job.finished().is_none()) else {
+                self.standings.remove(&job);
+                continue;
+            };
+            let (SizedJob { length, volume }, priority) = (self.size(found, cluster), before.map_or(0, |at| at.priority));
+            self.standings.insert(job, Standing { volume, priority });
+            moved.push(Ranked { volume, job, first_level: first_level(length), priority });
+        }
+        self.changed = changed;
+        moved.sort_unstable_by(|one, other| one.order(other.volume, other.job));
+        moved
+    }
+
+    /// Gives every job its priority anew; returns the jobs that have another one, by id.
+    fn rank_anew(&mut self, cluster: &Cluster) -> Vec<JobId> {
+        let moved = self.take_changed(cluster);
+        // What they have together, or more: some of what they had then is gone.
+        let moved_total: f64 = moved.iter().map(|ranked| ranked.volume).sum();
+        self.knapsacks.empty((self.total + moved_total) * ROUNDING);
+        self.total = 0.0;
+        let (mut by_volume, before) = (std::mem::take(&mut self.spare), std::mem::take(&mut self.by_volume));
+        let mut others = Vec::new();
+        let mut rank = |mut ranked: Ranked| {
+            self.total += ranked.volume;
+            let now = self.knapsacks.pack(ranked.first_level, ranked.volume);
+            if ranked.priority != now {
+                ranked.priority = now;
+                others.push(ranked.job);
+                if let Some(standing) = self.standings.get_mut(&ranked.job) {
+                    standing.priority = now;
                 }
-                None => _ = self.priorities.remove(&id),
             }
-        }
-        moved.sort_unstable_by(Ranked::order);
-        self.by_volume.reserve(kept.len() + moved.len());
+            by_volume.push(ranked);
+        };
         let mut moved = moved.into_iter().peekable();
-        for ranked in kept {
-            while let Some(before) = moved.next_if(|moved| moved.order(&ranked).is_lt()) {
-                self.by_volume.push(before);
+        for kept in before.iter().filter(|ranked| ranked.priority != GONE) {
+            while let Some(earlier) = moved.next_if(|moved| moved.order(kept.volume, kept.job).is_lt()) {
+                rank(earlier);
             }
-            self.by_volume.push(ranked);
+            rank(*kept);
         }
-        self.by_volume.extend(moved);
+        moved.for_each(rank);
+        (self.by_volume, self.spare) = (by_volume, before);
+        self.spare.clear();
+        others.sort_unstable();
+        others
     }
 }
 
 impl Order for KnapsackOrder {
     fn key(&self, job: &Job, _cluster: &Cluster) -> f64 {
-        self.priorities.get(&job.id()).map_or(f64::INFINITY, |priority| f64::from(*priority))
+        self.standings.get(&job.id()).map_or(f64::INFINITY, |standing| f64::from(standing.priority))
     }
 
     fn observe(&mut self, event: &Event, applied: Applied, cluster: &Cluster) -> Concerned {
@@ -199,18 +261,7 @@ impl Order for KnapsackOrder {
         if !matches!(event, Event::JobArrived { .. }) {
             return concerned(event, applied, false);
         }
-        self.sort(cluster);
-        let priorities = priorities_by_volume(&self.by_volume.iter().map(|ranked| ranked.size));
-        let mut moved = Vec::new();
-        for (ranked, now) in self.by_volume.iter_mut().zip(priorities) {
-            if ranked.priority != now {
-                moved.push(ranked.job);
-                ranked.priority = now;
-                self.priorities.insert(ranked.job, now);
-            }
-        }
-        moved.sort_unstable();
-        Concerned::These(moved)
+        Concerned::These(self.rank_anew(cluster))
     }
 }
 
@@ -334,6 +385,6 @@ mod tests {
                 cluster.retire(task.job);
             }
         }
-        assert!(order.priorities.len() < 250 && order.by_volume.len() >= order.priorities.len());
+        assert!(order.standings.len() < 250 && order.by_volume.len() >= order.standings.len());
     }
 }

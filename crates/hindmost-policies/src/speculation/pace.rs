@@ -172,8 +172,8 @@ impl PaceRule {
         }
         again.extend(self.not_permitted.take_permitted(round).into_iter().map(|(_, id)| id));
         for id in again {
-            if let Some(found) = cluster.attempt(id).filter(|found| cluster.is_only_copy(found)) {
-                self.lagging.add(found, false);
+            if let Some((found, phase)) = only_copy(id, cluster) {
+                self.lagging.add(found, phase.demand(), false);
             }
         }
     }
@@ -187,7 +187,7 @@ impl PaceRule {
         if self.may_move(attempt, cluster) || round.slack() >= round.slack_needed(id.task) {
             return false;
         }
-        self.lagging.remove(id, Some(attempt.since()));
+        self.lagging.remove(id);
         self.not_permitted.put((0, 0), id, finish, phase.demand());
         true
     }
@@ -195,11 +195,8 @@ impl PaceRule {
     /// The attempts to look at in this round with their remaining times, the longest first.
     fn lagging_now(&mut self, factor: f64, cluster: &Cluster) -> Vec<(f64, AttemptId)> {
         self.lagging.let_time_pass(cluster);
-        let mut concerned = match cluster.fastest_open_speed() {
-            Some(speed) => self.lagging.above(factor / speed, cluster),
-            None => Vec::new(),
-        };
-        concerned.extend(self.lagging.take_unsettled());
+        let bound = cluster.fastest_open_speed().map(|speed| factor / speed);
+        let mut concerned = self.lagging.take_concerned(bound, cluster);
         concerned.sort_unstable();
         concerned.dedup();
         let waiting = concerned.into_iter().filter_map(|id| {
@@ -210,6 +207,11 @@ impl PaceRule {
         waiting.sort_unstable_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1)));
         waiting
     }
+}
+
+/// A task's only copy, and its phase.
+fn only_copy(id: AttemptId, cluster: &Cluster) -> Option<(&Attempt, &Phase)> {
+    cluster.attempt(id).filter(|found| cluster.is_only_copy(found)).zip(cluster.phase(id.task))
 }
 
 /// Remaining time of a lagging attempt, seconds: as its progress foretells, else as long again as it has
@@ -253,7 +255,7 @@ impl Rule for PaceRule {
         match seen {
             Seen::Decision(Decision::Start { attempt, .. }) => {
                 if cluster.task(attempt.task).is_some_and(|task| task.alive() > 1) {
-                    cluster.copies(attempt.task).for_each(|copy| self.lagging.copied(copy));
+                    cluster.copies(attempt.task).for_each(|copy| self.lagging.copied(copy.id()));
                     let phase = cluster.phase(attempt.task);
                     if self.saving && phase.is_some_and(|phase| PaceRule::sees_progress(view, phase)) {
                         view.watch(*attempt, Condition::Revealed);
@@ -267,9 +269,9 @@ impl Rule for PaceRule {
                 Event::AttemptFinished { attempt }
                 | Event::AttemptFailed { attempt, .. }
                 | Event::AttemptStopped { attempt },
-                applied,
+                _,
             ) => {
-                self.lagging.remove(*attempt, applied.released.map(|(_, since)| since));
+                self.lagging.remove(*attempt);
                 self.outran.remove(attempt);
             }
             Seen::Event(Event::DurationsLearned { job, phase, .. }, _) => {
@@ -304,8 +306,8 @@ impl Rule for PaceRule {
         for id in candidates.drain(..) {
             let cluster = round.cluster();
             self.not_permitted.remove(id);
-            if let Some(found) = cluster.attempt(id).filter(|found| cluster.is_only_copy(found)) {
-                self.lagging.add(found, self.may_move(found, cluster));
+            if let Some((found, phase)) = only_copy(id, cluster) {
+                self.lagging.add(found, phase.demand(), self.may_move(found, cluster));
             }
         }
         let factor = if pending { SAVING } else { self.parameters.margin };

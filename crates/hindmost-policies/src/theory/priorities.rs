@@ -32,51 +32,79 @@ impl SizedJob {
 pub fn priorities(jobs: &[SizedJob]) -> Vec<u32> {
     let mut by_volume: Vec<(SizedJob, usize)> = jobs.iter().zip(0..).map(|(job, at)| (job.finite(), at)).collect();
     by_volume.sort_by(|one, other| one.0.volume.total_cmp(&other.0.volume));
+    let mut knapsacks = Knapsacks::for_total(by_volume.iter().map(|(job, _)| job.volume).sum());
     let mut found = vec![0; jobs.len()];
-    let sorted = priorities_by_volume(&by_volume.iter().map(|(job, _)| *job));
-    for ((_, at), priority) in by_volume.iter().zip(sorted) {
-        found[*at] = priority;
+    for (job, at) in by_volume {
+        found[at] = knapsacks.pack(first_level(job.length), job.volume);
     }
     found
 }
 
-/// As [`priorities`], of jobs whose sizes are finite, the smallest volume first.
-pub(crate) fn priorities_by_volume(jobs: &(impl Iterator<Item = SizedJob> + Clone)) -> Vec<u32> {
-    let total = jobs.clone().fold(0.0, |sum, job| sum + job.volume);
-    let mut found = vec![0; jobs.clone().count()];
-    let mut without = found.len();
-    let mut level = 0;
-    while without > 0 {
-        level += 1;
-        let size = slots(level);
-        if total <= size {
-            // From here on nothing is too much: only a job's length keeps it waiting.
-            for (job, found) in jobs.clone().zip(&mut found).filter(|(_, found)| **found == 0) {
-                *found = (level..=1024).find(|level| job.length <= slots(*level)).unwrap_or(1024);
-            }
-            break;
-        }
-        let mut packed = 0.0;
-        for (job, found) in jobs.clone().zip(&mut found) {
-            if job.length > size {
-                continue;
-            }
-            packed += job.volume;
-            if packed > size {
-                break;
-            }
-            if *found == 0 {
-                *found = level;
-                without -= 1;
-            }
-        }
-    }
-    found
+/// The smallest level whose knapsack is as long as a job, from 1.
+pub(crate) fn first_level(length: f64) -> u32 {
+    (1..LAST_LEVEL).find(|level| length <= slots(*level)).unwrap_or(LAST_LEVEL)
 }
+
+/// At this level everything fits.
+const LAST_LEVEL: u32 = 1024;
 
 /// Size of a level's knapsack, slots. Beyond all numbers everything is packed.
 fn slots(level: u32) -> f64 {
-    if level < 1024 { 2f64.powi(level as i32) } else { f64::INFINITY }
+    // Bits of a power of two: its exponent alone.
+    if level < LAST_LEVEL { f64::from_bits(u64::from(level + 1023) << 52) } else { f64::INFINITY }
+}
+
+/// A level that may take another job.
+#[derive(Debug)]
+struct Knapsack {
+    level: u32,
+    size: f64,
+    packed: f64,
+}
+
+/// The knapsacks of all levels, into which jobs are packed one after another, the smallest volume first.
+#[derive(Debug, Default)]
+pub(crate) struct Knapsacks {
+    /// Those that have still taken every job, the smallest level first.
+    open: Vec<Knapsack>,
+    /// The first level that takes all jobs together.
+    last: u32,
+}
+
+impl Knapsacks {
+    /// For jobs that have no more than so many slots of volume together.
+    pub fn for_total(total: f64) -> Knapsacks {
+        let mut knapsacks = Knapsacks::default();
+        knapsacks.empty(total);
+        knapsacks
+    }
+
+    /// Begins anew, for jobs that have no more than so many slots of volume together.
+    pub fn empty(&mut self, total: f64) {
+        self.last = first_level(total);
+        self.open.clear();
+        self.open.extend((1..self.last).map(|level| Knapsack { level, size: slots(level), packed: 0.0 }));
+    }
+
+    /// Packs the next job, which is short enough from this level on, into every knapsack that it fits in: returns the
+    /// first of them.
+    #[inline]
+    pub fn pack(&mut self, from: u32, volume: f64) -> u32 {
+        let (mut found, mut is_one_full) = (self.last.max(from), false);
+        for knapsack in self.open.iter_mut().rev().take_while(|knapsack| knapsack.level >= from) {
+            knapsack.packed += volume;
+            if knapsack.packed <= knapsack.size {
+                found = knapsack.level;
+            } else {
+                is_one_full = true;
+            }
+        }
+        if is_one_full {
+            // The next job has at least this volume.
+            self.open.retain(|knapsack| knapsack.packed <= knapsack.size);
+        }
+        found
+    }
 }
 
 /// The paper's printed upper end of the levels, log₂(Σ v_j / (1 − max d_j)), for jobs and their dominant

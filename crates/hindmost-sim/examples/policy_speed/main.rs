@@ -36,10 +36,10 @@ const PILOT: u32 = 500;
 /// Tables of CPU time by policy and world, as Markdown.
 #[derive(Parser)]
 struct Options {
-    /// 20 000 tasks a run instead of 100 000.
+    /// 20 000 tasks a run, even where they never fill the machines.
     #[arg(long)]
     quick: bool,
-    /// Tasks of a run, about.
+    /// Tasks of a run, about; without it 100 000, and on many machines 33 a machine, so that jobs queue under overload.
     #[arg(long)]
     tasks: Option<u32>,
     /// Numbers of machines.
@@ -54,6 +54,9 @@ struct Options {
     /// These worlds only: `one_slot`, `speeds`, `classes`, `demands`.
     #[arg(long, value_delimiter = ',')]
     worlds: Vec<String>,
+    /// These loads only: `light`, `loaded`, `overloaded`.
+    #[arg(long, value_delimiter = ',')]
+    loads: Vec<String>,
     /// What policies know of running attempts, as scenarios spell it.
     #[arg(long, default_value = "progress(0.2)")]
     knowledge: Knowledge,
@@ -146,7 +149,8 @@ fn policies(options: &Options) -> Vec<String> {
 }
 
 fn measure(world: World, policies: &[String], options: &Options) -> Result<Vec<Measured>, Box<dyn Error>> {
-    let tasks = options.tasks.unwrap_or(if options.quick { 20_000 } else { 100_000 });
+    let enough = if options.quick { 20_000 } else { 100_000.max(33 * world.machines) };
+    let tasks = options.tasks.unwrap_or(enough);
     let (experiment, pilot) =
         (world.experiment(tasks, options.knowledge)?, world.experiment(PILOT, options.knowledge)?);
     // The first run also pays for memory that later ones use again.
@@ -214,6 +218,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         for machines in options.machines.iter().copied() {
             for load in Load::ALL {
+                if !options.loads.is_empty() && !options.loads.iter().any(|wanted| wanted == load.name()) {
+                    continue;
+                }
                 measured.extend(measure(World { kind, machines, load }, &policies, &options)?);
             }
         }

@@ -193,8 +193,27 @@ pub fn as_nobody() -> &'static str {
 
 /// Sends a signal to a process.
 pub fn signal(pid: u32, name: &str) {
+    assert!(
+        !is_ignored(name),
+        "SIG{name} was ignored when these tests were started, as it is in a script's background job, and what they start \
+         ignores it too: run them in the foreground, or with `env --default-signal`"
+    );
     let script = format!("kill -{name} {pid} 2>/dev/null");
     let _ = Command::new("sh").args(["-c", &script]).stdin(Stdio::null()).status();
+}
+
+/// True of a signal that what this process starts ignores as well.
+fn is_ignored(name: &str) -> bool {
+    let number = match name {
+        "HUP" => 1,
+        "INT" => 2,
+        "TERM" => 15,
+        _ => return false,
+    };
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|bits| u64::from_str_radix(bits.trim(), 16).ok());
+    ignored.is_some_and(|bits| bits >> (number - 1) & 1 == 1)
 }
 
 /// Waits for an end that must come; `None` if it does not.

@@ -98,8 +98,7 @@ pub struct Started(Option<Child>);
 impl Started {
     /// Sends it a signal, such as `INT`.
     pub fn signal(&self, signal: &str) {
-        let pid = self.0.as_ref().unwrap().id();
-        assert!(Command::new("sh").args(["-c", &format!("kill -{signal} {pid}")]).status().unwrap().success());
+        crate::scene::signal(self.0.as_ref().unwrap().id(), signal);
     }
 
     /// What it printed and how it ended, once it has.

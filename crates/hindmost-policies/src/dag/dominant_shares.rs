@@ -80,6 +80,8 @@ impl Rank {
 
 /// Sums of shares differ from what they should be by so little.
 const ROUNDING: f64 = 1e-9;
+/// What is left of a dimension is more than what is taken next by so much at least: then the quotient of both is, too.
+const CLEARLY: f64 = 1e-8;
 /// Of the cluster, what all tasks of all jobs may use together for it to be certain that each job can have all that it
 /// could use, however sums are rounded.
 const CERTAIN: f64 = 0.999;
@@ -93,8 +95,9 @@ const MANY: usize = 16;
 #[derive(Debug, Default)]
 pub(crate) struct Claims {
     all: Vec<Claim>,
-    /// Of the claims their weights.
+    /// Of the claims their weights and dominant shares.
     weights: Vec<f64>,
+    dominants: Vec<f64>,
     /// How fast each takes each dimension up, by dimension.
     rates: [Vec<f64>; MAX_DIMENSIONS],
     /// A bit for each dimension of which it could use some.
@@ -109,12 +112,23 @@ pub(crate) struct Claims {
     uncommon: usize,
 }
 
+/// How far shares have grown.
+struct Filling {
+    /// Shares over weights of the jobs that still grow.
+    level: f64,
+    /// What is left of each dimension.
+    left: [f64; MAX_DIMENSIONS],
+    /// How fast the growing jobs together take each up.
+    rates: [f64; MAX_DIMENSIONS],
+}
+
 impl Claims {
     /// The next number, of a job that needs nothing yet.
     pub fn push(&mut self) {
         let none = Claim::none();
         self.all.push(none);
         self.weights.push(none.weight);
+        self.dominants.push(none.dominant);
         self.rates.iter_mut().for_each(|rates| rates.push(0.0));
         self.needs.push(0);
     }
@@ -128,6 +142,7 @@ impl Claims {
     pub fn drop_first(&mut self, count: usize) {
         self.all.drain(..count);
         self.weights.drain(..count);
+        self.dominants.drain(..count);
         self.rates.iter_mut().for_each(|rates| _ = rates.drain(..count));
         self.needs.drain(..count);
         self.order.iter_mut().for_each(|rank| rank.number -= count as u32);
@@ -162,6 +177,7 @@ impl Claims {
     fn replace(&mut self, number: usize, claim: Claim) -> Claim {
         let before = std::mem::replace(&mut self.all[number], claim);
         self.weights[number] = claim.weight;
+        self.dominants[number] = claim.dominant;
         self.needs[number] = 0;
         for dimension in 0..MAX_DIMENSIONS {
             let (now, before) = (claim.usable[dimension], before.usable[dimension]);
@@ -209,22 +225,27 @@ impl Claims {
         // once a dimension was full.
         let mut rest: Option<Vec<Rank>> = None;
         let mut count = self.order.len();
-        let mut rates = self.rates_of(&self.order, &used);
-        let mut left = [1.0f64; MAX_DIMENSIONS];
-        let mut level = 0.0;
+        let mut filling = Filling { level: 0.0, left: [1.0; MAX_DIMENSIONS], rates: self.rates_of(&self.order, &used) };
         loop {
             let growing = &rest.as_ref().unwrap_or(&self.order)[..count];
+            count = match used[..] {
+                [one] => self.satisfy(growing, [one], &mut filling, &mut give),
+                [one, other] => self.satisfy(growing, [one, other], &mut filling, &mut give),
+                _ => count,
+            };
+            let growing = &growing[..count];
             let Some(&Rank { satisfied_at, number: next }) = growing.last() else { return };
             let next = next as usize;
+            let Filling { level, left, rates } = &mut filling;
             let dimensions = used.iter().map(|at| (left[*at], rates[*at])).filter(|(_, rate)| *rate > ROUNDING);
-            let full_at = level + dimensions.map(|(left, rate)| left.max(0.0) / rate).fold(f64::INFINITY, f64::min);
+            let full_at = *level + dimensions.map(|(left, rate)| left.max(0.0) / rate).fold(f64::INFINITY, f64::min);
             let until = full_at.min(satisfied_at);
             for at in used.iter().copied() {
-                left[at] -= rates[at] * (until - level);
+                left[at] -= rates[at] * (until - *level);
             }
-            level = until;
+            *level = until;
             if satisfied_at <= full_at {
-                give(next, self.all[next].dominant);
+                give(next, self.dominants[next]);
                 count -= 1;
                 for at in used.iter().copied() {
                     rates[at] -= self.rates[at][next];
@@ -236,19 +257,53 @@ impl Claims {
             for rank in growing {
                 let number = rank.number as usize;
                 if self.needs[number] & full != 0 {
-                    give(number, self.weights[number] * level);
+                    give(number, self.weights[number] * *level);
                 } else {
                     still.push(*rank);
                 }
             }
             if still.len() == count {
                 // Rounding alone: nobody grows any more.
-                still.drain(..).for_each(|rank| give(rank.number as usize, self.weights[rank.number as usize] * level));
+                still.drain(..).for_each(|rank| give(rank.number as usize, self.weights[rank.number as usize] * *level));
             }
-            rates = self.rates_of(&still, &used);
+            *rates = self.rates_of(&still, &used);
             count = still.len();
             rest = Some(still);
         }
+    }
+
+    /// Gives jobs all that they could use, one after another as long as no dimension can be full before, which is mostly
+    /// certain without a division; returns how many still grow.
+    fn satisfy<const USED: usize>(
+        &self,
+        growing: &[Rank],
+        used: [usize; USED],
+        filling: &mut Filling,
+        give: &mut impl FnMut(usize, f64),
+    ) -> usize {
+        let mut level = filling.level;
+        let (mut left, mut rates) = (used.map(|at| filling.left[at]), used.map(|at| filling.rates[at]));
+        let of_each = used.map(|at| &self.rates[at][..]);
+        let mut count = growing.len();
+        while let Some(Rank { satisfied_at, number }) = growing[..count].last().copied() {
+            let grown = satisfied_at - level;
+            let taken = rates.map(|rate| rate * grown);
+            if (0..USED).any(|at| rates[at] > ROUNDING && left[at] <= taken[at] * (1.0 + CLEARLY)) {
+                break;
+            }
+            level = satisfied_at;
+            for at in 0..USED {
+                left[at] -= taken[at];
+                rates[at] -= of_each[at][number as usize];
+            }
+            give(number as usize, self.dominants[number as usize]);
+            count -= 1;
+        }
+        filling.level = level;
+        for (at, dimension) in used.into_iter().enumerate() {
+            (filling.left[dimension], filling.rates[dimension]) = (left[at], rates[at]);
+        }
+        count
     }
 
     /// Of the growing jobs together, by dimension.

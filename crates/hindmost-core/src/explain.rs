@@ -186,8 +186,8 @@ fn decision_on(decision: &Decision, cluster: &Cluster, task: TaskId) -> Option<(
             let why = match reason {
                 StopReason::Lost => "told to stop: it has lost",
                 StopReason::Replaced => "told to stop for a fresh copy",
-                StopReason::Outrun => "told to stop: it is outrun",
-                StopReason::Moved => "told to stop, to be started afresh elsewhere",
+                StopReason::Overtaken => "told to stop: it is outrun",
+                StopReason::Relaunched => "told to stop, to be started afresh elsewhere",
             };
             Some((attempt.copy, why.to_owned()))
         }

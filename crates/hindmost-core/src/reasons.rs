@@ -27,7 +27,7 @@ impl Reasons {
                 let why = self.moved.remove(&attempt.task).unwrap_or(why);
                 self.started.insert(*attempt, why);
             }
-            Decision::Stop { attempt, reason: StopReason::Moved } => {
+            Decision::Stop { attempt, reason: StopReason::Relaunched } => {
                 self.moved.insert(attempt.task, why);
             }
             Decision::Replace { .. } => {

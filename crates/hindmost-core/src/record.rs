@@ -150,10 +150,12 @@ pub enum StopReason {
     Lost,
     /// A fresh copy is expected to do better.
     Replaced,
-    /// Another copy of its task is expected to end well before it.
-    Outrun,
-    /// Its node is so slow that its task is better started afresh when there is room elsewhere.
-    Moved,
+    /// Another copy of its task is expected to finish well before it.
+    #[serde(rename = "outrun")]
+    Overtaken,
+    /// Its node is so slow that its task is relaunched as soon as another node has free resources.
+    #[serde(rename = "moved")]
+    Relaunched,
 }
 
 /// Something that a policy asks for. It takes effect on the cluster's state when it is written.

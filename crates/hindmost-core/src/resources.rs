@@ -212,7 +212,7 @@ impl Dimensions {
                 nearest = Some((short, capacity));
             }
         }
-        nearest.map(|(_, capacity)| (room(&self.by_name(demand)), room(&self.by_name(capacity))))
+        nearest.map(|(_, capacity)| (in_words(&self.by_name(demand)), in_words(&self.by_name(capacity))))
     }
 
     /// The demand of one copy in these dimensions.
@@ -256,7 +256,7 @@ impl Dimensions {
 }
 
 /// Amounts for people, in the units of job files: `2 cpus, 4GB of memory`.
-pub fn room(amounts: &DemandByName) -> String {
+pub fn in_words(amounts: &DemandByName) -> String {
     let told = amounts.iter().map(|(name, amount)| match name.as_str() {
         MEMORY => {
             let units = [("TB", 4), ("GB", 3), ("MB", 2), ("kB", 1)].map(|(unit, power)| (unit, 1024f64.powi(power)));

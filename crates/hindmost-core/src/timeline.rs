@@ -190,11 +190,11 @@ impl Builder {
             }
             Event::AttemptFailed { attempt, reason, external } => {
                 let cause = reason.map_or(Cause::External(external), Cause::Own);
-                let outcome = self.asked_to_stop(attempt).unwrap_or(AttemptEnd::Failed(cause));
+                let outcome = self.mark_stopping(attempt).unwrap_or(AttemptEnd::Failed(cause));
                 self.end(at, attempt, outcome);
             }
             Event::AttemptStopped { attempt } => {
-                let outcome = self.asked_to_stop(attempt).unwrap_or(AttemptEnd::Stopped);
+                let outcome = self.mark_stopping(attempt).unwrap_or(AttemptEnd::Stopped);
                 self.end(at, attempt, outcome);
             }
             Event::AttemptRunning { .. }
@@ -208,14 +208,14 @@ impl Builder {
 
     /// How an attempt that ends without a result counts if a decision stopped it, or if its task has its result
     /// already: a policy may let a copy run on beside the winner, and that copy has lost however it ends.
-    fn asked_to_stop(&mut self, attempt: AttemptId) -> Option<AttemptEnd> {
+    fn mark_stopping(&mut self, attempt: AttemptId) -> Option<AttemptEnd> {
         let Some(reason) = self.stopping.get(&attempt) else {
             return self.won.contains(&attempt.task).then_some(AttemptEnd::Lost);
         };
         Some(match reason {
-            StopReason::Lost | StopReason::Outrun => AttemptEnd::Lost,
+            StopReason::Lost | StopReason::Overtaken => AttemptEnd::Lost,
             StopReason::Replaced => AttemptEnd::Replaced,
-            StopReason::Moved => {
+            StopReason::Relaunched => {
                 self.moved.insert(attempt.task);
                 AttemptEnd::Replaced
             }

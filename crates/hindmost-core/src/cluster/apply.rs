@@ -184,7 +184,7 @@ impl Cluster {
             }
             Decision::Stop { attempt, .. } => {
                 if let Some(slot) = self.slot_of(*attempt)? {
-                    self.asked_to_stop(slot);
+                    self.mark_stopping(slot);
                 }
                 Ok(Applied::default())
             }

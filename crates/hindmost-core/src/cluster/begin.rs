@@ -118,11 +118,11 @@ impl Cluster {
         let heir = self.enter(fresh, node, from_progress, false);
         self.attempts.get_mut(heir).replaces = id.copy;
         self.attempts.get_mut(slot).heir = heir;
-        self.asked_to_stop(slot);
+        self.mark_stopping(slot);
         Ok(Applied::default())
     }
 
-    pub(super) fn asked_to_stop(&mut self, slot: u32) {
+    pub(super) fn mark_stopping(&mut self, slot: u32) {
         let attempt = self.attempts.get_mut(slot);
         if attempt.state == AttemptState::Stopping {
             return;

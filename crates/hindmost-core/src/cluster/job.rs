@@ -95,7 +95,7 @@ impl Job {
 
     /// Copies that hold room now.
     #[inline]
-    pub fn alive(&self) -> u32 {
+    pub fn running_copies(&self) -> u32 {
         self.alive
     }
 

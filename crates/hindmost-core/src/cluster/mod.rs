@@ -297,7 +297,7 @@ impl Cluster {
     pub fn is_only_copy(&self, attempt: &Attempt) -> bool {
         let phase = self.phase(attempt.id.task);
         phase.is_some_and(Phase::may_be_copied)
-            && self.task(attempt.id.task).is_some_and(|task| task.alive() == 1 && !task.is_finished())
+            && self.task(attempt.id.task).is_some_and(|task| task.running_copies() == 1 && !task.is_finished())
     }
 
     /// True if an attempt of the task has failed on the node, and there is another on which none has and
@@ -322,7 +322,7 @@ impl Cluster {
     /// Number of living copies of the task on the node.
     pub fn copies_on(&self, task: TaskId, node: NodeId) -> u32 {
         let Some(found) = self.task(task) else { return 0 };
-        if found.alive() <= 2 {
+        if found.running_copies() <= 2 {
             return found.nodes.iter().filter(|on| **on == node.0).count() as u32;
         }
         self.copies(task).filter(|copy| copy.node == node).count() as u32
@@ -334,12 +334,12 @@ impl Cluster {
     }
 
     /// Number of living attempts.
-    pub fn living_attempts(&self) -> usize {
+    pub fn running_attempts(&self) -> usize {
         self.attempts.len()
     }
 
     /// All living attempts, node by node.
-    pub fn living(&self) -> impl Iterator<Item = &Attempt> + '_ {
+    pub fn running(&self) -> impl Iterator<Item = &Attempt> + '_ {
         self.nodes.iter().flat_map(|node| &node.attempts).map(|slot| self.attempts.get(*slot))
     }
 

@@ -165,7 +165,7 @@ impl Phase {
 
     /// Copies that hold room now.
     #[inline]
-    pub fn alive(&self) -> u32 {
+    pub fn running_copies(&self) -> u32 {
         self.alive
     }
 

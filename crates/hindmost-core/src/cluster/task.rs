@@ -32,7 +32,7 @@ impl Task {
     }
 
     /// Copies that are starting, running or stopping.
-    pub fn alive(&self) -> u32 {
+    pub fn running_copies(&self) -> u32 {
         u32::from(self.alive)
     }
 

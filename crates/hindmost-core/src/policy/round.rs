@@ -214,7 +214,7 @@ impl<'a> Round<'a> {
     fn start_copy(&mut self, task: TaskId) -> Result<(), NotStarted> {
         let phase = self.cluster.phase(task).ok_or(NotStarted::NotPermitted)?;
         let demand = *phase.demand();
-        if !phase.may_be_copied() && self.cluster.task(task).is_some_and(|task| task.alive() > 0) {
+        if !phase.may_be_copied() && self.cluster.task(task).is_some_and(|task| task.running_copies() > 0) {
             return Err(NotStarted::NotPermitted);
         }
         if !self.may_start(task) {

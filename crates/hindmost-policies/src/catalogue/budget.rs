@@ -1,6 +1,6 @@
 //! Whether a policy could start a single clone of a job.
 
-use hindmost_core::resources::{Dimensions, Resources, room};
+use hindmost_core::resources::{Dimensions, Resources, in_words};
 use hindmost_core::workload::JobSpec;
 use hindmost_math::plain::Plain;
 
@@ -51,7 +51,7 @@ pub fn without_clones(
     let copied = job.phases.iter().filter(|phase| !phase.never_copied && phase.tasks_to_do() > 0);
     let demands = copied.map(|phase| Some((phase.tasks_to_do(), dimensions.demand(&phase.demand).ok()?)));
     let demands: Vec<(u32, Resources)> = demands.collect::<Option<_>>()?;
-    let shown = |amount: &Resources| room(&dimensions.by_name(amount));
+    let shown = |amount: &Resources| in_words(&dimensions.by_name(amount));
     let wanted = match cloning {
         Cloning::Dolly(parameters) => {
             let tasks: u64 = job.phases.iter().map(|phase| u64::from(phase.tasks_to_do())).sum();

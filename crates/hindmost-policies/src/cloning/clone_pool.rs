@@ -159,5 +159,5 @@ impl ClonePool {
 fn copies_of(task: TaskId, cluster: &Cluster) -> Option<u32> {
     let phase = cluster.phase(task).filter(|phase| phase.may_be_copied())?;
     let found = phase.tasks().get(task.index as usize)?;
-    (!found.is_finished() && found.at_work() > 0).then(|| found.alive())
+    (!found.is_finished() && found.at_work() > 0).then(|| found.running_copies())
 }

@@ -120,7 +120,7 @@ impl CloneSmallJobs {
             }
             Some(1) => {}
             // A lost task that runs again, or one whose clones have not been started with it.
-            Some(_) if cluster.task(task).is_some_and(|task| task.alive() == 1) && phase.may_be_copied() => {
+            Some(_) if cluster.task(task).is_some_and(|task| task.running_copies() == 1) && phase.may_be_copied() => {
                 self.waiting.insert(task);
             }
             Some(_) => {}
@@ -136,11 +136,11 @@ impl CloneSmallJobs {
         self.in_use = self.in_use.minus(phase.demand());
         if let Some(copies) = self.judged.get(&task.job)
             && phase.may_be_copied()
-            && cluster.task(task).is_some_and(|task| task.is_finished() && task.alive() == 0)
+            && cluster.task(task).is_some_and(|task| task.is_finished() && task.running_copies() == 0)
         {
             self.claimed = self.claimed.minus(&multiple(phase.demand(), u64::from(copies - 1)));
         }
-        if job.finished().is_some() && job.alive() == 0 {
+        if job.finished().is_some() && job.running_copies() == 0 {
             self.judged.remove(&task.job);
         }
     }
@@ -149,7 +149,8 @@ impl CloneSmallJobs {
     fn recount(&mut self, cluster: &Cluster) {
         let held = cluster.jobs().map(Job::in_use);
         self.in_use = held.fold(Resources::NONE, |sum, held| sum.plus(&held));
-        self.judged.retain(|job, _| cluster.job(*job).is_some_and(|job| job.finished().is_none() || job.alive() > 0));
+        self.judged
+            .retain(|job, _| cluster.job(*job).is_some_and(|job| job.finished().is_none() || job.running_copies() > 0));
         let claims = self.judged.iter().map(|(job, copies)| claim(cluster, *job, *copies));
         self.claimed = claims.fold(Resources::NONE, |sum, claim| sum.plus(&claim));
     }
@@ -179,7 +180,7 @@ impl CloneSmallJobs {
 fn claim(cluster: &Cluster, job: JobId, copies: u32) -> Resources {
     let phases = cluster.job(job).map_or(&[][..], Job::phases);
     let open = phases.iter().filter(|phase| phase.may_be_copied()).map(|phase| {
-        let tasks = phase.tasks().iter().filter(|task| !task.is_finished() || task.alive() > 0).count() as u64;
+        let tasks = phase.tasks().iter().filter(|task| !task.is_finished() || task.running_copies() > 0).count() as u64;
         multiple(phase.demand(), tasks.saturating_mul(u64::from(copies.saturating_sub(1))))
     });
     open.fold(Resources::NONE, |sum, claim| sum.plus(&claim))
@@ -189,7 +190,8 @@ fn claim(cluster: &Cluster, job: JobId, copies: u32) -> Resources {
 fn running_alone(cluster: &Cluster, job: JobId) -> impl Iterator<Item = TaskId> + '_ {
     let phases = cluster.job(job).map_or(&[][..], Job::phases).iter().enumerate();
     phases.filter(|(_, phase)| phase.may_be_copied()).flat_map(move |(at, phase)| {
-        let running = phase.tasks().iter().enumerate().filter(|(_, task)| !task.is_finished() && task.alive() == 1);
+        let running =
+            phase.tasks().iter().enumerate().filter(|(_, task)| !task.is_finished() && task.running_copies() == 1);
         running.map(move |(index, _)| TaskId { job, phase: at as u32, index: index as u32 })
     })
 }
@@ -219,7 +221,7 @@ impl Pass for CloneSmallJobs {
         }
         let waiting: Vec<TaskId> = self.waiting.iter().copied().collect();
         for task in waiting {
-            let alive = round.cluster().task(task).filter(|task| !task.is_finished()).map_or(0, Task::alive);
+            let alive = round.cluster().task(task).filter(|task| !task.is_finished()).map_or(0, Task::running_copies);
             let copies = self.judged.get(&task.job).copied().unwrap_or(1);
             let wanted = copies.saturating_sub(alive);
             // Without a copy it waits for its original; with all of them, or finished, for nothing.

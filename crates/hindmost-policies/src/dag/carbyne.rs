@@ -131,7 +131,7 @@ impl Altruists {
         for member in self.jobs.values_mut() {
             member.started.fill(0);
         }
-        for attempt in cluster.living() {
+        for attempt in cluster.running() {
             self.attempt_started(attempt.id(), attempt.since());
         }
     }

@@ -264,7 +264,9 @@ impl Claims {
             }
             if still.len() == count {
                 // Rounding alone: nobody grows any more.
-                still.drain(..).for_each(|rank| give(rank.number as usize, self.weights[rank.number as usize] * *level));
+                still
+                    .drain(..)
+                    .for_each(|rank| give(rank.number as usize, self.weights[rank.number as usize] * *level));
             }
             *rates = self.rates_of(&still, &used);
             count = still.len();

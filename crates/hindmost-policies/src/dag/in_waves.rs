@@ -29,7 +29,7 @@ pub(crate) struct Situation<'a> {
 impl Situation<'_> {
     /// How long the running tasks of a phase will hold their room: until an effective time after their mean start.
     pub fn runs_on(&self, at: usize) -> Moment {
-        let alive = self.job.phases()[at].alive();
+        let alive = self.job.phases()[at].running_copies();
         if alive == 0 {
             return 0;
         }
@@ -127,13 +127,14 @@ impl Chain {
         let Situation { job, room, durations, started, .. } = situation;
         let mut unfinished = job.phases().iter().enumerate().filter(|(_, phase)| !phase.is_finished());
         let (at, phase) = unfinished.next().filter(|(_, phase)| phase.is_open() && phase.pending() > 0)?;
-        let (pending, alive, wide) = (phase.pending(), phase.alive(), fitting(phase, room));
+        let (pending, alive, wide) = (phase.pending(), phase.running_copies(), fitting(phase, room));
         let over = if alive > 0 { mean_start(started[at], alive).saturating_add(durations[at]) } else { 0 };
         let mut later = 0;
         let mut shares = alike(share, phase, room);
         let mut before = at;
         for (at, phase) in unfinished {
-            if phase.is_open() || phase.alive() > 0 || !job.spec().phases[at].after.contains(&(before as u32)) {
+            if phase.is_open() || phase.running_copies() > 0 || !job.spec().phases[at].after.contains(&(before as u32))
+            {
                 return None;
             }
             later += full_waves(phase.pending(), fitting(phase, room), durations[at]);

@@ -57,9 +57,9 @@ impl LatestStarts {
         let mut space = Space::new(room);
         let mut running = vec![0; stages.len()];
         for (at, phase) in job.phases().iter().enumerate() {
-            if !phase.is_finished() && phase.alive() > 0 {
+            if !phase.is_finished() && phase.running_copies() > 0 {
                 running[at] = situation.runs_on(at);
-                space.take(0, running[at], &held(phase, phase.alive()));
+                space.take(0, running[at], &held(phase, phase.running_copies()));
             }
         }
         let completion = place_forwards(&stages, &mut space.clone(), &running);

@@ -201,7 +201,8 @@ impl KnapsackOrder {
                 self.standings.remove(&job);
                 continue;
             };
-            let (SizedJob { length, volume }, priority) = (self.size(found, cluster), before.map_or(0, |at| at.priority));
+            let (SizedJob { length, volume }, priority) =
+                (self.size(found, cluster), before.map_or(0, |at| at.priority));
             self.standings.insert(job, Standing { volume, priority });
             moved.push(Ranked { volume, job, first_level: first_level(length), priority });
         }

@@ -11,7 +11,7 @@ pub struct Fair;
 impl Order for Fair {
     fn key(&self, job: &Job, cluster: &Cluster) -> f64 {
         let in_use = if cluster.dimensions().is_one_slot() {
-            f64::from(job.alive())
+            f64::from(job.running_copies())
         } else {
             job.in_use().dominant_share(cluster.total())
         };

@@ -90,9 +90,9 @@ fn slots_of_copy(phase: &Phase, cluster: &Cluster) -> f64 {
 /// Slots that a job holds, and those that the smallest copy takes that it could start; infinitely many if none.
 fn held(job: &Job, cluster: &Cluster) -> (f64, f64) {
     let (mut held, mut next) = (0.0, f64::INFINITY);
-    for phase in job.phases().iter().filter(|phase| phase.alive() > 0 || phase.pending() > 0) {
+    for phase in job.phases().iter().filter(|phase| phase.running_copies() > 0 || phase.pending() > 0) {
         let of_copy = slots_of_copy(phase, cluster);
-        held += f64::from(phase.alive()) * of_copy;
+        held += f64::from(phase.running_copies()) * of_copy;
         if phase.is_open() && phase.pending() > 0 {
             next = next.min(of_copy);
         }

@@ -61,7 +61,7 @@ impl GoodNodes {
     /// room for c copies on nodes that are not slow, if 1/s > 1 + p/c.
     fn should_wait(&mut self, demand: &Resources, speed: f64, cluster: &Cluster) -> bool {
         // Waiting must not be for ever: while nothing runs nothing would end the wait.
-        if speed >= self.slow || cluster.living_attempts() == 0 {
+        if speed >= self.slow || cluster.running_attempts() == 0 {
             return false;
         }
         let capacity = self.capacity(demand, cluster);

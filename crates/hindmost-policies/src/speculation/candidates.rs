@@ -189,7 +189,7 @@ impl Candidates {
         };
         if let Some(id) = ended {
             self.remove(id);
-        } else if cluster.task(task).is_some_and(|task| task.alive() > 1) {
+        } else if cluster.task(task).is_some_and(|task| task.running_copies() > 1) {
             self.copied.push(task);
         }
         if self.groups.range(of_job(task.job)).next().is_some() {

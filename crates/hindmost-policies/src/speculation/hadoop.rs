@@ -66,7 +66,7 @@ impl ByTest for HadoopRule {
         if job.runnable() > 0 {
             return false;
         }
-        f64::from(job.alive().saturating_sub(job.running_tasks())) < self.cap(job)
+        f64::from(job.running_copies().saturating_sub(job.running_tasks())) < self.cap(job)
     }
 
     fn help(&mut self, id: AttemptId, round: &mut Round<'_>) {

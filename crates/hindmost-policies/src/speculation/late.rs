@@ -287,7 +287,7 @@ impl Rule for LateRule {
         self.not_permitted.observe(seen, cluster, &mut Vec::new());
         match seen {
             Seen::Decision(Decision::Start { attempt, node, .. }) => {
-                if cluster.task(attempt.task).is_some_and(|task| task.alive() > 1) {
+                if cluster.task(attempt.task).is_some_and(|task| task.running_copies() > 1) {
                     self.backups.insert(*attempt);
                 }
                 self.nodes.changed(*node, cluster);

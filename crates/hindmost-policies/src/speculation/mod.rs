@@ -81,7 +81,7 @@ impl<R: Rule> Speculation<R> {
 
     /// Watches running attempts anew, by id.
     fn watch_again(&mut self, cause: Cause, concerns: impl Fn(&Attempt) -> bool, view: &mut View<'_>) {
-        let concerned = view.cluster.living().filter(|attempt| concerns(attempt));
+        let concerned = view.cluster.running().filter(|attempt| concerns(attempt));
         let concerned = concerned.filter(|attempt| self.rule.watches_again(cause, attempt, view));
         let mut concerned: Vec<AttemptId> = concerned.map(Attempt::id).collect();
         concerned.sort_unstable();

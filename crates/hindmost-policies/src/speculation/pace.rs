@@ -115,7 +115,7 @@ impl PaceRule {
             *self.outran.entry(fastest).or_default() += 1;
             // Both passes know it; one acts.
             if self.saving {
-                view.stop(attempt, StopReason::Outrun);
+                view.stop(attempt, StopReason::Overtaken);
                 view.because(|| {
                     format!("another copy is expected to end {best:.2} s from now, and this one more than {OUTRUN} times as late")
                 });
@@ -254,7 +254,7 @@ impl Rule for PaceRule {
         self.not_permitted.observe(seen, cluster, &mut Vec::new());
         match seen {
             Seen::Decision(Decision::Start { attempt, .. }) => {
-                if cluster.task(attempt.task).is_some_and(|task| task.alive() > 1) {
+                if cluster.task(attempt.task).is_some_and(|task| task.running_copies() > 1) {
                     cluster.copies(attempt.task).for_each(|copy| self.lagging.copied(copy.id()));
                     let phase = cluster.phase(attempt.task);
                     if self.saving && phase.is_some_and(|phase| PaceRule::sees_progress(view, phase)) {
@@ -296,7 +296,7 @@ impl Rule for PaceRule {
         let pending = round.next_job(Which::Any, None).is_some();
         if pending && !self.saving {
             // They may wait for long: what has ended meanwhile is forgotten now and then.
-            if candidates.len() > MANY.max(2 * round.cluster().living_attempts()) {
+            if candidates.len() > MANY.max(2 * round.cluster().running_attempts()) {
                 candidates.retain(|id| round.cluster().attempt(*id).is_some());
             }
             return;
@@ -322,7 +322,7 @@ impl Rule for PaceRule {
             let elsewhere = |node, _: &Node| !cluster.has_copy_on(id.task, node) && !cluster.avoids(id.task, node);
             let Some(node) = cluster.find_fastest_node(demand, elsewhere) else {
                 if self.should_move(remaining, id, cluster) {
-                    round.decide(Decision::Stop { attempt: id, reason: StopReason::Moved });
+                    round.decide(Decision::Stop { attempt: id, reason: StopReason::Relaunched });
                     round.because(|| {
                         format!(
                             "its node is slow and it was expected to need {remaining:.2} s more, more than {MOVE} times what \

@@ -206,7 +206,7 @@ impl Rule for SparkRule {
                 self.look((attempt.task.job, attempt.task.phase), view, candidates);
             }
             Seen::Event(Event::NodeLost { .. }, _) => {
-                let mut tasks: Vec<TaskId> = view.cluster.living().map(|attempt| attempt.id().task).collect();
+                let mut tasks: Vec<TaskId> = view.cluster.running().map(|attempt| attempt.id().task).collect();
                 tasks.sort_unstable();
                 tasks.dedup();
                 for task in tasks {

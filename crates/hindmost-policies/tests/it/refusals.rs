@@ -48,7 +48,7 @@ fn two_rounds(policy: Policy) -> Answers {
     session.refuse_all(true);
     session.step(Time::ZERO, &Event::Round, &mut answers).unwrap();
     assert!(answers.decisions.is_empty(), "{:?}", answers.decisions);
-    assert_eq!(session.cluster().living_attempts(), 0);
+    assert_eq!(session.cluster().running_attempts(), 0);
     let refused = answers.refused.len();
     session.refuse_all(false);
     session.step(Time::ZERO, &Event::Round, &mut answers).unwrap();

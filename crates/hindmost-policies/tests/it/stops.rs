@@ -67,7 +67,7 @@ fn a_copy_that_stops_already_is_not_asked_again() {
     let backup = decided(&mut session, 0.2, &Event::Round);
     assert!(matches!(backup[0], Decision::Start { attempt, .. } if attempt.copy == 1), "{backup:?}");
     let stopped = decided(&mut session, 0.4, &met(1, 1.2));
-    assert_eq!(stopped, [Decision::Stop { attempt: attempt(0, 0), reason: StopReason::Outrun }]);
+    assert_eq!(stopped, [Decision::Stop { attempt: attempt(0, 0), reason: StopReason::Overtaken }]);
     // Killing takes time: the copy finishes while the original is still stopping.
     let finished = decided(&mut session, 1.2, &Event::AttemptFinished { attempt: attempt(0, 1) });
     assert_eq!(finished, []);

@@ -92,7 +92,7 @@ impl Counts {
         let (tasks, counts) = (u64::from(tasks), &self.phases[number]);
         let (finished, started, running) = phase.map_or((tasks, 0, 0), |phase| {
             let unfinished = u64::from(phase.unfinished());
-            (tasks - unfinished, unfinished - u64::from(phase.pending()), u64::from(phase.alive()))
+            (tasks - unfinished, unfinished - u64::from(phase.pending()), u64::from(phase.running_copies()))
         });
         PhaseProgress {
             name: name.to_owned(),

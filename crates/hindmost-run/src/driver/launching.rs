@@ -84,7 +84,7 @@ impl Driver<'_> {
             self.happen(&Event::AttemptStopped { attempt })?;
             return self.launch_replacement_of(attempt);
         }
-        if self.session.cluster().task(attempt.task).is_some_and(|task| task.alive() > 1) {
+        if self.session.cluster().task(attempt.task).is_some_and(|task| task.running_copies() > 1) {
             self.counts.copy_started(attempt);
         }
         // Results outrank the journal: one that is there is not made again.

@@ -171,7 +171,7 @@ impl Driver<'_> {
     /// Brings every living attempt of the journal in line with what is there.
     fn reconcile(&mut self, changed: &[String]) -> Result<(), RunError> {
         let mut living: Vec<(AttemptId, NodeId, AttemptState)> =
-            self.session.cluster().living().map(|attempt| (attempt.id(), attempt.node(), attempt.state())).collect();
+            self.session.cluster().running().map(|attempt| (attempt.id(), attempt.node(), attempt.state())).collect();
         living.sort_unstable_by_key(|(attempt, ..)| *attempt);
         for (attempt, ..) in living.iter().filter(|(.., state)| *state == AttemptState::Stopping) {
             self.find_replacement(*attempt);

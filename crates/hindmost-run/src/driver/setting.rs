@@ -104,12 +104,13 @@ fn check_fits(plan: &Plan, nodes: &[NodeOffer]) -> Result<(), RunError> {
     for phase in &plan.job_spec().phases {
         let demand = dimensions.demand(&phase.demand)?;
         if !capacities.iter().any(|capacity| demand.fits(capacity)) {
-            let amounts: Vec<String> = nodes.iter().map(|node| format!("{} {}", node.name, node.room())).collect();
+            let amounts: Vec<String> =
+                nodes.iter().map(|node| format!("{} {}", node.name, node.capacity_in_words())).collect();
             return Err(RunError::Input(format!(
                 "phase {:?} wants {} for each task, which is more than any node has ({}): ask for less, or name larger \
                  --nodes",
                 phase.name,
-                hindmost_core::resources::room(&phase.demand),
+                hindmost_core::resources::in_words(&phase.demand),
                 amounts.join("; ")
             )));
         }

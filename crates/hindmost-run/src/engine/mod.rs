@@ -40,8 +40,8 @@ pub struct NodeOffer {
 
 impl NodeOffer {
     /// Its room, for people.
-    pub fn room(&self) -> String {
-        hindmost_core::resources::room(&self.capacity)
+    pub fn capacity_in_words(&self) -> String {
+        hindmost_core::resources::in_words(&self.capacity)
     }
 }
 

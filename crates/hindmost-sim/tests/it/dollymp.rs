@@ -283,7 +283,7 @@ impl Plain {
             phases.filter(|(at, _)| self.first_phase || !passed.contains(&(job.id(), *at))).map(|(at, phase)| {
                 let of_phase = (0..).zip(phase.tasks()).filter(|(_, task)| match copies {
                     None => task.is_pending(),
-                    Some(copies) => !task.is_finished() && task.alive() == copies,
+                    Some(copies) => !task.is_finished() && task.running_copies() == copies,
                 });
                 (at, of_phase.map(|(index, _)| TaskId { job: job.id(), phase: at, index }).collect::<Vec<_>>())
             });

@@ -209,7 +209,7 @@ fn check(args: &RunJobArgs, plan: &Plan, options: &RunOptions, nodes: &[NodeOffe
     let mut text = plan.describe();
     text += &format!("\nwould run under policy {policy}, knowledge {knowledge}, on\n");
     for node in nodes {
-        text += &format!("  {}: {}\n", node.name, node.room());
+        text += &format!("  {}: {}\n", node.name, node.capacity_in_words());
     }
     terminal::print(&text)
 }

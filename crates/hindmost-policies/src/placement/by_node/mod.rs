@@ -176,7 +176,7 @@ impl ByNode {
         }
         self.pool.rebuild(cluster);
         // A task that has lost a copy may be cloned where its phase's other tasks may not.
-        let running: BTreeSet<TaskId> = cluster.living().map(|attempt| attempt.id().task).collect();
+        let running: BTreeSet<TaskId> = cluster.running().map(|attempt| attempt.id().task).collect();
         for task in running {
             self.place(task, cluster);
         }

@@ -70,7 +70,7 @@ impl Serving {
             }
             Stage::Clones { copies } => {
                 for (at, phase) in (0..).zip(job.phases()) {
-                    if phase.alive() > 0 && pool.has_phase((job.id(), at), copies) {
+                    if phase.running_copies() > 0 && pool.has_phase((job.id(), at), copies) {
                         add(at);
                     }
                 }

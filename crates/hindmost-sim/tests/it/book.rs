@@ -10,11 +10,11 @@ use hindmost_core::time::Time;
 use hindmost_sim::output::Outcome;
 use hindmost_sim::testing::{Run, World};
 
-/// An attempt that holds room.
+/// An attempt that holds resources.
 struct Held {
     node: u32,
     since: Time,
-    room: Resources,
+    demand: Resources,
 }
 
 /// A book kept from the records alone: who holds what on which node, and who has finished.
@@ -23,8 +23,8 @@ struct Book {
     capacities: Vec<Resources>,
     specs: Vec<std::sync::Arc<hindmost_core::workload::JobSpec>>,
     held: BTreeMap<AttemptId, Held>,
-    /// Copies that wait for the room of the one they replace.
-    heirs: BTreeMap<AttemptId, AttemptId>,
+    /// Copies that wait for the resources of the attempt they replace.
+    replacements: BTreeMap<AttemptId, AttemptId>,
     started: BTreeMap<TaskId, u32>,
     winners: BTreeMap<TaskId, (AttemptId, Time)>,
     /// Σ (end − start) of ended attempts, by job and phase, in ticks.
@@ -35,8 +35,8 @@ impl Book {
     fn free(&self, node: usize) -> Resources {
         let on_node = self.held.values().filter(|held| held.node as usize == node);
         on_node.fold(self.capacities[node], |free, held| {
-            assert!(held.room.fits(&free), "node {node} holds more than it has");
-            free.minus(&held.room)
+            assert!(held.demand.fits(&free), "node {node} holds more than it has");
+            free.minus(&held.demand)
         })
     }
 
@@ -54,8 +54,8 @@ impl Book {
         self.specs[job as usize].phases[phase as usize].after.iter().all(|parent| self.phase_finished(job, *parent))
     }
 
-    fn copies_alive(&self, task: TaskId) -> bool {
-        self.held.keys().chain(self.heirs.values()).any(|id| id.task == task)
+    fn has_running_copies(&self, task: TaskId) -> bool {
+        self.held.keys().chain(self.replacements.values()).any(|id| id.task == task)
     }
 
     fn may_start(&mut self, id: AttemptId) {
@@ -87,27 +87,27 @@ impl Book {
             }
             Change::Event(Event::AttemptStopped { attempt }) => {
                 let held = self.end(*attempt, at);
-                if let Some(heir) = self.heirs.remove(attempt) {
-                    self.held.insert(heir, Held { since: at, ..held });
+                if let Some(replacement) = self.replacements.remove(attempt) {
+                    self.held.insert(replacement, Held { since: at, ..held });
                 }
             }
             Change::Decision(Decision::Start { attempt, node, .. }) => {
                 self.may_start(*attempt);
-                let room = self.demand(world, attempt.task);
-                assert!(room.fits(&self.free(node.0 as usize)), "{attempt} starts where there is no room");
-                self.held.insert(*attempt, Held { node: node.0, since: at, room });
+                let demand = self.demand(world, attempt.task);
+                assert!(demand.fits(&self.free(node.0 as usize)), "{attempt} starts where it does not fit");
+                self.held.insert(*attempt, Held { node: node.0, since: at, demand });
             }
             Change::Decision(Decision::Replace { attempt, .. }) => {
                 let copy = self.started[&attempt.task];
-                let heir = AttemptId { copy, ..*attempt };
-                self.may_start(heir);
-                self.heirs.insert(*attempt, heir);
+                let replacement = AttemptId { copy, ..*attempt };
+                self.may_start(replacement);
+                self.replacements.insert(*attempt, replacement);
             }
             _ => {}
         }
     }
 
-    /// No task that could be started fits on a node with room.
+    /// No task that could start fits on any node.
     fn is_conserving(&self, world: &World) {
         for (job, spec) in self.specs.iter().enumerate() {
             for (phase, described) in spec.phases.iter().enumerate() {
@@ -120,11 +120,11 @@ impl Book {
                     index,
                 });
                 let waits =
-                    waits.into_iter().find(|task| !self.winners.contains_key(task) && !self.copies_alive(*task));
+                    waits.into_iter().find(|task| !self.winners.contains_key(task) && !self.has_running_copies(*task));
                 if let Some(task) = waits {
                     let demand = self.demand(world, task);
                     let fits = (0..self.capacities.len()).any(|node| demand.fits(&self.free(node)));
-                    assert!(!fits, "{task} waits though there is room for it");
+                    assert!(!fits, "{task} waits although it fits");
                 }
             }
         }
@@ -157,7 +157,7 @@ pub fn audit_clones(world: &World, run: &Run, limits: Limits) {
         let Some(budget) = limits.budget.filter(|_| attempt.copy > 0) else { continue };
         // Nothing fails here: all but a task's first copy are clones.
         let clones = book.held.iter().filter(|(id, _)| id.copy > 0);
-        let held = clones.fold(Resources::NONE, |sum, (_, held)| sum.plus(&held.room));
+        let held = clones.fold(Resources::NONE, |sum, (_, held)| sum.plus(&held.demand));
         let total = book.capacities.iter().fold(Resources::NONE, Resources::plus);
         for (held, total) in held.0.iter().zip(&total.0) {
             assert!(*held as f64 <= budget * *total as f64 + 0.01, "clones hold {held} of {total}");

@@ -5,7 +5,7 @@ use hindmost_sim::testing::World;
 use crate::experiments::{experiment, jobs_of};
 
 #[test]
-fn tasks_of_equal_length_take_as_many_rounds_as_machines_make_of_them() {
+fn equal_tasks_take_whole_waves() {
     for (tasks, machines, seconds) in [(1, 1, 2.5), (7, 3, 1.0), (9, 3, 0.1), (10, 100, 4.0), (1000, 7, 0.3)] {
         let run = World::machines(machines).job("a").same(tasks, seconds).run("fifo");
         // Whole nanoseconds: no rounding adds up.
@@ -17,7 +17,7 @@ fn tasks_of_equal_length_take_as_many_rounds_as_machines_make_of_them() {
 }
 
 #[test]
-fn list_scheduling_gives_the_next_task_to_the_first_free_machine() {
+fn the_next_task_goes_to_the_first_free_machine() {
     // Two machines: 3 and 3 until 3, then 2 and 2 until 5, then the last 2 until 7.
     let run = World::machines(2).job("a").tasks([[3.0], [3.0], [2.0], [2.0], [2.0]]).run("none");
     assert_eq!(run.starts("a"), [0.0, 0.0, 3.0, 3.0, 5.0]);
@@ -73,7 +73,7 @@ fn moment_of_the_longest(tasks: u32, copies: u32, alpha: f64, power: f64) -> f64
 }
 
 #[test]
-fn cloned_jobs_last_as_long_as_the_longest_of_their_tasks_shortest_copies() {
+fn cloned_jobs_match_the_closed_form() {
     // With γ = 0 copies cost nothing, so P2 on an idle cluster gives every task all it may have.
     // Running times are then i.i.d. with known mean and variance; the mean of n is within 4 of its
     // standard errors, which a normal variable leaves once in 16 000.
@@ -103,7 +103,7 @@ fn cloned_jobs_last_as_long_as_the_longest_of_their_tasks_shortest_copies() {
 }
 
 #[test]
-fn a_cloned_task_costs_all_its_copies_for_as_long_as_the_shortest() {
+fn a_cloned_task_costs_copies_times_the_shortest() {
     // c·E[min of c] machine-seconds a task; of one task, resource is c times its running time.
     let experiment = experiment(
         "gamma = 0\n[cluster]\nmachines = 1000\n[workload]\narrival = { at_once = { jobs = 100 } }\ntasks = 1\n\
@@ -116,7 +116,7 @@ fn a_cloned_task_costs_all_its_copies_for_as_long_as_the_shortest() {
 }
 
 #[test]
-fn copies_that_share_all_causes_are_equal_and_help_nothing() {
+fn fully_correlated_copies_do_not_help() {
     let world = World::machines(9).correlation(1.0).gamma(0.0).job("a").drawn(4, "pareto(alpha=2,mean=1)");
     let cloned = world.run("sca(max_copies=2)");
     let alone = world.run("none");

@@ -31,7 +31,7 @@ fn a_copy_past_the_list_is_an_error_that_says_so() {
 }
 
 #[test]
-fn the_kth_copy_takes_what_the_list_says_whichever_policy_starts_it() {
+fn the_kth_copy_takes_the_kth_duration() {
     let run = World::machines(9).gamma(0.0).job("a").tasks([[5.0, 4.0, 3.0]]).run("sca(max_copies=3)");
     assert_eq!(run.job("a").finish, 3.0);
     let run =
@@ -92,14 +92,14 @@ fn jobs_past_the_horizon_do_not_arrive() {
 }
 
 #[test]
-fn durations_of_nothing_are_durations() {
+fn a_duration_of_zero_is_valid() {
     let workload = r#"{"job":1,"arrival":1,"phases":[{"name":"a","tasks":[[0,0],[0,0]]},{"name":"b","after":["a"],"mean":0,"tasks":[[3,1]]}]}"#;
     let experiment = with_workload(workload, "[cluster]\nmachines = 1\n[[policy]]\nname = \"none\"").unwrap();
     assert_eq!(run_on(&experiment, 1)[0][0].flowtime, [3.0]);
 }
 
 #[test]
-fn what_does_not_fit_the_cluster_is_named() {
+fn an_entry_that_does_not_fit_the_cluster_is_named() {
     let scenario = "[[cluster.nodes]]\ncount = 2\ncpus = 4\n[[policy]]\nname = \"none\"";
     let message = |demand: &str| {
         let workload = format!(
@@ -166,12 +166,12 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn random_bytes_are_an_error_or_a_workload_but_no_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+    fn random_bytes_never_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
         let _ = read_exact_from(&bytes[..], "w");
     }
 
     #[test]
-    fn random_pieces_are_an_error_or_a_workload_but_no_panic(pieces in proptest::collection::vec(fragment(), 0..12)) {
+    fn random_pieces_never_panic(pieces in proptest::collection::vec(fragment(), 0..12)) {
         if let Err(error) = read_exact_from(pieces.concat().as_bytes(), "w") {
             prop_assert!(error.to_string().starts_with('w'));
         }
@@ -179,7 +179,7 @@ proptest! {
 
     /// A file that is read can be run, or the error says what is wrong with it: never an internal one.
     #[test]
-    fn what_is_read_can_be_run(
+    fn every_workload_that_parses_can_run(
         arrival in 0.0..9.0f64,
         mean in proptest::option::of(proptest::sample::select(vec![0.0, 1e-300, 1e-9, 1.0, 1e9, 1e300])),
         sd in proptest::option::of(proptest::sample::select(vec![0.0, 1e-300, 1e-9, 1.0, 1e9, 1e300])),

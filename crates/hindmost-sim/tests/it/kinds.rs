@@ -72,15 +72,15 @@ name = "fifo"
 /// Start, end and whether it won.
 type Times = (f64, f64, bool);
 
-/// What a run tells of jobs and attempts.
+/// The jobs and attempts of a run.
 #[derive(Default)]
-struct Told {
+struct Seen {
     specs: Vec<Arc<JobSpec>>,
     /// By job and phase.
     attempts: BTreeMap<(JobId, u32), Vec<Times>>,
 }
 
-impl Output for Told {
+impl Output for Seen {
     fn wants_records(&self) -> bool {
         true
     }
@@ -101,13 +101,13 @@ impl Output for Told {
     }
 }
 
-fn told_of(text: &str, seed: u64) -> Told {
+fn seen_of(text: &str, seed: u64) -> Seen {
     let experiment = experiment(text);
-    let mut told = Told::default();
+    let mut seen = Seen::default();
     let stop = AtomicBool::new(false);
     let control = Control { stop: &stop, progress: &|_| {} };
-    experiment.run_one(&experiment.policies[0], seed, &mut told, &control).expect("the run succeeds");
-    told
+    experiment.run_one(&experiment.policies[0], seed, &mut seen, &control).expect("the run succeeds");
+    seen
 }
 
 fn parse(text: &str, set: &[(&str, &str)]) -> Result<Scenario, String> {
@@ -120,9 +120,9 @@ fn is_wordcount(spec: &JobSpec) -> bool {
 }
 
 #[test]
-fn kinds_come_in_their_shares() {
+fn kinds_of_jobs_arrive_in_their_shares() {
     let seeds = 1..=10u64;
-    let all: Vec<Arc<JobSpec>> = seeds.flat_map(|seed| told_of(TWO_KINDS, seed).specs).collect();
+    let all: Vec<Arc<JobSpec>> = seeds.flat_map(|seed| seen_of(TWO_KINDS, seed).specs).collect();
     assert_eq!(all.len(), 4000);
     let share = all.iter().filter(|spec| is_wordcount(spec)).count() as f64 / all.len() as f64;
     // Three of four, within four standard errors.
@@ -136,16 +136,16 @@ fn kinds_come_in_their_shares() {
 
 #[test]
 fn phases_begin_when_their_parents_have_finished() {
-    let told = told_of(TWO_KINDS, 3);
+    let seen = seen_of(TWO_KINDS, 3);
     let mut looked_at = 0;
-    for (job, spec) in told.specs.iter().enumerate() {
-        let of = |phase: usize| &told.attempts[&(JobId(job as u32), phase as u32)];
+    for (job, spec) in seen.specs.iter().enumerate() {
+        let of = |phase: usize| &seen.attempts[&(JobId(job as u32), phase as u32)];
         for (at, phase) in spec.phases.iter().enumerate() {
             assert_eq!(of(at).iter().filter(|one| one.2).count() as u32, phase.tasks);
             let begins = of(at).iter().map(|one| one.0).fold(f64::INFINITY, f64::min);
             let parents = phase.after.iter().flat_map(|parent| of(*parent as usize));
             let ready = parents.filter(|one| one.2).map(|one| one.1).fold(0.0, f64::max);
-            // The cluster has room for every task at once: they begin with their parents' last finish.
+            // Every task fits at once, so a phase begins when the last task of its parents finishes.
             if !phase.after.is_empty() {
                 assert_eq!(begins, ready, "{} {}", spec.name, phase.name);
                 looked_at += 1;
@@ -157,7 +157,7 @@ fn phases_begin_when_their_parents_have_finished() {
 
 #[test]
 fn a_repeated_phase_is_a_chain_of_copies() {
-    let specs = told_of(TWO_KINDS, 1).specs;
+    let specs = seen_of(TWO_KINDS, 1).specs;
     let jobs: Vec<&Arc<JobSpec>> = specs.iter().filter(|spec| !is_wordcount(spec)).collect();
     let mut means = std::collections::BTreeSet::new();
     for spec in &jobs {
@@ -177,9 +177,9 @@ fn a_repeated_phase_is_a_chain_of_copies() {
 }
 
 #[test]
-fn what_is_drawn_of_one_phase_does_not_depend_on_the_others() {
+fn draws_of_one_phase_do_not_depend_on_others() {
     let more = TWO_KINDS.replace("tasks = 3\n", "tasks = { uniform = { min = 1, max = 8 } }\n");
-    let (one, other) = (told_of(TWO_KINDS, 5).specs, told_of(&more, 5).specs);
+    let (one, other) = (seen_of(TWO_KINDS, 5).specs, seen_of(&more, 5).specs);
     for (one, other) in one.iter().zip(&other) {
         assert_eq!((&one.name, one.phases.len()), (&other.name, other.phases.len()));
         assert_eq!(one.phases[0], other.phases[0]);
@@ -199,7 +199,7 @@ fn what_is_drawn_of_one_phase_does_not_depend_on_the_others() {
 }
 
 #[test]
-fn one_kind_of_one_phase_is_the_same_workload_as_without_kinds() {
+fn one_kind_equals_the_workload_without_kinds() {
     let plain = "[cluster]\nmachines = 50\n[workload]\narrival = { every = { gap = 1, jobs = 60 } }\n\
                  tasks = { uniform = { min = 1, max = 20 } }\n\
                  duration = { pareto = { alpha = 2, mean = { uniform = { min = 1, max = 4 } } } }\n[[policy]]\nname = \"mantri\"";
@@ -211,7 +211,7 @@ fn one_kind_of_one_phase_is_the_same_workload_as_without_kinds() {
 }
 
 #[test]
-fn values_of_kinds_can_be_set_by_path_and_are_written_back() {
+fn values_of_kinds_can_be_set_by_path() {
     let set = [
         ("workload.job.0.phase.1.tasks", "4"),
         ("workload.job.1.share", "7.5"),
@@ -223,7 +223,7 @@ fn values_of_kinds_can_be_set_by_path_and_are_written_back() {
     for expected in ["tasks = 4.0", "share = 7.5", "repeat = 1", "cpus = 0.5"] {
         assert!(written.contains(expected), "{expected}: {written}");
     }
-    let again = told_of(&written, 1);
+    let again = seen_of(&written, 1);
     let pagerank = again.specs.iter().find(|spec| !is_wordcount(spec)).unwrap();
     // A phase that is not repeated keeps its name.
     assert_eq!(pagerank.phases.iter().map(|phase| &*phase.name).collect::<Vec<_>>(), ["read", "rank", "write"]);
@@ -232,7 +232,7 @@ fn values_of_kinds_can_be_set_by_path_and_are_written_back() {
 }
 
 #[test]
-fn mistakes_in_kinds_are_told() {
+fn mistakes_in_kinds_of_jobs_are_errors() {
     let arrival = "arrival = { every = { gap = 20.0, jobs = 400 } }\n";
     let beside = |line: &str| format!("{arrival}{line}\n");
     for (from, to, expected) in [
@@ -298,7 +298,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn changed_kinds_are_valid_or_an_error_but_no_panic(
+    fn random_edits_of_kinds_never_panic(
         at in any::<prop::sample::Index>(), length in 0..12usize,
         piece in proptest::sample::select(vec!["", "nan", "-1", "0", "1e308", "99999999999", "[]", "{}", "\"", "\n", "[[workload.job]]", "repeat = 9", "map", "rank-1"]),
     ) {

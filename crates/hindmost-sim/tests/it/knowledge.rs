@@ -1,4 +1,4 @@
-//! What policies know: when remaining times become known, and what age tells.
+//! What policies know: when remaining times become known, and what follows from an attempt's age.
 
 use hindmost_math::distribution::Distribution;
 use hindmost_sim::testing::World;
@@ -12,13 +12,13 @@ fn lonely(seconds: f64) -> World {
 }
 
 #[test]
-fn the_oracle_knows_at_once() {
+fn oracle_knows_remaining_times_at_the_start() {
     assert_eq!(lonely(5.0).run("sda(sigma=2,max_copies=2)").backups("a"), [(0, 0.0)]);
     assert_eq!(lonely(2.0).run("sda(sigma=2,max_copies=2)").backups("a"), []);
 }
 
 #[test]
-fn progress_tells_once_its_share_of_the_work_is_done() {
+fn progress_reveals_after_its_share_of_work() {
     for (seconds, share, expected) in [
         (5.0, 0.5, Some(2.5)),
         // 2 are left, which is not above 2.
@@ -26,7 +26,7 @@ fn progress_tells_once_its_share_of_the_work_is_done() {
         (5.0, 0.6, None),
         (5.0, 0.59, Some(2.95)),
         (5.0, 0.0, Some(0.0)),
-        // Its age of 90 would have told long before.
+        // Its age of 90 s would have shown it long before.
         (100.0, 0.9, Some(90.0)),
     ] {
         let run = lonely(seconds).knowledge(&format!("progress({share})")).run("sda(sigma=2,max_copies=2)");
@@ -36,7 +36,7 @@ fn progress_tells_once_its_share_of_the_work_is_done() {
 }
 
 #[test]
-fn in_a_slotted_run_progress_is_acted_on_at_the_boundary() {
+fn revealed_progress_waits_for_the_slot_boundary() {
     let world = lonely(5.0).slot(1.0).knowledge("progress(0.5)");
     // Known at 2.5; at 3 exactly 2 are left, not above 2, but above 1.9.
     assert_eq!(world.run("sda(sigma=2,max_copies=2)").backups("a"), []);
@@ -49,7 +49,7 @@ fn in_a_slotted_run_progress_is_acted_on_at_the_boundary() {
 }
 
 #[test]
-fn uniform_progress_tells_each_attempt_at_a_share_of_its_own() {
+fn uniform_progress_reveals_at_random_shares() {
     // With σ near 0 each of the n attempts of 10 s gets its backup the moment it is known. The shares
     // are uniform on (0, 1): Kolmogorov and Smirnov's distance is below 1.95/√n with 99.9%.
     let n = 2000;
@@ -69,7 +69,7 @@ fn uniform_progress_tells_each_attempt_at_a_share_of_its_own() {
 }
 
 #[test]
-fn by_age_a_pareto_attempt_has_its_age_over_alpha_minus_one_left() {
+fn age_pareto_remaining_is_age_over_alpha_minus_one() {
     // Above 2 mean durations once the age is above 2·(α − 1): whatever its truth is.
     for (alpha, age) in [(2.0, 2.0), (3.0, 4.0), (1.5, 1.0)] {
         for seconds in [6.0, 60.0] {
@@ -85,7 +85,7 @@ fn by_age_a_pareto_attempt_has_its_age_over_alpha_minus_one_left() {
 }
 
 #[test]
-fn by_age_an_exponential_attempt_is_as_good_as_new() {
+fn age_exponential_remaining_is_the_mean() {
     let run = |policy: &str| {
         World::machines(2)
             .knowledge("age")
@@ -103,7 +103,7 @@ fn by_age_an_exponential_attempt_is_as_good_as_new() {
 }
 
 #[test]
-fn by_age_the_longest_running_has_the_longest_left() {
+fn age_the_oldest_has_the_longest_remaining_time() {
     // a arrives at 0, b at 1; both are past the limit at 4, when one machine goes free.
     let run = World::machines(3)
         .knowledge("age")
@@ -125,20 +125,20 @@ fn by_age_the_longest_running_has_the_longest_left() {
 }
 
 #[test]
-fn hadoop_sees_age_where_progress_does_not_tell() {
+fn hadoop_uses_age_without_progress() {
     // By its age of 1 an attempt with α = 2 is expected to take another 1, the mean.
     let world = |seconds: f64| {
         World::machines(2).knowledge("progress(0.5)").job("a").tasks([[seconds, 0.1]]).tail("pareto(alpha=2,mean=1)")
     };
     assert_eq!(world(9.0).run("hadoop").backups("a"), [(0, 1.0 + TICK)]);
-    // Progress tells first, at 0.9, that 0.9 are left: less than a fresh copy takes.
+    // Progress first shows, at 0.9, that 0.9 s are left: less than a new copy takes.
     assert_eq!(world(1.8).run("hadoop").backups("a"), []);
-    // At 1.05 it tells that 1.05 are left, but age has spoken at 1.
+    // Progress would show at 1.05 that 1.05 s are left, but age decides at 1.
     assert_eq!(world(2.1).run("hadoop").backups("a"), [(0, 1.0 + TICK)]);
 }
 
 #[test]
-fn late_guesses_by_age_against_the_distribution() {
+fn late_estimates_from_age_and_distribution() {
     // Slow is what is expected to last longer than the 75th percentile of Pareto(α = 2, μ = 1/2), 1:
     // at age t ≥ μ that is 2t, so from 1/2 on. With the 84th percentile, 1.25, from 0.625 on.
     let world = World::machines(2).knowledge("age").job("a").tasks([[9.0, 0.1]]).tail("pareto(alpha=2,mean=1)");
@@ -165,7 +165,7 @@ fn noise_is_log_normal_with_mean_one() {
 }
 
 #[test]
-fn a_slow_copy_gives_nothing_away_until_it_becomes_slow() {
+fn a_copy_seems_normal_until_it_becomes_slow() {
     let world = |knowledge: &str| lonely(10.0).slow_from(0.5).knowledge(knowledge);
     let at = |knowledge: &str| world(knowledge).run("sda(sigma=2,max_copies=2)").backups("a");
     // Half of the work goes at the mean pace, in 0.5 s; what is known before is known then.
@@ -180,7 +180,7 @@ fn a_slow_copy_gives_nothing_away_until_it_becomes_slow() {
 }
 
 #[test]
-fn remaining_times_are_those_on_the_attempts_own_node() {
+fn remaining_times_count_the_nodes_speed() {
     // 2 s of work at half the speed are 4 s, above 3 mean durations; the copy goes to the other node.
     let run = World::nodes([[("cpus", 1.0)], [("cpus", 1.0)]])
         .speeds([0.5, 1.0])
@@ -193,7 +193,7 @@ fn remaining_times_are_those_on_the_attempts_own_node() {
 }
 
 #[test]
-fn by_age_the_first_moment_of_a_straggler_is_not_lost_in_rounding() {
+fn age_straggling_begins_at_the_exact_nanosecond() {
     // What is left of a log-normal comes from a quadrature, good to some 1e-10; one tick past the age at
     // which it passes the limit it may seem below. Nothing else happens that would make anybody ask again.
     let run = World::nodes([[("cpus", 1.0)], [("cpus", 1.0)]])
@@ -223,10 +223,10 @@ fn any_distribution() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
 
-    /// What the watch on an attempt's age promises must hold when it is asked again: a candidate that
+    /// What the watch on an attempt's age promises must hold when it is tested again: a candidate that
     /// failed its own test by a hair would never be helped.
     #[test]
-    fn by_age_a_straggler_is_helped_at_the_very_age_that_makes_it_one(
+    fn age_a_straggler_gets_its_backup_at_the_threshold(
         tail in any_distribution(), sigma in 0.3..4.0f64, delta in 0.02..0.9f64, speed in 0.3..3.0f64,
     ) {
         let known: Distribution = tail.parse().unwrap();

@@ -74,7 +74,7 @@ struct Driver<'a> {
     agenda: BTreeSet<(Time, Due)>,
     /// Started, but for what the driver does itself.
     to_begin: Vec<AttemptId>,
-    heirs: BTreeMap<AttemptId, AttemptId>,
+    replacements: BTreeMap<AttemptId, AttemptId>,
     /// Until when nodes are away.
     away: BTreeMap<u32, Time>,
     finishes: BTreeMap<AttemptId, Time>,
@@ -106,14 +106,14 @@ impl LiveLike {
         Session::new(cluster, policy, estimator(self.knowledge))
     }
 
-    /// Runs all jobs to their end. An error tells why that does not come.
+    /// Runs all jobs to their end. An error says why a job cannot end.
     pub fn run(&self, policy: Policy) -> Result<Ran, String> {
         let mut driver = Driver {
             world: self,
             session: self.session(policy),
             agenda: BTreeSet::new(),
             to_begin: Vec::new(),
-            heirs: BTreeMap::new(),
+            replacements: BTreeMap::new(),
             away: BTreeMap::new(),
             finishes: BTreeMap::new(),
             finished_jobs: BTreeSet::new(),
@@ -241,8 +241,8 @@ impl Driver<'_> {
             }
             Due::Watch(attempt) => {
                 if self.session.cluster().attempt(attempt).is_some() {
-                    let tells = !self.hash(attempt, 7).is_multiple_of(3);
-                    let expected_finish = self.finishes.get(&attempt).copied().filter(|_| tells);
+                    let reports = !self.hash(attempt, 7).is_multiple_of(3);
+                    let expected_finish = self.finishes.get(&attempt).copied().filter(|_| reports);
                     self.happen(at, &Event::WatchMet { attempt, expected_finish, conditions: None, guessed: false });
                 }
             }
@@ -282,12 +282,12 @@ impl Driver<'_> {
 
     fn end(&mut self, at: Time, attempt: AttemptId, event: &Event) {
         self.happen(at, event);
-        if let Some(heir) = self.heirs.remove(&attempt) {
-            self.begin(at, heir);
+        if let Some(replacement) = self.replacements.remove(&attempt) {
+            self.begin(at, replacement);
         }
     }
 
-    /// An attempt that has its room begins.
+    /// Begins an attempt that has its resources.
     fn begin(&mut self, at: Time, attempt: AttemptId) {
         let Some(found) = self.session.cluster().attempt(attempt) else { return };
         if found.state() == AttemptState::Stopping {
@@ -333,9 +333,9 @@ impl Driver<'_> {
                 Decision::Start { attempt, .. } => self.to_begin.push(attempt),
                 Decision::Stop { attempt, .. } => self.kill(at, attempt),
                 Decision::Replace { attempt, .. } => {
-                    let heir =
+                    let replacement =
                         self.session.cluster().copies(attempt.task).find(|copy| copy.replaces() == Some(attempt));
-                    self.heirs.extend(heir.map(|heir| (attempt, heir.id())));
+                    self.replacements.extend(replacement.map(|replacement| (attempt, replacement.id())));
                     self.kill(at, attempt);
                 }
                 Decision::Reserve { until, .. } => _ = self.agenda.insert((until, Due::Wake)),
@@ -405,7 +405,7 @@ struct PhasePlan {
     parents: u8,
     assumed: bool,
     never_copied: bool,
-    /// A bit for each task that is finished before; all where this is told.
+    /// A bit for each task that was finished before the run.
     finished: u16,
     all_finished: bool,
     /// The nodes on which tasks' input lies, if any.

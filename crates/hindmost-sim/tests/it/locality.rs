@@ -55,7 +55,7 @@ fn of_phase(run: &Run, phase: u32) -> Vec<(u32, u32, u32, f64, f64, Outcome)> {
 }
 
 #[test]
-fn reading_costs_nothing_on_the_node_little_in_the_rack_and_more_from_elsewhere() {
+fn reading_costs_by_distance() {
     // 500 bytes: 5 s from the rack at 100 bytes a second, 50 s from elsewhere at 10.
     let world = World::machines(4).racks(["x", "x", "y", "y"]).network(100.0, 10.0);
     let run = world.job("a").tasks([[4.0]; 3]).input(500).replicas([[2]; 3]).run("fifo");
@@ -72,7 +72,7 @@ fn reading_does_not_depend_on_the_nodes_speed() {
 }
 
 #[test]
-fn what_lies_outside_the_cluster_is_far_from_every_node() {
+fn input_outside_the_cluster_is_remote_everywhere() {
     let run = World::machines(1).network(100.0, 10.0).job("a").tasks([[4.0]]).input(500).run("fifo");
     assert_eq!(run.job("a").finish, 54.0);
     // Without a network reading takes no time, wherever the input lies.
@@ -81,11 +81,11 @@ fn what_lies_outside_the_cluster_is_far_from_every_node() {
 }
 
 #[test]
-fn originals_and_copies_go_where_their_input_is() {
+fn originals_and_copies_start_near_their_input() {
     let world = World::machines(5).racks(["x", "x", "y", "y", "z"]);
     let world = world.job("a").drawn(1, "pareto(alpha=2,mean=10)").input(1).replicas([[3, 1]]);
     let run = world.gamma(0.0).run("sca(max_copies=4)");
-    // The replicas' nodes by number, then their racks. (P2 asks for fewer copies than there are machines.)
+    // The replicas' nodes by number, then their racks. (P2 chooses fewer copies than there are machines.)
     assert_eq!(run.table("a").iter().map(|row| row.2).collect::<Vec<_>>(), [1, 3, 0, 2]);
 }
 
@@ -101,7 +101,7 @@ fn a_node_that_picks_a_job_takes_the_task_whose_input_it_has() {
 
 #[test]
 fn a_node_clones_the_task_whose_input_it_has() {
-    // Three originals on the first node; the second has what task 2 reads and room for one clone.
+    // Three originals on the first node; the second has what task 2 reads and free resources for one clone.
     let world = World::nodes([[("cpus", 3.0)], [("cpus", 1.0)]]).network(100.0, 10.0);
     let world = world.job("a").tasks([[4.0, 4.0]; 3]).input(500).replicas([vec![0], vec![0], vec![0, 1]]);
     let clones: Vec<u32> = world
@@ -129,7 +129,7 @@ fn map_and_reduce() -> World {
 }
 
 #[test]
-fn two_clones_that_read_one_output_have_half_its_bandwidth_each() {
+fn two_clones_halve_the_bandwidth_of_one_output() {
     let run = map_and_reduce().run_own(|| cloning(&[2, 2], Keep::None));
     assert_eq!(of_phase(&run, 0), [(0, 0, 0, 0.0, 2.0, Won), (0, 1, 1, 0.0, 2.0, Lost)]);
     assert_eq!(of_phase(&run, 1), [(0, 0, 0, 2.0, 25.0, Lost), (0, 1, 1, 2.0, 2.0 + 20.0 + 3.0, Won)]);
@@ -174,7 +174,7 @@ fn outputs_are_spread_task_by_task() {
 }
 
 #[test]
-fn with_fewer_upstream_copies_than_downstream_ones_all_read_the_first_output() {
+fn fewer_upstream_copies_all_read_the_first_output() {
     let fewer = map_and_reduce().delay(5.0).run_own(|| cloning(&[2, 3], Keep::BestLocality));
     assert_eq!(fewer.job("a").finish, 2.0 + 30.0 + 3.0);
     // As many: the first and the third clone share the first output, the second has the other to itself.
@@ -184,7 +184,7 @@ fn with_fewer_upstream_copies_than_downstream_ones_all_read_the_first_output() {
 }
 
 #[test]
-fn clones_that_come_later_find_the_others_and_change_nothing_for_them() {
+fn later_clones_do_not_slow_earlier_ones() {
     // Two machines: the second clone begins at 2.5, when the kept copy has ended and left its output.
     let world = World::machines(2).network(1e9, 10.0).delay(5.0).job("a").phase("map").tasks([[2.0, 2.5]]);
     let world = world.phase("reduce").after(["map"]).tasks([[40.0, 3.0]]).input(100);
@@ -195,7 +195,7 @@ fn clones_that_come_later_find_the_others_and_change_nothing_for_them() {
 }
 
 #[test]
-fn one_other_copy_runs_on_to_its_end_and_its_job_leaves_then() {
+fn a_kept_copy_runs_to_its_end_before_its_job_leaves() {
     let world = World::machines(4).job("a").tasks([[2.0, 10.0, 6.0]]).job("b").at(3.0).tasks([[1.0, 1.5, 1.0]]);
     let run = world.run_own(|| cloning(&[3], Keep::BestLocality));
     // Nothing is known of the input: of equally near copies the oldest.
@@ -209,7 +209,7 @@ fn one_other_copy_runs_on_to_its_end_and_its_job_leaves_then() {
     // 2 + 10 + 2 and 1 + 1.5 + 1 of 4 machines for 10 s.
     assert!((run.result.utilization - 17.5 / 40.0).abs() < 1e-12, "{}", run.result.utilization);
     assert!(run.verify().is_ok());
-    // The job that leaves later is told of later.
+    // The job that leaves later is reported later.
     assert_eq!(run.jobs.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["b", "a"]);
     // A run that stops in between has finished both.
     let world = World::machines(4).stop_at(5.0).job("a").tasks([[2.0, 10.0, 6.0]]);
@@ -230,7 +230,7 @@ fn the_kept_copy_is_the_one_nearest_to_its_input() {
 }
 
 #[test]
-fn journals_from_before_racks_and_inputs_are_read_and_written_as_they_were() {
+fn journals_without_racks_and_inputs_are_unchanged() {
     let joined =
         r#"{"at":0,"event":{"node_joined":{"node":0,"name":"n","capacity":[1000,0,0,0,0,0,0,0],"speed":1.0}}}"#;
     let phase = r#"{"name":"p","after":[],"tasks":1,"demand":{},"mean":1.0,"sd":null,"tail":null}"#;
@@ -283,12 +283,12 @@ name = "fifo"
 
 /// Keeps records, and the times of attempts.
 #[derive(Default)]
-struct Told {
+struct Seen {
     records: Vec<Record>,
     attempts: Vec<(TaskId, NodeId, f64)>,
 }
 
-impl Output for Told {
+impl Output for Seen {
     fn wants_records(&self) -> bool {
         true
     }
@@ -305,18 +305,18 @@ impl Output for Told {
     }
 }
 
-fn told_of(text: &str) -> Told {
+fn seen_of(text: &str) -> Seen {
     let experiment = experiment(text);
-    let mut told = Told::default();
+    let mut seen = Seen::default();
     let stop = std::sync::atomic::AtomicBool::new(false);
     let control = Control { stop: &stop, progress: &|_| {} };
-    experiment.run_one(&experiment.policies[0], 1, &mut told, &control).expect("the run succeeds");
-    told
+    experiment.run_one(&experiment.policies[0], 1, &mut seen, &control).expect("the run succeeds");
+    seen
 }
 
 #[test]
-fn generated_inputs_lie_on_their_replicas_and_cost_what_they_should() {
-    let Told { records, attempts } = told_of(NEAR_AND_FAR);
+fn generated_inputs_cost_by_their_replicas() {
+    let Seen { records, attempts } = seen_of(NEAR_AND_FAR);
     let (mut racks, mut inputs): (Vec<String>, Vec<Vec<InputSpec>>) = (Vec::new(), Vec::new());
     for record in &records {
         match &record.change {
@@ -362,15 +362,15 @@ fn generated_inputs_lie_on_their_replicas_and_cost_what_they_should() {
 }
 
 #[test]
-fn input_outside_the_cluster_costs_every_copy_and_changes_no_other_draw() {
-    let (inside, outside) = (told_of(NEAR_AND_FAR), told_of(&NEAR_AND_FAR.replace("replicas = 2", "replicas = 0")));
+fn input_outside_the_cluster_changes_no_other_draw() {
+    let (inside, outside) = (seen_of(NEAR_AND_FAR), seen_of(&NEAR_AND_FAR.replace("replicas = 2", "replicas = 0")));
     let of_maps =
-        |told: &Told| -> Vec<f64> { told.attempts.iter().filter(|one| one.0.phase == 0).map(|one| one.2).collect() };
+        |seen: &Seen| -> Vec<f64> { seen.attempts.iter().filter(|one| one.0.phase == 0).map(|one| one.2).collect() };
     assert!(of_maps(&outside).iter().all(|seconds| (seconds - 12.0).abs() < 1e-8));
     assert_eq!(of_maps(&inside).len(), of_maps(&outside).len());
     assert!(of_maps(&inside).iter().sum::<f64>() < of_maps(&outside).iter().sum::<f64>());
-    let reduces = |told: &Told| -> Vec<Vec<u64>> {
-        let arrived = told.records.iter().filter_map(|record| match &record.change {
+    let reduces = |seen: &Seen| -> Vec<Vec<u64>> {
+        let arrived = seen.records.iter().filter_map(|record| match &record.change {
             Change::Event(Event::JobArrived { spec, .. }) => spec.phases[1].input.as_ref(),
             _ => None,
         });
@@ -380,7 +380,7 @@ fn input_outside_the_cluster_costs_every_copy_and_changes_no_other_draw() {
 }
 
 #[test]
-fn machines_are_dealt_out_over_racks() {
+fn machines_are_spread_over_racks() {
     let text = "[cluster]\nmachines = 5\nracks = 3\n[workload]\narrival = { at_once = { jobs = 1 } }\ntasks = 1\nduration = 1\n[[policy]]\nname = \"fifo\"";
     let setup = experiment(text).setup_of(1).unwrap();
     let racks: Vec<&str> = setup.nodes.iter().map(|node| node.rack.as_deref().unwrap()).collect();
@@ -417,7 +417,7 @@ fn a_delay_may_stay_where_assignment_is_first() {
 }
 
 #[test]
-fn farther_reads_cost_as_much_as_near_ones_unless_told_otherwise() {
+fn all_reads_cost_the_same_by_default() {
     let of = |text: &str| Experiment::of(&parse(text).unwrap(), 1).unwrap().setup.network.unwrap();
     let megabyte = 1024.0 * 1024.0;
     let network = of(&NEAR_AND_FAR.replace("remote_bandwidth = \"50MB\"\n", ""));
@@ -428,7 +428,7 @@ fn farther_reads_cost_as_much_as_near_ones_unless_told_otherwise() {
 }
 
 #[test]
-fn mistakes_in_networks_racks_and_inputs_are_told() {
+fn mistakes_in_networks_racks_and_inputs_are_errors() {
     for (from, to, expected) in [
         ("rack_bandwidth = \"200MB\"", "rack_bandwidth = \"fast\"", &["\"fast\" is not a size"][..]),
         ("rack_bandwidth = \"200MB\"", "rack_bandwidth = 0", &["network.rack_bandwidth is 0, but must be above 0"]),
@@ -486,7 +486,7 @@ fn mistakes_in_networks_racks_and_inputs_are_told() {
 }
 
 #[test]
-fn exact_workloads_tell_inputs_and_replicas() {
+fn exact_workloads_may_name_inputs_and_replicas() {
     let line = |rest: &str| {
         format!("{{\"job\":\"j\",\"arrival\":0,\"phases\":[{{\"name\":\"map\",\"tasks\":[[1],[2]]{rest}}}]}}")
     };

@@ -28,7 +28,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 800, max_shrink_iters: 400, ..ProptestConfig::default() })]
 
     #[test]
-    fn losses_lead_to_nothing_impossible(world in any_live_like(false), name in any_policy_of_the_catalogue()) {
+    fn lost_nodes_break_no_invariant(world in any_live_like(false), name in any_policy_of_the_catalogue()) {
         runs_soundly(&world, &name);
     }
 
@@ -58,10 +58,11 @@ proptest! {
     }
 }
 
-/// Starts tasks on lost nodes and tasks that are finished or wait, and reserves what is not free.
-struct AsksTooMuch;
+/// Makes decisions that the session must refuse: starts on lost nodes, of finished or waiting tasks, and reservations
+/// beyond a node's capacity.
+struct RefusedDecisions;
 
-impl Pass for AsksTooMuch {
+impl Pass for RefusedDecisions {
     fn decide(&mut self, round: &mut Round<'_>) {
         let down = round.cluster().nodes().iter().position(|node| !node.is_up()).map(|node| NodeId(node as u32));
         let mut tasks = Vec::new();
@@ -84,20 +85,24 @@ impl Pass for AsksTooMuch {
         }
         let until = round.cluster().now() + Time::from_seconds(1.0);
         for node in (0..round.cluster().nodes().len() as u32).map(NodeId) {
-            let room = round.cluster().node(node).map_or(Resources::NONE, |node| *node.capacity());
-            assert!(!round.decide(Decision::Reserve { node, room: Box::new(room.plus(&Resources::ONE_SLOT)), until }));
+            let capacity = round.cluster().node(node).map_or(Resources::NONE, |node| *node.capacity());
+            assert!(!round.decide(Decision::Reserve {
+                node,
+                resources: Box::new(capacity.plus(&Resources::ONE_SLOT)),
+                until
+            }));
         }
     }
 }
 
-fn asks_too_much() -> Policy {
-    Policy::new(Box::new(Fifo), vec![Box::new(AsksTooMuch), Box::new(Originals::of(Which::Any))])
+fn refused_policy() -> Policy {
+    Policy::new(Box::new(Fifo), vec![Box::new(RefusedDecisions), Box::new(Originals::of(Which::Any))])
 }
 
 #[test]
 fn a_refusal_ends_a_simulation() {
     let world = World::machines(2).job("a").same(3, 1.0);
-    let error = world.try_run_own(asks_too_much).unwrap_err();
+    let error = world.try_run_own(refused_policy).unwrap_err();
     assert!(matches!(error, SimulationError::Record(RecordError::CannotReserve(NodeId(0)))), "{error}");
 }
 
@@ -105,11 +110,11 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 100, max_shrink_iters: 100, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_is_refused_changes_nothing(world in any_live_like(true)) {
-        let ran = world.run(asks_too_much()).unwrap();
+    fn refused_decisions_change_nothing(world in any_live_like(true)) {
+        let ran = world.run(refused_policy()).unwrap();
         ran.is_sound();
         prop_assert!(!ran.refused.is_empty());
-        let verified = ran.verify(asks_too_much());
+        let verified = ran.verify(refused_policy());
         prop_assert!(verified.is_ok(), "{}", verified.unwrap_err());
         let others = world.run(Policy::new(Box::new(Fifo), vec![Box::new(Originals::of(Which::Any))])).unwrap();
         prop_assert_eq!(&ran.records, &others.records);

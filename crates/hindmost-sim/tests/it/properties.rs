@@ -184,7 +184,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(600))]
 
     #[test]
-    fn books_balance_and_room_is_never_left_idle(world in any_world(), policy in any_policy()) {
+    fn resources_balance_and_none_stay_idle(world in any_world(), policy in any_policy()) {
         let run = world.run(&policy);
         audit(&world, &run);
     }
@@ -206,7 +206,7 @@ proptest! {
     }
 
     #[test]
-    fn books_balance_where_tasks_read_and_copies_are_kept(world in any_world_of_readers(), policy in any_policy()) {
+    fn resources_balance_with_inputs_and_kept_copies(world in any_world_of_readers(), policy in any_policy()) {
         let run = world.run(&policy);
         audit(&world, &run);
         let verified = run.verify();
@@ -228,7 +228,7 @@ proptest! {
     }
 
     #[test]
-    fn a_journal_is_read_back_as_written_and_gives_the_same_decisions(world in any_world(), policy in any_policy()) {
+    fn a_journal_replays_to_the_same_decisions(world in any_world(), policy in any_policy()) {
         let run = world.run(&policy);
         let journal = run.journal();
         let records: Vec<Record> = JournalReader::new(&journal[..]).unwrap().map(Result::unwrap).collect();
@@ -238,7 +238,7 @@ proptest! {
     }
 
     #[test]
-    fn one_altered_decision_is_noticed(world in any_world(), policy in any_policy(), which in any::<prop::sample::Index>(), how in 0..3u32) {
+    fn verify_notices_one_altered_decision(world in any_world(), policy in any_policy(), which in any::<prop::sample::Index>(), how in 0..3u32) {
         let run = world.run(&policy);
         let decisions: Vec<usize> = (0..run.records.len()).filter(|at| matches!(run.records[*at].change, Change::Decision(_))).collect();
         let at = decisions[which.index(decisions.len())];
@@ -259,7 +259,7 @@ proptest! {
 
     /// On one seed every policy meets the same jobs, and the k-th copy of a task takes equally long.
     #[test]
-    fn policies_meet_the_same_world(world in any_world(), one in any_policy(), other in any_policy()) {
+    fn all_policies_get_the_same_jobs_and_durations(world in any_world(), one in any_policy(), other in any_policy()) {
         let (one, other) = (world.run(&one), world.run(&other));
         let arrivals = |run: &Run| -> Vec<Change> {
             run.records.iter().map(|record| record.change.clone()).filter(|change| matches!(change, Change::Event(Event::JobArrived { .. }))).collect()
@@ -283,7 +283,7 @@ proptest! {
 
     /// The order in which jobs of different instants are given does not matter.
     #[test]
-    fn jobs_go_by_their_arrival_and_not_by_their_place(world in any_world(), policy in any_policy()) {
+    fn jobs_are_numbered_by_arrival(world in any_world(), policy in any_policy()) {
         let mut world = world;
         for (number, job) in world.jobs.iter_mut().enumerate() {
             job.spec.arrival.0 += number as u64;
@@ -299,7 +299,7 @@ proptest! {
 
     /// Restarting a copy is what other policies do not do.
     #[test]
-    fn books_balance_with_kill_restart(
+    fn resources_balance_with_kill_restart(
         world in any_world(),
         order in proptest::sample::select(vec!["fifo", "fair", "srpt"]),
         delta in proptest::sample::select(vec![0.01, 0.25, 0.5]),
@@ -316,7 +316,7 @@ proptest! {
 
 /// JSON has no infinity: a limit that overflows must be written as something that can be read.
 #[test]
-fn limits_beyond_all_numbers_are_journalled() {
+fn infinite_limits_are_journalled() {
     let world = World::machines(4).job("a").drawn(3, "pareto(alpha=2,mean=100)");
     for policy in
         ["sda(sigma=1e308,max_copies=2)", "ese(sigma=1e308)", "spark(multiplier=1e308)", "late(min_age=1e300)"]
@@ -335,7 +335,7 @@ fn limits_beyond_all_numbers_are_journalled() {
 
 /// Every order with every system, once each: what random choice might miss.
 #[test]
-fn every_order_with_every_system_balances_and_is_replayed() {
+fn every_order_with_every_system_balances_and_replays() {
     let world = World::machines(5)
         .knowledge("progress(0.2)")
         .job("a")

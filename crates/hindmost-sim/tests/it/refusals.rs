@@ -79,7 +79,7 @@ fn more_tasks_than_can_be_simulated_are_refused() {
 }
 
 #[test]
-fn parameters_that_are_none_are_told_with_their_policy() {
+fn invalid_parameters_name_their_policy() {
     for (value, expected) in [
         ("[4]", "policy \"sca\": \"max_copies\" is an array, but must be a number, true or false, or a word"),
         ("2026-01-01", "policy \"sca\": \"max_copies\" is a date or time"),

@@ -77,7 +77,7 @@ fn every_built_in_scenario_is_valid() {
 }
 
 #[test]
-fn mistakes_are_told_with_what_is_wrong_and_what_is_valid() {
+fn errors_name_the_mistake_and_the_valid_values() {
     for (from, to, expected) in [
         // Unknown keys and names, with the nearest known one.
         ("horizon = 20.0", "horizont = 20.0", &["unknown field `horizont`", "did you mean \"horizon\"?", "line 4"][..]),
@@ -97,7 +97,7 @@ fn mistakes_are_told_with_what_is_wrong_and_what_is_valid() {
         (
             "knowledge = \"progress(0.2)\"",
             "knowledge = \"prophet\"",
-            &["\"prophet\" is no kind of knowledge", "oracle"],
+            &["\"prophet\" is not a kind of knowledge", "oracle"],
         ),
         ("knowledge = \"progress(0.2)\"", "knowledge = \"progress(1)\"", &["S in [0, 1)"]),
         ("memory = \"8GB\"", "memory = \"8\"", &["\"8\" is not a size", "\"48GB\""]),
@@ -224,7 +224,7 @@ fn values_can_be_set_by_path() {
 }
 
 #[test]
-fn a_path_that_leads_nowhere_is_told() {
+fn an_unknown_path_is_an_error() {
     for (key, value, expected) in [
         ("workload.arrival.poisson.rat", "4", &["unknown field `rat`", "did you mean \"rate\"?"][..]),
         ("policy.9.name", "sda", &["--set policy.9.name=sda", "\"9\" is not a place in a list of 2"]),
@@ -244,7 +244,7 @@ fn a_path_that_leads_nowhere_is_told() {
 }
 
 #[test]
-fn unknown_scenarios_are_told_with_the_nearest() {
+fn unknown_scenarios_name_the_nearest() {
     let message = |name: &str| Scenario::load(name, &[]).unwrap_err().to_string();
     assert!(message("xu2015-ligth").contains("did you mean \"xu2015-light\"?"));
     assert!(message("zebra").contains("built in are quickstart"));
@@ -252,7 +252,7 @@ fn unknown_scenarios_are_told_with_the_nearest() {
 }
 
 #[test]
-fn a_file_that_is_no_text_is_told() {
+fn a_binary_file_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("s.toml");
     std::fs::write(&path, b"\xff\xfe").unwrap();
@@ -261,7 +261,7 @@ fn a_file_that_is_no_text_is_told() {
 }
 
 #[test]
-fn files_of_numbers_are_read_relative_to_the_scenario_and_their_mistakes_told() {
+fn empirical_files_are_relative_to_the_scenario() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
     write("arrivals.txt", "# seconds\n3\n\n1\n2.5\n");

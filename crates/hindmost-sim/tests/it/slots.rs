@@ -1,26 +1,26 @@
-//! What slots do: finishes happen when they happen; decisions, and the reuse of room, wait for the
+//! Slots: attempts finish at their own times; decisions, and the reuse of freed resources, wait for the
 //! boundary.
 
 use hindmost_sim::output::Outcome::{Lost, Unfinished, Won};
 use hindmost_sim::testing::World;
 
 #[test]
-fn a_finish_inside_a_slot_is_at_its_time_and_the_machine_is_reused_at_the_boundary() {
+fn a_machine_freed_inside_a_slot_is_reused_at_the_boundary() {
     let run = World::machines(1).slot(1.0).job("a").tasks([[1.3], [0.4]]).run("fifo");
     assert_eq!(run.table("a"), [(0, 0, 0, 0.0, 1.3, Won), (1, 0, 0, 2.0, 2.4, Won)]);
     assert_eq!(run.job("a").finish, 2.4);
-    // Room that waits for its boundary is not held: 1.7 of 2.4 s are busy.
+    // Resources that wait for the boundary are not in use: 1.7 of 2.4 s are busy.
     assert!((run.result.utilization - 1.7 / 2.4).abs() < 1e-12);
 }
 
 #[test]
-fn a_finish_on_the_boundary_frees_its_machine_for_that_boundary() {
+fn a_machine_freed_on_a_boundary_is_reused_at_once() {
     let run = World::machines(1).slot(0.1).job("a").tasks([[0.3], [0.2]]).run("fifo");
     assert_eq!(run.starts("a"), [0.0, 0.3]);
 }
 
 #[test]
-fn an_arrival_on_the_boundary_takes_part_and_one_just_after_waits() {
+fn an_arrival_just_after_a_boundary_waits_for_the_next() {
     let run = World::machines(3)
         .slot(0.5)
         .job("on")
@@ -40,7 +40,7 @@ fn an_arrival_on_the_boundary_takes_part_and_one_just_after_waits() {
 }
 
 #[test]
-fn arrivals_of_one_slot_compete_by_their_order_and_not_by_who_came_first() {
+fn arrivals_within_a_slot_go_by_the_policys_order() {
     // The smaller job arrives later in the slot and goes first; under fifo it goes second.
     let world =
         World::machines(1).slot(1.0).job("large").at(0.1).tasks([[3.0], [3.0]]).job("small").at(0.9).tasks([[2.0]]);
@@ -49,7 +49,7 @@ fn arrivals_of_one_slot_compete_by_their_order_and_not_by_who_came_first() {
 }
 
 #[test]
-fn losers_hold_their_machines_as_long_as_the_winner() {
+fn losers_keep_their_machines_until_the_winner_finishes() {
     // Both copies of the task start at 0; the second wins at 1.3, and the first's machine-time ends
     // there too, though the machine works again only from 2 on.
     let run = World::machines(3).slot(1.0).gamma(0.0).job("a").tasks([[5.0, 1.3]]).run("sca(max_copies=2)");
@@ -75,7 +75,7 @@ fn two_copies_that_finish_in_one_instant_have_one_winner() {
 }
 
 #[test]
-fn resource_is_the_time_of_winners_and_losers_and_wasted_is_the_losers() {
+fn resource_counts_all_copies_and_wasted_the_losers() {
     let run = World::machines(3).gamma(0.5).job("a").tasks([[10.0, 2.0]]).mean(1.0).run("sda(sigma=2,max_copies=2)");
     // The oracle knows at once that 10 > 2: the backup starts in the same instant.
     assert_eq!(run.table("a"), [(0, 0, 0, 0.0, 2.0, Lost), (0, 1, 1, 0.0, 2.0, Won)]);
@@ -86,7 +86,7 @@ fn resource_is_the_time_of_winners_and_losers_and_wasted_is_the_losers() {
 
 #[test]
 fn utilization_counts_the_winner_of_a_cloned_last_task() {
-    // Two nodes, a copy on each for the whole run: everything is busy all the time, whether room is
+    // Two nodes, a copy on each for the whole run: everything is busy all the time, whether resources are
     // counted in slots or in cpus. The job is over with the very finish that ends the other copy.
     let slots = World::machines(3).gamma(0.0).job("a").tasks([[5.0, 3.0]]);
     let cpus =
@@ -136,7 +136,7 @@ fn a_run_that_is_not_drained_stops_at_its_horizon() {
 }
 
 #[test]
-fn events_up_to_the_horizon_count_even_where_its_slot_ends_later() {
+fn events_up_to_the_horizon_count_within_a_slot() {
     // The boundary after 2.3 lies beyond the horizon: the finish at 2.2 counts, nothing starts.
     let run = World::machines(1).slot(1.0).stop_at(2.3).job("a").tasks([[2.2]]).job("b").tasks([[1.0]]).run("fifo");
     assert_eq!((run.result.finished, run.result.unfinished), (1, 1));

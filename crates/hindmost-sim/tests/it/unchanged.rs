@@ -277,18 +277,18 @@ fn differences(expected: &[String], found: &[String]) -> String {
     let (before, now) = (by_run(expected), by_run(found));
     let keys: BTreeSet<&String> = before.keys().chain(now.keys()).collect();
     let differ: Vec<&String> = keys.into_iter().filter(|key| before.get(*key) != now.get(*key)).collect();
-    let mut told = String::new();
+    let mut shown = String::new();
     for key in differ.iter().take(SHOWN) {
         for (sign, lines) in [('-', &before), ('+', &now)] {
             if let Some(line) = lines.get(*key) {
-                writeln!(told, "{sign} {line}").expect("memory takes all");
+                writeln!(shown, "{sign} {line}").expect("memory takes all");
             }
         }
     }
     if !differ.is_empty() {
-        writeln!(told, "{} of {} runs differ", differ.len(), now.len()).expect("memory takes all");
+        writeln!(shown, "{} of {} runs differ", differ.len(), now.len()).expect("memory takes all");
     }
-    told
+    shown
 }
 
 #[test]
@@ -300,8 +300,8 @@ fn every_policy_decides_what_it_decided_before() {
     }
     let expected = std::fs::read_to_string(&file).expect("the expected lines are at hand");
     let expected: Vec<String> = expected.lines().map(str::to_owned).collect();
-    let told = differences(&expected, &found);
-    assert!(told.is_empty(), "\n{told}If that is meant, {UPDATE}=1 writes {} again.", file.display());
+    let shown = differences(&expected, &found);
+    assert!(shown.is_empty(), "\n{shown}If that is meant, {UPDATE}=1 writes {} again.", file.display());
 }
 
 #[test]

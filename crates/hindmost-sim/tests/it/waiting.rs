@@ -1,5 +1,5 @@
-//! Orders that go job by job find what fits by an index of what waits: they must start what a slow and plain
-//! program starts that asks every job.
+//! Orders that place job by job find what fits in an index of waiting tasks: they must start what a slow and plain
+//! program starts that looks at every job.
 
 use hindmost_core::cluster::{Cluster, Job};
 use hindmost_core::ids::{JobId, TaskId};
@@ -74,7 +74,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn the_index_starts_what_asking_every_job_starts(world in any_cluster_of_dags()) {
+    fn the_index_decides_what_a_full_scan_decides(world in any_cluster_of_dags()) {
         agrees(&world, "fifo", || Fifo);
         agrees(&world, "fair", || Fair);
         agrees(&world, "drf", || Drf);

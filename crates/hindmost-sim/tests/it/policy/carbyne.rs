@@ -19,7 +19,7 @@ fn two_jobs() -> World {
 }
 
 #[test]
-fn what_can_wait_gives_way_and_nobody_ends_later() {
+fn tasks_that_can_wait_give_way_without_delay() {
     // By fair shares each job has two machines at 0. At 1 "dag" has one and "other" two running, so the second
     // short task is next, and the third task of "other" starts at 2.
     let fair = two_jobs().run("fair");
@@ -37,7 +37,7 @@ fn what_can_wait_gives_way_and_nobody_ends_later() {
 }
 
 #[test]
-fn what_was_put_off_starts_when_it_is_due() {
+fn delayed_tasks_start_when_they_are_due() {
     // "dag" with one short task of 2 s, and 40 tasks of 1 s, each job with two machines. The short task may
     // wait until 8; the other job, whose remaining time is shorter, has three machines until then.
     let world = World::machines(4)
@@ -63,7 +63,7 @@ fn what_was_put_off_starts_when_it_is_due() {
 }
 
 #[test]
-fn jobs_of_one_phase_leave_their_last_wave_over() {
+fn jobs_of_one_phase_delay_their_last_wave() {
     // Two machines each. a: 3 tasks of 4 s are 1 + 2, b: 5 of 1 s are 1 + 2 + 2. So at 0 one of each is due, and
     // two machines are left over for b, which is the shorter. At 1 nothing is due: two for b, one for a. At 2
     // b is over and a has the rest.
@@ -85,7 +85,7 @@ fn no_machine_is_left_idle() {
 }
 
 #[test]
-fn leftover_goes_to_what_packs_best() {
+fn leftover_goes_to_the_task_that_packs_best() {
     // Of 3 cpus "long" takes one for 20 s. The others may wait until 15 and 10; of what is left over "large",
     // 2 cpus, fills more than "small", which comes first in the job.
     let world = World::nodes([[("cpus", 3.0)]])
@@ -104,7 +104,7 @@ fn leftover_goes_to_what_packs_best() {
 }
 
 #[test]
-fn shares_are_of_dominant_resources_and_by_weight() {
+fn shares_are_dominant_and_weighted() {
     // Of 12 cpus and 12 GB a task of "heavy" needs a twelfth, one of "light" a sixth. With weights 2 and 1
     // the cpus are full at dominant shares of 2/3 and 1/3: 8 tasks and 2, in full waves, so all are due.
     // Shortest first alone would give all to "heavy".

@@ -11,7 +11,7 @@ fn three(slow: f64) -> World {
 }
 
 #[test]
-fn what_falls_behind_gets_a_backup_a_tenth_of_a_median_after_its_start_and_is_stopped_once_outrun() {
+fn a_lagging_attempt_gets_a_backup_and_is_overtaken() {
     let run = three(8.0).run("pace");
     // Task 2 goes at an eighth of the median's pace. With the oracle the backup's end is known at once: it
     // comes 1 s later, and what remains of the original is more than 1.5 times that.
@@ -26,13 +26,13 @@ fn what_falls_behind_gets_a_backup_a_tenth_of_a_median_after_its_start_and_is_st
 }
 
 #[test]
-fn up_to_twice_the_median_nothing_is_behind() {
+fn attempts_up_to_twice_the_median_get_no_backup() {
     assert_eq!(three(2.0).run("pace").backups("a"), []);
     assert_eq!(three(2.0).run("pace(lag=1.5)").backups("a"), [(2, 0.1 + TICK)]);
 }
 
 #[test]
-fn an_end_that_has_passed_overtakes_no_other_copy() {
+fn an_overdue_estimate_stops_no_copy() {
     // What is known of the ends is wrong by a factor whose logarithm has σ = 1. Where the only copy of the slow task should
     // have ended by now, each backup of it was once stopped at once, because it ends later than that, and started again.
     const MANY: usize = 100;
@@ -44,7 +44,7 @@ fn an_end_that_has_passed_overtakes_no_other_copy() {
 }
 
 #[test]
-fn without_progress_it_waits_until_nearly_all_would_have_ended() {
+fn without_progress_age_above_the_90th_percentile_counts() {
     let run = three(8.0).knowledge("age").run("pace");
     // 1.2 times the age that nine of ten do not exceed; both copies run on, for nobody knows which is faster.
     assert_eq!(run.backups("a"), [(2, 1.2 + TICK)]);
@@ -83,7 +83,7 @@ fn a_backup_waits_while_tasks_are_pending_unless_it_saves() {
 }
 
 #[test]
-fn a_copy_on_a_slow_node_runs_on_beside_its_backup() {
+fn an_original_on_a_slow_node_runs_on_with_its_backup() {
     // The queue is so long at first that the slow machine, which needs 20, gets one. It needs no backup as long as
     // the others are not done with the queue before it: at 10 they have twenty of forty-one before them, which take
     // 10 as well. At 11 it is taken to need as long again as it has run, 11, and the queue takes 9: it gets a backup that
@@ -102,7 +102,7 @@ fn a_copy_on_a_slow_node_runs_on_beside_its_backup() {
     let slow = run.table("a").into_iter().filter(|row| row.5 == Won && (row.4 - row.3 - 20.0).abs() < 1e-6).count();
     assert!(slow >= 8, "{slow}");
     assert!(run.backups("a").len() <= 1, "{:?}", run.backups("a"));
-    // Between equally fast machines age tells nothing: both copies run until one of them wins.
+    // Age shows nothing between equally fast machines: both copies run until one of them wins.
     let run = three(8.0).knowledge("age").run("pace");
     let lost: Vec<_> = run.table("a").into_iter().filter(|row| row.5 == Lost).collect();
     assert!(lost.len() == 1 && (lost[0].4 - 2.2).abs() < 1e-6, "{lost:?}");

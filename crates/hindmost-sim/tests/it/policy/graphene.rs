@@ -14,7 +14,7 @@ fn on_four_cpus(phases: &Phases) -> World {
 }
 
 #[test]
-fn a_long_narrow_phase_behind_a_short_one_is_not_left_for_later() {
+fn a_long_narrow_phase_is_scheduled_early() {
     // x1 → x2 → x3, each 4 s and 3 cpus; y (1 s, 2 cpus) → z (10 s, 1 cpu). z fits beside an x, y does not.
     //
     // By the longest path, x1 is first (12 s against 11), and at 4 it is y's turn (11 against 8): x2 waits
@@ -60,7 +60,7 @@ fn on_two_cpus(phases: &[(&'static str, u32, f64, &[&'static str])]) -> World {
 }
 
 #[test]
-fn of_phases_that_can_begin_together_the_troublesome_one_goes_first() {
+fn the_troublesome_phase_starts_first() {
     // 4 tasks of 5 s beside one of 20 s, then one of 5 s: with the long one first all is over at 20 + 5. As the
     // file has it, short ones before the long one, that begins at 10.
     let file = [("short", 4, 5.0, &[][..]), ("long", 1, 20.0, &[]), ("last", 1, 5.0, &["short", "long"])];
@@ -75,7 +75,7 @@ fn of_phases_that_can_begin_together_the_troublesome_one_goes_first() {
 }
 
 #[test]
-fn so_does_one_that_waits_for_another() {
+fn a_troublesome_phase_behind_another_pulls_it_forward() {
     // The long task waits for "before", so there are 5 s more: before at 0, long at 5, last at 25.
     for file in [["short", "before", "long"], ["before", "long", "short"]] {
         let phase = |name| match name {
@@ -147,7 +147,7 @@ fn packing_is_weighed_against_the_work_left() {
 }
 
 #[test]
-fn of_many_jobs_all_are_served() {
+fn all_of_many_jobs_are_served() {
     // More jobs than are compared at once, and a demand that fits only behind those.
     let mut world = World::nodes([[("cpus", 4.0)], [("cpus", 1.0)]]);
     for _ in 0..300 {

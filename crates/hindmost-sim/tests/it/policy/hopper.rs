@@ -14,7 +14,7 @@ fn two_jobs() -> World {
 }
 
 #[test]
-fn a_slot_is_kept_for_the_smaller_jobs_backups_while_the_other_waits() {
+fn a_slot_is_kept_for_the_smaller_jobs_backup() {
     let run = two_jobs().run("hopper(beta=1.6,epsilon=1)");
     assert_eq!(run.starts("A"), [0.0; 4]);
     // A is given 5 and uses 4, B is given 2. At 10, A has one task left and wants 2, B three and wants 4: there are
@@ -75,8 +75,8 @@ fn a_jobs_backups_do_not_take_slots_kept_for_another() {
 }
 
 #[test]
-fn with_slots_for_all_a_job_has_as_many_backups_as_its_part_holds() {
-    // Two tasks on five machines; SDA would make three further copies of each: 8 copies, but there are 5 slots. A
+fn with_slots_for_all_backups_fill_a_jobs_share() {
+    // Two tasks on five machines; SDA would start three backups of each: 8 copies, but there are 5 slots. A
     // second job's one task, which is no straggler, is given 5/3, one whole slot; the first 10/3, three.
     let straggler = vec![9.0, 9.0, 9.0, 9.0];
     let world = World::machines(5)
@@ -112,7 +112,7 @@ fn jobs_of_different_demands_add_up_in_dominant_shares() {
 }
 
 #[test]
-fn a_later_job_is_given_its_part_as_attempts_end() {
+fn a_later_job_gets_its_share_as_attempts_end() {
     // Two jobs of ten on eight machines, β = 2, ε = 0: what a holds beyond its half is not taken from it.
     let world = World::machines(8).job("a").same(10, 1.0).job("b").at(0.5).same(10, 1.0);
     let run = world.run("hopper(beta=2,epsilon=0)");
@@ -122,7 +122,7 @@ fn a_later_job_is_given_its_part_as_attempts_end() {
 }
 
 #[test]
-fn later_phases_hold_a_job_back() {
+fn later_phases_lower_a_jobs_place() {
     // Of equal maps the job with the smaller reduce goes first, though it came later.
     let world = World::machines(2)
         .job("large")

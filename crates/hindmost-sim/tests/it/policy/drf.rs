@@ -63,14 +63,14 @@ fn weights_divide_the_dominant_share() {
 }
 
 #[test]
-fn on_one_slot_machines_the_share_is_machines_in_use_over_weight() {
+fn one_slot_shares_are_machines_over_weight() {
     // 1/2, 2/2 and 1/1 of six: two for each copy of the lighter one.
     let run = World::machines(6).job("light").same(6, 1.0).job("heavy").weight(2.0).same(6, 1.0).run("drf");
     assert_eq!(sequence(&run)[..6], ["light", "heavy", "heavy", "light", "heavy", "heavy"]);
 }
 
 #[test]
-fn what_fits_nowhere_is_passed_over_and_comes_back_when_room_is() {
+fn a_task_that_fits_nowhere_is_skipped_until_it_fits() {
     // a holds nothing and would be next all the time, but needs both cpus of a node.
     let run = World::nodes([[("cpus", 2.0)]])
         .job("first")

@@ -9,7 +9,7 @@ use hindmost_sim::output::Outcome::{Lost, Won};
 use hindmost_sim::testing::{Run, World};
 use proptest::prelude::*;
 
-/// Asks for two copies of each task of a job of 2 to 10, within all of a cluster.
+/// Two copies of each task of a job of 2 to 10 tasks, and the whole cluster as budget.
 const WIDE: &str = "fifo+dolly(budget=1,utilization=1)";
 
 #[test]
@@ -25,7 +25,7 @@ fn a_small_job_starts_with_its_clones_and_the_first_copy_wins() {
 }
 
 #[test]
-fn as_many_copies_as_the_formula_asks_for() {
+fn copies_follow_the_formula() {
     // p = 0.2: log 0.0253 / log 0.2 = 2.28: three copies of two tasks; of one, log 0.05 / log 0.2 = 1.86: two.
     let world = World::machines(9).job("a").tasks([[5.0; 4], [5.0; 4]]).job("b").tasks([[5.0; 4]]);
     let run = world.run("fifo+dolly(p=0.2,budget=1,utilization=1)");
@@ -52,7 +52,7 @@ fn big_jobs_are_never_cloned() {
 #[test]
 fn all_tasks_of_a_job_are_cloned_or_none() {
     // A budget of 3 of 30 machines. "a" needs 2 clones; then "b" needs 2 and one is left: none; "c" has one
-    // task, which with p = 0.2 asks for one clone: it gets the last.
+    // task, which with p = 0.2 needs one clone: it gets the last.
     let world = World::machines(30)
         .job("a")
         .tasks([[5.0, 5.0], [5.0, 5.0]])
@@ -66,15 +66,15 @@ fn all_tasks_of_a_job_are_cloned_or_none() {
         .tasks([[2.0, 1.0], [2.0, 1.0]]);
     let run = world.run("fifo+dolly(budget=0.1)");
     assert_eq!((run.backups("a").len(), run.backups("b").len()), (2, 0));
-    // "a" is over at 5: "d" has room in the budget, but "b", judged once, goes on without.
+    // "a" is over at 5: "d" fits in the budget, but "b", judged once, goes on without.
     assert_eq!(run.backups("d"), [(0, 5.0), (1, 5.0)]);
     let run = world.run("fifo+dolly(budget=0.1,p=0.06,epsilon=0.05)");
-    // log 0.05 / log 0.06 = 1.06: a task alone asks for two copies as well.
+    // log 0.05 / log 0.06 = 1.06: a single task needs two copies as well.
     assert_eq!((run.backups("a").len(), run.backups("b").len(), run.backups("c").len()), (2, 0, 1));
 }
 
 #[test]
-fn no_clones_above_the_utilization() {
+fn no_clones_above_the_utilization_limit() {
     // 6 of 10 machines run "big" when "small" starts: with its 2 originals and 2 clones all are in use.
     let world = World::machines(10).job("big").same(6, 9.0).job("small").at(1.0).tasks([[2.0, 1.0], [2.0, 1.0]]);
     let at = |limit: &str| world.run(&format!("fifo+dolly(small=3,budget=1,utilization={limit})")).backups("small");
@@ -83,7 +83,7 @@ fn no_clones_above_the_utilization() {
 }
 
 #[test]
-fn later_phases_have_their_claim() {
+fn later_phases_keep_their_part_of_the_budget() {
     // The map and the reduce of "a" claim one clone each: all of a budget of 2. While the map runs, "b" finds
     // nothing left though a clone less is running; the reduce starts with its clone.
     let world = World::machines(20)
@@ -113,7 +113,7 @@ fn later_phases_have_their_claim() {
 
 #[test]
 fn a_clone_waits_for_a_node_without_a_copy_of_its_task() {
-    // Both originals are on the large node; the small one has room for one clone, and for the other once
+    // Both originals are on the large node; the small one has free resources for one clone, and for the other once
     // task 0 is over at 2.
     let run = World::nodes([[("cpus", 4.0)], [("cpus", 1.0)]]).job("a").tasks([[2.0, 3.0], [9.0, 1.0]]).run(WIDE);
     let placed: Vec<_> = run.table("a").iter().map(|row| (row.0, row.1, row.2, row.3, row.4)).collect();
@@ -121,7 +121,7 @@ fn a_clone_waits_for_a_node_without_a_copy_of_its_task() {
 }
 
 #[test]
-fn a_job_is_judged_once_where_it_starts() {
+fn a_job_is_admitted_once_at_its_start() {
     // With two clones four machines of three would be in use: not admitted, though one is free, and more later.
     let run = World::machines(3).job("a").tasks([[1.0, 3.0], [9.0, 1.0]]).run(WIDE);
     assert_eq!(run.backups("a"), []);
@@ -140,12 +140,12 @@ fn the_budget_holds_in_every_dimension() {
     assert_eq!(world(2e9).run("fifo+dolly(budget=0.1)").backups("a").len(), 2);
 }
 
-/// The largest share, over dimensions and time, of the cluster that copies beside a task's first living one
+/// The largest share, over dimensions and time, of the cluster that copies beyond a task's first running one
 /// have held.
 fn largest_share_of_clones(world: &World, run: &Run) -> f64 {
     let mut total = Resources::NONE;
     let mut specs = Vec::new();
-    let mut alive: BTreeMap<TaskId, u64> = BTreeMap::new();
+    let mut running: BTreeMap<TaskId, u64> = BTreeMap::new();
     let mut extra = Resources::NONE;
     let mut largest = 0.0f64;
     for record in &run.records {
@@ -166,7 +166,7 @@ fn largest_share_of_clones(world: &World, run: &Run) -> f64 {
         };
         let spec = &specs[task.job.0 as usize].phases[task.phase as usize];
         let demand = world.setup.dimensions.demand(&spec.demand).unwrap();
-        let copies = alive.entry(task).or_default();
+        let copies = running.entry(task).or_default();
         if starts {
             *copies += 1;
             extra = if *copies > 1 { extra.plus(&demand) } else { extra };

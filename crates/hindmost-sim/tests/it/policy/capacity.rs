@@ -112,7 +112,7 @@ fn what_is_borrowed_is_given_back_as_attempts_end() {
 }
 
 #[test]
-fn a_task_that_fits_nowhere_does_not_hold_up_the_jobs_behind_it() {
+fn a_task_that_fits_nowhere_blocks_no_other_job() {
     let run = World::nodes([[("cpus", 4.0)]])
         .queues([("q", 1.0, 1.0)])
         .job("first")
@@ -142,7 +142,7 @@ fn a_task_that_fits_nowhere_does_not_hold_up_the_jobs_behind_it() {
 }
 
 #[test]
-fn jobs_of_no_queue_are_in_the_default_and_what_is_guaranteed_nothing_comes_last() {
+fn jobs_without_queue_use_default_zero_guarantee_is_last() {
     let jobs = |world: World| {
         world.job("d").same(2, 1.0).job("u").queue("unheard-of").same(1, 1.0).job("p").queue("p").same(2, 1.0)
     };
@@ -276,7 +276,7 @@ fn check_maxima(world: &World, run: &Run) -> Result<(), String> {
     });
     let mut jobs = Vec::new();
     let mut held: BTreeMap<&str, [u64; 8]> = BTreeMap::new();
-    let mut living: BTreeMap<AttemptId, usize> = BTreeMap::new();
+    let mut running: BTreeMap<AttemptId, usize> = BTreeMap::new();
     for record in &run.records {
         match &record.change {
             Change::Event(Event::JobArrived { spec, .. }) => {
@@ -285,7 +285,7 @@ fn check_maxima(world: &World, run: &Run) -> Result<(), String> {
             }
             Change::Decision(Decision::Start { attempt, .. }) => {
                 let job = attempt.task.job.0 as usize;
-                living.insert(*attempt, job);
+                running.insert(*attempt, job);
                 let (limits, demand) = &jobs[job];
                 for (queue, maximum) in limits {
                     let in_use = held.entry(queue).or_default();
@@ -299,7 +299,7 @@ fn check_maxima(world: &World, run: &Run) -> Result<(), String> {
                 }
             }
             Change::Event(Event::AttemptFinished { attempt } | Event::AttemptStopped { attempt }) => {
-                if let Some(job) = living.remove(attempt) {
+                if let Some(job) = running.remove(attempt) {
                     let (limits, demand) = &jobs[job];
                     for (queue, _) in limits {
                         let in_use = held.entry(queue).or_default();
@@ -315,7 +315,7 @@ fn check_maxima(world: &World, run: &Run) -> Result<(), String> {
 
 /// The book would notice: first in, first out gives queue b half of the machines and more.
 #[test]
-fn an_order_that_does_not_look_at_queues_is_over_their_maxima() {
+fn fifo_exceeds_the_queues_maxima() {
     let world = World::machines(5).queues(QUEUES).job("j").queue("b").same(3, 1.0);
     assert!(check_maxima(&world, &world.run("fifo")).unwrap_err().starts_with("b holds"));
     check_maxima(&world, &world.run("capacity")).unwrap();
@@ -325,13 +325,13 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(250))]
 
     #[test]
-    fn no_queue_is_ever_over_its_maximum(
+    fn no_queue_exceeds_its_maximum(
         world in any_world(),
         rule in proptest::sample::select(SYSTEMS.iter().map(|system| system.name).collect::<Vec<_>>()),
     ) {
         let policy = format!("capacity+{rule}");
         let run = match world.try_run(&policy) {
-            // A queue of a small cluster may not have room for a copy.
+            // A queue of a small cluster may be smaller than a copy.
             Err(error) => {
                 prop_assert!(error.to_string().contains("may hold at most"), "{policy}: {error}");
                 return Ok(());
@@ -388,7 +388,7 @@ fn error_with(from: &str, to: &str) -> String {
 }
 
 #[test]
-fn a_scenario_gives_queues_and_what_makes_no_sense_is_told() {
+fn mistakes_in_queues_are_errors() {
     let scenario = Scenario::parse(SCENARIO, "s.toml", Path::new(""), &[]).unwrap();
     let everything = QueueSpec { name: "research".into(), guaranteed: 0.3, maximum: 1.0 };
     assert_eq!(scenario.queue[1], everything, "a maximum that is left out is everything");
@@ -406,7 +406,7 @@ fn a_scenario_gives_queues_and_what_makes_no_sense_is_told() {
         (
             "maximum = 0.9",
             "maximum = 0.6",
-            "queue, entry 1 (\"production\"): maximum is 0.6, but must be at least what is guaranteed, 0.7",
+            "queue, entry 1 (\"production\"): maximum is 0.6, but must be at least the guaranteed share, 0.7",
         ),
         ("maximum = 0.9", "maximum = 1.5", "at most 1"),
         (
@@ -458,7 +458,7 @@ fn jobs_of(text: &str) -> Vec<std::sync::Arc<hindmost_core::workload::JobSpec>> 
 }
 
 #[test]
-fn generated_jobs_are_in_queues_with_the_chances_given_and_otherwise_the_same() {
+fn queue_shares_of_generated_jobs_change_nothing_else() {
     let with = jobs_of(SCENARIO);
     let without = jobs_of(&SCENARIO.replacen("queues = {", "# queues = {", 1));
     assert_eq!(with.len(), without.len());

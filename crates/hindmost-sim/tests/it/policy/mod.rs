@@ -1,0 +1,39 @@
+//! A file for each policy of the catalogue: systems and orders.
+
+mod capacity;
+mod carbyne;
+mod dolly;
+mod dollymp;
+mod drf;
+mod ese;
+mod fair;
+mod fewest_remaining;
+mod fifo;
+mod graphene;
+mod hadoop;
+mod hopper;
+mod late;
+mod mantri;
+mod none;
+mod pace;
+mod plain_packing;
+mod sca;
+mod sda;
+mod smallest_workload;
+mod spark;
+mod srpt;
+mod svf;
+mod tetris;
+
+use std::path::Path;
+
+use hindmost_policies::catalogue::{ORDERS, SYSTEMS};
+
+#[test]
+fn every_policy_of_the_catalogue_has_its_file() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/policy");
+    let systems = SYSTEMS.iter().map(|system| system.name);
+    for name in systems.chain(ORDERS.iter().map(|order| order.name)) {
+        assert!(folder.join(format!("{name}.rs")).is_file(), "{name} has no tests in {}", folder.display());
+    }
+}

@@ -1,0 +1,177 @@
+//! `dollymp` and `tetris` as slow and plain programs, to compare the indexed ones with.
+
+use std::cmp::Reverse;
+
+use hindmost_core::cluster::{Cluster, Job, Task};
+use hindmost_core::ids::{JobId, NodeId, TaskId};
+use hindmost_core::policy::order::Order;
+use hindmost_core::policy::{Pass, Policy, Round, Seen, View};
+use hindmost_core::record::Decision;
+use hindmost_core::resources::Resources;
+use hindmost_policies::orders::tetris::LeastRemaining;
+use hindmost_policies::placement::candidates_by_level::without_rounding;
+use hindmost_sim::testing::World;
+
+/// The score of a job's next copy: the job, the copy's demand, the job's key, the cluster, the node.
+pub type Score = fn(&Job, &Resources, f64, &Cluster, NodeId) -> f64;
+
+/// A phase with tasks to start: level, score, job, number, tasks; the smallest is next.
+type Ranked = (u64, Reverse<u64>, JobId, u32, Vec<TaskId>);
+
+/// DollyMP's passes without an index: each round looks at every node and every job.
+pub struct Plain {
+    pub order: Box<dyn Order>,
+    pub score: Score,
+    /// True if only a job's first open phase may start.
+    pub first_phase: bool,
+    pub clones: u32,
+}
+
+/// Tetris without an index: starts the pair of task and node with the highest score.
+pub struct PlainPairs {
+    pub order: LeastRemaining,
+    pub score: Score,
+}
+
+impl PlainPairs {
+    fn best(&self, cluster: &Cluster) -> Option<(TaskId, NodeId)> {
+        let mut pairs = Vec::new();
+        for job in cluster.jobs().filter(|job| job.finished().is_none()) {
+            let key = self.order.key(job, cluster);
+            for (phase, found) in (0..).zip(job.phases()).filter(|(_, phase)| phase.is_open() && phase.pending() > 0) {
+                let first = found.tasks().iter().position(Task::is_pending)?;
+                let task = TaskId { job: job.id(), phase, index: first as u32 };
+                for (node, there) in (0..).map(NodeId).zip(cluster.nodes()) {
+                    if found.demand().fits(there.free()) {
+                        let score = (self.score)(job, found.demand(), key, cluster, node);
+                        pairs.push((Reverse(bits(score)), task, node));
+                    }
+                }
+            }
+        }
+        pairs.into_iter().min().map(|(_, task, node)| (task, node))
+    }
+}
+
+impl Pass for PlainPairs {
+    fn decide(&mut self, round: &mut Round<'_>) {
+        while let Some((task, node)) = self.best(round.cluster()) {
+            assert!(round.start(task, node));
+        }
+    }
+}
+
+impl Plain {
+    /// Returns the job's first phase with tasks to start that fits on the node: its number and those tasks.
+    fn phase(
+        &self,
+        job: &Job,
+        copies: Option<u32>,
+        free: &Resources,
+        passed: &[(JobId, u32)],
+    ) -> Option<(u32, Vec<TaskId>)> {
+        let fits = |at: u32| job.phases()[at as usize].demand().fits(free) && !passed.contains(&(job.id(), at));
+        let phases = (0..).zip(job.phases()).filter(|(_, phase)| phase.is_open());
+        let wanted =
+            phases.filter(|(at, _)| self.first_phase || !passed.contains(&(job.id(), *at))).map(|(at, phase)| {
+                let of_phase = (0..).zip(phase.tasks()).filter(|(_, task)| match copies {
+                    None => task.is_pending(),
+                    Some(copies) => !task.is_finished() && task.running_copies() == copies,
+                });
+                (at, of_phase.map(|(index, _)| TaskId { job: job.id(), phase: at, index }).collect::<Vec<_>>())
+            });
+        let mut waiting = wanted.into_iter().filter(|(_, tasks)| !tasks.is_empty());
+        if self.first_phase { waiting.next().filter(|(at, _)| fits(*at)) } else { waiting.find(|(at, _)| fits(*at)) }
+    }
+
+    /// Returns the task to start next on a node: as original if `copies` is `None`, else as clone of a task with so many
+    /// copies. Adds phases without a task for the node to `passed`.
+    fn best(
+        &self,
+        copies: Option<u32>,
+        node: NodeId,
+        cluster: &Cluster,
+        passed: &mut Vec<(JobId, u32)>,
+    ) -> Option<TaskId> {
+        let free = *cluster.node(node)?.free();
+        loop {
+            let mut found: Vec<Ranked> = Vec::new();
+            for job in cluster.jobs().filter(|job| job.finished().is_none()) {
+                let Some((phase, tasks)) = self.phase(job, copies, &free, passed) else { continue };
+                let demand = job.phases()[phase as usize].demand();
+                let key = self.order.key(job, cluster);
+                let score = (self.score)(job, demand, key, cluster, node);
+                found.push((bits(key), Reverse(bits(score)), job.id(), phase, tasks));
+            }
+            found.sort_unstable();
+            let (_, _, job, phase, tasks) = found.into_iter().next()?;
+            match tasks.into_iter().find(|task| copies.is_none() || !cluster.has_copy_on(*task, node)) {
+                Some(task) => return Some(task),
+                None => passed.push((job, phase)),
+            }
+        }
+    }
+
+    fn sweep(&self, copies: Option<u32>, round: &mut Round<'_>) {
+        loop {
+            let mut any = false;
+            for node in (0..round.cluster().nodes().len() as u32).map(NodeId) {
+                let mut passed = Vec::new();
+                while let Some(task) = self.best(copies, node, round.cluster(), &mut passed) {
+                    assert!(round.start(task, node));
+                    any = true;
+                }
+            }
+            if !any {
+                return;
+            }
+        }
+    }
+}
+
+/// Bits that sort as numbers do.
+fn bits(number: f64) -> u64 {
+    let bits = (number + 0.0).to_bits();
+    if bits >> 63 == 0 { bits | (1 << 63) } else { !bits }
+}
+
+impl Pass for Plain {
+    fn observe(&mut self, seen: Seen<'_>, view: &mut View<'_>) {
+        if let Seen::Event(event, applied) = seen {
+            self.order.observe(event, applied, view.cluster);
+        }
+    }
+
+    fn decide(&mut self, round: &mut Round<'_>) {
+        self.sweep(None, round);
+        for copies in 1..=self.clones {
+            self.sweep(Some(copies), round);
+        }
+    }
+}
+
+/// The inner product of DollyMP and Tetris, of shares of the node's capacity.
+pub fn shares_product(demand: &Resources, cluster: &Cluster, node: NodeId) -> f64 {
+    let node = cluster.node(node).expect("a node of the cluster");
+    // Summed in the index's sequence: equal to the last bit, so that ties are broken equally.
+    let weight = |at: usize| {
+        let capacity = node.capacity().0[at] as f64;
+        if capacity > 0.0 { node.free().0[at] as f64 / (capacity * capacity) } else { 0.0 }
+    };
+    without_rounding(demand.0.iter().enumerate().map(|(at, amount)| *amount as f64 * weight(at)).sum())
+}
+
+/// Returns the decisions of [`Plain`]. `order` makes the order of jobs.
+pub fn run_plain<O: Order + 'static>(
+    world: &World,
+    order: fn() -> O,
+    first_phase: bool,
+    clones: u32,
+    score: Score,
+) -> Vec<(f64, Decision)> {
+    let policy = move || {
+        let plain = Plain { order: Box::new(order()), score, first_phase, clones };
+        Policy::new(Box::new(order()), vec![Box::new(plain)])
+    };
+    world.run_own(policy).decisions()
+}

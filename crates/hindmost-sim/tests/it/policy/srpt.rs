@@ -1,0 +1,65 @@
+//! The order `srpt`, in instances small enough to work out by hand.
+
+use hindmost_sim::testing::World;
+
+#[test]
+fn the_shortest_effective_time_comes_first() {
+    // Means 2 and 3, but 1.5 standard deviations count: 2 + 1.5 × 2 = 5 against 3.
+    let run = World::machines(1)
+        .job("unsure")
+        .tasks([[2.0]])
+        .mean(2.0)
+        .sd(2.0)
+        .job("sure")
+        .tasks([[3.0]])
+        .mean(3.0)
+        .sd(0.0)
+        .run("srpt");
+    assert_eq!(run.starts("sure"), [0.0]);
+    assert_eq!(run.starts("unsure"), [3.0]);
+}
+
+#[test]
+fn a_phase_counts_whole_until_its_last_task_ends() {
+    // "two" has a path of 3 + 3 s, "one" of 4 s. Once the map of "two" is over, 3 s are left, less than
+    // the 4 of "one", one of whose two tasks has run by then: it counts whole.
+    let run = World::machines(1)
+        .job("one")
+        .at(0.5)
+        .tasks([[4.0], [4.0]])
+        .job("two")
+        .phase("map")
+        .tasks([[3.0]])
+        .phase("reduce")
+        .after(["map"])
+        .tasks([[3.0], [3.0]])
+        .job("five")
+        .at(0.5)
+        .tasks([[5.0]])
+        .run("srpt");
+    assert_eq!(run.starts("two"), [0.0, 3.0, 6.0]);
+    assert_eq!(run.starts("one"), [9.0, 13.0]);
+    assert_eq!(run.starts("five"), [17.0]);
+}
+
+#[test]
+fn parallel_paths_count_by_the_longest() {
+    // A diamond: 1 + max(2, 5) + 1 = 7 against 6, though its phases add up to 9.
+    let diamond = World::machines(1)
+        .job("diamond")
+        .phase("a")
+        .tasks([[1.0]])
+        .phase("b")
+        .after(["a"])
+        .tasks([[2.0]])
+        .phase("c")
+        .after(["a"])
+        .tasks([[5.0]])
+        .phase("d")
+        .after(["b", "c"])
+        .tasks([[1.0]]);
+    assert_eq!(diamond.clone().job("six").tasks([[6.0]]).run("srpt").starts("six"), [0.0]);
+    let eight = diamond.job("eight").tasks([[8.0]]).run("srpt");
+    assert_eq!(eight.starts("diamond"), [0.0, 1.0, 3.0, 8.0]);
+    assert_eq!(eight.starts("eight"), [9.0]);
+}

@@ -1,4 +1,4 @@
-//! Whether a policy could start a single clone of a job.
+//! Finds policies that clone tasks but can never start a clone of a given job on a given cluster.
 
 use hindmost_core::resources::{Dimensions, Resources, in_words};
 use hindmost_core::workload::JobSpec;
@@ -17,10 +17,13 @@ enum Cloning {
     Dollymp(DollympParameters),
 }
 
-/// Why a policy will never clone a task of a job, though it clones tasks: the cluster has one node, and the policy
-/// places clones on others; or its budget is less than `dollymp` needs for any one clone of the job, or `dolly`, which
-/// clones all tasks of a job or none, for all of them, where the cluster has room of so much in `total`. `None` where
-/// that is not so: where clones fit, or the policy is not known or would not clone this job anyway.
+/// Returns a message if a cloning policy can never clone a task of this job on a cluster of `nodes` nodes with the
+/// resources `total`. The message gives one of two reasons: the cluster has one node and the policy places the copies
+/// of a task on different nodes, or the policy's budget is too small. `dollymp` needs a budget for one clone; `dolly`,
+/// which clones all tasks of a job or none, needs a budget for the clones of all tasks.
+///
+/// `None`: clones fit, the policy does not clone tasks, it would not clone this job on any cluster, or its name is not
+/// known.
 pub fn without_clones(
     spec: &PolicySpec,
     job: &JobSpec,
@@ -52,7 +55,7 @@ pub fn without_clones(
     let demands = copied.map(|phase| Some((phase.tasks_to_do(), dimensions.demand(&phase.demand).ok()?)));
     let demands: Vec<(u32, Resources)> = demands.collect::<Option<_>>()?;
     let shown = |amount: &Resources| in_words(&dimensions.by_name(amount));
-    let wanted = match cloning {
+    let needed = match cloning {
         Cloning::Dolly(parameters) => {
             let tasks: u64 = job.phases.iter().map(|phase| u64::from(phase.tasks_to_do())).sum();
             let copies = dolly::copies_for(tasks, parameters.p, parameters.epsilon);
@@ -61,20 +64,20 @@ pub fn without_clones(
             let all = demands.iter().map(of_phase).fold(Resources::NONE, |sum, claim| sum.plus(&claim));
             let is_small = tasks <= u64::from(parameters.small);
             let never = is_small && !dolly::within(&all, budget, total);
-            never.then(|| format!("the clones of all its tasks together want {}", shown(&all)))
+            never.then(|| format!("the clones of all its tasks together need {}", shown(&all)))
         }
         Cloning::Dollymp(_) => {
             let never = !demands.iter().any(|(_, demand)| is_within_budget(demand, budget, total));
             let shares = demands.iter().map(|(_, demand)| (demand.dominant_share(total), demand));
             let least = shares.min_by(|one, other| one.0.total_cmp(&other.0)).filter(|_| never);
-            least.map(|(_, demand)| format!("a clone wants {} at least", shown(demand)))
+            least.map(|(_, demand)| format!("a clone needs at least {}", shown(demand)))
         }
     }?;
-    let may = Resources(total.0.map(|units| (units as f64 * budget) as u64));
-    let may = if may == Resources::NONE { "nothing".to_owned() } else { shown(&may) };
+    let allowed = Resources(total.0.map(|units| (units as f64 * budget) as u64));
+    let allowed = if allowed == Resources::NONE { "nothing".to_owned() } else { shown(&allowed) };
     Some(format!(
-        "{spec} will clone no task of this job: its budget, {} of the cluster, is {may}, but {wanted}; budget=SHARE gives \
-         more",
+        "{spec} will clone no task of this job: its budget, {} of the cluster, is {allowed}, but {needed}; budget=SHARE \
+         gives more",
         Plain(budget)
     ))
 }
@@ -85,8 +88,9 @@ mod tests {
     use hindmost_core::time::Time;
     use hindmost_core::workload::{DemandByName, PhaseSpec};
 
-    /// A job of one phase of so many tasks of so many cpus on a cluster of so many.
-    fn told(policy: &str, (tasks, cpus): (u32, f64), cluster: f64) -> Option<String> {
+    /// Returns the message for a job of one phase with `tasks` tasks of `cpus` cpus each, on two nodes with `cluster`
+    /// cpus together.
+    fn message(policy: &str, (tasks, cpus): (u32, f64), cluster: f64) -> Option<String> {
         let amounts = |cpus: f64| DemandByName::from([("cpus".to_owned(), cpus)]);
         let phase = PhaseSpec {
             name: "map".into(),
@@ -115,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn one_node_is_too_few_for_copies_on_different_nodes() {
+    fn one_node_has_no_place_for_clones() {
         let job = JobSpec {
             name: "job".into(),
             arrival: Time::ZERO,
@@ -124,40 +128,41 @@ mod tests {
             queue: None,
             phases: Vec::new(),
         };
-        let told = |policy: &str, nodes| {
+        let message = |policy: &str, nodes| {
             let spec = policy.parse().unwrap();
             without_clones(&spec, &job, &Dimensions::one_slot(), (nodes, &Resources::ONE_SLOT))
         };
         assert!(
-            told("dollymp", 1).unwrap().contains("and there is one; --nodes splits this machine into several, and")
+            message("dollymp", 1).unwrap().contains("and there is one; --nodes splits this machine into several, and")
         );
-        assert!(told("dolly", 1).unwrap().ends_with("into several"));
+        assert!(message("dolly", 1).unwrap().ends_with("into several"));
         for (policy, nodes) in [("dollymp", 2), ("dollymp(per_node=2)", 1), ("dollymp(clones=0)", 1), ("mantri", 1)] {
-            assert_eq!(told(policy, nodes), None, "{policy}");
+            assert_eq!(message(policy, nodes), None, "{policy}");
         }
     }
 
     #[test]
-    fn a_budget_without_room_for_a_clone_is_told() {
-        // A twentieth of 19 cpus is less than the one that a clone of a 1-cpu task takes, of 20 it is just that. Two
-        // copies are enough for up to ten tasks; one task alone needs none with p = epsilon.
-        let told_of = told("svf+dolly", (2, 1.0), 39.0).unwrap();
+    fn a_budget_below_the_first_clone_is_reported() {
+        // dolly clones both tasks or none: 5% of 39 cpus are less than the 2 cpus of both clones, 5% of 40 are enough.
+        // Two copies suffice for up to ten tasks; a job of one task needs no clone if p = epsilon.
+        let of_dolly = message("svf+dolly", (2, 1.0), 39.0).unwrap();
         assert_eq!(
-            told_of,
+            of_dolly,
             "svf+dolly will clone no task of this job: its budget, 0.05 of the cluster, is 1.95 cpus, but the clones of \
-             all its tasks together want 2 cpus; budget=SHARE gives more"
+             all its tasks together need 2 cpus; budget=SHARE gives more"
         );
-        assert_eq!(told("dolly", (2, 1.0), 40.0), None);
-        assert_eq!(told("dolly", (1, 1.0), 4.0), None, "one copy is enough");
-        assert_eq!(told("dolly", (11, 1.0), 4.0), None, "not small");
-        assert_eq!(told("dolly(budget=0.5)", (2, 1.0), 4.0), None);
-        // Each clone by itself.
-        let told_of = told("dollymp(budget=0.1)", (5, 1.0), 9.0).unwrap();
-        assert!(told_of.contains("0.1 of the cluster, is 0.9 cpus, but a clone wants 1 cpu at least"), "{told_of}");
-        assert!(told("dollymp(budget=0)", (5, 1.0), 9.0).unwrap().contains("is nothing, but"));
+        assert_eq!(message("dolly", (2, 1.0), 40.0), None);
+        assert_eq!(message("dolly", (1, 1.0), 4.0), None, "one copy is enough");
+        assert_eq!(message("dolly", (11, 1.0), 4.0), None, "not small");
+        assert_eq!(message("dolly(budget=0.5)", (2, 1.0), 4.0), None);
+        // dollymp needs a budget for one clone.
+        let of_dollymp = message("dollymp(budget=0.1)", (5, 1.0), 9.0).unwrap();
+        let expected = "0.1 of the cluster, is 0.9 cpus, but a clone needs at least 1 cpu";
+        assert!(of_dollymp.contains(expected), "{of_dollymp}");
+        assert!(message("dollymp(budget=0)", (5, 1.0), 9.0).unwrap().contains("is nothing, but"));
         for policy in ["dollymp(budget=0.1,clones=0)", "dollymp", "dollymp(budget=none)", "mantri", "drf", "nothing"] {
-            assert_eq!(told(policy, (5, 1.0), 9.0), None, "{policy}");
+            assert_eq!(message(policy, (5, 1.0), 9.0), None, "{policy}");
         }
-        assert_eq!(told("dollymp(budget=0.1)", (5, 1.0), 10.0), None);
+        assert_eq!(message("dollymp(budget=0.1)", (5, 1.0), 10.0), None);
     }
 }

@@ -1,4 +1,5 @@
-//! An entry of the catalogue: what users read of an order or a system, and how it is built from its parameters.
+//! An entry of the catalogue: the description of an order or a system for users, and a function that builds it from its
+//! parameters.
 
 use serde::{Serialize, Serializer};
 
@@ -17,17 +18,25 @@ use crate::placement::job_by_job::Originals;
 pub struct OrderEntry {
     /// Name on the command line and in files.
     pub name: &'static str,
-    /// Its key, smallest first.
+    /// Which job is served first, in a line.
+    pub about: &'static str,
+    /// What it does, in two sentences.
+    pub does: &'static str,
+    /// The conditions under which it gives good results.
+    pub wins: &'static str,
+    /// The conditions under which another order gives better results.
+    pub loses: &'static str,
+    /// The sort key of a job. The job with the smallest key is served first.
     pub key: &'static str,
-    /// Where it is published.
+    /// The paper or program that it comes from.
     pub source: &'static str,
-    /// Its parameters, and how it is built from them: [`order_of`].
+    /// Its parameters and the function that builds it from them. Made by [`order_of`].
     #[serde(rename = "parameters", serialize_with = "parameters_of")]
     pub build: &'static dyn Build<Vec<QueueSpec>, JobOrder>,
 }
 
 impl OrderEntry {
-    /// Its parameters.
+    /// Returns its parameters in the order in which they are listed.
     pub fn parameters(&self) -> &'static [ParameterEntry] {
         self.build.parameters()
     }
@@ -40,19 +49,25 @@ pub struct SystemEntry {
     pub name: &'static str,
     /// What it does, in a line.
     pub about: &'static str,
-    /// Its passes, in order.
+    /// What it does, in two or three sentences.
+    pub does: &'static str,
+    /// The conditions under which it gives good results.
+    pub wins: &'static str,
+    /// The conditions under which another system gives better results.
+    pub loses: &'static str,
+    /// Its passes, in the order in which they decide.
     pub passes: &'static str,
-    /// Where it is published.
+    /// The paper or program that it comes from.
     pub source: &'static str,
-    /// The order that it brings; without one it takes the scenario's.
+    /// The name of its own order of jobs. `None`: it runs under the scenario's order.
     pub order: Option<&'static str>,
-    /// Its parameters, and how it is built from them: [`system_of`].
+    /// Its parameters and the function that builds it from them. Made by [`system_of`].
     #[serde(rename = "parameters", serialize_with = "parameters_of")]
     pub build: &'static dyn Build<PolicyBuilder, PolicyBuilder>,
 }
 
 impl SystemEntry {
-    /// Its parameters.
+    /// Returns its parameters in the order in which they are listed.
     pub fn parameters(&self) -> &'static [ParameterEntry] {
         self.build.parameters()
     }
@@ -66,13 +81,13 @@ fn parameters_of<C, T, S: Serializer>(build: &&'static dyn Build<C, T>, serializ
 /// Builds a `T` from parameters by name and a context. [`order_of`] and [`system_of`] make one from a function of
 /// the parameters' struct.
 pub trait Build<C, T>: Sync {
-    /// The parameters that it reads.
+    /// Returns the parameters that [`Build::build`] reads.
     fn parameters(&self) -> &'static [ParameterEntry];
 
-    /// Builds it; ignores parameters of other names.
+    /// Builds the value. Ignores parameters of other names.
     ///
     /// # Errors
-    /// If a value is not valid.
+    /// If a parameter's value is not valid.
     fn build(&self, given: &Given, context: C) -> Result<T, BadValue>;
 }
 
@@ -89,19 +104,20 @@ impl<P: Parameters, C, T> Build<C, T> for Typed<P, C, T> {
     }
 }
 
-/// How an order is built from its parameters and the queues that jobs are submitted to.
+/// Makes the `build` field of an order's entry from a function of its parameters and of the queues that jobs are
+/// submitted to.
 pub const fn order_of<P: Parameters>(build: fn(P, Vec<QueueSpec>) -> JobOrder) -> Typed<P, Vec<QueueSpec>, JobOrder> {
     Typed(build)
 }
 
-/// How a system is built from its parameters: the function adds the system's passes to the policy.
+/// Makes the `build` field of a system's entry from a function that adds the system's passes to a policy.
 pub const fn system_of<P: Parameters>(
     build: fn(P, PolicyBuilder) -> PolicyBuilder,
 ) -> Typed<P, PolicyBuilder, PolicyBuilder> {
     Typed(build)
 }
 
-/// An order of jobs, and how passes place its jobs' tasks.
+/// An order of jobs together with its way of placing their tasks on nodes.
 pub struct JobOrder {
     order: Box<dyn Order>,
     originals: Box<dyn Fn(Which) -> Box<dyn Pass>>,
@@ -109,13 +125,13 @@ pub struct JobOrder {
 }
 
 impl JobOrder {
-    /// Serves one job after the other: see [`Originals`].
+    /// An order that serves one job after the other, see [`Originals`].
     pub fn job_by_job(order: impl Order + 'static) -> JobOrder {
         JobOrder::with_originals(order, Originals::of)
     }
 
-    /// Starts pending tasks, one copy each, with passes of its own. Passes that go from node to node choose the best
-    /// fit within each key of the order.
+    /// An order whose pending tasks are started by a pass of its own, one copy each. Clone passes that go from node to
+    /// node take the best fit among the jobs with the smallest key.
     pub fn with_originals<P: Pass + 'static>(
         order: impl Order + 'static,
         originals: impl Fn(Which) -> P + 'static,
@@ -127,7 +143,7 @@ impl JobOrder {
         }
     }
 
-    /// Goes from node to node and chooses among jobs with this fit: see [`ByNode`].
+    /// An order that goes from node to node and chooses among jobs by `fit`, see [`ByNode`].
     pub fn node_by_node<F: Fit + 'static>(
         order: impl Order + 'static,
         fit: impl Fn() -> F + Copy + 'static,
@@ -137,7 +153,7 @@ impl JobOrder {
     }
 }
 
-/// A policy to which a system adds its passes, in the order in which they decide.
+/// A policy under construction. A system adds its passes in the order in which they decide.
 pub struct PolicyBuilder {
     order: JobOrder,
     own_order: bool,
@@ -147,44 +163,45 @@ pub struct PolicyBuilder {
 }
 
 impl PolicyBuilder {
-    /// A policy without passes under an order, perhaps the system's own; γ is the price of a machine-second.
+    /// A policy without passes. `own_order` is true if `order` is the system's own order; γ is the price of a
+    /// machine-second.
     pub(super) fn new(order: JobOrder, own_order: bool, gamma: f64) -> PolicyBuilder {
         PolicyBuilder { order, own_order, gamma, passes: Vec::new(), keep: Keep::None }
     }
 
-    /// Adds the pass that starts pending tasks in the order's way, one copy each: of all jobs, of started or of new
-    /// ones.
+    /// Adds the order's pass that starts pending tasks, one copy each: tasks of all jobs, of started jobs or of new
+    /// jobs.
     #[must_use]
     pub fn originals(mut self, which: Which) -> PolicyBuilder {
         self.passes.push((self.order.originals)(which));
         self
     }
 
-    /// Adds a pass.
+    /// Adds a pass, which decides after those added before.
     #[must_use]
     pub fn pass(mut self, pass: impl Pass + 'static) -> PolicyBuilder {
         self.passes.push(Box::new(pass));
         self
     }
 
-    /// Lets one of a finished task's other copies run on.
+    /// Sets whether one more copy of a finished task continues to run.
     #[must_use]
     pub fn keeping(mut self, keep: Keep) -> PolicyBuilder {
         self.keep = keep;
         self
     }
 
-    /// How the order chooses among jobs for a node.
+    /// Returns the way in which the order chooses among jobs for a node.
     pub fn fit(&self) -> Box<dyn Fit> {
         (self.order.fit)()
     }
 
-    /// True if the system's own order is in force.
+    /// Returns true if the policy runs under the system's own order.
     pub fn has_own_order(&self) -> bool {
         self.own_order
     }
 
-    /// γ: the price of a machine-second.
+    /// Returns γ, the price of a machine-second.
     pub fn gamma(&self) -> f64 {
         self.gamma
     }

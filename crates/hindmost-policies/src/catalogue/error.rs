@@ -1,4 +1,4 @@
-//! Why the catalogue can't build a policy.
+//! The errors of the catalogue.
 
 use hindmost_core::submission_queues::BadQueue;
 use hindmost_math::plain::Quoted;
@@ -9,7 +9,7 @@ use crate::parameters::BadValue;
 /// A policy that the catalogue can't build.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum CatalogueError {
-    /// No such system, rule or order.
+    /// No system or order has this name.
     #[error("no {what} is called {}{near} (`hindmost policies` lists them)", Quoted(name))]
     UnknownName {
         /// `policy` or `order`.
@@ -19,30 +19,30 @@ pub enum CatalogueError {
         /// A suggestion, or nothing.
         near: String,
     },
-    /// No such parameter.
+    /// The system or order has no parameter of this name.
     #[error("{system} has no parameter {}{near}; it takes {known}", Quoted(name))]
     UnknownParameter {
-        /// The system.
+        /// The name of the system or order.
         system: &'static str,
         /// The parameter's name.
         name: String,
         /// A suggestion, or nothing.
         near: String,
-        /// The parameters that there are.
+        /// The names of its parameters.
         known: String,
     },
-    /// Queues that make no sense.
+    /// The configuration of the submission queues is not valid.
     #[error(transparent)]
     Queue(BadQueue),
-    /// A text that is no name.
+    /// The text does not have the form of a policy's name.
     #[error(transparent)]
     Malformed(BadPolicySpec),
-    /// A value that is not valid.
+    /// A parameter's value is not valid.
     #[error("{system}: {error}")]
     BadValue {
-        /// The system.
+        /// The name of the system or order.
         system: &'static str,
-        /// The parameter, its value and what is valid.
+        /// The parameter, its value and the valid values.
         error: BadValue,
     },
 }

@@ -1,6 +1,8 @@
-//! The catalogue: every order and every system by the name its users know, with its paper and its
-//! parameters, and how to build it. A new policy is a file of its own and an entry in `orders.rs` or
-//! `systems.rs`; its parameters are a struct in its own file ([`mod@crate::parameters`]).
+//! The catalogue lists every order and every system under the name that its users know, with its paper and parameters,
+//! and builds policies by name.
+//!
+//! A new policy is a file of its own and an entry in `orders.rs` or `systems.rs`. Its file declares its parameters as a
+//! struct, see [`mod@crate::parameters`].
 
 use std::collections::BTreeMap;
 
@@ -41,15 +43,15 @@ const XU_LAU: &str =
 const XU_LIU_LAU: &str =
     "Xu, Liu & Lau, Multi Resource Scheduling with Task Cloning in Heterogeneous Clusters, ICPP 2022";
 
-/// The order where neither scenario nor policy names one.
+/// The order of jobs if neither the scenario nor the policy names one.
 pub const DEFAULT_ORDER: &str = "fair";
 
-/// What a scenario tells every policy.
+/// The settings of a scenario that apply to all of its policies.
 #[derive(Clone, Debug)]
 pub struct Setting<'a> {
-    /// Order for rules that bring none, perhaps with parameters.
+    /// The order, with or without parameters, for systems that have no order of their own.
     pub order: &'a str,
-    /// γ: price of a machine-second.
+    /// γ, the price of a machine-second.
     pub gamma: f64,
     /// The queues that jobs are submitted to, for orders that share the cluster among queues.
     pub queues: &'a [QueueSpec],
@@ -62,14 +64,14 @@ impl<'a> From<&'a Header> for Setting<'a> {
     }
 }
 
-/// The entry of an order.
+/// Returns the entry of the order with this name.
 ///
 /// # Errors
-/// If there is none of that name.
+/// If no order has this name.
 fn order_entry(name: &str) -> Result<&'static OrderEntry, CatalogueError> {
     ORDERS.iter().find(|entry| entry.name == name).ok_or_else(|| {
         let near = if system_like(name).is_some() {
-            "; it is a rule or system, not an order".to_owned()
+            "; it is a system, not an order".to_owned()
         } else {
             did_you_mean(&name.to_lowercase(), ORDERS.iter().map(|entry| entry.name))
         };
@@ -77,12 +79,13 @@ fn order_entry(name: &str) -> Result<&'static OrderEntry, CatalogueError> {
     })
 }
 
-/// The system of a name, in whatever case.
+/// Returns the system of this name, upper and lower case ignored.
 fn system_like(name: &str) -> Option<&'static SystemEntry> {
     SYSTEMS.iter().find(|entry| entry.name.eq_ignore_ascii_case(name))
 }
 
-/// What is before the + of a policy's name, and perhaps meant to stand behind it.
+/// Returns the order before the `+` of a policy's name, and its parameters. If a system stands there and an order behind
+/// the `+`, the error suggests to swap them.
 fn named_order(spec: &PolicySpec) -> Result<Option<(&'static OrderEntry, &Given)>, CatalogueError> {
     let Some(order) = &spec.order else { return Ok(None) };
     let turned = || {
@@ -92,7 +95,7 @@ fn named_order(spec: &PolicySpec) -> Result<Option<(&'static OrderEntry, &Given)
             rule: rule.to_owned(),
             parameters: order.parameters.clone(),
         };
-        Some(format!("; {rule} is a rule and {before} an order: did you mean {}?", Quoted(&turned.to_string())))
+        Some(format!("; {rule} is a system and {before} an order: did you mean {}?", Quoted(&turned.to_string())))
     };
     let found = order_entry(&order.name).map_err(|error| match (error, turned()) {
         (CatalogueError::UnknownName { what, name, .. }, Some(near)) => {
@@ -103,10 +106,10 @@ fn named_order(spec: &PolicySpec) -> Result<Option<(&'static OrderEntry, &Given)
     Ok(Some((found, &order.parameters)))
 }
 
-/// An order by name, with parameters, as a scenario or journal names it.
+/// Parses and checks the name of an order, with or without parameters, as scenarios and journals write it.
 ///
 /// # Errors
-/// If the text names none, or a parameter is unknown or has a value that is not valid.
+/// If the text names no order, or a parameter is unknown or has a value that is not valid.
 pub fn order(text: &str) -> Result<OrderSpec, CatalogueError> {
     let spec: OrderSpec = text.parse().map_err(CatalogueError::Malformed)?;
     let entry = order_entry(&spec.name)?;
@@ -136,19 +139,19 @@ fn check_parameters(
     Ok(())
 }
 
-/// What a policy's name means.
+/// The system and order that a policy's name stands for.
 struct Meaning<'a> {
     system: &'static SystemEntry,
-    /// The order that is named or that the system brings, with the parameters meant for it.
+    /// The order that the name gives, or else the system's own order, with its parameters. `None`: the scenario's order.
     order: Option<(&'static OrderEntry, &'a Given)>,
-    /// The parameters meant for the system.
+    /// The system's parameters.
     given: &'a Given,
 }
 
 static NONE_GIVEN: Given = Given::new();
 
-/// Of a name that is both a system's and an order's, the system is meant; an order's name alone means
-/// that order without redundancy.
+/// Resolves a policy's name. A name that a system and an order share means the system. An order's name alone means that
+/// order with the system `none`.
 fn meaning(spec: &PolicySpec) -> Result<Meaning<'_>, CatalogueError> {
     let named = named_order(spec)?;
     let by_name = |name: &str| SYSTEMS.iter().find(|entry| entry.name == name);
@@ -161,7 +164,7 @@ fn meaning(spec: &PolicySpec) -> Result<Meaning<'_>, CatalogueError> {
         return Ok(Meaning { system, order: Some((order, &spec.parameters)), given: &NONE_GIVEN });
     }
     let near = if alone.is_some() {
-        format!("; it is an order: write {}+RULE", spec.rule)
+        format!("; it is an order: write {}+SYSTEM", spec.rule)
     } else {
         let names = SYSTEMS.iter().map(|entry| entry.name).chain(ORDERS.iter().map(|entry| entry.name));
         did_you_mean(&spec.rule.to_lowercase(), names)
@@ -169,7 +172,8 @@ fn meaning(spec: &PolicySpec) -> Result<Meaning<'_>, CatalogueError> {
     Err(CatalogueError::UnknownName { what: "policy", name: spec.rule.clone(), near })
 }
 
-/// Where what the rule does not take is a parameter of the order that is named, tells how to give it.
+/// Extends the error for a parameter that the system does not have: if the named order has it, the error shows how to
+/// write it.
 fn belongs_to_order(mut error: CatalogueError, spec: &PolicySpec) -> CatalogueError {
     if let CatalogueError::UnknownParameter { name, near, .. } = &mut error
         && let Some(order) = &spec.order
@@ -184,14 +188,14 @@ fn belongs_to_order(mut error: CatalogueError, spec: &PolicySpec) -> CatalogueEr
     error
 }
 
-/// The parameters among these entries that are given and differ from their defaults.
+/// Returns the given parameters that are among these entries and differ from their defaults.
 fn differing<'a>(given: &'a Given, entries: &[ParameterEntry]) -> BTreeMap<&'a str, &'a Value> {
     let is_changed = |name: &str, value: &Value| entries.iter().any(|one| one.name == name && one.default != *value);
     given.iter().filter(|(name, value)| is_changed(name, value)).map(|(name, value)| (name.as_str(), value)).collect()
 }
 
-/// True if two names mean the same policy: defaults may be given or left out, and a system's own order named or not.
-/// False if either is not valid.
+/// Returns true if two names mean the same policy: parameters at their defaults make no difference, and neither does
+/// naming a system's own order. Returns false if either name is not valid.
 pub fn mean_the_same(one: &PolicySpec, other: &PolicySpec) -> bool {
     let essence = |spec| {
         let Meaning { system, order, given } = meaning(spec).ok()?;
@@ -201,11 +205,11 @@ pub fn mean_the_same(one: &PolicySpec, other: &PolicySpec) -> bool {
     essence(one).is_some_and(|found| essence(other) == Some(found))
 }
 
-/// Checks that a policy can be built: that its names are known and its parameters valid. A system that
-/// brings its order takes that order's parameters too.
+/// Checks that a policy can be built: its names are known and its parameters valid. A system under its own order takes
+/// that order's parameters too.
 ///
 /// # Errors
-/// If there is none of that name, or a parameter is unknown or has a value that is not valid.
+/// If a name is not known, or a parameter is unknown or has a value that is not valid.
 pub fn check(spec: &PolicySpec) -> Result<&'static SystemEntry, CatalogueError> {
     let found = meaning(spec)?;
     let system = found.system;
@@ -215,25 +219,25 @@ pub fn check(spec: &PolicySpec) -> Result<&'static SystemEntry, CatalogueError> 
             check_parameters(system.name, &[system.parameters()], found.given)
                 .map_err(|error| belongs_to_order(error, spec))?;
         }
-        // An order alone.
+        // The name is an order alone.
         Some((order, given)) if system.name != spec.rule => check_parameters(order.name, &[order.parameters()], given)?,
-        // A system with its own order: both take what is given.
+        // The name is a system with its own order: both read the given parameters.
         Some((order, given)) => check_parameters(system.name, &[system.parameters(), order.parameters()], given)?,
         None => check_parameters(system.name, &[system.parameters()], found.given)?,
     }
     Ok(system)
 }
 
-/// True if the scenario's order is in force under a policy: it names none, and its system brings none.
+/// Returns true if a policy runs under the scenario's order: it names no order, and its system has no order of its own.
 ///
 /// # Errors
-/// If there is none of that name.
+/// If a name is not known.
 fn takes_setting_order(spec: &PolicySpec) -> Result<bool, CatalogueError> {
     Ok(meaning(spec)?.order.is_none())
 }
 
-/// Returns a phrase that names the scenario's order and the policies that it applies to; `None` if it applies to none of
-/// these.
+/// Returns a phrase that names the scenario's order and the policies that it applies to, for example "order fair for
+/// systems named alone". `None` if it applies to none of these policies.
 pub fn order_in_words<'a>(order: &str, policies: impl IntoIterator<Item = &'a PolicySpec>) -> Option<String> {
     let (mut under, mut besides) = (false, false);
     for spec in policies {
@@ -242,14 +246,14 @@ pub fn order_in_words<'a>(order: &str, policies: impl IntoIterator<Item = &'a Po
         under |= takes;
         besides |= !takes;
     }
-    under.then(|| if besides { format!("order {order} for rules named alone") } else { format!("order {order}") })
+    under.then(|| if besides { format!("order {order} for systems named alone") } else { format!("order {order}") })
 }
 
-/// Builds a policy: its system's passes under the order it names, its system's own order, or the
-/// scenario's.
+/// Builds a policy: its system's passes under the order that the name gives, else under the system's own order, else under
+/// the scenario's.
 ///
 /// # Errors
-/// As [`check`], and if the scenario's order is unknown or its queues make no sense.
+/// As [`check`], and if the scenario's order is unknown or its queues are not valid.
 pub fn build(spec: &PolicySpec, setting: &Setting<'_>) -> Result<Policy, CatalogueError> {
     check(spec)?;
     let found = meaning(spec)?;
@@ -257,11 +261,11 @@ pub fn build(spec: &PolicySpec, setting: &Setting<'_>) -> Result<Policy, Catalog
 }
 
 impl SystemEntry {
-    /// Builds a policy of this system, which need not be in the catalogue, under its own order or the scenario's.
+    /// Builds a policy of this system under its own order or the scenario's. The system need not be in the catalogue.
     ///
     /// # Errors
-    /// If a parameter is unknown or has a value that is not valid, an order is unknown, or the scenario's queues make
-    /// no sense.
+    /// If a parameter is unknown or has a value that is not valid, an order is unknown, or the scenario's queues are not
+    /// valid.
     pub fn policy(&self, given: &Given, setting: &Setting<'_>) -> Result<Policy, CatalogueError> {
         let own = self.order.map(order_entry).transpose()?;
         let of_order = own.map_or(&[][..], OrderEntry::parameters);
@@ -270,7 +274,7 @@ impl SystemEntry {
     }
 }
 
-/// Builds a system's passes under an order, or the scenario's without one.
+/// Builds a system's passes under an order. `None`: under the scenario's order.
 fn assemble(
     system: &SystemEntry,
     given: &Given,
@@ -291,17 +295,17 @@ fn assemble(
     system.build.build(given, policy).map(PolicyBuilder::finish).map_err(bad_value(system.name))
 }
 
-/// Begins the run of a journal again: the session that its records are replayed in, with an empty cluster and the policy
-/// as it was before it saw anything.
+/// Returns a session in which the records of a journal can be replayed: the policy that its header names, in its initial
+/// state, and an empty cluster.
 ///
 /// # Errors
-/// If the journal names no policy that the catalogue can build.
+/// If the catalogue cannot build the policy that the header names.
 pub fn session_of(header: &Header) -> Result<Session, CatalogueError> {
     let spec: PolicySpec = header.policy.parse().map_err(CatalogueError::Malformed)?;
     Ok(session_under(build(&spec, &Setting::from(header))?, header))
 }
 
-/// As [`session_of`], under a policy that the caller has made, which may be one that the catalogue does not have.
+/// Returns a session as [`session_of`], but with a policy that the caller has built; the catalogue need not have it.
 pub fn session_under(policy: Policy, header: &Header) -> Session {
     let cluster = Cluster::new(header.dimensions.clone()).with_placement(header.placement);
     Session::new(cluster, policy, estimator(header.knowledge))

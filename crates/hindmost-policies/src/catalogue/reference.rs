@@ -1,14 +1,15 @@
-//! The reference page of the policies, as Markdown: `docs/policies.md`.
+//! Generates the reference page of the policies, `docs/policies.md`, in Markdown.
 
 use super::{DEFAULT_ORDER, ORDERS, SYSTEMS};
 use crate::parameters::ParameterEntry;
 
 const HEAD: &str = r#"# Policies
 
-<!-- Made from the catalogue in crates/hindmost-policies; a test says how to make it anew. -->
+<!-- Generated from the catalogue in crates/hindmost-policies. A failing test names the command that generates it. -->
 
-A policy is a system under an order of jobs: `SYSTEM` runs under its own order or the scenario's, `ORDER+SYSTEM` under
-the order that is named, and `ORDER` alone starts one copy of each task. Parameters stand in the name, as in
+A policy is a system under an order of jobs. The system decides which tasks get backups or clones, the order decides which
+job is served next. Three forms name a policy: `SYSTEM` runs under its own order or else the scenario's, `ORDER+SYSTEM`
+runs under the named order, and `ORDER` alone starts one copy of each task. Parameters stand in the name, as in
 `tetris(epsilon=0.1)+mantri(delta=0.5)`. A scenario may also give the system's parameters as keys:
 
 ```toml
@@ -18,30 +19,52 @@ delta = 0.5
 ```
 
 A system under its own order takes that order's parameters too: `dollymp(clones=1,slot=2)`. `hindmost policies` prints
-this list, `hindmost policies --json` prints it as JSON, and `hindmost policies --schema` prints a JSON schema of
-`[[policy]]` tables for editors (`docs/policy.schema.json`).
+this list, `hindmost policies --short` a line for each entry, `hindmost policies --json` prints it as JSON, and `hindmost
+policies --schema` prints a JSON schema of `[[policy]]` tables for editors (`docs/policy.schema.json`).
+
+Terms: a job has phases of tasks. An attempt is one execution of a task. A task's first copy is the original, a clone
+starts with it, and a backup starts later; a straggler is an attempt that takes much longer than others of its phase.
+Flowtime, which users call job completion time (JCT), is the time from a job's arrival to its end. Slot-time and resource
+count every copy, also those that did not win. The passes of a system decide one after the other, each with the resources
+that the earlier ones have left.
+
+Measured values come from the reproductions of [xu2015](reproduction/xu2015.md) and
+[dollymp2022](reproduction/dollymp2022.md) and from the built-in scenario `quickstart`. They hold for those workloads:
+`hindmost simulate` and `hindmost replay` measure yours.
 "#;
 
-/// Returns the page: every system and every order, with its source and its parameters.
+/// Returns the page in Markdown: every system and every order with its description, source and parameters.
 pub fn reference() -> String {
-    let mut page = format!("{HEAD}\n## Systems\n");
+    let mut page = format!("{HEAD}\n## Systems\n\n| system | what it does |\n| --- | --- |\n");
+    for system in SYSTEMS {
+        page += &format!("| [`{0}`](#system-{0}) | {1} |\n", system.name, text(system.about));
+    }
     for system in SYSTEMS {
         let order = match system.order {
             Some(order) => format!("{}, unless another is named", link(order)),
             None => format!("the scenario's, {} by default", link(DEFAULT_ORDER)),
         };
         page += &format!("\n### System `{}`\n\n", system.name);
-        page += &format!("- What it does: {}\n- Passes: `{}`\n", text(system.about), system.passes);
-        page += &format!("- Order: {order}\n- Source: {}\n", text(system.source));
+        page += &description(system.does, system.wins, system.loses);
+        page += &format!("- Order: {order}\n- Passes: `{}`\n- Source: {}\n", system.passes, text(system.source));
         page += &table(system.parameters());
     }
-    page += "\n## Orders\n\nThe job with the smallest key is next; ties are broken by job id.\n";
+    page += "\n## Orders\n\nThe job with the smallest key is served next; ties are broken by job id.\n\n";
+    page += "| order | which job is served first |\n| --- | --- |\n";
+    for order in ORDERS {
+        page += &format!("| {} | {} |\n", link(order.name), text(order.about));
+    }
     for order in ORDERS {
         page += &format!("\n### Order `{}`\n\n", order.name);
+        page += &description(order.does, order.wins, order.loses);
         page += &format!("- Key: {}\n- Source: {}\n", text(order.key), text(order.source));
         page += &table(order.parameters());
     }
     page
+}
+
+fn description(does: &str, wins: &str, loses: &str) -> String {
+    format!("{}\n\n- When it wins: {}\n- When it loses: {}\n", text(does), text(wins), text(loses))
 }
 
 fn table(parameters: &[ParameterEntry]) -> String {
@@ -60,7 +83,7 @@ fn link(order: &str) -> String {
     format!("[`{order}`](#order-{order})")
 }
 
-/// Plain text, in which nothing is taken for Markdown.
+/// Escapes plain text so that Markdown shows it unchanged.
 fn text(plain: &str) -> String {
     plain.replace('<', "&lt;").replace('|', "\\|").replace('*', "\\*")
 }

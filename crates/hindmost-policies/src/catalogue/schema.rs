@@ -5,18 +5,19 @@ use serde_json::{Map, Value as Json, json};
 use super::{ORDERS, SYSTEMS};
 use crate::parameters::{ParameterEntry, Valid, Value};
 
-/// What the schema is, and what it can't check.
-const ABOUT: &str = "A [[policy]] table of a Hindmost scenario: its name, and the system's parameters as keys. Names, and \
-                     the form and the parameters' names of what stands in parentheses, are checked, and so are types and \
-                     ranges of keys. Not checked are values in parentheses, and whether a parameter is given twice: in \
-                     parentheses, or there and as a key. Hindmost refuses both.";
+/// The description in the schema, with what the schema cannot check.
+const ABOUT: &str = "A [[policy]] table of a Hindmost scenario: the policy's name, and the system's parameters as keys. \
+                     The schema checks names, the form and the parameter names of a list in parentheses, and the types \
+                     and ranges of keys. It does not check values in parentheses, nor whether a parameter is given \
+                     twice (in parentheses, or there and as a key); Hindmost refuses both.";
 
-/// What may stand in parentheses after a name: parameters of any name.
+/// Pattern of a list in parentheses after a name, with parameters of any names.
 const ANY: &str = r"(?:\(\s*(?:[A-Za-z0-9_-]+\s*=\s*VALUE(?:\s*,\s*[A-Za-z0-9_-]+\s*=\s*VALUE)*)?\s*\)\s*)?";
-/// A number or a word, `true` and `false` included.
+/// Pattern of a value: a number or a word, `true` and `false` included.
 const VALUE: &str = r"(?:[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[A-Za-z0-9_-]+)";
 
-/// Returns the schema: the names, and beside each name its parameters with meaning, default and range.
+/// Returns the JSON schema (draft 2020-12) of a `[[policy]]` table: the valid names, and for each name its parameters
+/// with meaning, default and range.
 pub fn schema() -> Json {
     let any = ANY.replace("VALUE", VALUE);
     let orders = alternatives(ORDERS.iter().map(|order| order.name));
@@ -26,14 +27,14 @@ pub fn schema() -> Json {
         let own_order = ORDERS.iter().find(|order| Some(order.name) == system.order);
         let of_order = own_order.map_or(&[][..], |order| order.parameters());
         let own = system.parameters();
-        // Behind ORDER+ the parameters of the system's own order mean nothing.
+        // Behind ORDER+ the system's own order is not used, and its parameters are not valid.
         conditions.push(Condition { before: "^", name: system.name, after: "$", beside: true }.of(own, of_order));
         conditions.push(Condition { before: r"\+", name: system.name, after: "$", beside: true }.of(own, &[]));
     }
     for order in ORDERS {
         let own = order.parameters();
         conditions.push(Condition { before: "^", name: order.name, after: r"\+", beside: false }.of(own, &[]));
-        // A name that is a system's too means the system where it stands alone.
+        // A name that a system and an order share means the system if it stands alone.
         if SYSTEMS.iter().all(|system| system.name != order.name) {
             conditions.push(Condition { before: "^", name: order.name, after: "$", beside: true }.of(own, &[]));
         }
@@ -58,19 +59,20 @@ fn alternatives<'a>(names: impl Iterator<Item = &'a str>) -> String {
     format!("(?:{})", names.collect::<Vec<_>>().join("|"))
 }
 
-/// A name at a place in the text.
+/// A system or order at a certain place in the policy's name.
 struct Condition {
-    /// The expression of what is before it.
+    /// Pattern of the text before its name.
     before: &'static str,
     name: &'static str,
-    /// The expression of what is after it and its parameters.
+    /// Pattern of the text after its name and parameters.
     after: &'static str,
-    /// True if its parameters may be keys beside the text.
+    /// True if its parameters may be keys of the table.
     beside: bool,
 }
 
 impl Condition {
-    /// What must hold where the name is there: it has these parameters, and those of its own order.
+    /// Returns the schema's condition: if the name is at this place, its parameters are these (`own`, and those of the
+    /// system's own order, `of_order`).
     fn of(self, own: &'static [ParameterEntry], of_order: &'static [ParameterEntry]) -> Json {
         let Condition { before, name, after, beside } = self;
         let entries = || own.iter().chain(of_order);
@@ -108,7 +110,7 @@ fn properties<'a>(parameters: impl Iterator<Item = &'a ParameterEntry>) -> Map<S
     parameters.map(property).collect()
 }
 
-/// A whole number without a fraction's `.0`.
+/// Returns a number as JSON; whole numbers without `.0`.
 fn plain(number: f64) -> Json {
     serde_json::from_str(&number.to_string()).unwrap_or_else(|_| json!(number))
 }

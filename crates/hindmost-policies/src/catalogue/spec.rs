@@ -1,4 +1,4 @@
-//! Policies by name: `sca`, `sca(max_copies=8)`, `fair+mantri(delta=0.5)`.
+//! The names of policies and their parser: `sca`, `sca(max_copies=8)`, `fair+mantri(delta=0.5)`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,28 +7,28 @@ use hindmost_math::plain::Quoted;
 
 use crate::parameters::{Given, Value};
 
-/// An order by name, with parameters: `fair`, `tetris(epsilon=0.1)`.
+/// The parsed name of an order, with its parameters: `fair`, `tetris(epsilon=0.1)`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OrderSpec {
-    /// The order.
+    /// The order's name.
     pub name: String,
-    /// Parameters that differ from their defaults.
+    /// The parameters that are given.
     pub parameters: Given,
 }
 
-/// A policy by name: a system or rule, perhaps under an order of its own, with parameters.
+/// The parsed name of a policy: a system or an order with parameters, or a system under a named order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PolicySpec {
-    /// The order, where one is named.
+    /// The order before the `+`; `None` if the name has no `+`.
     pub order: Option<OrderSpec>,
-    /// The system or redundancy rule, or an order that stands alone.
+    /// The name of the system, or of an order that stands alone.
     pub rule: String,
-    /// Its parameters that differ from their defaults.
+    /// The parameters that are given behind `rule`.
     pub parameters: Given,
 }
 
 impl PolicySpec {
-    /// A system or rule with its defaults.
+    /// Returns the name of a system with its default parameters.
     pub fn of(rule: &str) -> PolicySpec {
         PolicySpec { order: None, rule: rule.to_owned(), parameters: Given::new() }
     }
@@ -58,7 +58,7 @@ fn write_named(f: &mut fmt::Formatter<'_>, name: &str, parameters: &Given) -> fm
     Ok(())
 }
 
-/// A text that is not of the form of a policy's name.
+/// The error for a text that does not have the form of a policy's name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{} does not name a policy: {reason}; write NAME, NAME(parameter=value,…) or ORDER+NAME", Quoted(text))]
 pub struct BadPolicySpec {
@@ -93,7 +93,10 @@ impl FromStr for OrderSpec {
     }
 }
 
-/// A name and its parameters, or what is wrong with them.
+/// Parses a name and its parameters.
+///
+/// # Errors
+/// A phrase that says what is wrong with the text.
 fn parse_named(text: &str) -> Result<(String, Given), &'static str> {
     let trimmed = text.trim();
     let (name, parameters) = match trimmed.split_once('(') {
@@ -106,7 +109,7 @@ fn parse_named(text: &str) -> Result<(String, Given), &'static str> {
         return Err("a name is made of letters, digits and underscores");
     }
     let mut given = Given::new();
-    // NAME() is NAME.
+    // An empty list, NAME(), means NAME.
     let listed = (!parameters.trim().is_empty()).then(|| parameters.split(','));
     for parameter in listed.into_iter().flatten() {
         if parameter.trim().is_empty() {

@@ -11,7 +11,7 @@ fn every_default_is_valid() {
     for (name, entries) in systems.chain(orders) {
         for parameter in entries {
             assert_eq!(parameter.check(&parameter.default), Ok(()), "{name}");
-            // As users write it.
+            // The default as users write it.
             let written: PolicySpec = format!("{name}({}={})", parameter.name, parameter.default).parse().unwrap();
             assert_eq!(written.parameters[parameter.name], parameter.default, "{name}");
             assert!(build(&written, &SETTING).is_ok(), "{written}");
@@ -19,7 +19,7 @@ fn every_default_is_valid() {
     }
 }
 
-/// Both read what is given to the system.
+/// A system and its own order read the same list of parameters.
 #[test]
 fn a_system_and_its_own_order_share_no_parameter() {
     for system in SYSTEMS {
@@ -30,7 +30,7 @@ fn a_system_and_its_own_order_share_no_parameter() {
 }
 
 #[test]
-fn every_order_goes_with_every_rule() {
+fn every_order_works_with_every_system() {
     for order in ORDERS {
         for system in SYSTEMS {
             let spec = format!("{}+{}", order.name, system.name).parse().unwrap();
@@ -40,18 +40,18 @@ fn every_order_goes_with_every_rule() {
 }
 
 #[test]
-fn the_settings_order_is_told_where_it_applies() {
+fn the_scenarios_order_is_named_where_it_applies() {
     let in_words = |names: &[&str]| {
         let specs: Vec<PolicySpec> = names.iter().map(|name| name.parse().unwrap()).collect();
         order_in_words("fair", &specs)
     };
     assert_eq!(in_words(&["none", "mantri"]).as_deref(), Some("order fair"));
     assert_eq!(in_words(&["dollymp", "drf", "drf+none"]), None);
-    assert_eq!(in_words(&["dollymp", "dolly"]).as_deref(), Some("order fair for rules named alone"));
+    assert_eq!(in_words(&["dollymp", "dolly"]).as_deref(), Some("order fair for systems named alone"));
 }
 
 #[test]
-fn errors_name_what_is_near_and_what_is_valid() {
+fn errors_suggest_similar_names_and_valid_values() {
     let message = |text: &str| build(&text.parse().unwrap(), &SETTING).err().unwrap().to_string();
     assert!(message("mantry").contains("did you mean \"mantri\"?"));
     assert!(message("fairr+mantri").contains("did you mean \"fair\"?"));
@@ -61,11 +61,11 @@ fn errors_name_what_is_near_and_what_is_valid() {
     assert!(message("mantri(delta=NaN)").contains("must be"));
     assert!(message("none(delta=1)").contains("it takes no parameters"));
     assert!(message("tetris+dollymp(epsilon=2)").contains("in the name: \"tetris(epsilon=2)+dollymp\""));
-    assert!(message("fair+fifo").contains("write fifo+RULE"));
+    assert!(message("fair+fifo").contains("write fifo+SYSTEM"));
     assert!(message("DRF+none").contains("did you mean \"drf\"?"));
-    assert!(message("sca+mantri").contains("; it is a rule or system, not an order"));
+    assert!(message("sca+mantri").contains("; it is a system, not an order"));
     assert!(message("mantri(delta=0.5)+tetris(epsilon=1)").contains(
-        "no order is called \"mantri\"; mantri is a rule and tetris an order: did you mean \
+        "no order is called \"mantri\"; mantri is a system and tetris an order: did you mean \
          \"tetris(epsilon=1)+mantri(delta=0.5)\"?"
     ));
     assert!(message("Mantri+Tetris").contains("did you mean \"tetris+mantri\"?"));
@@ -86,7 +86,7 @@ fn errors_name_what_is_near_and_what_is_valid() {
 }
 
 #[test]
-fn names_of_the_same_policy_are_known() {
+fn two_names_of_the_same_policy_are_recognised() {
     let same = |one: &str, other: &str| mean_the_same(&one.parse().unwrap(), &other.parse().unwrap());
     for (one, other) in [
         ("sca", "sca"),

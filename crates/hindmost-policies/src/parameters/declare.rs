@@ -2,18 +2,19 @@
 
 /// Declares the parameters of a policy: a struct that implements [`Parameters`](crate::parameters::Parameters).
 ///
-/// A field is written `/// about` and `pub name: type = default, what is valid, unit "unit";`. Its documentation is
-/// what the catalogue lists as its meaning. What is valid depends on the type:
+/// A field is written as `/// about` and `pub name: type = default, RANGE, unit "unit";`. The catalogue shows the field's
+/// documentation as the parameter's meaning. `unit` is optional. `RANGE` depends on the type:
 ///
-/// | type | what is valid |
-/// | --- | --- |
-/// | `f64` | `in 0.0..=1.0`, `in 0.0..1.0` or `in 0.0..` |
-/// | `u32` | `in 1..=64` |
-/// | `bool` | nothing: `true` and `false` are |
-/// | `Option<f64>` | `word none, in 0.0..=1.0`: the word stands for `None`; or `word optimal`, beside positive numbers |
-/// | an enum with [`words!`](crate::words!) | nothing: its words are |
+/// | type | `RANGE` | valid values |
+/// | --- | --- | --- |
+/// | `f64` | `in 0.0..=1.0`, `in 0.0..1.0` or `in 0.0..` | numbers in the range |
+/// | `u32` | `in 1..=64` | whole numbers in the range |
+/// | `bool` | left out | `true` and `false` |
+/// | `Option<f64>` | `word none, in 0.0..=1.0` | the word, which means `None`, and numbers in the range |
+/// | `Option<f64>` | `word optimal` | the word, which means `None`, and positive numbers |
+/// | an enum with [`words!`](crate::words!) | left out | its words |
 ///
-/// The unit may be left out. See [the module](mod@crate::parameters) for an example.
+/// [The module](mod@crate::parameters) has an example.
 #[macro_export]
 macro_rules! parameters {
     (
@@ -74,7 +75,7 @@ macro_rules! parameters {
             }
         }
     };
-    // The default as it is written.
+    // The default as a value of the catalogue.
     (@default f64, $default:expr) => { $crate::parameters::Value::Number($default) };
     (@default u32, $default:expr) => { $crate::parameters::Value::Number($default as f64) };
     (@default bool, $default:expr) => { $crate::parameters::Value::Switch($default) };
@@ -111,8 +112,8 @@ macro_rules! parameters {
     };
 }
 
-/// Gives the variants of an enum, all of them and in the order of their declaration, the words that names of policies
-/// and scenario files use: `words!(Remaining: Work = "work", Time = "time");`.
+/// Assigns to each variant of an enum the word that names of policies and scenario files use:
+/// `words!(Remaining: Work = "work", Time = "time");`. It must list all variants in the order of their declaration.
 ///
 /// ```compile_fail
 /// #[derive(Clone, Copy, PartialEq)]

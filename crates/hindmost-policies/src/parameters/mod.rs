@@ -1,8 +1,8 @@
-//! The parameters of a policy: one struct, in which each parameter's name, meaning, default, unit and range are
-//! written once.
+//! Typed parameters of policies. A policy declares one struct, which states the name, meaning, default, unit and range of
+//! each parameter once.
 //!
-//! [`parameters!`](crate::parameters!) declares such a struct. The catalogue, the checks of names in scenarios and
-//! on the command line, error messages and the reference page are made from it:
+//! [`parameters!`](crate::parameters!) declares such a struct. The catalogue, the checks of parameters in scenarios and
+//! on the command line, their error messages and the reference page use it:
 //!
 //! ```
 //! use hindmost_policies::parameters::Parameters;
@@ -12,7 +12,7 @@
 //!     pub struct MyParameters {
 //!         /// share of the cluster that clones may hold, or none: no limit
 //!         pub budget: Option<f64> = None, word none, in 0.0..=1.0;
-//!         /// seconds for which an attempt is left alone
+//!         /// age below which an attempt gets no backup
 //!         pub min_age: f64 = 60.0, in 0.0.., unit "s";
 //!     }
 //! }
@@ -20,7 +20,7 @@
 //! let entries = MyParameters::ENTRIES;
 //! assert_eq!((entries[0].name, entries[0].default.to_string()), ("budget", "none".to_owned()));
 //! assert_eq!(entries[0].valid.to_string(), "none, or a number from 0 to 1");
-//! assert_eq!((entries[1].about, entries[1].unit), ("seconds for which an attempt is left alone", Some("s")));
+//! assert_eq!((entries[1].about, entries[1].unit), ("age below which an attempt gets no backup", Some("s")));
 //!
 //! let changed = MyParameters { budget: Some(0.5), ..MyParameters::default() };
 //! assert_eq!(changed.given().into_iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>(), [
@@ -39,13 +39,12 @@ mod value;
 
 pub use value::{Given, ParameterType, Value, Words};
 
-/// The parameters of a policy, declared with [`parameters!`](crate::parameters!).
+/// A struct of a policy's parameters, declared with [`parameters!`](crate::parameters!).
 pub trait Parameters: Copy + Default + Send + 'static {
-    /// The parameters by name, in the order in which they are listed.
+    /// The entries of all parameters, in the order in which they are listed.
     const ENTRIES: &'static [ParameterEntry];
 
-    /// Returns these values, and the default of each parameter that is not given. Ignores names that are not
-    /// parameters of this struct.
+    /// Reads the given values; each other parameter has its default. Ignores names that are not parameters of this struct.
     ///
     /// # Errors
     /// If a value is not valid.
@@ -55,7 +54,7 @@ pub trait Parameters: Copy + Default + Send + 'static {
     fn given(&self) -> Given;
 }
 
-/// No parameters.
+/// The parameters of a policy that has none.
 impl Parameters for () {
     const ENTRIES: &'static [ParameterEntry] = &[];
 
@@ -71,17 +70,17 @@ impl Parameters for () {
 /// A parameter as the catalogue lists it.
 #[derive(Debug, Serialize)]
 pub struct ParameterEntry {
-    /// Name.
+    /// Its name.
     pub name: &'static str,
-    /// Value unless given.
+    /// Its value if none is given.
     #[serde(serialize_with = "as_text")]
     pub default: Value,
-    /// What it is.
+    /// Its meaning.
     pub about: &'static str,
     /// The unit of its numbers; `None` for shares, probabilities, ratios and words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unit: Option<&'static str>,
-    /// What is valid.
+    /// Its valid values.
     pub valid: Valid,
 }
 
@@ -99,7 +98,7 @@ impl ParameterEntry {
     }
 }
 
-/// Returns a field's value, or its default where it is not given.
+/// Returns a field's given value, or its default if none is given.
 ///
 /// # Errors
 /// If the value is not valid.
@@ -116,7 +115,7 @@ pub fn read_field<T: ParameterType>(
     T::read(value).ok_or_else(|| entry.bad(value))
 }
 
-/// Adds a field to the parameters that are given, where it is not its default.
+/// Adds a field's value to `given` unless it is the default.
 #[doc(hidden)] // parameters! calls it
 pub fn write_field<T: ParameterType>(given: &mut Given, entries: &[ParameterEntry], name: &str, value: T, default: T) {
     let entry = entries.iter().find(|entry| entry.name == name);
@@ -129,40 +128,40 @@ fn as_text<S: Serializer>(value: &Value, serializer: S) -> Result<S::Ok, S::Erro
     serializer.collect_str(value)
 }
 
-/// A parameter's value that is not valid.
+/// The error for a parameter's value that is not valid.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{name} is {value}, but must be {valid}")]
 pub struct BadValue {
-    /// The parameter.
+    /// The parameter's name.
     pub name: &'static str,
-    /// The value, as the message echoes it.
+    /// The value as text, words in quotes.
     pub value: String,
-    /// What is valid.
+    /// The valid values.
     pub valid: Valid,
 }
 
-/// Values that a parameter may take.
+/// The values that a parameter may take.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Valid {
     /// `true` or `false`.
     Switch,
-    /// A number from the first to the second, ends included.
+    /// A number from the first to the second, both included.
     Number(f64, f64),
-    /// As `Number`, without the upper end.
+    /// A number from the first (included) to the second (excluded).
     NumberBelow(f64, f64),
-    /// A whole number from the first to the second, ends included.
+    /// A whole number from the first to the second, both included.
     Count(u32, u32),
     /// The word `optimal`, or a positive number.
     OptimalOrNumber,
-    /// The word given first, or a number from the first to the second, ends included.
+    /// This word, or a number from the first to the second, both included.
     WordOrNumber(&'static str, f64, f64),
     /// One of these words.
     OneOf(&'static [&'static str]),
 }
 
 impl Valid {
-    /// True if a parameter may take this value.
+    /// Returns true if a parameter may take this value.
     pub fn accepts(self, value: &Value) -> bool {
         match (self, value) {
             (Valid::Switch, Value::Switch(_)) => true,
@@ -180,7 +179,7 @@ impl Valid {
         }
     }
 
-    /// The word that stands beside numbers.
+    /// Returns the word that is valid in place of a number; `None` if there is no such word.
     pub(crate) fn word(self) -> Option<&'static str> {
         match self {
             Valid::OptimalOrNumber => Some("optimal"),
@@ -190,7 +189,7 @@ impl Valid {
     }
 }
 
-/// In words: `a number from 0 to 1`.
+/// Writes the valid values in words: `a number from 0 to 1`.
 impl fmt::Display for Valid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {

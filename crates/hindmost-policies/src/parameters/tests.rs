@@ -1,4 +1,4 @@
-//! A struct of each type of parameter.
+//! Tests of a struct with a parameter of each type.
 
 use super::*;
 
@@ -39,8 +39,8 @@ fn given(values: &[(&str, Value)]) -> Given {
 }
 
 #[test]
-fn entries_say_what_is_declared() {
-    let told: Vec<String> = OneOfEach::ENTRIES
+fn entries_repeat_the_declaration() {
+    let described: Vec<String> = OneOfEach::ENTRIES
         .iter()
         .map(|entry| {
             let unit = entry.unit.map_or_else(String::new, |unit| format!(" [{unit}]"));
@@ -48,7 +48,7 @@ fn entries_say_what_is_declared() {
         })
         .collect();
     assert_eq!(
-        told,
+        described,
         [
             "share = 0.25, of a number on two lines: a number from 0 to 1",
             "below = 0, of a number below: a number from 0 to below 1",

@@ -1,4 +1,4 @@
-//! Values of parameters as names of policies and scenario files write them, and the types that they are read as.
+//! Values of parameters as names of policies and scenario files write them, and the Rust types that read them.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -33,21 +33,21 @@ impl fmt::Display for Value {
 }
 
 impl Value {
-    /// As errors echo it: words in quotes.
+    /// Returns the value as error messages show it: words in quotes.
     pub(super) fn echoed(&self) -> String {
         if let Value::Word(word) = self { Quoted(word).to_string() } else { self.to_string() }
     }
 }
 
-/// Parameters by name that differ from their defaults.
+/// The values of parameters by name. Parameters that are not here have their defaults.
 pub type Given = BTreeMap<String, Value>;
 
 /// The type of a field of [`Parameters`](super::Parameters).
 pub trait ParameterType: Copy + PartialEq {
-    /// Reads a value that the parameter accepts; `None` if it is of another type.
+    /// Converts a valid value to this type; `None` if the value has another type.
     fn read(value: &Value) -> Option<Self>;
 
-    /// Returns the value to write for a parameter of which this is valid.
+    /// Converts to a value of a parameter with these valid values.
     fn write(self, valid: Valid) -> Value;
 }
 
@@ -81,7 +81,7 @@ impl ParameterType for bool {
     }
 }
 
-/// A number, or `None` for the word that the parameter takes instead.
+/// A number; `None` stands for the word that the parameter takes in place of a number.
 impl ParameterType for Option<f64> {
     fn read(value: &Value) -> Option<Option<f64>> {
         match value {
@@ -96,14 +96,14 @@ impl ParameterType for Option<f64> {
     }
 }
 
-/// An enum of which each variant has a word; implemented with [`words!`](crate::words!).
+/// An enum with a word for each variant; implemented with [`words!`](crate::words!).
 pub trait Words: Copy + PartialEq + 'static {
-    /// The words of the variants in [`Words::ALL`].
+    /// The words of the variants, in the order of [`Words::ALL`].
     const WORDS: &'static [&'static str];
     /// The variants, in the order of their declaration.
     const ALL: &'static [Self];
 
-    /// Returns the word of a variant.
+    /// Returns the word of this variant.
     fn word(self) -> &'static str;
 }
 

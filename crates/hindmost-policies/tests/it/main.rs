@@ -1,4 +1,4 @@
-//! Tests of the catalogue's policies, each as users get it.
+//! Tests of the catalogue and of the policies that it builds.
 
 mod reference;
 mod refusals;

@@ -1,10 +1,10 @@
-//! The reference page in the documentation is the one that the catalogue gives.
+//! The reference page and the JSON schema in `docs` are those that the catalogue generates.
 
 use std::path::Path;
 
 use hindmost_policies::catalogue::{ORDERS, SYSTEMS, reference, schema};
 
-/// Checks that a file of the documentation is what the catalogue gives, or writes it.
+/// Checks that a file in `docs` has this content. Writes it first if `HINDMOST_UPDATE_DOCS` is set.
 fn is_current(name: &str, current: &str) {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name);
     if std::env::var_os("HINDMOST_UPDATE_DOCS").is_some() {
@@ -18,7 +18,7 @@ fn is_current(name: &str, current: &str) {
 }
 
 #[test]
-fn the_reference_page_in_the_documentation_is_current() {
+fn the_reference_page_and_schema_in_docs_are_current() {
     is_current("policies.md", &reference());
     is_current("policy.schema.json", &format!("{:#}\n", schema()));
 }

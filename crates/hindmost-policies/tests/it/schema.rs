@@ -1,4 +1,4 @@
-//! The JSON schema of policies takes what the program takes.
+//! The JSON schema of policies accepts exactly the tables that the program accepts.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -12,7 +12,7 @@ use serde_json::{Value as Json, json};
 
 type Keys = BTreeMap<String, Json>;
 
-/// One condition of the schema: if the first matches the name, the name matches the second and these are keys.
+/// One condition of the schema: if the first pattern matches the name, the second must match it, and these keys are valid.
 struct Condition(Regex, Regex, serde_json::Map<String, Json>);
 
 struct Schema {
@@ -31,7 +31,7 @@ static SCHEMA: LazyLock<Schema> = LazyLock::new(|| {
     Schema { name: pattern(&schema["properties"]["name"]), conditions }
 });
 
-/// Whether a value has the type and is in the range of a property.
+/// Returns true if a value has the type of a property and is in its range.
 fn is_valid(property: &Json, value: &Json) -> bool {
     if let Some(others) = property["anyOf"].as_array() {
         return others.iter().any(|other| is_valid(other, value));
@@ -54,7 +54,7 @@ fn is_valid(property: &Json, value: &Json) -> bool {
         && bound("exclusiveMaximum").is_none_or(|most| number < most)
 }
 
-/// Whether the schema takes a table.
+/// Returns true if the schema accepts a table.
 fn schema_takes(name: &str, keys: &Keys) -> bool {
     let met: Vec<&Condition> = SCHEMA.conditions.iter().filter(|condition| condition.0.is_match(name)).collect();
     SCHEMA.name.is_match(name)
@@ -65,7 +65,7 @@ fn schema_takes(name: &str, keys: &Keys) -> bool {
         })
 }
 
-/// Whether the program takes a table in which no parameter is given twice.
+/// Returns true if the program accepts a table in which no parameter is given twice.
 fn program_takes(name: &str, keys: &Keys) -> bool {
     let Ok(mut spec) = name.parse::<PolicySpec>() else { return false };
     for (key, value) in keys {
@@ -84,13 +84,13 @@ fn names() -> Vec<&'static str> {
     SYSTEMS.iter().map(|system| system.name).chain(ORDERS.iter().map(|order| order.name)).collect()
 }
 
-/// Every parameter of the catalogue.
+/// Returns every parameter of the catalogue.
 fn entries() -> Vec<&'static ParameterEntry> {
     let systems = SYSTEMS.iter().flat_map(SystemEntry::parameters);
     systems.chain(ORDERS.iter().flat_map(OrderEntry::parameters)).collect()
 }
 
-/// The parameters of the system and the order of a name.
+/// Returns the parameters of the system and of the order with this name.
 fn entries_of(owner: &str) -> impl Iterator<Item = &'static ParameterEntry> {
     let systems = SYSTEMS.iter().filter(move |system| system.name == owner).flat_map(SystemEntry::parameters);
     let orders = ORDERS.iter().filter(move |order| order.name == owner).flat_map(OrderEntry::parameters);
@@ -106,7 +106,7 @@ fn as_json(value: &Value) -> Json {
 }
 
 #[test]
-fn tables_that_are_right_and_wrong() {
+fn schema_and_program_accept_and_refuse_these_tables() {
     let no = Keys::new();
     let key = |name: &str, value: Json| Keys::from([(name.to_owned(), value)]);
     for (name, keys, taken) in [
@@ -149,7 +149,7 @@ fn tables_that_are_right_and_wrong() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(4000))]
 
-    /// With valid values in parentheses, which the schema does not check.
+    /// Values in parentheses are valid here, because the schema does not check them.
     #[test]
     fn schema_and_program_take_the_same_tables(
         order in proptest::option::weighted(0.5, proptest::sample::select(names())),
@@ -165,7 +165,7 @@ proptest! {
         let list = |of_order: bool, owner: &str| {
             let own: Vec<&ParameterEntry> = entries_of(owner).collect();
             let chosen = inside.iter().filter(|(_, order)| **order == of_order).map(|(at, _)| match own[..] {
-                // As often as not one that is there.
+                // Half of the time, choose a parameter that the owner has.
                 [_, ..] if at % 2 == 0 => own[at % own.len()],
                 _ => own.iter().find(|one| one.name == entries[*at].name).copied().unwrap_or(entries[*at]),
             });
@@ -189,7 +189,7 @@ proptest! {
         }
         let (program, schema) = (program_takes(&name, &keys), schema_takes(&name, &keys));
         prop_assert!(schema || !program, "the schema refuses {name:?}, {keys:?}");
-        // A slip may be in a value in parentheses, or make the name of another parameter that is there.
+        // A slip may change a value in parentheses, or turn a parameter's name into that of another one.
         prop_assert!(program || !schema || slip.is_some(), "the program refuses {name:?}, {keys:?}");
     }
 }

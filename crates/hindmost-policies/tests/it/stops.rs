@@ -1,4 +1,4 @@
-//! What is stopping already is not asked to stop again, and a straggler whose condition is met twice gets one backup.
+//! A policy does not stop a stopping copy again, and a straggler whose condition is met twice gets one backup.
 
 use hindmost_core::cluster::{Cluster, Placement};
 use hindmost_core::estimator::{Knowledge, estimator};
@@ -11,7 +11,7 @@ use hindmost_core::workload::{DemandByName, JobSpec, PhaseSpec};
 use hindmost_math::distribution::Distribution;
 use hindmost_policies::catalogue::{Setting, build};
 
-/// A session with one-slot machines and a job of a few tasks, after its first round.
+/// Returns a session after its first round, with one-slot machines and one job.
 fn begun(policy: &str, knowledge: Knowledge, (machines, tasks): (u32, u32)) -> Session {
     let setting = Setting { order: "fifo", gamma: 0.01, queues: &[] };
     let cluster = Cluster::new(Dimensions::one_slot()).with_placement(Placement::Spread);
@@ -54,8 +54,8 @@ fn decided(session: &mut Session, at: f64, event: &Event) -> Vec<Decision> {
 }
 
 #[test]
-fn a_copy_that_stops_already_is_not_asked_again() {
-    // Both copies of task 0 run; pace stops the original, which must end well after its copy.
+fn a_stopping_copy_is_not_stopped_again() {
+    // Both copies of task 0 run. pace stops the original, which is expected to finish long after its backup.
     let mut session = begun("pace", Knowledge::Progress(0.1), (4, 2));
     let met = |copy, finish: f64| Event::WatchMet {
         attempt: attempt(0, copy),
@@ -68,7 +68,7 @@ fn a_copy_that_stops_already_is_not_asked_again() {
     assert!(matches!(backup[0], Decision::Start { attempt, .. } if attempt.copy == 1), "{backup:?}");
     let stopped = decided(&mut session, 0.4, &met(1, 1.2));
     assert_eq!(stopped, [Decision::Stop { attempt: attempt(0, 0), reason: StopReason::Overtaken }]);
-    // Killing takes time: the copy finishes while the original is still stopping.
+    // Killing takes time: the backup finishes while the original is still stopping.
     let finished = decided(&mut session, 1.2, &Event::AttemptFinished { attempt: attempt(0, 1) });
     assert_eq!(finished, []);
 }

@@ -27,8 +27,8 @@ fn finished(attempt: u32) -> Event {
     Event::AttemptFinished { attempt: copy(attempt) }
 }
 
-/// What is found in the journal of three copies of a job's first of two tasks that ends with these events, each a
-/// second after the one before, from 1 s on.
+/// Returns what `verify` finds in the journal of a job whose first task (of two) runs in three copies. The journal ends
+/// with these events: the first at 1 s, each of the others a second after the one before.
 fn found(placement: Placement, keep: &str, ends: &[Event]) -> Result<Verified, Difference> {
     let name = format!("fifo+dollymp(keep={keep},clones=2)");
     let cluster = || Cluster::new(Dimensions::one_slot()).with_placement(placement);
@@ -99,20 +99,20 @@ fn a_kept_copy_finishes_in_simulations_alone() {
     assert!(found(Placement::FirstFit, "best_locality", &ends).is_ok());
     let difference = found(Placement::Spread, "best_locality", &ends).unwrap_err();
     assert!(matches!(difference, Difference::TwoWinners { first: 1, second: 0, .. }), "{difference}");
-    // The copy that is not the one kept was asked to stop.
+    // The policy has stopped the copy that it does not keep.
     let ends = [finished(1), finished(2)];
     assert!(matches!(found(Placement::FirstFit, "best_locality", &ends), Err(Difference::TwoWinners { .. })));
 }
 
 #[test]
-fn a_finish_that_is_recorded_twice_is_found() {
+fn a_finish_recorded_twice_is_found() {
     let ends = vec![finished(1), finished(1)];
     assert!(found(Placement::FirstFit, "none", &ends).is_ok());
     assert!(matches!(found(Placement::Spread, "none", &ends), Err(Difference::TwoWinners { .. })));
 }
 
 #[test]
-fn one_winner_is_right_whatever_the_others_do() {
+fn one_winner_is_valid_however_the_others_end() {
     let (stopped, failed) = (
         |of| Event::AttemptStopped { attempt: copy(of) },
         |of| Event::AttemptFailed { attempt: copy(of), reason: None, external: None },
@@ -121,7 +121,7 @@ fn one_winner_is_right_whatever_the_others_do() {
         vec![finished(2), stopped(0), stopped(1)],
         vec![finished(0), failed(1), stopped(2)],
         vec![failed(0), finished(1), stopped(1), stopped(2)],
-        // News of an attempt that was lost with its node makes it no winner.
+        // A late event makes no winner of an attempt that was lost with its node.
         vec![Event::NodeLost { node: NodeId(0) }, finished(0), finished(1)],
     ] {
         for placement in [Placement::Spread, Placement::FirstFit] {

@@ -1,4 +1,4 @@
-//! One module a command.
+//! The commands, one module for each.
 
 mod about;
 mod compare;
@@ -18,7 +18,7 @@ mod verify;
 use crate::cli::Command;
 use crate::failure::Outcome;
 
-/// Carries out a command.
+/// Runs a command.
 pub fn run(command: Command) -> Outcome {
     match command {
         Command::Demo(args) => demo::run(&args),
@@ -30,7 +30,7 @@ pub fn run(command: Command) -> Outcome {
         Command::Reproduce(args) => reproduce::run(&args),
         Command::Theory(command) => theory::run(command),
         Command::Trace(command) => trace::run(command),
-        Command::Policies { json, schema } => policies::run(json, schema),
+        Command::Policies { short, json, schema } => policies::run(short, json, schema),
         Command::Completions { shell } => about::completions(shell),
         Command::Man { command } => about::man(command.as_deref()),
     }

@@ -1,6 +1,7 @@
-//! `hindmost policies`: the catalogue.
+//! `hindmost policies`: prints the catalogue of systems and orders.
 
 use hindmost_policies::catalogue::{DEFAULT_ORDER, ORDERS, SYSTEMS, schema};
+use hindmost_policies::parameters::ParameterEntry;
 use serde_json::json;
 
 use hindmost_report::text::indented;
@@ -8,8 +9,8 @@ use hindmost_report::text::indented;
 use crate::failure::Outcome;
 use crate::terminal;
 
-/// Prints the catalogue.
-pub fn run(as_json: bool, as_schema: bool) -> Outcome {
+/// Prints the catalogue as text, in a line an entry if `is_short`; as JSON; or the JSON schema of policies.
+pub fn run(is_short: bool, as_json: bool, as_schema: bool) -> Outcome {
     if as_schema {
         return terminal::print_json(&schema());
     }
@@ -17,30 +18,57 @@ pub fn run(as_json: bool, as_schema: bool) -> Outcome {
         return terminal::print_json(&json!({ "default_order": DEFAULT_ORDER, "orders": ORDERS, "systems": SYSTEMS }));
     }
     let width = usize::from(terminal::width()).max(40);
-    let mut text = String::from("Systems and redundancy rules\n");
-    for system in SYSTEMS {
-        text += &format!("\n  {}\n", system.name);
-        for told in [system.about, system.passes, system.source] {
-            text += &indented("    ", told, width);
-        }
-        if let Some(order) = system.order {
-            text += &indented("    ", &format!("order: {order}, unless one is named"), width);
-        }
-        for parameter in system.parameters() {
-            text += &indented(&format!("    {} = {}  ", parameter.name, parameter.default), parameter.about, width);
-        }
-    }
-    text += "\nOrders of jobs (smallest key first, ties by job id)\n\n";
-    for order in ORDERS {
-        text += &indented(&format!("  {:<18} ", order.name), order.key, width);
-        for parameter in order.parameters() {
-            text += &indented(&format!("    {} = {}  ", parameter.name, parameter.default), parameter.about, width);
-        }
-    }
+    let mut text = if is_short { short(width) } else { full(width) };
     let last = format!(
-        "Any order goes with any rule: fair+mantri(delta=0.5), srpt+none. A rule alone takes the \
-         scenario's order ({DEFAULT_ORDER} by default), an order alone means no redundancy."
+        "Any order goes with any system: fair+mantri(delta=0.5), srpt+none. A system alone takes its own order or else \
+         the scenario's ({DEFAULT_ORDER} by default); an order alone starts one copy of each task."
     );
     text += &format!("\n{}", indented("", &last, width));
+    if is_short {
+        text += "hindmost policies prints parameters, sources, and when each of them wins and loses.\n";
+    }
     terminal::print(&text)
+}
+
+/// A line for each system and each order.
+fn short(width: usize) -> String {
+    let line = |name: &str, about: &str| indented(&format!("  {name:<18} "), about, width);
+    let mut text = String::from("Systems\n");
+    SYSTEMS.iter().for_each(|system| text += &line(system.name, system.about));
+    text += "\nOrders of jobs\n";
+    ORDERS.iter().for_each(|order| text += &line(order.name, order.about));
+    text
+}
+
+/// Everything that the catalogue says of each system and each order.
+fn full(width: usize) -> String {
+    let paragraph = |label: &str, content: &str| indented(&format!("    {label}"), content, width);
+    let parameters = |entries: &[ParameterEntry]| -> String {
+        let line = |one: &ParameterEntry| paragraph(&format!("{} = {}  ", one.name, one.default), one.about);
+        entries.iter().map(line).collect()
+    };
+    let mut text = String::from("Systems\n");
+    for system in SYSTEMS {
+        text += &format!("\n  {}\n", system.name);
+        text += &paragraph("", system.does);
+        text += &paragraph("wins: ", system.wins);
+        text += &paragraph("loses: ", system.loses);
+        text += &paragraph("passes: ", system.passes);
+        text += &paragraph("source: ", system.source);
+        if let Some(order) = system.order {
+            text += &paragraph("order: ", &format!("{order}, unless another is named"));
+        }
+        text += &parameters(system.parameters());
+    }
+    text += "\nOrders of jobs (smallest key first, ties by job id)\n";
+    for order in ORDERS {
+        text += &format!("\n  {}\n", order.name);
+        text += &paragraph("", order.does);
+        text += &paragraph("wins: ", order.wins);
+        text += &paragraph("loses: ", order.loses);
+        text += &paragraph("key: ", order.key);
+        text += &paragraph("source: ", order.source);
+        text += &parameters(order.parameters());
+    }
+    text
 }

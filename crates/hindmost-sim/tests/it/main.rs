@@ -1,7 +1,7 @@
 //! Tests of the simulator and, through it, of every policy: `policy/` has a file for each system and order, the other
 //! modules test the simulator (closed forms, slots, scenarios, ...) and what holds of every run (`properties`, `losses`).
 
-mod book;
+mod audit;
 mod closed_forms;
 mod exact;
 mod experiments;

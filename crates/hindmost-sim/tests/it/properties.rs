@@ -12,35 +12,33 @@ use hindmost_sim::output::Outcome;
 use hindmost_sim::testing::{Run, World};
 use proptest::prelude::*;
 
-use crate::book::{Limits, audit, audit_clones};
+use crate::audit::{Limits, audit, audit_clones};
 use crate::experiments::{experiment, run_on};
 
-/// A rule with parameters under any order.
+/// Systems with other parameters than their defaults.
+const VARIANTS: [&str; 14] = [
+    "hadoop(minimum_allowed=1)",
+    "spark(quantile=0.3,multiplier=1.2,min_runtime=0)",
+    "late(cap=1)",
+    "late(cap=0.3,slow_task=0.5,slow_node=0.1,min_age=1)",
+    "mantri(delta=0.01)",
+    "mantri(delta=0.1,kill_restart=true)",
+    "pace(lag=1.2,margin=1,slow=0.9)",
+    "sca(max_copies=3)",
+    "sda(sigma=0.5,max_copies=3)",
+    "ese(sigma=0.5)",
+    "ese(xi=100,eta=2,max_copies=4)",
+    "dolly(p=0.3,budget=0.5,utilization=1)",
+    "dollymp(clones=3,per_node=2)",
+    "dollymp(clones=1,budget=0.2,clone_pass=by_node)",
+];
+
+/// Any system of the catalogue, or one with other parameters, under its own order or any of the catalogue.
 pub fn any_policy() -> impl Strategy<Value = String> {
-    let rules = vec![
-        "none",
-        "hadoop",
-        "hadoop(minimum_allowed=1)",
-        "spark",
-        "spark(quantile=0.3,multiplier=1.2,min_runtime=0)",
-        "late(cap=1)",
-        "late(cap=0.3,slow_task=0.5,slow_node=0.1,min_age=1)",
-        "mantri",
-        "mantri(delta=0.01)",
-        "sca(max_copies=3)",
-        "sca",
-        "sda",
-        "sda(sigma=0.5,max_copies=3)",
-        "ese(sigma=0.5)",
-        "ese(xi=100,eta=2,max_copies=4)",
-        "dolly(p=0.3,budget=0.5,utilization=1)",
-        "dollymp",
-        "dollymp(clones=3,per_node=2)",
-        "dollymp(clones=1,budget=0.2,clone_pass=by_node)",
-    ];
+    let systems: Vec<&str> = SYSTEMS.iter().map(|system| system.name).chain(VARIANTS).collect();
     let orders: Vec<&str> = ORDERS.iter().map(|order| order.name).collect();
-    (proptest::option::of(proptest::sample::select(orders)), proptest::sample::select(rules))
-        .prop_map(|(order, rule)| order.map_or(rule.to_owned(), |order| format!("{order}+{rule}")))
+    (proptest::option::of(proptest::sample::select(orders)), proptest::sample::select(systems))
+        .prop_map(|(order, system)| order.map_or(system.to_owned(), |order| format!("{order}+{system}")))
 }
 
 pub fn any_knowledge() -> impl Strategy<Value = String> {

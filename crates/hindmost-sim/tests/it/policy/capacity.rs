@@ -267,7 +267,7 @@ prop_compose! {
     }
 }
 
-/// Keeps a book of what each queue holds, from the records alone.
+/// Rebuilds from the records what each queue holds, and checks it against the maxima.
 fn check_maxima(world: &World, run: &Run) -> Result<(), String> {
     let dimensions = &world.setup.dimensions;
     let total = world.setup.nodes.iter().fold([0u64; 8], |mut sum, node| {
@@ -313,7 +313,7 @@ fn check_maxima(world: &World, run: &Run) -> Result<(), String> {
     Ok(())
 }
 
-/// The book would notice: first in, first out gives queue b half of the machines and more.
+/// The check can fail: fifo gives queue b half of the machines and more.
 #[test]
 fn fifo_exceeds_the_queues_maxima() {
     let world = World::machines(5).queues(QUEUES).job("j").queue("b").same(3, 1.0);

@@ -1,4 +1,4 @@
-//! A book kept from a run's records alone, and what must hold of it.
+//! An auditor independent of the simulator: it rebuilds the state from a run's records and checks the invariants.
 
 use std::collections::BTreeMap;
 
@@ -17,9 +17,9 @@ struct Held {
     demand: Resources,
 }
 
-/// A book kept from the records alone: who holds what on which node, and who has finished.
+/// The state rebuilt from the records: which attempt holds which resources on which node, and which tasks have finished.
 #[derive(Default)]
-struct Book {
+struct Ledger {
     capacities: Vec<Resources>,
     specs: Vec<std::sync::Arc<hindmost_core::workload::JobSpec>>,
     held: BTreeMap<AttemptId, Held>,
@@ -31,7 +31,7 @@ struct Book {
     spent: BTreeMap<(u32, u32), u64>,
 }
 
-impl Book {
+impl Ledger {
     fn free(&self, node: usize) -> Resources {
         let on_node = self.held.values().filter(|held| held.node as usize == node);
         on_node.fold(self.capacities[node], |free, held| {
@@ -146,79 +146,79 @@ pub struct Limits {
 
 /// Checks after every record that clones stay within their limits.
 pub fn audit_clones(world: &World, run: &Run, limits: Limits) {
-    let mut book = Book::default();
+    let mut ledger = Ledger::default();
     for record in &run.records {
-        book.enter(world, record);
+        ledger.enter(world, record);
         let Change::Decision(Decision::Start { attempt, node, .. }) = &record.change else { continue };
-        let copies = || book.held.iter().filter(|(id, _)| id.task == attempt.task);
+        let copies = || ledger.held.iter().filter(|(id, _)| id.task == attempt.task);
         assert!(copies().count() <= 1 + limits.clones, "{attempt} is one copy too many");
         let here = copies().filter(|(_, held)| held.node == node.0).count();
         assert!(here <= limits.per_node, "{attempt} shares its node");
         let Some(budget) = limits.budget.filter(|_| attempt.copy > 0) else { continue };
         // Nothing fails here: all but a task's first copy are clones.
-        let clones = book.held.iter().filter(|(id, _)| id.copy > 0);
+        let clones = ledger.held.iter().filter(|(id, _)| id.copy > 0);
         let held = clones.fold(Resources::NONE, |sum, (_, held)| sum.plus(&held.demand));
-        let total = book.capacities.iter().fold(Resources::NONE, Resources::plus);
+        let total = ledger.capacities.iter().fold(Resources::NONE, Resources::plus);
         for (held, total) in held.0.iter().zip(&total.0) {
             assert!(*held as f64 <= budget * *total as f64 + 0.01, "clones hold {held} of {total}");
         }
     }
 }
 
-/// Replays a run's records into a book and checks every one of them.
+/// Replays a run's records into a ledger and checks every one of them.
 pub fn audit(world: &World, run: &Run) {
-    let mut book = Book::default();
-    // Hopper keeps slots for copies to come.
-    let conserving = !run.policy().starts_with("hopper");
+    let mut ledger = Ledger::default();
+    // Hopper keeps slots for later copies, pace leaves slow nodes idle.
+    let conserving = !["hopper", "pace"].iter().any(|name| run.policy().contains(name));
     let mut last = Time::ZERO;
     let mut in_round = false;
     for (at, record) in run.records.iter().enumerate() {
         assert!(record.at >= last, "time goes on");
         // A task's other copies end in the instant of its winner, but for one that is kept.
         if record.at > last {
-            let mut outlives = book.held.keys().filter(|id| book.winners.contains_key(&id.task)).peekable();
+            let mut outlives = ledger.held.keys().filter(|id| ledger.winners.contains_key(&id.task)).peekable();
             while let Some(id) = outlives.next() {
                 let alone = outlives.peek().is_none_or(|next| next.task != id.task);
                 assert!(world.keep == Keep::BestLocality && alone, "{id} outlives its task");
             }
         }
         last = record.at;
-        book.enter(world, record);
+        ledger.enter(world, record);
         if !follows_a_decision(&record.change) {
             in_round = record.change == Change::Event(Event::Round);
         }
         let goes_on = run.records.get(at + 1).is_some_and(|next| follows_a_decision(&next.change));
         if in_round && !goes_on && conserving {
-            book.is_conserving(world);
+            ledger.is_conserving(world);
         }
     }
-    for node in 0..book.capacities.len() {
-        assert_eq!(book.free(node), book.capacities[node], "everything is given back");
+    for node in 0..ledger.capacities.len() {
+        assert_eq!(ledger.free(node), ledger.capacities[node], "everything is given back");
     }
-    for (job, spec) in book.specs.iter().enumerate() {
+    for (job, spec) in ledger.specs.iter().enumerate() {
         for phase in 0..spec.phases.len() as u32 {
-            assert!(book.phase_finished(job as u32, phase));
+            assert!(ledger.phase_finished(job as u32, phase));
         }
     }
-    let tasks: u32 = book.specs.iter().flat_map(|spec| &spec.phases).map(|phase| phase.tasks).sum();
-    assert_eq!(book.winners.len() as u32, tasks, "every task has one winner");
-    check_results(world, run, &book);
+    let tasks: u32 = ledger.specs.iter().flat_map(|spec| &spec.phases).map(|phase| phase.tasks).sum();
+    assert_eq!(ledger.winners.len() as u32, tasks, "every task has one winner");
+    check_results(world, run, &ledger);
 }
 
-fn check_results(world: &World, run: &Run, book: &Book) {
-    let total = book.capacities.iter().fold(Resources::NONE, Resources::plus);
+fn check_results(world: &World, run: &Run, ledger: &Ledger) {
+    let total = ledger.capacities.iter().fold(Resources::NONE, Resources::plus);
     let one_slot = world.setup.dimensions.is_one_slot();
     let won = run.attempts.iter().filter(|one| one.outcome == Outcome::Won);
-    assert_eq!(won.count(), book.winners.len());
-    let started: u64 = book.started.values().map(|copies| u64::from(*copies)).sum();
+    assert_eq!(won.count(), ledger.winners.len());
+    let started: u64 = ledger.started.values().map(|copies| u64::from(*copies)).sum();
     assert_eq!((run.result.attempts, run.attempts.len() as u64), (started, started));
-    assert_eq!(run.result.copies_launched, started - book.winners.len() as u64);
-    assert_eq!(run.result.copies_won, book.winners.values().filter(|(winner, _)| winner.copy > 0).count() as u64);
+    assert_eq!(run.result.copies_launched, started - ledger.winners.len() as u64);
+    assert_eq!(run.result.copies_won, ledger.winners.values().filter(|(winner, _)| winner.copy > 0).count() as u64);
     let mut busy = [0.0; MAX_DIMENSIONS];
-    for (job, spec) in book.specs.iter().enumerate() {
+    for (job, spec) in ledger.specs.iter().enumerate() {
         let mut resource = 0.0;
         for (phase, described) in spec.phases.iter().enumerate() {
-            let seconds = book.spent.get(&(job as u32, phase as u32)).copied().unwrap_or(0) as f64 / 1e9;
+            let seconds = ledger.spent.get(&(job as u32, phase as u32)).copied().unwrap_or(0) as f64 / 1e9;
             let demand = world.setup.dimensions.demand(&described.demand).unwrap();
             let shares =
                 demand.0.iter().zip(&total.0).filter(|(_, all)| **all > 0).map(|(one, all)| *one as f64 / *all as f64);
@@ -232,11 +232,11 @@ fn check_results(world: &World, run: &Run, book: &Book) {
         }
         let measured = run.result.resource[job];
         assert!((measured - resource).abs() <= 1e-9 * resource.max(1.0), "job {job}: {measured}, not {resource}");
-        let finish = book.winners.iter().filter(|(task, _)| task.job.0 as usize == job).map(|(_, (_, at))| *at).max();
+        let finish = ledger.winners.iter().filter(|(task, _)| task.job.0 as usize == job).map(|(_, (_, at))| *at).max();
         let flowtime = (finish.unwrap() - spec.arrival).seconds();
         assert_eq!(run.result.flowtime[job], flowtime, "job {job} is over with its last task");
     }
-    let makespan = book.winners.values().map(|(_, at)| *at).max().unwrap_or(Time::ZERO);
+    let makespan = ledger.winners.values().map(|(_, at)| *at).max().unwrap_or(Time::ZERO);
     assert_eq!(run.result.makespan, makespan.seconds());
     let end = run.attempts.iter().map(|one| one.end).fold(0.0, f64::max);
     let utilization = if end > 0.0 { busy.into_iter().fold(0.0, f64::max) / end } else { 0.0 };

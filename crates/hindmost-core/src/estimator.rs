@@ -1,8 +1,8 @@
-//! What a policy may know of running attempts.
+//! Progress models: what a policy may know about running attempts (`knowledge`).
 //!
-//! Papers assume more than a real system has, and how much is assumed moves the ratios between
-//! policies more than the policies do. A policy asks an [`Estimator`], never the truth; what the
-//! estimator knows came through records, so a journal replays to the same answers.
+//! Papers assume more knowledge than a real system has, and this assumption changes the ratios between policies more
+//! than the choice of policy does. A policy therefore queries an [`Estimator`] and never reads the true remaining time.
+//! Everything that an estimator knows is in the records, so a replayed journal gives the same answers.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -18,30 +18,30 @@ use hindmost_math::distribution::Distribution;
 use hindmost_math::plain::Quoted;
 use hindmost_math::shapes::{ShapeNumber, Shapes};
 
-/// How much is known of a running attempt, and when. The distribution of a phase's durations is
-/// known in all of them.
+/// The progress model: what is known about a running attempt, and when. In all of them the distribution of the phase's
+/// durations is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Knowledge {
-    /// An attempt's remaining time is known from its start: the papers' assumption.
+    /// The remaining time of an attempt is known from its start. Most papers assume this.
     #[default]
     Oracle,
-    /// Once this fraction of its work is done, in [0, 1), an attempt's remaining time is known;
-    /// before, rules on remaining time leave it alone.
+    /// The remaining time of an attempt is known once this fraction of its work, in [0, 1), is done. Before that,
+    /// speculation policies that test the remaining time leave the attempt alone.
     Progress(f64),
-    /// As `Progress`, with a fraction drawn for each attempt uniformly from (0, 1): the asktime of
-    /// Xu & Lau 2015, Definition 2.
+    /// As `Progress`, with a fraction drawn for each attempt uniformly from (0, 1): the asktime of Xu & Lau 2015,
+    /// Definition 2.
     ProgressUniform,
-    /// No progress is seen: only how long an attempt has run.
+    /// Progress is unknown; only how long an attempt has been running is known.
     Age,
-    /// As `Age`, with a distribution of durations that comes from earlier runs of the job and from the
-    /// phase's own finished tasks instead of being known: for live runs.
+    /// As `Age`, but the distribution of durations is estimated from earlier runs of the job and from the phase's
+    /// finished tasks. Used by live runs.
     History,
 }
 
-/// A text that names no kind of knowledge.
+/// The error for a text that names no progress model.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{} is no kind of knowledge: give oracle, progress(S) with S in [0, 1), progress(uniform), age or history",
+    "{} is not a kind of knowledge: use oracle, progress(S) with S in [0, 1), progress(uniform), age or history",
     Quoted(.0)
 )]
 pub struct UnknownKnowledge(String);
@@ -91,15 +91,14 @@ impl<'de> Deserialize<'de> for Knowledge {
     }
 }
 
-/// A question about a running attempt that a redundancy rule asks. Times are seconds on a node of
-/// speed 1.
+/// A test on a running attempt that a speculation policy applies. Times are seconds on a node of speed 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Test {
-    /// Is its remaining time above this?
+    /// Its remaining time is above this.
     RemainingAbove(f64),
-    /// As `RemainingAbove`, by its age where the remaining time is not known.
+    /// As `RemainingAbove`. If the remaining time is unknown, its expectation from the age is used.
     RemainingOrByAgeAbove(f64),
-    /// Is P(remaining time > `factor` × a fresh copy's duration) above `chance`?
+    /// P(remaining time > `factor` × duration of a new copy) is above `chance`.
     FreshLikelyBetter {
         /// The factor.
         factor: f64,
@@ -109,7 +108,7 @@ pub enum Test {
 }
 
 impl Test {
-    /// What is asked of an attempt of a phase with this mean duration, seconds, in words.
+    /// Describes the test in words, for an attempt of a phase with this mean duration in seconds.
     pub fn in_words(&self, mean: f64) -> String {
         match self {
             Test::RemainingAbove(limit) => format!("a remaining time above {limit:.2} s"),
@@ -117,65 +116,74 @@ impl Test {
                 format!("a remaining time, known or expected from its age, above {limit:.2} s")
             }
             Test::FreshLikelyBetter { factor, chance } => format!(
-                "with a probability above {chance} a remaining time more than {factor} times a fresh copy's, which takes \
+                "with a probability above {chance} a remaining time more than {factor} times that of a new copy, which takes \
                  {mean:.2} s on average"
             ),
         }
     }
 }
 
-/// Answers a policy's questions from what records have told. See the module's documentation.
+/// Answers a policy's tests on running attempts from what the records contain.
 pub trait Estimator: Send {
-    /// How much this estimator knows.
+    /// Returns the progress model of this estimator.
     fn knowledge(&self) -> Knowledge;
 
-    /// Remaining time of an attempt in seconds, where it is known; for `age` its expectation given
-    /// how long the attempt has run.
+    /// Returns the remaining time of an attempt, seconds; `None` while it is unknown. If only the age is known, this is
+    /// the expectation given how long the attempt has been running.
     fn remaining(&self, cluster: &Cluster, attempt: &Attempt) -> Option<f64>;
 
-    /// The answer to a rule's question now. Unknown is no.
+    /// Returns whether a test holds now. False if the estimator does not know.
     fn holds(&self, test: Test, cluster: &Cluster, attempt: &Attempt) -> bool;
 
-    /// The condition under which the answer to a question about an attempt of this phase, started
-    /// now on a node of the given speed from the given progress, becomes yes; `None` if it never
-    /// does. The driver watches it, so that nobody asks again and again.
+    /// Returns the condition that comes true when a test begins to hold for an attempt of this phase and pace; `None`
+    /// if it never holds. The driver watches the condition, so that policies need not repeat the test.
     fn condition(&self, test: Test, phase: &Phase, pace: Pace) -> Option<Condition>;
 
-    /// Where the answer for an attempt of this phase and pace follows from its age and is no: seconds from its start before
-    /// which it stays no. `None` where that is not known.
+    /// Returns the seconds from the start of an attempt of this phase and pace before which a test surely does not
+    /// hold. `None` if no such time is known.
     fn stays_no_until(&self, _test: Test, _phase: &Phase, _pace: Pace) -> Option<f64> {
         None
     }
 }
 
-/// How long an attempt takes for its work: node speed and the work left when it began.
+/// How fast an attempt gets through its work: depends on the node's speed and on the work left at its start.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pace(f64);
 
 impl Pace {
-    /// Of an attempt that begins with a share of its work done, on a node of this speed.
+    /// Returns the pace of an attempt that starts with the share `from_progress` of its work done, on a node of this
+    /// speed.
     pub fn new(speed: f64, from_progress: f64) -> Pace {
         Pace((1.0 - from_progress) / speed)
     }
 
-    /// Of a living attempt.
+    /// Returns the pace of a running attempt.
     pub fn of(cluster: &Cluster, attempt: &Attempt) -> Pace {
         let speed = cluster.node(attempt.node()).map_or(1.0, super::cluster::Node::speed);
         Pace::new(speed, attempt.from_progress())
     }
 
-    /// Seconds that the attempt takes for what a fresh one does in `seconds` on a node of speed 1.
+    /// Returns the seconds that the attempt takes for what a new copy does in `seconds` on a node of speed 1.
     pub fn seconds(self, seconds: f64) -> f64 {
         seconds * self.0
     }
 
-    /// The age that the attempt's time so far would be on a node of speed 1, from scratch.
+    /// Converts the attempt's elapsed time, seconds, into the age of a new copy on a node of speed 1 with the same
+    /// progress.
     pub fn age(self, elapsed: f64) -> f64 {
         elapsed / self.0
     }
 }
 
-/// The estimator for a kind of knowledge.
+/// Returns the estimator for a progress model.
+///
+/// ```
+/// use hindmost_core::estimator::{Knowledge, estimator};
+///
+/// let knowledge: Knowledge = "progress(0.2)".parse()?;
+/// assert_eq!(estimator(knowledge).knowledge(), Knowledge::Progress(0.2));
+/// # Ok::<(), hindmost_core::estimator::UnknownKnowledge>(())
+/// ```
 pub fn estimator(knowledge: Knowledge) -> Box<dyn Estimator> {
     match knowledge {
         Knowledge::Age | Knowledge::History => Box::new(ByAge(knowledge, AgeTable::default())),
@@ -183,41 +191,40 @@ pub fn estimator(knowledge: Knowledge) -> Box<dyn Estimator> {
     }
 }
 
-/// Remaining times known once progress tells (`oracle`, `progress(…)`).
+/// Knows remaining times from progress (`oracle`, `progress(…)`).
 struct ByProgress(Knowledge, AgeTable);
 
-/// Remaining times guessed from age.
+/// Estimates remaining times from age (`age`, `history`).
 struct ByAge(Knowledge, AgeTable);
 
-/// The ages from which on a test holds, for the shapes of durations and questions met so far: they
-/// take an integral or many to find, and depend on the shape and the question alone once times are
-/// counted in means.
+/// A cache of the ages from which on tests hold. Each costs one or many integrals. In units of the mean duration it
+/// depends only on the shape of the distribution and on the test.
 #[derive(Default)]
 struct AgeTable(RefCell<(Shapes, FxHashMap<Question, Option<f64>>)>);
 
-/// A shape, and what is asked of it, in means.
+/// A shape of a distribution, and the parameters of a test in units of the mean duration.
 type Question = (ShapeNumber, [u64; 2]);
 
-/// Questions remembered; with more, all are answered anew.
+/// When the cache holds this many answers, it is cleared.
 const QUESTIONS_REMEMBERED: usize = 10_000;
 
 impl AgeTable {
-    /// The age, in seconds on a node of speed 1, from which on the remaining time is expected to be
-    /// above so many seconds.
+    /// Returns the age, seconds on a node of speed 1, from which on the expected remaining time is above `threshold`
+    /// seconds.
     fn residual_exceeds(&self, durations: &Distribution, threshold: f64) -> Option<f64> {
         let mean = durations.mean();
         if mean <= 0.0 {
             return durations.age_where_residual_exceeds(threshold);
         }
-        // Rounded, so that σ·E[x]/E[x] is one question and not one for each job's last bit.
+        // Rounded, so that σ·E[x]/E[x] gives one key although its last bits differ from job to job.
         let in_means = ((threshold / mean) * 1e12).round() / 1e12;
         self.answer(durations, [in_means.to_bits(), u64::MAX], |durations| {
             durations.age_where_residual_exceeds(in_means * mean)
         })
     }
 
-    /// The age, in seconds on a node of speed 1, from which on P(remaining > `factor` × fresh) is
-    /// above `chance`.
+    /// Returns the age, seconds on a node of speed 1, from which on P(remaining > `factor` × new copy) is above
+    /// `chance`.
     fn fresh_likely_better(&self, durations: &Distribution, factor: f64, chance: f64) -> Option<f64> {
         if let Some(last) = self.fresh_likely_better_from(durations, factor, chance) {
             let at_once = durations.conditional_probability_exceeds_fresh(0.0, factor) > chance;
@@ -228,9 +235,9 @@ impl AgeTable {
         })
     }
 
-    /// The age, in seconds on a node of speed 1, above which P(remaining > `factor` × fresh) is above `chance` for good, and
-    /// from the minimum up to which it is not; `None` where that is not known. One answer serves all factors, which are as
-    /// many as the nodes have speeds.
+    /// Returns the age, seconds on a node of speed 1, above which P(remaining > `factor` × new copy) stays above
+    /// `chance`, and below which, from the minimum duration on, it is not above. `None` if it is not known. One cached
+    /// answer serves all factors; there are as many factors as node speeds.
     fn fresh_likely_better_from(&self, durations: &Distribution, factor: f64, chance: f64) -> Option<f64> {
         if !durations.probability_grows_from(durations.minimum()) {
             return None;
@@ -239,11 +246,11 @@ impl AgeTable {
         ratio.map(|ratio| ratio * factor)
     }
 
-    /// `solve` gives an age in seconds for these durations; it is kept in means.
+    /// Returns the cached answer, or computes it. `solve` returns an age in seconds; the cache holds it in means.
     fn answer(
         &self,
         durations: &Distribution,
-        asked: [u64; 2],
+        parameters: [u64; 2],
         solve: impl FnOnce(&Distribution) -> Option<f64>,
     ) -> Option<f64> {
         let mean = durations.mean();
@@ -254,7 +261,7 @@ impl AgeTable {
         if known.len() >= QUESTIONS_REMEMBERED {
             known.clear();
         }
-        let question = (shapes.number(durations), asked);
+        let question = (shapes.number(durations), parameters);
         let in_means = *known.entry(question).or_insert_with(|| solve(durations).map(|age| age / mean));
         in_means.map(|age| age * mean)
     }
@@ -264,14 +271,14 @@ fn elapsed(cluster: &Cluster, attempt: &Attempt) -> f64 {
     (cluster.now() - attempt.since()).seconds()
 }
 
-/// Expectation of the remaining time, seconds, given only how long the attempt has run.
+/// Returns the expected remaining time, seconds, given how long the attempt has been running.
 fn remaining_by_age(cluster: &Cluster, attempt: &Attempt) -> Option<f64> {
     let pace = Pace::of(cluster, attempt);
     let durations = cluster.phase(attempt.id().task)?.durations();
     Some(pace.seconds(durations.mean_residual(pace.age(elapsed(cluster, attempt)))))
 }
 
-/// False where copies of the attempt's phase do not tell their progress: then age must do.
+/// Returns false if copies of the attempt's phase report no progress. Then tests use the age.
 fn gives_progress(cluster: &Cluster, attempt: &Attempt) -> bool {
     cluster.phase(attempt.id().task).is_none_or(Phase::gives_progress)
 }
@@ -312,7 +319,7 @@ impl Estimator for ByProgress {
             return Some(Condition::ElapsedAbove(pace.seconds(age)));
         }
         match test {
-            // Above all numbers: never, and no number that a journal could hold.
+            // Never above an infinite threshold; and JSON has no infinity.
             Test::RemainingAbove(threshold) | Test::RemainingOrByAgeAbove(threshold) if !threshold.is_finite() => None,
             Test::RemainingAbove(threshold) => Some(Condition::RemainingAbove(threshold)),
             Test::RemainingOrByAgeAbove(threshold) => {
@@ -355,25 +362,25 @@ impl Estimator for ByAge {
     }
 }
 
-/// The age, on a node of speed 1, from which on a test holds for an attempt of this pace of which only
-/// the age is known.
+/// Returns the age, on a node of speed 1, from which on a test holds for an attempt of this pace of which only the age
+/// is known.
 fn age_where_holds(table: &AgeTable, test: Test, durations: &Distribution, pace: Pace) -> Option<f64> {
     match test {
         Test::RemainingAbove(threshold) | Test::RemainingOrByAgeAbove(threshold) => {
             table.residual_exceeds(durations, threshold / pace.seconds(1.0))
         }
-        // The remaining time shrinks with the pace, the fresh copy's does not.
+        // The remaining time shrinks with the pace, the new copy's duration does not.
         Test::FreshLikelyBetter { factor, chance } => {
             table.fresh_likely_better(durations, factor / pace.seconds(1.0), chance)
         }
     }
 }
 
-/// Share of an age within which the age from which on a test holds is taken at its word: it is known to
-/// some digits only, and a watch that was met must find its test to hold.
+/// Relative error of the ages in [`AgeTable`]. At an age within this margin the test counts as met, so that a condition
+/// that came true always finds that its test holds.
 const MARGIN: f64 = 1e-6;
 
-/// Whether a test holds, by age alone.
+/// Returns whether a test holds, by age alone.
 fn holds_by_age(table: &AgeTable, test: Test, cluster: &Cluster, attempt: &Attempt) -> bool {
     let Some(phase) = cluster.phase(attempt.id().task) else { return false };
     let (pace, durations) = (Pace::of(cluster, attempt), phase.durations());
@@ -386,7 +393,7 @@ fn holds_by_age(table: &AgeTable, test: Test, cluster: &Cluster, attempt: &Attem
     if age <= from * (1.0 + MARGIN) + 1e-6 {
         return true;
     }
-    // Of tails that get lighter the test may fail again later.
+    // If the tail gets lighter, the test may fail again at a larger age.
     match test {
         Test::RemainingAbove(threshold) | Test::RemainingOrByAgeAbove(threshold) => {
             pace.seconds(durations.mean_residual(age)) > threshold
@@ -396,7 +403,7 @@ fn holds_by_age(table: &AgeTable, test: Test, cluster: &Cluster, attempt: &Attem
             let for_good =
                 table.fresh_likely_better_from(durations, factor, chance).filter(|_| age >= durations.minimum());
             match for_good {
-                // Near 1 it grows too slowly for the margin to make sure of it.
+                // Near 1 the probability grows too slowly for the margin to be safe.
                 Some(last) if chance < 0.999 && (age - last).abs() > MARGIN * last => age > last,
                 _ => durations.conditional_probability_exceeds_fresh(age, factor) > chance,
             }

@@ -1,7 +1,7 @@
-//! Why each copy of a task was started or stopped in a recorded run: what the policy knew and expected,
-//! and what came of it.
+//! Explains a recorded run: why each copy of a task was started or stopped, what the progress model showed at that
+//! time, and how each copy ended.
 //!
-//! The journal is replayed to a policy that keeps its reasons; nothing is guessed from the outside.
+//! The journal is replayed to a policy that keeps its reasons, so every reason is the policy's own.
 
 use serde::Serialize;
 
@@ -13,35 +13,37 @@ use crate::session::{Decided, Session, Sink};
 use crate::time::Time;
 use crate::verify::Difference;
 
-/// What was known of a living copy at a time.
+/// What the progress model showed about a running copy at some time.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Known {
-    /// Which copy.
+    /// The number of the copy, from 0.
     pub copy: u32,
-    /// Its node.
+    /// The name of its node.
     pub node: String,
-    /// How long it had run, seconds.
+    /// How long it had been running, seconds.
     pub elapsed: f64,
-    /// How much longer it was expected to run, seconds, where something was known.
+    /// Its remaining time by the progress model, seconds; `None` where that is unknown. A policy may decide by an
+    /// estimate of its own, which is then in [`Step::because`].
     pub remaining: Option<f64>,
 }
 
-/// A moment in a task's life.
+/// An event or decision that concerns the explained task.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Step {
-    /// When, seconds since the run began.
+    /// The time, seconds since the run began.
     pub at: f64,
-    /// Which copy it is about; `None` for what concerns the whole phase or a node.
+    /// The number of the copy; `None` for what concerns the whole phase or a node.
     pub copy: Option<u32>,
     /// What happened or was decided.
     pub what: String,
-    /// Why, in the policy's words.
+    /// The policy's reason for a decision; `None` for events and for decisions without a reason.
     pub because: Option<String>,
-    /// What was known of the copies alive before.
+    /// The copies that were running before a decision; empty for events.
     pub knew: Vec<Known>,
 }
 
-/// Tells a task's story. `session` is as the recorded run began.
+/// Returns the events and decisions that concern a task, in order of time. `session` is in the state in which the
+/// recorded run began.
 ///
 /// # Errors
 /// If a record does not fit the state.
@@ -51,32 +53,32 @@ pub fn explain(
     task: TaskId,
 ) -> Result<Vec<Step>, Difference> {
     session.keep_reasons();
-    let mut story = Story { task, steps: Vec::new(), before: Vec::new(), after: Vec::new() };
+    let mut history = History { task, steps: Vec::new(), before: Vec::new(), after: Vec::new() };
     for Record { at, change } in records {
         let Change::Event(event) = change else { continue };
-        story.before = story.known(&session, at);
-        session.step(at, &event, &mut story).map_err(|error| Difference::Record { at, error })?;
+        history.before = history.known(&session, at);
+        session.step(at, &event, &mut history).map_err(|error| Difference::Record { at, error })?;
     }
-    Ok(story.steps)
+    Ok(history.steps)
 }
 
-/// What becomes of a task, written down as its run is replayed.
-struct Story {
+/// Collects the steps of a task while its run is replayed.
+struct History {
     task: TaskId,
     steps: Vec<Step>,
-    /// What was known of its copies before the current event, and after it.
+    /// Its running copies before the current event, and after it.
     before: Vec<Known>,
     after: Vec<Known>,
 }
 
-impl Story {
+impl History {
     fn known(&self, session: &Session, at: Time) -> Vec<Known> {
         let cluster = session.cluster();
         cluster.copies(self.task).map(|copy| known(cluster, session.estimator(), copy, at)).collect()
     }
 }
 
-impl Sink for Story {
+impl Sink for History {
     type Error = RecordError;
 
     fn applied(&mut self, at: Time, event: &Event, applied: Applied, state: &Session) -> Result<(), RecordError> {
@@ -107,7 +109,7 @@ fn known(cluster: &Cluster, estimator: &dyn Estimator, copy: &Attempt, at: Time)
     }
 }
 
-/// What an event says of the task: of one of its copies, or of its phase.
+/// Describes an event if it concerns the task: the copy (`None` for the phase or a node) and what happened.
 fn happened(
     event: &Event,
     won: bool,
@@ -121,11 +123,12 @@ fn happened(
         Event::JobArrived { job, spec } if *job == task.job => {
             let phase = spec.phases.get(task.phase as usize)?;
             let was_finished = phase.finished.contains(&task.index);
-            was_finished.then(|| (None, "its job arrived, and the task had its result already".to_owned()))
+            was_finished.then(|| (None, "its job arrived, and its result existed already".to_owned()))
         }
         Event::AttemptFinished { attempt } => {
             let copy = of_task(attempt)?;
-            let (after, result) = (ran(copy), if won { "the task has its result" } else { "too late" });
+            let (after, result) =
+                (ran(copy), if won { "the task has its result" } else { "too late, the task already had its result" });
             Some((Some(copy), format!("finished after {after:.2} s: {result}")))
         }
         Event::AttemptFailed { attempt, reason, external } => {
@@ -134,38 +137,36 @@ fn happened(
                 (Some(reason), _) => format!("failed after {:.2} s: {reason}", ran(copy)),
                 (None, Some(what)) => format!("was ended from outside after {:.2} s: {what}", ran(copy)),
                 (None, None) => {
-                    format!("was ended from outside after {:.2} s; the journal does not say by what", ran(copy))
+                    format!("was ended from outside after {:.2} s; the journal does not record the cause", ran(copy))
                 }
             };
             Some((Some(copy), what))
         }
         Event::AttemptStopped { attempt } => {
             let copy = of_task(attempt)?;
-            Some((Some(copy), format!("has stopped, having run for {:.2} s", ran(copy))))
+            Some((Some(copy), format!("stopped after {:.2} s", ran(copy))))
         }
         Event::WatchMet { attempt, expected_finish, .. } => {
             let copy = of_task(attempt)?;
-            let told = match expected_finish {
-                Some(finish) => {
-                    format!("was seen to be slow, or how long it takes: expected to end at {:.2} s", finish.seconds())
-                }
-                None => format!("had run for {:.2} s, long enough to be looked at", ran(copy)),
+            let what = match expected_finish {
+                Some(finish) => format!("was reported to the policy: expected to finish at {:.2} s", finish.seconds()),
+                None => format!("was reported to the policy after running for {:.2} s", ran(copy)),
             };
-            Some((Some(copy), told))
+            Some((Some(copy), what))
         }
         Event::DurationsLearned { job, phase, median, p90, samples, progress, .. } => {
             let concerns = *job == task.job && *phase == task.phase && !running.is_empty();
-            let by = if *progress { "progress is told" } else { "no progress is told" };
+            let by = if *progress { "copies report progress" } else { "copies report no progress" };
             concerns.then(|| {
                 let copies = if *samples == 1 { "copy" } else { "copies" };
-                let times = format!("median {median:.2} s, nine of ten within {p90:.2} s");
-                (None, format!("learned from {samples} {copies} of the phase: {times}; {by}"))
+                let times = format!("median {median:.2} s, 90th percentile {p90:.2} s");
+                (None, format!("durations of the phase estimated from {samples} {copies}: {times}; {by}"))
             })
         }
         Event::NodeSpeedLearned { node, speed } => {
             let name = cluster.node(*node).map(|node| node.name().to_string())?;
             let concerns = running.iter().any(|known| known.node == name);
-            concerns.then(|| (None, format!("learned that node {name} goes at {speed:.2} of the others' speed")))
+            concerns.then(|| (None, format!("speed of node {name} estimated: {speed:.2} (1 is normal)")))
         }
         Event::NodeLost { node } => {
             let name = cluster.node(*node).map(|node| node.name().to_string())?;
@@ -176,6 +177,7 @@ fn happened(
     }
 }
 
+/// Describes a decision if it concerns the task: the copy and what was decided.
 fn decision_on(decision: &Decision, cluster: &Cluster, task: TaskId) -> Option<(u32, String)> {
     match decision {
         Decision::Start { attempt, node, .. } if attempt.task == task => {
@@ -183,16 +185,16 @@ fn decision_on(decision: &Decision, cluster: &Cluster, task: TaskId) -> Option<(
             Some((attempt.copy, format!("started on {node}")))
         }
         Decision::Stop { attempt, reason } if attempt.task == task => {
-            let why = match reason {
-                StopReason::Lost => "told to stop: it has lost",
-                StopReason::Replaced => "told to stop for a fresh copy",
-                StopReason::Overtaken => "told to stop: it is outrun",
-                StopReason::Relaunched => "told to stop, to be started afresh elsewhere",
+            let what = match reason {
+                StopReason::Lost => "is stopped: another copy has won",
+                StopReason::Replaced => "is stopped: a new copy replaces it",
+                StopReason::Overtaken => "is stopped: another copy will finish first",
+                StopReason::Relaunched => "is stopped, to be relaunched on another node",
             };
-            Some((attempt.copy, why.to_owned()))
+            Some((attempt.copy, what.to_owned()))
         }
         Decision::Replace { attempt, .. } if attempt.task == task => {
-            Some((attempt.copy, "told to stop; a fresh copy gets its room".to_owned()))
+            Some((attempt.copy, "is stopped: a new copy starts on its resources".to_owned()))
         }
         _ => None,
     }
@@ -205,7 +207,7 @@ mod tests {
     use crate::resources::Dimensions;
 
     #[test]
-    fn a_failure_names_its_own_cause() {
+    fn a_failure_is_shown_with_its_cause() {
         let task = TaskId { job: JobId(0), phase: 0, index: 3 };
         let attempt = AttemptId { task, copy: 1 };
         let cluster = Cluster::new(Dimensions::one_slot());
@@ -218,7 +220,7 @@ mod tests {
         assert_eq!(text(Some("exit code 3"), None), "failed after 2.50 s: exit code 3");
         let lost = text(None, Some("its node was lost"));
         assert_eq!(lost, "was ended from outside after 2.50 s: its node was lost");
-        // Journals of earlier versions do not say.
-        assert!(text(None, None).starts_with("was ended from outside after 2.50 s; the journal does not say"));
+        // Journals of earlier versions do not record the cause.
+        assert!(text(None, None).starts_with("was ended from outside after 2.50 s; the journal does not record"));
     }
 }

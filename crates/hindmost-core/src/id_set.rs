@@ -1,7 +1,7 @@
-//! A set of ids that count from 0, of which the smallest from any on is found fast: bits, and bits that tell
-//! which words of bits are not empty.
+//! A set of small ids that finds the smallest member from a given id on quickly: a bit set with a summary of its
+//! non-empty words.
 
-/// A set of small numbers. See the module's documentation.
+/// A set of numbers from 0 on, kept as bits. Memory grows with the largest number.
 #[derive(Clone, Debug, Default)]
 pub struct IdSet {
     words: Vec<u64>,
@@ -15,7 +15,7 @@ impl IdSet {
         self.len
     }
 
-    /// Adds a number; false if it was there.
+    /// Adds a number. Returns false if it was a member already.
     pub fn insert(&mut self, number: u32) -> bool {
         let word = (number / 64) as usize;
         if word >= self.words.len() {
@@ -32,7 +32,7 @@ impl IdSet {
         is_new
     }
 
-    /// Takes a number out; false if it was not there.
+    /// Removes a number. Returns false if it was not a member.
     pub fn remove(&mut self, number: u32) -> bool {
         let word = (number / 64) as usize;
         let bit = 1 << (number % 64);
@@ -47,7 +47,7 @@ impl IdSet {
         was_there
     }
 
-    /// Takes all members out.
+    /// Removes all members.
     pub fn clear(&mut self) {
         for (at, summary) in self.summary.iter_mut().enumerate() {
             for word in bits(std::mem::take(summary)) {
@@ -57,7 +57,7 @@ impl IdSet {
         self.len = 0;
     }
 
-    /// True if there is none.
+    /// Returns true if the set has no members.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -69,19 +69,19 @@ impl IdSet {
         }
     }
 
-    /// Takes all members of another set out.
+    /// Removes all members of another set.
     pub fn remove_all(&mut self, other: &IdSet) {
         for number in other.iter() {
             self.remove(number);
         }
     }
 
-    /// True if the number is a member.
+    /// Returns true if the number is a member.
     pub fn contains(&self, number: u32) -> bool {
         self.words.get((number / 64) as usize).is_some_and(|bits| bits & (1 << (number % 64)) != 0)
     }
 
-    /// The first member that is at least so large.
+    /// Returns the smallest member that is at least `from`.
     pub fn next(&self, from: u32) -> Option<u32> {
         let word = (from / 64) as usize;
         let here = self.words.get(word)? & (u64::MAX << (from % 64));
@@ -96,7 +96,7 @@ impl IdSet {
         Some(word as u32 * 64 + self.words[word].trailing_zeros())
     }
 
-    /// The members in ascending order.
+    /// Returns the members in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         self.summary.iter().enumerate().flat_map(move |(at, summary)| {
             bits(*summary).flat_map(move |word| {
@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn members_come_in_order() {
+    fn members_are_iterated_in_order() {
         let mut set = IdSet::default();
         for number in [70_000, 3, 64, 63, 4096, 3] {
             set.insert(number);

@@ -1,24 +1,24 @@
-//! Identities of jobs, tasks, attempts and nodes.
+//! Ids of jobs, tasks, attempts and nodes.
 //!
-//! Jobs are numbered in the order of their arrival, nodes in the order in which they joined, tasks
-//! within their phase, copies of a task in the order in which they were started. Every tie in a
-//! decision is broken by these numbers, so none depends on memory layout.
+//! Jobs are numbered in the order in which they arrive, nodes in the order in which they join, tasks within their
+//! phase, and copies of a task in the order in which they start. Every tie in a decision is broken by these numbers, so
+//! decisions do not depend on memory layout.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// A job: its place in the order of arrivals, from 0.
+/// The id of a job: its position in the order of arrival, from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct JobId(pub u32);
 
-/// A node: its place in the order of joining, from 0.
+/// The id of a node: its position in the order of joining, from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct NodeId(pub u32);
 
-/// A task of a phase of a job.
+/// The id of a task: its job, phase and index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct TaskId {
     /// The job.
@@ -29,12 +29,13 @@ pub struct TaskId {
     pub index: u32,
 }
 
-/// One copy of a task: the `copy`-th that was started, from 0, retries and restarts included.
+/// The id of an attempt, which is one execution (copy) of a task: the `copy`-th that was started, from 0. Retries and
+/// relaunches count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct AttemptId {
     /// The task.
     pub task: TaskId,
-    /// Which of the task's copies, from 0.
+    /// The number of the copy within its task, from 0.
     pub copy: u32,
 }
 

@@ -1,10 +1,23 @@
-//! The journal: a run's records, one JSON object a line, under a header that names the format's
-//! version.
+//! The journal: a run's records, one JSON object per line, after a header with the format's version.
 //!
-//! The first line is `{"hindmost_journal":1,…}` with what is needed to read the rest: the names of
-//! the dimensions, the policy, its setting and the knowledge it had. Every further line is a
-//! [`Record`]: `{"at":0,"event":{"job_arrived":{…}}}`. Times are ticks of 1 ns.
-//! A journal cut short in the middle of a line reads as far as it goes.
+//! The first line is `{"hindmost_journal":1,…}`. It has what is needed to read the rest: the names of the resource
+//! dimensions, the policy, its parameters and its progress model (`knowledge`). Every further line is a [`Record`]:
+//! `{"at":0,"event":{"job_arrived":{…}}}`. Times are ticks of 1 ns. If a journal was cut short in the middle of a line,
+//! that line is ignored.
+//!
+//! ```
+//! use hindmost_core::journal::JournalReader;
+//!
+//! let journal =
+//! r#"{"hindmost_journal":1,"dimensions":["slots"],"policy":"none","order":"fifo","gamma":0,"knowledge":"oracle"}
+//! {"at":0,"event":"round"}
+//! {"at":100,"eve"#;
+//! let mut reader = JournalReader::new(journal.as_bytes())?;
+//! assert_eq!(reader.header().policy, "none");
+//! assert_eq!(reader.by_ref().count(), 1);
+//! assert!(reader.cut_short());
+//! # Ok::<(), hindmost_core::journal::JournalError>(())
+//! ```
 
 use std::io::{self, BufRead, Read, Write};
 
@@ -16,10 +29,10 @@ use crate::record::Record;
 use crate::resources::Dimensions;
 use crate::workload::QueueSpec;
 
-/// The version of the format that this build writes, and the newest that it reads.
+/// The version of the format that this build writes, and the newest version that it reads.
 pub const VERSION: u32 = 1;
 
-/// No header is longer, in bytes: what is not a journal may have no lines at all.
+/// The maximum length of a header, bytes. A file that is not a journal may have no line breaks.
 const LONGEST_HEADER: u64 = 1 << 20;
 
 /// The first line of a journal.
@@ -27,48 +40,48 @@ const LONGEST_HEADER: u64 = 1 << 20;
 pub struct Header {
     /// Version of the format.
     pub hindmost_journal: u32,
-    /// Dimensions of room.
+    /// Names of the resource dimensions.
     pub dimensions: Dimensions,
-    /// The policy as named.
+    /// The policy as the user named it.
     pub policy: String,
-    /// Order for policies that bring none.
+    /// The order of jobs, used by policies without an order of their own.
     pub order: String,
     /// Price of a machine-second.
     pub gamma: f64,
-    /// What the policy knew of running attempts.
+    /// The progress model of the policy.
     pub knowledge: Knowledge,
-    /// On which nodes copies were started.
+    /// How nodes were chosen for copies.
     #[serde(default)]
     pub placement: Placement,
-    /// The queues that jobs were submitted to.
+    /// The queues to which jobs were submitted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub queues: Vec<QueueSpec>,
 }
 
-/// Why a journal could not be read or written.
+/// An error while reading or writing a journal.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
     /// Reading or writing failed.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// The first line is no header.
-    #[error("this is no journal: its first line is not a header with \"hindmost_journal\"")]
+    /// The first line is not a header.
+    #[error("not a journal: the first line is not a header with \"hindmost_journal\"")]
     NoHeader,
-    /// Written by a newer version.
+    /// The journal has a newer format.
     #[error("the journal has format {found}, and this version reads formats up to {VERSION}")]
     TooNew {
-        /// The journal's version.
+        /// The version of the journal's format.
         found: u32,
     },
-    /// A line in the middle that is no record.
-    #[error("line {line} is no record: {error}")]
+    /// A line before the last one is not a record.
+    #[error("line {line} is not a record: {error}")]
     BadLine {
         /// Line number, from 1.
         line: u64,
-        /// What is wrong with it.
+        /// Why it could not be read.
         error: serde_json::Error,
     },
-    /// A record that could not be written as JSON.
+    /// A record could not be written as JSON.
     #[error("a record could not be written: {0}")]
     Unwritable(serde_json::Error),
 }
@@ -79,7 +92,7 @@ pub struct JournalWriter<W: Write> {
 }
 
 impl<W: Write> JournalWriter<W> {
-    /// Begins a journal with its header.
+    /// Creates a journal and writes its header.
     ///
     /// # Errors
     /// If writing fails.
@@ -96,7 +109,7 @@ impl<W: Write> JournalWriter<W> {
         line(&mut self.to, record)
     }
 
-    /// Flushes what was written and gives back the writer.
+    /// Flushes the journal and returns the underlying writer.
     ///
     /// # Errors
     /// If flushing fails.
@@ -112,7 +125,7 @@ fn line<W: Write>(to: &mut W, value: &impl Serialize) -> Result<(), JournalError
     Ok(())
 }
 
-/// Reads a journal record by record.
+/// Reads a journal record by record. The iterator ends at the end of the file or before an incomplete last line.
 pub struct JournalReader<R: BufRead> {
     from: R,
     header: Header,
@@ -125,7 +138,7 @@ impl<R: BufRead> JournalReader<R> {
     /// Reads the header.
     ///
     /// # Errors
-    /// If there is none, its version is too new, or reading fails.
+    /// If there is no header, its version is too new, or reading fails.
     pub fn new(mut from: R) -> Result<JournalReader<R>, JournalError> {
         let mut buffer = Vec::new();
         from.by_ref().take(LONGEST_HEADER).read_until(b'\n', &mut buffer)?;
@@ -139,17 +152,17 @@ impl<R: BufRead> JournalReader<R> {
         Ok(JournalReader { from, header, line: 1, buffer, cut_short: false })
     }
 
-    /// The header.
+    /// Returns the header.
     pub fn header(&self) -> &Header {
         &self.header
     }
 
-    /// The number of the line that was read last, from 1; the header is the first.
+    /// Returns the number of the line that was read last, from 1. The header is line 1.
     pub fn line(&self) -> u64 {
         self.line
     }
 
-    /// True if the last line was incomplete and has been left out.
+    /// Returns true if the last line was incomplete and was ignored.
     pub fn cut_short(&self) -> bool {
         self.cut_short
     }
@@ -160,7 +173,7 @@ impl<R: BufRead> Iterator for JournalReader<R> {
 
     fn next(&mut self) -> Option<Self::Item> {
         self.buffer.clear();
-        // Bytes, not text: a line may be cut in the middle of a letter.
+        // Bytes, not text: the file may end inside a multi-byte character.
         match self.from.read_until(b'\n', &mut self.buffer) {
             Err(error) => Some(Err(error.into())),
             Ok(0) => None,
@@ -208,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read() {
+    fn written_records_are_read_back() {
         let bytes = journal();
         let mut reader = JournalReader::new(&bytes[..]).unwrap();
         assert_eq!(reader.header(), &header());
@@ -219,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_journal_cut_short_reads_as_far_as_it_goes() {
+    fn an_incomplete_last_line_is_ignored() {
         let mut bytes = journal();
         bytes.truncate(bytes.len() - 5);
         let mut reader = JournalReader::new(&bytes[..]).unwrap();
@@ -228,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_journal_may_be_cut_in_the_middle_of_a_letter() {
+    fn a_journal_may_end_inside_a_character() {
         let mut bytes = journal();
         let reason = Some("größer".into());
         let event = Event::AttemptFailed {
@@ -245,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_no_record_is_told_by_its_number() {
+    fn a_bad_line_is_reported_with_its_number() {
         let mut bytes = journal();
         bytes.extend_from_slice(b"not a record\n");
         let last = JournalReader::new(&bytes[..]).unwrap().last().unwrap();

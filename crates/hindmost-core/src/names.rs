@@ -1,11 +1,11 @@
-//! Names that people give in files: of jobs, phases, resources and racks.
+//! Checks of names that users write in files: names of jobs, phases, resources and racks.
 //!
-//! Names in logs are not checked: a log says what was, and whatever shows its names escapes them.
+//! Names in logs are untrusted and not checked here; code that prints them escapes them.
 
-/// Why a text can't be a name. The message follows what is named: `"" must not be blank`.
+/// Why a text can't be a name. The message continues a sentence that begins with the name: `"" must not be blank`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadName {
-    /// Empty, or white space alone.
+    /// Empty, or only white space.
     #[error("must not be blank")]
     Blank,
     /// Has a line break, a tab or another control character.
@@ -30,8 +30,8 @@ pub fn check_name(name: &str) -> Result<(), BadName> {
     }
 }
 
-/// Checks a name that several places of a file give, such as a resource's or rack's: two that look the same must be the
-/// same.
+/// Checks a name that occurs in several places of a file, such as a resource's or rack's. Names that look the same must
+/// be the same.
 ///
 /// # Errors
 /// If it is blank, has control characters, or begins or ends with white space.
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_that_can_not_be_told_apart_are_refused() {
+    fn names_that_look_the_same_are_refused() {
         for (name, shared, alone) in [
             ("map", Ok(()), Ok(())),
             ("a b/c-ü", Ok(()), Ok(())),

@@ -1,28 +1,27 @@
-//! Random numbers that depend on what they are for, not on when they are asked for.
+//! Random numbers that depend on what they are for, not on when they are drawn.
 //!
-//! Every draw is a hash of the seed, a purpose and the identity of the thing drawn for, so that all
-//! policies on one seed meet the same jobs and the k-th copy of a task takes equally long in each,
-//! whatever was started before it and on whichever thread.
+//! Every draw is a hash of the seed, a purpose and an id. So all policies on one seed see the same jobs, and the k-th
+//! copy of a task has the same duration under each of them, whatever was started before and on whichever thread.
 
 use hindmost_math::random::{self, unit};
 
 use crate::ids::{AttemptId, TaskId};
 
-/// What a number is drawn for; numbers of different purposes are independent.
+/// What a number is drawn for. Draws for different purposes are independent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
 pub enum Purpose {
-    /// Gaps between arrivals.
+    /// Times between arrivals of jobs.
     Arrival = 1,
     /// Numbers of tasks.
     Tasks = 2,
-    /// A job's parameters: means, tail indices and so on.
+    /// Parameters of a job, such as means and tail indices.
     Parameter = 3,
-    /// The part of a copy's duration that is its own.
+    /// The part of a copy's duration that only this copy has.
     Duration = 4,
     /// The part of a duration that all copies of a task share.
     CommonDuration = 5,
-    /// The fraction of its work after which a copy's remaining time is known.
+    /// The fraction of its work after which a copy's remaining time becomes known.
     Detection = 6,
     /// Errors of estimates.
     Noise = 7,
@@ -32,35 +31,35 @@ pub enum Purpose {
     Node = 9,
     /// The queue that a job is submitted to.
     Queue = 10,
-    /// Which kind of job a job is.
+    /// The kind of a job.
     Kind = 11,
-    /// The parameters of how much a job's tasks read.
+    /// Parameters of the input sizes of a job's tasks.
     Input = 12,
-    /// How much a task reads.
+    /// The input size of a task.
     InputOfTask = 13,
     /// The nodes that hold replicas.
     Replica = 14,
 }
 
-/// A hash of a seed, a purpose and two numbers that identify the thing drawn for.
+/// Returns a hash of a seed, a purpose and two numbers that identify the job, task or copy.
 #[inline]
 pub fn hash(seed: u64, purpose: Purpose, first: u64, second: u64) -> u64 {
     random::hash(seed, purpose as u64, first, second)
 }
 
-/// A number in (0, 1) for the `number`-th parameter of the `index`-th thing.
+/// Returns a number in (0, 1) for the `number`-th parameter of the `index`-th job or node.
 #[inline]
 pub fn draw(seed: u64, purpose: Purpose, index: u64, number: u64) -> f64 {
     unit(hash(seed, purpose, index, number))
 }
 
-/// A number in (0, 1) for a task, common to its copies.
+/// Returns a number in (0, 1) for a task, the same for all its copies.
 #[inline]
 pub fn draw_for_task(seed: u64, purpose: Purpose, task: TaskId) -> f64 {
     draw_for_attempt(seed, purpose, AttemptId { task, copy: 0 })
 }
 
-/// A number in (0, 1) for one copy of a task.
+/// Returns a number in (0, 1) for one copy of a task.
 #[inline]
 pub fn draw_for_attempt(seed: u64, purpose: Purpose, attempt: AttemptId) -> f64 {
     let AttemptId { task, copy } = attempt;

@@ -1,7 +1,7 @@
-//! Records: what happened (events) and what was asked (decisions).
+//! Records: events (what happened) and decisions (what a policy orders).
 //!
-//! The cluster's state changes only by applying records, in the simulator, live and on replay
-//! alike; the journal is their sequence. See `ARCHITECTURE.md`, "Events in, decisions out".
+//! The cluster's state changes only by applying records, in simulated, live and replayed runs alike. The sequence of
+//! records is the journal. See `ARCHITECTURE.md`, "Data goes one way".
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::time::Time;
 use crate::workload::JobSpec;
 use hindmost_math::distribution::Distribution;
 
-/// Something that happened, told by the driver.
+/// Something that happened. The driver reports it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Event {
@@ -23,15 +23,15 @@ pub enum Event {
         node: NodeId,
         /// Its name for people.
         name: Arc<str>,
-        /// Its room.
+        /// Its capacity.
         capacity: Resources,
-        /// Work done in a second, relative to a node of speed 1.
+        /// Work done per second, relative to a node of speed 1.
         speed: f64,
-        /// The rack that it is in; nodes of which none is told share one.
+        /// The rack that the node is in. Nodes without a rack count as one rack.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         rack: Option<Arc<str>>,
     },
-    /// A node went away; what ran on it is lost and its tasks are pending again.
+    /// A node went away. The attempts that ran on it are lost, and their tasks are pending again.
     NodeLost {
         /// The node.
         node: NodeId,
@@ -45,7 +45,7 @@ pub enum Event {
     JobArrived {
         /// The job.
         job: JobId,
-        /// What may be known of it.
+        /// The job as policies see it.
         spec: Arc<JobSpec>,
     },
     /// A starting attempt is now running.
@@ -53,89 +53,89 @@ pub enum Event {
         /// The attempt.
         attempt: AttemptId,
     },
-    /// An attempt finished its work; the first of a task's copies to do so is its winner.
+    /// An attempt finished its work. The first copy of a task to finish is the task's winner.
     AttemptFinished {
         /// The attempt.
         attempt: AttemptId,
     },
-    /// An attempt broke; its task is pending again if no other copy runs.
+    /// An attempt failed. Its task is pending again if no other copy runs.
     AttemptFailed {
         /// The attempt.
         attempt: AttemptId,
-        /// What happened, where the attempt itself is to blame; `None` if it was ended from outside.
+        /// The error, if the attempt itself failed; `None` if something else ended it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<Arc<str>>,
-        /// What ended it from outside, such as the loss of its process. `None` where the attempt itself is to blame, and
-        /// in journals of versions that did not record it.
+        /// What ended it from outside, such as the loss of its process. `None` if the attempt itself failed, and in
+        /// journals of versions that did not record this.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         external: Option<Arc<str>>,
     },
-    /// An attempt that was asked to stop has stopped, and its room is free.
+    /// A stopping attempt has stopped, and its resources are free.
     AttemptStopped {
         /// The attempt.
         attempt: AttemptId,
     },
-    /// A condition that was watched has come true, or an expected finish that was reported has turned out wrong.
+    /// A watched condition has come true, or an expected finish that was reported has changed.
     WatchMet {
         /// The attempt that was watched.
         attempt: AttemptId,
-        /// When it is now expected to finish, where its progress tells.
+        /// When it is now expected to finish; `None` while its progress does not show it.
         expected_finish: Option<Time>,
-        /// The conditions that have come true; empty if only the expected finish has changed. `None` in simulations, and
-        /// in journals of versions that did not record them.
+        /// The conditions that have come true; empty if only the expected finish has changed. `None` in simulations,
+        /// and in journals of versions that did not record them.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         conditions: Option<Vec<Condition>>,
-        /// True if the attempt has reported nothing, and its expected finish is a guess from that.
+        /// True if the attempt has reported no progress, and its expected finish is a guess from that.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         guessed: bool,
     },
-    /// How long the copies of a phase take has been learned, or learned better, from those that ran.
+    /// The distribution of a phase's durations was estimated, or estimated better, from copies that ran.
     DurationsLearned {
         /// The job.
         job: JobId,
         /// The phase within the job, from 0.
         phase: u32,
-        /// Seconds of a fresh copy on a node of speed 1.
+        /// Duration of a new copy on a node of speed 1, seconds.
         durations: Distribution,
-        /// The duration that half of the copies do not exceed, seconds on a node of speed 1.
+        /// Median duration, seconds on a node of speed 1.
         median: f64,
-        /// As `median`, for nine of ten copies.
+        /// 90th percentile of the duration, seconds on a node of speed 1.
         p90: f64,
-        /// True if copies tell their progress while they run.
+        /// True if copies report progress while they run.
         progress: bool,
-        /// How many copies told.
+        /// Number of copies in the estimate.
         samples: u32,
     },
-    /// How fast a node goes through its work has been learned from what ran there.
+    /// The speed of a node was estimated from attempts that ran on it.
     NodeSpeedLearned {
         /// The node.
         node: NodeId,
-        /// Work done in a second, relative to a node of speed 1.
+        /// Work done per second, relative to a node of speed 1.
         speed: f64,
     },
-    /// The time of a wake-up has come.
+    /// The time of a wake-up ([`Decision::Wake`]) has come.
     Woken,
-    /// The policy is asked to decide: what follows, up to the next event, are its decisions.
+    /// The policy must decide. The decisions up to the next event are its decisions.
     Round,
 }
 
-/// A condition on a running attempt of which a policy is notified once. Conditions on one attempt, of one kind or of
-/// several, do not replace each other; one that is asked for twice counts once.
+/// A condition on a running attempt. When it comes true, the policy is notified once. Different conditions on one
+/// attempt exist side by side; a condition that is requested twice counts once.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Condition {
     /// Its remaining time has become known.
     Revealed,
-    /// Its remaining time is known and longer than so many seconds.
+    /// Its remaining time is known and longer than this, seconds.
     RemainingAbove(f64),
-    /// It has been running for longer than so many seconds.
+    /// It has been running for longer than this, seconds.
     ElapsedAbove(f64),
-    /// Either: its remaining time is known and above the first, or it has run for longer than the
-    /// second, whichever is seen first.
+    /// Its remaining time is known and longer than the first value, or it has been running for longer than the second.
+    /// Both in seconds.
     RemainingOrElapsedAbove(f64, f64),
-    /// It has run for longer than `after` seconds and has made less progress than `rate` a second.
+    /// It has been running for longer than `after` and has made less progress than `rate`.
     Lagging {
-        /// Share of the work in a second.
+        /// Share of the work per second.
         rate: f64,
         /// Seconds.
         after: f64,
@@ -148,7 +148,7 @@ pub enum Condition {
 pub enum StopReason {
     /// Another copy of its task has won.
     Lost,
-    /// A fresh copy is expected to do better.
+    /// A replacement is expected to finish earlier.
     Replaced,
     /// Another copy of its task is expected to finish well before it.
     #[serde(rename = "outrun")]
@@ -158,7 +158,7 @@ pub enum StopReason {
     Relaunched,
 }
 
-/// Something that a policy asks for. It takes effect on the cluster's state when it is written.
+/// An order of a policy. It takes effect on the cluster's state when it is made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Decision {
@@ -166,40 +166,41 @@ pub enum Decision {
     Start {
         /// The attempt: the next copy of its task.
         attempt: AttemptId,
-        /// Where.
+        /// The node.
         node: NodeId,
         /// Share of the work that is already done and need not be repeated, in [0, 1).
         from_progress: f64,
     },
-    /// Stop a running attempt; its room is free when the driver says so.
+    /// Stop a running attempt. Its resources are free when the driver reports that it has stopped.
     Stop {
         /// The attempt.
         attempt: AttemptId,
-        /// Why.
+        /// The reason.
         reason: StopReason,
     },
-    /// Stop an attempt and start the next copy of its task in the same room (kill-restart).
+    /// Stop an attempt and start the next copy of its task on the same resources (kill-restart).
     Replace {
         /// The attempt that ends.
         attempt: AttemptId,
-        /// Share of the work that the fresh copy need not repeat, in [0, 1).
+        /// Share of the work that the replacement need not repeat, in [0, 1).
         from_progress: f64,
     },
-    /// Keep room on a node for this policy's own later use.
+    /// Reserve resources on a node for this policy's own later use.
     Reserve {
         /// The node.
         node: NodeId,
-        /// How much; it must be free. Boxed, as it would make every other decision twice as large.
-        room: Box<Resources>,
-        /// Until when; then it is free again.
+        /// How much; it must be free. Boxed, because it would double the size of every other decision.
+        #[serde(rename = "room")]
+        resources: Box<Resources>,
+        /// When the reservation ends.
         until: Time,
     },
-    /// Ask for a round at this time.
+    /// Request a round at this time.
     Wake {
-        /// When; a time that has passed means at once.
+        /// The time; if it has passed, the round is at once.
         at: Time,
     },
-    /// Ask to be told when a condition on an attempt comes true.
+    /// Request a notification when a condition on an attempt comes true.
     Watch {
         /// The attempt.
         attempt: AttemptId,
@@ -208,22 +209,22 @@ pub enum Decision {
     },
 }
 
-/// What a record says.
+/// An event or a decision.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
     /// What happened.
     Event(Event),
-    /// What was asked.
+    /// A decision of the policy.
     Decision(Decision),
 }
 
 /// One line of the journal: a change and its time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
-    /// When, in ticks since the run began.
+    /// The time, in ticks since the run began.
     pub at: Time,
-    /// What.
+    /// The event or decision.
     #[serde(flatten)]
     pub change: Change,
 }

@@ -1,10 +1,9 @@
-//! A paper's experiments run again: what it claims, what is measured, and the verdict.
+//! Reproductions of papers: what a paper claims, what is measured, and the verdict.
 //!
-//! Papers leave things out, and what is filled in decides many claims. So a claim is measured under
-//! several [`Reading`]s, each with the same stated rule ([`Expected`]), and its [`Verdict`] follows from
-//! the measured numbers alone: [`Verdict::Reproduced`] where the rule holds under every reading that was
-//! run, [`Verdict::ReproducedUnder`] where it holds under some, [`Verdict::NotReproduced`] where under
-//! none.
+//! Papers leave details out, and how these are filled in decides many claims. So a claim is measured under several
+//! [`Reading`]s, each with the same rule ([`Expected`]). Its [`Verdict`] follows from the measured numbers alone:
+//! [`Verdict::Reproduced`] if the rule holds under every reading that was run, [`Verdict::ReproducedUnder`] if it holds
+//! under some, and [`Verdict::NotReproduced`] if it holds under none.
 
 use std::fmt;
 
@@ -12,31 +11,31 @@ use serde::Serialize;
 
 use hindmost_math::statistics::{mean, student_interval};
 
-/// A paper's experiments run again.
+/// The results of a paper's experiments, run again.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Reproduction {
-    /// Key of the paper, as the command line names it.
+    /// Key of the paper on the command line.
     pub paper: String,
     /// Authors, title and year.
     pub title: String,
-    /// Whether horizons were shortened and sweeps thinned to be quick.
+    /// True if horizons were shortened and sweeps thinned to save time.
     pub quick: bool,
     /// Seeds of the simulations, unless a figure says otherwise.
     pub seeds: Vec<u64>,
     /// What a reader of all figures must know.
     pub notes: Vec<String>,
-    /// What was filled in where the paper is silent, by the names that claims use.
+    /// The ways in which missing details were filled in. Claims refer to their names.
     pub readings: Vec<Reading>,
     /// The paper's figures, in its order.
     pub figures: Vec<Figure>,
 }
 
-/// One way to fill in what the paper leaves out.
+/// One way to fill in the details that the paper leaves out.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Reading {
-    /// Name.
+    /// Its name.
     pub name: String,
-    /// What it takes for granted.
+    /// What it assumes.
     pub description: String,
 }
 
@@ -45,15 +44,15 @@ pub struct Reading {
 pub struct Figure {
     /// Name, such as `Figure 2`.
     pub name: String,
-    /// What it shows and how it was run again.
+    /// What it shows, and how the experiment was run again.
     pub about: String,
-    /// What the paper claims of it.
+    /// What the paper claims about it.
     pub claims: Vec<Claim>,
-    /// The numbers behind it.
+    /// The numbers of the figure.
     pub tables: Vec<DataTable>,
 }
 
-/// Numbers behind a figure. Rows are as long as `columns`; cells are `None` where there is no number.
+/// The numbers of a figure. Each row has as many cells as `columns`; a cell without a number is `None`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DataTable {
     /// What the numbers are.
@@ -62,7 +61,7 @@ pub struct DataTable {
     pub columns: Vec<String>,
     /// Rows.
     pub rows: Vec<Vec<Cell>>,
-    /// How the numbers are drawn; `None` where a table says more than a picture.
+    /// How the numbers are drawn; `None` if the table is not drawn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plot: Option<Plot>,
 }
@@ -70,34 +69,33 @@ pub struct DataTable {
 /// How the numbers of a [`DataTable`] are drawn as curves.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Plot {
-    /// Heading of the picture.
+    /// Title of the figure.
     pub title: String,
-    /// What is along the horizontal axis, with its unit.
+    /// Label of the horizontal axis, with its unit.
     pub x: String,
-    /// What is along the vertical axis, with its unit; of cumulative shares without it.
+    /// Label of the vertical axis, with its unit; for cumulative shares, the name of the quantity without a unit.
     pub y: String,
-    /// What the numbers form.
+    /// How curves are read from the table.
     pub shape: PlotShape,
-    /// The curves that are drawn, by the heading of their column or row; all without any.
+    /// The curves to draw, by the heading of their column or row; empty: all.
     pub curves: Vec<String>,
-    /// How many of the first rows are drawn; `None`: all.
+    /// Number of rows to draw, from the first; `None`: all.
     pub rows: Option<usize>,
 }
 
-/// What the numbers of a drawn table form.
+/// How the curves of a plot are read from its table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PlotShape {
-    /// The first column has the places along the horizontal axis; each other column is a curve, or half of the
-    /// interval of the column before if its heading begins with `±`. A row whose first cell is a text is a level
-    /// that holds for all places.
+    /// The first column has the positions on the horizontal axis. Each other column is a curve, or half of the interval
+    /// of the column before it if its heading begins with `±`. A row whose first cell is a text is a constant level.
     Columns,
-    /// The headings have the places; each row is a curve of cumulative shares whose name is its first cell.
+    /// The headings have the positions. Each row is a curve of cumulative shares, named by its first cell.
     CumulativeRows,
 }
 
 impl DataTable {
-    /// A table that is not drawn.
+    /// Creates a table that is not drawn.
     pub fn new(caption: impl Into<String>, columns: Vec<String>, rows: Vec<Vec<Cell>>) -> DataTable {
         DataTable { caption: caption.into(), columns, rows, plot: None }
     }
@@ -131,20 +129,20 @@ impl From<&str> for Cell {
     }
 }
 
-/// Something that the paper states, measured again.
+/// A claim of the paper and its measured values.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Claim {
     /// What the paper states.
     pub claimed: String,
-    /// Where it states it.
+    /// The section in which it states this.
     pub section: String,
-    /// When a measured value counts as the claim.
+    /// The rule that a measured value must satisfy.
     pub expected: Expected,
     /// The measured values.
     pub readings: Vec<Measured>,
-    /// What follows.
+    /// The verdict.
     pub verdict: Verdict,
-    /// What helps to understand it; empty where nothing does.
+    /// A comment that helps to understand the claim; may be empty.
     pub comment: String,
 }
 
@@ -153,42 +151,42 @@ pub struct Claim {
 pub struct Measured {
     /// The reading's name.
     pub reading: String,
-    /// What the value is.
+    /// What was measured.
     pub value: String,
-    /// Mean over seeds, or the value where nothing is random; `None` where there is none.
+    /// Mean over seeds, or the value if nothing is random; `None` if there is no value.
     pub mean: Option<f64>,
-    /// 95% interval of the mean (Student's t over seeds); `None` where nothing is random.
+    /// 95% interval of the mean (Student's t over seeds); `None` if nothing is random.
     pub ci95: Option<[f64; 2]>,
-    /// Unit.
+    /// The unit; may be empty.
     pub unit: String,
-    /// Whether the claim's rule holds.
+    /// True if the claim's rule holds.
     pub holds: bool,
 }
 
-/// When a measured value counts as the claim.
+/// The rule that a measured value must satisfy to confirm a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Expected {
-    /// Smallest value; `None`: no limit.
+    /// Smallest value; `None` for no limit.
     pub low: Option<f64>,
-    /// Largest value; `None`: no limit.
+    /// Largest value; `None` for no limit.
     pub high: Option<f64>,
-    /// Whether the whole 95% interval must lie within these limits, not only the mean: for claims of
-    /// a direction.
+    /// True if the whole 95% interval must be strictly within the limits, not only the mean. Used for claims about a
+    /// direction.
     pub whole_interval: bool,
 }
 
-/// What the measured values say of a claim.
+/// Whether the measured values confirm a claim.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// It holds under every reading.
+    /// The claim holds under every reading.
     Reproduced,
-    /// It holds under these readings only.
+    /// The claim holds only under these readings.
     ReproducedUnder {
-        /// Their names.
+        /// Names of the readings.
         readings: Vec<String>,
     },
-    /// It holds under none.
+    /// The claim holds under no reading.
     NotReproduced {
         /// What was measured instead.
         why: String,
@@ -196,7 +194,7 @@ pub enum Verdict {
 }
 
 impl Measured {
-    /// The mean of one value a seed, with its interval.
+    /// Returns the mean of one value per seed, with its interval.
     pub fn over_seeds(reading: &str, value: &str, values: &[f64], unit: &str) -> Measured {
         let finite = !values.is_empty() && values.iter().all(|value| value.is_finite());
         Measured {
@@ -206,7 +204,7 @@ impl Measured {
         }
     }
 
-    /// A value that nothing random goes into.
+    /// Returns a value that does not depend on random numbers.
     pub fn exact(reading: &str, value: &str, number: Option<f64>, unit: &str) -> Measured {
         Measured {
             reading: reading.to_owned(),
@@ -218,7 +216,7 @@ impl Measured {
         }
     }
 
-    /// The value with its interval and unit.
+    /// Formats the value with its interval and unit.
     pub fn text(&self) -> String {
         let Some(mean) = self.mean else { return "none".to_owned() };
         let unit = if self.unit.is_empty() || self.unit == "%" { self.unit.clone() } else { format!(" {}", self.unit) };
@@ -230,33 +228,33 @@ impl Measured {
 }
 
 impl Expected {
-    /// Within `tolerance` of `target`.
+    /// The mean is within `tolerance` of `target`.
     pub fn near(target: f64, tolerance: f64) -> Expected {
         Expected { low: Some(target - tolerance), high: Some(target + tolerance), whole_interval: false }
     }
 
-    /// At most this.
+    /// The mean is at most `high`.
     pub fn at_most(high: f64) -> Expected {
         Expected { low: None, high: Some(high), whole_interval: false }
     }
 
-    /// At least this.
+    /// The mean is at least `low`.
     pub fn at_least(low: f64) -> Expected {
         Expected { low: Some(low), high: None, whole_interval: false }
     }
 
-    /// Below this with its whole interval.
+    /// The whole interval is below `high`.
     pub fn below(high: f64) -> Expected {
         Expected { low: None, high: Some(high), whole_interval: true }
     }
 
-    /// Above this with its whole interval.
+    /// The whole interval is above `low`.
     pub fn above(low: f64) -> Expected {
         Expected { low: Some(low), high: None, whole_interval: true }
     }
 
-    /// Whether a value counts. No value never does; a value whose whole interval counts must not lie
-    /// on the limit either.
+    /// Returns whether a value satisfies the rule. False without a value. If the whole interval counts, it must not
+    /// touch a limit.
     pub fn accepts(&self, mean: Option<f64>, ci95: Option<[f64; 2]>) -> bool {
         let Some(mean) = mean else { return false };
         let [least, most] = ci95.filter(|_| self.whole_interval).unwrap_or([mean, mean]);
@@ -293,7 +291,7 @@ impl fmt::Display for Verdict {
 }
 
 impl Verdict {
-    /// `reproduced`, `reproduced under N of M readings` or `not reproduced`.
+    /// Returns `reproduced`, `reproduced under N of M readings` or `not reproduced`. `of` is M.
     pub fn short(&self, of: usize) -> String {
         match self {
             Verdict::Reproduced => "reproduced".to_owned(),
@@ -304,7 +302,7 @@ impl Verdict {
 }
 
 impl Claim {
-    /// A claim with what was measured; applies the rule to every value and draws the verdict.
+    /// Applies the rule to every measured value and returns the claim with its verdict.
     pub fn judge(
         claimed: &str,
         section: &str,
@@ -334,13 +332,13 @@ impl Claim {
         }
     }
 
-    /// The measured value that stands for the claim in a summary: the first that holds, else the first.
+    /// Returns the measured value that represents the claim in a summary: the first that holds, or else the first.
     pub fn representative(&self) -> Option<&Measured> {
         self.readings.iter().find(|measured| measured.holds).or(self.readings.first())
     }
 }
 
-/// Says in numbers why no reading holds.
+/// Describes in numbers why no reading holds.
 fn why_not(expected: Expected, readings: &[Measured]) -> String {
     let values: Vec<(f64, &Measured)> = readings.iter().filter_map(|one| Some((one.mean?, one))).collect();
     let least = values.iter().min_by(|one, other| one.0.total_cmp(&other.0));
@@ -361,7 +359,7 @@ fn why_not(expected: Expected, readings: &[Measured]) -> String {
     }
 }
 
-/// A number in three or four digits, without an exponent for ordinary sizes.
+/// Formats a number with three or four digits, without an exponent for ordinary sizes.
 pub fn number_text(value: f64) -> String {
     let size = value.abs();
     let text = match size {
@@ -412,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_is_not_there_never_holds() {
+    fn a_missing_value_never_holds() {
         let missing = Measured::over_seeds("a", "x", &[1.0, f64::NAN], "s");
         assert_eq!((missing.mean, missing.ci95), (None, None));
         let none = verdict(Expected::at_most(1.0), vec![missing]);

@@ -1,8 +1,8 @@
-//! Amounts of room on a node, in several dimensions at once.
+//! Amounts of resources, in several dimensions at once.
 //!
-//! A cluster names its dimensions once ([`Dimensions`]); amounts are whole numbers of a small unit
-//! (thousandths of a cpu or of any other thing, bytes of memory), so that taking and giving back
-//! room never drifts. A cluster of one-slot machines has the single dimension `slots`.
+//! A cluster names its dimensions once ([`Dimensions`]). Amounts are whole numbers of a small unit (thousandths of a
+//! cpu or of any other resource, bytes of memory), so that sums have no rounding error. A cluster of one-slot machines
+//! has the single dimension `slots`.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use hindmost_math::plain::{Plain, Quoted};
 
 use crate::workload::DemandByName;
 
-/// The most dimensions a cluster can have.
+/// The maximum number of dimensions of a cluster.
 pub const MAX_DIMENSIONS: usize = 8;
 
 /// The dimension of one-slot machines.
@@ -22,13 +22,28 @@ pub const CPUS: &str = "cpus";
 /// Memory, in bytes.
 pub const MEMORY: &str = "memory";
 
-/// An amount in every dimension of a cluster, in whole small units; unused dimensions are zero.
+/// An amount in each dimension of a cluster, in whole small units: bytes of memory, thousandths of anything else.
+/// Unused dimensions are zero.
+///
+/// ```
+/// use hindmost_core::resources::Dimensions;
+/// use hindmost_core::workload::DemandByName;
+///
+/// let capacity = DemandByName::from([("cpus".to_owned(), 4.0), ("memory".to_owned(), 8e9)]);
+/// let dimensions = Dimensions::of([&capacity])?;
+/// let free = dimensions.amounts(&capacity)?;
+/// let demand = dimensions.demand(&DemandByName::from([("cpus".to_owned(), 1.5)]))?;
+/// assert!(demand.fits(&free));
+/// assert_eq!(free.times(&demand), 2);
+/// assert_eq!(demand.dominant_share(&free), 0.375);
+/// # Ok::<(), hindmost_core::resources::ResourceError>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Resources(pub [u64; MAX_DIMENSIONS]);
 
 impl Resources {
-    /// Nothing.
+    /// Zero in every dimension.
     pub const NONE: Resources = Resources([0; MAX_DIMENSIONS]);
 
     /// One slot of a one-slot machine.
@@ -38,19 +53,19 @@ impl Resources {
         Resources(amounts)
     };
 
-    /// True if this amount is at most `room` in every dimension.
+    /// Returns true if this amount is at most `free` in every dimension.
     #[inline]
-    pub fn fits(&self, room: &Resources) -> bool {
-        self.0.iter().zip(&room.0).all(|(need, have)| need <= have)
+    pub fn fits(&self, free: &Resources) -> bool {
+        self.0.iter().zip(&free.0).all(|(need, have)| need <= have)
     }
 
-    /// True if there is nothing in any dimension.
+    /// Returns true if the amount is zero in every dimension.
     #[inline]
     pub fn is_none(&self) -> bool {
         self.0.iter().all(|amount| *amount == 0)
     }
 
-    /// This amount and `other` together.
+    /// Returns the sum of this amount and `other`.
     #[inline]
     #[must_use]
     pub fn plus(mut self, other: &Resources) -> Resources {
@@ -60,7 +75,7 @@ impl Resources {
         self
     }
 
-    /// What is left of this amount without `other`; never below nothing.
+    /// Returns this amount minus `other`; zero in dimensions in which `other` is larger.
     #[inline]
     #[must_use]
     pub fn minus(mut self, other: &Resources) -> Resources {
@@ -70,7 +85,7 @@ impl Resources {
         self
     }
 
-    /// The smaller of both amounts in every dimension.
+    /// Returns the smaller of both amounts in each dimension.
     #[must_use]
     pub fn least(mut self, other: &Resources) -> Resources {
         for (mine, theirs) in self.0.iter_mut().zip(&other.0) {
@@ -79,7 +94,7 @@ impl Resources {
         self
     }
 
-    /// How many times `demand` fits into this amount; the largest count if `demand` is nothing.
+    /// Returns how many times `demand` fits into this amount; `u64::MAX` if `demand` is zero.
     pub fn times(&self, demand: &Resources) -> u64 {
         self.0
             .iter()
@@ -90,18 +105,18 @@ impl Resources {
             .unwrap_or(u64::MAX)
     }
 
-    /// The largest share, over dimensions, that this amount is of `total` (dominant share, as in
-    /// dominant resource fairness). Dimensions that `total` lacks are ignored.
+    /// Returns the largest share, over dimensions, that this amount is of `total` (the dominant share of dominant
+    /// resource fairness). Dimensions in which `total` is zero are ignored.
     pub fn dominant_share(&self, total: &Resources) -> f64 {
         self.shares(total).fold(0.0, f64::max)
     }
 
-    /// The sum, over dimensions, of the share that this amount is of `total`.
+    /// Returns the sum over dimensions of the share that this amount is of `total`.
     pub fn summed_share(&self, total: &Resources) -> f64 {
         self.shares(total).sum()
     }
 
-    /// The share, by dimension, that this amount is of `total`; 0 where `total` has nothing.
+    /// Returns, by dimension, the share that this amount is of `total`; 0 where `total` is zero.
     pub fn shares_of(&self, total: &Resources) -> [f64; MAX_DIMENSIONS] {
         let mut shares = [0.0; MAX_DIMENSIONS];
         for (share, (mine, have)) in
@@ -117,26 +132,26 @@ impl Resources {
     }
 }
 
-/// The names of a cluster's dimensions, in the order of [`Resources`]' amounts.
+/// The names of a cluster's dimensions, in the order of the amounts in [`Resources`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Dimensions(Vec<Arc<str>>);
 
-/// Why an amount could not be expressed in a cluster's dimensions.
+/// An amount that can't be expressed in a cluster's dimensions.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ResourceError {
-    /// More dimensions than [`MAX_DIMENSIONS`].
+    /// The cluster has more than [`MAX_DIMENSIONS`] dimensions.
     #[error("a cluster can have at most {MAX_DIMENSIONS} kinds of resources, and {0:?} is one more")]
     TooManyDimensions(String),
-    /// A demand names a dimension that no node has.
+    /// No node has a dimension that a task demands.
     #[error("{dimension:?} is demanded, but no node of the cluster has any (it has {})", known.join(", "))]
     UnknownDimension {
-        /// The dimension demanded.
+        /// The demanded dimension.
         dimension: String,
         /// The dimensions that the cluster has.
         known: Vec<String>,
     },
-    /// An amount that is negative, not finite or too large.
+    /// The amount is negative, not finite or too large.
     #[error("{} {dimension} is not an amount: it must be finite, not negative and below 10^15", Plain(*amount))]
     BadAmount {
         /// The dimension.
@@ -147,12 +162,12 @@ pub enum ResourceError {
 }
 
 impl Dimensions {
-    /// The single dimension of one-slot machines.
+    /// Returns the single dimension of one-slot machines.
     pub fn one_slot() -> Dimensions {
         Dimensions(vec![SLOTS.into()])
     }
 
-    /// The dimensions named by any of the given capacities, `cpus` first.
+    /// Returns `cpus` and all dimensions that occur in the given capacities.
     ///
     /// # Errors
     /// If there are more than [`MAX_DIMENSIONS`].
@@ -172,17 +187,17 @@ impl Dimensions {
         Ok(Dimensions(names))
     }
 
-    /// The names, in order.
+    /// Returns the names, in order.
     pub fn names(&self) -> &[Arc<str>] {
         &self.0
     }
 
-    /// True for a cluster of one-slot machines, on which every copy takes one slot.
+    /// Returns true for a cluster of one-slot machines, on which every copy takes one slot.
     pub fn is_one_slot(&self) -> bool {
         self.0.len() == 1 && &*self.0[0] == SLOTS
     }
 
-    /// Amounts in these dimensions by their names, in the units of demands; what is nothing is left out.
+    /// Converts amounts to a map by name, in the units of demands. Zero amounts are left out.
     pub fn by_name(&self, amounts: &Resources) -> DemandByName {
         let named = self.0.iter().zip(&amounts.0).filter(|(_, units)| **units > 0);
         named
@@ -193,8 +208,8 @@ impl Dimensions {
             .collect()
     }
 
-    /// What one copy wants and no node has, for people: both amounts, the second of the node that comes nearest.
-    /// `None` if there is a node that has it, or none at all.
+    /// Describes why a copy fits on no node: its demand, and the capacity of the node that comes nearest, both as text.
+    /// `None` if the demand fits on a node, or there are no nodes.
     pub fn lacking<'a>(
         &self,
         demand: &Resources,
@@ -205,7 +220,7 @@ impl Dimensions {
             if demand.fits(capacity) {
                 return None;
             }
-            // How many times as large the node would have to be.
+            // The factor by which the node would have to be larger.
             let short = demand.0.iter().zip(&capacity.0).filter(|(wanted, _)| **wanted > 0);
             let short = short.map(|(wanted, has)| *wanted as f64 / *has as f64).fold(0.0, f64::max);
             if nearest.is_none_or(|(least, _)| short < least) {
@@ -215,13 +230,12 @@ impl Dimensions {
         nearest.map(|(_, capacity)| (in_words(&self.by_name(demand)), in_words(&self.by_name(capacity))))
     }
 
-    /// The demand of one copy in these dimensions.
+    /// Converts the demand of one copy into amounts in these dimensions.
     ///
-    /// On one-slot machines every copy takes its slot, whatever it demands; elsewhere an empty
-    /// demand is one cpu.
+    /// On one-slot machines every copy takes one slot, whatever it demands. Elsewhere an empty demand means one cpu.
     ///
     /// # Errors
-    /// If a dimension is unknown or an amount is not one.
+    /// If a dimension is unknown or an amount is invalid.
     pub fn demand(&self, by_name: &DemandByName) -> Result<Resources, ResourceError> {
         if self.is_one_slot() {
             return Ok(Resources::ONE_SLOT);
@@ -232,10 +246,10 @@ impl Dimensions {
         self.amounts(by_name)
     }
 
-    /// Amounts by name in these dimensions; what is not named is nothing.
+    /// Converts a map by name into amounts in these dimensions. Dimensions that are not named are zero.
     ///
     /// # Errors
-    /// If a dimension is unknown or an amount is not one.
+    /// If a dimension is unknown or an amount is invalid.
     pub fn amounts(&self, by_name: &DemandByName) -> Result<Resources, ResourceError> {
         let mut amounts = Resources::NONE;
         for (name, &amount) in by_name {
@@ -248,36 +262,36 @@ impl Dimensions {
             if !(0.0..1e18).contains(&units) || amount >= 1e15 {
                 return Err(ResourceError::BadAmount { dimension: name.clone(), amount });
             }
-            // A demand is rounded up, so that a copy never gets less than it asked for.
+            // A demand is rounded up, so that a copy never gets less than it demands.
             amounts.0[at] = (units - 1e-6).ceil().max(0.0) as u64;
         }
         Ok(amounts)
     }
 }
 
-/// Amounts for people, in the units of job files: `2 cpus, 4GB of memory`.
+/// Formats amounts in the units of job files: `2 cpus, 4GB of memory`.
 pub fn in_words(amounts: &DemandByName) -> String {
-    let told = amounts.iter().map(|(name, amount)| match name.as_str() {
+    let parts = amounts.iter().map(|(name, amount)| match name.as_str() {
         MEMORY => {
             let units = [("TB", 4), ("GB", 3), ("MB", 2), ("kB", 1)].map(|(unit, power)| (unit, 1024f64.powi(power)));
             let (unit, size) = units.into_iter().find(|(_, size)| *amount >= *size).unwrap_or(("B", 1.0));
-            // Cut rather than rounded: what it says is there, and may be asked for.
+            // Rounded down: an amount that is shown as free can be demanded.
             let number = (amount / size * 10.0).floor() / 10.0;
             format!("{number}{unit} of memory")
         }
         CPUS if *amount == 1.0 => "1 cpu".to_owned(),
         _ => format!("{} {name}", Plain(*amount)),
     });
-    told.collect::<Vec<_>>().join(", ")
+    parts.collect::<Vec<_>>().join(", ")
 }
 
-/// Reads a size with a unit, such as `"48GB"`, `"1.5 GiB"` or `"512MB"`, into bytes.
+/// Parses a size with a unit, such as `"48GB"`, `"1.5 GiB"` or `"512MB"`, and returns bytes.
 ///
 /// `kB`, `MB`, `GB`, `TB` are powers of 1024, as Spark and Hadoop read them, and so are `KiB`,
 /// `MiB`, `GiB`, `TiB`.
 ///
 /// # Errors
-/// If there is no unit, an unknown one, or the number is not one; the message says what is valid.
+/// If there is no unit, the unit is unknown, or the number is invalid. The message says what is valid.
 pub fn parse_size(text: &str) -> Result<f64, String> {
     let trimmed = text.trim();
     let split = trimmed.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(trimmed.len());
@@ -311,14 +325,14 @@ mod tests {
     fn demands_fit_exactly() {
         let capacity = named(&[("cpus", 0.3), ("memory", 48.0 * 1024f64.powi(3))]);
         let dimensions = Dimensions::of([&capacity]).unwrap();
-        let room = dimensions.amounts(&capacity).unwrap();
+        let free = dimensions.amounts(&capacity).unwrap();
         let third = dimensions.demand(&named(&[("cpus", 0.1)])).unwrap();
-        assert_eq!(room.times(&third), 3);
-        assert!(third.fits(&room.minus(&third).minus(&third)));
+        assert_eq!(free.times(&third), 3);
+        assert!(third.fits(&free.minus(&third).minus(&third)));
     }
 
     #[test]
-    fn what_is_lacking_is_told_with_the_nearest_node() {
+    fn a_demand_too_large_is_shown_with_the_nearest_node() {
         let gb = 1024f64.powi(3);
         let nodes = [named(&[("cpus", 4.0), ("memory", 8.0 * gb)]), named(&[("cpus", 2.0), ("memory", 64.0 * gb)])];
         let dimensions = Dimensions::of(&nodes).unwrap();
@@ -327,9 +341,9 @@ mod tests {
             let demand = dimensions.demand(&named(&[("cpus", cpus), ("memory", memory * gb)])).unwrap();
             dimensions.lacking(&demand, &capacities)
         };
-        let told = |wants: &str, has: &str| Some((wants.to_owned(), has.to_owned()));
-        assert_eq!(lacking(5.0, 1.0), told("5 cpus, 1GB of memory", "4 cpus, 8GB of memory"));
-        assert_eq!(lacking(1.0, 65.0), told("1 cpu, 65GB of memory", "2 cpus, 64GB of memory"));
+        let shown = |wants: &str, has: &str| Some((wants.to_owned(), has.to_owned()));
+        assert_eq!(lacking(5.0, 1.0), shown("5 cpus, 1GB of memory", "4 cpus, 8GB of memory"));
+        assert_eq!(lacking(1.0, 65.0), shown("1 cpu, 65GB of memory", "2 cpus, 64GB of memory"));
         assert_eq!(lacking(2.0, 64.0), None);
     }
 
@@ -340,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_dimension_is_an_error_that_names_the_known_ones() {
+    fn an_unknown_dimension_error_names_the_known_ones() {
         let dimensions = Dimensions::of([&named(&[("cpus", 4.0)])]).unwrap();
         let error = dimensions.demand(&named(&[("gpus", 1.0)])).unwrap_err();
         assert!(error.to_string().contains("\"gpus\" is demanded"), "{error}");

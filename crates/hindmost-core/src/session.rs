@@ -1,12 +1,12 @@
-//! The one step that every run consists of: simulated, live, replayed and explained runs differ in where their events
-//! come from and in what they do with the decisions, and in nothing else.
+//! A session: one cluster, one policy, and the step that every run consists of.
 //!
 //! ```text
 //! event ─► Cluster::apply ─► Sink::applied ─► Policy::observe (a round: Policy::decide) ─► Sink::decided ─► retire
 //! ```
 //!
-//! A driver calls [`Session::step`] with what happened. Its [`Sink`] writes the event down, then receives the decisions,
-//! which have taken effect on the cluster already; carrying them out leads to the next events.
+//! Simulated, live, replayed and explained runs all call [`Session::step`] for each event. They differ only in where
+//! events come from and in what their [`Sink`] does with the decisions. When the sink receives decisions, these have
+//! already taken effect on the cluster; carrying them out leads to the next events.
 
 use crate::cluster::{Applied, Attempt, Cluster, Job, RecordError};
 use crate::estimator::Estimator;
@@ -15,83 +15,112 @@ use crate::policy::{Policy, Refused};
 use crate::record::{Decision, Event};
 use crate::time::Time;
 
-/// A cluster, the policy that decides on it, and what that policy may know.
+/// A cluster, the policy that decides on it, and the estimator that the policy queries.
+///
+/// The [crate's example](crate#example) runs a policy in a session. A session whose policy has no passes makes no
+/// decisions:
+///
+/// ```
+/// use hindmost_core::cluster::{Cluster, Job};
+/// use hindmost_core::estimator::{Knowledge, estimator};
+/// use hindmost_core::policy::{Policy, order::Order};
+/// use hindmost_core::record::Event;
+/// use hindmost_core::resources::Dimensions;
+/// use hindmost_core::session::{Answers, Session};
+/// use hindmost_core::time::Time;
+///
+/// struct Fifo;
+///
+/// impl Order for Fifo {
+///     fn key(&self, job: &Job, _cluster: &Cluster) -> f64 {
+///         f64::from(job.id().0)
+///     }
+/// }
+///
+/// let policy = Policy::new(Box::new(Fifo), Vec::new());
+/// let mut session = Session::new(Cluster::new(Dimensions::one_slot()), policy, estimator(Knowledge::Oracle));
+/// let mut answers = Answers::default();
+/// session.step(Time::from_seconds(2.0), &Event::Round, &mut answers)?;
+/// assert_eq!(session.cluster().now().seconds(), 2.0);
+/// assert!(answers.decisions.is_empty());
+/// # Ok::<(), hindmost_core::cluster::RecordError>(())
+/// ```
 pub struct Session {
     cluster: Cluster,
     policy: Policy,
     estimator: Box<dyn Estimator>,
-    /// Decisions of the current step; empty in between, and kept for its memory.
+    /// Decisions of the current step; empty between steps. The vector is kept to reuse its memory.
     decisions: Vec<Decision>,
 }
 
-/// What an event brought about.
+/// The effects of a step.
 #[derive(Debug)]
 pub struct Stepped {
-    /// What it changed, beyond what it says itself.
+    /// What the event changed, beyond what it says itself.
     pub applied: Applied,
-    /// The job that has left the cluster: it is finished, and this was the end of its last attempt.
+    /// The job that left the cluster in this step: it is finished and its last attempt has ended. `None` if no job
+    /// left.
     pub retired: Option<Box<Job>>,
 }
 
 /// The policy's answer to an event.
 pub struct Decided<'a> {
-    /// The event's time, which is that of the decisions.
+    /// The time of the event and of the decisions.
     pub at: Time,
-    /// The decisions, in order. A sink may take them out.
+    /// The decisions, in order. A sink may take them out of the vector.
     pub decisions: &'a mut Vec<Decision>,
-    /// Why, by the number of the decision, as far as the policy gives reasons and was asked to keep them
-    /// ([`Session::keep_reasons`]).
+    /// Reasons, each with the index of its decision. Empty unless [`Session::keep_reasons`] was called; not every
+    /// decision has a reason.
     pub reasons: Vec<(usize, String)>,
-    /// What the state did not allow. It has changed nothing and is not among the decisions. A replay leaves it out as the
-    /// recorded run did.
+    /// Decisions that the state does not allow. They changed nothing and are not in `decisions`. A replay drops them as
+    /// the recorded run did.
     pub refused: Vec<Refused>,
     /// The state after the decisions.
     pub cluster: &'a Cluster,
 }
 
 impl Decided<'_> {
-    /// Returns each decision that has a reason, the attempt that it starts in another's place if it is a replacement, and
-    /// the reason.
+    /// Returns each decision that has a reason, the attempt that it starts if it is a replacement, and the reason.
     pub fn reasoned(&self) -> impl Iterator<Item = (&Decision, Option<AttemptId>, &str)> {
         self.reasons.iter().filter_map(|(number, why)| {
             let decision = self.decisions.get(*number)?;
-            let fresh = match decision {
+            let replacement = match decision {
                 Decision::Replace { attempt, .. } => self.cluster.copies(attempt.task).map(Attempt::id).max(),
                 _ => None,
             };
-            Some((decision, fresh, why.as_str()))
+            Some((decision, replacement, why.as_str()))
         })
     }
 }
 
-/// What a driver does with a step.
+/// The driver's side of a step: receives the applied event and the policy's decisions.
 pub trait Sink {
-    /// Why a driver gives up.
+    /// An error that ends the run.
     type Error: From<RecordError>;
 
-    /// The event was applied to the cluster, and the policy has not seen it yet.
+    /// Called after the event was applied to the cluster and before the policy observes it.
     ///
     /// # Errors
-    /// Whatever ends the run. The policy does not see the event then.
+    /// Any error ends the run; the policy does not observe the event.
     fn applied(&mut self, _at: Time, _event: &Event, _applied: Applied, _state: &Session) -> Result<(), Self::Error> {
         Ok(())
     }
 
-    /// The policy has answered. Called after every event, also with no decisions.
+    /// Called after the policy has observed every event, even if it made no decisions.
     ///
     /// # Errors
-    /// Whatever ends the run.
+    /// Any error ends the run.
     fn decided(&mut self, decided: Decided<'_>) -> Result<(), Self::Error>;
 }
 
-/// A sink that keeps what the policy answers, for callers that carry nothing out.
+/// A sink that collects the policy's answers and carries nothing out.
 #[derive(Debug, Default)]
 pub struct Answers {
     /// All decisions, in order.
     pub decisions: Vec<Decision>,
-    /// All decisions that the state did not allow.
+    /// All refused decisions, in order.
     pub refused: Vec<Refused>,
-    /// The reasons for decisions, by their number.
+    /// Reasons, each with the index of its decision in `decisions`.
     pub reasons: Vec<(usize, String)>,
 }
 
@@ -108,16 +137,17 @@ impl Sink for Answers {
 }
 
 impl Session {
-    /// Begins with a cluster, usually an empty one, and a policy that has seen as much as the cluster has.
+    /// Creates a session. The cluster is usually empty; the policy must have observed every event that the cluster has
+    /// applied.
     pub fn new(cluster: Cluster, policy: Policy, estimator: Box<dyn Estimator>) -> Session {
         Session { cluster, policy, estimator, decisions: Vec::new() }
     }
 
-    /// Applies an event at a time, lets the policy observe it (or, in an [`Event::Round`], decide), and takes out the job
-    /// whose last attempt it ended.
+    /// Applies an event at a time, passes it to the policy (which decides if the event is [`Event::Round`]), and
+    /// removes the job if the event ended its last attempt.
     ///
     /// # Errors
-    /// If the event does not fit the state, which then stays as it was; or what the sink returns.
+    /// If the event does not fit the state, which then stays unchanged; or an error of the sink.
     pub fn step<S: Sink>(&mut self, at: Time, event: &Event, sink: &mut S) -> Result<Stepped, S::Error> {
         let applied = self.cluster.apply_event(at, event)?;
         sink.applied(at, event, applied, self)?;
@@ -134,7 +164,7 @@ impl Session {
         Ok(Stepped { applied, retired: self.retire(event) })
     }
 
-    /// Takes out the job of an attempt that has ended, if it is finished and this was its last attempt.
+    /// Removes the job of an attempt that has ended, if the job is finished and this was its last attempt.
     fn retire(&mut self, event: &Event) -> Option<Box<Job>> {
         match event {
             Event::AttemptFinished { attempt }
@@ -149,23 +179,24 @@ impl Session {
         &self.cluster
     }
 
-    /// Returns what answers the policy's questions about running attempts.
+    /// Returns the estimator that the policy queries.
     pub fn estimator(&self) -> &dyn Estimator {
         &*self.estimator
     }
 
-    /// False if the policy's order of jobs would not let a task have a copy even now, with an idle cluster: then never.
+    /// Returns false if the policy's order of jobs does not let the task have a copy now. If the cluster is idle, the
+    /// task can then never start.
     pub fn permits(&mut self, task: TaskId) -> bool {
         self.policy.permits(task, &self.cluster)
     }
 
-    /// From now on refuses every decision of a round, or no longer does: for tests of what a policy does then.
+    /// Turns refusing every decision of a round on or off. For tests.
     #[cfg(any(test, feature = "testing"))]
     pub fn refuse_all(&mut self, refuses: bool) {
         self.policy.refuse_all(refuses);
     }
 
-    /// From now on the policy keeps its reasons, for [`Decided::reasons`].
+    /// Makes the policy keep its reasons from now on, for [`Decided::reasons`].
     pub fn keep_reasons(&mut self) {
         self.policy.keep_reasons();
     }

@@ -1,4 +1,4 @@
-//! Whether queues make sense that jobs are submitted to: what [`QueueSpec`]s of a scenario or journal must be.
+//! Checks the queues to which jobs are submitted: the [`QueueSpec`]s of a scenario or journal.
 
 use std::collections::BTreeMap;
 
@@ -6,17 +6,17 @@ use crate::workload::QueueSpec;
 use hindmost_math::plain::{Plain, Quoted};
 use hindmost_math::suggest::did_you_mean;
 
-/// The queue of jobs that name none.
+/// The queue of jobs that name no queue.
 pub const DEFAULT_QUEUE: &str = "default";
 
-/// What shares that are written in decimals may add up to beyond 1.
+/// Tolerance for sums of decimal shares that must be at most 1.
 const ROUNDING: f64 = 1e-9;
 
-/// A queue that makes no sense.
+/// An invalid queue.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("queue, entry {entry} ({}): {reason}", Quoted(name))]
 pub struct BadQueue {
-    /// Its place in the list, from 1.
+    /// Its position in the list, from 1.
     entry: usize,
     /// Its name.
     name: String,
@@ -24,15 +24,15 @@ pub struct BadQueue {
     reason: String,
 }
 
-/// The path of the queue above one; `None` at the top.
+/// Returns the path of the parent queue; `None` for a top-level queue.
 pub fn parent_of(name: &str) -> Option<&str> {
     name.rsplit_once('.').map(|(parent, _)| parent)
 }
 
-/// Checks names, shares, and that every queue's parent is there.
+/// Checks names and shares, and that every queue's parent exists.
 ///
 /// # Errors
-/// The first queue that makes no sense.
+/// If a queue is invalid; the error describes the first one.
 pub fn check(queues: &[QueueSpec]) -> Result<(), BadQueue> {
     let mut entries: BTreeMap<&str, usize> = BTreeMap::new();
     for (at, queue) in queues.iter().enumerate() {
@@ -43,13 +43,13 @@ pub fn check(queues: &[QueueSpec]) -> Result<(), BadQueue> {
         }
         check_shares(queue).map_err(wrong)?;
     }
-    // What is guaranteed to the queues directly below each, by its name.
+    // Sum of the shares guaranteed to the direct children of each queue, by its name.
     let mut given: BTreeMap<&str, f64> = BTreeMap::new();
     for (at, queue) in queues.iter().enumerate() {
         let wrong = |reason| BadQueue { entry: at + 1, name: queue.name.to_string(), reason };
         let parent = parent_of(&queue.name).unwrap_or("");
         if !parent.is_empty() && !entries.contains_key(parent) {
-            // Not itself, and not what is missing its parent just as well.
+            // Suggest neither the queue itself nor others whose parent is also missing.
             let others = entries.keys().copied().filter(|name| parent_of(name).is_none_or(|above| above != parent));
             let near = did_you_mean(parent, others);
             return Err(wrong(format!("it is below {parent:?}, which is not a queue{near}")));
@@ -68,7 +68,7 @@ pub fn check(queues: &[QueueSpec]) -> Result<(), BadQueue> {
     Ok(())
 }
 
-/// A sum of numbers written in decimals without the error of its last digits: 0.7 + 0.6 as 1.3.
+/// Removes the rounding error of a sum of decimal numbers: 0.7 + 0.6 becomes 1.3.
 pub fn without_error(sum: f64) -> f64 {
     format!("{sum:.12e}").parse().unwrap_or(sum)
 }
@@ -77,11 +77,11 @@ fn check_name(name: &str) -> Result<(), String> {
     let is_word = |part: &str| !part.is_empty() && part.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '-');
     if !name.split('.').all(is_word) {
         return Err(
-            "a name is letters, digits, _ and -, with a dot between a queue's name and that of one below it".to_owned()
+            "a name has letters, digits, _ and -, and a dot between a parent queue's name and its own".to_owned()
         );
     }
     if name == "root" || name.starts_with("root.") {
-        return Err("names begin below the top: leave root out".to_owned());
+        return Err("queue names start below root: remove root from the name".to_owned());
     }
     Ok(())
 }
@@ -102,7 +102,7 @@ fn check_shares(queue: &QueueSpec) -> Result<(), String> {
     }
     if maximum < guaranteed {
         let (maximum, guaranteed) = (Plain(*maximum), Plain(*guaranteed));
-        return Err(format!("maximum is {maximum}, but must be at least what is guaranteed, {guaranteed}"));
+        return Err(format!("maximum is {maximum}, but must be at least the guaranteed share, {guaranteed}"));
     }
     Ok(())
 }
@@ -121,26 +121,26 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_sense_is_accepted() {
+    fn valid_queues_are_accepted() {
         of(&[]).unwrap();
-        // In any order, decimals that do not add up exactly, and nothing guaranteed.
+        // In any order, with rounding errors, and with nothing guaranteed.
         of(&[("a.b", 0.7, 1.0), ("a", 0.7, 0.9), ("c", 0.2, 0.2), ("d", 0.1, 1.0), ("a.c", 0.0, 0.5)]).unwrap();
         of(&[("default", 1.0, 1.0), ("default.default", 1.0, 1.0)]).unwrap();
     }
 
     #[test]
-    fn mistakes_are_told_with_their_entry() {
+    fn mistakes_are_reported_with_their_entry() {
         for (queues, expected) in [
             (&[("a", 0.5, 1.0), ("a", 0.5, 1.0)][..], "entry 2 (\"a\"): the name was given before, in entry 1"),
-            (&[("", 0.5, 1.0)], "entry 1 (\"\"): a name is"),
-            (&[("a..b", 0.5, 1.0)], "a name is"),
-            (&[("root.a", 0.5, 1.0)], "leave root out"),
+            (&[("", 0.5, 1.0)], "entry 1 (\"\"): a name has"),
+            (&[("a..b", 0.5, 1.0)], "a name has"),
+            (&[("root.a", 0.5, 1.0)], "remove root from the name"),
             (&[("prod", 0.5, 1.0), ("prdo.x", 0.5, 1.0)], "is not a queue; did you mean \"prod\"?"),
             (&[("a", -0.1, 1.0)], "guaranteed is -0.1, but must be from 0 to 1"),
             (&[("a", f64::NAN, 1.0)], "guaranteed is NaN"),
             (&[("a", 0.0, 0.0)], "maximum is 0, but must be above 0"),
             (&[("a", 0.0, f64::INFINITY)], "maximum is inf"),
-            (&[("a", 0.5, 0.4)], "must be at least what is guaranteed, 0.5"),
+            (&[("a", 0.5, 0.4)], "must be at least the guaranteed share, 0.5"),
             (
                 &[("a", 0.75, 1.0), ("b", 0.5, 1.0)],
                 "entry 2 (\"b\"): with its 0.5 the queues directly below the cluster",

@@ -1,8 +1,7 @@
 //! Simulated and wall-clock time in whole nanoseconds.
 //!
-//! Everything inside Hindmost counts in ticks of one nanosecond, so that sums do not depend on the
-//! order in which they are taken and two runs with one seed agree to the last bit. Seconds as `f64`
-//! appear only where numbers enter (scenarios, logs) and leave (metrics).
+//! Hindmost counts time in ticks of one nanosecond. Sums of whole numbers do not depend on their order, so two runs
+//! with one seed agree to the last bit. Seconds as `f64` appear only in input (scenarios, logs) and output (metrics).
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Sub};
@@ -12,39 +11,48 @@ use serde::{Deserialize, Serialize};
 /// Ticks in one second.
 pub const TICKS_PER_SECOND: u64 = 1_000_000_000;
 
-/// An instant since the run began, or a span between two of them, in ticks of 1 ns.
+/// An instant since the start of the run, or a duration, in ticks of 1 ns.
 ///
-/// Addition and subtraction saturate: an instant never wraps, and "before the beginning" is the
-/// beginning. The largest instant, [`Time::NEVER`], is some 584 years away.
+/// Addition and subtraction saturate: a difference is never negative, and a sum is at most [`Time::NEVER`], about 584
+/// years.
+///
+/// ```
+/// use hindmost_core::time::Time;
+///
+/// let started = Time::from_seconds(1.5);
+/// assert_eq!(started, Time(1_500_000_000));
+/// assert_eq!((started + Time::from_seconds(0.5)).seconds(), 2.0);
+/// assert_eq!(started - Time::from_seconds(9.0), Time::ZERO);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Time(pub u64);
 
 impl Time {
-    /// The beginning of a run, and the empty span.
+    /// The start of a run, and the empty duration.
     pub const ZERO: Time = Time(0);
-    /// Later than everything that happens.
+    /// The largest value: later than every event.
     pub const NEVER: Time = Time(u64::MAX);
-    /// The smallest span.
+    /// The shortest duration, 1 ns.
     pub const TICK: Time = Time(1);
 
-    /// The instant or span of so many seconds, rounded to the nearest tick.
+    /// Converts seconds into ticks, rounded to the nearest tick.
     ///
-    /// Negative values and NaN become zero, values past the end of time become [`Time::NEVER`]:
-    /// input is checked where it enters, and a drawn duration from a very heavy tail may be huge.
+    /// Negative values and NaN become zero, values that are too large become [`Time::NEVER`]. Input is checked by its
+    /// readers, and a duration drawn from a very heavy tail may be huge.
     #[inline]
     pub fn from_seconds(seconds: f64) -> Time {
         // `as` saturates on both sides and maps NaN to 0.
         Time((seconds * TICKS_PER_SECOND as f64 + 0.5) as u64)
     }
 
-    /// In seconds.
+    /// Returns the time in seconds.
     #[inline]
     pub fn seconds(self) -> f64 {
         self.0 as f64 / TICKS_PER_SECOND as f64
     }
 
-    /// The first multiple of `slot` at or after this instant. A zero `slot` changes nothing.
+    /// Returns the first multiple of `slot` at or after this instant. If `slot` is zero, returns this instant.
     #[inline]
     pub fn round_up_to(self, slot: Time) -> Time {
         if slot.0 == 0 {

@@ -1,6 +1,6 @@
-//! What a journal tells of each attempt: when and where it ran, why it was started, how it ended.
+//! The timeline of a recorded run: for each attempt when and where it ran, whether it was redundant, and how it ended.
 //!
-//! Charts, explanations and replays of a recorded run all begin with these rows.
+//! Charts, explanations and replays of a recorded run are built from these rows.
 
 use std::sync::Arc;
 
@@ -13,13 +13,13 @@ use crate::resources::Resources;
 use crate::time::Time;
 use crate::workload::JobSpec;
 
-/// Why an attempt broke.
+/// Why an attempt failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
-    /// What happened, where the attempt itself is to blame.
+    /// The attempt itself failed, with this error.
     Own(Arc<str>),
-    /// What ended it from outside, if the journal says.
+    /// Something else ended it; `None` if the journal does not record what.
     External(Option<Arc<str>>),
 }
 
@@ -27,19 +27,19 @@ pub enum Cause {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AttemptEnd {
-    /// First of its task to finish.
+    /// It was the first copy of its task to finish.
     Won,
-    /// Stopped because another copy had won, or at its end, in whatever way, only after that.
+    /// It was stopped because another copy had won, or it ended in any way after another copy had won.
     Lost,
-    /// Stopped for a fresh copy in its room.
+    /// It was stopped, and a replacement or relaunched copy follows it.
     Replaced,
-    /// Broke.
+    /// It failed.
     Failed(Cause),
     /// Its node was lost.
     NodeLost,
-    /// Stopped because the run was.
+    /// It was stopped because the run was interrupted.
     Stopped,
-    /// Not over when the journal ends.
+    /// It was still running at the end of the journal.
     Running,
 }
 
@@ -48,18 +48,18 @@ pub enum AttemptEnd {
 pub struct TimelineRow {
     /// The attempt.
     pub attempt: AttemptId,
-    /// Where it ran.
+    /// The node on which it ran.
     pub node: NodeId,
     /// When it was started.
     pub start: Time,
-    /// When it ended; the journal's end if it had not.
+    /// When it ended; the end of the journal if it was still running.
     pub end: Time,
     /// How it ended.
     pub outcome: AttemptEnd,
-    /// True if another copy of its task was alive when it was started, or was stopped for it; false for a
+    /// True if another copy of its task was running when it started, or was stopped so that it could start. False for a
     /// task's first attempt and for one that follows a failure.
     pub redundant: bool,
-    /// Share of its work that was done before, in [0, 1).
+    /// Share of its work that was done before it started, in [0, 1).
     pub from_progress: f64,
 }
 
@@ -68,59 +68,60 @@ pub struct TimelineRow {
 pub struct TimelineNode {
     /// Its name.
     pub name: Arc<str>,
-    /// Its room.
+    /// Its capacity.
     pub capacity: Resources,
-    /// When it was lost and when it came back, in turn.
+    /// Times at which it was lost and returned, alternating.
     pub lost_and_returned: Vec<Time>,
 }
 
 /// A job of a recorded run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TimelineJob {
-    /// What was given on arrival.
+    /// The job as policies see it.
     pub spec: Arc<JobSpec>,
     /// When it arrived.
     pub arrival: Time,
-    /// When its last task finished, if the journal goes so far.
+    /// When its last task finished; `None` if it had not finished at the end of the journal.
     pub finish: Option<Time>,
 }
 
-/// A recorded run, attempt by attempt in the order of their starts.
+/// A recorded run: its nodes, jobs and attempts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Timeline {
     /// The nodes, by id.
     pub nodes: Vec<TimelineNode>,
     /// The jobs, by id.
     pub jobs: Vec<TimelineJob>,
-    /// The attempts, in the order of their starts.
+    /// The attempts, ordered by start.
     pub rows: Vec<TimelineRow>,
-    /// When the last record was written.
+    /// The time of the last record.
     pub end: Time,
 }
 
-/// What is being put together.
+/// A timeline under construction.
 #[derive(Default)]
 struct Builder {
     timeline: Timeline,
-    /// Row of each living attempt.
-    living: FxHashMap<AttemptId, usize>,
-    /// Living attempts of a task: how many.
+    /// The row of each running attempt.
+    running: FxHashMap<AttemptId, usize>,
+    /// Number of running attempts of each task.
     copies: FxHashMap<TaskId, u32>,
     won: FxHashSet<TaskId>,
-    /// Tasks of which an attempt was stopped to be started afresh elsewhere.
-    moved: FxHashSet<TaskId>,
-    /// Unfinished tasks of each job.
+    /// Tasks with an attempt that was stopped to be relaunched on another node.
+    relaunched: FxHashSet<TaskId>,
+    /// Number of unfinished tasks of each job.
     unfinished: FxHashMap<JobId, u64>,
-    /// Attempts that were asked to stop, and why.
+    /// Stopping attempts, and why they are stopped.
     stopping: FxHashMap<AttemptId, StopReason>,
-    /// Attempts that wait for the room of one that is stopping: what they replace.
-    heirs: FxHashMap<AttemptId, AttemptId>,
-    /// The next copy of each task.
+    /// The replacement of each attempt that is being replaced. It waits for the resources of the other.
+    replacements: FxHashMap<AttemptId, AttemptId>,
+    /// The number of the next copy of each task.
     next_copy: FxHashMap<TaskId, u32>,
 }
 
 impl Timeline {
-    /// Of the records of a journal, which are taken at their word, but that time never goes back.
+    /// Builds the timeline of the records of a journal. The records are not checked. A time that is earlier than that
+    /// of the record before it counts as the same time.
     pub fn of(records: impl IntoIterator<Item = Record>) -> Timeline {
         let mut builder = Builder::default();
         for record in records {
@@ -132,24 +133,24 @@ impl Timeline {
             }
         }
         let end = builder.timeline.end;
-        for row in builder.living.into_values() {
+        for row in builder.running.into_values() {
             builder.timeline.rows[row].end = end;
         }
         builder.timeline
     }
 
-    /// A node's name.
+    /// Returns a node's name, or `?` if it is unknown.
     pub fn node_name(&self, node: NodeId) -> &str {
         self.nodes.get(node.0 as usize).map_or("?", |node| &node.name)
     }
 
-    /// The name of a task's phase.
+    /// Returns the name of a task's phase, or `?` if it is unknown.
     pub fn phase_name(&self, task: TaskId) -> &str {
         let job = self.jobs.get(task.job.0 as usize);
         job.and_then(|job| job.spec.phases.get(task.phase as usize)).map_or("?", |phase| &phase.name)
     }
 
-    /// The attempts of a task, in the order of their starts.
+    /// Returns the attempts of a task, ordered by start.
     pub fn attempts_of(&self, task: TaskId) -> impl Iterator<Item = &TimelineRow> {
         self.rows.iter().filter(move |row| row.attempt.task == task)
     }
@@ -169,7 +170,7 @@ impl Builder {
             Event::NodeLost { node } => {
                 let lost = |row: &usize| self.timeline.rows[*row].node == node;
                 let gone: Vec<AttemptId> =
-                    self.living.iter().filter(|(_, row)| lost(row)).map(|(attempt, _)| *attempt).collect();
+                    self.running.iter().filter(|(_, row)| lost(row)).map(|(attempt, _)| *attempt).collect();
                 for attempt in gone {
                     self.end(at, attempt, AttemptEnd::NodeLost);
                 }
@@ -206,8 +207,8 @@ impl Builder {
         }
     }
 
-    /// How an attempt that ends without a result counts if a decision stopped it, or if its task has its result
-    /// already: a policy may let a copy run on beside the winner, and that copy has lost however it ends.
+    /// Returns how an attempt that ends without a result counts if a decision stopped it, or if its task has its result
+    /// already. A policy may keep a copy running after another has won; that copy has lost however it ends.
     fn mark_stopping(&mut self, attempt: AttemptId) -> Option<AttemptEnd> {
         let Some(reason) = self.stopping.get(&attempt) else {
             return self.won.contains(&attempt.task).then_some(AttemptEnd::Lost);
@@ -216,7 +217,7 @@ impl Builder {
             StopReason::Lost | StopReason::Overtaken => AttemptEnd::Lost,
             StopReason::Replaced => AttemptEnd::Replaced,
             StopReason::Relaunched => {
-                self.moved.insert(attempt.task);
+                self.relaunched.insert(attempt.task);
                 AttemptEnd::Replaced
             }
         })
@@ -230,12 +231,12 @@ impl Builder {
             }
             Decision::Replace { attempt, from_progress } => {
                 self.stopping.insert(*attempt, StopReason::Replaced);
-                let Some(row) = self.living.get(attempt) else { return };
+                let Some(row) = self.running.get(attempt) else { return };
                 let node = self.timeline.rows[*row].node;
                 let copy = self.next_copy.get(&attempt.task).copied().unwrap_or(0);
-                let heir = AttemptId { task: attempt.task, copy };
-                self.heirs.insert(*attempt, heir);
-                self.start(at, heir, node, *from_progress, true);
+                let replacement = AttemptId { task: attempt.task, copy };
+                self.replacements.insert(*attempt, replacement);
+                self.start(at, replacement, node, *from_progress, true);
             }
             Decision::Reserve { .. } | Decision::Wake { .. } | Decision::Watch { .. } => {}
         }
@@ -243,17 +244,17 @@ impl Builder {
 
     fn start(&mut self, at: Time, attempt: AttemptId, node: NodeId, from_progress: f64, replaces: bool) {
         let copies = self.copies.entry(attempt.task).or_default();
-        let redundant = replaces || *copies > 0 || self.moved.remove(&attempt.task);
+        let redundant = replaces || *copies > 0 || self.relaunched.remove(&attempt.task);
         *copies += 1;
         self.next_copy.insert(attempt.task, attempt.copy.saturating_add(1));
-        self.living.insert(attempt, self.timeline.rows.len());
+        self.running.insert(attempt, self.timeline.rows.len());
         let row =
             TimelineRow { attempt, node, start: at, end: at, outcome: AttemptEnd::Running, redundant, from_progress };
         self.timeline.rows.push(row);
     }
 
     fn end(&mut self, at: Time, attempt: AttemptId, outcome: AttemptEnd) {
-        let Some(row) = self.living.remove(&attempt) else { return };
+        let Some(row) = self.running.remove(&attempt) else { return };
         let row = &mut self.timeline.rows[row];
         row.end = at;
         row.outcome = outcome;
@@ -261,9 +262,10 @@ impl Builder {
         if let Some(copies) = self.copies.get_mut(&attempt.task) {
             *copies = copies.saturating_sub(1);
         }
-        // What waited for its room runs from now on.
-        if let Some(heir) = self.heirs.remove(&attempt).and_then(|heir| self.living.get(&heir)) {
-            self.timeline.rows[*heir].start = at;
+        // A replacement starts when it gets the resources.
+        let replacement = self.replacements.remove(&attempt);
+        if let Some(row) = replacement.and_then(|replacement| self.running.get(&replacement)) {
+            self.timeline.rows[*row].start = at;
         }
     }
 
@@ -281,7 +283,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_ends_after_its_task_was_won_has_lost() {
+    fn a_copy_that_ends_after_the_winner_has_lost() {
         let task = TaskId { job: JobId(0), phase: 0, index: 0 };
         let of = |copy| AttemptId { task, copy };
         let start = |copy| Change::Decision(Decision::Start { attempt: of(copy), node: NodeId(0), from_progress: 0.0 });
@@ -313,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_ends_before_it_begins() {
+    fn no_attempt_ends_before_it_starts() {
         let attempt = AttemptId { task: TaskId { job: JobId(0), phase: 0, index: 0 }, copy: 0 };
         let start = Change::Decision(Decision::Start { attempt, node: NodeId(0), from_progress: 0.0 });
         let failed = Change::Event(Event::AttemptFailed { attempt, reason: None, external: None });

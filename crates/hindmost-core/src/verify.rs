@@ -1,13 +1,12 @@
-//! Whether a recorded run gives the same decisions again.
+//! Verifies a recorded run: replays its events and checks that the policy makes the recorded decisions again.
 //!
-//! The events of a journal are applied to an empty cluster and told to a fresh policy; at every
-//! recorded round, and after every event that made the policy react, its decisions must be those
-//! recorded, at the time of that event.
+//! The events of a journal are applied to an empty cluster and passed to a new policy. After every event, and at every
+//! recorded round, the policy's decisions must be the recorded ones, at the time of that event.
 //!
-//! A task has one winner. In a live run the first of its attempts to finish is the only one that is recorded as
-//! finished: an attempt that ends later is stopped. In a simulated run a policy may let one copy run on beside the
-//! winner on purpose ([`Keep`](crate::policy::losing_copies::Keep)), and that copy finishes too; a copy that the policy asked to
-//! stop does not.
+//! A task has one winner. In a live run only the first attempt to finish is recorded as finished; an attempt that ends
+//! later is recorded as stopped. In a simulated run a policy may keep one more copy running after the task has its
+//! winner ([`Keep`](crate::policy::losing_copies::Keep)), and that copy finishes too. A copy that the policy has
+//! stopped does not finish.
 
 use std::collections::VecDeque;
 
@@ -19,76 +18,77 @@ use crate::record::{Change, Decision, Event, Record};
 use crate::session::{Decided, Session, Sink};
 use crate::time::Time;
 
-/// How a journal differs from what the policy decides.
+/// A difference between a journal and the policy's decisions.
 #[derive(Debug, thiserror::Error)]
 pub enum Difference {
-    /// The policy decides something else.
+    /// The policy makes another decision.
     #[error("at {at} the journal has {recorded}, but the policy decides {decided}")]
     Decision {
-        /// When.
+        /// The time.
         at: Time,
         /// The recorded decision, or `nothing`.
         recorded: String,
         /// The policy's decision, or `nothing`.
         decided: String,
     },
-    /// The policy decides the same, at another time.
+    /// The policy makes the same decision at another time.
     #[error("the journal has {decision} at {recorded}, but the policy decides it at {decided}")]
     Time {
         /// The decision.
         decision: String,
-        /// When it was made according to the journal.
+        /// When the journal has it.
         recorded: Time,
-        /// When the policy makes it: at the time of the event before.
+        /// When the policy makes it: at the time of the event before the decision.
         decided: Time,
     },
-    /// Two attempts of a task are recorded as finished, and the second was not kept on purpose.
+    /// Two attempts of a task are recorded as finished, and the policy did not keep the second.
     #[error("{task} has two winners: attempt {first} finished at {first_at}, attempt {second} at {second_at}")]
     TwoWinners {
         /// The task.
         task: TaskId,
         /// The number of the attempt that finished first.
         first: u32,
-        /// When it did.
+        /// When it finished.
         first_at: Time,
-        /// The number of the attempt that finished after it.
+        /// The number of the attempt that finished later.
         second: u32,
-        /// When it did.
+        /// When it finished.
         second_at: Time,
     },
     /// A record does not fit the state.
     #[error("at {at}: {error}")]
     Record {
-        /// When.
+        /// The time of the record.
         at: Time,
         /// What is wrong.
         error: RecordError,
     },
 }
 
-/// What a verified journal holds.
+/// Counts of the records of a verified journal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Verified {
-    /// Events.
+    /// Number of events.
     pub events: u64,
-    /// Rounds among them.
+    /// Number of rounds among the events.
     pub rounds: u64,
-    /// Decisions, all as recorded.
+    /// Number of decisions. All are as recorded.
     pub decisions: u64,
 }
 
 /// Replays records one by one and compares the policy's decisions with those recorded.
 pub struct Verifier<'a> {
     session: &'a mut Session,
-    /// Decisions made and not yet found in the journal, in order.
+    /// Decisions made that have not yet been found in the journal, in order.
     due: VecDeque<Decision>,
-    /// The first attempt of each task to finish, and when; of simulated jobs only while they are active.
+    /// The first attempt of each task to finish, and its time. Simulated jobs are removed when they retire.
     winners: FxHashMap<JobId, FxHashMap<TaskId, (u32, Time)>>,
     allows_two_winners: bool,
     verified: Verified,
 }
 
-/// Keeps what the policy decides until it is found in the journal. The recorded run left out what was refused, too.
+/// Collects the policy's decisions until they are found in the journal. Refused decisions are dropped; the recorded run
+/// dropped them too.
 struct Due<'a>(&'a mut VecDeque<Decision>);
 
 impl Sink for Due<'_> {
@@ -101,15 +101,15 @@ impl Sink for Due<'_> {
 }
 
 impl<'a> Verifier<'a> {
-    /// From a session as the recorded run began: an empty cluster that places as the run's did, and a policy that has
-    /// seen nothing yet.
+    /// Creates a verifier from a session in the state in which the recorded run began: an empty cluster with the run's
+    /// placement, and a policy that has observed nothing.
     pub fn new(session: &'a mut Session) -> Verifier<'a> {
         let (due, winners, verified) = (VecDeque::new(), FxHashMap::default(), Verified::default());
         Verifier { session, due, winners, allows_two_winners: false, verified }
     }
 
-    /// This verifier, for a run that goes on from its journal: a second winner is no reason to give up a run, and it
-    /// changes nothing.
+    /// Accepts a second winner of a task. Used when a run resumes from its journal: a second winner changes nothing and
+    /// is no reason to give up the run.
     #[must_use]
     pub fn allowing_two_winners(mut self) -> Verifier<'a> {
         self.allows_two_winners = true;
@@ -119,8 +119,8 @@ impl<'a> Verifier<'a> {
     /// Checks the next record.
     ///
     /// # Errors
-    /// If the policy decides something else, or the record does not fit the state. What comes after
-    /// says nothing any more.
+    /// If the policy makes another decision, or the record does not fit the state. After an error, further checks are
+    /// meaningless.
     pub fn check(&mut self, record: Record) -> Result<(), Difference> {
         let Record { at, change } = record;
         match change {
@@ -129,16 +129,16 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// What has been found the same so far.
+    /// Returns the counts of records checked so far.
     pub fn verified(&self) -> Verified {
         self.verified
     }
 
-    /// What was found the same, at the end of a journal.
+    /// Returns the counts at the end of a journal.
     ///
     /// # Errors
-    /// If the last event led to decisions that have not been recorded. A journal that was cut short
-    /// ends like that too.
+    /// If the last event led to decisions that are not in the journal. This is also the case for a journal that was cut
+    /// short.
     pub fn finish(&self) -> Result<Verified, Difference> {
         match self.due.front() {
             Some(expected) => Err(differs(self.session.cluster().now(), None, Some(expected))),
@@ -146,8 +146,8 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// The decisions that are made and not yet recorded, for a run that goes on in the session: those of a journal that
-    /// was cut short.
+    /// Returns the decisions that were made but are not in the journal. A run that resumes from a journal that was cut
+    /// short carries them out.
     pub fn into_due(self) -> Vec<Decision> {
         self.due.into()
     }
@@ -170,7 +170,7 @@ impl<'a> Verifier<'a> {
         self.session.cluster().placement() == Placement::Spread
     }
 
-    /// Checks that an attempt which is about to finish is not the second winner of its task.
+    /// Checks that an attempt that is about to finish is not the second winner of its task.
     fn check_winner(&self, at: Time, attempt: AttemptId) -> Result<(), Difference> {
         let AttemptId { task, copy } = attempt;
         let first = self.winners.get(&task.job).and_then(|tasks| tasks.get(&task)).copied();
@@ -203,8 +203,8 @@ impl<'a> Verifier<'a> {
     }
 }
 
-/// Replays the records of a whole run in a session as it began, and compares the policy's decisions with those
-/// recorded.
+/// Replays the records of a whole run and compares the policy's decisions with the recorded ones. `session` is in the
+/// state in which the run began.
 ///
 /// # Errors
 /// The first difference.
@@ -217,11 +217,11 @@ pub fn verify(mut session: Session, records: impl IntoIterator<Item = Record>) -
 }
 
 fn differs(at: Time, recorded: Option<&Decision>, decided: Option<&Decision>) -> Difference {
-    let told = |decision: Option<&Decision>| decision.map_or("nothing".to_owned(), text);
-    Difference::Decision { at, recorded: told(recorded), decided: told(decided) }
+    let shown = |decision: Option<&Decision>| decision.map_or("nothing".to_owned(), text);
+    Difference::Decision { at, recorded: shown(recorded), decided: shown(decided) }
 }
 
-/// A decision as the journal writes it.
+/// Formats a decision as it is written in the journal.
 fn text(decision: &Decision) -> String {
     serde_json::to_string(decision).unwrap_or_else(|_| format!("{decision:?}"))
 }

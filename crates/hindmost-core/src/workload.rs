@@ -1,8 +1,8 @@
-//! Jobs as they are given: what a policy may know of them, and how long their copies really take.
+//! Jobs as they are submitted: what a policy may know about them, and how long their copies really take.
 //!
-//! A [`WorkloadJob`] comes from a generator, an exact workload file or a log. The driver splits it:
-//! the [`JobSpec`] travels in the arrival record and is all that policies and estimators see; the
-//! [`Durations`] stay with the simulated driver.
+//! A [`WorkloadJob`] comes from a generator, an exact workload file or a log. The driver splits it. The [`JobSpec`]
+//! goes into the arrival record and is all that policies and estimators see; the [`Durations`] stay with the simulated
+//! driver.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,16 +13,16 @@ use crate::ids::NodeId;
 use crate::time::Time;
 use hindmost_math::distribution::Distribution;
 
-/// What one copy of a task needs, by dimension name: `cpus` in cores, `memory` in bytes, others in
-/// their own unit. Empty: one slot on one-slot machines, one cpu elsewhere.
+/// Resources that one copy of a task needs, by dimension name: `cpus` in cores, `memory` in bytes, others in their own
+/// unit. If empty: one slot on one-slot machines, one cpu elsewhere.
 pub type DemandByName = BTreeMap<String, f64>;
 
-/// One phase (stage, vertex) of a job: tasks of one kind whose durations share a distribution.
+/// A phase (stage, vertex) of a job: tasks of one kind whose durations share a distribution.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PhaseSpec {
     /// Name, unique within the job.
     pub name: Arc<str>,
-    /// Indices of the phases that must be finished first. Each is smaller than this phase's own.
+    /// Indices of the parent phases, which must finish first. Each is smaller than this phase's own index.
     pub after: Vec<u32>,
     /// Number of tasks; at least 1.
     pub tasks: u32,
@@ -30,22 +30,22 @@ pub struct PhaseSpec {
     pub demand: DemandByName,
     /// Mean duration of one copy on a node of speed 1, seconds.
     pub mean: f64,
-    /// Standard deviation of that duration, seconds; `None` where unknown or infinite.
+    /// Standard deviation of that duration, seconds; `None` if it is unknown or infinite.
     pub sd: Option<f64>,
-    /// The distribution of durations, where it is known.
+    /// The distribution of durations; `None` if it is unknown.
     pub tail: Option<Distribution>,
-    /// What its tasks read, where that is known.
+    /// The input of its tasks; `None` if it is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<InputSpec>,
-    /// True if mean and deviation are a guess, made before any copy has run: rules that compare
-    /// durations leave the phase alone until [`Event::DurationsLearned`](crate::record::Event) tells.
+    /// True if mean and deviation are a guess, made before any copy has run. Speculation policies that compare
+    /// durations leave the phase alone until an [`Event::DurationsLearned`](crate::record::Event).
     #[serde(default, skip_serializing_if = "is_default")]
     pub assumed: bool,
-    /// True if no second copy of a task may run beside another: its work must not be done twice.
+    /// True if a task may never have two running copies, because its work must not be done twice.
     #[serde(default, skip_serializing_if = "is_default")]
     pub never_copied: bool,
-    /// Indices of the tasks whose results exist from before the job arrived, ascending. These tasks are finished from
-    /// the start: no attempt of them ever runs.
+    /// Indices of tasks whose results existed before the job arrived, ascending. These tasks are finished from the
+    /// start; no attempt of them runs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub finished: Vec<u32>,
 }
@@ -57,13 +57,13 @@ impl PhaseSpec {
     }
 }
 
-/// What the tasks of a phase read, and where it lies.
+/// The size and location of the input of a phase's tasks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InputSpec {
-    /// Bytes that each task reads, one entry a task.
+    /// Bytes that each task reads, one entry per task.
     pub bytes: Vec<u64>,
-    /// The nodes that hold a replica of each task's input, one entry a task. Empty where the phase reads what its
-    /// parents have put out or, without parents, what lies outside the cluster.
+    /// The nodes that hold a replica of each task's input, one entry per task. Empty if the phase reads the output of
+    /// its parents or, without parents, data outside the cluster.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub replicas: Vec<Vec<NodeId>>,
 }
@@ -73,15 +73,15 @@ fn is_default(value: &bool) -> bool {
     !value
 }
 
-/// A queue that jobs are submitted to, among which orders such as `capacity` share the cluster.
+/// A queue to which jobs are submitted. Orders such as `capacity` share the cluster among queues.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct QueueSpec {
     /// Its path: names from the top, separated by dots (`production.reports` is below `production`).
     pub name: Arc<str>,
-    /// Share of the queue above it, or of the cluster, that it is guaranteed, in [0, 1].
+    /// Guaranteed share of the parent queue, or of the cluster if there is no parent, in [0, 1].
     pub guaranteed: f64,
-    /// Share of the queue above it, or of the cluster, that it never exceeds, in (0, 1]; 1 unless given.
+    /// Maximum share of the parent queue, or of the cluster if there is no parent, in (0, 1]. The default is 1.
     #[serde(default = "everything")]
     pub maximum: f64,
 }
@@ -90,60 +90,60 @@ fn everything() -> f64 {
     1.0
 }
 
-/// A job as policies see it on arrival.
+/// A job as policies see it when it arrives.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct JobSpec {
-    /// Name for people and reports.
+    /// The job's name, shown in reports.
     pub name: Arc<str>,
-    /// When it is submitted.
+    /// When the job is submitted.
     pub arrival: Time,
-    /// Deadline, counted from its arrival.
+    /// Deadline, counted from the arrival; `None` without a deadline.
     pub deadline: Option<Time>,
-    /// Weight among jobs for fair orders; 1 unless given.
+    /// Weight among jobs in fair orders. The default is 1.
     pub weight: f64,
-    /// The queue that it is submitted to, as a path such as `production.reports`; orders that share the
-    /// cluster among queues need one, others don't look.
+    /// The path of its queue, such as `production.reports`; `None` if it names none. Orders that share the cluster
+    /// among queues need it, others ignore it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<Arc<str>>,
-    /// Phases in an order in which parents come before children.
+    /// Phases, parents before children.
     pub phases: Vec<PhaseSpec>,
 }
 
-/// How long the copies of one phase's tasks take on a node of speed 1.
+/// How long the copies of a phase's tasks take on a node of speed 1.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Durations {
-    /// Every copy's duration is drawn from this distribution, independently.
+    /// Each copy's duration is drawn from this distribution, independently.
     Drawn(Distribution),
-    /// Seconds of the first, second, … copy of each task; a copy past the list is an error.
+    /// Seconds of the first, second, … copy of each task. A copy past the end of the list is an error.
     Listed(Vec<Vec<f64>>),
-    /// Seconds of each task's first copy as a log recorded it; further copies take as long as
-    /// another task of the phase, drawn at random.
+    /// Seconds of the first copy of each task as recorded in a log. The duration of every other copy is that of another
+    /// task of the phase, drawn at random.
     Recorded(Vec<f64>),
-    /// What a recorded run tells of each copy of each task. A copy that is not told of takes as long
-    /// as one of the phase's `known` durations, drawn at random.
+    /// What a recorded run shows about each copy of each task. The duration of an unrecorded copy is drawn at random
+    /// from `known`.
     Observed {
-        /// The first, second, … copy of each task. Tasks past the list have no copy that is told of.
+        /// The first, second, … copy of each task. Tasks past the end of the list have no recorded copies.
         tasks: Vec<Vec<ObservedCopy>>,
-        /// Durations of the phase to draw from, seconds, ascending; at least one.
+        /// Durations of the phase to draw from, seconds, ascending. Has at least one entry.
         known: Vec<f64>,
     },
 }
 
-/// What a recorded run tells of how long a copy takes on a node of speed 1, from scratch.
+/// What a recorded run shows about the duration of a copy, on a node of speed 1 and from the start of its work.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ObservedCopy {
-    /// So many seconds.
+    /// The copy finished after this many seconds.
     Took(f64),
-    /// It was ended after so many seconds, unfinished: it takes as long as one of the phase's longer
-    /// known durations, drawn at random; exactly this long where none is longer.
+    /// The copy was ended after this many seconds, unfinished. Its duration is drawn at random from the phase's longer
+    /// known durations; if there are none, it is this value.
     AtLeast(f64),
 }
 
-/// A job with the truth about its durations, one entry a phase.
+/// A job with the true durations of its copies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WorkloadJob {
     /// What policies may know.
     pub spec: JobSpec,
-    /// The truth, one entry a phase of `spec`.
+    /// The true durations, one entry per phase of `spec`.
     pub durations: Vec<Durations>,
 }

@@ -1,8 +1,8 @@
 //! How records change the cluster's state.
 //!
-//! Legal though surprising, because a live cluster does them: a finish after a stop was asked (the
-//! copy may even win), news of an attempt that has already ended, a loss of a node that is already
-//! lost. Everything else that does not fit the state is a [`RecordError`] and changes nothing.
+//! A live cluster reports some events late or twice, so these are accepted: a finish after a stop decision (the copy
+//! may even win), events for attempts that have already ended, and the loss of a node that is already lost. Every other
+//! record that does not fit the state is a [`RecordError`] and changes nothing.
 
 use std::sync::Arc;
 
@@ -22,29 +22,29 @@ use super::{Cluster, Reservation};
 /// A record that does not fit the state.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum RecordError {
-    /// Time went back.
+    /// The record's time is before that of the last record.
     #[error("a record at {at} comes after one at {now}")]
     TimeWentBack {
         /// The record's time.
         at: Time,
-        /// The last record's.
+        /// The time of the last record.
         now: Time,
     },
-    /// Nodes or jobs must come in the order of their ids.
-    #[error("{what} {got} came where {expected} was next")]
+    /// Nodes or jobs do not come in the order of their ids.
+    #[error("{what} {got} arrived, but the next one is {expected}")]
     OutOfOrder {
         /// `node` or `job`.
         what: &'static str,
-        /// The id that came.
+        /// The id in the record.
         got: u32,
-        /// The id that was due.
+        /// The expected id.
         expected: u32,
     },
-    /// Something that is not there.
+    /// The record names something that does not exist.
     #[error("{0} is not known")]
     Unknown(String),
-    /// A job without phases or with nothing to do, a phase that names itself or a later one as parent, or tasks that are
-    /// said to be finished and do not exist.
+    /// The job has no phases or no unfinished tasks, a phase names itself or a later one as parent, or a finished task
+    /// does not exist.
     #[error("{job} can't be accepted: {reason}")]
     BadJob {
         /// The job.
@@ -52,10 +52,10 @@ pub enum RecordError {
         /// What is wrong with it.
         reason: String,
     },
-    /// A demand that the cluster's dimensions can't express.
+    /// The cluster's dimensions can't express a demand.
     #[error(transparent)]
     Resource(#[from] ResourceError),
-    /// A decision that the state does not allow.
+    /// The state does not allow the attempt to start.
     #[error("{attempt} can't be started: {reason}")]
     CannotStart {
         /// The attempt.
@@ -63,7 +63,7 @@ pub enum RecordError {
         /// Why not.
         reason: &'static str,
     },
-    /// A node's speed that is no positive number.
+    /// A node's speed is not a positive number.
     #[error("{node} can't have the speed {speed}: a speed is a positive number")]
     BadSpeed {
         /// The node.
@@ -71,27 +71,27 @@ pub enum RecordError {
         /// The speed.
         speed: f64,
     },
-    /// A reservation of room that is not free.
-    #[error("room on {0} can't be reserved: it is not free")]
+    /// The resources to reserve are not free.
+    #[error("resources on {0} can't be reserved: they are not free")]
     CannotReserve(NodeId),
 }
 
-/// What a record brought about, beyond what it says itself.
+/// The effects of a record, beyond what it says itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(clippy::struct_excessive_bools, reason = "independent facts about one record, not a state")]
 pub struct Applied {
-    /// The attempt is the first of its task to finish.
+    /// True if the attempt is the first of its task to finish.
     pub won: bool,
-    /// The last task of a phase has finished.
+    /// True if the last task of a phase has finished.
     pub phase_finished: bool,
-    /// The last task of the job has finished.
+    /// True if the last task of the job has finished.
     pub job_finished: bool,
-    /// An attempt that held room on this node since then does no more; the room is free, or its
-    /// replacement's.
+    /// The node on which the attempt no longer holds resources, and the time since which it held them. The resources
+    /// are free now, or its replacement holds them.
     pub released: Option<(NodeId, Time)>,
-    /// The node of the attempt that has ended; `None` for news of one that had ended before.
+    /// The node of the attempt that has ended; `None` if it had already ended before this event.
     pub ended_on: Option<NodeId>,
-    /// The task has no living copy and is pending again.
+    /// True if the task has no running copy left and is pending again.
     pub pending_again: bool,
 }
 
@@ -99,7 +99,7 @@ impl Cluster {
     /// Applies a record.
     ///
     /// # Errors
-    /// If it does not fit the state, which then stays as it was.
+    /// If it does not fit the state, which then stays unchanged.
     pub fn apply(&mut self, record: &Record) -> Result<Applied, RecordError> {
         match &record.change {
             Change::Event(event) => self.apply_event(record.at, event),
@@ -110,7 +110,7 @@ impl Cluster {
     /// Applies an event at a time.
     ///
     /// # Errors
-    /// If it does not fit the state, which then stays as it was.
+    /// If it does not fit the state, which then stays unchanged.
     pub fn apply_event(&mut self, at: Time, event: &Event) -> Result<Applied, RecordError> {
         self.at(at, |cluster| cluster.happen(event))
     }
@@ -135,7 +135,7 @@ impl Cluster {
             }
             Event::AttemptFinished { attempt } => self.attempt_ended(*attempt, true),
             Event::AttemptFailed { attempt, reason, .. } => {
-                // Only where the attempt itself is to blame is another node worth a try.
+                // Another node is worth a try only if the attempt itself failed.
                 if let Some(slot) = self.slot_of(*attempt)?.filter(|_| reason.is_some()) {
                     let node = self.attempts.get(slot).node;
                     self.failed_on.entry(attempt.task).or_default().push(node);
@@ -168,10 +168,10 @@ impl Cluster {
         }
     }
 
-    /// Applies a decision at a time; it takes effect at once.
+    /// Applies a decision at a time. It takes effect immediately.
     ///
     /// # Errors
-    /// If the state does not allow it; it then stays as it was.
+    /// If the state does not allow it. The state then stays unchanged.
     pub fn apply_decision(&mut self, at: Time, decision: &Decision) -> Result<Applied, RecordError> {
         self.at(at, |cluster| cluster.carry_out(decision))
     }
@@ -189,7 +189,7 @@ impl Cluster {
                 Ok(Applied::default())
             }
             Decision::Replace { attempt, from_progress } => self.replace(*attempt, *from_progress),
-            Decision::Reserve { node, room, until } => self.reserve(*node, **room, *until),
+            Decision::Reserve { node, resources, until } => self.reserve(*node, **resources, *until),
             Decision::Wake { .. } => Ok(Applied::default()),
             Decision::Watch { attempt, .. } => {
                 self.slot_of(*attempt)?;
@@ -198,7 +198,8 @@ impl Cluster {
         }
     }
 
-    /// Lets the time come, and what it ends, and makes a change; takes the time back if the change does not fit.
+    /// Advances the time, ends expired reservations and makes a change. If the change fails, the time and the
+    /// reservations are restored.
     fn at(
         &mut self,
         at: Time,
@@ -220,7 +221,7 @@ impl Cluster {
         applied
     }
 
-    /// Gives back what is reserved up to now, and returns the reservations that there were if that changed them.
+    /// Frees the resources of expired reservations. Returns the reservations from before; `None` if none has expired.
     fn expire_reservations(&mut self) -> Option<Vec<Reservation>> {
         let now = self.now;
         if self.reservations.iter().all(|reservation| reservation.until > now) {
@@ -231,18 +232,18 @@ impl Cluster {
             if reservation.until > now {
                 self.reservations.push(*reservation);
             } else {
-                self.unreserve(reservation.node, &reservation.room);
+                self.unreserve(reservation.node, &reservation.resources);
             }
         }
         Some(before)
     }
 
-    /// Takes back that reservations expired at a time.
+    /// Restores the reservations that expired at a time.
     fn reserve_again(&mut self, at: Time, before: Vec<Reservation>) {
         for reservation in before.iter().filter(|reservation| reservation.until <= at) {
             let node = &mut self.nodes[reservation.node.0 as usize];
-            node.free = node.free.minus(&reservation.room);
-            node.reserved = node.reserved.plus(&reservation.room);
+            node.free = node.free.minus(&reservation.resources);
+            node.reserved = node.reserved.plus(&reservation.resources);
             self.refresh_open(reservation.node);
         }
         self.reservations = before;
@@ -275,7 +276,7 @@ impl Cluster {
         Ok(Applied::default())
     }
 
-    /// Nodes have joined, left, returned or changed their speed.
+    /// Must be called after a node has joined, was lost, has returned or has changed its speed.
     fn nodes_changed(&mut self) {
         self.node_changes += 1;
         *self.fastest.get_mut() = None;
@@ -355,7 +356,7 @@ impl Cluster {
             known.push((self.dimensions.demand(&phase.demand)?, durations));
         }
         if spec.phases.iter().all(|phase| phase.tasks_to_do() == 0) {
-            return Err(bad("all of its tasks are finished already"));
+            return Err(bad("all of its tasks have finished already"));
         }
         let mut job = Job::new(id, spec.clone(), self.now, known);
         for (phase, spec) in job.phases.iter_mut().zip(&spec.phases) {
@@ -374,7 +375,7 @@ impl Cluster {
         durations: &Distribution,
         (median, p90, progress): (f64, f64, bool),
     ) -> Result<Applied, RecordError> {
-        // A job that is gone has nothing left to know.
+        // A finished job that has left the cluster needs no estimates.
         let Some(found) = self.job_mut(job) else { return Ok(Applied::default()) };
         let phase =
             found.phases.get_mut(phase as usize).ok_or_else(|| RecordError::Unknown(format!("{job} phase {phase}")))?;
@@ -387,39 +388,41 @@ impl Cluster {
         Ok(Applied::default())
     }
 
-    fn reserve(&mut self, id: NodeId, room: Resources, until: Time) -> Result<Applied, RecordError> {
+    fn reserve(&mut self, id: NodeId, resources: Resources, until: Time) -> Result<Applied, RecordError> {
         let node = self.nodes.get_mut(id.0 as usize).ok_or_else(|| RecordError::Unknown(id.to_string()))?;
-        if !node.up || !room.fits(&node.free) {
+        if !node.up || !resources.fits(&node.free) {
             return Err(RecordError::CannotReserve(id));
         }
-        node.free = node.free.minus(&room);
-        node.reserved = node.reserved.plus(&room);
-        self.reservations.push(Reservation { node: id, room, until });
+        node.free = node.free.minus(&resources);
+        node.reserved = node.reserved.plus(&resources);
+        self.reservations.push(Reservation { node: id, resources, until });
         self.refresh_open(id);
         Ok(Applied::default())
     }
 
-    /// Gives reserved room on a node back until `demand` fits into what is free.
+    /// Ends reservations on a node until `demand` fits into its free resources.
     pub(super) fn use_reservation(&mut self, id: NodeId, demand: &Resources) {
         while !demand.fits(&self.nodes[id.0 as usize].free) {
             let Some(at) = self.reservations.iter().position(|reservation| reservation.node == id) else { return };
-            let room = self.reservations.remove(at).room;
-            self.unreserve(id, &room);
+            let resources = self.reservations.remove(at).resources;
+            self.unreserve(id, &resources);
         }
     }
 
-    fn unreserve(&mut self, id: NodeId, room: &Resources) {
+    fn unreserve(&mut self, id: NodeId, resources: &Resources) {
         let node = &mut self.nodes[id.0 as usize];
-        node.reserved = node.reserved.minus(room);
-        node.free = node.free.plus(room);
+        node.reserved = node.reserved.minus(resources);
+        node.free = node.free.plus(resources);
         self.refresh_open(id);
     }
 
-    /// The slot of a living attempt; `None` for one that has ended, an error for one that never
-    /// was.
+    /// Returns the slot of an attempt; `None` if it has ended.
+    ///
+    /// # Errors
+    /// If the attempt was never started.
     pub(super) fn slot_of(&self, id: AttemptId) -> Result<Option<u32>, RecordError> {
         let Some(job) = self.job(id.task.job) else {
-            // Retired jobs have ended all their attempts; later ones have not arrived.
+            // All attempts of a job that has left have ended; jobs with larger ids have not arrived.
             if id.task.job.0 < self.arrived_jobs() {
                 return Ok(None);
             }
@@ -454,7 +457,7 @@ impl Cluster {
     }
 }
 
-/// A speed is a positive number.
+/// Checks that a speed is a positive number.
 fn check_speed(node: NodeId, speed: f64) -> Result<(), RecordError> {
     if speed.is_finite() && speed > 0.0 { Ok(()) } else { Err(RecordError::BadSpeed { node, speed }) }
 }
@@ -476,13 +479,14 @@ mod tests {
         let seconds = Time::from_seconds;
         let mut cluster = Cluster::new(Dimensions::one_slot());
         cluster.apply_event(Time::ZERO, &joined(0, 1.0)).unwrap();
-        let room = Box::new(Resources::ONE_SLOT);
-        cluster.apply_decision(seconds(1.0), &Decision::Reserve { node: NODE, room, until: seconds(5.0) }).unwrap();
+        let resources = Box::new(Resources::ONE_SLOT);
+        let reserve = Decision::Reserve { node: NODE, resources, until: seconds(5.0) };
+        cluster.apply_decision(seconds(1.0), &reserve).unwrap();
         let unknown = Event::NodeLost { node: NodeId(7) };
         assert!(cluster.apply_event(seconds(9.0), &unknown).is_err());
         assert_eq!((cluster.now(), cluster.open_nodes()), (seconds(1.0), 0));
         assert_eq!(*cluster.node(NODE).unwrap().reserved(), Resources::ONE_SLOT);
-        // What comes earlier than the record that did not fit is still in time, and the reservation ends when it should.
+        // The time is still 1 s, so a record at 4 s is accepted, and the reservation ends at 5 s.
         cluster.apply_event(seconds(4.0), &Event::Round).unwrap();
         assert_eq!(cluster.open_nodes(), 0);
         cluster.apply_event(seconds(5.0), &Event::Round).unwrap();

@@ -1,24 +1,24 @@
-//! Attempts: copies of tasks that hold room on a node.
+//! Attempts: copies of tasks on nodes.
 
 use crate::ids::{AttemptId, NodeId};
 use crate::time::Time;
 
 use super::task::{NO_ATTEMPT, NO_NODE};
 
-/// Where an attempt is in its life. In every state it holds its room, except that one which replaces
-/// another waits for the other's.
+/// The state of an attempt. In every state it holds its resources, except a replacement that waits for those of the
+/// attempt that it replaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AttemptState {
-    /// Asked for; the driver has not yet said that it runs.
+    /// The start was decided; the driver has not yet reported that the attempt runs.
     Starting,
-    /// At work.
+    /// The attempt runs.
     Running,
-    /// Asked to stop; the driver has not yet said that it has.
+    /// The stop was decided; the driver has not yet reported that the attempt has stopped.
     Stopping,
 }
 
-/// A copy of a task on a node. A large cluster has many, and they are looked at in no order: each is one line
-/// of the processor's cache.
+/// A copy of a task on a node. Its size is one cache line, because a large cluster has many attempts and reads them in
+/// random order.
 #[derive(Clone, Debug)]
 pub struct Attempt {
     pub(super) id: AttemptId,
@@ -26,57 +26,57 @@ pub struct Attempt {
     pub(super) state: AttemptState,
     pub(super) since: Time,
     pub(super) from_progress: f64,
-    /// Never while it is not known.
+    /// [`Time::NEVER`] while it is unknown.
     pub(super) expected_finish: Time,
     pub(super) is_finish_guessed: bool,
-    /// The next older living copy of the task.
+    /// The slot of the next older running copy of the task.
     pub(super) older: u32,
-    /// False while it waits for the room of the attempt that it replaces.
-    pub(super) holds_room: bool,
-    /// The attempt that replaces this one and gets its room.
-    pub(super) heir: u32,
-    /// The copy that this one replaced.
+    /// False while it waits for the resources of the attempt that it replaces.
+    pub(super) holds_resources: bool,
+    /// The slot of the attempt that replaces this one and gets its resources.
+    pub(super) replacement: u32,
+    /// The number of the copy that this one replaces.
     pub(super) replaces: u32,
 }
 
 impl Attempt {
-    /// Its identity.
+    /// Returns the attempt's id.
     pub fn id(&self) -> AttemptId {
         self.id
     }
 
-    /// Where it runs.
+    /// Returns the node on which it runs.
     pub fn node(&self) -> NodeId {
         self.node
     }
 
-    /// Where it is in its life.
+    /// Returns its state.
     pub fn state(&self) -> AttemptState {
         self.state
     }
 
-    /// Since when it has held its room, or waits for it.
+    /// Returns the time since which it holds its resources, or waits for them.
     pub fn since(&self) -> Time {
         self.since
     }
 
-    /// The attempt whose room it waits for, if it does.
+    /// Returns the attempt for whose resources it waits; `None` if it does not wait.
     pub fn replaces(&self) -> Option<AttemptId> {
         let replaced = AttemptId { copy: self.replaces, ..self.id };
-        (self.replaces != NO_ATTEMPT && !self.holds_room).then_some(replaced)
+        (self.replaces != NO_ATTEMPT && !self.holds_resources).then_some(replaced)
     }
 
-    /// Share of the work that was done before it began, in [0, 1).
+    /// Returns the share of its work that was done before it started, in [0, 1).
     pub fn from_progress(&self) -> f64 {
         self.from_progress
     }
 
-    /// When it is expected to finish, once its progress has told.
+    /// Returns when it is expected to finish; `None` while that is unknown.
     pub fn expected_finish(&self) -> Option<Time> {
         (self.expected_finish != Time::NEVER).then_some(self.expected_finish)
     }
 
-    /// When it is expected to finish, if that was measured and not guessed.
+    /// Returns when it is expected to finish, if that was measured; `None` if it is unknown or a guess.
     pub fn measured_finish(&self) -> Option<Time> {
         self.expected_finish().filter(|_| !self.is_finish_guessed)
     }
@@ -84,7 +84,7 @@ impl Attempt {
 
 const _: () = assert!(size_of::<Attempt>() == 64);
 
-/// All living attempts, in slots that are used again.
+/// All running attempts, in slots that are reused.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Attempts {
     slots: Vec<Attempt>,
@@ -120,7 +120,7 @@ impl Attempts {
         &mut self.slots[slot as usize]
     }
 
-    /// The nodes of the first two copies of the chain that begins at a slot.
+    /// Returns the nodes of the first two copies of the chain that begins at a slot.
     pub(super) fn nodes(&self, newest: u32) -> [u32; 2] {
         let mut nodes = [NO_NODE; 2];
         for (place, (_, attempt)) in nodes.iter_mut().zip(self.chain(newest)) {
@@ -129,7 +129,7 @@ impl Attempts {
         nodes
     }
 
-    /// The chain of living copies that begins at a slot, newest first.
+    /// Returns the running copies of the chain that begins at a slot, newest first.
     #[inline]
     pub(super) fn chain(&self, newest: u32) -> impl Iterator<Item = (u32, &Attempt)> + '_ {
         let mut slot = newest;

@@ -1,4 +1,4 @@
-//! How attempts begin, on a node with room or in the room of one that they replace, and are asked to stop.
+//! Starts attempts, on free resources or in place of an attempt that they replace, and marks attempts as stopping.
 
 use crate::ids::{AttemptId, NodeId, TaskId};
 use crate::resources::Resources;
@@ -10,7 +10,7 @@ use super::attempt::{Attempt, AttemptState};
 use super::task::NO_ATTEMPT;
 
 impl Cluster {
-    /// The next copy of a task, as a policy would start it.
+    /// Returns the id of the next copy of a task, as a policy would start it; `None` if the task is unknown.
     pub fn next_copy(&self, task: TaskId) -> Option<AttemptId> {
         self.task(task).map(|found| AttemptId { task, copy: found.launched })
     }
@@ -24,7 +24,7 @@ impl Cluster {
         let demand = self.check_start(id)?;
         if !demand.fits(&node.free) {
             if !demand.fits(&node.free.plus(&node.reserved)) {
-                return Err(refuse("its node has no room for it"));
+                return Err(refuse("its node does not have enough free resources"));
             }
             self.use_reservation(node_id, &demand);
         }
@@ -35,13 +35,13 @@ impl Cluster {
         Ok(())
     }
 
-    /// Checks that an attempt could be the next copy of its task, and tells its demand.
+    /// Checks that an attempt can be the next copy of its task, and returns its demand.
     fn check_start(&self, id: AttemptId) -> Result<Resources, RecordError> {
         let refuse = |reason| RecordError::CannotStart { attempt: id, reason };
         let phase = self.phase(id.task).ok_or_else(|| RecordError::Unknown(id.task.to_string()))?;
         let task = phase.tasks.get(id.task.index as usize).ok_or_else(|| RecordError::Unknown(id.task.to_string()))?;
         if phase.parents_left > 0 {
-            return Err(refuse("its phase waits for others"));
+            return Err(refuse("its phase waits for other phases"));
         }
         if task.finished {
             return Err(refuse("its task has finished"));
@@ -49,17 +49,17 @@ impl Cluster {
         if id.copy != task.launched {
             return Err(refuse("it is not the next copy of its task"));
         }
-        if phase.never_copied && task.alive > 0 {
+        if phase.never_copied && task.copies > 0 {
             return Err(refuse("its task may not have a second copy"));
         }
-        if task.alive == u16::MAX {
+        if task.copies == u16::MAX {
             return Err(refuse("its task has too many copies"));
         }
         Ok(phase.demand)
     }
 
-    /// Makes an attempt a living copy of its task, with or without room of its own; tells its slot.
-    fn enter(&mut self, id: AttemptId, node: NodeId, from_progress: f64, holds_room: bool) -> u32 {
+    /// Adds an attempt to the running copies of its task and returns its slot. A replacement holds no resources yet.
+    fn enter(&mut self, id: AttemptId, node: NodeId, from_progress: f64, holds_resources: bool) -> u32 {
         let now = self.now;
         let slot = self.attempts.insert(Attempt {
             id,
@@ -70,22 +70,22 @@ impl Cluster {
             expected_finish: Time::NEVER,
             is_finish_guessed: false,
             older: NO_ATTEMPT,
-            holds_room,
-            heir: NO_ATTEMPT,
+            holds_resources,
+            replacement: NO_ATTEMPT,
             replaces: NO_ATTEMPT,
         });
         self.nodes[node.0 as usize].attempts.push(slot);
         let Some(job) = self.job_mut(id.task.job) else { return slot };
         job.started.get_or_insert(now);
         job.attempts += 1;
-        job.alive += 1;
+        job.copies += 1;
         let phase = &mut job.phases[id.task.phase as usize];
-        phase.alive += 1;
+        phase.copies += 1;
         let task = &mut phase.tasks[id.task.index as usize];
         let was_pending = task.is_pending();
         let older = std::mem::replace(&mut task.newest, slot);
         task.launched += 1;
-        task.alive += 1;
+        task.copies += 1;
         task.nodes = [node.0, task.nodes[0]];
         if was_pending {
             phase.pending -= 1;
@@ -94,7 +94,7 @@ impl Cluster {
                 task.retrying = false;
                 phase.retry.retain(|index| *index != id.task.index);
             } else {
-                // What comes before the next one and is pending is in the list of those to be tried again.
+                // Pending tasks before `phase.next` are in the list of tasks to be retried.
                 let begins = phase.next as usize;
                 let started = phase.tasks[begins..].iter().take_while(|task| !task.is_pending()).count();
                 phase.next += started as u32;
@@ -108,16 +108,16 @@ impl Cluster {
     pub(super) fn replace(&mut self, id: AttemptId, from_progress: f64) -> Result<Applied, RecordError> {
         let slot = self.slot_of(id)?.ok_or_else(|| RecordError::Unknown(id.to_string()))?;
         let attempt = self.attempts.get(slot);
-        let (node, holds_room, heir) = (attempt.node, attempt.holds_room, attempt.heir);
+        let (node, holds_resources, replacement) = (attempt.node, attempt.holds_resources, attempt.replacement);
         let launched = self.task(id.task).map_or(0, |task| task.launched);
-        let fresh = AttemptId { task: id.task, copy: launched };
-        if !holds_room || heir != NO_ATTEMPT {
-            return Err(RecordError::CannotStart { attempt: fresh, reason: "what it replaces is being replaced" });
+        let new = AttemptId { task: id.task, copy: launched };
+        if !holds_resources || replacement != NO_ATTEMPT {
+            return Err(RecordError::CannotStart { attempt: new, reason: "the attempt is already being replaced" });
         }
-        self.check_start(fresh)?;
-        let heir = self.enter(fresh, node, from_progress, false);
-        self.attempts.get_mut(heir).replaces = id.copy;
-        self.attempts.get_mut(slot).heir = heir;
+        self.check_start(new)?;
+        let replacement = self.enter(new, node, from_progress, false);
+        self.attempts.get_mut(replacement).replaces = id.copy;
+        self.attempts.get_mut(slot).replacement = replacement;
         self.mark_stopping(slot);
         Ok(Applied::default())
     }

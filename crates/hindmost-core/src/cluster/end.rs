@@ -1,4 +1,4 @@
-//! How an attempt ends: it gives back what it held, and its task, its phase and its job may be finished with it.
+//! Ends attempts: releases their resources, and finishes their task, phase and job where the end does so.
 
 use crate::ids::AttemptId;
 use crate::time::Time;
@@ -9,17 +9,17 @@ use super::task::NO_ATTEMPT;
 use super::{Applied, Cluster, RecordError};
 
 impl Cluster {
-    /// An attempt gives back its room: because it finished (`finished`), broke or was stopped.
+    /// Ends an attempt: it finished (`finished`), failed or was stopped.
     pub(super) fn attempt_ended(&mut self, id: AttemptId, finished: bool) -> Result<Applied, RecordError> {
         let Some(slot) = self.slot_of(id)? else { return Ok(Applied::default()) };
-        let Attempt { node: node_id, since, older, holds_room, heir, state, .. } = *self.attempts.get(slot);
+        let Attempt { node: node_id, since, older, holds_resources, replacement, state, .. } = *self.attempts.get(slot);
         let now = self.now;
         let mut won = false;
-        let released = holds_room.then_some((node_id, since));
+        let released = holds_resources.then_some((node_id, since));
         let mut applied = Applied { released, ended_on: Some(node_id), ..Applied::default() };
-        let held = if holds_room { now - since } else { Time::ZERO };
+        let held = if holds_resources { now - since } else { Time::ZERO };
 
-        // Unlink it from its task's chain of living copies.
+        // Unlink it from its task's chain of copies.
         let newest = self.task(id.task).map_or(NO_ATTEMPT, |task| task.newest);
         if newest != slot {
             let newer = self.attempts.chain(newest).find(|(_, copy)| copy.older == slot).map(|(at, _)| at);
@@ -27,16 +27,16 @@ impl Cluster {
                 self.attempts.get_mut(newer).older = older;
             }
         }
-        if !holds_room {
-            let replaced = self.attempts.chain(older).find(|(_, copy)| copy.heir == slot).map(|(at, _)| at);
+        if !holds_resources {
+            let replaced = self.attempts.chain(older).find(|(_, copy)| copy.replacement == slot).map(|(at, _)| at);
             if let Some(replaced) = replaced {
-                self.attempts.get_mut(replaced).heir = NO_ATTEMPT;
+                self.attempts.get_mut(replaced).replacement = NO_ATTEMPT;
             }
         }
-        if heir != NO_ATTEMPT {
-            let heir = self.attempts.get_mut(heir);
-            heir.holds_room = true;
-            heir.since = now;
+        if replacement != NO_ATTEMPT {
+            let replacement = self.attempts.get_mut(replacement);
+            replacement.holds_resources = true;
+            replacement.since = now;
         }
         self.attempts.release(slot);
         let newest = if newest == slot { older } else { newest };
@@ -44,19 +44,19 @@ impl Cluster {
 
         let Some(job) = self.job_mut(id.task.job) else { return Ok(applied) };
         let runnable = u64::from(job.runnable);
-        job.alive -= 1;
+        job.copies -= 1;
         let phase = &mut job.phases[id.task.phase as usize];
-        phase.alive -= 1;
+        phase.copies -= 1;
         let demand = phase.demand;
         let task = &mut phase.tasks[id.task.index as usize];
-        task.alive -= 1;
+        task.copies -= 1;
         task.stopping -= u16::from(state == AttemptState::Stopping);
         (task.newest, task.nodes) = (newest, nodes);
         if finished && !task.finished {
             task.finished = true;
             applied.won = true;
             won = true;
-            phase.held_by_winners += held;
+            phase.useful_time += held;
             phase.unfinished -= 1;
             job.copies_won += u32::from(id.copy > 0);
             if phase.unfinished == 0 {
@@ -64,7 +64,7 @@ impl Cluster {
                 finish_phase(job, id.task.phase, now, &mut applied);
             }
         } else {
-            phase.held_by_losers += held;
+            phase.wasted_time += held;
             if task.is_pending() {
                 applied.pending_again = true;
                 phase.pending += 1;
@@ -86,7 +86,7 @@ impl Cluster {
             self.failed_on.remove(&id.task);
         }
         let node = &mut self.nodes[node_id.0 as usize];
-        if holds_room && heir == NO_ATTEMPT {
+        if holds_resources && replacement == NO_ATTEMPT {
             node.free = node.free.plus(&demand);
             self.refresh_open(node_id);
         }
@@ -94,7 +94,7 @@ impl Cluster {
     }
 }
 
-/// Opens the phases that waited for one that has finished, and finishes the job after its last.
+/// Finishes a phase: opens the phases that waited only for it, and finishes the job after its last phase.
 fn finish_phase(job: &mut Job, finished: u32, now: Time, applied: &mut Applied) {
     job.unfinished_phases -= 1;
     if job.unfinished_phases == 0 {

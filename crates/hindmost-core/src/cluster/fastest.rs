@@ -1,6 +1,6 @@
-//! The open nodes from the fastest on, and of equally fast ones from the one with the largest share of its capacity free:
-//! the index behind [`Cluster::find_fastest_node`](super::Cluster::find_fastest_node). It is made when it is first asked
-//! for, and made anew after nodes have joined or their speeds have changed.
+//! Open nodes sorted by speed, and nodes of equal speed by the share of their capacity that is free: the index behind
+//! [`Cluster::find_fastest_node`](super::Cluster::find_fastest_node). It is built at the first query, and rebuilt after
+//! nodes have joined or speeds have changed.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -12,30 +12,31 @@ use crate::resources::{Dimensions, Resources};
 use super::free::FreeIndex;
 use super::node::Node;
 
-/// See the module's documentation.
+/// The index of open nodes by speed and free share.
 #[derive(Clone, Debug)]
 pub(super) enum FastestNodes {
-    /// Of one-slot machines: an open one is all free, so their order never changes. Open nodes by their places.
+    /// For one-slot machines. An open one is entirely free, so their order is fixed. `open` has the places of open
+    /// nodes.
     OneSlot { places: Places, open: IdSet },
-    /// Of all others.
+    /// For all other clusters.
     Several { places: Places, open: BTreeSet<Entry>, entry_of: Vec<Option<Entry>>, by_place: FreeIndex },
 }
 
-/// Bits that sort as speed and free share, the largest first, and the node.
+/// A sort key: the bits of speed and free share, largest first, and the node's id.
 type Entry = (Reverse<u64>, Reverse<u64>, u32);
 
-/// Speeds and shares are not negative: they sort as their bits do.
+/// Returns the sort key of an open node. Speeds and shares are not negative, so they sort as their bits do.
 fn entry(at: u32, node: &Node) -> Option<Entry> {
     let is_open = node.up && !node.free.is_none();
     is_open.then(|| (Reverse(node.speed.to_bits()), Reverse(node.free_share().to_bits()), at))
 }
 
-/// The nodes from the fastest on, equally fast ones by id.
+/// All nodes sorted by speed, fastest first, then by id.
 #[derive(Clone, Debug)]
 pub(super) struct Places {
     of: Vec<u32>,
     node: Vec<u32>,
-    /// The place behind all nodes that are as fast as the one in a place.
+    /// For each place, the place after the last node of the same speed.
     end: Vec<u32>,
 }
 
@@ -58,7 +59,7 @@ impl Places {
 }
 
 impl FastestNodes {
-    /// Of these nodes, whose resources have these dimensions.
+    /// Builds the index of these nodes, whose resources have these dimensions.
     pub(super) fn of(nodes: &[Node], dimensions: &Dimensions) -> FastestNodes {
         let places = Places::of(nodes);
         let entries = (0..).zip(nodes).map(|(at, node)| entry(at, node));
@@ -78,7 +79,7 @@ impl FastestNodes {
         FastestNodes::Several { places, open: entry_of.iter().flatten().copied().collect(), entry_of, by_place }
     }
 
-    /// What is free on a node, or whether it is up, has changed.
+    /// Must be called after the free resources of a node have changed, or whether it is up.
     pub(super) fn changed(&mut self, id: NodeId, node: &Node) {
         let now = entry(id.0, node);
         match self {
@@ -101,7 +102,7 @@ impl FastestNodes {
         }
     }
 
-    /// Returns the first open node.
+    /// Returns the first open node in the index; `None` if no node is open.
     pub(super) fn first_open(&self) -> Option<NodeId> {
         match self {
             FastestNodes::OneSlot { places, open } => open.next(0).map(|place| NodeId(places.node[place as usize])),
@@ -109,7 +110,8 @@ impl FastestNodes {
         }
     }
 
-    /// Returns the first open node that `suits`, which is none on which the demand does not fit.
+    /// Returns the first open node for which `suits` holds; `None` if there is none. `suits` must be false for nodes on
+    /// which the demand does not fit.
     pub(super) fn first(&self, demand: &Resources, mut suits: impl FnMut(NodeId) -> bool) -> Option<NodeId> {
         let (places, open, entry_of, by_place) = match self {
             FastestNodes::OneSlot { places, open } => {
@@ -119,17 +121,18 @@ impl FastestNodes {
         };
         let mut from = 0;
         loop {
-            // The fastest on which it fits, and all that are as fast.
+            // The fastest node on which the demand fits, and all nodes of the same speed.
             let mut fitting = by_place.next(from, demand);
             let place = fitting? as usize;
             let Some((speed, ..)) = entry_of[*places.node.get(place)? as usize] else {
-                // Nothing at all fits on a full node, too.
+                // The demand is zero, and the node has nothing free.
                 from = place as u32 + 1;
                 continue;
             };
             from = places.end[place];
             let as_fast = (speed, Reverse(u64::MAX), 0)..=(speed, Reverse(0), u32::MAX);
-            // Either the one with the most free suits soon, or only few are left on which it fits: both are tried in turns.
+            // Either a node with much free suits soon, or only few are left on which the demand fits: try both in
+            // turns.
             let mut best: Option<Entry> = None;
             for entry in open.range(as_fast) {
                 if suits(NodeId(entry.2)) {
@@ -178,10 +181,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn finds_what_a_scan_finds(
+        fn the_index_agrees_with_a_scan(
             nodes in prop::collection::vec((1u32..4, (0u64..6, 0u64..6), (0u64..7, 0u64..7), any::<bool>()), 1..40),
             changes in prop::collection::vec((0usize..40, (0u64..7, 0u64..7), any::<bool>()), 0..30),
-            asked in prop::collection::vec((0u64..7, 0u64..7, 0u32..4), 1..10),
+            queries in prop::collection::vec((0u64..7, 0u64..7, 0u32..4), 1..10),
         ) {
             let names = [("cpus".to_owned(), 1.0), ("memory".to_owned(), 1.0)].into_iter().collect();
             let dimensions = Dimensions::of([&names]).unwrap();
@@ -194,7 +197,7 @@ mod tests {
                 nodes[at].up = up;
                 index.changed(NodeId(at as u32), &nodes[at]);
             }
-            for (cpus, memory, but) in asked {
+            for (cpus, memory, but) in queries {
                 let demand = amount(cpus, memory);
                 let suits = |id: NodeId| demand.fits(&nodes[id.0 as usize].free) && id.0 % 4 != but;
                 let all = (0..).zip(&nodes).filter_map(|(at, node)| entry(at, node));

@@ -1,30 +1,29 @@
-//! The index of nodes by free room: the next node, by id, on which a demand fits.
+//! The index of nodes by free resources: finds the next node, by id, on which a demand fits.
 //!
-//! A binary tree over the nodes whose inner vertices hold, in each dimension, the most that any node
-//! below has free. A demand that exceeds this in some dimension fits on none of them, so a search passes
-//! over them at once; where the most in two dimensions comes from two nodes, it looks further down.
+//! It is a binary tree over the nodes. Each inner vertex holds, in each dimension, the largest amount that any node
+//! below it has free. A demand that exceeds this in some dimension fits on no node below, so a search skips them all.
+//! If the largest amounts in two dimensions come from different nodes, the search has to go further down.
 //!
-//! On a cluster in use that happens often: some nodes have cores left and others memory. Whoever asks for the
-//! first node of all asks for the same few demands again and again, so for each of these it is remembered up to
-//! where nothing fits.
+//! That is common on a busy cluster: some nodes have cores left and others memory. Searches for the first node repeat
+//! the same few demands, so [`FirstFits`] remembers for each of these up to which node it does not fit.
 
 use std::collections::BTreeSet;
 
 use crate::resources::Resources;
 
-/// See the module's documentation.
+/// A tree of the nodes' free resources.
 #[derive(Clone, Debug)]
 pub(super) struct FreeIndex {
-    /// Dimensions in use.
+    /// Number of dimensions in use.
     width: usize,
-    /// Leaves, a power of two; vertex `leaves + n` is node n, the children of vertex v are 2v and 2v + 1.
+    /// Number of leaves, a power of two. Vertex `leaves + n` is node n; the children of vertex v are 2v and 2v + 1.
     leaves: usize,
-    /// The most free, vertex by vertex, dimension by dimension.
+    /// The largest free amounts, vertex by vertex, dimension by dimension.
     most: Vec<u64>,
 }
 
 impl FreeIndex {
-    /// Without nodes, for room in so many dimensions.
+    /// Creates an index without nodes, for this number of dimensions.
     pub(super) fn new(width: usize) -> FreeIndex {
         FreeIndex { width, leaves: 1, most: vec![0; 2 * width] }
     }
@@ -33,8 +32,8 @@ impl FreeIndex {
         &self.most[vertex * self.width..(vertex + 1) * self.width]
     }
 
-    /// A node has so much free; nothing if nothing may be started on it. True if that is more than before in
-    /// some dimension.
+    /// Sets the free resources of a node; zero if no attempt may start on it. Returns true if they grew in some
+    /// dimension.
     pub(super) fn set(&mut self, node: u32, free: &Resources) -> bool {
         let node = node as usize;
         if node >= self.leaves {
@@ -54,9 +53,9 @@ impl FreeIndex {
         grew
     }
 
-    /// Computes an inner vertex anew; false if it stays as it was.
+    /// Recomputes an inner vertex. Returns false if it did not change.
     fn refresh(&mut self, vertex: usize) -> bool {
-        // Two dimensions are the most common number, and this is done for every start and end.
+        // A fast path: two dimensions are the most common number, and this runs at every start and end.
         if self.width == 2 {
             let [left_0, left_1, right_0, right_1] = self.most[4 * vertex..4 * vertex + 4] else { return false };
             let now = [left_0.max(right_0), left_1.max(right_1)];
@@ -89,7 +88,7 @@ impl FreeIndex {
         }
     }
 
-    /// The first node with this id or a larger one on which a demand fits.
+    /// Returns the first node with an id of at least `from` on which a demand fits.
     pub(super) fn next(&self, from: u32, demand: &Resources) -> Option<u32> {
         if from as usize >= self.leaves {
             return None;
@@ -104,7 +103,7 @@ impl FreeIndex {
                 vertex *= 2;
                 continue;
             }
-            // On to what is right of it: of its parent, if it is a right child itself.
+            // Go to the next subtree to the right, past ancestors of which this is the right child.
             while vertex % 2 == 1 {
                 vertex /= 2;
             }
@@ -116,29 +115,31 @@ impl FreeIndex {
     }
 }
 
-/// Demands that are remembered; with more, the one asked for longest ago is forgotten.
+/// Maximum number of remembered demands. With more, the least recently used is forgotten.
 const REMEMBERED: usize = 48;
 
-/// Where demands fit first, as far as it is known.
+/// For each remembered demand, the nodes on which it may fit first.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FirstFits {
     known: Vec<FirstFit>,
-    asked: u64,
+    /// Number of queries so far.
+    queries: u64,
 }
 
-/// Before `from` a demand fits on no node but, perhaps, on those in `but`.
+/// A demand fits on no node before `from`, except perhaps on those in `but`.
 #[derive(Clone, Debug)]
 struct FirstFit {
     demand: Resources,
     from: u32,
     but: BTreeSet<u32>,
-    asked: u64,
+    /// The number of the last query.
+    last_query: u64,
 }
 
 impl FirstFits {
-    /// The first node on which a demand fits. `fits` tells whether it does on one.
+    /// Returns the first node on which a demand fits. `fits` returns whether it fits on a node.
     pub(super) fn first(&mut self, demand: &Resources, index: &FreeIndex, fits: impl Fn(u32) -> bool) -> Option<u32> {
-        self.asked += 1;
+        self.queries += 1;
         let known = self.entry(demand);
         while let Some(first) = known.but.first().copied() {
             if fits(first) {
@@ -152,22 +153,23 @@ impl FirstFits {
     }
 
     fn entry(&mut self, demand: &Resources) -> &mut FirstFit {
-        let asked = self.asked;
+        let last_query = self.queries;
         let at = if let Some(at) = self.known.iter().position(|known| known.demand == *demand) {
             at
         } else {
             if self.known.len() == REMEMBERED {
-                let oldest = self.known.iter().enumerate().min_by_key(|(_, known)| known.asked).map_or(0, |(at, _)| at);
+                let oldest =
+                    self.known.iter().enumerate().min_by_key(|(_, known)| known.last_query).map_or(0, |(at, _)| at);
                 self.known.swap_remove(oldest);
             }
-            self.known.push(FirstFit { demand: *demand, from: 0, but: BTreeSet::new(), asked });
+            self.known.push(FirstFit { demand: *demand, from: 0, but: BTreeSet::new(), last_query });
             self.known.len() - 1
         };
-        self.known[at].asked = asked;
+        self.known[at].last_query = last_query;
         &mut self.known[at]
     }
 
-    /// A node has more room free than before.
+    /// Must be called after the free resources of a node have grown.
     pub(super) fn grew(&mut self, node: u32, free: &Resources) {
         for known in &mut self.known {
             if node < known.from && known.demand.fits(free) {
@@ -183,55 +185,55 @@ mod tests {
 
     use super::*;
 
-    fn room(cpus: u64, memory: u64) -> Resources {
-        let mut room = Resources::NONE;
-        (room.0[0], room.0[1]) = (cpus, memory);
-        room
+    fn amount(cpus: u64, memory: u64) -> Resources {
+        let mut amount = Resources::NONE;
+        (amount.0[0], amount.0[1]) = (cpus, memory);
+        amount
     }
 
     proptest! {
         #[test]
-        fn finds_what_a_scan_finds(
+        fn the_index_agrees_with_a_scan(
             nodes in prop::collection::vec((0u64..6, 0u64..6), 1..80),
             changes in prop::collection::vec((0usize..80, 0u64..6, 0u64..6), 0..40),
-            asked in prop::collection::vec((0u32..100, 1u64..7, 0u64..7), 1..20),
+            queries in prop::collection::vec((0u32..100, 1u64..7, 0u64..7), 1..20),
         ) {
             let mut index = FreeIndex::new(2);
             let mut known: Vec<(u64, u64)> = nodes.clone();
             for (at, (cpus, memory)) in nodes.into_iter().enumerate() {
-                index.set(at as u32, &room(cpus, memory));
+                index.set(at as u32, &amount(cpus, memory));
             }
             for (at, cpus, memory) in changes {
                 let at = at % known.len();
                 known[at] = (cpus, memory);
-                index.set(at as u32, &room(cpus, memory));
+                index.set(at as u32, &amount(cpus, memory));
             }
-            for (from, cpus, memory) in asked.clone() {
+            for (from, cpus, memory) in queries.clone() {
                 let fits = |(at, (c, m)): &(usize, &(u64, u64))| *at >= from as usize && cpus <= *c && memory <= *m;
                 let scanned = known.iter().enumerate().find(fits).map(|(at, _)| at as u32);
-                prop_assert_eq!(index.next(from, &room(cpus, memory)), scanned);
+                prop_assert_eq!(index.next(from, &amount(cpus, memory)), scanned);
             }
         }
 
         #[test]
-        fn the_first_of_all_is_remembered_rightly(
+        fn first_fits_agree_with_a_scan(
             nodes in prop::collection::vec((0u64..6, 0u64..6), 1..80),
             steps in prop::collection::vec((prop::option::of((0usize..80, 0u64..6, 0u64..6)), 0u64..5, 0u64..5), 1..120),
         ) {
             let (mut index, mut first_fits) = (FreeIndex::new(2), FirstFits::default());
-            let mut known: Vec<Resources> = nodes.into_iter().map(|(cpus, memory)| room(cpus, memory)).collect();
+            let mut known: Vec<Resources> = nodes.into_iter().map(|(cpus, memory)| amount(cpus, memory)).collect();
             for (at, free) in known.iter().enumerate() {
                 index.set(at as u32, free);
             }
             for (change, cpus, memory) in steps {
                 if let Some((at, cpus, memory)) = change {
                     let at = at % known.len();
-                    known[at] = room(cpus, memory);
+                    known[at] = amount(cpus, memory);
                     if index.set(at as u32, &known[at]) {
                         first_fits.grew(at as u32, &known[at]);
                     }
                 }
-                let demand = room(cpus, memory);
+                let demand = amount(cpus, memory);
                 let fits = |node: u32| demand.fits(&known[node as usize]);
                 let scanned = (0..known.len() as u32).find(|node| fits(*node));
                 if !demand.is_none() {

@@ -1,4 +1,4 @@
-//! A job as the cluster knows it.
+//! An active job: its phases, tasks and counts.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use hindmost_math::distribution::Distribution;
 
 use super::phase::Phase;
 
-/// An active job.
+/// A job that has arrived and has not yet left the cluster.
 #[derive(Clone, Debug)]
 pub struct Job {
     pub(super) id: JobId,
@@ -21,13 +21,13 @@ pub struct Job {
     pub(super) finished: Option<Time>,
     pub(super) unfinished_phases: u32,
     pub(super) runnable: u32,
-    pub(super) alive: u32,
+    pub(super) copies: u32,
     pub(super) attempts: u32,
     pub(super) copies_won: u32,
 }
 
 impl Job {
-    /// `known` holds each phase's demand and assumed durations.
+    /// Creates a job. `known` has the demand and the assumed durations of each phase.
     pub(super) fn new(id: JobId, spec: Arc<JobSpec>, arrival: Time, known: Vec<(Resources, Distribution)>) -> Job {
         let is_to_do = |at: &u32| spec.phases[*at as usize].tasks_to_do() > 0;
         let parents_left = |phase: &PhaseSpec| phase.after.iter().filter(|at| is_to_do(at)).count() as u32;
@@ -44,7 +44,7 @@ impl Job {
             finished: None,
             unfinished_phases,
             runnable,
-            alive: 0,
+            copies: 0,
             attempts: 0,
             copies_won: 0,
             phases,
@@ -52,115 +52,114 @@ impl Job {
         }
     }
 
-    /// Its identity.
+    /// Returns its id.
     #[inline]
     pub fn id(&self) -> JobId {
         self.id
     }
 
-    /// What was given on arrival.
+    /// Returns the specification from its arrival.
     #[inline]
     pub fn spec(&self) -> &Arc<JobSpec> {
         &self.spec
     }
 
-    /// Its phases, in the specification's order.
+    /// Returns its phases, in the order of the specification.
     #[inline]
     pub fn phases(&self) -> &[Phase] {
         &self.phases
     }
 
-    /// When it arrived.
+    /// Returns when it arrived.
     pub fn arrival(&self) -> Time {
         self.arrival
     }
 
-    /// When its first copy was started.
+    /// Returns when its first copy was started; `None` before.
     #[inline]
     pub fn started(&self) -> Option<Time> {
         self.started
     }
 
-    /// When its last task finished.
+    /// Returns when its last task finished; `None` before.
     #[inline]
     pub fn finished(&self) -> Option<Time> {
         self.finished
     }
 
-    /// Pending tasks of open phases: those that could be started now.
+    /// Returns the number of pending tasks in open phases: those that can start now.
     #[inline]
     pub fn runnable(&self) -> u32 {
         self.runnable
     }
 
-    /// Copies that hold room now.
+    /// Returns the number of its copies that are starting, running or stopping.
     #[inline]
     pub fn running_copies(&self) -> u32 {
-        self.alive
+        self.copies
     }
 
-    /// Unfinished tasks with a living copy.
+    /// Returns the number of unfinished tasks with a running copy.
     pub fn running_tasks(&self) -> u32 {
         self.phases.iter().map(|phase| phase.unfinished - phase.pending).sum()
     }
 
-    /// Attempts started so far.
+    /// Returns the number of attempts started so far.
     pub fn attempts(&self) -> u32 {
         self.attempts
     }
 
-    /// Tasks that were won by a copy other than their first.
+    /// Returns the number of tasks won by a copy other than their first.
     pub fn copies_won(&self) -> u32 {
         self.copies_won
     }
 
-    /// Number of tasks in all phases, those included that were finished before it arrived.
+    /// Returns the number of tasks in all phases, including those that were finished before it arrived.
     pub fn task_count(&self) -> u64 {
         self.phases.iter().map(|phase| phase.tasks.len() as u64).sum()
     }
 
-    /// Number of tasks in all phases that were not finished before it arrived.
+    /// Returns the number of tasks in all phases that were not finished before it arrived.
     pub fn tasks_to_do(&self) -> u64 {
         self.phases.iter().map(|phase| u64::from(phase.to_do)).sum()
     }
 
-    /// Copies started beyond each task's first.
+    /// Returns the number of copies started beyond the first of each task.
     pub fn extra_copies(&self) -> u64 {
         let tasks = self.phases.iter().flat_map(|phase| &phase.tasks);
         tasks.map(|task| u64::from(task.launched.saturating_sub(1))).sum()
     }
 
-    /// Work not yet started in all phases: pending tasks × mean duration, seconds on a node of
-    /// speed 1.
+    /// Returns the work of all pending tasks: pending tasks × mean duration, seconds on a node of speed 1.
     pub fn pending_workload(&self) -> f64 {
         self.phases.iter().map(|phase| f64::from(phase.pending) * phase.mean).sum()
     }
 
-    /// Room that its copies hold now.
+    /// Returns the resources that its copies hold now.
     pub fn in_use(&self) -> Resources {
         let mut sum = Resources::NONE;
         for phase in &self.phases {
             for (amount, demand) in sum.0.iter_mut().zip(&phase.demand.0) {
-                *amount += u64::from(phase.alive) * demand;
+                *amount += u64::from(phase.copies) * demand;
             }
         }
         sum
     }
 
-    /// The longest path, seconds, through phases that are not finished, where a phase takes
-    /// `time(phase)` until its last task has finished.
+    /// Returns the longest path through unfinished phases, in seconds. `time(phase)` is the time until the last task of
+    /// a phase has finished, in seconds.
     pub fn longest_remaining_path(&self, time: impl Fn(&Phase) -> f64) -> f64 {
         longest_path(&self.spec, |at| Some(&self.phases[at]).filter(|phase| !phase.is_finished()).map(&time))
     }
 
-    /// The longest path, seconds, through all phases at their mean durations. Phases that were finished before the job
-    /// arrived take no time.
+    /// Returns the longest path through all phases at their mean durations, in seconds. Phases that were finished
+    /// before the job arrived take no time.
     pub fn longest_mean_path(&self) -> f64 {
         longest_path(&self.spec, |at| Some(&self.phases[at]).filter(|phase| phase.to_do > 0).map(|phase| phase.mean))
     }
 
-    /// The next task that could be started: of the first open phase with a pending task for which
-    /// `allowed(phase index)` holds. Of tasks that lost their copies only those count for which `again` holds.
+    /// Returns the next task that can start: a pending task of the first open phase for which `allowed(phase index)`
+    /// holds. Tasks that lost all their copies count only if `again(task)` holds. `None` if there is no such task.
     pub fn next_runnable(&self, allowed: impl Fn(u32) -> bool, again: impl Fn(TaskId) -> bool) -> Option<TaskId> {
         if self.runnable == 0 {
             return None;
@@ -176,8 +175,8 @@ impl Job {
     }
 }
 
-/// The longest path through a job's phases, each of which takes `time(index)`. Phases for which that is `None` take no
-/// time and keep no other phase waiting.
+/// Returns the longest path through a job's phases. `time(index)` is the time of a phase; a phase with `None` takes no
+/// time, and its children do not wait for it.
 fn longest_path(spec: &JobSpec, time: impl Fn(usize) -> Option<f64>) -> f64 {
     if spec.phases.len() == 1 {
         return time(0).unwrap_or(0.0);
@@ -200,7 +199,7 @@ mod tests {
     use crate::resources::Dimensions;
     use crate::workload::{DemandByName, InputSpec};
 
-    /// Phases as (tasks, parents, tasks that are finished before).
+    /// Phases as (number of tasks, parents, tasks finished before the job arrived).
     type Phases<'a> = &'a [(u32, &'a [u32], &'a [u32])];
 
     fn spec(phases: Phases<'_>) -> JobSpec {
@@ -244,7 +243,7 @@ mod tests {
         job(cluster).phases().iter().map(Phase::is_open).collect()
     }
 
-    /// Runs the next task; its phase and index.
+    /// Runs the next task and returns its phase and index.
     fn run_next(cluster: &mut Cluster) -> Option<(u32, u32)> {
         let task = job(cluster).next_runnable(|_| true, |_| true)?;
         let attempt = cluster.next_copy(task).unwrap();
@@ -286,8 +285,8 @@ mod tests {
     }
 
     #[test]
-    fn a_finished_phase_may_wait_for_an_unfinished_one() {
-        // 0 → 1 → 2: the result of 0 is lost, that of 1 is there.
+    fn a_finished_phase_may_have_an_unfinished_parent() {
+        // 0 → 1 → 2: the result of 0 is missing, that of 1 exists.
         let mut cluster = with_phases(&[(1, &[], &[]), (1, &[0], &[0]), (1, &[1], &[])]);
         assert_eq!(open(&cluster), [true, false, true]);
         assert_eq!(job(&cluster).runnable(), 2);
@@ -317,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn finished_tasks_are_nobodys_nearest() {
+    fn finished_tasks_are_not_offered_to_nodes() {
         let mut read = spec(&[(3, &[], &[0])]);
         let replicas = vec![vec![NodeId(1)], vec![NodeId(2)], vec![NodeId(1)]];
         read.phases[0].input = Some(InputSpec { bytes: vec![1; 3], replicas });
@@ -327,13 +326,13 @@ mod tests {
     }
 
     #[test]
-    fn bad_indices_are_refused() {
+    fn bad_finished_indices_are_refused() {
         for (tasks, finished, reason) in [
             (2, &[2][..], "fewer tasks"),
             (3, &[1, 0], "ascending"),
             (3, &[1, 1], "ascending"),
             (2, &[9, 0], "ascending"),
-            (2, &[0, 1], "all of its tasks"),
+            (2, &[0, 1], "all of its tasks have finished"),
         ] {
             let error = arrived(spec(&[(tasks, &[], finished)])).unwrap_err();
             assert!(matches!(error, RecordError::BadJob { .. }), "{error:?}");
@@ -342,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn jobs_without_finished_tasks_are_written_as_before() {
+    fn a_spec_without_finished_tasks_has_no_finished_key() {
         let text = serde_json::to_string(&spec(&[(2, &[], &[])])).unwrap();
         assert!(!text.contains("finished"), "{text}");
         let some = spec(&[(2, &[], &[1])]);

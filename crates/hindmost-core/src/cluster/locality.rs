@@ -1,25 +1,25 @@
-//! Where tasks' input lies, and how near to it a node is.
+//! Locality: how near a node is to the input of a task.
 
 use crate::ids::{NodeId, TaskId};
 use crate::resources::Resources;
 
 use super::{Cluster, Node, Placement};
 
-/// How near a node is to a task's input; the nearer, the smaller.
+/// How near a node is to a task's input. Nearer is smaller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Locality {
     /// The node holds a replica.
     Node,
-    /// A node of the same rack does.
+    /// A node of the same rack holds a replica.
     Rack,
-    /// Only nodes of other racks do.
+    /// Only nodes of other racks hold replicas.
     Remote,
-    /// It is not known where the input lies, or there is none.
+    /// The location of the input is unknown, or the task has no input.
     Unknown,
 }
 
 impl Cluster {
-    /// The nodes that hold a replica of a task's input; none where that is not known.
+    /// Returns the nodes that hold a replica of a task's input; empty if they are unknown.
     #[inline]
     pub fn replicas(&self, task: TaskId) -> &[NodeId] {
         let spec = self.job(task.job).and_then(|job| job.spec().phases.get(task.phase as usize));
@@ -27,7 +27,7 @@ impl Cluster {
         input.and_then(|input| input.replicas.get(task.index as usize)).map_or(&[], Vec::as_slice)
     }
 
-    /// How near a node is to a task's input.
+    /// Returns how near a node is to a task's input.
     pub fn locality(&self, task: TaskId, node: NodeId) -> Locality {
         let replicas = self.replicas(task);
         match self.node(node) {
@@ -39,13 +39,14 @@ impl Cluster {
         }
     }
 
-    /// True if one of the others is in the node's rack.
+    /// Returns true if one of the others is in the node's rack.
     fn shares_rack(&self, node: &Node, others: &[NodeId]) -> bool {
         others.iter().any(|other| self.node(*other).is_some_and(|other| other.rack == node.rack))
     }
 
-    /// As [`Cluster::find_node`], as near to a task's input as possible: of the nodes that hold a replica, else of
-    /// their racks, else of all. Where it is not known where the input lies, exactly as `find_node`.
+    /// Returns a node as [`Cluster::find_node`] does, as near to a task's input as possible: among the nodes that hold
+    /// a replica, else among the nodes of their racks, else among all. If the location of the input is unknown, the
+    /// result is that of `find_node`. `None` if the demand fits on no allowed node.
     pub fn find_nearest_node(
         &self,
         task: TaskId,
@@ -87,7 +88,7 @@ pub(super) mod tests {
 
     const RACKS: [Option<&str>; 6] = [Some("a"), Some("a"), Some("b"), Some("b"), None, None];
 
-    /// Six machines in racks, and a job whose tasks read what lies on these nodes.
+    /// Six machines in racks, and a job whose tasks have replicas of their input on these nodes.
     pub(in crate::cluster) fn cluster(placement: Placement, replicas: &[&[u32]]) -> Cluster {
         let mut cluster = Cluster::new(Dimensions::one_slot()).with_placement(placement);
         for (at, rack) in RACKS.iter().enumerate() {
@@ -135,7 +136,7 @@ pub(super) mod tests {
         let all = |index| (0..6).map(|node| cluster.locality(task(index), NodeId(node))).collect::<Vec<_>>();
         assert_eq!(all(0), [Rack, Node, Remote, Remote, Remote, Remote]);
         assert_eq!(all(1), [Rack, Node, Node, Rack, Remote, Remote]);
-        // Nodes of which no rack is known share one.
+        // Nodes without a rack count as one rack.
         assert_eq!(all(2), [Remote, Remote, Remote, Remote, Rack, Node]);
         assert_eq!(all(3), [Unknown; 6]);
         assert_eq!(cluster.locality(task(9), NodeId(0)), Unknown);
@@ -144,7 +145,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn the_nearest_node_with_room_is_found() {
+    fn the_nearest_node_that_fits_is_found() {
         for placement in [Placement::FirstFit, Placement::Spread] {
             let mut cluster = cluster(placement, &[&[3, 1], &[], &[]]);
             let mut found = Vec::new();
@@ -156,7 +157,7 @@ pub(super) mod tests {
                 let start = Decision::Start { attempt, node, from_progress: 0.0 };
                 cluster.apply_decision(Time::ZERO, &start).unwrap();
             }
-            // The replicas by id, then their racks, then the rest.
+            // Nodes with replicas by id, then nodes of their racks, then the rest.
             assert_eq!(found, [1, 3, 0, 2, 4, 5]);
             assert_eq!(cluster.find_nearest_node(task(0), &Resources::ONE_SLOT, |_, _| true), None);
         }
@@ -171,7 +172,7 @@ pub(super) mod tests {
         assert_eq!(find(task(0), &[1]), Some(3));
         assert_eq!(find(task(0), &[1, 3, 0]), Some(2));
         assert_eq!(find(task(0), &[0, 1, 2, 3]), Some(4));
-        // Where nothing is known of the input, the first that fits.
+        // The input's location is unknown: the first node that fits.
         assert_eq!(find(task(1), &[0]), Some(1));
     }
 }

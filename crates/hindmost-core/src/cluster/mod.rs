@@ -1,11 +1,12 @@
-//! The one authority on state: nodes and their free room, jobs, phases, tasks and attempts.
+//! The cluster: nodes and their free resources, jobs, phases, tasks and attempts. It is the only place that holds
+//! state.
 //!
-//! A [`Cluster`] changes only by applying records (`apply.rs`); everything else here asks. It
-//! forgets a job once it is finished and none of its copies holds room, so its size grows with what
-//! is active, not with what has passed.
+//! A [`Cluster`] changes only by applying records (`apply.rs`); all other public methods except [`Cluster::retire`] are
+//! queries. Finished jobs leave it once none of their copies runs, so its size depends on the active jobs and not on
+//! the length of the run.
 //!
 //! Invariants, tested by `tests/it/properties.rs` of the simulator:
-//! - what attempts and reservations hold on a node, and what is free, add up to its capacity;
+//! - the resources of a node that attempts hold, that are reserved and that are free add up to its capacity;
 //! - a task has at most one winner, and no copy starts after it;
 //! - no task of a phase starts before all tasks of its parents have finished.
 
@@ -43,26 +44,43 @@ use attempt::Attempts;
 use fastest::FastestNodes;
 use free::{FirstFits, FreeIndex};
 
-/// Room kept on a node until a time.
+/// Resources on a node that are reserved until a time.
 #[derive(Clone, Copy, Debug)]
 struct Reservation {
     node: NodeId,
-    room: Resources,
+    resources: Resources,
     until: Time,
 }
 
-/// On which of the nodes with room a copy is started, for passes that have no wish of their own.
+/// How [`Cluster::find_node`] chooses among the nodes on which a copy fits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Placement {
-    /// The first by id.
+    /// The first node by id.
     #[default]
     FirstFit,
-    /// The one with the largest share of its room free, the first of those by id.
+    /// The node with the largest share of its capacity free; the first by id if several are equal.
     Spread,
 }
 
-/// The state of nodes, jobs, tasks and attempts. See the module's documentation.
+/// The state of nodes, jobs, tasks and attempts.
+///
+/// ```
+/// use hindmost_core::cluster::Cluster;
+/// use hindmost_core::ids::NodeId;
+/// use hindmost_core::record::Event;
+/// use hindmost_core::resources::{Dimensions, Resources};
+/// use hindmost_core::time::Time;
+///
+/// let mut cluster = Cluster::new(Dimensions::one_slot());
+/// let (name, capacity) = ("n0".into(), Resources::ONE_SLOT);
+/// let joined = Event::NodeJoined { node: NodeId(0), name, capacity, speed: 1.0, rack: None };
+/// cluster.apply_event(Time::ZERO, &joined)?;
+/// assert_eq!(cluster.open_nodes(), 1);
+/// cluster.apply_event(Time::from_seconds(5.0), &Event::NodeLost { node: NodeId(0) })?;
+/// assert_eq!(cluster.find_node(&Resources::ONE_SLOT, |_, _| true), None);
+/// # Ok::<(), hindmost_core::cluster::RecordError>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Cluster {
     now: Time,
@@ -71,18 +89,18 @@ pub struct Cluster {
     nodes: Vec<Node>,
     total: Resources,
     open: IdSet,
-    /// Free room, where nodes are more than one slot each.
+    /// The index of free resources; `None` on one-slot machines.
     free: Option<FreeIndex>,
-    /// What is remembered of earlier searches in `free`: it changes how fast an answer is found, not the answer.
+    /// A cache of earlier searches in `free`. It changes how fast an answer is found, not the answer.
     first_fits: RefCell<FirstFits>,
-    /// The open nodes by speed, once somebody has asked for the fastest.
+    /// The open nodes by speed; `None` until the first query, and after it became invalid.
     fastest: RefCell<Option<FastestNodes>>,
-    /// How often a node has joined, was lost, has returned or changed its speed.
+    /// How often a node has joined, was lost, has returned or has changed its speed.
     node_changes: u64,
     jobs: VecDeque<Option<Box<Job>>>,
     first_job: u32,
     active_jobs: usize,
-    /// Pending tasks in open phases of all jobs.
+    /// Number of pending tasks in open phases of all jobs.
     runnable: u64,
     attempts: Attempts,
     reservations: Vec<Reservation>,
@@ -91,7 +109,7 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// An empty cluster whose nodes, when they join, have room in these dimensions.
+    /// Creates an empty cluster whose nodes have resources in these dimensions.
     pub fn new(dimensions: Dimensions) -> Cluster {
         let free = (!dimensions.is_one_slot()).then(|| FreeIndex::new(dimensions.names().len()));
         Cluster {
@@ -115,54 +133,55 @@ impl Cluster {
         }
     }
 
-    /// This cluster, placing as named.
+    /// Sets how nodes are chosen for copies.
     #[must_use]
     pub fn with_placement(mut self, placement: Placement) -> Cluster {
         self.placement = placement;
         self
     }
 
-    /// How nodes are chosen for copies. Runs that spread them are live, all others are simulated.
+    /// Returns how nodes are chosen for copies. [`Placement::Spread`] also marks a run as live; all other runs are
+    /// simulated.
     pub fn placement(&self) -> Placement {
         self.placement
     }
 
-    /// The time of the last record.
+    /// Returns the time of the last record.
     #[inline]
     pub fn now(&self) -> Time {
         self.now
     }
 
-    /// The names of the dimensions of room.
+    /// Returns the names of the resource dimensions.
     #[inline]
     pub fn dimensions(&self) -> &Dimensions {
         &self.dimensions
     }
 
-    /// All nodes that have ever joined, by id.
+    /// Returns all nodes that have ever joined, by id, including lost ones.
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
     }
 
-    /// A node.
+    /// Returns a node; `None` if no node with this id has joined.
     pub fn node(&self, id: NodeId) -> Option<&Node> {
         self.nodes.get(id.0 as usize)
     }
 
-    /// The capacity of all nodes that are up.
+    /// Returns the capacity of all nodes that are up.
     #[inline]
     pub fn total(&self) -> &Resources {
         &self.total
     }
 
-    /// Nodes that are up and have some free room.
+    /// Returns the number of open nodes: those that are up and have free resources.
     #[inline]
     pub fn open_nodes(&self) -> usize {
         self.open.len()
     }
 
-    /// A node on which `demand` fits into the free room and for which `allowed` holds, as the
-    /// cluster's [`Placement`] says.
+    /// Returns a node on which `demand` fits into the free resources and for which `allowed` holds, chosen by the
+    /// cluster's [`Placement`]. `None` if there is no such node.
     pub fn find_node(&self, demand: &Resources, allowed: impl Fn(NodeId, &Node) -> bool) -> Option<NodeId> {
         let mut fitting = self.fitting(demand, allowed);
         match self.placement {
@@ -171,9 +190,10 @@ impl Cluster {
         }
     }
 
-    /// As [`Cluster::find_node`], of the fastest nodes the one with the largest share of its room free.
+    /// As [`Cluster::find_node`], but returns the fastest such node; among equally fast ones that with the largest
+    /// share of its capacity free.
     pub fn find_fastest_node(&self, demand: &Resources, allowed: impl Fn(NodeId, &Node) -> bool) -> Option<NodeId> {
-        // Mostly nothing fits anywhere, and that is known without a search.
+        // Usually the demand fits nowhere, which a cached query answers.
         if !self.fits_somewhere(demand) {
             return None;
         }
@@ -181,7 +201,7 @@ impl Cluster {
             .first(demand, |id| self.node(id).is_some_and(|node| demand.fits(&node.free) && allowed(id, node)))
     }
 
-    /// Speed of the fastest node that is up and has some free room.
+    /// Returns the speed of the fastest open node; `None` if no node is open.
     pub fn fastest_open_speed(&self) -> Option<f64> {
         self.node(self.fastest_nodes().first_open()?).map(Node::speed)
     }
@@ -191,8 +211,8 @@ impl Cluster {
         RefMut::map(self.fastest.borrow_mut(), |index| index.get_or_insert_with(made))
     }
 
-    /// How often a node has joined, was lost, has returned or changed its speed: while it stays the same, what is known
-    /// of all nodes together does.
+    /// Returns how often a node has joined, was lost, has returned or has changed its speed. While this number stays
+    /// the same, so does everything computed from the set of nodes and their speeds.
     pub fn node_changes(&self) -> u64 {
         self.node_changes
     }
@@ -211,7 +231,8 @@ impl Cluster {
         fitting.filter(move |(id, node)| allowed(*id, node))
     }
 
-    /// The first node with this id or a larger one that is up, has some room free, and enough for `demand`.
+    /// Returns the first node with an id of at least `from` that is open and has enough free resources for `demand`.
+    /// `None` if there is none.
     pub fn next_fitting(&self, from: NodeId, demand: &Resources) -> Option<NodeId> {
         let Some(free) = &self.free else {
             let next = self.open.next(from.0)?;
@@ -225,19 +246,19 @@ impl Cluster {
             return self.first_fits.borrow_mut().first(demand, free, fits).map(NodeId);
         }
         let mut next = free.next(from.0, demand)?;
-        // Nothing fits everywhere, even where no room is left.
+        // A zero demand fits everywhere, also on nodes that are not open.
         while demand.is_none() && !self.open.contains(next) {
             next = free.next(next + 1, demand)?;
         }
         Some(NodeId(next))
     }
 
-    /// True if some node that is up has room for `demand`.
+    /// Returns true if `demand` fits into the free resources of some node.
     pub fn fits_somewhere(&self, demand: &Resources) -> bool {
         self.next_fitting(NodeId(0), demand).is_some()
     }
 
-    /// An active job.
+    /// Returns an active job; `None` if it has not arrived or has left the cluster.
     #[inline]
     pub fn job(&self, id: JobId) -> Option<&Job> {
         self.jobs.get(id.0.checked_sub(self.first_job)? as usize)?.as_deref()
@@ -248,28 +269,28 @@ impl Cluster {
         self.jobs.get_mut(id.0.checked_sub(self.first_job)? as usize)?.as_deref_mut()
     }
 
-    /// The active jobs, by id.
+    /// Returns the active jobs, by id.
     pub fn jobs(&self) -> impl Iterator<Item = &Job> {
         self.jobs.iter().filter_map(Option::as_deref)
     }
 
-    /// Number of active jobs.
+    /// Returns the number of active jobs.
     pub fn active_jobs(&self) -> usize {
         self.active_jobs
     }
 
-    /// Jobs that have arrived so far: the id of the next one.
+    /// Returns the number of jobs that have arrived so far, which is the id of the next job.
     pub fn arrived_jobs(&self) -> u32 {
         self.first_job + self.jobs.len() as u32
     }
 
-    /// A phase of an active job.
+    /// Returns the phase of a task of an active job; `None` if it does not exist.
     #[inline]
     pub fn phase(&self, task: TaskId) -> Option<&Phase> {
         self.job(task.job)?.phases.get(task.phase as usize)
     }
 
-    /// A task of an active job.
+    /// Returns a task of an active job; `None` if it does not exist.
     #[inline]
     pub fn task(&self, id: TaskId) -> Option<&Task> {
         self.phase(id)?.tasks.get(id.index as usize)
@@ -279,29 +300,30 @@ impl Cluster {
         self.job_mut(id.job)?.phases.get_mut(id.phase as usize)?.tasks.get_mut(id.index as usize)
     }
 
-    /// A living attempt.
+    /// Returns an attempt; `None` if it has ended or was never started.
     #[inline]
     pub fn attempt(&self, id: AttemptId) -> Option<&Attempt> {
         self.copies(id.task).find(|attempt| attempt.id == id)
     }
 
-    /// The living copies of a task, newest first.
+    /// Returns the running copies of a task, newest first.
     #[inline]
     pub fn copies(&self, task: TaskId) -> impl Iterator<Item = &Attempt> + '_ {
         let newest = self.task(task).map_or(task::NO_ATTEMPT, |task| task.newest);
         self.attempts.chain(newest).map(|(_, attempt)| attempt)
     }
 
-    /// True if an attempt is its task's only running copy, and the task is not finished and may have a second: what
-    /// speculation looks for.
+    /// Returns true if an attempt is the only running copy of its unfinished task, and the task may have another. Such
+    /// attempts are candidates for backups.
     pub fn is_only_copy(&self, attempt: &Attempt) -> bool {
         let phase = self.phase(attempt.id.task);
         phase.is_some_and(Phase::may_be_copied)
             && self.task(attempt.id.task).is_some_and(|task| task.running_copies() == 1 && !task.is_finished())
     }
 
-    /// True if an attempt of the task has failed on the node, and there is another on which none has and
-    /// that is large enough: a broken node, on which everything fails at once, is always the emptiest.
+    /// Returns true if an attempt of the task has failed on the node, and the task fits on another node on which none
+    /// has failed. Without this, a broken node on which every attempt fails at once would get the task again, because
+    /// it is always the emptiest.
     pub fn avoids(&self, task: TaskId, node: NodeId) -> bool {
         let Some(failed) = self.failed_on.get(&task).filter(|failed| failed.contains(&node)) else { return false };
         let Some(demand) = self.phase(task).map(Phase::demand) else { return false };
@@ -309,17 +331,17 @@ impl Cluster {
         others.any(|(_, other)| other.is_up() && demand.fits(&other.capacity))
     }
 
-    /// True if the task may be better off on one node than on another, for an attempt of it has failed.
+    /// Returns true if an attempt of the task has failed. Then nodes differ for the task: see [`Cluster::avoids`].
     pub fn has_failed(&self, task: TaskId) -> bool {
         self.failed_on.contains_key(&task)
     }
 
-    /// True if a living copy of the task is on the node.
+    /// Returns true if a running copy of the task is on the node.
     pub fn has_copy_on(&self, task: TaskId, node: NodeId) -> bool {
         self.copies_on(task, node) > 0
     }
 
-    /// Number of living copies of the task on the node.
+    /// Returns the number of running copies of the task on the node.
     pub fn copies_on(&self, task: TaskId, node: NodeId) -> u32 {
         let Some(found) = self.task(task) else { return 0 };
         if found.running_copies() <= 2 {
@@ -328,33 +350,33 @@ impl Cluster {
         self.copies(task).filter(|copy| copy.node == node).count() as u32
     }
 
-    /// Number of pending tasks in open phases, of all jobs.
+    /// Returns the number of pending tasks in open phases of all jobs.
     pub fn runnable(&self) -> u64 {
         self.runnable
     }
 
-    /// Number of living attempts.
+    /// Returns the number of running attempts.
     pub fn running_attempts(&self) -> usize {
         self.attempts.len()
     }
 
-    /// All living attempts, node by node.
+    /// Returns all running attempts, node by node.
     pub fn running(&self) -> impl Iterator<Item = &Attempt> + '_ {
         self.nodes.iter().flat_map(|node| &node.attempts).map(|slot| self.attempts.get(*slot))
     }
 
-    /// The attempts that hold room on a node, in no particular order.
+    /// Returns the attempts on a node, in no particular order.
     pub fn attempts_on(&self, node: NodeId) -> impl Iterator<Item = &Attempt> + '_ {
         let slots = self.node(node).map_or(&[][..], |node| &node.attempts);
         slots.iter().map(|slot| self.attempts.get(*slot))
     }
 
-    /// Takes out a job that is finished and whose copies have all ended; `None` if it is not there
-    /// or not yet gone. Drivers call this after policies have observed the job's last record.
+    /// Removes a job that is finished and whose copies have all ended. `None` if the job is not in the cluster or can't
+    /// be removed yet. Drivers call this after the policy has observed the job's last record.
     pub fn retire(&mut self, id: JobId) -> Option<Box<Job>> {
         let at = id.0.checked_sub(self.first_job)? as usize;
         let place = self.jobs.get_mut(at)?;
-        if !place.as_ref().is_some_and(|job| job.finished.is_some() && job.alive == 0) {
+        if !place.as_ref().is_some_and(|job| job.finished.is_some() && job.copies == 0) {
             return None;
         }
         let job = place.take();
@@ -367,7 +389,7 @@ impl Cluster {
     }
 }
 
-/// The first of the nodes with the largest key.
+/// Returns the first of the nodes with the largest key.
 fn first_largest<'a>(
     nodes: impl Iterator<Item = (NodeId, &'a Node)>,
     key: impl Fn(&Node) -> (f64, f64),

@@ -1,4 +1,4 @@
-//! Nodes.
+//! A node: its capacity, free resources and speed.
 
 use std::sync::Arc;
 
@@ -14,53 +14,53 @@ pub struct Node {
     pub(super) reserved: Resources,
     pub(super) speed: f64,
     pub(super) up: bool,
-    /// Slots of the attempts that hold room here.
+    /// Slots of the attempts on this node.
     pub(super) attempts: Vec<u32>,
 }
 
 impl Node {
-    /// Its name.
+    /// Returns its name.
     pub fn name(&self) -> &Arc<str> {
         &self.name
     }
 
-    /// The rack that it is in; nodes of which none is told share one.
+    /// Returns its rack; `None` if it has none. Nodes without a rack count as one rack.
     pub fn rack(&self) -> Option<&Arc<str>> {
         self.rack.as_ref()
     }
 
-    /// Its room when empty.
+    /// Returns its total resources.
     pub fn capacity(&self) -> &Resources {
         &self.capacity
     }
 
-    /// Room that nothing holds or has reserved.
+    /// Returns the resources that are neither held by attempts nor reserved.
     pub fn free(&self) -> &Resources {
         &self.free
     }
 
-    /// The smallest share, over dimensions, of its room that is free.
+    /// Returns the smallest share, over dimensions, of its capacity that is free, in [0, 1].
     pub fn free_share(&self) -> f64 {
         let dimensions = self.free.0.iter().zip(&self.capacity.0).filter(|(_, capacity)| **capacity > 0);
         dimensions.map(|(free, capacity)| *free as f64 / *capacity as f64).fold(1.0, f64::min)
     }
 
-    /// Room that is reserved and not in use.
+    /// Returns the resources that are reserved and not in use.
     pub fn reserved(&self) -> &Resources {
         &self.reserved
     }
 
-    /// Work done in a second, relative to a node of speed 1.
+    /// Returns its speed: work done per second, relative to a node of speed 1.
     pub fn speed(&self) -> f64 {
         self.speed
     }
 
-    /// False while it is lost.
+    /// Returns false while the node is lost.
     pub fn is_up(&self) -> bool {
         self.up
     }
 
-    /// Number of attempts that hold room here.
+    /// Returns the number of attempts on this node, including replacements that wait for resources.
     pub fn attempts(&self) -> usize {
         self.attempts.len()
     }

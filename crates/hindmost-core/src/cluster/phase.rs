@@ -1,4 +1,4 @@
-//! A phase of a job as the cluster knows it.
+//! A phase of an active job: its tasks, demand and durations.
 
 use hindmost_math::distribution::Distribution;
 
@@ -17,7 +17,7 @@ pub struct Phase {
     pub(super) durations: Distribution,
     pub(super) mean: f64,
     pub(super) sd: Option<f64>,
-    /// Median and 90th percentile as learned.
+    /// Median and 90th percentile of durations as estimated from copies that ran; `None` before.
     pub(super) learned: Option<(f64, f64)>,
     pub(super) gives_progress: bool,
     pub(super) assumed: bool,
@@ -25,24 +25,24 @@ pub struct Phase {
     pub(super) parents_left: u32,
     pub(super) pending: u32,
     pub(super) unfinished: u32,
-    /// Tasks that were not finished when the job arrived.
+    /// Number of tasks that were not finished when the job arrived.
     pub(super) to_do: u32,
-    pub(super) alive: u32,
+    pub(super) copies: u32,
     pub(super) next: u32,
     pub(super) retry: Vec<u32>,
-    /// The tasks by where their input lies, where that is known.
+    /// The tasks by the location of their input; `None` if it is unknown.
     pub(super) by_input: Option<TasksByInput>,
-    pub(super) held_by_winners: Time,
-    pub(super) held_by_losers: Time,
+    pub(super) useful_time: Time,
+    pub(super) wasted_time: Time,
 }
 
 impl Phase {
-    /// `parents_left` is the number of phases before it that are not finished. The specification has been checked.
+    /// Creates a phase from a checked specification. `parents_left` is the number of unfinished parent phases.
     pub(super) fn new(spec: &PhaseSpec, parents_left: u32, demand: Resources, durations: Distribution) -> Phase {
         let blank = Task {
             newest: NO_ATTEMPT,
             launched: 0,
-            alive: 0,
+            copies: 0,
             stopping: 0,
             nodes: [NO_NODE; 2],
             finished: false,
@@ -68,114 +68,114 @@ impl Phase {
             pending: to_do,
             unfinished: to_do,
             to_do,
-            alive: 0,
+            copies: 0,
             next,
             retry: Vec::new(),
             by_input: None,
-            held_by_winners: Time::ZERO,
-            held_by_losers: Time::ZERO,
+            useful_time: Time::ZERO,
+            wasted_time: Time::ZERO,
         }
     }
 
-    /// The tasks, by index.
+    /// Returns the tasks, by index.
     pub fn tasks(&self) -> &[Task] {
         &self.tasks
     }
 
-    /// Demand of one copy.
+    /// Returns the demand of one copy.
     #[inline]
     pub fn demand(&self) -> &Resources {
         &self.demand
     }
 
-    /// What is assumed of a fresh copy's duration, seconds on a node of speed 1: the known
-    /// distribution, else one fitted to the known mean and standard deviation.
+    /// Returns the assumed distribution of a new copy's duration, seconds on a node of speed 1: the given or estimated
+    /// one, or else one fitted to the given mean and standard deviation.
     pub fn durations(&self) -> &Distribution {
         &self.durations
     }
 
-    /// Mean duration of a fresh copy, seconds on a node of speed 1: as given, or as learned since.
+    /// Returns the mean duration of a new copy, seconds on a node of speed 1: as given, or as estimated since.
     #[inline]
     pub fn mean(&self) -> f64 {
         self.mean
     }
 
-    /// Standard deviation of that duration, seconds; `None` where unknown or infinite.
+    /// Returns the standard deviation of that duration, seconds; `None` if it is unknown or infinite.
     #[inline]
     pub fn sd(&self) -> Option<f64> {
         self.sd
     }
 
-    /// The duration that half of the fresh copies do not exceed, seconds on a node of speed 1: as
-    /// learned, or that of the known distribution.
+    /// Returns the median duration of a new copy, seconds on a node of speed 1: as estimated, or that of
+    /// [`Phase::durations`].
     pub fn median(&self) -> f64 {
         self.learned.map_or_else(|| self.durations.quantile(0.5), |(median, _)| median)
     }
 
-    /// As [`Phase::median`], for nine of ten copies.
+    /// Returns the 90th percentile of that duration, seconds on a node of speed 1.
     pub fn p90(&self) -> f64 {
         self.learned.map_or_else(|| self.durations.quantile(0.9), |(_, p90)| p90)
     }
 
-    /// False once it has been learned that copies do not tell their progress.
+    /// Returns false once it is known that copies report no progress.
     pub fn gives_progress(&self) -> bool {
         self.gives_progress
     }
 
-    /// True while durations are a guess that no copy has yet confirmed or corrected.
+    /// Returns true while the durations are a guess that no copy has yet confirmed or corrected.
     pub fn is_assumed(&self) -> bool {
         self.assumed
     }
 
-    /// True if a copy of a task may run beside another.
+    /// Returns true if a task may have more than one running copy.
     pub fn may_be_copied(&self) -> bool {
         !self.never_copied
     }
 
-    /// True if all phases that must come first are finished. A phase all of whose tasks were finished before its job
-    /// arrived is finished whether or not it is open.
+    /// Returns true if all parent phases are finished. A phase whose tasks were all finished before its job arrived is
+    /// finished even if it is not open.
     #[inline]
     pub fn is_open(&self) -> bool {
         self.parents_left == 0
     }
 
-    /// True once every task has finished.
+    /// Returns true once every task has finished.
     #[inline]
     pub fn is_finished(&self) -> bool {
         self.unfinished == 0
     }
 
-    /// Tasks that have neither a living copy nor a finished one.
+    /// Returns the number of unfinished tasks without a running copy.
     #[inline]
     pub fn pending(&self) -> u32 {
         self.pending
     }
 
-    /// Tasks that have not finished.
+    /// Returns the number of tasks that have not finished.
     #[inline]
     pub fn unfinished(&self) -> u32 {
         self.unfinished
     }
 
-    /// Tasks that were not finished before the job arrived: those that it runs in all.
+    /// Returns the number of tasks that were not finished when the job arrived.
     #[inline]
     pub fn to_do(&self) -> u32 {
         self.to_do
     }
 
-    /// Copies that hold room now.
+    /// Returns the number of copies that are starting, running or stopping.
     #[inline]
     pub fn running_copies(&self) -> u32 {
-        self.alive
+        self.copies
     }
 
-    /// Node-time held by copies that finished first, and by all others that have ended.
+    /// Returns the node-time held by copies that won, and the wasted node-time of all other copies that have ended.
     pub fn held(&self) -> (Time, Time) {
-        (self.held_by_winners, self.held_by_losers)
+        (self.useful_time, self.wasted_time)
     }
 
-    /// The next task to be started, if one is pending: one that lost its copies, and for which
-    /// `again(task index)` holds, before one that never had any.
+    /// Returns the next task to start: one that lost all its copies and for which `again(task index)` holds, or else
+    /// the first that was never started. `None` if no task is pending.
     pub(super) fn next_pending(&self, again: impl Fn(u32) -> bool) -> Option<u32> {
         if self.pending == 0 {
             return None;

@@ -1,53 +1,52 @@
-//! A task as the cluster knows it.
+//! A task: its running copies, and whether it has finished.
 
-/// End of the list of a task's copies.
+/// Marks the end of a task's chain of copies.
 pub(super) const NO_ATTEMPT: u32 = u32::MAX;
 
-/// In place of the node of a copy that is not there.
+/// Marks a missing node in [`Task::nodes`].
 pub(super) const NO_NODE: u32 = u32::MAX;
 
-/// A task: pending until a copy of it is alive, finished once one copy has finished.
+/// A task. It is pending while it has no running copy and has not finished; it is finished once one copy has finished.
 #[derive(Clone, Copy, Debug)]
 pub struct Task {
-    /// Slot of the newest living copy; copies are chained from newest to oldest.
+    /// Slot of the newest running copy; copies are chained from newest to oldest.
     pub(super) newest: u32,
-    /// Copies started so far, dead ones included: the number of the next copy.
+    /// Copies started so far, including those that have ended. This is the number of the next copy.
     pub(super) launched: u32,
-    /// Copies that hold room now.
-    pub(super) alive: u16,
-    /// Of these, copies that were asked to stop.
+    /// Copies that are starting, running or stopping.
+    pub(super) copies: u16,
+    /// Copies among these that are stopping.
     pub(super) stopping: u16,
-    /// The nodes of the newest living copy and of the one before it: most tasks never have more, and then
-    /// nobody has to look the copies up.
+    /// The nodes of the two newest running copies. Most tasks never have more, so queries need not follow the chain.
     pub(super) nodes: [u32; 2],
     pub(super) finished: bool,
-    /// True while the task waits in its phase's list of tasks to be started again.
+    /// True while the task is in its phase's list of tasks to be retried.
     pub(super) retrying: bool,
 }
 
 impl Task {
-    /// Copies started so far, dead ones included.
+    /// Returns the number of copies started so far, including those that have ended.
     pub fn launched(&self) -> u32 {
         self.launched
     }
 
-    /// Copies that are starting, running or stopping.
+    /// Returns the number of copies that are starting, running or stopping.
     pub fn running_copies(&self) -> u32 {
-        u32::from(self.alive)
+        u32::from(self.copies)
     }
 
-    /// Copies that are starting or running.
-    pub fn at_work(&self) -> u32 {
-        u32::from(self.alive - self.stopping)
+    /// Returns the number of copies that are starting or running, without those that are stopping.
+    pub fn unstopped_copies(&self) -> u32 {
+        u32::from(self.copies - self.stopping)
     }
 
-    /// True once a copy has finished.
+    /// Returns true once a copy has finished.
     pub fn is_finished(&self) -> bool {
         self.finished
     }
 
-    /// True if no copy is alive and none has finished.
+    /// Returns true if no copy runs and none has finished.
     pub fn is_pending(&self) -> bool {
-        !self.finished && self.alive == 0
+        !self.finished && self.copies == 0
     }
 }

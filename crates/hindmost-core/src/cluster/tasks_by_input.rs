@@ -1,4 +1,4 @@
-//! A phase's tasks by where their input lies: which of them a node that has room should take.
+//! The tasks of a phase by the location of their input: finds the task that a node should take.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -11,11 +11,11 @@ use crate::workload::PhaseSpec;
 use super::task::Task;
 use super::{Cluster, Node};
 
-/// The tasks of a phase whose input lies on a node, or in a rack, by index. A task may be in several.
+/// The tasks of a phase whose input is on one node or in one rack, by index. A task may be in several lines.
 #[derive(Clone, Debug, Default)]
 struct Line {
     tasks: Vec<u32>,
-    /// Those before have been started or were finished from the start; it only spares looking at them again.
+    /// Number of leading tasks that have been started or were finished from the start. Saves checking them again.
     from: Cell<u32>,
 }
 
@@ -26,7 +26,7 @@ impl Line {
         }
     }
 
-    /// The first task that has never been started.
+    /// Returns the first task that was never started.
     fn first_new(&self, tasks: &[Task]) -> Option<u32> {
         let begin = self.from.get() as usize;
         let is_new = |task: &Task| task.launched() == 0 && !task.is_finished();
@@ -37,7 +37,7 @@ impl Line {
     }
 }
 
-/// See the module's documentation.
+/// The tasks of a phase by the nodes and racks that hold their input.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TasksByInput {
     by_node: FxHashMap<NodeId, Line>,
@@ -45,7 +45,7 @@ pub(super) struct TasksByInput {
 }
 
 impl TasksByInput {
-    /// Of a phase whose tasks' input lies on nodes; `None` where that is not known of any.
+    /// Builds the index of a phase; `None` if the location of all its input is unknown.
     pub(super) fn of(spec: &PhaseSpec, nodes: &[Node]) -> Option<TasksByInput> {
         let replicas = &spec.input.as_ref()?.replicas;
         if replicas.iter().all(Vec::is_empty) {
@@ -63,7 +63,7 @@ impl TasksByInput {
         Some(found)
     }
 
-    /// The first task that was never started whose input lies on the node, else in its rack.
+    /// Returns the first task that was never started whose input is on the node, or else in its rack.
     fn first_new(&self, id: NodeId, node: &Node, tasks: &[Task]) -> Option<u32> {
         let here = self.by_node.get(&id).and_then(|line| line.first_new(tasks));
         here.or_else(|| self.by_rack.get(&node.rack).and_then(|line| line.first_new(tasks)))
@@ -71,9 +71,9 @@ impl TasksByInput {
 }
 
 impl Cluster {
-    /// The pending task of an open phase that a node should take: one that lost its copies and does not avoid the
-    /// node, else of those that were never started one whose input lies on the node, else in its rack, else the
-    /// first. `None` if none is pending.
+    /// Returns the pending task of an open phase that a node should take: a task that lost its copies and does not
+    /// avoid the node; or else, among tasks that were never started, one whose input is on the node, or else in its
+    /// rack, or else the first. `None` if no task is pending.
     pub fn pending_task_for(&self, job: JobId, phase: u32, node: NodeId) -> Option<TaskId> {
         let found = self.job(job)?;
         let first = found.next_runnable(|at| at == phase, |task| !self.avoids(task, node))?;
@@ -87,7 +87,7 @@ impl Cluster {
         Some(nearest.map_or(first, |index| TaskId { index, ..first }))
     }
 
-    /// The tasks of a phase whose input lies on a node, by index, where that is known.
+    /// Returns the tasks of a phase whose input is on a node, by index. Empty if the location of the input is unknown.
     pub fn tasks_with_input_on(&self, job: JobId, phase: u32, node: NodeId) -> impl Iterator<Item = TaskId> + '_ {
         let by_input = self.phase(TaskId { job, phase, index: 0 }).and_then(|phase| phase.by_input.as_ref());
         let line = by_input.and_then(|by_input| by_input.by_node.get(&node));
@@ -104,7 +104,7 @@ mod tests {
     use crate::record::{Decision, Event};
     use crate::time::Time;
 
-    /// Machines of which the first four are in racks a, a, b and b, and a job whose tasks read what lies on these.
+    /// Machines of which the first four are in racks a, a, b and b, and a job whose tasks have their input on these.
     fn cluster(replicas: &[&[u32]]) -> Cluster {
         cluster_of(Placement::FirstFit, replicas)
     }
@@ -115,28 +115,28 @@ mod tests {
         cluster.apply_decision(Time::ZERO, &decision).unwrap();
     }
 
-    fn asked(cluster: &Cluster) -> [Option<u32>; 4] {
+    fn next_tasks(cluster: &Cluster) -> [Option<u32>; 4] {
         [0, 1, 2, 3].map(|node| cluster.pending_task_for(JobId(0), 0, NodeId(node)).map(|task| task.index))
     }
 
     #[test]
-    fn a_node_takes_what_lies_nearest() {
+    fn a_node_takes_the_nearest_task() {
         let mut cluster = cluster(&[&[2], &[], &[0], &[0, 3], &[2]]);
-        assert_eq!(asked(&cluster), [Some(2), Some(2), Some(0), Some(3)]);
+        assert_eq!(next_tasks(&cluster), [Some(2), Some(2), Some(0), Some(3)]);
         start(&mut cluster, TaskId { job: JobId(0), phase: 0, index: 2 }, 0);
-        assert_eq!(asked(&cluster), [Some(3), Some(3), Some(0), Some(3)]);
+        assert_eq!(next_tasks(&cluster), [Some(3), Some(3), Some(0), Some(3)]);
         start(&mut cluster, TaskId { job: JobId(0), phase: 0, index: 3 }, 3);
-        // Nothing is left for rack a: the first of all.
-        assert_eq!(asked(&cluster), [Some(0), Some(0), Some(0), Some(0)]);
+        // No task is left for rack a: the first of all.
+        assert_eq!(next_tasks(&cluster), [Some(0), Some(0), Some(0), Some(0)]);
         start(&mut cluster, TaskId { job: JobId(0), phase: 0, index: 0 }, 2);
-        assert_eq!(asked(&cluster), [Some(1), Some(1), Some(4), Some(4)]);
+        assert_eq!(next_tasks(&cluster), [Some(1), Some(1), Some(4), Some(4)]);
         let on = |node| cluster.tasks_with_input_on(JobId(0), 0, NodeId(node)).map(|task| task.index);
         assert_eq!(on(2).collect::<Vec<_>>(), [0, 4]);
         assert_eq!(on(1).count(), 0);
     }
 
     #[test]
-    fn tasks_that_lost_their_copies_come_first_and_none_is_forgotten() {
+    fn tasks_that_lost_their_copies_come_first() {
         let mut cluster = cluster(&[&[1], &[1], &[0]]);
         let task = |index| TaskId { job: JobId(0), phase: 0, index };
         start(&mut cluster, task(2), 0);

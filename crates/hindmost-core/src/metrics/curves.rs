@@ -1,33 +1,34 @@
-//! What pictures of a comparison need beyond its summary: whole distributions, and single jobs attempt by attempt.
+//! Data for the figures of a comparison, beyond its summary: whole distributions, and single jobs attempt by attempt.
 
 use std::collections::BTreeMap;
 
 use crate::ids::AttemptId;
 use crate::timeline::Timeline;
 
-/// Distributions of at most so many different values are kept whole.
+/// Distributions with at most this many different values are kept whole.
 const WHOLE: usize = 400;
-/// Of others so many quantiles are kept, at equal steps of the share, and as many again in the last hundredth.
+/// Number of quantiles that are kept of other distributions, at equal steps of the share, and again in the last
+/// hundredth.
 const STEPS: usize = 250;
 
-/// The distribution of some values: which share of them is at or below each of a bounded number of points.
+/// An empirical distribution: the share of values at or below each of a bounded number of points.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Cdf {
-    /// How many values there are.
+    /// Number of values.
     pub count: u64,
     /// Values in ascending order, each with the share of all that is at or below it. The last share is 1.
     pub points: Vec<[f64; 2]>,
-    /// True if every different value is a point; otherwise the points are exact, but there are values between.
+    /// True if every different value is a point. If false, the points are exact, but there are values between them.
     pub whole: bool,
 }
 
 impl Cdf {
-    /// Of these values; those that are not finite are left out.
+    /// Builds the distribution of these values. Values that are not finite are left out.
     pub fn of(mut values: Vec<f64>) -> Cdf {
         values.retain(|value| value.is_finite());
         values.sort_unstable_by(f64::total_cmp);
         let count = values.len();
-        // Ranks behind which a larger value follows, or the end.
+        // Ranks of values that are followed by a larger value or by the end.
         let ends = |at: &usize| values.get(at + 1).is_none_or(|next| *next > values[*at]);
         let different = (0..count).filter(ends).take(WHOLE + 1).count();
         let whole = different <= WHOLE;
@@ -47,35 +48,35 @@ impl Cdf {
         Cdf { count: count as u64, points, whole }
     }
 
-    /// The smallest value with at least this share at or below, as far as the points tell.
+    /// Returns the smallest point with at least this share of values at or below it; `None` without points.
     pub fn quantile(&self, share: f64) -> Option<f64> {
         self.points.iter().find(|[_, at]| *at >= share - 1e-12).or(self.points.last()).map(|[value, _]| *value)
     }
 }
 
-/// The distributions of one entry of a comparison, over all seeds' finished jobs.
+/// The distributions of one entry of a comparison, over the finished jobs of all seeds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PolicyCurves {
-    /// Of flowtimes, seconds.
+    /// Flowtimes, seconds.
     pub flowtime: Cdf,
-    /// Of resources.
+    /// Resource-time of the jobs.
     pub resource: Cdf,
 }
 
-/// A job that stands for others, attempt by attempt under one policy.
+/// A representative job under one policy, attempt by attempt.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ShownJob {
     /// The policy.
     pub policy: String,
-    /// Why it was chosen, such as `the slowest job`.
+    /// Why this job was chosen, such as `the slowest job`.
     pub chosen: String,
     /// The run's seed.
     pub seed: u64,
-    /// Finish − arrival under this policy, seconds; `None` if it did not finish.
+    /// Its flowtime under this policy, seconds; `None` if it did not finish.
     pub flowtime: Option<f64>,
-    /// Its attempts; it is the only job.
+    /// Its attempts. The timeline has no other job.
     pub timeline: Timeline,
-    /// Why attempts were started, where the policy says so.
+    /// The policy's reasons for starting attempts. Not every attempt has one.
     pub reasons: BTreeMap<AttemptId, String>,
 }
 
@@ -84,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn few_values_are_kept_whole() {
+    fn distributions_of_few_values_are_kept_whole() {
         let cdf = Cdf::of(vec![3.0, 1.0, 2.0, 1.0, f64::NAN]);
         assert_eq!(cdf, Cdf { count: 4, points: vec![[1.0, 0.5], [2.0, 0.75], [3.0, 1.0]], whole: true });
         assert_eq!(Cdf::of(Vec::new()), Cdf { count: 0, points: Vec::new(), whole: true });
@@ -92,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn many_values_are_bounded_and_every_point_is_right() {
+    fn distributions_of_many_values_are_bounded_and_exact() {
         let values: Vec<f64> = (0..100_003u32).map(|at| f64::from(at.wrapping_mul(2_654_435_761) % 50_021)).collect();
         let cdf = Cdf::of(values.clone());
         assert!(!cdf.whole && cdf.points.len() <= 2 * STEPS + 1, "{}", cdf.points.len());

@@ -1,132 +1,131 @@
-//! What a log says about its stragglers, as `hindmost trace info --json` prints it.
+//! What a log shows about its stragglers, as `hindmost trace info --json` prints it.
 //!
-//! Times and durations are in seconds. The *winner* of a task is its first attempt to succeed, in the order of
-//! the log; whatever else was attempted of the task has *lost*. A *straggler* is a task whose winner took more
-//! than 1.5 times as long as the median winner of its phase. Counts and sums outside the lists are of the whole
-//! log, also of phases and jobs that are not listed.
+//! Times and durations are in seconds. The *winner* of a task is its first attempt to succeed, in the order of the log;
+//! its other attempts are *losers*. A *straggler* is a task whose winner took more than 1.5 times as long as the median
+//! winner of its phase. Counts and sums outside the lists cover the whole log, also phases and jobs that are not
+//! listed.
 
 use serde::Serialize;
 
 use hindmost_math::fit::Fit;
 
-/// What a log says about its stragglers.
+/// What a log shows about its stragglers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Findings {
-    /// Tasks with a winner.
+    /// Number of tasks with a winner.
     pub tasks: u64,
-    /// Attempts that ended, by how.
+    /// Attempts that ended, by outcome.
     pub attempts: AttemptCounts,
     /// What speculative copies did.
     pub speculation: Speculation,
     /// Machine time that attempts held.
     pub machine_time: MachineTime,
-    /// Time that jobs spent waiting for the last 5 % of their phases' tasks: the sum over jobs, and its share of
-    /// the sum of their spans.
+    /// Time that jobs spent waiting for the last 5 % of their phases' tasks: the sum over jobs, and its share of the
+    /// sum of the jobs' spans.
     pub waiting: Waiting,
-    /// Stragglers by what explains them.
+    /// Stragglers by their explanation.
     pub stragglers: Stragglers,
-    /// The phases that made their jobs wait longest, and of those that made none wait the ones with the most
-    /// work; in this order.
+    /// The phases whose last tasks made their jobs wait longest, then the phases that made none wait, by work; largest
+    /// first.
     pub phases: Vec<PhaseFinding>,
-    /// The jobs that waited longest, in this order.
+    /// The jobs that waited longest, longest first.
     pub jobs: Vec<JobFinding>,
-    /// Nodes that are slow by the test, the slowest first.
+    /// Nodes that the test finds slow, slowest first.
     pub slow_nodes: Vec<SlowNode>,
-    /// How many nodes had enough tasks beside other nodes' to be tested.
+    /// Number of nodes that had enough tasks, in phases that also ran on other nodes, to be tested.
     pub nodes_tested: u64,
-    /// How many phases with attempts are not listed.
+    /// Number of phases with attempts that are not listed.
     pub left_out: u64,
-    /// How many jobs are not listed.
+    /// Number of jobs that are not listed.
     pub jobs_left_out: u64,
 }
 
-/// Attempts that ended.
+/// Counts of attempts that ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct AttemptCounts {
-    /// All of them.
+    /// All attempts.
     pub ended: u64,
-    /// Those that succeeded, in time or too late.
+    /// Attempts that succeeded, in time or too late.
     pub succeeded: u64,
-    /// Those that failed.
+    /// Attempts that failed.
     pub failed: u64,
-    /// Those that were killed.
+    /// Attempts that were killed.
     pub killed: u64,
 }
 
 /// What speculative copies did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Speculation {
-    /// Copies that ended.
+    /// Number of copies that ended.
     pub started: u64,
-    /// Those that won their task.
+    /// Number of copies that won their task.
     pub won: u64,
-    /// Those that did not.
+    /// Number of copies that did not win.
     pub lost: u64,
-    /// Machine time of those that won, seconds.
+    /// Machine time of copies that won, seconds.
     pub won_seconds: f64,
-    /// Machine time of those that did not, seconds.
+    /// Machine time of copies that did not win, seconds.
     pub lost_seconds: f64,
 }
 
-/// Machine time of attempts whose times are known, seconds.
+/// Machine time of attempts with known times, seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct MachineTime {
-    /// All of it.
+    /// All attempts.
     pub total: f64,
-    /// Of winners.
+    /// Winners.
     pub winners: f64,
-    /// Of losers: attempts that were killed or succeeded though their task had another winner.
+    /// Losers: attempts that were killed or succeeded although their task had another winner.
     pub losers: f64,
-    /// Of attempts that ran, and did not fail, because the output of one that had won was lost.
+    /// Attempts that ran without failing because the output of an earlier winner was lost.
     pub repeated: f64,
-    /// Of attempts that failed.
+    /// Attempts that failed.
     pub failed: f64,
-    /// Of attempts that were killed though no other won.
+    /// Attempts that were killed although no other attempt won.
     pub killed: f64,
 }
 
 /// Time spent waiting for the last 5 % of tasks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Waiting {
-    /// From the moment when 95 % of a phase's tasks (rounded up) had finished to the finish of the last,
-    /// seconds. Where phases of one job waited at the same time it counts once. Phases of fewer than 20 tasks
-    /// wait for none.
+    /// Time from when 95 % of a phase's tasks (rounded up) had finished until the last one finished, seconds. Time in
+    /// which several phases of a job waited counts once. Phases of fewer than 20 tasks have no waiting time.
     pub seconds: f64,
-    /// Its share of the span of the phase or job; `None` without times.
+    /// Share of the span of the phase or job; `None` without times.
     pub share: Option<f64>,
 }
 
-/// Stragglers, by what explains at least half of how much longer (in logarithms) they took than the median.
+/// Stragglers by what explains at least half of their excess over the median, in logarithms of the duration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Stragglers {
-    /// How many there are.
+    /// Number of stragglers.
     pub tasks: u64,
-    /// Seconds that they took beyond their phases' medians, together: of the classified ones.
+    /// Sum of the seconds that classified stragglers took beyond their phases' medians.
     pub excess_seconds: f64,
-    /// Those that had more input, in phases where duration follows input.
+    /// Stragglers with more input, in phases where duration depends on input.
     pub skew: u64,
-    /// Those, among the others, that ran on a node found slow.
+    /// Other stragglers that ran on a node found slow.
     pub slow_node: u64,
-    /// Those that neither explains.
+    /// Stragglers with neither explanation.
     pub other: u64,
-    /// Those that were not classified: of a phase only the 1 024 longest are.
+    /// Stragglers that were not classified: only the 1 024 longest of a phase are.
     pub unclassified: u64,
 }
 
-/// What was found in a phase.
+/// The findings of one phase.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PhaseFinding {
-    /// The application or Hadoop job, as the reader numbers them.
+    /// The number of the application or Hadoop job, as assigned by the reader.
     pub application: u32,
     /// The phase's number: the stage, or 0 for map and 1 for reduce.
     pub phase: u32,
-    /// Its name, where the log has one.
+    /// Its name; `None` if the log has none.
     pub name: Option<String>,
-    /// The job it belongs to, where the log says.
+    /// The job it belongs to; `None` if the log does not name it.
     pub job: Option<String>,
-    /// Tasks with a winner.
+    /// Number of tasks with a winner.
     pub tasks: u64,
-    /// Tasks as the log states their number.
+    /// The number of tasks as stated in the log; `None` if the log does not state it.
     pub tasks_stated: Option<u32>,
     /// Attempts that ended.
     pub attempts: AttemptCounts,
@@ -134,9 +133,9 @@ pub struct PhaseFinding {
     pub speculation: Speculation,
     /// Machine time of its attempts.
     pub machine_time: MachineTime,
-    /// When its first attempt started, on the log's clock.
+    /// When its first attempt started, seconds on the log's clock.
     pub start: Option<f64>,
-    /// When its last winner finished.
+    /// When its last winner finished, seconds on the log's clock.
     pub finish: Option<f64>,
     /// Winners' durations, seconds.
     pub durations: Durations,
@@ -144,55 +143,55 @@ pub struct PhaseFinding {
     pub waiting: Waiting,
     /// Its stragglers.
     pub stragglers: Stragglers,
-    /// Whether input explains durations; `None` where too few tasks (10) have both, or inputs don't differ.
+    /// Whether input size explains durations; `None` if fewer than 10 tasks have both, or all inputs are equal.
     pub skew: Option<Skew>,
-    /// What distribution the durations follow. Of rounded durations see [`hindmost_math::fit`].
+    /// The distribution that the durations follow. For rounded durations see [`hindmost_math::fit`].
     pub fit: Fit,
 }
 
-/// Winners' durations, seconds. Exact of up to 2 048 tasks; of more the quantiles are to 0.4 %, the 1 024 longest
-/// aside.
+/// Winners' durations, seconds. Exact for up to 2 048 tasks. With more, quantiles have an error of up to 0.4 %, except
+/// among the 1 024 longest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Durations {
     /// Arithmetic mean.
     pub mean: Option<f64>,
-    /// Smallest value with at least half of the values at or below.
+    /// Median: the smallest value with at least half of the values at or below it.
     pub p50: Option<f64>,
-    /// As `p50`, for 95 of a hundred.
+    /// 95th percentile.
     pub p95: Option<f64>,
-    /// The longest.
+    /// Maximum.
     pub max: Option<f64>,
 }
 
-/// ln duration regressed on ln bytes read, over the winners that read any.
+/// Regression of ln duration on ln bytes read, over the winners that read any bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Skew {
-    /// Tasks in the regression.
+    /// Number of tasks in the regression.
     pub tasks: u64,
-    /// By what power of the bytes durations grow: 1 is in proportion, 0 not at all.
+    /// The exponent with which durations grow with bytes: 1 is proportional, 0 is no growth.
     pub elasticity: f64,
-    /// Its 95 % interval, by Student's t.
+    /// Its 95 % interval (Student's t).
     pub elasticity_ci95: [f64; 2],
-    /// The share of the variance of ln duration that ln bytes explain.
+    /// The share of the variance of ln duration that ln bytes explains.
     pub r_squared: f64,
-    /// The probability of such an elasticity, on either side, if input made no difference.
+    /// Two-sided p-value: the probability of such an elasticity if input had no effect.
     pub p: f64,
-    /// Whether durations follow input: `p` below 0.01, a positive elasticity and an `r_squared` of at least 0.1.
+    /// True if durations depend on input: `p` below 0.01, a positive elasticity and an `r_squared` of at least 0.1.
     pub explains: bool,
 }
 
-/// What was found of a job: of a Spark job or, where the log names none, of the application.
+/// The findings of a job: a Spark job or, if the log names none, the application.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct JobFinding {
-    /// The application or Hadoop job, as the reader numbers them.
+    /// The number of the application or Hadoop job, as assigned by the reader.
     pub application: u32,
-    /// The job, where the log names it.
+    /// The job; `None` if the log does not name it.
     pub job: Option<String>,
-    /// Its phases with attempts.
+    /// Number of its phases with attempts.
     pub phases: u64,
-    /// Tasks with a winner.
+    /// Number of tasks with a winner.
     pub tasks: u64,
-    /// From its first attempt's start to its last winner's finish, seconds.
+    /// Time from its first attempt's start to its last winner's finish, seconds.
     pub span: f64,
     /// Time in which at least one of its phases waited for its last 5 % of tasks, and the share of the span.
     pub waiting: Waiting,
@@ -200,22 +199,22 @@ pub struct JobFinding {
     pub losers_seconds: f64,
 }
 
-/// A node on which tasks took longer than those of the same phases on other nodes.
+/// A node on which tasks took longer than tasks of the same phases on other nodes.
 ///
-/// Tested by van Elteren's stratified rank sum test (one-sided; phases are the strata), with Holm's correction
-/// over all nodes tested. One observation a task: its winner; where a speculative copy won, the original, which
-/// took at least as long as it ran. Where input explains durations, what it explains is taken off first.
+/// Tested by van Elteren's stratified rank sum test (one-sided; phases are the strata), with Holm's correction for the
+/// number of nodes tested. Each task gives one observation: its winner, or its original if a speculative copy won; the
+/// original's duration is then at least the time it ran. If input explains durations, its effect is removed first.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SlowNode {
     /// Its name.
     pub node: String,
-    /// Tasks that the test rests on.
+    /// Number of tasks in the test.
     pub tasks: u64,
-    /// Phases among which they are.
+    /// Number of phases of these tasks.
     pub phases: u64,
-    /// How many times as long they took as the median of the other nodes' tasks of the same phase: the median. Where
-    /// several nodes are slow, as those of the nodes that are not (of up to 262 144 tasks; of more in a sample of
-    /// the phases).
+    /// The median, over its tasks, of the duration divided by the median of the tasks of the same phase on other nodes.
+    /// If several nodes are slow, only the other nodes that are not slow count. Uses up to 262 144 tasks; with more, a
+    /// sample of the phases.
     pub ratio: f64,
     /// Its 95 % interval.
     pub ratio_ci95: [f64; 2],
@@ -223,6 +222,6 @@ pub struct SlowNode {
     pub p: f64,
     /// The p-value corrected for the number of nodes tested.
     pub p_corrected: f64,
-    /// Stragglers that its slowness explains.
+    /// Number of stragglers that its slowness explains.
     pub stragglers: u64,
 }

@@ -1,4 +1,4 @@
-//! What is measured of a run, and how figures over seeds are summarised.
+//! Metrics of a run, and their summary over seeds.
 
 mod comparison;
 mod curves;
@@ -20,36 +20,36 @@ use crate::cluster::{Cluster, Job};
 use crate::resources::MAX_DIMENSIONS;
 use crate::time::Time;
 
-/// What is measured of one finished job. Times in seconds.
+/// The metrics of one finished job. Times in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct JobResult {
-    /// When it was submitted.
+    /// When the job was submitted.
     pub arrival: f64,
     /// When its first copy was started.
     pub start: f64,
     /// When its last task finished.
     pub finish: f64,
-    /// γ × machine-time of all its copies on one-slot machines; elsewhere γ × Σ over copies and
-    /// dimensions of demand / cluster total × time.
+    /// γ × the machine-time of all its copies on one-slot machines; elsewhere γ × Σ over copies and dimensions of
+    /// demand / cluster total × time.
     pub resource: f64,
-    /// The part of `resource` that copies held which did not finish first.
+    /// The part of `resource` of the copies that did not win.
     pub wasted: f64,
-    /// Flowtime over the longest path of its phases' mean durations.
+    /// Flowtime divided by the longest path of the phases' mean durations.
     pub slowdown: f64,
-    /// Number of tasks, those included that were finished before it arrived.
+    /// Number of tasks, including those that were finished before the job arrived.
     pub tasks: u64,
-    /// Attempts started.
+    /// Number of attempts started.
     pub attempts: u64,
-    /// Copies started beyond each task's first.
+    /// Number of copies started beyond each task's first.
     pub copies_launched: u64,
-    /// Tasks won by a copy other than their first.
+    /// Number of tasks won by a copy other than their first.
     pub copies_won: u64,
     /// Whether its deadline was met; `None` without one.
     pub met_deadline: Option<bool>,
 }
 
 impl JobResult {
-    /// Of a job that has finished; `None` before.
+    /// Returns the metrics of a job; `None` if it has not finished. `gamma` is the price of a machine-second.
     pub fn of(job: &Job, cluster: &Cluster, gamma: f64) -> Option<JobResult> {
         let (start, finish) = (job.started()?.seconds(), job.finished()?.seconds());
         let arrival = job.arrival().seconds();
@@ -77,49 +77,49 @@ impl JobResult {
         })
     }
 
-    /// Finish − arrival, seconds.
+    /// Returns the flowtime (job completion time, JCT): finish − arrival, seconds.
     pub fn flowtime(&self) -> f64 {
         between(self.arrival, self.finish)
     }
 
-    /// Finish − first start, seconds.
+    /// Returns finish − first start, seconds.
     pub fn running_time(&self) -> f64 {
         between(self.start, self.finish)
     }
 }
 
-/// Seconds from one time to another, through ticks: differences of times in seconds would show the
-/// error of their last digits.
+/// Returns the seconds from one time to another. Computed in ticks, because the difference of two `f64` would show
+/// rounding errors.
 fn between(from: f64, to: f64) -> f64 {
     (Time::from_seconds(to) - Time::from_seconds(from)).seconds()
 }
 
-/// Mean over seeds with its interval, and quantiles of all jobs of all seeds.
+/// The mean over seeds with its interval, and quantiles over all jobs of all seeds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
-    /// Mean over seeds of each seed's mean; `None` without a job.
+    /// Mean over seeds of each seed's mean; `None` without jobs.
     pub mean: Option<f64>,
     /// 95% interval of the mean (Student's t over seeds); `None` for fewer than two seeds.
     pub ci95: Option<[f64; 2]>,
-    /// Smallest value with at least half of the values at or below, and so on.
+    /// Median: the smallest value with at least half of the values at or below it.
     pub p50: Option<f64>,
-    /// 80%.
+    /// 80th percentile.
     pub p80: Option<f64>,
-    /// 90%.
+    /// 90th percentile.
     pub p90: Option<f64>,
-    /// 95%.
+    /// 95th percentile.
     pub p95: Option<f64>,
-    /// 99%.
+    /// 99th percentile.
     pub p99: Option<f64>,
-    /// Largest value.
+    /// Maximum.
     pub max: Option<f64>,
-    /// Sum of all values; of resource only.
+    /// Sum of all values; only for resource-time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub total: Option<f64>,
 }
 
 impl Summary {
-    /// Of one list of values a seed.
+    /// Summarises values, one slice per seed.
     pub fn of(seeds: &[&[f64]]) -> Summary {
         let means: Vec<f64> = seeds.iter().filter_map(|values| mean(values)).collect();
         let mut all: Vec<f64> = seeds.iter().flat_map(|values| values.iter().copied()).collect();
@@ -138,21 +138,21 @@ impl Summary {
     }
 }
 
-/// Adds up how long room was held between the beginning and a horizon.
+/// Adds up how long resources were held between time 0 and a horizon.
 #[derive(Clone, Copy, Debug)]
 pub struct BusyTime {
     horizon: Time,
-    /// By dimension, share of the cluster × seconds.
+    /// By dimension, the sum of share of the cluster × seconds.
     held: [f64; MAX_DIMENSIONS],
 }
 
 impl BusyTime {
-    /// Up to this horizon; [`Time::NEVER`] if there is none.
+    /// Starts at zero. `horizon` is [`Time::NEVER`] if there is none.
     pub fn until(horizon: Time) -> BusyTime {
         BusyTime { horizon, held: [0.0; MAX_DIMENSIONS] }
     }
 
-    /// Room of these shares of the cluster, by dimension, was held from one time to another.
+    /// Adds the shares of the cluster, by dimension, that were held from one time to another.
     #[inline]
     pub fn add(&mut self, shares: &[f64; MAX_DIMENSIONS], from: Time, to: Time) {
         let seconds = (to.min(self.horizon) - from).seconds();
@@ -161,8 +161,8 @@ impl BusyTime {
         }
     }
 
-    /// Share of [0, horizon] × cluster that was busy, in the dimension that was the busiest over all this time;
-    /// without a horizon of [0, `end`].
+    /// Returns the utilization, in [0, 1], of the dimension that was the busiest over [0, horizon]; over [0, `end`] if
+    /// there is no horizon.
     pub fn utilization(&self, end: Time) -> f64 {
         let span = self.horizon.min(end).seconds();
         let span = if self.horizon == Time::NEVER { span } else { self.horizon.seconds() };
@@ -175,7 +175,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quantiles_are_the_smallest_value_with_at_least_that_share_below() {
+    fn a_quantile_has_at_least_its_share_at_or_below() {
         let mut values: Vec<f64> = (1..=20).rev().map(f64::from).collect();
         assert_eq!(quantile(&mut values, 0.95), Some(19.0));
         assert_eq!(quantile(&mut values, 0.951), Some(20.0));
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn intervals_are_students() {
+    fn intervals_are_those_of_students_t() {
         // t(0.975, 4) = 2.776445; sample sd of 1..5 is √2.5.
         let [low, high] = student_interval(&[1.0, 2.0, 3.0, 4.0, 5.0]).unwrap();
         let half = 2.776_445_105 * (2.5f64 / 5.0).sqrt();
@@ -209,14 +209,14 @@ mod tests {
     }
 
     #[test]
-    fn of_several_dimensions_the_busiest_counts() {
+    fn the_busiest_of_several_dimensions_counts() {
         let mut busy = BusyTime::until(Time::NEVER);
         let mut add = |first, second, to| {
             let mut shares = [0.0; MAX_DIMENSIONS];
             (shares[0], shares[1]) = (first, second);
             busy.add(&shares, Time::ZERO, Time::from_seconds(to));
         };
-        // Each holds more of another dimension: (0.75 + 0.125 · 2) / 4 against (0.25 + 0.5 · 2) / 4.
+        // Each job holds more of another dimension: (0.75 + 0.125 · 2) / 4 and (0.25 + 0.5 · 2) / 4.
         add(0.75, 0.25, 1.0);
         add(0.125, 0.5, 2.0);
         assert!((busy.utilization(Time::from_seconds(4.0)) - 0.3125).abs() < 1e-12);

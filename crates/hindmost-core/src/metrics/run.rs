@@ -1,4 +1,4 @@
-//! What came of one run of one job, as `hindmost run --json` prints it.
+//! The result of one live run of one job, as `hindmost run --json` prints it.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,84 +14,85 @@ use super::Copies;
 pub enum RunState {
     /// Every task has its result.
     Done,
-    /// A task failed more often than it may.
+    /// A task failed more often than allowed.
     Failed,
-    /// Asked to stop.
+    /// The user interrupted the run.
     Interrupted,
 }
 
-/// A task that failed for good.
+/// A task that failed permanently.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FailedTask {
     /// Its phase.
     pub phase: String,
-    /// Its number, from 0.
+    /// Its index, from 0.
     pub task: u32,
-    /// How often it failed.
+    /// Number of its failed attempts.
     pub failures: u32,
-    /// What its last attempt failed with.
+    /// The error of its last attempt.
     pub reason: String,
-    /// The end of what that attempt wrote to standard error.
+    /// The end of that attempt's standard error.
     pub stderr: String,
 }
 
-/// What came of a phase. Times in seconds since the run began.
+/// The result of a phase. Times in seconds since the run began.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PhaseSummary {
     /// Its name.
     pub name: String,
-    /// Its tasks, those included that were finished before the run.
+    /// Number of tasks, including those that were finished before the run.
     pub tasks: u64,
-    /// Those that have their result.
+    /// Number of tasks that have their result.
     pub finished: u64,
-    /// Attempts started.
+    /// Number of attempts started.
     pub attempts: u64,
-    /// Attempts that failed, lost their node or were stopped with the run.
+    /// Number of attempts that failed, lost their node or were stopped with the run.
     pub broken: u64,
-    /// Copies started beside another of their task, and what became of them.
+    /// Redundant copies: those that ran together with another copy of their task, or replaced one.
     pub copies: Copies,
     /// When its first attempt was started.
     pub start: Option<f64>,
     /// When its last task finished; `None` if all of them were finished before the run.
     pub finish: Option<f64>,
-    /// Durations of winners, seconds: half of them took no longer.
+    /// Median duration of winners, seconds.
     pub p50: Option<f64>,
-    /// As `p50`, for 95 of a hundred.
+    /// 95th percentile of the duration of winners, seconds.
     pub p95: Option<f64>,
-    /// The longest.
+    /// Longest duration of a winner, seconds.
     pub max: Option<f64>,
 }
 
-/// What came of a run of one job.
+/// The result of a run of one job.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RunSummary {
     /// The job's name.
     pub job: String,
     /// How it ended.
     pub state: RunState,
-    /// Its tasks, those included that were finished before the run.
+    /// Number of tasks, including those that were finished before the run.
     pub tasks: u64,
-    /// Attempts started.
+    /// Number of attempts started.
     pub attempts: u64,
-    /// Copies started beside another of their task, and what became of them.
+    /// Redundant copies: those that ran together with another copy of their task, or replaced one.
     pub copies: Copies,
-    /// Seconds from the run's begin to the last task's finish, or to its end.
+    /// Flowtime (job completion time, JCT): seconds from the start of the run to the last task's finish, or to the end
+    /// of the run.
     pub flowtime: f64,
     /// Its phases.
     pub phases: Vec<PhaseSummary>,
-    /// Tasks that failed for good.
+    /// Tasks that failed permanently.
     pub failed_tasks: Vec<FailedTask>,
     /// The policy.
     pub policy: String,
-    /// What it knew of running attempts.
+    /// The progress model of the policy.
     pub knowledge: String,
     /// True if the deadline was met; `None` without one.
     pub met_deadline: Option<bool>,
-    /// True if its results survive a power cut.
+    /// True if the results survive a power cut.
     pub synced: bool,
 }
 
-/// Counts of some attempts.
+/// Counts of the attempts of a job or phase.
 #[derive(Default)]
 struct Counts {
     attempts: u64,
@@ -136,9 +137,9 @@ impl Counts {
 }
 
 impl RunSummary {
-    /// Of a recorded run's first job. `failed_tasks` and what the run was begun with come from whoever ran
-    /// it. Copies are counted by what they are for: attempts that follow a failure are not redundant.
-    /// `wasted_share` is the share of the attempts' time that losers held.
+    /// Summarises the first job of a recorded run; `None` if the timeline has no job. The caller gives `failed_tasks`,
+    /// the policy and its progress model. Attempts that follow a failure do not count as redundant copies.
+    /// `wasted_share` is the share of the attempts' time that losing copies held.
     pub fn of(
         timeline: &Timeline,
         state: RunState,
@@ -191,30 +192,30 @@ impl RunSummary {
     }
 }
 
-/// How far a phase of a running job is.
+/// The progress of a phase of a running job.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct PhaseProgress {
     /// Its name.
     pub name: String,
-    /// Its tasks.
+    /// Number of tasks.
     pub tasks: u64,
-    /// Those that have their result.
+    /// Number of tasks that have their result.
     pub finished: u64,
-    /// Attempts that run now, copies included.
+    /// Number of running attempts, including redundant copies.
     pub running: u64,
-    /// Of those, the ones that were started beside another of their task.
+    /// Number of running redundant copies.
     pub copies: u64,
-    /// Redundant copies started so far.
+    /// Number of redundant copies started so far.
     pub copies_started: u64,
-    /// Those that finished first.
+    /// Number of redundant copies that won.
     pub copies_won: u64,
-    /// Attempts stopped because another had won, or for a fresh copy.
+    /// Number of attempts stopped because another copy had won or because a replacement was started.
     pub killed: u64,
-    /// Attempts that failed or lost their node.
+    /// Number of attempts that failed or lost their node.
     pub failed: u64,
     /// Share of the phase's work that is done, in [0, 1].
     pub progress: f64,
-    /// True if the phases before it are not finished yet.
+    /// True if its parent phases are not finished yet.
     pub waiting: bool,
 }
 
@@ -256,7 +257,7 @@ mod tests {
         let (policy, knowledge) = ("none".to_owned(), "age".to_owned());
         let summary = RunSummary::of(&timeline, RunState::Done, Vec::new(), policy, knowledge).unwrap();
         assert_eq!((summary.tasks, summary.attempts, summary.flowtime), (5, 1, 2.0));
-        let told = summary.phases.iter().map(|phase| (phase.tasks, phase.finished, phase.attempts, phase.finish));
-        assert_eq!(told.collect::<Vec<_>>(), [(2, 2, 0, None), (3, 3, 1, Some(2.0))]);
+        let counts = summary.phases.iter().map(|phase| (phase.tasks, phase.finished, phase.attempts, phase.finish));
+        assert_eq!(counts.collect::<Vec<_>>(), [(2, 2, 0, None), (3, 3, 1, Some(2.0))]);
     }
 }

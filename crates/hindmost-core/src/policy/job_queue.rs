@@ -1,4 +1,4 @@
-//! The jobs that have something to start, in an order that is kept up to date.
+//! The queue of jobs with pending tasks, sorted by a policy's order.
 
 use std::collections::BTreeSet;
 
@@ -12,27 +12,27 @@ use super::order::{Concerned, Order};
 use super::queue_place::{Place, Which, add_after, first_of, next_after, ordered};
 use super::runnable_by_demand::{Stuck, Waiting};
 
-/// So many changes of keys are remembered one by one.
+/// Maximum number of changed keys in the log. With more, the log is cleared.
 const MOST_CHANGES: usize = 4096;
 
-/// The jobs with pending tasks in open phases, in a policy's order. See the module's documentation.
+/// The jobs with pending tasks in open phases, sorted by a policy's order.
 pub struct JobQueue {
     order: Box<dyn Order>,
     started: BTreeSet<Place>,
     new: BTreeSet<Place>,
     places: FxHashMap<JobId, (Place, bool)>,
-    /// By demand, where not every copy takes a slot.
+    /// The jobs by demand; `None` while every copy takes one slot.
     waiting: Option<Waiting>,
-    /// Log of the jobs whose keys changed without an event about them. See [`JobQueue::changed_since`].
+    /// Log of jobs whose keys changed without an event about them. See [`JobQueue::changed_since`].
     changed: Vec<JobId>,
-    /// Number of earlier changes, which the log no longer has.
+    /// Number of earlier changes, which are no longer in the log.
     changes_before: u64,
-    /// Jobs of which something was started and whose place is still that from before.
+    /// Jobs that have started tasks and still have their old place.
     stale: Vec<JobId>,
 }
 
 impl JobQueue {
-    /// An empty queue in this order.
+    /// Creates an empty queue in this order.
     pub fn new(order: Box<dyn Order>) -> JobQueue {
         let places = FxHashMap::default();
         let (started, new) = (BTreeSet::new(), BTreeSet::new());
@@ -48,24 +48,24 @@ impl JobQueue {
         }
     }
 
-    /// Number of jobs of which no attempt has been started.
+    /// Returns the number of queued jobs without a started attempt.
     pub fn new_jobs(&self) -> usize {
         self.new.len()
     }
 
-    /// The jobs of which no attempt has been started, in order.
+    /// Returns the queued jobs without a started attempt, in order.
     pub fn iter_new(&self) -> impl Iterator<Item = JobId> + '_ {
         self.new.iter().map(|place| place.job)
     }
 
-    /// The next job, or the next after a place.
+    /// Returns the first job, or the next one after a place. `None` if there is none.
     pub fn next(&self, which: Which, after: Option<Place>) -> Option<Place> {
         first_of(which, next_after(&self.started, after), next_after(&self.new, after))
     }
 
-    /// As [`JobQueue::next`], of the jobs a copy of some waiting task of which fits on a node, without those that
-    /// the order lets start none ([`Order::blocked_until`]). Demands that fit nowhere are added to `stuck`; as long as
-    /// no room grows what is in there need not be tried again.
+    /// As [`JobQueue::next`], but returns only jobs with a pending task that fits on a node now, and skips jobs that
+    /// the order lets start none ([`Order::blocked_until`]). Demands that fit nowhere are added to `stuck`; they need
+    /// not be tried again until free resources grow.
     pub fn next_that_fits(
         &self,
         which: Which,
@@ -85,8 +85,8 @@ impl JobQueue {
         }
     }
 
-    /// Adds the next jobs of those that [`JobQueue::next_that_fits`] returns one after the other, until there are so many or
-    /// none is left.
+    /// Appends the jobs that [`JobQueue::next_that_fits`] returns one after another to `places`, until it has `most`
+    /// entries or no job is left.
     pub(super) fn next_ones_that_fit(
         &self,
         which: Which,
@@ -104,7 +104,7 @@ impl JobQueue {
             let may = |place| self.order.blocked_until(place).is_none();
             add_after((which, started, new), after, most, may, places);
         }
-        // Those that the order lets start nothing are passed over one by one.
+        // Jobs that the order lets start nothing are skipped one by one.
         while places.len() < most {
             after = places.last().copied().or(after);
             let Some(next) = self.next_that_fits(which, after, stuck, cluster) else { return };
@@ -112,14 +112,14 @@ impl JobQueue {
         }
     }
 
-    /// True if another job would come before this one once its key is computed anew, among those
-    /// after the given place: the moment to take turns.
+    /// Returns true if, once this job's key is recomputed, another job after the given place comes before it. Then the
+    /// jobs take turns.
     pub fn should_yield(&self, job: JobId, which: Which, after: Option<Place>, cluster: &Cluster) -> bool {
         if !self.order.takes_turns() {
             return false;
         }
         let Some(place) = self.place_of(job, cluster) else { return true };
-        // The queue still holds the job where it was; anyone else before its new place goes first.
+        // The queue still has the job in its old place. Any other job before its new place goes first.
         let mut other = self.next(which, after);
         if other.is_some_and(|other| other.job == job) {
             other = self.next(which, other);
@@ -133,7 +133,7 @@ impl JobQueue {
         Some(Place { class, key: ordered(self.order.key(found, cluster)), job })
     }
 
-    /// Puts a job into its place, or out of the queue if it has nothing to start.
+    /// Moves a job to its current place, or removes it from the queue if it has no pending tasks.
     pub fn refresh(&mut self, job: JobId, cluster: &Cluster) {
         let place = self.place_of(job, cluster);
         let started = cluster.job(job).is_some_and(|found| found.started().is_some());
@@ -165,22 +165,22 @@ impl JobQueue {
         }
     }
 
-    /// False if the order does not let the task have another copy now: see [`Order::permits`].
+    /// Returns false if the order does not let the task have another copy now: see [`Order::permits`].
     pub fn permits(&mut self, task: TaskId, cluster: &Cluster) -> bool {
         self.order.permits(task, cluster)
     }
 
-    /// What the order has left over: see [`Order::slack`].
+    /// Returns the order's slack: see [`Order::slack`].
     pub(super) fn slack(&self) -> f64 {
         self.order.slack()
     }
 
-    /// The least of it that a task needs for another copy: see [`Order::slack_needed`].
+    /// Returns the slack that a task needs for another copy: see [`Order::slack_needed`].
     pub(super) fn slack_needed(&self, task: TaskId, cluster: &Cluster) -> f64 {
         self.order.slack_needed(task, cluster)
     }
 
-    /// A copy of the task was started in a round.
+    /// Must be called after a copy of the task was started in a round.
     pub(super) fn started(&mut self, task: TaskId, cluster: &Cluster) {
         self.order.started(task, cluster);
         if self.stale.last() != Some(&task.job) {
@@ -188,7 +188,7 @@ impl JobQueue {
         }
     }
 
-    /// Puts the jobs of which something was started into their places: once each, however many tasks have started.
+    /// Moves the jobs that have started tasks to their places, once per job however many tasks it has started.
     pub(super) fn settle(&mut self, cluster: &Cluster) {
         let mut stale = std::mem::take(&mut self.stale);
         if stale.len() > 1 {
@@ -198,33 +198,33 @@ impl JobQueue {
         for job in stale.drain(..) {
             self.refresh(job, cluster);
         }
-        // The empty list is kept for its memory.
+        // Keep the empty list to reuse its memory.
         self.stale = stale;
     }
 
-    /// A job's key now, as bits that sort as keys do; whether or not it has something to start.
+    /// Returns a job's current key as bits that sort as keys do, whether or not it has pending tasks.
     pub fn key_of(&self, job: &Job, cluster: &Cluster) -> u64 {
         ordered(self.order.key(job, cluster))
     }
 
-    /// True if starting a task changes its job's key.
+    /// Returns true if starting a task changes its job's key.
     pub fn takes_turns(&self) -> bool {
         self.order.takes_turns()
     }
 
-    /// Returns how many keys have changed so far without an event about their job.
+    /// Returns the number of key changes so far without an event about the job.
     pub fn changes(&self) -> u64 {
         self.changes_before + self.changed.len() as u64
     }
 
-    /// Returns the jobs whose keys changed after the first `changes` of [`JobQueue::changes`]; `None` if the log does not go
-    /// back that far, or all keys may have changed.
+    /// Returns the jobs whose keys have changed since [`JobQueue::changes`] returned `changes`. `None` if the log does
+    /// not go back that far, or if all keys may have changed.
     pub fn changed_since(&self, changes: u64) -> Option<&[JobId]> {
         let from = changes.checked_sub(self.changes_before)?;
         self.changed.get(from as usize..)
     }
 
-    /// Is told of an event after it was applied.
+    /// Observes an event after it was applied, and moves the jobs whose keys it changed.
     pub fn observe(&mut self, event: &Event, applied: Applied, cluster: &Cluster) {
         match self.order.observe(event, applied, cluster) {
             Concerned::Nobody => {}

@@ -1,13 +1,14 @@
-//! The default last pass of every policy: once a task has its winner, its other copies stop.
+//! The last pass of every policy: once a task has its winner, its other copies are stopped.
 //!
-//! It reacts to the finish itself rather than waiting for a round: that a copy is of no use any more
-//! is not a question of scheduling, and in a slotted run the losers' time on their machines ends with
-//! the winner's, as the papers' c·E\[min] assumes. The room is used again from the next round on.
+//! The pass reacts to the finish itself and does not wait for a round: stopping useless copies is not a scheduling
+//! decision. In a slotted run the losers therefore end together with the winner, as the papers' c·E\[min] assumes.
+//! Their resources are used again from the next round on.
 //!
-//! A policy may keep one of them ([`Keep`]): in Xu, Liu & Lau 2022 (DollyMP), section 5.2, "whenever a task or its
-//! cloned copy finishes, the corresponding AM keeps another running copy with the best data locality level and kills
-//! the remaining", so that the clones of a downstream task can read from two outputs (delay assignment). The copy runs
-//! on to its end, at the cost of its room, and its job leaves the cluster only then. The default keeps none.
+//! A policy may keep one of the other copies ([`Keep`]). In Xu, Liu & Lau 2022 (DollyMP), section 5.2, "whenever a task
+//! or its cloned copy finishes, the corresponding AM keeps another running copy with the best data locality level and
+//! kills the remaining", so that the clones of a downstream task can read from two outputs (delay assignment). The kept
+//! copy runs to its end and holds its resources until then, and its job leaves the cluster only then. By default no
+//! copy is kept.
 
 use crate::cluster::{Attempt, AttemptState, Cluster};
 use crate::ids::{AttemptId, TaskId};
@@ -15,27 +16,27 @@ use crate::record::{Event, StopReason};
 
 use super::{Pass, Seen, View};
 
-/// Which of the other copies of a finished task runs on.
+/// Which of the other copies of a finished task is kept running.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Keep {
-    /// None.
+    /// No copy.
     #[default]
     None,
-    /// The one that is nearest to the task's input, the oldest of those that are equally near.
+    /// The copy nearest to the task's input; the oldest if several are equally near.
     BestLocality,
 }
 
 /// Stops the other copies of a finished task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StopLosers {
-    /// The copy that is left alone.
+    /// The copy that is kept.
     pub keep: Keep,
 }
 
 impl StopLosers {
-    /// The copy of a finished task that runs on.
+    /// Returns the copy of a finished task that is kept; `None` if there is none.
     fn kept(self, task: TaskId, cluster: &Cluster) -> Option<AttemptId> {
-        // A copy that is stopping anyway, or waits for the room of one that is, is no running copy.
+        // A stopping copy, or a replacement that waits for its resources, can't be kept.
         let runs = |copy: &&Attempt| copy.state() != AttemptState::Stopping && copy.replaces().is_none();
         match self.keep {
             Keep::None => None,

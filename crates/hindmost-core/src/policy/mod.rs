@@ -1,9 +1,9 @@
-//! Policies: an order of jobs and a short list of passes over the free capacity.
+//! Policies: an order of jobs and a short list of passes over the free resources.
 //!
-//! Every published system is an order of levels, each of which spends the room that the level
-//! before left. So a [`Policy`] is a [`JobQueue`] (an order of the jobs with something to start) and
-//! a list of [`Pass`]es. Passes are told of every record (`observe`), so that they keep indexes
-//! instead of scanning, and asked in turn to `decide`.
+//! Published schedulers can be described as levels: each level uses the resources that the levels before it left free.
+//! So a [`Policy`] is a [`JobQueue`] (the jobs with pending tasks, in an order) and a list of [`Pass`]es. Every pass
+//! observes every record (`observe`), so that it can keep indexes instead of scanning the cluster. In a round, the
+//! passes decide one after another (`decide`).
 
 pub mod job_queue;
 pub mod losing_copies;
@@ -21,63 +21,79 @@ use crate::time::Time;
 pub use job_queue::JobQueue;
 pub use round::Round;
 
-/// A record as passes are told of it, after it was applied.
+/// A record as passes observe it, after it was applied.
 #[derive(Clone, Copy, Debug)]
 pub enum Seen<'a> {
-    /// Something happened.
+    /// An event and its effects.
     Event(&'a Event, Applied),
-    /// This policy asked for something.
+    /// A decision of this policy.
     Decision(&'a Decision),
 }
 
-/// What a pass sees while it observes, and what it may ask for at once: things that need no room.
+/// What a pass sees while it observes a record. It can also make decisions that need no free resources.
+///
+/// ```
+/// use hindmost_core::policy::{Pass, Seen, View};
+/// use hindmost_core::record::{Condition, Decision};
+///
+/// /// Requests a notification for attempts that run for longer than a minute.
+/// struct WatchLong;
+///
+/// impl Pass for WatchLong {
+///     fn observe(&mut self, seen: Seen<'_>, view: &mut View<'_>) {
+///         if let Seen::Decision(Decision::Start { attempt, .. }) = seen {
+///             view.watch(*attempt, Condition::ElapsedAbove(60.0));
+///         }
+///     }
+/// }
+/// ```
 pub struct View<'a> {
     /// The state after the record.
     pub cluster: &'a Cluster,
-    /// What is known of running attempts.
+    /// Answers tests on running attempts.
     pub estimator: &'a dyn Estimator,
     reactions: &'a mut Vec<Decision>,
     reasons: &'a mut Reasons,
 }
 
 impl View<'_> {
-    /// Asks to be told when a condition on an attempt comes true.
+    /// Requests a notification, [`Event::WatchMet`], for when a condition on an attempt comes true.
     pub fn watch(&mut self, attempt: AttemptId, condition: Condition) {
         self.reactions.push(Decision::Watch { attempt, condition });
     }
 
-    /// Asks for a round at a time.
+    /// Requests a round at a time.
     pub fn wake(&mut self, at: Time) {
         self.reactions.push(Decision::Wake { at });
     }
 
-    /// Asks an attempt to stop.
+    /// Stops an attempt.
     pub fn stop(&mut self, attempt: AttemptId, reason: StopReason) {
         self.reactions.push(Decision::Stop { attempt, reason });
     }
 
-    /// Says why the last thing was asked for, where somebody wants to know.
+    /// Gives the reason for the last decision. `why` is called only if reasons are kept.
     pub fn because(&mut self, why: impl FnOnce() -> String) {
         self.reasons.add(self.reactions.len(), why);
     }
 }
 
-/// One level of a policy.
+/// One level of a policy. The [crate's example](crate#example) has a pass that starts originals.
 pub trait Pass: Send {
-    /// Is told of a record after it was applied, and may react with what needs no room.
+    /// Observes a record after it was applied. May make decisions that need no free resources.
     fn observe(&mut self, _seen: Seen<'_>, _view: &mut View<'_>) {}
 
-    /// Spends free room.
+    /// Decides in a round what the free resources are used for.
     fn decide(&mut self, _round: &mut Round<'_>) {}
 }
 
-/// Why decisions were made, in words, by their number in the list that they were appended to; kept only
-/// where somebody asked for it.
+/// The reasons for decisions, each with the index of its decision in the list of decisions. `None` if reasons are not
+/// kept.
 #[derive(Debug, Default)]
 struct Reasons(Option<Vec<(usize, String)>>);
 
 impl Reasons {
-    /// Of the last of so many decisions.
+    /// Adds the reason for the last of `decisions` decisions.
     fn add(&mut self, decisions: usize, why: impl FnOnce() -> String) {
         if let Some(reasons) = &mut self.0
             && decisions > 0
@@ -86,7 +102,7 @@ impl Reasons {
         }
     }
 
-    /// The decision of this number was taken out of the list; those after it moved up.
+    /// Adjusts the indexes after a decision was removed from the list.
     fn remove(&mut self, number: usize) {
         let Some(reasons) = &mut self.0 else { return };
         reasons.retain(|(of, _)| *of != number);
@@ -96,16 +112,16 @@ impl Reasons {
     }
 }
 
-/// A decision that a policy asked for and that the state does not allow: a defect of the policy.
+/// A decision that the state does not allow. This is a defect of the policy.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Refused {
-    /// The decision. It has changed nothing and is not recorded.
+    /// The decision. It changed nothing and is not recorded.
     pub decision: Decision,
     /// Why the state does not allow it.
     pub error: RecordError,
 }
 
-/// A policy that can run: an order of jobs and its passes.
+/// A policy that can run: an order of jobs and passes. The [crate's example](crate#example) builds and runs one.
 pub struct Policy {
     queue: JobQueue,
     passes: Vec<Box<dyn Pass>>,
@@ -116,8 +132,8 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// A policy of these passes, over jobs in this order. A last pass that stops the other copies
-    /// of a finished task is added.
+    /// Creates a policy of these passes, over jobs in this order. Adds a last pass that stops the other copies of a
+    /// finished task.
     pub fn new(order: Box<dyn order::Order>, mut passes: Vec<Box<dyn Pass>>) -> Policy {
         passes.push(Box::new(losing_copies::StopLosers::default()));
         Policy {
@@ -130,12 +146,12 @@ impl Policy {
         }
     }
 
-    /// False if the order of jobs does not let the task have a copy now: with an idle cluster, never.
+    /// Returns false if the order of jobs does not let the task have a copy now. If the cluster is idle, it never will.
     pub(crate) fn permits(&mut self, task: TaskId, cluster: &Cluster) -> bool {
         self.queue.permits(task, cluster)
     }
 
-    /// This policy, leaving one of a finished task's other copies alone.
+    /// Sets which of a finished task's other copies may run on.
     #[must_use]
     pub fn keeping(mut self, keep: losing_copies::Keep) -> Policy {
         // The last pass is the one that `new` has added.
@@ -144,32 +160,32 @@ impl Policy {
         self
     }
 
-    /// From now on refuses every decision of a round, or no longer does: for tests of what a policy does then.
+    /// Turns refusing every decision of a round on or off. For tests.
     #[cfg(any(test, feature = "testing"))]
     pub(crate) fn refuse_all(&mut self, refuses: bool) {
         self.refuses_all = refuses;
     }
 
-    /// From now on keeps why decisions are made; [`Policy::take_reasons`] gives it.
+    /// Keeps reasons from now on, for [`Policy::take_reasons`].
     pub(crate) fn keep_reasons(&mut self) {
         self.reasons.0 = Some(Vec::new());
     }
 
-    /// Why decisions were made since the last time, by their number in the list that they were appended
-    /// to. Not every decision has a reason in words.
+    /// Returns the reasons since the last call, each with the index of its decision in the list of decisions. Not every
+    /// decision has a reason.
     pub(crate) fn take_reasons(&mut self) -> Vec<(usize, String)> {
         self.reasons.0.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// Returns the decisions that were refused since the last call, in order. A driver asks after every
-    /// [`Policy::observe`] and [`Policy::decide`]. What is refused has changed nothing, so a recorded run that goes on
-    /// after it replays to the same decisions.
+    /// Returns the decisions that were refused since the last call, in order. A driver calls this after every
+    /// [`Policy::observe`] and [`Policy::decide`]. A refused decision has changed nothing, so a recorded run that
+    /// continues after it replays to the same decisions.
     pub(crate) fn take_refused(&mut self) -> Vec<Refused> {
         std::mem::take(&mut self.refused)
     }
 
-    /// Tells the policy of an event that was applied. What it asks for at once is applied and
-    /// appended to `decisions`, except what the state does not allow: see [`Policy::take_refused`].
+    /// Passes an event that was applied to the policy. The decisions that it makes are applied and appended to
+    /// `decisions`, except those that the state does not allow: see [`Policy::take_refused`].
     pub(crate) fn observe(
         &mut self,
         event: &Event,
@@ -187,38 +203,38 @@ impl Policy {
         apply_reactions(decisions, first, cluster, &mut self.refused, &mut self.reasons);
     }
 
-    /// Asks the policy to decide. Its decisions are applied and appended to `decisions`, in order, except those
-    /// that the state does not allow: see [`Policy::take_refused`].
+    /// Lets the policy decide. Its decisions are applied and appended to `decisions`, in order, except those that the
+    /// state does not allow: see [`Policy::take_refused`].
     pub(crate) fn decide(&mut self, cluster: &mut Cluster, estimator: &dyn Estimator, decisions: &mut Vec<Decision>) {
         for at in 0..self.passes.len() {
-            let mut told = decisions.len();
+            let mut observed = decisions.len();
             let mut round =
                 Round::new(cluster, estimator, &mut self.queue, decisions, &mut self.refused, &mut self.reasons);
             #[cfg(any(test, feature = "testing"))]
             round.refuse_all(self.refuses_all);
             self.passes[at].decide(&mut round);
             self.queue.settle(cluster);
-            // What passes ask for while they observe is appended and observed in turn.
-            while told < decisions.len() {
+            // The decisions that passes make while they observe decisions are appended and observed too.
+            while observed < decisions.len() {
                 let until = decisions.len();
                 let mut reactions = Vec::new();
-                // What is asked for while decisions are observed are watches and wake-ups, which explain themselves.
-                let mut unasked = Reasons::default();
-                for decision in &decisions[told..until] {
-                    let mut view = View { cluster, estimator, reactions: &mut reactions, reasons: &mut unasked };
+                // These decisions are watches and wake-ups, which need no reasons.
+                let mut unused = Reasons::default();
+                for decision in &decisions[observed..until] {
+                    let mut view = View { cluster, estimator, reactions: &mut reactions, reasons: &mut unused };
                     for pass in &mut self.passes {
                         pass.observe(Seen::Decision(decision), &mut view);
                     }
                 }
-                apply_reactions(&mut reactions, 0, cluster, &mut self.refused, &mut unasked);
+                apply_reactions(&mut reactions, 0, cluster, &mut self.refused, &mut unused);
                 decisions.append(&mut reactions);
-                told = until;
+                observed = until;
             }
         }
     }
 }
 
-/// Applies the decisions from `first` on, and takes those out that the state does not allow.
+/// Applies the decisions from `first` on, and removes those that the state does not allow.
 fn apply_reactions(
     decisions: &mut Vec<Decision>,
     first: usize,
@@ -246,7 +262,7 @@ mod tests {
     use crate::ids::{JobId, NodeId};
     use crate::resources::Dimensions;
 
-    /// The jobs by id.
+    /// Sorts jobs by id.
     struct ById;
 
     impl order::Order for ById {
@@ -255,10 +271,10 @@ mod tests {
         }
     }
 
-    /// Asks at once for something that there is and something that there is not, in turn.
-    struct AsksForBoth;
+    /// When a node joins, alternately stops attempts that do not exist and requests rounds.
+    struct StopsAndWakes;
 
-    impl Pass for AsksForBoth {
+    impl Pass for StopsAndWakes {
         fn observe(&mut self, seen: Seen<'_>, view: &mut View<'_>) {
             if !matches!(seen, Seen::Event(Event::NodeJoined { .. }, _)) {
                 return;
@@ -274,8 +290,8 @@ mod tests {
     }
 
     #[test]
-    fn reactions_that_are_refused_leave_the_others() {
-        let mut policy = Policy::new(Box::new(ById), vec![Box::new(AsksForBoth)]);
+    fn refused_decisions_leave_the_others_in_place() {
+        let mut policy = Policy::new(Box::new(ById), vec![Box::new(StopsAndWakes)]);
         policy.keep_reasons();
         let mut cluster = Cluster::new(Dimensions::one_slot());
         let capacity = crate::resources::Resources::ONE_SLOT;

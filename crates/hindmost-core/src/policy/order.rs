@@ -1,4 +1,4 @@
-//! Orders of jobs: which one is next when resources are free.
+//! Orders of jobs: which job comes next when resources are free.
 
 use crate::cluster::{Applied, Cluster, Job};
 use crate::ids::{JobId, TaskId};
@@ -9,71 +9,87 @@ use super::queue_place::Place;
 /// The jobs whose sort keys an event may have changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Concerned {
-    /// Nobody's.
+    /// No job.
     Nobody,
-    /// Those of the job that the event is about.
+    /// The job that the event is about.
     ItsJob,
-    /// Those of these jobs, and of the job that the event is about.
+    /// These jobs, and the job that the event is about.
     These(Vec<JobId>),
-    /// Those of all jobs.
+    /// All jobs.
     AllJobs,
 }
 
-/// An order of jobs. Keys are recomputed when a job has started attempts and when the order says so of an event.
+/// An order of jobs. Keys are recomputed when a job has started attempts, and for the jobs that [`Order::observe`]
+/// returns.
+///
+/// ```
+/// use hindmost_core::cluster::{Cluster, Job};
+/// use hindmost_core::policy::order::Order;
+///
+/// /// The job with the least pending work (task-seconds) comes first.
+/// struct LeastWork;
+///
+/// impl Order for LeastWork {
+///     fn key(&self, job: &Job, _cluster: &Cluster) -> f64 {
+///         job.pending_workload()
+///     }
+/// }
+/// ```
 pub trait Order: Send {
-    /// The job's key; the smallest is next. Must not be NaN.
+    /// Returns the job's key. The job with the smallest key is next. Must not be NaN.
     fn key(&self, job: &Job, cluster: &Cluster) -> f64;
 
-    /// True if every started job comes before every new one.
+    /// Returns true if every started job comes before every new one.
     fn started_first(&self) -> bool {
         false
     }
 
-    /// True if starting a task can make another job the next one; otherwise the next job's tasks
-    /// are started until it has none left.
+    /// Returns true if starting a task can make another job the next one. Otherwise the tasks of the next job are
+    /// started until it has none left.
     fn takes_turns(&self) -> bool {
         false
     }
 
-    /// True if a key changes when an attempt ends, even if no task becomes pending by it.
+    /// Returns true if a job's key changes when an attempt ends, even if no task becomes pending again.
     fn follows_ends(&self) -> bool {
         false
     }
 
-    /// False if another copy of the task, or its first, would give its job or queue more than the order lets
-    /// it have now. Asked before copies are started, backups too.
+    /// Returns false if another copy of the task (its first one included) would give its job or queue more than the
+    /// order allows now. Called before any copy is started, also before backups.
     fn permits(&mut self, _task: TaskId, _cluster: &Cluster) -> bool {
         true
     }
 
-    /// What an order that limits what jobs may hold has left over for all of them: see [`Order::slack_needed`].
+    /// Returns the resources that an order with limits has left for all jobs: see [`Order::slack_needed`].
     fn slack(&self) -> f64 {
         0.0
     }
 
-    /// The [`Order::slack`] below which [`Order::permits`] is certainly false of a task with a running copy, as long as its
-    /// job holds as much and has as much to do. Saves asking for each straggler in each round.
+    /// Returns the smallest [`Order::slack`] with which [`Order::permits`] can be true for a task with a running copy,
+    /// as long as its job holds the same resources and has the same work left. Saves calling `permits` for each
+    /// straggler in each round.
     fn slack_needed(&self, _task: TaskId, _cluster: &Cluster) -> f64 {
         f64::NEG_INFINITY
     }
 
-    /// The last of the jobs that follow one another in the queue's order, beginning with the one in this place, and
-    /// that [`Order::permits`] lets start none of their waiting tasks. `None` if the first may start one, or the order
-    /// does not know: then its tasks are asked for one by one.
+    /// Returns the last job of a run of consecutive jobs, starting with the one in this place, of which
+    /// [`Order::permits`] allows no pending task to start. `None` if the first of them may start one, or if the order
+    /// does not know; then `permits` is called for each of its tasks.
     fn blocked_until(&self, _place: Place) -> Option<Place> {
         None
     }
 
-    /// Is told in a round of every copy that was started.
+    /// Called in a round for every copy that was started.
     fn started(&mut self, _task: TaskId, _cluster: &Cluster) {}
 
-    /// Is told of an event after it was applied; tells whose keys may have changed.
+    /// Observes an event after it was applied. Returns the jobs whose keys it may have changed.
     fn observe(&mut self, event: &Event, applied: Applied, _cluster: &Cluster) -> Concerned {
         concerned(event, applied, self.follows_ends())
     }
 }
 
-/// Whose keys an event changes in an order without a memory of its own.
+/// Returns the jobs whose keys an event may change in an order that has no state of its own.
 pub fn concerned(event: &Event, applied: Applied, follows_ends: bool) -> Concerned {
     match event {
         Event::JobArrived { .. } | Event::DurationsLearned { .. } => Concerned::ItsJob,
@@ -84,7 +100,7 @@ pub fn concerned(event: &Event, applied: Applied, follows_ends: bool) -> Concern
                 Concerned::Nobody
             }
         }
-        // Tasks of many jobs may be pending again, and shares of the cluster have changed.
+        // Tasks of many jobs may be pending again, and the capacity has changed.
         Event::NodeLost { .. } | Event::NodeReturned { .. } | Event::NodeJoined { .. } => Concerned::AllJobs,
         Event::NodeSpeedLearned { .. }
         | Event::AttemptRunning { .. }

@@ -1,22 +1,22 @@
-//! Places of jobs in a queue, and how they sort.
+//! Places of jobs in a queue, and their order.
 
 use std::collections::BTreeSet;
 use std::ops::Bound;
 
 use crate::ids::JobId;
 
-/// Which jobs of a queue are meant.
+/// Selects jobs of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Which {
-    /// Jobs of which an attempt has been started.
+    /// Jobs with a started attempt.
     Started,
-    /// Jobs of which no attempt has been started.
+    /// Jobs without a started attempt.
     New,
-    /// All.
+    /// All jobs.
     Any,
 }
 
-/// A job's place: class (0 or 1), key, id.
+/// A job's place in the queue. Places sort by class (0 or 1), key and id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
     pub(super) class: u8,
@@ -25,32 +25,32 @@ pub struct Place {
 }
 
 impl Place {
-    /// By arrival alone: ids are in its order.
+    /// Returns a place that sorts by arrival only (by id).
     pub fn by_id(job: JobId) -> Place {
         Place { class: 0, key: 0, job }
     }
 
-    /// By the bits of a key ([`ordered`]), where no class of jobs comes before others.
+    /// Returns a place that sorts by the bits of a key ([`ordered`]), without classes.
     #[inline]
     pub fn by_key(key: u64, job: JobId) -> Place {
         Place { class: 0, key, job }
     }
 
-    /// The job.
+    /// Returns the job.
     #[inline]
     pub fn job(&self) -> JobId {
         self.job
     }
 }
 
-/// The first place of a set, or the first after another.
+/// Returns the first place of a set, or the first one after another place.
 pub fn next_after(set: &BTreeSet<Place>, after: Option<Place>) -> Option<Place> {
     let from = after.map_or(Bound::Unbounded, Bound::Excluded);
     set.range((from, Bound::Unbounded)).next().copied()
 }
 
-/// Adds places of the sets that are meant, or those after a place, in order, as long as `may` holds and until there are so
-/// many.
+/// Appends places of the selected sets after a place to `places`, in order, while `may` holds and until it has `most`
+/// entries.
 pub fn add_after(
     (which, started, new): (Which, &BTreeSet<Place>, &BTreeSet<Place>),
     after: Option<Place>,
@@ -83,7 +83,7 @@ pub fn add_after(
     }
 }
 
-/// Of the first started and the first new job the first that is meant.
+/// Returns the first of the selected places among the first started and the first new one.
 pub fn first_of(which: Which, started: Option<Place>, new: Option<Place>) -> Option<Place> {
     match which {
         Which::Started => started,
@@ -95,13 +95,13 @@ pub fn first_of(which: Which, started: Option<Place>, new: Option<Place>) -> Opt
     }
 }
 
-/// Bits that sort as the numbers do.
+/// Converts a number into bits that sort as the numbers do. 0 and −0 are equal.
 pub fn ordered(key: f64) -> u64 {
     let bits = (key + 0.0).to_bits();
     if bits >> 63 == 0 { bits | (1 << 63) } else { !bits }
 }
 
-/// The number of these bits.
+/// Converts the bits of [`ordered`] back into the number.
 pub fn unordered(bits: u64) -> f64 {
     f64::from_bits(if bits >> 63 == 1 { bits & !(1 << 63) } else { !bits })
 }

@@ -1,4 +1,4 @@
-//! A round of decisions: what a pass decides with.
+//! A round of decisions: the interface with which a pass decides.
 
 use crate::cluster::{Cluster, RecordError};
 use crate::estimator::Estimator;
@@ -10,40 +10,42 @@ use super::queue_place::{Place, Which};
 use super::runnable_by_demand::Stuck;
 use super::{Reasons, Refused};
 
-/// What a pass decides with: the cluster's state, which its decisions change as they are made, and the jobs that have
-/// something to start, in the policy's order. Each start puts its job in its new place.
+/// The interface with which a pass decides: the cluster's state, which every decision changes at once, and the jobs
+/// with pending tasks, in the policy's order. Each start moves its job to its new place.
+///
+/// The [crate's example](crate#example) starts the pending tasks of all jobs with it.
 pub struct Round<'a> {
     cluster: &'a mut Cluster,
-    /// What is known of running attempts.
+    /// Answers tests on running attempts.
     pub estimator: &'a dyn Estimator,
     queue: &'a mut JobQueue,
     decisions: &'a mut Vec<Decision>,
     refused: &'a mut Vec<Refused>,
-    /// True if the last decision of the pass was refused: nothing is left to give a reason for.
+    /// True if the last decision of the pass was refused. Then [`Round::because`] has no effect.
     refused_last: bool,
     reasons: &'a mut Reasons,
-    /// Refuses every decision.
+    /// If true, every decision is refused.
     #[cfg(any(test, feature = "testing"))]
     refuses_all: bool,
 }
 
-/// What came of an attempt to start copies of a task: see [`Round::start_copies`].
+/// The result of [`Round::start_copies`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StartedCopies {
-    /// Copies that were started.
+    /// Number of copies that were started.
     pub started: u32,
-    /// Why fewer were started than were asked for; `None` if all were.
+    /// Why fewer copies were started than requested; `None` if all were started.
     pub stopped_by: Option<NotStarted>,
 }
 
-/// Why a copy of a task does not start now.
+/// Why a copy of a task can't start now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotStarted {
-    /// No node has enough free resources, of those on which the task has no copy and has not failed.
+    /// No node on which the task has neither a copy nor a failure has enough free resources.
     NoNode,
-    /// The order of jobs gives the task's job no more now, or the task may have no second copy.
+    /// The order of jobs allows the task's job no more now, or the task may have only one copy.
     NotPermitted,
-    /// The state does not allow it; see [`Round::decide`].
+    /// The state does not allow it: see [`Round::decide`].
     Refused,
 }
 
@@ -74,40 +76,40 @@ impl<'a> Round<'a> {
         self.refuses_all = refuses;
     }
 
-    /// Returns the state, with all decisions of this round so far.
+    /// Returns the state after all decisions of this round so far.
     #[inline]
     pub fn cluster(&self) -> &Cluster {
         self.cluster
     }
 
-    /// Returns the state and the queue of jobs at once.
+    /// Returns the state and the queue of jobs.
     pub fn cluster_and_queue(&mut self) -> (&Cluster, &JobQueue) {
         self.queue.settle(self.cluster);
         (self.cluster, self.queue)
     }
 
-    /// As [`Round::cluster_and_queue`], without putting jobs of which something was started into their places: enough for
-    /// keys.
+    /// As [`Round::cluster_and_queue`], but does not first move jobs that have started tasks to their places.
+    /// Sufficient if only keys are needed.
     #[inline]
     pub fn cluster_and_orders(&self) -> (&Cluster, &JobQueue) {
         (self.cluster, self.queue)
     }
 
-    /// Returns the next job with something to start, or the next after a place.
+    /// Returns the first job with a pending task, or the next one after a place. `None` if there is none.
     pub fn next_job(&mut self, which: Which, after: Option<Place>) -> Option<Place> {
         self.queue.settle(self.cluster);
         self.queue.next(which, after)
     }
 
-    /// As [`Round::next_job`], of the jobs of which a copy of some pending task fits on a node. Demands that fit nowhere
-    /// are added to `stuck`: while no free resources grow, they need not be tried again.
+    /// As [`Round::next_job`], but returns only jobs with a pending task that fits on a node now. Demands that fit
+    /// nowhere are added to `stuck`; they need not be tried again until free resources grow.
     pub fn next_job_that_fits(&mut self, which: Which, after: Option<Place>, stuck: &mut Stuck) -> Option<Place> {
         self.queue.settle(self.cluster);
         self.queue.next_that_fits(which, after, stuck, self.cluster)
     }
 
-    /// Adds the next jobs of those that [`Round::next_job_that_fits`] returns one after the other while nothing is started,
-    /// until there are so many or none is left.
+    /// Appends the jobs that [`Round::next_job_that_fits`] would return one after another while nothing is started to
+    /// `places`, until it has `most` entries or no job is left.
     pub fn next_jobs_that_fit(
         &mut self,
         which: Which,
@@ -120,38 +122,38 @@ impl<'a> Round<'a> {
         self.queue.next_ones_that_fit(which, after, most, stuck, self.cluster, places);
     }
 
-    /// True if another job, after the given place, comes before this one, of which a task was just started.
+    /// Returns true if another job after the given place comes before this one, which has just started a task.
     pub fn should_yield(&mut self, job: JobId, which: Which, after: Option<Place>) -> bool {
         self.queue.should_yield(job, which, after, self.cluster)
     }
 
-    /// Returns the number of jobs of which no attempt has been started.
+    /// Returns the number of queued jobs without a started attempt.
     pub fn new_jobs(&mut self) -> usize {
         self.queue.settle(self.cluster);
         self.queue.new_jobs()
     }
 
-    /// Starts the next copy of a task on a node, from scratch.
+    /// Starts the next copy of a task on a node, from the beginning of its work.
     ///
-    /// False if the state does not allow it; see [`Round::decide`].
+    /// Returns false if the state does not allow it: see [`Round::decide`].
     pub fn start(&mut self, task: TaskId, node: NodeId) -> bool {
-        // A job that has left has no next copy: the cluster refuses any.
+        // A job that has left the cluster has no next copy; the cluster refuses this one.
         let attempt = self.cluster.next_copy(task).unwrap_or(AttemptId { task, copy: 0 });
         self.decide(Decision::Start { attempt, node, from_progress: 0.0 })
     }
 
-    /// False if the order of jobs does not let the task have another copy now: its job or queue has all that
-    /// it may have. A pass that starts copies with [`Round::start`] asks before.
+    /// Returns false if the order of jobs does not let the task have another copy now, because its job or queue has all
+    /// that it may have. A pass must call this before [`Round::start`].
     pub fn may_start(&mut self, task: TaskId) -> bool {
         self.queue.permits(task, self.cluster)
     }
 
-    /// Returns what the order of jobs has left over: see [`Order::slack`](super::order::Order::slack).
+    /// Returns the slack of the order of jobs: see [`Order::slack`](super::order::Order::slack).
     pub fn slack(&self) -> f64 {
         self.queue.slack()
     }
 
-    /// Returns the slack below which [`Round::may_start`] is certainly false of a task with a running copy: see
+    /// Returns the slack below which [`Round::may_start`] is surely false for a task with a running copy: see
     /// [`Order::slack_needed`](super::order::Order::slack_needed).
     pub fn slack_needed(&self, task: TaskId) -> f64 {
         self.queue.slack_needed(task, self.cluster)
@@ -159,16 +161,16 @@ impl<'a> Round<'a> {
 
     /// Stops an attempt and starts the next copy of its task on the resources that it holds.
     ///
-    /// False if the state does not allow it; see [`Round::decide`].
+    /// Returns false if the state does not allow it: see [`Round::decide`].
     pub fn replace(&mut self, attempt: AttemptId) -> bool {
         self.decide(Decision::Replace { attempt, from_progress: 0.0 })
     }
 
     /// Makes a decision.
     ///
-    /// Returns false if the state does not allow it. Then nothing changes, the decision is not recorded, and
-    /// [`Decided::refused`](crate::session::Decided::refused) has it. The round goes on: a pass must not try the same
-    /// again in this round.
+    /// Returns false if the state does not allow it. Then nothing changes, the decision is not recorded, and it appears
+    /// in [`Decided::refused`](crate::session::Decided::refused). The round goes on; a pass must not repeat the
+    /// decision in this round.
     pub fn decide(&mut self, decision: Decision) -> bool {
         #[cfg(any(test, feature = "testing"))]
         if self.refuses_all {
@@ -193,15 +195,16 @@ impl<'a> Round<'a> {
         false
     }
 
-    /// Gives the reason for the last decision, where somebody wants to know. Does nothing if it was refused.
+    /// Gives the reason for the last decision. `why` is called only if reasons are kept. No effect if the decision was
+    /// refused.
     pub fn because(&mut self, why: impl FnOnce() -> String) {
         if !self.refused_last {
             self.reasons.add(self.decisions.len(), why);
         }
     }
 
-    /// Starts up to `copies` copies of a task on different nodes, each as near to its input as possible, as far as
-    /// the order of jobs lets it have them.
+    /// Starts up to `copies` copies of a task on different nodes, each as near to the task's input as possible, while
+    /// the order of jobs allows it.
     pub fn start_copies(&mut self, task: TaskId, copies: u32) -> StartedCopies {
         for started in 0..copies {
             if let Err(stopped_by) = self.start_copy(task) {
@@ -220,10 +223,10 @@ impl<'a> Round<'a> {
         if !self.may_start(task) {
             return Err(NotStarted::NotPermitted);
         }
-        let elsewhere = self.cluster.find_nearest_node(task, &demand, |node, _| {
+        let other_node = self.cluster.find_nearest_node(task, &demand, |node, _| {
             !self.cluster.has_copy_on(task, node) && !self.cluster.avoids(task, node)
         });
-        let node = elsewhere.ok_or(NotStarted::NoNode)?;
+        let node = other_node.ok_or(NotStarted::NoNode)?;
         if self.start(task, node) { Ok(()) } else { Err(NotStarted::Refused) }
     }
 }

@@ -1,5 +1,5 @@
-//! Queued jobs by what a copy of their waiting tasks demands: where a cluster is short of one resource and
-//! has others left, most jobs of a long queue can start nothing, and nobody has to ask each of them.
+//! The queued jobs by the demands of their pending tasks. If a cluster is short of one resource and has others left,
+//! most jobs of a long queue can start nothing; this index skips them all at once.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use crate::resources::{MAX_DIMENSIONS, Resources};
 
 use super::queue_place::{Place, Which, first_of, next_after};
 
-/// The jobs of which a copy of some waiting task demands so much.
+/// The jobs with a pending task of one demand.
 #[derive(Debug, Default)]
 struct Jobs {
     started: BTreeSet<Place>,
@@ -24,7 +24,7 @@ impl Jobs {
     }
 }
 
-/// A waiting job: its place, whether it was started, and what its waiting tasks demand.
+/// A queued job: its place, whether it has a started attempt, and the demands of its pending tasks.
 #[derive(Debug)]
 struct Member {
     place: Place,
@@ -32,24 +32,24 @@ struct Member {
     demands: Vec<Resources>,
 }
 
-/// See the module's documentation.
+/// The queued jobs by demand.
 #[derive(Debug, Default)]
 pub struct Waiting {
     by_demand: BTreeMap<[u64; MAX_DIMENSIONS], Jobs>,
     members: FxHashMap<JobId, Member>,
 }
 
-/// Demands that fit nowhere until room grows.
+/// Demands that fit nowhere until free resources grow.
 #[derive(Debug, Default)]
 pub struct Stuck(BTreeSet<[u64; MAX_DIMENSIONS]>);
 
 impl Stuck {
-    /// No copy with this demand is to be tried until room grows.
+    /// Adds a demand that is not to be tried until free resources grow.
     pub fn add(&mut self, demand: &Resources) {
         self.0.insert(demand.0);
     }
 
-    /// True if nothing is stuck.
+    /// Returns true if the set is empty.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -57,12 +57,12 @@ impl Stuck {
 }
 
 impl Waiting {
-    /// True if no job waits.
+    /// Returns true if no job is queued.
     pub fn is_empty(&self) -> bool {
         self.members.is_empty()
     }
 
-    /// A job's place has changed, or what its waiting tasks demand.
+    /// Must be called after a job's place or the demands of its pending tasks have changed.
     pub fn set(&mut self, place: Place, job: &Job) {
         let mut demands = Vec::new();
         for phase in job.phases().iter().filter(|phase| phase.is_open() && phase.pending() > 0) {
@@ -83,7 +83,7 @@ impl Waiting {
         self.members.insert(job.id(), now);
     }
 
-    /// Takes out a job that has nothing to start.
+    /// Removes a job without pending tasks.
     pub fn remove(&mut self, job: JobId) {
         let Some(Member { place, started, demands }) = self.members.remove(&job) else { return };
         for demand in demands {
@@ -95,14 +95,14 @@ impl Waiting {
         }
     }
 
-    /// Where all jobs wait for the same, and there is room for it: those that were started, and those that are new.
+    /// If all jobs have the same demand and it fits, returns the started jobs and the new ones.
     pub fn of_one_demand(&self, fits: impl Fn(&Resources) -> bool) -> Option<(&BTreeSet<Place>, &BTreeSet<Place>)> {
         let (demand, jobs) = self.by_demand.first_key_value().filter(|_| self.by_demand.len() == 1)?;
         fits(&Resources(*demand)).then_some((&jobs.started, &jobs.new))
     }
 
-    /// The next job after a place, some waiting task of which demands what `fits`. Demands that do not are added to
-    /// `stuck`, and what is in there is not tried.
+    /// Returns the next job after a place with a pending task whose demand `fits`. Demands that do not fit are added to
+    /// `stuck`; demands in `stuck` are not tried.
     pub fn next(
         &self,
         which: Which,

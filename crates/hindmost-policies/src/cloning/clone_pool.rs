@@ -1,4 +1,4 @@
-//! Running tasks that may get a further copy, by job and by how many copies they have.
+//! Index of the running tasks that may get another clone, by phase and by number of copies.
 
 use std::collections::hash_map::Entry;
 
@@ -9,24 +9,25 @@ use hindmost_core::id_set::IdSet;
 use hindmost_core::ids::{AttemptId, JobId, TaskId};
 use hindmost_core::resources::Resources;
 
-/// The tasks with one, two, … living copies, up to a most, that are not finished and may be copied; and
-/// the clones that run.
+/// The unfinished tasks with one, two, … running copies that may get another clone, and the running clones.
 #[derive(Debug)]
 pub(crate) struct ClonePool {
-    /// Clones that a task may have.
-    most: u32,
-    /// Of a phase, by number of living copies, from one: the tasks, by index. Only phases that have any.
+    /// Maximum number of clones of a task.
+    max_clones: u32,
+    /// For each phase with such tasks: the tasks with one running copy, with two, and so on.
     by_phase: FxHashMap<(JobId, u32), Vec<Tasks>>,
+    /// Running clones and their demands.
     clones: FxHashMap<AttemptId, Resources>,
+    /// The resources that all running clones hold.
     held: Resources,
 }
 
-/// Tasks of a phase by index. Most phases have few, and a decision looks at many phases: those up to 64 take no further
-/// memory.
+/// A set of tasks of a phase, by index. A decision looks at many phases, and most phases have few tasks, so indexes
+/// below 64 are bits of a number and need no allocation.
 #[derive(Clone, Debug, Default)]
 struct Tasks {
     low: u64,
-    /// From 64 on, less 64.
+    /// Indexes from 64 on, minus 64.
     high: IdSet,
 }
 
@@ -39,7 +40,7 @@ impl Tasks {
         index.checked_sub(64).map_or_else(|| self.low >> index & 1 == 1, |high| self.high.contains(high))
     }
 
-    /// Adds or takes out a task; true if there are some for the first time, or none any more.
+    /// Adds or removes a task. Returns true if the set was empty and is not any more, or the other way round.
     fn set(&mut self, index: u32, is_in: bool) -> bool {
         let was_empty = self.is_empty();
         match (index.checked_sub(64), is_in) {
@@ -51,7 +52,7 @@ impl Tasks {
         was_empty != self.is_empty()
     }
 
-    /// The first task from an index on.
+    /// Returns the first task whose index is at least `from`.
     fn next(&self, from: u32) -> Option<u32> {
         let low = if from < 64 { self.low & (u64::MAX << from) } else { 0 };
         if low != 0 {
@@ -61,28 +62,27 @@ impl Tasks {
     }
 }
 
-/// Where a task was put.
+/// The place of a task in the index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Placed {
-    /// Copies that it has, if it may get one more.
+    /// The number of its running copies; `None` if it may not get another clone.
     pub(crate) copies: Option<u32>,
-    /// Its phase has for the first time, or no more, tasks with some number of copies.
+    /// True if, for some number of copies, the set of the phase's tasks with that number became empty or non-empty.
     pub(crate) phase_changed: bool,
 }
 
 impl ClonePool {
-    /// For tasks that may have up to so many clones.
-    pub(crate) fn new(clones: u32) -> ClonePool {
-        let (by_phase, clones_running) = (FxHashMap::default(), FxHashMap::default());
-        ClonePool { most: clones, by_phase, clones: clones_running, held: Resources::NONE }
+    /// Creates an empty index for tasks that may have up to `max_clones` clones.
+    pub(crate) fn new(max_clones: u32) -> ClonePool {
+        ClonePool { max_clones, by_phase: FxHashMap::default(), clones: FxHashMap::default(), held: Resources::NONE }
     }
 
-    /// Room that clones hold.
+    /// Returns the resources that all running clones hold.
     pub(crate) fn held(&self) -> &Resources {
         &self.held
     }
 
-    /// The tasks of a phase with so many copies, by index.
+    /// Returns the tasks of a phase with this number of running copies that may get another clone, by index.
     pub(crate) fn tasks(&self, (job, phase): (JobId, u32), copies: u32) -> impl Iterator<Item = TaskId> + '_ {
         let tasks = self.of_phase((job, phase), copies);
         let mut from = 0;
@@ -93,12 +93,12 @@ impl ClonePool {
         })
     }
 
-    /// True if the task has so many copies and may get another.
+    /// Returns true if the task has this number of running copies and may get another clone.
     pub(crate) fn contains(&self, task: TaskId, copies: u32) -> bool {
         self.of_phase((task.job, task.phase), copies).is_some_and(|tasks| tasks.contains(task.index))
     }
 
-    /// True if the phase has a task with so many copies.
+    /// Returns true if the phase has a task with this number of running copies that may get another clone.
     pub(crate) fn has_phase(&self, phase: (JobId, u32), copies: u32) -> bool {
         self.of_phase(phase, copies).is_some_and(|tasks| !tasks.is_empty())
     }
@@ -107,12 +107,12 @@ impl ClonePool {
         self.by_phase.get(&phase)?.get((copies as usize).checked_sub(1)?)
     }
 
-    /// Puts a task where it belongs now.
+    /// Updates the place of a task after its copies have changed.
     pub(crate) fn place(&mut self, task: TaskId, cluster: &Cluster) -> Placed {
-        if self.most == 0 {
+        if self.max_clones == 0 {
             return Placed { copies: None, phase_changed: false };
         }
-        let copies = copies_of(task, cluster).filter(|copies| (1..=self.most).contains(copies));
+        let copies = copies_of(task, cluster).filter(|copies| (1..=self.max_clones).contains(copies));
         let mut phase_changed = false;
         let mut put = |of_phase: &mut Vec<Tasks>| {
             for (has, tasks) in (1..).zip(of_phase.iter_mut()) {
@@ -126,27 +126,30 @@ impl ClonePool {
                     known.remove();
                 }
             }
-            Entry::Vacant(new) if copies.is_some() => _ = put(new.insert(vec![Tasks::default(); self.most as usize])),
+            Entry::Vacant(new) if copies.is_some() => {
+                put(new.insert(vec![Tasks::default(); self.max_clones as usize]));
+            }
             Entry::Vacant(_) => {}
         }
         Placed { copies, phase_changed }
     }
 
-    /// A clone was started.
+    /// Records that a clone was started.
     pub(crate) fn clone_started(&mut self, attempt: AttemptId, demand: Resources) {
         if self.clones.insert(attempt, demand).is_none() {
             self.held = self.held.plus(&demand);
         }
     }
 
-    /// An attempt has ended; true if it was a clone.
+    /// Records that an attempt has ended. Returns true if it was a clone.
     pub(crate) fn attempt_ended(&mut self, attempt: AttemptId) -> bool {
         let Some(demand) = self.clones.remove(&attempt) else { return false };
         self.held = self.held.minus(&demand);
         true
     }
 
-    /// Forgets what a loss of many attempts at once may have changed. The tasks that still run are to be placed again.
+    /// Removes all tasks and the clones that have ended, after a node was lost. The caller must place the running tasks
+    /// again.
     pub(crate) fn rebuild(&mut self, cluster: &Cluster) {
         self.by_phase.clear();
         let clones = std::mem::take(&mut self.clones);
@@ -155,9 +158,10 @@ impl ClonePool {
     }
 }
 
-/// Living copies of a task that may get another; `None` if it may not.
+/// Returns the number of running copies of a task that may be copied; `None` if it is finished, does not run or may not
+/// be copied.
 fn copies_of(task: TaskId, cluster: &Cluster) -> Option<u32> {
     let phase = cluster.phase(task).filter(|phase| phase.may_be_copied())?;
     let found = phase.tasks().get(task.index as usize)?;
-    (!found.is_finished() && found.at_work() > 0).then(|| found.running_copies())
+    (!found.is_finished() && found.unstopped_copies() > 0).then(|| found.running_copies())
 }

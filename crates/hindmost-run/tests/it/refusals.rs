@@ -1,4 +1,4 @@
-//! A policy that asks for what can't be, and journals with what can't have been.
+//! A policy that makes impossible decisions, and journals with impossible records.
 
 use hindmost_core::cluster::{Cluster, Task};
 use hindmost_core::ids::{AttemptId, NodeId, TaskId};
@@ -11,10 +11,10 @@ use hindmost_core::verify::Difference;
 use hindmost_policies::orders::fifo::Fifo;
 use hindmost_policies::placement::job_by_job::Originals;
 
-use crate::story::{Story, key, records, takes, verified_as};
+use crate::test_run::{TestRun, key, records, takes, verified_as};
 
-/// Asks in every round, and after every event, for what the state does not allow.
-struct AsksTooMuch;
+/// A pass that makes impossible decisions in every round and after every event.
+struct ImpossibleDecisions;
 
 fn all_tasks(cluster: &Cluster) -> Vec<(TaskId, Task)> {
     let mut all = Vec::new();
@@ -27,13 +27,13 @@ fn all_tasks(cluster: &Cluster) -> Vec<(TaskId, Task)> {
     all
 }
 
-impl Pass for AsksTooMuch {
+impl Pass for ImpossibleDecisions {
     fn observe(&mut self, seen: Seen<'_>, view: &mut View<'_>) {
         let Seen::Event(Event::AttemptFinished { attempt }, _) = seen else { return };
-        // One that was never started, between two that may be asked for.
+        // A watch on an attempt that was never started, after a request that is valid.
         view.wake(view.cluster.now());
         view.watch(AttemptId { copy: 999, ..*attempt }, Condition::Revealed);
-        view.because(|| "it is not there".to_owned());
+        view.because(|| "it does not exist".to_owned());
     }
 
     fn decide(&mut self, round: &mut Round<'_>) {
@@ -52,24 +52,24 @@ impl Pass for AsksTooMuch {
             }
         }
         for (node, _, capacity) in nodes {
-            let room = Box::new(capacity.plus(&Resources::ONE_SLOT));
+            let too_much = Box::new(capacity.plus(&Resources::ONE_SLOT));
             let until = round.cluster().now() + Time::from_seconds(1.0);
-            assert!(!round.decide(Decision::Reserve { node, room, until }));
+            assert!(!round.decide(Decision::Reserve { node, resources: too_much, until }));
         }
     }
 }
 
-fn asks_too_much() -> Policy {
-    Policy::new(Box::new(Fifo), vec![Box::new(AsksTooMuch), Box::new(Originals::of(Which::Any))])
+fn impossible_decisions() -> Policy {
+    Policy::new(Box::new(Fifo), vec![Box::new(ImpossibleDecisions), Box::new(Originals::of(Which::Any))])
 }
 
 #[test]
-fn a_run_goes_on_without_what_is_refused() {
-    let story = Story::on("n1:2,n2:2,n3:2").phase("map", 14).phase("reduce", 3).policy("fifo");
-    let story = story.own_policy(asks_too_much).chaos("lose=n3:15s@5s").plays(|_| takes(10.0));
-    let told = story.run().done();
+fn a_run_continues_after_refused_decisions() {
+    let test_run = TestRun::on("n1:2,n2:2,n3:2").phase("map", 14).phase("reduce", 3).policy("fifo");
+    let test_run = test_run.own_policy(impossible_decisions).chaos("lose=n3:15s@5s").behaviour(|_| takes(10.0));
+    let ended = test_run.run().done();
     let mut lost = false;
-    for record in records(&told.out) {
+    for record in records(&ended.out) {
         match record.change {
             Change::Event(Event::NodeLost { .. }) => lost = true,
             Change::Event(Event::NodeReturned { .. }) => lost = false,
@@ -82,23 +82,24 @@ fn a_run_goes_on_without_what_is_refused() {
             _ => {}
         }
     }
-    // Each event and each wake-up has its round, and no more.
-    assert!(told.outcome.rounds < 100, "{} rounds", told.outcome.rounds);
-    let said: Vec<String> = story.messages().into_iter().filter(|line| line.contains("impossible")).collect();
-    let expected = "the policy asked for something impossible, which was left out: room on node 0 can't be reserved";
+    // Each event and each wake-up has one round.
+    assert!(ended.outcome.rounds < 100, "{} rounds", ended.outcome.rounds);
+    let said: Vec<String> = test_run.messages().into_iter().filter(|line| line.contains("impossible")).collect();
+    let expected =
+        "the policy made an impossible decision, which is ignored: resources on node 0 can't be reserved";
     assert!(said.iter().any(|line| line.starts_with(expected)), "{said:?}");
     let mut once = said.clone();
     once.sort();
     once.dedup();
-    assert_eq!(once.len(), said.len(), "something is said twice");
+    assert_eq!(once.len(), said.len(), "a message is repeated");
 }
 
 #[test]
 fn a_live_journal_has_one_winner_a_task() {
     for policy in ["dollymp", "dollymp(keep=best_locality)", "fifo+dollymp(per_node=2,keep=best_locality)", "sca"] {
-        // All copies of a task end at the same instant.
-        let told = Story::on("n1:3,n2:3,n3:3").phase("map", 3).phase("reduce", 1).policy(policy).run().done();
-        let records = records(&told.out);
+        // All copies of a task end at the same time.
+        let ended = TestRun::on("n1:3,n2:3,n3:3").phase("map", 3).phase("reduce", 1).policy(policy).run().done();
+        let records = records(&ended.out);
         let finished = |record: &Record| match &record.change {
             Change::Event(Event::AttemptFinished { attempt }) => Some(attempt.task),
             _ => None,
@@ -107,13 +108,13 @@ fn a_live_journal_has_one_winner_a_task() {
         winners.sort();
         winners.dedup();
         assert_eq!(winners.len(), records.iter().filter_map(finished).count(), "{policy}");
-        // A loser that is said to have finished is found.
+        // Verification finds a loser that is recorded as finished.
         let mut altered = 0;
         for at in 0..records.len() {
             let mut records = records.clone();
             let Change::Event(Event::AttemptStopped { attempt }) = records[at].change else { continue };
             records[at].change = Change::Event(Event::AttemptFinished { attempt });
-            let found = verified_as(&told.out, records, None);
+            let found = verified_as(&ended.out, records, None);
             assert!(matches!(found, Err(Difference::TwoWinners { .. })), "{policy}: {} {found:?}", key(attempt));
             altered += 1;
         }

@@ -1,4 +1,4 @@
-//! Small journals, written by hand: what is read of each attempt.
+//! Small journals written by hand, and what is read from each attempt.
 
 use std::fmt::Write;
 use std::fs;
@@ -11,7 +11,7 @@ use ObservedCopy::{AtLeast, Took};
 
 const HEADER: &str = r#"{"hindmost_journal":1,"dimensions":["cpus","memory"],"policy":"mantri","order":"fair","gamma":0.5,"knowledge":"progress(0.1)"}"#;
 
-/// A journal line by line; times in whole seconds. Attempts are (phase, task, copy) of the one job.
+/// A journal written line by line, with times in whole seconds. Attempts are (phase, task, copy) of its only job.
 struct Journal(String);
 
 type Attempt = (u32, u32, u32);
@@ -21,7 +21,8 @@ fn id((phase, index, copy): Attempt) -> String {
 }
 
 impl Journal {
-    /// Two nodes of these speeds and a job with phases of so many tasks, each after the one before.
+    /// Two nodes of these speeds, and a job whose phases have these numbers of tasks and wait for each other in
+    /// order.
     fn new(speeds: [f64; 2], phases: &[u32]) -> Journal {
         let mut journal = Journal(format!("{HEADER}\n"));
         for (node, speed) in speeds.iter().enumerate() {
@@ -75,7 +76,7 @@ impl Journal {
     }
 }
 
-/// What is observed of a phase of the one job.
+/// Returns the observed durations of a phase of the only job.
 fn observed(trace: &JournalTrace, phase: usize) -> (&[Vec<ObservedCopy>], &[f64]) {
     match &trace.jobs[0].durations[phase] {
         Durations::Observed { tasks, known } => (tasks, known),
@@ -83,7 +84,7 @@ fn observed(trace: &JournalTrace, phase: usize) -> (&[Vec<ObservedCopy>], &[f64]
     }
 }
 
-/// One phase of eight tasks in which everything happens that can happen to an attempt.
+/// One phase of eight tasks, with everything that can happen to an attempt.
 fn eventful() -> Journal {
     let mut journal = Journal::new([1.0, 1.0], &[8]);
     for task in 0..6 {
@@ -111,21 +112,21 @@ fn eventful() -> Journal {
 }
 
 #[test]
-fn each_attempt_tells_what_it_can() {
+fn each_attempt_gives_a_duration_or_a_lower_bound() {
     let trace = eventful().read();
     let (tasks, known) = observed(&trace, 0);
     let expected: [&[ObservedCopy]; 7] = [
-        // Beaten by its second backup; the first was lost with its node.
+        // Overtaken by its second backup; the first backup was lost with its node.
         &[AtLeast(10.0), AtLeast(1.0), Took(2.0)],
-        // Failed and tried again: without the failure there is one attempt.
+        // Failed and relaunched: the failed attempt does not count.
         &[Took(5.0)],
-        // Its node was lost: as good as never started.
+        // Its node was lost: the lost attempt does not count.
         &[Took(8.0)],
-        // Replaced; the fresh copy had to wait for its room.
+        // Replaced; the replacement started when the original had been stopped, at 7 s.
         &[AtLeast(6.0), Took(3.0)],
         // Still running when the journal ends.
         &[AtLeast(13.0)],
-        // Beaten, but not stopped in time.
+        // Overtaken, but not stopped in time.
         &[Took(11.0), Took(5.0)],
         &[AtLeast(1.0)],
     ];
@@ -134,12 +135,12 @@ fn each_attempt_tells_what_it_can() {
 }
 
 #[test]
-fn what_policies_are_told_comes_from_the_winners() {
+fn mean_and_deviation_come_from_the_winners() {
     let trace = eventful().read();
     let spec = &trace.jobs[0].spec;
     let phase = &spec.phases[0];
     assert_eq!((phase.mean, phase.tasks, phase.assumed, phase.never_copied), (4.6, 8, false, true));
-    // The population's: squares of 2.6, 1.6, 0.4, 0.4 and 3.4 over five.
+    // The deviation of the population: squares of 2.6, 1.6, 0.4, 0.4 and 3.4 over five.
     assert!((phase.sd.unwrap() - (21.2f64 / 5.0).sqrt()).abs() < 1e-12);
     assert_eq!(phase.demand["cpus"], 2.0);
     assert_eq!((spec.arrival, spec.weight, &*spec.name), (Time::from_seconds(1.0), 2.0, "j"));
@@ -155,16 +156,16 @@ fn attempts_are_counted_by_how_they_ended() {
     assert_eq!((*from, *to, warnings.len()), (Some(0.0), Some(14.0), 0));
     let found = eventful().read().summary;
     assert_eq!((found.format, found.jobs, found.stages, found.nodes), ("journal", 1, 1, 2));
-    // Tasks 4 and 6 still run, and task 7 was never started.
+    // Tasks 4 and 6 still run at the end, and task 7 was never started.
     assert_eq!((found.attempts, found.tasks), (11, 5));
-    // Two backups of task 0, one of task 5, the one that replaced task 3's first.
+    // Two backups of task 0, one of task 5, and the replacement of task 3.
     assert_eq!(found.speculative_attempts, 4);
-    // One broke, two were lost with their node; one was replaced, one stopped.
+    // One attempt failed, two were lost with their node, one was replaced, one stopped.
     assert_eq!((found.failed_attempts, found.killed_attempts), (3, 2));
 }
 
 #[test]
-fn a_copy_that_breaks_beside_another_counts() {
+fn a_copy_that_failed_while_another_ran_counts() {
     let mut journal = Journal::new([1.0, 1.0], &[1]);
     journal.start(1, (0, 0, 0), 0);
     journal.start(2, (0, 0, 1), 1);
@@ -172,7 +173,7 @@ fn a_copy_that_breaks_beside_another_counts() {
     journal.ended(9, "finished", (0, 0, 1));
     let trace = journal.read();
     assert_eq!(observed(&trace, 0).0, [vec![AtLeast(3.0), Took(7.0)]]);
-    // One duration has no deviation.
+    // A single duration has no deviation.
     assert_eq!(trace.jobs[0].spec.phases[0].sd, None);
 }
 
@@ -183,7 +184,7 @@ fn durations_are_those_of_a_node_of_speed_1_from_scratch() {
     journal.start_from(1, (0, 1, 0), 0, 0.5);
     journal.ended(9, "finished", (0, 0, 0));
     journal.ended(9, "finished", (0, 1, 0));
-    // What is learned last of a node that is slow is how fast it is.
+    // The last learned speed of a slow node counts.
     journal.event(5, r#"{"node_speed_learned":{"node":0,"speed":0.5}}"#);
     journal.event(9, r#"{"node_speed_learned":{"node":0,"speed":0.125}}"#);
     journal.event(9, r#"{"node_speed_learned":{"node":1,"speed":0.24}}"#);
@@ -192,11 +193,11 @@ fn durations_are_those_of_a_node_of_speed_1_from_scratch() {
     assert_eq!(trace.nodes.iter().map(|node| node.speed).collect::<Vec<_>>(), [0.125, 0.25]);
     assert_eq!(trace.notes.len(), 2);
     assert!(trace.notes[0].contains("flowtime of 8.000 s"), "{}", trace.notes[0]);
-    assert!(trace.notes[1].starts_with("node n0 (0.12) was learned to be slower"), "{}", trace.notes[1]);
+    assert!(trace.notes[1].starts_with("node n0 (0.12 times its stated speed) was found to be slow"), "{}", trace.notes[1]);
 }
 
 #[test]
-fn lost_nodes_are_told() {
+fn lost_nodes_are_in_the_notes() {
     let notes = eventful().read().notes;
     assert_eq!(notes.len(), 2);
     assert!(notes[0].contains("ends at 14.000 s with no job finished"), "{}", notes[0]);
@@ -204,15 +205,15 @@ fn lost_nodes_are_told() {
 }
 
 #[test]
-fn durations_that_were_learned_are_told() {
+fn learned_durations_are_in_the_notes() {
     let mut journal = eventful();
     journal.event(14, r#"{"durations_learned":{"job":0,"phase":0,"durations":{"exponential":{"mean":4.0}},"median":3.0,"p90":9.0,"progress":true,"samples":5}}"#);
     let notes = journal.read().notes;
-    assert!(notes[1].starts_with("the run learned its durations"), "{}", notes[1]);
+    assert!(notes[1].starts_with("the recorded run learned durations"), "{}", notes[1]);
 }
 
 #[test]
-fn a_phase_without_a_finished_task_borrows() {
+fn a_phase_without_a_finished_task_borrows_durations() {
     let mut journal = Journal::new([1.0, 1.0], &[2, 3]);
     journal.start(1, (0, 0, 0), 0);
     journal.start(1, (0, 1, 0), 0);
@@ -228,7 +229,7 @@ fn a_phase_without_a_finished_task_borrows() {
 }
 
 #[test]
-fn what_cannot_be_replayed_says_why() {
+fn journals_that_cannot_be_replayed_give_an_error() {
     let message = |text: &str| read(text.as_bytes(), "j").unwrap_err().to_string();
     let nothing = Journal::new([1.0, 1.0], &[2]).0;
     let newer = HEADER.replace("l\":1", "l\":7");
@@ -241,7 +242,7 @@ fn what_cannot_be_replayed_says_why() {
         (&HEADER[..20], "j is not a journal"),
         (newer.as_str(), "format 7, and this version reads formats up to 1"),
         (damaged.as_str(), "line 11 can't be read (unknown variant `attempt_fialed`"),
-        (headless.as_str(), "line 1 can't be read (\"prophecy\" is no kind of knowledge"),
+        (headless.as_str(), "line 1 can't be read (\"prophecy\" is not a kind of knowledge"),
         (&Journal::new([1.0, 1.0], &[u32::MAX, 3]).0, "line 4 its jobs have 4294967298 tasks"),
     ] {
         let message = message(text);
@@ -255,14 +256,14 @@ fn a_journal_cut_short_is_read_as_far_as_it_goes() {
     let trace = read(&whole.as_bytes()[..whole.len() - 3], "j").unwrap();
     assert_eq!(trace.summary.to, Some(13.0));
     assert!(trace.summary.warnings[0].contains("cut short in its last line"), "{:?}", trace.summary.warnings);
-    // Every beginning is read or refused, and never panics.
+    // Every prefix is read or refused, without a panic.
     for length in 0..whole.len() {
         let _ = read(&whole.as_bytes()[..length], "j");
     }
 }
 
 #[test]
-fn attempts_of_tasks_that_are_not_there_are_passed_over() {
+fn attempts_of_unknown_tasks_are_skipped() {
     let mut journal = Journal::new([1.0, 1.0], &[1]);
     for attempt in [(0, 0, 0), (0, 1, 0), (9, 0, 0), (0, u32::MAX, 0)] {
         journal.start(1, attempt, 7);
@@ -272,7 +273,7 @@ fn attempts_of_tasks_that_are_not_there_are_passed_over() {
 }
 
 #[test]
-fn journals_are_found_by_their_first_line_or_in_their_folder() {
+fn journals_are_found_by_first_line_or_in_their_folder() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     fs::write(path("journal"), eventful().0).unwrap();
@@ -287,10 +288,10 @@ fn journals_are_found_by_their_first_line_or_in_their_folder() {
     fs::create_dir(path("empty")).unwrap();
     assert!(matches!(find(&path("empty")), Err(TraceError::Directory { .. })));
     assert!(matches!(records(folder.path(), None), Err(TraceError::NoJournal { .. })));
-    let mut told = Vec::new();
-    let trace = open(&path("run.out"), Some(&mut |position, total| told.push((position, total)))).unwrap();
+    let mut reports = Vec::new();
+    let trace = open(&path("run.out"), Some(&mut |position, total| reports.push((position, total)))).unwrap();
     let size = eventful().0.len() as u64;
-    assert_eq!(told.last(), Some(&(size, Some(size))));
+    assert_eq!(reports.last(), Some(&(size, Some(size))));
     assert_eq!(trace.jobs, eventful().read().jobs);
 }
 
@@ -311,9 +312,9 @@ fn a_phase_that_waits_for_itself_or_a_later_one_is_refused() {
 }
 
 #[test]
-fn tasks_that_were_finished_before_are_left_out() {
+fn tasks_finished_before_the_run_are_left_out() {
     let mut journal = Journal::new([1.0, 1.0], &[2, 3, 1]);
-    // The first phase was finished before the run, and so was the middle one of the second phase's tasks.
+    // Before the run, all of the first phase and the middle task of the second phase were finished.
     let (tasks, some) = (r#""tasks":2,"#, r#""tasks":3,"#);
     journal.0 = journal.0.replacen(tasks, &format!(r#"{tasks}"finished":[0,1],"#), 1);
     journal.0 = journal.0.replacen(some, &format!(r#"{some}"finished":[1],"#), 1);
@@ -325,8 +326,8 @@ fn tasks_that_were_finished_before_are_left_out() {
     journal.ended(12, "finished", (2, 0, 0));
     let trace = journal.read();
     let phases = &trace.jobs[0].spec.phases;
-    let told: Vec<_> = phases.iter().map(|phase| (&*phase.name, phase.tasks, phase.after.clone())).collect();
-    assert_eq!(told, [("p1", 2, vec![]), ("p2", 1, vec![0])]);
+    let found: Vec<_> = phases.iter().map(|phase| (&*phase.name, phase.tasks, phase.after.clone())).collect();
+    assert_eq!(found, [("p1", 2, vec![]), ("p2", 1, vec![0])]);
     assert!(phases.iter().all(|phase| phase.finished.is_empty()));
     assert_eq!(observed(&trace, 0), (&[vec![Took(4.0)], vec![Took(6.0)]][..], &[4.0, 6.0][..]));
     assert_eq!(observed(&trace, 1).1, [3.0]);

@@ -34,7 +34,7 @@ fn scenario_errors_tell_line_and_remedy() {
         ("tasks = 2", "tasks = 1.5", "1.5 is not a count"),
         ("at_once = { jobs = 3 }", "poisson = { rate = 2 }", "give a horizon"),
         ("at_once = { jobs = 3 }", "poisson = { rate = -2 }", "rate is -2"),
-        ("[cluster]", "knowledge = \"all\"\n[cluster]", "is no kind of knowledge"),
+        ("[cluster]", "knowledge = \"all\"\n[cluster]", "is not a kind of knowledge"),
         ("[cluster]", "order = \"fairest\"\n[cluster]", "did you mean \"fair\"?"),
         ("[cluster]", "policy = [{ name = \"sca\", max_copy = 3 }]\n[cluster]", "did you mean \"max_copies\"?"),
         ("[cluster]", "gamma = -1\n[cluster]", "gamma is -1"),
@@ -72,7 +72,7 @@ fn the_order_is_told_where_it_applies() {
         ran.stdout
     };
     assert!(told("none,mantri").contains("Order fair, decisions"));
-    assert!(told("svf+none,mantri").contains("Order fair for rules named alone, decisions"));
+    assert!(told("svf+none,mantri").contains("Order fair for systems named alone, decisions"));
     let none = told("svf+none,fair+mantri");
     assert!(none.contains("Decisions after every event") && !none.contains("rder fair"), "{none}");
 }
@@ -122,13 +122,13 @@ fn options_that_are_none() {
         (&["simulate", "--policy", "mantry"][..], "did you mean \"mantri\"?"),
         (&["simulate", "--policy", "sca,sca"], "named twice"),
         (&["simulate", "--policy", "sca(max_copies=many)"], "must be a whole number from 1 to 64"),
-        (&["simulate", "--knowledge", "progress(2)"], "is no kind of knowledge"),
+        (&["simulate", "--knowledge", "progress(2)"], "is not a kind of knowledge"),
         (&["simulate", "--set", "slot"], "write KEY=VALUE"),
         (&["simulate", "--set", "slot.x.y=1"], "invalid type: map, expected f64"),
         (&["simulate", "--sweep", "slot=0.1,,0.2"], "a value is empty"),
         (&["simulate", "--sweep", "gamma=1,1"], "a value is given twice"),
         (&["simulate", "--sweep", "gamma=1,2", "--sweep", "gamma=3"], "gamma is swept twice"),
-        (&["simulate", "--policy", "fair+fifo"], "write fifo+RULE"),
+        (&["simulate", "--policy", "fair+fifo"], "write fifo+SYSTEM"),
         (&["simulate", "--set", "workload.duration.pareto.alpha.uniform={min=0.9,max=3}"], "alpha"),
         (&["simulate", "--set", "cluster.machines=4000000000"], "must be from 1 to 10000000"),
         (&["simulate", "--policy", "sca,sca(max_copies=8)"], "sca(max_copies=8) is named twice, as sca too"),

@@ -97,7 +97,7 @@ fn mistakes_are_told_with_place_value_and_what_is_valid() {
             "delta=2",
             "line 2, column 10: policy: mantri: delta is 2, but must be a number from 0 to below 1",
         ),
-        ("progress(0.1)", "progres(0.1)", "line 3, column 13: knowledge: \"progres(0.1)\" is no kind of knowledge"),
+        ("progress(0.1)", "progres(0.1)", "line 3, column 13: knowledge: \"progres(0.1)\" is not a kind of knowledge"),
         ("n1:2,n2:2", " ", "line 4, column 9: nodes is empty: give names and cpus, \"n1:2,n2:2\""),
         (
             "\"1h30m\"",

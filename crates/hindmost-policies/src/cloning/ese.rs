@@ -1,5 +1,5 @@
-//! The clones of `ese` (Xu & Lau 2015, section VI, Algorithm 2): small new jobs start with several copies of each task. Its
-//! backups, readings and parameters are in [`speculation::ese`](crate::speculation::ese).
+//! The clones of `ese` (Xu & Lau 2015, section VI, Algorithm 2): small new jobs start with several copies of each task.
+//! The algorithm, its readings, its parameters and its backups are in [`speculation::ese`](crate::speculation::ese).
 
 use hindmost_core::ids::JobId;
 use hindmost_core::policy::queue_place::Which;
@@ -10,19 +10,19 @@ use super::sca::{CloneTables, Fitting, open_tasks, start_job};
 use crate::speculation::ese::EseParameters;
 use crate::theory::clones;
 
-/// The pass that starts new jobs, small ones with clones. See the module's documentation.
+/// The pass that starts new jobs, small ones with clones (step 3 of the algorithm).
 pub struct CloneSmallNewJobs {
     parameters: EseParameters,
     tables: CloneTables,
 }
 
 impl CloneSmallNewJobs {
-    /// With these parameters, and γ, the price of a machine-second.
+    /// Creates the pass. `gamma` is γ, the price of a machine-second.
     pub fn new(parameters: EseParameters, gamma: f64) -> CloneSmallNewJobs {
         CloneSmallNewJobs { parameters, tables: CloneTables::new(parameters.max_copies, gamma) }
     }
 
-    /// Copies of each task of a new job, by phase; 1 if it is not small.
+    /// Returns the number of copies of each task of a new job, by phase; 1 if the job is not small.
     fn copies(&mut self, job: JobId, new_jobs: usize, round: &Round<'_>) -> Vec<u32> {
         let cluster = round.cluster();
         let Some(found) = cluster.job(job) else { return Vec::new() };

@@ -1,4 +1,4 @@
-//! Cloning: copies of a task that start before anything is known of the first.
+//! Cloning policies start several copies of a task from the beginning, before it is known whether one of them is slow.
 
 pub(crate) mod clone_pool;
 pub mod dolly;

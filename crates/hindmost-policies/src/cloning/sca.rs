@@ -1,15 +1,21 @@
-//! `sca`: the Smart Cloning Algorithm (Xu & Lau 2015, section IV, Algorithm 1), for light load.
+//! `sca` starts new jobs with the number of clones that minimises their cost, if enough machines are idle. It is
+//! designed for lightly loaded clusters.
 //!
-//! First the pending tasks of started jobs, fewest remaining first. Then, if all tasks of all new
-//! jobs together are fewer than the idle machines, problem P2 is solved for them
-//! ([`crate::theory::clones`], the exact integer solution) and every new job starts with c_j copies
-//! of each of its tasks; else new jobs start in order of workload m_j·E\[x_j], one copy a task, until
-//! machines run out.
+//! Paper: Xu & Lau 2015, section IV, Algorithm 1 (Smart Cloning Algorithm).
+//!
+//! Algorithm:
+//! 1. Started jobs start their pending tasks, the job with the fewest remaining tasks first.
+//! 2. If all tasks of all new jobs together are fewer than the idle machines, the policy solves problem P2 for the new
+//!    jobs ([`crate::theory::clones`], the exact integer solution). Each new job then starts with c_j copies of each
+//!    task.
+//! 3. Otherwise new jobs start in order of workload m_j·E\[x_j], one copy of each task, until no machine is idle.
 //!
 //! Passes: `[Originals(started jobs, fewest remaining), NewJobs(P2 copies, or one each)]`.
 //!
-//! Readings: "remaining" counts tasks not yet started; a new job of several phases is to P2 each of
-//! its open phases; phases that open later belong to a started job and get one copy a task.
+//! Readings:
+//! - "Remaining" counts the tasks that have not started.
+//! - In P2, each open phase of a new job counts as a job of its own.
+//! - Phases that open later belong to a started job and get one copy of each task.
 
 use rustc_hash::FxHashMap;
 
@@ -22,7 +28,7 @@ use hindmost_math::distribution::Distribution;
 use hindmost_core::policy::{Pass, Round};
 use hindmost_math::shapes::{ShapeNumber, Shapes};
 
-/// Tables of what 1 to r copies are worth, for the numbers of tasks and shapes met so far.
+/// Cache of the tables of what 1 to r copies are worth, by number of tasks and shape of durations.
 pub(crate) struct CloneTables {
     max_copies: u32,
     gamma: f64,
@@ -30,7 +36,7 @@ pub(crate) struct CloneTables {
     tables: FxHashMap<(ShapeNumber, u32), CloneTable>,
 }
 
-/// Tables remembered; with more, all are made anew.
+/// Largest number of cached tables. When the cache is full, it is cleared.
 const TABLES_REMEMBERED: usize = 10_000;
 
 impl CloneTables {
@@ -42,7 +48,7 @@ impl CloneTables {
         self.gamma
     }
 
-    /// Makes sure that there is a table, and tells where.
+    /// Computes the table if it is not cached, and returns its key.
     pub(crate) fn prepare(&mut self, tasks: u32, durations: &Distribution) -> (ShapeNumber, u32) {
         if self.tables.len() >= TABLES_REMEMBERED {
             self.tables.clear();
@@ -58,11 +64,11 @@ impl CloneTables {
     }
 }
 
-/// How many copies of a demand fit into the free resources, counted no further than somebody asks.
+/// Counts how many copies of a demand fit into the free resources, only as far as the caller needs.
 pub(crate) struct Fitting {
     demand: Resources,
     copies: u64,
-    /// The first node that is still to be counted.
+    /// The first node that is not counted yet; `None` if all are counted.
     next: Option<NodeId>,
 }
 
@@ -73,7 +79,8 @@ impl Fitting {
         Fitting { demand: *demand, copies, next }
     }
 
-    /// Counts on until their number is enough, as it stays with more; false if all of them are not.
+    /// Counts nodes until the number of copies is `enough`. Returns false if it is not enough with all nodes. If
+    /// `enough` holds for a number, it must hold for all larger ones.
     pub(crate) fn reach(&mut self, enough: impl Fn(u64) -> bool, cluster: &Cluster) -> bool {
         while !enough(self.copies) {
             let Some(from) = self.next else { return false };
@@ -86,26 +93,26 @@ impl Fitting {
 }
 
 crate::parameters! {
-    /// SCA's parameters. See the module's documentation.
+    /// The parameters of `sca`.
     pub struct ScaParameters {
-        /// most copies of a task
+        /// maximum number of copies of a task
         pub max_copies: u32 = 8, in 1..=64, unit "copies";
     }
 }
 
-/// The pass that starts new jobs with the copies that P2 gives them. See the module's documentation.
+/// The pass that starts new jobs with the number of copies that solves P2 (step 2 of the algorithm).
 pub struct CloneNewJobs {
     tables: CloneTables,
 }
 
 impl CloneNewJobs {
-    /// With these parameters, and γ, the price of a machine-second.
+    /// Creates the pass. `gamma` is γ, the price of a machine-second.
     pub fn new(parameters: ScaParameters, gamma: f64) -> CloneNewJobs {
         CloneNewJobs { tables: CloneTables::new(parameters.max_copies, gamma) }
     }
 }
 
-/// What an open phase of a new job is to P2.
+/// An open phase of a new job, as a job of P2.
 struct Part {
     job: JobId,
     phase: u32,
@@ -114,13 +121,13 @@ struct Part {
 }
 
 impl CloneNewJobs {
-    /// The open phases of all new jobs, if their tasks are fewer than the idle machines, and these: no more than all the
-    /// copies that there may be would take.
+    /// Returns the open phases of all new jobs and the number of idle machines; `None` if the tasks are not fewer than
+    /// the idle machines. The number of idle machines is exact only up to what the maximum number of copies needs.
     fn parts(&mut self, round: &mut Round<'_>) -> Option<(Vec<Part>, u64)> {
         let (cluster, queue) = round.cluster_and_queue();
         let mut parts = Vec::new();
         let mut tasks = 0;
-        // On machines of several resources, idle is what fits of the most demanding phase.
+        // On machines with several resources, the idle machines are the copies of the most demanding phase that fit.
         let mut idle: Vec<Fitting> = Vec::new();
         for job in queue.iter_new().filter_map(|id| cluster.job(id)) {
             for (at, phase) in job.phases().iter().enumerate() {
@@ -172,13 +179,13 @@ impl Pass for CloneNewJobs {
     }
 }
 
-/// Tasks of a job's open phases that could be started.
+/// Returns the number of pending tasks of a job's open phases.
 pub(crate) fn open_tasks(job: &Job) -> u32 {
     job.runnable()
 }
 
-/// Starts a new job's open phases, so many copies of each task by phase: every task's first copy
-/// before any task's second, as far as room goes.
+/// Starts a new job's open phases with this many copies of each task, by phase. Every task gets its first copy before
+/// any task gets its second, as long as resources are free.
 pub(crate) fn start_job(job: JobId, copies: &[u32], round: &mut Round<'_>) {
     let most = copies.iter().copied().max().unwrap_or(0);
     let tasks = pending_tasks(job, round.cluster());
@@ -190,8 +197,8 @@ pub(crate) fn start_job(job: JobId, copies: &[u32], round: &mut Round<'_>) {
             }
             if round.start_copies(*task, 1).started > 0 {
                 round.because(|| match wanted {
-                    1 => "its job is new and its turn had come".to_owned(),
-                    _ => format!("its job is new, and room is so plentiful that each task is given {wanted} copies"),
+                    1 => "its job is new and was next in the queue".to_owned(),
+                    _ => format!("its job is new, and enough resources are free to start {wanted} copies of each task"),
                 });
             } else if round.cluster().open_nodes() == 0 {
                 break 'copies;

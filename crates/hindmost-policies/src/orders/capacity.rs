@@ -1,30 +1,36 @@
-//! `capacity`: hierarchical queues with guaranteed and maximum shares, as Apache Hadoop YARN's
-//! `CapacityScheduler` has them (the documentation "Hadoop: Capacity Scheduler", and the classes
-//! `PriorityUtilizationQueueOrderingPolicy`, `AbstractCSQueue`, `FifoOrderingPolicy` of Hadoop 3).
+//! `capacity` shares the cluster between hierarchical queues with guaranteed and maximum shares. The queue that uses
+//! the smallest part of its guarantee is next; inside a queue jobs are served first in, first out.
 //!
-//! From the top of the tree down, the queue that uses the smallest part of what it is guaranteed goes first
-//! (used / guaranteed); in a leaf jobs are served first in, first out. What others leave of their guarantees may
-//! be borrowed, up to a queue's maximum; it is given back as attempts end, since a queue that is below its
-//! guarantee goes first. Nothing is stopped to give it back: no preemption. A queue never gets a copy that
-//! would take it, or a queue above it, over its maximum; rules' backups count and are asked for like any copy.
+//! Source: `CapacityScheduler` of Apache Hadoop YARN (the documentation "Hadoop: Capacity Scheduler", and the classes
+//! `PriorityUtilizationQueueOrderingPolicy`, `AbstractCSQueue` and `FifoOrderingPolicy` of Hadoop 3).
 //!
-//! What a queue uses is the dominant share of the cluster that its jobs' copies hold (`resources=dominant`, YARN's
-//! `DominantResourceCalculator`), or the share of the memory alone (`resources=memory`, YARN's
-//! `DefaultResourceCalculator`; where nodes have no memory, of the first dimension).
+//! Algorithm:
+//! - The policy goes down the tree from the top. At each level it chooses the queue with the smallest used /
+//!   guaranteed. In the leaf it starts one task, of the first job with a task that may start. Then it begins at the top
+//!   again.
+//! - A queue may borrow what others do not use of their guarantees, up to its maximum. It gives borrowed resources back
+//!   when its attempts end, because a queue below its guarantee is chosen first. No attempt is stopped for that: there
+//!   is no preemption.
+//! - No copy starts that would take its queue, or a queue above it, over its maximum. Backups count like any other
+//!   copy.
+//! - A queue uses the dominant share of the cluster that its jobs' copies hold (`resources=dominant`, YARN's
+//!   `DominantResourceCalculator`), or their share of the memory (`resources=memory`, YARN's
+//!   `DefaultResourceCalculator`; the first dimension if nodes have no memory).
 //!
-//! Queues are configured with the scenario (`[[queue]]`), a job names its own. Jobs that name none, or one that
-//! is not configured, are in `default`, which is guaranteed what the queues at the top leave of the cluster
-//! unless it is configured itself. In the same way a queue with others below it has a `default` for the jobs
-//! that name itself, where YARN refuses such jobs.
+//! Queues are configured in the scenario (`[[queue]]`), and a job names its queue. Jobs that name no queue, or one that
+//! is not configured, are in the queue `default`. Unless `default` is configured, its guarantee is what the top-level
+//! queues leave of the cluster. In the same way, a queue with queues below it has a `default` below it for the jobs
+//! that name the queue itself (YARN rejects such jobs).
 //!
-//! Pass: from queue to queue, one task each time; in a queue from job to job, each as long as it has a task
-//! that may start. Readings: a task that fits nowhere, or is over a maximum, does not hold up the jobs behind its
-//! own (YARN may reserve a node for it instead); where used / guaranteed is equal, queues go in the order in
-//! which they are configured, an implicit `default` last (YARN: the larger guarantee first); queues that are
-//! guaranteed nothing are served after all others beside them. Left out: limits of users, of applications and
-//! of application masters, priorities, node labels, elastic preemption.
+//! Order of jobs for other passes: arrival. Parameter: `resources`.
 //!
-//! Order for other passes: arrival. Parameters: `resources`, `dominant` or `memory`, `dominant`.
+//! Readings:
+//! - A task that fits nowhere, or would exceed a maximum, does not block the jobs behind its own. (YARN may reserve a
+//!   node for it instead.)
+//! - If used / guaranteed is equal, queues are served in the order in which they are configured, an implicit `default`
+//!   last. (YARN: the larger guarantee first.)
+//! - Queues with a guarantee of 0 are served after all others at their level.
+//! - Left out: limits for users, applications and application masters; priorities; node labels; elastic preemption.
 
 mod queue_tree;
 
@@ -46,20 +52,20 @@ use queue_tree::{QueueTree, ROOT};
 crate::words!(Counted: Dominant = "dominant", Memory = "memory");
 
 crate::parameters! {
-    /// The parameters of `capacity`. See the module's documentation.
+    /// The parameters of `capacity`.
     pub struct CapacityParameters {
-        /// what a queue's share is taken of: the dominant resource or memory alone
+        /// resource by which a queue's share is measured: dominant (the largest share of any resource) or memory
         pub resources: Counted = Counted::Dominant;
     }
 }
 
-/// First in, first out, within the queues' maxima: what passes other than [`CapacityOriginals`] go by.
+/// First in, first out, within the maxima of the queues: the order of jobs for passes other than [`CapacityOriginals`].
 pub struct CapacityOrder {
     tree: QueueTree,
 }
 
 impl CapacityOrder {
-    /// Of queues that were checked.
+    /// Creates the order. The queues must be valid: see [`hindmost_core::submission_queues::check`].
     pub fn new(queues: &[QueueSpec], parameters: CapacityParameters) -> CapacityOrder {
         CapacityOrder { tree: QueueTree::new(queues, parameters.resources) }
     }
@@ -72,7 +78,7 @@ impl Order for CapacityOrder {
 
     fn permits(&mut self, task: TaskId, cluster: &Cluster) -> bool {
         let Some((job, phase)) = cluster.job(task.job).zip(cluster.phase(task)) else { return false };
-        self.tree.has_room(self.tree.leaf_of(job.spec()), phase.demand(), cluster)
+        self.tree.stays_within_maxima(self.tree.leaf_of(job.spec()), phase.demand(), cluster)
     }
 
     fn started(&mut self, task: TaskId, cluster: &Cluster) {
@@ -85,15 +91,15 @@ impl Order for CapacityOrder {
     }
 }
 
-/// The jobs of a leaf with something to start, and how far they were served in this round.
+/// The jobs of a leaf with tasks to start, and how far this round has served them.
 #[derive(Default)]
 struct Line {
     jobs: Waiting,
-    /// What fits nowhere now, or would exceed what the leaf may have.
+    /// Demands that fit nowhere now, or would exceed a maximum.
     stuck: Stuck,
-    /// Jobs up to this one have been given what fits.
+    /// This round has served the jobs up to this place.
     passed: Option<Place>,
-    /// The job that is being served.
+    /// The job that is being served, and what was tried for it without success.
     current: Option<(JobId, Tried)>,
     done: bool,
 }
@@ -109,23 +115,24 @@ impl Line {
     }
 }
 
-/// Starts pending tasks, one copy each, from queue to queue. See the module's documentation.
+/// The pass that starts pending tasks, one copy each, queue by queue.
 pub struct CapacityOriginals {
     which: Which,
     tree: QueueTree,
-    /// By queue; only leaves have any.
+    /// The waiting jobs by queue; only leaves have any.
     waiting: Vec<Line>,
 }
 
 impl CapacityOriginals {
-    /// Of queues that were checked; of all jobs, of started or of new ones.
+    /// Creates the pass for all jobs, for started ones, or for new ones. The queues must be valid: see
+    /// [`hindmost_core::submission_queues::check`].
     pub fn new(queues: &[QueueSpec], parameters: CapacityParameters, which: Which) -> CapacityOriginals {
         let tree = QueueTree::new(queues, parameters.resources);
         let waiting = (0..tree.len()).map(|_| Line::default()).collect();
         CapacityOriginals { which, tree, waiting }
     }
 
-    /// Puts a job among those with something to start, or takes it out.
+    /// Adds a job to its leaf's waiting jobs if it has pending tasks, or removes it.
     fn refresh(&mut self, id: JobId, cluster: &Cluster) {
         let Some(job) = cluster.job(id) else { return };
         let waiting = &mut self.waiting[self.tree.leaf_of(job.spec())];
@@ -136,7 +143,7 @@ impl CapacityOriginals {
         }
     }
 
-    /// The leaf below a queue that is next, if any there has something left to try in this round.
+    /// Returns the next leaf at or below a queue; `None` if no leaf there has anything left to try in this round.
     fn next_leaf(&self, queue: usize, cluster: &Cluster) -> Option<usize> {
         let below = self.tree.below(queue);
         if below.is_empty() {
@@ -150,12 +157,14 @@ impl CapacityOriginals {
         first.map(|(_, leaf)| leaf)
     }
 
-    /// Starts the next task of a leaf that may start, if there is one.
+    /// Starts the next task of a leaf that may start, if any.
     fn serve(&mut self, leaf: usize, round: &mut Round<'_>) {
         let waiting = &mut self.waiting[leaf];
         while !waiting.done {
             let cluster = round.cluster();
-            let fits = |demand: &Resources| self.tree.has_room(leaf, demand, cluster) && cluster.fits_somewhere(demand);
+            let fits = |demand: &Resources| {
+                self.tree.stays_within_maxima(leaf, demand, cluster) && cluster.fits_somewhere(demand)
+            };
             let next = waiting.current.take().or_else(|| {
                 let place = waiting.jobs.next(self.which, waiting.passed, &mut waiting.stuck, fits)?;
                 Some((place.job(), Tried::default()))
@@ -169,19 +178,19 @@ impl CapacityOriginals {
                 waiting.passed = Some(Place::by_id(job));
                 continue;
             };
-            let node = if self.tree.has_room(leaf, phase.demand(), cluster) {
+            let node = if self.tree.stays_within_maxima(leaf, phase.demand(), cluster) {
                 cluster.find_nearest_node(task, phase.demand(), |node, _| !cluster.avoids(task, node))
             } else {
                 None
             };
             if !node.is_some_and(|node| round.start(task, node)) {
-                tried.in_vain(task, round.cluster());
+                tried.add_failure(task, round.cluster());
                 waiting.current = Some((job, tried));
                 continue;
             }
             waiting.current = Some((job, tried));
             let name = self.tree.name(leaf);
-            round.because(|| format!("it was the turn of queue {name}, and of its job there"));
+            round.because(|| format!("queue {name} was next, and the job was next in it"));
             self.tree.count(job, round.cluster());
             return;
         }

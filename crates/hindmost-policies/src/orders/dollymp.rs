@@ -1,41 +1,44 @@
-//! `dollymp`: multi-resource scheduling with task cloning (Xu, Liu & Lau, "Multi Resource Scheduling with
-//! Task Cloning in Heterogeneous Clusters", ICPP 2022).
+//! `dollymp` serves jobs in priority levels computed from their remaining length and volume, and places each task on
+//! the node that it fits best. Resources that remain free run clones of the tasks, in the same order.
 //!
-//! Whenever a job arrives, every job gets a priority anew from what remains of it (Algorithm 1,
-//! [`crate::theory::priorities`]): its effective length e_j, the longest path through its unfinished
-//! phases of effective times e = θ + r·σ (Eq. 17), and its effective volume v_j = Σ n·e·d over
-//! unfinished tasks (Eq. 16), d being the dominant share of one copy (Eq. 15), both in slots of time. A phase
-//! counts whole in e_j until its last task has finished. Priorities are not computed anew at completions.
+//! Paper: Xu, Liu & Lau, "Multi Resource Scheduling with Task Cloning in Heterogeneous Clusters", ICPP 2022.
 //!
-//! Placement is node by node (Algorithm 2): priority levels in order, and within a level, of the jobs whose
-//! next copy fits, the one with the largest inner product of demand and free room; of a job the first
-//! phase of which a copy fits; then the same levels again for clones, as often as a task may have clones (DollyMP⁰
-//! to DollyMP³ are 0 to 3; 2 is DollyMP), at most one copy of a task on a node.
+//! Algorithm:
+//! - **Priorities** (Algorithm 1, [`crate::theory::priorities`]). Whenever a job arrives, every job gets a new priority
+//!   from its effective length e_j and its effective volume v_j, both in slots of time. e_j is the longest path through
+//!   the job's unfinished phases, each with its effective time e = θ + r·σ (Eq. 17). A phase counts in full until its
+//!   last task has finished. v_j = Σ n·e·d over unfinished tasks (Eq. 16), where d is the dominant share of one copy
+//!   (Eq. 15). Priorities are not recomputed when tasks or jobs finish.
+//! - **Placement** (Algorithm 2). The policy goes node by node, and on each node through the priority levels in order.
+//!   Within a level it chooses, among the jobs whose next copy fits, the job with the largest inner product of demand
+//!   and free resources. A job offers the first phase with a copy that fits.
+//! - **Clones.** Then the policy goes through the same levels again for clones, once for each clone that a task may
+//!   have. DollyMP⁰ to DollyMP³ allow 0 to 3 clones; DollyMP allows 2. A node runs at most one copy of a task.
 //!
 //! Passes: `[Originals(knapsack order, best fit), Clones(same order, ≤ clones, budget)]`.
 //!
-//! Readings, where the paper is silent or misprinted:
-//! - e = θ + r·σ with r = 1.5 (the formula drops r, the experiments set it); σ unknown or infinite counts 0;
-//! - levels go on until every job has a priority (the printed upper end can be infinite or negative);
-//! - time passes between slots where a scenario has them, and priorities are computed when a job arrives, not at the
-//!   slot's boundary at which it can first be placed;
-//! - of a job's open phases the first of which a copy fits is meant (`phase=fitting`), since nothing is to be cloned as
-//!   long as any new task can be placed, or the first whether or not it fits (`phase=first`), which the letter of
-//!   "the first available phase" could also be;
-//! - products that differ by no more than rounding are equal, and the first job by id is taken;
-//! - a copy fits if it demands at most what is free (the printed < forbids an exact fit);
-//! - the inner product is of shares of the node's capacity (`fit=normalised`), or of cores, GB and whole
-//!   units (`fit=raw`), since the paper names no units;
-//! - clones come after originals have been tried on every node, as the prose has it (`clone_pass=after`), or
-//!   node by node right after the node's originals, as the loop is printed (`clone_pass=by_node`). That a
-//!   node waits for its top level, which the printed loop could also mean, contradicts the prose;
-//! - δ, which the experiments set to 0.3 and the paper does not define, is the share of the cluster, in each
-//!   dimension, that clones may hold; by default there is no limit, as in the paper's Figure 2;
-//! - a node runs at most one copy of a task (x ∈ {0, 1} in Eq. 5), but Figure 2's only server runs two:
-//!   `per_node=2` allows that;
-//! - once a copy has finished all others of its task are stopped (`keep=none`); the paper's application master
-//!   keeps one other running copy, that with the best locality (`keep=best_locality`), so that with one clone
-//!   nothing is ever stopped.
+//! Readings where the paper is silent or misprinted:
+//! - e = θ + r·σ with r = 1.5. (The formula drops r; the experiments set it.) An unknown or infinite σ counts as 0.
+//! - Levels go on until every job has a priority. (The printed upper end can be infinite or negative.)
+//! - In a scenario with slots of time, time passes between slot boundaries too. Priorities are computed when a job
+//!   arrives, not at the boundary at which it can first be placed.
+//! - "The first available phase" of a job is the first open phase with a copy that fits (`phase=fitting`), because
+//!   nothing is to be cloned as long as any new task can be placed. Read literally, it could also be the first open
+//!   phase whether or not it fits (`phase=first`).
+//! - Inner products that differ only by rounding are equal. Then the first job by id is chosen.
+//! - A copy fits if its demand is at most what is free. (The printed < forbids an exact fit.)
+//! - The paper names no units for the inner product. It is computed from shares of the node's capacity
+//!   (`fit=normalised`), or from cores, GB and whole units (`fit=raw`).
+//! - Clones start after originals have been tried on every node, as the text says (`clone_pass=after`), or on each node
+//!   right after its originals, as the loop is printed (`clone_pass=by_node`). The printed loop could also mean that a
+//!   node waits for its top level, but that contradicts the text.
+//! - δ, which the paper does not define and the experiments set to 0.3, is the share of the cluster that clones may
+//!   hold, in each dimension. There is no limit by default, as in the paper's Figure 2.
+//! - A node runs at most one copy of a task (x ∈ {0, 1} in Eq. 5). But the only server of Figure 2 runs two;
+//!   `per_node=2` allows that.
+//! - When a copy has finished, all other copies of its task are stopped (`keep=none`). The paper's application master
+//!   keeps one other running copy, the one with the best locality (`keep=best_locality`); with one clone, no copy is
+//!   then ever stopped.
 
 use std::cmp::Ordering;
 
@@ -55,53 +58,54 @@ use hindmost_core::policy::order::{Concerned, Order, concerned};
 use hindmost_core::policy::queue_place::Which;
 
 crate::parameters! {
-    /// The parameters of DollyMP's order and placement. See the module's documentation.
+    /// The parameters of DollyMP's order and placement.
     pub struct DollympOrderParameters {
-        /// standard deviations in an effective time (the paper's r)
+        /// number of standard deviations in an effective time (the paper's r)
         pub deviations: f64 = 1.5, in 0.0..=1e6, unit "standard deviations";
-        /// seconds in a slot of Algorithm 1
+        /// length of a slot in Algorithm 1
         pub slot: f64 = 5.0, in 1e-9..=1e9, unit "s";
-        /// inner product of shares of the node's capacity, or raw: of cores, GB and whole units
+        /// amounts in the inner product: normalised (shares of the node's capacity) or raw (cores, GB and whole units)
         pub fit: Product = Product::Normalised;
-        /// of a job the first open phase of which a copy fits, or the first, whether or not it fits
+        /// which open phase of a job is placed: fitting (the first with a copy that fits) or first (whether or not it
+        /// fits)
         pub phase: PhaseChoice = PhaseChoice::Fitting;
     }
 }
 
-/// What DollyMP's inner product is of.
+/// The amounts in DollyMP's inner product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Product {
     /// Shares of the node's capacity.
     Normalised,
-    /// Amounts: cores, GB and whole units of all else.
+    /// Absolute amounts: cores, GB of memory, and whole units of other resources.
     Raw,
 }
 
 crate::words!(Product: Normalised = "normalised", Raw = "raw");
 
-/// Which open phase of a job with something to start DollyMP places.
+/// The open phase of a job that DollyMP places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PhaseChoice {
-    /// The first of which a copy fits.
+    /// The first phase with a copy that fits.
     Fitting,
-    /// The first, whether or not a copy fits.
+    /// The first phase, whether or not a copy fits.
     First,
 }
 
 crate::words!(PhaseChoice: Fitting = "fitting", First = "first");
 
 crate::parameters! {
-    /// The parameters of DollyMP's clones. See the module's documentation.
+    /// The parameters of DollyMP's clones.
     pub struct DollympParameters {
-        /// most clones of a task: DollyMP^0 to DollyMP^3 are 0 to 3
+        /// maximum number of clones of a task (0 to 3 for DollyMP^0 to DollyMP^3)
         pub clones: u32 = 2, in 0..=16, unit "clones";
-        /// share of the cluster that clones may hold (the paper's delta), or none: no limit
+        /// share of the cluster's capacity that clones may hold (the paper's delta); none: no limit
         pub budget: Option<f64> = None, word none, in 0.0..=1.0;
-        /// most copies of a task on a node
+        /// maximum number of copies of a task on one node
         pub per_node: u32 = 1, in 1..=16, unit "copies";
-        /// clones after originals were tried on every node, or by_node: right after the node's originals
+        /// when clones start: after (originals were tried on every node) or by_node (after the originals of each node)
         pub clone_pass: ClonePass = ClonePass::After;
-        /// of a finished task's other copies stop all (none), or let one run on: best_locality
+        /// which other copy of a finished task keeps running: none or best_locality
         pub keep: Keep = Keep::None;
     }
 }
@@ -109,20 +113,20 @@ crate::parameters! {
 crate::words!(ClonePass: After = "after", ByNode = "by_node");
 crate::words!(Keep: None = "none", BestLocality = "best_locality");
 
-/// A job in the order of volumes.
+/// A job in the list sorted by volume.
 #[derive(Clone, Copy, Debug)]
 struct Ranked {
-    /// Effective volume, slots.
+    /// Effective volume in slots.
     volume: f64,
     job: JobId,
-    /// The first level that is as long as the job.
+    /// The first level whose length is at least the job's.
     first_level: u32,
-    /// 0 before it has one, [`GONE`] once the job stands elsewhere or has ended.
+    /// 0 before the job has a priority; [`OUTDATED`] for an entry that is no longer valid.
     priority: u32,
 }
 
-/// Marks an entry whose job stands elsewhere now or has ended.
-const GONE: u32 = u32::MAX;
+/// Marks an entry whose job has another volume now or has ended.
+const OUTDATED: u32 = u32::MAX;
 
 impl Ranked {
     /// Smallest volume first, then the earlier job.
@@ -131,35 +135,36 @@ impl Ranked {
     }
 }
 
-/// What is found of a job by its id.
+/// The volume and the priority of a job.
 #[derive(Clone, Copy, Debug)]
 struct Standing {
-    /// The volume with which it stands in the order of volumes.
+    /// The volume of the job's entry in the list sorted by volume.
     volume: f64,
     priority: u32,
 }
 
-/// Volumes that were added up in another order differ by less than this factor.
+/// Sums of the same volumes in different orders differ by less than this factor.
 const ROUNDING: f64 = 1.0 + 1e-9;
 
-/// The order by DollyMP's priorities. See the module's documentation.
+/// The order of jobs by DollyMP's priorities.
 pub struct KnapsackOrder {
     parameters: DollympOrderParameters,
     standings: FxHashMap<JobId, Standing>,
-    /// The jobs by volume, as they were when the last one arrived.
+    /// The jobs sorted by volume, as of the last arrival.
     by_volume: Vec<Ranked>,
-    /// What they had together then.
+    /// The sum of their volumes, as of the last arrival.
     total: f64,
-    /// Jobs of which something else remains since then; all of them, if the cluster's size has changed.
+    /// Jobs whose length or volume has changed since the last arrival.
     changed: FxHashSet<JobId>,
+    /// True if the cluster's size has changed since the last arrival, and with it all volumes.
     all_changed: bool,
     knapsacks: Knapsacks,
-    /// Room for the next order of volumes.
+    /// An empty list whose memory the next sorted list reuses.
     spare: Vec<Ranked>,
 }
 
 impl KnapsackOrder {
-    /// With these parameters.
+    /// Creates the order with these parameters.
     pub fn new(parameters: DollympOrderParameters) -> KnapsackOrder {
         KnapsackOrder {
             parameters,
@@ -173,7 +178,7 @@ impl KnapsackOrder {
         }
     }
 
-    /// A job's effective length and volume, of what remains of it, in slots.
+    /// Returns the effective length and volume of a job's unfinished work, in slots.
     fn size(&self, job: &Job, cluster: &Cluster) -> SizedJob {
         let DollympOrderParameters { deviations, slot, .. } = self.parameters;
         let length = job.longest_remaining_path(|phase| effective_time_with(phase, deviations));
@@ -182,20 +187,20 @@ impl KnapsackOrder {
         SizedJob { length: length / slot, volume: volume / slot }.finite()
     }
 
-    /// Takes the jobs that have changed out of the order of volumes, and returns those that are unfinished as they are
-    /// now, by volume.
+    /// Marks the entries of changed jobs as outdated. Returns new entries for those that are unfinished, sorted by
+    /// volume.
     fn take_changed(&mut self, cluster: &Cluster) -> Vec<Ranked> {
         if std::mem::take(&mut self.all_changed) {
             self.changed.extend(cluster.jobs().map(Job::id));
         }
-        let mut moved = Vec::with_capacity(self.changed.len());
+        let mut updated = Vec::with_capacity(self.changed.len());
         let mut changed = std::mem::take(&mut self.changed);
         for job in changed.drain() {
             let before = self.standings.get(&job).copied();
             if let Some(Standing { volume, .. }) = before
                 && let Ok(at) = self.by_volume.binary_search_by(|ranked| ranked.order(volume, job))
             {
-                self.by_volume[at].priority = GONE;
+                self.by_volume[at].priority = OUTDATED;
             }
             let Some(found) = cluster.job(job).filter(|job| job.finished().is_none()) else {
                 self.standings.remove(&job);
@@ -204,19 +209,19 @@ impl KnapsackOrder {
             let (SizedJob { length, volume }, priority) =
                 (self.size(found, cluster), before.map_or(0, |at| at.priority));
             self.standings.insert(job, Standing { volume, priority });
-            moved.push(Ranked { volume, job, first_level: first_level(length), priority });
+            updated.push(Ranked { volume, job, first_level: first_level(length), priority });
         }
         self.changed = changed;
-        moved.sort_unstable_by(|one, other| one.order(other.volume, other.job));
-        moved
+        updated.sort_unstable_by(|one, other| one.order(other.volume, other.job));
+        updated
     }
 
-    /// Gives every job its priority anew; returns the jobs that have another one, by id.
-    fn rank_anew(&mut self, cluster: &Cluster) -> Vec<JobId> {
-        let moved = self.take_changed(cluster);
-        // What they have together, or more: some of what they had then is gone.
-        let moved_total: f64 = moved.iter().map(|ranked| ranked.volume).sum();
-        self.knapsacks.empty((self.total + moved_total) * ROUNDING);
+    /// Recomputes all priorities. Returns the jobs whose priority has changed, sorted by id.
+    fn compute_priorities(&mut self, cluster: &Cluster) -> Vec<JobId> {
+        let updated = self.take_changed(cluster);
+        // An upper bound for the sum of all volumes: the old total still includes the outdated entries.
+        let updated_total: f64 = updated.iter().map(|ranked| ranked.volume).sum();
+        self.knapsacks.empty((self.total + updated_total) * ROUNDING);
         self.total = 0.0;
         let (mut by_volume, before) = (std::mem::take(&mut self.spare), std::mem::take(&mut self.by_volume));
         let mut others = Vec::new();
@@ -232,14 +237,14 @@ impl KnapsackOrder {
             }
             by_volume.push(ranked);
         };
-        let mut moved = moved.into_iter().peekable();
-        for kept in before.iter().filter(|ranked| ranked.priority != GONE) {
-            while let Some(earlier) = moved.next_if(|moved| moved.order(kept.volume, kept.job).is_lt()) {
+        let mut updated = updated.into_iter().peekable();
+        for kept in before.iter().filter(|ranked| ranked.priority != OUTDATED) {
+            while let Some(earlier) = updated.next_if(|entry| entry.order(kept.volume, kept.job).is_lt()) {
                 rank(earlier);
             }
             rank(*kept);
         }
-        moved.for_each(rank);
+        updated.for_each(rank);
         (self.by_volume, self.spare) = (by_volume, before);
         self.spare.clear();
         others.sort_unstable();
@@ -262,19 +267,20 @@ impl Order for KnapsackOrder {
         if !matches!(event, Event::JobArrived { .. }) {
             return concerned(event, applied, false);
         }
-        Concerned::These(self.rank_anew(cluster))
+        Concerned::These(self.compute_priorities(cluster))
     }
 }
 
-/// DollyMP's best fit within a level.
+/// The inner product of demand and free resources, by which DollyMP chooses a job within a level.
 pub struct InnerProduct {
-    /// Small units of each dimension to one, where the product is of amounts rather than of shares.
+    /// The size of one unit of each dimension in the integers of [`Resources`](hindmost_core::resources::Resources);
+    /// `None` if the product is of shares of the node's capacity.
     units: Option<[f64; MAX_DIMENSIONS]>,
     phase: PhaseChoice,
 }
 
 impl InnerProduct {
-    /// With these parameters.
+    /// Creates the inner product with these parameters.
     pub fn new(parameters: DollympOrderParameters) -> InnerProduct {
         let units = (parameters.fit == Product::Raw).then_some([1.0; MAX_DIMENSIONS]);
         InnerProduct { units, phase: parameters.phase }
@@ -305,7 +311,7 @@ impl Fit for InnerProduct {
     }
 }
 
-/// When clones are started.
+/// When clones start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClonePass {
     /// After originals have been tried on every node.
@@ -314,7 +320,8 @@ pub enum ClonePass {
     ByNode,
 }
 
-/// The pass of originals and clones, or of clones alone where another order places the originals.
+/// Creates the pass that starts originals and clones. Without `originals` it starts only clones, because another pass
+/// starts the originals.
 pub fn pass(fit: Box<dyn Fit>, parameters: DollympParameters, originals: bool) -> ByNode {
     let originals = originals.then_some(Stage::Originals(Which::Any));
     let clones = (1..=parameters.clones).map(|copies| Stage::Clones { copies });
@@ -342,7 +349,7 @@ mod tests {
     use super::*;
     use crate::theory::priorities::priorities;
 
-    /// The event is applied, the order sees it, and right after an arrival every key is what Algorithm 1 gives.
+    /// Applies an event and lets the order observe it. After an arrival, checks every key against Algorithm 1.
     fn happen(event: &Event, cluster: &mut Cluster, order: &mut KnapsackOrder) {
         let applied = cluster.apply_event(Time::ZERO, event).unwrap();
         order.observe(event, applied, cluster);
@@ -356,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn each_arrival_ranks_all_jobs_as_algorithm_1_does() {
+    fn priorities_after_each_arrival_agree_with_algorithm_1() {
         let mut cluster = Cluster::new(Dimensions::one_slot());
         let mut order = KnapsackOrder::new(DollympOrderParameters::default());
         let draw = |what, at| unit(hash(7, what, at, 0));
@@ -374,7 +381,7 @@ mod tests {
             let spec = json!({ "name": "job", "arrival": 0, "deadline": null, "weight": 1.0, "phases": phases });
             let spec: Arc<JobSpec> = Arc::new(serde_json::from_value(spec).unwrap());
             happen(&Event::JobArrived { job: JobId(at as u32), spec }, &mut cluster, &mut order);
-            // Of up to eight jobs a task runs and finishes, more or less as many as arrive.
+            // Run and finish one task of up to eight jobs, so that about as many jobs end as arrive.
             for number in 0..8 {
                 let waiting: Vec<&Job> = cluster.jobs().filter(|job| job.runnable() > 0).collect();
                 let Some(job) = waiting.get((draw(10 + number, at) * waiting.len() as f64) as usize) else { break };

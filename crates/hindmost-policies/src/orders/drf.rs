@@ -1,23 +1,30 @@
-//! `drf`: dominant resource fairness (Ghodsi, Zaharia, Hindman, Konwinski, Shenker and Stoica, "Dominant
-//! Resource Fairness: Fair Allocation of Multiple Resource Types", NSDI 2011), weighted.
+//! `drf` is dominant resource fairness with weights: the job with the smallest dominant share, relative to its weight,
+//! is next. The dominant share is the largest share of any resource that the job holds.
 //!
-//! A job's share of a resource is what its copies hold of it, over what the cluster has; its dominant share
-//! s_i is the largest of these. The paper's Algorithm 1 (progressive filling): the job with the smallest s_i
-//! gets its next task; with weights (section 4.3, one weight a job for all resources), the smallest s_i/w_i.
+//! Paper: Ghodsi, Zaharia, Hindman, Konwinski, Shenker and Stoica, "Dominant Resource Fairness: Fair Allocation of
+//! Multiple Resource Types", NSDI 2011.
 //!
-//! Readings: the paper's users are jobs. If the next task of the job with the smallest share fits nowhere, the
-//! job is passed over in this round and the next one gets its turn; tasks are not divided. Rules' backups
-//! count as what their job holds. The cluster is the nodes that are up. On one-slot machines the dominant share
-//! is the machines in use over all machines. `fair` compares the same numbers where nodes have several
-//! resources, so the two differ in nothing there; here the definition is the paper's on every cluster.
+//! Algorithm: a job's share of a resource is the amount that its copies hold, divided by the cluster's amount. Its
+//! dominant share s_i is the largest of these shares. In Algorithm 1 (progressive filling) the job with the smallest
+//! s_i starts its next task. With weights (section 4.3, one weight w_i per job for all resources) it is the job with
+//! the smallest s_i/w_i.
 //!
-//! Key: dominant share in use over weight. No parameters.
+//! Key: dominant share in use divided by weight. No parameters.
+//!
+//! Readings:
+//! - The paper's users are jobs.
+//! - If the next task of the job with the smallest share fits nowhere, this round skips the job. Tasks are not divided.
+//! - Backups count as resources that their job holds.
+//! - The cluster consists of the nodes that are up.
+//! - On one-slot machines the dominant share is the number of machines in use divided by the number of all machines.
+//! - On nodes with several resources `fair` has the same key, so both orders are equal there. `drf` follows the paper's
+//!   definition on every cluster.
 
 use hindmost_core::cluster::{Cluster, Job};
 
 use hindmost_core::policy::order::Order;
 
-/// Dominant resource fairness. See the module's documentation.
+/// Dominant resource fairness: the job with the smallest dominant share, relative to its weight, is next.
 pub struct Drf;
 
 impl Order for Drf {

@@ -1,24 +1,23 @@
-//! Effective times and volumes of phases (Xu, Liu & Lau 2022, Eq. 15 to 17): what several orders measure jobs by.
+//! Effective times and volumes of phases (Xu, Liu & Lau 2022, Eq. 15 to 17). Several orders sort jobs by them.
 
 use hindmost_core::cluster::Phase;
 use hindmost_core::resources::Resources;
 
-/// Weight of the standard deviation in a phase's effective time e = θ + r·σ (Xu, Liu & Lau 2022,
-/// who write r = 1.5).
+/// Weight r of the standard deviation in a phase's effective time e = θ + r·σ; Xu, Liu & Lau 2022 set r = 1.5.
 pub const EFFECTIVE_TIME_DEVIATIONS: f64 = 1.5;
 
-/// A phase's effective time, seconds: its mean duration and 1.5 standard deviations where known.
+/// Returns a phase's effective time in seconds: its mean duration plus 1.5 standard deviations (0 if unknown).
 pub fn effective_time(phase: &Phase) -> f64 {
     effective_time_with(phase, EFFECTIVE_TIME_DEVIATIONS)
 }
 
-/// As [`effective_time`], with so many standard deviations.
+/// Returns a phase's effective time in seconds, with this number of standard deviations.
 pub fn effective_time_with(phase: &Phase, deviations: f64) -> f64 {
     phase.mean() + deviations * phase.sd().unwrap_or(0.0)
 }
 
-/// A phase's remaining effective volume, seconds of the whole cluster, with effective times that count
-/// so many standard deviations.
+/// Returns a phase's remaining effective volume in seconds of the whole cluster: unfinished tasks × effective time
+/// (with this number of standard deviations) × dominant share of one copy.
 pub fn effective_volume(phase: &Phase, total: &Resources, deviations: f64) -> f64 {
     f64::from(phase.unfinished()) * effective_time_with(phase, deviations) * phase.demand().dominant_share(total)
 }

@@ -1,11 +1,13 @@
-//! `fair`: fair sharing between jobs.
+//! `fair` shares the cluster between jobs in proportion to their weights: the job that uses least, relative to its
+//! weight, is next.
 //!
-//! Key: running attempts on one-slot machines, else the dominant share in use, over the job's weight. No parameters.
+//! Key: what the job uses divided by its weight. On one-slot machines a job uses its running attempts; on other
+//! machines it uses its dominant share. No parameters.
 
 use hindmost_core::cluster::{Cluster, Job};
 use hindmost_core::policy::order::Order;
 
-/// Fair sharing: the job with the least in use, over its weight.
+/// Fair sharing: the job that uses least, relative to its weight, is next.
 pub struct Fair;
 
 impl Order for Fair {

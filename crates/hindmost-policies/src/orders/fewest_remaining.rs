@@ -1,13 +1,14 @@
-//! `fewest_remaining`: the order of SCA (Xu & Lau 2015, Algorithm 1).
+//! `fewest_remaining` serves started jobs before new ones. The started job with the fewest pending tasks is next; new
+//! jobs follow in order of their workload.
 //!
-//! Key: of started jobs, which come first, the number of pending tasks; of new jobs, pending tasks × mean duration. No
-//! parameters.
+//! Paper: Xu & Lau 2015, Algorithm 1 (the order of SCA).
+//!
+//! Key: the number of pending tasks for started jobs; pending tasks × mean duration for new jobs. No parameters.
 
 use hindmost_core::cluster::{Cluster, Job};
 use hindmost_core::policy::order::Order;
 
-/// Started jobs with the fewest tasks not yet started first, then new jobs by workload: Algorithm 1
-/// of Xu & Lau 2015.
+/// Started jobs in order of their pending tasks, then new jobs in order of their workload (Xu & Lau 2015, Algorithm 1).
 pub struct FewestRemaining;
 
 impl Order for FewestRemaining {

@@ -1,11 +1,11 @@
-//! `fifo`: first in, first out.
+//! `fifo` serves jobs in order of arrival: first in, first out.
 //!
-//! Key: arrival. No parameters.
+//! Key: arrival time. No parameters.
 
 use hindmost_core::cluster::{Cluster, Job};
 use hindmost_core::policy::order::Order;
 
-/// First in, first out: by arrival.
+/// First in, first out: jobs in order of arrival.
 pub struct Fifo;
 
 impl Order for Fifo {

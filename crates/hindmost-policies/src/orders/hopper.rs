@@ -1,39 +1,44 @@
-//! `hopper`: speculation-aware job scheduling (Ren, Ananthanarayanan, Wierman and Yu, "Hopper: Decentralized
-//! Speculation-aware Cluster Scheduling at Scale", SIGCOMM 2015), in its centralised form.
+//! `hopper` allots slots to jobs in advance, including slots for the backups that they will probably need. It serves
+//! the job with the smallest virtual size first.
 //!
-//! A job's virtual size is the number of slots beyond which more bring it little, copies against stragglers
-//! included: V_i(t) = (2/β) T_i(t), with T_i the tasks it has left and β the tail index of their durations. With S
-//! slots and the jobs active at t,
-//! - if Σ V_i > S, jobs are served in ascending order of virtual size, each up to V_i slots until none is left;
-//! - otherwise each is given slots in proportion to its virtual size.
+//! Paper: Ren, Ananthanarayanan, Wierman and Yu, "Hopper: Decentralized Speculation-aware Cluster Scheduling at Scale",
+//! SIGCOMM 2015, in its centralised form.
 //!
-//! A job may hold what it is given and no more, originals and backups together. What it has no original for stays
-//! idle until the rule under which it runs starts a backup (`hopper+hadoop`, `hopper+spark`): Hopper is not work
-//! conserving.
+//! Algorithm: a job's virtual size is the number of slots, including those for backups, beyond which more slots help it
+//! little: V_i(t) = (2/β) T_i(t), where T_i is the number of its unfinished tasks and β is the tail index of their
+//! durations. With S slots and the jobs active at time t:
+//! - If Σ V_i > S, jobs get slots in ascending order of virtual size, each up to V_i slots, until no slot is left.
+//! - Otherwise each job gets slots in proportion to its virtual size.
 //!
-//! **DAGs.** T_i counts the tasks of the phases that may run now. Jobs go in ascending order of max(V_i, V'_i), V'_i
-//! the largest virtual size of a phase that still waits for others. Where there are slots for all, a job is weighted
-//! by √α_i as well, α_i the work left in phases that wait over the work left in those that may run.
+//! The originals and backups of a job together never hold more than its allotment. Allotted slots without an original
+//! to run stay idle until the job's speculation policy starts a backup (`hopper+hadoop`, `hopper+spark`). So Hopper is
+//! not work-conserving.
 //!
-//! **ε-fairness.** Each job gets at least (1 − ε) of its fair share S/N, or of S w_i/Σ w with weights.
+//! **DAGs.** T_i counts the tasks of the phases that may run now. Jobs are served in ascending order of max(V_i, V'_i),
+//! where V'_i is the largest virtual size of a phase that still waits for others. If there are slots for all jobs, a
+//! job also has the weight √α_i, where α_i is the work left in waiting phases divided by the work left in phases that
+//! may run.
+//!
+//! **ε-fairness.** Each job gets at least (1 − ε) of its fair share: S/N, or S·w_i/Σ w with weights.
+//!
+//! Key: max(V_i, V'_i). Allotments are computed from sums over blocks of jobs (`allotment.rs`), so a change of one job
+//! needs no pass over all others.
 //!
 //! Readings:
-//! - 2/β is not below 1, or a job could not run its tasks at once; β below 1 counts as 1. β is the tail index of a
-//!   phase known to be Pareto, otherwise that of a Pareto with its mean and standard deviation, 1 + √(1 +
-//!   (mean/sd)²), which is never below 2: without a known Pareto of α < 2, or `beta`, no slot is kept for backups.
-//! - Slots are whole, so each phase's part of V_i is rounded up, and a single task may have its backup. What
-//!   a job is given beyond that, and its fair share, are in effect rounded down to whole copies.
-//! - On nodes with several resources a job has as many slots as copies of its demand fit into its part of the
-//!   cluster: a copy is its dominant share, S is 1, and so jobs of different demands add up.
-//! - α_i is about communication in the paper, which a shuffle does beside the upstream tasks; here all work is in
-//!   tasks. Weighting all slots by √α_i would leave jobs with little work downstream less than their V_i while
-//!   slots are free. So every job is given V_i first, and of the S − Σ V_i left a part in proportion to √α_i V_i;
-//!   with equal α this is the paper's V_i S/Σ V. α_i is 1 for a job in its last phases.
-//! - A job's fair share is at most V_i: what it could make no use of is not kept for it.
-//! - What a job holds beyond what it is given now, from earlier, is not taken from it.
-//!
-//! Key: max(V_i, V'_i). What a job may hold is found from sums over the jobs before it (`allotment.rs`), so that a job
-//! that changes costs no pass over all others.
+//! - 2/β is at least 1; otherwise a job could not run all its tasks at the same time. A β below 1 counts as 1.
+//! - β is the tail index of a phase that is known to be Pareto. For other phases it is the tail index of a Pareto with
+//!   the same mean and standard deviation: 1 + √(1 + (mean/sd)²). This is never below 2. So slots are kept for backups
+//!   only with a known Pareto of α < 2, or with the parameter `beta`.
+//! - Slots are whole numbers, so each phase's part of V_i is rounded up. So even a single task may have a backup. Slots
+//!   beyond V_i, and the fair share, are in effect rounded down to whole copies.
+//! - On nodes with several resources a copy counts as its dominant share, and S is 1. So the demands of different jobs
+//!   can be added.
+//! - In the paper α_i is about communication: a shuffle runs at the same time as the upstream tasks. Here all work is
+//!   in tasks. If √α_i weighted all slots, jobs with little downstream work would get less than V_i while slots are
+//!   free. So every job gets V_i first, and the remaining S − Σ V_i slots are shared in proportion to √α_i V_i. With
+//!   equal α this is the paper's V_i S/Σ V. For a job in its last phases α_i is 1.
+//! - A job's fair share is at most V_i, because it cannot use more.
+//! - If a job holds more than its present allotment, nothing is taken from it.
 
 mod allotment;
 
@@ -50,44 +55,45 @@ use allotment::{Allotment, Claim, ROUNDING};
 mod tests;
 
 crate::parameters! {
-    /// Hopper's parameters. See the module's documentation.
+    /// The parameters of `hopper`.
     pub struct HopperParameters {
-        /// tail index of durations; fitted: each phase's own
+        /// tail index of task durations; fitted: the index of each phase's own durations
         pub beta: Option<f64> = None, word fitted, in 1.0..;
-        /// what a job's slots may be short of its fair share, as a part of it
+        /// part of its fair share that a job may lack
         pub epsilon: f64 = 0.1, in 0.0..=1.0;
     }
 }
 
-/// Virtual sizes and what jobs may hold. See the module's documentation.
+/// The order of jobs by virtual size, which also limits each job to its allotment.
 pub struct Hopper {
-    /// β for all phases; without it, each phase's own.
+    /// β for all phases; `None` for each phase's own.
     beta: Option<f64>,
     allotment: Allotment,
 }
 
-/// The tail index of a phase's durations, as far as they are known.
+/// Returns the tail index β of a phase's durations, from what is known of them.
 fn tail_index(phase: &Phase) -> f64 {
     match (phase.durations(), phase.sd()) {
         (Distribution::Pareto(pareto), _) => pareto.alpha(),
         (_, Some(sd)) if sd > 0.0 => 1.0 + (phase.mean() / sd).hypot(1.0),
         (_, Some(_)) => f64::INFINITY,
-        // As everywhere where the standard deviation is unknown or infinite.
+        // The standard deviation is unknown or infinite: a tail index of 2 keeps no slots for backups.
         (_, None) => 2.0,
     }
 }
 
-/// All slots.
+/// Returns S: the number of all slots, or 1 on nodes with several resources.
 fn slots(cluster: &Cluster) -> f64 {
     if cluster.dimensions().is_one_slot() { cluster.total().0[0] as f64 / 1000.0 } else { 1.0 }
 }
 
-/// Slots that a copy takes.
+/// Returns the slots that a copy takes: 1, or its dominant share on nodes with several resources.
 fn slots_of_copy(phase: &Phase, cluster: &Cluster) -> f64 {
     if cluster.dimensions().is_one_slot() { 1.0 } else { phase.demand().dominant_share(cluster.total()) }
 }
 
-/// Slots that a job holds, and those that the smallest copy takes that it could start; infinitely many if none.
+/// Returns the slots that a job holds, and the slots of the smallest copy that it could start (infinity if there is
+/// none).
 fn held(job: &Job, cluster: &Cluster) -> (f64, f64) {
     let (mut held, mut next) = (0.0, f64::INFINITY);
     for phase in job.phases().iter().filter(|phase| phase.running_copies() > 0 || phase.pending() > 0) {
@@ -101,18 +107,18 @@ fn held(job: &Job, cluster: &Cluster) -> (f64, f64) {
 }
 
 impl Hopper {
-    /// With these parameters.
+    /// Creates the order with these parameters.
     pub fn new(parameters: HopperParameters) -> Hopper {
         Hopper { beta: parameters.beta, allotment: Allotment::new(parameters.epsilon) }
     }
 
-    /// The virtual size of a phase in copies.
+    /// Returns the virtual size of a phase in copies.
     fn virtual_size(&self, phase: &Phase) -> f64 {
         let beta = self.beta.unwrap_or_else(|| tail_index(phase)).max(1.0);
         ((2.0 / beta).max(1.0) * f64::from(phase.unfinished()) - ROUNDING).ceil()
     }
 
-    /// A job's key, max(V_i, V'_i), and what it asks for.
+    /// Returns a job's key, max(V_i, V'_i), and its claim on slots.
     fn claim(&self, job: &Job, cluster: &Cluster) -> (f64, Claim) {
         let (mut wanted, mut later, mut copy) = (0.0, 0.0f64, 0.0f64);
         let (mut work_now, mut work_later) = (0.0, 0.0);
@@ -135,7 +141,7 @@ impl Hopper {
         (wanted.max(later), claim)
     }
 
-    /// Computes a job's virtual sizes anew, or forgets the job.
+    /// Recomputes a job's virtual sizes, or removes a finished job.
     fn refresh(&mut self, id: JobId, cluster: &Cluster) {
         match cluster.job(id).filter(|job| job.finished().is_none()) {
             Some(job) => {
@@ -146,7 +152,7 @@ impl Hopper {
         }
     }
 
-    /// Counts anew what a job holds.
+    /// Updates the slots that a job holds.
     fn recount(&mut self, id: JobId, cluster: &Cluster) {
         if let Some(job) = cluster.job(id) {
             let (held, next) = held(job, cluster);
@@ -193,7 +199,7 @@ impl Order for Hopper {
             Event::AttemptFinished { attempt }
             | Event::AttemptFailed { attempt, .. }
             | Event::AttemptStopped { attempt } => self.recount(attempt.task.job, cluster),
-            // Shares of the cluster have changed.
+            // A copy's share of the cluster has changed.
             Event::NodeLost { .. } | Event::NodeReturned { .. } | Event::NodeJoined { .. } => {
                 for job in cluster.jobs() {
                     self.refresh(job.id(), cluster);

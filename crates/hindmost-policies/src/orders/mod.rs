@@ -1,5 +1,5 @@
-//! Orders of jobs: which job is next when resources are free. Orders that plan the phases of a job ahead of time are in
-//! [`dag`](crate::dag).
+//! Orders of jobs: they decide which job is next when resources are free. Orders that plan the phases of a job in
+//! advance are in [`dag`](crate::dag).
 
 pub mod capacity;
 pub mod dollymp;

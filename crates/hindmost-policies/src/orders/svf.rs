@@ -1,4 +1,6 @@
-//! `svf`: smallest (effective) volume first (Xu, Liu & Lau 2022, Eq. 16).
+//! `svf` serves the job with the smallest remaining effective volume first.
+//!
+//! Paper: Xu, Liu & Lau 2022, Eq. 16.
 //!
 //! Key: remaining effective volume. No parameters.
 
@@ -7,8 +9,8 @@ use hindmost_core::policy::order::Order;
 
 use super::effective_time::{EFFECTIVE_TIME_DEVIATIONS, effective_volume};
 
-/// Smallest (effective) volume first: Σ over unfinished phases of tasks not finished × effective time ×
-/// dominant share of one copy (Xu, Liu & Lau 2022, Eq. 16).
+/// Smallest effective volume first. The volume is the sum of unfinished tasks × effective time × dominant share of one
+/// copy over all unfinished phases (Xu, Liu & Lau 2022, Eq. 16).
 pub struct Svf;
 
 impl Order for Svf {

@@ -1,20 +1,26 @@
-//! `tetris`: multi-resource packing with a preference for little remaining work (Grandl,
-//! Ananthanarayanan, Kandula, Rao & Akella, "Multi-Resource Packing for Cluster Schedulers", SIGCOMM 2014).
+//! `tetris` packs tasks onto the nodes whose free resources match their demands best. It prefers jobs with little
+//! remaining work.
 //!
-//! Of all pairs of a waiting task and a node on which it fits the one with the highest score a − ε·p is
-//! next: a is the alignment of the copy's demand with the node's free room, the inner product of both
-//! as shares of the node's capacity; p is the job's remaining work. Xu, Liu & Lau 2022 print a + ε·p,
-//! which prefers the largest job; Tetris' own paper prefers the smallest.
+//! Paper: Grandl, Ananthanarayanan, Kandula, Rao & Akella, "Multi-Resource Packing for Cluster Schedulers", SIGCOMM
+//! 2014.
 //!
-//! p is Σ over the job's unfinished tasks of mean duration × demand summed over dimensions as shares of the
-//! cluster (`remaining=work`), or the longest path of mean durations through unfinished phases
-//! (`remaining=time`). ε unless given is ā / p̄: ā the mean alignment of the waiting copies with an empty node
-//! of mean capacity, p̄ the mean of p over the waiting jobs, both computed anew in every round.
+//! Algorithm: among all pairs of a pending task and a node on which it fits, the pair with the highest score a − ε·p is
+//! next.
+//! - a is the alignment of the copy's demand with the node's free resources: the inner product of both, as shares of
+//!   the node's capacity.
+//! - p is the job's remaining work. With `remaining=work` it is the sum of mean duration × demand over the job's
+//!   unfinished tasks, with demands as shares of the cluster, summed over dimensions. With `remaining=time` it is the
+//!   longest path of mean durations through unfinished phases.
+//! - ε, unless it is given, is ā / p̄. ā is the mean alignment of the pending copies with an empty node of mean
+//!   capacity, and p̄ is the mean of p over the jobs with pending tasks. Both are computed in every round.
 //!
-//! Readings: a node that has room takes the task with the highest score there, as the paper has it, and where several
-//! have room at once the highest score of all comes first; tasks of all open phases are compared; ties go to the first
-//! job, phase and node. The paper's penalty for remote reads and its fairness knob are left out (f = 0: most
-//! efficient); ε = 0 is packing alone.
+//! Readings:
+//! - Xu, Liu & Lau 2022 print a + ε·p, which prefers the largest job. The Tetris paper prefers the smallest.
+//! - As in the paper, a node with free resources takes the task with the highest score there. If several nodes have
+//!   free resources at the same time, the highest score of all pairs comes first.
+//! - Tasks of all open phases are compared. Ties go to the first job, phase and node.
+//! - The paper's penalty for remote reads and its fairness knob are left out (f = 0: most efficient). ε = 0 is packing
+//!   without a preference for small jobs.
 
 use hindmost_core::cluster::{Cluster, Job};
 use hindmost_core::record::Event;
@@ -26,23 +32,23 @@ use hindmost_core::cluster::Applied;
 use hindmost_core::policy::job_queue::JobQueue;
 use hindmost_core::policy::order::{Concerned, Order, concerned};
 
-/// What is taken for a job's remaining work p.
+/// The measure of a job's remaining work p.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remaining {
-    /// Unfinished tasks × mean duration × demand, seconds of the whole cluster, summed over dimensions.
+    /// Unfinished tasks × mean duration × demand, in seconds of the whole cluster, summed over dimensions.
     Work,
-    /// The longest path of mean durations through unfinished phases, seconds.
+    /// The longest path of mean durations through unfinished phases, in seconds.
     Time,
 }
 
 crate::words!(Remaining: Work = "work", Time = "time");
 
 crate::parameters! {
-    /// Tetris' parameters. See the module's documentation.
+    /// The parameters of `tetris`.
     pub struct TetrisParameters {
-        /// price of remaining work in units of alignment; auto: mean alignment / mean remaining work
+        /// weight of a job's remaining work against alignment; auto: mean alignment / mean remaining work
         pub epsilon: Option<f64> = None, word auto, in 0.0..;
-        /// what remains of a job: work (demand x time) or time (the longest path)
+        /// measure of a job's remaining work: work (demand x time) or time (the longest path through its phases)
         pub remaining: Remaining = Remaining::Work;
     }
 }
@@ -62,7 +68,7 @@ impl Remaining {
     }
 }
 
-/// The order by remaining work, for passes that go through jobs rather than nodes.
+/// Least remaining work first: the order for passes that go through jobs instead of nodes.
 pub struct LeastRemaining(pub Remaining);
 
 impl Order for LeastRemaining {
@@ -75,15 +81,15 @@ impl Order for LeastRemaining {
     }
 }
 
-/// Tetris' score. See the module's documentation.
+/// The score of Tetris, by which it chooses pairs of task and node.
 pub struct TetrisFit {
     parameters: TetrisParameters,
-    /// ε of this round.
+    /// ε in this round.
     current: f64,
 }
 
 impl TetrisFit {
-    /// With these parameters.
+    /// Creates the score with these parameters.
     pub fn new(parameters: TetrisParameters) -> TetrisFit {
         TetrisFit { parameters, current: parameters.epsilon.unwrap_or(0.0) }
     }
@@ -95,7 +101,7 @@ impl Fit for TetrisFit {
     }
 
     fn penalty(&self, job: &Job, cluster: &Cluster) -> f64 {
-        // Packing alone does not know what remains, not even where two jobs pack equally well.
+        // With ε = 0 remaining work must not even break ties between jobs that pack equally well.
         if self.parameters.epsilon == Some(0.0) { 0.0 } else { self.parameters.remaining.of(job, cluster) }
     }
 
@@ -105,7 +111,7 @@ impl Fit for TetrisFit {
         }
         let nodes = cluster.nodes().len() as f64;
         let (mut alignment, mut remaining) = (0.0, 0.0);
-        // Mostly the next demands what the one before did.
+        // The next candidate usually has the same demand as the one before.
         let (mut demand, mut aligned) = (Resources::NONE, 0.0);
         for (_, candidate) in candidates.iter() {
             if candidate.demand != demand {
@@ -126,11 +132,11 @@ impl Fit for TetrisFit {
     }
 
     fn because(&self) -> &'static str {
-        "alignment with the node's free room less remaining work was highest for its job"
+        "its job had the highest score on the node: alignment with the free resources minus remaining work"
     }
 }
 
-/// The alignment of a demand with an empty node that has its share of the cluster's room.
+/// Returns the alignment of a demand with an empty node of mean capacity.
 fn with_an_empty_node(demand: &Resources, total: &Resources, nodes: f64) -> f64 {
     demand.summed_share(total) * nodes
 }

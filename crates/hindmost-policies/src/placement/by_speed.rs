@@ -1,28 +1,29 @@
-//! Placement by speed (`pace`, ours): a task goes to the fastest node with room, and to a slow one only if it is expected to
-//! be done there before the other nodes have come to it.
+//! Placement by speed (part of `pace`): a task goes to the fastest node with free resources. It goes to a slow node
+//! only if it is expected to end there before the other nodes could take it.
 
 use hindmost_core::cluster::{Cluster, Node};
 use hindmost_core::ids::{NodeId, TaskId};
 use hindmost_core::resources::Resources;
 
-/// What the nodes that are not slow have in all, for the demands met so far.
+/// The total capacity of the nodes that are not slow, by demand.
 #[derive(Debug)]
 pub(crate) struct GoodNodes {
     /// Speed below which a node is slow, relative to 1.
     slow: f64,
-    /// By demand, copies that they have capacity for; known as of so many changes of nodes.
+    /// The number of copies that fit on these nodes together when they are empty, by demand.
     capacity: Vec<(Resources, u64)>,
+    /// The value of `Cluster::node_changes` for which `capacity` is valid.
     as_of: u64,
 }
 
 impl GoodNodes {
-    /// Nodes below this speed, relative to 1, are slow.
+    /// Creates the index; nodes below the speed `slow`, relative to 1, are slow.
     pub(crate) fn above(slow: f64) -> GoodNodes {
         GoodNodes { slow, capacity: Vec::new(), as_of: 0 }
     }
 
-    /// Returns how many times the nodes that are not slow must be filled for all that is pending of a task's job, in
-    /// copies like this one; `None` if there are no such nodes.
+    /// Returns how many times the nodes that are not slow must be filled to run all pending tasks of a task's job,
+    /// counted in copies with this task's demand. `None` if all nodes are slow.
     pub(crate) fn waves(&mut self, task: TaskId, cluster: &Cluster) -> Option<f64> {
         let (phase, job) = (cluster.phase(task)?, cluster.job(task.job)?);
         let capacity = self.capacity(phase.demand(), cluster);
@@ -51,16 +52,16 @@ impl GoodNodes {
         (!self.should_wait(demand, cluster.node(node)?.speed(), cluster)).then_some(node)
     }
 
-    /// True if no pending copy with this demand is to be started on any open node now: the fastest of them is slow.
+    /// Returns true if a pending copy with this demand should wait even for the fastest node on which it fits now.
     pub(crate) fn all_should_wait(&mut self, demand: &Resources, cluster: &Cluster) -> bool {
         let speed = cluster.find_fastest_node(demand, |_, _| true).and_then(|node| cluster.node(node)).map(Node::speed);
         speed.is_some_and(|speed| self.should_wait(demand, speed, cluster))
     }
 
-    /// True if a pending copy better waits for a faster node than one of this speed s: with p tasks pending in all jobs, and
-    /// room for c copies on nodes that are not slow, if 1/s > 1 + p/c.
+    /// Returns true if a pending copy should wait for a faster node than one of this speed s: if 1/s > 1 + p/c, where p
+    /// tasks are pending in all jobs and c copies fit on the nodes that are not slow.
     fn should_wait(&mut self, demand: &Resources, speed: f64, cluster: &Cluster) -> bool {
-        // Waiting must not be for ever: while nothing runs nothing would end the wait.
+        // If nothing runs, no event would ever end the wait.
         if speed >= self.slow || cluster.running_attempts() == 0 {
             return false;
         }

@@ -1,8 +1,8 @@
-//! Jobs that could be started, by level, and within a level by what a copy demands: the index from
-//! which a node picks the job that fits it best.
+//! Index of the candidates by level, and within a level by the demand of a copy. From it a node chooses the job that
+//! fits it best.
 //!
-//! Jobs of one level whose copies demand the same are alike to a node, so a pick looks at one of each
-//! kind of demand and not at each job.
+//! Jobs of one level whose copies have the same demand fit a node equally well. So a choice looks at one job for each
+//! demand instead of at every job.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,47 +14,48 @@ use hindmost_core::cluster::Node;
 use hindmost_core::ids::JobId;
 use hindmost_core::resources::{MAX_DIMENSIONS, Resources};
 
-/// Copies of a phase's tasks that a job could start next, and where they stand.
+/// A phase of a job with copies that could be started.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Candidate {
     /// Lower levels come first.
     pub level: u64,
-    /// The phase of its job.
+    /// The number of the phase in its job.
     pub phase: u32,
-    /// What a copy demands.
+    /// The demand of a copy.
     pub demand: Resources,
-    /// Among jobs of one level and demand the one with the smallest penalty comes first, then by id.
-    /// Not NaN, not negative.
+    /// Among jobs of one level and demand, the one with the smallest penalty comes first; ties go to the smaller id.
+    /// At least 0 and not NaN.
     pub penalty: f64,
 }
 
-/// What comes first of the phases of one level that demand the same.
+/// The first candidate of one level and demand.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct First {
     /// Lower levels come first.
     pub level: u64,
     /// The number of the demand.
     pub number: usize,
-    /// Its job's penalty.
+    /// The penalty of the candidate's job.
     pub penalty: f64,
-    /// The phase.
+    /// The candidate's phase.
     pub phase: JobPhase,
 }
 
-/// A phase of a job that could start something.
+/// A job and the number of one of its phases.
 pub type JobPhase = (JobId, u32);
 
-/// Jobs of one level whose copies demand the same.
+/// The candidates of one level and demand.
 #[derive(Debug)]
 struct Kind {
-    /// The number of its demand.
+    /// The number of the demand.
     number: usize,
     demand: Resources,
-    /// The same as numbers.
+    /// The demand as floats.
     amounts: [f64; MAX_DIMENSIONS],
-    /// By penalty, as bits, and id; true if its job could start something of an earlier phase too.
+    /// Penalty (as bits) and phase of each candidate. The last field is true if an earlier phase of the job is a
+    /// candidate too and comes first where it fits.
     phases: BTreeSet<(u64, JobPhase, bool)>,
-    /// The first of them.
+    /// The first entry of `phases`.
     first: Option<(u64, JobPhase, bool)>,
 }
 
@@ -66,38 +67,39 @@ impl Kind {
 
 #[derive(Debug, Default)]
 struct Level {
-    /// By demand.
+    /// Sorted by demand.
     kinds: Vec<Kind>,
-    /// The least that any kind demands, dimension by dimension.
+    /// The smallest demand of any kind, in each dimension.
     least: Resources,
-    /// What was best on nodes since the level last changed; the oldest is overwritten.
-    remembered: RefCell<Remembered>,
+    /// The best candidates for nodes since the level last changed.
+    cache: RefCell<BestCache>,
 }
 
-/// Many nodes are alike, and looked at one after the other.
+/// A cache of the best candidates for nodes, because many nodes are equal and looked at one after the other. The oldest
+/// entry is overwritten.
 #[derive(Debug, Default)]
-struct Remembered {
-    best: Vec<(Alike, Option<JobPhase>)>,
+struct BestCache {
+    best: Vec<(NodeState, Option<JobPhase>)>,
     oldest: usize,
 }
 
-/// Free room and capacity of a node, in two dimensions.
-type Alike = [u64; 4];
+/// The free resources and the capacity of a node, in two dimensions.
+type NodeState = [u64; 4];
 
-/// Nodes of so many kinds are remembered.
-const REMEMBERED: usize = 8;
+/// Largest number of entries in a [`BestCache`].
+const CACHED: usize = 8;
 
-impl Remembered {
-    fn get(&self, alike: &Alike) -> Option<&(Alike, Option<JobPhase>)> {
-        self.best.iter().find(|(known, _)| known == alike)
+impl BestCache {
+    fn get(&self, node: &NodeState) -> Option<&(NodeState, Option<JobPhase>)> {
+        self.best.iter().find(|(known, _)| known == node)
     }
 
-    fn add(&mut self, alike: Alike, best: Option<JobPhase>) {
-        if self.best.len() < REMEMBERED {
-            self.best.push((alike, best));
+    fn add(&mut self, node: NodeState, best: Option<JobPhase>) {
+        if self.best.len() < CACHED {
+            self.best.push((node, best));
         } else {
-            self.best[self.oldest] = (alike, best);
-            self.oldest = (self.oldest + 1) % REMEMBERED;
+            self.best[self.oldest] = (node, best);
+            self.oldest = (self.oldest + 1) % CACHED;
         }
     }
 
@@ -119,32 +121,32 @@ impl Level {
     }
 }
 
-/// See the module's documentation.
+/// All candidates by level.
 #[derive(Debug)]
 pub struct Levels {
-    /// Dimensions in use: those after them are nothing everywhere.
+    /// Number of dimensions in use. All amounts in later dimensions are 0.
     dimensions: usize,
-    /// Every phase of a job is meant, not only the first that fits.
+    /// True if every phase of a job may be chosen, and not only the first that fits.
     pub(crate) any_phase: bool,
     by_number: BTreeMap<u64, Level>,
-    /// The numbers of demands: of each that is waiting, and of some that were.
+    /// The numbers of demands, including some that no candidate has any more.
     numbers: FxHashMap<Resources, usize>,
-    /// By phase.
+    /// The candidates of each job, sorted by phase.
     places: BTreeMap<JobId, Vec<Candidate>>,
 }
 
-/// How well copies of a demand would fit the free room of one node: Σ over dimensions of demand × weight.
+/// The weights of one node with which a demand's alignment is computed: Σ over dimensions of demand × weight.
 #[derive(Clone, Copy, Debug)]
 pub struct Alignment([f64; MAX_DIMENSIONS]);
 
 impl Alignment {
-    /// Of a demand, up to rounding.
+    /// Returns the alignment of a demand, without rounding errors.
     pub fn of(&self, demand: &Resources) -> f64 {
         without_rounding(demand.0.iter().zip(&self.0).map(|(amount, weight)| *amount as f64 * weight).sum())
     }
 
-    /// The inner product of demand and free room, each taken as a share of the node's capacity, of which only
-    /// the first `dimensions` count.
+    /// Returns the weights for the inner product of demand and free resources, both as shares of the node's capacity.
+    /// Only the first `dimensions` count.
     pub fn normalised(node: &Node, dimensions: usize) -> Alignment {
         let mut weights = [0.0; MAX_DIMENSIONS];
         for (at, weight) in weights.iter_mut().enumerate().take(dimensions) {
@@ -156,8 +158,8 @@ impl Alignment {
         Alignment(weights)
     }
 
-    /// The inner product of demand and free room in the units given, so many small units of each
-    /// dimension to one.
+    /// Returns the weights for the inner product of demand and free resources as absolute amounts. `units` is the size
+    /// of one unit of each dimension in the integers of [`Resources`].
     pub fn raw(node: &Node, units: &[f64; MAX_DIMENSIONS]) -> Alignment {
         let mut weights = [0.0; MAX_DIMENSIONS];
         for (at, weight) in weights.iter_mut().enumerate() {
@@ -167,8 +169,8 @@ impl Alignment {
     }
 }
 
-/// An inner product without its last 16 of 52 digits: what is equal is computed in different ways for
-/// different demands, and rounding must not decide what ids should.
+/// Returns an inner product without the last 16 of its 52 binary digits. Equal products are computed differently for
+/// different demands; rounding errors must not break ties that ids should break.
 pub fn without_rounding(product: f64) -> f64 {
     const LAST: u64 = 1 << 16;
     f64::from_bits(product.to_bits().wrapping_add(LAST / 2) & !(LAST - 1))
@@ -187,38 +189,38 @@ impl Default for Levels {
 }
 
 impl Levels {
-    /// Only so many dimensions are in use, on every node and by every demand.
+    /// Sets the number of dimensions that nodes and demands use.
     pub fn use_dimensions(&mut self, dimensions: usize) {
         self.dimensions = dimensions.min(MAX_DIMENSIONS);
     }
 
-    /// True if no job could be started.
+    /// Returns true if there is no candidate.
     pub fn is_empty(&self) -> bool {
         self.places.is_empty()
     }
 
-    /// What a job could start of a phase, if anything.
+    /// Returns the candidate of a job's phase, if there is one.
     pub fn get(&self, (job, phase): JobPhase) -> Option<&Candidate> {
         self.places.get(&job)?.iter().find(|candidate| candidate.phase == phase)
     }
 
-    /// All that could be started, by job and phase.
+    /// Returns all candidates, sorted by job and phase.
     pub fn iter(&self) -> impl Iterator<Item = (JobId, &Candidate)> {
         self.places.iter().flat_map(|(job, candidates)| candidates.iter().map(|candidate| (*job, candidate)))
     }
 
-    /// True if all that could be started is of one level and demands the same.
-    pub fn are_alike(&self) -> bool {
+    /// Returns true if all candidates have the same level and demand.
+    pub fn are_equal(&self) -> bool {
         self.by_number.len() == 1 && self.by_number.values().all(|level| level.kinds.len() == 1)
     }
 
-    /// The least that any copy demands, dimension by dimension.
+    /// Returns the smallest demand of any candidate, in each dimension; `None` without candidates.
     pub fn least(&self) -> Option<Resources> {
         self.by_number.values().map(|level| level.least).reduce(|least, other| least.least(&other))
     }
 
-    /// From now on a job could start this, by phase, each at most once. Tells the demands of what it could not
-    /// start before.
+    /// Sets the candidates of a job, sorted by phase, at most one for each phase. Calls `fresh` with the demand of each
+    /// candidate that the job did not have before.
     pub fn set(&mut self, job: JobId, candidates: &[Candidate], mut fresh: impl FnMut(Resources)) {
         let before = self.places.remove(&job).unwrap_or_default();
         if before == candidates {
@@ -232,7 +234,7 @@ impl Levels {
         }
         for (at, candidate) in candidates.iter().enumerate() {
             let level = self.by_number.entry(candidate.level).or_default();
-            level.remembered.get_mut().clear();
+            level.cache.get_mut().clear();
             let place = level.place(&candidate.demand).unwrap_or_else(|place| {
                 let next = self.numbers.len();
                 let number = *self.numbers.entry(candidate.demand).or_insert(next);
@@ -253,7 +255,7 @@ impl Levels {
         }
     }
 
-    /// Takes a phase out until its job is [set](Levels::set) again.
+    /// Removes a phase until its job is [set](Levels::set) again.
     pub fn remove(&mut self, (job, phase): JobPhase) {
         let mut left = self.places.get(&job).cloned().unwrap_or_default();
         left.retain(|candidate| candidate.phase != phase);
@@ -262,7 +264,7 @@ impl Levels {
 
     fn take_out(&mut self, candidate: &Candidate, entry: (u64, JobPhase, bool)) {
         let Some(level) = self.by_number.get_mut(&candidate.level) else { return };
-        level.remembered.get_mut().clear();
+        level.cache.get_mut().clear();
         let Ok(at) = level.place(&candidate.demand) else { return };
         let kind = &mut level.kinds[at];
         kind.phases.remove(&entry);
@@ -277,12 +279,12 @@ impl Levels {
         }
     }
 
-    /// The demands of what could be started, each with its number, and each once for every level that has it.
+    /// Returns the demands of all candidates with their numbers. A demand is returned once for each level that has it.
     pub fn demands(&self) -> impl Iterator<Item = (usize, &Resources)> {
         self.by_number.values().flat_map(|level| &level.kinds).map(|kind| (kind.number, &kind.demand))
     }
 
-    /// What comes first of each level and demand.
+    /// Returns the first candidate of each level and demand.
     pub fn firsts(&self) -> impl Iterator<Item = First> + '_ {
         let kinds = self.by_number.iter().flat_map(|(level, found)| found.kinds.iter().map(|kind| (*level, kind)));
         kinds.filter_map(|(level, kind)| {
@@ -291,14 +293,14 @@ impl Levels {
         })
     }
 
-    /// The first level after the given one of which something may fit into the free room.
+    /// Returns the first level after the given one with candidates that may fit into the free resources.
     pub fn next_level(&self, after: Option<u64>, free: &Resources) -> Option<u64> {
         let from = after.map_or(Bound::Unbounded, Bound::Excluded);
         let mut levels = self.by_number.range((from, Bound::Unbounded));
         levels.find(|(_, level)| level.least.fits(free)).map(|(level, _)| *level)
     }
 
-    /// As [`Levels::best`] on a node without penalties, and without the score.
+    /// Returns the phase that [`Levels::best`] returns for a node without penalties. Caches results.
     pub fn best_on(
         &self,
         level: u64,
@@ -311,19 +313,19 @@ impl Levels {
             return best();
         }
         let (free, capacity) = (&node.free().0, &node.capacity().0);
-        let alike = [free[0], free[1], capacity[0], capacity[1]];
-        let remembered = &self.by_number.get(&level)?.remembered;
-        if let Some((_, known)) = remembered.borrow().get(&alike) {
+        let state = [free[0], free[1], capacity[0], capacity[1]];
+        let cache = &self.by_number.get(&level)?.cache;
+        if let Some((_, known)) = cache.borrow().get(&state) {
             return *known;
         }
         let found = best();
-        remembered.borrow_mut().add(alike, found);
+        cache.borrow_mut().add(state, found);
         found
     }
 
-    /// Of a level's phases whose copies fit into the free room, the one with the highest score, alignment less
-    /// `weight`, which is not negative, × penalty, the first of those by id, and its score. Of a job only the first phase that fits is meant; those in
-    /// `passed` are left out.
+    /// Returns the phase of a level with the highest score among those whose copies fit into the free resources, with
+    /// its score. The score is the alignment − `weight` × penalty, where `weight` is at least 0; ties go to the smaller
+    /// id. Only the first phase of a job that fits is considered (see `any_phase`), and phases in `passed` are skipped.
     pub fn best(
         &self,
         level: u64,
@@ -351,20 +353,20 @@ impl Levels {
     ) -> Option<(f64, JobPhase)> {
         let mut best: Option<JobPhase> = None;
         let mut highest = f64::NEG_INFINITY;
-        // They are sorted by demand, by its first dimension first.
+        // The kinds are sorted by demand, with the first dimension first.
         for kind in kinds.iter().take_while(|kind| kind.demand.0[0] <= free.0[0]) {
             if !(0..WIDTH).all(|at| kind.demand.0[at] <= free.0[at]) {
                 continue;
             }
             let aligned: f64 = (0..WIDTH).map(|at| kind.amounts[at] * alignment.0[at]).sum();
-            // A penalty only lowers the score, and rounding changes less than that.
+            // The penalty can only lower the score; the factor covers rounding.
             if aligned * (1.0 + 1e-9) < highest {
                 continue;
             }
             let (penalty, phase) = match kind.first {
                 Some((penalty, phase, false)) if passed.is_empty() => (penalty, phase),
-                _ => match self.first_meant(kind, free, passed) {
-                    Some(meant) => meant,
+                _ => match self.first_eligible(kind, free, passed) {
+                    Some(eligible) => eligible,
                     None => continue,
                 },
             };
@@ -377,15 +379,15 @@ impl Levels {
         best.map(|phase| (highest, phase))
     }
 
-    /// The first phase of a kind that has not been passed over and is the first of its job that fits.
-    fn first_meant(&self, kind: &Kind, free: &Resources, passed: &[JobPhase]) -> Option<(u64, JobPhase)> {
+    /// Returns the first phase of a kind that is not in `passed` and is the first phase of its job that fits.
+    fn first_eligible(&self, kind: &Kind, free: &Resources, passed: &[JobPhase]) -> Option<(u64, JobPhase)> {
         let mut phases = kind.phases.iter();
-        let meant = phases
+        let eligible = phases
             .find(|(_, phase, later)| !(passed.contains(phase) || *later && self.has_earlier(*phase, free, passed)));
-        meant.map(|(penalty, phase, _)| (*penalty, *phase))
+        eligible.map(|(penalty, phase, _)| (*penalty, *phase))
     }
 
-    /// True if an earlier phase of the job fits as well.
+    /// Returns true if an earlier phase of the job fits too and is not in `passed`.
     fn has_earlier(&self, (job, phase): JobPhase, free: &Resources, passed: &[JobPhase]) -> bool {
         let candidates = self.places.get(&job).into_iter().flatten();
         let mut earlier = candidates.take_while(|candidate| candidate.phase < phase);
@@ -397,25 +399,25 @@ impl Levels {
 mod tests {
     use super::*;
 
-    fn room(cpus: u64, memory: u64) -> Resources {
-        let mut room = Resources::NONE;
-        (room.0[0], room.0[1]) = (cpus, memory);
-        room
+    fn amount(cpus: u64, memory: u64) -> Resources {
+        let mut amount = Resources::NONE;
+        (amount.0[0], amount.0[1]) = (cpus, memory);
+        amount
     }
 
     fn candidate(level: u64, cpus: u64, memory: u64) -> Candidate {
-        Candidate { level, phase: 0, demand: room(cpus, memory), penalty: 0.0 }
+        Candidate { level, phase: 0, demand: amount(cpus, memory), penalty: 0.0 }
     }
 
-    /// Sets what a job could start; how many demands are told to be fresh.
+    /// Sets a job's candidates and returns how many of them are new.
     fn set(levels: &mut Levels, job: u32, candidates: &[Candidate]) -> usize {
-        let mut told = 0;
-        levels.set(JobId(job), candidates, |_| told += 1);
-        told
+        let mut new = 0;
+        levels.set(JobId(job), candidates, |_| new += 1);
+        new
     }
 
     #[test]
-    fn the_best_of_the_first_level_that_fits() {
+    fn the_best_candidate_of_a_level_is_chosen() {
         let mut levels = Levels::default();
         assert_eq!(set(&mut levels, 0, &[candidate(2, 1, 1)]), 1);
         assert_eq!(set(&mut levels, 1, &[candidate(1, 4, 1)]), 1);
@@ -426,15 +428,15 @@ mod tests {
         let best = |levels: &Levels, level, free: &Resources, passed: &[JobPhase]| {
             levels.best(level, free, &memory_counts, 0.0, passed).map(|(_, (job, _))| job.0)
         };
-        let free = room(4, 4);
+        let free = amount(4, 4);
         assert_eq!(levels.next_level(None, &free), Some(1));
         assert_eq!(best(&levels, 1, &free, &[]), Some(2));
         assert_eq!(best(&levels, 1, &free, &[(JobId(2), 0)]), Some(1));
-        assert_eq!(best(&levels, 1, &room(4, 3), &[]), Some(1));
-        // The least of level 1 is (1, 1), though neither of its kinds fits there.
-        assert_eq!(levels.next_level(None, &room(1, 1)), Some(1));
-        assert_eq!(best(&levels, 1, &room(1, 1), &[]), None);
-        assert_eq!(levels.next_level(Some(1), &room(1, 1)), Some(2));
+        assert_eq!(best(&levels, 1, &amount(4, 3), &[]), Some(1));
+        // The minimum of level 1 is (1, 1), but neither of its kinds fits into (1, 1).
+        assert_eq!(levels.next_level(None, &amount(1, 1)), Some(1));
+        assert_eq!(best(&levels, 1, &amount(1, 1), &[]), None);
+        assert_eq!(levels.next_level(Some(1), &amount(1, 1)), Some(2));
         for job in 0..4 {
             assert_eq!(set(&mut levels, job, &[]), 0);
         }
@@ -442,20 +444,20 @@ mod tests {
     }
 
     #[test]
-    fn among_equal_scores_the_first_by_id() {
+    fn equal_scores_go_to_the_smallest_id() {
         let mut levels = Levels::default();
         for (job, cpus, memory, penalty) in [(7, 1, 2, 0.5), (5, 2, 1, 0.5), (6, 2, 1, 0.1)] {
             set(&mut levels, job, &[Candidate { penalty, ..candidate(0, cpus, memory) }]);
         }
         let even = Alignment([1.0; MAX_DIMENSIONS]);
-        let best = |weight: f64| levels.best(0, &room(9, 9), &even, weight, &[]).map(|(_, (job, _))| job.0);
-        // Job 6 stands for its kind, being of the smallest penalty; by alignment alone it ties with job 7.
+        let best = |weight: f64| levels.best(0, &amount(9, 9), &even, weight, &[]).map(|(_, (job, _))| job.0);
+        // Job 6 represents its kind because its penalty is the smallest. Its alignment equals that of job 7.
         assert_eq!(best(0.0), Some(6));
         assert_eq!(best(1.0), Some(6));
     }
 
     #[test]
-    fn of_a_job_the_first_phase_that_fits() {
+    fn the_first_phase_of_a_job_that_fits_is_chosen() {
         let mut levels = Levels::default();
         let later = Candidate { phase: 2, ..candidate(0, 3, 3) };
         assert_eq!(set(&mut levels, 0, &[candidate(0, 1, 4), later]), 2);
@@ -464,9 +466,9 @@ mod tests {
             levels.best(0, &free, &even, 0.0, passed).map(|(_, (_, phase))| phase)
         };
         // Phase 2 aligns better, but phase 0 comes first where it fits.
-        assert_eq!(best(room(4, 4), &[]), Some(0));
-        assert_eq!(best(room(4, 3), &[]), Some(2));
-        assert_eq!(best(room(4, 4), &[(JobId(0), 0)]), Some(2));
-        assert_eq!(best(room(2, 3), &[]), None);
+        assert_eq!(best(amount(4, 4), &[]), Some(0));
+        assert_eq!(best(amount(4, 3), &[]), Some(2));
+        assert_eq!(best(amount(4, 4), &[(JobId(0), 0)]), Some(2));
+        assert_eq!(best(amount(2, 3), &[]), None);
     }
 }

@@ -8,24 +8,26 @@ use hindmost_core::policy::queue_place::Which;
 use hindmost_core::policy::runnable_by_demand::Stuck;
 use hindmost_core::policy::{Pass, Round};
 
-/// Starts pending tasks, one copy each: job by job in the queue's order, phase by phase, task by
-/// task, each on the first node with room, or where it is known where its input lies on one as near to it as
-/// possible ([`Cluster::find_nearest_node`](hindmost_core::cluster::Cluster::find_nearest_node)). A job whose next task
-/// fits nowhere, or that has all that the order lets it have, is passed over; a task that only avoids the nodes
-/// with room does not hold up the others of its phase.
+/// Starts pending tasks, one copy each: job by job in the queue's order, phase by phase, task by task.
+///
+/// Each task goes to the first node on which it fits. If the location of its input is known, it goes to the node
+/// nearest to the input ([`Cluster::find_nearest_node`](hindmost_core::cluster::Cluster::find_nearest_node)). A job is
+/// skipped if its next task fits nowhere, or if the order permits it no more copies. A task that only avoids the nodes
+/// with free resources, because it failed there, does not block the other tasks of its phase.
 pub struct Originals {
     which: Which,
-    /// For placing by speed.
+    /// Set if nodes are chosen by speed.
     good_nodes: Option<GoodNodes>,
 }
 
 impl Originals {
-    /// Of all jobs, of those that have been started, or of new ones.
+    /// Creates the pass for all jobs, for started ones, or for new ones.
     pub fn of(which: Which) -> Originals {
         Originals { which, good_nodes: None }
     }
 
-    /// Of all jobs, on the fastest nodes, and on those below the speed `slow` only where that pays (`pace`).
+    /// Creates the pass for all jobs that places tasks on the fastest nodes, and on nodes below the speed `slow` only
+    /// if that pays (`pace`).
     pub fn by_speed(slow: f64) -> Originals {
         Originals { which: Which::Any, good_nodes: Some(GoodNodes::above(slow)) }
     }
@@ -33,13 +35,13 @@ impl Originals {
 
 impl Pass for Originals {
     fn decide(&mut self, round: &mut Round<'_>) {
-        // Jobs up to here have been given what fits.
+        // The jobs up to this place have been served.
         let mut passed = None;
         let mut stuck = Stuck::default();
-        let mut in_vain = false;
+        let mut started_nothing = false;
         while round.cluster().open_nodes() > 0 && !self.waits_for_speed(round.cluster()) {
-            // As long as jobs can start something the next one probably can.
-            let next = if in_vain {
+            // If the last job could start a task, the next one probably can too, so the check of demands is skipped.
+            let next = if started_nothing {
                 round.next_job_that_fits(self.which, passed, &mut stuck)
             } else {
                 round.next_job(self.which, passed)
@@ -48,14 +50,14 @@ impl Pass for Originals {
             let job = place.job();
             let mut tried = Tried::default();
             let mut yielded = false;
-            in_vain = true;
+            started_nothing = true;
             while let Some(task) = tried.next_task(job, round.cluster()) {
                 if !self.place_task(round, task) {
-                    self.note_slow_room(task, round.cluster(), &mut stuck);
-                    tried.in_vain(task, round.cluster());
+                    self.mark_waiting_demand(task, round.cluster(), &mut stuck);
+                    tried.add_failure(task, round.cluster());
                     continue;
                 }
-                in_vain = false;
+                started_nothing = false;
                 if round.should_yield(job, self.which, passed) {
                     yielded = true;
                     break;
@@ -68,30 +70,31 @@ impl Pass for Originals {
     }
 }
 
-/// Tasks that have failed and are tried in a round without finding a node, at most.
-const CHOOSY: usize = 16;
+/// Largest number of tasks with failed attempts that a round tries for a job without finding a node.
+const MAX_AVOIDING: usize = 16;
 
-/// What of a job was tried in a round without finding room.
+/// The tasks and phases of a job for which a round has found no node.
 #[derive(Debug, Default)]
 pub(crate) struct Tried {
-    /// Phases whose tasks fit nowhere now; a bit each, later phases share the last.
+    /// Phases whose tasks fit nowhere now, one bit each. Phases from 63 on share the last bit.
     stuck: u64,
-    /// Tasks that have failed somewhere and find no other node now.
-    choosy: Vec<TaskId>,
+    /// Tasks that avoid nodes on which they have failed, and fit on no other node now.
+    avoiding: Vec<TaskId>,
 }
 
 impl Tried {
-    /// The job's next task that may still find room.
+    /// Returns the job's next task that may still fit on a node.
     pub(crate) fn next_task(&self, job: JobId, cluster: &Cluster) -> Option<TaskId> {
-        // Once many were tried in vain, only tasks that have not failed are.
-        let again = |task| self.choosy.len() < CHOOSY && !self.choosy.contains(&task);
+        // After many tasks that avoid nodes, try only tasks that have never failed.
+        let again = |task| self.avoiding.len() < MAX_AVOIDING && !self.avoiding.contains(&task);
         cluster.job(job)?.next_runnable(|phase| self.stuck & phase_bit(phase) == 0, again)
     }
 
-    /// A task found no room: others of its phase won't either, unless it only avoids the nodes with room.
-    pub(crate) fn in_vain(&mut self, task: TaskId, cluster: &Cluster) {
-        if cluster.has_failed(task) && !self.choosy.contains(&task) {
-            self.choosy.push(task);
+    /// Records that a task found no node. Then the other tasks of its phase will find none either, unless the task only
+    /// avoids nodes on which it has failed.
+    pub(crate) fn add_failure(&mut self, task: TaskId, cluster: &Cluster) {
+        if cluster.has_failed(task) && !self.avoiding.contains(&task) {
+            self.avoiding.push(task);
         } else {
             self.stuck |= phase_bit(task.phase);
         }
@@ -103,24 +106,25 @@ fn phase_bit(phase: u32) -> u64 {
 }
 
 impl Originals {
-    /// Starts a task where there is room for it. False if there is none, the order does not let the task have it, or
-    /// the start is refused.
+    /// Starts a task on a node on which it fits. Returns false if there is no such node, the order of jobs does not
+    /// permit it, or the start is refused.
     fn place_task(&mut self, round: &mut Round<'_>, task: TaskId) -> bool {
         let Some(node) = self.node_for(round, task) else { return false };
         let started = round.start(task, node);
-        round.because(|| "it was its turn: no copy of the task ran or had finished".to_owned());
+        round.because(|| "its job was next, and no copy of the task was running or had finished".to_owned());
         started
     }
 
-    /// True if every task waits for a faster node than those with room: on machines of one slot all of them ask the same.
+    /// Returns true if every pending task should wait for a faster node. Only tested on one-slot machines, where all
+    /// demands are equal.
     fn waits_for_speed(&mut self, cluster: &Cluster) -> bool {
         let Some(good_nodes) = &mut self.good_nodes else { return false };
         let Some(node) = cluster.nodes().first().filter(|_| cluster.dimensions().is_one_slot()) else { return false };
         good_nodes.all_should_wait(node.capacity(), cluster)
     }
 
-    /// Where copies with a task's demand all wait for a faster node they need not be tried again in this round.
-    fn note_slow_room(&mut self, task: TaskId, cluster: &Cluster, stuck: &mut Stuck) {
+    /// Marks a task's demand as stuck for this round if all copies with this demand should wait for a faster node.
+    fn mark_waiting_demand(&mut self, task: TaskId, cluster: &Cluster, stuck: &mut Stuck) {
         let Some((good_nodes, phase)) = self.good_nodes.as_mut().zip(cluster.phase(task)) else { return };
         if good_nodes.all_should_wait(phase.demand(), cluster) {
             stuck.add(phase.demand());

@@ -1,5 +1,5 @@
-//! Placement: on which node a task starts. [`job_by_job`] takes the next job and looks for a node; [`by_node`] takes a node,
-//! or the best pair of task and node, and looks for a job.
+//! Placement passes decide on which node a task starts. [`job_by_job`] takes the next job and looks for a node.
+//! [`by_node`] takes a node and looks for a job, or chooses the best pair of task and node.
 
 pub mod by_node;
 pub(crate) mod by_speed;

@@ -1,5 +1,5 @@
-//! Remaining times that are told from ages: what they may become, so that a round asks only for those that may be the
-//! longest.
+//! Upper bounds for remaining times that are estimated from an attempt's age. With them a round computes the estimate
+//! only for the attempts whose remaining time may be the longest.
 
 use hindmost_core::cluster::{Attempt, Cluster, Phase};
 use hindmost_core::estimator::Pace;
@@ -8,24 +8,24 @@ use hindmost_math::distribution::Distribution;
 
 use super::candidates::Scale;
 
-/// A remaining time is taken to be at most so many times what is expected now.
-const ROOM: f64 = 1.05;
+/// An upper bound is this many times the remaining time expected now.
+const BOUND_FACTOR: f64 = 1.05;
 
-/// Share by which what is known of ages may be wrong.
+/// Relative error that rounding may cause in an age.
 const ROUNDING: f64 = 1e-6;
 
-/// The rank of a candidate that ends at a time, or of which that is the latest that it may be expected to.
+/// Returns the rank of a candidate that is expected to end at this time, or not later than this time.
 pub(super) fn ends(end: Time) -> (Scale, u64) {
     (0, u64::MAX - end.0)
 }
 
-/// The end that such a rank stands for.
+/// Returns the end from which [`ends`] made this rank.
 pub(super) fn end(rank: u64) -> Time {
     Time(u64::MAX - rank)
 }
 
-/// The seconds that a candidate of this rank has left, or the most that it may. Scale 0: until an end; others are how many
-/// times as long as it has run, by its start.
+/// Returns the remaining time of a candidate of this rank in seconds, or an upper bound for it. On scale 0 the rank is
+/// an end. Any other scale is a factor, and the rank is the candidate's start: the bound is the factor times its age.
 pub(super) fn left(scale: Scale, rank: u64, now: Time) -> f64 {
     match scale {
         0 => (end(rank) - now).seconds(),
@@ -33,7 +33,8 @@ pub(super) fn left(scale: Scale, rank: u64, now: Time) -> f64 {
     }
 }
 
-/// A rank that leaves an attempt more than what will be expected from its age, now `remaining`, until it is due for another.
+/// Returns a rank whose remaining time is an upper bound for what is expected from the attempt's age, and the time
+/// until which the bound holds. `remaining` is the remaining time expected now, in seconds.
 pub(super) fn rank_until(remaining: f64, attempt: &Attempt, phase: &Phase, cluster: &Cluster) -> ((Scale, u64), Time) {
     let (now, since, pace, durations) = (cluster.now(), attempt.since(), Pace::of(cluster, attempt), phase.durations());
     let age = pace.age((now - since).seconds());
@@ -48,20 +49,21 @@ pub(super) fn rank_until(remaining: f64, attempt: &Attempt, phase: &Phase, clust
         let times = (1.0 + (2.0 + alpha) * ROUNDING) / (alpha - 1.0);
         return ((times.to_bits(), since.0), Time::NEVER);
     }
-    let limit = ROOM * remaining;
+    let limit = BOUND_FACTOR * remaining;
     match first_above(pace.age(limit), age, durations) {
         Some(until) => {
-            let due = now + Time::from_seconds(pace.seconds(until - age).min((ROOM - 1.0) * remaining));
+            let due = now + Time::from_seconds(pace.seconds(until - age).min((BOUND_FACTOR - 1.0) * remaining));
             (ends(due + Time::from_seconds(limit)), due)
         }
         None => ((0, 0), Time::NEVER),
     }
 }
 
-/// An age before which the expected remaining time is not above a limit, as it is not at a given one. At age a it is ∫S/S(a)
-/// from a on, m(a): it is above the limit at a later age b only if S(b) < m(a)·S(a)/limit.
+/// Returns an age up to which the expected remaining time does not exceed `limit`; `None` if it may exceed the limit
+/// already at `age`. The expected remaining time at age a is m(a) = ∫S/S(a), integrated from a on. It exceeds the limit
+/// at a later age b only if S(b) < m(a)·S(a)/limit.
 pub(super) fn first_above(limit: f64, age: f64, durations: &Distribution) -> Option<f64> {
-    // What is expected is known to some digits only.
+    // 1.01: the numeric mean has a limited precision.
     let share = 1.01 * durations.mean_residual(age) / limit;
     let survival = share * durations.survival(age);
     (share < 1.0).then(|| if survival > 0.0 { durations.survival_quantile(survival) } else { f64::INFINITY })
@@ -72,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_is_expected_to_take_long_before_it_may_be() {
+    fn remaining_time_stays_below_the_limit_until_first_above() {
         let (heavy, light) = (Distribution::pareto_with_mean(2.0, 2.0), Distribution::uniform(1.0, 3.0));
         let all = [heavy, light, Distribution::log_normal(2.0, 2.0), Distribution::exponential(2.0)];
         let grid = (0..20).flat_map(|age| (1..20).map(move |limit| (0.2 * f64::from(age), 0.4 * f64::from(limit))));

@@ -1,8 +1,9 @@
-//! The attempts that a rule found slow (candidates), kept so that a round looks only at those that it can help.
+//! An index of candidates: the attempts that a rule found slow. With it a round looks only at candidates that can get a
+//! backup now.
 //!
-//! They are sorted by rank within their phase, and phases by what a copy demands: a round takes the first of each demand
-//! that fits somewhere, and a phase whose job may have no backup now is not looked at. What time makes of them is kept by
-//! when it does.
+//! Candidates are sorted by rank within their phase, and phases are grouped by the demand of one copy. A round takes
+//! the first candidate of each demand that fits on some node. It skips a phase whose job may have no backup now. A
+//! second index holds the candidates that must be checked again at a given time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Bound, RangeInclusive};
@@ -15,49 +16,52 @@ use hindmost_core::resources::Resources;
 use hindmost_core::time::Time;
 use rustc_hash::FxHashMap;
 
-/// What ranks stand for: those of one scale sort alike at any time.
+/// What a rank means (see `by_age::left`). The order of ranks on one scale does not change with time.
 pub(super) type Scale = u64;
-/// A rank, the smallest first, and the attempt.
+/// A rank and its attempt; the smallest rank is first.
 pub(super) type Entry = (u64, AttemptId);
 type PhaseId = (JobId, u32);
 type GroupId = (PhaseId, Scale);
 
-/// The candidates of a phase and scale.
+/// The candidates of one phase whose ranks have the same scale.
 #[derive(Debug)]
 struct Group {
     demand: Resources,
     entries: BTreeSet<Entry>,
-    /// The entry that stands for the group among those of its demand: in a round the first that was not taken.
+    /// The group's entry in [`Heads`]: the first that this round has not taken. `None` if none can get a backup now.
     head: Option<Entry>,
-    /// True if the rule allows none of them a backup now.
+    /// True if the rule allows the group's job no backup now.
     closed: bool,
-    /// The slack of the order of jobs below which it permits none of them another copy; 0 if that is not known.
+    /// The slack of the order of jobs below which the order permits the group no more copies; 0 if unknown.
     needed: f64,
 }
 
-/// The heads of the groups that demand the same.
+/// The heads of the groups with the same demand and scale.
 #[derive(Debug, Default)]
 struct Heads {
     entries: BTreeSet<Entry>,
-    /// True once it is known that no more of them can be helped in this round.
+    /// True if no backup of this demand can be started any more in this round.
     stuck: bool,
 }
 
-/// See the module's documentation.
+/// The candidates of one rule, sorted for rounds.
 #[derive(Debug, Default)]
 pub(super) struct Candidates {
-    /// Each one's rank, if it may be helped now, and when it is due to be looked at, whether or not it can be helped.
+    /// The rank of each candidate and the time at which it must be checked again. The rank is `None` while the
+    /// candidate is passed over.
     of: FxHashMap<AttemptId, (Option<(Scale, u64)>, Time)>,
     groups: BTreeMap<GroupId, Group>,
     heads: FxHashMap<(Resources, Scale), Heads>,
     due: BTreeSet<(Time, AttemptId)>,
-    /// Tasks that have got another copy since a round last looked, and jobs of candidates of which something has changed.
+    /// Tasks that have got another copy since the last round.
     copied: Vec<TaskId>,
+    /// Jobs with candidates whose permission to start backups may have changed since the last round.
     changed: Vec<JobId>,
-    /// The slack of the order of jobs, and the groups that need some of it, by how much (numbers above 0 sort as their bits).
+    /// The slack of the order of jobs at the last round.
     slack: f64,
+    /// The groups that need some slack, sorted by how much they need. Positive floats sort as their bits do.
     needing: BTreeSet<(u64, GroupId)>,
-    /// Groups of which an entry was taken in this round.
+    /// Groups from which this round has taken an entry.
     taken: Vec<GroupId>,
 }
 
@@ -65,7 +69,7 @@ fn phase_of(id: AttemptId) -> PhaseId {
     (id.task.job, id.task.phase)
 }
 
-/// The groups of a job.
+/// Returns the range of ids of a job's groups.
 fn of_job(job: JobId) -> RangeInclusive<GroupId> {
     ((job, 0), 0)..=((job, u32::MAX), Scale::MAX)
 }
@@ -79,7 +83,8 @@ impl Candidates {
         self.of.contains_key(&id)
     }
 
-    /// Adds an attempt of a phase with this demand, or ranks it anew.
+    /// Adds a candidate or changes its rank. `demand` is the demand of its phase; the candidate is checked again at
+    /// `due`.
     pub(super) fn put(&mut self, rank: (Scale, u64), id: AttemptId, due: Time, demand: &Resources) {
         if self.of.get(&id).is_none_or(|known| known.0 != Some(rank)) {
             self.remove(id);
@@ -93,7 +98,7 @@ impl Candidates {
         self.wait(id, Some(rank), due);
     }
 
-    /// Passes an attempt over until a time.
+    /// Leaves a candidate out of rounds until a time.
     pub(super) fn pass_over(&mut self, id: AttemptId, until: Time) {
         self.remove(id);
         self.wait(id, None, until);
@@ -113,7 +118,7 @@ impl Candidates {
         self.refresh((phase_of(id), scale));
     }
 
-    /// Makes a group's first entry its head.
+    /// Makes a group's first entry its head, if the group may get a backup now, and deletes an empty group.
     fn refresh(&mut self, id: GroupId) {
         let Some(group) = self.groups.get(&id) else { return };
         let may_be_helped = !group.closed && group.needed <= self.slack;
@@ -125,7 +130,7 @@ impl Candidates {
         }
     }
 
-    /// A group needs so much slack.
+    /// Records how much slack a group needs.
     fn need(&mut self, id: GroupId, needed: f64) {
         let Some(group) = self.groups.get_mut(&id) else { return };
         let before = std::mem::replace(&mut group.needed, needed.max(0.0));
@@ -151,7 +156,7 @@ impl Candidates {
         }
     }
 
-    /// Is told of a record. What has become known anew of a candidate makes it one of the `new`.
+    /// Observes a record. Adds the candidates about which the record brings new information to `new`.
     pub(super) fn observe(&mut self, seen: Seen<'_>, cluster: &Cluster, new: &mut Vec<AttemptId>) {
         if self.is_empty() {
             return;
@@ -197,12 +202,12 @@ impl Candidates {
         }
     }
 
-    /// The candidates of a phase, by rank.
+    /// Returns the candidates of a phase, sorted by rank within each scale.
     pub(super) fn of_phase(&self, phase: PhaseId) -> impl DoubleEndedIterator<Item = Entry> + '_ {
         self.groups.range((phase, 0)..=(phase, Scale::MAX)).flat_map(|(_, group)| &group.entries).copied()
     }
 
-    /// Forgets those that are not their task's only copy any more.
+    /// Removes candidates that are no longer their task's only copy.
     pub(super) fn forget_copied(&mut self, cluster: &Cluster) {
         for task in std::mem::take(&mut self.copied) {
             for copy in cluster.copies(task).filter(|copy| !cluster.is_only_copy(copy)) {
@@ -211,13 +216,14 @@ impl Candidates {
         }
     }
 
-    /// Updates which jobs may have backups, for the jobs that have changed: the rule must allow it (`allows`), and the slack of
-    /// the order of jobs must reach what the task needs (`slack_needed`; see `Order::slack_needed`).
+    /// Updates which of the changed jobs may have backups now. The rule must allow it (`allows`), and the slack of the
+    /// order of jobs must be at least what the task needs (`slack_needed`; see `Order::slack_needed`).
     pub(super) fn close(&mut self, allows: impl Fn(JobId) -> bool, slack_needed: impl Fn(TaskId) -> f64, slack: f64) {
         let before = std::mem::replace(&mut self.slack, slack);
         let (low, high) = (before.min(slack).to_bits(), before.max(slack).to_bits());
         let first = ((JobId(0), 0), 0);
-        let mut moved: Vec<GroupId> = self.needing.range((low, first)..(high + 1, first)).map(|(_, id)| *id).collect();
+        let mut affected: Vec<GroupId> =
+            self.needing.range((low, first)..(high + 1, first)).map(|(_, id)| *id).collect();
         let mut changed = std::mem::take(&mut self.changed);
         changed.sort_unstable();
         changed.dedup();
@@ -230,16 +236,16 @@ impl Candidates {
                 if (group.closed, group.needed) != (closed, needed) {
                     group.closed = closed;
                     self.need(id, needed);
-                    moved.push(id);
+                    affected.push(id);
                 }
             }
         }
-        for id in moved {
+        for id in affected {
             self.refresh(id);
         }
     }
 
-    /// Takes out all that the order of jobs may permit another copy now.
+    /// Takes out and returns the candidates that the order of jobs may permit another copy now.
     pub(super) fn take_permitted(&mut self, round: &Round<'_>) -> Vec<Entry> {
         if self.is_empty() {
             return Vec::new();
@@ -254,7 +260,7 @@ impl Candidates {
         permitted
     }
 
-    /// Takes out what is due by now, by id.
+    /// Returns the candidates that are due to be checked again, sorted by id. They stay among the candidates.
     pub(super) fn take_due(&mut self, now: Time) -> Vec<AttemptId> {
         let mut ids = Vec::new();
         while let Some((due, id)) = self.due.first().copied().filter(|(due, _)| *due <= now) {
@@ -265,13 +271,14 @@ impl Candidates {
         ids
     }
 
-    /// What the candidates demand, as long as none was returned in this round.
+    /// Returns the demands of the candidates. Complete only before this round's first call of [`Candidates::next`].
     pub(super) fn demands(&self) -> impl Iterator<Item = &Resources> {
         self.heads.keys().map(|(demand, _)| demand)
     }
 
-    /// Returns the first that was not returned in this round before, of those whose demand is `worth` a try: the one of
-    /// which a scale and a rank tell that the most is `left`. None if that is not more than `above`.
+    /// Returns the next candidate of this round: the one with the most seconds `left` (computed from scale and rank)
+    /// among those whose demand is `worth` a try. `None` if it has not more than `above` seconds left. Each round
+    /// returns a candidate at most once.
     pub(super) fn next(
         &mut self,
         left: impl Fn(Scale, u64) -> f64,
@@ -299,14 +306,14 @@ impl Candidates {
         }
     }
 
-    /// Returns no more of the phase of the one that was returned last, in this round.
+    /// Skips the rest of a candidate's phase and scale in this round. The candidate is the one that was returned last.
     pub(super) fn leave_phase(&mut self, of: AttemptId) {
         if let Some((Some((scale, _)), _)) = self.of.get(&of) {
             self.set_head((phase_of(of), *scale), None);
         }
     }
 
-    /// A round is over.
+    /// Ends a round: the next one begins with all candidates again.
     pub(super) fn end_round(&mut self) {
         for id in std::mem::take(&mut self.taken) {
             self.refresh(id);
@@ -314,7 +321,7 @@ impl Candidates {
         self.try_again();
     }
 
-    /// What was not worth a try in this round may be now.
+    /// Tries the demands again that were not worth a try earlier in this round.
     pub(super) fn try_again(&mut self) {
         self.heads.values_mut().for_each(|heads| heads.stuck = false);
     }
@@ -330,7 +337,7 @@ mod tests {
         AttemptId { task: TaskId { job: JobId(job), phase: 0, index }, copy: 0 }
     }
 
-    /// What the tasks of a job demand.
+    /// Returns the demand of a job's tasks in these tests.
     fn demand(job: u32) -> Resources {
         let mut demand = Resources::NONE;
         demand.0[0] = u64::from(job % 3);
@@ -339,7 +346,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn rounds_see_what_sorting_finds(
+        fn rounds_return_candidates_in_sorted_order(
             rounds in prop::collection::vec(
                 (prop::collection::vec((0u32..5, 0u32..6, prop::option::of(0u64..9)), 0..12), 0u32..5, 0u64..3),
                 1..20,
@@ -371,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_passed_over_comes_back_when_it_is_due() {
+    fn a_candidate_passed_over_returns_when_it_is_due() {
         let mut candidates = Candidates::default();
         candidates.put((0, 1), attempt(0, 0), Time::NEVER, &demand(0));
         candidates.put((0, 2), attempt(0, 1), Time(7), &demand(0));

@@ -1,16 +1,24 @@
-//! `ese`: Enhanced Speculative Execution (Xu & Lau 2015, section VI, Algorithm 2), for heavy load.
+//! `ese` starts one backup for each attempt with a long remaining time, and clones small new jobs. It is designed for
+//! heavily loaded clusters.
 //!
-//! Backups go to attempts that are their task's only copy and whose remaining time is above σ·E\[x],
-//! the longest first, one each; then come started jobs, smallest remaining workload first; then new
-//! jobs in order of workload, of which small ones (m < η·N/|χ| tasks of mean duration E\[x] < ξ) are
-//! cloned: c* maximises −E\[d(c)] − γ·m·c·E\[min of c] (Eq. 29).
+//! Paper: Xu & Lau 2015, section VI, Algorithm 2 (Enhanced Speculative Execution).
+//!
+//! Algorithm:
+//! 1. Each attempt that is its task's only copy and whose remaining time is above σ·E\[x] gets one backup, the longest
+//!    remaining time first.
+//! 2. Started jobs start their pending tasks, the smallest remaining workload first.
+//! 3. New jobs start in order of workload. A job is small if it has m < η·N/|χ| tasks and its mean duration is
+//!    E\[x] < ξ. A small job starts with c* copies of each task, where c* maximises
+//!    −E\[d(c)] − γ·m·c·E\[min of c] (Eq. 29).
 //!
 //! Passes: `[Backups(ese rule, longest first), Originals(started jobs), NewJobs(small ones cloned)]`.
 //!
-//! Readings: N is what is idle when the job's turn comes, |χ| the number of new jobs when the level
-//! begins; of a job of several phases, m counts the tasks of those that are open. With the paper's
-//! ξ = 1 and E\[x] ≥ 1 cloning never fires. Where fewer than m·c nodes are free, every task gets its
-//! first copy before any gets its second.
+//! Readings:
+//! - N is the number of idle machines when the policy reaches the job. |χ| is the number of new jobs when step 3
+//!   begins.
+//! - In a job of several phases, m counts the tasks of the open phases.
+//! - With the paper's ξ = 1 and durations of E\[x] ≥ 1, no job is small and none is cloned.
+//! - If fewer than m·c nodes are free, every task gets its first copy before any task gets its second.
 
 use hindmost_core::cluster::Phase;
 use hindmost_core::estimator::Test;
@@ -22,27 +30,28 @@ use super::sigma_table::{SigmaOf, SigmaTable};
 use super::straggler_test::{self, ByTest};
 
 crate::parameters! {
-    /// ESE's parameters. See the module's documentation.
+    /// The parameters of `ese`.
     pub struct EseParameters {
-        /// a straggler's remaining time is above sigma mean durations
+        /// an attempt is a straggler if its remaining time exceeds sigma times the mean duration; optimal: the best
+        /// value for the distribution
         pub sigma: Option<f64> = None, word optimal;
-        /// a small job has fewer tasks than this share of the idle machines for each new job
+        /// a new job is small if it has fewer tasks than eta times the idle machines per new job
         pub eta: f64 = 0.1, in 0.0..;
-        /// a small job's mean duration is below this, seconds
+        /// a new job is small only if its mean task duration is below xi
         pub xi: f64 = 1.0, in 0.0.., unit "s";
-        /// most copies of a task
+        /// maximum number of copies of a task
         pub max_copies: u32 = 8, in 1..=64, unit "copies";
     }
 }
 
-/// ESE's rule for backups. See the module's documentation.
+/// The rule by which `ese` starts backups (step 1 of the algorithm).
 pub struct EseRule {
     table: SigmaTable,
     candidates: Candidates,
 }
 
 impl EseRule {
-    /// With these parameters.
+    /// Creates the rule with these parameters.
     pub fn new(parameters: EseParameters) -> EseRule {
         EseRule { table: SigmaTable::new(parameters.sigma, SigmaOf::Ese, 2), candidates: Candidates::default() }
     }

@@ -1,15 +1,19 @@
-//! `hadoop`: the rule of Hadoop MapReduce's speculator.
+//! `hadoop` starts a backup for the task that is expected to end last, once its job has no pending tasks. It does so
+//! only if a new copy is expected to end sooner.
 //!
-//! Once nothing of the job is pending, the task expected to end last gets one backup if a fresh copy
-//! is expected to end sooner.
+//! Source: `DefaultSpeculator` of Apache Hadoop MapReduce.
+//!
+//! Algorithm: in a job without pending tasks, each running task whose remaining time is above the mean duration of its
+//! phase gets one backup, the longest remaining time first. The number of a job's running backups is limited to the
+//! largest of three numbers: a fixed number, a share of the job's tasks, and a share of its running tasks.
 //!
 //! Passes: `[Originals(order), Backups(hadoop rule, when nothing is pending)]`.
 //!
-//! Readings: a rule on elapsed time, so it is asked of attempts whose progress is unknown too; their
-//! remaining time is its expectation given their age. "Expected to end sooner" compares remaining
-//! times with the phase's mean duration. One backup a task. As in Hadoop's `DefaultSpeculator` the
-//! copies running beside their originals are limited to the largest of a fixed number, a share of the
-//! job's tasks and a share of its running ones.
+//! Readings:
+//! - Hadoop's rule uses elapsed time, so attempts whose progress is unknown are tested too. Their remaining time is its
+//!   expectation given their age.
+//! - "Expected to end sooner" compares the remaining time with the phase's mean duration.
+//! - A task gets one backup at a time.
 
 use hindmost_core::cluster::{Cluster, Job, Phase};
 use hindmost_core::estimator::Test;
@@ -20,30 +24,32 @@ use super::candidates::Candidates;
 use super::straggler_test::{self, ByTest};
 
 crate::parameters! {
-    /// The parameters of Hadoop's rule. See the module's documentation.
+    /// The parameters of `hadoop`. A job may run as many backups as the largest of the three limits allows.
     pub struct HadoopParameters {
-        /// backups always allowed at a time, a job (mapreduce.job.speculative.minimum-allowed-tasks)
+        /// backups that a job may always run at the same time (mapreduce.job.speculative.minimum-allowed-tasks)
         pub minimum_allowed: u32 = 10, in 0..=1_000_000, unit "backups";
-        /// backups allowed at a time, as a share of the job's tasks (mapreduce.job.speculative.speculative-cap-total-tasks)
+        /// backups that a job may run at the same time, as a share of its tasks
+        /// (mapreduce.job.speculative.speculative-cap-total-tasks)
         pub of_total_tasks: f64 = 0.01, in 0.0..=1.0;
-        /// backups allowed at a time, as a share of the job's running tasks (mapreduce.job.speculative.speculative-cap-running-tasks)
+        /// backups that a job may run at the same time, as a share of its running tasks
+        /// (mapreduce.job.speculative.speculative-cap-running-tasks)
         pub of_running_tasks: f64 = 0.1, in 0.0..=1.0;
     }
 }
 
-/// Hadoop's rule. See the module's documentation.
+/// The rule by which Hadoop MapReduce starts backups.
 pub struct HadoopRule {
     parameters: HadoopParameters,
     candidates: Candidates,
 }
 
 impl HadoopRule {
-    /// With these parameters.
+    /// Creates the rule with these parameters.
     pub fn new(parameters: HadoopParameters) -> HadoopRule {
         HadoopRule { parameters, candidates: Candidates::default() }
     }
 
-    /// Backups that a job may have at a time.
+    /// Returns the number of backups that a job may run at the same time.
     fn cap(&self, job: &Job) -> f64 {
         let HadoopParameters { minimum_allowed, of_total_tasks, of_running_tasks } = self.parameters;
         let running = f64::from(job.running_tasks());
@@ -60,7 +66,7 @@ impl ByTest for HadoopRule {
         Test::RemainingOrByAgeAbove(phase.mean())
     }
 
-    /// True if the job has nothing pending and may have another backup now.
+    /// Returns true if the job has no pending tasks and may have another backup now.
     fn allows(&self, job: JobId, cluster: &Cluster) -> bool {
         let Some(job) = cluster.job(job) else { return false };
         if job.runnable() > 0 {
@@ -70,7 +76,7 @@ impl ByTest for HadoopRule {
     }
 
     fn help(&mut self, id: AttemptId, round: &mut Round<'_>) {
-        // A backup of this round may have used up what the job is allowed.
+        // Another backup of this round may have reached the job's limit.
         if self.allows(id.task.job, round.cluster())
             && let Some(test) = round.cluster().phase(id.task).map(|phase| self.test(phase))
         {

@@ -1,9 +1,12 @@
-//! The attempts that lag (`pace`), so that a round looks at those alone for which something may have changed.
+//! An index of the lagging attempts of `pace`. With it a round looks only at attempts for which something may have
+//! changed.
 //!
-//! A backup pays if the remaining time, in medians of the phase, is above some bound. Where the end is known, the remaining
-//! time only gets shorter: an attempt that failed a bound is not looked at again until the bound is lower than what it had
-//! left then. Where only the age is known, the oldest is the first that a backup may pay for. And where a demand fits on no
-//! node, a round need look only at those attempts with this demand that may be relaunched elsewhere.
+//! A backup pays if the remaining time, in medians of the phase, is above a bound:
+//! - If the end is known, the remaining time only gets shorter. A round skips an attempt that failed a bound until the
+//!   bound is below the remaining time that the attempt had then.
+//! - If only the age is known, a backup pays for the oldest attempt first.
+//! - If a demand fits on no node, a round looks only at the attempts with this demand that may be relaunched on another
+//!   node.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -14,22 +17,21 @@ use hindmost_core::resources::Resources;
 use hindmost_core::time::Time;
 use rustc_hash::FxHashMap;
 
-/// Remaining medians as bits: numbers that are not negative sort as their bits do.
+/// Remaining time in medians, as the bits of a float. Floats that are not negative sort as their bits do.
 type Bits = u64;
 
-/// More medians than any number of them.
+/// Stands for a remaining time that no round has looked at yet. It sorts above all numbers of medians.
 const UNKNOWN: Bits = u64::MAX;
 
-/// Of attempts with one demand of which only the age is known, so many more than there are open nodes are looked at in a
-/// round.
+/// A round looks at this many more attempts than there are open nodes, for each demand, if only the age is known.
 const LOOKED_AT_BY_AGE: usize = 64;
 
-/// What is known of when a lagging attempt ends.
+/// When a lagging attempt is expected to end.
 #[derive(Clone, Copy, Debug)]
 enum End {
-    /// That, and the medians that it had left when a round last looked at it.
+    /// The expected end, and the remaining time in medians when a round last looked at the attempt.
     At(Time, Bits),
-    /// Only when it began.
+    /// The end is unknown; the time is the attempt's start.
     Unknown(Time),
 }
 
@@ -37,42 +39,43 @@ enum End {
 #[derive(Debug)]
 struct SameDemand {
     demand: Resources,
-    /// Those whose end is known.
+    /// Attempts whose end is known, the longest remaining time first.
     by_left: BTreeSet<(Reverse<Bits>, AttemptId)>,
-    /// Those of which only the age is known, the oldest first.
+    /// Attempts of which only the age is known, the oldest first.
     by_age: BTreeSet<(Time, AttemptId)>,
 }
 
-/// See the module's documentation.
+/// The lagging attempts, by demand and remaining time.
 #[derive(Debug, Default)]
 pub(super) struct Lagging {
-    /// Each with the place of its demand in `of_demand`.
+    /// Every lagging attempt, with the index of its demand in `of_demand`.
     all: FxHashMap<AttemptId, (u32, End)>,
     of_demand: Vec<SameDemand>,
     by_finish: BTreeSet<(Time, AttemptId)>,
-    /// Attempts that a relaunch elsewhere may pay for some day, those of them of which only the age is known, and those for
-    /// which it may have begun to.
-    movable: BTreeSet<AttemptId>,
-    movable_by_age: BTreeSet<AttemptId>,
+    /// Attempts on slow nodes that may be relaunched on another node at some time.
+    relaunchable: BTreeSet<AttemptId>,
+    /// The relaunchable attempts of which only the age is known.
+    relaunchable_by_age: BTreeSet<AttemptId>,
+    /// The relaunchable attempts for which a relaunch may pay now, where it did not pay before.
     unsettled: BTreeSet<AttemptId>,
-    /// Attempts that have got another copy beside them since a round last looked.
+    /// Attempts that have got a sibling copy since the last round.
     copied: Vec<AttemptId>,
 }
 
 impl Lagging {
-    /// True if nothing lags.
+    /// Returns true if no attempt lags.
     pub(super) fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
 
-    /// An attempt lags that has such a demand, or more has become known of one that does. `movable` if a relaunch elsewhere
-    /// may pay for it.
-    pub(super) fn add(&mut self, attempt: &Attempt, demand: &Resources, movable: bool) {
+    /// Adds a lagging attempt with this demand, or updates it with what is newly known. `relaunchable` is true if it
+    /// may be relaunched on another node.
+    pub(super) fn add(&mut self, attempt: &Attempt, demand: &Resources, relaunchable: bool) {
         let id = attempt.id();
         self.remove(id);
         let place = self.place_of(demand);
-        if movable {
-            self.movable.insert(id);
+        if relaunchable {
+            self.relaunchable.insert(id);
             self.unsettled.insert(id);
         }
         if let Some(finish) = attempt.expected_finish() {
@@ -96,12 +99,12 @@ impl Lagging {
     fn add_by_age(&mut self, id: AttemptId, place: u32, since: Time) {
         self.all.insert(id, (place, End::Unknown(since)));
         self.of_demand[place as usize].by_age.insert((since, id));
-        if self.movable.contains(&id) {
-            self.movable_by_age.insert(id);
+        if self.relaunchable.contains(&id) {
+            self.relaunchable_by_age.insert(id);
         }
     }
 
-    /// An attempt has ended or has a backup.
+    /// Removes an attempt that has ended, has a backup, or is laid aside.
     pub(super) fn remove(&mut self, id: AttemptId) {
         let Some((place, end)) = self.all.remove(&id) else { return };
         let same = &mut self.of_demand[place as usize];
@@ -112,20 +115,20 @@ impl Lagging {
             }
             End::Unknown(since) => _ = same.by_age.remove(&(since, id)),
         }
-        if self.movable.remove(&id) {
-            self.movable_by_age.remove(&id);
+        if self.relaunchable.remove(&id) {
+            self.relaunchable_by_age.remove(&id);
             self.unsettled.remove(&id);
         }
     }
 
-    /// A copy was started beside an attempt.
+    /// Records that an attempt has got a sibling copy.
     pub(super) fn copied(&mut self, attempt: AttemptId) {
         if self.all.contains_key(&attempt) {
             self.copied.push(attempt);
         }
     }
 
-    /// Forgets the attempts that still have the copy beside them.
+    /// Removes the attempts that have got a sibling copy which still runs.
     pub(super) fn forget_copied(&mut self, cluster: &Cluster) {
         for id in std::mem::take(&mut self.copied) {
             if !is_only_copy(id, cluster) {
@@ -134,37 +137,39 @@ impl Lagging {
         }
     }
 
-    /// Forgets attempts that are not their task's only copy any more.
+    /// Removes all attempts that are no longer their task's only copy.
     pub(super) fn forget_gone(&mut self, cluster: &Cluster) {
         let gone: Vec<AttemptId> = self.all.keys().copied().filter(|id| !is_only_copy(*id, cluster)).collect();
         gone.into_iter().for_each(|id| self.remove(id));
     }
 
-    /// What the remaining time is compared with has changed for these attempts: they are looked at again.
+    /// Makes the next round look again at the attempts of these tasks, because the bound on their remaining time has
+    /// changed.
     pub(super) fn look_again(&mut self, concerns: impl Fn(TaskId) -> bool) {
         for (id, (place, end)) in self.all.iter_mut().filter(|(id, _)| concerns(id.task)) {
             if let End::At(_, left) = end {
                 set_left(&mut self.of_demand[*place as usize], *id, left, UNKNOWN);
             }
         }
-        self.unsettled.extend(self.movable.iter().filter(|id| concerns(id.task)));
+        self.unsettled.extend(self.relaunchable.iter().filter(|id| concerns(id.task)));
     }
 
-    /// A task of a job was started: less of it is pending, and that may make relaunches of its other tasks pay.
+    /// Makes the next round look again at a job's relaunchable attempts. Called when a task of the job was started:
+    /// with fewer pending tasks, a relaunch may pay.
     pub(super) fn unsettle(&mut self, job: JobId) {
         let first = |job| AttemptId { task: TaskId { job, phase: 0, index: 0 }, copy: 0 };
-        let of_job = self.movable.range(first(job)..first(JobId(job.0.saturating_add(1))));
+        let of_job = self.relaunchable.range(first(job)..first(JobId(job.0.saturating_add(1))));
         self.unsettled.extend(of_job);
     }
 
-    /// A round has looked at an attempt, which has so many medians left, and has left it alone.
+    /// Records that a round has started no copy for an attempt whose remaining time is this many medians.
     pub(super) fn looked_at(&mut self, id: AttemptId, medians_left: f64) {
         if let Some((place, End::At(_, left))) = self.all.get_mut(&id) {
             set_left(&mut self.of_demand[*place as usize], id, left, medians_left.max(0.0).to_bits());
         }
     }
 
-    /// What should have ended by now is told from its age.
+    /// Moves the attempts that should have ended by now to those of which only the age is known.
     pub(super) fn let_time_pass(&mut self, cluster: &Cluster) {
         while let Some((finish, id)) = self.by_finish.first().copied().filter(|(finish, _)| *finish <= cluster.now()) {
             self.by_finish.remove(&(finish, id));
@@ -177,13 +182,15 @@ impl Lagging {
         }
     }
 
-    /// Returns the attempts for which a backup or a relaunch may have begun to pay: those that may have more than so many
-    /// medians left (`None` if no node is open), and the oldest of those of which only the age is known, as far as there is
-    /// room for their demands. For all of them a relaunch counts as settled from now on.
+    /// Returns the attempts for which a backup or a relaunch may pay now, unsorted and possibly twice:
+    /// - the unsettled ones, which count as settled from now on, and
+    /// - if `medians` is not `None` (some node is open): the relaunchable ones of which only the age is known; and, for
+    ///   each demand that fits on a node, those whose remaining time may exceed this many medians and the oldest of
+    ///   those of which only the age is known.
     pub(super) fn take_concerned(&mut self, medians: Option<f64>, cluster: &Cluster) -> Vec<AttemptId> {
         let mut concerned: Vec<AttemptId> = std::mem::take(&mut self.unsettled).into_iter().collect();
         let Some(bound) = medians.map(f64::to_bits) else { return concerned };
-        concerned.extend(&self.movable_by_age);
+        concerned.extend(&self.relaunchable_by_age);
         for SameDemand { demand, by_left, by_age } in &self.of_demand {
             let is_empty = by_age.is_empty() && by_left.first().is_none_or(|(Reverse(left), _)| *left <= bound);
             if !is_empty && cluster.fits_somewhere(demand) {
@@ -195,9 +202,9 @@ impl Lagging {
         concerned
     }
 
-    /// Whether a relaunch pays for an attempt has still to be found out.
+    /// Makes the next round check again whether a relaunch of this attempt pays.
     pub(super) fn leave_unsettled(&mut self, id: AttemptId) {
-        if self.movable.contains(&id) {
+        if self.relaunchable.contains(&id) {
             self.unsettled.insert(id);
         }
     }
@@ -213,7 +220,7 @@ fn is_only_copy(id: AttemptId, cluster: &Cluster) -> bool {
     cluster.attempt(id).is_some_and(|attempt| cluster.is_only_copy(attempt))
 }
 
-/// True if an attempt is its task's only copy and was not asked to stop.
+/// Returns true if an attempt is its task's only copy and is not being stopped.
 pub(super) fn waits(attempt: &Attempt, cluster: &Cluster) -> bool {
     cluster.is_only_copy(attempt) && attempt.state() != AttemptState::Stopping
 }

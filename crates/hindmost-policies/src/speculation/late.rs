@@ -1,21 +1,26 @@
-//! `late`: Longest Approximate Time to End (Zaharia et al., "Improving MapReduce performance in
-//! heterogeneous environments", OSDI 2008).
+//! `late` starts backups for the attempts with the lowest progress rates, the longest estimated time to end first. It
+//! starts them only on nodes that are not slow, and limits how much of the cluster runs backups.
 //!
-//! An attempt's progress rate is its progress over the time it has run. Attempts whose rate is below
-//! the `slow_task` percentile of their phase are candidates; the one with the longest estimated time
-//! to end gets a backup, one a task, as long as fewer than a share `cap` of the cluster's room runs
-//! backups (SpeculativeCap), and only on nodes whose summed progress is not below the `slow_node`
-//! percentile.
+//! Paper: Zaharia et al., "Improving MapReduce performance in heterogeneous environments", OSDI 2008 (LATE: Longest
+//! Approximate Time to End).
+//!
+//! Algorithm: an attempt's progress rate is its progress divided by the time it has run. An attempt is a candidate if
+//! its rate is below the `slow_task` percentile of its phase. The candidate with the longest estimated time to end gets
+//! a backup, one for each task, if two conditions hold:
+//! - fewer backups run than the share `cap` of the copies that fit into the whole cluster (SpeculativeCap);
+//! - the summed progress of the backup's node is not below the `slow_node` percentile of all nodes.
 //!
 //! Passes: `[Originals(order), Backups(late rule, speculative cap)]`.
 //!
-//! Readings: the percentile is over the phase's attempts whose rate is known, finished ones included,
-//! each counted at the time it becomes known (in a live run again when it turns out otherwise), and needs at
-//! least two of them; a node's progress is
-//! the number of attempts it has finished plus one half for each that runs (what it has done of them
-//! is not known in between); nodes at the percentile are not slow, or with equal nodes none would do. With `age` no
-//! rate is known: an attempt is then slow once its expected duration, given its age, is above the
-//! same percentile of the phase's distribution.
+//! Readings:
+//! - The percentile is over the attempts of the phase whose rate is known, including finished ones. It needs at least
+//!   two of them. An attempt counts from the time at which its rate becomes known; in a live run its rate is updated
+//!   when a later measurement differs.
+//! - A node's progress is the number of attempts that it has finished, plus one half for each attempt that it runs.
+//!   (The progress of running attempts is not known between measurements.)
+//! - Nodes at the percentile are not slow. Otherwise all nodes would be slow if all were equal.
+//! - With the progress model `age` no rate is known. An attempt is then slow once its expected duration, given its age,
+//!   is above the same percentile of the phase's distribution.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeSet;
@@ -37,46 +42,47 @@ use super::slow_by_age::{SlowByAge, is_only_copy, remaining};
 use super::{Cause, Rule, by_age};
 
 crate::parameters! {
-    /// LATE's parameters. See the module's documentation.
+    /// The parameters of `late`.
     pub struct LateParameters {
-        /// percentile of progress rates below which an attempt is slow
+        /// percentile of a phase's progress rates below which an attempt is slow
         pub slow_task: f64 = 0.25, in 0.0..=1.0;
-        /// percentile of nodes' progress below which a node gets no backups
+        /// percentile of the nodes' progress below which a node gets no backups
         pub slow_node: f64 = 0.25, in 0.0..=1.0;
-        /// share of the cluster's room that may run backups
+        /// share of the cluster's capacity that may run backups
         pub cap: f64 = 0.1, in 0.0..=1.0;
-        /// seconds for which an attempt is left alone (LATE's own: 60)
+        /// age below which an attempt gets no backup (60 s in the LATE paper)
         pub min_age: f64 = 0.0, in 0.0.., unit "s";
     }
 }
 
-/// LATE's rule. See the module's documentation.
+/// The rule by which LATE starts backups.
 pub struct LateRule {
     parameters: LateParameters,
     /// Known progress rates of each phase's attempts.
     rates: FxHashMap<(JobId, u32), ProgressRates>,
-    /// Attempts that are or were slow by their rate, by what a copy demands.
+    /// Attempts that are or were slow by their progress rate, grouped by the demand of a copy.
     slow: Vec<SlowAttempts>,
-    /// Slow attempts whose jobs the order permits no other copy now.
+    /// Slow attempts of jobs that the order permits no more copies now.
     not_permitted: Candidates,
-    /// Attempts that are slow by their age, or whose remaining times are told from it.
+    /// Attempts that are slow by their age, or whose remaining times are estimated from their age.
     aged: SlowByAge,
     /// Running backups.
     backups: FxHashSet<AttemptId>,
     nodes: NodeProgress,
-    /// The age from which on an attempt is slow, as last computed: for durations and a pace.
+    /// The last computed age, in seconds on a node of speed 1, from which an attempt is slow; with the durations and
+    /// the pace it was computed for.
     slow_age: Option<(Distribution, Pace, f64)>,
 }
 
-/// Slow attempts whose copies demand the same.
+/// Slow attempts with the same demand.
 struct SlowAttempts {
     demand: Resources,
-    /// By their rate; the last to finish first.
+    /// Expected ends with their attempts, the latest end first.
     attempts: BTreeSet<(Reverse<Time>, AttemptId)>,
 }
 
 impl SlowAttempts {
-    /// Forgets the attempts that were expected to end first, as far as they have ended.
+    /// Removes the attempts at the end of the list that have ended.
     fn forget_ended(&mut self, cluster: &Cluster) {
         while let Some((Reverse(finish), id)) = self.attempts.last().copied() {
             if finish >= cluster.now() || cluster.attempt(id).is_some() {
@@ -88,7 +94,7 @@ impl SlowAttempts {
 }
 
 impl LateRule {
-    /// With these parameters.
+    /// Creates the rule with these parameters.
     pub fn new(parameters: LateParameters) -> LateRule {
         LateRule {
             parameters,
@@ -102,20 +108,20 @@ impl LateRule {
         }
     }
 
-    /// More has become known of an attempt: its rate, or that it is slow by its age.
-    fn known(&mut self, id: AttemptId, view: &mut View<'_>) {
+    /// Records new information about an attempt: its progress rate, or that it is slow by its age.
+    fn update(&mut self, id: AttemptId, view: &mut View<'_>) {
         let cluster = view.cluster;
         let Some((attempt, phase)) = cluster.attempt(id).zip(cluster.phase(id.task)) else { return };
-        // In a phase that has finished only a copy that its policy keeps may be left: nobody asks any more.
+        // In a finished phase only a copy that the policy keeps on purpose may still run. Its rate is no longer used.
         if let Some(rate) = rate(attempt).filter(|_| !phase.is_finished()) {
             let rates = self.rates.entry((id.task.job, id.task.phase)).or_default();
             let mut slow = rates.set((id.task.index, id.copy), rate, self.parameters.slow_task);
-            // What was slow before is entered again: its end may have turned out otherwise.
+            // Enter an attempt that was slow before again: its expected end may have changed.
             slow.extend((rate < rates.limit()).then_some((id.task.index, id.copy)));
             for (index, copy) in slow {
                 let slow = AttemptId { task: TaskId { index, ..id.task }, copy };
                 let Some(finish) = cluster.attempt(slow).and_then(Attempt::expected_finish) else { continue };
-                if tells_remaining_by_age(view) {
+                if estimates_by_age(view) {
                     self.aged.add(slow, cluster, view.estimator);
                 } else {
                     slow_of(&mut self.slow, phase.demand()).attempts.insert((Reverse(finish), slow));
@@ -136,13 +142,13 @@ impl LateRule {
         rate(attempt).is_none_or(|rate| limit.is_some_and(|limit| rate < limit))
     }
 
-    /// True if an entry of a slow attempt still stands: it is slow, its end is still expected then, and it is its task's
-    /// only copy.
-    fn stands(&self, (Reverse(finish), id): (Reverse<Time>, AttemptId), cluster: &Cluster) -> bool {
+    /// Returns true if an entry of `slow` is still valid: the attempt is slow, it is its task's only copy, and its
+    /// expected end has not changed.
+    fn is_valid(&self, (Reverse(finish), id): (Reverse<Time>, AttemptId), cluster: &Cluster) -> bool {
         self.may_be_helped(id, cluster) && cluster.attempt(id).and_then(Attempt::expected_finish) == Some(finish)
     }
 
-    /// An attempt that is slow, its task's only copy and not helped yet.
+    /// Returns true if an attempt is slow and its task's only copy.
     fn may_be_helped(&self, id: AttemptId, cluster: &Cluster) -> bool {
         let only = cluster.attempt(id).filter(|attempt| cluster.is_only_copy(attempt));
         only.is_some_and(|attempt| self.is_slow(attempt))
@@ -153,8 +159,9 @@ impl LateRule {
         cluster.attempt(id).is_some_and(|attempt| cluster.now() - attempt.since() >= min_age)
     }
 
-    /// Adds to what was `found` of those that are slow by their age, the shortest remaining time first, all that may be
-    /// the next: those that come after the `last` that was looked at, and before all others found.
+    /// Adds to `found` the attempts that are slow by their age and may be the next to serve: those that come after
+    /// `last`, the attempt served last, and before all others in `found`. `found` is sorted, the shortest remaining
+    /// time first.
     fn find_aged(&mut self, last: Option<Found>, backups: usize, found: &mut Vec<Found>, round: &Round<'_>) {
         let cluster = round.cluster();
         loop {
@@ -173,7 +180,7 @@ impl LateRule {
         }
     }
 
-    /// Looks at the slow attempts again whose jobs the order may permit another copy now.
+    /// Moves the attempts of jobs that the order may permit another copy now from `not_permitted` back to `slow`.
     fn permit_again(&mut self, round: &Round<'_>) {
         for (rank, id) in self.not_permitted.take_permitted(round) {
             if let Some(phase) = round.cluster().phase(id.task) {
@@ -182,7 +189,8 @@ impl LateRule {
         }
     }
 
-    /// True if nothing is slow, or all that are slow are so by their age, and none can get a backup now.
+    /// Returns true if no backup can be started in this round: no attempt is slow, or all slow attempts are slow by
+    /// their age and the cap or the lack of good nodes excludes a backup of each.
     fn is_in_vain(&mut self, round: &Round<'_>) -> bool {
         let cluster = round.cluster();
         self.aged.forget_copied(round);
@@ -194,7 +202,8 @@ impl LateRule {
             && (self.aged.is_empty() || self.rates.is_empty() && self.aged.demands(cluster).all(&mut in_vain))
     }
 
-    /// Starts a backup on a node that is not slow; false if there is none.
+    /// Starts a backup on a node that is not slow. Returns `None` if there is no such node, and `Some(false)` if the
+    /// start was refused.
     fn start_backup(&mut self, task: TaskId, demand: &Resources, round: &mut Round<'_>) -> Option<bool> {
         let cluster = round.cluster();
         let allowed = |node| !cluster.has_copy_on(task, node) && !cluster.avoids(task, node);
@@ -206,12 +215,12 @@ impl LateRule {
     }
 }
 
-/// True if so many backups are all that there may be while the next is one of this demand.
+/// Returns true if the cap allows no more than this many backups, when the next one has this demand.
 fn is_exhausted(cap: f64, backups: usize, demand: &Resources, nodes: &mut NodeProgress, cluster: &Cluster) -> bool {
     backups as f64 >= cap * nodes.in_all(demand, cluster) as f64
 }
 
-/// The slow attempts of a demand.
+/// Returns the slow attempts of a demand.
 fn slow_of<'a>(slow: &'a mut Vec<SlowAttempts>, demand: &Resources) -> &'a mut SlowAttempts {
     let at = slow.iter().position(|known| known.demand == *demand).unwrap_or_else(|| {
         slow.push(SlowAttempts { demand: *demand, attempts: BTreeSet::new() });
@@ -220,23 +229,23 @@ fn slow_of<'a>(slow: &'a mut Vec<SlowAttempts>, demand: &Resources) -> &'a mut S
     &mut slow[at]
 }
 
-/// Progress rate, 1/seconds, once it is known: with work going on evenly, one over the duration.
+/// Returns the progress rate in 1/seconds; `None` while it is unknown. At an even pace it is one over the duration.
 fn rate(attempt: &Attempt) -> Option<f64> {
     attempt.expected_finish().map(|finish| 1.0 / (finish - attempt.since()).seconds().max(1e-9))
 }
 
-/// True if remaining times are told from ages, whatever else is known.
-fn tells_remaining_by_age(view: &View<'_>) -> bool {
+/// Returns true if remaining times are estimated from ages only.
+fn estimates_by_age(view: &View<'_>) -> bool {
     matches!(view.estimator.knowledge(), Knowledge::Age | Knowledge::History)
 }
 
-/// True if only ages are known of the attempts of a phase.
+/// Returns true if the progress of a phase's attempts is unknown, so that only their ages are known.
 fn by_age(phase: &Phase, view: &View<'_>) -> bool {
-    tells_remaining_by_age(view) || !phase.gives_progress()
+    estimates_by_age(view) || !phase.gives_progress()
 }
 
-/// The age, on a node of speed 1, at which the expected duration E\[x | x > age] of an attempt of this
-/// pace reaches the duration that a share `slow` of its phase exceeds on a node of speed 1.
+/// Returns the age at which an attempt becomes slow, in seconds on a node of speed 1. At this age its expected duration
+/// E\[x | x > age], at its pace, reaches the duration that a share `slow` of its phase exceeds on a node of speed 1.
 fn age_when_slow(durations: &Distribution, slow: f64, pace: Pace) -> f64 {
     let limit = durations.quantile((1.0 - slow).min(1.0 - f64::EPSILON)) / pace.seconds(1.0);
     let (mut low, mut high) = (0.0, limit);
@@ -250,7 +259,7 @@ fn age_when_slow(durations: &Distribution, slow: f64, pace: Pace) -> f64 {
 
 impl Rule for LateRule {
     fn condition(&mut self, attempt: &Attempt, phase: &Phase, view: &View<'_>) -> Option<Condition> {
-        // A backup that was left alone is none any more.
+        // A backup that is now its task's only copy no longer counts as a backup.
         self.backups.remove(&attempt.id());
         if !by_age(phase, view) {
             return Some(Condition::Revealed);
@@ -273,8 +282,8 @@ impl Rule for LateRule {
             Cause::NodeLost => attempt.expected_finish().is_none(),
             // By age the condition depends on the durations.
             Cause::DurationsLearned => {
-                let tells = view.cluster.phase(attempt.id().task).is_none_or(Phase::gives_progress);
-                !tells || view.estimator.knowledge() == Knowledge::History
+                let gives_progress = view.cluster.phase(attempt.id().task).is_none_or(Phase::gives_progress);
+                !gives_progress || view.estimator.knowledge() == Knowledge::History
             }
             Cause::SpeedLearned => false,
         }
@@ -283,7 +292,7 @@ impl Rule for LateRule {
     fn observe(&mut self, seen: Seen<'_>, view: &mut View<'_>, _candidates: &mut Vec<AttemptId>) {
         let cluster = view.cluster;
         self.aged.observe(seen, view);
-        // An end that is expected anew is entered by `known`.
+        // `update` records a changed end, so the list of candidates with new information is not needed.
         self.not_permitted.observe(seen, cluster, &mut Vec::new());
         match seen {
             Seen::Decision(Decision::Start { attempt, node, .. }) => {
@@ -297,7 +306,7 @@ impl Rule for LateRule {
                     self.nodes.changed(node, cluster);
                 }
             }
-            Seen::Event(Event::WatchMet { attempt, .. }, _) => self.known(*attempt, view),
+            Seen::Event(Event::WatchMet { attempt, .. }, _) => self.update(*attempt, view),
             Seen::Event(
                 Event::AttemptFinished { attempt }
                 | Event::AttemptFailed { attempt, .. }
@@ -317,8 +326,7 @@ impl Rule for LateRule {
                 }
             }
             Seen::Event(Event::NodeLost { node }, _) => {
-                let lives = |id: &AttemptId| cluster.attempt(*id).is_some();
-                self.backups.retain(lives);
+                self.backups.retain(|id| cluster.attempt(*id).is_some());
                 self.nodes.changed(*node, cluster);
             }
             Seen::Event(Event::NodeJoined { node, .. } | Event::NodeReturned { node }, _) => {
@@ -342,10 +350,10 @@ impl Rule for LateRule {
         let mut by_age: Vec<Found> = new.iter().map(|id| (remaining(*id, round), *id)).collect();
         by_age.sort_unstable_by(shortest_first);
         let mut last = None;
-        // Backups of this round are counted when they are observed.
+        // `self.backups` gets the backups of this round only when their records are observed.
         let mut backups = self.backups.len();
         let mut slow = std::mem::take(&mut self.slow);
-        // Up to where the attempts of each demand were served, and demands that fit on no node that is not slow.
+        // The last attempt served of each demand, and whether the demand fits on no good node.
         let mut served: Vec<Option<(Reverse<Time>, AttemptId)>> = vec![None; slow.len()];
         let mut nowhere = vec![false; slow.len()];
         let now = round.cluster().now();
@@ -360,24 +368,25 @@ impl Rule for LateRule {
             if let Some(((Reverse(finish), _), _)) = head
                 && finish <= now
             {
-                // What should have ended has no remaining time, as all that follow: they are served by id.
+                // This attempt and all that follow should have ended by now. Their remaining time counts as 0, so
+                // they are served in order of their ids.
                 for (of_demand, nowhere) in slow.iter().zip(&mut nowhere) {
                     let overdue = of_demand.attempts.range((Reverse(now), FIRST)..);
-                    let stands = overdue.filter(|entry| !*nowhere && self.stands(**entry, round.cluster()));
-                    by_age.extend(stands.map(|(_, id)| (0.0, *id)));
+                    let valid = overdue.filter(|entry| !*nowhere && self.is_valid(**entry, round.cluster()));
+                    by_age.extend(valid.map(|(_, id)| (0.0, *id)));
                     *nowhere = true;
                 }
                 by_age.sort_unstable_by(shortest_first);
                 continue;
             }
-            // The longer remaining time is first, then by id.
+            // The longest remaining time is first; ties go to the smaller id.
             let (id, at) = match (head, oldest) {
                 (Some(((Reverse(finish), id), at)), oldest)
                     if oldest.is_none_or(|oldest| shortest_first(&((finish - now).seconds(), id), &oldest).is_gt()) =>
                 {
                     served[at] = Some((Reverse(finish), id));
                     last = Some(((finish - now).seconds(), id));
-                    if !self.stands((Reverse(finish), id), round.cluster()) {
+                    if !self.is_valid((Reverse(finish), id), round.cluster()) {
                         slow[at].attempts.remove(&(Reverse(finish), id));
                         continue;
                     }
@@ -434,18 +443,18 @@ impl Rule for LateRule {
     }
 }
 
-/// A remaining time, seconds, and the attempt.
+/// A remaining time in seconds and its attempt.
 type Found = (f64, AttemptId);
 
-/// The first id of all.
+/// The smallest attempt id.
 const FIRST: AttemptId = AttemptId { task: TaskId { job: JobId(0), phase: 0, index: 0 }, copy: 0 };
 
-/// Shorter remaining times come first, of equal ones the later id.
+/// Sorts the shortest remaining time first, and equal ones by descending id.
 fn shortest_first(one: &Found, other: &Found) -> Ordering {
     one.0.total_cmp(&other.0).then(other.1.cmp(&one.1))
 }
 
-/// The first entry, or the first after another.
+/// Returns the first entry after `entry`, or the first of all if it is `None`.
 fn after(
     entries: &BTreeSet<(Reverse<Time>, AttemptId)>,
     entry: Option<(Reverse<Time>, AttemptId)>,

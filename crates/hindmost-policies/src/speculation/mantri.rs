@@ -1,18 +1,22 @@
-//! `mantri`: Microsoft Mantri's speculative execution (Ananthanarayanan et al., "Reining in the
-//! outliers in Map-Reduce clusters using Mantri", OSDI 2010), as Xu & Lau 2015 state it for their
-//! baseline.
+//! `mantri` starts a backup if it is likely to save resources. With `kill_restart` it replaces the straggler in place
+//! if no resources are free for a backup.
 //!
-//! A duplicate is started when a node is free and P(t_rem > 2·t_new) > δ, so only where resources are
-//! expected to be saved. With kill-restart, an attempt for which the same test holds while no node is
-//! free is stopped and started afresh in its own room.
+//! Paper: Ananthanarayanan et al., "Reining in the outliers in Map-Reduce clusters using Mantri", OSDI 2010, as Xu &
+//! Lau 2015 state it for their baseline.
+//!
+//! Algorithm: an attempt gets a backup when a node is free and P(t_rem > 2·t_new) > δ, where t_rem is its remaining
+//! time and t_new the duration of a new copy. If the test holds while no node is free, kill-restart stops the attempt
+//! and starts a replacement on the same resources.
 //!
 //! Passes: `[Backups(mantri rule), Originals(order)]`.
 //!
-//! Readings where the paper is silent: backups before originals; one backup a task; the longest
-//! remaining time first; the test is made again when the backup starts; a restarted copy may be
-//! restarted again, but a task only `max_restarts` times: on a slow node, or where a fresh copy itself
-//! passes the test, it would never end. For the same reason a restart needs more than a backup: a fresh
-//! copy must be expected to end sooner on the attempt's own node.
+//! Readings where the paper is silent:
+//! - Backups start before originals. A task has one backup at a time. The longest remaining time is first.
+//! - The test is made again when the backup starts.
+//! - A replacement may be replaced again, but a task only `max_restarts` times. Without this limit a task would never
+//!   end on a slow node, or if a new copy itself passes the test.
+//! - For the same reason a replacement needs more than a backup: a new copy on the attempt's own node must be expected
+//!   to end sooner than the attempt.
 
 use hindmost_core::cluster::{Cluster, Node, Phase};
 use hindmost_core::estimator::{Pace, Test};
@@ -24,34 +28,34 @@ use super::candidates::Candidates;
 use super::straggler_test::{self, ByTest};
 
 crate::parameters! {
-    /// Mantri's parameters. See the module's documentation.
+    /// The parameters of `mantri`.
     pub struct MantriParameters {
-        /// how likely the saving must be
+        /// probability above which a backup must save resources
         pub delta: f64 = 0.25, in 0.0..1.0;
-        /// stop and start afresh where there is no room for a backup
+        /// if no resources are free for a backup, stop the straggler and start a replacement in its place
         pub kill_restart: bool = false;
-        /// how often a task may be started afresh
+        /// how often the copies of a task may be replaced
         pub max_restarts: u32 = 3, in 1..=1000;
     }
 }
 
-/// Mantri's rule. See the module's documentation.
+/// The rule by which Mantri starts backups and replacements.
 pub struct MantriRule {
     parameters: MantriParameters,
     candidates: Candidates,
 }
 
-/// A duplicate pays if the remaining time is longer than this many fresh copies: the original and the
-/// duplicate both run for as long as the duplicate takes.
+/// A backup saves resources if the remaining time is longer than this many durations of a new copy, because the
+/// original and the backup both run until the backup ends.
 const COPIES_RUNNING: f64 = 2.0;
 
 impl MantriRule {
-    /// With these parameters.
+    /// Creates the rule with these parameters.
     pub fn new(parameters: MantriParameters) -> MantriRule {
         MantriRule { parameters, candidates: Candidates::default() }
     }
 
-    /// True if the task may be started afresh once more, and its attempt's remaining time is longer than a fresh copy is
+    /// Returns true if the attempt may be replaced once more, and its remaining time is longer than a new copy is
     /// expected to take on the same node.
     fn restart_pays(&self, id: AttemptId, round: &Round<'_>) -> bool {
         let cluster = round.cluster();

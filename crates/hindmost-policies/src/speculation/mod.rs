@@ -1,10 +1,14 @@
-//! Speculation: backups for running attempts that a rule finds too slow. One pass, and a file a rule.
+//! Speculation policies start backups for running attempts that are too slow. All of them share one pass,
+//! [`Speculation`]; each one is a [`Rule`] in a file of its own.
 //!
-//! The pass ([`Speculation`]) does what every rule needs: it watches each attempt that is its task's only copy for the
-//! rule's condition, so that nothing is scanned; it watches again what was left alone by a failed copy or a lost node, and
-//! what a rule asks anew once durations or speeds are learned; and it hands the attempts that met their condition to the
-//! rule ([`Rule::serve`]). Most rules test running attempts and help those that pass the test: they
-//! implement `ByTest` (`straggler_test.rs`), which keeps and orders candidates.
+//! The pass does what every speculation policy needs:
+//! - It watches each attempt that is its task's only copy for the condition of the rule, so that no round scans all
+//!   running attempts.
+//! - It watches an attempt again when a sibling copy has failed, a node was lost, or durations or speeds were learned.
+//! - It hands the attempts that met their condition, the candidates, to the rule ([`Rule::serve`]).
+//!
+//! Mantri, SDA, ESE and Hadoop test running attempts one by one and start a backup for those that pass. They implement
+//! `ByTest` (`straggler_test.rs`), which keeps and sorts their candidates.
 
 mod by_age;
 mod candidates;
@@ -27,45 +31,47 @@ use hindmost_core::ids::AttemptId;
 use hindmost_core::policy::{Pass, Round, Seen, View};
 use hindmost_core::record::{Condition, Decision, Event};
 
-/// Why an attempt that runs already may have to be watched anew.
+/// Why a running attempt may need a new watch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// Another copy of its task has failed or was stopped, so that it is the only one now.
+    /// A sibling copy has failed or was stopped, so the attempt is its task's only copy now.
     LeftAlone,
-    /// A node was lost: copies may have been left alone, attempts are to be watched as after their start.
+    /// A node was lost. The attempt may be its task's only copy now; it is watched as after its start.
     NodeLost,
-    /// The durations of its phase were learned.
+    /// The durations of the attempt's phase were learned.
     DurationsLearned,
-    /// The speed of its node was learned.
+    /// The speed of the attempt's node was learned.
     SpeedLearned,
 }
 
-/// A rule for backups. See the module's documentation.
+/// A speculation policy: decides which attempts are stragglers and which of them get a backup now.
 pub trait Rule: Send {
     /// Returns the condition under which an attempt of this phase, which is its task's only copy, becomes a candidate;
     /// `None` if it never does.
     fn condition(&mut self, attempt: &Attempt, phase: &Phase, view: &View<'_>) -> Option<Condition>;
 
-    /// True if an attempt that runs already is watched anew for this cause.
+    /// Returns true if a running attempt needs a new watch for this cause.
     fn watches_again(&self, _cause: Cause, _attempt: &Attempt, _view: &View<'_>) -> bool {
         true
     }
 
-    /// Observes a record, for what the rule counts itself. May add candidates that met no watched condition.
+    /// Observes a record, so that the rule can keep its own counts. The rule may add candidates that met no watched
+    /// condition.
     fn observe(&mut self, _seen: Seen<'_>, _view: &mut View<'_>, _candidates: &mut Vec<AttemptId>) {}
 
-    /// Serves the candidates: the attempts that met their condition and that the rule has not taken out since.
+    /// Starts backups for the candidates: the attempts that met their condition. The rule takes out of the list what it
+    /// has dealt with.
     fn serve(&mut self, candidates: &mut Vec<AttemptId>, round: &mut Round<'_>);
 }
 
-/// The pass that starts backups by a rule. See the module's documentation.
+/// The pass that watches running attempts and lets a rule start backups.
 pub struct Speculation<R> {
     rule: R,
     candidates: Vec<AttemptId>,
 }
 
 impl<R: Rule> Speculation<R> {
-    /// A pass for this rule.
+    /// Creates the pass for a rule.
     pub fn by(rule: R) -> Speculation<R> {
         Speculation { rule, candidates: Vec::new() }
     }
@@ -79,7 +85,7 @@ impl<R: Rule> Speculation<R> {
         }
     }
 
-    /// Watches running attempts anew, by id.
+    /// Watches the running attempts that a cause concerns again, in order of their ids.
     fn watch_again(&mut self, cause: Cause, concerns: impl Fn(&Attempt) -> bool, view: &mut View<'_>) {
         let concerned = view.cluster.running().filter(|attempt| concerns(attempt));
         let concerned = concerned.filter(|attempt| self.rule.watches_again(cause, attempt, view));

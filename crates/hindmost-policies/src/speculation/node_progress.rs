@@ -1,9 +1,10 @@
-//! Which nodes are slow by their progress (LATE's SlowNodeThreshold), kept up to date as attempts begin and end.
+//! Index of nodes by progress, which decides which nodes are slow (LATE's SlowNodeThreshold).
 //!
-//! A node's progress is the number of attempts that it has finished, and one half for each that runs; it is counted in
-//! halves. The threshold is the progress at a percentile of the nodes that are up; nodes below it are slow. Nodes are kept
-//! in buckets by progress, and a change moves one node by one bucket, so that the threshold moves by little. For the demands
-//! asked for it is kept on which of the nodes that are not slow they fit.
+//! A node's progress is the number of attempts that it has finished, plus one half for each attempt that it runs. It is
+//! counted in halves. The threshold is the progress at a percentile of the nodes that are up; nodes below it are slow,
+//! the others are good. Nodes are kept in buckets by progress. One change moves one node by a few buckets, so the
+//! threshold moves only a little. For each demand that was looked up, the index also keeps the good nodes on which it
+//! fits.
 
 use hindmost_core::cluster::{Cluster, Node};
 use hindmost_core::id_set::IdSet;
@@ -11,10 +12,10 @@ use hindmost_core::ids::NodeId;
 use hindmost_core::resources::Resources;
 use rustc_hash::FxHashMap;
 
-/// Demands of which it is kept where they fit; with more, all are forgotten.
+/// Largest number of demands in a cache. When a cache is full, it is cleared.
 const KEPT: usize = 64;
 
-/// See the module's documentation.
+/// Nodes by progress, and which of them are good.
 #[derive(Debug)]
 pub(super) struct NodeProgress {
     /// The percentile, in [0, 1].
@@ -26,23 +27,25 @@ pub(super) struct NodeProgress {
     buckets: Vec<IdSet>,
     /// The bucket of the threshold.
     threshold: u32,
-    /// Nodes in buckets below the threshold's.
+    /// Number of nodes in buckets below the threshold's.
     below: usize,
-    /// Nodes that are up.
+    /// Number of nodes that are up.
     up: usize,
     /// Nodes that are up and not slow.
     good: IdSet,
-    /// By demand, the nodes that are not slow and on which it fits. What has been started since the last record was
-    /// observed is still to be taken out.
+    /// By demand, the good nodes on which it fits. A node that has become full since the last observed record is still
+    /// in the set; look-ups remove it.
     fitting: Vec<(Resources, IdSet)>,
-    /// Capacities, with how many nodes have them, of so many nodes; copies that they have resources for, by demand.
+    /// How many nodes have each capacity.
     capacities: FxHashMap<Resources, u64>,
+    /// Number of nodes counted in `capacities`.
     counted: usize,
+    /// By demand, the copies that fit on all nodes together when they are empty.
     in_all: FxHashMap<Resources, u64>,
 }
 
 impl NodeProgress {
-    /// Of no nodes yet; nodes below this percentile of progress, in [0, 1], will be slow.
+    /// Creates an index without nodes. Nodes below this percentile of progress, in [0, 1], will be slow.
     pub(super) fn new(share: f64) -> NodeProgress {
         NodeProgress {
             share,
@@ -60,13 +63,13 @@ impl NodeProgress {
         }
     }
 
-    /// An attempt has finished on a node.
+    /// Records that an attempt has finished on a node.
     pub(super) fn finished(&mut self, node: NodeId) {
         self.grow(node);
         self.finished[node.0 as usize] += 1;
     }
 
-    /// What runs on a node, or whether it is up, has changed.
+    /// Updates a node after attempts on it have started or ended, or it has gone up or down.
     pub(super) fn changed(&mut self, node: NodeId, cluster: &Cluster) {
         self.grow(node);
         let at = node.0 as usize;
@@ -98,7 +101,7 @@ impl NodeProgress {
         self.move_threshold(cluster);
     }
 
-    /// What is free on a node, or whether it is slow, has changed.
+    /// Updates which demands fit on a node, after its free resources have changed or it has become slow or good.
     fn refresh(&mut self, node: u32, cluster: &Cluster) {
         for (demand, fitting) in &mut self.fitting {
             if self.good.contains(node) && fits(demand, NodeId(node), cluster) {
@@ -117,7 +120,7 @@ impl NodeProgress {
         }
     }
 
-    /// Moves the threshold to the bucket in which the percentile lies now.
+    /// Moves the threshold to the bucket that holds the percentile now.
     fn move_threshold(&mut self, cluster: &Cluster) {
         if self.up == 0 {
             return;
@@ -144,12 +147,12 @@ impl NodeProgress {
         }
     }
 
-    /// True if a node is up and not slow.
+    /// Returns true if a node is up and not slow.
     pub(super) fn is_good(&self, node: NodeId) -> bool {
         self.good.contains(node.0)
     }
 
-    /// Returns the first node that is not slow, on which a demand fits and for which `allowed` holds.
+    /// Returns the first good node on which a demand fits and for which `allowed` holds.
     pub(super) fn first_good(
         &mut self,
         demand: &Resources,
@@ -182,7 +185,7 @@ impl NodeProgress {
         }
     }
 
-    /// Returns how many copies of a demand all nodes together, empty, have resources for.
+    /// Returns how many copies with a demand fit on all nodes together when they are empty.
     pub(super) fn in_all(&mut self, demand: &Resources, cluster: &Cluster) -> u64 {
         let joined = &cluster.nodes()[self.counted..];
         if !joined.is_empty() {
@@ -202,12 +205,13 @@ impl NodeProgress {
     }
 }
 
-/// True if a demand fits on a node that is up and has some free room.
+/// Returns true if a node is up, has free resources, and the demand fits into them.
 fn fits(demand: &Resources, node: NodeId, cluster: &Cluster) -> bool {
     cluster.node(node).is_some_and(|node| node.is_up() && !node.free().is_none() && demand.fits(node.free()))
 }
 
-/// Index of the smallest of `len` sorted values with at least this share at or below.
+/// Returns the index of the percentile `share` among `len` sorted values: the smallest value with at least this share
+/// of the values at or below it.
 pub(super) fn rank(len: usize, share: f64) -> usize {
     ((share * len as f64).ceil() as usize).clamp(1, len) - 1
 }

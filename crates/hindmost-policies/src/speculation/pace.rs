@@ -1,29 +1,32 @@
-//! `pace` (ours): backs up attempts that fall behind the pace of their phase, and keeps new ones off
-//! slow nodes. Made for live work, where a slow node shows long before a fixed share of its work is done.
+//! `pace` starts a backup for an attempt that has made much less progress than other attempts of its phase at the same
+//! age. It also keeps new tasks off slow nodes.
 //!
-//! An attempt lags when its progress is less than 1/`lag` of what the median copy of its phase has done
-//! at its age, asked from the age `after` medians on; its remaining time is then what its progress so
-//! far foretells. Where copies tell no progress, it lags once it has run for longer than `late` times
-//! what nine of ten copies take (and than `late` medians), and is expected to need as long again.
-//! A lagging attempt gets one backup, the longest remaining time first, on the fastest node with room:
-//! while tasks are pending if that saves resources (remaining time above two fresh copies, as in Mantri),
-//! otherwise if the backup is expected to end clearly sooner (`margin`). An attempt on a slow node that ends before
-//! the others have come to the end of what is pending needs none. Once the progress of both copies
-//! foretells their ends, one that must end well after the other is stopped: what it would still do is lost. Where
-//! copies tell no progress none is stopped before the other has finished. An attempt that has outrun three copies gets no
-//! further one: it is its task that takes long.
-//! Where there is no room for a backup, a lagging attempt on a slow node is stopped to be started afresh
-//! elsewhere, if its remaining time is more than twice what the other nodes need for all that is pending,
-//! and a fresh copy would need as long there.
+//! Source: Hindmost's own policy, designed for live clusters, where progress shows a slow node early. The other
+//! speculation policies test the remaining time, and wait until a share S of the attempt's work is done (progress model
+//! `progress(S)`). `pace` compares progress at the same age, so it does not wait for that.
 //!
-//! Originals go to the fastest node with the most free room. A node known to be slow gets one only if
-//! it is expected to be done before the others have come to it: with p tasks pending in all jobs, room for c
-//! copies on nodes that are not slow, and speed s, if 1/s ≤ 1 + p/c.
+//! Algorithm for running attempts:
+//! - **Lagging.** From the age of `after` medians on, an attempt lags if its progress is less than 1/`lag` of what the
+//!   median copy of its phase has done at the same age. Its remaining time is extrapolated from its progress. If copies
+//!   report no progress, an attempt lags once it has run longer than `late` times the 90th percentile of durations (and
+//!   longer than `late` medians); its expected remaining time is then as long as it has run.
+//! - **Backups.** A lagging attempt gets one backup, the longest remaining time first, on the fastest node with free
+//!   resources. While tasks are pending, the backup must save resources: the remaining time must be above two durations
+//!   of a new copy, as in Mantri. Otherwise the backup must be expected to end clearly sooner (`margin`). An attempt on
+//!   a slow node gets no backup if it ends before the other nodes have served the pending tasks of its job.
+//! - **Overtaken copies.** Once the ends of both copies can be extrapolated from their progress, a copy that will end
+//!   well after its sibling is stopped. If copies report no progress, none is stopped before its sibling has finished.
+//!   An attempt that has overtaken three siblings gets no more backups: the task itself takes long.
+//! - **Relaunches.** If no resources are free for a backup, a lagging attempt on a slow node is stopped and its task
+//!   starts again on another node. Two conditions must hold, where p tasks of its job are pending and c copies fit on
+//!   nodes that are not slow: its remaining time is above 2·(1 + p/c) medians, and so is the duration of a new copy on
+//!   its node. Only the first copy of a task is relaunched.
 //!
-//! Passes: `[Backups(saving), Originals(order, by speed), Backups(sooner)]`; the first stops what is outrun.
+//! Algorithm for pending tasks: originals go to the fastest node with the most free resources. A slow node of speed s
+//! gets an original only if it is expected to end there before the other nodes could take it: if 1/s ≤ 1 + p/c, where p
+//! tasks are pending in all jobs and c copies fit on nodes that are not slow.
 //!
-//! Unlike rules on remaining time it does not wait until a share S of the work is done (`progress(S)`):
-//! what it asks is whether an attempt has done much less than others had at its age.
+//! Passes: `[Backups(saving), Originals(order, by speed), Backups(sooner)]`. The first pass stops overtaken copies.
 
 use hindmost_core::cluster::{Attempt, AttemptState, Cluster, Node, Phase};
 use hindmost_core::estimator::{Knowledge, Pace};
@@ -40,58 +43,58 @@ use super::{Cause, Rule};
 use crate::placement::by_speed::GoodNodes;
 
 crate::parameters! {
-    /// The parameters of `pace`. See the module's documentation.
+    /// The parameters of `pace`.
     pub struct PaceParameters {
-        /// how many times as long as the median copy an attempt must be about to take
+        /// an attempt lags if its progress is less than 1/lag of the median copy's progress at the same age
         pub lag: f64 = 2.0, in 1.0..;
-        /// age, in medians, below which progress is not judged
+        /// age below which an attempt's progress is not tested
         pub after: f64 = 0.1, in 0.0.., unit "medians";
-        /// without progress: age, in 90th percentiles, from which on an attempt lags
+        /// age from which an attempt lags if its phase reports no progress
         pub late: f64 = 1.2, in 1.0.., unit "90th percentiles";
-        /// how many times as fast as waiting a backup must be while nothing is pending
+        /// while nothing is pending, the remaining time must exceed margin times the duration of a backup
         pub margin: f64 = 1.2, in 1.0..;
-        /// speed below which a node is slow
+        /// speed below which a node is slow, relative to 1
         pub slow: f64 = 0.67, in 0.0..=1.0;
     }
 }
 
-/// A backup that is started while others wait must save resources: the original and the backup both run
-/// for as long as the backup takes.
+/// While tasks are pending, the remaining time must be this many durations of a new copy. Then a backup saves
+/// resources, because the original and the backup both run until the backup ends.
 const SAVING: f64 = 2.0;
 
-/// A copy is outrun if its remaining time is so many times that of another.
-const OUTRUN: f64 = 1.5;
-/// A lagging attempt is moved if its remaining time is so many times what the others need.
-const MOVE: f64 = 2.0;
+/// A copy is overtaken if its remaining time is more than this many times its sibling's.
+const OVERTAKEN: f64 = 1.5;
+/// A lagging attempt is relaunched if its remaining time is more than this many times what the other nodes need.
+const RELAUNCH: f64 = 2.0;
 
-/// An attempt that has outrun so many copies gets no more of them.
+/// An attempt that has overtaken this many siblings gets no more backups.
 const ENOUGH: u32 = 3;
 
-/// So many candidates are kept without looking whether they still run.
+/// Up to this many candidates are kept without checking whether they still run.
 const MANY: usize = 1024;
 
-/// The rule of backups for lagging attempts. See the module's documentation.
+/// The rule by which `pace` starts backups, stops overtaken copies and relaunches attempts.
 pub struct PaceRule {
     parameters: PaceParameters,
-    /// True for the pass that comes before originals.
+    /// True for the pass before originals.
     saving: bool,
     lagging: Lagging,
-    /// Lagging attempts that are expected to end, and whose jobs the order permits no other copy now.
+    /// Lagging attempts with a known end whose jobs the order permits no more copies now.
     not_permitted: Candidates,
-    /// How many copies beside it each attempt has outrun.
-    outran: FxHashMap<AttemptId, u32>,
+    /// The number of siblings that each attempt has overtaken.
+    overtaken: FxHashMap<AttemptId, u32>,
     good_nodes: GoodNodes,
 }
 
 impl PaceRule {
-    /// The rule of the pass before originals (`saving`) or of the one after them.
+    /// Creates the rule for the pass before originals (`saving` is true) or for the one after them.
     pub fn new(parameters: PaceParameters, saving: bool) -> PaceRule {
         PaceRule {
             parameters,
             saving,
             lagging: Lagging::default(),
             not_permitted: Candidates::default(),
-            outran: FxHashMap::default(),
+            overtaken: FxHashMap::default(),
             good_nodes: GoodNodes::above(parameters.slow),
         }
     }
@@ -100,67 +103,72 @@ impl PaceRule {
         phase.gives_progress() && !matches!(view.estimator.knowledge(), Knowledge::Age | Knowledge::History)
     }
 
-    /// Stops the copies of a task that must end well after another, as far as progress foretells their ends.
-    fn stop_outrun(&mut self, task: TaskId, view: &mut View<'_>) {
+    /// Stops the copies of a task that will end well after a sibling. Considers only copies whose end is extrapolated
+    /// from their progress.
+    fn stop_overtaken(&mut self, task: TaskId, view: &mut View<'_>) {
         let cluster = view.cluster;
-        // An end that should have come by now was foretold wrongly: it proves nothing.
-        let foretold = |copy: &Attempt| copy.measured_finish().filter(|finish| *finish > cluster.now());
+        // An expected end in the past was a wrong estimate and proves nothing.
+        let expected = |copy: &Attempt| copy.measured_finish().filter(|finish| *finish > cluster.now());
         let known = cluster.copies(task).filter(|copy| copy.state() != AttemptState::Stopping);
-        let mut known: Vec<(Time, AttemptId)> = known.filter_map(|copy| Some((foretold(copy)?, copy.id()))).collect();
+        let mut known: Vec<(Time, AttemptId)> = known.filter_map(|copy| Some((expected(copy)?, copy.id()))).collect();
         known.sort_unstable_by_key(|(finish, _)| *finish);
         let remaining = |finish: Time| (finish - cluster.now()).seconds();
         let Some((first, fastest)) = known.first().copied() else { return };
         let best = remaining(first);
-        for (_, attempt) in known.into_iter().filter(|(finish, _)| remaining(*finish) > OUTRUN * best) {
-            *self.outran.entry(fastest).or_default() += 1;
-            // Both passes know it; one acts.
+        for (_, attempt) in known.into_iter().filter(|(finish, _)| remaining(*finish) > OVERTAKEN * best) {
+            *self.overtaken.entry(fastest).or_default() += 1;
+            // Both passes count overtaken copies; one of them stops them.
             if self.saving {
                 view.stop(attempt, StopReason::Overtaken);
                 view.because(|| {
-                    format!("another copy is expected to end {best:.2} s from now, and this one more than {OUTRUN} times as late")
+                    format!(
+                        "another copy was expected to end {best:.2} s later, and this one to need more than \
+                         {OVERTAKEN} times as long"
+                    )
                 });
             }
         }
     }
 
-    /// True of an attempt that has outrun so many copies that its task must be what takes long. Where its own end was
-    /// foretold wrongly that says nothing.
-    fn has_outrun_enough(&self, id: AttemptId, cluster: &Cluster) -> bool {
-        let is_foretold = || cluster.attempt(id).and_then(Attempt::expected_finish) > Some(cluster.now());
-        self.outran.get(&id).is_some_and(|copies| *copies >= ENOUGH) && is_foretold()
+    /// Returns true if an attempt has overtaken so many siblings that the task itself must take long. Returns false if
+    /// the attempt's expected end is past, because the estimate was wrong then.
+    fn has_overtaken_enough(&self, id: AttemptId, cluster: &Cluster) -> bool {
+        let end_is_ahead = || cluster.attempt(id).and_then(Attempt::expected_finish) > Some(cluster.now());
+        self.overtaken.get(&id).is_some_and(|copies| *copies >= ENOUGH) && end_is_ahead()
     }
 
     fn node_speed(cluster: &Cluster, attempt: &Attempt) -> f64 {
         cluster.node(attempt.node()).map_or(1.0, Node::speed)
     }
 
-    /// True of an attempt on a slow node that is expected to end before the other nodes have come to the end of
-    /// what is pending: a backup would take room on them, and what it frees is of little use.
+    /// Returns true if an attempt on a slow node is expected to end before the other nodes have served the pending
+    /// tasks of its job. A backup would take resources on those nodes, and free only a slow node early.
     fn ends_with_the_queue(&mut self, remaining: f64, id: AttemptId, cluster: &Cluster) -> bool {
         let Some((attempt, phase)) = cluster.attempt(id).zip(cluster.phase(id.task)) else { return false };
         PaceRule::node_speed(cluster, attempt) < self.parameters.slow
             && remaining <= self.good_nodes.waves(id.task, cluster).unwrap_or(0.0) * phase.median()
     }
 
-    /// True if it may pay some day to relaunch a lagging attempt elsewhere: once, for wherever it goes then, it may end;
-    /// and from a node well slower than one on which an original would still be started, or it would come back.
-    fn may_move(&self, attempt: &Attempt, cluster: &Cluster) -> bool {
+    /// Returns true if a lagging attempt may be relaunched on another node at some time. Only the first copy of a task
+    /// is relaunched, so that the task ends. Its node must be so slow that no original would be started there again.
+    fn may_relaunch(&self, attempt: &Attempt, cluster: &Cluster) -> bool {
         let speed = PaceRule::node_speed(cluster, attempt);
-        self.saving && attempt.id().copy == 0 && speed < self.parameters.slow && 1.0 / speed > MOVE
+        self.saving && attempt.id().copy == 0 && speed < self.parameters.slow && 1.0 / speed > RELAUNCH
     }
 
-    /// True if a lagging attempt is better relaunched elsewhere than waited for.
-    fn should_move(&mut self, remaining: f64, id: AttemptId, cluster: &Cluster) -> bool {
+    /// Returns true if a lagging attempt is expected to end sooner when it is relaunched on another node.
+    fn should_relaunch(&mut self, remaining: f64, id: AttemptId, cluster: &Cluster) -> bool {
         let Some((attempt, phase)) = cluster.attempt(id).zip(cluster.phase(id.task)) else { return false };
-        if !self.may_move(attempt, cluster) || attempt.measured_finish().is_none() {
+        if !self.may_relaunch(attempt, cluster) || attempt.measured_finish().is_none() {
             return false;
         }
         let Some(waves) = self.good_nodes.waves(id.task, cluster) else { return false };
-        let useless = 1.0 / PaceRule::node_speed(cluster, attempt) > MOVE * (1.0 + waves);
-        useless && remaining > MOVE * (1.0 + waves) * phase.median()
+        let useless = 1.0 / PaceRule::node_speed(cluster, attempt) > RELAUNCH * (1.0 + waves);
+        useless && remaining > RELAUNCH * (1.0 + waves) * phase.median()
     }
 
-    /// Looks at the attempts again whose jobs the order may permit another copy now, and at those that should have ended.
+    /// Moves attempts from `not_permitted` back to `lagging`: those whose jobs the order may permit another copy now,
+    /// and those that should have ended.
     fn permit_again(&mut self, round: &Round<'_>) {
         if self.not_permitted.is_empty() {
             return;
@@ -178,13 +186,13 @@ impl PaceRule {
         }
     }
 
-    /// Lays an attempt aside that may get no copy now, whatever happens to others. False for one that has to be looked at in
-    /// each round nevertheless: its end is not known, or it may be relaunched.
+    /// Moves an attempt that the order of jobs permits no copy now to `not_permitted`. Returns false if each round must
+    /// look at it nevertheless: its end is unknown, it may be relaunched, or the order may permit a copy soon.
     fn lay_aside(&mut self, id: AttemptId, round: &Round<'_>) -> bool {
         let cluster = round.cluster();
         let Some((attempt, phase)) = cluster.attempt(id).zip(cluster.phase(id.task)) else { return false };
         let Some(finish) = attempt.expected_finish().filter(|finish| *finish > cluster.now()) else { return false };
-        if self.may_move(attempt, cluster) || round.slack() >= round.slack_needed(id.task) {
+        if self.may_relaunch(attempt, cluster) || round.slack() >= round.slack_needed(id.task) {
             return false;
         }
         self.lagging.remove(id);
@@ -192,7 +200,7 @@ impl PaceRule {
         true
     }
 
-    /// The attempts to look at in this round with their remaining times, the longest first.
+    /// Returns the attempts to look at in this round with their remaining times in seconds, the longest first.
     fn lagging_now(&mut self, factor: f64, cluster: &Cluster) -> Vec<(f64, AttemptId)> {
         self.lagging.let_time_pass(cluster);
         let bound = cluster.fastest_open_speed().map(|speed| factor / speed);
@@ -209,13 +217,13 @@ impl PaceRule {
     }
 }
 
-/// A task's only copy, and its phase.
+/// Returns an attempt and its phase, if it is its task's only copy.
 fn only_copy(id: AttemptId, cluster: &Cluster) -> Option<(&Attempt, &Phase)> {
     cluster.attempt(id).filter(|found| cluster.is_only_copy(found)).zip(cluster.phase(id.task))
 }
 
-/// Remaining time of a lagging attempt, seconds: as its progress foretells, else as long again as it has
-/// run, or what is left of the median on a node known to be slow.
+/// Returns the remaining time of a lagging attempt in seconds. It is extrapolated from progress; if that is impossible,
+/// it is the longer of two times: as long as the attempt has run, and the rest of the median duration on its node.
 fn remaining(cluster: &Cluster, attempt: &Attempt) -> f64 {
     let now = cluster.now();
     let age = (now - attempt.since()).seconds();
@@ -225,14 +233,14 @@ fn remaining(cluster: &Cluster, attempt: &Attempt) -> f64 {
     }
 }
 
-/// What the median copy of a phase takes on a node, seconds.
+/// Returns the duration of the median copy of a phase on a node, in seconds.
 fn fresh(cluster: &Cluster, node: NodeId, phase: &Phase) -> f64 {
     Pace::new(cluster.node(node).map_or(1.0, Node::speed), 0.0).seconds(phase.median())
 }
 
 impl Rule for PaceRule {
     fn condition(&mut self, _attempt: &Attempt, phase: &Phase, view: &View<'_>) -> Option<Condition> {
-        // Both passes observe when an attempt lags; one asks for it.
+        // Both passes are notified when an attempt lags, so one watch is enough.
         if !self.saving || phase.is_assumed() {
             return None;
         }
@@ -250,7 +258,7 @@ impl Rule for PaceRule {
 
     fn observe(&mut self, seen: Seen<'_>, view: &mut View<'_>, _candidates: &mut Vec<AttemptId>) {
         let cluster = view.cluster;
-        // What becomes known anew of an attempt is handed to `serve`.
+        // New information about an attempt reaches `serve` as a candidate, so the list is not needed here.
         self.not_permitted.observe(seen, cluster, &mut Vec::new());
         match seen {
             Seen::Decision(Decision::Start { attempt, .. }) => {
@@ -264,7 +272,7 @@ impl Rule for PaceRule {
                     self.lagging.unsettle(attempt.task.job);
                 }
             }
-            Seen::Event(Event::WatchMet { attempt, .. }, _) => self.stop_outrun(attempt.task, view),
+            Seen::Event(Event::WatchMet { attempt, .. }, _) => self.stop_overtaken(attempt.task, view),
             Seen::Event(
                 Event::AttemptFinished { attempt }
                 | Event::AttemptFailed { attempt, .. }
@@ -272,14 +280,14 @@ impl Rule for PaceRule {
                 _,
             ) => {
                 self.lagging.remove(*attempt);
-                self.outran.remove(attempt);
+                self.overtaken.remove(attempt);
             }
             Seen::Event(Event::DurationsLearned { job, phase, .. }, _) => {
                 self.lagging.look_again(|task| (task.job, task.phase) == (*job, *phase));
             }
             Seen::Event(Event::NodeLost { .. }, _) => {
                 self.lagging.forget_gone(cluster);
-                self.outran.retain(|id, _| cluster.attempt(*id).is_some());
+                self.overtaken.retain(|id, _| cluster.attempt(*id).is_some());
                 self.lagging.look_again(|_| true);
             }
             Seen::Event(Event::NodeSpeedLearned { .. } | Event::NodeReturned { .. } | Event::NodeJoined { .. }, _) => {
@@ -295,7 +303,7 @@ impl Rule for PaceRule {
         }
         let pending = round.next_job(Which::Any, None).is_some();
         if pending && !self.saving {
-            // They may wait for long: what has ended meanwhile is forgotten now and then.
+            // Candidates may wait here for a long time, so remove those that have ended when the list is long.
             if candidates.len() > MANY.max(2 * round.cluster().running_attempts()) {
                 candidates.retain(|id| round.cluster().attempt(*id).is_some());
             }
@@ -307,7 +315,7 @@ impl Rule for PaceRule {
             let cluster = round.cluster();
             self.not_permitted.remove(id);
             if let Some((found, phase)) = only_copy(id, cluster) {
-                self.lagging.add(found, phase.demand(), self.may_move(found, cluster));
+                self.lagging.add(found, phase.demand(), self.may_relaunch(found, cluster));
             }
         }
         let factor = if pending { SAVING } else { self.parameters.margin };
@@ -315,18 +323,19 @@ impl Rule for PaceRule {
             let cluster = round.cluster();
             let Some(phase) = cluster.phase(id.task) else { continue };
             let (median, demand) = (phase.median(), phase.demand());
-            if self.has_outrun_enough(id, cluster) {
+            if self.has_overtaken_enough(id, cluster) {
                 self.lagging.looked_at(id, remaining / median);
                 continue;
             }
             let elsewhere = |node, _: &Node| !cluster.has_copy_on(id.task, node) && !cluster.avoids(id.task, node);
             let Some(node) = cluster.find_fastest_node(demand, elsewhere) else {
-                if self.should_move(remaining, id, cluster) {
+                if self.should_relaunch(remaining, id, cluster) {
                     round.decide(Decision::Stop { attempt: id, reason: StopReason::Relaunched });
                     round.because(|| {
                         format!(
-                            "its node is slow and it was expected to need {remaining:.2} s more, more than {MOVE} times what \
-                             the other nodes need for all that waits: it is started afresh when there is room"
+                            "its node is slow and by the estimate of pace it needed {remaining:.2} s more, more than \
+                             {RELAUNCH} times as long as the other nodes need for the job's pending tasks: it is \
+                             relaunched on another node"
                         )
                     });
                 }
@@ -344,10 +353,10 @@ impl Rule for PaceRule {
                 continue;
             }
             round.because(|| {
-                let (copy, waits) = (id.copy, if pending { "tasks wait" } else { "nothing waits" });
+                let (copy, queue) = (id.copy, if pending { "tasks are pending" } else { "no tasks are pending" });
                 format!(
-                    "copy {copy} lags: expected to need {remaining:.2} s more, a fresh copy {fresh:.2} s, and that is more \
-                     than {factor} times as long ({waits})"
+                    "copy {copy} lags: by the estimate of pace it needed {remaining:.2} s more, over {factor} times as long as \
+                     a new copy ({fresh:.2} s); {queue}"
                 )
             });
         }

@@ -1,4 +1,4 @@
-//! Progress rates of a phase's attempts, with the rate below which an attempt is slow (LATE's SlowTaskThreshold).
+//! Sorted progress rates of a phase's attempts, and the rate below which an attempt is slow (LATE's SlowTaskThreshold).
 
 use std::collections::BTreeSet;
 use std::ops::Bound;
@@ -7,24 +7,24 @@ use rustc_hash::FxHashMap;
 
 use super::node_progress::rank;
 
-/// An attempt of the phase: task and copy.
+/// An attempt of the phase: the index of its task, and its copy.
 type Copy = (u32, u32);
 
-/// A rate, 1/seconds, as bits: positive numbers sort as their bits do.
+/// A rate in 1/seconds, as the bits of a float. Positive floats sort as their bits do.
 type Bits = u64;
 
-/// The rates that are known, finished attempts' included. See the module's documentation.
+/// The known rates of a phase's attempts, including finished ones.
 #[derive(Debug, Default)]
 pub(super) struct ProgressRates {
     sorted: BTreeSet<(Bits, Copy)>,
     of: FxHashMap<Copy, Bits>,
-    /// The entry at the percentile, and how many come before it.
+    /// The entry at the percentile, and the number of entries before it.
     limit: Option<((Bits, Copy), usize)>,
 }
 
 impl ProgressRates {
-    /// Adds an attempt's rate, 1/seconds, in place of the one that was known of it, and returns the attempts that are slow
-    /// now and were not before. `share` is the percentile, in [0, 1].
+    /// Sets an attempt's rate in 1/seconds and returns the attempts that are slow now and were not before. `share` is
+    /// the percentile, in [0, 1].
     pub(super) fn set(&mut self, copy: Copy, rate: f64, share: f64) -> Vec<Copy> {
         let before = self.limit();
         let entry = (rate.to_bits(), copy);
@@ -61,7 +61,7 @@ impl ProgressRates {
         }
     }
 
-    /// Moves the limit to the percentile of the rates that are known now.
+    /// Moves the limit to the percentile of the rates known now.
     fn move_limit(&mut self, share: f64) {
         let rank = rank(self.sorted.len(), share);
         while let Some((at, below)) = self.limit {
@@ -76,7 +76,7 @@ impl ProgressRates {
         }
     }
 
-    /// Returns the rate, 1/seconds, below which an attempt is slow: 0 while fewer than two rates are known.
+    /// Returns the rate in 1/seconds below which an attempt is slow; 0 while fewer than two rates are known.
     pub(super) fn limit(&self) -> f64 {
         self.limit.filter(|_| self.sorted.len() > 1).map_or(0.0, |((rate, _), _)| f64::from_bits(rate))
     }
@@ -90,7 +90,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_slow_are_those_that_sorting_finds(
+        fn newly_slow_attempts_agree_with_sorting(
             steps in prop::collection::vec((0u32..30, 1u32..8), 1..80),
             share in 0.0f64..=1.0,
         ) {
@@ -99,7 +99,7 @@ mod tests {
             let mut were_slow: Vec<u32> = Vec::new();
             for (task, rate) in steps {
                 let rate = f64::from(rate);
-                let told = rates.set((task, 0), rate, share);
+                let newly_slow = rates.set((task, 0), rate, share);
                 known.insert(task, rate);
                 let mut sorted: Vec<f64> = known.values().copied().collect();
                 sorted.sort_by(f64::total_cmp);
@@ -107,9 +107,9 @@ mod tests {
                 prop_assert_eq!(rates.limit(), limit);
                 let slow: Vec<u32> = known.iter().filter(|(_, rate)| **rate < limit).map(|(task, _)| *task).collect();
                 for new in slow.iter().filter(|task| !were_slow.contains(task)) {
-                    prop_assert!(told.contains(&(*new, 0)), "{} is slow now", new);
+                    prop_assert!(newly_slow.contains(&(*new, 0)), "{} is slow now", new);
                 }
-                prop_assert!(told.iter().all(|(task, _)| slow.contains(task)));
+                prop_assert!(newly_slow.iter().all(|(task, _)| slow.contains(task)));
                 were_slow = slow;
             }
         }

@@ -1,18 +1,22 @@
-//! `sda`: the Straggler Detection Algorithm (Xu & Lau 2015, section V).
+//! `sda` starts c − 1 backups for each straggler: an attempt whose remaining time is above σ mean durations. It chooses
+//! σ and c so that a task uses the least expected resources.
 //!
-//! An attempt is a straggler if its remaining time is above σ·E\[x]; then c − 1 fresh copies race it,
-//! once a task. σ and c minimise the expected resource of a task (Eq. 27–28): for Pareto durations
-//! with α = 2, σ = 1 + √2/2 and c = 2. They depend on the shape of the distribution only, so they are
-//! solved once a shape, by [`crate::theory::sigma`].
+//! Paper: Xu & Lau 2015, section V (Straggler Detection Algorithm).
+//!
+//! Algorithm: an attempt is a straggler if its remaining time is above σ·E\[x]. Its task then gets c − 1 backups, once.
+//! σ and c minimise the expected resource of a task (Eq. 27–28). For Pareto durations with α = 2 they are σ = 1 + √2/2
+//! and c = 2. They depend only on the shape of the distribution, so [`crate::theory::sigma`] solves them once for each
+//! shape.
 //!
 //! Passes: `[Backups(sda rule), Originals(smallest_workload)]`.
 //!
-//! Readings: the test is made again when room is there (a straggler that could not be helped in time
-//! is left alone once it is nearly done); where fewer than c − 1 nodes are free, all of them get a
-//! copy and the task is done with; stragglers are served by id; among identical machines "a random
-//! idle one" is the first. Theorem 3 (c* = 2) does not hold for very heavy tails, where three copies
-//! cost less, nor for durations that can be very short, where the more copies the better: c is searched
-//! up to r.
+//! Readings:
+//! - The test is made again when resources are free. A straggler that had to wait for resources gets no backup once its
+//!   remaining time is short.
+//! - If fewer than c − 1 nodes are free, all of them get a copy, and the task gets no more while one of them runs.
+//! - Stragglers are served in order of their ids. Among identical machines, "a random idle one" is the first.
+//! - Theorem 3 (c* = 2) does not hold for very heavy tails, where three copies cost less. It does not hold either for
+//!   durations that can be very short, where more copies are always better. So c is searched up to r (`max_copies`).
 
 use hindmost_core::cluster::Phase;
 use hindmost_core::estimator::Test;
@@ -24,23 +28,24 @@ use super::sigma_table::{SigmaOf, SigmaTable};
 use super::straggler_test::{self, ByTest};
 
 crate::parameters! {
-    /// SDA's parameters. See the module's documentation.
+    /// The parameters of `sda`.
     pub struct SdaParameters {
-        /// a straggler's remaining time is above sigma mean durations
+        /// an attempt is a straggler if its remaining time exceeds sigma times the mean duration; optimal: the best
+        /// value for the distribution
         pub sigma: Option<f64> = None, word optimal;
-        /// most copies of a task
+        /// maximum number of copies of a task
         pub max_copies: u32 = 8, in 1..=64, unit "copies";
     }
 }
 
-/// SDA's rule. See the module's documentation.
+/// The rule by which SDA starts backups.
 pub struct SdaRule {
     table: SigmaTable,
     candidates: Candidates,
 }
 
 impl SdaRule {
-    /// With these parameters.
+    /// Creates the rule with these parameters.
     pub fn new(parameters: SdaParameters) -> SdaRule {
         let table = SigmaTable::new(parameters.sigma, SigmaOf::Sda, parameters.max_copies);
         SdaRule { table, candidates: Candidates::default() }

@@ -1,4 +1,4 @@
-//! σ and the number of copies of SDA and ESE, solved once for each shape of durations.
+//! Cache of σ and the number of copies of SDA and ESE, solved once for each shape of durations.
 
 use hindmost_math::distribution::Distribution;
 use hindmost_math::shapes::{ShapeNumber, Shapes};
@@ -6,18 +6,18 @@ use rustc_hash::FxHashMap;
 
 use crate::theory::sigma;
 
-/// Which algorithm's σ.
+/// The algorithm whose σ is solved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SigmaOf {
-    /// SDA's, with its number of copies.
+    /// SDA: σ and the number of copies.
     Sda,
-    /// ESE's, with one duplicate.
+    /// ESE: σ for two copies, the original and one backup.
     Ese,
 }
 
 /// σ and the number of copies for the shapes of distributions met so far.
 pub(super) struct SigmaTable {
-    /// σ; without it, the one that minimises a task's expected resource.
+    /// A given σ; `None` for the σ that minimises a task's expected resource.
     fixed: Option<f64>,
     of: SigmaOf,
     max_copies: u32,
@@ -30,7 +30,7 @@ impl SigmaTable {
         SigmaTable { fixed, of, max_copies, shapes: Shapes::default(), solved: FxHashMap::default() }
     }
 
-    /// σ and the number of copies for durations of this distribution.
+    /// Returns σ and the number of copies for durations of this distribution.
     pub(super) fn get(&mut self, durations: &Distribution) -> (f64, u32) {
         let number = self.shapes.number(durations);
         if let Some(known) = self.solved.get(&number) {
@@ -41,7 +41,8 @@ impl SigmaTable {
         solved
     }
 
-    /// Durations that are always 0 have no stragglers, whatever σ is.
+    /// Solves for one distribution. Returns (2, 2) without a solution: durations that are always 0 have no stragglers
+    /// whatever σ is.
     fn solve(&self, durations: &Distribution) -> (f64, u32) {
         match (self.of, self.fixed) {
             (SigmaOf::Sda, None) => {
@@ -54,7 +55,7 @@ impl SigmaTable {
     }
 }
 
-/// c* for a given σ (Eq. 27): the number of copies that costs a task the least.
+/// Returns c* for a given σ (Eq. 27): the number of copies with which a task uses the least expected resource.
 fn copies_at(durations: &Distribution, sigma: f64, max_copies: u32) -> u32 {
     let cost = |copies: u32| sigma::sda_resource_ratio(durations, 0.0, sigma, copies).unwrap_or(f64::INFINITY);
     let mut best = 2;

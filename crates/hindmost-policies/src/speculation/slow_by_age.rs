@@ -1,4 +1,4 @@
-//! The attempts that LATE finds slow by their age, or whose remaining times are told from it.
+//! The attempts that LATE finds slow by their age, or whose remaining times are estimated from their age.
 
 use hindmost_core::cluster::{Cluster, Phase};
 use hindmost_core::estimator::Estimator;
@@ -9,13 +9,14 @@ use hindmost_core::resources::Resources;
 use super::by_age;
 use super::candidates::Candidates;
 
-/// See the module's documentation.
+/// Slow attempts in two parts: sorted candidates, and those found since the last round.
 #[derive(Default)]
 pub(super) struct SlowByAge {
     pub(super) known: Candidates,
-    /// Those that are not there yet: most get a backup in the next round.
+    /// Attempts found slow since the last round. They are not sorted into `known` at once, because most of them get a
+    /// backup in the next round.
     pub(super) new: Vec<AttemptId>,
-    /// Tasks of which there was another copy already when an attempt was put among the known.
+    /// Tasks that already had another copy when one of their attempts was added to `known`.
     copied: Vec<TaskId>,
 }
 
@@ -48,7 +49,7 @@ impl SlowByAge {
         }
     }
 
-    /// Forgets those that have got another copy since, and looks again which of them the order of jobs may permit one.
+    /// Removes attempts that have got another copy, and updates which jobs the order may permit another copy.
     pub(super) fn forget_copied(&mut self, round: &Round<'_>) {
         let cluster = round.cluster();
         self.known.forget_copied(cluster);
@@ -58,20 +59,20 @@ impl SlowByAge {
         self.new.retain(|id| is_only_copy(*id, cluster));
     }
 
-    /// What copies of them demand.
+    /// Returns the demands of all slow attempts.
     pub(super) fn demands<'a>(&'a self, cluster: &'a Cluster) -> impl Iterator<Item = &'a Resources> {
         let new = self.new.iter().filter_map(|id| cluster.phase(id.task));
         new.map(Phase::demand).chain(self.known.demands())
     }
 
-    /// Puts the new ones among the known.
+    /// Sorts the new attempts into `known`.
     pub(super) fn keep_new(&mut self, round: &Round<'_>) {
         for id in std::mem::take(&mut self.new) {
             self.put(id, round.cluster(), round.estimator);
         }
     }
 
-    /// Prepares the known ones for a round in which some may be helped, and takes out the new ones.
+    /// Prepares `known` for a round that may start backups, and takes out the new attempts.
     pub(super) fn take_new(&mut self, round: &Round<'_>) -> Vec<AttemptId> {
         let cluster = round.cluster();
         for task in std::mem::take(&mut self.copied) {
@@ -90,7 +91,7 @@ pub(super) fn is_only_copy(id: AttemptId, cluster: &Cluster) -> bool {
     cluster.attempt(id).is_some_and(|attempt| cluster.is_only_copy(attempt))
 }
 
-/// Remaining time, seconds, as far as it is known.
+/// Returns the remaining time in seconds; 0 if it is unknown.
 pub(super) fn remaining(id: AttemptId, round: &Round<'_>) -> f64 {
     let attempt = round.cluster().attempt(id);
     attempt.and_then(|attempt| round.estimator.remaining(round.cluster(), attempt)).unwrap_or(0.0)

@@ -1,15 +1,19 @@
-//! `spark`: the rule of Apache Spark's `TaskSetManager` (`spark.speculation`).
+//! `spark` starts a backup for an attempt that has run much longer than the median finished task of its phase. It
+//! starts no backups before most tasks of the phase have finished.
 //!
-//! In a phase of which a share `quantile` of the tasks has finished, an attempt that has run for
-//! longer than `multiplier` × the median duration of those finished, and longer than `min_runtime`,
-//! gets one backup.
+//! Source: `TaskSetManager` of Apache Spark (`spark.speculation`).
+//!
+//! Algorithm: once a share `quantile` of a phase's tasks has finished, an attempt gets one backup if it has run longer
+//! than `multiplier` × the median duration of the finished tasks, and longer than `min_runtime`.
 //!
 //! Passes: `[Originals(order), Backups(spark rule)]`.
 //!
-//! Readings: the rule is tested all the time (Spark: each 100 ms); the attempt that has run longest is
-//! served first; as in Spark, phases of one task are left alone, a copy does not go where another of
-//! its task runs, and at least one task must have finished; tasks that were finished before the job arrived are not
-//! counted.
+//! Readings:
+//! - The rule is tested continuously (Spark tests it every 100 ms).
+//! - The attempt that has run longest is served first.
+//! - As in Spark, phases of one task get no backups, a copy does not go to a node that runs another copy of its task,
+//!   and at least one task must have finished.
+//! - Tasks that were finished before the job arrived are not counted.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, VecDeque};
@@ -27,39 +31,41 @@ use super::candidates::{Candidates, Entry};
 use super::{Cause, Rule};
 
 crate::parameters! {
-    /// The parameters of Spark's rule. See the module's documentation.
+    /// The parameters of `spark`.
     pub struct SparkParameters {
-        /// share of a phase's tasks that must have finished (spark.speculation.quantile)
+        /// share of a phase's tasks that must have finished before backups start (spark.speculation.quantile)
         pub quantile: f64 = 0.9, in 0.0..=1.0;
-        /// how many medians an attempt may run (spark.speculation.multiplier)
+        /// an attempt gets a backup when it has run longer than this many median durations
+        /// (spark.speculation.multiplier)
         pub multiplier: f64 = 3.0, in 0.0.., unit "medians";
-        /// seconds that every attempt may run (spark.speculation.minTaskRuntime)
+        /// an attempt gets no backup before it has run this long (spark.speculation.minTaskRuntime)
         pub min_runtime: f64 = 0.1, in 0.0.., unit "s";
     }
 }
 
-/// Spark's rule. See the module's documentation.
+/// The rule by which Apache Spark starts backups.
 pub struct SparkRule {
     parameters: SparkParameters,
     phases: FxHashMap<(JobId, u32), PhaseWatch>,
-    /// Wake-ups that were asked for, and for which phase.
+    /// Requested wake-ups and their phases.
     wakes: BTreeSet<(Time, (JobId, u32))>,
     candidates: Candidates,
-    /// Phases whose threshold has risen since a round last looked.
+    /// Phases whose threshold has risen since the last round.
     risen: Vec<(JobId, u32)>,
 }
 
-/// What is kept of a phase with unfinished tasks.
+/// The attempts and finished durations of a phase with unfinished tasks.
 #[derive(Default)]
 struct PhaseWatch {
-    /// First copies in the order of their starts; the front is the one that has run longest.
+    /// Attempts that are their task's only copy, in order of their starts. The front has run longest.
     running: VecDeque<(Time, AttemptId)>,
-    /// Durations of finished tasks in ticks: the shorter half, with the one in the middle, and the longer half.
+    /// The shorter half of the finished tasks' durations, in ticks, including the middle one of an odd number.
     shorter: BinaryHeap<u64>,
+    /// The longer half.
     longer: BinaryHeap<Reverse<u64>>,
-    /// Elapsed time above which an attempt is too slow; known once enough have finished.
+    /// Elapsed time above which an attempt is too slow; `None` until enough tasks have finished.
     threshold: Option<Time>,
-    /// The earliest wake-up asked for and not yet past.
+    /// The earliest requested wake-up that is not past.
     wake: Option<Time>,
 }
 
@@ -77,12 +83,12 @@ impl SparkRule {
 
     fn started(&mut self, task: TaskId, cluster: &Cluster) {
         let Some(copy) = cluster.copies(task).next() else { return };
-        let alone = cluster.phase(task).is_none_or(|phase| phase.to_do() < 2);
-        if alone || !cluster.is_only_copy(copy) {
+        let is_single_task = cluster.phase(task).is_none_or(|phase| phase.to_do() < 2);
+        if is_single_task || !cluster.is_only_copy(copy) {
             return;
         }
         let watch = self.phases.entry((task.job, task.phase)).or_default();
-        // Mostly the newest, but a copy that was left alone may be older than others.
+        // The copy is usually the newest. It may be older if its sibling has failed.
         let entry = (copy.since(), copy.id());
         let at = watch.running.partition_point(|other| *other < entry);
         if watch.running.get(at) != Some(&entry) {
@@ -103,7 +109,7 @@ impl SparkRule {
         let Some(phase) = view.cluster.phase(attempt.task) else { return };
         let Some((_, since)) = applied.released else { return };
         let duration = (view.cluster.now() - since).0;
-        // Spark: max(floor(quantile × tasks), 1).
+        // As in Spark: max(floor(quantile × tasks), 1).
         let enough = ((self.parameters.quantile * f64::from(phase.to_do())).floor() as usize).max(1);
         watch.add(duration);
         if watch.shorter.len() + watch.longer.len() >= enough {
@@ -117,8 +123,8 @@ impl SparkRule {
         self.look(key, view, candidates);
     }
 
-    /// Moves attempts that have become too slow to the candidates, and asks for a wake-up when the
-    /// next one will be.
+    /// Moves attempts that have become too slow to the candidates, and requests a wake-up for the time at which the
+    /// next one becomes too slow.
     fn look(&mut self, key: (JobId, u32), view: &mut View<'_>, candidates: &mut Vec<AttemptId>) {
         let Some(watch) = self.phases.get_mut(&key) else { return };
         let Some(threshold) = watch.threshold else { return };
@@ -127,8 +133,8 @@ impl SparkRule {
             watch.wake = None;
         }
         while let Some((since, id)) = watch.running.front().copied() {
-            let gone = view.cluster.attempt(id).is_none();
-            if !gone && now - since <= threshold {
+            let has_ended = view.cluster.attempt(id).is_none();
+            if !has_ended && now - since <= threshold {
                 let due = since + threshold + Time::TICK;
                 if watch.wake.is_none_or(|wake| due < wake) {
                     watch.wake = Some(due);
@@ -138,14 +144,14 @@ impl SparkRule {
                 return;
             }
             watch.running.pop_front();
-            if !gone {
+            if !has_ended {
                 candidates.push(id);
             }
         }
     }
 
-    /// A candidate that is not slow any more, because the median has risen, goes back among the
-    /// attempts that may become slow.
+    /// Moves a candidate that is no longer slow, because the median has risen, back to the attempts that may become
+    /// slow.
     fn put_back(&mut self, id: AttemptId, round: &mut Round<'_>) {
         let key = (id.task.job, id.task.phase);
         let Some(since) = round.cluster().attempt(id).map(Attempt::since) else { return };
@@ -177,7 +183,7 @@ impl PhaseWatch {
         }
     }
 
-    /// The median as Spark's `MedianHeap` tells it: the mean of the middle two of an even number.
+    /// Returns the median as Spark's `MedianHeap` does: for an even number, the mean of the middle two.
     fn median(&self) -> Time {
         let middle = self.shorter.peek().copied().unwrap_or(0);
         let next = self.longer.peek().filter(|_| self.longer.len() == self.shorter.len());
@@ -186,7 +192,7 @@ impl PhaseWatch {
 }
 
 impl Rule for SparkRule {
-    /// The rule compares elapsed times with a threshold of the whole phase: it asks to be woken instead.
+    /// Returns `None`: the rule compares elapsed times with one threshold for the phase, and requests wake-ups instead.
     fn condition(&mut self, _attempt: &Attempt, _phase: &Phase, _view: &View<'_>) -> Option<Condition> {
         None
     }
@@ -198,8 +204,8 @@ impl Rule for SparkRule {
     fn observe(&mut self, seen: Seen<'_>, view: &mut View<'_>, candidates: &mut Vec<AttemptId>) {
         self.candidates.observe(seen, view.cluster, candidates);
         match seen {
-            // A copy that has gone may leave another alone; a phase may already be past its quantile when its last tasks
-            // start.
+            // When a copy has failed or was stopped, its sibling may be the only copy. When a task starts, its phase
+            // may already have reached the quantile.
             Seen::Decision(Decision::Start { attempt, .. } | Decision::Replace { attempt, .. })
             | Seen::Event(Event::AttemptFailed { attempt, .. } | Event::AttemptStopped { attempt }, _) => {
                 self.started(attempt.task, view.cluster);
@@ -236,7 +242,7 @@ impl Rule for SparkRule {
         for id in new.drain(..) {
             let attempt = cluster.attempt(id).filter(|attempt| cluster.is_only_copy(attempt));
             if let Some((attempt, phase)) = attempt.zip(cluster.phase(id.task)) {
-                // The one that has run longest is first.
+                // Rank by start: the attempt that has run longest is first.
                 self.candidates.put((0, attempt.since().0), id, Time::NEVER, phase.demand());
             }
         }
@@ -260,7 +266,8 @@ impl Rule for SparkRule {
 }
 
 impl SparkRule {
-    /// Takes out the candidates that have not run for too long any more, the one that has run longest last.
+    /// Takes out the candidates that are no longer slow because a threshold has risen. The one that has run longest is
+    /// last.
     fn take_no_longer_slow(&mut self, cluster: &Cluster) -> Vec<Entry> {
         let mut taken = Vec::new();
         for key in std::mem::take(&mut self.risen) {
@@ -281,7 +288,8 @@ impl SparkRule {
             let threshold = self.phases.get(&(id.task.job, id.task.phase)).and_then(|watch| watch.threshold);
             round.because(|| {
                 let threshold = threshold.unwrap_or(Time::ZERO).seconds();
-                format!("copy {} had run for longer than {threshold:.2} s, the multiplier times the median", id.copy)
+                let copy = id.copy;
+                format!("copy {copy} had run longer than {threshold:.2} s, the multiplier times the median duration")
             });
         }
     }

@@ -1,5 +1,5 @@
-//! What Mantri, SDA, ESE and Hadoop's rule share: the candidate is tested again when resources are free, the longest
-//! remaining time is helped first, and the backups go to the first nodes.
+//! The part that the rules of Mantri, SDA, ESE and Hadoop share. Candidates are tested again when resources are free,
+//! the longest remaining time is first (SDA: the smallest id), and backups go to the first nodes on which they fit.
 
 use std::cmp::Ordering;
 
@@ -14,38 +14,40 @@ use hindmost_core::time::Time;
 use super::candidates::Candidates;
 use super::{Rule, by_age};
 
-/// A rule that asks a question about attempts, and helps those one after the other of which the answer is yes.
+/// A rule that tests attempts one by one and helps those that pass, one after the other.
 pub(super) trait ByTest: Send {
-    /// True if the order is by id, and not the longest remaining time first.
+    /// True if candidates are served by id instead of the longest remaining time first.
     const BY_ID: bool = false;
 
-    /// Where it keeps its candidates.
+    /// Returns the rule's candidates.
     fn candidates(&mut self) -> &mut Candidates;
 
-    /// What it asks about attempts of a phase.
+    /// Returns the test for attempts of a phase.
     fn test(&mut self, phase: &Phase) -> Test;
 
-    /// False if nothing can be done in this round, whoever the candidates are.
+    /// Returns false if no candidate at all can be helped now.
     fn is_ready(&self, cluster: &Cluster) -> bool {
         cluster.open_nodes() > 0
     }
 
-    /// False if nothing can be done for attempts of this demand.
+    /// Returns false if no attempt with this demand can be helped now.
     fn is_worth(&self, demand: &Resources, cluster: &Cluster) -> bool {
         cluster.fits_somewhere(demand)
     }
 
-    /// False if attempts of a job may not be helped now. The answer may change with what becomes of its attempts.
+    /// Returns false if attempts of this job may not be helped now. The answer may change when its attempts start or
+    /// end.
     fn allows(&self, _job: JobId, _cluster: &Cluster) -> bool {
         true
     }
 
-    /// True if it can only start copies beside attempts, so that there is nothing to do where the order of jobs permits none.
+    /// Returns true if the rule only starts backups and replaces nothing. Then it skips jobs that the order permits no
+    /// more copies.
     fn only_starts_copies(&self) -> bool {
         true
     }
 
-    /// Helps a candidate, if it still can be helped: starts backups or replaces it.
+    /// Starts backups for a candidate or replaces it, if possible.
     fn help(&mut self, id: AttemptId, round: &mut Round<'_>);
 }
 
@@ -74,7 +76,8 @@ impl<R: ByTest> Rule for R {
         let only_starts_copies = self.only_starts_copies();
         let slack_needed = |task| if only_starts_copies { round.slack_needed(task) } else { 0.0 };
         candidates.close(|job| self.allows(job, round.cluster()), slack_needed, round.slack());
-        // Those that may be helped, the next one last: one whose end is known, and all told from their age that may precede it.
+        // Attempts that passed the test, with their negated remaining times; the last one is served next. It holds at
+        // most one attempt with a known end, and the attempts estimated from their age that may precede it.
         let (mut found, mut passed_over): (Vec<(f64, AttemptId)>, _) = (Vec::new(), Vec::new());
         while self.is_ready(round.cluster()) {
             let cluster = round.cluster();
@@ -82,7 +85,7 @@ impl<R: ByTest> Rule for R {
             let above = found.last().map_or(f64::NEG_INFINITY, |(ranked, _)| -ranked);
             let next = candidates.next(left, above, |demand| self.is_worth(demand, cluster));
             if let Some((_, id)) = next {
-                // A backup of this round may have used up what the job is allowed.
+                // Another backup of this round may have reached the job's limit.
                 let is_allowed = self.allows(id.task.job, cluster);
                 if !is_allowed || (only_starts_copies && !round.may_start(id.task)) {
                     candidates.leave_phase(id);
@@ -106,12 +109,12 @@ impl<R: ByTest> Rule for R {
     }
 }
 
-/// The smaller rank is first, then the smaller id.
+/// Sorts by rank, then by id.
 fn order(one: &(f64, AttemptId), other: &(f64, AttemptId)) -> Ordering {
     one.0.total_cmp(&other.0).then(one.1.cmp(&other.1))
 }
 
-/// Puts an attempt in its place among the candidates, if it is its task's only copy.
+/// Adds an attempt to the candidates or updates its rank, if it is its task's only copy; otherwise removes it.
 fn put<R: ByTest>(rule: &mut R, id: AttemptId, candidates: &mut Candidates, round: &Round<'_>) {
     let cluster = round.cluster();
     let attempt = cluster.attempt(id).filter(|attempt| cluster.is_only_copy(attempt));
@@ -123,16 +126,16 @@ fn put<R: ByTest>(rule: &mut R, id: AttemptId, candidates: &mut Candidates, roun
             let remaining = round.estimator.remaining(cluster, attempt).unwrap_or(0.0);
             by_age::rank_until(remaining, attempt, phase, cluster)
         }
-        // The longest remaining time is first, and last what is not known.
+        // An unknown remaining time ranks last.
         None => ((0, u64::MAX), Time::NEVER),
-        // Looked at in every round: by age the answer may become no and yes again.
+        // Checked in every round: estimated by age, the test may fail now and pass again later.
         Some(_) if by_age => ((0, 0), Time::ZERO),
         Some(finish) => (by_age::ends(finish), no_longer_slow(rule.test(phase), finish, phase)),
     };
     candidates.put(if R::BY_ID { (0, 0) } else { rank }, id, due, phase.demand());
 }
 
-/// A time just before the one from which on a remaining time that is known is too short.
+/// Returns a time just before the known remaining time becomes too short for the test.
 fn no_longer_slow(test: Test, finish: Time, phase: &Phase) -> Time {
     let above = Time::from_seconds(match test {
         Test::RemainingAbove(seconds) | Test::RemainingOrByAgeAbove(seconds) => seconds,
@@ -141,9 +144,9 @@ fn no_longer_slow(test: Test, finish: Time, phase: &Phase) -> Time {
     finish - (above + Time(1000 + (above.0 >> 40)))
 }
 
-/// Forgets the candidates of which it is known that they are not slow any more, and looks again at those that were passed
-/// over. A remaining time only gets shorter, unless
-/// a real attempt slows down: that is worth another watch, which costs a simulation nothing.
+/// Checks the candidates that are due, including those that were passed over. Removes those that are no longer slow and
+/// watches them again, because a real attempt may slow down later. In a simulation a known remaining time only gets
+/// shorter, and the watch costs nothing.
 fn forget_no_longer_slow<R: ByTest>(rule: &mut R, candidates: &mut Candidates, round: &mut Round<'_>) {
     for id in candidates.take_due(round.cluster().now()) {
         let cluster = round.cluster();
@@ -160,7 +163,7 @@ fn forget_no_longer_slow<R: ByTest>(rule: &mut R, candidates: &mut Candidates, r
     }
 }
 
-/// The rank of a candidate if the answer is still yes. By age it may be yes again later.
+/// Returns the rank of a candidate if it still passes the test: its negated remaining time in seconds, or 0 by id.
 fn judge<R: ByTest>(rule: &mut R, id: AttemptId, round: &Round<'_>) -> Option<f64> {
     let cluster = round.cluster();
     let (attempt, phase) = cluster.attempt(id).zip(cluster.phase(id.task))?;
@@ -169,7 +172,8 @@ fn judge<R: ByTest>(rule: &mut R, id: AttemptId, round: &Round<'_>) -> Option<f6
     holds.then(|| if R::BY_ID { 0.0 } else { -remaining() })
 }
 
-/// A time before which the answer for a candidate, no now, is not yes again, if only its age is known.
+/// Returns a time before which a candidate that fails the test now does not pass it again; `None` if no such time is
+/// known. Only for candidates of which only the age is known.
 fn slow_again<R: ByTest>(rule: &mut R, id: AttemptId, round: &Round<'_>) -> Option<Time> {
     let cluster = round.cluster();
     let (attempt, phase) = cluster.attempt(id).zip(cluster.phase(id.task))?;
@@ -189,7 +193,7 @@ fn slow_again<R: ByTest>(rule: &mut R, id: AttemptId, round: &Round<'_>) -> Opti
         return None;
     };
     let elapsed = (cluster.now() - attempt.since()).seconds();
-    // From that age on the answer is yes for a moment, whatever is expected.
+    // Just after the age of the watched condition the test counts as passed, whatever remaining time is expected.
     if elapsed <= from + 1e-5 * (from + pace.seconds(1.0)) {
         return None;
     }
@@ -197,7 +201,7 @@ fn slow_again<R: ByTest>(rule: &mut R, id: AttemptId, round: &Round<'_>) -> Opti
     Some(attempt.since() + Time::from_seconds(pace.seconds(until) * (1.0 - 1e-9)))
 }
 
-/// Starts up to so many backups beside an attempt that a test found slow; false if none was started.
+/// Starts up to `backups` backups of an attempt that passed a test. Returns false if none was started.
 pub(super) fn start_backups(id: AttemptId, test: Test, backups: u32, round: &mut Round<'_>) -> bool {
     let why = explained(id, test, round);
     let started = round.start_copies(id.task, backups).started > 0;
@@ -207,7 +211,7 @@ pub(super) fn start_backups(id: AttemptId, test: Test, backups: u32, round: &mut
     started
 }
 
-/// Replaces an attempt that a test found slow; false if that is not possible.
+/// Replaces an attempt that passed a test. Returns false if the state does not allow it.
 pub(super) fn replace(id: AttemptId, test: Test, round: &mut Round<'_>) -> bool {
     let why = explained(id, test, round);
     let replaced = round.replace(id);
@@ -217,7 +221,7 @@ pub(super) fn replace(id: AttemptId, test: Test, round: &mut Round<'_>) -> bool 
     replaced
 }
 
-/// Why an attempt is helped, from what is known before.
+/// Returns the reason for a backup or a replacement, from the state before it starts.
 fn explained(id: AttemptId, test: Test, round: &Round<'_>) -> impl FnOnce() -> String + use<> {
     let cluster = round.cluster();
     let mean = cluster.phase(id.task).map_or(0.0, Phase::mean);

@@ -1,4 +1,4 @@
-//! The tree of queues: what each is guaranteed, what it may hold at most, and what its jobs hold now.
+//! The tree of queues, with each queue's guaranteed share, its maximum share and the resources that its jobs hold.
 
 use std::sync::Arc;
 
@@ -11,44 +11,45 @@ use hindmost_core::resources::{Dimensions, MEMORY, Resources};
 use hindmost_core::submission_queues::{DEFAULT_QUEUE, parent_of};
 use hindmost_core::workload::{JobSpec, QueueSpec};
 
-/// What of the cluster's room a queue's share is taken of.
+/// The resource by which a queue's share of the cluster is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counted {
-    /// Of each dimension, and the largest counts: YARN's `DominantResourceCalculator`.
+    /// The dimension with the largest share: YARN's `DominantResourceCalculator`.
     Dominant,
-    /// Of memory, or of the first dimension where there is none: YARN's `DefaultResourceCalculator`.
+    /// Memory, or the first dimension if nodes have no memory: YARN's `DefaultResourceCalculator`.
     Memory,
 }
 
-/// The queue above all others: the cluster.
+/// The queue at the top of the tree. It stands for the whole cluster.
 pub(crate) const ROOT: usize = 0;
 
-/// Shares of the cluster that differ by less are the same.
+/// Shares of the cluster that differ by less than this count as equal.
 const ROUNDING: f64 = 1e-9;
 
 struct Queue {
     name: Arc<str>,
     above: Option<usize>,
-    /// Those directly below, as configured, an implicit `default` last.
+    /// The queues directly below, in configured order, an implicit `default` last.
     below: Vec<usize>,
-    /// Share of the queue above.
+    /// Guaranteed share of the queue above.
     guaranteed: f64,
-    /// Share of the cluster.
+    /// Maximum share of the cluster.
     maximum: f64,
     in_use: Resources,
 }
 
-/// Queues by number; those without others below them are leaves. See the module's documentation.
+/// The queues by number. Queues without queues below them are leaves; only leaves hold jobs.
 pub(crate) struct QueueTree {
     queues: Vec<Queue>,
     by_name: FxHashMap<Arc<str>, usize>,
     counted: Counted,
-    /// The leaf of each job that holds something, and what it holds.
+    /// The leaf of each job that holds resources, and these resources.
     jobs: FxHashMap<JobId, (usize, Resources)>,
 }
 
 impl QueueTree {
-    /// Of queues that were checked ([`hindmost_core::submission_queues::check`]); one whose parent is missing is at the top.
+    /// Builds the tree from valid queues (see [`hindmost_core::submission_queues::check`]). A queue without a
+    /// configured parent is at the top.
     pub(crate) fn new(specs: &[QueueSpec], counted: Counted) -> QueueTree {
         let mut tree =
             QueueTree { queues: Vec::new(), by_name: FxHashMap::default(), counted, jobs: FxHashMap::default() };
@@ -84,22 +85,23 @@ impl QueueTree {
         self.queues.push(Queue { name, above, below: Vec::new(), guaranteed, maximum, in_use: Resources::NONE });
     }
 
-    /// Number of queues; they are numbered from 0, [`ROOT`].
+    /// Returns the number of queues. They are numbered from 0, [`ROOT`].
     pub(crate) fn len(&self) -> usize {
         self.queues.len()
     }
 
-    /// The path of a queue.
+    /// Returns the path of a queue.
     pub(crate) fn name(&self, queue: usize) -> &str {
         &self.queues[queue].name
     }
 
-    /// The queues directly below one, in the order in which they are configured.
+    /// Returns the queues directly below a queue, in the order in which they are configured.
     pub(crate) fn below(&self, queue: usize) -> &[usize] {
         &self.queues[queue].below
     }
 
-    /// The leaf that a job waits in: of a queue that has others below it, and of none, its `default`.
+    /// Returns the leaf that a job waits in. If the job names a queue with queues below it, or no queue, this is a
+    /// `default`.
     pub(crate) fn leaf_of(&self, spec: &JobSpec) -> usize {
         let named = spec.queue.as_ref().and_then(|name| self.by_name.get(name)).copied();
         let mut queue = named.unwrap_or(ROOT);
@@ -114,7 +116,7 @@ impl QueueTree {
         queue
     }
 
-    /// The share of the cluster that an amount is.
+    /// Returns the share of the cluster that an amount is.
     fn share(&self, amount: &Resources, cluster: &Cluster) -> f64 {
         match self.counted {
             Counted::Dominant => amount.dominant_share(cluster.total()),
@@ -128,16 +130,16 @@ impl QueueTree {
         }
     }
 
-    /// The place of a queue among its siblings, smallest first: those that are guaranteed something by what they
-    /// use of it, then the others by what they use.
+    /// Returns the sort key of a queue among its siblings, the smallest first: queues with a guarantee by used /
+    /// guaranteed, then queues without one by what they use.
     pub(crate) fn need(&self, queue: usize, cluster: &Cluster) -> (bool, f64) {
         let Queue { guaranteed, in_use, .. } = &self.queues[queue];
         let used = self.share(in_use, cluster);
         if *guaranteed > 0.0 { (false, used / guaranteed) } else { (true, used) }
     }
 
-    /// True if a leaf and all queues above it stay within their maxima with so much more.
-    pub(crate) fn has_room(&self, leaf: usize, demand: &Resources, cluster: &Cluster) -> bool {
+    /// Returns true if a leaf and all queues above it stay within their maxima when a copy with this demand starts.
+    pub(crate) fn stays_within_maxima(&self, leaf: usize, demand: &Resources, cluster: &Cluster) -> bool {
         let mut next = Some(leaf);
         while let Some(at) = next {
             let queue = &self.queues[at];
@@ -149,7 +151,7 @@ impl QueueTree {
         true
     }
 
-    /// Counts what a job holds anew.
+    /// Updates the resources that a job holds, and those of its queues.
     pub(crate) fn count(&mut self, id: JobId, cluster: &Cluster) {
         let job = cluster.job(id);
         let now = job.map_or(Resources::NONE, Job::in_use);
@@ -173,7 +175,7 @@ impl QueueTree {
         }
     }
 
-    /// Counts anew what an event has changed.
+    /// Updates the resources that an event has changed.
     pub(crate) fn observe(&mut self, event: &Event, cluster: &Cluster) {
         match event {
             Event::AttemptFinished { attempt }
@@ -189,7 +191,7 @@ impl QueueTree {
     }
 }
 
-/// The dimension of memory, or the first where there is none.
+/// Returns the dimension of memory, or the first dimension if there is no memory.
 fn memory_or_first(dimensions: &Dimensions) -> usize {
     dimensions.names().iter().position(|name| **name == *MEMORY).unwrap_or(0)
 }
@@ -220,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn jobs_without_a_queue_of_their_own_are_in_a_default() {
+    fn jobs_without_a_configured_leaf_are_in_a_default_queue() {
         let queues = tree(&[("a.x", 0.25, 1.0), ("a", 0.5, 0.8), ("b", 0.2, 1.0), ("a.y", 0.5, 0.5)]);
         assert_eq!(leaf(&queues, None), "default");
         assert_eq!(leaf(&queues, Some("nobody")), "default");
@@ -230,7 +232,7 @@ mod tests {
         let share = |name: &str| queues.queues[queues.by_name[name]].guaranteed;
         assert!((share("default") - 0.3).abs() < 1e-12);
         assert_eq!(share("a.default"), 0.25);
-        // A maximum is a share of the one above.
+        // A configured maximum is a share of the maximum of the queue above.
         assert_eq!(queues.queues[queues.by_name["a.y"]].maximum, 0.4);
         let names = |queue: &str| -> Vec<&str> {
             queues.below(queues.by_name[queue]).iter().map(|child| queues.name(*child)).collect()
@@ -239,12 +241,12 @@ mod tests {
     }
 
     #[test]
-    fn a_configured_default_is_that_of_jobs_without_a_queue() {
+    fn a_configured_default_takes_jobs_without_a_queue() {
         let queues = tree(&[("default", 0.2, 0.5), ("default.small", 0.9, 1.0)]);
         assert_eq!(leaf(&queues, None), "default.default");
         assert_eq!(leaf(&queues, Some("default.small")), "default.small");
         assert_eq!(leaf(&tree(&[]), Some("x")), "default");
-        // Nothing is left to guarantee.
+        // The guarantees add up to 1, so the implicit default has none.
         let queues = tree(&[("a", 0.7, 1.0), ("b", 0.2, 1.0), ("c", 0.1, 1.0)]);
         assert_eq!(queues.queues[queues.by_name["default"]].guaranteed, 0.0);
     }

@@ -1,7 +1,7 @@
-//! What jobs may hold, kept up to date as they come, go and change.
+//! Allotments of slots to jobs, updated as jobs arrive, change and finish.
 //!
-//! Jobs are kept in their order in blocks with sums over each block, so that what a job may hold, and whether any of
-//! many jobs may have a further copy, is found without going through all jobs before it.
+//! Jobs are kept in the order of the queue, in blocks with sums over each block. With these sums the index finds a
+//! job's allotment, and whether any of many jobs may start another copy, without a pass over all jobs before it.
 
 use rustc_hash::FxHashMap;
 
@@ -11,25 +11,25 @@ use hindmost_core::policy::queue_place::Place;
 #[cfg(test)]
 mod tests;
 
-/// Slots that differ by less are the same.
+/// Numbers of slots that differ by less than this count as equal.
 pub(super) const ROUNDING: f64 = 1e-9;
 
-/// Most jobs in a block; a block with more is divided.
-const MOST_IN_BLOCK: usize = 64;
+/// Largest number of jobs in a block. A larger block is divided.
+const MAX_IN_BLOCK: usize = 64;
 
-/// What an active job asks for, in slots, or in shares of the cluster where nodes have several resources.
+/// The claim of an active job, in slots, or in shares of the cluster if nodes have several resources.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Claim {
-    /// V_i.
+    /// The virtual size V_i.
     pub wanted: f64,
-    /// The largest of its copies that may start now.
+    /// The largest copy of a phase that may run now.
     pub copy: f64,
-    /// √α_i.
+    /// √α_i, the weight of the work downstream.
     pub downstream: f64,
     pub weight: f64,
-    /// What its copies hold.
+    /// The slots that the job's copies hold.
     pub held: f64,
-    /// The smallest copy of its waiting tasks; infinite if none waits.
+    /// The smallest copy of a pending task; infinity if no task is pending.
     pub next: f64,
 }
 
@@ -37,32 +37,32 @@ pub(super) struct Claim {
 struct Entry {
     place: Place,
     claim: Claim,
-    /// What it is given before all others where slots are short: its fair share less ε, in whole copies.
+    /// The slots that the job gets before all others when slots are short: its fair share minus ε, in whole copies.
     base: f64,
 }
 
 impl Entry {
-    /// What it wants beyond its base.
+    /// Returns the slots that the job wants beyond its base.
     fn more(&self) -> f64 {
         self.claim.wanted - self.base
     }
 
-    /// True if none of its waiting tasks may start where it may hold so much.
+    /// Returns true if none of the job's pending tasks may start with an allotment of `given` slots.
     fn is_blocked(&self, given: f64) -> bool {
         self.claim.held + self.claim.next > given + ROUNDING
     }
 }
 
-/// Sums over some jobs.
+/// Sums over a set of jobs.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sums {
     wanted: f64,
-    /// Of `wanted` by the weight of the work downstream.
+    /// The sum of `downstream` × `wanted`.
     shared: f64,
     weights: f64,
     base: f64,
     more: f64,
-    /// Jobs that are not blocked with their base alone.
+    /// Number of jobs that can start a task with only their base.
     open: usize,
 }
 
@@ -90,7 +90,7 @@ impl Sums {
     }
 }
 
-/// Some jobs that follow one another; never empty.
+/// Consecutive jobs; never empty.
 #[derive(Debug)]
 struct Block {
     entries: Vec<Entry>,
@@ -103,22 +103,23 @@ impl Block {
         Block { entries, sums }
     }
 
-    /// Sums are added up afresh rather than corrected, so that rounding does not pile up.
+    /// Recomputes the sums from the entries. Adding differences instead would accumulate rounding errors.
     fn refresh(&mut self) {
         self.sums = Sums::over(self.entries.iter().map(Sums::of));
     }
 }
 
-/// How slots are divided now.
+/// How the slots are divided.
 #[derive(Clone, Copy, Debug)]
 enum Division {
-    /// There is enough for all: what is left beyond what all want, and the sum of the weights by which it is shared.
+    /// There are enough slots for all jobs. `left` slots remain beyond all virtual sizes; they are shared by weights
+    /// whose sum is `shared`.
     Enough { left: f64, shared: f64 },
-    /// There is not: what is left beyond all bases.
+    /// There are not enough slots. `left` slots remain beyond all bases.
     Short { left: f64 },
 }
 
-/// See the module's documentation.
+/// The allotments of all active jobs.
 #[derive(Debug)]
 pub(super) struct Allotment {
     epsilon: f64,
@@ -128,13 +129,14 @@ pub(super) struct Allotment {
     fair: Fair,
 }
 
-/// Fair shares less ε.
+/// Fair shares minus ε.
 #[derive(Clone, Copy, Debug)]
 struct Fair {
-    /// All slots, less ε, and the sum of all weights.
+    /// (1 − ε) × all slots.
     slots: f64,
+    /// The sum of the weights of all jobs.
     weights: f64,
-    /// Between these slots for a weight of 1 no job's base changes.
+    /// As long as the share for a weight of 1 stays between these limits, no job's base changes.
     limits: (f64, f64),
 }
 
@@ -143,10 +145,9 @@ impl Fair {
         self.slots / self.weights
     }
 
-    /// The fair share of a job in whole copies, as far as it wants it.
+    /// Returns the fair share of a job in whole copies, at most what it wants.
     fn base(&self, claim: &Claim) -> f64 {
         if claim.copy <= 0.0 {
-            // It wants nothing.
             return 0.0;
         }
         (self.copies(claim) * claim.copy).min(claim.wanted)
@@ -156,7 +157,7 @@ impl Fair {
         (self.slots * claim.weight / self.weights / claim.copy + ROUNDING).floor()
     }
 
-    /// Narrows the limits to those between which the base of a job stays what it is.
+    /// Narrows the limits so that the base of this job does not change between them.
     fn narrow(&mut self, claim: &Claim) {
         if claim.copy <= 0.0 {
             return;
@@ -174,11 +175,11 @@ impl Fair {
 
 const ANY: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
 
-/// What rounding may change of a fair share, as a part of it.
+/// Relative error that rounding may cause in a fair share.
 const MARGIN: f64 = 1e-12;
 
 impl Allotment {
-    /// Without jobs and slots; ε is the part of its fair share that a job may be short of.
+    /// Creates an index without jobs and slots. `epsilon` is ε, the part of its fair share that a job may lack.
     pub fn new(epsilon: f64) -> Allotment {
         Allotment {
             epsilon,
@@ -189,7 +190,7 @@ impl Allotment {
         }
     }
 
-    /// The block in which a place is or would be.
+    /// Returns the block that contains a place, or would contain it.
     fn block_of(&self, place: Place) -> usize {
         self.blocks.partition_point(|block| block.entries[0].place <= place).saturating_sub(1)
     }
@@ -200,7 +201,7 @@ impl Allotment {
         (block, at.unwrap_or(Err(0)))
     }
 
-    /// A job comes, or asks for something else. Call [`Allotment::share_out`] afterwards.
+    /// Adds a job, or changes its place or claim. Call [`Allotment::share_out`] afterwards.
     pub fn set(&mut self, place: Place, claim: Claim) {
         self.fair.narrow(&claim);
         let entry = Entry { place, claim, base: self.fair.base(&claim) };
@@ -220,14 +221,14 @@ impl Allotment {
         let (at, Ok(within) | Err(within)) = self.find(place);
         let block = &mut self.blocks[at];
         block.entries.insert(within, entry);
-        let rest = (block.entries.len() > MOST_IN_BLOCK).then(|| block.entries.split_off(MOST_IN_BLOCK / 2));
+        let rest = (block.entries.len() > MAX_IN_BLOCK).then(|| block.entries.split_off(MAX_IN_BLOCK / 2));
         block.refresh();
         if let Some(rest) = rest {
             self.blocks.insert(at + 1, Block::of(rest));
         }
     }
 
-    /// A job has gone. Call [`Allotment::share_out`] afterwards.
+    /// Removes a job. Call [`Allotment::share_out`] afterwards.
     pub fn remove(&mut self, job: JobId) {
         let Some(place) = self.places.remove(&job) else { return };
         let (block, Ok(at)) = self.find(place) else { return };
@@ -239,7 +240,7 @@ impl Allotment {
         }
     }
 
-    /// What a job's copies hold has changed, or the smallest copy of its waiting tasks.
+    /// Updates the slots that a job's copies hold, and the smallest copy of its pending tasks.
     pub fn set_held(&mut self, job: JobId, held: f64, next: f64) {
         let Some(place) = self.places.get(&job).copied() else { return };
         let (block, Ok(at)) = self.find(place) else { return };
@@ -250,7 +251,7 @@ impl Allotment {
         sums.open = sums.open - before + usize::from(!entry.is_blocked(entry.base));
     }
 
-    /// Divides so many slots among the jobs.
+    /// Divides this number of slots between the jobs.
     pub fn share_out(&mut self, slots: f64) {
         let sums = Sums::over(self.blocks.iter().map(|block| block.sums));
         let left = slots - sums.wanted;
@@ -265,7 +266,7 @@ impl Allotment {
         self.division = Division::Short { left: slots - bases };
     }
 
-    /// Computes all jobs' bases anew; their sum.
+    /// Recomputes the bases of all jobs and returns their sum.
     fn refresh_bases(&mut self) -> f64 {
         self.fair.limits = ANY;
         for block in &mut self.blocks {
@@ -278,7 +279,7 @@ impl Allotment {
         self.blocks.iter().map(|block| block.sums.base).sum()
     }
 
-    /// What an entry is given where so much more was given to those before it than their bases.
+    /// Returns the allotment of a job, when the jobs before it want `before` slots beyond their bases.
     fn given(&self, entry: &Entry, before: f64) -> f64 {
         match self.division {
             Division::Enough { left, shared } => {
@@ -289,14 +290,14 @@ impl Allotment {
         }
     }
 
-    /// What those before an entry want beyond their bases.
+    /// Returns the slots that the jobs before an entry want beyond their bases.
     fn more_before(&self, block: usize, at: usize) -> f64 {
         let blocks = self.blocks[..block].iter().map(|block| block.sums.more);
         let entries = self.blocks[block].entries[..at].iter().map(Entry::more);
         blocks.chain(entries).sum()
     }
 
-    /// What a job may hold and what it holds.
+    /// Returns a job's allotment and the slots that it holds.
     fn given_and_held(&self, job: JobId) -> Option<(f64, f64)> {
         let (block, Ok(at)) = self.find(*self.places.get(&job)?) else { return None };
         let entry = &self.blocks[block].entries[at];
@@ -307,13 +308,13 @@ impl Allotment {
         Some((self.given(entry, before), entry.claim.held))
     }
 
-    /// True if a job may hold so many slots beyond what it holds.
+    /// Returns true if a job may hold this many slots more than it holds now.
     pub fn permits(&self, job: JobId, slots: f64) -> bool {
         self.given_and_held(job).is_some_and(|(given, held)| held + slots <= given + ROUNDING)
     }
 
-    /// What each job gets beyond what it wants, as a part of what it wants; with work downstream, that times
-    /// [`Claim::downstream`].
+    /// Returns the slots that a job gets beyond its virtual size, divided by its virtual size and its
+    /// [`Claim::downstream`]. The ratio is the same for all jobs. It is 0 if slots are short.
     pub fn slack(&self) -> f64 {
         match self.division {
             Division::Enough { left, shared } if shared > 0.0 => left / shared,
@@ -321,19 +322,19 @@ impl Allotment {
         }
     }
 
-    /// The slack below which a job may certainly not hold so many slots beyond what it holds.
+    /// Returns the slack below which a job may certainly not hold this many slots more than it holds now.
     pub fn slack_needed(&self, job: JobId, slots: f64) -> f64 {
         let Some((block, Ok(at))) = self.places.get(&job).map(|place| self.find(*place)) else {
             return f64::NEG_INFINITY;
         };
         let claim = &self.blocks[block].entries[at].claim;
         let beyond = claim.held + slots - claim.wanted - 2.0 * ROUNDING;
-        // Without anything beyond it needs none.
+        // A job that stays within its virtual size needs no slack.
         if beyond > 0.0 { beyond / (claim.downstream * claim.wanted) * (1.0 - MARGIN) } else { f64::NEG_INFINITY }
     }
 
-    /// The last of the jobs from a place on that follow one another and can start nothing; `None` if the first of them
-    /// can, or slots are enough for all.
+    /// Returns the last of the consecutive jobs, from a place on, that can start no task. `None` if the first of them
+    /// can start one, or there are enough slots for all jobs.
     pub fn blocked_until(&self, place: Place) -> Option<Place> {
         let Division::Short { left } = self.division else { return None };
         let (block, Ok(from) | Err(from)) = self.find(place);
@@ -360,7 +361,7 @@ impl Allotment {
 
 #[cfg(test)]
 impl Allotment {
-    /// What a job may hold.
+    /// Returns a job's allotment.
     pub fn given_to(&self, job: JobId) -> Option<f64> {
         self.given_and_held(job).map(|(given, _)| given)
     }

@@ -1,4 +1,4 @@
-//! What jobs are given, by instances worked out by hand.
+//! Allotments in instances worked out by hand.
 
 use std::sync::Arc;
 
@@ -8,7 +8,8 @@ use hindmost_core::resources::{Dimensions, Resources};
 use hindmost_core::time::Time;
 use hindmost_core::workload::{DemandByName, JobSpec, PhaseSpec};
 
-/// A phase of so many tasks of a mean and standard deviation of their durations, after the one before or not.
+/// Returns a phase with this number of tasks and the mean and standard deviation of their durations in seconds, after
+/// the phases in `after`.
 fn phase(tasks: u32, mean: f64, sd: f64, after: &[u32]) -> PhaseSpec {
     PhaseSpec {
         name: "p".into(),
@@ -34,10 +35,10 @@ fn pareto(tasks: u32, alpha: f64) -> Vec<PhaseSpec> {
     vec![PhaseSpec { sd: tail.sd(), tail: Some(tail), ..phase(tasks, 1.0, 0.0, &[]) }]
 }
 
-/// What each of the jobs is given on so many machines; with their weights.
+/// Returns the allotment of each job on this number of machines. The jobs come with their weights.
 fn given(mut hopper: Hopper, machines: u32, jobs: &[(Vec<PhaseSpec>, f64)]) -> Vec<f64> {
     let mut cluster = Cluster::new(Dimensions::one_slot());
-    let tell = |event: Event, hopper: &mut Hopper, cluster: &mut Cluster| {
+    let happen = |event: Event, hopper: &mut Hopper, cluster: &mut Cluster| {
         let applied = cluster.apply_event(Time::ZERO, &event).unwrap();
         hopper.observe(&event, applied, cluster);
     };
@@ -49,7 +50,7 @@ fn given(mut hopper: Hopper, machines: u32, jobs: &[(Vec<PhaseSpec>, f64)]) -> V
             speed: 1.0,
             rack: None,
         };
-        tell(joined, &mut hopper, &mut cluster);
+        happen(joined, &mut hopper, &mut cluster);
     }
     for (id, (phases, weight)) in jobs.iter().enumerate() {
         let spec = JobSpec {
@@ -60,7 +61,7 @@ fn given(mut hopper: Hopper, machines: u32, jobs: &[(Vec<PhaseSpec>, f64)]) -> V
             queue: None,
             phases: phases.clone(),
         };
-        tell(Event::JobArrived { job: JobId(id as u32), spec: Arc::new(spec) }, &mut hopper, &mut cluster);
+        happen(Event::JobArrived { job: JobId(id as u32), spec: Arc::new(spec) }, &mut hopper, &mut cluster);
     }
     (0..jobs.len()).map(|id| hopper.allotment.given_to(JobId(id as u32)).unwrap()).collect()
 }
@@ -69,33 +70,33 @@ fn hopper(beta: Option<f64>, epsilon: f64) -> Hopper {
     Hopper::new(HopperParameters { beta, epsilon })
 }
 
-fn alike(phases: Vec<Vec<PhaseSpec>>) -> Vec<(Vec<PhaseSpec>, f64)> {
+fn equal_weights(phases: Vec<Vec<PhaseSpec>>) -> Vec<(Vec<PhaseSpec>, f64)> {
     phases.into_iter().map(|phases| (phases, 1.0)).collect()
 }
 
 #[test]
-fn short_of_slots_the_smallest_are_given_their_virtual_size_first() {
+fn the_smallest_jobs_get_scarce_slots_first() {
     // 2/β = 1.25: virtual sizes 5, 7 (of 6.25) and 3 (of 2.5) and 7 slots.
-    let jobs = alike(vec![one(4), one(5), one(2)]);
+    let jobs = equal_weights(vec![one(4), one(5), one(2)]);
     assert_eq!(given(hopper(Some(1.6), 1.0), 7, &jobs), [4.0, 0.0, 3.0]);
     assert_eq!(given(hopper(Some(1.6), 1.0), 12, &jobs), [5.0, 4.0, 3.0]);
-    // With tails lighter than 2 a job wants what its tasks need.
+    // With a tail index of 2 or more, a job wants one slot for each task.
     assert_eq!(given(hopper(Some(4.0), 1.0), 7, &jobs), [4.0, 1.0, 2.0]);
 }
 
 #[test]
-fn with_slots_for_all_they_are_given_in_proportion_to_virtual_sizes() {
+fn abundant_slots_are_shared_in_proportion_to_virtual_sizes() {
     // Virtual sizes 2 and 4; 12 slots: 12 × 2/6 and 12 × 4/6.
-    assert_eq!(given(hopper(Some(2.0), 0.1), 12, &alike(vec![one(2), one(4)])), [4.0, 8.0]);
-    assert_eq!(given(hopper(Some(2.0), 0.1), 6, &alike(vec![one(2), one(4)])), [2.0, 4.0]);
-    assert_eq!(given(hopper(Some(2.0), 0.1), 9, &alike(vec![one(3)])), [9.0]);
+    assert_eq!(given(hopper(Some(2.0), 0.1), 12, &equal_weights(vec![one(2), one(4)])), [4.0, 8.0]);
+    assert_eq!(given(hopper(Some(2.0), 0.1), 6, &equal_weights(vec![one(2), one(4)])), [2.0, 4.0]);
+    assert_eq!(given(hopper(Some(2.0), 0.1), 9, &equal_weights(vec![one(3)])), [9.0]);
     assert!(given(hopper(None, 0.1), 9, &[]).is_empty());
 }
 
 #[test]
-fn the_tail_index_is_that_of_a_known_pareto_or_one_fitted() {
+fn the_tail_index_is_of_a_known_or_a_fitted_pareto() {
     // 2/1.6 × 4 = 5; a Pareto above 2, and mean 1, sd 0.5 (1 + √5 = 3.2) want 4.
-    let jobs = alike(vec![pareto(4, 1.6), pareto(4, 2.5), one(4)]);
+    let jobs = equal_weights(vec![pareto(4, 1.6), pareto(4, 2.5), one(4)]);
     assert_eq!(given(hopper(None, 0.1), 13, &jobs), [5.0, 4.0, 4.0]);
     let mut spec = phase(1, 3.0, 4.0, &[]);
     let index = |spec: &PhaseSpec| {
@@ -120,28 +121,28 @@ fn the_tail_index_is_that_of_a_known_pareto_or_one_fitted() {
 }
 
 #[test]
-fn each_job_is_given_its_fair_share_but_for_epsilon() {
-    let jobs = alike(vec![one(4), one(5), one(9)]);
+fn each_job_gets_its_fair_share_minus_epsilon() {
+    let jobs = equal_weights(vec![one(4), one(5), one(9)]);
     // 10 slots; ε = 1: smallest first; 0.1: 3 each, and what is left to the smallest; 0.4: 2 each.
     assert_eq!(given(hopper(Some(2.0), 1.0), 10, &jobs), [4.0, 5.0, 1.0]);
     assert_eq!(given(hopper(Some(2.0), 0.1), 10, &jobs), [4.0, 3.0, 3.0]);
     assert_eq!(given(hopper(Some(2.0), 0.4), 10, &jobs), [4.0, 4.0, 2.0]);
-    // A share that a job has no use for goes to others.
-    let small = alike(vec![one(1), one(9), one(9)]);
+    // A share that a job cannot use goes to others.
+    let small = equal_weights(vec![one(1), one(9), one(9)]);
     assert_eq!(given(hopper(Some(2.0), 0.0), 12, &small), [1.0, 7.0, 4.0]);
     // Weights 1, 1 and 2; ε = 0.2: 2, 2 and 4.
     let weighted: Vec<_> = jobs.into_iter().zip([1.0, 1.0, 2.0]).map(|((job, _), weight)| (job, weight)).collect();
     assert_eq!(given(hopper(Some(2.0), 0.2), 10, &weighted), [4.0, 2.0, 4.0]);
-    // Fair shares below a slot are none.
-    assert_eq!(given(hopper(Some(2.0), 0.1), 2, &alike(vec![one(3), one(2), one(4)])), [0.0, 2.0, 0.0]);
+    // A fair share below one slot counts as 0.
+    assert_eq!(given(hopper(Some(2.0), 0.1), 2, &equal_weights(vec![one(3), one(2), one(4)])), [0.0, 2.0, 0.0]);
 }
 
 #[test]
-fn work_downstream_weighs_by_its_root() {
+fn downstream_work_has_the_weight_of_its_square_root() {
     // C: a map of 4 s, then 16 s of reduces: α = 4. D is in its last phase.
     let dag = vec![phase(4, 1.0, 0.0, &[]), phase(8, 2.0, 0.0, &[0])];
-    let jobs = alike(vec![dag, one(4)]);
-    // 4 each, and of the 12 left 2 : 1.
+    let jobs = equal_weights(vec![dag, one(4)]);
+    // Each gets 4; the other 12 are shared 2 : 1.
     assert_eq!(given(hopper(Some(2.0), 0.1), 20, &jobs), [12.0, 8.0]);
     // Short of slots, D goes first: C's reduce is larger than both.
     assert_eq!(given(hopper(Some(2.0), 1.0), 7, &jobs), [3.0, 4.0]);

@@ -1,21 +1,21 @@
-//! Placing node by node: each node with free room picks the job that fits it best.
+//! Placement node by node: each node with free resources takes the job that fits it best.
 //!
-//! Orders such as `fifo` take the next job and look for a node. `tetris` and `dollymp` go the other way
-//! round: they take a node and pick, level by level, the job whose next copy scores highest there. This pass
-//! does so without looking at every node and every job each time: it visits the nodes whose free room has
-//! grown since it last did, and those on which something fits that could not be started before. On all
-//! others nothing fitted, and nothing does now.
+//! Orders such as `fifo` take the next job and look for a node. `dollymp` takes a node and chooses, level by level, the
+//! job whose next copy has the highest score there. `tetris` chooses the best pair of task and node among all nodes
+//! (`pairs.rs`).
 //!
-//! A sweep goes once through these nodes and does its stages on each: originals, or clones of tasks that
-//! have so many copies. Where clones come after originals have been tried everywhere they have a sweep of their
-//! own.
+//! A round does not look at every node and every job. It visits only the nodes whose free resources have grown since
+//! the last visit, and the nodes on which a copy fits that could not be started before. On all other nodes nothing
+//! fitted at the last visit, and nothing fits now.
 //!
-//! `tetris` takes of all these nodes the best pair of task and node instead (`pairs.rs`).
+//! A sweep goes once through these nodes and does its stages on each. A stage starts originals, or clones of tasks with
+//! a given number of copies. If clones start only after originals have been tried on every node, they have sweeps of
+//! their own.
 //!
-//! A phase all of whose tasks have a copy on the node already counts as one of which a clone fits until it is picked
-//! there in vain; until then later phases of its job wait behind it.
+//! If all tasks of a phase already have a copy on a node, the phase still counts as a candidate for a clone there until
+//! the node chooses it and finds no task. Until then later phases of the same job wait behind it.
 
-mod alike;
+mod node_kinds;
 mod pairs;
 mod serving;
 mod withheld;
@@ -28,7 +28,7 @@ use hindmost_core::ids::{JobId, NodeId, TaskId};
 use hindmost_core::record::{Decision, Event};
 use hindmost_core::resources::Resources;
 
-use self::alike::Alike;
+use self::node_kinds::NodeKinds;
 use self::serving::Serving;
 use self::withheld::{Awaits, Withheld};
 use crate::cloning::clone_pool::ClonePool;
@@ -42,101 +42,103 @@ pub use self::serving::Stage;
 pub use self::withheld::CloneLimits;
 pub(crate) use self::withheld::is_within_budget;
 
-/// How jobs are grouped into levels, and how well a copy fits a node.
+/// A score for copies on nodes: it groups jobs into levels and says how well a copy fits a node.
 pub trait Fit: Send {
-    /// The job's level; lower ones come first. By default every key of the order is a level of its own.
+    /// Returns the job's level; lower ones come first. By default every key of the order is a level of its own.
     fn level(&self, job: &Job, cluster: &Cluster, queue: &JobQueue) -> u64 {
         queue.key_of(job, cluster)
     }
 
-    /// What speaks against a job wherever its copies go; not negative.
+    /// Returns the penalty of a job's copies, which is the same on all nodes; at least 0.
     fn penalty(&self, _job: &Job, _cluster: &Cluster) -> f64 {
         0.0
     }
 
-    /// True if the penalty changes when a task finishes.
+    /// Returns true if the penalty changes when a task finishes.
     fn follows_finishes(&self) -> bool {
         false
     }
 
-    /// Is told before a round what could be started.
+    /// Receives the candidates of a stage before each round.
     fn prepare(&mut self, _candidates: &Levels, _cluster: &Cluster) {}
 
-    /// What aligns a demand with a node's free room in so many dimensions.
+    /// Returns the weights for the alignment of demands with a node's free resources. Only the first `dimensions`
+    /// count.
     fn alignment(&self, node: &Node, dimensions: usize) -> Alignment {
         Alignment::normalised(node, dimensions)
     }
 
-    /// What a penalty of 1 weighs against an alignment of 1: the copy with the highest alignment less weighed
-    /// penalty is next.
+    /// Returns the weight of the penalty: the copy with the highest alignment − weight × penalty is next.
     fn penalty_weight(&self) -> f64 {
         0.0
     }
 
-    /// True if the pair of task and node with the highest score is next, of all nodes, rather than each node in
-    /// turn takes what scores highest there. Then every phase of a job is meant that could start something.
+    /// Returns true if the pair of task and node with the highest score among all nodes is next. Then every phase of a
+    /// job with something to start is considered. Otherwise each node in turn takes the copy with the highest score
+    /// there.
     fn takes_best_pair(&self) -> bool {
         false
     }
 
-    /// True if of a job only the first phase with something to start is meant, whether or not it fits.
+    /// Returns true if only the first phase of a job with something to start is considered, whether or not it fits.
     fn first_phase_only(&self) -> bool {
         false
     }
 
-    /// Why a task was placed, in words.
+    /// Returns the reason for a start, in words.
     fn because(&self) -> &'static str {
-        "of the jobs whose turn it was it fitted the node's free room best"
+        "its job was among the next ones and fitted the node's free resources best"
     }
 }
 
-/// The order's keys as levels, the best fit within one.
+/// A score that uses the order's keys as levels and prefers the highest alignment within a level.
 pub struct InKeyOrder;
 
 impl Fit for InKeyOrder {}
 
-/// One way through the nodes. See the module's documentation.
+/// One sweep through the nodes, with its stages.
 struct Sweep {
     servings: Vec<Serving>,
-    /// Nodes whose free room has grown since they were last visited.
+    /// Nodes whose free resources have grown since the last visit.
     grown: IdSet,
 }
 
-/// What has come of an attempt at starting a copy.
+/// The result of trying to start a copy.
 enum Start {
     Made,
-    /// None of the tasks may run there, or the start was refused.
+    /// No task of the phase may run on the node, or the start was refused.
     Nothing,
-    /// Nothing of the phase may start anywhere in this round: it was taken out.
+    /// No task of the phase may start on any node in this round. The phase was removed from the candidates.
     Withheld,
 }
 
-/// The pass. See the module's documentation.
+/// The pass that places tasks node by node.
 pub struct ByNode {
     fit: Box<dyn Fit>,
     sweeps: Vec<Sweep>,
     pool: ClonePool,
     limits: CloneLimits,
-    /// Kept up to date where the best pair of task and node is taken.
-    alike: Alike,
+    /// Used only if the score takes the best pair of task and node.
+    node_kinds: NodeKinds,
     withheld: Withheld,
-    /// Nodes of which some room was reserved when a reservation could last have ended.
+    /// Nodes that may have reserved resources.
     reserved: BTreeSet<NodeId>,
-    /// A start was refused, though it fitted.
+    /// True if a start was refused although the copy fitted.
     refused: bool,
-    /// Something was withheld or has failed: not every task may run wherever it fits.
+    /// True if some task may not run wherever it fits, because a candidate was withheld or an attempt has failed.
     has_exceptions: bool,
+    /// Jobs whose candidates must be recomputed.
     touched: BTreeSet<JobId>,
-    /// As of so many changes of keys; `None` at first.
+    /// The value of `JobQueue::changes` at the last update; `None` before the first.
     as_of: Option<u64>,
-    /// Starts of this pass of which it has still to be told.
+    /// Number of starts of this pass whose records it has not observed yet.
     own_starts: usize,
-    /// Used again and again.
+    /// A buffer that is reused.
     candidates: Vec<Candidate>,
 }
 
 impl ByNode {
-    /// One sweep after the other, each with its stages.
+    /// Creates the pass. It does the sweeps one after the other, each with its stages on every node.
     pub fn new(fit: Box<dyn Fit>, sweeps: Vec<Vec<Stage>>) -> ByNode {
         let copies = |stage: &Stage| if let Stage::Clones { copies } = stage { *copies } else { 0 };
         let clones = sweeps.iter().flatten().map(copies).max().unwrap_or(0);
@@ -149,7 +151,7 @@ impl ByNode {
             sweeps: sweeps.into_iter().map(sweep).collect(),
             pool: ClonePool::new(clones),
             limits: CloneLimits::default(),
-            alike: Alike::default(),
+            node_kinds: NodeKinds::default(),
             withheld: Withheld::default(),
             reserved: BTreeSet::new(),
             refused: false,
@@ -161,30 +163,32 @@ impl ByNode {
         }
     }
 
-    /// With limits on its clones.
+    /// Returns the pass with limits on its clones.
     #[must_use]
     pub fn with_limits(mut self, limits: CloneLimits) -> ByNode {
         self.limits = limits;
         self
     }
 
-    /// A node is lost. Attempts that ended on it since the last round left free room, which is gone with it.
+    /// Updates the candidates after a node was lost.
     fn node_lost(&mut self, node: NodeId, cluster: &Cluster) {
-        self.alike.changed(node);
+        self.node_kinds.changed(node);
+        // It may be in the set because attempts on it ended since the last round.
         for sweep in &mut self.sweeps {
             sweep.grown.remove(node.0);
         }
         self.pool.rebuild(cluster);
-        // A task that has lost a copy may be cloned where its phase's other tasks may not.
+        // A task that has lost a copy may be cloned on nodes on which the other tasks of its phase may not.
         let running: BTreeSet<TaskId> = cluster.running().map(|attempt| attempt.id().task).collect();
         for task in running {
             self.place(task, cluster);
         }
-        // Tasks of many phases may be pending again, or avoid no longer the nodes on which they have failed.
+        // Tasks of many phases may be pending again, or may no longer avoid nodes on which they have failed.
         self.look_everywhere();
     }
 
-    /// A task has lost its last copy. It may go where others of its phase may not: these may avoid the node.
+    /// Updates the candidates after a task has lost its last copy. The task may run on nodes that the other tasks of
+    /// its phase avoid, so its demand counts as newly startable.
     fn pending_again(&mut self, task: TaskId, cluster: &Cluster) {
         let Some(phase) = cluster.phase(task) else { return };
         for serving in self.sweeps.iter_mut().flat_map(|sweep| &mut sweep.servings) {
@@ -194,15 +198,16 @@ impl ByNode {
         }
     }
 
-    fn room_grew(&mut self, node: NodeId) {
-        self.alike.changed(node);
+    /// Marks a node for a visit because its free resources have grown.
+    fn resources_freed(&mut self, node: NodeId) {
+        self.node_kinds.changed(node);
         for sweep in &mut self.sweeps {
             sweep.grown.insert(node.0);
         }
     }
 
-    /// A task's copies have changed: it is found among those that may be cloned, or no more. True if there are
-    /// such tasks of its phase for the first time, or no more.
+    /// Updates the place of a task among those that may be cloned, after its copies have changed. Returns true if this
+    /// changes for which numbers of copies its phase has such tasks.
     fn place(&mut self, task: TaskId, cluster: &Cluster) -> bool {
         let placed = self.pool.place(task, cluster);
         if let (Some(copies), Some(phase)) = (placed.copies, cluster.phase(task)) {
@@ -215,14 +220,14 @@ impl ByNode {
         placed.phase_changed
     }
 
-    /// Brings what could be started of a job up to date.
+    /// Recomputes the candidates of a job.
     fn refresh(&mut self, job: JobId, cluster: &Cluster, queue: &JobQueue) {
         self.withheld.forget(job);
         for serving in self.sweeps.iter_mut().flat_map(|sweep| &mut sweep.servings) {
             self.candidates.clear();
             if let Some(found) = cluster.job(job) {
-                let stands = || (self.fit.level(found, cluster, queue), self.fit.penalty(found, cluster));
-                serving.candidates(found, &self.pool, stands, &mut self.candidates);
+                let level_and_penalty = || (self.fit.level(found, cluster, queue), self.fit.penalty(found, cluster));
+                serving.candidates(found, &self.pool, level_and_penalty, &mut self.candidates);
             }
             if self.limits.budget.is_some() && matches!(serving.stage, Stage::Clones { .. }) {
                 self.candidates.iter().for_each(|candidate| self.withheld.may_be_cloned(&candidate.demand));
@@ -231,7 +236,7 @@ impl ByNode {
         }
     }
 
-    /// Every job whose tasks, phases or key have changed is put into its place.
+    /// Recomputes the candidates of every job whose tasks, phases or key have changed.
     fn refresh_touched(&mut self, round: &mut Round<'_>) {
         let (cluster, queue) = round.cluster_and_queue();
         match self.as_of.and_then(|changes| queue.changed_since(changes)) {
@@ -244,12 +249,13 @@ impl ByNode {
         }
     }
 
+    /// Visits the nodes of a sweep and does the stages on each.
     fn sweep(&mut self, at: usize, round: &mut Round<'_>) {
         let mut fresh = Fresh::default();
         self.sweeps[at].take_fresh(&mut fresh);
-        // What turns up on the way is looked for on the nodes that follow, and then on all.
+        // Demands that become startable during a sweep are tried on the nodes that follow, and then on all nodes.
         while !(self.sweeps[at].grown.is_empty() && fresh.is_empty()) {
-            let mut turned_up = Fresh::default();
+            let mut added = Fresh::default();
             let mut from = NodeId(0);
             while let Some(node) = next_node(from, &self.sweeps[at].grown, &mut fresh, round.cluster()) {
                 if self.has_nothing(at, round.cluster()) {
@@ -260,17 +266,17 @@ impl ByNode {
                 }
                 let mut here = Fresh::default();
                 self.sweeps[at].take_fresh(&mut here);
-                turned_up.add_all(&here);
+                added.add_all(&here);
                 fresh.append(&mut here);
                 let Some(next) = node.0.checked_add(1) else { break };
                 from = NodeId(next);
             }
             self.sweeps[at].grown.clear();
-            fresh = turned_up;
+            fresh = added;
         }
     }
 
-    /// True if a sweep's stages have nothing to start anywhere.
+    /// Returns true if the stages of a sweep have nothing to start on any node.
     fn has_nothing(&mut self, at: usize, cluster: &Cluster) -> bool {
         let no_clones = self.withheld.allows_no_clone(&self.limits, &self.pool, cluster);
         let is_withheld = |serving: &Serving| no_clones && matches!(serving.stage, Stage::Clones { .. });
@@ -280,7 +286,7 @@ impl ByNode {
         has_nothing
     }
 
-    /// Starts on a node what a stage has for it, level by level.
+    /// Starts the copies of a stage that fit on a node, level by level.
     fn serve(&mut self, (sweep, at): (usize, usize), node: NodeId, round: &mut Round<'_>) {
         let dimensions = round.cluster().dimensions().names().len();
         let weight = self.fit.penalty_weight();
@@ -294,7 +300,7 @@ impl ByNode {
             let Some(found) = round.cluster().node(node) else { return };
             let serving = &self.sweeps[sweep].servings[at];
             let Some(next) = serving.levels.next_level(level, found.free()) else { return };
-            // What has nothing for this node.
+            // Phases without a task that may run on this node.
             let mut passed: Vec<JobPhase> = Vec::new();
             while let Some(found) = round.cluster().node(node) {
                 let serving = &self.sweeps[sweep].servings[at];
@@ -315,7 +321,7 @@ impl ByNode {
         }
     }
 
-    /// Starts a copy of a phase's next task on a node, if there is one that may run there.
+    /// Starts a copy of a phase's next task that may run on a node.
     fn start_of(&mut self, (sweep, at): (usize, usize), phase: JobPhase, node: NodeId, round: &mut Round<'_>) -> Start {
         let serving = &self.sweeps[sweep].servings[at];
         let stage = serving.stage;
@@ -339,7 +345,7 @@ impl ByNode {
         if self.start(stage, task, node, round) {
             return Start::Made;
         }
-        // The next round looks everywhere again.
+        // The next round visits all nodes again.
         self.refused = true;
         Start::Nothing
     }
@@ -352,10 +358,14 @@ impl ByNode {
         self.own_starts += 1;
         match stage {
             Stage::Originals(_) => round.because(|| self.fit.because().to_owned()),
-            Stage::Clones { copies: 1 } => round.because(|| "its task had one copy, and room was left".to_owned()),
-            Stage::Clones { copies } => round.because(|| format!("its task had {copies} copies, and room was left")),
+            Stage::Clones { copies: 1 } => {
+                round.because(|| "resources were free for a clone, and its task had one copy".to_owned());
+            }
+            Stage::Clones { copies } => {
+                round.because(|| format!("resources were free for a clone, and its task had {copies} copies"));
+            }
         }
-        // Only a budget asks what clones hold.
+        // The resources that clones hold are only needed for a budget.
         if let (Stage::Clones { .. }, Some(_), Some(phase)) = (stage, self.limits.budget, round.cluster().phase(task)) {
             self.pool.clone_started(attempt, *phase.demand());
         }
@@ -368,7 +378,7 @@ impl ByNode {
     }
 }
 
-/// True if what could be started as an original may not be what it was before a copy of the task was started.
+/// Returns true if the start of a task's copy may have changed its job's candidates for originals.
 fn is_outdated(stage: Stage, task: TaskId, cluster: &Cluster) -> bool {
     match stage {
         Stage::Originals(Which::Any) => cluster.phase(task).is_none_or(|phase| phase.pending() == 0),
@@ -378,14 +388,14 @@ fn is_outdated(stage: Stage, task: TaskId, cluster: &Cluster) -> bool {
     }
 }
 
-/// The first node, from an id on, whose room has grown or on which one of these demands fits.
+/// Returns the first node, from an id on, whose free resources have grown or on which one of the `fresh` demands fits.
 fn next_node(from: NodeId, grown: &IdSet, fresh: &mut Fresh, cluster: &Cluster) -> Option<NodeId> {
     let grown = if grown.is_empty() { None } else { grown.next(from.0).map(NodeId) };
     fresh.next_node(from, cluster).into_iter().chain(grown).min()
 }
 
 impl Sweep {
-    /// Moves what is fresh at any stage.
+    /// Moves the newly startable demands of all stages to another set.
     fn take_fresh(&mut self, to: &mut Fresh) {
         for serving in &mut self.servings {
             to.append(&mut serving.fresh);
@@ -402,7 +412,7 @@ impl Pass for ByNode {
                     return;
                 }
                 if let Decision::Start { node, .. } = decision {
-                    self.alike.changed(*node);
+                    self.node_kinds.changed(*node);
                 }
                 self.place(attempt.task, view.cluster);
                 self.touched.insert(attempt.task.job);
@@ -413,7 +423,7 @@ impl Pass for ByNode {
             }
             Seen::Event(event, applied) => {
                 if let Some((node, _)) = applied.released {
-                    self.room_grew(node);
+                    self.resources_freed(node);
                 }
                 match event {
                     Event::JobArrived { job, .. } | Event::DurationsLearned { job, .. } => {
@@ -431,14 +441,14 @@ impl Pass for ByNode {
                         self.touched.insert(attempt.task.job);
                     }
                     Event::NodeJoined { node, .. } | Event::NodeReturned { node } => {
-                        self.room_grew(*node);
-                        // A job's share of the cluster is another.
+                        self.resources_freed(*node);
+                        // Shares of the cluster have changed, and with them what orders and budgets permit.
                         self.touched.extend(self.withheld.take_all());
                     }
                     Event::NodeLost { node } => self.node_lost(*node, view.cluster),
                     Event::Woken if !self.reserved.is_empty() => {
-                        // Their reservations may have ended.
-                        self.reserved.iter().for_each(|node| self.alike.changed(*node));
+                        // Reservations may have ended.
+                        self.reserved.iter().for_each(|node| self.node_kinds.changed(*node));
                         let is_reserved = |node: &Node| !node.reserved().is_none();
                         self.reserved.retain(|node| view.cluster.node(*node).is_some_and(is_reserved));
                         self.look_everywhere();
@@ -452,7 +462,7 @@ impl Pass for ByNode {
             }
             Seen::Decision(Decision::Reserve { node, .. }) => {
                 self.reserved.insert(*node);
-                self.alike.changed(*node);
+                self.node_kinds.changed(*node);
             }
             Seen::Decision(_) => {}
         }
@@ -474,11 +484,11 @@ impl Pass for ByNode {
         }
         self.refresh_touched(round);
         for at in 0..self.sweeps.len() {
-            // Where the only pair that is the best of its demand always is the best of all, nothing is weighed.
+            // With a single kind of candidates, the penalty weight does not change which pair is best.
             let servings = &self.sweeps[at].servings;
             let is_weighed = self.has_exceptions
                 || !self.fit.takes_best_pair()
-                || servings.iter().any(|one| !matches!(one.stage, Stage::Originals(_)) || !one.levels.are_alike());
+                || servings.iter().any(|one| !matches!(one.stage, Stage::Originals(_)) || !one.levels.are_equal());
             for serving in servings.iter().filter(|_| is_weighed) {
                 self.fit.prepare(&serving.levels, round.cluster());
             }
@@ -492,7 +502,7 @@ impl Pass for ByNode {
 }
 
 impl ByNode {
-    /// What could be started may fit anywhere.
+    /// Makes the next round try all candidates on all nodes.
     fn look_everywhere(&mut self) {
         self.touched.extend(self.withheld.take_all());
         for serving in self.sweeps.iter_mut().flat_map(|sweep| &mut sweep.servings) {

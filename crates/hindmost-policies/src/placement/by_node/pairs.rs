@@ -1,8 +1,8 @@
-//! The best pair of task and node, of all nodes at once.
+//! Chooses the best pair of task and node among all nodes.
 //!
-//! For each demand the kinds of nodes (`alike.rs`) on which it fits are kept by how well it aligns with them, which
-//! depends on no job. So a pick looks at one kind of nodes for each demand, not at each node; and a start, after which
-//! its node is of another kind, changes one place for each demand.
+//! For each demand, the kinds of nodes (`node_kinds.rs`) on which it fits are sorted by their alignment with the
+//! demand, which does not depend on the job. So each choice looks at one kind of nodes per demand instead of at every
+//! node. A start changes the kind of one node, which changes one entry per demand.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,56 +10,57 @@ use std::collections::{BTreeMap, BTreeSet};
 use hindmost_core::ids::NodeId;
 use hindmost_core::resources::Resources;
 
-use super::alike::Alike;
+use super::node_kinds::NodeKinds;
 use super::{ByNode, Start};
 use crate::placement::candidates_by_level::JobPhase;
 use crate::placement::newly_startable::Fresh;
 use hindmost_core::policy::Round;
 use hindmost_core::policy::queue_place::{ordered, unordered};
 
-/// How well a demand aligns with a kind of nodes; the first is the best.
+/// The alignment of a demand with a kind of nodes; the smallest place is the best.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Place {
-    /// Bits that sort as the alignment does.
+    /// The alignment as bits that sort in the same order.
     aligned: Reverse<u64>,
     kind: usize,
 }
 
-/// A pair of task and node; the greatest is the best, ties go to the first job, phase and node.
+/// A pair of task and node. The greatest pair is the best; ties go to the first job, phase and node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Pair {
     level: Reverse<u64>,
-    /// Bits that sort as the score does.
+    /// The score as bits that sort in the same order.
     score: u64,
     phase: Reverse<JobPhase>,
     node: Reverse<NodeId>,
 }
 
-/// The kinds of nodes for one demand. That one has no node left is noticed when it comes first.
+/// The kinds of nodes for one demand. A kind without nodes is removed when it comes first.
 #[derive(Debug, Default)]
 struct Places {
     sorted: BTreeSet<Place>,
-    /// The first of them, if no other does equally well, as far as it is known.
+    /// The best place, if it is known that no other has the same alignment.
     first: Option<Place>,
 }
 
-/// What a stage's pairs are found from.
+/// The candidates for the best pair of a stage.
 struct Pairs {
+    /// The numbers of the sweep and of the stage.
     serving: (usize, usize),
     /// By the number of a demand.
     places: Vec<Places>,
-    /// Nodes on which something was tried in vain, and what: they are like no others.
+    /// Nodes on which phases could not start a task, with these phases. They belong to no kind.
     odd: BTreeMap<NodeId, Vec<JobPhase>>,
 }
 
 impl ByNode {
-    /// As `sweep`, pair by pair.
+    /// Does the same as `sweep`, but starts the best pair of task and node each time.
     pub(crate) fn sweep_by_pairs(&mut self, at: usize, round: &mut Round<'_>) {
         loop {
-            self.alike.refresh(round.cluster());
+            self.node_kinds.refresh(round.cluster());
             let mut fresh = Fresh::default();
             self.sweeps[at].take_fresh(&mut fresh);
-            let grown = self.sweeps[at].grown.iter().filter_map(|node| self.alike.of(NodeId(node)));
+            let grown = self.sweeps[at].grown.iter().filter_map(|node| self.node_kinds.of(NodeId(node)));
             let grown: BTreeSet<usize> = grown.collect();
             self.sweeps[at].grown.clear();
             if grown.is_empty() && fresh.is_empty() {
@@ -71,13 +72,14 @@ impl ByNode {
         }
     }
 
-    /// Starts what a stage has, of what is fresh on any node and of all on nodes of which the room has grown.
+    /// Starts the tasks of a stage: newly startable ones (`fresh`) on any node, all others on nodes of a kind in
+    /// `grown`.
     fn serve_pairs(&mut self, serving: (usize, usize), grown: &BTreeSet<usize>, fresh: &Fresh, round: &mut Round<'_>) {
         let mut pairs = Pairs { serving, places: Vec::new(), odd: BTreeMap::new() };
         for (number, demand) in self.levels_of(serving).demands() {
             let place = |kind| self.place_on(demand, kind, round);
             let places: BTreeSet<Place> = if fresh.covers(demand) {
-                self.alike.all().filter_map(place).collect()
+                self.node_kinds.all().filter_map(place).collect()
             } else {
                 grown.iter().copied().filter_map(place).collect()
             };
@@ -90,9 +92,9 @@ impl ByNode {
             }
             let is_odd = pairs.odd.contains_key(&id);
             if is_odd {
-                self.alike.changed(id);
+                self.node_kinds.changed(id);
             }
-            let became = self.alike.put(id, round.cluster().node(id).filter(|_| !is_odd));
+            let became = self.node_kinds.put(id, round.cluster().node(id).filter(|_| !is_odd));
             if let Some(kind) = became {
                 for (number, demand) in self.levels_of(serving).demands() {
                     if let Some(place) = self.place_on(demand, kind, round) {
@@ -107,23 +109,23 @@ impl ByNode {
         &self.sweeps[sweep].servings[at].levels
     }
 
-    /// Where a kind of nodes stands for a demand; `None` if it does not fit, or there is no such node.
+    /// Returns the place of a kind of nodes for a demand; `None` if the demand does not fit, or the kind has no node.
     fn place_on(&self, demand: &Resources, kind: usize, round: &Round<'_>) -> Option<Place> {
-        let found = self.alike.kind(kind);
+        let found = self.node_kinds.kind(kind);
         let first = found.first.filter(|_| demand.fits(&found.free))?;
         let node = round.cluster().node(first)?;
         let alignment = self.fit.alignment(node, round.cluster().dimensions().names().len());
         Some(Place { aligned: Reverse(ordered(alignment.of(demand))), kind })
     }
 
-    /// The best pair of all.
+    /// Returns the best pair.
     fn best_pair(&self, pairs: &mut Pairs, round: &Round<'_>) -> Option<Pair> {
         let weight = self.fit.penalty_weight();
         let levels = self.levels_of(pairs.serving);
         let mut best: Option<Pair> = None;
         for candidate in levels.firsts() {
             let Some(places) = pairs.places.get_mut(candidate.number) else { continue };
-            let Some((aligned, node)) = places.best(&self.alike) else { continue };
+            let Some((aligned, node)) = places.best(&self.node_kinds) else { continue };
             let score = ordered(aligned - weight * candidate.penalty);
             let (level, phase, node) = (Reverse(candidate.level), Reverse(candidate.phase), Reverse(node));
             best = best.max(Some(Pair { level, score, phase, node }));
@@ -134,7 +136,7 @@ impl ByNode {
         best
     }
 
-    /// The best for one node.
+    /// Returns the best pair with one node.
     fn pair_on(&self, serving: (usize, usize), id: NodeId, passed: &[JobPhase], round: &Round<'_>) -> Option<Pair> {
         let node = round.cluster().node(id)?;
         let levels = self.levels_of(serving);
@@ -169,23 +171,23 @@ impl Pairs {
 }
 
 impl Places {
-    /// How well the demand aligns with the nodes with which it does best now, and the first of them.
-    fn best(&mut self, alike: &Alike) -> Option<(f64, NodeId)> {
+    /// Returns the highest alignment of the demand with any node, and the first node that has it.
+    fn best(&mut self, kinds: &NodeKinds) -> Option<(f64, NodeId)> {
         if let Some(Place { aligned: Reverse(aligned), kind }) = self.first
-            && let Some(node) = alike.kind(kind).first
+            && let Some(node) = kinds.kind(kind).first
         {
             return Some((unordered(aligned), node));
         }
         loop {
             let best = *self.sorted.first()?;
-            let Some(mut node) = alike.kind(best.kind).first else {
+            let Some(mut node) = kinds.kind(best.kind).first else {
                 self.sorted.remove(&best);
                 continue;
             };
             let mut others = self.sorted.iter().skip(1).take_while(|other| other.aligned == best.aligned).peekable();
             self.first = Some(best).filter(|_| others.peek().is_none());
             for other in others {
-                node = alike.kind(other.kind).first.map_or(node, |first| first.min(node));
+                node = kinds.kind(other.kind).first.map_or(node, |first| first.min(node));
             }
             return Some((unordered(best.aligned.0), node));
         }

@@ -1,4 +1,4 @@
-//! What is started at a stage of a sweep: originals, or clones of tasks with so many copies.
+//! The stages of a sweep: a stage starts originals, or clones of tasks with a given number of copies.
 
 use hindmost_core::cluster::{Cluster, Job};
 use hindmost_core::ids::{NodeId, TaskId};
@@ -8,40 +8,41 @@ use crate::placement::candidates_by_level::{Candidate, JobPhase, Levels};
 use crate::placement::newly_startable::Fresh;
 use hindmost_core::policy::queue_place::Which;
 
-/// What is started at a stage.
+/// The kind of copies that a stage starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// Pending tasks, of which jobs; of a job those of the first phase of which one fits.
+    /// Originals of pending tasks, of all jobs, of started ones, or of new ones.
     Originals(Which),
-    /// A further copy of tasks that have so many.
+    /// Clones of tasks with this number of running copies.
     Clones {
-        /// Copies that they have.
+        /// The number of running copies, at least 1.
         copies: u32,
     },
 }
 
-/// What a stage can start now.
+/// A stage with the candidates that it can start now.
 pub(crate) struct Serving {
     pub(crate) stage: Stage,
     pub(crate) levels: Levels,
-    /// Demands of which something new can be started.
+    /// Demands of copies that can be started now and could not before.
     pub(crate) fresh: Fresh,
-    /// Of a job only the first phase with something to start is meant.
+    /// True if only the first phase of a job with something to start is a candidate.
     pub(crate) first_phase_only: bool,
 }
 
 impl Serving {
-    /// Nothing yet.
+    /// Creates a stage without candidates.
     pub(crate) fn of(stage: Stage) -> Serving {
         Serving { stage, levels: Levels::default(), fresh: Fresh::default(), first_phase_only: false }
     }
 
-    /// What could be started of a job, by phase. `stands` tells its level and penalty.
+    /// Adds a job's candidates, one for each phase with something to start. `level_and_penalty` returns the job's level
+    /// and penalty.
     pub(crate) fn candidates(
         &self,
         job: &Job,
         pool: &ClonePool,
-        stands: impl Fn() -> (u64, f64),
+        level_and_penalty: impl Fn() -> (u64, f64),
         found: &mut Vec<Candidate>,
     ) {
         let mut add = |phase: u32| {
@@ -49,17 +50,17 @@ impl Serving {
                 return;
             }
             let Some(demand) = job.phases().get(phase as usize).map(|phase| *phase.demand()) else { return };
-            let (level, penalty) = found.first().map_or_else(&stands, |first| (first.level, first.penalty));
+            let (level, penalty) = found.first().map_or_else(&level_and_penalty, |first| (first.level, first.penalty));
             found.push(Candidate { level, phase, demand, penalty });
         };
         match self.stage {
             Stage::Originals(which) => {
-                let meant = match which {
+                let is_included = match which {
                     Which::Any => true,
                     Which::Started => job.started().is_some(),
                     Which::New => job.started().is_none(),
                 };
-                if !meant || job.runnable() == 0 {
+                if !is_included || job.runnable() == 0 {
                     return;
                 }
                 for (at, phase) in job.phases().iter().enumerate() {
@@ -78,7 +79,7 @@ impl Serving {
         }
     }
 
-    /// The task of a phase that is started on a node; `None` if none of its tasks may run there.
+    /// Returns the task of a phase to start on a node; `None` if none of its tasks may run there.
     pub(crate) fn task(
         &self,
         (job, phase): JobPhase,

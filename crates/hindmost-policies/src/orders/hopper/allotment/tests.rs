@@ -1,10 +1,10 @@
-//! Sums over blocks against passes over all jobs.
+//! Checks allotments from sums over blocks against passes over all jobs.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// What each job is given, in one pass after the other over all jobs, sorted by place.
+/// Returns the allotment of each job, computed in passes over all jobs. `jobs` is sorted by place.
 fn in_passes(jobs: &[(Place, Claim)], slots: f64, epsilon: f64) -> Vec<f64> {
     let sum = |of: fn(&Claim) -> f64| jobs.iter().map(|(_, claim)| of(claim)).sum::<f64>();
     let (wanted, weights) = (sum(|claim| claim.wanted), sum(|claim| claim.weight));
@@ -45,7 +45,7 @@ prop_compose! {
 
 proptest! {
     #[test]
-    fn sums_over_blocks_give_what_passes_give(
+    fn sums_over_blocks_agree_with_passes_over_all_jobs(
         changes in prop::collection::vec(any_claim(), 1..400),
         slots in 1..2000u32,
         epsilon in prop::sample::select(vec![0.0, 0.1, 1.0]),
@@ -79,7 +79,7 @@ proptest! {
                 } else {
                     blocked = blocked.or(Some(*place));
                 }
-                // Where slots are enough for all, tasks are asked for one by one.
+                // With enough slots for all jobs, `blocked_until` returns `None` for every place.
                 if matches!(allotment.division, Division::Short { .. }) {
                     prop_assert_eq!(allotment.blocked_until(*place), blocked);
                 }

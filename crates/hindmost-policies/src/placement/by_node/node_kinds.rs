@@ -1,4 +1,5 @@
-//! Nodes by kind: those of one capacity with the same room free are alike, and on a large cluster most are.
+//! Nodes grouped by kind. Nodes with the same capacity and the same free resources are of one kind; a large cluster has
+//! few kinds.
 
 use std::collections::BTreeSet;
 
@@ -9,39 +10,40 @@ use hindmost_core::id_set::IdSet;
 use hindmost_core::ids::NodeId;
 use hindmost_core::resources::Resources;
 
-/// Nodes that are alike.
+/// The nodes of one kind.
 #[derive(Clone, Debug)]
 pub(crate) struct Kind {
     capacity: Resources,
-    /// The room that is free on each.
+    /// The free resources of each node.
     pub(crate) free: Resources,
     nodes: BTreeSet<NodeId>,
-    /// The first of them.
+    /// The node with the smallest id.
     pub(crate) first: Option<NodeId>,
 }
 
-/// See the module's documentation. Kinds are numbered; a number is not used for another kind before the next call of
-/// [`Alike::refresh`].
+/// The kinds of all nodes. Kinds are numbered; the number of an empty kind is not reused before the next call of
+/// [`NodeKinds::refresh`].
 #[derive(Debug, Default)]
-pub(crate) struct Alike {
+pub(crate) struct NodeKinds {
+    /// The number of each kind, by capacity and free resources.
     numbers: FxHashMap<(Resources, Resources), usize>,
     kinds: Vec<Kind>,
     /// The kind of each node that is up.
     of: Vec<Option<usize>>,
-    /// Nodes that may be of another kind by now.
+    /// Nodes whose kind may have changed.
     changed: IdSet,
-    /// Kinds that have lost their last node; some have got another since.
+    /// Kinds that have lost their last node; some may have got another one since.
     emptied: Vec<usize>,
     unused: Vec<usize>,
 }
 
-impl Alike {
-    /// Something on a node has changed.
+impl NodeKinds {
+    /// Marks a node whose free resources or state may have changed.
     pub(crate) fn changed(&mut self, node: NodeId) {
         self.changed.insert(node.0);
     }
 
-    /// Finds the kinds of all nodes that have changed.
+    /// Updates the kinds of all nodes that have changed.
     pub(crate) fn refresh(&mut self, cluster: &Cluster) {
         let mut next = self.changed.next(0);
         while let Some(node) = next {
@@ -57,16 +59,17 @@ impl Alike {
         }
     }
 
-    /// Puts a node among those like it, or, without it, among none. Its kind, if that had no node before.
+    /// Updates the kind of a node; with `None`, or if it is down, the node has no kind. Returns its kind if that kind
+    /// had no node before.
     pub(crate) fn put(&mut self, id: NodeId, node: Option<&Node>) -> Option<usize> {
         let at = id.0 as usize;
         if at >= self.of.len() {
             self.of.resize(at + 1, None);
         }
-        let alike = node.filter(|node| node.is_up()).map(|node| (*node.capacity(), *node.free()));
+        let found = node.filter(|node| node.is_up()).map(|node| (*node.capacity(), *node.free()));
         if let Some(before) = self.of[at] {
             let kind = &mut self.kinds[before];
-            if alike == Some((kind.capacity, kind.free)) {
+            if found == Some((kind.capacity, kind.free)) {
                 return None;
             }
             kind.nodes.remove(&id);
@@ -76,7 +79,7 @@ impl Alike {
             }
             self.of[at] = None;
         }
-        let number = self.number(alike?);
+        let number = self.number(found?);
         self.of[at] = Some(number);
         let kind = &mut self.kinds[number];
         kind.nodes.insert(id);
@@ -97,17 +100,17 @@ impl Alike {
         })
     }
 
-    /// A kind by its number.
+    /// Returns a kind by its number.
     pub(crate) fn kind(&self, number: usize) -> &Kind {
         &self.kinds[number]
     }
 
-    /// The kind of a node.
+    /// Returns the number of a node's kind; `None` if the node is down.
     pub(crate) fn of(&self, node: NodeId) -> Option<usize> {
         self.of.get(node.0 as usize).copied().flatten()
     }
 
-    /// All kinds of which there is a node, by number.
+    /// Returns the numbers of all kinds that have a node.
     pub(crate) fn all(&self) -> impl Iterator<Item = usize> + '_ {
         self.kinds.iter().enumerate().filter(|(_, kind)| kind.first.is_some()).map(|(number, _)| number)
     }

@@ -1,5 +1,5 @@
-# Reads all links, FROM TO a line, and writes of the task's own pages: `links` (page, number of links from it), `to`
-# (the links to it) and `ranks` (page, 1/number of pages).
+# Reads all links (FROM TO, one per line), and writes for the task's own pages: `links` (page, number of links from it),
+# `to` (the links to it) and `ranks` (page, 1/number of pages).
 
 BEGIN {
     task = ENVIRON["HINDMOST_TASK"]

@@ -1,5 +1,5 @@
-# A page's rank is what is left to chance, and of what is not, its share of the ranks of the pages that link to it. A
-# page without links links to all.
+# A page's rank is (1 - damping)/pages, plus damping times its share of the ranks of the pages that link to it. A page
+# without links counts as linking to all pages.
 
 BEGIN {
     damping = ENVIRON["DAMPING"]

@@ -1,4 +1,4 @@
-# One task's part of a round: its pages' ranks from those of all pages after the phase $BEFORE.
+# Computes the ranks of one task's pages from the ranks of all pages after the phase $BEFORE.
 awk -f round.awk \
     file=links "$HINDMOST_FROM"/init/*/links \
     file=ranks "$HINDMOST_FROM/$BEFORE"/*/ranks \

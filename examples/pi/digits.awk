@@ -1,5 +1,5 @@
-# Prints DIGITS hexadecimal digits of π after the point, from the place HINDMOST_TASK * DIGITS on, by the
-# formula of Bailey, Borwein and Plouffe. Products stay far below 2^53, so that numbers are exact.
+# Prints DIGITS hexadecimal digits of π after the point, from position HINDMOST_TASK * DIGITS on, by the formula of
+# Bailey, Borwein and Plouffe. Products stay far below 2^53, so numbers are exact.
 
 # 16^n modulo m
 function power(n, m,    result, base) {

@@ -1,5 +1,5 @@
-# Writes each of the sorted lines it reads into the file of its range; CUTS names the file of the ranges' first lines.
-# Lines are compared as texts, because some look like numbers.
+# Writes each sorted line that it reads into the file of its range. CUTS names the file with the first line of each range
+# but the first. Lines are compared as texts, because some look like numbers.
 
 BEGIN {
     while ((getline line < ENVIRON["CUTS"]) > 0) cut[++cuts] = line ""

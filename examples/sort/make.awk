@@ -1,5 +1,5 @@
-# Prints LINES lines of a random key and what it belongs to, other ones for each HINDMOST_TASK. The numbers are those
-# of Park and Miller; products stay below 2^53.
+# Prints LINES lines, each with a random key and its origin. Each HINDMOST_TASK has different keys. The random numbers
+# are those of Park and Miller; products stay below 2^53.
 
 BEGIN {
     task = ENVIRON["HINDMOST_TASK"]

@@ -84,8 +84,8 @@ fn system_like(name: &str) -> Option<&'static SystemEntry> {
     SYSTEMS.iter().find(|entry| entry.name.eq_ignore_ascii_case(name))
 }
 
-/// Returns the order before the `+` of a policy's name, and its parameters. If a system stands there and an order behind
-/// the `+`, the error suggests to swap them.
+/// Returns the order before the `+` of a policy's name, and its parameters. If a system stands there and an order
+/// behind the `+`, the error suggests to swap them.
 fn named_order(spec: &PolicySpec) -> Result<Option<(&'static OrderEntry, &Given)>, CatalogueError> {
     let Some(order) = &spec.order else { return Ok(None) };
     let turned = || {
@@ -142,7 +142,8 @@ fn check_parameters(
 /// The system and order that a policy's name stands for.
 struct Meaning<'a> {
     system: &'static SystemEntry,
-    /// The order that the name gives, or else the system's own order, with its parameters. `None`: the scenario's order.
+    /// The order that the name gives, or else the system's own order, with its parameters. `None`: the scenario's
+    /// order.
     order: Option<(&'static OrderEntry, &'a Given)>,
     /// The system's parameters.
     given: &'a Given,
@@ -249,8 +250,8 @@ pub fn order_in_words<'a>(order: &str, policies: impl IntoIterator<Item = &'a Po
     under.then(|| if besides { format!("order {order} for systems named alone") } else { format!("order {order}") })
 }
 
-/// Builds a policy: its system's passes under the order that the name gives, else under the system's own order, else under
-/// the scenario's.
+/// Builds a policy: its system's passes under the order that the name gives, else under the system's own order, else
+/// under the scenario's.
 ///
 /// # Errors
 /// As [`check`], and if the scenario's order is unknown or its queues are not valid.
@@ -295,8 +296,8 @@ fn assemble(
     system.build.build(given, policy).map(PolicyBuilder::finish).map_err(bad_value(system.name))
 }
 
-/// Returns a session in which the records of a journal can be replayed: the policy that its header names, in its initial
-/// state, and an empty cluster.
+/// Returns a session in which the records of a journal can be replayed: the policy that its header names, in its
+/// initial state, and an empty cluster.
 ///
 /// # Errors
 /// If the catalogue cannot build the policy that the header names.

@@ -1,13 +1,15 @@
-//! What is kept of each unfinished job, found by its id at once: ids are in the order of arrival.
+//! A map from jobs to values with access in constant time. It relies on job ids growing in the order of arrival.
 
 use std::collections::VecDeque;
 
 use hindmost_core::ids::JobId;
 
-/// Something for each of some jobs, from the first that is there to the last.
+/// Values of jobs, in the order of the jobs' ids.
 #[derive(Debug)]
 pub(crate) struct ByArrival<T> {
+    /// The id that the first element belongs to.
     first: u32,
+    /// A value, or `None` for an id without one, for each id from `first` on.
     all: VecDeque<Option<T>>,
 }
 
@@ -18,7 +20,7 @@ impl<T> Default for ByArrival<T> {
 }
 
 impl<T> ByArrival<T> {
-    /// Adds what is kept of a job that has arrived after all others.
+    /// Adds the value of a job that has arrived after all others.
     pub fn push(&mut self, job: JobId, kept: T) {
         if self.all.is_empty() {
             self.first = job.0;
@@ -29,7 +31,7 @@ impl<T> ByArrival<T> {
         self.all.push_back(Some(kept));
     }
 
-    /// Takes out what is kept of a job.
+    /// Removes the value of a job.
     pub fn remove(&mut self, job: JobId) {
         let at = job.0.checked_sub(self.first);
         if let Some(kept) = at.and_then(|at| self.all.get_mut(at as usize)) {
@@ -41,19 +43,19 @@ impl<T> ByArrival<T> {
         }
     }
 
-    /// What is kept of a job.
+    /// Returns the value of a job; `None` if it has none.
     #[inline]
     pub fn get(&self, job: JobId) -> Option<&T> {
         self.all.get(job.0.checked_sub(self.first)? as usize)?.as_ref()
     }
 
-    /// As [`ByArrival::get`], to be changed.
+    /// Returns the value of a job for changes; `None` if it has none.
     #[inline]
     pub fn get_mut(&mut self, job: JobId) -> Option<&mut T> {
         self.all.get_mut(job.0.checked_sub(self.first)? as usize)?.as_mut()
     }
 
-    /// All that is kept, by id.
+    /// Returns all values in the order of their jobs' ids.
     pub fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.all.iter_mut().flatten()
     }
@@ -64,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn jobs_are_found_while_they_are_there() {
+    fn values_are_found_until_they_are_removed() {
         let mut kept = ByArrival::default();
         for job in [3, 4, 6] {
             kept.push(JobId(job), job * 10);

@@ -1,47 +1,52 @@
-//! `carbyne`: altruistic scheduling (Grandl, Chowdhury, Akella & Ananthanarayanan, "Altruistic Scheduling in
-//! Multi-Resource Clusters", OSDI 2016).
+//! `carbyne`: altruistic scheduling. Jobs delay tasks that can wait, and jobs that are nearly done use the resources.
 //!
-//! Each job is entitled to its fair share, but claims of it only what it needs now so as not to end later
-//! than with all of it; what jobs leave over goes to those that are nearly done.
+//! Paper: Grandl, Chowdhury, Akella & Ananthanarayanan, "Altruistic Scheduling in Multi-Resource Clusters", OSDI 2016.
 //!
-//! 1. **Between jobs**, dominant resource fairness: weights and demands give job j the dominant share x_j
-//!    (progressive filling), so a share vector s_j = x_j · (the cluster's room).
-//! 2. **Within a job**: a phase of n unfinished tasks of effective time e and demand d runs, alone in the
-//!    share, in waves of w = max(1, min over dimensions ⌊s/d⌋) tasks and takes ⌈n/w⌉·e. The phases not
-//!    finished are placed into a virtual cluster of room s, each as early as room and parents let it, which
-//!    gives the completion T; then again from T backwards, each as late as room and children let it:
+//! Each job is entitled to its fair share, but claims only what it needs now in order to end no later than with all of
+//! its share. The resources that jobs leave go to the jobs with the shortest remaining time.
+//!
+//! 1. **Between jobs**: dominant resource fairness. Weights and demands give job j the dominant share x_j (progressive
+//!    filling), and the share vector s_j = x_j · (the cluster's resources).
+//! 2. **Within a job**: alone in the share, a phase of n unfinished tasks of effective time e and demand d runs in
+//!    waves of w = max(1, min over dimensions ⌊s/d⌋) tasks and takes ⌈n/w⌉·e. The unfinished phases are placed in a
+//!    virtual cluster with the resources s, each as early as resources and parents allow. This gives the completion T.
+//!    They are then placed again from T backwards, each as late as resources and children allow:
 //!
 //!    ```text
-//!    T           = max over phases of the end of the forward placing
+//!    T           = max over phases of the end of the forward placement
 //!    latest end  = min(T, latest starts of the children)
-//!    due(t)      = tasks whose place in the backward placing begins at t or before
+//!    due(t)      = tasks whose place in the backward placement begins at t or before
 //!    ```
 //!
-//!    The tasks that are due start now, jobs taking turns by DRF; all others are left over for later.
-//! 3. **Leftover**: what room is left goes to jobs in the order of shortest remaining time (the longest path
-//!    of unfinished phases), and within a job to the task that packs best (largest inner product of demand
-//!    and free room), including those that a job itself had put off. So no room is left idle.
+//!    Due tasks start now; jobs take turns by DRF. All other tasks are left for later.
+//! 3. **Leftover resources** go to jobs in the order of shortest remaining time (the longest path of unfinished
+//!    phases). Within a job, the task that packs best starts first (largest inner product of demand and free
+//!    resources), whether or not its job had delayed it. So no resources stay idle.
 //!
-//! Readings: phases open at the same time divide the share as they are placed, the one with the longest path
-//! to the job's end first (backwards: the longest path from its beginning); a task too large for the share
-//! has it alone; running tasks hold their room from now until an effective time after their mean start; what
-//! a job could use, for DRF, is all of its unfinished tasks. A plan is made anew when the job arrives, a
-//! phase of it finishes, its durations are learned, or its share has changed because a job arrived or ended
-//! or a node came or went; in between it goes on being right, for it says when each task is due. A new plan
-//! keeps the completion that an earlier one promised, unless the share has become smaller: else a job could
-//! be put off for ever. A job that is behind its promise has all of its tasks due, and is then treated as by
-//! DRF. Of phases that fit, each stands with the node that the cluster's placement gives it.
+//! Readings:
+//! - Phases that are open at the same time divide the share as they are placed: forwards, the phase with the longest
+//!   path to the job's end first; backwards, the phase with the longest path from its beginning first.
+//! - A task that is too large for the share is placed alone in it.
+//! - Running tasks hold their resources from now until an effective time after their mean start.
+//! - For DRF, a job could use the resources of all of its unfinished tasks.
+//! - A plan says when each task is due, so it stays valid over time. A job gets a new plan when it arrives, when one of
+//!   its phases finishes, when its durations are learned, and when its share changes because a job arrived or ended or
+//!   a node joined or left.
+//! - A new plan keeps the completion that an earlier one promised unless the share has shrunk. Otherwise new plans
+//!   could delay a job for ever.
+//! - All tasks of a job that is behind its promise are due, so that the job is served as under DRF.
+//! - Among the phases that fit, each is compared on the node that the cluster's placement chooses for it.
 
 use hindmost_core::cluster::{Applied, Cluster, Job, Phase};
 use hindmost_core::ids::{AttemptId, JobId};
 use hindmost_core::record::{Decision, Event};
 use hindmost_core::time::Time;
 
-use crate::dag::asked_jobs::{Ahead, AskedJobs};
+use crate::dag::checked_jobs::{Ahead, CheckedJobs};
 use crate::dag::by_arrival::ByArrival;
-use crate::dag::fair_shares::{FairShares, News};
+use crate::dag::fair_shares::{FairShares, ShareChange};
 use crate::dag::in_waves::{Chain, Situation, durations_of};
-use crate::dag::latest_starts::{LatestStarts, room_of};
+use crate::dag::latest_starts::{LatestStarts, resources_of_share};
 use crate::dag::packing::{Fitter, Offer};
 use crate::dag::resource_profile::Moment;
 use crate::orders::srpt::Srpt;
@@ -49,39 +54,39 @@ use hindmost_core::policy::queue_place::{Place, Which};
 use hindmost_core::policy::runnable_by_demand::Stuck;
 use hindmost_core::policy::{JobQueue, Pass, Round, Seen, View};
 
-/// The pass that starts pending tasks as Carbyne does. See the module's documentation.
+/// The pass that starts pending tasks: first due tasks, then others on leftover resources.
 pub struct Altruists {
     which: Which,
-    /// The jobs by remaining time, for what is left over.
+    /// The jobs by remaining time, for leftover resources.
     shortest: JobQueue,
     jobs: ByArrival<Member>,
     shares: FairShares,
-    /// True once a job came or went, or the cluster has changed: shares are to be computed anew.
+    /// True if a job has arrived or ended or the cluster has changed, so that shares must be computed again.
     shares_changed: bool,
-    /// Of the jobs in the policy's order, those that have nothing due now.
-    asked: AskedJobs,
-    /// The next jobs in the policy's order that were not asked since shares have changed.
+    /// The jobs, in the policy's order, that were checked and have nothing due now.
+    checked: CheckedJobs,
+    /// The next jobs, in the policy's order, that were not checked since the shares changed.
     ahead: Ahead,
 }
 
-/// What is kept of a job.
+/// The state of a job.
 struct Member {
-    /// When it should end, by the last plan.
+    /// The completion that its last plan promised.
     promise: Option<Time>,
-    /// What is planned; nothing if it must be made anew.
+    /// Its plan; `None` if a new one must be made.
     plan: Option<LatestStarts>,
-    /// What plans in waves see of it; nothing if that is to be looked up, or is not such.
+    /// The input of a plan in waves; `None` if it must be computed again or the job's phases are not a chain.
     chain: Option<Chain>,
-    /// How long tasks of each phase take, as far as is known.
+    /// The effective time of each phase, nanoseconds.
     durations: Vec<Moment>,
-    /// By phase, the sum of when living attempts were started, nanoseconds.
+    /// By phase, the sum of the start times of its running attempts, nanoseconds.
     started: Vec<u128>,
-    /// When it was asked last and had nothing due: the generation of [`AskedJobs`].
+    /// The generation of [`CheckedJobs`] in which it was checked last, if it had nothing due then.
     asleep: Option<u64>,
 }
 
 impl Altruists {
-    /// Of all jobs, of those that have been started, or of new ones.
+    /// A pass for all jobs, for started jobs or for new jobs.
     pub fn of(which: Which) -> Altruists {
         let shortest = JobQueue::new(Box::new(Srpt));
         Altruists {
@@ -90,7 +95,7 @@ impl Altruists {
             jobs: ByArrival::default(),
             shares: FairShares::default(),
             shares_changed: false,
-            asked: AskedJobs::default(),
+            checked: CheckedJobs::default(),
             ahead: Ahead::default(),
         }
     }
@@ -102,14 +107,14 @@ impl Altruists {
                 *sum += u128::from(now.0);
             }
         }
-        self.asked.touched.push(attempt.task.job);
+        self.checked.touched.push(attempt.task.job);
     }
 
     fn attempt_ended(&mut self, attempt: AttemptId, applied: Applied) {
         let Some(member) = self.jobs.get_mut(attempt.task.job) else { return };
         member.chain = None;
         self.shares.change(attempt.task.job);
-        self.asked.touched.push(attempt.task.job);
+        self.checked.touched.push(attempt.task.job);
         if applied.pending_again || applied.phase_finished {
             member.asleep = None;
         }
@@ -126,7 +131,7 @@ impl Altruists {
         }
     }
 
-    /// Adds up afresh when attempts were started, for a node went with whatever was on it.
+    /// Computes the sums of start times again after a lost node has ended attempts.
     fn recount(&mut self, cluster: &Cluster) {
         for member in self.jobs.values_mut() {
             member.started.fill(0);
@@ -136,12 +141,12 @@ impl Altruists {
         }
     }
 
-    /// Shares are of another cluster.
+    /// Marks all shares as to be computed again, because nodes joined or left.
     fn nodes_changed(&mut self) {
         self.jobs.values_mut().for_each(|member| member.chain = None);
         self.shares.change_all();
         self.shares_changed = true;
-        self.asked.forget();
+        self.checked.forget();
     }
 
     fn share_out(&mut self, cluster: &Cluster) {
@@ -149,53 +154,53 @@ impl Altruists {
             return;
         }
         if self.shares.share_out(cluster) {
-            self.asked.forget();
+            self.checked.forget();
         }
     }
 
-    /// Wakes the jobs that are due, and sorts those that have changed into their new places.
+    /// Wakes the jobs whose time has come, and the jobs that have changed, at their present places.
     fn wake(&mut self, round: &mut Round<'_>) {
-        while let Some(job) = self.asked.next_due(round.cluster().now()) {
+        while let Some(job) = self.checked.next_due(round.cluster().now()) {
             if let Some(member) = self.jobs.get_mut(job) {
                 member.asleep = None;
-                self.asked.touched.push(job);
+                self.checked.touched.push(job);
             }
         }
-        let mut touched = std::mem::take(&mut self.asked.touched);
+        let mut touched = std::mem::take(&mut self.checked.touched);
         for id in touched.drain(..) {
-            let is_awake = self.jobs.get(id).is_some_and(|member| member.asleep != Some(self.asked.generation));
+            let is_awake = self.jobs.get(id).is_some_and(|member| member.asleep != Some(self.checked.generation));
             if let Some(place) = place_of(id, self.which, round).filter(|_| is_awake) {
-                self.asked.wake(place);
+                self.checked.wake(place);
             }
         }
-        self.asked.touched = touched;
+        self.checked.touched = touched;
     }
 
-    /// The next job after a place that may have something due that fits.
-    fn next_to_ask(&mut self, round: &mut Round<'_>, passed: Option<Place>, stuck: &mut Stuck) -> Option<Place> {
+    /// Returns the next place of a job that may have a due task that fits.
+    fn next_to_check(&mut self, round: &mut Round<'_>, passed: Option<Place>, stuck: &mut Stuck) -> Option<Place> {
         let mut after = passed;
-        while let Some(place) = self.asked.next(after) {
+        while let Some(place) = self.checked.next(after) {
             if place_of(place.job(), self.which, round) != Some(place) {
-                self.asked.remove(place);
+                self.checked.remove(place);
             } else if fits_somewhere(place.job(), round.cluster()) {
                 return Some(place);
             } else {
                 after = Some(place);
             }
         }
-        let after = passed.max(self.asked.until());
+        let after = passed.max(self.checked.until());
         self.ahead.next(after, |after, most, places| round.next_jobs_that_fit(self.which, after, most, stuck, places))
     }
 
-    /// Voids the plan of a job whose share has changed. If all that is to be known of the job for a new one is known, makes
-    /// it; tells until when nothing is due by it, if that is not now.
+    /// Discards the plan of a job whose share has changed, and makes a new one if the job's chain is known. Returns the
+    /// time until which nothing is due by that new plan; `None` if there is no new plan or something is due now.
     fn sleeps_on(&mut self, id: JobId, now: Time) -> Option<Time> {
-        let (share, news) = self.shares.take(id);
+        let (share, change) = self.shares.take(id);
         let member = self.jobs.get_mut(id)?;
-        if news != News::None {
+        if change != ShareChange::None {
             member.plan = None;
         }
-        if news == News::Shrunk {
+        if change == ShareChange::Shrunk {
             member.promise = None;
         }
         if member.plan.is_some() {
@@ -205,32 +210,32 @@ impl Altruists {
         let plan = LatestStarts::in_waves(chain, now, &mut member.promise)?;
         let until = plan.sleeps_until(now);
         member.plan = Some(plan);
-        member.asleep = until.map(|_| self.asked.generation);
+        member.asleep = until.map(|_| self.checked.generation);
         until
     }
 
-    /// A job was asked, and all before it.
+    /// Notes that this job and all jobs before it were checked.
     fn pass(&mut self, passed: &mut Option<Place>, place: Place, stuck: &Stuck) {
         *passed = Some(place);
         if stuck.is_empty() {
-            self.asked.asked_until(place);
+            self.checked.checked_until(place);
         }
     }
 
-    /// Starts tasks that are due, jobs taking turns.
+    /// Starts due tasks. Jobs take turns.
     fn start_due(&mut self, round: &mut Round<'_>, fitter: &mut Fitter) {
-        // Jobs up to here have nothing due that fits.
+        // Jobs up to this place have no due task that fits.
         let mut passed = None;
         let mut stuck = Stuck::default();
         self.ahead.forget();
         while round.cluster().open_nodes() > 0 {
-            let Some(place) = self.next_to_ask(round, passed, &mut stuck) else { return };
+            let Some(place) = self.next_to_check(round, passed, &mut stuck) else { return };
             let id = place.job();
             let cluster = round.cluster();
             let now = cluster.now();
             if let Some(until) = self.sleeps_on(id, now) {
                 self.pass(&mut passed, place, &stuck);
-                self.asked.sleep(place, Some(until));
+                self.checked.sleep(place, Some(until));
                 continue;
             }
             let (mut is_due, mut next_due) = (false, None);
@@ -239,14 +244,14 @@ impl Altruists {
                 let Member { promise, plan, chain, durations, started, asleep } = self.jobs.get_mut(id)?;
                 let is_new = plan.is_none();
                 let plan = plan.get_or_insert_with(|| {
-                    let situation = Situation { job, now, room: room_of(share, cluster), durations, started };
+                    let situation = Situation { job, now, resources: resources_of_share(share, cluster), durations, started };
                     *chain = Chain::new(&situation, share);
                     LatestStarts::new(&situation, chain.as_ref(), promise)
                 });
-                // Tasks that have lost their copies are due at once; of such a job the plan is an old one.
+                // Tasks that lost their copies are due at once; a job with such tasks has an old plan.
                 next_due = plan.sleeps_until(now).filter(|_| is_new);
                 if next_due.is_some() {
-                    *asleep = Some(self.asked.generation);
+                    *asleep = Some(self.checked.generation);
                     return None;
                 }
                 let offer = best_offer(cluster, job, fitter, |phase, pending| {
@@ -257,27 +262,27 @@ impl Altruists {
                     }
                     due
                 });
-                *asleep = (!is_due).then_some(self.asked.generation);
+                *asleep = (!is_due).then_some(self.checked.generation);
                 offer
             });
             if offer.is_some_and(|offer| round.start(offer.task, offer.node)) {
                 self.ahead.forget();
                 round.because(|| "its job would end later than with its fair share if it did not start now".to_owned());
                 if let Some(place) = place_of(id, self.which, round) {
-                    self.asked.wake(place);
+                    self.checked.wake(place);
                 }
                 continue;
             }
             self.pass(&mut passed, place, &stuck);
             if is_due {
-                self.asked.wake(place);
+                self.checked.wake(place);
             } else {
-                self.asked.sleep(place, next_due);
+                self.checked.sleep(place, next_due);
             }
         }
     }
 
-    /// Gives what room is left to jobs, the shortest first.
+    /// Starts tasks on leftover resources, the job with the shortest remaining time first.
     fn start_leftover(&mut self, round: &mut Round<'_>, fitter: &mut Fitter) {
         let mut passed = None;
         let mut stuck = Stuck::default();
@@ -291,7 +296,9 @@ impl Altruists {
                 if !offer.is_some_and(|offer| round.start(offer.task, offer.node)) {
                     break;
                 }
-                round.because(|| "room was left over, and its job was the nearest to its end that fits".to_owned());
+                round.because(|| {
+                    "resources were left over, and its job has the shortest remaining time that fits".to_owned()
+                });
             }
             self.shortest.refresh(id, round.cluster());
             passed = Some(place);
@@ -299,7 +306,7 @@ impl Altruists {
     }
 }
 
-/// Where a job with something to start stands in the policy's order.
+/// Returns the place of a job in the policy's order; `None` if it has nothing to start or `which` excludes it.
 fn place_of(id: JobId, which: Which, round: &Round<'_>) -> Option<Place> {
     let (cluster, queue) = round.cluster_and_orders();
     let is_meant = |job: &&Job| match which {
@@ -311,13 +318,14 @@ fn place_of(id: JobId, which: Which, round: &Round<'_>) -> Option<Place> {
     Some(Place::by_key(queue.key_of(job, cluster), id))
 }
 
-/// True if there is room for some task of a job that could be started.
+/// Returns true if some pending task of a job fits on a node now.
 fn fits_somewhere(id: JobId, cluster: &Cluster) -> bool {
     let fits = |phase: &Phase| phase.is_open() && phase.pending() > 0 && cluster.fits_somewhere(phase.demand());
     cluster.dimensions().is_one_slot() || cluster.job(id).is_some_and(|job| job.phases().iter().any(fits))
 }
 
-/// Of the phases that may start a task, the offer that packs best; ties by the phase's number.
+/// Returns the offer that packs best among the job's open phases that `may` admits (by number and pending tasks); ties
+/// go to the phase with the smaller number.
 fn best_offer(
     cluster: &Cluster,
     job: &Job,
@@ -359,7 +367,7 @@ impl Pass for Altruists {
                             Member { promise: None, plan: None, chain: None, durations, started, asleep: None },
                         );
                         self.shares_changed = true;
-                        self.asked.touched.push(*job);
+                        self.checked.touched.push(*job);
                     }
                     Event::AttemptFinished { attempt }
                     | Event::AttemptFailed { attempt, .. }
@@ -369,7 +377,7 @@ impl Pass for Altruists {
                             (member.plan, member.promise, member.asleep) = (None, None, None);
                             member.chain = None;
                             member.durations = cluster.job(*job).map(durations_of).unwrap_or_default();
-                            self.asked.touched.push(*job);
+                            self.checked.touched.push(*job);
                         }
                     }
                     Event::NodeLost { .. } => {

@@ -1,4 +1,4 @@
-//! What each job is owed under `graphene`.
+//! The share of the cluster that each job is owed under `graphene`.
 
 use std::collections::BTreeSet;
 use std::ops::Bound::{Excluded, Unbounded};
@@ -8,39 +8,40 @@ use rustc_hash::FxHashMap;
 use hindmost_core::cluster::Cluster;
 use hindmost_core::ids::JobId;
 
-/// What each job is owed, kept as start tags of fair queueing: the level rises with what is handed out, by
-/// d / Σ weights; a job's tag with what it gets, by d / weight; its deficit is weight · (level − tag). With
-/// equal weights the smallest tag is the largest deficit.
+/// The deficits of all jobs, stored as start tags of fair queueing.
+///
+/// Each started task of dominant share d raises the level by d / Σ weights and its job's tag by d / weight. A job's
+/// deficit is weight · (level − tag). With equal weights, the smallest tag is the largest deficit.
 #[derive(Debug, Default)]
 pub(crate) struct Deficits {
     level: f64,
-    /// Weights of jobs with something to start.
+    /// Sum of the weights of jobs with a pending task.
     weights: f64,
     /// The largest weight of all jobs so far.
     heaviest: f64,
     jobs: FxHashMap<JobId, Account>,
-    /// Jobs with something to start, by tag.
+    /// Jobs with a pending task, by tag.
     waiting: BTreeSet<Tagged>,
-    /// Those of which no turns have been made.
+    /// Jobs among `waiting` without an offline schedule.
     unplanned: BTreeSet<Tagged>,
 }
 
-/// A job's tag as bits that sort as numbers do, for tags are never negative; and the job.
+/// A job's tag as bits, and the job. The bits sort as the tags do, because tags are never negative.
 pub(crate) type Tagged = (u64, JobId);
 
 #[derive(Debug)]
 struct Account {
     weight: f64,
-    /// While the job has something to start.
+    /// The tag; valid while the job has a pending task.
     tag: f64,
-    /// While it has not: level − tag.
+    /// level − tag; valid while the job has no pending task.
     kept: f64,
     waits: bool,
     is_planned: bool,
 }
 
 impl Deficits {
-    /// A job has arrived.
+    /// Adds a job that has arrived.
     pub fn join(&mut self, job: JobId, weight: f64) {
         let weight = weight.max(f64::MIN_POSITIVE);
         let account = Account { weight, tag: self.level, kept: 0.0, waits: false, is_planned: false };
@@ -48,7 +49,7 @@ impl Deficits {
         self.jobs.insert(job, account);
     }
 
-    /// Takes note of whether a job has something to start.
+    /// Notes whether a job has a pending task.
     pub fn refresh(&mut self, job: JobId, cluster: &Cluster) {
         let waits = cluster.job(job).is_some_and(|job| job.runnable() > 0);
         self.set_waiting(job, waits);
@@ -66,7 +67,7 @@ impl Deficits {
         let tagged = (account.tag.to_bits(), job);
         self.waiting.remove(&tagged);
         self.unplanned.remove(&tagged);
-        // Sums of weights must not drift.
+        // Reset the sum whenever it should be zero, so that rounding errors do not add up.
         self.weights = if self.waiting.is_empty() { 0.0 } else { self.weights - account.weight };
     }
 
@@ -79,7 +80,7 @@ impl Deficits {
         }
     }
 
-    /// A job's turns have been made.
+    /// Notes that a job has its offline schedule.
     pub fn planned(&mut self, job: JobId) {
         if let Some(account) = self.jobs.get_mut(&job) {
             account.is_planned = true;
@@ -87,13 +88,14 @@ impl Deficits {
         }
     }
 
-    /// A job has ended.
+    /// Removes a job that has ended.
     pub fn leave(&mut self, job: JobId) {
         self.set_waiting(job, false);
         self.jobs.remove(&job);
     }
 
-    /// A job gets a share of the cluster, of which each job with something to start earns its part.
+    /// Charges a job for a share of the cluster that it has received, and credits each job with a pending task with its
+    /// fair part of that share.
     pub fn pay(&mut self, job: JobId, share: f64) {
         if self.weights > 0.0 && !self.waiting.is_empty() {
             self.level += share / self.weights;
@@ -110,12 +112,13 @@ impl Deficits {
         self.insert(job);
     }
 
-    /// The job with the smallest tag, or the next after one; its deficit; and what no further job's exceeds.
+    /// Returns the job with the smallest tag, or the next one after `after`; its deficit; and an upper bound of the
+    /// deficits of all jobs after it.
     pub fn next(&self, after: Option<Tagged>) -> Option<(Tagged, f64, f64)> {
         self.next_of(&self.waiting, after)
     }
 
-    /// As [`Deficits::next`], of the jobs of which no turns have been made.
+    /// As [`Deficits::next`], among jobs without an offline schedule.
     pub fn next_unplanned(&self, after: Option<Tagged>) -> Option<(Tagged, f64, f64)> {
         self.next_of(&self.unplanned, after)
     }
@@ -138,19 +141,19 @@ mod tests {
     }
 
     #[test]
-    fn what_one_gets_the_others_earn() {
+    fn a_payment_to_one_job_is_credited_to_all_waiting_jobs() {
         let mut deficits = Deficits::default();
         for (job, weight) in [(0, 1.0), (1, 1.0), (2, 2.0)] {
             deficits.join(JobId(job), weight);
             deficits.set_waiting(JobId(job), true);
         }
-        // Of a share of 0.4 the jobs earn 0.1, 0.1 and 0.2.
+        // The jobs earn 0.1, 0.1 and 0.2 of a share of 0.4.
         deficits.pay(JobId(0), 0.4);
         let all = [deficit(&deficits, 0), deficit(&deficits, 1), deficit(&deficits, 2)];
         for (found, expected) in all.into_iter().zip([-0.3, 0.1, 0.2]) {
             assert!((found - expected).abs() < 1e-12, "{all:?}");
         }
-        // Who has nothing to start earns nothing, and keeps what it has.
+        // A job without a pending task earns nothing and keeps its deficit.
         deficits.set_waiting(JobId(1), false);
         deficits.pay(JobId(2), 0.3);
         deficits.set_waiting(JobId(1), true);
@@ -158,7 +161,7 @@ mod tests {
         for (found, expected) in all.into_iter().zip([-0.2, 0.1, 0.1]) {
             assert!((found - expected).abs() < 1e-12, "{all:?}");
         }
-        // For its weight, job 1 is owed more than job 2.
+        // Relative to its weight, job 1 is owed more than job 2.
         assert_eq!(deficits.next(None).unwrap().0.1, JobId(1));
         deficits.leave(JobId(1));
         assert_eq!(deficits.next(None).unwrap().0.1, JobId(2));

@@ -1,19 +1,19 @@
-//! Progressive filling: the dominant share of each job, of what jobs could use.
+//! Progressive filling: computes the dominant share of each job from the resources that the jobs could use.
 
 use std::cmp::Ordering;
 
 use hindmost_core::cluster::{Cluster, Job};
 use hindmost_core::resources::MAX_DIMENSIONS;
 
-/// What a job could use, as DRF sees it.
+/// The resources that a job could use, as DRF counts them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Claim {
     weight: f64,
-    /// Share of the cluster, by dimension, that it would take with all its tasks at once.
+    /// By dimension, the share of the cluster that all of the job's tasks would take at once. May exceed 1.
     usable: [f64; MAX_DIMENSIONS],
-    /// The largest of these.
+    /// The largest of these shares.
     dominant: f64,
-    /// The level of shares over weights at which it can use no more.
+    /// The level (share over weight) at which the job can use no more.
     satisfied_at: f64,
 }
 
@@ -23,7 +23,7 @@ impl Claim {
         Claim { weight, usable, dominant, satisfied_at: dominant / weight }
     }
 
-    /// All of a job's unfinished tasks at once.
+    /// The claim of a job: all of its unfinished tasks at once.
     pub fn of(job: &Job, cluster: &Cluster) -> Claim {
         let mut usable = [0.0; MAX_DIMENSIONS];
         for phase in job.phases() {
@@ -36,22 +36,22 @@ impl Claim {
         Claim::new(job.spec().weight.max(f64::MIN_POSITIVE), usable)
     }
 
-    /// Of a job that needs nothing.
+    /// The claim of a job that needs nothing.
     pub fn none() -> Claim {
         Claim::new(1.0, [0.0; MAX_DIMENSIONS])
     }
 
-    /// True if it needs something.
+    /// Returns true if the job needs something.
     pub fn needs_some(&self) -> bool {
         self.dominant > 0.0
     }
 
-    /// What it has once it is satisfied: all, if it needs nothing.
+    /// Returns the share of a satisfied job: its dominant share, or 1 if it needs nothing.
     pub fn most(&self) -> f64 {
         if self.needs_some() { self.dominant } else { 1.0 }
     }
 
-    /// How fast it takes a dimension up while it grows.
+    /// Returns the share of a dimension that the job takes per unit of level while it grows.
     fn rate(&self, dimension: usize) -> f64 {
         self.weight * self.usable[dimension] / self.dominant
     }
@@ -65,7 +65,7 @@ impl Claim {
     }
 }
 
-/// A job that needs something among those: the ones that are satisfied last come first.
+/// The sort key of a job that needs something. Jobs that are satisfied later sort first.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Rank {
     satisfied_at: f64,
@@ -78,52 +78,56 @@ impl Rank {
     }
 }
 
-/// Sums of shares differ from what they should be by so little.
+/// Bound on the rounding error of sums of shares.
 const ROUNDING: f64 = 1e-9;
-/// What is left of a dimension is more than what is taken next by so much at least: then the quotient of both is, too.
+/// Relative margin by which a dimension's remainder must exceed the next amount taken. Comparing the amounts then gives
+/// the same result as comparing their quotients by the rate.
 const CLEARLY: f64 = 1e-8;
-/// Of the cluster, what all tasks of all jobs may use together for it to be certain that each job can have all that it
-/// could use, however sums are rounded.
+/// If all tasks of all jobs together use at most this share of each dimension, each job certainly gets all that it
+/// could use, whatever the rounding errors are.
 const CERTAIN: f64 = 0.999;
-/// Weights for which that holds.
+/// The weights for which [`CERTAIN`] is valid.
 const COMMON_WEIGHTS: std::ops::RangeInclusive<f64> = 0.01..=100.0;
-/// Of jobs that have moved among this many, each is put into its place; of more, all are sorted.
+/// If at most one in this many jobs has moved, each is moved to its new place; otherwise all are sorted again.
 const MANY: usize = 16;
 
-/// Claims by numbers that jobs have in the order of their arrival, 0 to 2^32 - 1. What filling looks at, job by job, is
-/// kept close together: under overload shares of thousands of jobs are computed thousands of times.
+/// The claims of all jobs, by job number. Numbers follow the order of arrival, 0 to 2^32 - 1.
+///
+/// Values that filling reads job by job are stored contiguously, because under overload the shares of thousands of jobs
+/// are computed thousands of times.
 #[derive(Debug, Default)]
 pub(crate) struct Claims {
     all: Vec<Claim>,
-    /// Of the claims their weights and dominant shares.
+    /// The weights of the claims.
     weights: Vec<f64>,
+    /// The dominant shares of the claims.
     dominants: Vec<f64>,
-    /// How fast each takes each dimension up, by dimension.
+    /// By dimension, the rate of each claim, see [`Claim::rate`].
     rates: [Vec<f64>; MAX_DIMENSIONS],
-    /// A bit for each dimension of which it could use some.
+    /// For each claim, a bit for each dimension that it needs.
     needs: Vec<u8>,
-    /// Those that need something.
+    /// The claims that need something, sorted: those that are satisfied last come first.
     order: Vec<Rank>,
-    /// How many need some of a dimension.
+    /// By dimension, the number of claims that need it.
     users: [usize; MAX_DIMENSIONS],
-    /// What all could use together.
+    /// By dimension, the sum of what all claims could use.
     usable: [f64; MAX_DIMENSIONS],
-    /// Claims of uncommon weights.
+    /// The number of claims whose weights are outside [`COMMON_WEIGHTS`].
     uncommon: usize,
 }
 
-/// How far shares have grown.
+/// The state of progressive filling.
 struct Filling {
-    /// Shares over weights of the jobs that still grow.
+    /// Share over weight of each job that still grows.
     level: f64,
-    /// What is left of each dimension.
+    /// The unused share of each dimension.
     left: [f64; MAX_DIMENSIONS],
-    /// How fast the growing jobs together take each up.
+    /// By dimension, the sum of the rates of the growing jobs.
     rates: [f64; MAX_DIMENSIONS],
 }
 
 impl Claims {
-    /// The next number, of a job that needs nothing yet.
+    /// Adds a claim that needs nothing, under the next number.
     pub fn push(&mut self) {
         let none = Claim::none();
         self.all.push(none);
@@ -133,12 +137,13 @@ impl Claims {
         self.needs.push(0);
     }
 
-    /// The claims by number.
+    /// Returns the claims by number.
     pub fn all(&self) -> &[Claim] {
         &self.all
     }
 
-    /// Takes out the first so many, none of which needs anything; the others' numbers are smaller by so many.
+    /// Removes the first `count` claims, none of which may need anything. The numbers of the others decrease by
+    /// `count`.
     pub fn drop_first(&mut self, count: usize) {
         self.all.drain(..count);
         self.weights.drain(..count);
@@ -148,13 +153,13 @@ impl Claims {
         self.order.iter_mut().for_each(|rank| rank.number -= count as u32);
     }
 
-    /// Of this number.
+    /// Replaces the claim of this number.
     pub fn set(&mut self, number: usize, claim: Claim) {
         let before = self.replace(number, claim).rank(number);
         self.rerank(before, claim.rank(number));
     }
 
-    /// Of each of these numbers.
+    /// Replaces the claims of these numbers.
     pub fn set_all(&mut self, claims: &[(usize, Claim)]) {
         if claims.len() * MANY <= self.order.len() {
             for (number, claim) in claims {
@@ -190,13 +195,13 @@ impl Claims {
         before
     }
 
-    /// Puts a job into its new place in the order.
+    /// Moves a job to its new place in the order.
     fn rerank(&mut self, before: Option<Rank>, now: Option<Rank>) {
         let place = |order: &[Rank], rank: &Rank| order.partition_point(|other| other.order(rank) == Ordering::Less);
         let from = before.map(|rank| place(&self.order, &rank));
         let to = now.map(|rank| (place(&self.order, &rank), rank));
         match (from, to) {
-            // All between move by one place.
+            // The entries between both places move by one.
             (Some(from), Some((to, rank))) if from < to => {
                 self.order[from..to].rotate_left(1);
                 self.order[to - 1] = rank;
@@ -211,18 +216,19 @@ impl Claims {
         }
     }
 
-    /// True if it is certain that all jobs can have what they could use.
+    /// Returns true if all jobs certainly get all that they could use.
     pub fn are_satisfied(&self) -> bool {
         self.uncommon == 0 && self.usable.iter().all(|sum| *sum <= CERTAIN)
     }
 
-    /// Gives the dominant share of each job that needs something: the largest for which jobs grow together, each in
-    /// proportion to its weight and with its dimensions in the proportion of its demands, until it can use no more or a
-    /// dimension that it needs is full.
+    /// Calls `give` with the number and the dominant share of each job that needs something.
+    ///
+    /// All jobs grow together, each in proportion to its weight and with its dimensions in proportion to its demands. A
+    /// job stops growing when it can use no more or when a dimension that it needs is full.
     pub fn divide(&self, mut give: impl FnMut(usize, f64)) {
         let used: Vec<usize> = (0..MAX_DIMENSIONS).filter(|dimension| self.users[*dimension] > 0).collect();
-        // Growing jobs, those that are satisfied first at the end: the first so many of all, or of those that are left
-        // once a dimension was full.
+        // The growing jobs are the first `count` entries of `self.order`, or of `rest` once a dimension was full. Those
+        // that are satisfied first are at the end.
         let mut rest: Option<Vec<Rank>> = None;
         let mut count = self.order.len();
         let mut filling = Filling { level: 0.0, left: [1.0; MAX_DIMENSIONS], rates: self.rates_of(&self.order, &used) };
@@ -263,7 +269,7 @@ impl Claims {
                 }
             }
             if still.len() == count {
-                // Rounding alone: nobody grows any more.
+                // A rounding error has stopped the growth of all jobs.
                 still
                     .drain(..)
                     .for_each(|rank| give(rank.number as usize, self.weights[rank.number as usize] * *level));
@@ -274,8 +280,8 @@ impl Claims {
         }
     }
 
-    /// Gives jobs all that they could use, one after another as long as no dimension can be full before, which is mostly
-    /// certain without a division; returns how many still grow.
+    /// Gives jobs all that they could use, one after another, as long as no dimension is full before. Usually this is
+    /// certain without a division. Returns the number of jobs that still grow.
     fn satisfy<const USED: usize>(
         &self,
         growing: &[Rank],
@@ -308,7 +314,7 @@ impl Claims {
         count
     }
 
-    /// Of the growing jobs together, by dimension.
+    /// Returns, by dimension, the sum of the rates of the growing jobs.
     fn rates_of(&self, growing: &[Rank], used: &[usize]) -> [f64; MAX_DIMENSIONS] {
         let mut sums = [0.0; MAX_DIMENSIONS];
         for dimension in used.iter().copied() {
@@ -331,7 +337,7 @@ mod tests {
         Claim::new(weight, usable)
     }
 
-    /// Shares of claims that were set in two steps, so that each has moved.
+    /// Returns the shares of claims that were set twice, so that each has moved in the order.
     fn dominant_shares(claims: &[Claim]) -> Vec<f64> {
         let mut filled = Claims::default();
         for _ in claims {
@@ -340,7 +346,7 @@ mod tests {
         let mut all: Vec<(usize, Claim)> = claims.iter().copied().enumerate().collect();
         filled.set_all(&all);
         let sorted = order_of(&filled);
-        // All in one another's places and back again, each by itself.
+        // Each claim moves to the place of another one and back.
         all.iter().rev().enumerate().for_each(|(number, (_, claim))| filled.set(number, *claim));
         all.drain(..).for_each(|(number, claim)| filled.set(number, claim));
         assert_eq!(order_of(&filled), sorted);
@@ -370,22 +376,22 @@ mod tests {
     }
 
     #[test]
-    fn what_a_job_cannot_use_goes_to_the_others() {
+    fn resources_that_a_job_cannot_use_go_to_the_others() {
         close(
             &dominant_shares(&[claim(1.0, 5.0, 0.0), claim(1.0, 0.1, 0.0), claim(1.0, 9.0, 0.0)]),
             &[0.45, 0.1, 0.45],
         );
         close(&dominant_shares(&[claim(3.0, 5.0, 0.0), claim(1.0, 5.0, 0.0)]), &[0.75, 0.25]);
-        // Once the cpus are full, a job that needs memory alone goes on.
+        // After the cpus are full, a job that needs only memory continues to grow.
         close(&dominant_shares(&[claim(1.0, 2.0, 0.0), claim(1.0, 2.0, 0.0), claim(1.0, 0.0, 0.9)]), &[0.5, 0.5, 0.9]);
         close(&dominant_shares(&[claim(1.0, 0.3, 0.2), claim(1.0, 0.0, 0.0)]), &[0.3, 1.0]);
         close(&dominant_shares(&[]), &[]);
     }
 
     proptest! {
-        /// Where there certainly is room for all, each has exactly what it could use: none is computed.
+        /// If all jobs certainly fit, each has exactly the share that it could use, without rounding errors.
         #[test]
-        fn all_that_fits_is_handed_out_to_the_last_bit(
+        fn satisfied_jobs_have_exact_shares(
             claims in proptest::collection::vec((0.01..100.0f64, 0.0..1.0f64, 0.0..1.0f64), 1..60)
         ) {
             let (cpus, memory) = claims.iter().fold((0.0, 0.0), |sum, claim| (sum.0 + claim.1, sum.1 + claim.2));
@@ -395,8 +401,8 @@ mod tests {
             prop_assert_eq!(dominant_shares(&claims), claims.iter().map(Claim::most).collect::<Vec<_>>());
         }
 
-        /// Nothing is handed out twice, and whoever wants more is held up by a full dimension, in which nobody
-        /// has more for its weight.
+        /// No dimension exceeds 1, and each job that could use more needs a full dimension in which no other job has a
+        /// larger share over weight.
         #[test]
         fn shares_are_max_min_fair(
             claims in proptest::collection::vec((0.1..5.0f64, 0.0..2.0f64, 0.0..2.0f64), 1..20)

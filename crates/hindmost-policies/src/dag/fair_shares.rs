@@ -1,63 +1,65 @@
-//! Dominant resource fairness as a division of the whole cluster, for orders that plan with a job's share.
+//! Divides the whole cluster among jobs by dominant resource fairness, for orders that plan with a job's share.
 
 use hindmost_core::cluster::Cluster;
 use hindmost_core::ids::JobId;
 
 use crate::dag::dominant_shares::{Claim, Claims};
 
-/// What has become of a job's share since it was last asked for.
+/// The change of a job's share since [`FairShares::take`] last returned it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum News {
-    /// It is what it was.
+pub(crate) enum ShareChange {
+    /// The share is the same.
     #[default]
     None,
-    /// It has grown, once or several times.
+    /// The share has grown and never shrunk.
     Grown,
-    /// It has shrunk, whether or not it has grown before or since.
+    /// The share has shrunk at least once.
     Shrunk,
 }
 
-/// A job's share.
+/// The share of a job, and its change since it was last returned.
 #[derive(Clone, Copy, Debug, Default)]
 struct Held {
     share: f64,
-    news: News,
+    change: ShareChange,
 }
 
-/// Shares that differ by less are the same.
+/// Shares that differ by at most this count as the same.
 const SAME: f64 = 1e-9;
 
 impl Held {
-    /// Has another share from now on; true if it is not the same.
+    /// Sets the share. Returns true if it has changed.
     fn change(&mut self, share: f64) -> bool {
         let changes = (share - self.share).abs() > SAME;
         if changes {
-            self.news = self.news.max(if share < self.share { News::Shrunk } else { News::Grown });
+            self.change = self.change.max(if share < self.share { ShareChange::Shrunk } else { ShareChange::Grown });
             self.share = share;
         }
         changes
     }
 }
 
-/// The unfinished jobs and what they could use. While the cluster has room for all tasks of all jobs at once each job
-/// has what it could use, and only those have a new share of which that has changed. Jobs are numbered by their ids, which
-/// are in the order of arrival.
+/// The unfinished jobs, their claims and their shares.
+///
+/// While all tasks of all jobs fit into the cluster at once, each job has the share that it could use, and only the
+/// shares of changed jobs are computed. A job's number is its id minus the id of the first job; ids grow in the order
+/// of arrival.
 #[derive(Debug, Default)]
 pub(crate) struct FairShares {
-    /// The id of the job that has number 0.
+    /// The id of the job with number 0.
     first: u32,
     claims: Claims,
-    /// By number.
+    /// The shares, by number.
     held: Vec<Held>,
-    /// By number, whether the job is unfinished.
+    /// By number, true if the job is unfinished.
     here: Vec<bool>,
-    /// So many at the front have left.
+    /// The number of finished jobs before the first unfinished one.
     gone: usize,
-    /// Jobs of which tasks have finished since shares were last handed out, and new ones.
+    /// The jobs that arrived, or finished a task, since shares were last computed.
     changed: Vec<JobId>,
-    /// True once the cluster has changed.
+    /// True if nodes have joined or left since shares were last computed.
     all_changed: bool,
-    /// True if all jobs had what they could use when shares were last handed out.
+    /// True if all jobs had all that they could use when shares were last computed.
     was_satisfied: bool,
 }
 
@@ -67,12 +69,13 @@ impl FairShares {
         self.here.get(number).is_some_and(|here| *here).then_some(number)
     }
 
-    /// A job has arrived, after all others. Until shares are handed out it has none: the first is no loss.
+    /// Adds a job that has arrived after all others. Its share is 0 until shares are computed, so its first share is
+    /// never a shrunk one.
     pub fn join(&mut self, job: JobId) {
         if self.here.is_empty() {
             self.first = job.0;
         }
-        // Should there be ids that no job has, they have left.
+        // Ids that no job has count as finished jobs.
         while self.first + (self.here.len() as u32) < job.0 {
             self.push(false);
         }
@@ -86,7 +89,7 @@ impl FairShares {
         self.claims.push();
     }
 
-    /// A job has finished.
+    /// Removes a job that has finished.
     pub fn leave(&mut self, job: JobId) {
         let Some(number) = self.number_of(job) else { return };
         self.claims.set(number, Claim::none());
@@ -94,7 +97,7 @@ impl FairShares {
         self.gone += self.here[self.gone..].iter().take_while(|here| !**here).count();
     }
 
-    /// Takes out jobs that have left, if those at the front are most.
+    /// Removes the finished jobs at the front if they are more than half of all.
     fn forget_left(&mut self) {
         if self.gone * 2 <= self.here.len() {
             return;
@@ -106,31 +109,32 @@ impl FairShares {
         self.gone = 0;
     }
 
-    /// A task of a job has finished.
+    /// Notes that a task of a job has finished.
     pub fn change(&mut self, job: JobId) {
         if self.changed.last() != Some(&job) {
             self.changed.push(job);
         }
     }
 
-    /// Nodes have come or gone.
+    /// Notes that nodes have joined or left.
     pub fn change_all(&mut self) {
         self.all_changed = true;
     }
 
-    /// A job's share.
+    /// Returns a job's dominant share; 0 for an unknown job.
     pub fn share(&self, job: JobId) -> f64 {
         self.number_of(job).map_or(0.0, |number| self.held[number].share)
     }
 
-    /// A job's share, and what has become of it since the last time.
-    pub fn take(&mut self, job: JobId) -> (f64, News) {
-        let Some(number) = self.number_of(job) else { return (0.0, News::None) };
+    /// Returns a job's share and its change since the last call for this job.
+    pub fn take(&mut self, job: JobId) -> (f64, ShareChange) {
+        let Some(number) = self.number_of(job) else { return (0.0, ShareChange::None) };
         let held = &mut self.held[number];
-        (held.share, std::mem::take(&mut held.news))
+        (held.share, std::mem::take(&mut held.change))
     }
 
-    /// Hands each unfinished job its share, unless it certainly is what it was; true if any has changed.
+    /// Computes the shares of all unfinished jobs, except those that are certainly the same. Returns true if any has
+    /// changed.
     pub fn share_out(&mut self, cluster: &Cluster) -> bool {
         let mut changed = std::mem::take(&mut self.changed);
         if std::mem::take(&mut self.all_changed) {
@@ -149,7 +153,7 @@ impl FairShares {
         self.claims.set_all(&claims);
         let mut has_changed = false;
         let mut give = |number: usize, share: f64| has_changed |= self.held[number].change(share);
-        // Those that need nothing are not in the others' way.
+        // Jobs that need nothing do not affect the shares of others.
         let is_satisfied = self.claims.are_satisfied();
         for (number, claim) in &claims {
             if is_satisfied || !claim.needs_some() {

@@ -1,37 +1,44 @@
-//! `graphene`: packing and dependency-aware scheduling (Grandl, Kandula, Rao, Akella & Kulkarni, "Graphene:
-//! Packing and Dependency-aware Scheduling for Data-Parallel Clusters", OSDI 2016).
+//! `graphene`: packing and dependency-aware scheduling.
 //!
-//! **Offline**, once for each job: a schedule of its phases alone on the cluster, in which those that run long
-//! or pack badly are placed first (`offline_schedule.rs`). The begins of its tasks there are the order in which the
-//! job is served, in turns of its phases (`task_order.rs`). A phase's rank is its place by its first task's begin.
+//! Paper: Grandl, Kandula, Rao, Akella & Kulkarni, "Graphene: Packing and Dependency-aware Scheduling for Data-Parallel
+//! Clusters", OSDI 2016.
 //!
-//! **Online**, for each task that is started: every job offers a task of the first phase in turn for which there
-//! is room. The offer with the best score is taken,
+//! **Offline**, once for each job: it makes a schedule of the job's phases alone on the cluster, in which phases that
+//! run long or pack badly are placed first (`offline_schedule.rs`). The job's tasks start in the order in which they
+//! begin in that schedule (`task_order.rs`). A phase's rank is its place among the phases by the begin of its first
+//! task.
+//!
+//! **Online**, for each task to start: every job offers a task of the first phase in that order that fits. The offer
+//! with the best score starts:
 //!
 //! ```text
 //! score    = priority · alignment - eta · work
-//! priority = 1 - rank / phases                    alignment = inner product of demand and free room
+//! priority = 1 - rank / phases                    alignment = inner product of demand and free resources
 //! work     = Σ over the job's phases of tasks not finished · effective time · dominant share   (SRPT)
 //! eta      = srpt · mean of priority · alignment / mean of work
 //! ```
 //!
-//! unless somebody is treated too unfairly. Each job has a deficit: of every task of dominant share d that is
-//! started, each job with something to start earns its fair share d · weight / Σ weights, and the one whose
-//! task it is pays d. While the largest deficit is at least kappa of the cluster, only that job is served.
+//! Fairness bounds this. Each job has a deficit: for every started task of dominant share d, each job with a pending
+//! task earns its fair share d · weight / Σ weights, and the task's job pays d. While the largest deficit is at least
+//! kappa of the cluster, only that job is served.
 //!
-//! Readings where the paper is silent, or where this is another world: turns come before packing within a job;
-//! priorities are those of phases, where the paper has one for each task; a job earns only while it has something
-//! to start, and keeps what it has earned; where weights differ, the largest deficit means the largest for the
-//! weight; a job that is owed, but of which nothing fits now, does not keep others from the room (the paper's
-//! machine would stand idle); means are over the offers at hand, and η is computed when they are gathered; of more
-//! than 256 jobs with offers those with the least work are compared; an offer stands with the node that the
-//! cluster's placement gives it, as near to the task's input as there is room, and without the paper's penalty for
-//! remote reads (0.8); copies are paid for like originals. Schedules are made with effective times (mean and 1.5
-//! standard deviations), and not again when durations are learned.
+//! Readings where the paper is silent or assumes another system:
+//! - Within a job, the order of the schedule goes before packing.
+//! - A priority belongs to a phase; in the paper each task has one.
+//! - A job earns only while it has a pending task, and keeps what it has earned.
+//! - With different weights, the largest deficit is the largest relative to the weight.
+//! - A job that is owed resources but does not fit now does not keep others from starting (in the paper the machine
+//!   would stay idle).
+//! - Means are over the current offers, and η is computed when these are gathered. If more than 256 jobs have offers,
+//!   those with the least work are compared.
+//! - An offer is for the node that the cluster's placement chooses, as near to the task's input as resources allow,
+//!   without the paper's penalty for remote reads (0.8).
+//! - Backups and clones are paid for like originals.
+//! - Schedules use effective times (mean + 1.5 standard deviations) and are not made again when durations are learned.
 //!
-//! With the small default of `srpt` packing decides among jobs: the makespan of a batch is short, but where far
-//! more is offered than the cluster can do, flowtimes are long. A weight of 5 makes them about as short as
-//! under `svf`.
+//! With the default `srpt` = 0.2, packing decides among jobs: the makespan of a batch is short, but flowtimes (job
+//! completion times, JCT) are long if far more work is offered than the cluster can do. With a weight of 5 they are
+//! about as short as under `svf`.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -41,7 +48,7 @@ use hindmost_core::record::{Decision, Event};
 
 use crate::dag::deficits::Deficits;
 use crate::dag::packing::{Fitter, Offer};
-use crate::dag::waiting_jobs::{Head, Place, Rooms, WaitingJobs};
+use crate::dag::waiting_jobs::{Head, Place, NodesByGroup, WaitingJobs};
 use hindmost_core::policy::queue_place::Which;
 use hindmost_core::policy::{Pass, Round, Seen, View};
 
@@ -49,50 +56,50 @@ use hindmost_core::policy::{Pass, Round, Seen, View};
 const COMPARED: usize = 256;
 
 crate::parameters! {
-    /// Graphene's parameters. See the module's documentation.
+    /// The parameters of `graphene`.
     pub struct GrapheneParameters {
-        /// share of the cluster that a job may be owed before it is served first
+        /// deficit, as a share of the cluster, from which on a job is served before all others
         pub kappa: f64 = 0.1, in 0.0..;
-        /// weight of the work that a job has left, against packing
+        /// weight of a job's remaining work relative to packing, which has weight 1
         pub srpt: f64 = 0.2, in 0.0..;
     }
 }
 
-/// The pass that starts pending tasks as Graphene does. See the module's documentation.
+/// The pass that starts pending tasks: the best score first, unless a job is owed too much.
 pub struct TroublesomeFirst {
     which: Which,
     parameters: GrapheneParameters,
     waiting: WaitingJobs,
     deficits: Deficits,
-    /// Starts of this pass's own that it has not been told of yet.
+    /// The number of this pass's own starts that it has not observed yet.
     own: usize,
 }
 
-/// What a job offers to start. Where it stands is the same for all that demand as much, or in [`Known::own`].
+/// A job's offer to start a task of a phase. Its node is that of all tasks with the same demand, or in [`Known::own`].
 type Candidate = (Place, Head);
 
-/// What is known for a round, in which room only shrinks.
+/// The state of one round, in which free resources only shrink.
 #[derive(Default)]
 struct Known {
     fitter: Fitter,
-    rooms: Rooms,
-    /// Offers whose node is not that of all that demand as much.
+    nodes: NodesByGroup,
+    /// Offers whose node differs from that of other tasks with the same demand.
     own: FxHashMap<JobId, Offer>,
-    /// Jobs that are owed and found no room.
+    /// Jobs that are owed resources and fit on no node.
     in_vain: FxHashSet<JobId>,
 }
 
 impl Known {
     fn alignment(&self, (place, head): &Candidate) -> f64 {
         if head.is_simple {
-            return self.rooms.alignment(head.group);
+            return self.nodes.alignment(head.group);
         }
         self.own.get(&place.job).map_or(0.0, |own| own.alignment)
     }
 }
 
 impl TroublesomeFirst {
-    /// Of all jobs, of those that have been started, or of new ones.
+    /// A pass for all jobs, for started jobs or for new jobs.
     pub fn of(which: Which, parameters: GrapheneParameters) -> TroublesomeFirst {
         let (waiting, deficits) = (WaitingJobs::default(), Deficits::default());
         TroublesomeFirst { which, parameters, waiting, deficits, own: 0 }
@@ -112,12 +119,12 @@ impl TroublesomeFirst {
         }
     }
 
-    /// Of a job's phases with a task to start the first in turn that fits.
+    /// Returns the job's first phase in turn with a pending task that fits; `None` if none fits.
     fn offer(&mut self, place: Place, cluster: &Cluster, known: &mut Known) -> Option<Candidate> {
         self.plan(cluster.job(place.job)?, cluster);
         let fits = |head: &&Head| {
             if head.is_simple {
-                return self.waiting.room(head.group, cluster, &mut known.rooms).is_some();
+                return self.waiting.node_for(head.group, cluster, &mut known.nodes).is_some();
             }
             let offer = known.fitter.offer(cluster, place.job, head.phase);
             offer.map(|offer| known.own.insert(place.job, offer)).is_some()
@@ -125,7 +132,8 @@ impl TroublesomeFirst {
         self.waiting.heads(place.job).iter().find(fits).map(|head| (place, *head))
     }
 
-    /// The offer of the job that is owed the most, if anyone is owed as much as κ and fits.
+    /// Returns the offer of the job that is owed the most, among jobs that are owed at least κ and fit; `None` if there
+    /// are none.
     fn owed(&mut self, cluster: &Cluster, known: &mut Known) -> Option<Candidate> {
         let mut passed = None;
         while let Some((place, deficit, most)) = self.deficits.next(passed) {
@@ -146,7 +154,7 @@ impl TroublesomeFirst {
         None
     }
 
-    /// Makes the turns of jobs that are owed as much as κ.
+    /// Makes the offline schedules of jobs that are owed at least κ.
     fn plan_owed(&mut self, cluster: &Cluster) {
         let mut passed = None;
         while let Some((place, deficit, most)) = self.deficits.next_unplanned(passed) {
@@ -161,12 +169,12 @@ impl TroublesomeFirst {
         }
     }
 
-    /// Gathers the offers of the next jobs after a place, those with the least work first.
+    /// Returns the offers of the next jobs after a place, the least remaining work first.
     fn gather(&mut self, after: &mut Option<Place>, cluster: &Cluster, known: &mut Known) -> Vec<Candidate> {
         let mut candidates = Vec::new();
         while candidates.len() < COMPARED {
             let first = candidates.len();
-            self.waiting.next(self.which, *after, COMPARED, cluster, &mut known.rooms, &mut candidates);
+            self.waiting.next(self.which, *after, COMPARED, cluster, &mut known.nodes, &mut candidates);
             let Some((last, _)) = candidates[first..].last() else { break };
             *after = Some(*last);
             let mut at = 0;
@@ -180,12 +188,12 @@ impl TroublesomeFirst {
         candidates
     }
 
-    /// Starts what is offered, and tells on which node; nothing if that is refused.
+    /// Starts an offered task and returns its node; `None` if the start is refused.
     fn start(&mut self, round: &mut Round<'_>, taken: Candidate, known: &mut Known, why: &str) -> Option<NodeId> {
         let (cluster, (Place { job, .. }, head)) = (round.cluster(), taken);
         let (task, node) = if head.is_simple {
             let task = cluster.job(job)?.next_runnable(|at| at == head.phase, |_| true)?;
-            (task, self.waiting.room(head.group, cluster, &mut known.rooms)?.0)
+            (task, self.waiting.node_for(head.group, cluster, &mut known.nodes)?.0)
         } else {
             known.own.get(&job).map(|own| (own.task, own.node))?
         };
@@ -212,7 +220,7 @@ impl TroublesomeFirst {
         self.waiting.refresh(job, cluster);
     }
 
-    /// Makes offers anew that a start has taken: those of its job, and those for its node.
+    /// Renews the offers that a start has changed: that of its job and those for its node.
     fn renew(
         &mut self,
         candidates: &mut Vec<Candidate>,
@@ -221,11 +229,11 @@ impl TroublesomeFirst {
         cluster: &Cluster,
         known: &mut Known,
     ) {
-        known.rooms.taken(node);
+        known.nodes.taken(node);
         candidates.retain_mut(|candidate| {
             let (place, head) = *candidate;
             let stands = if head.is_simple {
-                self.waiting.room(head.group, cluster, &mut known.rooms).is_some()
+                self.waiting.node_for(head.group, cluster, &mut known.nodes).is_some()
             } else {
                 known.own.get(&place.job).is_some_and(|own| own.node != node)
             };
@@ -237,8 +245,8 @@ impl TroublesomeFirst {
     }
 }
 
-/// η: how much of the packing score a second of work is worth, so that on the average of these offers the
-/// two terms are as 1 to `srpt`.
+/// Returns η, the packing score that a second of work is worth. On average over these offers, the terms for packing and
+/// work are then as 1 to `srpt`.
 fn eta(candidates: &[Candidate], known: &Known, srpt: f64) -> f64 {
     let (mut packing, mut work) = (0.0, 0.0);
     for candidate in candidates {
@@ -248,7 +256,7 @@ fn eta(candidates: &[Candidate], known: &Known, srpt: f64) -> f64 {
     if work > 0.0 { srpt * packing / work } else { 0.0 }
 }
 
-/// The candidate with the best score, the first of those.
+/// Returns the first candidate with the best score.
 fn best(candidates: &[Candidate], known: &Known, eta: f64) -> Option<Candidate> {
     let mut best: Option<(f64, &Candidate)> = None;
     for candidate in candidates {
@@ -302,18 +310,18 @@ impl Pass for TroublesomeFirst {
         let mut candidates: Vec<Candidate> = Vec::new();
         let mut weight_of_work = 0.0;
         while round.cluster().open_nodes() > 0 {
-            if !self.waiting.has_room(round.cluster(), &mut known.rooms) {
+            if !self.waiting.has_free_node(round.cluster(), &mut known.nodes) {
                 return self.plan_owed(round.cluster());
             }
             let (taken, why) = if let Some(owed) = self.owed(round.cluster(), &mut known) {
-                (owed, "its job was owed more of the cluster than unfairness is bounded by")
+                (owed, "its job was owed at least kappa of the cluster")
             } else {
                 if candidates.is_empty() {
                     candidates = self.gather(&mut after, round.cluster(), &mut known);
                     weight_of_work = eta(&candidates, &known, self.parameters.srpt);
                 }
                 let Some(best) = best(&candidates, &known, weight_of_work) else { return };
-                (best, "it packed best for the little work that its job has left")
+                (best, "it had the best score of packing against its job's remaining work")
             };
             let job = taken.0.job;
             let Some(node) = self.start(round, taken, &mut known, why) else {

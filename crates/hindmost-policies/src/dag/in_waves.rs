@@ -1,10 +1,10 @@
-//! Plans in closed form, of jobs of which the unfinished phases follow one another and whose tasks are not due before the
-//! running ones are over: most jobs, wherever jobs queue. They tell what placing every phase would tell, at a small part of
-//! the cost.
+//! Plans in closed form for jobs whose unfinished phases follow one another and whose tasks are not due before the
+//! running ones have ended. Most queued jobs are of this kind. These plans equal those that place every phase, at a
+//! small part of the cost.
 //!
-//! Forwards, what the running tasks of the first unfinished phase leave of the share is all taken by its pending ones at
-//! once, and no other phase is in their way ([`First::over`]). Backwards, each phase has the share for itself and takes
-//! full waves, and what is left for less than a wave comes before them.
+//! Forwards, the pending tasks of the first unfinished phase take at once all of the share that its running tasks
+//! leave, and no other phase competes with them ([`First::over`]). Backwards, each phase has the whole share and takes
+//! full waves; the remaining tasks, less than a wave, come before them.
 
 use hindmost_core::cluster::{Job, Phase};
 use hindmost_core::resources::Resources;
@@ -13,75 +13,78 @@ use hindmost_core::time::Time;
 use crate::dag::resource_profile::{Block, Moment, moments};
 use crate::orders::effective_time::effective_time;
 
-/// What a job is planned from.
+/// The state of a job from which its plan is made.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Situation<'a> {
     pub job: &'a Job,
     pub now: Time,
-    /// The job's share of all room.
-    pub room: Resources,
-    /// How long the tasks of each phase take: see [`durations_of`].
+    /// The resources of the job's share.
+    pub resources: Resources,
+    /// The duration of a task of each phase, nanoseconds, see [`durations_of`].
     pub durations: &'a [Moment],
-    /// By phase, the sum of when living attempts were started, nanoseconds.
+    /// By phase, the sum of the start times of running attempts, nanoseconds.
     pub started: &'a [u128],
 }
 
 impl Situation<'_> {
-    /// How long the running tasks of a phase will hold their room: until an effective time after their mean start.
+    /// Returns how long the running tasks of a phase will hold their resources, nanoseconds: until an effective time
+    /// after their mean start.
     pub fn runs_on(&self, at: usize) -> Moment {
-        let alive = self.job.phases()[at].running_copies();
-        if alive == 0 {
+        let running_tasks = self.job.phases()[at].running_copies();
+        if running_tasks == 0 {
             return 0;
         }
-        let over = mean_start(self.started[at], alive).saturating_add(self.durations[at]);
+        let over = mean_start(self.started[at], running_tasks).saturating_add(self.durations[at]);
         over.saturating_sub(Moment::from(self.now.0)).clamp(0, self.durations[at])
     }
 }
 
-/// The effective time of each phase of a job.
+/// Returns the effective time of each phase of a job, nanoseconds.
 pub(crate) fn durations_of(job: &Job) -> Vec<Moment> {
     job.phases().iter().map(|phase| moments(effective_time(phase))).collect()
 }
 
-/// What so many running tasks of a phase hold.
-pub(crate) fn held(phase: &Phase, alive: u32) -> Resources {
-    Resources(phase.demand().0.map(|units| units.saturating_mul(u64::from(alive))))
+/// Returns the resources that `running_tasks` running tasks of a phase hold.
+pub(crate) fn held(phase: &Phase, running_tasks: u32) -> Resources {
+    Resources(phase.demand().0.map(|units| units.saturating_mul(u64::from(running_tasks))))
 }
 
-/// Nanoseconds from when a plan was made.
+/// Returns the nanoseconds from `made` to `time`.
 pub(crate) fn since(made: Time, time: Time) -> Moment {
     Moment::from(time.0) - Moment::from(made.0)
 }
 
-/// When something ends that does so in so long.
+/// Returns the time `completion` nanoseconds after `made`; the largest time if it overflows.
 pub(crate) fn end_after(made: Time, completion: Moment) -> Time {
     let end = u64::try_from(completion).ok().and_then(|completion| completion.checked_add(made.0));
     Time(end.unwrap_or(u64::MAX))
 }
 
-/// The latest places of the tasks of a job's only open phase: full waves one after the other, and before them one of what
-/// is left. Times are nanoseconds from when the plan was made.
+/// The latest starts of the tasks of a job's only open phase: full waves one after the other, and before them a wave of
+/// the remaining tasks. Times are nanoseconds from the time at which the plan was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct InWaves {
-    /// Its pending tasks when the plan was made, at least one.
+    /// The phase's pending tasks when the plan was made, at least one.
     pub pending: u32,
-    /// When the first of them begins.
+    /// The start of the first of them.
     pub first: i64,
+    /// The duration of a wave.
     duration: i64,
     /// Tasks of a full wave.
     width: u32,
-    /// Full waves, at least one.
+    /// Number of full waves, at least one.
     waves: u32,
-    /// Tasks of the wave before these, if there is one.
+    /// Tasks of the wave before the full ones; 0 if there is none.
     rest: u32,
 }
 
 impl InWaves {
-    /// The plan that is made now and when the job ends by it, if it can be of this kind.
+    /// Returns a plan made now and the job's end by it. `None`: tasks would be due before the running ones have ended,
+    /// and the job needs a plan that places every phase.
     pub fn new(chain: &Chain, now: Time, promise: Option<Time>) -> Option<(InWaves, Time)> {
-        let Chain { pending, alive, duration, .. } = *chain;
+        let Chain { pending, running_tasks, duration, .. } = *chain;
         let running = Moment::from(chain.over).saturating_sub(Moment::from(now.0)).clamp(0, Moment::from(duration));
-        let first = First { pending, alive, duration: Moment::from(duration), running, wide: chain.wide };
+        let first = First { pending, running_tasks, duration: Moment::from(duration), running, wide: chain.wide };
         let end = end_after(now, first.over() + Moment::from(chain.later));
         let end = promise.map_or(end, |promise| end.min(promise));
         let begins = since(now, end) - first.in_full_waves() - Moment::from(chain.later);
@@ -93,7 +96,7 @@ impl InWaves {
         Some((InWaves { pending, first: i64::try_from(begins).ok()?, duration, width, waves, rest }, end))
     }
 
-    /// The places, of which the first may be none.
+    /// Returns the plan as blocks. The first one has no waves if no tasks remain beside the full waves.
     pub fn blocks(&self) -> [Block; 2] {
         let (start, duration) = (Moment::from(self.first), Moment::from(self.duration));
         let rest = Block { start, width: u64::from(self.rest), waves: u64::from(self.rest > 0), duration };
@@ -101,77 +104,80 @@ impl InWaves {
     }
 }
 
-/// A job of which the unfinished phases follow one another, as plans in waves see it. It goes on being right until an
-/// attempt of the job starts or ends, its durations are learned or nodes come or go.
+/// The input of a plan in waves: a job whose unfinished phases follow one another. It stays valid until an attempt of
+/// the job starts or ends, its durations are learned, or nodes join or leave.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Chain {
-    /// Shares of the cluster, from the smallest to the largest, of which it is certain that it is the same with all of them.
+    /// The smallest and the largest share of the cluster for which the other fields are certainly the same.
     shares: (f64, f64),
-    /// When running tasks of the first phase are over, if there are any, nanoseconds.
+    /// The end of the running tasks of the first phase, nanoseconds; 0 if there are none.
     over: i64,
-    /// How long its tasks take.
+    /// The duration of a task of the first phase, nanoseconds.
     duration: i64,
-    /// How long the other phases take, each in the share for itself.
+    /// The duration of all other phases, each alone in the share, nanoseconds.
     later: i64,
-    /// Tasks of the first phase that fit into the share.
+    /// Number of tasks of the first phase that fit into the share.
     wide: u64,
-    /// Its pending tasks, at least one.
+    /// Number of pending tasks of the first phase, at least one.
     pending: u32,
-    /// Its running tasks.
-    alive: u32,
+    /// Number of running tasks of the first phase.
+    running_tasks: u32,
 }
 
 impl Chain {
-    /// The job with this share of the cluster, if its phases are such.
+    /// Returns the chain of a job with this share of the cluster; `None` if its unfinished phases do not follow one
+    /// another or none of its tasks is pending in an open phase.
     pub fn new(situation: &Situation<'_>, share: f64) -> Option<Chain> {
-        let Situation { job, room, durations, started, .. } = situation;
+        let Situation { job, resources, durations, started, .. } = situation;
         let mut unfinished = job.phases().iter().enumerate().filter(|(_, phase)| !phase.is_finished());
         let (at, phase) = unfinished.next().filter(|(_, phase)| phase.is_open() && phase.pending() > 0)?;
-        let (pending, alive, wide) = (phase.pending(), phase.running_copies(), fitting(phase, room));
-        let over = if alive > 0 { mean_start(started[at], alive).saturating_add(durations[at]) } else { 0 };
+        let (pending, running_tasks, wide) = (phase.pending(), phase.running_copies(), fitting(phase, resources));
+        let over = if running_tasks > 0 { mean_start(started[at], running_tasks).saturating_add(durations[at]) } else { 0 };
         let mut later = 0;
-        let mut shares = alike(share, phase, room);
+        let mut shares = alike(share, phase, resources);
         let mut before = at;
         for (at, phase) in unfinished {
             if phase.is_open() || phase.running_copies() > 0 || !job.spec().phases[at].after.contains(&(before as u32))
             {
                 return None;
             }
-            later += full_waves(phase.pending(), fitting(phase, room), durations[at]);
-            let (least, most) = alike(share, phase, room);
+            later += full_waves(phase.pending(), fitting(phase, resources), durations[at]);
+            let (least, most) = alike(share, phase, resources);
             shares = (shares.0.max(least), shares.1.min(most));
             before = at;
         }
         let (over, later) = (i64::try_from(over).ok()?, i64::try_from(later).ok()?);
         let duration = i64::try_from(durations[at]).ok()?;
-        Some(Chain { shares, over, duration, later, wide, pending, alive })
+        Some(Chain { shares, over, duration, later, wide, pending, running_tasks })
     }
 
-    /// True if it is certain to be the same with this share.
+    /// Returns true if the chain is certainly the same with this share.
     pub fn is_with(&self, share: f64) -> bool {
         self.shares.0 <= share && share <= self.shares.1
     }
 }
 
-/// When running tasks of a phase were started on average; `started` is the sum of when they were.
-fn mean_start(started: u128, alive: u32) -> Moment {
-    // Sums that fit into 64 bits, as most do, are divided much faster.
+/// Returns the mean start time of `running_tasks` running tasks, nanoseconds. `started` is the sum of their start
+/// times.
+fn mean_start(started: u128, running_tasks: u32) -> Moment {
+    // Division is much faster for sums of 64 bits, and most sums fit.
     match u64::try_from(started) {
-        Ok(sum) => Moment::from(sum / u64::from(alive)),
-        Err(_) => Moment::try_from(started / u128::from(alive)).unwrap_or(Moment::MAX / 2),
+        Ok(sum) => Moment::from(sum / u64::from(running_tasks)),
+        Err(_) => Moment::try_from(started / u128::from(running_tasks)).unwrap_or(Moment::MAX / 2),
     }
 }
 
-/// Shares between which as many tasks of a phase fit into each dimension as into the room that is this share; of a few at
-/// the ends it is not certain.
-fn alike(share: f64, phase: &Phase, room: &Resources) -> (f64, f64) {
+/// Returns the smallest and the largest share into which, in each dimension, as many tasks of a phase fit as into
+/// `share`, whose resources are `resources`. The range is slightly narrower than the true one.
+fn alike(share: f64, phase: &Phase, resources: &Resources) -> (f64, f64) {
     let mut shares = (share, f64::INFINITY);
     let mut least = 0.0f64;
-    for (need, have) in phase.demand().0.iter().zip(&room.0).filter(|(need, _)| **need > 0) {
+    for (need, have) in phase.demand().0.iter().zip(&resources.0).filter(|(need, _)| **need > 0) {
         let (fitting, each) = ((have / need) as f64, *need as f64);
-        // What is too large for all room has it alone. With none at all, or a little more, it is another matter.
+        // `fitting` counts one task where none fits, but ignores a dimension of which the share has nothing. Then the
+        // range begins at this share, and it is empty if the share has nothing.
         least = least.max(if fitting > 0.0 { fitting * each / *have as f64 } else { 1.0 });
-        // Room is rounded: by half a unit here and up to a whole one at the other end.
+        // Amounts are rounded: by half a unit here and by up to one unit at the other end.
         let most = if *have > 0 { ((fitting + 1.0) * each - 2.0) / *have as f64 } else { 0.0 };
         shares.1 = shares.1.min(share * most * (1.0 - MARGIN));
     }
@@ -179,17 +185,17 @@ fn alike(share: f64, phase: &Phase, room: &Resources) -> (f64, f64) {
     shares
 }
 
-/// Of shares: more than what is lost where they are computed.
+/// Relative margin, larger than the rounding error of shares.
 const MARGIN: f64 = 1e-9;
 
-/// How long so many tasks take, as many beside each other as fit.
+/// Returns the duration of `tasks` tasks in waves of `fitting` tasks each.
 fn full_waves(tasks: u32, fitting: u64, duration: Moment) -> Moment {
     Moment::from(u64::from(tasks).div_ceil(fitting)) * duration
 }
 
-/// How many tasks of a phase, at least one, fit into a share beside each other; one that is too large for it has it alone.
-fn fitting(phase: &Phase, room: &Resources) -> u64 {
-    let needed = phase.demand().0.iter().zip(&room.0).filter(|(need, have)| **need > 0 && **have > 0);
+/// Returns how many tasks of a phase fit into a share at once. At least one: a task that is too large is placed alone.
+fn fitting(phase: &Phase, resources: &Resources) -> u64 {
+    let needed = phase.demand().0.iter().zip(&resources.0).filter(|(need, have)| **need > 0 && **have > 0);
     needed.map(|(need, have)| (have / need).max(1)).min().unwrap_or(u64::MAX)
 }
 
@@ -197,11 +203,11 @@ fn fitting(phase: &Phase, room: &Resources) -> u64 {
 #[derive(Clone, Copy, Debug)]
 struct First {
     pending: u32,
-    alive: u32,
+    running_tasks: u32,
     duration: Moment,
-    /// How long running tasks run on, at most a duration.
+    /// The remaining time of the running tasks, at most `duration`.
     running: Moment,
-    /// Tasks that fit into the share.
+    /// Number of tasks that fit into the share at once.
     wide: u64,
 }
 
@@ -210,31 +216,31 @@ impl First {
         full_waves(self.pending, self.wide, self.duration)
     }
 
-    /// When pending tasks that are placed as early as possible, and running ones, are over.
+    /// Returns the end of the phase if its pending tasks are placed as early as possible.
     fn over(&self) -> Moment {
         let First { duration, running, .. } = *self;
-        let (pending, alive) = (u64::from(self.pending), u64::from(self.alive));
-        // Beside the running ones.
-        let free = self.wide.saturating_sub(alive);
+        let (pending, running_tasks) = (u64::from(self.pending), u64::from(self.running_tasks));
+        // Number of tasks that fit beside the running ones.
+        let free = self.wide.saturating_sub(running_tasks);
         if running == 0 || free == 0 {
             return running + self.in_full_waves();
         }
         if pending <= free {
             return duration.max(running);
         }
-        // As many as fit beside the running ones, wave after wave. All that are left but less than a wave go to where
-        // the running ones are: first as many as those, and the rest when one of both blocks is over.
+        // Full waves run beside the running tasks. The remaining tasks, less than a wave, take the place of the running
+        // ones, in waves of that size. The rest of these starts when one of both blocks has ended.
         let (waves, left) = (pending / free, pending % free);
         let first = Moment::from(waves) * duration;
         if left == 0 {
             return first;
         }
-        if left <= alive || (waves == 1 && running == duration) {
+        if left <= running_tasks || (waves == 1 && running == duration) {
             return first.max(running + duration);
         }
-        let second = running + Moment::from(left / alive) * duration;
+        let second = running + Moment::from(left / running_tasks) * duration;
         let both = first.max(second);
-        if left.is_multiple_of(alive) { both } else { both.max(first.min(second) + duration) }
+        if left.is_multiple_of(running_tasks) { both } else { both.max(first.min(second) + duration) }
     }
 }
 
@@ -243,14 +249,14 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::dag::latest_starts::{room_of, tests::chain};
+    use crate::dag::latest_starts::{resources_of_share, tests::chain};
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(4000))]
 
-        /// What is certain of other shares is so.
+        /// A chain is the same for all shares in its range.
         #[test]
-        fn as_many_fit_into_shares_that_are_alike(
+        fn a_chain_is_the_same_within_its_range_of_shares(
             (cpus, memory, tasks) in (0..9u32, 0..9u32, 1..50u32),
             share in 0.0..0.02f64,
             factors in proptest::collection::vec(0.5..2.0f64, 1..20),
@@ -259,8 +265,8 @@ mod tests {
             let job = cluster.jobs().next().unwrap();
             let (durations, started) = (durations_of(job), [0; 2]);
             let with = |share: f64| {
-                let room = room_of(share, &cluster);
-                Chain::new(&Situation { job, now: Time::ZERO, room, durations: &durations, started: &started }, share)
+                let resources = resources_of_share(share, &cluster);
+                Chain::new(&Situation { job, now: Time::ZERO, resources, durations: &durations, started: &started }, share)
             };
             let found = with(share).unwrap();
             let ends = [found.shares.0, found.shares.1].into_iter().filter(|end| end.is_finite());

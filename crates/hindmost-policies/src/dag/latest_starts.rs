@@ -1,5 +1,5 @@
-//! When the pending tasks of a job must start at the latest for it to end no later than with all of its fair share:
-//! what `carbyne` plans for a job. [`carbyne`](super::carbyne) describes how phases are placed.
+//! Computes when the pending tasks of a job must start at the latest so that the job ends no later than with all of its
+//! fair share. This is `carbyne`'s plan of a job; [`carbyne`](super::carbyne) describes how phases are placed.
 
 use hindmost_core::cluster::{Cluster, Phase};
 use hindmost_core::resources::Resources;
@@ -7,11 +7,11 @@ use hindmost_core::time::Time;
 
 use crate::dag::in_waves::{Chain, InWaves, Situation, end_after, held, since};
 use crate::dag::resource_profile::{
-    Block, Moment, Space, Stage, first_start, last_end, paths_from_begin, paths_to_end, stages,
+    Block, Moment, ResourceProfile, Stage, first_start, last_end, paths_from_begin, paths_to_end, stages,
 };
 use crate::orders::effective_time::effective_time;
 
-/// The latest times at which a job's pending tasks may start.
+/// A plan: the latest times at which a job's pending tasks may start.
 #[derive(Debug)]
 pub(crate) struct LatestStarts {
     made: Time,
@@ -20,64 +20,67 @@ pub(crate) struct LatestStarts {
 
 #[derive(Debug)]
 enum Places {
-    /// Only one phase is open.
+    /// A plan in closed form of the only open phase.
     InWaves(InWaves),
-    /// Each phase's tasks have their places.
+    /// A plan in which all phases are placed.
     Placed(Placed),
 }
 
 #[derive(Debug)]
 struct Placed {
-    /// Tasks that were pending when the plan was made, by phase.
+    /// By phase, the number of pending tasks when the plan was made.
     pending: Vec<u32>,
-    /// Their latest places, by phase, from the time at which the plan was made.
+    /// By phase, the latest places of these tasks. Times count from the time at which the plan was made.
     latest: Vec<Vec<Block>>,
 }
 
 impl LatestStarts {
-    /// Plans the unfinished phases of a job within its share: forwards for its completion, which becomes its promise unless
-    /// it has an earlier one, and backwards from there for when tasks are due. `chain` is what plans in waves see of it.
+    /// Plans the unfinished phases of a job within its share: forwards for the completion, then backwards from there
+    /// for the times at which tasks are due. The completion becomes the job's promise unless it already has an earlier
+    /// one. With a `chain`, the plan is in closed form if possible.
     pub fn new(situation: &Situation<'_>, chain: Option<&Chain>, promise: &mut Option<Time>) -> LatestStarts {
         let in_waves = chain.and_then(|chain| LatestStarts::in_waves(chain, situation.now, promise));
         in_waves.unwrap_or_else(|| LatestStarts::placed(situation, promise))
     }
 
-    /// As [`LatestStarts::new`], without a look at the job, if that can be.
+    /// Returns a plan in closed form, computed from the chain alone; `None` if the job needs a plan that places all
+    /// phases.
     pub fn in_waves(chain: &Chain, now: Time, promise: &mut Option<Time>) -> Option<LatestStarts> {
         let (in_waves, end) = InWaves::new(chain, now, *promise)?;
         *promise = Some(end);
         Some(LatestStarts { made: now, places: Places::InWaves(in_waves) })
     }
 
-    /// As [`LatestStarts::new`], with all places at once.
+    /// Returns a plan in which all phases are placed.
     fn placed(situation: &Situation<'_>, promise: &mut Option<Time>) -> LatestStarts {
-        let Situation { job, now: made, room, .. } = *situation;
+        let Situation { job, now: made, resources, .. } = *situation;
         let pending: Vec<u32> = job.phases().iter().map(Phase::pending).collect();
         let stages = stages(job, |at| effective_time(&job.phases()[at]), |at| u64::from(pending[at]));
-        let mut space = Space::new(room);
+        let mut profile = ResourceProfile::new(resources);
         let mut running = vec![0; stages.len()];
         for (at, phase) in job.phases().iter().enumerate() {
             if !phase.is_finished() && phase.running_copies() > 0 {
                 running[at] = situation.runs_on(at);
-                space.take(0, running[at], &held(phase, phase.running_copies()));
+                profile.take(0, running[at], &held(phase, phase.running_copies()));
             }
         }
-        let completion = place_forwards(&stages, &mut space.clone(), &running);
+        let completion = place_forwards(&stages, &mut profile.clone(), &running);
         let end = end_after(made, completion);
         let end = promise.map_or(end, |promised| end.min(promised));
         *promise = Some(end);
-        let latest = place_backwards(&stages, &mut space, since(made, end));
+        let latest = place_backwards(&stages, &mut profile, since(made, end));
         LatestStarts { made, places: Places::Placed(Placed { pending, latest }) }
     }
 
-    /// Until when it is certain at a glance that no task is due, as long as none loses its copies.
+    /// Returns a time until which no task is due, if no task loses its copies. `None`: a task is due, or finding that
+    /// time is not cheap.
     pub fn sleeps_until(&self, now: Time) -> Option<Time> {
         let Places::InWaves(in_waves) = &self.places else { return None };
         let first = self.made + Time(u64::try_from(in_waves.first).ok()?);
         (now < first).then_some(first)
     }
 
-    /// Tasks of an open phase, of those pending, that must start now.
+    /// Returns how many of an open phase's `pending` tasks must start now.
     pub fn due(&self, phase: usize, pending: u32, now: Time) -> u32 {
         let since = since(self.made, now);
         let begun = |blocks: &[Block]| -> u64 { blocks.iter().map(|block| block.begun(since)).sum() };
@@ -86,13 +89,13 @@ impl LatestStarts {
             Places::Placed(placed) => (begun(&placed.latest[phase]), placed.pending[phase]),
         };
         let started = u64::from(planned.saturating_sub(pending));
-        // Tasks that have lost their copies are pending beyond those that were: they are due.
+        // More tasks are pending than were planned if some lost their copies. Those are due.
         let again = pending.saturating_sub(planned);
         let due = due.saturating_sub(started) + u64::from(again);
         u32::try_from(due).unwrap_or(u32::MAX).min(pending)
     }
 
-    /// When tasks of an open phase may become due, after now.
+    /// Returns the next time after `now` at which tasks of an open phase become due; `None` if there is none.
     pub fn next_due(&self, phase: usize, now: Time) -> Option<Time> {
         let since = since(self.made, now);
         let next = |blocks: &[Block]| blocks.iter().filter_map(|block| block.next_begin(since)).min();
@@ -104,19 +107,20 @@ impl LatestStarts {
     }
 }
 
-/// A share, 0 to 1, of all room of a cluster.
-pub(crate) fn room_of(share: f64, cluster: &Cluster) -> Resources {
+/// Returns a share, 0 to 1, of all resources of a cluster.
+pub(crate) fn resources_of_share(share: f64, cluster: &Cluster) -> Resources {
     Resources(cluster.total().0.map(|units| if units == 0 { 0 } else { rounded(share * units as f64) }))
 }
 
-/// As `f64::round`, which is a call where processors are not known to have it.
+/// Rounds to the nearest whole number, like `f64::round` but inline: that compiles to a function call on processors
+/// without an instruction for it.
 fn rounded(number: f64) -> u64 {
     let whole = number as u64;
     if number - whole as f64 >= 0.5 { whole.saturating_add(1) } else { whole }
 }
 
-/// Places each stage as early as it can be; when all are over.
-fn place_forwards(stages: &[Stage], space: &mut Space, running: &[Moment]) -> Moment {
+/// Places each stage as early as possible. Returns the end of the last one.
+fn place_forwards(stages: &[Stage], profile: &mut ResourceProfile, running: &[Moment]) -> Moment {
     let paths = paths_to_end(stages);
     let mut order: Vec<usize> = (0..stages.len()).collect();
     order.sort_by_key(|at| (std::cmp::Reverse(paths[*at]), *at));
@@ -124,14 +128,14 @@ fn place_forwards(stages: &[Stage], space: &mut Space, running: &[Moment]) -> Mo
     for at in order {
         let stage = &stages[at];
         let from = stage.parents.iter().map(|parent| ends[*parent]).max().unwrap_or(0);
-        let blocks = space.place_early(stage.tasks, stage.duration, &stage.demand, from);
+        let blocks = profile.place_early(stage.tasks, stage.duration, &stage.demand, from);
         ends[at] = last_end(&blocks).map_or(ends[at].max(from), |end| end.max(ends[at]));
     }
     ends.into_iter().max().unwrap_or(0)
 }
 
-/// Places each stage as late as it can be for all to be over at a time.
-fn place_backwards(stages: &[Stage], space: &mut Space, end: Moment) -> Vec<Vec<Block>> {
+/// Places each stage as late as possible for all to end by `end`. Returns the places by stage.
+fn place_backwards(stages: &[Stage], profile: &mut ResourceProfile, end: Moment) -> Vec<Vec<Block>> {
     let paths = paths_from_begin(stages);
     let mut order: Vec<usize> = (0..stages.len()).collect();
     order.sort_by_key(|at| (std::cmp::Reverse(paths[*at]), *at));
@@ -140,7 +144,7 @@ fn place_backwards(stages: &[Stage], space: &mut Space, end: Moment) -> Vec<Vec<
     for at in order {
         let stage = &stages[at];
         let until = stage.children.iter().map(|child| starts[*child]).min().unwrap_or(end);
-        latest[at] = space.place_late(stage.tasks, stage.duration, &stage.demand, until);
+        latest[at] = profile.place_late(stage.tasks, stage.duration, &stage.demand, until);
         starts[at] = first_start(&latest[at]).unwrap_or(until);
     }
     latest
@@ -157,14 +161,14 @@ pub(crate) mod tests {
     use super::*;
     use crate::dag::in_waves::durations_of;
 
-    /// A phase's tasks, their duration, cpus and memory.
+    /// A phase: its number of tasks, and a task's duration in seconds, cpus and memory.
     pub type Drawn = (u32, u32, u32, u32);
 
     fn amounts(cpus: u32, memory: u32) -> DemandByName {
         [(CPUS, cpus), (MEMORY, memory)].map(|(name, amount)| (name.to_owned(), f64::from(amount))).into()
     }
 
-    /// A job of phases that follow one another, on one large node.
+    /// Returns a cluster of one large node with a job whose phases follow one another.
     pub fn chain(phases: &[Drawn]) -> Cluster {
         let phase = |(at, (tasks, mean, cpus, memory)): (u32, &Drawn)| PhaseSpec {
             name: format!("p{at}").into(),
@@ -190,7 +194,7 @@ pub(crate) mod tests {
         cluster
     }
 
-    /// Starts the next task of a phase; false if there is none.
+    /// Starts the next task of a phase; `None` if there is none.
     fn start(cluster: &mut Cluster, phase: u32, at: Time) -> Option<AttemptId> {
         let task = cluster.job(JobId(0))?.next_runnable(|open| open == phase, |_: TaskId| true)?;
         let attempt = cluster.next_copy(task)?;
@@ -201,15 +205,15 @@ pub(crate) mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(4000))]
 
-        /// A plan in closed form says the same as one that has placed every phase, whenever it is asked, whatever was
-        /// started since, and promises the same.
+        /// A plan in closed form promises the same completion as one that places every phase, and gives the same due
+        /// tasks at all times, whatever has started since.
         #[test]
-        fn what_is_in_waves_is_as_if_it_were_placed(
+        fn plans_in_waves_equal_plans_with_all_phases_placed(
             phases in proptest::collection::vec((1..40u32, 1..9u32, 0..5u32, 0..5u32), 1..4),
             done in 0..40u32,
             times in proptest::collection::vec(0..8u64, 0..9),
             wait in 0..9u64,
-            room in (0..24u64, 0..24u64),
+            resources in (0..24u64, 0..24u64),
             promise in proptest::option::of(0..60u64),
             later in proptest::collection::vec((0..60u64, any::<bool>()), 0..9),
         ) {
@@ -229,13 +233,13 @@ pub(crate) mod tests {
             now += seconds(wait);
             cluster.apply_event(now, &Event::Round).unwrap();
             let mut share = Resources::NONE;
-            (share.0[0], share.0[1]) = (room.0 * 900, room.1 << 30);
+            (share.0[0], share.0[1]) = (resources.0 * 900, resources.1 << 30);
             let job = cluster.job(JobId(0)).unwrap();
             let durations = durations_of(job);
-            let situation = Situation { job, now, room: share, durations: &durations, started: &started };
+            let situation = Situation { job, now, resources: share, durations: &durations, started: &started };
             let planned = job.phases()[0].pending();
             let mut promises = [promise.map(seconds); 2];
-            let portion = f64::from(900 * room.0 as u32) / 1e6;
+            let portion = f64::from(900 * resources.0 as u32) / 1e6;
             let chain = Chain::new(&situation, portion);
             prop_assert!(chain.is_some() || cluster.job(JobId(0)).unwrap().runnable() == 0);
             let plan = LatestStarts::new(&situation, chain.as_ref(), &mut promises[0]);

@@ -1,6 +1,6 @@
-//! Orders that plan the phases of a job ahead of time, and what they share.
+//! Orders that plan the phases of a job ahead of time, and the parts that they share.
 
-mod asked_jobs;
+mod checked_jobs;
 mod by_arrival;
 pub mod carbyne;
 mod deficits;
@@ -11,7 +11,6 @@ mod in_waves;
 mod latest_starts;
 mod offline_schedule;
 mod packing;
-
 mod resource_profile;
 mod task_order;
 mod waiting_jobs;

@@ -1,7 +1,7 @@
-//! The schedule of one job's phases that `graphene` serves by: troublesome phases first.
+//! Makes `graphene`'s offline schedule of one job's phases: troublesome phases are placed first.
 //!
-//! The virtual machine is the whole cluster, empty ([`Space`]). For each of some thresholds l and f the
-//! troublesome phases T are those that are long or pack badly,
+//! The virtual machine is the whole, empty cluster ([`ResourceProfile`]). For each pair of thresholds l and f, the
+//! troublesome phases T are those that are long or pack badly:
 //!
 //! ```text
 //! T  = { v : LongScore(v) >= l or FragScore(v) <= f },  with all phases between two of them in the DAG
@@ -11,32 +11,37 @@
 //! P  = ancestors of T,  C = descendants of T,  O = all others
 //! ```
 //!
-//! with n_v tasks of effective time e_v and demand d_v, of which w_v fit into the machine at once. T is placed
-//! first, then the rest in each of the orders T O P C, T O C P, T P O C and T C O P: P backwards, as late as
-//! their children let them; C forwards, as early as their parents do; O where neither P nor C is placed both
-//! ways, after P forwards, after C backwards. In these orders every phase finds a place, for on one side of it
-//! nothing that it depends on has been placed; in T P C O and T C P O a phase of O could be left without room
-//! between its parents and its children. The most compact of all schedules is kept. Tasks are served in the order
-//! in which they begin in it ([`Turns`]); of those that begin together, first those of the phase that was placed
-//! first, which is a troublesome one if there is any, and then the one with the longest path.
+//! Phase v has n_v tasks of effective time e_v and demand d_v, and w_v of them fit into the machine at once.
 //!
-//! Readings: l in 0.25, 0.5, 0.75, 1 and f in 0.25, 0.5, 0.75, where the paper takes multiples of a δ it
-//! leaves open; a last candidate has no troublesome phases, which is plain list scheduling; FragScore's ideal
-//! time is never below e, or a phase of few tasks would count as one that packs badly; of a set, the phase
-//! with the longest path (to the job's end, backwards from its beginning) is placed first; a job of more than
-//! 200 phases is served by its longest paths alone.
+//! T is placed first, then the rest in each of the orders T O P C, T O C P, T P O C and T C O P. P is placed backwards,
+//! as late as its children allow, and C forwards, as early as its parents allow. O is placed forwards after P,
+//! backwards after C, and both ways where neither is placed yet. In these orders each phase finds a place, because all
+//! placed phases that are related to it are on one side of it. In T P C O and T C P O, a phase of O might not fit
+//! between its parents and its children. The most compact of all schedules is kept.
+//!
+//! Tasks start in the order in which they begin in that schedule ([`Turns`]). Of those that begin together, tasks of
+//! the phase that was placed first go first: a troublesome phase if there is one, then the phase with the longest path.
+//!
+//! Readings:
+//! - l is one of 0.25, 0.5, 0.75, 1 and f one of 0.25, 0.5, 0.75; the paper takes multiples of a δ that it does not
+//!   state.
+//! - A last candidate has no troublesome phases, which is plain list scheduling.
+//! - The ideal time in FragScore is never below e; otherwise a phase of few tasks would count as one that packs badly.
+//! - Within a set, the phase with the longest path is placed first (the path to the job's end; backwards, the path from
+//!   its beginning).
+//! - The phases of a job with more than 200 phases are ordered by their longest paths alone.
 
 use hindmost_core::resources::Resources;
 
-use crate::dag::resource_profile::{Moment, Space, Stage, first_start, last_end, paths_from_begin, paths_to_end};
+use crate::dag::resource_profile::{Moment, ResourceProfile, Stage, first_start, last_end, paths_from_begin, paths_to_end};
 use crate::dag::task_order::{Placed, Turns};
 
 const LONG: [f64; 4] = [0.25, 0.5, 0.75, 1.0];
 const FRAGMENTED: [f64; 3] = [0.25, 0.5, 0.75];
-/// Most phases of a job that is planned for.
+/// Maximum number of phases of a job that gets a schedule.
 const MOST_PHASES: usize = 200;
 
-/// Which part of a job a phase belongs to.
+/// The part of a job that a phase belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     Troublesome,
@@ -54,7 +59,7 @@ enum Way {
 use Part::{Child, Other, Parent, Troublesome};
 use Way::{Backwards, Forwards};
 
-/// What is placed after the troublesome phases, in order. See the module's documentation.
+/// The orders in which the other parts are placed after the troublesome phases.
 const ORDERS: [[(Part, Way); 3]; 6] = [
     [(Other, Forwards), (Parent, Backwards), (Child, Forwards)],
     [(Other, Backwards), (Parent, Backwards), (Child, Forwards)],
@@ -67,13 +72,13 @@ const ORDERS: [[(Part, Way); 3]; 6] = [
 /// A schedule of a job alone on the virtual machine.
 #[derive(Clone, Debug)]
 pub(crate) struct Schedule {
-    /// Where each phase's tasks are.
+    /// The places of each phase's tasks.
     pub places: Vec<Placed>,
-    /// From the first begin to the last end.
+    /// Time from the first begin to the last end, nanoseconds.
     pub makespan: Moment,
 }
 
-/// The order in which the phases' tasks are served.
+/// Returns the order in which the phases' tasks start.
 pub(crate) fn turns(stages: &[Stage], capacity: &Resources) -> Turns {
     if stages.len() <= MOST_PHASES {
         return Turns::of(schedule(stages, capacity).places);
@@ -88,7 +93,7 @@ pub(crate) fn turns(stages: &[Stage], capacity: &Resources) -> Turns {
     Turns::of(places)
 }
 
-/// The most compact schedule that is found.
+/// Returns the most compact schedule among all candidates.
 pub(crate) fn schedule(stages: &[Stage], capacity: &Resources) -> Schedule {
     let planner = Planner::new(stages, capacity);
     let mut tried: Vec<Vec<Part>> = Vec::new();
@@ -121,7 +126,7 @@ struct Planner<'a> {
     scores: Vec<(f64, f64)>,
     to_end: Vec<Moment>,
     from_begin: Vec<Moment>,
-    /// No schedule is shorter.
+    /// Lower bound of the makespan: the longest path.
     shortest: Moment,
 }
 
@@ -140,7 +145,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Sets of troublesome phases by threshold, the last one empty.
+    /// Returns the sets of troublesome phases, one for each pair of thresholds, and an empty set at the end.
     fn candidates(&self) -> impl Iterator<Item = Vec<bool>> {
         let pairs = LONG.into_iter().rev().flat_map(|long| FRAGMENTED.map(|frag| (long, frag)));
         let sets = pairs.map(|(long, frag)| {
@@ -149,7 +154,7 @@ impl Planner<'_> {
         sets.chain(std::iter::once(vec![false; self.stages.len()]))
     }
 
-    /// The part of each phase, once what is between troublesome phases is troublesome too.
+    /// Returns the part of each phase. Phases between troublesome phases become troublesome too.
     fn parts(&self, troublesome: &[bool]) -> Vec<Part> {
         let mut below = vec![false; self.stages.len()];
         for (at, stage) in self.stages.iter().enumerate() {
@@ -169,40 +174,40 @@ impl Planner<'_> {
     }
 
     fn place(&self, parts: &[Part], way: Way, order: [(Part, Way); 3]) -> Schedule {
-        let mut space = Space::new(*self.capacity);
+        let mut profile = ResourceProfile::new(*self.capacity);
         let mut places: Vec<Option<Placed>> = vec![None; self.stages.len()];
         let mut placed = 0;
         for (part, way) in std::iter::once((Troublesome, way)).chain(order) {
-            self.place_part(part, way, parts, &mut space, (&mut places, &mut placed));
+            self.place_part(part, way, parts, &mut profile, (&mut places, &mut placed));
         }
-        let makespan = space.span().map_or(0, |(begin, end)| end - begin);
+        let makespan = profile.span().map_or(0, |(begin, end)| end - begin);
         Schedule { places: places.into_iter().map(Option::unwrap_or_default).collect(), makespan }
     }
 
-    /// Places the phases of a part; told where others are, and how many.
+    /// Places the phases of a part. `places` and `placed` are the places and the number of the phases placed before.
     fn place_part(
         &self,
         part: Part,
         way: Way,
         parts: &[Part],
-        space: &mut Space,
+        profile: &mut ResourceProfile,
         (places, placed): (&mut [Option<Placed>], &mut u32),
     ) {
         let mut members: Vec<usize> = (0..parts.len()).filter(|at| parts[*at] == part).collect();
         let paths = if way == Forwards { &self.to_end } else { &self.from_begin };
         members.sort_by_key(|at| (std::cmp::Reverse(paths[*at]), *at));
-        // What has no neighbour placed goes where the schedule begins, or ends.
-        let (begin, end) = space.span().unwrap_or((0, 0));
+        // A phase without placed parents (or children) is placed from the begin (or the end) of the schedule.
+        let (begin, end) = profile.span().unwrap_or((0, 0));
         for at in members {
             let stage = &self.stages[at];
             let blocks = if way == Forwards {
                 let parents = stage.parents.iter().filter_map(|parent| places[*parent].as_ref());
                 let from = parents.filter_map(|parent| last_end(&parent.blocks)).max().unwrap_or(begin);
-                space.place_early(stage.tasks, stage.duration, &stage.demand, from)
+                profile.place_early(stage.tasks, stage.duration, &stage.demand, from)
             } else {
                 let children = stage.children.iter().filter_map(|child| places[*child].as_ref());
                 let until = children.filter_map(|child| first_start(&child.blocks)).min().unwrap_or(end);
-                space.place_late(stage.tasks, stage.duration, &stage.demand, until)
+                profile.place_late(stage.tasks, stage.duration, &stage.demand, until)
             };
             places[at] = Some(Placed { blocks, after: *placed });
             *placed += 1;
@@ -210,8 +215,8 @@ impl Planner<'_> {
     }
 }
 
-/// How well a phase packs on its own, in (0, 1]: the time that it would take if tasks could be divided, over
-/// that which it takes.
+/// Returns how well a phase packs alone, in (0, 1]: the time that it would take if tasks were divisible, over the time
+/// that it takes.
 fn frag_score(stage: &Stage, capacity: &Resources) -> f64 {
     let beside = capacity.times(&stage.demand).max(1);
     let waves = stage.tasks.div_ceil(beside).max(1) as f64;
@@ -251,7 +256,7 @@ mod tests {
         stages
     }
 
-    /// The phases by the begins of their first tasks.
+    /// Returns the phases in the order in which their first tasks begin.
     fn in_order(stages: &[Stage], capacity: u64) -> Vec<u32> {
         turns(stages, &cpus(capacity)).in_order(|_| Some(0)).map(|(at, _)| at).collect()
     }
@@ -268,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_between_troublesome_phases_is_troublesome() {
+    fn phases_between_troublesome_phases_are_troublesome() {
         // 0 → 1 → 2 → 3, and 4 beside them; 0 → 4.
         let stages = dag(&[(1, 1, 1, &[]), (1, 8, 1, &[0]), (1, 1, 1, &[1]), (1, 8, 1, &[2]), (1, 1, 1, &[0])]);
         let capacity = cpus(4);
@@ -287,12 +292,12 @@ mod tests {
         let stages = dag(&[(1, 4, 3, &[]), (1, 4, 3, &[0]), (1, 4, 3, &[1]), (1, 1, 2, &[]), (1, 10, 1, &[3])]);
         let best = schedule(&stages, &cpus(4));
         assert_eq!(best.makespan, 13 * SECOND);
-        // z and x1 begin together, and z is troublesome.
+        // z and x1 begin at the same time, and z is troublesome.
         assert_eq!(in_order(&stages, 4), [3, 4, 0, 1, 2]);
     }
 
     #[test]
-    fn troublesome_phases_go_first_where_others_begin_together_with_them() {
+    fn a_troublesome_phase_precedes_others_of_the_same_begin() {
         // On 2 cpus, 4 tasks of 5 s and one of 20 s, then one of 5 s: all begin at 0, the long task is troublesome.
         for (short, long) in [(0, 1), (1, 0)] {
             let mut phases: [(u64, i128, u64, &[usize]); 3] = [(4, 5, 1, &[]), (1, 20, 1, &[]), (1, 5, 1, &[0, 1])];
@@ -317,8 +322,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever part a phase belongs to and in which order parts are placed, parents are over before their
-        /// children begin; turns keep that order; and no schedule beats the longest path or the work.
+        /// For all parts and orders, parents end before their children begin, the order of tasks keeps this, and no
+        /// schedule is shorter than the longest path or the total work.
         #[test]
         fn dependencies_are_kept(phases in proptest::collection::vec(any_phase(), 1..8)) {
             let parents: Vec<Vec<usize>> = phases.iter().enumerate()

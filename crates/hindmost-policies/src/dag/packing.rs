@@ -1,4 +1,4 @@
-//! Tasks and the nodes that they fit on, for passes that choose among phases by how well they pack.
+//! Finds nodes for tasks and measures how well they pack there, for passes that compare phases by packing.
 
 use hindmost_core::cluster::{Cluster, Node};
 use hindmost_core::ids::{JobId, NodeId, TaskId};
@@ -6,8 +6,8 @@ use hindmost_core::resources::Resources;
 
 use crate::placement::candidates_by_level::without_rounding;
 
-/// How well a demand goes with what is free on a node: their inner product, in shares of the node's
-/// capacity (Tetris' alignment; Grandl et al., SIGCOMM 2014).
+/// Returns the alignment of a demand with a node: the inner product of the demand and the node's free resources, both
+/// as shares of the node's capacity (Tetris; Grandl et al., SIGCOMM 2014).
 pub(crate) fn alignment(demand: &Resources, node: &Node) -> f64 {
     let dimensions = demand.0.iter().zip(&node.free().0).zip(&node.capacity().0);
     let there = dimensions.filter(|(_, capacity)| **capacity > 0);
@@ -17,29 +17,31 @@ pub(crate) fn alignment(demand: &Resources, node: &Node) -> f64 {
     without_rounding(there.map(product).sum())
 }
 
-/// A task and the node on which it could start now.
+/// A task and a node on which it can start now.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Offer {
     pub task: TaskId,
     pub node: NodeId,
-    /// Of the task's demand and the node's free room.
+    /// The alignment of the task's demand with the node.
     pub alignment: f64,
 }
 
-/// Tasks that have failed and are tried in a round without finding a node, at most.
+/// Maximum number of failed tasks that are tried in a round without finding a node.
 const CHOOSY: usize = 16;
 
-/// Finds nodes for tasks and remembers, for a round in which room only shrinks, what fits nowhere.
+/// Finds nodes for tasks and remembers, for one round, which demands fit nowhere. In a round, free resources only
+/// shrink.
 #[derive(Debug, Default)]
 pub(crate) struct Fitter {
-    /// Demands for which there is no room; none of them fits into another.
+    /// Demands that fit on no node. None of them fits into another.
     nowhere: Vec<Resources>,
-    /// Tasks that have failed somewhere and find no other node now.
+    /// Tasks that have failed on some node and fit on no other node now.
     choosy: Vec<TaskId>,
 }
 
 impl Fitter {
-    /// A pending task of an open phase with the node that the cluster's placement gives it, if there is room.
+    /// Returns a pending task of an open phase and the node that the cluster's placement chooses for it; `None` if no
+    /// task of the phase fits anywhere.
     pub fn offer(&mut self, cluster: &Cluster, job: JobId, phase: u32) -> Option<Offer> {
         let found = cluster.job(job)?;
         let demand = found.phases().get(phase as usize)?.demand();
@@ -47,7 +49,7 @@ impl Fitter {
             return None;
         }
         loop {
-            // Once many were tried in vain, only tasks that have not failed are.
+            // After many tries without success, only tasks that have not failed are tried.
             let again = |task| self.choosy.len() < CHOOSY && !self.choosy.contains(&task);
             let task = found.next_runnable(|at| at == phase, again)?;
             if let Some(node) = cluster.find_nearest_node(task, demand, |node, _| !cluster.avoids(task, node)) {

@@ -1,49 +1,48 @@
-//! Room over time: a virtual cluster in which the phases of a job are placed ahead of time, for orders that
-//! plan (`carbyne`, `graphene`).
+//! A profile of free resources over time: a virtual cluster in which orders that plan (`carbyne`, `graphene`) place the
+//! phases of a job ahead of time.
 //!
-//! The tasks of a phase are alike, so they are placed as blocks: so many beside each other, so many waves of
-//! them one after the other. A phase of n tasks of duration e, of which w fit at once into room that is free
-//! all the time, becomes ⌊n/w⌋ waves of w tasks and one of the rest, and takes ⌈n/w⌉·e. Where less is free,
-//! each block is as wide as it can be at the earliest time at which a task fits. A plan thus costs with the
-//! number of phases, not with that of tasks.
+//! The tasks of a phase are alike, so they are placed as blocks: `width` tasks at once, in `waves` waves one after the
+//! other. Take a phase of n tasks of duration e, of which w fit at once. If the free resources do not change, it
+//! becomes ⌊n/w⌋ waves of w tasks and one wave of the rest, and takes ⌈n/w⌉·e. If they change, each block is as wide as
+//! possible at the earliest time at which a task fits. So the cost of a plan grows with the number of phases, not with
+//! the number of tasks.
 
 use hindmost_core::cluster::Job;
 use hindmost_core::resources::Resources;
 
-/// Nanoseconds from a moment that the planner chooses; may be negative. Wide enough that no sum of
-/// durations overflows.
+/// Nanoseconds from an origin that the planner chooses; may be negative. No sum of durations overflows.
 pub(crate) type Moment = i128;
 
-/// A duration in seconds as nanoseconds: at least one, so that a phase never ends when it begins.
+/// Converts a duration from seconds to nanoseconds. The result is at least one, so that no phase ends when it begins.
 pub(crate) fn moments(seconds: f64) -> Moment {
     (seconds.clamp(0.0, 1e15) * 1e9).round().max(1.0) as Moment
 }
 
-/// Tasks of a phase that are placed together: `waves` of `width` tasks each, one after the other.
+/// Tasks of a phase that are placed together: `waves` waves of `width` tasks each, one after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Block {
-    /// When the first wave begins.
+    /// The begin of the first wave.
     pub start: Moment,
-    /// Tasks beside each other.
+    /// The number of tasks of a wave, which run at the same time.
     pub width: u64,
-    /// Waves, at least one.
+    /// The number of waves, at least one.
     pub waves: u64,
-    /// How long each wave takes.
+    /// The duration of a wave.
     pub duration: Moment,
 }
 
 impl Block {
-    /// When the last wave ends.
+    /// Returns the end of the last wave.
     pub fn end(&self) -> Moment {
         self.begin(self.waves)
     }
 
-    /// When the n-th wave, from 0, begins.
+    /// Returns the begin of a wave; waves count from 0.
     pub fn begin(&self, wave: u64) -> Moment {
         self.start + Moment::from(wave) * self.duration
     }
 
-    /// Tasks that begin at a moment or before.
+    /// Returns the number of tasks that begin at `at` or before.
     pub fn begun(&self, at: Moment) -> u64 {
         if at < self.start {
             return 0;
@@ -52,53 +51,53 @@ impl Block {
         self.width.saturating_mul(u64::try_from(waves).unwrap_or(u64::MAX).min(self.waves))
     }
 
-    /// When its first wave after a moment begins.
+    /// Returns the begin of the first wave after `after`; `None` if there is none.
     pub fn next_begin(&self, after: Moment) -> Option<Moment> {
         let wave = if after < self.start { 0 } else { u64::try_from((after - self.start) / self.duration + 1).ok()? };
         (wave < self.waves).then(|| self.begin(wave))
     }
 
-    /// The same block seen in a mirror that turns time around.
+    /// Returns the block with time reversed.
     fn mirrored(&self) -> Block {
         Block { start: -self.end(), ..*self }
     }
 }
 
-/// When the first of some blocks begins.
+/// Returns the begin of the first of these blocks; `None` without blocks.
 pub(crate) fn first_start(blocks: &[Block]) -> Option<Moment> {
     blocks.iter().map(|block| block.start).min()
 }
 
-/// When the last of some blocks ends.
+/// Returns the end of the last of these blocks; `None` without blocks.
 pub(crate) fn last_end(blocks: &[Block]) -> Option<Moment> {
     blocks.iter().map(Block::end).max()
 }
 
-/// Most blocks that a phase is broken into before the rest of it is put behind everything else: bounds what
-/// a plan costs, at the price of a plan that is less compact than it could be.
+/// Maximum number of blocks of a phase before the rest of it is placed after everything else. This bounds the cost of a
+/// plan; the plan may be less compact.
 const MOST_BLOCKS: usize = 16;
 
-/// Free room over time. Before the first and after the last of its times everything is free.
+/// Free resources over time. Before the first and after the last of its times, everything is free.
 #[derive(Clone, Debug)]
-pub(crate) struct Space {
+pub(crate) struct ResourceProfile {
     capacity: Resources,
     times: Vec<Moment>,
-    /// From each time to the next.
+    /// The free resources from each time to the next.
     free: Vec<Resources>,
 }
 
-impl Space {
-    /// Of this capacity, with all of it free at all times.
-    pub fn new(capacity: Resources) -> Space {
-        Space { capacity, times: Vec::new(), free: Vec::new() }
+impl ResourceProfile {
+    /// A profile of this capacity, all of which is free at all times.
+    pub fn new(capacity: Resources) -> ResourceProfile {
+        ResourceProfile { capacity, times: Vec::new(), free: Vec::new() }
     }
 
-    /// When room is first taken, and until when; nothing if it never is.
+    /// Returns the first and the last time at which resources are taken; `None` if none are.
     pub fn span(&self) -> Option<(Moment, Moment)> {
         Some((*self.times.first()?, *self.times.last()?))
     }
 
-    /// Places tasks as early as they fit, none before a moment.
+    /// Places tasks as early as they fit, none before `from`.
     pub fn place_early(&mut self, tasks: u64, duration: Moment, demand: &Resources, from: Moment) -> Vec<Block> {
         let demand = self.clamped(demand);
         let mut blocks = Vec::new();
@@ -119,7 +118,7 @@ impl Space {
         blocks
     }
 
-    /// Places tasks as late as they fit, all over by a moment.
+    /// Places tasks as late as they fit; all end at `until` or before.
     pub fn place_late(&mut self, tasks: u64, duration: Moment, demand: &Resources, until: Moment) -> Vec<Block> {
         self.turn();
         let blocks = self.place_early(tasks, duration, demand, -until);
@@ -127,19 +126,20 @@ impl Space {
         blocks.iter().map(Block::mirrored).collect()
     }
 
-    /// Takes room from one moment to another; where less is free, all of it.
-    pub fn take(&mut self, from: Moment, until: Moment, room: &Resources) {
+    /// Takes an amount from `from` to `until`. Where less is free, it takes all of it.
+    pub fn take(&mut self, from: Moment, until: Moment, amount: &Resources) {
         if from >= until {
             return;
         }
         let first = self.split(from);
         let last = self.split(until);
         for free in &mut self.free[first..last] {
-            *free = free.minus(room);
+            *free = free.minus(amount);
         }
     }
 
-    /// What a task takes of this space: one that is too large for it takes it all, alone.
+    /// Returns the amount that a task takes here: at most the whole capacity, so that a task that is too large is
+    /// placed alone.
     fn clamped(&self, demand: &Resources) -> Resources {
         let mut clamped = *demand;
         for (need, have) in clamped.0.iter_mut().zip(&self.capacity.0) {
@@ -148,18 +148,18 @@ impl Space {
         clamped
     }
 
-    /// The earliest moment, not before `from`, at which at least one task fits for its whole duration; how
-    /// many do, at most `most`; and until when so much stays free (nothing: for ever).
+    /// Returns the earliest time, not before `from`, at which at least one task fits for its whole duration; how many
+    /// fit then, at most `most`; and until when that much stays free (`None`: for ever).
     fn earliest(&self, duration: Moment, demand: &Resources, most: u64, from: Moment) -> (Moment, u64, Option<Moment>) {
         let mut start = from;
-        // The room between two times in which the start lies: 0 is before the first.
+        // The interval between two times in which the start lies; 0 is the one before the first time.
         let mut at = self.times.partition_point(|time| *time <= start);
         'starts: loop {
             let mut width = self.fitting(at, demand, most);
             let mut ends = at;
             loop {
                 if width == 0 {
-                    // Nothing fits before this room is over.
+                    // Nothing fits before the end of this interval.
                     let Some(next) = self.times.get(ends) else { return (start, 1, None) };
                     (start, at) = (*next, ends + 1);
                     continue 'starts;
@@ -171,7 +171,7 @@ impl Space {
                 ends += 1;
                 width = width.min(self.fitting(ends, demand, most));
             }
-            // So many fit for one wave; they may fit for longer.
+            // This number fits for one wave. It may fit for longer.
             while self.times.get(ends).is_some() && self.fitting(ends + 1, demand, most) >= width {
                 ends += 1;
             }
@@ -179,13 +179,13 @@ impl Space {
         }
     }
 
-    /// How many tasks, at most `most`, fit into the room after so many times.
+    /// Returns how many tasks, at most `most`, fit into the interval behind the first `after` times.
     fn fitting(&self, after: usize, demand: &Resources, most: u64) -> u64 {
         let between = after.checked_sub(1).and_then(|at| self.free.get(at)).unwrap_or(&self.capacity);
         between.times(demand).min(most)
     }
 
-    /// Makes a moment one of the times, and tells which.
+    /// Makes `moment` one of the times and returns its index.
     fn split(&mut self, moment: Moment) -> usize {
         let at = self.times.partition_point(|time| *time < moment);
         if self.times.get(at) == Some(&moment) {
@@ -193,7 +193,7 @@ impl Space {
         }
         if !self.times.is_empty() {
             let before = at.checked_sub(1).and_then(|at| self.free.get(at)).copied().unwrap_or(self.capacity);
-            // Before the first and after the last time everything is free.
+            // Outside of all times everything is free.
             self.free.insert(at.min(self.free.len()), before);
         }
         self.times.insert(at, moment);
@@ -213,23 +213,24 @@ fn times(demand: &Resources, count: u64) -> Resources {
     Resources(demand.0.map(|units| units.saturating_mul(count)))
 }
 
-/// A phase as planners see it.
+/// A phase in a plan.
 #[derive(Clone, Debug)]
 pub(crate) struct Stage {
-    /// Tasks to be placed.
+    /// The number of tasks to place.
     pub tasks: u64,
-    /// How long each takes.
+    /// The duration of a task.
     pub duration: Moment,
-    /// What each needs.
+    /// The demand of a task.
     pub demand: Resources,
-    /// Stages that must be over first; each has a smaller number.
+    /// The stages that must end before this one begins. Each has a smaller index.
     pub parents: Vec<usize>,
-    /// Stages that wait for it.
+    /// The stages that wait for this one.
     pub children: Vec<usize>,
 }
 
-/// A job's phases with so many tasks each, numbered as in the job. Phases that were finished before the job arrived
-/// take no time and stand alone: none waits for them, and they wait for none.
+/// Returns a job's phases as stages with the same indices. `seconds` returns the duration of a task and `tasks` the
+/// number of tasks of the phase with a given index. Phases that were finished before the job arrived take no time and
+/// have no parents and children.
 pub(crate) fn stages(job: &Job, seconds: impl Fn(usize) -> f64, tasks: impl Fn(usize) -> u64) -> Vec<Stage> {
     let mut stages: Vec<Stage> = Vec::with_capacity(job.phases().len());
     for (at, (phase, spec)) in job.phases().iter().zip(&job.spec().phases).enumerate() {
@@ -251,7 +252,7 @@ pub(crate) fn stages(job: &Job, seconds: impl Fn(usize) -> f64, tasks: impl Fn(u
     stages
 }
 
-/// Each stage's longest path, itself included, to the end of the job.
+/// Returns the longest path from each stage, itself included, to the end of the job.
 pub(crate) fn paths_to_end(stages: &[Stage]) -> Vec<Moment> {
     let mut paths = vec![0; stages.len()];
     for (at, stage) in stages.iter().enumerate().rev() {
@@ -260,7 +261,7 @@ pub(crate) fn paths_to_end(stages: &[Stage]) -> Vec<Moment> {
     paths
 }
 
-/// Each stage's longest path, itself included, from the job's beginning.
+/// Returns the longest path from the job's beginning to each stage, itself included.
 pub(crate) fn paths_from_begin(stages: &[Stage]) -> Vec<Moment> {
     let mut paths = vec![0; stages.len()];
     for (at, stage) in stages.iter().enumerate() {
@@ -285,19 +286,19 @@ mod tests {
 
     #[test]
     fn a_phase_alone_runs_in_waves() {
-        let mut space = Space::new(slots(4));
-        let blocks = space.place_early(10, 5, &Resources::ONE_SLOT, 3);
+        let mut profile = ResourceProfile::new(slots(4));
+        let blocks = profile.place_early(10, 5, &Resources::ONE_SLOT, 3);
         assert_eq!(blocks, [block(3, 4, 2, 5), block(13, 2, 1, 5)]);
-        assert_eq!(space.span(), Some((3, 18)));
-        // Beside the last wave two are free, but not for long enough before 13.
-        assert_eq!(space.place_early(2, 7, &Resources::ONE_SLOT, 0), [block(13, 2, 1, 7)]);
-        assert_eq!(space.place_early(4, 3, &Resources::ONE_SLOT, 0), [block(0, 4, 1, 3)]);
+        assert_eq!(profile.span(), Some((3, 18)));
+        // Two slots are free beside the last wave. Before 13, none are free for long enough.
+        assert_eq!(profile.place_early(2, 7, &Resources::ONE_SLOT, 0), [block(13, 2, 1, 7)]);
+        assert_eq!(profile.place_early(4, 3, &Resources::ONE_SLOT, 0), [block(0, 4, 1, 3)]);
     }
 
     #[test]
-    fn late_is_early_in_a_mirror() {
-        let mut space = Space::new(slots(4));
-        let blocks = space.place_late(10, 5, &Resources::ONE_SLOT, 20);
+    fn late_placement_ends_with_full_waves() {
+        let mut profile = ResourceProfile::new(slots(4));
+        let blocks = profile.place_late(10, 5, &Resources::ONE_SLOT, 20);
         // Two full waves end at 20; the rest comes first.
         assert_eq!(blocks, [block(10, 4, 2, 5), block(5, 2, 1, 5)]);
         assert_eq!((first_start(&blocks), last_end(&blocks)), (Some(5), Some(20)));
@@ -307,25 +308,25 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_large_has_the_space_alone() {
-        let mut space = Space::new(slots(2));
-        assert_eq!(space.place_early(3, 5, &slots(3), 0), [block(0, 1, 3, 5)]);
-        assert_eq!(space.place_early(1, 5, &Resources::ONE_SLOT, 0), [block(15, 1, 1, 5)]);
-        // What needs nothing needs no waves.
-        assert_eq!(space.place_early(9, 5, &Resources::NONE, 0), [block(0, 9, 1, 5)]);
+    fn a_task_that_is_too_large_is_placed_alone() {
+        let mut profile = ResourceProfile::new(slots(2));
+        assert_eq!(profile.place_early(3, 5, &slots(3), 0), [block(0, 1, 3, 5)]);
+        assert_eq!(profile.place_early(1, 5, &Resources::ONE_SLOT, 0), [block(15, 1, 1, 5)]);
+        // Tasks without a demand need no waves.
+        assert_eq!(profile.place_early(9, 5, &Resources::NONE, 0), [block(0, 9, 1, 5)]);
     }
 
     #[test]
-    fn more_may_be_taken_than_there_is() {
-        let mut space = Space::new(slots(2));
-        space.take(0, 10, &slots(5));
-        assert_eq!(space.place_early(1, 5, &Resources::ONE_SLOT, 0), [block(10, 1, 1, 5)]);
+    fn taking_more_than_is_free_takes_all() {
+        let mut profile = ResourceProfile::new(slots(2));
+        profile.take(0, 10, &slots(5));
+        assert_eq!(profile.place_early(1, 5, &Resources::ONE_SLOT, 0), [block(10, 1, 1, 5)]);
     }
 
     proptest! {
-        /// Every task has its place, none too early or too late, and at no time more is taken than there is.
+        /// Every task has a place, none too early or too late, and the capacity is never exceeded.
         #[test]
-        fn books_balance(
+        fn all_tasks_are_placed_within_the_capacity(
             capacity in (1..9u64, 1..9u64),
             groups in proptest::collection::vec((1..30u64, 1..20i128, 1..6u64, 0..6u64, -30..30i128, any::<bool>()), 1..12),
         ) {
@@ -335,19 +336,19 @@ mod tests {
                 amount
             };
             let capacity = amount(capacity.0, capacity.1);
-            let mut space = Space::new(capacity);
+            let mut profile = ResourceProfile::new(capacity);
             let mut placed = Vec::new();
             for (tasks, duration, cpus, memory, edge, early) in groups {
                 let demand = amount(cpus, memory);
                 let blocks = if early {
-                    space.place_early(tasks, duration, &demand, edge)
+                    profile.place_early(tasks, duration, &demand, edge)
                 } else {
-                    space.place_late(tasks, duration, &demand, edge)
+                    profile.place_late(tasks, duration, &demand, edge)
                 };
                 prop_assert_eq!(blocks.iter().map(|block| block.width * block.waves).sum::<u64>(), tasks);
                 prop_assert!(!early || first_start(&blocks).unwrap() >= edge);
                 prop_assert!(early || last_end(&blocks).unwrap() <= edge);
-                let clamped = space.clamped(&demand);
+                let clamped = profile.clamped(&demand);
                 placed.extend(blocks.into_iter().map(|block| (block, clamped)));
             }
             let moments: Vec<Moment> = placed.iter().map(|(block, _)| block.start).collect();

@@ -1,31 +1,30 @@
-//! The order in which the tasks of a job take their turns under `graphene`: that of their begins in the offline
-//! schedule.
+//! The order in which the tasks of a job start under `graphene`: the order in which they begin in the offline schedule.
 //!
-//! Tasks of a phase are alike, so a turn is not a task's but that of the next task of a phase: of two phases that
-//! could both start one, first comes the phase whose next task begins earlier in the schedule. With parallel
-//! phases turns thus go to and fro between them as their waves do. Where both begin together, the phase that was
-//! placed earlier goes first: a troublesome one before all others, and of others the one with the longest path.
+//! Tasks of a phase are alike, so a turn belongs to the next task of a phase. If two phases could both start a task,
+//! the phase whose next task begins earlier in the schedule goes first. So parallel phases alternate as their waves do
+//! in the schedule. If both begin at the same time, the phase that was placed earlier goes first: a troublesome phase
+//! before all others, and among others the phase with the longest path.
 
 use crate::dag::resource_profile::{Block, Moment};
 
-/// A phase in a schedule.
+/// The places of a phase in a schedule.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Placed {
-    /// Where its tasks are; none if it was not placed in time.
+    /// The places of its tasks; empty if the job has no schedule.
     pub blocks: Vec<Block>,
-    /// How many phases were placed before it.
+    /// The number of phases that were placed before it.
     pub after: u32,
 }
 
 impl Placed {
-    /// When the n-th of its tasks, from 0, begins; further ones than there are begin with the last.
+    /// Returns the begin of a task; tasks count from 0. Numbers beyond the last task give the last task's begin.
     fn begin(&self, task: u64) -> Moment {
         if let [block] = &self.blocks[..] {
             return block.begin((task / block.width.max(1)).min(block.waves.saturating_sub(1)));
         }
         let mut low = self.blocks.iter().map(|block| block.start).min().unwrap_or(0);
         let mut high = self.blocks.iter().map(|block| block.begin(block.waves.saturating_sub(1))).max().unwrap_or(0);
-        // The first moment at which more tasks than this number have begun.
+        // Find the first time at which more than `task` tasks have begun.
         while low < high {
             let middle = low + (high - low) / 2;
             let begun = self.blocks.iter().fold(0u64, |sum, block| sum.saturating_add(block.begun(middle)));
@@ -39,25 +38,25 @@ impl Placed {
     }
 }
 
-/// Whose turn it is among a job's phases.
+/// The turns of a job's phases.
 #[derive(Debug)]
 pub(crate) struct Turns {
     phases: Vec<Turn>,
-    /// The phases that have a task to start, with when it begins and what was placed before them.
+    /// Phases with a pending task, as (begin of the next task, phases placed before, phase).
     waiting: Vec<(Moment, u32, u32)>,
 }
 
 #[derive(Debug)]
 struct Turn {
     placed: Placed,
-    /// How many of the job's phases begin before it.
+    /// The number of the job's phases that begin before it.
     rank: u32,
-    /// How many of its tasks were started when last asked, and when the next begins.
+    /// The number of started tasks at the last call of [`Turns::in_order`], and the begin of the next task.
     next: (u64, Moment),
 }
 
 impl Turns {
-    /// Of the phases of a schedule, numbered as in the job.
+    /// The turns of a schedule, which has the places of each phase at the phase's index in the job.
     pub fn of(schedule: Vec<Placed>) -> Turns {
         let mut turns: Vec<Turn> = Vec::with_capacity(schedule.len());
         for placed in schedule {
@@ -72,8 +71,9 @@ impl Turns {
         Turns { phases: turns, waiting: Vec::new() }
     }
 
-    /// The phases with a task to start in the order of their turns, each with its priority: 1 for the job's first
-    /// phase, then less. `started` tells how many of a phase's tasks are started, and nothing if it has none left.
+    /// Returns the phases with a pending task in the order of their turns, each with its priority: 1 for the job's
+    /// first phase, less for others. `started` returns the number of a phase's started tasks; `None` if no task is
+    /// pending.
     pub fn in_order(&mut self, started: impl Fn(usize) -> Option<u64>) -> impl Iterator<Item = (u32, f64)> {
         self.waiting.clear();
         for (at, turn) in self.phases.iter_mut().enumerate() {
@@ -112,15 +112,16 @@ mod tests {
     }
 
     #[test]
-    fn turns_go_to_and_fro_between_parallel_phases() {
-        // Tasks of 2 s from 0 to 6, one of 9 s from 2 on; what is placed earlier goes first where begins are equal.
+    fn parallel_phases_alternate() {
+        // Tasks of 2 s from 0 to 6, and one of 9 s from 2 on. Both begin a task at 2: the phase placed earlier goes
+        // first.
         let narrow = Placed { blocks: vec![block(0, 1, 3, 2)], after: 1 };
         let long = Placed { blocks: vec![block(2, 1, 1, 9)], after: 0 };
         let mut turns = Turns::of(vec![narrow, long]);
         assert_eq!(order(&mut turns, &[Some(0), Some(0)]), [0, 1]);
         assert_eq!(order(&mut turns, &[Some(1), Some(0)]), [1, 0]);
         assert_eq!(order(&mut turns, &[Some(1), None]), [0]);
-        // A task that failed is to be started again.
+        // The first task has failed and is pending again.
         assert_eq!(order(&mut turns, &[Some(0), Some(0)]), [0, 1]);
         let priorities: Vec<f64> = turns.in_order(|_| Some(2)).map(|(_, priority)| priority).collect();
         assert_eq!(priorities, [0.5, 1.0]);

@@ -1,5 +1,5 @@
-//! Jobs with something to start by what their next tasks demand, in the order of the work that they have left: what
-//! `graphene` compares in a round are the first of those for which there is room, and nobody asks the others.
+//! Jobs with pending tasks, grouped by the demand of their next tasks and sorted by remaining work. In a round,
+//! `graphene` compares only the first jobs of the groups that fit on some node.
 
 use std::cmp::Reverse;
 use std::collections::btree_map::Entry;
@@ -19,7 +19,7 @@ use crate::dag::resource_profile::stages;
 use crate::dag::task_order::Turns;
 use crate::orders::effective_time::{EFFECTIVE_TIME_DEVIATIONS, effective_time, effective_volume};
 
-/// A job by the work that it has left.
+/// The sort key of a job: its remaining work, then its id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Place {
     work: u64,
@@ -28,49 +28,49 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Of a job whose work doesn't matter.
+    /// A key for uses in which the remaining work does not matter; it is 0.
     pub fn of(job: JobId) -> Place {
         Place { work: 0, job }
     }
 
-    /// Remaining work, in seconds of the whole cluster.
+    /// Returns the remaining work, in seconds of the whole cluster.
     pub fn work(self) -> f64 {
         unordered(self.work)
     }
 }
 
-/// A phase of which a job could start a task.
+/// A phase of a job with a pending task.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Head {
-    /// 1 for the job's first rank, then less.
+    /// 1 for the job's first phase by rank, less for others.
     pub priority: f64,
     pub phase: u32,
-    /// The number of the jobs' group that demand so much.
+    /// The group of jobs with this demand.
     pub group: u32,
-    /// How many such phases of the job come before it in turn.
+    /// The number of such phases of the job that come before it in turn.
     turn: u16,
     is_started: bool,
-    /// True if all such phases of the job demand the same.
+    /// True if all such phases of the job have the same demand.
     pub is_alone: bool,
-    /// True if its turn is known, and where the job's tasks go depends on what they demand alone.
+    /// True if its turn is known and the node for the job's tasks depends only on their demand.
     pub is_simple: bool,
 }
 
-/// Most jobs of a group that are kept beside each other; at least half of them are, if there are so many.
+/// Maximum length of [`Group::first`]. It has at least half as many entries, if the group has that many jobs.
 const BESIDE: usize = 640;
 
-/// The jobs some phase of which demands so much.
+/// The jobs that have a phase with this demand.
 #[derive(Debug)]
 struct Group {
     demand: Resources,
     jobs: BTreeMap<Place, Head>,
-    /// The first of them once more, beside each other: they are read in every round.
+    /// A copy of the first of them in one vector, because every round reads them.
     first: Vec<(Place, Head)>,
 }
 
 impl Group {
     fn insert(&mut self, place: Place, head: Head) {
-        // The job's first phase of a group stands for all.
+        // Among a job's phases in a group, the first one represents all.
         let Entry::Vacant(entry) = self.jobs.entry(place) else { return };
         entry.insert(head);
         let at = self.first.partition_point(|(before, _)| *before < place);
@@ -100,24 +100,24 @@ impl Group {
 #[derive(Debug)]
 struct Member {
     place: Place,
-    /// In turn.
+    /// The phases with a pending task, in turn.
     heads: Vec<Head>,
-    /// Made when the job is first asked for an offer.
+    /// Made at the job's first offer.
     turns: Option<Turns>,
 }
 
-/// See the module's documentation.
+/// All jobs, with an index of those with pending tasks.
 #[derive(Debug, Default)]
 pub(crate) struct WaitingJobs {
-    /// Numbers stay; those of groups without jobs are used again.
+    /// A group keeps its index. The index of a group without jobs is reused.
     groups: Vec<Group>,
     members: FxHashMap<JobId, Member>,
-    /// Kept for its memory.
+    /// A buffer that is kept to avoid allocations.
     heads: Vec<Head>,
 }
 
 impl WaitingJobs {
-    /// Takes note of what has become of a job.
+    /// Updates the index after a change of a job.
     pub fn refresh(&mut self, id: JobId, cluster: &Cluster) {
         let WaitingJobs { groups, members, heads } = self;
         let mut place = Place::of(id);
@@ -140,7 +140,7 @@ impl WaitingJobs {
         std::mem::swap(&mut member.heads, heads);
     }
 
-    /// A job has ended.
+    /// Removes a job that has ended.
     pub fn leave(&mut self, job: JobId) {
         let Some(Member { place, heads, .. }) = self.members.remove(&job) else { return };
         for head in heads {
@@ -148,7 +148,7 @@ impl WaitingJobs {
         }
     }
 
-    /// Makes a job's turns; false if it has them.
+    /// Makes a job's offline schedule. Returns false if it has one already, or is not known.
     pub fn plan(&mut self, job: &Job, cluster: &Cluster) -> bool {
         let Some(member) = self.members.get_mut(&job.id()).filter(|member| member.turns.is_none()) else {
             return false;
@@ -160,26 +160,26 @@ impl WaitingJobs {
         true
     }
 
-    /// The phases of which a job could start a task, in turn.
+    /// Returns a job's phases with a pending task, in turn.
     pub fn heads(&self, job: JobId) -> &[Head] {
         self.members.get(&job).map_or(&[], |member| &member.heads)
     }
 
-    /// Appends the next jobs after a place, until there are so many, for some phase of which there is room, each with
-    /// the first of them that is.
+    /// Appends the next jobs after a place that fit on some node, each with its first phase in turn that fits, until
+    /// `found` has `most` entries.
     pub fn next(
         &self,
         which: Which,
         after: Option<Place>,
         most: usize,
         cluster: &Cluster,
-        rooms: &mut Rooms,
+        nodes: &mut NodesByGroup,
         found: &mut Vec<(Place, Head)>,
     ) {
         let from = after.map_or(Unbounded, Excluded);
         let is_meant = |head: &Head| which == Which::Any || head.is_started == (which == Which::Started);
         let waiting = (0..).zip(&self.groups).filter(|(_, group)| !group.jobs.is_empty());
-        let fitting = waiting.filter(|(at, group)| rooms.find(*at, &group.demand, cluster).is_some());
+        let fitting = waiting.filter(|(at, group)| nodes.find(*at, &group.demand, cluster).is_some());
         let groups: Vec<&Group> = fitting.map(|(_, group)| group).collect();
         let left = most.saturating_sub(found.len());
         if let ([group], Which::Any, None) = (&groups[..], which, after)
@@ -205,24 +205,24 @@ impl WaitingJobs {
         }
     }
 
-    /// True if there is room for some group.
-    pub fn has_room(&self, cluster: &Cluster, rooms: &mut Rooms) -> bool {
+    /// Returns true if the demand of some group fits on a node.
+    pub fn has_free_node(&self, cluster: &Cluster, nodes: &mut NodesByGroup) -> bool {
         let mut waiting = (0..).zip(&self.groups).filter(|(_, group)| !group.jobs.is_empty());
-        waiting.any(|(at, group)| rooms.find(at, &group.demand, cluster).is_some())
+        waiting.any(|(at, group)| nodes.find(at, &group.demand, cluster).is_some())
     }
 
-    /// The room for a group, if there is any.
-    pub fn room(&self, group: u32, cluster: &Cluster, rooms: &mut Rooms) -> Option<(NodeId, f64)> {
-        rooms.find(group, &self.groups.get(group as usize)?.demand, cluster)
+    /// Returns a node on which a group's demand fits, and its alignment; `None` if it fits nowhere.
+    pub fn node_for(&self, group: u32, cluster: &Cluster, nodes: &mut NodesByGroup) -> Option<(NodeId, f64)> {
+        nodes.find(group, &self.groups.get(group as usize)?.demand, cluster)
     }
 }
 
-/// A job's remaining work, in seconds of the whole cluster.
+/// Returns a job's remaining work, in seconds of the whole cluster.
 fn work(job: &Job, cluster: &Cluster) -> f64 {
     job.phases().iter().map(|phase| effective_volume(phase, cluster.total(), EFFECTIVE_TIME_DEVIATIONS)).sum()
 }
 
-/// Adds the phases of which a job could start a task, in turn as far as it has been planned for.
+/// Appends the phases of a job with a pending task: in turn if the job has its schedule, otherwise by index.
 fn add_heads(job: &Job, cluster: &Cluster, turns: Option<&mut Turns>, groups: &mut Vec<Group>, heads: &mut Vec<Head>) {
     let started = |at: usize| {
         let phase = &job.phases()[at];
@@ -249,7 +249,8 @@ fn add_heads(job: &Job, cluster: &Cluster, turns: Option<&mut Turns>, groups: &m
     }
 }
 
-/// The group for a demand; `heads` are about to be put into theirs.
+/// Returns the index of the group for a demand; adds a group if necessary. `heads` are about to enter their groups, so
+/// those are not reused.
 fn group_of(demand: &Resources, groups: &mut Vec<Group>, heads: &[Head]) -> u32 {
     let known = groups.iter().position(|group| group.demand == *demand);
     let at = known.or_else(|| {
@@ -264,48 +265,48 @@ fn group_of(demand: &Resources, groups: &mut Vec<Group>, heads: &[Head]) -> u32 
     }) as u32
 }
 
-/// Where the demands of groups fit, for a round in which room only shrinks.
+/// The nodes on which the demands of groups fit, found once in a round. In a round, free resources only shrink.
 #[derive(Debug, Default)]
-pub(crate) struct Rooms(Vec<Room>);
+pub(crate) struct NodesByGroup(Vec<GroupNode>);
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Room {
+enum GroupNode {
     Unknown,
     Nowhere,
     /// On this node, with this alignment.
     On(NodeId, f64),
 }
 
-impl Rooms {
+impl NodesByGroup {
     fn find(&mut self, group: u32, demand: &Resources, cluster: &Cluster) -> Option<(NodeId, f64)> {
         let at = group as usize;
         if at >= self.0.len() {
-            self.0.resize(at + 1, Room::Unknown);
+            self.0.resize(at + 1, GroupNode::Unknown);
         }
-        if self.0[at] == Room::Unknown {
+        if self.0[at] == GroupNode::Unknown {
             let node = cluster.find_node(demand, |_, _| true);
-            let aligned = |id: NodeId| Some(Room::On(id, alignment(demand, cluster.node(id)?)));
-            self.0[at] = node.and_then(aligned).unwrap_or(Room::Nowhere);
+            let aligned = |id: NodeId| Some(GroupNode::On(id, alignment(demand, cluster.node(id)?)));
+            self.0[at] = node.and_then(aligned).unwrap_or(GroupNode::Nowhere);
         }
         match self.0[at] {
-            Room::On(node, alignment) => Some((node, alignment)),
+            GroupNode::On(node, alignment) => Some((node, alignment)),
             _ => None,
         }
     }
 
-    /// The alignment with a group's node; where there is room.
+    /// Returns the alignment of a group's demand with its node; 0 if it has none.
     pub fn alignment(&self, group: u32) -> f64 {
         match self.0.get(group as usize) {
-            Some(Room::On(_, alignment)) => *alignment,
+            Some(GroupNode::On(_, alignment)) => *alignment,
             _ => 0.0,
         }
     }
 
-    /// A node has less room than before.
+    /// Forgets the groups whose node is this one, because its free resources have shrunk.
     pub fn taken(&mut self, node: NodeId) {
-        for room in &mut self.0 {
-            if matches!(room, Room::On(on, _) if *on == node) {
-                *room = Room::Unknown;
+        for node_of_group in &mut self.0 {
+            if matches!(node_of_group, GroupNode::On(on, _) if *on == node) {
+                *node_of_group = GroupNode::Unknown;
             }
         }
     }

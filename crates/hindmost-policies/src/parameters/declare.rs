@@ -2,8 +2,8 @@
 
 /// Declares the parameters of a policy: a struct that implements [`Parameters`](crate::parameters::Parameters).
 ///
-/// A field is written as `/// about` and `pub name: type = default, RANGE, unit "unit";`. The catalogue shows the field's
-/// documentation as the parameter's meaning. `unit` is optional. `RANGE` depends on the type:
+/// A field is written as `/// about` and `pub name: type = default, RANGE, unit "unit";`. The catalogue shows the
+/// field's documentation as the parameter's meaning. `unit` is optional. `RANGE` depends on the type:
 ///
 /// | type | `RANGE` | valid values |
 /// | --- | --- | --- |

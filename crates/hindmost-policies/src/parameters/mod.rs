@@ -1,5 +1,5 @@
-//! Typed parameters of policies. A policy declares one struct, which states the name, meaning, default, unit and range of
-//! each parameter once.
+//! Typed parameters of policies. A policy declares one struct, which states the name, meaning, default, unit and range
+//! of each parameter once.
 //!
 //! [`parameters!`](crate::parameters!) declares such a struct. The catalogue, the checks of parameters in scenarios and
 //! on the command line, their error messages and the reference page use it:
@@ -44,7 +44,8 @@ pub trait Parameters: Copy + Default + Send + 'static {
     /// The entries of all parameters, in the order in which they are listed.
     const ENTRIES: &'static [ParameterEntry];
 
-    /// Reads the given values; each other parameter has its default. Ignores names that are not parameters of this struct.
+    /// Reads the given values; each other parameter has its default. Ignores names that are not parameters of this
+    /// struct.
     ///
     /// # Errors
     /// If a value is not valid.

@@ -12,7 +12,8 @@ use serde_json::{Value as Json, json};
 
 type Keys = BTreeMap<String, Json>;
 
-/// One condition of the schema: if the first pattern matches the name, the second must match it, and these keys are valid.
+/// One condition of the schema: if the first pattern matches the name, the second must match it, and these keys are
+/// valid.
 struct Condition(Regex, Regex, serde_json::Map<String, Json>);
 
 struct Schema {

@@ -1,5 +1,5 @@
-//! Which jobs of a queue need not be asked again whether they have something to start at once: most have put their
-//! tasks off until a time that they know.
+//! The jobs that `carbyne` has checked and found without a due task, so that a round can skip them. Most jobs have
+//! delayed their tasks until a known time.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
@@ -9,27 +9,28 @@ use hindmost_core::ids::JobId;
 use hindmost_core::policy::queue_place::Place;
 use hindmost_core::time::Time;
 
-/// The jobs that were asked since the last [`AskedJobs::forget`].
+/// The jobs that were checked since the last [`CheckedJobs::forget`]. A checked job sleeps until it is woken or its
+/// time comes.
 #[derive(Debug, Default)]
-pub(crate) struct AskedJobs {
-    /// Jobs in this place of the queue and before sleep, except those that are awake.
+pub(crate) struct CheckedJobs {
+    /// Jobs at this place of the queue and before it sleep, except those in `awake`.
     until: Option<Place>,
-    /// Jobs to be asked again. Some are no longer in these places.
+    /// Places of jobs to check again. Some may be out of date: the job has another place now.
     awake: BTreeSet<Place>,
-    /// When jobs that sleep are to be asked again.
+    /// The times at which sleeping jobs must be checked again.
     wakes: BinaryHeap<Reverse<(Time, JobId)>>,
-    /// Those of `wakes` that are not in there yet: mostly all is forgotten before the first of them is due.
+    /// Times not yet added to `wakes`. Usually `forget` clears them before the first of them is due.
     new_wakes: Vec<(Time, JobId)>,
-    /// The first of these; without any, whatever there was.
+    /// The earliest of `new_wakes`. Not valid if `new_wakes` is empty.
     first_new: Time,
-    /// Jobs of which the place may have changed, or what they would answer.
+    /// Jobs whose place or due tasks may have changed.
     pub touched: Vec<JobId>,
-    /// Counts how often all was forgotten.
+    /// The number of calls of `forget`.
     pub generation: u64,
 }
 
-impl AskedJobs {
-    /// All jobs are to be asked.
+impl CheckedJobs {
+    /// Marks all jobs as not checked.
     pub fn forget(&mut self) {
         self.until = None;
         self.awake.clear();
@@ -39,14 +40,14 @@ impl AskedJobs {
         self.generation += 1;
     }
 
-    /// A job is to be asked, if it is in this place.
+    /// Marks the job at this place as to be checked.
     pub fn wake(&mut self, place: Place) {
         if Some(place) <= self.until {
             self.awake.insert(place);
         }
     }
 
-    /// The next job whose time has come.
+    /// Removes and returns the next sleeping job whose time has come; `None` if there is none at `now`.
     pub fn next_due(&mut self, now: Time) -> Option<JobId> {
         if self.first_new <= now {
             self.wakes.extend(self.new_wakes.drain(..).map(Reverse));
@@ -55,7 +56,7 @@ impl AskedJobs {
         self.wakes.pop().map(|Reverse((_, job))| job)
     }
 
-    /// A job has nothing to start before this time.
+    /// Notes that the job at this place has nothing to start before `until`. `None`: not before it is woken.
     pub fn sleep(&mut self, place: Place, until: Option<Time>) {
         self.remove(place);
         let Some(until) = until else { return };
@@ -63,9 +64,9 @@ impl AskedJobs {
         self.new_wakes.push((until, place.job()));
     }
 
-    /// The next job to be asked after a place, of those that are not beyond all that were asked.
+    /// Returns the place of the next job to check again, after a place and up to the last checked place.
     pub fn next(&self, after: Option<Place>) -> Option<Place> {
-        // None is awake beyond those that were asked.
+        // All places in `awake` are at `until` or before it.
         if after >= self.until {
             return None;
         }
@@ -73,19 +74,19 @@ impl AskedJobs {
         self.awake.range((from, Bound::Unbounded)).next().copied()
     }
 
-    /// The last place of those that were asked.
+    /// Returns the last checked place; `None` if no job was checked.
     pub fn until(&self) -> Option<Place> {
         self.until
     }
 
-    /// All jobs in this place and before were asked.
-    pub fn asked_until(&mut self, place: Place) {
+    /// Notes that all jobs at this place and before it were checked.
+    pub fn checked_until(&mut self, place: Place) {
         if self.until < Some(place) {
             self.until = Some(place);
         }
     }
 
-    /// The place is no longer anybody's.
+    /// Removes a place at which there is no job to check any more.
     pub fn remove(&mut self, place: Place) {
         if Some(place) <= self.until {
             self.awake.remove(&place);
@@ -93,26 +94,27 @@ impl AskedJobs {
     }
 }
 
-/// The next jobs of a queue, looked up several at once: in an overloaded cluster hundreds have nothing due before one has.
+/// The next jobs of a queue, looked up several at a time. In an overloaded cluster, hundreds of jobs may have nothing
+/// due before one has.
 #[derive(Debug, Default)]
 pub(crate) struct Ahead {
-    /// The next one last.
+    /// In reverse order: the next place is last.
     places: Vec<Place>,
-    /// So many were looked up at once.
+    /// The number of places in the last look-up.
     most: usize,
 }
 
-/// So many jobs are looked up at once, at most.
+/// Maximum number of jobs in one look-up.
 const MOST_AHEAD: usize = 32;
 
 impl Ahead {
-    /// The queue has changed, or what fits.
+    /// Clears the looked-up places. Call it after the queue or the free resources have changed.
     pub fn forget(&mut self) {
         self.places.clear();
         self.most = 0;
     }
 
-    /// The next job after a place; `look_up` appends so many.
+    /// Returns the next place after a place. `look_up` appends that many places after the given one.
     pub fn next(
         &mut self,
         after: Option<Place>,

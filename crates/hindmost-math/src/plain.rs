@@ -1,16 +1,16 @@
-//! Numbers and quoted texts in messages, as people read them.
+//! Formats numbers and quoted texts for messages.
 
 use std::fmt;
 
-/// A number with all its digits, with an exponent where it would be a long row of zeros: 0.25, 1e300, 1e-7.
+/// Formats a number with all its digits, and with an exponent if it would otherwise have many zeros: 0.25, 1e300, 1e-7.
 ///
-/// Reading the text gives the same number again.
+/// Parsing the text gives the same number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Plain(pub f64);
 
-/// Numbers from here on have an exponent.
+/// Larger numbers are written with an exponent.
 const LARGE: f64 = 1e15;
-/// And those below this one.
+/// Smaller numbers are written with an exponent.
 const SMALL: f64 = 1e-6;
 
 impl fmt::Display for Plain {
@@ -21,11 +21,11 @@ impl fmt::Display for Plain {
     }
 }
 
-/// A text from outside in quotes, with special characters escaped: its beginning where it is long.
+/// Formats an untrusted text in quotes, with special characters escaped. A long text is cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quoted<'a>(pub &'a str);
 
-/// Characters of a text that [`Quoted`] shows at most.
+/// Maximum number of characters that [`Quoted`] shows.
 const QUOTED: usize = 80;
 
 impl fmt::Display for Quoted<'_> {
@@ -37,7 +37,7 @@ impl fmt::Display for Quoted<'_> {
     }
 }
 
-/// The message of a parser with its long numbers as people write them: parsers write 1e300 as a row of 301 digits.
+/// Shortens the long numbers in a parser's message. Parsers write 1e300 with 301 digits.
 pub fn with_plain_numbers(message: &str) -> String {
     let is_of_number = |c: char| c.is_ascii_digit() || c == '.';
     let mut plain = String::with_capacity(message.len());
@@ -56,7 +56,7 @@ pub fn with_plain_numbers(message: &str) -> String {
     plain + rest
 }
 
-/// Rows of digits up to this length are left as they are: no number of 64 bits is longer.
+/// Shorter runs of digits stay unchanged. No 64-bit number has more digits.
 const LONGEST_ROW: usize = 24;
 
 #[cfg(test)]
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn long_rows_of_zeros_become_exponents() {
+    fn numbers_with_many_zeros_get_an_exponent() {
         for (number, text) in [
             (0.0, "0"),
             (0.25, "0.25"),

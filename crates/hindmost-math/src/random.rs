@@ -1,8 +1,7 @@
-//! Random numbers that depend on what they are for, not on when they are asked for: hashes of a seed, a stream and the
-//! identity of the thing drawn for.
+//! Random numbers that depend on what they are for, not on when they are drawn: hashes of a seed, a stream and an id.
 
-/// Mixes all bits of a number into all others (the finaliser of SplitMix64: Steele, Lea and Flood,
-/// "Fast splittable pseudorandom number generators", OOPSLA 2014).
+/// Mixes all bits of a number (the finaliser of SplitMix64: Steele, Lea and Flood, "Fast splittable pseudorandom number
+/// generators", OOPSLA 2014).
 #[inline]
 pub fn mix(mut z: u64) -> u64 {
     z = z.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -11,13 +10,13 @@ pub fn mix(mut z: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// A hash of a seed, the number of a stream and two numbers that identify the thing drawn for. Streams are independent.
+/// Returns a hash of a seed, a stream number and two numbers that identify what is drawn for. Streams are independent.
 #[inline]
 pub fn hash(seed: u64, stream: u64, first: u64, second: u64) -> u64 {
     mix(mix(mix(seed ^ stream.wrapping_mul(0xd134_2543_de82_ef95)) ^ first) ^ second)
 }
 
-/// A hash as a number strictly between 0 and 1, in steps of 2^-53.
+/// Converts a hash into a number strictly between 0 and 1, in steps of 2^-53.
 #[inline]
 pub fn unit(hash: u64) -> f64 {
     ((hash >> 11) as f64 + 0.5) * (1.0 / (1u64 << 53) as f64)

@@ -1,26 +1,26 @@
-//! Numbers for the shapes of distributions: what is left of one when its scale is taken away.
+//! Shapes of distributions: a distribution without its scale.
 //!
-//! What policies solve for (σ, tables of clones) depends on the shape only, so it is solved once a
-//! shape and not once a job.
+//! Some results of policies (σ, tables of clones) depend only on the shape. They are computed once per shape and not
+//! once per job.
 
 use crate::distribution::Distribution;
 
-/// A shape met before.
+/// The number of a shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ShapeNumber(u64);
 
-/// The shapes met so far.
+/// The shapes seen so far and their numbers.
 #[derive(Debug, Default)]
 pub struct Shapes {
     known: Vec<(Distribution, ShapeNumber)>,
     next: u64,
 }
 
-/// Shapes remembered; with more, the oldest is forgotten and gets a new number when it comes again.
+/// Number of remembered shapes. With more, the oldest is forgotten; it gets a new number if it occurs again.
 const REMEMBERED: usize = 64;
 
 impl Shapes {
-    /// The number of a distribution's shape.
+    /// Returns the number of a distribution's shape.
     pub fn number(&mut self, distribution: &Distribution) -> ShapeNumber {
         let shape = shape(distribution);
         if let Some((_, number)) = self.known.iter().rev().find(|(known, _)| *known == shape) {
@@ -36,8 +36,8 @@ impl Shapes {
     }
 }
 
-/// A distribution of the same shape and a scale that depends on the shape alone; where a parameter
-/// names the shape, it is taken over to the last bit.
+/// Returns a distribution of the same shape whose scale depends only on the shape. A parameter that defines the shape
+/// is copied exactly.
 pub fn shape(distribution: &Distribution) -> Distribution {
     let canonical = match distribution {
         Distribution::Pareto(pareto) if pareto.maximum().is_none() => Distribution::pareto(pareto.alpha(), 1.0),
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn scale_does_not_matter_and_shape_does() {
+    fn the_number_depends_on_shape_and_not_on_scale() {
         let mut shapes = Shapes::default();
         let first = shapes.number(&Distribution::pareto(2.0, 1.3).unwrap());
         assert_eq!(shapes.number(&Distribution::pareto(2.0, 7.7).unwrap()), first);

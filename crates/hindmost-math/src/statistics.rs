@@ -1,25 +1,26 @@
-//! Means, quantiles and intervals of samples.
+//! Means, quantiles and confidence intervals of samples.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// Arithmetic mean; `None` of nothing.
+/// Returns the arithmetic mean; `None` if there are no values.
 pub fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// Empirical quantile: the smallest value with at least this share of the values at or below it.
-/// Reorders the values.
+/// Returns an empirical quantile: the smallest value with at least this share of the values at or below it. `None` if
+/// there are no values. Reorders the values.
 pub fn quantile(values: &mut [f64], share: f64) -> Option<f64> {
     if values.is_empty() {
         return None;
     }
-    // 0.95 × 20 is 19 and not a hair more: shares are rounded to 12 digits before the ceiling.
+    // 0.95 × 20 must give rank 19, so the product is reduced by a relative 1e-12 before the ceiling.
     let exact = share * values.len() as f64;
     let rank = ((exact - exact.abs() * 1e-12).ceil() as usize).clamp(1, values.len());
     Some(*values.select_nth_unstable_by(rank - 1, f64::total_cmp).1)
 }
 
-/// 95% interval of the mean of a few independent values, by Student's t; `None` of fewer than two.
+/// Returns the 95% confidence interval of the mean of independent values (Student's t); `None` for fewer than two
+/// values.
 pub fn student_interval(values: &[f64]) -> Option<[f64; 2]> {
     let count = values.len() as f64;
     let mean = mean(values)?;

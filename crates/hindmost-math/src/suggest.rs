@@ -1,6 +1,6 @@
-//! The nearest known name to one that is not known.
+//! Suggests a known name for an unknown one.
 
-/// The candidate that differs least from `name`, if it differs little enough to be what was meant.
+/// Returns the candidate that differs least from `name`; `None` if all differ too much.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let allowed = (name.chars().count() / 3).max(1) + 1;
     candidates
@@ -11,12 +11,12 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, candidate)| candidate)
 }
 
-/// `; did you mean "…"?` or nothing.
+/// Returns `; did you mean "…"?` with the nearest candidate, or an empty text.
 pub fn did_you_mean<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
     nearest(name, candidates).map_or_else(String::new, |near| format!("; did you mean {near:?}?"))
 }
 
-/// Number of letters to insert, remove or change (Levenshtein).
+/// Returns the Levenshtein distance: the number of characters to insert, remove or change.
 fn distance(one: &str, other: &str) -> usize {
     let other: Vec<char> = other.chars().collect();
     let mut row: Vec<usize> = (0..=other.len()).collect();
@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn near_misses_are_found_and_far_ones_are_not() {
+    fn only_similar_names_are_suggested() {
         assert_eq!(nearest("mantry", ["late", "mantri", "sca"]), Some("mantri"));
         assert_eq!(nearest("max-copies", ["max_copies", "sigma"]), Some("max_copies"));
         assert_eq!(nearest("zebra", ["late", "mantri"]), None);

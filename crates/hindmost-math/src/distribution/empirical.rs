@@ -1,4 +1,4 @@
-//! A sample of durations.
+//! The empirical distribution of a sample.
 
 use std::sync::Arc;
 
@@ -7,11 +7,10 @@ use super::family::{Family, composite_survival};
 
 const NAME: &str = "empirical";
 
-/// Each value of a sample with the same probability. F is right-continuous: the share of values not
-/// above t.
+/// Each value of a sample with the same probability. F is right-continuous: F(t) is the share of values ≤ t.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Empirical {
-    /// Ascending.
+    /// The values, ascending.
     values: Arc<[f64]>,
     /// Sums of the first 0, 1, 2, … values.
     sums: Arc<[f64]>,
@@ -44,7 +43,7 @@ impl Empirical {
         Self { values, sums }
     }
 
-    /// The sample, ascending.
+    /// Returns the values, ascending.
     pub fn values(&self) -> &[f64] {
         &self.values
     }
@@ -57,7 +56,7 @@ impl Empirical {
         self.values.len() as f64
     }
 
-    /// How many values are not above t.
+    /// Returns the number of values ≤ t.
     fn up_to(&self, t: f64) -> usize {
         self.values.partition_point(|&value| value <= t)
     }
@@ -66,7 +65,8 @@ impl Empirical {
         self.sums[self.values.len()]
     }
 
-    /// ∫₀^limit `weight`-area of 1 − (1 − S^copies)^tasks, step by step; `area(t)` is the weight's integral.
+    /// Returns the integral over [0, limit] of 1 − (1 − S^copies)^tasks with a weight, step by step. `area(t)` is the
+    /// integral of the weight from 0 to t.
     fn integrate_steps(&self, limit: f64, tasks: f64, copies: f64, area: impl Fn(f64) -> f64) -> f64 {
         let mut sum = 0.0;
         let mut last = 0.0;
@@ -112,13 +112,13 @@ impl Family for Empirical {
         (self.values.len() - self.up_to(t)) as f64 / self.count()
     }
     fn quantile(&self, p: f64) -> f64 {
-        // Smallest value with F ≥ p.
+        // The smallest value with F ≥ p.
         let rank = (p * self.count()).ceil() as usize;
         self.values[rank.clamp(1, self.values.len()) - 1]
     }
     #[inline]
     fn survival_quantile(&self, q: f64) -> f64 {
-        // Smallest value with S ≤ q.
+        // The smallest value with S ≤ q.
         let above = (q * self.count()) as usize;
         let rank = self.values.len().saturating_sub(above).max(1);
         self.values[rank - 1]

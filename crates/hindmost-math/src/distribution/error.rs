@@ -1,13 +1,13 @@
-//! What can be wrong with a distribution as it is given.
+//! Errors of invalid distributions.
 
 use thiserror::Error;
 
 use crate::plain::{Plain, Quoted};
 
-/// Why a distribution was refused. The message names the parameter, the value and what is valid.
+/// Why a distribution is invalid. The message has the parameter, its value and what is valid.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum DistributionError {
-    /// A parameter outside its range, or not finite.
+    /// A parameter is outside its range or not finite.
     #[error("{distribution}: {parameter} = {}: {parameter} must be {valid}", Plain(*value))]
     Parameter {
         /// Name of the distribution, as in a scenario file.
@@ -16,10 +16,10 @@ pub enum DistributionError {
         parameter: &'static str,
         /// The value given.
         value: f64,
-        /// What is valid, to follow "must be".
+        /// What is valid; the message puts it after "must be".
         valid: &'static str,
     },
-    /// Parameters that are each valid but not together.
+    /// The parameters are valid one by one but not together.
     #[error("{distribution}: {reason}")]
     Combination {
         /// Name of the distribution.
@@ -27,7 +27,7 @@ pub enum DistributionError {
         /// What is wrong, with the values.
         reason: String,
     },
-    /// A name that is no distribution's.
+    /// The name is not that of a distribution.
     #[error("unknown distribution {}{suggestion} (known: {known})", Quoted(name))]
     UnknownName {
         /// The name given.
@@ -37,7 +37,7 @@ pub enum DistributionError {
         /// All known names.
         known: String,
     },
-    /// A parameter that the distribution doesn't have.
+    /// The distribution doesn't have this parameter.
     #[error("{distribution}: unknown parameter {}{suggestion} (known: {known})", Quoted(parameter))]
     UnknownParameter {
         /// Name of the distribution.
@@ -49,7 +49,7 @@ pub enum DistributionError {
         /// All parameters of the distribution.
         known: String,
     },
-    /// A parameter that is needed and not given.
+    /// A required parameter is missing.
     #[error("{distribution}: parameter `{parameter}` is missing")]
     MissingParameter {
         /// Name of the distribution.
@@ -57,7 +57,7 @@ pub enum DistributionError {
         /// The missing parameter.
         parameter: &'static str,
     },
-    /// A parameter given twice.
+    /// A parameter is given twice.
     #[error("{distribution}: parameter `{parameter}` is given twice")]
     DuplicateParameter {
         /// Name of the distribution.
@@ -65,7 +65,7 @@ pub enum DistributionError {
         /// The parameter.
         parameter: String,
     },
-    /// Text that isn't of the form `name(parameter=value,…)` or a number.
+    /// The text doesn't have the form `name(parameter=value,…)` and is not a number.
     #[error(
         "{}: {reason}; expected a number or `name(parameter=value,…)` such as `log_normal(mean=1,cv=2)`",
         Quoted(text)
@@ -78,7 +78,7 @@ pub enum DistributionError {
     },
 }
 
-/// `value` where `valid` holds for it, else the error that says so.
+/// Returns `value` if `holds` is true and it is finite, or else an error that says what is valid.
 pub(super) fn check(
     holds: bool,
     distribution: &'static str,

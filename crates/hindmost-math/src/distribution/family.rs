@@ -1,25 +1,25 @@
-//! What every family of distributions can do, with quadrature where no closed form is known.
+//! The methods of a family of distributions, by quadrature if no closed form is known.
 
 use crate::numeric::integrate_panels;
 
 /// Relative tolerance of the quadratures.
 pub(super) const TOLERANCE: f64 = 1e-12;
 
-/// Levels of a cumulative distribution at which the range of an integral is split, ascending; below
-/// the first the survival is 1 to double precision.
+/// Levels of the cumulative distribution at which an integration range is split, ascending. Below the first level the
+/// survival is 1 in double precision.
 const LOWER_LEVELS: [f64; 8] = [1e-20, 1e-9, 1e-4, 0.01, 0.1, 0.25, 0.5, 0.75];
-/// The same for the survival, descending. What lies beyond the last is nothing in any family here:
-/// tails without a limit that are heavier have closed forms.
+/// Levels of the survival at which an integration range is split, descending. The area beyond the last level is
+/// negligible: unlimited tails that are heavy enough to matter have closed forms.
 const UPPER_LEVELS: [f64; 8] = [0.1, 0.01, 1e-4, 1e-8, 1e-16, 1e-40, 1e-100, 1e-300];
 
-/// One family of distributions. S is the survival P(X > t), F = 1 − S; copies and tasks may be any
-/// real number above 0 and not below 1.
+/// A family of distributions. S is the survival P(X > t), F = 1 − S. Numbers of copies may be any real number above 0,
+/// numbers of tasks any of at least 1.
 pub(super) trait Family {
     fn mean(&self) -> f64;
     fn second_moment(&self) -> Option<f64>;
     fn sd(&self) -> Option<f64>;
     fn minimum(&self) -> f64;
-    /// The supremum of the support, ∞ if there is none.
+    /// The supremum of the support; ∞ if there is none.
     fn maximum(&self) -> f64;
     fn cdf(&self, t: f64) -> f64;
     fn survival(&self, t: f64) -> f64;
@@ -27,10 +27,10 @@ pub(super) trait Family {
     fn survival_quantile(&self, q: f64) -> f64;
     /// E\[min(limit, X)²] = ∫₀^limit 2t·S(t) dt.
     fn limited_second_moment(&self, limit: f64) -> f64;
-    /// E\[X − age | X > age], 0 where S(age) = 0; for 0 < age.
+    /// E\[X − age | X > age] for age > 0; 0 if S(age) = 0.
     fn mean_residual(&self, age: f64) -> f64;
 
-    /// P(X > t | X > age) for t ≥ age; 0 where S(age) = 0.
+    /// P(X > t | X > age) for t ≥ age; 0 if S(age) = 0.
     fn conditional_survival(&self, age: f64, t: f64) -> f64 {
         let survival = self.survival(age);
         if survival > 0.0 { self.survival(t) / survival } else { 0.0 }
@@ -46,7 +46,7 @@ pub(super) trait Family {
         self.limited_minimum(f64::INFINITY, copies)
     }
 
-    /// ∫₀^∞ 2t·S^copies; ∞ where it diverges.
+    /// ∫₀^∞ 2t·S^copies; ∞ if it diverges.
     fn expected_minimum_squared(&self, copies: f64) -> f64 {
         integrate_composite(self, f64::INFINITY, 1.0, copies, Power::Two)
     }
@@ -57,7 +57,7 @@ pub(super) trait Family {
     }
 }
 
-/// Which moment of the composite duration is integrated.
+/// The moment of the composite duration that is integrated.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Power {
     /// ∫ C(t) dt.
@@ -72,10 +72,10 @@ pub(super) fn composite_survival(survival: f64, tasks: f64, copies: f64) -> f64 
     if tasks == 1.0 { one_task } else { -(tasks * (-one_task).ln_1p()).exp_m1() }
 }
 
-/// ∫₀^limit of the survival of the longest of `tasks` durations, each the shortest of `copies`.
+/// Returns the integral over [0, limit] of the survival of the maximum of `tasks` durations, each the minimum of
+/// `copies`.
 ///
-/// Over ln t, split at quantiles of the composite, so that neither a wide range nor a steep tail is
-/// missed.
+/// Integrates over ln t, split at quantiles of the composite, so that neither a wide range nor a steep tail is missed.
 pub(super) fn integrate_composite<F: Family + ?Sized>(
     family: &F,
     limit: f64,
@@ -116,7 +116,7 @@ pub(super) fn integrate_composite<F: Family + ?Sized>(
     area(start) + integrate_panels(integrand, &breaks, TOLERANCE).value
 }
 
-/// ∫₁^ratio y^(−exponent) dy for a ratio ≥ 1, which may be ∞.
+/// Returns ∫₁^ratio y^(−exponent) dy for a ratio ≥ 1, which may be ∞.
 pub(super) fn power_integral(exponent: f64, ratio: f64) -> f64 {
     let log = ratio.ln();
     let excess = exponent - 1.0;

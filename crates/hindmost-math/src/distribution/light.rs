@@ -1,10 +1,10 @@
-//! Families of few parameters and simple closed forms: constant, uniform, exponential.
+//! Families with few parameters and simple closed forms: constant, uniform, exponential.
 
 use super::error::{DistributionError, check};
 use super::family::Family;
 use crate::numeric::{harmonic, ln_gamma_increment};
 
-/// Always the same value.
+/// One value with probability 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Constant {
     value: f64,
@@ -15,7 +15,7 @@ impl Constant {
         Ok(Self { value: check(value >= 0.0, "constant", "value", value, "zero or more and finite")? })
     }
 
-    /// The value.
+    /// Returns the value.
     pub fn value(&self) -> f64 {
         self.value
     }
@@ -85,12 +85,12 @@ impl Uniform {
         Ok(Self { min, max })
     }
 
-    /// The lower end.
+    /// Returns the lower end.
     pub fn min(&self) -> f64 {
         self.min
     }
 
-    /// The upper end, not below the lower one.
+    /// Returns the upper end, which is not below the lower one.
     pub fn max(&self) -> f64 {
         self.max
     }
@@ -179,7 +179,7 @@ impl Family for Uniform {
     }
 }
 
-/// Exponential.
+/// Exponential with a given mean.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Exponential {
     mean: f64,
@@ -222,7 +222,7 @@ impl Family for Exponential {
     }
     #[inline]
     fn survival_quantile(&self, q: f64) -> f64 {
-        // Plus zero, so that q = 1 gives 0 and not −0.
+        // Adding zero gives 0 instead of −0 for q = 1.
         0.0 - self.mean * q.ln()
     }
     fn limited_second_moment(&self, limit: f64) -> f64 {
@@ -230,7 +230,7 @@ impl Family for Exponential {
         if x == f64::INFINITY {
             return 2.0 * self.mean * self.mean;
         }
-        // 1 − e^(−x)·(1 + x), which for a small x is x²/2 − x³/3 + x⁴/8 − … and would cancel.
+        // 1 − e^(−x)·(1 + x). For small x this would cancel, so the series x²/2 − x³/3 + x⁴/8 − … is used.
         let share = if x < 1e-3 {
             x * x * (0.5 - x * (1.0 / 3.0 - x * (0.125 - x / 30.0)))
         } else {

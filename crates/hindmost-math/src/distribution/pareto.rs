@@ -15,13 +15,14 @@ pub struct Pareto {
     maximum: Option<f64>,
     /// −1/α.
     exponent: f64,
-    /// (μ/T)^α: the share of the unlimited distribution beyond the maximum; 0 without one.
+    /// (μ/T)^α: the share of the unlimited distribution beyond the maximum; 0 without a maximum.
     beyond: f64,
 }
 
 impl Pareto {
-    /// Of tail index `alpha` > 0, shortest duration `minimum` > 0 and optional `maximum` > `minimum`,
-    /// all finite. Without a maximum `alpha` must be greater than 1, or the mean is infinite.
+    /// Creates the distribution with tail index `alpha` > 0, smallest value `minimum` > 0 and optional `maximum` >
+    /// `minimum`, all finite. Without a maximum `alpha` must be greater than 1, because the mean would be infinite
+    /// otherwise.
     pub(super) fn with_minimum(alpha: f64, minimum: f64, maximum: Option<f64>) -> Result<Self, DistributionError> {
         check_alpha(alpha, maximum)?;
         check(minimum > 0.0, NAME, "minimum", minimum, "positive and finite")?;
@@ -31,8 +32,7 @@ impl Pareto {
         Self::assume(alpha, minimum, maximum).checked()
     }
 
-    /// Of tail index `alpha` and the mean given: that of the distribution itself, the maximum taken
-    /// into account.
+    /// Creates the distribution with tail index `alpha` and this mean. With a maximum, it is the mean after truncation.
     pub(super) fn with_mean(alpha: f64, mean: f64, maximum: Option<f64>) -> Result<Self, DistributionError> {
         check_alpha(alpha, maximum)?;
         check(mean > 0.0, NAME, "mean", mean, "positive and finite")?;
@@ -40,7 +40,7 @@ impl Pareto {
             return Self::assume(alpha, mean * (alpha - 1.0) / alpha, None).checked();
         };
         check(maximum > mean, NAME, "maximum", maximum, "finite and greater than the mean")?;
-        // The limited mean grows with the minimum, from 0 to the maximum, and is never below it.
+        // With a maximum, the mean grows with the minimum, from 0 to the maximum, and is never below the minimum.
         let gap = |log: f64| Self::assume(alpha, log.exp(), Some(maximum)).mean() - mean;
         match find_root(gap, mean.ln() - 600.0, mean.ln(), 0.0) {
             Some(log) if log.exp() > 0.0 => Ok(Self::assume(alpha, log.exp(), Some(maximum))),
@@ -61,7 +61,7 @@ impl Pareto {
         Self { alpha, minimum, maximum, exponent: -1.0 / alpha, beyond }
     }
 
-    /// Itself, where its numbers are neither lost to rounding nor too large.
+    /// Returns the distribution if its minimum is not too small and its mean is finite.
     fn checked(self) -> Result<Self, DistributionError> {
         let minimum = self.minimum;
         check(minimum >= 1e-300, NAME, "minimum", minimum, "at least 1e-300")?;
@@ -69,17 +69,17 @@ impl Pareto {
         Ok(self)
     }
 
-    /// The tail index α.
+    /// Returns the tail index α.
     pub fn alpha(&self) -> f64 {
         self.alpha
     }
 
-    /// The shortest duration μ.
+    /// Returns the smallest value μ.
     pub fn minimum(&self) -> f64 {
         self.minimum
     }
 
-    /// The longest duration, where there is one.
+    /// Returns the largest value; `None` without a maximum.
     pub fn maximum(&self) -> Option<f64> {
         self.maximum
     }
@@ -88,12 +88,12 @@ impl Pareto {
         Self::assume(self.alpha, self.minimum * factor, self.maximum.map(|maximum| maximum * factor))
     }
 
-    /// The share of the unlimited distribution up to the maximum, by which survivals are divided.
+    /// Returns the share of the unlimited distribution up to the maximum, by which survivals are divided.
     fn within(&self) -> f64 {
         self.maximum.map_or(1.0, |maximum| -(self.alpha * (self.minimum / maximum).ln()).exp_m1())
     }
 
-    /// ∫_μ^limit `power`·t^(power−1)·S(t) dt, for a limit ≥ μ.
+    /// Returns ∫_μ^limit `power`·t^(power−1)·S(t) dt for a limit ≥ μ.
     fn area(&self, limit: f64, power: f64) -> f64 {
         let limit = self.maximum.map_or(limit, |maximum| maximum.min(limit));
         let scale = self.minimum.powf(power);
@@ -105,7 +105,7 @@ impl Pareto {
         area.min(limit.powf(power) - scale).max(0.0)
     }
 
-    /// (μ/t)^α.
+    /// Returns (μ/t)^α.
     #[inline]
     fn tail(&self, t: f64) -> f64 {
         (self.minimum / t).powf(self.alpha)
@@ -216,7 +216,7 @@ impl Family for Pareto {
 
     fn conditional_survival(&self, age: f64, t: f64) -> f64 {
         if self.maximum.is_none() {
-            // Without going through two survivals that may both be 0.
+            // Not the quotient of two survivals, because both may be 0.
             return (age.max(self.minimum) / t.max(self.minimum)).powf(self.alpha);
         }
         let survival = self.survival(age);

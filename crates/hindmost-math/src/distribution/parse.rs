@@ -1,4 +1,4 @@
-//! Distributions as text: `pareto(alpha=2,mean=1)`, or a bare number for a constant.
+//! Text form of distributions: `pareto(alpha=2,mean=1)`, or a bare number for a constant.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,7 +8,7 @@ use super::{Distribution, DistributionError};
 use crate::plain::{Plain, Quoted};
 use crate::suggest::did_you_mean;
 
-/// Names and parameters of what can be written as text.
+/// The names and parameters of distributions with a text form.
 const KNOWN: [(&str, &[&str]); 6] = [
     ("constant", &["value"]),
     ("uniform", &["min", "max"]),
@@ -21,7 +21,7 @@ const KNOWN: [(&str, &[&str]); 6] = [
 impl FromStr for Distribution {
     type Err = DistributionError;
 
-    /// Reads `name(parameter=value,…)` or a number; spaces don't matter.
+    /// Parses `name(parameter=value,…)` or a number. Spaces are ignored.
     fn from_str(text: &str) -> Result<Self, DistributionError> {
         let trimmed = text.trim();
         if let Ok(value) = trimmed.parse::<f64>() {
@@ -67,7 +67,7 @@ impl FromStr for Distribution {
     }
 }
 
-/// The parameters read so far.
+/// The parameters parsed so far.
 struct Given {
     distribution: &'static str,
     values: Vec<(&'static str, f64)>,
@@ -99,7 +99,7 @@ impl Given {
     }
 }
 
-/// As [`Distribution::from_str`] reads it; a sample, which has no such form, by its size.
+/// Writes the form that [`Distribution::from_str`] parses. A sample has no such form and is written with its size.
 impl fmt::Display for Distribution {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match Raw::from(self.clone()) {

@@ -1,17 +1,17 @@
-//! What is left of a duration that has already lasted for some time.
+//! The remaining duration, given that some time has passed.
 
 use super::family::Family;
 use super::{Distribution, with_family};
 use crate::numeric::{bisect, integrate_panels};
 
-/// Ages are looked at in so many steps below the median and beyond it.
+/// Number of ages at which a condition is tested, up to the median and beyond it.
 const SCAN_BELOW: i32 = 64;
 const SCAN_ABOVE: i32 = 448;
-/// Survival at the last age looked at.
+/// The survival at the last age at which a condition is tested.
 const SCAN_END: f64 = 1e-300;
 
 impl Distribution {
-    /// E\[X − `age` | X > `age`]; 0 where S(`age`) = 0. A negative `age` counts as 0.
+    /// Returns E\[X − `age` | X > `age`]; 0 if S(`age`) = 0. A negative `age` counts as 0.
     pub fn mean_residual(&self, age: f64) -> f64 {
         if age.is_nan() || age <= 0.0 {
             return self.mean();
@@ -19,11 +19,11 @@ impl Distribution {
         with_family!(self, family => family.mean_residual(age))
     }
 
-    /// The smallest age (infimum) at which the mean residual exceeds `threshold`; 0 if it does from the
-    /// beginning, `None` if it never does.
+    /// Returns the smallest age (infimum) at which the mean residual exceeds `threshold`. 0 if it does at age 0, `None`
+    /// if it never does.
     ///
-    /// In closed form for Pareto. Others are looked at in 512 steps up to a survival of 1e-300 and then
-    /// bisected, so a very short spell above the threshold may be missed; a sample at every value.
+    /// Closed form for Pareto; every value for a sample. For other families 512 ages up to a survival of 1e-300 are
+    /// tested and the first hit is bisected, so a very short interval above the threshold may be missed.
     pub fn age_where_residual_exceeds(&self, threshold: f64) -> Option<f64> {
         if self.mean() > threshold {
             return Some(0.0);
@@ -31,15 +31,15 @@ impl Distribution {
         if let Distribution::Pareto(pareto) = self
             && pareto.maximum().is_none()
         {
-            // Beyond the minimum the residual is age/(α − 1); before it is less than the mean.
+            // From the minimum on, the residual is age/(α − 1); before it, the residual is less than the mean.
             let age = threshold * (pareto.alpha() - 1.0);
             return age.is_finite().then_some(age);
         }
         self.first_age(|age| self.mean_residual(age) > threshold)
     }
 
-    /// P(X − `age` > `factor` · Y | X > `age`) with Y a fresh copy, independent of X: Mantri's test
-    /// with `factor` 2. 0 where S(`age`) = 0; a negative `age` counts as 0, a negative `factor` as 0.
+    /// Returns P(X − `age` > `factor` · Y | X > `age`), where Y is the duration of a new copy, independent of X. This
+    /// is Mantri's test with `factor` 2. 0 if S(`age`) = 0. A negative `age` or `factor` counts as 0.
     pub fn conditional_probability_exceeds_fresh(&self, age: f64, factor: f64) -> f64 {
         let age = age.max(0.0);
         let factor = factor.max(0.0);
@@ -65,16 +65,17 @@ impl Distribution {
         }
     }
 
-    /// True if [`Self::conditional_probability_exceeds_fresh`] is known to grow from this age on, whatever the factor.
+    /// Returns true if [`Self::conditional_probability_exceeds_fresh`] is known to grow from this age on, for every
+    /// factor.
     pub fn probability_grows_from(&self, age: f64) -> bool {
         matches!(self, Distribution::Pareto(pareto) if pareto.maximum().is_none() && age >= pareto.minimum())
     }
 
-    /// The smallest age (infimum) at which [`Self::conditional_probability_exceeds_fresh`] is greater
-    /// than `delta`; 0 if it is from the beginning, `None` if it never is.
+    /// Returns the smallest age (infimum) at which [`Self::conditional_probability_exceeds_fresh`] is greater than
+    /// `delta`. 0 if it is at age 0, `None` if it never is.
     ///
-    /// Searched as [`Self::age_where_residual_exceeds`] does, Pareto as [`Self::age_over_factor`] does. A few hundred
-    /// quadratures, so callers keep the answer.
+    /// Searches as [`Self::age_where_residual_exceeds`] does; for Pareto as [`Self::age_over_factor`] does. Costs a few
+    /// hundred quadratures, so callers should keep the answer.
     pub fn age_where_probability_exceeds(&self, delta: f64, factor: f64) -> Option<f64> {
         let exceeds = |age: f64| self.conditional_probability_exceeds_fresh(age, factor) > delta;
         if exceeds(0.0) {
@@ -89,15 +90,15 @@ impl Distribution {
         self.first_age(exceeds)
     }
 
-    /// The quotient of age and factor above which [`Self::conditional_probability_exceeds_fresh`] is greater than `delta`,
-    /// where that is all that it depends on: for Pareto without a maximum, at ages of the minimum and above. `None` for others,
-    /// and for a `delta` of 1 or more. Some fifty quadratures.
+    /// Returns the quotient age / factor above which [`Self::conditional_probability_exceeds_fresh`] is greater than
+    /// `delta`. For Pareto without a maximum, at ages of at least the minimum, the probability depends only on this
+    /// quotient. `None` for other distributions, and for a `delta` of 1 or more. Costs about fifty quadratures.
     pub fn age_over_factor(&self, delta: f64) -> Option<f64> {
         let minimum = self.minimum();
         if !self.probability_grows_from(minimum) || delta >= 1.0 || delta.is_nan() {
             return None;
         }
-        // Grows with the age from the minimum on: from 0, for an endless factor, to 1.
+        // With the age it grows from 0 (for an infinite factor) at the minimum to 1.
         let exceeds = |age: f64, factor: f64| self.conditional_probability_exceeds_fresh(age, factor) > delta;
         let mut factor = 2.0;
         while exceeds(minimum, factor) {
@@ -116,13 +117,13 @@ impl Distribution {
         Some(bisect(|age| exceeds(age, factor), minimum, high) / factor)
     }
 
-    /// The first age at which something holds that doesn't at age 0.
+    /// Returns the smallest age at which a condition holds that does not hold at age 0.
     fn first_age(&self, holds: impl Fn(f64) -> bool) -> Option<f64> {
         match self {
-            // What is left only shrinks, or stays the same.
+            // The residual is constant or decreasing.
             Distribution::Constant(_) | Distribution::Uniform(_) | Distribution::Exponential(_) => None,
             Distribution::Weibull(weibull) if weibull.shape() >= 1.0 => None,
-            // What is left shrinks between the values, and jumps up where one is passed.
+            // The residual decreases between values, and jumps up at each value.
             Distribution::Empirical(sample) => {
                 let mut last = f64::NAN;
                 sample.values().iter().copied().find(|&age| {
@@ -144,14 +145,14 @@ impl Distribution {
         }
     }
 
-    /// Ages at the quantiles that are looked at, ascending.
+    /// Returns the ages at which a condition is tested, ascending.
     fn scan(&self) -> impl Iterator<Item = f64> + '_ {
         let below = (0..SCAN_BELOW).map(|step| {
             let share = f64::from(step) / f64::from(SCAN_BELOW);
             self.quantile(1e-6_f64.powf(1.0 - share) * 0.5_f64.powf(share))
         });
         let above = (0..=SCAN_ABOVE).map(|step| {
-            // Most steps where most durations end: −ln S grows with the square of the step.
+            // Most ages are where most durations end: −ln S grows with the square of the step.
             let share = f64::from(step) / f64::from(SCAN_ABOVE);
             self.survival_quantile(0.5 * (share * share * (2.0 * SCAN_END).ln()).exp())
         });
@@ -159,7 +160,7 @@ impl Distribution {
     }
 }
 
-/// E_Y[P(X > age + factor·Y | X > age)], over the survival of Y.
+/// Returns E_Y[P(X > age + factor·Y | X > age)], integrated over the survival of Y.
 fn exceeds_fresh<F: Family>(family: &F, age: f64, factor: f64) -> f64 {
     if factor == 0.0 {
         return if family.survival(age) > 0.0 { 1.0 } else { 0.0 };
@@ -179,7 +180,7 @@ fn exceeds_fresh<F: Family>(family: &F, age: f64, factor: f64) -> f64 {
     integrate_panels(integrand, &breaks, 1e-11).value.clamp(0.0, 1.0)
 }
 
-/// The same over a sample's pairs, in one pass: both sides ascend together.
+/// As [`exceeds_fresh`], over all pairs of a sample in one pass: both sides are in ascending order.
 fn exceeds_fresh_in_sample(values: &[f64], age: f64, factor: f64) -> f64 {
     let count = values.len();
     let left = count - values.partition_point(|&value| value <= age);

@@ -1,4 +1,4 @@
-//! Distributions in scenario files and journals: `{"pareto": {"alpha": 2.6, "mean": 13.0}}`, or a bare
+//! Serialisation of distributions in scenario files and journals: `{"pareto": {"alpha": 2.6, "mean": 13.0}}`, or a bare
 //! number for a constant.
 
 use std::fmt;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Distribution, DistributionError};
 
-/// The parameters as written, not yet checked.
+/// Unchecked parameters, as written in a file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Raw {
@@ -118,7 +118,7 @@ impl From<Distribution> for Raw {
     }
 }
 
-/// A distribution on its way in: checked by the time it exists.
+/// A distribution that was checked while it was deserialised.
 pub(super) struct Checked(Distribution);
 
 impl From<Checked> for Distribution {

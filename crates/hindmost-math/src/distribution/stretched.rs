@@ -1,4 +1,4 @@
-//! Families whose logarithm or power is a familiar variable: log-normal and Weibull.
+//! Families that are transformed normal or exponential variables: log-normal and Weibull.
 
 use statrs::function::gamma::{checked_gamma_lr, checked_gamma_ur, ln_gamma};
 
@@ -27,7 +27,7 @@ impl LogNormal {
         Self { mean, cv, location: mean.ln() - 0.5 * variance, spread: variance.sqrt() }
     }
 
-    /// Coefficient of variation: standard deviation over mean.
+    /// Returns the coefficient of variation: standard deviation divided by mean.
     pub fn cv(&self) -> f64 {
         self.cv
     }
@@ -36,7 +36,7 @@ impl LogNormal {
         Self::assume(self.mean * factor, self.cv)
     }
 
-    /// Standard normal that corresponds to t; −∞ for t ≤ 0.
+    /// Returns the standard normal value that corresponds to t; −∞ for t ≤ 0.
     fn standard(&self, t: f64) -> f64 {
         (t.max(0.0).ln() - self.location) / self.spread
     }
@@ -118,7 +118,7 @@ impl Weibull {
         Self { shape, mean, scale: mean * (-ln_gamma(1.0 + exponent)).exp(), exponent }
     }
 
-    /// The shape k: below 1 the tail is heavier than the exponential's.
+    /// Returns the shape k. Below 1 the tail is heavier than that of the exponential distribution.
     pub fn shape(&self) -> f64 {
         self.shape
     }
@@ -127,17 +127,17 @@ impl Weibull {
         Self::assume(self.shape, self.mean * factor)
     }
 
-    /// (t/λ)^k: what is exponential with mean 1.
+    /// Returns (t/λ)^k, which is exponential with mean 1.
     fn standard(&self, t: f64) -> f64 {
         (t.max(0.0) / self.scale).powf(self.shape)
     }
 
-    /// E\[X²]/E\[X]².
+    /// Returns E\[X²]/E\[X]².
     fn spread(&self) -> f64 {
         (ln_gamma(1.0 + 2.0 * self.exponent) - 2.0 * ln_gamma(1.0 + self.exponent)).exp()
     }
 
-    /// The limited moment `whole`·P(a, y) of order `power`, with a = power/k.
+    /// Returns the limited moment `whole`·P(a, y) of order `power`, with a = power/k.
     fn limited(&self, limit: f64, power: f64, whole: f64) -> f64 {
         let y = self.standard(limit);
         if y < 1e-13 {
@@ -201,7 +201,7 @@ impl Family for Weibull {
         if left == f64::INFINITY { 0.0 } else { (self.standard(age) - left).exp() }
     }
     fn limited_minimum(&self, limit: f64, copies: f64) -> f64 {
-        // The shortest of c copies is c^(−1/k) times one.
+        // The minimum of c copies is distributed as c^(−1/k) times one copy.
         let factor = copies.powf(-self.exponent);
         factor * self.limited(limit / factor, 1.0, self.mean)
     }

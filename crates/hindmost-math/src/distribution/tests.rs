@@ -1,4 +1,4 @@
-//! Known closed forms, and quadrature against them.
+//! Tests of closed forms and of quadrature against them.
 
 use super::Distribution;
 
@@ -7,7 +7,7 @@ fn close(value: f64, expected: f64, relative: f64, what: &str) {
     assert!(error <= relative * expected.abs() || value == expected, "{what}: {value}, expected {expected}");
 }
 
-/// One or more of every family; sample last.
+/// At least one distribution of each family; the sample is last.
 fn all() -> Vec<Distribution> {
     [
         Distribution::constant(3.0),
@@ -34,7 +34,7 @@ fn all() -> Vec<Distribution> {
     .unwrap()
 }
 
-/// E\[g] by brute force over the survival: a midpoint rule in a variable that stretches both ends.
+/// E\[g] by integrating over the survival with a midpoint rule, in a variable that stretches both ends.
 fn brute(distribution: &Distribution, g: impl Fn(f64) -> f64) -> f64 {
     // q = e^(−w²): dq = 2w e^(−w²) dw, so that tails to 1e-270 count.
     let (steps, end) = (250_000, 25.0);
@@ -78,7 +78,7 @@ fn quantiles_invert_both_ends() {
 fn moments_match_brute_force() {
     for distribution in all() {
         let name = distribution.to_string();
-        // The stretched rule misses what lies beyond 1e-270, which for α = 1.05 still matters.
+        // The stretched rule misses the tail beyond 1e-270, which matters for α = 1.05.
         let heavy = name.starts_with("pareto(alpha=1.05");
         let stepped = name.starts_with("empirical");
         let relative = if heavy {
@@ -117,7 +117,7 @@ fn moments_match_brute_force() {
 }
 
 #[test]
-fn minima_are_the_same_by_formula_and_by_quadrature() {
+fn minima_agree_by_formula_and_by_quadrature() {
     // E[min of c] and E[max over m of it] for whole numbers, by expanding: 1 − (1−v)^m = Σ ±(m over k) v^k.
     for distribution in all() {
         let name = distribution.to_string();
@@ -137,8 +137,8 @@ fn minima_are_the_same_by_formula_and_by_quadrature() {
 }
 
 #[test]
-fn exponential_maxima_are_harmonic_also_by_quadrature() {
-    // A Weibull of shape 1 is exponential but goes through the quadrature.
+fn exponential_maxima_by_quadrature_are_harmonic() {
+    // A Weibull distribution of shape 1 is exponential but uses the quadrature.
     let weibull = Distribution::weibull(1.0, 2.0).unwrap();
     let exponential = Distribution::exponential(2.0).unwrap();
     for tasks in [1.0, 7.0, 100.0, 1e4, 1e6] {
@@ -156,7 +156,7 @@ fn pareto_maxima_for_a_million_tasks() {
     let tasks = 1e6_f64;
     let expected = (std::f64::consts::PI * tasks).sqrt() * (1.0 + 0.125 / tasks);
     close(pareto.expected_maximum_of_minima(tasks, 1.0), expected, 1e-12, "a million");
-    // A limit far out changes the limited distribution by no more than the share beyond it.
+    // A very large maximum changes the distribution by no more than the share beyond it.
     let limited = Distribution::pareto_truncated(2.0, 1.0, 1e13).unwrap();
     close(limited.expected_maximum_of_minima(1e3, 2.0), pareto.expected_maximum_of_minima(1e3, 2.0), 1e-10, "limited");
     assert_eq!(Distribution::pareto(1.5, 1.0).unwrap().expected_minimum(0.5), f64::INFINITY);
@@ -171,13 +171,13 @@ fn truncated_pareto_by_mean_has_that_mean() {
 }
 
 #[test]
-fn residual_lives() {
+fn mean_residuals_and_ages_agree_with_known_forms() {
     // Pareto: a/(α−1) from the minimum on; the mean residual passes 3 at age 3(α−1).
     let pareto = Distribution::pareto(2.5, 1.0).unwrap();
     close(pareto.mean_residual(4.0), 4.0 / 1.5, 1e-15, "pareto");
     close(pareto.age_where_residual_exceeds(3.0).unwrap(), 4.5, 1e-15, "pareto age");
     assert_eq!(pareto.age_where_residual_exceeds(1.0), Some(0.0));
-    // Others: the same by bisection, checked from both sides.
+    // Other families: by bisection, checked from both sides.
     for distribution in all() {
         let mean = distribution.mean();
         for factor in [0.5, 1.0, 1.7, 2.0, 4.0] {
@@ -201,7 +201,7 @@ fn residual_lives() {
 }
 
 #[test]
-fn a_fresh_copy_against_what_is_left() {
+fn a_new_copy_is_compared_with_the_remaining_time() {
     // Pareto at its minimum, α = 2, factor f: E[(1 + fY)^(−2)] = 2∫₁^∞ y^(−3)(1+fy)^(−2) dy.
     let pareto = Distribution::pareto(2.0, 1.0).unwrap();
     let f = 2.0_f64;
@@ -213,12 +213,12 @@ fn a_fresh_copy_against_what_is_left() {
         close(exponential.conditional_probability_exceeds_fresh(age, f), 1.0 / 3.0, 1e-15, "exponential");
         close(weibull.conditional_probability_exceeds_fresh(age, f), 1.0 / 3.0, 1e-10, "weibull");
     }
-    // Any continuous X against a fresh copy at age 0 and factor 1: one half.
+    // Any continuous X against a new copy at age 0 and factor 1: one half.
     for distribution in &all()[1..17] {
         close(distribution.conditional_probability_exceeds_fresh(0.0, 1.0), 0.5, 1e-9, &distribution.to_string());
     }
     let sample = Distribution::empirical(vec![1.0, 2.0, 3.0, 10.0]).unwrap();
-    // Left after 2: {1, 8}; twice a fresh copy: {2, 4, 6, 20}: 3 of 8 pairs.
+    // Remaining after 2: {1, 8}; twice a new copy: {2, 4, 6, 20}: 3 of 8 pairs.
     assert_eq!(sample.conditional_probability_exceeds_fresh(2.0, 2.0), 0.375);
     assert_eq!(sample.conditional_probability_exceeds_fresh(10.0, 2.0), 0.0);
     assert_eq!(sample.age_where_probability_exceeds(0.3, 2.0), Some(2.0));
@@ -235,7 +235,7 @@ fn a_fresh_copy_against_what_is_left() {
     let five = pareto.scaled(5.0).age_where_probability_exceeds(0.25, 2.0).unwrap();
     close(five, 5.0 * one, 1e-9, "scaled");
     assert_eq!(pareto.age_where_probability_exceeds(1.0, 2.0), None);
-    // One answer for all factors, also where the age is 0 or hardly above the minimum.
+    // One answer serves all factors, also if the age is 0 or just above the minimum.
     for (alpha, factor) in [(2.0, 0.5), (2.0, 1.3), (2.0, 40.0), (1.1, 2.5), (5.0, 2.5)] {
         let pareto = Distribution::pareto(alpha, 3.0).unwrap();
         let at_first = brute(&pareto, |y| (3.0 / (factor * y).max(3.0)).powf(alpha));
@@ -252,7 +252,7 @@ fn a_fresh_copy_against_what_is_left() {
 }
 
 #[test]
-fn fit_has_the_mean_and_deviation_it_was_given() {
+fn fit_mean_sd_has_the_given_mean_and_sd() {
     for (mean, sd) in [(10.0, 8.1), (1.0, 100.0), (5.0, 0.01)] {
         let fit = Distribution::fit_mean_sd(mean, Some(sd)).unwrap();
         close(fit.mean(), mean, 1e-14, "mean");
@@ -266,7 +266,7 @@ fn fit_has_the_mean_and_deviation_it_was_given() {
 }
 
 #[test]
-fn scaling_scales() {
+fn scaling_multiplies_values_and_moments() {
     for distribution in all() {
         let scaled = distribution.with_mean(7.0);
         close(scaled.mean(), 7.0, 1e-13, "mean");
@@ -282,7 +282,7 @@ fn scaling_scales() {
 }
 
 #[test]
-fn json_forms() {
+fn json_forms_are_read_and_written() {
     let read = |json: &str| serde_json::from_str::<Distribution>(json);
     assert_eq!(read("2").unwrap(), Distribution::constant(2.0).unwrap());
     assert_eq!(read("0.5").unwrap(), Distribution::constant(0.5).unwrap());
@@ -319,7 +319,7 @@ fn json_forms() {
 }
 
 #[test]
-fn text_forms() {
+fn text_forms_are_read_and_written() {
     let read = |text: &str| text.parse::<Distribution>();
     assert_eq!(read(" log_normal( mean = 1 , cv=2 ) ").unwrap(), Distribution::log_normal(1.0, 2.0).unwrap());
     assert_eq!(read("pareto(alpha=2,mean=1)").unwrap(), Distribution::pareto_with_mean(2.0, 1.0).unwrap());
@@ -351,7 +351,7 @@ fn text_forms() {
 }
 
 #[test]
-fn extremes_stay_numbers() {
+fn extreme_arguments_give_numbers() {
     for distribution in all() {
         for t in [-1.0, 0.0, 1e-300, 1e-10, 1.0, 1e10, 1e300, f64::INFINITY] {
             for value in [

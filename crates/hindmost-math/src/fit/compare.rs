@@ -1,4 +1,4 @@
-//! Pareto or log-normal.
+//! Comparison of the Pareto and the log-normal fit.
 
 use serde::Serialize;
 
@@ -8,17 +8,18 @@ use super::pareto::Pareto;
 use super::summary::Summary;
 use crate::numeric::normal_survival;
 
-/// Vuong's test of two models that are both fitted by maximum likelihood and may both be wrong: whether the
-/// numbers are more likely under one than under the other by more than chance explains.
+/// Vuong's test of two models that are both fitted by maximum likelihood and may both be wrong: whether the sample is
+/// more likely under one of them than chance explains.
 ///
 /// Q. H. Vuong, "Likelihood ratio tests for model selection and non-nested hypotheses", *Econometrica* 57, 1989.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Comparison {
-    /// ln of the likelihood under Pareto less that under log-normal.
+    /// Log-likelihood under Pareto minus that under log-normal.
     pub log_likelihood_difference: f64,
-    /// That over its standard deviation: positive for Pareto, normal where both are equally good.
+    /// The difference divided by its standard deviation. Positive values favour Pareto. Standard normal if both models are
+    /// equally good.
     pub z: f64,
-    /// The probability of a `z` at least as large on either side where both are equally good.
+    /// Two-sided p-value: the probability of such a `z` if both models are equally good.
     pub p: f64,
 }
 
@@ -26,11 +27,11 @@ impl Comparison {
     pub(super) fn of(summary: &Summary, pareto: &Pareto, log_normal: &LogNormal) -> Option<Comparison> {
         let count = summary.count as f64;
         let (alpha, sigma) = (pareto.most_likely, log_normal.sigma);
-        // The density's logarithm under Pareto less that under log-normal; both have −ln x in common.
+        // The log-density under Pareto minus that under log-normal; the common term −ln x cancels.
         let constant = (alpha * sigma).ln() + 0.5 * std::f64::consts::TAU.ln();
         let difference =
             |log: f64| constant - alpha * (log - summary.lowest) + 0.5 * ((log - log_normal.mu) / sigma).powi(2);
-        // The sum follows from the moments; its spread needs each number, where bins are good enough.
+        // The sum follows from the moments. Its variance needs each value; bins are accurate enough.
         let total = count * (constant - alpha * (summary.mean - summary.lowest)) + 0.5 * count;
         let mean = total / count;
         let spread: f64 = summary.grouped().map(|(log, times)| times * (difference(log) - mean).powi(2)).sum();
@@ -39,8 +40,8 @@ impl Comparison {
     }
 }
 
-/// Which model to believe: one that its own test does not refuse at 5 %, and, where neither is refused, the one
-/// that Vuong's test prefers at 5 %.
+/// The preferred model: one that its own test does not reject at 5 % and, if neither is rejected, the one that Vuong's
+/// test prefers at 5 %.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Preferred {
@@ -48,7 +49,7 @@ pub enum Preferred {
     Pareto,
     /// Log-normal.
     LogNormal,
-    /// Both fit, and the numbers do not tell which fits better.
+    /// Both fit, and the sample does not show which one fits better.
     Either,
     /// Neither fits.
     Neither,

@@ -1,42 +1,42 @@
-//! Goodness of fit: the Kolmogorov–Smirnov distance where parameters were estimated.
+//! Goodness of fit: the Kolmogorov–Smirnov distance for estimated parameters.
 //!
-//! Estimated parameters bring a fitted distribution closer to its sample than the true one, so Kolmogorov's own
-//! p-values would be far too large (H. W. Lilliefors, *JASA* 62, 1967 and 64, 1969). Logarithms of log-normal
-//! numbers are normal and those of Pareto ones, less the smallest, exponential: families of location and scale,
-//! where the distance's distribution depends on the number of values alone. It was found by simulation, with
-//! 10⁶ samples each of 10, 20 and 50 values, 6·10⁵ of 200 and 2·10⁵ of 1 000, and is tabulated below in the
-//! form that M. A. Stephens (*JASA* 69, 1974) gave it, which hardly depends on the number. His critical values
-//! (5 %: 0.895 normal, 1.094 exponential) are met to 2 %.
+//! A distribution with estimated parameters is closer to its sample than the true distribution, so Kolmogorov's
+//! p-values would be far too large (H. W. Lilliefors, *JASA* 62, 1967 and 64, 1969). Logarithms of log-normal values
+//! are normal, and logarithms of Pareto values minus the smallest are exponential. In such families of location and
+//! scale, the distribution of the distance depends only on the sample size. The tables below were found by simulation,
+//! with 10⁶ samples each of 10, 20 and 50 values, 6·10⁵ of 200 and 2·10⁵ of 1 000. They use the modified form of M. A.
+//! Stephens (*JASA* 69, 1974), which hardly depends on the sample size, and agree with his critical values (5 %: 0.895
+//! normal, 1.094 exponential) to 2 %.
 
 use serde::Serialize;
 
 use crate::numeric::normal_survival;
 
-/// The Kolmogorov–Smirnov distance of numbers from what was fitted to them.
+/// The Kolmogorov–Smirnov distance between a sample and its fit.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Goodness {
-    /// The largest vertical distance between the distribution functions, 0 to 1.
+    /// The largest vertical distance between the distribution functions, in [0, 1].
     pub distance: f64,
-    /// The probability of a distance at least as large where the model is true; estimated parameters are
-    /// accounted for. Above 0.999 and below 0.0001 it is extrapolated.
+    /// The p-value: the probability of a distance at least as large if the model is true. It accounts for estimated
+    /// parameters. Above 0.999 and below 0.0001 it is extrapolated.
     pub p: f64,
 }
 
-/// The family to which numbers are compared after a logarithm.
+/// The family of the logarithms under the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reference {
-    /// Normal, with mean and standard deviation (n − 1) estimated.
+    /// Normal, with estimated mean and standard deviation (divisor n − 1).
     Normal,
-    /// Exponential from 0, with the mean estimated.
+    /// Exponential from 0, with estimated mean.
     Exponential,
 }
 
-/// Probabilities of a larger distance.
+/// P-values of the tables' columns.
 const P: [f64; 22] = [
     0.999, 0.99, 0.975, 0.95, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.15, 0.1, 0.05, 0.025, 0.01, 0.005, 0.0025,
     0.001, 0.0005, 0.0001,
 ];
-/// Numbers of values of the tables' rows.
+/// Sample sizes of the tables' rows.
 const COUNTS: [f64; 5] = [10.0, 20.0, 50.0, 200.0, 1000.0];
 const NORMAL: [[f64; 22]; 5] = [
     [
@@ -84,14 +84,15 @@ const EXPONENTIAL: [[f64; 22]; 5] = [
 ];
 
 impl Goodness {
-    /// Of a distance that so many numbers have from a family with estimated parameters.
+    /// Returns the goodness of fit for a distance between a sample of `count` values and a family with estimated
+    /// parameters.
     pub fn of(distance: f64, count: u64, reference: Reference) -> Goodness {
         Goodness { distance, p: reference.p(distance, count as f64) }
     }
 }
 
 impl Reference {
-    /// The standard distribution function.
+    /// Returns the standard distribution function of the family.
     pub fn cdf(self, x: f64) -> f64 {
         match self {
             Reference::Normal => normal_survival(-x),
@@ -99,7 +100,7 @@ impl Reference {
         }
     }
 
-    /// Stephens' form of a distance.
+    /// Returns the distance in Stephens' modified form.
     fn modified(self, distance: f64, count: f64) -> f64 {
         let root = count.sqrt();
         match self {
@@ -108,7 +109,7 @@ impl Reference {
         }
     }
 
-    /// The table's row for a number of values, linear in 1/√n between rows and beyond the last.
+    /// Returns the table's row for a sample size, interpolated linearly in 1/√n and extrapolated beyond the last row.
     fn row(self, count: f64) -> [f64; 22] {
         let table = if self == Reference::Normal { &NORMAL } else { &EXPONENTIAL };
         let count = count.max(COUNTS[0]);
@@ -119,14 +120,14 @@ impl Reference {
         std::array::from_fn(|at| table[next - 1][at] + share * (table[next][at] - table[next - 1][at]))
     }
 
-    /// The probability of a larger distance.
+    /// Returns the p-value of a distance.
     fn p(self, distance: f64, count: f64) -> f64 {
         let modified = self.modified(distance, count).max(0.0);
         if distance.is_nan() {
             return f64::NAN;
         }
         let row = self.row(count);
-        // Far out ln p is nearly linear in the square of the distance.
+        // In the far tail ln p is almost linear in the square of the distance.
         let segment = row.iter().position(|&value| modified < value).unwrap_or(row.len() - 1);
         if segment == 0 {
             return 1.0 - (1.0 - P[0]) * (modified / row[0]).powi(8);

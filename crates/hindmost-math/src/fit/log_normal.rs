@@ -1,4 +1,4 @@
-//! Log-normal by maximum likelihood.
+//! Log-normal fit by maximum likelihood.
 
 use serde::Serialize;
 
@@ -6,27 +6,27 @@ use super::goodness::{Goodness, Reference};
 use super::quantiles::{chi_squared_quantile, student_quantile};
 use super::summary::Summary;
 
-/// A log-normal distribution: ln X is normal with mean μ and standard deviation σ.
+/// A fitted log-normal distribution: ln X is normal with mean μ and standard deviation σ.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct LogNormal {
-    /// The mean of the logarithms (of numbers in seconds, if they are durations).
+    /// The mean of the logarithms (of seconds, for durations).
     pub mu: f64,
-    /// Its 95% interval, by Student's t.
+    /// The 95% interval of μ (Student's t).
     pub mu_ci95: [f64; 2],
-    /// The standard deviation of the logarithms, the most likely one: with n below.
+    /// The standard deviation of the logarithms by maximum likelihood (divisor n).
     pub sigma: f64,
-    /// Its 95% interval, by χ².
+    /// The 95% interval of σ (χ²).
     pub sigma_ci95: [f64; 2],
-    /// The distribution's mean, e^(μ + σ²/2), in the unit of the numbers.
+    /// The mean of the distribution, e^(μ + σ²/2), in the unit of the values.
     pub mean: f64,
-    /// Its coefficient of variation, √(e^(σ²) − 1).
+    /// The coefficient of variation of the distribution, √(e^(σ²) − 1).
     pub cv: f64,
-    /// Whether the numbers look like it.
+    /// How well the sample agrees with the fit.
     pub goodness: Goodness,
 }
 
 impl LogNormal {
-    /// `None` of fewer than 3 numbers or of equal ones.
+    /// Fits a summary; `None` for fewer than 3 values or equal values.
     pub fn of(summary: &Summary) -> Option<LogNormal> {
         let count = summary.count as f64;
         let variance = summary.squares / count;
@@ -34,7 +34,7 @@ impl LogNormal {
             return None;
         }
         let degrees = count - 1.0;
-        // The tables of the Kolmogorov–Smirnov distance, t and χ² are all for n − 1 below.
+        // The tables of the Kolmogorov–Smirnov distance, t and χ² all use the divisor n − 1.
         let sample_sd = (summary.squares / degrees).sqrt();
         let half = student_quantile(0.975, degrees) * sample_sd / count.sqrt();
         let sigma_at = |p: f64| (summary.squares / chi_squared_quantile(p, degrees)).sqrt();

@@ -1,23 +1,31 @@
-//! Which distribution durations follow, and how heavy their tail is.
+//! Fits of distributions to durations: which family they follow, and how heavy their tail is.
 //!
-//! [`Fit::of`] takes a [`Summary`] of positive numbers, exact ([`Summary::of`]) or of a stream in bounded
-//! memory ([`Sketch`]), and fits
+//! [`Fit::of`] takes a [`Summary`] of positive values, either exact ([`Summary::of`]) or of a stream in bounded memory
+//! ([`Sketch`]). It fits
 //!
 //! - a Pareto distribution by maximum likelihood, with exact intervals ([`Pareto`]);
-//! - the tail alone by Hill's estimator, with an exact interval where the tail is Pareto's ([`Hill`]);
-//! - a log-normal distribution by maximum likelihood, with exact intervals ([`LogNormal`]),
+//! - the tail alone by Hill's estimator, with an interval that is exact for a Pareto tail ([`Hill`]);
+//! - a log-normal distribution by maximum likelihood, with exact intervals ([`LogNormal`]).
 //!
-//! tests each by the Kolmogorov–Smirnov distance with p-values that take into account that the parameters
-//! were estimated ([`Goodness`]), compares them by Vuong's test ([`Comparison`]) and says which of them to
-//! believe, if any ([`Preferred`]).
+//! It tests each fit by the Kolmogorov–Smirnov distance with p-values for estimated parameters ([`Goodness`]), compares
+//! the Pareto and log-normal fits by Vuong's test ([`Comparison`]), and returns the preferred one, if any
+//! ([`Preferred`]).
 //!
-//! # Rounded numbers
+//! # Rounded values
 //!
-//! Clocks tick, so durations come as multiples of a *resolution*, with many ties. A number x then stands for
-//! the interval from half a tick below to half a tick above, and distribution functions are compared at the
-//! ends of these intervals only, where rounding has moved nobody across. Numbers below half a tick (0 ms)
-//! count as half a tick. A test of rounded numbers is conservative: it refuses true models less often than
-//! stated. So is one of a [`Sketch`], which knows numbers to 0.8 %.
+//! Measured durations are multiples of a *resolution* (a clock tick) and have many ties. A value x then represents the
+//! interval from half a tick below it to half a tick above it, and distribution functions are compared only at the ends
+//! of these intervals. Values below half a tick (0 ms) count as half a tick. Tests of rounded values are conservative:
+//! they reject true models less often than stated. So are tests of a [`Sketch`], which knows values to 0.8 %.
+//!
+//! ```
+//! use hindmost_math::fit::Fit;
+//!
+//! let seconds: Vec<f64> = (1..=100).map(|rank| (f64::from(rank) / 101.0).powf(-0.5)).collect();
+//! let fit = Fit::of_values(&seconds, 0.0);
+//! let pareto = fit.pareto.expect("enough values");
+//! assert!((1.5..2.5).contains(&pareto.alpha)); // The values are quantiles of a Pareto distribution with α = 2.
+//! ```
 
 mod compare;
 mod goodness;
@@ -39,32 +47,32 @@ pub use summary::{Step, Summary};
 
 use serde::Serialize;
 
-/// The fewest numbers that are fitted.
+/// The minimum number of values for a fit.
 pub const FEWEST: u64 = 10;
-/// The level at which a model is refused, or one preferred over the other.
+/// The significance level at which a model is rejected or preferred.
 pub const LEVEL: f64 = 0.05;
 
-/// What was fitted to some numbers. Without numbers enough, or where they don't differ, it says why.
+/// The fits of a sample. If there are too few values or they are equal, there are no fits, and `reason` says why.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Fit {
-    /// How many numbers there were.
+    /// Number of values.
     pub count: u64,
-    /// The Pareto distribution; `None` where it can't be fitted.
+    /// The Pareto distribution; `None` if it can't be fitted.
     pub pareto: Option<Pareto>,
-    /// The tail alone.
+    /// The tail by Hill's estimator; `None` if it can't be fitted.
     pub hill: Option<Hill>,
-    /// The log-normal distribution.
+    /// The log-normal distribution; `None` if it can't be fitted.
     pub log_normal: Option<LogNormal>,
-    /// Which of Pareto and log-normal the numbers are more likely under.
+    /// The comparison of Pareto and log-normal; `None` if either can't be fitted.
     pub comparison: Option<Comparison>,
-    /// What to believe.
+    /// The preferred model; `None` without fits.
     pub preferred: Option<Preferred>,
-    /// Why there is no fit, where there is none.
+    /// Why there is no fit; `None` if there is one.
     pub reason: Option<&'static str>,
 }
 
 impl Fit {
-    /// Of summarised numbers.
+    /// Fits a summary of values.
     pub fn of(summary: &Summary) -> Fit {
         let mut fit = Fit {
             count: summary.count(),
@@ -92,7 +100,7 @@ impl Fit {
         fit
     }
 
-    /// Of exact numbers, multiples of a resolution (0: not rounded). NaN and infinities are left out.
+    /// Fits exact values, which are multiples of `resolution` (0: not rounded). NaN and infinities are left out.
     pub fn of_values(values: &[f64], resolution: f64) -> Fit {
         Fit::of(&Summary::of(values, resolution))
     }

@@ -1,4 +1,4 @@
-//! Pareto by maximum likelihood, and Hill's estimator of a tail.
+//! Pareto fit by maximum likelihood, and Hill's estimator of the tail index.
 
 use serde::Serialize;
 
@@ -6,44 +6,45 @@ use super::goodness::{Goodness, Reference};
 use super::quantiles::chi_squared_quantile;
 use super::summary::Summary;
 
-/// The share of the numbers that Hill's estimator takes for the tail.
+/// The share of the values that Hill's estimator uses as the tail.
 const TAIL: u64 = 10;
-/// The fewest numbers in a tail.
+/// The minimum number of values in a tail.
 const FEWEST_IN_TAIL: u64 = 10;
 
-/// Pareto(μ, α), P(X > x) = (μ/x)^α: what n numbers say of it.
+/// A Pareto distribution, P(X > x) = (μ/x)^α, fitted to n values.
 ///
-/// With T = Σ ln(xᵢ/x₍₁₎), where x₍₁₎ is the smallest number, α is estimated by (n−2)/T, which is unbiased, and
-/// μ by x₍₁₎. 2αT has a χ² distribution of 2(n−1) degrees of freedom, so the interval of α is exact for any n.
+/// Let T = Σ ln(xᵢ/x₍₁₎), where x₍₁₎ is the smallest value. The estimate of α is (n−2)/T, which is unbiased, and that
+/// of μ is x₍₁₎. 2αT has a χ² distribution with 2(n−1) degrees of freedom, so the interval of α is exact for every n.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Pareto {
-    /// The tail index: the smaller, the heavier; the mean is infinite from 1 down.
+    /// The tail index α. A smaller index is a heavier tail; at 1 and below the mean is infinite.
     pub alpha: f64,
-    /// Its exact 95% interval.
+    /// The exact 95% interval of α.
     pub alpha_ci95: [f64; 2],
-    /// The smallest number, in the unit of the numbers.
+    /// The estimate of μ: the smallest value.
     pub minimum: f64,
-    /// The exact 95% interval of μ, which ends at the smallest number.
+    /// The exact 95% interval of μ. Its upper end is the smallest value.
     pub minimum_ci95: [f64; 2],
-    /// Whether the numbers look like it: those above the smallest, as an exponential sample of logarithms.
+    /// How well the sample agrees with the fit. Compares the logarithms above the smallest value with an exponential
+    /// distribution.
     pub goodness: Goodness,
-    /// n/T, which makes the numbers most likely.
+    /// The maximum likelihood estimate of α, n/T.
     #[serde(skip)]
     pub(super) most_likely: f64,
 }
 
 impl Pareto {
-    /// `None` of fewer than 3 numbers or of equal ones.
+    /// Fits a summary; `None` for fewer than 3 values or equal values.
     pub fn of(summary: &Summary) -> Option<Pareto> {
         let count = summary.count as f64;
         let total = count * (summary.mean - summary.lowest);
-        // Rounding of the mean leaves a little even of equal numbers.
+        // Rounding can leave a tiny sum even if all values are equal.
         if summary.count < 3 || total <= count * 1e-12 * summary.lowest.abs().max(1.0) {
             return None;
         }
         let degrees = 2.0 * (count - 1.0);
         let at = |p: f64| chi_squared_quantile(p, degrees) / (2.0 * total);
-        // n·ln(x₍₁₎/μ)/(T/(n−1)) has an F distribution of 2 and 2(n−1) degrees of freedom.
+        // n·ln(x₍₁₎/μ)/(T/(n−1)) has an F distribution with 2 and 2(n−1) degrees of freedom.
         let below = total / count * (20f64.ln() / (count - 1.0)).exp_m1();
         let minimum = summary.smallest;
         let scale = total / (count - 1.0);
@@ -59,30 +60,29 @@ impl Pareto {
     }
 }
 
-/// The tail index by Hill's estimator: of the k largest numbers, with the one that follows them as the
-/// threshold.
+/// The tail index by Hill's estimator, from the k largest values; the next smaller value is the threshold.
 ///
-/// k is a tenth of the numbers, rounded up, but at least 10 and at most half of them; of a [`super::Sketch`] at
-/// most 1 023, as it keeps no more. A fixed share, and not the k that fits best, because an interval holds only
-/// for a k that was not chosen by what came of it. With H the mean of ln(xᵢ/threshold), the estimate is (k−1)/(kH),
-/// which is unbiased, and 2kαH has a χ² distribution of 2k degrees of freedom where the tail is Pareto's: the
-/// interval is exact then. Where it isn't, it tells how heavy the tail looks at this height.
+/// k is a tenth of the number of values, rounded up, but at least 10 and at most half of it; for a [`super::Sketch`] at
+/// most 1 023, because it keeps no more. k is not chosen by the quality of the fit, because then the interval would not
+/// hold. With H the mean of ln(xᵢ/threshold), the estimate is (k−1)/(kH), which is unbiased. For a Pareto tail, 2kαH
+/// has a χ² distribution with 2k degrees of freedom, and the interval is exact. For other tails it describes how heavy
+/// the tail looks at this threshold.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Hill {
-    /// The tail index.
+    /// The tail index α.
     pub alpha: f64,
-    /// Its 95% interval, exact where the tail is Pareto's.
+    /// The 95% interval of α, exact for a Pareto tail.
     pub alpha_ci95: [f64; 2],
-    /// k: how many numbers make the tail.
+    /// k, the number of values in the tail.
     pub tail: u64,
-    /// The number above which the tail begins.
+    /// The value above which the tail begins.
     pub threshold: f64,
-    /// Whether the numbers of the tail look like Pareto's.
+    /// How well the tail agrees with a Pareto tail.
     pub goodness: Goodness,
 }
 
 impl Hill {
-    /// `None` of fewer than 20 numbers, or if those of the tail are equal.
+    /// Fits the tail of a summary; `None` for fewer than 20 values, or if the values of the tail are equal.
     pub fn of(summary: &Summary) -> Option<Hill> {
         let kept = summary.largest.len() as u64;
         let tail = summary.count.div_ceil(TAIL).max(FEWEST_IN_TAIL).min(kept.saturating_sub(1));

@@ -1,16 +1,16 @@
-//! A stream of numbers in bounded memory.
+//! A summary of a stream of numbers in bounded memory.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
 use super::summary::{Moments, Step, Summary};
 
-/// Bins to a factor of e: each is 0.78 % wide.
+/// Number of bins per factor of e; each bin is 0.78 % wide.
 const BINS: f64 = 128.0;
-/// As many of the largest numbers are kept exactly.
+/// Number of largest values that are kept exactly.
 const LARGEST: usize = 1024;
 
-/// A number that has an order.
+/// A number with a total order.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Ordered(f64);
 
@@ -26,9 +26,19 @@ impl Ord for Ordered {
     }
 }
 
-/// Numbers of a stream: how many, the smallest and the largest, the sums of their logarithms and of the squares
-/// of these, the 1 024 largest exactly, and all in logarithmic bins that are 0.8 % wide. What it keeps grows
-/// with the logarithm of the ratio of the largest to the smallest number alone.
+/// A sketch of a stream: the count, the smallest and the largest value, the sums of logarithms and of their squares,
+/// the 1 024 largest values exactly, and all values in logarithmic bins of 0.8 % width. Its memory grows only with the
+/// logarithm of largest value / smallest value.
+///
+/// ```
+/// use hindmost_math::fit::Sketch;
+///
+/// let mut sketch = Sketch::new();
+/// (1..=2000).for_each(|second| sketch.push(f64::from(second)));
+/// assert_eq!(sketch.count(), 2000);
+/// assert_eq!(sketch.quantile(0.95), Some(1900.0)); // Among the 1 024 largest: exact.
+/// assert_eq!(sketch.above(1900.0), 100);
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Sketch {
     zeros: u64,
@@ -39,12 +49,12 @@ pub struct Sketch {
 }
 
 impl Sketch {
-    /// An empty one.
+    /// Creates an empty sketch.
     pub fn new() -> Sketch {
         Sketch::default()
     }
 
-    /// Takes a number in. Negative ones count as zero; NaN and infinities are left out.
+    /// Adds a number. Negative numbers count as zero; NaN and infinities are left out.
     pub fn push(&mut self, value: f64) {
         if !value.is_finite() {
             return;
@@ -66,13 +76,13 @@ impl Sketch {
         }
     }
 
-    /// How many numbers it has taken in.
+    /// Returns the number of values.
     pub fn count(&self) -> u64 {
         self.zeros + self.moments.count as u64
     }
 
-    /// The smallest number with at least this share of the numbers at or below it, to 0.4 %; exact among the
-    /// 1 024 largest. `None` of nothing.
+    /// Returns the smallest value with at least this share of the values at or below it, to 0.4 %; exact among the 1
+    /// 024 largest. `None` if there are no values.
     pub fn quantile(&self, share: f64) -> Option<f64> {
         let count = self.count();
         let exact = share * count as f64;
@@ -99,7 +109,8 @@ impl Sketch {
         None
     }
 
-    /// How many numbers are larger than a limit: exact if it lies among the 1 024 largest, else to a bin.
+    /// Returns how many values are larger than a limit. Exact if the limit is among the 1 024 largest, else to the
+    /// width of a bin.
     pub fn above(&self, limit: f64) -> u64 {
         let all = self.largest.len() as u64 == self.moments.count as u64;
         if all || self.largest.peek().is_some_and(|least| least.0.0 <= limit) {
@@ -109,7 +120,7 @@ impl Sketch {
         self.bins.range(bin.saturating_add(1)..).map(|(_, count)| count).sum()
     }
 
-    /// What a fit needs, where the numbers are multiples of a resolution (0: not rounded).
+    /// Returns the summary that a fit needs. The values are multiples of `resolution` (0: not rounded).
     pub fn summary(&self, resolution: f64) -> Summary {
         let resolution = if resolution.is_finite() { resolution.max(0.0) } else { 0.0 };
         let mut moments = self.moments;
@@ -124,7 +135,7 @@ impl Sketch {
         for (bin, count) in &self.bins {
             up_to += count;
             let (low, high) = (f64::from(*bin) / BINS, (f64::from(*bin) + 1.0) / BINS);
-            // A bin holds whole ticks: what they stand for begins and ends half-way between two of them.
+            // A bin has whole ticks. The interval that they represent ends half-way between two ticks.
             let edge = |log: f64| {
                 if resolution > 0.0 {
                     ((log.exp() / resolution).ceil() - 0.5).max(0.0).ln() + resolution.ln()
@@ -134,7 +145,7 @@ impl Sketch {
             };
             steps.push(Step { low: edge(low), middle: f64::midpoint(low, high), high: edge(high), up_to });
         }
-        // Nothing lies beyond the smallest and the largest number.
+        // No interval reaches beyond the smallest and the largest value.
         let smallest = if half > 0.0 && self.zeros > 0 { half } else { self.smallest.unwrap_or(f64::NAN).max(half) };
         let mut largest: Vec<f64> = self.largest.iter().map(|value| value.0.0).collect();
         largest.sort_unstable_by(|a, b| b.total_cmp(a));

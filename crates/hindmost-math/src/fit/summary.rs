@@ -1,40 +1,40 @@
-//! What a fit needs to know of some numbers.
+//! The summary of a sample that a fit needs.
 
 use super::goodness::Reference;
 
-/// Numbers that are indistinguishable, and how many there are up to them.
+/// Indistinguishable values, and the number of values up to them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {
-    /// ln of the lower end of what they stand for.
+    /// ln of the lower end of the interval that they represent.
     pub low: f64,
-    /// ln of a number in the middle.
+    /// ln of a value in the middle.
     pub middle: f64,
-    /// ln of the upper end.
+    /// ln of the upper end of the interval that they represent.
     pub high: f64,
-    /// Numbers up to and including these.
+    /// Number of values up to and including these.
     pub up_to: u64,
 }
 
-/// Logarithms of positive numbers, summed up.
+/// A summary of the logarithms of positive values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Summary {
     pub(super) count: u64,
-    /// The smallest number, and its logarithm.
+    /// The smallest value, and its logarithm.
     pub(super) smallest: f64,
     pub(super) lowest: f64,
     /// Mean of the logarithms.
     pub(super) mean: f64,
-    /// Sum of their squared differences from the mean.
+    /// Sum of the squared differences of the logarithms from their mean.
     pub(super) squares: f64,
-    /// The largest numbers, largest first.
+    /// The largest values, largest first.
     pub(super) largest: Vec<f64>,
-    /// From the smallest to the largest.
+    /// Steps from the smallest to the largest value.
     pub(super) steps: Vec<Step>,
-    /// Of what the numbers are multiples; 0 if they are not rounded.
+    /// All values are multiples of this; 0 if they are not rounded.
     pub(super) resolution: f64,
 }
 
-/// Adds up a mean and squared differences from it, as Welford does.
+/// Accumulates a mean and the squared differences from it (Welford's method).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Moments {
     pub count: f64,
@@ -50,7 +50,7 @@ impl Moments {
         self.squares += difference * (x - self.mean);
     }
 
-    /// Adds the same number many times.
+    /// Adds the same value several times.
     pub(super) fn add_many(&mut self, x: f64, times: f64) {
         if times > 0.0 {
             let difference = x - self.mean;
@@ -62,9 +62,9 @@ impl Moments {
     }
 }
 
-/// A number as it counts: below half a tick it is half a tick. `None` of what is no duration.
+/// Returns a value as it counts: half a tick if it is below. `None` if it is not a duration.
 fn positive(value: f64, resolution: f64) -> Option<f64> {
-    // Infinities and NaN, which `max` would hide, are no durations.
+    // Infinities and NaN are not durations; `max` would hide NaN.
     if !value.is_finite() {
         return None;
     }
@@ -72,20 +72,21 @@ fn positive(value: f64, resolution: f64) -> Option<f64> {
     (value > 0.0).then_some(value)
 }
 
-/// The logarithms of the ends of what a rounded number stands for, given its own; without rounding that is both.
+/// Returns the logarithms of the ends of the interval that a rounded value represents, given the value's logarithm.
+/// Without rounding, both are that logarithm.
 fn ends(log: f64, resolution: f64) -> (f64, f64) {
     if resolution <= 0.0 {
         return (log, log);
     }
     let half = resolution / 2.0;
     let value = log.exp();
-    // Half a tick itself stands for whatever is rounded to nothing.
+    // Half a tick represents everything that rounds to 0.
     if value < 0.75 * resolution { (f64::NEG_INFINITY, half.ln()) } else { ((value - half).ln(), (value + half).ln()) }
 }
 
 impl Summary {
-    /// Of exact numbers, multiples of a resolution (0: not rounded). NaN and infinities are left out, and
-    /// without a resolution whatever is not positive.
+    /// Summarises exact values, which are multiples of `resolution` (0: not rounded). NaN and infinities are left out;
+    /// without a resolution, so are values that are not positive.
     pub fn of(values: &[f64], resolution: f64) -> Summary {
         let resolution = if resolution.is_finite() { resolution.max(0.0) } else { 0.0 };
         let mut counted: Vec<f64> = values.iter().filter_map(|value| positive(*value, resolution)).collect();
@@ -116,13 +117,13 @@ impl Summary {
         }
     }
 
-    /// How many numbers there are.
+    /// Returns the number of values.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// The largest vertical distance between the numbers' distribution function and another's, which is
-    /// given as a function of the logarithm. The first `without` numbers don't count.
+    /// Returns the largest vertical distance between the sample's distribution function and `cdf`, which takes a
+    /// logarithm. The first `without` values are ignored.
     pub(super) fn distance(&self, without: u64, cdf: impl Fn(f64) -> f64) -> f64 {
         let count = (self.count - without.min(self.count)) as f64;
         let mut below = 0.0;
@@ -138,7 +139,7 @@ impl Summary {
         distance
     }
 
-    /// Numbers behind each step with the logarithm that stands for them.
+    /// Returns for each step its number of values and the logarithm that represents them.
     pub(super) fn grouped(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
         let mut below = 0;
         self.steps.iter().map(move |step| {
@@ -148,8 +149,8 @@ impl Summary {
         })
     }
 
-    /// The distance between the logarithms of the `tail` largest numbers, less that of the number that follows
-    /// them, and an exponential distribution of this mean.
+    /// Returns the distance between the logarithms of the `tail` largest values, minus the logarithm of the next
+    /// smaller value, and an exponential distribution with this mean.
     pub(super) fn tail_distance(&self, tail: usize, scale: f64) -> f64 {
         let Some(from) = self.largest.get(tail).map(|value| value.ln()) else { return f64::NAN };
         let mut distance: f64 = 0.0;

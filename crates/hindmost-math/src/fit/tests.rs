@@ -4,11 +4,11 @@ use super::*;
 use crate::distribution::Distribution;
 use crate::random::{hash, unit};
 
-/// Numbers whose fits were worked out with SciPy 1.17.
+/// A sample whose fits were computed with SciPy 1.17.
 const NUMBERS: [f64; 22] = [
     1.2, 1.5, 1.1, 2.7, 1.9, 8.4, 1.3, 1.05, 3.3, 1.7, 2.2, 1.4, 5.6, 1.15, 1.25, 2.0, 1.6, 1.35, 12.5, 1.8, 2.9, 1.45,
 ];
-/// Samples of a test of coverage.
+/// Number of samples in a test of coverage.
 const SAMPLES: u64 = 500;
 
 fn close(value: f64, expected: f64, relative: f64) {
@@ -31,15 +31,15 @@ fn sketched(values: &[f64], resolution: f64) -> Fit {
     Fit::of(&sketch.summary(resolution))
 }
 
-/// How often something held in `SAMPLES` independent tries that hold with probability 0.95: within four standard
-/// deviations of the binomial.
+/// Checks that a statement of probability 0.95 held in as many of `SAMPLES` tries as expected, within four standard
+/// deviations of the binomial distribution.
 fn as_often_as_stated(held: u64, what: &str) {
     let share = held as f64 / SAMPLES as f64;
     let tolerance = 4.0 * (0.95 * 0.05 / SAMPLES as f64).sqrt();
     assert!((share - 0.95).abs() <= tolerance, "{what}: {share}");
 }
 
-/// Whether numbers look uniform on (0, 1): Kolmogorov's distance below its 0.1 % point.
+/// Checks that numbers look uniform on (0, 1): Kolmogorov's distance is below its 0.1 % point.
 fn uniform(mut p: Vec<f64>, what: &str) {
     p.sort_by(f64::total_cmp);
     let count = p.len() as f64;
@@ -52,7 +52,7 @@ fn contains([low, high]: [f64; 2], value: f64) -> u64 {
 }
 
 #[test]
-fn fits_are_those_of_a_statistics_package() {
+fn fits_agree_with_scipy() {
     let fit = Fit::of_values(&NUMBERS, 0.0);
     let pareto = fit.pareto.unwrap();
     close(pareto.alpha, 1.366_829_547_144, 1e-10);
@@ -61,7 +61,7 @@ fn fits_are_those_of_a_statistics_package() {
     close(pareto.minimum, 1.05, 1e-12);
     close(pareto.minimum_ci95[0], 0.948_198_491_8, 1e-9);
     close(pareto.goodness.distance, 0.079_158_190_628, 1e-9);
-    // By 400 000 simulated samples of 21.
+    // From 400 000 simulated samples of 21 values.
     assert!((pareto.goodness.p - 0.993_84).abs() < 0.002, "{}", pareto.goodness.p);
     let hill = fit.hill.unwrap();
     close(hill.alpha, 1.279_576_976_128, 1e-10);
@@ -89,7 +89,7 @@ fn fits_are_those_of_a_statistics_package() {
 }
 
 #[test]
-fn quantiles_are_those_of_a_statistics_package() {
+fn quantiles_agree_with_scipy() {
     for (p, degrees, expected) in [
         (0.025, 2.0, 0.050_635_615_968_58),
         (0.975, 18.0, 31.526_378_440_387),
@@ -107,8 +107,8 @@ fn quantiles_are_those_of_a_statistics_package() {
 }
 
 #[test]
-fn critical_values_are_those_that_stephens_published() {
-    // In his form: distance = value / factor (+ 0.2/n).
+fn critical_values_agree_with_stephens() {
+    // In Stephens' form: distance = value / factor (+ 0.2/n).
     for (p, normal, exponential) in
         [(0.15, 0.775, 0.926), (0.1, 0.819, 0.990), (0.05, 0.895, 1.094), (0.025, 0.955, 1.190), (0.01, 1.035, 1.308)]
     {
@@ -123,7 +123,7 @@ fn critical_values_are_those_that_stephens_published() {
 }
 
 #[test]
-fn p_values_fall_as_distances_grow_and_stay_probabilities() {
+fn p_values_are_probabilities_and_fall_with_distance() {
     for reference in [Reference::Normal, Reference::Exponential] {
         for count in [3, 10, 11, 15, 49, 50, 1_000, 1_001, 10_000_000] {
             let p: Vec<f64> = (0..=1000).map(|at| Goodness::of(f64::from(at) / 1000.0, count, reference).p).collect();
@@ -135,7 +135,7 @@ fn p_values_fall_as_distances_grow_and_stay_probabilities() {
 }
 
 #[test]
-fn pareto_parameters_are_in_their_intervals_as_often_as_stated() {
+fn pareto_intervals_cover_the_parameters() {
     for (alpha, minimum, count) in [(1.2, 3.0, 40), (2.5, 0.2, 300)] {
         let truth = Distribution::pareto(alpha, minimum).unwrap();
         let (mut alphas, mut minima, mut tails, mut sum) = (0, 0, 0, 0.0);
@@ -162,7 +162,7 @@ fn pareto_parameters_are_in_their_intervals_as_often_as_stated() {
 }
 
 #[test]
-fn log_normal_parameters_are_in_their_intervals_as_often_as_stated() {
+fn log_normal_intervals_cover_the_parameters() {
     for (mean, cv, count) in [(10.0, 0.4, 30), (0.5, 2.0, 250)] {
         let truth = Distribution::log_normal(mean, cv).unwrap();
         let sigma = f64::ln_1p(cv * cv).sqrt();
@@ -181,7 +181,7 @@ fn log_normal_parameters_are_in_their_intervals_as_often_as_stated() {
 }
 
 #[test]
-fn sketches_know_parameters_as_well_and_refuse_true_models_no_more_often() {
+fn sketches_give_the_same_coverage_and_no_more_rejections() {
     let count = 4000;
     let tolerance = |share: f64, of: f64| share + 4.0 * (share * (1.0 - share) / of).sqrt();
     let samples = 100;
@@ -208,38 +208,38 @@ fn sketches_know_parameters_as_well_and_refuse_true_models_no_more_often() {
 }
 
 #[test]
-fn rounding_makes_nobody_refuse_a_true_model() {
-    // Whole milliseconds of tasks that take some 20 ms: 60 different values at most.
+fn rounding_does_not_reject_true_models() {
+    // Whole milliseconds of tasks that take about 20 ms: at most 60 different values.
     let truth = Distribution::log_normal(0.02, 0.5).unwrap();
     let refused = |tick: f64| {
         let fits = (0..200).map(|seed| Fit::of_values(&rounded(&sample(&truth, 500, seed), 0.001), tick));
         fits.filter(|fit| fit.log_normal.unwrap().goodness.p < 0.05).count()
     };
     assert!(refused(0.001) <= 10 + 13, "{}", refused(0.001));
-    // Taken as exact, ties look like a deviation.
+    // Treated as exact values, ties look like a deviation.
     assert!(refused(0.0) > 60, "{}", refused(0.0));
 }
 
 #[test]
-fn a_pareto_is_told_from_a_log_normal() {
+fn pareto_and_log_normal_samples_are_distinguished() {
     let pareto = Distribution::pareto_with_mean(1.5, 10.0).unwrap();
     let log_normal = Distribution::log_normal(10.0, 1.5).unwrap();
     let uniform = Distribution::uniform(1.0, 2.0).unwrap();
-    let mut told = [0, 0, 0];
+    let mut correct = [0, 0, 0];
     for seed in 0..100 {
         let fit = |truth: &Distribution| Fit::of_values(&sample(truth, 300, seed), 0.0);
         let [of_pareto, of_log_normal, of_uniform] = [&pareto, &log_normal, &uniform].map(fit);
-        told[0] += u32::from(of_pareto.preferred == Some(Preferred::Pareto));
-        told[1] += u32::from(of_log_normal.preferred == Some(Preferred::LogNormal));
-        told[2] += u32::from(of_uniform.preferred == Some(Preferred::Neither));
+        correct[0] += u32::from(of_pareto.preferred == Some(Preferred::Pareto));
+        correct[1] += u32::from(of_log_normal.preferred == Some(Preferred::LogNormal));
+        correct[2] += u32::from(of_uniform.preferred == Some(Preferred::Neither));
         assert!(of_pareto.comparison.unwrap().z > 1.96 && of_log_normal.comparison.unwrap().z < -1.96);
     }
-    // A true model is refused 5 times in a hundred; a uniform sample of this size nearly always looks like neither.
-    assert!(told[0] >= 86 && told[1] >= 86 && told[2] >= 95, "{told:?}");
+    // A true model is rejected in 5 % of the samples; a uniform sample of this size almost always rejects both.
+    assert!(correct[0] >= 86 && correct[1] >= 86 && correct[2] >= 95, "{correct:?}");
 }
 
 #[test]
-fn a_sketch_says_what_the_numbers_say() {
+fn a_sketch_agrees_with_the_exact_summary() {
     let truth = Distribution::pareto(1.3, 0.05).unwrap();
     let values = sample(&truth, 20_000, 5);
     let mut sketch = Sketch::new();
@@ -266,7 +266,7 @@ fn a_sketch_says_what_the_numbers_say() {
 }
 
 #[test]
-fn too_few_equal_or_senseless_numbers_are_said_to_be_so() {
+fn too_few_or_equal_values_give_a_reason() {
     let fit = Fit::of_values(&[1.0; 9], 0.0);
     assert_eq!((fit.count, fit.reason.is_some(), fit.pareto), (9, true, None));
     let equal = Fit::of_values(&vec![0.3; 5000], 0.001);
@@ -274,7 +274,7 @@ fn too_few_equal_or_senseless_numbers_are_said_to_be_so() {
     assert_eq!(equal.reason, Some("the durations do not differ"));
     let senseless = [f64::NAN, f64::INFINITY, -1.0, 0.0, f64::NEG_INFINITY];
     assert_eq!(Fit::of_values(&senseless, 0.0).count, 0);
-    // With a clock that ticks, 0 and below are half a tick.
+    // With a clock tick, values of 0 and below count as half a tick.
     assert_eq!(Fit::of_values(&senseless, 0.001).count, 2);
     assert_eq!(sketched(&senseless, 0.001).count, 2);
     assert_eq!(Sketch::new().quantile(0.5), None);
@@ -287,7 +287,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn whatever_comes_is_fitted_without_panicking_and_in_order(
+    fn any_values_are_fitted_without_panicking(
         values in prop::collection::vec(prop_oneof![any::<f64>(), 0.0..3.0f64, Just(0.0), Just(1.0)], 0..200),
         tick in prop_oneof![Just(0.0), Just(0.001), Just(1.0), any::<f64>()],
     ) {
@@ -306,7 +306,7 @@ proptest! {
     }
 
     #[test]
-    fn scaling_numbers_scales_what_has_a_unit(factor in 1e-3..1e3f64, seed in 0..1000u64) {
+    fn scaling_values_scales_quantities_with_a_unit(factor in 1e-3..1e3f64, seed in 0..1000u64) {
         let values = sample(&Distribution::log_normal(1.0, 1.0).unwrap(), 60, seed);
         let scaled: Vec<f64> = values.iter().map(|value| value * factor).collect();
         let (one, other) = (Fit::of_values(&values, 0.0), Fit::of_values(&scaled, 0.0));

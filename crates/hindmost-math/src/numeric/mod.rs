@@ -1,6 +1,5 @@
-//! Scalar numerics written for this crate: root finding, minimisation, quadrature and the few special
-//! functions that the distributions of durations need. Everything is deterministic and returns a
-//! value for every input; nothing panics.
+//! Scalar numerics: root finding, minimisation, quadrature and the special functions that distributions of durations
+//! need. All functions are deterministic, return a value for every input and never panic.
 
 mod quadrature;
 mod roots;

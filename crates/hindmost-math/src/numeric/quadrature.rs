@@ -5,13 +5,13 @@ use std::collections::BinaryHeap;
 /// An integral and an estimate of its absolute error.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Integral {
-    /// The integral.
+    /// The value of the integral.
     pub value: f64,
-    /// Estimate of the absolute error, usually far above the true one.
+    /// An estimate of the absolute error, usually far above the true error.
     pub error: f64,
 }
 
-/// Positive nodes of the 15-point Kronrod rule on (−1, 1), largest first; odd places are Gauss nodes.
+/// Positive nodes of the 15-point Kronrod rule on (−1, 1), largest first. Odd indices are Gauss nodes.
 const NODES: [f64; 7] = [
     0.991_455_371_120_812_6,
     0.949_107_912_342_758_5,
@@ -21,7 +21,7 @@ const NODES: [f64; 7] = [
     0.405_845_151_377_397_2,
     0.207_784_955_007_898_47,
 ];
-/// Kronrod weights of [`NODES`], then of 0.
+/// Kronrod weights of [`NODES`], then of node 0.
 const KRONROD: [f64; 8] = [
     0.022_935_322_010_529_224,
     0.063_092_092_629_978_56,
@@ -32,22 +32,22 @@ const KRONROD: [f64; 8] = [
     0.204_432_940_075_298_9,
     0.209_482_141_084_727_82,
 ];
-/// Gauss weights of the nodes at odd places of [`NODES`], then of 0.
+/// Gauss weights of the nodes at odd indices of [`NODES`], then of node 0.
 const GAUSS: [f64; 4] =
     [0.129_484_966_168_869_7, 0.279_705_391_489_276_64, 0.381_830_050_505_118_9, 0.417_959_183_673_469_4];
-/// Panels are halved at most so often in all.
+/// Maximum number of times that panels are halved.
 const MAX_HALVINGS: usize = 2000;
 
-/// ∫ f over [`low`, `high`] to the relative tolerance given, by halving the panel of largest error.
+/// Integrates f over [`low`, `high`] to a relative tolerance, by halving the panel with the largest error.
 ///
-/// Both ends must be finite; end points are never evaluated, so integrable singularities there are
-/// allowed. Stops after 2000 halvings with what it has; [`Integral::error`] then says so.
+/// Both ends must be finite. They are never evaluated, so integrable singularities there are allowed. After 2000
+/// halvings it stops and returns its best result; [`Integral::error`] then exceeds the tolerance.
 pub fn integrate(f: impl Fn(f64) -> f64, low: f64, high: f64, tolerance: f64) -> Integral {
     integrate_panels(f, &[low, high], tolerance)
 }
 
-/// ∫ f over [first, last] of `breaks`, which are in ascending order and split the range where `f` has
-/// kinks or changes its scale. Otherwise as [`integrate`].
+/// Integrates f over [first, last] of `breaks`, which are in ascending order and split the range where `f` has kinks or
+/// changes its scale. Otherwise as [`integrate`].
 pub fn integrate_panels(f: impl Fn(f64) -> f64, breaks: &[f64], tolerance: f64) -> Integral {
     let mut panels: BinaryHeap<Panel> =
         breaks.windows(2).filter(|ends| ends[1] > ends[0]).map(|ends| panel(&f, ends[0], ends[1])).collect();
@@ -69,7 +69,7 @@ pub fn integrate_panels(f: impl Fn(f64) -> f64, breaks: &[f64], tolerance: f64) 
     sum(&panels)
 }
 
-/// One panel with its estimates, ordered by error and then by place.
+/// A panel with its estimates, ordered by error and then by position.
 #[derive(Clone, Copy, Debug)]
 struct Panel {
     low: f64,
@@ -102,7 +102,7 @@ fn sum(panels: &BinaryHeap<Panel>) -> Integral {
     })
 }
 
-/// The 7-point Gauss and 15-point Kronrod rules on one panel, with QUADPACK's error estimate.
+/// Applies the 7-point Gauss and 15-point Kronrod rules to a panel, with QUADPACK's error estimate.
 fn panel(f: &impl Fn(f64) -> f64, low: f64, high: f64) -> Panel {
     let centre = 0.5 * (low + high);
     let half = 0.5 * (high - low);
@@ -119,8 +119,8 @@ fn panel(f: &impl Fn(f64) -> f64, low: f64, high: f64) -> Panel {
             gauss += GAUSS[place / 2] * (left + right);
         }
     }
-    // Mean deviation of the integrand: where the rules' difference is small against it, the true
-    // error is smaller still.
+    // The mean deviation of the integrand. If the difference of the rules is small against it, the true error is even
+    // smaller.
     let mean = 0.5 * kronrod;
     let mut spread = KRONROD[7] * (middle - mean).abs();
     for (place, weight) in KRONROD[..7].iter().enumerate() {

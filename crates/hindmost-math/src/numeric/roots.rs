@@ -1,10 +1,10 @@
 //! Roots and minima of functions of one variable.
 
-/// Iterations after which a search stops with what it has; bisection of any pair of doubles ends sooner.
+/// Maximum number of iterations of a search. Bisection of any two doubles needs fewer.
 const MAX_ITERATIONS: usize = 2200;
 
-/// A root of `f` between `low` and `high`, where `f` has opposite signs (or is zero), to within
-/// `tolerance` · |root| and the spacing of doubles. `None` where the signs agree or are NaN.
+/// Returns a root of `f` between `low` and `high`, to `tolerance` · |root| and the spacing of doubles. `f` must have
+/// opposite signs (or be zero) at the ends; `None` if the signs agree or are NaN.
 ///
 /// Brent's method (R. P. Brent, *Algorithms for Minimization without Derivatives*, 1973, chapter 4).
 pub fn find_root(f: impl Fn(f64) -> f64, low: f64, high: f64, tolerance: f64) -> Option<f64> {
@@ -66,12 +66,12 @@ pub fn find_root(f: impl Fn(f64) -> f64, low: f64, high: f64, tolerance: f64) ->
     Some(b)
 }
 
-/// The place between `low`, where `holds` is false, and `high`, where it is true, at which it turns
-/// true, to the spacing of doubles: the smallest value tried for which it holds.
+/// Returns the point between `low`, where `holds` is false, and `high`, where it is true, at which it becomes true, to
+/// the spacing of doubles: the smallest tested value for which it holds.
 pub fn bisect(holds: impl Fn(f64) -> bool, low: f64, high: f64) -> f64 {
     let (mut low, mut high) = (low, high);
     for _ in 0..MAX_ITERATIONS {
-        // The geometric mean closes in on places of any size; it needs a positive lower end.
+        // The geometric mean converges for values of any size, but needs a positive lower end.
         let middle = if low > 0.0 && high > 2.0 * low { low.sqrt() * high.sqrt() } else { low + 0.5 * (high - low) };
         if !(middle > low && middle < high) {
             break;
@@ -85,12 +85,12 @@ pub fn bisect(holds: impl Fn(f64) -> bool, low: f64, high: f64) -> f64 {
     high
 }
 
-/// Where `f`, unimodal on [`low`, `high`], is smallest, to within some 1e-8 of the place (a minimum is
-/// flat: closer than the square root of the machine precision it can't be told).
+/// Returns the point in [`low`, `high`] at which a unimodal `f` is smallest, to a relative error of about 1e-8. A
+/// minimum is flat, so it can't be located more closely than the square root of the machine precision.
 ///
-/// Brent's method without derivatives (as above, chapter 5).
+/// Brent's method without derivatives (R. P. Brent, 1973, chapter 5).
 pub fn minimize(f: impl Fn(f64) -> f64, low: f64, high: f64) -> f64 {
-    /// The golden section's smaller part.
+    /// The smaller part of the golden section.
     const GOLDEN: f64 = 0.381_966_011_250_105_1;
     const RELATIVE: f64 = 1e-9;
     let (mut a, mut b) = (low, high);

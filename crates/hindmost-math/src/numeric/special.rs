@@ -1,15 +1,15 @@
-//! Special functions.
+//! Special functions: gamma, digamma and harmonic numbers, and the normal distribution.
 
-/// From here on the asymptotic series of ln Γ and ψ, cut after six terms, are exact to 1e-16.
+/// From this argument on, the asymptotic series of ln Γ and ψ with six terms are exact to 1e-16.
 const ASYMPTOTIC: f64 = 16.0;
-/// Coefficients of 1/x, 1/x³, … in ln Γ's asymptotic series: `B_2k / (2k(2k−1))`.
+/// Coefficients of 1/x, 1/x³, … in the asymptotic series of ln Γ: `B_2k / (2k(2k−1))`.
 const LN_GAMMA_SERIES: [f64; 6] =
     [1.0 / 12.0, -1.0 / 360.0, 1.0 / 1260.0, -1.0 / 1680.0, 1.0 / 1188.0, -691.0 / 360_360.0];
 
-/// ln Γ(x) − ln Γ(x − d) for x > 0 and x − d > 0, without the cancellation of taking the difference
-/// of two large logarithms: accurate to some 1e-15 · max(1, |result|) for any x.
+/// Returns ln Γ(x) − ln Γ(x − d) for x > 0 and x − d > 0. Avoids the cancellation in the difference of two large
+/// logarithms; the error is about 1e-15 · max(1, |result|) for every x.
 ///
-/// ∞ where x − d ≤ 0.
+/// ∞ if x − d ≤ 0.
 pub fn ln_gamma_increment(x: f64, d: f64) -> f64 {
     let (mut x, mut y) = (x, x - d);
     if y <= 0.0 {
@@ -31,7 +31,7 @@ pub fn ln_gamma_increment(x: f64, d: f64) -> f64 {
     shift + main + series(x) - series(y)
 }
 
-/// ψ(x + d) − ψ(x) for x > 0, x + d > 0: for a whole d this is Σ 1/(x + k) over k = 0 … d − 1.
+/// Returns ψ(x + d) − ψ(x) for x > 0 and x + d > 0. For an integer d this is Σ 1/(x + k) over k = 0 … d − 1.
 pub fn digamma_increment(x: f64, d: f64) -> f64 {
     let (mut low, mut high) = (x, x + d);
     let mut shift = 0.0;
@@ -41,7 +41,7 @@ pub fn digamma_increment(x: f64, d: f64) -> f64 {
         low += 1.0;
         high += 1.0;
     }
-    // ψ(z) = ln z − 1/(2z) − Σ B_2k/(2k z^2k); 2k−1 times ln Γ's coefficients.
+    // ψ(z) = ln z − 1/(2z) − Σ B_2k/(2k z^2k); each coefficient is 2k−1 times that of ln Γ.
     let series = |z: f64| {
         let square = 1.0 / (z * z);
         let tail = LN_GAMMA_SERIES
@@ -54,18 +54,19 @@ pub fn digamma_increment(x: f64, d: f64) -> f64 {
     shift + (d / low).ln_1p() + series(high) - series(low)
 }
 
-/// The harmonic number 1 + 1/2 + … + 1/n, continued to real n ≥ 0.
+/// Returns the harmonic number 1 + 1/2 + … + 1/n, continued to real n ≥ 0.
 pub fn harmonic(n: f64) -> f64 {
     digamma_increment(1.0, n)
 }
 
-/// P(Z > z) of a standard normal, to a relative accuracy of some 1e-15 · max(1, z²) also in the far tail.
+/// Returns P(Z > z) of a standard normal variable, with a relative error of about 1e-15 · max(1, z²), also in the far
+/// tail.
 pub fn normal_survival(z: f64) -> f64 {
     0.5 * erfc(z * std::f64::consts::FRAC_1_SQRT_2)
 }
 
-/// The complementary error function, by W. J. Cody's rational approximations (*Mathematics of
-/// Computation* 23, 1969). Written here because the one at hand in a library is good to 1e-10 only.
+/// The complementary error function, by W. J. Cody's rational approximations (*Mathematics of Computation* 23, 1969).
+/// Written here because the library at hand is accurate only to 1e-10.
 #[allow(clippy::excessive_precision, clippy::unreadable_literal)] // As published.
 fn erfc(x: f64) -> f64 {
     const A: [f64; 5] = [
@@ -126,7 +127,7 @@ fn erfc(x: f64) -> f64 {
         let square = 1.0 / (size * size);
         (std::f64::consts::FRAC_2_SQRT_PI * 0.5 - square * polynomial(&P, square) / polynomial(&Q, square)) / size
     };
-    // e^(−x²) with the square in two parts, so that its rounding isn't magnified.
+    // e^(−x²) with the square in two parts, so that its rounding error is not magnified.
     let coarse = (size * 16.0).trunc() / 16.0;
     let rest = (size - coarse) * (size + coarse);
     let upper = if size < 40.0 { (-coarse * coarse).exp() * (-rest).exp() * scaled } else { 0.0 };
@@ -139,10 +140,10 @@ fn erfc(x: f64) -> f64 {
     }
 }
 
-/// The standard normal's quantile: z with P(Z ≤ z) = p, for p in (0, 1); ∓∞ at the ends.
+/// Returns the standard normal quantile: z with P(Z ≤ z) = p, for p in (0, 1); ∓∞ at the ends.
 ///
-/// Algorithm AS 241, PPND16 (M. J. Wichura, *Applied Statistics* 37, 1988): relative error about
-/// 1e-16. For a small survival q take −`normal_quantile(q)`, which loses nothing.
+/// Algorithm AS 241, PPND16 (M. J. Wichura, *Applied Statistics* 37, 1988), with a relative error of about 1e-16. For a
+/// small survival q use −`normal_quantile(q)`, which loses no accuracy.
 #[allow(clippy::excessive_precision, clippy::unreadable_literal)] // As published.
 pub fn normal_quantile(p: f64) -> f64 {
     const A: [f64; 8] = [
@@ -248,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn harmonic_numbers() {
+    fn harmonic_numbers_are_exact() {
         let mut sum = 0.0;
         for n in 1..=1000_u32 {
             sum += 1.0 / f64::from(n);
@@ -260,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn complementary_error_function() {
+    fn erfc_matches_rounded_values() {
         // Correctly rounded values.
         for (x, expected) in [
             (0.5, 0.479_500_122_186_953_5),

@@ -1,7 +1,7 @@
-//! How fast a Spark event log is read, plain and compressed: a large one, made in memory, with lines such
-//! as Spark 4 writes them. `cargo bench -p hindmost-trace`
+//! Speed of reading a large Spark event log, plain and compressed. The log is generated in memory, with lines like
+//! those of Spark 4. Run with `cargo bench -p hindmost-trace`.
 //!
-//! For logs that don't fit in memory, and to see how much a process takes:
+//! For logs that don't fit in memory, and to measure the memory of the process:
 //!
 //! ```text
 //! cargo bench -p hindmost-trace --bench spark -- make plain|gzip|zstd|lz4|snappy MEGABYTES > LOG

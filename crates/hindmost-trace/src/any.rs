@@ -1,4 +1,4 @@
-//! A log of any format: which it is, counted, and analysed.
+//! Logs of any format: recognises the format, then counts and analyses the log.
 
 use std::fs::File;
 use std::io::{self, Cursor, Read};
@@ -11,29 +11,30 @@ use crate::reading::progress::OnProgress;
 use crate::summary::TraceSummary;
 use crate::{hadoop, journal, spark};
 
-/// The name that stands for the standard input.
+/// The path that stands for the standard input.
 pub const STANDARD_INPUT: &str = "-";
 
-/// As many first bytes of a stream tell which log it is.
+/// Bytes of a stream that are read to recognise its format.
 const LOOKED_AT: usize = 64 << 10;
 
-/// What there is at a path.
+/// The format of the log at a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LogKind {
-    /// A journal of one of our own runs: where it is.
+    /// The journal of a Hindmost run, and its path.
     Journal(PathBuf),
-    /// Job histories or Rumen traces of Hadoop, or a folder of them.
+    /// A Hadoop job history, a Rumen trace, or a folder of them.
     Hadoop,
-    /// A Spark event log, or a folder of them; also whatever is no log at all: its reader says so.
+    /// A Spark event log, or a folder of them. Also any unrecognised file: the Spark reader then returns the error
+    /// that describes it.
     Spark,
 }
 
-/// Tells which format the log at a path has: by its first bytes, and in a folder by what is in it. Of a folder with
-/// logs of several kinds it is Spark if such logs are in the folder itself, and else Hadoop; their readers' warnings
-/// name what they leave out.
+/// Returns the format of the log at a path: by the first bytes of a file, by the contents of a folder. A folder that
+/// holds Spark logs directly counts as Spark; any other folder with logs of several kinds counts as Hadoop. The
+/// readers' warnings name the logs that they leave out.
 ///
 /// # Errors
-/// If there is nothing that can be read, or the path is a folder without any log.
+/// If nothing can be read there, or the path is a folder without any log.
 pub fn kind(path: &Path) -> Result<LogKind, TraceError> {
     let failed = |source| TraceError::Open { path: path.to_owned(), source };
     if path.is_dir() {
@@ -49,16 +50,16 @@ pub fn kind(path: &Path) -> Result<LogKind, TraceError> {
     if let Some(journal) = journal::find(path)? {
         return Ok(LogKind::Journal(journal));
     }
-    // A pipe can be read but once: only Spark's reader takes those.
+    // A pipe can be read only once, so its first bytes cannot be looked at; the Spark reader takes all pipes.
     let is_hadoop = path.is_file() && hadoop::find(path).map_err(failed)?;
     Ok(if is_hadoop { LogKind::Hadoop } else { LogKind::Spark })
 }
 
-/// Counts what a log holds, and finds what stragglers cost in it, and why. The path `-` is the standard input; that and
-/// pipes may hold a log of any kind.
+/// Counts what a log holds and finds what stragglers cost in it, and why. The path `-` is the standard input. The
+/// standard input and pipes may hold a log of any format.
 ///
 /// # Errors
-/// As [`kind`], and as the format's own reader.
+/// As for [`kind`], and the errors of the format's own reader.
 pub fn analyse(path: &Path, progress: Option<OnProgress<'_>>) -> Result<(TraceSummary, Findings), TraceError> {
     if path == Path::new(STANDARD_INPUT) {
         return analyse_stream(io::stdin().lock(), "standard input", progress);
@@ -75,10 +76,10 @@ pub fn analyse(path: &Path, progress: Option<OnProgress<'_>>) -> Result<(TraceSu
     }
 }
 
-/// As [`analyse`], of what comes from a reader. `name` is what errors call it.
+/// Does the same as [`analyse`] for a log that a reader yields. `name` is the log's name in errors.
 ///
 /// # Errors
-/// If reading fails, and as the format's own reader.
+/// If reading fails, and the errors of the format's own reader.
 pub fn analyse_stream(
     mut reader: impl Read,
     name: &str,
@@ -98,11 +99,11 @@ pub fn analyse_stream(
     }
 }
 
-/// The beginning of a log, decompressed as far as it goes.
+/// Returns the decompressed beginning of a log, as far as the given bytes reach.
 fn plain(beginning: &[u8]) -> Vec<u8> {
     let mut plain = Vec::new();
     if let Ok(reader) = Plain::new(beginning) {
-        // It breaks off where the bytes that were looked at end.
+        // An error is expected here: the compressed data end after `LOOKED_AT` bytes.
         let _ = reader.take(LOOKED_AT as u64).read_to_end(&mut plain);
     }
     plain

@@ -1,4 +1,4 @@
-//! Why a log could not be read.
+//! Errors that stop a reader.
 
 use std::io;
 use std::path::PathBuf;
@@ -7,10 +7,10 @@ use thiserror::Error;
 
 use crate::JOURNAL_IN_FOLDER;
 
-/// What readers take, for errors.
+/// The formats that are read, for error messages.
 const EXPECTED: &str = "a Spark event log (one JSON event a line, such as {\"Event\":\"SparkListenerApplicationStart\",…}), a Hadoop job history (.jhist, whose first line is Avro-Json or Avro-Binary), a Rumen trace (not its topology), or the journal of a run";
 
-/// Why a log could not be read at all. What a reader could get around is a warning instead, in
+/// Why a log could not be read at all. Problems that a reader can work around become warnings instead, in
 /// [`TraceSummary::warnings`](crate::TraceSummary::warnings).
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -18,119 +18,117 @@ pub enum TraceError {
     /// The file is missing, or may not be read.
     #[error("cannot open the log {}: {}", path.display(), why_open(source))]
     Open {
-        /// The path as it was given.
+        /// The path as given by the user.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 
-    /// The path names a directory that is neither a run's output folder nor holds event logs.
+    /// The directory is not the output folder of a run and holds no logs.
     #[error(
-        "{} is a directory without a run's journal or a Spark event log, and without Hadoop's logs; give the log itself, a rolling log's directory (eventlog_v2_…), or the directory that holds them",
+        "{} is a directory without a run's journal or a Spark event log, and without Hadoop logs; give the log itself, the directory of a rolling log (eventlog_v2_…), or a directory that holds logs",
         path.display()
     )]
     Directory {
-        /// The path as it was given.
+        /// The path as given by the user.
         path: PathBuf,
     },
 
-    /// Reading failed half way.
-    #[error("cannot read the log {name} past byte {position}: {source}")]
+    /// Reading failed part of the way through the log.
+    #[error("cannot read the log {name} after byte {position}: {source}")]
     Read {
         /// The log's name.
         name: String,
-        /// Bytes read before.
+        /// Bytes read before the failure.
         position: u64,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 
-    /// Nothing in it.
+    /// The log is empty.
     #[error("the log {name} is empty; expected {EXPECTED}")]
     Empty {
         /// The log's name.
         name: String,
     },
 
-    /// It is compressed or packed in a way that isn't read.
+    /// The log is compressed or packed in an unsupported way.
     #[error(
-        "the log {name} is compressed ({kind}); plain logs are read, and those compressed by gzip, zstd, LZ4 or Snappy: unpack it first ({how})"
+        "the log {name} is compressed in an unsupported way ({kind}; supported are gzip, zstd, LZ4 and Snappy); unpack it first ({how})"
     )]
     Compressed {
         /// The log's name.
         name: String,
-        /// What it is packed with.
+        /// The name of the compression or archive format.
         kind: String,
-        /// How to unpack it.
+        /// The command that unpacks it.
         how: &'static str,
     },
 
-    /// Its compressed data are damaged, or break off, before the first event.
-    #[error("the log {name} holds no complete event: {what}; copy it again, whole")]
+    /// The compressed data are damaged, or end early, before the first event.
+    #[error("the log {name} holds no complete event: {what}; copy the whole log again")]
     Damaged {
         /// The log's name.
         name: String,
-        /// What is wrong with it, and at which byte.
+        /// What is wrong, and at which byte.
         what: String,
     },
 
-    /// It isn't text.
+    /// The log is not a text file.
     #[error("the log {name} is not a text file ({found}); expected {EXPECTED}")]
     Binary {
         /// The log's name.
         name: String,
-        /// What it looks like.
+        /// What the file seems to be.
         found: String,
     },
 
-    /// Text, but not a Spark event log.
-    #[error(
-        "the log {name} is not a Spark event log, nor one of Hadoop's: line {line} is {found}; expected {EXPECTED}"
-    )]
+    /// The log is text, but no Spark event log.
+    #[error("the log {name} is not a Spark event log, and no Hadoop log: line {line} is {found}; expected {EXPECTED}")]
     NotSpark {
         /// The log's name.
         name: String,
-        /// The first line that isn't blank, from 1.
+        /// The first line that isn't blank, counted from 1.
         line: u64,
-        /// What that line is.
+        /// What this line is.
         found: String,
     },
 
-    /// A Spark event log that ends before its first event does.
-    #[error("the log {name} holds no complete event: it is cut short in line {line}; copy it again, whole")]
+    /// The log ends before its first event is complete.
+    #[error("the log {name} holds no complete event: it is cut short in line {line}; copy the whole log again")]
     NothingComplete {
         /// The log's name.
         name: String,
-        /// The line that is cut, from 1.
+        /// The line that is cut, counted from 1.
         line: u64,
     },
 
-    /// Neither a Hadoop job history nor a Rumen trace.
+    /// The log is neither a Hadoop job history nor a Rumen trace.
     #[error(
         "{name} is no Hadoop log: it is {found}; expected a job history (.jhist, whose first line is Avro-Json or Avro-Binary), a Rumen trace, or a folder that holds them"
     )]
     NotHadoop {
         /// The log's name.
         name: String,
-        /// What it is.
+        /// What the file is instead.
         found: String,
     },
 
-    /// A folder without a Hadoop log.
+    /// The folder holds no Hadoop log.
     #[error("{} holds no Hadoop log: no job history (.jhist) and no Rumen trace", path.display())]
     NoHadoopLog {
-        /// The path as it was given.
+        /// The path as given by the user.
         path: PathBuf,
     },
 
-    /// A directory where the output folder of a run is asked for.
+    /// The directory is not the output folder of a run.
     #[error("{} holds no {JOURNAL_IN_FOLDER}; give the output folder of a run, or the journal itself", path.display())]
     NoJournal {
-        /// The path as it was given.
+        /// The path as given by the user.
         path: PathBuf,
     },
 
-    /// Another file where a journal is asked for.
+    /// The file is not a journal.
     #[error(
         "{name} is not a journal: its first line is no header with \"hindmost_journal\"; give the journal of a run, {JOURNAL_IN_FOLDER} in its output folder, or that folder"
     )]
@@ -139,7 +137,7 @@ pub enum TraceError {
         name: String,
     },
 
-    /// A journal of a newer version.
+    /// The journal has a newer format than this version can read.
     #[error(
         "the journal {name} has format {found}, and this version reads formats up to {known}; read it with the version that wrote it",
         known = hindmost_core::journal::VERSION
@@ -147,55 +145,55 @@ pub enum TraceError {
     JournalTooNew {
         /// The journal's name.
         name: String,
-        /// Its format's version.
+        /// The version of its format.
         found: u32,
     },
 
-    /// A line of a journal, other than its last one cut short, that is no record.
+    /// A line of the journal is no record. The last line may be cut short; that is no error.
     #[error(
-        "the journal {name} is damaged: line {line} can't be read ({error}); restore it, or keep the lines before as a journal of their own"
+        "the journal {name} is damaged: line {line} can't be read ({error}); restore it, or keep only the lines before this one as a new journal"
     )]
     BadRecord {
         /// The journal's name.
         name: String,
-        /// The line, from 1.
+        /// The line, counted from 1.
         line: u64,
         /// What is wrong with it.
         error: serde_json::Error,
     },
 
-    /// Reading a journal failed half way.
-    #[error("cannot read the journal {name} past line {line}: {source}")]
+    /// Reading the journal failed part of the way.
+    #[error("cannot read the journal {name} after line {line}: {source}")]
     ReadJournal {
         /// The journal's name.
         name: String,
         /// Lines read before.
         line: u64,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 
-    /// A journal with jobs that no computer could hold.
+    /// The jobs of the journal have more tasks than the reader accepts.
     #[error("the journal {name} is damaged: by line {line} its jobs have {tasks} tasks, which is more than {most}")]
     TooManyTasks {
         /// The journal's name.
         name: String,
-        /// The line, from 1.
+        /// The line, counted from 1.
         line: u64,
         /// Tasks of all jobs so far.
         tasks: u64,
-        /// As many as are read.
+        /// The largest number of tasks that is read.
         most: u64,
     },
 
-    /// A journal with a job that cannot be.
+    /// A phase of a job in the journal depends on itself or on a later phase.
     #[error(
         "the journal {name} is damaged: in line {line} phase {phase:?} of job {job:?} waits for itself or a later phase"
     )]
     WaitsForItself {
         /// The journal's name.
         name: String,
-        /// The line, from 1.
+        /// The line, counted from 1.
         line: u64,
         /// The job's name.
         job: String,
@@ -203,7 +201,7 @@ pub enum TraceError {
         phase: String,
     },
 
-    /// A journal that ends before any task has finished.
+    /// No task has finished in the journal.
     #[error("no task has finished in the journal {name}, so there is nothing to replay; let the run go on first")]
     NothingFinished {
         /// The journal's name.
@@ -211,6 +209,7 @@ pub enum TraceError {
     },
 }
 
+/// Describes why a log could not be opened.
 fn why_open(source: &io::Error) -> String {
     match source.kind() {
         io::ErrorKind::NotFound => "there is no such file; check the path".to_owned(),

@@ -1,28 +1,50 @@
-//! Readers of the logs people already have, and of the journals of our own runs.
+//! Readers of cluster logs (Spark, Hadoop) and of Hindmost journals, and an analysis of what stragglers cost in them.
 //!
-//! Spark event logs: [`spark::open`] reads one into a [`spark::SparkTrace`], with the jobs and nodes
-//! that a replay needs; [`spark::summarize`] only counts, and [`spark::analyse`] counts and finds what
-//! stragglers cost, in memory that does not grow with the log.
+//! Three concepts:
 //!
-//! Hadoop's job histories and Rumen traces: the same in [`hadoop`].
+//! - **Summary**: counts of what a log holds (jobs, stages, tasks, attempts, causes of failures), with a warning for
+//!   each problem that the reader worked around. See [`TraceSummary`].
+//! - **Findings**: what stragglers cost and why, phase by phase: waiting time, slow nodes, skew, speculative copies.
+//!   See [`analysis`].
+//! - **Replay**: jobs with recorded durations, nodes and attempts, for a simulation of the same workload. See
+//!   [`spark::open`], [`hadoop::open`] and [`journal::open`].
 //!
-//! Journals: [`journal::open`] reads one into a [`journal::JournalTrace`], [`journal::summarize`]
-//! counts, [`journal::records`] gives record by record.
+//! Summary and findings take memory that does not grow with the log; a replay keeps a few bytes a task. A damaged log,
+//! or one cut short, is read as far as possible.
 //!
-//! [`any`] tells from a log's first bytes which of them reads it.
+//! ```
+//! use hindmost_trace::any;
 //!
-//! # How a new format is added
+//! let log = concat!(
+//!     r#"{"Event":"SparkListenerApplicationStart","App Name":"a","App ID":"app-1","Timestamp":1000}"#, "\n",
+//!     r#"{"Event":"SparkListenerTaskEnd","Stage ID":0,"Task End Reason":{"Reason":"Success"},"#,
+//!     r#""Task Info":{"Task ID":0,"Index":0,"Launch Time":1000,"Finish Time":3000,"Host":"h1"}}"#, "\n",
+//! );
+//! let (summary, findings) = any::analyse_stream(log.as_bytes(), "my log", None)?;
+//! assert_eq!((summary.format, summary.attempts), ("spark", 1));
+//! assert_eq!(findings.machine_time.winners, 2.0); // seconds
+//! # Ok::<(), hindmost_trace::TraceError>(())
+//! ```
+//!
+//! | module | logs |
+//! | --- | --- |
+//! | [`any`] | any format, recognised by its first bytes |
+//! | [`spark`] | Spark event logs |
+//! | [`hadoop`] | MapReduce job histories (`.jhist`) and Rumen traces |
+//! | [`journal`] | journals of Hindmost's own runs |
+//!
+//! # How to add a format
 //!
 //! 1. Add a folder beside `spark/`. Use `reading/` for everything that is not particular to the format: `Plain` reads
 //!    a file of any compression, `Window` and `Lines` hold a bounded part of it, `Number`, `Text` and `Flag` are lenient
 //!    fields, `warn` words counted problems as warnings, `Causes` counts causes of failures, `Progress` reports progress.
 //! 2. Give it three functions, each for a reader and for a path: `summarize` returns the counts ([`TraceSummary`]),
 //!    `analyse` also passes every attempt that ended to an [`analysis::Analysis`], and `open` keeps what a replay needs;
-//!    `replay.rs` builds jobs and phases. Counts that only this format has are a struct in `summary/`.
+//!    `replay.rs` builds jobs and phases. Put counts that only this format has into a struct in `summary/`.
 //! 3. Add a variant to [`any::LogKind`] with the test that recognises the format by its first bytes, and one to
 //!    [`TraceError`] for files that the reader refuses.
-//! 4. Test small logs with each oddity. Test that a log cut or damaged at any byte is read up to there, with a warning
-//!    that names the place, and that the three functions count alike.
+//! 4. Test a small log for each irregularity. Test that a log cut or damaged at any byte is read up to there, with a
+//!    warning that names the place, and that the three functions count alike.
 //!
 //! Nothing outside the format's folder imports from it, except [`any`] and formats that must recognise its files.
 
@@ -42,8 +64,8 @@ pub use reading::progress::OnProgress;
 pub use recorded::{Outcome, RecordedAttempt, RecordedNode};
 pub use summary::{SparkCounts, TraceSummary};
 
-/// What to tell the user of a replay about copies that the log never saw.
+/// A note for the user of a replay: where the durations of copies that are not in the log come from.
 pub const COPIES_NOTE: &str = "Durations of copies that never ran are drawn from the recorded tasks of the same stage.";
 
-/// Where the output folder of a run has its journal.
+/// Path of the journal within the output folder of a run.
 const JOURNAL_IN_FOLDER: &str = ".hindmost/journal.jsonl";

@@ -1,11 +1,11 @@
-//! Jobs and attempts for a replay, from a log of any format.
+//! Builds jobs and attempts for a replay, for logs of every format.
 
 use hindmost_core::time::{TICKS_PER_SECOND, Time};
 use hindmost_core::workload::{DemandByName, Durations, JobSpec, PhaseSpec, WorkloadJob};
 
 use crate::recorded::RecordedAttempt;
 
-/// A job without phases that arrives so many milliseconds after the trace's origin.
+/// Returns a job without phases that arrives `arrival` milliseconds after the trace's origin.
 pub(crate) fn job(name: String, arrival: i64) -> WorkloadJob {
     let ticks = u64::try_from(arrival).unwrap_or(0).saturating_mul(TICKS_PER_SECOND / 1000);
     let (name, arrival, phases) = (name.into(), Time(ticks), Vec::new());
@@ -13,7 +13,7 @@ pub(crate) fn job(name: String, arrival: i64) -> WorkloadJob {
     WorkloadJob { spec, durations: Vec::new() }
 }
 
-/// Adds a phase whose tasks took so long, in seconds. It waits for the phases numbered `after`.
+/// Adds a phase whose tasks took the given `seconds`. It waits for the phases numbered `after`.
 pub(crate) fn add_phase(job: &mut WorkloadJob, name: &str, after: Vec<u32>, demand: DemandByName, seconds: Vec<f64>) {
     let (mean, sd) = mean_and_sd(&seconds);
     job.spec.phases.push(PhaseSpec {
@@ -32,7 +32,8 @@ pub(crate) fn add_phase(job: &mut WorkloadJob, name: &str, after: Vec<u32>, dema
     job.durations.push(Durations::Recorded(seconds));
 }
 
-/// The mean, and the standard deviation of the population where there is more than one. NaN of none.
+/// Returns the mean and the standard deviation of the population. The deviation is `None` for a single value; the
+/// mean of no value is NaN.
 pub(crate) fn mean_and_sd(seconds: &[f64]) -> (f64, Option<f64>) {
     let count = seconds.len() as f64;
     let mean = seconds.iter().sum::<f64>() / count;
@@ -40,12 +41,12 @@ pub(crate) fn mean_and_sd(seconds: &[f64]) -> (f64, Option<f64>) {
     (mean, (seconds.len() > 1).then(|| variance.sqrt()))
 }
 
-/// Seconds from a trace's origin to a time, both in milliseconds since 1970.
+/// Returns the seconds from a trace's origin to a time, both in milliseconds since 1970.
 pub(crate) fn since(origin: i64, at: Option<i64>) -> Option<f64> {
     at.map(|at| (at - origin) as f64 / 1000.0)
 }
 
-/// Sorts attempts by their launch.
+/// Sorts attempts by the time at which they started; those of unknown time come first.
 pub(crate) fn sort_by_launch(attempts: &mut [RecordedAttempt]) {
     attempts.sort_by(|a, b| {
         let launch = |x: &RecordedAttempt| x.launch.unwrap_or(f64::NEG_INFINITY);

@@ -1,4 +1,4 @@
-//! Findings of generated logs whose truth is known.
+//! Findings of generated logs with known properties.
 
 mod analysis {
     pub mod world;

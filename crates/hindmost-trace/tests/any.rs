@@ -1,4 +1,4 @@
-//! Logs told from each other, whatever their names.
+//! Recognises logs by their content, whatever their names.
 
 mod support;
 
@@ -39,7 +39,7 @@ fn counts(path: &Path) -> (&'static str, u64, u64, u64) {
 }
 
 #[test]
-fn every_log_is_told_by_what_is_in_it() {
+fn every_log_is_recognised_by_its_content() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| {
         let path = folder.path().join(name);
@@ -61,7 +61,7 @@ fn every_log_is_told_by_what_is_in_it() {
         assert_eq!(counts(&folder.path().join("log")), expected);
     }
     assert_eq!(kind(&write("log", JOURNAL)).unwrap(), LogKind::Journal(folder.path().join("log")));
-    // Folders by what they hold.
+    // Folders are recognised by their content.
     write("history/2026/11/job_1_0001-1-u-j-9-1-0-SUCCEEDED-q.jhist", JHIST);
     assert_eq!(counts(&folder.path().join("history")), ("hadoop-jhist", 1, 0, 0));
     write("events/app-1", SPARK);
@@ -71,13 +71,13 @@ fn every_log_is_told_by_what_is_in_it() {
     assert_eq!(kind(&folder.path().join("run.out")).unwrap(), LogKind::Journal(journal));
     write("empty/nothing.txt", "");
     assert!(matches!(kind(&folder.path().join("empty")), Err(TraceError::Directory { .. })));
-    // Whatever else there is goes to Spark's reader, which says what is wrong with it.
+    // Any other file goes to the Spark reader, which describes it in an error.
     assert_eq!(kind(&write("letter", "Dear Sir,\n")).unwrap(), LogKind::Spark);
     assert!(matches!(analyse(&folder.path().join("letter"), None), Err(TraceError::NotSpark { .. })));
 }
 
 #[test]
-fn a_folder_of_several_kinds_names_what_it_leaves_out() {
+fn a_mixed_folder_names_what_it_leaves_out() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| {
         let path = folder.path().join(name);
@@ -87,31 +87,31 @@ fn a_folder_of_several_kinds_names_what_it_leaves_out() {
     write("hadoop/job_1_0001-1-u-j-9-1-0-SUCCEEDED-q.jhist", JHIST);
     write("hadoop/notes", "Dear Sir,\n");
     write("table.csv.gz", "a,b\n1,2\n");
-    let told = |path: &Path| analyse(path, None).unwrap().0.warnings.join("\n");
-    assert!(!told(folder.path()).contains("Spark"), "{}", told(folder.path()));
+    let warnings_of = |path: &Path| analyse(path, None).unwrap().0.warnings.join("\n");
+    assert!(!warnings_of(folder.path()).contains("Spark"), "{}", warnings_of(folder.path()));
     write("spark/app-1", SPARK);
     assert_eq!(counts(folder.path()), ("hadoop-jhist", 1, 0, 0));
     assert!(
-        told(folder.path()).contains("1 Spark event log beside Hadoop's logs in the folder, left out, since these are read as one trace: spark/app-1; give them by themselves."),
+        warnings_of(folder.path()).contains("1 Spark event log was left out, because only the Hadoop logs of a folder with both are read: spark/app-1; read these separately."),
         "{}",
-        told(folder.path())
+        warnings_of(folder.path())
     );
     for number in 2..9 {
         write(&format!("spark/app-{number}"), &SPARK.replace("app-1", &format!("app-{number}")));
     }
-    let warnings = told(folder.path());
+    let warnings = warnings_of(folder.path());
     assert!(warnings.contains("8 Spark event logs") && warnings.contains("spark/app-5 and 3 more;"), "{warnings}");
-    // For a replay, too.
+    // The warning is also given for a replay.
     let trace = hindmost_trace::hadoop::open(folder.path(), None).unwrap();
     assert!(trace.summary().warnings.iter().any(|warning| warning.contains("8 Spark event logs")));
-    // With a Spark log in the folder itself it is Hadoop's that are left out.
+    // With a Spark log in the folder itself, the Hadoop logs are left out.
     write("app-0", &SPARK.replace("app-1", "app-0"));
     assert_eq!(counts(folder.path()), ("spark", 1, 0, 0));
-    assert!(told(folder.path()).contains("hadoop (a directory"), "{}", told(folder.path()));
+    assert!(warnings_of(folder.path()).contains("hadoop (a directory"), "{}", warnings_of(folder.path()));
 }
 
 #[test]
-fn a_stream_is_told_by_its_beginning_too() {
+fn a_stream_is_recognised_by_its_beginning() {
     let packed = |codec, text: &str| support::packed(codec, text.as_bytes());
     for (text, expected) in
         [(SPARK, ("spark", 1, 0, 0)), (RUMEN, ("rumen", 2, 1, 1)), (JHIST, ("hadoop-jhist", 1, 0, 0))]
@@ -124,7 +124,7 @@ fn a_stream_is_told_by_its_beginning_too() {
         }
     }
     assert_eq!(analyse_stream(JOURNAL.as_bytes(), "x", None).unwrap().0.format, "journal");
-    // More than is looked at to tell it.
+    // The log is longer than the part that is read to recognise it.
     let (long, made) = support::Maker::whole(3 << 20);
     let (summary, _) = analyse_stream(&support::packed("zstd", &long)[..], "x", None).unwrap();
     assert_eq!((summary.attempts, summary.warnings.len()), (made.attempts, 0));

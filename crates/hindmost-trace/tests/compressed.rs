@@ -1,4 +1,4 @@
-//! Logs in every compression, whole, one stream after the other, cut and damaged.
+//! Logs in every compression: complete, as consecutive streams, cut and damaged.
 
 mod support;
 
@@ -14,7 +14,7 @@ fn count(data: &[u8]) -> TraceSummary {
     summarize_spark(data, "log", None).unwrap()
 }
 
-/// Complete task ends in a text.
+/// Number of complete task end events in a text.
 fn ends(text: &[u8]) -> u64 {
     let whole = text.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
     let text = String::from_utf8_lossy(&text[..whole]);
@@ -35,14 +35,14 @@ fn a_compressed_log_is_read_as_a_plain_one() {
         let same = read_spark(packed_log.as_slice(), "log", None).unwrap();
         assert_eq!(same.workload_jobs(), replay.workload_jobs(), "{codec}");
         assert_eq!(same.attempts(), replay.attempts(), "{codec}");
-        // Split in two streams in the middle of a line.
+        // Split into two streams in the middle of a line.
         let (one, two) = log.split_at(log.len() / 2 + 17);
         assert_eq!(count(&[packed(codec, one), packed(codec, two)].concat()), plain, "{codec}");
     }
 }
 
 #[test]
-fn the_compression_is_told_by_the_bytes_and_not_the_name() {
+fn the_compression_is_recognised_by_bytes_not_by_name() {
     let folder = tempfile::tempdir().unwrap();
     let (log, _) = Maker::whole(1 << 20);
     let plain = count(&log);
@@ -51,9 +51,9 @@ fn the_compression_is_told_by_the_bytes_and_not_the_name() {
         let bytes = packed(codec, &log);
         fs::write(&path, &bytes).unwrap();
         let mut last = (0, None);
-        let mut tell = |read, total| last = (read, total);
-        assert_eq!(summarize(&path, Some(&mut tell)).unwrap(), plain);
-        // Progress is of the compressed bytes.
+        let mut on_progress = |read, total| last = (read, total);
+        assert_eq!(summarize(&path, Some(&mut on_progress)).unwrap(), plain);
+        // Progress is reported in compressed bytes.
         assert_eq!(last, (bytes.len() as u64, Some(bytes.len() as u64)));
         assert_eq!(analyse(&path, None).unwrap().0, plain);
         assert_eq!(open(&path, None).unwrap().summary().attempts, plain.attempts);
@@ -71,16 +71,16 @@ fn a_compressed_log_that_is_cut_is_read_as_far_as_it_goes() {
         for share in [0.2, 0.5, 0.9, 0.999] {
             let cut = (whole.len() as f64 * share) as usize;
             let summary = count(&whole[..cut]);
-            // zstd's blocks hold 128 KiB of the log, those of the others 32 or less.
+            // zstd's blocks hold 128 KiB of the log, those of the other formats at most 32 KiB.
             let least = ends(&log[..((log.len() as f64 * share * 0.75) as usize).saturating_sub(140 << 10)]);
             assert!(summary.attempts >= least, "{codec} cut at {share}: {} of {least}", summary.attempts);
-            let told = summary
+            let warned = summary
                 .warnings
                 .iter()
                 .any(|warning| warning.contains("break off at byte") || warning.contains("cut short in line"));
-            assert!(told, "{codec}: {:?}", summary.warnings);
+            assert!(warned, "{codec}: {:?}", summary.warnings);
         }
-        // Nothing but a few bytes.
+        // Only the first few bytes.
         let error = summarize_spark(&whole[..20], "log", None).unwrap_err();
         assert!(matches!(error, TraceError::Damaged { .. }), "{codec}: {error}");
         assert!(error.to_string().contains("break off at byte 20"), "{codec}: {error}");
@@ -88,7 +88,7 @@ fn a_compressed_log_that_is_cut_is_read_as_far_as_it_goes() {
 }
 
 #[test]
-fn what_comes_before_damage_counts() {
+fn events_before_damage_are_counted() {
     let (log, _) = Maker::whole(3 << 20);
     for codec in CODECS {
         let mut damaged = packed(codec, &log);
@@ -97,21 +97,21 @@ fn what_comes_before_damage_counts() {
         let summary = count(&damaged);
         let least = ends(&log[..log.len() / 4]);
         assert!(summary.attempts >= least, "{codec}: {} of {least}", summary.attempts);
-        let told = summary.warnings.iter().find(|warning| warning.contains("damaged at byte"));
-        let told = told.unwrap_or_else(|| panic!("{codec}: {:?}", summary.warnings));
-        assert!(told.contains("everything before was read"), "{told}");
+        let warning = summary.warnings.iter().find(|warning| warning.contains("damaged at byte"));
+        let warning = warning.unwrap_or_else(|| panic!("{codec}: {:?}", summary.warnings));
+        assert!(warning.contains("everything before that was read"), "{warning}");
     }
 }
 
 #[test]
-fn what_is_packed_otherwise_is_refused_by_name() {
+fn unsupported_compressions_are_refused_by_name() {
     let said = |bytes: &[u8]| summarize_spark(bytes, "log", None).unwrap_err().to_string();
     assert!(said(b"ZV\x01\0\x10\0\x20").contains("lzf"));
     assert!(said(b"PK\x03\x04xxxx").contains("unzip FILE"));
     assert!(said(b"BZh91AY&SY").contains("bzip2"));
     let tar = [&[b'x'; 257][..], b"ustar\0", &[0; 300]].concat();
     assert!(said(&tar).contains("tar -xf FILE"));
-    // The same behind gzip; and compressed twice.
+    // A tar archive within gzip, and a log that is compressed twice.
     assert!(said(&packed("gzip", &tar)).contains("tar -xf FILE"));
     let twice = packed("gzip", &packed("zstd", b"{\"Event\":\"SparkListenerLogStart\"}\n"));
     assert!(said(&twice).contains("zstd within another compression"));
@@ -119,6 +119,6 @@ fn what_is_packed_otherwise_is_refused_by_name() {
 }
 
 #[test]
-fn a_missing_file_is_missing() {
+fn a_missing_file_is_an_open_error() {
     assert!(matches!(summarize(Path::new("/nowhere/at/all"), None), Err(TraceError::Open { .. })));
 }

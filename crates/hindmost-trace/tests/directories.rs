@@ -1,4 +1,4 @@
-//! Rolling logs, and directories of many applications' logs.
+//! Rolling logs, and directories with logs of many applications.
 
 mod support;
 
@@ -9,7 +9,7 @@ use hindmost_trace::TraceError;
 use hindmost_trace::spark::{analyse, is_log_directory, open, summarize, summarize_spark};
 use support::packed;
 
-/// A log of one job of `tasks` tasks.
+/// Returns a log of one job with this number of tasks.
 fn log(id: &str, attempt: Option<u32>, tasks: u32, ended: bool) -> String {
     let attempt = attempt.map(|attempt| format!(r#","App Attempt ID":"{attempt}""#)).unwrap_or_default();
     let info = format!(
@@ -40,13 +40,13 @@ fn log(id: &str, attempt: Option<u32>, tasks: u32, ended: bool) -> String {
     lines.join("\n") + "\n"
 }
 
-/// Parts of a text, each of so many lines.
+/// Splits a text into parts of this number of lines.
 fn parts(text: &str, lines: usize) -> Vec<String> {
     let all: Vec<&str> = text.lines().collect();
     all.chunks(lines).map(|chunk| chunk.join("\n") + "\n").collect()
 }
 
-/// A rolling log's directory.
+/// Writes the directory of a rolling log.
 fn rolled(within: &Path, id: &str, parts: &[String], codec: Option<&str>, status: &str) -> PathBuf {
     let folder = within.join(format!("eventlog_v2_{id}"));
     fs::create_dir_all(&folder).unwrap();
@@ -76,8 +76,8 @@ fn a_rolling_log_is_read_as_one_in_numeric_order() {
         let folder = rolled(&home.path().join(codec.unwrap_or("plain")), "app-1", &parts, codec, "");
         assert!(is_log_directory(&folder));
         let mut last = (0, None);
-        let mut tell = |read, total| last = (read, total);
-        assert_eq!(summarize(&folder, Some(&mut tell)).unwrap(), whole, "{codec:?}");
+        let mut on_progress = |read, total| last = (read, total);
+        assert_eq!(summarize(&folder, Some(&mut on_progress)).unwrap(), whole, "{codec:?}");
         assert_eq!(Some(last.0), last.1, "{codec:?}");
         assert_eq!(analyse(&folder, None).unwrap().0, whole);
         let trace = open(&folder, None).unwrap();
@@ -87,7 +87,7 @@ fn a_rolling_log_is_read_as_one_in_numeric_order() {
 }
 
 #[test]
-fn parts_may_have_headers_of_their_own_and_the_last_may_be_empty() {
+fn parts_may_repeat_headers_and_the_last_may_be_empty() {
     let home = tempfile::tempdir().unwrap();
     let text = log("app-1", None, 9, true);
     let mut parts = parts(&text, 5);
@@ -102,7 +102,7 @@ fn parts_may_have_headers_of_their_own_and_the_last_may_be_empty() {
 }
 
 #[test]
-fn what_is_missing_of_a_rolling_log_is_told() {
+fn missing_parts_of_a_rolling_log_give_warnings() {
     let home = tempfile::tempdir().unwrap();
     let parts = parts(&log("app-1", None, 30, true), 10);
     let folder = rolled(home.path(), "app-1", &parts, None, "");
@@ -111,7 +111,7 @@ fn what_is_missing_of_a_rolling_log_is_told() {
     assert_eq!(summary.tasks, 25);
     mentions(&summary.warnings, "the file numbered 3 is missing");
 
-    // A part that is cut, and one that is none.
+    // One part is cut, and another is not a log.
     fs::write(folder.join("events_3_app-1"), &parts[2][..parts[2].len() - 30]).unwrap();
     fs::write(folder.join("events_4_app-1"), "what is this\n").unwrap();
     let summary = summarize(&folder, None).unwrap();
@@ -125,7 +125,7 @@ fn a_compacted_log_is_read_from_the_last_compact_file_on() {
     let home = tempfile::tempdir().unwrap();
     let parts = parts(&log("app-1", None, 30, true), 12);
     let folder = rolled(home.path(), "app-1", &parts, None, ".inprogress");
-    // What was before the third is compacted into it: the header and the job.
+    // The third file contains what was kept of the files before it: the header and the job.
     fs::write(folder.join("events_3_app-1.compact"), [&parts[0], &parts[2]].map(String::as_str).concat()).unwrap();
     fs::write(folder.join("events_1_app-1.compact"), "{\"Event\":\"SparkListenerTaskEnd\"}\n").unwrap();
     fs::write(folder.join("events_4_app-1.compact.inprogress"), "half written").unwrap();
@@ -134,8 +134,8 @@ fn a_compacted_log_is_read_from_the_last_compact_file_on() {
         [0, 2, 3, 4, 5].iter().filter_map(|&part| parts.get(part)).map(|part| part.matches("TaskEnd").count()).sum();
     assert_eq!(summary.attempts, left as u64);
     assert_eq!(summary.jobs, 1);
-    mentions(&summary.warnings, "Spark has compacted the log");
-    mentions(&summary.warnings, "6 tasks are not in the log though their stages succeeded");
+    mentions(&summary.warnings, "Spark has compacted this rolling log");
+    mentions(&summary.warnings, "6 tasks are not in the log although their stages succeeded");
     assert_eq!(summary.warnings.len(), 2, "{:?}", summary.warnings);
 }
 
@@ -173,15 +173,15 @@ fn a_directory_of_logs_is_read_as_many_applications() {
 }
 
 #[test]
-fn what_is_no_log_or_one_again_is_left_out_and_named() {
+fn other_files_and_duplicate_logs_are_named_as_left_out() {
     let home = tempfile::tempdir().unwrap();
     let path = |name: &str| home.path().join(name);
     fs::write(path("app-1"), log("app-1", None, 3, true)).unwrap();
-    // The same application: still being written under its old name, by another name, and packed.
+    // Logs of the same application: still being written under its old name, under another name, and compressed.
     fs::write(path("app-1.inprogress"), log("app-1", None, 2, false)).unwrap();
     fs::write(path("other.inprogress"), log("app-1", None, 1, false)).unwrap();
     fs::write(path("copy.gz"), packed("gzip", log("app-1", None, 3, true).as_bytes())).unwrap();
-    // No id at all, but the finished log's name.
+    // Without an id, a log is recognised by the finished log's name.
     fs::write(path("nameless"), "{\"Event\":\"SparkListenerLogStart\"}\n").unwrap();
     fs::write(path("nameless.lz4.inprogress"), "{\"Event\":\"SparkListenerLogStart\"}\n").unwrap();
     fs::write(path("notes.txt"), "notes\n").unwrap();
@@ -199,13 +199,13 @@ fn what_is_no_log_or_one_again_is_left_out_and_named() {
     mentions(warnings, "app-1.inprogress is left out: app-1 is the finished log of the same application");
     mentions(warnings, "other.inprogress is left out: app-1 is the finished log");
     mentions(warnings, "nameless.lz4.inprogress is left out: nameless is the finished log");
-    mentions(warnings, "5 entries of the directory are no Spark event log");
+    mentions(warnings, "5 entries of the directory are no Spark event log and were left out");
     for named in [
         "notes.txt (the text \"notes\")",
         "table.parquet (Parquet)",
         "empty (empty)",
         "folder (a directory",
-        "eventlog_v2_app-9 (a rolling log without",
+        "eventlog_v2_app-9 (a rolling log without event files",
     ] {
         mentions(warnings, named);
     }

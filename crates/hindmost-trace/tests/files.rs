@@ -1,4 +1,4 @@
-//! Logs in files: what opening one tells of it.
+//! Opening logs in files.
 
 use std::fs;
 use std::path::Path;
@@ -7,21 +7,21 @@ use hindmost_trace::TraceError;
 use hindmost_trace::spark::{open, summarize};
 
 #[test]
-fn a_file_is_read_with_its_size_told() {
+fn progress_reports_the_size_of_a_file() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("log");
     let log = r#"{"Event":"SparkListenerLogStart","Spark Version":"3.5.0"}"#;
     fs::write(&path, log).unwrap();
     let mut last = (0, None);
-    let mut tell = |read, total| last = (read, total);
-    let summary = summarize(&path, Some(&mut tell)).unwrap();
+    let mut on_progress = |read, total| last = (read, total);
+    let summary = summarize(&path, Some(&mut on_progress)).unwrap();
     assert_eq!((summary.jobs, summary.from), (0, None));
     let size = log.len() as u64;
     assert_eq!(last, (size, Some(size)));
 }
 
 #[test]
-fn what_cannot_be_opened_is_told() {
+fn files_that_cannot_be_opened_give_an_error() {
     let directory = tempfile::tempdir().unwrap();
     let missing = directory.path().join("missing");
     let error = open(&missing, None).unwrap_err();
@@ -35,14 +35,14 @@ fn what_cannot_be_opened_is_told() {
 
 #[cfg(unix)]
 #[test]
-fn a_file_that_may_not_be_read_is_told() {
+fn a_file_without_read_permission_gives_an_error() {
     use std::os::unix::fs::PermissionsExt;
 
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("log");
     fs::write(&path, "{}").unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
-    // The superuser may read it nevertheless.
+    // The superuser may read the file regardless of its mode.
     if fs::File::open(&path).is_err() {
         let text = open(&path, None).unwrap_err().to_string();
         assert!(text.contains("permission denied"), "{text}");

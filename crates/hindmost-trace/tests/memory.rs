@@ -1,13 +1,13 @@
-//! How much memory reading takes: no more for a long log than for a short one.
+//! Reading a long log takes no more memory than reading a short one.
 //!
-//! A test binary of its own, with one test, because what is measured is the process's peak.
+//! A separate test binary with a single test, because the peak memory of the process is measured.
 
 mod support;
 
 use hindmost_trace::spark::{analyse_spark, summarize_spark};
 use support::{Made, Maker};
 
-/// The process's peak so far, in KiB, where the system tells it.
+/// The peak memory of the process so far in KiB; `None` if the system does not report it.
 fn peak() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
@@ -36,10 +36,9 @@ fn read(bytes: u64) {
 }
 
 #[test]
-fn a_log_twenty_times_as_long_takes_no_more() {
-    // As much is read of short logs as of the long one, so that what the process takes for the amount of work, and not
-    // for the length of one log, is in both. (Once, on a busy machine, the peak was 1.5 MiB above that of all other
-    // runs of the same binary; why is not known.)
+fn a_log_twenty_times_as_long_takes_no_more_memory() {
+    // Short logs add up to the same amount of data as the long one, so the memory that the process needs for the
+    // amount of work, and not for the length of one log, is in both peaks.
     for _ in 0..20 {
         read(32 << 20);
     }
@@ -47,10 +46,10 @@ fn a_log_twenty_times_as_long_takes_no_more() {
     read(640 << 20);
     let long = peak();
     let (Some(short), Some(long)) = (short, long) else {
-        println!("memory isn't measured: the system does not tell a process's peak");
+        println!("memory isn't measured: the system does not report the peak memory of a process");
         return;
     };
-    // 608 MiB more, of 160 000 tasks. What makes the log takes more or less of it, too, and an allocator
-    // rounds up.
+    // 608 MiB more, with 160 000 tasks. The tolerance of 4 MiB covers the generator of the log and the allocator's
+    // rounding.
     assert!(long < short + 4096, "{short} KiB for 32 MiB, {long} KiB for 640 MiB");
 }

@@ -1,5 +1,4 @@
-//! Real logs, counted a second time in the plainest way. Skipped unless `HINDMOST_DATA` names the
-//! folder that holds them.
+//! Real logs, compared with a second, simple count. Skipped unless `HINDMOST_DATA` names the folder with the logs.
 
 mod support;
 
@@ -19,7 +18,7 @@ fn logs() -> Vec<PathBuf> {
         println!("{} skipped: HINDMOST_DATA is not set", test.name().unwrap_or("test"));
         return Vec::new();
     };
-    // A relative folder is meant from the workspace's.
+    // A relative path starts at the workspace's folder.
     let folder = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join(data).join("spark");
     let mut logs: Vec<_> = fs::read_dir(&folder)
         .unwrap_or_else(|error| panic!("{}: {error}", folder.display()))
@@ -37,7 +36,7 @@ fn name(event: &Value) -> &str {
     event["Event"].as_str().unwrap().trim_start_matches("SparkListener")
 }
 
-/// The counts, from every line parsed whole.
+/// Returns the counts, from complete parses of all lines.
 fn count(text: &str) -> Value {
     let mut jobs = BTreeSet::new();
     let mut stages = BTreeSet::new();
@@ -139,7 +138,7 @@ fn compressed_and_rolled_they_count_the_same() {
     }
 }
 
-/// The log rolled over a dozen files.
+/// Splits the log over a dozen files of a rolling log.
 fn roll(home: &Path, bytes: &[u8], codec: &str) -> PathBuf {
     let folder = home.join("eventlog_v2_app");
     let _ = fs::remove_dir_all(&folder);
@@ -152,7 +151,7 @@ fn roll(home: &Path, bytes: &[u8], codec: &str) -> PathBuf {
 }
 
 #[test]
-fn all_of_them_in_one_directory_are_many_applications() {
+fn a_directory_of_logs_adds_up_its_applications() {
     let logs = logs();
     let Some(folder) = logs.first().and_then(|log| log.parent()) else {
         return;

@@ -1,20 +1,20 @@
-//! Counts of attempts and the machine time they held.
+//! Counts attempts and sums up their machine time (the time for which they held a slot).
 
 use hindmost_core::metrics::{AttemptCounts, MachineTime, Speculation};
 
 use super::{Ended, EndedAttempt};
 
-/// Times further from 0 than this, in seconds, are not times.
+/// Times further from 0 than this, in seconds, are treated as unknown.
 const FAR: f64 = 1e12;
-/// Durations are whole numbers of these parts of a second.
+/// Durations are rounded to 1/PARTS of a second.
 const PARTS: f64 = 1e6;
 
-/// A time as it counts: unknown if it is no number, or absurd.
+/// Returns a time, or `None` if it is not a number or absurdly large.
 fn time(seconds: Option<f64>) -> Option<f64> {
     seconds.filter(|seconds| seconds.abs() <= FAR)
 }
 
-/// When an attempt started and ended, and how long it took.
+/// When an attempt started and ended, and its duration, in seconds.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Times {
     pub start: Option<f64>,
@@ -35,16 +35,16 @@ impl Times {
     }
 }
 
-/// How an attempt stands to the others of its task.
+/// The role of an attempt among those of its task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     /// The first to succeed.
     Winner,
-    /// Another one won.
+    /// Another attempt of the task won.
     Loser,
-    /// It did not succeed, and none of its task has won so far.
+    /// It did not succeed, and no attempt of the task has won so far.
     Alone,
-    /// It ran again because an output was lost.
+    /// It ran again because the output of a successful attempt was lost.
     Repeat,
 }
 
@@ -58,7 +58,7 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    /// Takes in an attempt.
+    /// Adds an attempt.
     pub(super) fn take(&mut self, attempt: &EndedAttempt, seconds: Option<f64>, role: Role) {
         let seconds = seconds.unwrap_or(0.0);
         self.attempts.ended += 1;
@@ -90,7 +90,7 @@ impl Tally {
         }
     }
 
-    /// Takes in an attempt of a phase that was folded: its task has a winner, or it `wins` late.
+    /// Adds an attempt of a phase that is already folded: its task has a winner, or this attempt `wins` late.
     pub(super) fn late(&mut self, attempt: &EndedAttempt, wins: bool) {
         let role = match wins {
             _ if attempt.repeated => Role::Repeat,
@@ -100,7 +100,7 @@ impl Tally {
         self.take(attempt, Times::of(attempt).seconds, role);
     }
 
-    /// Of attempts that were killed, so much time turns out to be losers'.
+    /// Moves machine time from killed attempts to losers, once another attempt of their task has won.
     pub(super) fn lost_after_all(&mut self, seconds: f64) {
         self.machine_time.killed = (self.machine_time.killed - seconds).max(0.0);
         self.machine_time.losers += seconds;

@@ -1,15 +1,15 @@
-//! When tasks finished, in bounded memory.
+//! Records when tasks finished, in bounded memory.
 
 use std::collections::BTreeMap;
 
-/// The most instants that are told apart.
+/// The most instants that are kept apart.
 const INSTANTS: usize = 2048;
 
-/// Counts of finishes by instant: to the millisecond, or as much coarser as it takes to tell apart no more than
-/// 2 048 instants. What it holds in the end does not depend on the order in which finishes came.
+/// Counts of finished tasks by instant. An instant is a millisecond, or as many milliseconds as needed to keep at
+/// most 2 048 instants. The result does not depend on the order of the tasks.
 #[derive(Debug, Default)]
 pub(super) struct Ends {
-    /// An instant is 2 to this power milliseconds long.
+    /// An instant has 2^`doublings` milliseconds.
     doublings: u32,
     counts: BTreeMap<i64, u64>,
 }
@@ -26,7 +26,7 @@ impl Ends {
         }
     }
 
-    /// The instant at which so many had finished, to its resolution.
+    /// Returns the instant at which `rank` tasks had finished, to the resolution of the instants.
     pub(super) fn at(&self, rank: u64) -> Option<f64> {
         let mut up_to = 0;
         for (instant, count) in &self.counts {
@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn many_are_known_to_a_thousandth_of_their_span_in_any_order() {
+    fn many_instants_are_known_to_a_thousandth_of_their_span() {
         let end = |task: u32| f64::from(task.wrapping_mul(2_654_435_761) % 100_000) * 0.01 - 300.0;
         let (mut forwards, mut backwards) = (Ends::default(), Ends::default());
         for task in 0..100_000 {

@@ -1,4 +1,4 @@
-//! What is found of a phase once it is over.
+//! Computes the finding of a phase that is over.
 
 use std::cmp::Ordering;
 
@@ -11,17 +11,17 @@ use super::phase::Phase;
 use super::winners::Winner;
 use super::{PhaseFacts, PhaseKey};
 
-/// Tasks that took more than so many times the median are stragglers.
+/// A task that took more than this many times the median is a straggler.
 const STRAGGLER: f64 = 1.5;
 
-/// A phase that is over.
+/// A phase that is over, folded into its finding.
 #[derive(Debug)]
 pub(super) struct Folded {
-    /// Its stragglers on nodes that may turn out to be slow are not in yet, nor what its tally holds.
+    /// Does not yet include stragglers on nodes that may turn out to be slow, nor attempts that ended after the fold.
     pub finding: PhaseFinding,
     pub tally: Tally,
     pub blame: Blame,
-    /// From when to when it waited for its last 5 % of tasks.
+    /// When the wait for the last 5% of the tasks began and ended, in seconds.
     pub wait: Option<(f64, f64)>,
 }
 
@@ -60,11 +60,11 @@ impl Folded {
         }
     }
 
-    /// Who comes first on the list: who waited longer, then who worked more.
+    /// Orders phases by importance: the longer wait first, then the larger machine time.
     pub(super) fn importance(&self, other: &Folded) -> Ordering {
         let key = |folded: &Folded| (folded.finding.application, folded.finding.phase);
         let waited = |folded: &Folded| folded.finding.waiting.seconds;
-        // As it was when the phase was folded: what came later must not change who is kept.
+        // Uses the machine time at the fold, so that late attempts do not change which phases are kept.
         let work = |folded: &Folded| folded.finding.machine_time.total;
         waited(other)
             .total_cmp(&waited(self))
@@ -72,7 +72,7 @@ impl Folded {
             .then_with(|| key(self).cmp(&key(other)))
     }
 
-    /// The finding, now that it is known which nodes are slow.
+    /// Returns the finding, given the slowness of each slow node.
     pub(super) fn into_finding(self, ratio_of: &dyn Fn(u32) -> Option<f64>) -> PhaseFinding {
         let mut finding = self.finding;
         self.blame.assign(&mut finding.stragglers, ratio_of);
@@ -84,21 +84,22 @@ impl Folded {
     }
 }
 
-/// So much waiting in a span of time.
+/// Returns the waiting time with its share of a time span; both in seconds.
 pub(super) fn waiting(seconds: f64, span: f64) -> Waiting {
     Waiting { seconds, share: (span > 0.0).then(|| (seconds / span).min(1.0)) }
 }
 
-/// ln of the bytes that a winner read, if it read any.
+/// Returns ln of the bytes that a winner read; `None` if it read none.
 fn log_bytes(winner: &Winner) -> Option<f64> {
     winner.bytes.filter(|bytes| *bytes > 0).map(|bytes| (bytes as f64).ln())
 }
 
-/// Stragglers by what explains them, as far as that is known: those that a node may explain are told apart.
+/// Classifies stragglers by cause. Those that a slow node may explain are returned as [`Blame`], because the slow
+/// nodes are known only at the end.
 fn classify(phase: &mut Phase, median: Option<f64>, elasticity: Option<f64>) -> (Stragglers, Blame) {
     let (mut stragglers, mut blame) = (Stragglers::default(), Blame::default());
     let Some(median) = median else { return (stragglers, blame) };
-    // Where the median is 0 by the clock, it is half a tick.
+    // A median of 0 means less than a tick of the clock; half a tick is used instead.
     let typical = median.max(phase.winners.resolution() / 2.0);
     let (count, known) = phase.winners.longer(STRAGGLER * typical);
     let mut bytes: Vec<f64> = phase.winners.sample().iter().filter_map(log_bytes).collect();
@@ -123,7 +124,8 @@ fn classify(phase: &mut Phase, median: Option<f64>, elasticity: Option<f64>) -> 
     (stragglers, blame)
 }
 
-/// ln of how long each task took on its node: of the sample, and of the originals where copies won.
+/// Returns ln of the duration of each sampled task with its node, less the part that its input explains. Where a
+/// speculative copy won, the original's duration is used.
 fn observations(phase: &mut Phase, elasticity: Option<f64>) -> Vec<(f64, u32)> {
     let tick = phase.winners.resolution();
     let overtaken = std::mem::take(&mut phase.overtaken);

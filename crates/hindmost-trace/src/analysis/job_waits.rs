@@ -7,15 +7,15 @@ use hindmost_core::metrics::{JobFinding, Waiting};
 use super::attempts::Tally;
 use super::fold::{Folded, waiting};
 
-/// Jobs that are listed.
+/// Jobs in the list of findings.
 const LISTED: usize = 64;
-/// Jobs whose further phases are added to them.
+/// Jobs that are still open: further phases are added to them.
 const OPEN: usize = 1024;
 /// Intervals that are kept apart.
 const INTERVALS: usize = 512;
 
-/// The length of a union of intervals, which come nearly in order, in bounded memory: when there are too many
-/// apart, the earlier half is settled, and what comes for that time later is not added.
+/// The length of a union of intervals that arrive nearly in order, in bounded memory. If too many do not overlap, the
+/// earlier half is settled: later intervals for that time are ignored.
 #[derive(Clone, Debug, Default)]
 struct Union {
     settled: f64,
@@ -65,7 +65,7 @@ struct Job {
     finish: Option<f64>,
     waits: Union,
     losers: f64,
-    last_heard: u64,
+    last_event: u64,
 }
 
 type Key = (u32, Option<String>);
@@ -74,7 +74,7 @@ type Key = (u32, Option<String>);
 #[derive(Debug, Default)]
 pub(super) struct JobWaits {
     open: BTreeMap<Key, Job>,
-    /// The ones among those that were settled that waited longest.
+    /// The settled jobs with the longest waits.
     settled: Vec<JobFinding>,
     count: u64,
     waited: f64,
@@ -83,12 +83,12 @@ pub(super) struct JobWaits {
 }
 
 impl JobWaits {
-    /// Takes in a phase that is over.
+    /// Adds a phase that is over.
     pub(super) fn phase(&mut self, folded: &Folded) {
         let finding = &folded.finding;
         self.now += 1;
         let job = self.open.entry((finding.application, finding.job.clone())).or_default();
-        job.last_heard = self.now;
+        job.last_event = self.now;
         job.phases += 1;
         job.tasks += finding.tasks;
         job.losers += folded.tally.machine_time.losers;
@@ -102,7 +102,7 @@ impl JobWaits {
         }
     }
 
-    /// Takes in what comes of a phase that is over already.
+    /// Adds attempts that ended after their phase was over.
     pub(super) fn late(&mut self, application: u32, job: Option<&str>, late: &Tally) {
         if let Some(job) = self.open.get_mut(&(application, job.map(str::to_owned))) {
             job.tasks += late.tasks;
@@ -111,9 +111,9 @@ impl JobWaits {
     }
 
     fn settle_the_idle(&mut self) {
-        let mut heard: Vec<u64> = self.open.values().map(|job| job.last_heard).collect();
-        let median = *heard.select_nth_unstable(OPEN / 2).1;
-        let (idle, open) = std::mem::take(&mut self.open).into_iter().partition(|(_, job)| job.last_heard < median);
+        let mut last_events: Vec<u64> = self.open.values().map(|job| job.last_event).collect();
+        let median = *last_events.select_nth_unstable(OPEN / 2).1;
+        let (idle, open) = std::mem::take(&mut self.open).into_iter().partition(|(_, job)| job.last_event < median);
         self.open = open;
         self.settle(idle);
     }
@@ -146,7 +146,7 @@ impl JobWaits {
         self.settled.truncate(LISTED);
     }
 
-    /// How long all waited, the list of those that waited longest, and how many are not on it.
+    /// Returns the total wait, the list of the jobs with the longest waits, and how many jobs are not on it.
     pub(super) fn findings(mut self) -> (Waiting, Vec<JobFinding>, u64) {
         let open = std::mem::take(&mut self.open);
         self.settle(open);
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn many_intervals_in_order_take_no_more_room_and_add_up() {
+    fn many_ordered_intervals_take_bounded_memory() {
         let mut union = Union::default();
         for at in 0..100_000 {
             union.add(f64::from(at), f64::from(at) + 0.5);

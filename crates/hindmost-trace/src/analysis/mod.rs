@@ -1,16 +1,17 @@
-//! What stragglers cost in a log, and why: phase by phase, in memory that does not grow with the log.
+//! What stragglers cost in a log, and why, phase by phase, in memory that does not grow with the log.
 //!
-//! Readers tell an [`Analysis`] of each attempt that ended, in the order of the log; it keeps sums and
-//! sketches, and gives [`Findings`] in the end.
+//! A reader passes each attempt that ended to an [`Analysis`], in the order of the log. The analysis keeps sums and
+//! sketches, and returns [`Findings`] at the end.
 //!
-//! A phase is held in detail while it is one of 256 that were heard of last, and one of 32 of those that are
-//! closed. Then it is folded into its finding: what is known of it afterwards (a killed loser, a winner's task
-//! repeated) adds to counts and machine time alone. Findings of the 256 most important phases and the 64 most
-//! important jobs are kept; the totals are of all. Tasks of a phase are told apart up to 33 millions.
+//! A phase is kept in detail while it is one of the 256 phases with the latest events; at most 32 of these may be
+//! closed. Then it is folded into its finding. Attempts that end later (a killed loser, a repeated task) only add to
+//! counts and machine time. The findings of the 256 most important phases and of the 64 most important jobs are kept;
+//! totals cover all of them. Tasks of a phase are distinguished up to 33 million.
 //!
-//! Times that are no numbers, or further than 10¹² seconds from 0, count as unknown, and so do both times of an
-//! attempt that ends before it starts. Durations are rounded to whole microseconds, which is less than clocks of
-//! logs tell; where all of a phase are whole milliseconds, they count as rounded to these.
+//! Times that are not numbers, or further than 10¹² seconds from 0, count as unknown, and so do both times of an
+//! attempt that ends before it starts. Durations are rounded to whole microseconds, which is finer than the clocks of
+//! logs. If all durations of a phase are whole milliseconds, its clock is taken to have a resolution of a
+//! millisecond.
 
 mod attempts;
 mod ends;
@@ -33,109 +34,109 @@ use job_waits::JobWaits;
 use nodes::{Blame, Nodes};
 use phase::Phase;
 
-/// Phases held in detail.
+/// Phases kept in detail.
 const OPEN: usize = 256;
 /// Closed phases among them.
 const CLOSED: usize = 32;
-/// Findings of phases that are kept.
+/// Phases whose findings are kept.
 const PHASES: usize = 256;
-/// Phases with facts and without attempts that are remembered.
+/// Phases without attempts whose facts are kept.
 const ANNOUNCED: usize = 8192;
-/// Phases without a finding that are remembered, so that what follows is not taken for another phase.
+/// Phases whose findings were dropped and that are remembered, so that later attempts do not begin a new phase.
 const GONE: usize = 4096;
-/// Letters of a name that are kept.
+/// Characters of a name that are kept.
 const NAME: usize = 500;
 
-/// A phase as a reader numbers it.
+/// A phase, by the reader's numbering.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PhaseKey {
-    /// The application, or the Hadoop job.
+    /// The application; for Hadoop, the job.
     pub application: u32,
-    /// The stage, or 0 for map and 1 for reduce.
+    /// The stage; for Hadoop, 0 for map and 1 for reduce.
     pub phase: u32,
 }
 
-/// What is known of a phase besides its attempts.
+/// Facts about a phase other than its attempts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PhaseFacts {
-    /// Its name, for people.
+    /// Its name, shown to the user.
     pub name: Option<String>,
-    /// The job it belongs to, for people.
+    /// The name of its job, shown to the user.
     pub job: Option<String>,
-    /// Its number of tasks.
+    /// Its number of tasks, as stated in the log.
     pub tasks: Option<u32>,
 }
 
 /// How an attempt ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Ended {
-    /// Its work was done, in time or too late.
+    /// It did all of its work, whether or not another attempt had won before.
     Succeeded,
-    /// It broke.
+    /// It failed.
     Failed,
     /// It was killed.
     Killed,
 }
 
-/// An attempt that ended, as every format tells it.
+/// An attempt that ended, in the form common to all formats.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EndedAttempt {
-    /// The task, an index within its phase.
+    /// The task's index within its phase.
     pub task: u32,
-    /// The machine, as the reader numbers machines (not executors); `None` where unknown.
+    /// The machine (not the executor), by the reader's numbering; `None` where unknown.
     pub node: Option<u32>,
-    /// When it started, seconds on the log's clock; `None` where unknown.
+    /// When it started, in seconds on the log's clock; `None` where unknown.
     pub start: Option<f64>,
-    /// When it ended.
+    /// When it ended, in seconds on the log's clock; `None` where unknown.
     pub end: Option<f64>,
-    /// Bytes that it read: input, shuffle; `None` where the log doesn't say.
+    /// Bytes of input and shuffle that it read; `None` where the log does not say.
     pub bytes_read: Option<u64>,
     /// Whether it was started as a speculative copy.
     pub speculative: bool,
-    /// Whether it ran because the output of an attempt that had won was lost: then it wins nothing, and nothing has
-    /// overtaken it.
+    /// Whether it ran because the output of a successful attempt was lost. Such an attempt does not win its task and
+    /// is not counted as overtaken.
     pub repeated: bool,
     /// How it ended.
     pub ended: Ended,
 }
 
-/// Takes attempts in and gives findings. See the module's documentation.
+/// Collects attempts and computes findings; see [the module](self) for what it keeps.
 #[derive(Debug, Default)]
 pub struct Analysis {
     /// Phases with attempts, in detail.
     open: BTreeMap<PhaseKey, Phase>,
-    /// Facts of phases that are not folded, and the order in which they came.
+    /// Facts of phases that are not folded, and the order in which they were announced.
     facts: BTreeMap<PhaseKey, PhaseFacts>,
     announced: VecDeque<PhaseKey>,
-    /// What was found of phases that were folded: the most important ones.
+    /// Folded phases: the most important ones.
     folded: BTreeMap<PhaseKey, Folded>,
     gone: FxHashSet<PhaseKey>,
     gone_in_order: VecDeque<PhaseKey>,
-    /// How many phases were folded.
+    /// Number of phases that were folded.
     phases: u64,
-    /// Of all folded phases.
+    /// The sum over all folded phases.
     total: Tally,
     stragglers: hindmost_core::metrics::Stragglers,
     blame: Blame,
     nodes: Nodes,
     jobs: JobWaits,
-    /// Counts what was heard, as a clock.
+    /// Number of events so far; serves as a clock.
     now: u64,
 }
 
 impl Analysis {
-    /// One that has seen nothing.
+    /// Returns an analysis without attempts.
     pub fn new() -> Analysis {
         Analysis::default()
     }
 
-    /// Tells what is known of a phase; later facts fill the gaps of earlier ones.
+    /// Adds facts about a phase. Later facts only fill gaps of earlier ones.
     pub fn phase(&mut self, key: PhaseKey, facts: PhaseFacts) {
         if let Some(folded) = self.folded.get_mut(&key) {
             let finding = &mut folded.finding;
             finding.name = finding.name.take().or(facts.name.map(shortened));
             finding.tasks_stated = finding.tasks_stated.or(facts.tasks);
-            // What is known of its job was added up without this name.
+            // The job is not updated, because the phase was already added to a job without this name.
             return;
         }
         if self.gone.contains(&key) {
@@ -158,13 +159,13 @@ impl Analysis {
         }
     }
 
-    /// Takes in an attempt that ended. The first attempt of a task to succeed wins it.
+    /// Adds an attempt that ended. The first attempt of a task to succeed wins it.
     pub fn ended(&mut self, key: PhaseKey, attempt: &EndedAttempt) {
         self.ended_as(key, attempt, None);
     }
 
-    /// As [`ended`](Analysis::ended), where the reader may know whether the attempt won its task: it holds tasks for
-    /// longer than phases are held in detail, and counts the same winners.
+    /// Does the same as [`ended`](Analysis::ended) for a reader that may know whether the attempt won its task.
+    /// Readers remember tasks for longer than phases are kept in detail, so their count of winners decides.
     pub(crate) fn ended_as(&mut self, key: PhaseKey, attempt: &EndedAttempt, wins: Option<bool>) {
         self.now += 1;
         if let Some(phase) = self.open.get_mut(&key) {
@@ -190,8 +191,8 @@ impl Analysis {
         }
     }
 
-    /// Tells that a phase is over: what it needed while it ran can go. A few attempts may still follow
-    /// (killed losers), and it may even be submitted again.
+    /// Marks a phase as over, so that its details can be folded. A few attempts may still follow (killed losers), and
+    /// the phase may even be resubmitted.
     pub fn closed(&mut self, key: PhaseKey) {
         let Some(phase) = self.open.get_mut(&key) else { return };
         self.now += 1;
@@ -201,9 +202,9 @@ impl Analysis {
         }
     }
 
-    /// What was found; `node` names the machines.
+    /// Returns the findings; `node` returns a machine's name by its number.
     pub fn findings(mut self, node: &dyn Fn(u32) -> String) -> Findings {
-        // In the order of their keys: the order in which phases came must not show in the last digit of a sum.
+        // Folds phases by key, so that the rounding of sums does not depend on the order of the phases.
         while let Some((&key, _)) = self.open.first_key_value() {
             self.fold(key);
         }
@@ -241,7 +242,7 @@ impl Analysis {
 
     fn fold_the_idlest(&mut self, which: impl Fn(&Phase) -> bool) {
         let open = self.open.iter().filter(|(_, phase)| which(phase));
-        if let Some(key) = open.min_by_key(|(_, phase)| phase.last_heard()).map(|(key, _)| *key) {
+        if let Some(key) = open.min_by_key(|(_, phase)| phase.last_event()).map(|(key, _)| *key) {
             self.fold(key);
         }
     }
@@ -282,7 +283,7 @@ impl Analysis {
     }
 }
 
-/// A name whose length is bounded.
+/// Shortens a name to at most `NAME` characters.
 fn shortened(mut name: String) -> String {
     if let Some((end, _)) = name.char_indices().nth(NAME) {
         name.truncate(end);

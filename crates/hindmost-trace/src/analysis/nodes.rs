@@ -1,13 +1,13 @@
-//! Which nodes are slow: van Elteren's test over phases, and how slow they are.
+//! Finds slow nodes with van Elteren's test over phases, and estimates how slow they are.
 //!
-//! Phases differ in how long their tasks take, so ranks are taken within each, and a node's rank sums are added up
-//! with weights 1/(N + 1), N the phase's number of tasks: P. van Elteren, "On the combination of independent
-//! two-sample tests of Wilcoxon", 1960. Ranks don't care how long the longest task took: a single straggler makes
-//! no node slow, however long it is.
+//! Phases differ in how long their tasks take, so ranks are taken within each phase. A node's rank sums are added up
+//! with weights 1/(N + 1), where N is the number of the phase's tasks: P. van Elteren, "On the combination of
+//! independent two-sample tests of Wilcoxon", 1960. Ranks do not depend on how long the longest task took, so a
+//! single straggler never makes a node slow.
 //!
-//! The test compares each node with all others. Where several turn out to be slow, each stands among the others of
-//! another, which would make them look less slow than they are: how slow each is, is estimated against the nodes that
-//! were not found slow.
+//! The test compares each node with all others. If several nodes are slow, each of them is among the others of
+//! another, which makes the slow nodes look faster than they are. Therefore the slowness of each slow node is
+//! estimated against the nodes that are not slow.
 
 use std::collections::BTreeMap;
 
@@ -18,35 +18,36 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::PhaseKey;
 
-/// The level of the test over all nodes together.
+/// Level of the test over all nodes together (family-wise error rate).
 const LEVEL: f64 = 0.05;
-/// Nodes whose tasks take less than so many times as long are not called slow.
+/// A node is slow only if its tasks take at least this many times as long as the others'.
 const LEAST_RATIO: f64 = 1.2;
-/// The fewest tasks of a node that is tested.
+/// A node with fewer tasks is not tested.
 const FEWEST: u64 = 10;
-/// The least number of tasks of a node that they count for, with the others to which they are compared:
-/// the sum of n·m/(n + m) over phases.
+/// The least effective number of tasks of a tested node: the sum over phases of n·m/(n + m), where n is the number of
+/// its tasks and m that of the others'.
 const LEAST_EFFECTIVE: f64 = 5.0;
-/// Bins of residuals to a factor of e.
+/// Histogram bins of residuals per factor of e.
 const BINS: f64 = 128.0;
-/// Residuals beyond e to this power, either way, count as that.
+/// Residuals are limited to e to this power, in both directions.
 const FURTHEST: f64 = 12.0;
-/// Half the width of a 95 % interval of a median, in ranks over √n: 1.96 · ½.
+/// Half the width of a 95% interval of a median, in ranks over √n: 1.96 · ½.
 const HALF_WIDTH: f64 = 0.98;
 
-/// Observations that are kept for the estimates of several slow nodes: of more, those of a sample of the phases.
+/// Observations that are kept for the estimate of several slow nodes. If there are more, a sample of the phases is
+/// kept.
 const KEPT: usize = 1 << 18;
 
-/// What is known of a node from all phases.
+/// What all phases together show of a node.
 #[derive(Debug, Default)]
 struct Node {
     tasks: u64,
     phases: u64,
-    /// Sums over phases: weighted rank sum less what is expected of it, its variance, n·m/(n + m).
+    /// Sums over phases: the weighted rank sum minus its expectation, its variance, and n·m/(n + m).
     excess: f64,
     variance: f64,
     effective: f64,
-    /// ln of how many times as long tasks took as the median of the other nodes' tasks, in bins.
+    /// Histogram of ln(duration / median duration of the other nodes' tasks of the phase).
     residuals: BTreeMap<i32, u64>,
 }
 
@@ -55,18 +56,19 @@ impl Node {
         self.tasks >= FEWEST && self.effective >= LEAST_EFFECTIVE && self.variance > 0.0
     }
 
-    /// One-sided: small where tasks took longer.
+    /// One-sided p-value: small if tasks took longer than those of other nodes.
     fn p(&self) -> f64 {
         normal_survival(self.excess / self.variance.sqrt())
     }
 
-    /// The residuals' quantile, those of a bin evenly spread in it: of the middle two the mean, as for medians.
+    /// Returns a quantile of the residuals, which are assumed to be evenly spread within a bin. Like a median, it is
+    /// the mean of the two middle values if there are two.
     fn residual(&self, share: f64) -> f64 {
         let rank = share.clamp(0.0, 1.0) * self.tasks as f64;
         f64::midpoint(self.at(rank.ceil() - 0.5), self.at(rank.floor() + 0.5))
     }
 
-    /// The residual at a rank, the smallest being at 0.5.
+    /// Returns the residual at a rank; the smallest residual has rank 0.5.
     fn at(&self, rank: f64) -> f64 {
         let mut below = 0.0;
         for (bin, count) in &self.residuals {
@@ -80,16 +82,16 @@ impl Node {
     }
 }
 
-/// Durations of one phase, seconds, each with the number of its node.
+/// Observations of one phase: ln of the duration in seconds, and the number of the node.
 type Observations = Box<[(f32, u32)]>;
 
-/// The observations of phases, in their order within each; those whose keys scatter lowest if they are too many, so
-/// that the order in which phases come makes no difference.
+/// The observations of the phases, sorted within each phase. If there are too many, the phases with the smallest
+/// hashed keys are kept, so that the sample does not depend on the order of the phases.
 #[derive(Debug, Default)]
 struct Kept {
     phases: BTreeMap<(u64, PhaseKey), Observations>,
     observations: usize,
-    /// Phases from here on are not kept.
+    /// Phases from this key on are not kept.
     beyond: Option<(u64, PhaseKey)>,
 }
 
@@ -112,8 +114,8 @@ impl Kept {
         }
     }
 
-    /// How slow a node is against those that are not among the slow ones: the ratio and its interval. `None` where
-    /// too little is known.
+    /// Returns how many times as long the tasks of a slow node take as those of nodes that are not slow, and a 95%
+    /// interval of that ratio. `None` if there are too few observations.
     fn ratio(&self, node: u32, slow: &FxHashSet<u32>) -> Option<(f64, [f64; 2])> {
         let mut residuals = Vec::new();
         let mut effective = 0.0;
@@ -151,7 +153,7 @@ pub(super) struct Nodes {
 }
 
 impl Nodes {
-    /// Takes in a phase: ln of durations, and the nodes.
+    /// Adds a phase: ln of each duration, and the node.
     pub(super) fn phase(&mut self, key: PhaseKey, mut observed: Vec<(f64, u32)>) {
         let count = observed.len();
         observed.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
@@ -185,18 +187,19 @@ impl Nodes {
         }
     }
 
-    /// How many nodes have tasks enough.
+    /// Returns how many nodes have enough tasks to be tested.
     pub(super) fn tested(&self) -> u64 {
         self.nodes.values().filter(|node| node.is_tested()).count() as u64
     }
 
-    /// The slow nodes with their numbers, the slowest first.
+    /// Returns the slow nodes with their numbers, the slowest first.
     pub(super) fn slow(&self) -> Vec<(u32, SlowNode)> {
         let mut tested: Vec<(f64, u32, &Node)> =
             self.nodes.iter().filter(|(_, node)| node.is_tested()).map(|(id, node)| (node.p(), *id, node)).collect();
         tested.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         let count = tested.len();
-        // Holm: the smallest p counts for all nodes, the next for one less, and none for less than one before it.
+        // Holm's correction: the smallest p-value is multiplied by the number of nodes, the next by one less, and no
+        // corrected value is below the one before it.
         let mut corrected: f64 = 0.0;
         let mut slow = Vec::new();
         for (at, (p, id, node)) in tested.into_iter().enumerate() {
@@ -230,7 +233,7 @@ impl Nodes {
     }
 }
 
-/// Ranks from 1, equal values sharing the mean of theirs; and Σ t³ − t over groups of t equal ones.
+/// Returns the ranks from 1, where equal values share their mean rank, and Σ (t³ − t) over groups of t equal values.
 fn ranks(sorted: &[(f64, u32)]) -> (Vec<f64>, f64) {
     let mut ranks = Vec::with_capacity(sorted.len());
     let mut ties = 0.0;
@@ -243,23 +246,23 @@ fn ranks(sorted: &[(f64, u32)]) -> (Vec<f64>, f64) {
     (ranks, ties)
 }
 
-/// The place of the `rank`-th value, from 0, when those at the places `own` (in order) don't count.
+/// Returns the index of the `rank`-th value (from 0) that is not at one of the sorted positions `own`.
 fn without(own: &[usize], rank: usize) -> usize {
     own.iter().fold(rank, |place, own| place + usize::from(*own <= place))
 }
 
-/// Logarithms of ratios are kept in steps of this.
+/// ln ratios are rounded up to multiples of this.
 const STEP: f64 = 0.05;
 
-/// Stragglers that a node may explain, if it turns out to be slow enough: by node and by ln of the ratio that it
-/// takes, rounded up to a step.
+/// Stragglers that a slow node may explain, by the node and by ln of the slowness that would explain them, rounded up
+/// to a step.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Blame {
     stragglers: FxHashMap<(u32, u8), u64>,
 }
 
 impl Blame {
-    /// A straggler on a node, which explains it if it is slow by a factor of e to this power.
+    /// Adds a straggler that its node explains if ln of the node's slowness is at least `needed`.
     pub(super) fn push(&mut self, node: u32, needed: f64) {
         *self.stragglers.entry((node, (needed / STEP).ceil() as u8)).or_default() += 1;
     }
@@ -270,13 +273,13 @@ impl Blame {
         }
     }
 
-    /// How many stragglers a node explains that is slow by this ratio.
+    /// Returns how many stragglers a node with this slowness explains.
     pub(super) fn explained(&self, node: u32, ratio: f64) -> u64 {
         let explains = |(on, needed): &(u32, u8)| *on == node && ratio.ln() >= f64::from(*needed) * STEP;
         self.stragglers.iter().filter(|(what, _)| explains(what)).map(|(_, count)| count).sum()
     }
 
-    /// Shares these stragglers out to slow nodes and what is not explained.
+    /// Assigns these stragglers to slow nodes or to "other".
     pub(super) fn assign(&self, stragglers: &mut Stragglers, ratio_of: &dyn Fn(u32) -> Option<f64>) {
         for ((node, needed), count) in &self.stragglers {
             let explained = ratio_of(*node).is_some_and(|ratio| ratio.ln() >= f64::from(*needed) * STEP);
@@ -296,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn places_without_some() {
+    fn ranks_skip_excluded_places() {
         assert_eq!([0, 1, 2].map(|rank| without(&[0, 2, 3], rank)), [1, 4, 5]);
         assert_eq!(without(&[], 3), 3);
     }

@@ -1,4 +1,4 @@
-//! A phase in detail, while its attempts end.
+//! A phase that is kept in detail while its attempts end.
 
 use rustc_hash::FxHashMap;
 
@@ -8,14 +8,14 @@ use super::task_set::TaskSet;
 use super::winners::{Winner, Winners};
 use super::{Ended, EndedAttempt};
 
-/// Tasks whose killed attempts are remembered until another attempt wins, and tasks whose originals were
-/// overtaken.
+/// Number of tasks whose killed attempts are remembered until another attempt wins, and of tasks whose overtaken
+/// originals are remembered.
 const REMEMBERED: usize = 4096;
 
-/// An original attempt: its node and how long it ran.
+/// An original attempt: its node and how long it ran, in seconds.
 pub(super) type Original = (Option<u32>, f64);
 
-/// What was killed of a task that has no winner yet.
+/// The killed attempts of a task that has no winner yet.
 #[derive(Clone, Copy, Debug, Default)]
 struct Killed {
     seconds: f64,
@@ -29,19 +29,19 @@ pub(super) struct Phase {
     pub start: Option<f64>,
     pub winners: Winners,
     pub regression: Regression,
-    /// Of tasks that a speculative copy won: the original, which would have run at least that long.
+    /// The originals of tasks that a speculative copy won. Without the copy they would have run at least that long.
     pub overtaken: FxHashMap<u32, Original>,
     won: TaskSet,
     won_by_copy: TaskSet,
     killed: FxHashMap<u32, Killed>,
-    last_heard: u64,
+    last_event: u64,
     closed: bool,
 }
 
 impl Phase {
-    /// Takes in an attempt; `wins` says whether it won its task, where that is known.
+    /// Adds an attempt. `wins` says whether it won its task; `None` where the reader does not know.
     pub(super) fn ended(&mut self, attempt: &EndedAttempt, wins: Option<bool>, now: u64) {
-        self.last_heard = now;
+        self.last_event = now;
         let times = Times::of(attempt);
         self.start = match (self.start, times.start) {
             (Some(first), Some(start)) => Some(first.min(start)),
@@ -63,8 +63,8 @@ impl Phase {
                 self.overtook(task, original);
             }
             Role::Alone if attempt.ended == Ended::Killed => {
-                let room = self.killed.len() < REMEMBERED || self.killed.contains_key(&task);
-                if room {
+                let remembers = self.killed.len() < REMEMBERED || self.killed.contains_key(&task);
+                if remembers {
                     let killed = self.killed.entry(task).or_default();
                     killed.seconds += times.seconds.unwrap_or(0.0);
                     killed.original = killed.original.or(original);
@@ -110,7 +110,7 @@ impl Phase {
     }
 
     pub(super) fn close(&mut self, now: u64) {
-        self.last_heard = now;
+        self.last_event = now;
         self.closed = true;
     }
 
@@ -118,7 +118,7 @@ impl Phase {
         self.closed
     }
 
-    pub(super) fn last_heard(&self) -> u64 {
-        self.last_heard
+    pub(super) fn last_event(&self) -> u64 {
+        self.last_event
     }
 }

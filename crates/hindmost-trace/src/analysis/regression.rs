@@ -1,16 +1,16 @@
-//! ln duration on ln bytes, from a stream.
+//! Regression of ln duration on ln bytes read, computed from a stream.
 
 use hindmost_core::metrics::Skew;
 use hindmost_math::fit::{student_quantile, student_two_sided};
 
-/// The fewest tasks of a regression.
+/// The least number of tasks for a regression.
 const FEWEST: f64 = 10.0;
-/// The level of the test of whether durations follow input.
+/// Level of the test of whether durations depend on the input.
 const LEVEL: f64 = 0.01;
-/// The least share of the variance that input must explain.
+/// The least share of the variance that the input must explain.
 const LEAST_SHARE: f64 = 0.1;
 
-/// Sums of a linear regression, updated as Welford does.
+/// Sums of a linear regression, updated by Welford's method.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Regression {
     count: f64,
@@ -32,7 +32,7 @@ impl Regression {
         self.yy += dy * (y - self.mean_y);
     }
 
-    /// What the regression says; `None` of fewer than 10 points, or if either side doesn't vary.
+    /// Returns the regression; `None` for fewer than 10 points or if one variable does not vary.
     pub(super) fn skew(&self) -> Option<Skew> {
         let degrees = self.count - 2.0;
         let varies = |squares: f64, mean: f64| (squares / self.count).sqrt() > 1e-9 * mean.abs().max(1.0);
@@ -43,7 +43,7 @@ impl Regression {
         let r_squared = (self.xy * self.xy / (self.xx * self.yy)).min(1.0);
         let error = (self.yy * (1.0 - r_squared) / degrees / self.xx).sqrt();
         let half = student_quantile(0.975, degrees) * error;
-        // A perfect line leaves no error to compare with.
+        // A perfect fit leaves no error to compare with.
         let p = if error > 0.0 { student_two_sided(elasticity / error, degrees) } else { 0.0 };
         Some(Skew {
             tasks: self.count as u64,
@@ -61,8 +61,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_are_those_of_a_statistics_package() {
-        // scipy.stats.linregress of these.
+    fn results_match_a_statistics_package() {
+        // Expected values: scipy.stats.linregress.
         let x = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0];
         let y = [2.1, 2.9, 3.2, 5.1, 4.8, 6.9, 6.1, 8.4, 8.0, 9.9];
         let mut regression = Regression::default();
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn without_variation_nothing_is_said() {
+    fn without_variation_there_is_no_regression() {
         let mut regression = Regression::default();
         for y in 0..20 {
             regression.push(17.3, f64::from(y));

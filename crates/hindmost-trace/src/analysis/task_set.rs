@@ -2,20 +2,20 @@
 
 use rustc_hash::FxHashMap;
 
-/// Tasks that share a block of bits.
+/// Number of tasks in a block of bits.
 const BLOCK: u32 = 4096;
-/// Blocks that are kept: 33 million tasks with indices next to each other, in 4 MB.
+/// Blocks that are kept: up to 33 million tasks with neighbouring indices, in 4 MB.
 const BLOCKS: usize = 8192;
 
-/// A set of task indices: a bit each where they lie close, half a kilobyte for a stray one. Once it is full,
-/// tasks in new blocks are not remembered.
+/// A set of task indices: one bit each where indices lie close together, 512 bytes for an isolated index. Once it is
+/// full, tasks in new blocks are not remembered.
 #[derive(Debug, Default)]
 pub(super) struct TaskSet {
     blocks: FxHashMap<u32, Box<[u64; (BLOCK / 64) as usize]>>,
 }
 
 impl TaskSet {
-    /// Whether the task is new.
+    /// Adds a task; returns whether it is new.
     pub(super) fn insert(&mut self, task: u32) -> bool {
         let full = self.blocks.len() >= BLOCKS;
         let block = match self.blocks.get_mut(&(task / BLOCK)) {
@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_set_takes_no_more_room() {
+    fn a_full_set_does_not_grow() {
         let mut set = TaskSet::default();
         for block in 0..2 * BLOCKS as u32 {
             assert!(set.insert(block * BLOCK));

@@ -1,4 +1,5 @@
-//! The winners of a phase: all of them while they are few, then a sample, a sketch and the longest.
+//! The winners of a phase: all of them while there are few; later a sample, a sketch of the durations and the longest
+//! ones.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -10,16 +11,16 @@ use hindmost_math::statistics::quantile;
 
 use super::ends::Ends;
 
-/// Winners that are kept as they are, and the size of the sample of more.
+/// Up to this number, all winners are kept; of more, a sample of this size.
 const SAMPLE: usize = 2048;
-/// The longest that are kept of more.
+/// Longest winners that are kept if there are more than `SAMPLE`.
 const LONGEST: usize = 1024;
-/// A clock's tick where all durations are whole milliseconds, seconds.
+/// Resolution of the clock if all durations are whole milliseconds, in seconds.
 const MILLISECOND: f64 = 0.001;
-/// The tick of all other durations.
+/// Resolution of all other durations, in seconds.
 const MICROSECOND: f64 = 0.000_001;
 
-/// The attempt that won a task. Times in seconds.
+/// The attempt that won a task. Times are in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Winner {
     pub task: u32,
@@ -31,13 +32,13 @@ pub(super) struct Winner {
 }
 
 impl Winner {
-    /// Scatters tasks, so that those with the smallest keys are a sample that does not depend on order.
+    /// A hash of the task. The winners with the smallest keys are a sample that does not depend on their order.
     fn key(&self) -> u64 {
         mix(u64::from(self.task))
     }
 }
 
-/// A winner among the longest: by duration, then task.
+/// A winner ordered by duration, then by task.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Long(Winner);
 
@@ -53,13 +54,13 @@ impl Ord for Long {
     }
 }
 
-/// What is kept of more winners than are kept as they are.
+/// What is kept if there are more than `SAMPLE` winners.
 #[derive(Debug, Default)]
 struct Many {
     sketch: Sketch,
     longest: BinaryHeap<Reverse<Long>>,
     ends: Ends,
-    /// Keys from here on are not in the sample.
+    /// Winners with keys from here on are not in the sample.
     beyond: u64,
 }
 
@@ -74,7 +75,7 @@ impl Many {
     }
 }
 
-/// The winners of a phase whose times are known.
+/// The winners of a phase that have known times.
 #[derive(Debug, Default)]
 pub(super) struct Winners {
     count: u64,
@@ -114,7 +115,7 @@ impl Winners {
         }
     }
 
-    /// Makes the sample as small as it should be.
+    /// Reduces the sample to its size.
     fn shrink(&mut self) {
         if let Some(many) = &mut self.many
             && self.sample.len() > SAMPLE
@@ -125,14 +126,14 @@ impl Winners {
         }
     }
 
-    /// The sample, by task; all of them where there are no more than 2 048.
+    /// Returns the sample by task; all winners if there are at most 2 048.
     pub(super) fn sample(&mut self) -> &[Winner] {
         self.shrink();
         self.sample.sort_unstable_by_key(|winner| winner.task);
         &self.sample
     }
 
-    /// A clock's tick, seconds.
+    /// Returns the resolution of the clock in seconds.
     pub(super) fn resolution(&self) -> f64 {
         if self.fractions { MICROSECOND } else { MILLISECOND }
     }
@@ -160,7 +161,7 @@ impl Winners {
         }
     }
 
-    /// How many took longer than a limit, and as many of them as are known.
+    /// Returns how many winners took longer than `limit` seconds, and those of them that are kept.
     pub(super) fn longer(&self, limit: f64) -> (u64, Vec<Winner>) {
         let longer = |winner: &&Winner| winner.seconds > limit;
         let mut known: Vec<Winner> = match &self.many {
@@ -172,7 +173,7 @@ impl Winners {
         (self.many.as_ref().map_or(count, |many| many.sketch.above(limit).max(count)), known)
     }
 
-    /// From when 95 % of them (rounded up) had finished to when all had.
+    /// Returns when 95% of the winners (rounded up) had finished and when all had, in seconds.
     pub(super) fn wait(&self) -> Option<(f64, f64)> {
         let last = self.last_end?;
         let rank = (self.count * 95).div_ceil(100);

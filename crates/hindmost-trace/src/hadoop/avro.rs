@@ -1,8 +1,8 @@
-//! Avro's binary encoding, read by the schema that stands in the log.
+//! Decodes Avro's binary encoding by the schema in the log.
 //!
-//! A value becomes what Avro's JSON encoding makes of it, so that both kinds of job history are read by
-//! the same code. Nothing is trusted: no length leads to room before its bytes are there, and depth and
-//! number of values are bounded.
+//! A value is decoded to what Avro's JSON encoding of it would be, so that both kinds of job history are read by the
+//! same code. The input is untrusted: memory is allocated only for bytes that are there, and depth and number of
+//! values are limited.
 
 use std::io::{self, Read};
 
@@ -10,13 +10,13 @@ use rustc_hash::FxHashMap;
 use serde_json::{Map, Value};
 use thiserror::Error;
 
-/// Values may be nested so deep.
+/// The deepest nesting of values.
 const DEEPEST: u32 = 64;
-/// Values in one event.
+/// The most values in one event.
 const MOST_VALUES: u64 = 1 << 20;
-/// Bytes of a text.
+/// The longest text, in bytes.
 const LONGEST: u64 = 64 << 20;
-/// Fields that nobody needs, and that are passed over.
+/// Fields that are skipped because nothing uses them.
 const UNUSED: &[&str] = &[
     "displayName",
     "clockSplits",
@@ -28,11 +28,11 @@ const UNUSED: &[&str] = &[
     "reduceCounters",
 ];
 
-/// Why something isn't read.
+/// Why a value could not be decoded.
 #[derive(Debug, Error)]
 pub(super) enum AvroError {
     /// The log ends within a value.
-    #[error("it ends there")]
+    #[error("it ends within a value")]
     Cut,
     /// Bytes that the schema doesn't allow.
     #[error("{0}")]
@@ -52,7 +52,7 @@ impl From<io::Error> for AvroError {
 enum Type {
     Null,
     Boolean,
-    /// `int` or `long`, which are written alike.
+    /// `int` or `long`, which have the same encoding.
     Whole,
     Float,
     Double,
@@ -62,10 +62,10 @@ enum Type {
     Enum(Vec<Box<str>>),
     Array(usize),
     Map(usize),
-    /// Each with the name that Avro's JSON gives it.
+    /// Each branch has the name that Avro's JSON gives it.
     Union(Vec<(Box<str>, usize)>),
     Record(Vec<Field>),
-    /// A named type whose definition is being read.
+    /// A named type whose definition is still being parsed.
     Pending,
 }
 
@@ -76,7 +76,7 @@ struct Field {
     used: bool,
 }
 
-/// A schema, ready to decode by. Types refer to each other by their index.
+/// A parsed schema. Types refer to each other by index.
 #[derive(Debug)]
 pub(super) struct Schema {
     types: Vec<Type>,
@@ -84,7 +84,7 @@ pub(super) struct Schema {
 }
 
 impl Schema {
-    /// Reads a schema; `None` where it isn't one.
+    /// Parses a schema; `None` if it is invalid.
     pub(super) fn parse(json: &[u8]) -> Option<Schema> {
         let json: Value = serde_json::from_slice(json).ok()?;
         let mut parser = Parser { types: Vec::new(), names: FxHashMap::default() };
@@ -177,7 +177,7 @@ impl Parser {
         }
     }
 
-    /// What Avro's JSON calls a branch of a union.
+    /// Returns the name that Avro's JSON gives to a branch of a union.
     fn branch_name(&self, branch: &Value, index: usize, namespace: &str) -> Box<str> {
         let name = match branch {
             Value::Object(object) => object.get("name").or_else(|| object.get("type")),
@@ -193,11 +193,11 @@ fn full_name(name: &str, namespace: &str) -> String {
     if namespace.is_empty() || name.contains('.') { name.to_owned() } else { format!("{namespace}.{name}") }
 }
 
-/// Decodes value after value.
+/// Decodes one value after the other.
 pub(super) struct Decoder<R> {
     reader: R,
     position: u64,
-    /// Values that the event may still have.
+    /// The number of values that the event may still have.
     left: u64,
 }
 
@@ -206,7 +206,7 @@ impl<R: Read> Decoder<R> {
         Decoder { reader, position: 0, left: 0 }
     }
 
-    /// What the values are read from.
+    /// Returns the reader from which the values are decoded.
     pub(super) fn reader(&self) -> &R {
         &self.reader
     }
@@ -216,12 +216,12 @@ impl<R: Read> Decoder<R> {
         self.position
     }
 
-    /// The next value of the schema's type; `None` where the log ends before it.
+    /// Decodes the next value of the schema's type; `None` if the log ends before it.
     pub(super) fn next(&mut self, schema: &Schema) -> Result<Option<Value>, AvroError> {
         let before = self.position;
         self.left = MOST_VALUES;
         match self.value(schema, schema.root, true, 0) {
-            Ok(_) if self.position == before => Err(AvroError::Damaged("its schema says that events are empty")),
+            Ok(_) if self.position == before => Err(AvroError::Damaged("by its schema, events are empty")),
             Ok(value) => Ok(Some(value)),
             Err(AvroError::Cut) if self.position == before => Ok(None),
             Err(error) => Err(error),
@@ -235,7 +235,7 @@ impl<R: Read> Decoder<R> {
         Ok(byte[0])
     }
 
-    /// A whole number: seven bits a byte, least first, signs alternating.
+    /// Decodes a whole number: zigzag encoding, seven bits per byte, least significant first.
     fn long(&mut self) -> Result<i64, AvroError> {
         let mut bits = 0u64;
         for shift in (0..64).step_by(7) {
@@ -248,7 +248,7 @@ impl<R: Read> Decoder<R> {
         Err(AvroError::Damaged("a number has too many bytes"))
     }
 
-    /// So many bytes, kept only where they are used.
+    /// Reads `length` bytes; returns them only if they are `used`.
     fn bytes(&mut self, length: u64, used: bool) -> Result<Vec<u8>, AvroError> {
         if length > LONGEST {
             return Err(AvroError::Damaged("a text is too long"));
@@ -266,7 +266,7 @@ impl<R: Read> Decoder<R> {
         Ok(String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
     }
 
-    /// A value; null in its place where it isn't used.
+    /// Decodes a value; returns null if it is not `used`.
     fn value(&mut self, schema: &Schema, kind: usize, used: bool, depth: u32) -> Result<Value, AvroError> {
         self.left = self.left.checked_sub(1).ok_or(AvroError::Damaged("an event has too many values"))?;
         if depth > DEEPEST {
@@ -348,11 +348,11 @@ impl<R: Read> Decoder<R> {
         })
     }
 
-    /// How many items follow in an array or map; `None` at its end.
+    /// Returns the number of items that follow in an array or map; `None` at its end.
     fn block(&mut self) -> Result<Option<u64>, AvroError> {
         let count = self.long()?;
         if count < 0 {
-            // Its size in bytes follows, for readers that pass it over.
+            // The block's size in bytes follows, for readers that skip it.
             self.long()?;
         }
         Ok((count != 0).then_some(count.unsigned_abs()))

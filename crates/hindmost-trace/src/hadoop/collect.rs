@@ -1,4 +1,4 @@
-//! Takes jobs in as they end: counts, tells the analysis, and keeps what a replay needs.
+//! Takes in finished jobs: counts, passes attempts to an analysis, and keeps data for a replay.
 
 use std::collections::hash_map::Entry;
 
@@ -24,11 +24,11 @@ pub(super) struct Collector {
     kills: Causes,
     analysis: Option<Analysis>,
     kept: Option<Kept>,
-    /// Ids of jobs, and the file in which they were.
+    /// Ids of jobs, with the number of the file that they were in.
     seen: FxHashMap<Box<str>, u32>,
 }
 
-/// Of maps and reduces. Times in milliseconds since 1970.
+/// Counts of maps and reduces. Times are in milliseconds since 1970.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
     pub jobs: u64,
@@ -43,7 +43,7 @@ pub(super) struct Counts {
 }
 
 impl Collector {
-    /// One that counts, and tells an analysis or keeps what a replay needs if asked to.
+    /// Returns a collector that counts, and if requested also analyses or keeps data for a replay.
     pub(super) fn new(analyse: bool, keep: bool) -> Collector {
         Collector { analysis: analyse.then(Analysis::new), kept: keep.then(Kept::default), ..Collector::default() }
     }
@@ -52,7 +52,7 @@ impl Collector {
     pub(super) fn take(&mut self, mut job: Job, source: &Source) {
         if let Some(id) = &job.id {
             match self.seen.entry(id.clone()) {
-                // In one file, as tools fold traces, an id may come again.
+                // Within one file an id may occur again, because some tools change ids when they shorten traces.
                 Entry::Occupied(first) if *first.get() != source.file => {
                     self.issues.twice += 1;
                     return;
@@ -89,7 +89,7 @@ impl Collector {
         }
     }
 
-    /// Notes what is of the job as a whole.
+    /// Takes in facts about the job as a whole.
     fn about(&mut self, job: &Job) {
         let ends = &mut self.facts.jobs;
         match job.end {
@@ -105,9 +105,9 @@ impl Collector {
         counts.to = counts.to.max(to);
         job.counters.as_ref().unwrap_or(&job.summed).add_to(&mut self.facts.counters);
         self.issues.repeated += job.repeated;
-        for &(kind, ended) in &job.nameless {
+        for &(kind, ended) in &job.unidentified {
             if kind.phase().is_some() {
-                self.issues.nameless += 1;
+                self.issues.unidentified += 1;
                 self.ended(ended, None);
             } else {
                 self.other(ended);
@@ -141,7 +141,7 @@ impl Collector {
         }
     }
 
-    /// Counts a phase's attempts and gives the number of its tasks that succeeded.
+    /// Counts the attempts of a phase; returns the number of its tasks that succeeded.
     fn count(&mut self, phase: &Phase, job: &Job) -> u64 {
         self.counts.phases += u64::from(!phase.tasks.is_empty());
         let mut succeeded = 0;
@@ -164,7 +164,7 @@ impl Collector {
                 self.facts.speculative_winners += u64::from(speculative && winner == Some(index));
                 self.facts.killed_losers += u64::from(ended == Ended::Killed && winner.is_some());
                 self.facts.outputs_lost += u64::from(attempt.output_lost);
-                self.issues.startless += u64::from(attempt.start.is_none());
+                self.issues.without_start += u64::from(attempt.start.is_none());
                 match task.place(attempt, &self.hosts) {
                     Some(Place::Node) => places.data_local += 1,
                     Some(Place::Rack) => places.rack_local += 1,
@@ -196,11 +196,11 @@ impl Collector {
         succeeded
     }
 
-    /// Adds where the job's maps ran; where the log tells it of none, what the job itself has counted.
+    /// Adds where the job's maps ran. If the log names no place for any of them, uses the job's own counters.
     fn located(&mut self, mut places: Locality, job: &Job) {
         let counted = job.counters.as_ref().map(Counters::local_maps).unwrap_or_default();
-        let told = places.data_local + places.rack_local + places.off_switch > 0;
-        if !told && counted.iter().fold(0u64, |sum, &n| sum.saturating_add(n)) <= places.unknown {
+        let known = places.data_local + places.rack_local + places.off_switch > 0;
+        if !known && counted.iter().fold(0u64, |sum, &n| sum.saturating_add(n)) <= places.unknown {
             let [data_local, rack_local, off_switch] = counted;
             let unknown = places.unknown - data_local - rack_local - off_switch;
             places = Locality { data_local, rack_local, off_switch, unknown };
@@ -212,7 +212,7 @@ impl Collector {
         sums.unknown += places.unknown;
     }
 
-    /// Tells the analysis of the job's attempts, in the order in which they ended.
+    /// Passes the job's attempts to the analysis, in the order in which they ended.
     fn analyse(&mut self, application: u32, job: &Job, phases: &[Phase; 2], maps_ended: Option<i64>) {
         let Some(analysis) = &mut self.analysis else {
             return;
@@ -237,25 +237,25 @@ impl Collector {
                 (1, Some(start), Some(finish)) => Some(work_began(start, finish, maps_ended)),
                 (_, start, _) => start,
             };
-            let told = EndedAttempt {
+            let ended_attempt = EndedAttempt {
                 task,
                 node: attempt.host,
                 start: start.map(seconds),
                 end: attempt.finish.map(seconds),
                 bytes_read: attempt.bytes_read,
                 speculative: attempt.marked == Some(true),
-                // An attempt whose output was lost counts as failed: the next one wins.
+                // An attempt whose output was lost counts as failed, so the next attempt wins the task.
                 repeated: false,
                 ended,
             };
-            analysis.ended(PhaseKey { application, phase: phase.number }, &told);
+            analysis.ended(PhaseKey { application, phase: phase.number }, &ended_attempt);
         }
         for phase in phases.iter().filter(|phase| !phase.tasks.is_empty()) {
             analysis.closed(PhaseKey { application, phase: phase.number });
         }
     }
 
-    /// What was found, once all is read.
+    /// Returns the counts that only Hadoop logs have.
     pub(super) fn facts(&self) -> HadoopFacts {
         let mut facts = self.facts.clone();
         facts.failures = self.failures.counts().clone();

@@ -1,4 +1,4 @@
-//! The counters that are kept of the hundred or so that Hadoop writes.
+//! Hadoop's counters, of which only some are kept.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -44,7 +44,7 @@ const NAMES: [&str; 32] = [
     "SLOTS_MILLIS_MAPS",
 ];
 
-/// What `NAMES` has where.
+/// Indices into `NAMES`.
 const FILE_BYTES_READ: usize = 2;
 const BYTES_READ: usize = 4;
 const REDUCE_SHUFFLE_BYTES: usize = 14;
@@ -52,18 +52,18 @@ const LOCAL_MAPS: [usize; 3] = [20, 21, 22];
 const MILLIS: [usize; 2] = [25, 26];
 const MB_MILLIS: [usize; 2] = [27, 28];
 
-/// Counters of an attempt or a job.
+/// Counters of an attempt or of a job.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Counters {
     values: [Option<i64>; NAMES.len()],
-    /// Bytes read from file systems other than the local one, of whatever name.
+    /// Bytes read from all file systems other than the local one.
     remote: Option<u64>,
 }
 
 impl Counters {
     pub(super) fn set(&mut self, name: &str, value: i64) {
         if let Some(at) = NAMES.iter().position(|&known| known == name) {
-            // The same counter may stand in two groups, under its old and its new name.
+            // The same counter may occur in two groups, under its old and its new name.
             self.values[at].get_or_insert(value);
         }
         let scheme = name.strip_suffix("_BYTES_READ");
@@ -93,8 +93,8 @@ impl Counters {
         }
     }
 
-    /// Bytes that a map read: from other file systems than the local one; where there are none, as its
-    /// input format counts; at last those of local files.
+    /// Returns the bytes that a map read: from file systems other than the local one; if that is 0 or unknown, the
+    /// bytes counted by the input format; if these are too, the bytes of local files.
     pub(super) fn map_input(&self) -> Option<u64> {
         let at = |index: usize| self.values[index].and_then(|value| u64::try_from(value).ok());
         let some = |bytes: &u64| *bytes > 0;
@@ -102,17 +102,17 @@ impl Counters {
         self.remote.filter(some).or(at(BYTES_READ).filter(some)).or(at(FILE_BYTES_READ).filter(some)).or(known)
     }
 
-    /// Bytes that a reduce fetched from maps.
+    /// Returns the bytes that a reduce fetched from maps.
     pub(super) fn shuffled(&self) -> Option<u64> {
         self.values[REDUCE_SHUFFLE_BYTES].and_then(|value| u64::try_from(value).ok())
     }
 
-    /// Maps launched on machines that hold their input, in racks that do, and elsewhere.
+    /// Returns how many maps started on a machine with their input, in a rack with it, and elsewhere.
     pub(super) fn local_maps(&self) -> [u64; 3] {
         LOCAL_MAPS.map(|index| self.values[index].and_then(|value| u64::try_from(value).ok()).unwrap_or(0))
     }
 
-    /// Memory of the containers of maps (0) or reduces (1), in bytes: their memory-time over their time.
+    /// Returns the memory of the containers of maps (0) or reduces (1) in bytes: memory-time divided by time.
     pub(super) fn container_memory(&self, phase: usize) -> Option<f64> {
         let at = |index: usize| self.values[index].filter(|&value| value > 0);
         let megabytes = at(MB_MILLIS[phase])? as f64 / at(MILLIS[phase])? as f64;
@@ -120,8 +120,8 @@ impl Counters {
     }
 }
 
-/// Any JSON value: collects whatever in it has a `name` and a `value`, however deep. So groups of all
-/// versions are read, and unions around them.
+/// Collects every object with a `name` and a `value` in any JSON value, at any depth. This reads the counter groups
+/// of all Hadoop versions, with and without Avro unions around them.
 struct Sink<'c>(&'c mut Counters);
 
 impl<'de> DeserializeSeed<'de> for Sink<'_> {
@@ -179,7 +179,7 @@ impl<'de> Visitor<'de> for Sink<'_> {
     }
 }
 
-/// A key, borrowed where it can be.
+/// A JSON key, borrowed if possible.
 struct Key<'a>(Cow<'a, str>);
 
 impl<'de> Deserialize<'de> for Key<'de> {
@@ -201,7 +201,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_where_they_are_said_to_be() {
+    fn counter_indices_match_their_names() {
         for (index, name) in [
             (FILE_BYTES_READ, "FILE_BYTES_READ"),
             (BYTES_READ, "BYTES_READ"),
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_are_searched_however_they_are_wrapped() {
+    fn counters_are_found_in_any_wrapping() {
         let counts = r#"[{"name":"FILE_BYTES_READ","displayName":"x","value":7},{"name":"S3A_BYTES_READ","displayName":"x","value":100},{"name":"HDFS_BYTES_READ_EC","displayName":"x","value":9},{"name":"MB_MILLIS_MAPS","value":2048000},{"name":"MILLIS_MAPS","value":1000}]"#;
         let plain = format!(r#"{{"name":"COUNTERS","groups":[{{"name":"g","displayName":"G","counts":{counts}}}]}}"#);
         let union = format!(r#"{{"org.apache.hadoop.mapreduce.jobhistory.JhCounters":{plain}}}"#);

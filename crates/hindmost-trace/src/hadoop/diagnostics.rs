@@ -1,12 +1,12 @@
-//! Why attempts failed or were killed, from the text that Hadoop writes of it.
+//! Classifies why attempts failed or were killed, from Hadoop's messages.
 
-use crate::reading::causes::{OTHER, Telling, told_by};
+use crate::reading::causes::{CauseTable, OTHER, cause_in};
 
-/// How much of a text is looked at.
+/// Bytes of a message that are examined.
 const LOOKED_AT: usize = 4 << 10;
 
-/// Parts of texts, lower case, and the cause they tell of; the first that is found counts.
-const TELLING: &Telling = &[
+/// Fragments of messages in lower case, and the cause that they indicate. The first matching row decides.
+const CAUSES: &CauseTable = &[
     (&["speculation:", "speculative attempt", "succeeded first"], "speculation"),
     (&["preempt", "exit code: -102", "exit status: -102"], "preempted"),
     (&["too many fetch", "too many output fetch"], "too many fetch failures"),
@@ -52,8 +52,8 @@ const TELLING: &Telling = &[
     (&["exit code", "exitcode", "nonzero status", "exit with"], "container exited"),
 ];
 
-/// The cause that a text tells of: one of a few, or the name of the exception it begins with. `None`
-/// where the text is empty.
+/// Returns the cause of a message: a row of the table, or the class of the exception that the message begins with.
+/// `None` if the message is empty.
 pub(super) fn cause(text: &str) -> Option<String> {
     let text = text.trim_start_matches([' ', ',', '\n', '\t', '\r']);
     let mut end = text.len().min(LOOKED_AT);
@@ -64,12 +64,12 @@ pub(super) fn cause(text: &str) -> Option<String> {
     if text.trim().is_empty() {
         return None;
     }
-    // What an exception says of itself may hold any word: its name comes first, but for those that the
-    // table knows.
+    // An exception's own message may contain any words, so the exception's class decides, unless the table has a row
+    // for the class.
     let lower = text.to_ascii_lowercase();
     let first_line = text.lines().next().unwrap_or(text);
     let exception = exception(first_line);
-    let table = |text: &str| told_by(text, TELLING).map(str::to_owned);
+    let table = |text: &str| cause_in(text, CAUSES).map(str::to_owned);
     match exception {
         Some(name) => Some(table(&name.to_ascii_lowercase()).or_else(|| shuffle(&lower)).unwrap_or(name)),
         None => Some(table(&lower).unwrap_or_else(|| OTHER.to_owned())),
@@ -80,7 +80,7 @@ fn shuffle(lower: &str) -> Option<String> {
     lower.contains("shuffleerror").then(|| "shuffle failed".to_owned())
 }
 
-/// The exception's class in a line such as `Error: java.io.IOException: Broken pipe`.
+/// Returns the exception's class in a line such as `Error: java.io.IOException: Broken pipe`.
 fn exception(line: &str) -> Option<String> {
     let line = line.trim().strip_prefix("Error: ").unwrap_or(line.trim());
     let name = line.split([':', ' ']).next()?;
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_of_hadoop_are_told_apart() {
+    fn hadoop_messages_are_classified() {
         for (text, expected) in [
             ("Speculation: attempt_1_0001_m_000002_1 succeeded first!", "speculation"),
             (

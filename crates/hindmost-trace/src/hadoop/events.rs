@@ -1,7 +1,7 @@
-//! Events of a job history, of all versions, and what they tell of jobs.
+//! The events of job histories of all Hadoop versions, and how they change a job.
 //!
-//! Versions of Hadoop differ in which fields their events have, and in which of them are unions. So all
-//! events are read into the same fields, each of which may be missing.
+//! Hadoop versions differ in which fields events have, and in which fields are unions. Therefore all events are
+//! parsed into the same optional fields.
 
 use std::fmt;
 
@@ -18,22 +18,22 @@ use crate::analysis::Ended;
 use crate::reading::json::{behind_key, leading_number, leading_string};
 use crate::reading::values::{Number, Text};
 
-/// Bytes of a text that is taken out of an event that can't be read.
+/// Bytes of a text that is recovered from an unreadable event.
 const LONGEST: usize = 4 << 10;
 
-/// An event as it is written, or the schema before all events.
+/// An event as it is in the log, or the schema before all events.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Event<'a> {
     #[serde(rename = "type", borrow)]
     kind: Text<'a>,
     #[serde(rename = "event", borrow)]
-    told: Union<'a>,
-    /// A schema has them, an event hasn't.
+    payload: Union<'a>,
+    /// Present in a schema, absent in an event.
     fields: Option<IgnoredAny>,
 }
 
-/// The one branch of the union that stands under `event`.
+/// The only branch of the union in the field `event`.
 #[derive(Debug, Default)]
 struct Union<'a>(Option<Fields<'a>>);
 
@@ -116,12 +116,12 @@ impl<'de: 'a, 'a> Deserialize<'de> for Union<'a> {
     }
 }
 
-/// What an object of a job history is.
+/// What an object in a job history turned out to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Taken {
     Event,
     Schema,
-    /// JSON, but no event.
+    /// JSON, but neither.
     Neither,
 }
 
@@ -130,12 +130,12 @@ pub(super) enum Taken {
 pub(super) struct OpenJobs {
     pub jobs: Vec<Job>,
     by_id: FxHashMap<Box<str>, usize>,
-    /// The job of the last event.
+    /// Index of the last event's job.
     last: usize,
 }
 
 impl OpenJobs {
-    /// The job with an id, without `job_`; of an event that names none, the last one.
+    /// Returns the job with an id (given without `job_`). Without an id, returns the last event's job.
     fn job(&mut self, id: Option<&str>) -> &mut Job {
         let same = |job: &Job, id: &str| job.id.as_deref().and_then(|of| of.strip_prefix("job_")) == Some(id);
         let known = self.jobs.get(self.last).is_some_and(|job| id.is_none_or(|id| same(job, id)));
@@ -160,9 +160,9 @@ impl OpenJobs {
         index
     }
 
-    /// Takes an event in.
+    /// Takes in an event.
     pub(super) fn take(&mut self, event: Event<'_>, hosts: &mut Hosts) -> Taken {
-        let Event { kind, told: Union(fields), fields: schema } = event;
+        let Event { kind, payload: Union(fields), fields: schema } = event;
         let (Some(kind), Some(fields)) = (kind.filled(), fields) else {
             return if schema.is_some() { Taken::Schema } else { Taken::Neither };
         };
@@ -197,7 +197,7 @@ impl OpenJobs {
     }
 }
 
-/// Of an event that ends an attempt, what stands before `_ATTEMPT_` and how it ended.
+/// Splits the type of an event that ends an attempt: the part before `_ATTEMPT_`, and how the attempt ended.
 fn attempt_end(kind: &str) -> Option<(&str, Ended)> {
     let (of, how) = kind.split_once("_ATTEMPT_")?;
     let ended = match how {
@@ -209,7 +209,7 @@ fn attempt_end(kind: &str) -> Option<(&str, Ended)> {
     Some((of, ended))
 }
 
-/// The task's type as the event says it; where it doesn't, as its own name does, then as the id does.
+/// Returns the kind of a task: from the task type in the event, else from the event's name, else from the task's id.
 fn kind_of(fields: &Fields<'_>, event: &str, id: Option<Id<'_>>) -> Kind {
     let named = fields.task_type.filled().map(Kind::of_type);
     let by_event = || match event {
@@ -255,7 +255,7 @@ fn attempt_ended(
         job.summed.add(counters);
     }
     let Some((key, number)) = located else {
-        job.nameless.push((kind, ended));
+        job.unidentified.push((kind, ended));
         return;
     };
     let attempt = job.task(key).attempt(number);
@@ -296,9 +296,9 @@ fn about_job(job: &mut Job, kind: &str, fields: Fields<'_>) {
     }
 }
 
-/// The start of an attempt out of an event that is no whole JSON: what a tool that masked names has left
-/// of it. Ends are not taken so: they would count.
-pub(super) fn mend_start(bytes: &[u8]) -> Option<Event<'static>> {
+/// Recovers the start of an attempt from an event that is not valid JSON, for example because a tool masked names in
+/// it. Ends of attempts are not recovered, because they would change the counts.
+pub(super) fn recover_start(bytes: &[u8]) -> Option<Event<'static>> {
     std::str::from_utf8(bytes).ok()?;
     let value = |key: &str| {
         let value = behind_key(bytes, key)?;
@@ -317,5 +317,5 @@ pub(super) fn mend_start(bytes: &[u8]) -> Option<Event<'static>> {
         start: value("\"startTime\"").and_then(leading_number).map_or(Number::Absent, Number::Whole),
         ..Fields::default()
     };
-    Some(Event { kind: Text(Some(kind.into())), told: Union(Some(fields)), fields: None })
+    Some(Event { kind: Text(Some(kind.into())), payload: Union(Some(fields)), fields: None })
 }

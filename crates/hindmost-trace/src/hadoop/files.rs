@@ -1,4 +1,4 @@
-//! Hadoop logs in folders.
+//! Finds Hadoop logs in folders.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -8,40 +8,40 @@ use super::format::{HadoopFormat, LOOKED_AT, sniff};
 use crate::reading::compression::Plain;
 use crate::spark;
 
-/// Folders within folders are looked into so deep.
+/// The deepest nesting of folders that are searched.
 const DEEPEST: u32 = 64;
 
-/// What the file at a path is, from its first kilobytes.
+/// Returns the format of a file, from its first kilobytes.
 ///
 /// # Errors
 ///
-/// If it can't be opened or read.
+/// If the file can't be opened or read.
 pub(super) fn format_of(path: &Path) -> io::Result<Option<HadoopFormat>> {
     let mut beginning = Vec::new();
     Plain::new(File::open(path)?)?.take(LOOKED_AT as u64).read_to_end(&mut beginning)?;
     Ok(sniff(&beginning))
 }
 
-/// The logs in a folder and those below it.
+/// The logs in a folder and below it.
 #[derive(Debug, Default)]
 pub(super) struct Found {
-    /// In the order of their paths.
+    /// Files to read, ordered by path.
     pub files: Vec<PathBuf>,
-    /// Rumen traces left out, since there are job histories.
+    /// Number of Rumen traces that are left out because there are job histories.
     pub rumen_left_out: u64,
-    /// Histories of jobs of which there is a later one.
+    /// Number of histories of jobs that have a later history.
     pub superseded: u64,
-    /// Spark event logs left out: how many, and the first of them.
+    /// Number of Spark event logs that are left out, and the names of the first of them.
     pub spark_left_out: u64,
     pub spark: Vec<String>,
-    /// Files and folders that can't be opened.
+    /// Number of files and folders that can't be opened.
     pub unopened: u64,
 }
 
-/// As many files that are left out are named.
+/// The most left-out files that are named.
 const MOST_NAMED: usize = 5;
 
-/// Finds the job histories in a folder, or the Rumen traces where there is no history.
+/// Finds the job histories in a folder, or the Rumen traces if there is no history.
 ///
 /// # Errors
 ///
@@ -110,20 +110,21 @@ fn is_history(path: &Path) -> bool {
     extension == "jhist" && !stem.is_empty()
 }
 
-/// A file's name before and after its last dot.
+/// Splits a file name at its last dot.
 fn split_name(name: &str) -> (&str, &str) {
     name.rsplit_once('.').unwrap_or((name, ""))
 }
 
-/// Whether a file without a history's name may be a log: not hidden, no checksum, no job's settings.
+/// Returns whether a file that is not named like a history may be a log: it is not hidden, and is neither a checksum
+/// nor a job's configuration.
 fn may_be_log(path: &Path) -> bool {
     let name = file_name(path);
     let (_, extension) = split_name(&name);
     !name.starts_with(['.', '_']) && !matches!(extension, "xml" | "crc" | "summary" | "csv" | "md" | "txt")
 }
 
-/// One history a job: the name of a finished one (`job_1_0001-…-SUCCEEDED-….jhist`) goes before those
-/// that the masters of a job leave while it runs (`job_1_0001_1.jhist`), of which the last goes first.
+/// Keeps one history for each job. The history of a finished job (`job_1_0001-…-SUCCEEDED-….jhist`) is preferred to
+/// those of the running job's ApplicationMasters (`job_1_0001_1.jhist`), of which the last is preferred.
 fn latest(histories: Vec<PathBuf>) -> Vec<PathBuf> {
     let mut kept: Vec<PathBuf> = Vec::with_capacity(histories.len());
     let mut by_job = std::collections::BTreeMap::<String, usize>::new();
@@ -145,7 +146,7 @@ fn latest(histories: Vec<PathBuf>) -> Vec<PathBuf> {
     kept
 }
 
-/// `job_1_0001` of `job_1_0001-….jhist` and `job_1_0001_2.jhist`.
+/// Returns `job_1_0001` for `job_1_0001-….jhist` and `job_1_0001_2.jhist`.
 fn job_of(name: &str) -> Option<&str> {
     let rest = name.strip_prefix("job_")?;
     let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
@@ -155,7 +156,7 @@ fn job_of(name: &str) -> Option<&str> {
     (first > 0 && second > 0 && name[end..].starts_with(['-', '_', '.'])).then(|| &name[..end])
 }
 
-/// Finished ones last, then by the number of the master.
+/// Sorts finished jobs' histories last, the others by the number of the ApplicationMaster.
 fn rank(name: &str) -> (bool, u64) {
     let rest = job_of(name).map_or("", |job| &name[job.len()..]);
     let master = rest.strip_prefix('_').and_then(|rest| rest.split('.').next()).and_then(|n| n.parse().ok());

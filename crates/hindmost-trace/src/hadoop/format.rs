@@ -1,9 +1,9 @@
-//! Which Hadoop log a file is, from its first kilobytes.
+//! Recognises the format of a Hadoop log from its first kilobytes.
 
 use crate::reading::json::Keys;
 use crate::reading::sniff::quoted;
 
-/// As many bytes tell what a file is.
+/// Bytes that are enough to recognise the format.
 pub(super) const LOOKED_AT: usize = 32 << 10;
 
 /// A format of Hadoop logs.
@@ -17,8 +17,8 @@ pub enum HadoopFormat {
     Rumen,
 }
 
-/// The format of a file that begins so, after decompression; `None` where it is no Hadoop log. Some
-/// kilobytes are enough.
+/// Returns the format of a log with this decompressed beginning; `None` if it is not a Hadoop log. A few kilobytes
+/// are enough.
 pub fn sniff(beginning: &[u8]) -> Option<HadoopFormat> {
     let beginning = &beginning[..beginning.len().min(LOOKED_AT)];
     let beginning = beginning.strip_prefix("\u{feff}".as_bytes()).unwrap_or(beginning);
@@ -37,31 +37,31 @@ pub fn sniff(beginning: &[u8]) -> Option<HadoopFormat> {
     None
 }
 
-/// What a file that is no Hadoop log is, as it goes on after "it is".
+/// Describes a file that is not a Hadoop log, as a continuation of "it is".
 pub(super) fn describe(beginning: &[u8]) -> String {
     let text = beginning.trim_ascii();
     if text.is_empty() {
         return "empty".to_owned();
     }
     if beginning.contains(&0) {
-        return "no text".to_owned();
+        return "not a text file".to_owned();
     }
     let line = text.split(|byte| *byte == b'\n').next().unwrap_or(text);
-    format!("a text that begins {}", quoted(line))
+    format!("a text that begins with {}", quoted(line))
 }
 
-/// What the keys of the first object tell.
+/// Recognises the format from the keys of the first JSON object.
 fn by_keys(beginning: &[u8]) -> Option<HadoopFormat> {
     let mut event = false;
     let mut kind = false;
     for key in Keys::of(beginning) {
         match key {
-            // Spark, and our own journal.
+            // A Spark event log, or a Hindmost journal.
             b"Event" | b"hindmost_journal" => return None,
             b"jobID" | b"mapTasks" | b"reduceTasks" | b"otherTasks" => return Some(HadoopFormat::Rumen),
             b"event" => event = true,
             b"type" => kind = true,
-            // The schema of a history that has lost its first line.
+            // The schema of a history whose first line is missing.
             b"namespace" if kind => return by_history(beginning),
             _ => {}
         }
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn formats_are_told_apart() {
+    fn formats_are_recognised() {
         use HadoopFormat::{HistoryBinary, HistoryJson, Rumen};
         for (text, format) in [
             ("Avro-Json\n{\"type\":\"record\"", Some(HistoryJson)),

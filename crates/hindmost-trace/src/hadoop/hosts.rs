@@ -1,24 +1,24 @@
-//! Machines and racks, each with a number.
+//! Numbers machines and racks.
 
 use rustc_hash::FxHashMap;
 
-/// A machine's number.
+/// The number of a machine.
 pub(super) type Host = u32;
 
 #[derive(Debug, Default)]
 pub(super) struct Hosts {
     names: Vec<Box<str>>,
     by_name: FxHashMap<Box<str>, Host>,
-    /// Of each machine the rack, where the log tells it.
+    /// The rack of each machine, if known.
     racks: Vec<Option<u32>>,
     by_rack: FxHashMap<Box<str>, u32>,
-    /// Of each machine whether a map or reduce ran there.
+    /// Whether a map or reduce ran on each machine.
     ran: Vec<bool>,
 }
 
 impl Hosts {
-    /// The machine of a field such as `node7`, `/rack1/node7`, `/rack1/node7\.example\.com` or
-    /// `tracker_node7:localhost/127.0.0.1:4711`. `None` where it names none.
+    /// Returns the machine in a field such as `node7`, `/rack1/node7`, `/rack1/node7\.example\.com` or
+    /// `tracker_node7:localhost/127.0.0.1:4711`; `None` if the field names none.
     pub(super) fn of(&mut self, field: &str) -> Option<Host> {
         if matches!(field, "" | "N/A") || field.eq_ignore_ascii_case("unknown") {
             return None;
@@ -35,7 +35,7 @@ impl Hosts {
             Some(tracker) => ("", tracker.split(':').next().unwrap_or(tracker)),
             None => field.rsplit_once('/').unwrap_or(("", field)),
         };
-        // A port, but not the end of an IPv6 address.
+        // Removes a port, but not the end of an IPv6 address.
         let name = match name.split_once(':') {
             Some((name, port)) if !port.is_empty() && port.bytes().all(|b| b.is_ascii_digit()) => name,
             _ => name,
@@ -58,7 +58,7 @@ impl Hosts {
         Some(host)
     }
 
-    /// The machine that Rumen's layers name: its rack, then itself.
+    /// Returns the machine that Rumen's layers name: rack first, then machine.
     pub(super) fn of_layers(&mut self, layers: &[&str]) -> Option<Host> {
         let (name, racks) = layers.split_last()?;
         let host = self.of(name)?;
@@ -68,7 +68,7 @@ impl Hosts {
         Some(host)
     }
 
-    /// Notes the machine's rack, such as `/default-rack`.
+    /// Records the rack of a machine, such as `/default-rack`.
     pub(super) fn in_rack(&mut self, host: Host, rack: &str) {
         let rack = rack.trim_start_matches('/');
         if rack.is_empty() || self.racks[host as usize].is_some() {
@@ -90,12 +90,12 @@ impl Hosts {
         self.names.get(host as usize).map_or("", |name| name)
     }
 
-    /// Notes that a map or reduce ran there.
+    /// Records that a map or reduce ran on a machine.
     pub(super) fn ran(&mut self, host: Host) {
         self.ran[host as usize] = true;
     }
 
-    /// The machines on which maps or reduces ran, in the order in which they were named.
+    /// Returns the machines on which maps or reduces ran, in the order in which the log names them.
     pub(super) fn that_ran(&self) -> impl Iterator<Item = Host> {
         self.ran.iter().zip(0..).filter(|(ran, _)| **ran).map(|(_, host)| host)
     }
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_machine_is_the_same_however_it_is_written() {
+    fn a_machine_is_recognised_in_every_spelling() {
         let mut hosts = Hosts::default();
         let first = hosts.of("node7.example.com").unwrap();
         assert_eq!(hosts.rack(first), None);

@@ -1,17 +1,17 @@
-//! Ids of Hadoop: `attempt_1329348432655_0001_m_000003_0`.
+//! Parses Hadoop ids such as `attempt_1329348432655_0001_m_000003_0`.
 
-/// Which phase a task belongs to.
+/// The phase that a task belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Kind {
     Map,
     Reduce,
-    /// Setup or cleanup of a job, or cleanup after a task: in no phase.
+    /// Setup or cleanup of a job, or cleanup after a task; belongs to no phase.
     Other,
 }
 
 impl Kind {
-    /// From a field `taskType`. Setup and cleanup tasks bear ids of maps or reduces, and their events are
-    /// those of maps and reduces: only this field tells them apart.
+    /// Parses a `taskType` field. Only this field distinguishes setup and cleanup tasks, whose ids and events look
+    /// like those of maps and reduces.
     pub(super) fn of_type(text: &str) -> Kind {
         match text {
             "MAP" => Kind::Map,
@@ -20,7 +20,7 @@ impl Kind {
         }
     }
 
-    /// 0 for maps, 1 for reduces.
+    /// Returns 0 for maps and 1 for reduces.
     pub(super) fn phase(self) -> Option<usize> {
         match self {
             Kind::Map => Some(0),
@@ -33,12 +33,12 @@ impl Kind {
 /// The parts of a task's or attempt's id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Id<'a> {
-    /// What stands between `task_` or `attempt_` and the kind: the id of the job without `job_`.
+    /// The job's id without `job_`: the part between `task_` or `attempt_` and the letter.
     pub job: &'a str,
     /// `m`, `r`, or another letter.
     pub letter: u8,
     pub task: u32,
-    /// Of an attempt, its number.
+    /// The attempt's number; `None` in a task's id.
     pub attempt: Option<u32>,
 }
 
@@ -62,7 +62,7 @@ impl<'a> Id<'a> {
         Some(Id { job, letter, task: task.parse().ok()?, attempt: None })
     }
 
-    /// What the id alone tells of the task's kind.
+    /// Returns the kind of task according to the id's letter.
     pub(super) fn kind(&self) -> Kind {
         match self.letter {
             b'm' => Kind::Map,
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_are_taken_apart() {
+    fn ids_are_parsed() {
         let id = Id::attempt("attempt_1329348432655_0001_m_000003_1000").unwrap();
         assert_eq!(id, Id { job: "1329348432655_0001", letter: b'm', task: 3, attempt: Some(1000) });
         let id = Id::task("task_local_r_0001_r_000012").unwrap();

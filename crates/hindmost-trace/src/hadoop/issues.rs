@@ -1,55 +1,55 @@
-//! What the reader had to get around, in sentences for people.
+//! Counts problems in Hadoop logs, and words them as warnings.
 
 use std::io;
 
 use super::files::Found;
 use crate::error::TraceError;
 use crate::reading::compression::Damage;
-use crate::reading::warnings::{Happened, names, some, warn};
+use crate::reading::warnings::{Occurrences, names, some, warn};
 
 /// The log that is being read.
 #[derive(Debug)]
 pub(super) struct Source {
-    /// What errors call it.
+    /// Its name in errors.
     pub name: String,
     /// Its number among the files that are read together.
     pub file: u32,
-    /// Whether there are others, so that warnings have to name it.
+    /// Whether several files are read together, so that warnings name the file.
     pub one_of_several: bool,
 }
 
 impl Source {
-    /// The error of reading that failed behind so many bytes of the file.
+    /// Returns the error for a read that failed after this many bytes of the file.
     pub(super) fn failed(&self, position: u64, source: io::Error) -> TraceError {
         TraceError::Read { name: self.name.clone(), position, source }
     }
 }
 
-/// What was odd in what was read. Counts are of maps and reduces.
+/// Problems in the logs. Counts are of maps and reduces.
 #[derive(Debug, Default)]
 pub(super) struct Issues {
-    cut: Happened<String>,
-    damaged: Happened<String>,
-    unreadable: Happened<String>,
-    /// The file and line last counted among the unreadable ones.
+    cut: Occurrences<String>,
+    damaged: Occurrences<String>,
+    unreadable: Occurrences<String>,
+    /// File and line of the last unreadable record that was counted.
     last_unreadable: (u32, u64),
-    /// Files of a folder that can't be read at all.
-    failed: Happened<String>,
-    /// Objects with bytes that JSON doesn't allow, which were replaced.
+    /// Files in a folder that can't be read at all.
+    failed: Occurrences<String>,
+    /// Records with bytes that JSON does not allow, which were replaced.
     pub replaced: u64,
-    /// Starts of attempts taken out of events that can't be read.
-    pub mended: u64,
-    /// Jobs that stand in a second file.
+    /// Starts of attempts that were recovered from unreadable events.
+    pub recovered_starts: u64,
+    /// Jobs that also occur in a second file.
     pub twice: u64,
-    pub nameless: u64,
+    pub unidentified: u64,
     pub repeated: u64,
     pub unended: u64,
-    /// Ends without a start.
-    pub startless: u64,
-    /// Successes without a finish, or that finish before they start.
+    /// Attempts that ended, without a start time.
+    pub without_start: u64,
+    /// Successful attempts without a finish time, or that finish before they start.
     pub untimed: u64,
     pub never_succeeded: u64,
-    /// Tasks that a job says have succeeded, beyond those that the log holds.
+    /// Tasks that succeeded according to their job, but are not in the log.
     pub missing: u64,
     pub found: Found,
 }
@@ -59,90 +59,92 @@ fn place(source: &Source, rest: &str) -> String {
 }
 
 impl Issues {
-    /// The log ends too early.
+    /// Records that the log ends early.
     pub(super) fn cut(&mut self, source: &Source, at: &str) {
-        self.cut.once(|| place(source, at));
+        self.cut.add(|| place(source, at));
     }
 
-    /// The log can't be decompressed any further.
+    /// Records that the log can't be decompressed further.
     pub(super) fn cut_by(&mut self, source: &Source, damage: &Damage) {
         self.cut(source, &format!("where it can't be decompressed ({damage})"));
     }
 
-    /// The log can't be read any further.
+    /// Records that the log can't be read further.
     pub(super) fn damaged(&mut self, source: &Source, at: &str, why: &str) {
-        self.damaged.once(|| format!("{} ({why})", place(source, at)));
+        self.damaged.add(|| format!("{} ({why})", place(source, at)));
     }
 
-    /// An object, or a text where an object should be, that can't be read.
+    /// Records an object, or a text instead of an object, that can't be read.
     pub(super) fn unreadable(&mut self, source: &Source, line: u64, why: &str) {
-        // Damage in a line may leave several pieces of it.
+        // A damaged line may be split into several unreadable pieces; it counts once.
         if self.last_unreadable != (source.file, line) || self.unreadable.count == 0 {
             self.last_unreadable = (source.file, line);
-            self.unreadable.once(|| format!("{}: {why}", place(source, &format!("line {line}"))));
+            self.unreadable.add(|| format!("{}: {why}", place(source, &format!("line {line}"))));
         }
     }
 
-    /// An event of a binary history that can't be read.
+    /// Records an event of a binary history that can't be read.
     pub(super) fn unreadable_event(&mut self, source: &Source, number: u64) {
-        self.unreadable.once(|| place(source, &format!("event {number}")));
+        self.unreadable.add(|| place(source, &format!("event {number}")));
     }
 
-    /// A file of a folder that can't be read at all.
+    /// Records a file in a folder that can't be read at all.
     pub(super) fn failed(&mut self, error: &dyn std::error::Error) {
-        self.failed.once(|| error.to_string());
+        self.failed.add(|| error.to_string());
     }
 
-    /// All of it in sentences.
-    pub(super) fn tell(&self, warnings: &mut Vec<String>) {
+    /// Adds all warnings.
+    pub(super) fn add_warnings(&self, warnings: &mut Vec<String>) {
         if let Some(at) = &self.cut.first {
             warnings.push(match self.cut.count {
-                1 => format!("The log is cut short {at}; everything before was read."),
+                1 => format!("The log is cut short {at}; everything before that was read."),
                 count => format!("{count} logs are cut short, the first {at}; everything before was read."),
             });
         }
         if let Some(at) = &self.damaged.first {
             warnings.push(format!(
-                "{} damaged and read only up to the damage; the first at {at}.",
+                "{} damaged and were read only up to the damage; the first at {at}.",
                 some(self.damaged.count, "log is", "logs are")
             ));
         }
         if let Some(first) = &self.unreadable.first {
             warnings.push(format!(
-                "{} not readable and skipped; the first is {first}.",
+                "{} not readable and were skipped; the first is {first}.",
                 some(self.unreadable.count, "record is", "records are")
             ));
         }
         if let Some(first) = &self.failed.first {
             let count = some(self.failed.count, "file", "files");
-            warnings.push(format!("{count} of the folder could not be read and left out; the first: {first}."));
+            warnings.push(format!(
+                "{count} of the folder could not be read and were left out; the first error is: {first}."
+            ));
         }
         #[rustfmt::skip]
         warn(warnings, &[
-            (self.mended, "attempt's", "attempts'", "start was taken out of an event that is not readable as a whole."),
-            (self.replaced, "record", "records", "with bytes that JSON does not allow, which were replaced."),
-            (self.found.unopened, "file or folder", "files or folders", "could not be opened and left out."),
-            (self.found.superseded, "history", "histories", "of jobs of which there is a later one, left out."),
-            (self.found.rumen_left_out, "Rumen trace", "Rumen traces",
-                "beside job histories, left out: the same jobs may be in both."),
+            (self.recovered_starts, "start of an attempt was", "starts of attempts were", "recovered from an unreadable event."),
+            (self.replaced, "record had", "records had", "bytes that JSON does not allow; they were replaced."),
+            (self.found.unopened, "file or folder", "files or folders", "could not be opened; left out."),
+            (self.found.superseded, "job history was", "job histories were", "left out, because the same job has a later one."),
+            (self.found.rumen_left_out, "Rumen trace was", "Rumen traces were",
+                "left out, because the folder has job histories, which may hold the same jobs."),
         ]);
         if self.found.spark_left_out > 0 {
-            let logs = some(self.found.spark_left_out, "Spark event log", "Spark event logs");
+            let logs = some(self.found.spark_left_out, "Spark event log was", "Spark event logs were");
             warnings.push(format!(
-                "{logs} beside Hadoop's logs in the folder, left out, since these are read as one trace: {}; give them by themselves.",
+                "{logs} left out, because only the Hadoop logs of a folder with both are read: {}; read these separately.",
                 names(&self.found.spark, self.found.spark_left_out)
             ));
         }
         #[rustfmt::skip]
         warn(warnings, &[
-            (self.twice, "job stands", "jobs stand", "in a second file; only the first was read."),
-            (self.nameless, "end", "ends", "of attempts that do not say of which: counted among the attempts only."),
-            (self.repeated, "end", "ends", "of attempts told again; each attempt counts once, as it is told last."),
-            (self.unended, "attempt", "attempts", "started and had not ended when the log does; not counted."),
-            (self.startless, "attempt", "attempts", "without a start time; counted."),
-            (self.untimed, "success", "successes", "without start or finish time, left out of replays."),
+            (self.twice, "job is", "jobs are", "in a second file, too; only the first file's record was read."),
+            (self.unidentified, "event ends", "events end", "an attempt without naming it; counted in the number of attempts only."),
+            (self.repeated, "event repeats", "events repeat", "the end of an attempt; each attempt counts once, by its last end."),
+            (self.unended, "attempt was", "attempts were", "still running when the log ends; not counted."),
+            (self.without_start, "attempt has", "attempts have", "no start time; counted."),
+            (self.untimed, "successful attempt has", "successful attempts have", "no start or finish time; left out of replays."),
             (self.never_succeeded, "task", "tasks", "never succeeded; left out of replays."),
-            (self.missing, "task", "tasks", "succeeded as their jobs say and are not in the log."),
+            (self.missing, "task", "tasks", "succeeded according to the job, but not in the log: records are missing."),
         ]);
     }
 }

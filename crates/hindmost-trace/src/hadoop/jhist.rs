@@ -1,4 +1,4 @@
-//! Job history files: Avro's JSON, an event an object, or Avro's binary encoding.
+//! Reads job history files: Avro's JSON with one object per event, or Avro's binary encoding.
 
 use std::io::{BufReader, Cursor, Read as _};
 
@@ -6,18 +6,18 @@ use serde::Deserialize;
 
 use super::avro::{AvroError, Decoder, Schema};
 use super::collect::Collector;
-use super::events::{Event, OpenJobs, Taken, mend_start};
+use super::events::{Event, OpenJobs, Taken, recover_start};
 use super::issues::Source;
 use super::objects::Objects;
 use super::shape::Item;
 use crate::error::TraceError;
 use crate::reading::json::parse_cleaned;
 
-/// Reads a job history to its end, as far as it goes.
+/// Reads a job history to its end, as far as possible.
 ///
 /// # Errors
 ///
-/// If reading fails, or there is no event in it.
+/// If reading fails, or the history has no event.
 pub(super) fn read(objects: Objects<'_>, source: &Source, collector: &mut Collector) -> Result<(), TraceError> {
     let mut history = History { source, collector, open: OpenJobs::default(), events: 0, ended_at: 1 };
     let result = history.read_json(objects);
@@ -40,7 +40,7 @@ struct History<'h> {
 
 impl History<'_> {
     fn read_json(&mut self, mut objects: Objects<'_>) -> Result<(), TraceError> {
-        // Text before the first event may be anything, such as a licence that was put there.
+        // Text before the first event is ignored, such as a licence that was inserted there.
         let mut headed = false;
         loop {
             let position = objects.position();
@@ -58,30 +58,30 @@ impl History<'_> {
                     let text = text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(text);
                     if text.starts_with(b"Avro-Json") {
                         headed = true;
-                        // Another log begins, put behind the first one.
+                        // Another log begins, appended to the first one.
                         self.close();
                     } else if text.starts_with(b"Avro-Binary") {
                         self.close();
                         return self.read_binary(objects);
                     } else if headed || self.events > 0 {
-                        issues.unreadable(self.source, line, "no JSON object");
+                        issues.unreadable(self.source, line, "it is not a JSON object");
                     }
                 }
                 Item::Object(bytes) => match self.object(bytes) {
                     Ok(Taken::Event | Taken::Schema) => {}
                     Ok(Taken::Neither) => {
-                        self.collector.issues.unreadable(self.source, line, "a JSON object that is no event");
+                        self.collector.issues.unreadable(self.source, line, "it is a JSON object, but not an event");
                     }
                     Err(why) => self.collector.issues.unreadable(self.source, line, &why),
                 },
                 Item::Task(..) => {}
-                Item::Broken => issues.unreadable(self.source, line, "it breaks off"),
+                Item::Broken => issues.unreadable(self.source, line, "it is incomplete"),
                 Item::Cut => issues.cut(self.source, &format!("in line {line}")),
             }
         }
     }
 
-    /// Takes an object of the JSON form; an error says why it can't be read.
+    /// Takes in an object of the JSON form; an error says why it can't be read.
     fn object(&mut self, bytes: &[u8]) -> Result<Taken, String> {
         let mut cleaned = String::new();
         match parse_cleaned(bytes, &mut cleaned) {
@@ -91,8 +91,8 @@ impl History<'_> {
                 Ok(taken)
             }
             Err(why) => {
-                if let Some(event) = mend_start(bytes) {
-                    self.collector.issues.mended += 1;
+                if let Some(event) = recover_start(bytes) {
+                    self.collector.issues.recovered_starts += 1;
                     self.event(event);
                 }
                 Err(why)
@@ -106,11 +106,11 @@ impl History<'_> {
         taken
     }
 
-    /// Reads on behind the line `Avro-Binary`: the schema, then events up to the end.
+    /// Reads on after the line `Avro-Binary`: the schema, then all events.
     fn read_binary(&mut self, mut objects: Objects<'_>) -> Result<(), TraceError> {
         let position = objects.position();
         let schema = match objects.next().map_err(|error| self.source.failed(position, error))? {
-            // Nothing comes after the first line.
+            // The log ends after its first line.
             None => return Ok(()),
             Some((line, item)) => {
                 self.ended_at = line;
@@ -127,7 +127,7 @@ impl History<'_> {
         };
         let (rest, plain) = objects.into_rest();
         let mut stream = BufReader::with_capacity(1 << 16, Cursor::new(rest).chain(plain));
-        // The schema's line ends before the first event.
+        // Skips the end of the schema's line.
         let mut end = [0];
         loop {
             match stream.read(&mut end).map_err(|error| self.source.failed(position, error))? {
@@ -135,7 +135,7 @@ impl History<'_> {
                 1 if end == *b"\n" => break,
                 0 => return Ok(()),
                 _ => {
-                    let found = "a binary job history without a line end behind its schema".to_owned();
+                    let found = "a binary job history without a line end after its schema".to_owned();
                     return Err(TraceError::NotHadoop { name: self.source.name.clone(), found });
                 }
             }
@@ -154,7 +154,7 @@ impl History<'_> {
                 }
                 Err(AvroError::Cut) => break Some(format!("in event {number}")),
                 Err(AvroError::Damaged(why)) => {
-                    let place = format!("event {number}, {} bytes behind the schema", decoder.position());
+                    let place = format!("event {number}, {} bytes after the schema", decoder.position());
                     self.collector.issues.damaged(self.source, &place, why);
                     return Ok(());
                 }
@@ -173,7 +173,7 @@ impl History<'_> {
         Ok(())
     }
 
-    /// Hands over the jobs read so far.
+    /// Passes the jobs read so far to the collector.
     fn close(&mut self) {
         for job in std::mem::take(&mut self.open).jobs {
             self.collector.take(job, self.source);

@@ -1,4 +1,4 @@
-//! A job as it is read: its tasks and their attempts, until it ends.
+//! A job while it is being read, with its tasks and their attempts.
 
 use rustc_hash::FxHashMap;
 
@@ -15,7 +15,7 @@ pub(super) enum JobEnd {
     Killed,
 }
 
-/// Where a map ran, seen from its input.
+/// Where a map ran, relative to its input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     Node,
@@ -23,7 +23,7 @@ pub(super) enum Place {
     Off,
 }
 
-/// Setup and cleanup tasks are numbered among maps and reduces: the letter of their ids keeps them apart.
+/// The key of a task. The letter distinguishes setup and cleanup tasks, which are numbered among maps and reduces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct TaskKey {
     pub kind: Kind,
@@ -36,11 +36,11 @@ pub(super) struct Task {
     pub attempts: Vec<Attempt>,
     /// Machines that hold its input.
     pub splits: Vec<Host>,
-    /// Number of the attempt that succeeded, where the log says it of the task.
+    /// Number of the attempt that succeeded, if the log names it.
     pub winner: Option<u32>,
 }
 
-/// Times in milliseconds since 1970.
+/// An attempt. Times are in milliseconds since 1970.
 #[derive(Debug, Default)]
 pub(super) struct Attempt {
     pub number: u32,
@@ -48,18 +48,18 @@ pub(super) struct Attempt {
     pub start: Option<i64>,
     pub finish: Option<i64>,
     pub ended: Option<Ended>,
-    /// Whether it was speculative, where the log says it.
+    /// Whether it was speculative; `None` if the log does not say.
     pub marked: Option<bool>,
     pub bytes_read: Option<u64>,
-    /// Where it ran, where the log says it.
+    /// Where it ran; `None` if the log does not say.
     pub place: Option<Place>,
-    /// Why it failed or was killed, where the log says it.
+    /// Why it failed or was killed; `None` if the log does not say.
     pub cause: Option<String>,
-    /// Whether it had succeeded before it was said to have failed or to be killed: its output was lost.
+    /// Whether it succeeded and was later reported as failed or killed, because its output was lost.
     pub output_lost: bool,
 }
 
-/// Of the pairs the first is of maps, the second of reduces.
+/// A job. In each pair the first is for maps, the second for reduces.
 #[derive(Debug, Default)]
 pub(super) struct Job {
     pub id: Option<Box<str>>,
@@ -68,21 +68,21 @@ pub(super) struct Job {
     pub launched: Option<i64>,
     pub finished: Option<i64>,
     pub end: Option<JobEnd>,
-    /// Tasks the job has, and how many of them it says have succeeded.
+    /// The number of tasks, and how many succeeded, as stated by the job.
     pub total: [Option<u32>; 2],
     pub succeeded: [Option<u32>; 2],
     /// The job's own counters.
     pub counters: Option<Counters>,
-    /// The sum of those of its attempts that succeeded.
+    /// The sum of the counters of its successful attempts.
     pub summed: Counters,
-    /// Bytes of a container.
+    /// Memory of a container, in bytes.
     pub memory: [Option<f64>; 2],
-    /// Earliest and latest time seen.
+    /// Earliest and latest time seen, in milliseconds since 1970.
     pub span: Option<(i64, i64)>,
     pub tasks: FxHashMap<TaskKey, Task>,
-    /// Ends of attempts that don't say of which.
-    pub nameless: Vec<(Kind, Ended)>,
-    /// Attempts whose end is told again.
+    /// Ends of attempts that are not named.
+    pub unidentified: Vec<(Kind, Ended)>,
+    /// Number of events that repeat the end of an attempt.
     pub repeated: u64,
 }
 
@@ -94,7 +94,7 @@ impl Job {
         }
     }
 
-    /// The job's id and name, for people; `number` is its place in the log, from 0.
+    /// Returns the job's id and name for users; `number` is its position in the log, from 0.
     pub(super) fn called(&self, number: u32) -> String {
         match (&self.id, &self.name) {
             (Some(id), Some(name)) => format!("{id} {name}"),
@@ -111,7 +111,7 @@ impl Job {
 
 impl Task {
     pub(super) fn attempt(&mut self, number: u32) -> &mut Attempt {
-        // The attempt asked for is nearly always one of the last few.
+        // The attempt is nearly always one of the last few.
         let at = self.attempts.iter().rposition(|attempt| attempt.number == number).unwrap_or_else(|| {
             self.attempts.push(Attempt { number, ..Attempt::default() });
             self.attempts.len() - 1
@@ -119,7 +119,7 @@ impl Task {
         &mut self.attempts[at]
     }
 
-    /// Index of the attempt that won: the one that the log names, else the first that succeeded.
+    /// Returns the index of the attempt that won: the one that the log names, else the first to succeed.
     pub(super) fn winner(&self) -> Option<usize> {
         let succeeded = || self.attempts.iter().enumerate().filter(|(_, a)| a.ended == Some(Ended::Succeeded));
         let named = succeeded().find(|(_, attempt)| Some(attempt.number) == self.winner);
@@ -127,16 +127,16 @@ impl Task {
         named.or_else(first).map(|(index, _)| index)
     }
 
-    /// Sorts the attempts by their start and marks as speculative, where the log doesn't tell, those that
-    /// started while another one of the task was running.
+    /// Sorts the attempts by start time. Where the log does not say which are speculative, marks those that started
+    /// while another attempt of the task was running.
     pub(super) fn find_copies(&mut self) {
         self.attempts.sort_by_key(|attempt| (attempt.start, attempt.number));
-        // When the last of those that started before ends.
+        // The latest end of the attempts that started before.
         let mut busy_until = i64::MIN;
         let mut generation = u32::MAX;
         for attempt in &mut self.attempts {
-            // Attempts of a later life of the master are numbered from 1000, 2000, … on: the former
-            // ones died with it, whether their end is in the log or not.
+            // Attempts under a restarted ApplicationMaster are numbered from 1000, 2000, … on. Earlier attempts died
+            // with the previous one, whether or not their end is in the log.
             if generation != attempt.number / 1000 {
                 generation = attempt.number / 1000;
                 busy_until = i64::MIN;
@@ -155,8 +155,8 @@ impl Task {
         }
     }
 
-    /// Where an attempt ran: as the log says, else by the machines that hold the input. `None` where
-    /// neither tells.
+    /// Returns where an attempt ran: as logged, else by comparing with the machines that hold the input. `None` if
+    /// neither is known.
     pub(super) fn place(&self, attempt: &Attempt, hosts: &Hosts) -> Option<Place> {
         if attempt.place.is_some() {
             return attempt.place;
@@ -178,8 +178,9 @@ impl Task {
 }
 
 impl Attempt {
-    /// Notes an end. Of an attempt that succeeded and is then said to have failed the output was lost: it
-    /// counts as the log says last, but ran until it had succeeded. Whether the same had been told before.
+    /// Records an end. If an attempt that succeeded is later reported as failed, its output was lost: it counts by
+    /// its last reported end, but its finish time is that of its success. Returns whether the same end was reported
+    /// before.
     pub(super) fn end(&mut self, ended: Ended, finish: Option<i64>) -> bool {
         let before = self.ended.replace(ended);
         self.output_lost |= before == Some(Ended::Succeeded) && ended != Ended::Succeeded;
@@ -190,8 +191,8 @@ impl Attempt {
     }
 }
 
-/// When a reduce that ran from `start` to `finish` could begin to work: at the end of the last map, if
-/// that came while it ran, since until then it waited.
+/// Returns when a reduce that ran from `start` to `finish` could begin its work: at the end of the last map if that
+/// was during its run, because it waited until then; else at its start.
 pub(super) fn work_began(start: i64, finish: i64, maps_ended: Option<i64>) -> i64 {
     maps_ended.filter(|&ended| start < ended && ended < finish).unwrap_or(start)
 }
@@ -223,23 +224,23 @@ mod tests {
             marks(vec![attempt(0, 10, Some(50), Some(Ended::Failed)), attempt(1, 50, Some(90), won)]),
             [(0, false), (1, false)]
         );
-        // The first has not ended in the log; the third starts after the second, while the first runs.
+        // The first attempt has no end in the log; the third starts after the second has ended, while the first runs.
         assert_eq!(
             marks(vec![attempt(0, 10, None, None), attempt(1, 20, Some(30), killed), attempt(2, 40, Some(50), won)]),
             [(0, false), (1, true), (2, true)]
         );
-        // The first died with the master.
+        // The first attempt died with the ApplicationMaster.
         assert_eq!(
             marks(vec![attempt(0, 10, None, None), attempt(1000, 20, Some(30), won)]),
             [(0, false), (1000, false)]
         );
-        let mut told = attempt(1, 20, Some(30), won);
-        told.marked = Some(false);
-        assert_eq!(marks(vec![attempt(0, 10, Some(40), killed), told]), [(0, false), (1, false)]);
+        let mut marked = attempt(1, 20, Some(30), won);
+        marked.marked = Some(false);
+        assert_eq!(marks(vec![attempt(0, 10, Some(40), killed), marked]), [(0, false), (1, false)]);
     }
 
     #[test]
-    fn lost_outputs_count_as_they_are_told_last() {
+    fn the_last_reported_end_of_an_attempt_counts() {
         let mut first = Attempt::default();
         assert!(!first.end(Ended::Succeeded, Some(10)));
         assert!(!first.end(Ended::Failed, Some(90)));
@@ -256,12 +257,13 @@ mod tests {
     }
 
     #[test]
-    fn places_are_told_by_splits_and_racks() {
+    fn places_follow_from_splits_and_racks() {
         let mut hosts = Hosts::default();
         let mut of = |field: &str| hosts.of(field).unwrap();
         let (a, b, c, d) = (of("/r1/a"), of("/r1/b"), of("/r2/c"), of("d"));
         let mut task = Task { splits: vec![a], ..Task::default() };
-        let place = |task: &Task, host, told| task.place(&Attempt { host, place: told, ..Attempt::default() }, &hosts);
+        let place =
+            |task: &Task, host, logged| task.place(&Attempt { host, place: logged, ..Attempt::default() }, &hosts);
         assert_eq!(place(&task, Some(a), None), Some(Place::Node));
         assert_eq!(place(&task, Some(b), None), Some(Place::Rack));
         assert_eq!(place(&task, Some(c), None), Some(Place::Off));

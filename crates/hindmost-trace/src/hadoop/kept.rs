@@ -1,4 +1,4 @@
-//! What is kept of jobs for a replay.
+//! Data about jobs that are kept for a replay.
 
 use super::hosts::Host;
 use super::job::Job;
@@ -6,13 +6,13 @@ use super::phases::{Phase, duration};
 use crate::analysis::Ended;
 use crate::recorded::Outcome;
 
-/// What a replay needs. Times in milliseconds since 1970.
+/// All data that a replay needs. Times are in milliseconds since 1970.
 #[derive(Debug, Default)]
 pub(super) struct Kept {
     pub jobs: Vec<KeptJob>,
-    /// Attempts that are not their task's plain winner.
+    /// Attempts other than winners that were their task's original.
     pub attempts: Vec<KeptAttempt>,
-    /// When attempts ran where, and in how many bytes.
+    /// Machine, start, finish, and bytes of the container of each attempt.
     pub intervals: Vec<(Host, i64, i64, Option<f64>)>,
 }
 
@@ -27,7 +27,7 @@ pub(super) struct KeptJob {
 pub(super) struct KeptPhase {
     /// Durations of the winners, by task.
     pub seconds: Vec<f64>,
-    /// Bytes of a container.
+    /// Memory of a container, in bytes.
     pub memory: Option<f64>,
 }
 
@@ -45,7 +45,7 @@ pub(super) struct KeptAttempt {
 }
 
 impl Kept {
-    /// Keeps what a replay needs of a job whose last map ended so.
+    /// Keeps the data of a job; `maps_ended` is when its last map ended.
     pub(super) fn keep(&mut self, application: u32, job: &Job, phases: &[Phase; 2], maps_ended: Option<i64>) {
         let mut of_job = KeptJob {
             name: job.called(application),

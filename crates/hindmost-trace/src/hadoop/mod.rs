@@ -1,39 +1,36 @@
-//! Hadoop's logs: job history files (`.jhist`) of MapReduce 0.23 to 3.x, in Avro's JSON or binary
-//! encoding, and Rumen traces; plain or gzip; one file, or a folder of them.
+//! Hadoop logs: job history files (`.jhist`) of MapReduce 0.23 to 3.x in Avro's JSON or binary encoding, and Rumen
+//! traces; plain or compressed; as one file or a folder of files.
 //!
-//! The log streams through one buffer. What is held is a job's tasks and attempts, until the job ends: a
-//! history holds one job; of a Rumen trace a task's text at most is held at a time. Summary and analysis
-//! keep nothing of a job that has ended but its id and the names of machines; a replay keeps 8 bytes a
-//! task and 32 an attempt.
+//! The log is read through one buffer. The reader keeps the tasks and attempts of a job until the job ends; a history
+//! holds one job. The text of a Rumen trace is read task by task. Of a finished job, summary and analysis keep only
+//! its id and the names of machines; a replay keeps 8 bytes for each task and 32 for each attempt.
 //!
-//! | Hadoop | here |
+//! | Hadoop | replay |
 //! | --- | --- |
-//! | job | job, arriving when it was submitted; the first one at 0 |
+//! | job | job; it arrives when it was submitted, the first one at 0 |
 //! | maps, reduces | phases `map` (0) and `reduce` (1); reduces wait for the last map |
 //! | task | task; its duration is that of its winner |
 //! | task attempt | attempt |
-//! | host | node with as many slots as attempts were seen to run there at a time |
+//! | host | node with as many slots as the most attempts seen running on it at the same time |
 //!
-//! **What counts.** Attempts are those of maps and reduces that ended, however; each attempt counts once.
-//! One that had succeeded and is later said to have failed, since its output was lost, counts as failed,
-//! and ran until it had succeeded. Setup and cleanup tasks, which MapReduce had before YARN, are in no
-//! phase and no count; [`HadoopFacts::setup_and_cleanup`] tells how many there were.
+//! **What counts.** Attempts of maps and reduces that ended in any way count, each once. An attempt that succeeded
+//! and was later reported as failed, because its output was lost, counts as failed; its run ended when it succeeded.
+//! Setup and cleanup tasks, which MapReduce had before YARN, belong to no phase and are in no count except
+//! [`HadoopFacts::setup_and_cleanup`].
 //!
-//! **Speculative attempts.** From Hadoop 2.5 on the start of an attempt says whether it is speculative
-//! (`avataar`). Elsewhere an attempt is speculative if it started while another attempt of the same task
-//! was running. (An attempt of a later life of the master is not: the former ones died with it.)
+//! **Speculative attempts.** From Hadoop 2.5 on the log says for each attempt whether it is speculative (`avataar`).
+//! In older logs an attempt is taken as speculative if it started while another attempt of the same task was running,
+//! unless it was started by a restarted ApplicationMaster: earlier attempts died with the previous one.
 //!
-//! **Winners.** A task's winner is the attempt that the log names, where it does
-//! (`successfulAttemptId`), else the one of those that succeeded which finished first. A killed attempt of
-//! a task with a winner is a killed loser.
+//! **Winners.** A task's winner is the attempt that the log names (`successfulAttemptId`), else the one that
+//! succeeded first. A killed attempt of a task with a winner is a killed loser.
 //!
-//! **Reduces** start before the last map has ended, and wait. Their durations, in replays and in the
-//! analysis, run from the end of the last map if they started before it; of an attempt that ended before,
-//! from its start.
+//! **Reduces** start before the last map has ended, and wait. If the last map ended during a reduce's run, the
+//! reduce's duration counts from that time, in replays and in the analysis; otherwise from its start.
 //!
-//! **Demands.** A copy needs one cpu and, where the log tells the size of containers (Hadoop 2.x counts
-//! their memory-time, Rumen has `jobMapMB`), that much memory; [`HadoopTrace::node_memory`] is what nodes
-//! must have to run what they ran.
+//! **Demands.** A copy needs one CPU. If the log has the size of containers (Hadoop 2.x counts their memory-time,
+//! Rumen has `jobMapMB`), it also needs that much memory. [`HadoopTrace::node_memory`] returns the memory that nodes
+//! need for what ran on them.
 
 mod avro;
 mod collect;
@@ -78,8 +75,8 @@ use objects::Objects;
 use shape::Shape;
 use workload::Workload;
 
-/// A Hadoop log, ready to be replayed. Times are in seconds from the trace's origin: the submission of the
-/// first job of which a task succeeded.
+/// A Hadoop log, ready for a replay. Times are in seconds from the trace's origin: the submission of the first job
+/// with a task that succeeded.
 #[derive(Clone, Debug)]
 pub struct HadoopTrace {
     summary: TraceSummary,
@@ -92,44 +89,44 @@ pub struct HadoopTrace {
 }
 
 impl HadoopTrace {
-    /// The counts and everything the reader had to get around or leave out.
+    /// Returns the counts, and warnings about problems that the reader worked around.
     pub fn summary(&self) -> &TraceSummary {
         &self.summary
     }
 
-    /// What Hadoop's logs tell beyond the counts.
+    /// Returns the counts that only Hadoop logs have.
     pub fn facts(&self) -> &HadoopFacts {
         &self.facts
     }
 
-    /// The trace's second 0, in seconds since 1970.
+    /// Returns the trace's origin in seconds since 1970.
     pub fn origin(&self) -> f64 {
         self.origin
     }
 
-    /// The jobs of which a task succeeded, by arrival. Their durations are
-    /// [`Recorded`](hindmost_core::workload::Durations::Recorded): each task's winner; what copies would
-    /// have taken that never ran is not in a log (see [`crate::COPIES_NOTE`]).
+    /// Returns the jobs with a task that succeeded, by arrival. Durations are
+    /// [`Recorded`](hindmost_core::workload::Durations::Recorded): each task takes as long as its winner. A log has
+    /// no durations of copies that never ran (see [`crate::COPIES_NOTE`]).
     ///
-    /// Phases of which the log tells the size of containers demand `memory`, in bytes, beside `cpus`: the
-    /// cluster must have it, see [`node_memory`](HadoopTrace::node_memory), or
+    /// If the log has the size of containers, phases demand `memory` in bytes besides `cpus`. The cluster must then
+    /// have memory, see [`node_memory`](HadoopTrace::node_memory); or use
     /// [`without_memory`](HadoopTrace::without_memory).
     pub fn workload_jobs(&self) -> &[WorkloadJob] {
         &self.jobs
     }
 
-    /// The machines on which maps or reduces ran, in the order in which the log names them.
+    /// Returns the machines on which maps or reduces ran, in the order in which the log names them.
     pub fn cluster_nodes(&self) -> &[RecordedNode] {
         &self.nodes
     }
 
-    /// Of each of the [`cluster_nodes`](HadoopTrace::cluster_nodes), the most bytes that the containers on
-    /// it held at a time; `None` where the log doesn't tell the size of any.
+    /// Returns the most bytes that the containers on each of the [`cluster_nodes`](HadoopTrace::cluster_nodes) used
+    /// at the same time; `None` if the log has no size of any container.
     pub fn node_memory(&self) -> &[Option<f64>] {
         &self.memory
     }
 
-    /// The same with demands of one cpu alone, for clusters of slots.
+    /// Removes the demands for memory, for clusters whose nodes only have slots.
     pub fn without_memory(mut self) -> HadoopTrace {
         for phase in self.jobs.iter_mut().flat_map(|job| &mut job.spec.phases) {
             phase.demand.remove("memory");
@@ -137,21 +134,21 @@ impl HadoopTrace {
         self
     }
 
-    /// The attempts that did not win, and the speculative ones that did, by launch. All others are their
-    /// task's one winner. Their application is the job's number in the order of the log, from 0; their
-    /// stage 0 for maps and 1 for reduces.
+    /// Returns the attempts that did not win and the speculative attempts that did, by start time. Every other
+    /// attempt is the only one of its task. The application is the job's number in the order of the log, from 0; the
+    /// stage is 0 for maps and 1 for reduces.
     pub fn attempts(&self) -> &[RecordedAttempt] {
         &self.attempts
     }
 
-    /// The same, without a copy of it.
+    /// Takes the trace apart into summary, jobs, nodes and attempts.
     pub fn into_parts(self) -> (TraceSummary, Vec<WorkloadJob>, Vec<RecordedNode>, Vec<RecordedAttempt>) {
         (self.summary, self.jobs, self.nodes, self.attempts)
     }
 }
 
-/// Whether there is a Hadoop log at a path: a file that begins as one does, or a folder that holds one,
-/// however deep.
+/// Returns whether there is a Hadoop log at a path: a file that begins like one, or a folder that holds one at any
+/// depth.
 ///
 /// # Errors
 ///
@@ -163,11 +160,11 @@ pub(crate) fn find(path: &Path) -> io::Result<bool> {
     Ok(files::format_of(path)?.is_some())
 }
 
-/// Counts what a Hadoop log holds, as [`summarize`] does of a file. `name` is what errors call it.
+/// Counts what a Hadoop log holds. `name` is its name in errors.
 ///
 /// # Errors
 ///
-/// If reading fails, it is no Hadoop log, or holds no complete event or job.
+/// If reading fails, it is not a Hadoop log, or it holds no complete event or job.
 pub fn summarize_hadoop(
     reader: impl Read,
     name: &str,
@@ -176,11 +173,11 @@ pub fn summarize_hadoop(
     Ok(read_stream(reader, name, Collector::new(false, false), progress)?.summary())
 }
 
-/// Counts what a Hadoop log holds and finds what stragglers cost in it, as [`analyse`] does of a file.
+/// Counts what a Hadoop log holds and finds what stragglers cost in it, and why. `name` is its name in errors.
 ///
 /// # Errors
 ///
-/// As [`summarize_hadoop`].
+/// As for [`summarize_hadoop`].
 pub fn analyse_hadoop(
     reader: impl Read,
     name: &str,
@@ -189,39 +186,39 @@ pub fn analyse_hadoop(
     Ok(with_findings(read_stream(reader, name, Collector::new(true, false), progress)?))
 }
 
-/// Reads a Hadoop log for a replay, as [`open`] does a file.
+/// Reads a Hadoop log for a replay. `name` is its name in errors.
 ///
 /// # Errors
 ///
-/// As [`summarize_hadoop`].
+/// As for [`summarize_hadoop`].
 pub fn read_hadoop(reader: impl Read, name: &str, progress: Option<OnProgress<'_>>) -> Result<HadoopTrace, TraceError> {
     Ok(for_replay(read_stream(reader, name, Collector::new(false, true), progress)?))
 }
 
-/// Counts what a Hadoop log holds; of a folder, all logs in it together.
+/// Counts what a Hadoop log holds, or all logs in a folder together.
 ///
 /// # Errors
 ///
-/// If it can't be opened or read, is no Hadoop log, or holds no complete event or job. Of several files
-/// those that can't be read are left out, with a warning, unless it is all of them.
+/// If the path can't be opened or read, is not a Hadoop log, or holds no complete event or job. Of several files,
+/// unreadable ones become warnings as long as one file can be read.
 pub fn summarize(path: &Path, progress: Option<OnProgress<'_>>) -> Result<TraceSummary, TraceError> {
     Ok(read(path, Collector::new(false, false), progress)?.summary())
 }
 
-/// Finds what stragglers cost in a Hadoop log, and why.
+/// Counts what a Hadoop log holds and finds what stragglers cost in it, and why.
 ///
 /// # Errors
 ///
-/// As [`summarize`].
+/// As for [`summarize`].
 pub fn analyse(path: &Path, progress: Option<OnProgress<'_>>) -> Result<(TraceSummary, Findings), TraceError> {
     Ok(with_findings(read(path, Collector::new(true, false), progress)?))
 }
 
-/// Reads a Hadoop log for a replay; of a folder, all logs in it together.
+/// Reads a Hadoop log, or all logs in a folder together, for a replay.
 ///
 /// # Errors
 ///
-/// As [`summarize`].
+/// As for [`summarize`].
 pub fn open(path: &Path, progress: Option<OnProgress<'_>>) -> Result<HadoopTrace, TraceError> {
     Ok(for_replay(read(path, Collector::new(false, true), progress)?))
 }
@@ -239,14 +236,14 @@ fn for_replay(mut reading: Reading) -> HadoopTrace {
     let Workload { origin, jobs, nodes, memory, attempts } = workload::assemble(&mut reading.collector);
     if !nodes.is_empty() {
         summary.warnings.push(
-            "The log does not say how many slots nodes had; they are the most attempts seen to run there at a time."
+            "The log does not say how many slots nodes had; a node has as many as the most attempts seen running on it at the same time."
                 .to_owned(),
         );
     }
     let idle = summary.jobs - jobs.len() as u64;
     if idle > 0 {
-        let jobs = some(idle, "job", "jobs");
-        summary.warnings.push(format!("{jobs} without a task that succeeded, left out of replays."));
+        let jobs = some(idle, "job has", "jobs have");
+        summary.warnings.push(format!("{jobs} no task that succeeded; left out of replays."));
     }
     HadoopTrace { summary, facts, origin: origin as f64 / 1000.0, jobs, nodes, memory, attempts }
 }
@@ -262,17 +259,17 @@ impl Reading {
         let Collector { counts, issues, hosts, .. } = &self.collector;
         let facts = self.collector.facts();
         let mut warnings = Vec::new();
-        issues.tell(&mut warnings);
+        issues.add_warnings(&mut warnings);
         if facts.jobs.unfinished > 0 {
             let jobs = some(facts.jobs.unfinished, "job has", "jobs have");
             warnings.push(format!(
-                "{jobs} no end in the log: still running, or the log was cut short; read as far as it goes."
+                "{jobs} no end in the log: still running, or the log was cut short; read as far as possible."
             ));
         }
         let others = facts.setup_and_cleanup.attempts;
         if others > 0 {
             let attempts = some(others, "attempt", "attempts");
-            warnings.push(format!("{attempts} of setup and cleanup tasks, in no phase and not counted."));
+            warnings.push(format!("{attempts} of setup and cleanup tasks belong to no phase and are not counted."));
         }
         let seconds = |milliseconds: i64| milliseconds as f64 / 1000.0;
         TraceSummary {
@@ -296,24 +293,24 @@ impl Reading {
     }
 }
 
-/// Reads what comes from a reader.
+/// Reads a log from a reader.
 fn read_stream(
     reader: impl Read,
     name: &str,
     mut collector: Collector,
-    tell: Option<OnProgress<'_>>,
+    on_progress: Option<OnProgress<'_>>,
 ) -> Result<Reading, TraceError> {
     let source = Source { name: name.to_owned(), file: 0, one_of_several: false };
-    let format = read_from(Progress::new(tell, None).watch(reader), source, &mut collector)?;
+    let format = read_from(Progress::new(on_progress, None).watch(reader), source, &mut collector)?;
     Ok(Reading { format, collector })
 }
 
-/// Reads a file or all of a folder.
-fn read(path: &Path, mut collector: Collector, tell: Option<OnProgress<'_>>) -> Result<Reading, TraceError> {
+/// Reads a file, or all logs in a folder.
+fn read(path: &Path, mut collector: Collector, on_progress: Option<OnProgress<'_>>) -> Result<Reading, TraceError> {
     let cannot_open = |source| TraceError::Open { path: path.to_owned(), source };
     let about = std::fs::metadata(path).map_err(cannot_open)?;
     if !about.is_dir() {
-        let mut progress = Progress::new(tell, about.is_file().then_some(about.len()));
+        let mut progress = Progress::new(on_progress, about.is_file().then_some(about.len()));
         let source = Source { name: path.display().to_string(), file: 0, one_of_several: false };
         let format = read_file(path, source, &mut collector, &mut progress)?;
         return Ok(Reading { format, collector });
@@ -322,7 +319,7 @@ fn read(path: &Path, mut collector: Collector, tell: Option<OnProgress<'_>>) -> 
     collector.issues.found = files::find_logs(path).map_err(cannot_open)?;
     let files: Vec<PathBuf> = std::mem::take(&mut collector.issues.found.files);
     let total = files.iter().map(|file| std::fs::metadata(file).map_or(0, |about| about.len())).sum();
-    let mut progress = Progress::new(tell, Some(total));
+    let mut progress = Progress::new(on_progress, Some(total));
     let mut format = None;
     let mut first_error = None;
     for (number, file) in (0..).zip(&files) {
@@ -343,7 +340,7 @@ fn read(path: &Path, mut collector: Collector, tell: Option<OnProgress<'_>>) -> 
     }
 }
 
-/// Reads one file; gives its format's name.
+/// Reads one file; returns the name of its format.
 fn read_file(
     path: &Path,
     source: Source,
@@ -354,7 +351,7 @@ fn read_file(
     read_from(progress.watch(file), source, collector)
 }
 
-/// Reads one log; gives its format's name.
+/// Reads one log; returns the name of its format.
 fn read_from(reader: impl Read, source: Source, collector: &mut Collector) -> Result<&'static str, TraceError> {
     let failed = |error| source.failed(0, error);
     let mut objects = Objects::new(Plain::new(reader).map_err(failed)?, Shape::Events);

@@ -1,11 +1,11 @@
-//! JSON objects one after the other in a stream, in place in one buffer that is used again and again.
+//! Splits a stream into JSON objects, which stay in place in one reused buffer.
 //!
-//! Objects may stand on a line each, as in job histories, or go on over many, as in Rumen traces; what
-//! stands between them is given as text. An object that breaks off before the next one begins, at a line
-//! that can only be the beginning of one, costs nothing but itself.
+//! An object may be on one line, as in job histories, or span many, as in Rumen traces. Text between objects is
+//! returned as text. If an object is incomplete, the next one is found by a line that can only be the beginning of an
+//! object, so only the incomplete object is lost.
 //!
-//! Of a Rumen job the tasks are given one by one, before the job without them: so no more than a task need
-//! be held.
+//! The tasks of a Rumen job are returned one by one, before the job without them, so that only one task is held at a
+//! time.
 
 use std::io;
 
@@ -13,24 +13,24 @@ use super::shape::{Item, LOOK, List, Shape};
 use crate::reading::compression::{Damage, Plain};
 use crate::reading::window::Window;
 
-/// Objects longer than this are passed over.
+/// Objects longer than this are skipped.
 const LONGEST: usize = 256 << 20;
-/// How much of a text between objects is given.
+/// The most bytes of a text between objects that are returned.
 pub(super) const TEXT: usize = 256;
-/// Where in the text the scanner is.
+/// The state of the scanner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum At {
     Between,
-    /// In an object that is given whole; with how many braces open.
+    /// In an object that is returned whole; with the number of open braces.
     Object(u32),
-    /// In a Rumen job outside its tasks.
+    /// In a Rumen job, outside its tasks.
     Job(u32),
-    /// In one of its lists, between tasks.
+    /// In one of the job's lists, between tasks.
     List(List),
     Task(List, u32),
 }
 
-/// What the next step found; ranges are of the buffer.
+/// What the next step found. Ranges are positions in the buffer.
 enum Found {
     Text,
     Object(usize, usize),
@@ -44,9 +44,9 @@ enum Found {
 pub(super) struct Objects<'r> {
     window: Window<'r>,
     shape: Shape,
-    /// Where in the window the next byte to look at is.
+    /// Position in the window of the next byte to examine.
     at: usize,
-    /// Where what is being captured began.
+    /// Where the object that is being captured begins.
     from: Option<usize>,
     state: At,
     in_string: bool,
@@ -56,7 +56,7 @@ pub(super) struct Objects<'r> {
     string_from: usize,
     /// The beginning of a text between objects.
     text: Vec<u8>,
-    /// Whether what is being read is too long to be given.
+    /// Whether the current object is too long to be returned.
     too_long: bool,
     line: u64,
     /// The line on which the last item began.
@@ -81,38 +81,39 @@ impl<'r> Objects<'r> {
         }
     }
 
-    /// The first bytes of a log of which nothing has been given yet, at least `least` if there are so many.
+    /// Returns the first bytes of a log from which no item has been taken: at least `least`, if the log is long
+    /// enough.
     pub(super) fn beginning(&mut self, least: usize) -> io::Result<&[u8]> {
         self.window.hold(least)
     }
 
-    /// The line on which the last item begins, whole or not.
+    /// Returns the line on which the last item began, complete or not.
     pub(super) fn began(&self) -> u64 {
         self.began
     }
 
-    /// What ended the log before its end; then what breaks off there is not given.
+    /// Returns the damage that ended the log early. An object that is incomplete because of it is not returned.
     pub(super) fn damage(&self) -> Option<&Damage> {
         self.window.damage()
     }
 
-    /// Bytes of the file that were needed so far.
+    /// Bytes of the file read so far.
     pub(super) fn position(&self) -> u64 {
         self.window.position()
     }
 
-    /// From now on the log is taken to be of this shape.
+    /// Sets what the log consists of.
     pub(super) fn set_shape(&mut self, shape: Shape) {
         self.shape = shape;
     }
 
-    /// What is read and not yet looked at, and the rest.
+    /// Returns the bytes that were read but not examined, and the reader of the rest.
     pub(super) fn into_rest(mut self) -> (Vec<u8>, Plain<'r>) {
         self.window.take(self.at);
         self.window.into_rest()
     }
 
-    /// The next item, and the line on which it began, from 1.
+    /// Returns the next item, and the line on which it began, from 1.
     pub(super) fn next(&mut self) -> io::Result<Option<(u64, Item<'_>)>> {
         let found = self.find()?;
         let line = self.began;
@@ -206,7 +207,7 @@ impl<'r> Objects<'r> {
         }
     }
 
-    /// An object begins here.
+    /// Begins an object.
     fn open(&mut self) {
         self.began = self.line;
         self.head.clear();
@@ -223,7 +224,7 @@ impl<'r> Objects<'r> {
         self.at += 1;
     }
 
-    /// The object is over, however. The job's head stays until the next one begins.
+    /// Ends an object, complete or not. The job's head stays until the next object begins.
     fn close(&mut self) {
         self.state = At::Between;
         self.in_string = false;
@@ -236,8 +237,7 @@ impl<'r> Objects<'r> {
         Found::Broken
     }
 
-    /// Steps over a byte outside strings, in an object that is captured: the braces then open, if that
-    /// has changed.
+    /// Steps over a byte outside strings in a captured object. Returns the number of open braces if it has changed.
     fn nested(&mut self, byte: u8, depth: u32) -> Option<u32> {
         self.at += 1;
         match byte {
@@ -248,7 +248,7 @@ impl<'r> Objects<'r> {
                 None
             }
             _ => {
-                // Most bytes are of this kind: go on to the next that matters.
+                // Most bytes are of this kind, so skip to the next one that matters.
                 let rest = &self.window.held()[self.at..];
                 let plain = rest.iter().position(|b| matches!(b, b'{' | b'}' | b'"' | b'\n'));
                 self.at += plain.unwrap_or(rest.len());
@@ -257,7 +257,7 @@ impl<'r> Objects<'r> {
         }
     }
 
-    /// Steps over a byte of a Rumen job outside its tasks; whether the job ends there.
+    /// Steps over a byte of a Rumen job outside its tasks. Returns whether the job ends there.
     fn job(&mut self, byte: u8, depth: u32) -> bool {
         self.at += 1;
         match byte {
@@ -288,15 +288,15 @@ impl<'r> Objects<'r> {
         depth == 1 && byte == b'}'
     }
 
-    /// The string before the colon that `head` ends with.
+    /// Returns the string before the colon at the end of `head`.
     fn last_key(&self) -> &[u8] {
         let before = self.head.trim_ascii_end().strip_suffix(b":").map(<[u8]>::trim_ascii_end);
         let key = before.and_then(|text| text.strip_suffix(b"\""));
         key.and_then(|text| text.get(self.string_from..)).unwrap_or_default()
     }
 
-    /// Goes on to the end of a string, of the line or of the buffer; whether another object begins
-    /// there, so that the string is one that breaks off.
+    /// Steps to the end of a string, of the line or of the buffer. Returns whether another object begins there, which
+    /// means that the string is incomplete.
     fn string(&mut self) -> io::Result<bool> {
         let start = self.at;
         let rest = &self.window.held()[start..];
@@ -316,7 +316,7 @@ impl<'r> Objects<'r> {
                 self.look(2)?;
                 let to = self.window.held().len().min(self.at + 2);
                 self.keep(self.at, to);
-                // A line feed after it is no part of any string.
+                // A line feed after a backslash is not part of any string.
                 self.at = if self.window.held()[to - 1] == b'\n' { to - 1 } else { to };
             }
             b'\n' => return self.line_end(),
@@ -325,14 +325,14 @@ impl<'r> Objects<'r> {
         Ok(false)
     }
 
-    /// Takes part of the buffer into the head of a Rumen job.
+    /// Appends a part of the buffer to the head of a Rumen job.
     fn keep(&mut self, from: usize, to: usize) {
         if matches!(self.state, At::Job(_)) && !self.too_long {
             self.head.extend_from_slice(&self.window.held()[from..to]);
         }
     }
 
-    /// Steps over a line feed; whether within an object another one begins behind it.
+    /// Steps over a line feed. Returns whether it is within an object and another object begins after it.
     fn line_end(&mut self) -> io::Result<bool> {
         if self.state != At::Between {
             let shape = self.shape;
@@ -349,7 +349,7 @@ impl<'r> Objects<'r> {
         Ok(false)
     }
 
-    /// Text between objects, up to the end of the line or the next object.
+    /// Reads text between objects, up to the end of the line or the next object.
     fn text(&mut self) -> io::Result<Found> {
         self.began = self.line;
         self.text.clear();
@@ -373,7 +373,7 @@ impl<'r> Objects<'r> {
         self.head.len() > LONGEST || self.from.is_some_and(|from| self.at - from > LONGEST)
     }
 
-    /// What comes next, at least so many bytes if there are.
+    /// Returns the next bytes: at least `least`, if the log is long enough.
     fn look(&mut self, least: usize) -> io::Result<&[u8]> {
         while self.window.held().len() - self.at < least && !self.window.ended() {
             self.fill()?;
@@ -381,7 +381,7 @@ impl<'r> Objects<'r> {
         Ok(&self.window.held()[self.at..])
     }
 
-    /// Reads a chunk more, letting go what is needed no more.
+    /// Reads one more chunk, after dropping what is no longer needed.
     fn fill(&mut self) -> io::Result<()> {
         let needed = self.from.unwrap_or(self.at).min(self.at);
         self.window.take(needed);

@@ -1,4 +1,4 @@
-//! Rumen traces: jobs as JSON objects one after the other, each with its tasks and their attempts.
+//! Reads Rumen traces: jobs as consecutive JSON objects, each with its tasks and their attempts.
 
 use serde::Deserialize;
 
@@ -99,11 +99,11 @@ struct LoggedAttempt<'a> {
     spilled_records: Number,
 }
 
-/// Reads a trace to its end, as far as it goes.
+/// Reads a trace to its end, as far as possible.
 ///
 /// # Errors
 ///
-/// If reading fails, or there is no job in it.
+/// If reading fails, or the trace has no job.
 pub(super) fn read(objects: Objects<'_>, source: &Source, collector: &mut Collector) -> Result<(), TraceError> {
     let mut trace = Trace { source, collector, job: Job::default(), jobs: 0, ended_at: 1 };
     let result = trace.read(objects);
@@ -151,11 +151,11 @@ impl Trace<'_> {
                 }
                 Item::Text(text) => {
                     if self.jobs > 0 && !text.is_empty() {
-                        self.collector.issues.unreadable(self.source, line, "no JSON object");
+                        self.collector.issues.unreadable(self.source, line, "it is not a JSON object");
                     }
                 }
                 Item::Broken => {
-                    self.collector.issues.unreadable(self.source, line, "a job that breaks off");
+                    self.collector.issues.unreadable(self.source, line, "an incomplete job");
                     self.close();
                 }
                 Item::Cut => {
@@ -166,7 +166,7 @@ impl Trace<'_> {
         }
     }
 
-    /// Hands over the job, if there is one.
+    /// Passes the job to the collector, if there is one.
     fn close(&mut self) {
         let job = std::mem::take(&mut self.job);
         if job.id.is_some() || !job.tasks.is_empty() {
@@ -180,7 +180,7 @@ impl Trace<'_> {
         self.take_head(&parse_cleaned(bytes, &mut cleaned)?);
         self.collector.issues.replaced += u64::from(!cleaned.is_empty());
         if self.job.id.is_none() && self.job.tasks.is_empty() {
-            return Err("a JSON object that is no job".to_owned());
+            return Err("it is a JSON object, but not a job".to_owned());
         }
         Ok(())
     }
@@ -233,7 +233,7 @@ impl Trace<'_> {
         let hosts = &mut self.collector.hosts;
         let attempts = || logged.attempts.iter().flatten().flatten();
         let id = logged.id.filled().and_then(Id::task).or_else(|| attempts().find_map(|a| Id::attempt(a.id.filled()?)));
-        // A task that doesn't say which it is gets a number that no other has.
+        // A task without an id gets an unused number.
         let unnamed = u32::MAX - self.job.tasks.len() as u32;
         let key = id.map_or(TaskKey { kind, letter: b'?', index: unnamed }, |id| TaskKey {
             kind,

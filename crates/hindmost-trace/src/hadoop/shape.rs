@@ -1,18 +1,18 @@
-//! What a Hadoop log in JSON is made of, and how its objects begin.
+//! What a Hadoop log in JSON consists of, and how its objects begin.
 
-/// How much of a line is looked at to tell whether an object begins there.
+/// Bytes of a line that are enough to see whether an object begins there.
 pub(super) const LOOK: usize = 96;
 
-/// What the log is made of.
+/// What the log consists of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
-    /// Events of a job history, each with its type first.
+    /// Events of a job history, each beginning with its type.
     Events,
-    /// Jobs of Rumen, whose tasks are given one by one.
+    /// Rumen jobs, whose tasks are returned one by one.
     Jobs,
 }
 
-/// Which of a Rumen job's lists a task stands in.
+/// The list of a Rumen job that a task is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum List {
     Maps,
@@ -22,19 +22,19 @@ pub(super) enum List {
 
 #[derive(Debug, PartialEq)]
 pub(super) enum Item<'a> {
-    /// Text between objects, without blanks around it; of a long one the beginning.
+    /// Text between objects, without surrounding whitespace; only the beginning of a long one.
     Text(&'a [u8]),
-    /// A whole object; of a Rumen job, without its tasks.
+    /// A complete object; a Rumen job without its tasks.
     Object(&'a [u8]),
-    /// A task of the Rumen job that is given next.
+    /// A task of the Rumen job that is returned next.
     Task(List, &'a [u8]),
-    /// An object that breaks off where the next one begins, or that is too long.
+    /// An object that is too long, or incomplete because another one begins within it.
     Broken,
     /// The log ends within an object.
     Cut,
 }
 
-/// Keys that a job of Rumen has and its tasks and attempts have not.
+/// Keys of Rumen jobs that its tasks and attempts do not have.
 const OF_JOBS: [&str; 14] = [
     "jobID",
     "priority",
@@ -53,7 +53,7 @@ const OF_JOBS: [&str; 14] = [
 ];
 
 impl Shape {
-    /// Whether a line that begins so can only be the beginning of an object, or of another log's text.
+    /// Returns whether a line with this beginning can only be the beginning of an object or of another log's text.
     pub(super) fn begins(self, line: &[u8]) -> bool {
         match self {
             Shape::Events => {

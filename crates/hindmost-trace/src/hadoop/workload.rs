@@ -1,4 +1,4 @@
-//! From what was kept to jobs, nodes and attempts.
+//! Builds jobs, nodes and attempts for a replay.
 
 use rustc_hash::FxHashMap;
 
@@ -11,13 +11,13 @@ use super::phases::PHASES;
 use crate::recorded::{RecordedAttempt, RecordedNode};
 use crate::replay::{self, since};
 
-/// Jobs, nodes and attempts, times counted from `origin`.
+/// Jobs, nodes and attempts; times count from `origin`.
 pub(super) struct Workload {
     /// Milliseconds since 1970.
     pub origin: i64,
     pub jobs: Vec<WorkloadJob>,
     pub nodes: Vec<RecordedNode>,
-    /// Of each node the most bytes that its containers held at a time.
+    /// The most bytes that the containers on each node used at the same time; `None` if unknown.
     pub memory: Vec<Option<f64>>,
     pub attempts: Vec<RecordedAttempt>,
 }
@@ -76,14 +76,15 @@ fn workload_job(job: KeptJob, origin: i64) -> WorkloadJob {
         if let Some(bytes) = phase.memory {
             demand.insert("memory".to_owned(), bytes);
         }
-        // Reduces wait for maps, where there are any.
+        // Reduces wait for the maps, if there are any.
         let after = (0..found.spec.phases.len() as u32).collect();
         replay::add_phase(&mut found, name, after, demand, phase.seconds);
     }
     found
 }
 
-/// Of each machine the most attempts that ran at a time, and the most bytes that their containers held.
+/// Returns for each machine the most attempts that ran at the same time, and the most bytes that their containers
+/// used.
 fn busiest(intervals: Vec<(Host, i64, i64, Option<f64>)>) -> FxHashMap<Host, (u32, f64)> {
     let mut changes: Vec<(Host, i64, i32, f64)> = Vec::with_capacity(2 * intervals.len());
     for (host, start, finish, memory) in intervals {
@@ -91,7 +92,7 @@ fn busiest(intervals: Vec<(Host, i64, i64, Option<f64>)>) -> FxHashMap<Host, (u3
         changes.push((host, start, 1, bytes));
         changes.push((host, finish, -1, -bytes));
     }
-    // At one instant attempts end before others start.
+    // At the same instant, ends count before starts.
     changes.sort_by_key(|&(host, at, change, _)| (host, at, change));
     let mut busiest: FxHashMap<Host, (u32, f64)> = FxHashMap::default();
     let (mut current, mut running, mut bytes) = (Host::MAX, 0, 0.0);

@@ -1,4 +1,4 @@
-//! What a journal holds, read once from its beginning to its end.
+//! Reads a journal once from beginning to end and collects what its users need.
 
 use std::collections::BTreeMap;
 
@@ -15,13 +15,13 @@ use crate::analysis::{Analysis, Ended, EndedAttempt, Findings, PhaseFacts, Phase
 use crate::error::TraceError;
 use crate::summary::TraceSummary;
 
-/// A node that was learned to do less than this share of the work that it joined with is slow.
+/// A node is slow if its learned speed is less than this share of the speed with which it joined.
 const SLOW: f64 = 0.9;
 
-/// More names than this are told by their number.
+/// If there are more names than this, only their number is given.
 const MOST_NAMED: usize = 4;
 
-/// A recorded run, attempt by attempt, and what the timeline leaves out.
+/// A recorded run: its timeline, and what the timeline does not keep.
 pub(super) struct Collected {
     pub header: Header,
     pub timeline: Timeline,
@@ -29,16 +29,16 @@ pub(super) struct Collected {
     cut_short: bool,
 }
 
-/// What is noted of the records in passing.
+/// Facts about the records that the timeline does not keep.
 #[derive(Default)]
 struct Seen {
-    /// Speeds with which nodes joined, by id.
+    /// Speeds with which nodes joined, by node id.
     speeds: Vec<f64>,
-    /// Speeds learned last.
+    /// The last learned speed of each node.
     learned: BTreeMap<NodeId, f64>,
-    /// Whether durations were learned.
+    /// Whether the run learned durations.
     durations_learned: bool,
-    /// Attempts that finished their work, in time or too late.
+    /// Attempts that did all of their work, whether or not another attempt had won before.
     finished: FxHashSet<AttemptId>,
 }
 
@@ -59,7 +59,7 @@ impl Seen {
 }
 
 impl Collected {
-    /// Everything of a journal.
+    /// Reads all of a journal.
     pub fn from(mut records: JournalRecords<'_>) -> Result<Collected, TraceError> {
         let header = records.header().clone();
         let (mut seen, mut failed) = (Seen::default(), None);
@@ -79,19 +79,20 @@ impl Collected {
         }
     }
 
-    /// The speed with which a node joined.
+    /// Returns the speed with which a node joined.
     fn joined(&self, node: NodeId) -> f64 {
         let joined = self.seen.speeds.get(node.0 as usize).copied();
         joined.filter(|speed| speed.is_finite() && *speed > 0.0).unwrap_or(1.0)
     }
 
-    /// The speed of a node that was learned to be slow, relative to what it joined with.
+    /// Returns the learned speed of a slow node relative to the speed with which it joined; `None` if the node is not
+    /// slow.
     fn slowed(&self, node: NodeId) -> Option<f64> {
         let relative = *self.seen.learned.get(&node)? / self.joined(node);
         (relative > 0.0 && relative < SLOW).then_some(relative)
     }
 
-    /// The speed of a node: as it was learned if it is slow, else the one with which it joined.
+    /// Returns the speed of a node: the learned one if the node is slow, else the one with which it joined.
     fn speed(&self, node: NodeId) -> f64 {
         self.joined(node) * self.slowed(node).unwrap_or(1.0)
     }
@@ -106,13 +107,13 @@ impl Collected {
         node.collect()
     }
 
-    /// True if an attempt did all of its work.
+    /// Returns whether an attempt did all of its work.
     pub fn finished(&self, row: &TimelineRow) -> bool {
         matches!(row.outcome, AttemptEnd::Won | AttemptEnd::Lost) && self.seen.finished.contains(&row.attempt)
     }
 
-    /// Seconds that an attempt's work so far takes on a node of speed 1; of one that began with a part
-    /// done, the whole that it would have been in proportion.
+    /// Returns how many seconds the attempt's work so far takes on a node of speed 1. For an attempt that began with
+    /// a part of the work done, the time is scaled up to the whole work.
     pub fn seconds(&self, row: &TimelineRow) -> f64 {
         let done = if (0.0..1.0).contains(&row.from_progress) { row.from_progress } else { 0.0 };
         (row.end - row.start).seconds() * self.speed(row.node) / (1.0 - done)
@@ -152,7 +153,7 @@ impl Collected {
         let mut analysis = Analysis::new();
         for (at, job) in self.timeline.jobs.iter().enumerate() {
             for (phase, spec) in job.spec.phases.iter().enumerate() {
-                // Nothing is known of tasks that were finished before the run.
+                // Tasks that were finished before the run have no attempts in the journal.
                 if spec.tasks_to_do() == 0 {
                     continue;
                 }
@@ -161,7 +162,7 @@ impl Collected {
                 analysis.phase(key, PhaseFacts { name: Some(name), job: Some(of), tasks: Some(spec.tasks_to_do()) });
             }
         }
-        // In the order in which they ended, as logs tell.
+        // Passes attempts in the order in which they ended, as for other logs.
         let mut rows: Vec<&TimelineRow> =
             self.timeline.rows.iter().filter(|row| row.outcome != AttemptEnd::Running).collect();
         rows.sort_by_key(|row| (row.end, row.attempt));
@@ -195,24 +196,28 @@ impl Collected {
         let mut notes = vec![self.how_it_went()];
         if self.seen.durations_learned {
             notes.push(
-                "the run learned its durations as it went on; here their mean and deviation are known from the beginning"
+                "the recorded run learned durations while it ran; in the replay their mean and deviation are known from the beginning"
                     .to_owned(),
             );
         }
         let name = |node: NodeId| self.timeline.node_name(node).to_owned();
         let slow = self.seen.learned.keys().filter_map(|node| Some((*node, self.slowed(*node)?)));
-        let slow: Vec<String> = slow.map(|(node, speed)| format!("{} ({speed:.2})", name(node))).collect();
+        let slow: Vec<String> =
+            slow.map(|(node, speed)| format!("{} ({speed:.2} times its stated speed)", name(node))).collect();
         if !slow.is_empty() {
-            let it = if slow.len() == 1 { "it is" } else { "they are" };
+            let they = if slow.len() == 1 { "it is" } else { "they are" };
             notes.push(format!(
-                "{} learned to be slower than the others; here {it} so from the beginning, and known to be",
+                "{} found to be slow; in the replay {they} slow from the beginning, and policies know it",
                 were(&slow)
             ));
         }
         let lost = self.timeline.nodes.iter().filter(|node| !node.lost_and_returned.is_empty());
         let lost: Vec<String> = lost.map(|node| node.name.to_string()).collect();
         if !lost.is_empty() {
-            notes.push(format!("{} lost in the run; here all nodes are there from beginning to end", were(&lost)));
+            notes.push(format!(
+                "{} lost in the recorded run; in the replay all nodes are available from beginning to end",
+                were(&lost)
+            ));
         }
         notes
     }

@@ -1,29 +1,29 @@
-//! Journals of our own runs, live or simulated, as [`hindmost_core::journal`] writes them.
+//! Journals of Hindmost's runs, live or simulated, as [`hindmost_core::journal`] writes them.
 //!
-//! | journal | here |
+//! | journal | replay |
 //! | --- | --- |
-//! | job | job, arriving when it did, with its phases, demands and dependencies |
-//! | node that joined | node with its room and speed, there from the beginning to the end |
+//! | job | job with the same arrival, phases, demands and dependencies |
+//! | node that joined | node with the same capacity and speed, available from beginning to end |
 //! | attempt | what is known of how long one copy of its task takes |
 //!
-//! A replay knows no failures and no lost nodes, so what happened is read like this:
+//! A replay has no failures and no lost nodes. The durations of copies are therefore derived as follows:
 //!
-//! - Of a task's attempts those count, in their order, that were started since it last began anew: with
-//!   its first attempt, or with one that was started while no copy of it was alive, because all had
-//!   failed, were lost with their nodes or stopped with the run. What ran before brought nothing, and
-//!   without that mishap the attempt after it would not have been needed.
-//! - A winner took as long as it ran, and so did a copy that finished after it. A copy that was ended
-//!   in any other way, or still runs, takes at least as long as it ran.
-//! - Copies that nobody ran, and how much longer the others would have taken, are drawn from the
+//! - Attempts of a task count from the last one that was started while no copy of the task was running: its first
+//!   attempt, or one after all copies had failed, were lost with their nodes or were stopped with the run. Earlier
+//!   attempts are ignored, because they had no result and the task would not have needed the later ones without the
+//!   failure.
+//! - A winner takes as long as it ran, and so does a copy that finished after it. Any other copy, stopped or still
+//!   running at the end, takes at least as long as it ran.
+//! - Durations of copies that never ran, and how much longer stopped copies would have taken, are drawn from the
 //!   durations of the phase's winners ([`Durations::Observed`]).
-//! - Where no task of a phase has finished, the job's other phases lend their durations, and where none
-//!   of the job has, all jobs of the journal. A journal in which no task has finished can't be replayed.
+//! - A phase without a finished task uses the durations of the job's other phases; if no task of the job has
+//!   finished, those of all jobs of the journal. A journal without any finished task cannot be replayed.
 //!
-//! Tasks that were finished before the run are left out, because nothing is known of their durations: the others of
-//! their phase are numbered anew, and phases of which none is left are dropped. No phase waited for those in the run.
+//! Tasks that were finished before the run are left out, because their durations are unknown. The other tasks of
+//! their phase are renumbered, and phases without any other task are removed, together with the dependencies on them.
 //!
-//! Durations are counted on a node of speed 1 by the speeds with which nodes joined, or by what was last
-//! learned of one that is slow: a replay has it so from the beginning, and the notes tell it.
+//! Durations are converted to a node of speed 1. The speed of a node is the one with which it joined, or the last
+//! learned speed if the node is slow. In a replay a slow node has this speed from the beginning, and a note says so.
 //!
 //! [`Durations::Observed`]: hindmost_core::workload::Durations::Observed
 
@@ -52,22 +52,22 @@ use collect::Collected;
 pub(crate) use record_reader::begins_like_one;
 pub use record_reader::{JournalRecords, MOST_TASKS};
 
-/// What to tell the user of a replay about durations that the journal does not tell.
-pub const COPIES_NOTE: &str = "Attempts of the recorded run take as long as they did; one that was ended unfinished takes at least as long as it ran. How much longer, and the durations of copies that never ran, are drawn from those of the winners of the same phase. Where no winner took longer it takes no longer either: what policies save that beat such attempts is then understated.";
+/// A note for the user of a replay: where durations that are not in the journal come from.
+pub const COPIES_NOTE: &str = "Attempts take as long as in the recorded run; one that ended unfinished takes at least as long as it ran. How much longer it would have taken, and the durations of copies that never ran, are drawn from the winners of the same phase. If no winner took longer than an unfinished attempt ran, the attempt is assumed to end then, so the replay understates what is saved by policies that overtake such attempts.";
 
-/// A recorded run, ready to be replayed. Times are counted from its beginning.
+/// A recorded run, ready for a replay. Times count from its beginning.
 #[derive(Clone, Debug)]
 pub struct JournalTrace {
-    /// Policy, order, knowledge and dimensions of the run.
+    /// Policy, order, progress model (`knowledge`) and dimensions of the run.
     pub header: Header,
-    /// The counts and everything the reader had to get around.
+    /// Counts, and warnings about problems that the reader worked around.
     pub summary: TraceSummary,
     /// The jobs, in the order of their arrival.
     pub jobs: Vec<WorkloadJob>,
     /// The nodes, in the order in which they joined.
     pub nodes: Vec<JournalNode>,
-    /// What of the run a replay takes otherwise than it was, and how long the run took, in sentences
-    /// for people; the summary's warnings are not among them.
+    /// How a replay differs from the recorded run, and how long the run took, as sentences for the user. The
+    /// summary's warnings are separate.
     pub notes: Vec<String>,
 }
 
@@ -76,18 +76,18 @@ pub struct JournalTrace {
 pub struct JournalNode {
     /// Its name.
     pub name: Arc<str>,
-    /// Its room, in the journal's dimensions.
+    /// Its resources, in the journal's dimensions.
     pub capacity: Resources,
-    /// Work done in a second, relative to a node of speed 1: as it was told when the node joined, or as it was
-    /// learned last if the node is slow.
+    /// Its speed relative to a node of speed 1: the last learned one if the node is slow, else the one with which it
+    /// joined.
     pub speed: f64,
 }
 
-/// The journal that a path names: itself if its first line is a journal's, or the one of the run
-/// whose output folder it is. `None`: a file of another kind, or none at all.
+/// Returns the path of the journal that `path` names: the file itself if its first line is a journal's header, or the
+/// journal in the output folder of a run. `None` if the file is of another kind or missing.
 ///
 /// # Errors
-/// If the path is another directory.
+/// If the path is any other directory.
 pub(crate) fn find(path: &Path) -> Result<Option<PathBuf>, TraceError> {
     if path.is_dir() {
         let found = of_folder(path);
@@ -96,56 +96,57 @@ pub(crate) fn find(path: &Path) -> Result<Option<PathBuf>, TraceError> {
     Ok(record_reader::begins_like_a_journal(path).then(|| path.to_owned()))
 }
 
-/// The journal of the run whose output folder this is, if it is one.
+/// Returns the path of the journal in the output folder of a run; `None` if the folder is none.
 pub(crate) fn of_folder(folder: &Path) -> Option<PathBuf> {
     Some(folder.join(JOURNAL_IN_FOLDER)).filter(|journal| journal.is_file())
 }
 
-/// The records of the journal in a file, or of the run whose output folder it is.
+/// Reads the records of a journal one by one. `path` is the journal or the output folder of a run.
 ///
 /// # Errors
-/// If there is none, it can't be opened, or its first line is no journal's header.
+/// If there is no journal, it can't be opened, or its first line is not a journal's header.
 pub fn records<'a>(path: &Path, progress: Option<OnProgress<'a>>) -> Result<JournalRecords<'a>, TraceError> {
     JournalRecords::open(path, progress)
 }
 
-/// Reads the journal in a file, or of the run whose output folder it is, for a replay.
+/// Reads a journal for a replay. `path` is the journal or the output folder of a run.
 ///
 /// # Errors
-/// As [`records`], if a line other than the last is no record, or if no task has finished.
+/// As for [`records`]; also if a line other than the last is no record, or if no task has finished.
 pub fn open(path: &Path, progress: Option<OnProgress<'_>>) -> Result<JournalTrace, TraceError> {
     for_replay(JournalRecords::open(path, progress)?)
 }
 
-/// Reads a journal for a replay. `name` is what errors call it.
+/// Reads a journal for a replay. `name` is its name in errors.
 ///
 /// # Errors
-/// As [`open`].
+/// As for [`open`].
 pub fn read(reader: impl Read, name: &str) -> Result<JournalTrace, TraceError> {
     for_replay(JournalRecords::new(reader, name)?)
 }
 
-/// Counts what a journal holds and finds what stragglers cost in it. `name` is what errors call it.
+/// Counts what a journal holds and finds what stragglers cost in it. `name` is its name in errors.
 ///
 /// # Errors
-/// As [`summarize`].
+/// As for [`summarize`].
 pub fn analyse_journal(reader: impl Read, name: &str) -> Result<(TraceSummary, Findings), TraceError> {
     let collected = Collected::from(JournalRecords::new(reader, name)?)?;
     Ok((collected.summary(), collected.findings()))
 }
 
-/// Counts what the journal in a file holds, or that of the run whose output folder it is.
+/// Counts what a journal holds. `path` is the journal or the output folder of a run.
 ///
 /// # Errors
-/// As [`records`], and if a line other than the last is no record.
+/// As for [`records`]; also if a line other than the last is no record.
 pub fn summarize(path: &Path, progress: Option<OnProgress<'_>>) -> Result<TraceSummary, TraceError> {
     Ok(Collected::from(JournalRecords::open(path, progress)?)?.summary())
 }
 
-/// Counts what a journal holds, and finds what stragglers cost in it, and why.
+/// Counts what a journal holds, and finds what stragglers cost in it, and why. `path` is the journal or the output
+/// folder of a run.
 ///
 /// # Errors
-/// As [`summarize`].
+/// As for [`summarize`].
 pub fn analyse(path: &Path, progress: Option<OnProgress<'_>>) -> Result<(TraceSummary, Findings), TraceError> {
     let collected = Collected::from(JournalRecords::open(path, progress)?)?;
     Ok((collected.summary(), collected.findings()))

@@ -1,4 +1,4 @@
-//! The records of a journal one by one, with errors that tell file and line.
+//! Reads the records of a journal one by one. Errors name file and line.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -11,15 +11,15 @@ use crate::JOURNAL_IN_FOLDER;
 use crate::error::TraceError;
 use crate::reading::progress::{OnProgress, Progress};
 
-/// Tasks of all jobs of a journal, at most: each takes memory from the moment at which its job
-/// arrives, so that a damaged number must not take it all.
+/// The largest number of tasks of all jobs of a journal. Each task takes memory as soon as its job arrives, so this
+/// limits the damage that a wrong number can do.
 pub const MOST_TASKS: u64 = 50_000_000;
 
-/// Bytes within which a header says what it is.
+/// Bytes within which a journal's header must contain its first key.
 const SNIFFED: u64 = 4 << 10;
 
-/// True if a file's first line looks like a journal's header. False for what is no plain file:
-/// nothing can be read twice from a pipe.
+/// Returns whether a file's first line looks like a journal's header. Always false for pipes and the like, whose
+/// bytes can be read only once.
 pub(super) fn begins_like_a_journal(path: &Path) -> bool {
     if !path.is_file() {
         return false;
@@ -29,7 +29,7 @@ pub(super) fn begins_like_a_journal(path: &Path) -> bool {
     read.is_ok() && begins_like_one(&beginning)
 }
 
-/// True if a journal may begin so.
+/// Returns whether these bytes look like the beginning of a journal.
 pub(crate) fn begins_like_one(beginning: &[u8]) -> bool {
     let line = beginning.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let line = &line[..line.len().min(SNIFFED as usize)];
@@ -67,22 +67,22 @@ impl<'a> JournalRecords<'a> {
         Ok(JournalRecords { reader, name: name.to_owned(), tasks: 0 })
     }
 
-    /// What errors call the journal.
+    /// The journal's name in errors.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The header.
+    /// The journal's header.
     pub fn header(&self) -> &Header {
         self.reader.header()
     }
 
-    /// The number of the line that was read last, from 1; the header is the first.
+    /// The number of the line that was read last, counted from 1; the header is line 1.
     pub fn line(&self) -> u64 {
         self.reader.line()
     }
 
-    /// True if the last line was incomplete and has been left out. Known at the end only.
+    /// Whether the last line is incomplete and was left out. Known only at the end.
     pub fn cut_short(&self) -> bool {
         self.reader.cut_short()
     }
@@ -102,7 +102,7 @@ impl Iterator for JournalRecords<'_> {
                 let (name, line) = (self.name.clone(), self.reader.line());
                 return Some(Err(TraceError::TooManyTasks { name, line, tasks: self.tasks, most: MOST_TASKS }));
             }
-            // Phases come after those for which they wait.
+            // A phase must come after the phases that it waits for.
             let mut phases = (0..).zip(&spec.phases);
             if let Some((_, phase)) = phases.find(|(at, phase)| phase.after.iter().any(|parent| parent >= at)) {
                 let (name, line) = (self.name.clone(), self.reader.line());
@@ -114,14 +114,14 @@ impl Iterator for JournalRecords<'_> {
     }
 }
 
-/// An error of a journal with the name of its file; so many lines were read before.
+/// Adds the name of the file to an error of a journal; `line` lines were read before it.
 fn in_file(name: &str, line: u64, error: JournalError) -> TraceError {
     let name = name.to_owned();
     match error {
         JournalError::NoHeader => TraceError::NotJournal { name },
         JournalError::TooNew { found } => TraceError::JournalTooNew { name, found },
         JournalError::BadLine { line, error } => TraceError::BadRecord { name, line, error },
-        // Nothing is written here.
+        // Cannot happen here, since nothing is written.
         JournalError::Unwritable(error) => TraceError::BadRecord { name, line, error },
         JournalError::Io(source) => TraceError::ReadJournal { name, line, source },
     }

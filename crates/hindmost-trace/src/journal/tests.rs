@@ -193,7 +193,11 @@ fn durations_are_those_of_a_node_of_speed_1_from_scratch() {
     assert_eq!(trace.nodes.iter().map(|node| node.speed).collect::<Vec<_>>(), [0.125, 0.25]);
     assert_eq!(trace.notes.len(), 2);
     assert!(trace.notes[0].contains("flowtime of 8.000 s"), "{}", trace.notes[0]);
-    assert!(trace.notes[1].starts_with("node n0 (0.12 times its stated speed) was found to be slow"), "{}", trace.notes[1]);
+    assert!(
+        trace.notes[1].starts_with("node n0 (0.12 times its stated speed) was found to be slow"),
+        "{}",
+        trace.notes[1]
+    );
 }
 
 #[test]
@@ -201,7 +205,7 @@ fn lost_nodes_are_in_the_notes() {
     let notes = eventful().read().notes;
     assert_eq!(notes.len(), 2);
     assert!(notes[0].contains("ends at 14.000 s with no job finished"), "{}", notes[0]);
-    assert!(notes[1].starts_with("node n1 was lost in the run"), "{}", notes[1]);
+    assert!(notes[1].starts_with("node n1 was lost in the recorded run"), "{}", notes[1]);
 }
 
 #[test]

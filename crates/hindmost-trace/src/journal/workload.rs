@@ -1,4 +1,4 @@
-//! From attempts to jobs whose durations are known as far as they were seen.
+//! Builds jobs for a replay from the attempts of a journal. Durations are known as far as they were observed.
 
 use hindmost_core::timeline::AttemptEnd;
 use hindmost_core::workload::{Durations, JobSpec, ObservedCopy, PhaseSpec, WorkloadJob};
@@ -6,16 +6,16 @@ use hindmost_core::workload::{Durations, JobSpec, ObservedCopy, PhaseSpec, Workl
 use super::collect::Collected;
 use crate::replay::mean_and_sd;
 
-/// What is seen of a phase's durations.
+/// Observed durations of a phase.
 #[derive(Clone, Default)]
 struct Observed {
-    /// The copies of each task that count; as many tasks as were started.
+    /// The copies of each task that count. It has entries only up to the last task that was started.
     tasks: Vec<Vec<ObservedCopy>>,
-    /// Durations of winners, seconds.
+    /// Durations of winners, in seconds.
     known: Vec<f64>,
 }
 
-/// The jobs, and in `warnings` where durations had to be borrowed. `None` if no task has finished.
+/// Returns the jobs, and adds a warning for each phase that borrows durations. `None` if no task has finished.
 pub(super) fn jobs(collected: &Collected, warnings: &mut Vec<String>) -> Option<Vec<WorkloadJob>> {
     let jobs = &collected.timeline.jobs;
     let observed = observe(collected);
@@ -29,7 +29,7 @@ pub(super) fn jobs(collected: &Collected, warnings: &mut Vec<String>) -> Option<
         let (lent, lender) = if of_job.is_empty() { (&all, "all jobs") } else { (&of_job, "its job's other phases") };
         let mut spec = JobSpec { arrival: job.arrival, phases: Vec::new(), ..(*job.spec).clone() };
         let mut durations = Vec::new();
-        // The number of each phase that is left.
+        // The new number of each phase; `None` if the phase is removed.
         let mut numbers: Vec<Option<u32>> = Vec::new();
         for (phase, Observed { tasks, known }) in job.spec.phases.iter().zip(phases) {
             let to_do = phase.tasks_to_do();
@@ -46,7 +46,8 @@ pub(super) fn jobs(collected: &Collected, warnings: &mut Vec<String>) -> Option<
                 ));
             }
             let (mean, sd) = mean_and_sd(&known);
-            // Where a copy read its input from is part of how long it took, and the nodes may be others.
+            // The time for reading the input is part of the duration, and a replay may have other nodes, so `input`
+            // is dropped.
             let after = phase.after.iter().filter_map(|parent| numbers.get(*parent as usize).copied().flatten());
             spec.phases.push(PhaseSpec {
                 after: after.collect(),
@@ -65,18 +66,18 @@ pub(super) fn jobs(collected: &Collected, warnings: &mut Vec<String>) -> Option<
             workload.push(WorkloadJob { spec, durations });
         }
     }
-    // As the journal has them already, unless its times are not those of one run.
+    // Arrivals in a journal are in order already, unless the journal mixes several runs.
     workload.sort_by_key(|job| job.spec.arrival);
     Some(workload)
 }
 
-/// The copies of each task that was not finished before the run. `finished` is ascending.
+/// Returns the copies of each task that was not finished before the run. `finished` is ascending.
 fn without_finished(tasks: Vec<Vec<ObservedCopy>>, finished: &[u32]) -> Vec<Vec<ObservedCopy>> {
     let left = (0..).zip(tasks).filter(|(index, _)| finished.binary_search(index).is_err());
     left.map(|(_, copies)| copies).collect()
 }
 
-/// What the attempts tell, by job and phase.
+/// Returns the observed durations by job and phase.
 fn observe(collected: &Collected) -> Vec<Vec<Observed>> {
     let jobs = &collected.timeline.jobs;
     let mut all: Vec<Vec<Observed>> = jobs.iter().map(|job| vec![Observed::default(); job.spec.phases.len()]).collect();
@@ -85,7 +86,7 @@ fn observe(collected: &Collected) -> Vec<Vec<Observed>> {
         let place = (task.job.0 as usize, task.phase as usize);
         let spec = jobs.get(place.0).and_then(|job| job.spec.phases.get(place.1));
         let Some(phase) = all.get_mut(place.0).and_then(|phases| phases.get_mut(place.1)) else { continue };
-        // Attempts of tasks that the job does not have: the journal is not one that we wrote.
+        // The job has no such task: Hindmost did not write this journal.
         if spec.is_none_or(|spec| task.index >= spec.tasks) {
             continue;
         }
@@ -95,7 +96,7 @@ fn observe(collected: &Collected) -> Vec<Vec<Observed>> {
         }
         let copies = &mut phase.tasks[at];
         if !row.redundant {
-            // The task begins anew: what ran before brought nothing.
+            // The task was started while no copy of it was running: earlier attempts do not count.
             copies.clear();
         }
         let seconds = collected.seconds(row);

@@ -1,15 +1,15 @@
-//! Counts of causes why attempts failed or were killed.
+//! Counts causes why attempts failed or were killed.
 
 use std::collections::BTreeMap;
 
-/// As many causes are told apart; all others are one.
+/// Distinct causes that are counted; all further ones count as [`OTHER`].
 const MOST: usize = 200;
-/// The cause of what fits no other.
+/// The cause of texts that match no known cause.
 pub(crate) const OTHER: &str = "other";
-/// The cause where the log doesn't say it.
+/// The cause of attempts for which the log gives none.
 pub(crate) const NOT_SAID: &str = "not said";
 
-/// Counts of causes. At most 200 are kept apart.
+/// Counts by cause, for at most 200 distinct causes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Causes(BTreeMap<String, u64>);
 
@@ -29,11 +29,11 @@ impl Causes {
     }
 }
 
-/// A table of parts of texts and the cause that they stand for.
-pub(crate) type Telling = [(&'static [&'static str], &'static str)];
+/// Rows of text fragments and the cause that they indicate.
+pub(crate) type CauseTable = [(&'static [&'static str], &'static str)];
 
-/// Returns the cause of the first row of which a part occurs in the text.
-pub(crate) fn told_by(text: &str, table: &Telling) -> Option<&'static str> {
+/// Returns the cause of the first row with a fragment that occurs in the text.
+pub(crate) fn cause_in(text: &str, table: &CauseTable) -> Option<&'static str> {
     table.iter().find(|(parts, _)| parts.iter().any(|part| text.contains(part))).map(|&(_, cause)| cause)
 }
 
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn causes_without_end_become_one() {
+    fn causes_beyond_the_limit_count_as_other() {
         let mut causes = Causes::default();
         for i in 0..1000 {
             causes.count(&i.to_string());

@@ -1,26 +1,26 @@
-//! Access to fields and keys of JSON without parsing it as a whole, and parsing of objects that are not quite JSON.
+//! Finds fields and keys without parsing the whole JSON, and parses objects that are not quite valid JSON.
 
 use serde::Deserialize;
 
-/// Returns the text from the value of a key on, wherever in the JSON the key comes first. The key is given with its
-/// quotes: within a string they would be escaped.
+/// Returns the text that begins at the value of a key, at the key's first occurrence at any depth. `key` includes its
+/// quotes, so it does not match inside a string, where quotes are escaped.
 pub(crate) fn behind_key<'a>(text: &'a [u8], key: &str) -> Option<&'a [u8]> {
     let at = memchr::memmem::find(text, key.as_bytes())?;
     text[at + key.len()..].trim_ascii_start().strip_prefix(b":").map(<[u8]>::trim_ascii_start)
 }
 
-/// Parses the whole number at the beginning of a text; `None` if there is none, or it is too large.
+/// Parses the whole number at the beginning of a text; `None` if there is none or it is too large.
 pub(crate) fn leading_number<N: std::str::FromStr>(text: &[u8]) -> Option<N> {
     let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
     std::str::from_utf8(&text[..digits]).ok()?.parse().ok()
 }
 
-/// Parses the JSON string at the beginning of a text; of a long or incomplete one the first `most` bytes.
+/// Parses the JSON string at the beginning of a text. A long or incomplete string is cut after `most` bytes.
 pub(crate) fn leading_string(text: &[u8], most: usize) -> Option<String> {
     let text = text.strip_prefix(b"\"")?;
     let mut end = 0;
     while end < text.len().min(most) && text[end] != b'"' {
-        // An escape is taken whole; \uXXXX is the longest.
+        // Takes an escape as a whole; \uXXXX is the longest.
         let length = match &text[end..] {
             [b'\\', b'u', ..] => 6,
             [b'\\', ..] => 2,
@@ -35,17 +35,18 @@ pub(crate) fn leading_string(text: &[u8], most: usize) -> Option<String> {
     serde_json::from_str(&quoted).ok()
 }
 
-/// Parses an object. If that fails, parses it without what JSON doesn't allow: line breaks that a tool put into texts,
-/// and bytes that aren't UTF-8. Then `cleaned`, which must be empty, receives the text that was parsed.
+/// Parses an object. If that fails, replaces what JSON does not allow and parses again: control characters, such as
+/// line breaks that a tool put into texts, and bytes that aren't UTF-8. `cleaned` must be empty; it receives the
+/// replaced text.
 ///
 /// # Errors
-/// The message of the first attempt to parse it.
+/// The message of the first failed attempt to parse it.
 pub(crate) fn parse_cleaned<'a, T: Deserialize<'a>>(object: &'a [u8], cleaned: &'a mut String) -> Result<T, String> {
     serde_json::from_slice(object).or_else(|error| {
         let text = String::from_utf8_lossy(object);
         cleaned.extend(text.chars().map(|c| if c.is_control() { ' ' } else { c }));
         serde_json::from_str(cleaned).map_err(|_| {
-            // Its line and column would be taken for those of the log.
+            // Cuts off line and column, which would be taken for those of the log.
             let text = error.to_string();
             text.split(" at line ").next().unwrap_or(&text).to_owned()
         })
@@ -126,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_json_does_not_allow_is_replaced() {
+    fn bytes_that_json_does_not_allow_are_replaced() {
         let read = |object: &[u8]| {
             let mut cleaned = String::new();
             parse_cleaned::<Vec<String>>(object, &mut cleaned).map(|texts| (texts.concat(), !cleaned.is_empty()))
@@ -137,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_of_the_first_object_are_those_of_no_other() {
+    fn keys_of_nested_and_later_objects_are_left_out() {
         let keys = |text: &'static str| Keys::of(text.as_bytes()).map(String::from_utf8_lossy).collect::<Vec<_>>();
         assert_eq!(keys(r#"x {"a":{"b":1},"c":["d",{"e":1}],"f" : "g\":","h"} {"i":1}"#), ["a", "c", "f"]);
         assert_eq!(keys(r#"{"a":1,"b\"#), ["a"]);

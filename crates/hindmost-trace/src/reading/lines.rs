@@ -1,57 +1,57 @@
-//! Lines of a log, one at a time, without copying. The format's reader decides from the first 4 KiB of a long line
-//! whether the line is needed; if not, it is skipped without being held.
+//! Reads a log line by line, without copying. From the first 4 KiB of a long line the format's reader decides whether
+//! the line is needed; if not, it is skipped without being held in memory.
 
 use std::io;
 
 use super::compression::Plain;
 use super::window::Window;
 
-/// How much of a line must be there to tell whether it is needed.
+/// Bytes of a long line that are read before deciding whether it is needed.
 const PEEK: usize = 4 << 10;
-/// Lines longer than this are passed over.
+/// Longer lines are skipped.
 const LONGEST: usize = 128 << 20;
 
-/// A line, without its end.
+/// A line, without its line feed.
 #[derive(Debug)]
 pub(crate) struct Line<'a, K> {
-    /// From 1.
+    /// Its number, from 1.
     pub number: u64,
-    /// Whether it ends in a line feed, rather than with the log.
+    /// Whether it ends in a line feed. If not, it is the log's last line.
     pub terminated: bool,
     pub body: Body<'a, K>,
 }
 
 #[derive(Debug)]
 pub(crate) enum Body<'a, K> {
-    /// The line, without blanks around it.
+    /// The line, without surrounding whitespace.
     Whole(&'a [u8]),
     /// A long line that was skipped.
-    Passed {
-        /// What the format's reader takes it for; `None` if it was skipped because of its length.
+    Skipped {
+        /// The format reader's classification; `None` if the line was skipped because of its length.
         kind: Option<K>,
         /// Its first bytes.
         beginning: &'a [u8],
-        /// Its last byte that isn't blank.
+        /// Its last non-blank byte.
         last: u8,
     },
 }
 
-/// Decides from the beginning of a long line whether to skip it, and returns what it is if so.
+/// Classifies a long line that is not needed by its beginning; `None` if the line is needed.
 pub(crate) type NotNeeded<K> = fn(&[u8]) -> Option<K>;
 
 pub(crate) struct Lines<'r, K> {
     pub window: Window<'r>,
     not_needed: NotNeeded<K>,
-    /// No line feed before here in what the window holds.
+    /// The window holds no line feed before this position.
     scanned: usize,
-    /// The first bytes of a line that is passed over.
+    /// The first bytes of a line that is being skipped.
     beginning: Vec<u8>,
     number: u64,
 }
 
 enum Found<K> {
     Whole { length: usize, terminated: bool },
-    Passed { kind: Option<K>, last: u8, terminated: bool },
+    Skipped { kind: Option<K>, last: u8, terminated: bool },
 }
 
 impl<'r, K> Lines<'r, K> {
@@ -70,8 +70,8 @@ impl<'r, K> Lines<'r, K> {
                 let line = self.window.take(length + usize::from(terminated));
                 (Body::Whole(line[..length].trim_ascii()), terminated)
             }
-            Found::Passed { kind, last, terminated } => {
-                (Body::Passed { kind, beginning: &self.beginning, last }, terminated)
+            Found::Skipped { kind, last, terminated } => {
+                (Body::Skipped { kind, beginning: &self.beginning, last }, terminated)
             }
         };
         Ok(Some(Line { number: self.number, terminated, body }))
@@ -93,18 +93,18 @@ impl<'r, K> Lines<'r, K> {
                 peeked = true;
                 let kind = (self.not_needed)(held.trim_ascii_start());
                 if kind.is_some() {
-                    return self.pass(kind).map(Some);
+                    return self.skip(kind).map(Some);
                 }
             }
             if length >= LONGEST {
-                return self.pass(None).map(Some);
+                return self.skip(None).map(Some);
             }
             self.window.fill()?;
         }
     }
 
-    /// Reads on to the end of the line and keeps nothing of it.
-    fn pass(&mut self, kind: Option<K>) -> io::Result<Found<K>> {
+    /// Reads to the end of the line and discards it.
+    fn skip(&mut self, kind: Option<K>) -> io::Result<Found<K>> {
         let mut last = b' ';
         self.beginning.clear();
         let held = self.window.held();
@@ -116,7 +116,7 @@ impl<'r, K> Lines<'r, K> {
             last = held[..length].trim_ascii_end().last().copied().unwrap_or(last);
             self.window.take(length + usize::from(feed.is_some()));
             if feed.is_some() || self.window.ended() {
-                return Ok(Found::Passed { kind, last, terminated: feed.is_some() });
+                return Ok(Found::Skipped { kind, last, terminated: feed.is_some() });
             }
             self.window.fill()?;
         }
@@ -136,7 +136,7 @@ mod tests {
         while let Some(line) = lines.next().unwrap() {
             let body = match line.body {
                 Body::Whole(bytes) => String::from_utf8_lossy(bytes).into_owned(),
-                Body::Passed { kind, beginning, last } => {
+                Body::Skipped { kind, beginning, last } => {
                     assert!(kind.is_none_or(|kind| beginning.starts_with(&[kind as u8])));
                     format!("{kind:?} {}", char::from(last))
                 }
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_the_same_however_they_arrive() {
+    fn lines_are_the_same_in_any_chunk_size() {
         for drip in [1, 2, 3, 7, 1 << 20] {
             assert_eq!(
                 all(b"one\r\n\n  two \nthree", drip),
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn long_lines_are_kept_when_needed_and_passed_over_otherwise() {
+    fn long_lines_are_kept_only_when_needed() {
         let filler = "x".repeat(9 * CHUNK);
         let needed = format!("1 {filler}");
         let log = format!("#{filler}}} \n{needed}\nshort\n # {filler}");
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_too_long_for_memory_are_passed_over() {
+    fn lines_too_long_for_memory_are_skipped() {
         let mut log = vec![b'y'; LONGEST + CHUNK];
         log.extend_from_slice(b"\nnext");
         let lines = all(&log, 1 << 20);

@@ -2,20 +2,20 @@
 
 use std::io::{self, Read};
 
-/// A callback that receives the bytes read so far, and the size of all files together where it is known. Bytes of
-/// compressed files are compressed bytes.
+/// A callback that receives the number of bytes read so far and, where known, the total size of all files. For
+/// compressed files these are compressed bytes.
 pub type OnProgress<'a> = &'a mut dyn FnMut(u64, Option<u64>);
 
-/// The progress of reading all files together.
+/// Progress of reading one or several files.
 pub(crate) struct Progress<'a> {
-    tell: Option<OnProgress<'a>>,
+    on_progress: Option<OnProgress<'a>>,
     read: u64,
     total: Option<u64>,
 }
 
 impl<'a> Progress<'a> {
-    pub(crate) fn new(tell: Option<OnProgress<'a>>, total: Option<u64>) -> Progress<'a> {
-        Progress { tell, read: 0, total }
+    pub(crate) fn new(on_progress: Option<OnProgress<'a>>, total: Option<u64>) -> Progress<'a> {
+        Progress { on_progress, read: 0, total }
     }
 
     /// Bytes read so far.
@@ -28,20 +28,20 @@ impl<'a> Progress<'a> {
         self.read = position;
     }
 
-    /// Returns a reader that reports what is read from another.
+    /// Wraps a reader so that its reads are reported.
     pub(crate) fn watch<R: Read>(&mut self, reader: R) -> impl Read + use<'_, 'a, R> {
         Watched { reader, on_read: |count| self.add(count) }
     }
 
-    /// As [`watch`](Progress::watch), for a single file.
+    /// Does the same as [`watch`](Progress::watch) for a single file.
     pub(crate) fn watch_all<R: Read>(mut self, reader: R) -> impl Read + use<'a, R> {
         Watched { reader, on_read: move |count| self.add(count) }
     }
 
     fn add(&mut self, count: usize) {
         self.read += count as u64;
-        if let Some(tell) = &mut self.tell {
-            tell(self.read, self.total);
+        if let Some(on_progress) = &mut self.on_progress {
+            on_progress(self.read, self.total);
         }
     }
 }

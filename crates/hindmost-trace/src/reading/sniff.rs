@@ -1,14 +1,14 @@
-//! Descriptions of files that are not logs, from their first bytes or first line, for errors.
+//! Describes files that are not logs, from their first bytes or first line, for error messages.
 
 use serde_json::Value;
 
 use super::compression::Compression;
 use crate::error::TraceError;
 
-/// Beginnings of files that are packed in ways that aren't read, their names, and how to undo them.
+/// Magic bytes of files in unsupported compressions or archives, their names, and how to unpack them.
 const PACKED: &[(&[u8], &str, &str)] = &[
-    (b"ZV\x00", "lzf", "no common tool does it: write logs with spark.eventLog.compression.codec=zstd"),
-    (b"ZV\x01", "lzf", "no common tool does it: write logs with spark.eventLog.compression.codec=zstd"),
+    (b"ZV\x00", "lzf", "no common tool unpacks it; write logs with spark.eventLog.compression.codec=zstd"),
+    (b"ZV\x01", "lzf", "no common tool unpacks it; write logs with spark.eventLog.compression.codec=zstd"),
     (b"\xfd7zXZ\0", "xz", "xz -d FILE"),
     (b"BZh", "bzip2", "bzip2 -d FILE"),
     (b"PK\x03\x04", "zip", "unzip FILE"),
@@ -16,10 +16,10 @@ const PACKED: &[(&[u8], &str, &str)] = &[
     (b"7z\xbc\xaf\x27\x1c", "7z", "7z x FILE"),
 ];
 
-/// As many first bytes tell what a file is.
+/// First bytes that are enough to recognise a file.
 pub(crate) const LOOKED_AT: usize = 512;
 
-/// Beginnings of other files that aren't text.
+/// Magic bytes of other files that aren't text.
 const OTHERS: &[(&[u8], &str)] = &[
     (b"PAR1", "Parquet"),
     (b"Obj\x01", "Avro"),
@@ -30,10 +30,10 @@ const OTHERS: &[(&[u8], &str)] = &[
     (b"%PDF", "PDF"),
 ];
 
-/// Lines longer than this are described by their length alone.
+/// A longer line is described by its length only.
 const LONGEST_DESCRIBED: usize = 1 << 20;
 
-/// Refuses what can't be a log, from its first bytes.
+/// Returns an error if a file with these first bytes can't be a log.
 pub(crate) fn refuse(beginning: &[u8], name: &str) -> Result<(), TraceError> {
     let name = || name.to_owned();
     if beginning.is_empty() {
@@ -47,11 +47,11 @@ pub(crate) fn refuse(beginning: &[u8], name: &str) -> Result<(), TraceError> {
     if beginning.get(257..262) == Some(b"ustar") {
         return Err(TraceError::Compressed { name: name(), kind: "tar".to_owned(), how: "tar -xf FILE" });
     }
-    // What is here has been decompressed once.
+    // These bytes have been decompressed once already.
     let again = Compression::of(beginning);
     if again != Compression::None {
         let kind = format!("{} within another compression", again.name());
-        return Err(TraceError::Compressed { name: name(), kind, how: "decompress it once, by any tool" });
+        return Err(TraceError::Compressed { name: name(), kind, how: "decompress it once, with any tool" });
     }
     for &(magic, found) in OTHERS {
         if beginning.starts_with(magic) {
@@ -59,7 +59,7 @@ pub(crate) fn refuse(beginning: &[u8], name: &str) -> Result<(), TraceError> {
         }
     }
     let looked_at = &beginning[..beginning.len().min(8 << 10)];
-    // An event log that begins well may still hold odd bytes further on.
+    // A file that begins like an event log may have unusual bytes later.
     if beginning.trim_ascii_start().starts_with(b"{") {
         return Ok(());
     }
@@ -75,7 +75,7 @@ pub(crate) fn refuse(beginning: &[u8], name: &str) -> Result<(), TraceError> {
     Ok(())
 }
 
-/// Shortens an error of [`refuse`] to a word or two.
+/// Describes an error of [`refuse`] in a word or two.
 pub(crate) fn in_a_word(error: &TraceError) -> String {
     match error {
         TraceError::Empty { .. } => "empty".to_owned(),
@@ -85,7 +85,7 @@ pub(crate) fn in_a_word(error: &TraceError) -> String {
     }
 }
 
-/// Describes a line, as the text goes on after "line 3 is".
+/// Describes a line, as a continuation of "line 3 is".
 pub(crate) fn describe(line: &[u8]) -> String {
     if line.starts_with(b"Avro-Json") || line.starts_with(b"Avro-Binary") {
         return "the beginning of a Hadoop job history".to_owned();
@@ -105,7 +105,7 @@ pub(crate) fn describe(line: &[u8]) -> String {
         },
         Ok(Value::Array(_)) => "a JSON array".to_owned(),
         Err(error) if error.is_eof() && line.starts_with(b"{") => {
-            "the beginning of a JSON object that goes on over other lines".to_owned()
+            "the beginning of a JSON object that continues on other lines".to_owned()
         }
         _ => format!("the text {}", quoted(line)),
     }
@@ -145,6 +145,6 @@ mod tests {
         assert_eq!(describe(b"{}"), "an empty JSON object");
         assert_eq!(describe(b"job,arrival"), r#"the text "job,arrival""#);
         assert!(describe(&[b'y'; 999]).ends_with(" …"));
-        assert!(describe(b"{").contains("over other lines"));
+        assert!(describe(b"{").contains("on other lines"));
     }
 }

@@ -1,10 +1,10 @@
-//! Readers and packers that tests of several modules use.
+//! Readers for tests of several modules.
 
 use std::io::{self, Read};
 
 use super::compression::Plain;
 
-/// Gives out a few bytes at a time.
+/// Returns a few bytes per read.
 pub(crate) struct Drip<'a>(pub &'a [u8], pub usize);
 
 impl Read for Drip<'_> {
@@ -16,7 +16,7 @@ impl Read for Drip<'_> {
     }
 }
 
-/// A log that comes a few bytes at a time.
+/// Returns a log that arrives a few bytes at a time.
 pub(crate) fn dripping(log: &[u8], bytes: usize) -> Plain<'_> {
     Plain::new(Drip(log, bytes)).unwrap()
 }

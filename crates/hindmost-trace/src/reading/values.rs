@@ -1,5 +1,6 @@
-//! Lenient values of JSON fields. A number may be written as text, an absent value as null, and a value may be wrapped
-//! like Avro's unions (`{"string":"x"}`). A field of the wrong type counts as absent; the event stays readable.
+//! Lenient parsing of JSON fields. A number may be written as text, an absent value as null, and a value may be
+//! wrapped as in Avro unions (`{"string":"x"}`). A field of the wrong type counts as absent, so that the event stays
+//! readable.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,12 +8,12 @@ use std::marker::PhantomData;
 
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-/// Milliseconds since 1970 after which a time isn't believed: the year 9999.
+/// Times from the year 9999 on are ignored. Milliseconds since 1970.
 const LATEST: i64 = 253_402_300_800_000;
-/// Casts to whole numbers would saturate beyond.
+/// Larger values would saturate when cast to a whole number.
 const LARGEST: f64 = 9e18;
 
-/// A number, or nothing.
+/// A number, or none.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) enum Number {
     /// Missing, null, or not a number.
@@ -25,13 +26,13 @@ pub(crate) enum Number {
 }
 
 impl Number {
-    /// The number that a text is.
+    /// Parses a text as a number.
     pub(crate) fn of(text: &str) -> Number {
         let text = text.trim();
         text.parse::<i64>().map_or_else(|_| text.parse().map_or(Number::Absent, Number::from_real), Number::Whole)
     }
 
-    /// As a whole number; fractions are cut off.
+    /// Returns the number without its fraction; `None` if absent or too large.
     pub(crate) fn whole(self) -> Option<i64> {
         match self {
             Number::Absent => None,
@@ -48,18 +49,18 @@ impl Number {
         }
     }
 
-    /// As an id, an index or a count of tasks: `None` where negative or too large.
+    /// Returns an id, an index or a count of tasks; `None` if negative or too large.
     pub(crate) fn id(self) -> Option<u32> {
         self.whole().and_then(|n| u32::try_from(n).ok())
     }
 
-    /// As an amount: `None` where negative, as Rumen writes what it doesn't know.
+    /// Returns an amount; `None` if negative, which is how Rumen writes an unknown amount.
     pub(crate) fn amount(self) -> Option<u64> {
         self.whole().and_then(|n| u64::try_from(n).ok())
     }
 
-    /// As milliseconds since 1970: 0 and −1 are written for times that never came, and nothing later than the year 9999
-    /// is believed.
+    /// Returns a time in milliseconds since 1970. `None` for 0 and −1, which logs contain for events that did not
+    /// happen, and for times from the year 9999 on.
     pub(crate) fn instant(self) -> Option<i64> {
         self.whole().filter(|&n| n > 0 && n < LATEST)
     }
@@ -69,7 +70,7 @@ impl Number {
     }
 }
 
-/// Text, or nothing. Borrowed from the log unless it has escapes.
+/// Text, or none. Borrowed from the log unless it has escapes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Text<'a>(pub(crate) Option<Cow<'a, str>>);
 
@@ -78,17 +79,17 @@ impl Text<'_> {
         self.0.as_deref()
     }
 
-    /// The text, unless it is empty.
+    /// Returns the text unless it is empty.
     pub(crate) fn filled(&self) -> Option<&str> {
         self.get().filter(|text| !text.is_empty())
     }
 }
 
-/// True, or not said to be.
+/// True if the field is true; false if it is false or absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Flag(pub(crate) bool);
 
-/// What a lenient value makes of the JSON values it understands.
+/// How a type is made from the JSON values that it understands.
 trait Lenient<'de>: Deserialize<'de> + Default + PartialEq {
     fn from_number(_: Number) -> Self {
         Self::default()
@@ -221,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn times_that_never_came_are_none() {
+    fn times_that_never_happened_are_none() {
         for never in [-1, 0, i64::MAX] {
             assert_eq!(Number::Whole(never).instant(), None);
         }

@@ -1,10 +1,10 @@
-//! A window on a log: the part that a reader looks at, in one buffer that is reused.
+//! A window on a log: the part that a reader currently needs, in one reused buffer.
 
 use std::io::{self, Read};
 
 use super::compression::{Damage, Plain};
 
-/// Bytes asked for at a time.
+/// Bytes per read.
 pub(crate) const CHUNK: usize = 256 << 10;
 
 pub(crate) struct Window<'r> {
@@ -12,7 +12,7 @@ pub(crate) struct Window<'r> {
     buffer: Vec<u8>,
     start: usize,
     end: usize,
-    /// Whether there is nothing more to read.
+    /// Whether the end of the log has been reached.
     ended: bool,
     read: u64,
 }
@@ -22,39 +22,39 @@ impl<'r> Window<'r> {
         Window { plain, buffer: vec![0; CHUNK], start: 0, end: 0, ended: false, read: 0 }
     }
 
-    /// The bytes that have been read and not been taken.
+    /// Returns the bytes that have been read but not taken.
     pub(crate) fn held(&self) -> &[u8] {
         &self.buffer[self.start..self.end]
     }
 
-    /// Whether nothing comes behind what is held.
+    /// Whether the log ends after the bytes that are held.
     pub(crate) fn ended(&self) -> bool {
         self.ended
     }
 
-    /// Where and why the compressed data end too early; `None` unless they do.
+    /// Where and why the compressed data end too early; `None` if they do not.
     pub(crate) fn damage(&self) -> Option<&Damage> {
         self.plain.damage()
     }
 
-    /// Bytes of the file read so far, compressed if it is.
+    /// Bytes of the file read so far; for a compressed file, compressed bytes.
     pub(crate) fn position(&self) -> u64 {
         self.plain.position()
     }
 
-    /// Bytes of the log read so far, decompressed.
+    /// Decompressed bytes of the log read so far.
     pub(crate) fn read(&self) -> u64 {
         self.read
     }
 
-    /// Takes so many of the bytes held.
+    /// Takes `count` of the bytes held.
     pub(crate) fn take(&mut self, count: usize) -> &[u8] {
         let from = self.start;
         self.start = self.end.min(from + count);
         &self.buffer[from..self.start]
     }
 
-    /// Reads until at least so many bytes are held, or the log ends. Returns all that are held.
+    /// Reads until at least `least` bytes are held or the log ends. Returns all bytes held.
     pub(crate) fn hold(&mut self, least: usize) -> io::Result<&[u8]> {
         while self.end - self.start < least && !self.ended {
             self.fill()?;
@@ -62,7 +62,7 @@ impl<'r> Window<'r> {
         Ok(self.held())
     }
 
-    /// Reads a chunk more, moving what is held to the front.
+    /// Reads one more chunk, after moving the bytes held to the front of the buffer.
     pub(crate) fn fill(&mut self) -> io::Result<()> {
         if self.start > 0 {
             self.buffer.copy_within(self.start..self.end, 0);
@@ -72,7 +72,7 @@ impl<'r> Window<'r> {
         if self.end == self.buffer.len() {
             self.buffer.resize(2 * self.buffer.len(), 0);
         } else if self.buffer.len() > 16 * CHUNK && self.end < CHUNK {
-            // A giant line or object has gone by.
+            // A very long line or object has been taken.
             self.buffer.truncate(2 * CHUNK);
             self.buffer.shrink_to_fit();
         }

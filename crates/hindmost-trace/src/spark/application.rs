@@ -1,4 +1,4 @@
-//! One Spark application, as its events come.
+//! Collects the events of one Spark application.
 
 use super::census::Census;
 use super::executors::Executors;
@@ -15,15 +15,15 @@ use super::task_end::{End, Metrics, TaskEnd};
 use super::task_ids::{Seen, TaskIds, task_id};
 use crate::reading::values::Number;
 
-/// How much to keep.
+/// How much of the log to keep.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Keep {
-    /// What counts need: some bits a task of the stages that run.
+    /// Data for counts: a few bits per task of the running stages.
     #[default]
     Counts,
-    /// Counts, and what an analysis is told meanwhile.
+    /// Counts, and an analysis that receives attempts as they end.
     Findings,
-    /// What a replay needs: 24 bytes a task, and the attempts that didn't win.
+    /// Data for a replay: 24 bytes a task, and the attempts that did not win.
     Workload,
 }
 
@@ -32,50 +32,50 @@ pub(super) enum Keep {
 pub(super) struct Application {
     keep: Keep,
     pub id: Option<String>,
-    /// Which attempt of the application, where the cluster manager numbers them.
+    /// The application's attempt number, where the cluster manager gives one.
     pub attempt: Option<String>,
     pub name: Option<String>,
     pub version: Option<String>,
-    /// Whether any event of it was seen; its start; its end.
+    /// Whether any event of the application, its start, and its end were seen.
     pub touched: bool,
     pub started: bool,
     ended: bool,
-    /// Whether its log is known to be cut short.
+    /// Whether the log is known to be cut short.
     pub cut: bool,
     start: Option<i64>,
     end: Option<i64>,
-    /// Earliest and latest of all times seen.
+    /// Earliest and latest time seen, in milliseconds since 1970.
     span: Option<(i64, i64)>,
     pub census: Census,
-    /// Only if a workload is wanted.
+    /// Collected only for a replay.
     pub executors: Executors,
     pub stages: Stages,
     pub jobs: Jobs,
-    /// Attempts that are not their task's winner, if a workload is wanted.
+    /// Attempts that did not win their task; collected only for a replay.
     pub losers: Vec<Loser>,
     task_ids: TaskIds,
-    /// What is counted event by event.
+    /// Counts of single events.
     pub counts: Tally,
 }
 
-/// What the record of a task's end turned out to be.
+/// What a task end event turned out to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TaskEnded {
     /// The end of an attempt.
     Attempt,
-    /// News that the output of an attempt that had succeeded is lost.
+    /// A report that the output of an attempt that had succeeded is lost.
     OutputLost,
-    /// A record that was read before.
+    /// A duplicate of an earlier event.
     Twice,
 }
 
-/// An attempt that is not its task's winner, times in milliseconds since 1970.
+/// An attempt that did not win its task. Times in milliseconds since 1970.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Loser {
     pub stage: u32,
     pub stage_attempt: u32,
     pub task: u32,
-    /// Whether it is not known to be this task's: an index within a later submission.
+    /// Whether its task is unknown; `task` is then an index within a later submission.
     pub unmatched: bool,
     pub attempt: u32,
     pub executor: Option<u32>,
@@ -87,12 +87,12 @@ pub(super) struct Loser {
 
 impl Application {
     pub(super) fn new(keep: Keep) -> Self {
-        let letting_go = keep != Keep::Workload;
-        let (stages, jobs) = (Stages::new(letting_go), Jobs::new(letting_go));
+        let drop_finished = keep != Keep::Workload;
+        let (stages, jobs) = (Stages::new(drop_finished), Jobs::new(drop_finished));
         Application { keep, stages, jobs, ..Application::default() }
     }
 
-    /// What names of its jobs and executors begin with, where there are several applications.
+    /// Returns the prefix for names of jobs and executors; empty unless there are several applications.
     pub(super) fn prefix(&self, number: u32, several: bool) -> String {
         match (&self.id, &self.attempt) {
             _ if !several => String::new(),
@@ -102,7 +102,7 @@ impl Application {
         }
     }
 
-    /// Whether the event tells of this application's start.
+    /// Returns whether an application start event belongs to this application.
     pub(super) fn is_of(&self, event: &ApplicationStart<'_>) -> bool {
         self.id.as_deref() == event.id.get()
             && self.attempt.as_deref() == event.attempt.get()
@@ -131,12 +131,12 @@ impl Application {
         }
     }
 
-    /// When it started, or the earliest time seen.
+    /// Returns when it started, or the earliest time seen.
     pub(super) fn from(&self) -> Option<i64> {
         self.start.or(self.span.map(|(from, _)| from))
     }
 
-    /// When it ended, or the latest time seen.
+    /// Returns when it ended, or the latest time seen.
     fn to(&self) -> Option<i64> {
         self.end.or(self.span.map(|(_, to)| to))
     }
@@ -197,7 +197,7 @@ impl Application {
         let Some(id) = info.id.id() else { return };
         let (stage, gone) = self.stages.completed(id, info, &mut self.jobs);
         if let Some(feed) = feed {
-            // A submission that failed is followed by another, or by the end of the job.
+            // After a failed submission follows another one, or the end of the job.
             if info.failure.get().is_none() {
                 feed.close(id, stage);
             }
@@ -206,12 +206,12 @@ impl Application {
         self.stages.settle(id);
     }
 
-    /// Takes in the line of a start.
+    /// Takes in the line of a task start event.
     pub(super) fn task_start(&mut self, line: &[u8]) {
         self.task_ids.start(task_id(line));
     }
 
-    /// What a record is, by its task id: counted, unless it was read before.
+    /// Classifies a task end event by its task id, and counts it unless it is a duplicate.
     fn end_of(&mut self, id: Option<u32>, lost: bool, end: End, attempt: Option<Counted>) -> TaskEnded {
         let seen = if lost { self.task_ids.lost(id) } else { self.task_ids.end(id, end) };
         if seen == Seen::Before {
@@ -244,7 +244,7 @@ impl Application {
         let lost = event.is_loss_of_output();
         let succeeded = end == End::Success;
         let Some(info) = &event.info else {
-            self.counts.nameless += 1;
+            self.counts.unidentified += 1;
             return self.end_of(None, lost, end, None);
         };
         let stage_attempt = event.stage_attempt.id().unwrap_or(0);
@@ -263,12 +263,12 @@ impl Application {
         self.census.ran(info.executor.get());
         let executor = if self.keep == Keep::Workload { self.executors.ran(info) } else { None };
         let Some(counted) = counted else {
-            self.counts.nameless += 1;
+            self.counts.unidentified += 1;
             return ended;
         };
         let id = counted.stage;
         if lost {
-            // That an output was lost is told by a further end of the attempt that had made it.
+            // The loss of an output is reported by a second end event of the attempt that made it.
             self.stages.lost(counted);
         }
         let (found, stage, gone) = self.stages.attempt(counted, &mut self.jobs);
@@ -309,7 +309,7 @@ impl Application {
         ended
     }
 
-    /// Tells that everything is over.
+    /// Closes all stages of the application in the analysis.
     pub(super) fn close(&mut self, feed: &mut Feed) {
         let mut open: Vec<_> = self.stages.open().collect();
         open.sort_unstable_by_key(|(id, _)| *id);
@@ -331,9 +331,9 @@ impl Application {
             unannounced: self.census.unannounced(),
             unended: self.task_ids.unended(),
             unstarted: self.task_ids.unstarted(),
-            startless: if self.task_ids.any_start() { 0 } else { self.counts.attempts },
-            beheaded: u64::from(!self.started),
-            endless: u64::from(!self.ended && !self.cut),
+            log_without_starts: if self.task_ids.any_start() { 0 } else { self.counts.attempts },
+            missing_starts: u64::from(!self.started),
+            missing_ends: u64::from(!self.ended && !self.cut),
             ..self.counts
         };
         tally.add(&self.stages.tally());

@@ -1,4 +1,4 @@
-//! Which executors an application had, when only their number is wanted.
+//! Counts the executors of an application.
 
 use rustc_hash::FxHashSet;
 
@@ -6,7 +6,7 @@ use super::executors::is_driver;
 use super::fields::Excluded;
 use super::id_sets::NameSet;
 
-/// Distinct executors, and those that were excluded for their failures.
+/// Distinct executors, and those that were excluded after failures.
 #[derive(Debug, Default)]
 pub(super) struct Census {
     known: NameSet,
@@ -16,7 +16,7 @@ pub(super) struct Census {
 }
 
 impl Census {
-    /// An event of its own told of the executor.
+    /// Records an executor that was announced by an `ExecutorAdded` or `BlockManagerAdded` event.
     pub(super) fn announced(&mut self, name: Option<&str>) {
         if let Some(name) = name {
             self.known.insert(name);
@@ -24,12 +24,12 @@ impl Census {
         }
     }
 
-    /// A block manager came, the driver's or an executor's.
+    /// Records a block manager of the driver or of an executor.
     pub(super) fn block_manager(&mut self, name: Option<&str>) {
         self.announced(name.filter(|name| !is_driver(name)));
     }
 
-    /// A task ended on the executor.
+    /// Records that a task ended on an executor.
     pub(super) fn ran(&mut self, name: Option<&str>) {
         if let Some(name) = name {
             self.known.insert(name);
@@ -51,7 +51,7 @@ impl Census {
         self.known.len()
     }
 
-    /// How many were seen in task ends only, the driver in local mode aside.
+    /// Number of executors that only task end events name, without the driver in local mode.
     pub(super) fn unannounced(&self) -> u64 {
         let drivers = super::executors::DRIVERS.iter();
         let drivers = drivers.filter(|name| self.known.contains(name) && !self.announced.contains(name)).count();

@@ -1,5 +1,4 @@
-//! What is kept of the events: counts always; what an analysis is told; jobs, winners and losers when a
-//! workload is wanted.
+//! Collects events: always counts; attempts for an analysis; jobs, winners and losers for a replay.
 
 use super::application::{Application, Keep, TaskEnded};
 use super::events::{Kind, parse};
@@ -15,28 +14,28 @@ use crate::reading::causes::Causes;
 #[derive(Debug)]
 pub(super) struct Collector {
     keep: Keep,
-    /// Those that are through, in the order of the log, if a workload is wanted.
+    /// Finished applications in the order of the log; kept only for a replay.
     through: Vec<Application>,
-    /// The one that is open.
+    /// The application whose events are being read.
     open: Application,
-    /// Counts of those that are through and were not kept.
+    /// Counts of finished applications that are not kept.
     tally: Tally,
-    /// How many are through.
+    /// Number of finished applications.
     number: u32,
-    /// Whether names must tell applications apart from the first one on.
+    /// Whether several applications are expected, so that even the names of the first one need a prefix.
     several: bool,
     /// Whether the next event begins another log.
     fresh: bool,
-    /// Whether what is read is a later part of a log, so that headers begin nothing.
+    /// Whether a later part of a log is being read, in which a header does not begin an application.
     later_part: bool,
     failures: Causes,
     killed_by: Causes,
     feed: Option<Feed>,
 }
 
-/// All that was kept of a log, or of several.
+/// The collected data of one or several logs.
 pub(super) struct Collected {
-    /// In the order of the log, if a workload is wanted.
+    /// In the order of the log; kept only for a replay.
     pub applications: Vec<Application>,
     pub tally: Tally,
     pub failures: Causes,
@@ -59,17 +58,17 @@ impl Collector {
             killed_by: Causes::default(),
             feed: (keep == Keep::Findings).then(Feed::default),
         };
-        collector.tell_application();
+        collector.announce_application();
         collector
     }
 
-    /// What follows is a log of its own, or a further part of the same.
+    /// Begins another log, or a later part of the same log.
     pub(super) fn begin(&mut self, later_part: bool) {
         self.later_part = later_part;
         self.fresh |= !later_part;
     }
 
-    /// What came last was cut short.
+    /// Records that the log that was read last was cut short.
     pub(super) fn was_cut(&mut self) {
         self.open.cut = true;
     }
@@ -89,7 +88,7 @@ impl Collector {
         }
     }
 
-    /// Takes an event in. An error leaves everything as it was.
+    /// Takes in an event. On an error nothing changes.
     pub(super) fn take(&mut self, kind: Kind, line: &[u8]) -> Result<(), serde_json::Error> {
         if kind == Kind::Foreign {
             return Ok(());
@@ -107,7 +106,7 @@ impl Collector {
             Kind::TaskEnd if *keep == Keep::Findings => {
                 match parse::<TaskEnd<'_, Option<TaskMetrics>>>(line) {
                     Ok(event) => self.task_end(&event),
-                    // What is wrong with metrics, at which nobody else looks, must not make counts differ.
+                    // Counts must not depend on errors in metrics, which only the analysis reads.
                     Err(_) => self.task_end(&parse::<TaskEnd<'_, Unread>>(line)?),
                 }
             }
@@ -116,7 +115,7 @@ impl Collector {
                 self.task_end(&event);
             }
             Kind::TaskStart => open.task_start(line),
-            Kind::SpeculationAsked => open.counts.speculation_asked += 1,
+            Kind::SpeculationRequested => open.counts.speculation_requests += 1,
             Kind::StageSubmitted => {
                 let event: StageEvent<'_> = parse(line)?;
                 if let Some(info) = &event.info {
@@ -176,7 +175,7 @@ impl Collector {
     }
 
     fn log_start(&mut self, event: &LogStart<'_>) {
-        // Parts of a log may each have a header.
+        // Each part of a rolling log may have a header.
         if self.open.started && !self.later_part {
             self.next_application();
         }
@@ -188,13 +187,13 @@ impl Collector {
             self.next_application();
         }
         self.open.start(event);
-        self.tell_application();
+        self.announce_application();
     }
 
     fn next_application(&mut self) {
         self.close_application();
         self.number += 1;
-        self.tell_application();
+        self.announce_application();
     }
 
     fn close_application(&mut self) {
@@ -209,7 +208,7 @@ impl Collector {
         }
     }
 
-    fn tell_application(&mut self) {
+    fn announce_application(&mut self) {
         let prefix = self.open.prefix(self.number, self.several || self.number > 0);
         if let Some(feed) = &mut self.feed {
             feed.application(self.number, prefix);

@@ -1,10 +1,10 @@
-//! The events of a Spark log: which there are, told from the beginning of a line.
+//! The kinds of events in a Spark log, recognised by the beginning of a line.
 
 use serde::Deserialize;
 
 use crate::reading::values::Text;
 
-/// Events that are read or counted; all others are skipped unparsed.
+/// Events that are read or counted. All others are skipped without parsing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     LogStart,
@@ -22,18 +22,18 @@ pub(super) enum Kind {
     /// Only counted.
     TaskStart,
     TaskEnd,
-    /// An executor gets no tasks any more, of a stage or at all.
+    /// An executor no longer gets tasks, of a stage or at all.
     ExecutorExcluded,
-    /// No executor of a host gets tasks any more.
+    /// The executors of a host no longer get tasks.
     NodeExcluded,
-    /// A copy of a task is asked for; only counted.
-    SpeculationAsked,
-    /// Its description is near the beginning; the rest, a plan of any length, isn't looked at.
+    /// A speculative copy of a task was requested; only counted.
+    SpeculationRequested,
+    /// The description is near the beginning; the plan after it may be very long and is not read.
     SqlStart,
     SqlEnd,
     /// Any other event of Spark itself.
     OtherSpark,
-    /// An event of something built on Spark.
+    /// An event of an extension of Spark.
     Foreign,
 }
 
@@ -63,7 +63,7 @@ impl Kind {
         }
     }
 
-    /// Events that Spark writes by the name of their class, without the `SparkListener` before it.
+    /// Recognises an event by its class name without the prefix `SparkListener`.
     fn of_class(name: &[u8]) -> Kind {
         match name {
             b"ExecutorExcluded"
@@ -73,20 +73,23 @@ impl Kind {
             b"NodeExcluded" | b"NodeExcludedForStage" | b"NodeBlacklisted" | b"NodeBlacklistedForStage" => {
                 Kind::NodeExcluded
             }
-            b"SpeculativeTaskSubmitted" => Kind::SpeculationAsked,
+            b"SpeculativeTaskSubmitted" => Kind::SpeculationRequested,
             b"SQLExecutionStart" => Kind::SqlStart,
             b"SQLExecutionEnd" => Kind::SqlEnd,
             _ => Kind::OtherSpark,
         }
     }
 
-    /// Whether the event's fields are needed, so that the whole line is.
+    /// Whether fields of the event are needed, so that the whole line must be read.
     pub(super) fn is_read(self) -> bool {
-        !matches!(self, Kind::TaskStart | Kind::SpeculationAsked | Kind::SqlStart | Kind::OtherSpark | Kind::Foreign)
+        !matches!(
+            self,
+            Kind::TaskStart | Kind::SpeculationRequested | Kind::SqlStart | Kind::OtherSpark | Kind::Foreign
+        )
     }
 }
 
-/// What a long line is that isn't needed, from its beginning.
+/// Classifies a long line by its beginning; `None` if the line is needed.
 pub(super) fn not_needed(beginning: &[u8]) -> Option<Head> {
     match head(beginning) {
         Head::Event(kind) if kind.is_read() => None,
@@ -95,26 +98,26 @@ pub(super) fn not_needed(beginning: &[u8]) -> Option<Head> {
     }
 }
 
-/// Whether the line may be the beginning of a Spark event.
+/// Returns whether the line may be the beginning of a Spark event.
 pub(super) fn may_be_event(line: &[u8]) -> bool {
     let expected = br#"{"Event":"#;
     let compact: Vec<u8> = line.iter().copied().filter(|b| !b.is_ascii_whitespace()).take(expected.len()).collect();
     expected.starts_with(&compact)
 }
 
-/// What the beginning of a line tells of it.
+/// What the beginning of a line shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Head {
     /// An event of this kind.
     Event(Kind),
-    /// A JSON object whose first key is another: the event's name may come later.
+    /// A JSON object that does not begin with the event's name; the name may come later.
     Object,
     /// Not a JSON object.
     Other,
 }
 
-/// Looks at the beginning of a line (without leading blanks) and no further than the event's name,
-/// which Spark writes first.
+/// Classifies a line (without leading blanks) by the event's name, which Spark writes first. Looks no further than
+/// the name.
 pub(super) fn head(line: &[u8]) -> Head {
     let Some(rest) = line.strip_prefix(b"{") else {
         return Head::Other;
@@ -130,7 +133,8 @@ fn name_if_first(rest: &[u8]) -> Option<&[u8]> {
     (rest[end] == b'"').then(|| &rest[..end])
 }
 
-/// The kind of an event whose name doesn't come first. `Ok(None)`: an object that names no event.
+/// Parses the name of an event whose name does not come first. Returns `Ok(None)` for an object without an event
+/// name.
 pub(super) fn kind_by_parsing(line: &[u8]) -> Result<Option<Kind>, serde_json::Error> {
     #[derive(Deserialize)]
     struct Named<'a> {
@@ -141,7 +145,7 @@ pub(super) fn kind_by_parsing(line: &[u8]) -> Result<Option<Kind>, serde_json::E
     Ok(named.event.get().map(|name| Kind::of(name.as_bytes())))
 }
 
-/// Parses a line's needed fields.
+/// Parses the needed fields of a line.
 pub(super) fn parse<'a, T: Deserialize<'a>>(line: &'a [u8]) -> Result<T, serde_json::Error> {
     serde_json::from_slice(line)
 }
@@ -174,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn the_beginning_tells_whether_a_line_is_needed() {
+    fn the_beginning_shows_whether_a_line_is_needed() {
         assert_eq!(not_needed(br#"{"Event":"SparkListenerJobStart","Job ID":0"#), None);
         assert_eq!(not_needed(br#"{"Job ID":0"#), None);
         let other = Head::Event(Kind::OtherSpark);

@@ -1,4 +1,4 @@
-//! The executors of an application and how many tasks each could run at a time.
+//! The executors of an application, and how many tasks each could run at the same time.
 
 use rustc_hash::FxHashMap;
 
@@ -7,7 +7,7 @@ use super::task_end::TaskInfo;
 use crate::recorded::RecordedNode;
 use crate::replay::since;
 
-/// Intervals kept of an executor whose cores aren't known, to see how many overlap.
+/// Task intervals that are kept of an executor whose number of cores is unknown, to find how many overlap.
 const KEPT: usize = 1 << 16;
 
 #[derive(Debug, Default)]
@@ -15,7 +15,7 @@ pub(super) struct Executors {
     list: Vec<Executor>,
     by_name: FxHashMap<Box<str>, u32>,
     profiles: FxHashMap<i64, Profile>,
-    /// `spark.task.cpus`, where it is set.
+    /// `spark.task.cpus`, if it is set.
     task_cpus: Option<f64>,
 }
 
@@ -27,20 +27,20 @@ struct Executor {
     profile: Option<i64>,
     added: Option<i64>,
     removed: Option<i64>,
-    /// Launch and finish of its tasks, if `cores` isn't known.
+    /// Start and finish times of its tasks, if `cores` is unknown.
     intervals: Vec<(i64, i64)>,
     peak: u32,
 }
 
-/// What Spark calls a resource profile.
+/// A Spark resource profile.
 #[derive(Debug)]
 struct Profile {
     task_cpus: Option<f64>,
-    /// Slots that resources other than cores allow.
+    /// Number of slots that resources other than cores allow.
     others: f64,
 }
 
-/// Names of the driver in block manager and task events of various versions.
+/// Names of the driver in block manager events and task events of various Spark versions.
 pub(super) const DRIVERS: [&str; 3] = ["driver", "<driver>", "localhost"];
 
 pub(super) fn is_driver(name: &str) -> bool {
@@ -83,7 +83,7 @@ impl Executors {
             }
             let held = event.executor.as_ref().and_then(|executor| executor.get(resource));
             if let Some(held) = held.and_then(|held| held.amount.real()) {
-                // A share of a unit doesn't reach over two units: 0.4 of a GPU is 2 a GPU.
+                // A task's share of a unit can't span two units: with 0.4 GPUs a task, a GPU has 2 slots.
                 let slots = if need < 1.0 { (1.0 / need).floor() * held } else { (held / need).floor() };
                 profile.others = profile.others.min(slots);
             }
@@ -122,7 +122,7 @@ impl Executors {
         }
     }
 
-    /// The executor of a task that has ended; `None` if its event doesn't name it.
+    /// Returns the executor of a task that has ended; `None` if the event does not name it.
     pub(super) fn ran(&mut self, task: &TaskInfo<'_>) -> Option<u32> {
         let index = self.entry(task.executor.get()?, task.host.get());
         let executor = &mut self.list[index as usize];
@@ -137,7 +137,7 @@ impl Executors {
         Some(index)
     }
 
-    /// The executors as nodes, times counted from `origin`, names prefixed.
+    /// Returns the executors as nodes. Times count from `origin`; names get the prefix.
     pub(super) fn into_nodes(self, origin: i64, prefix: &str) -> impl Iterator<Item = RecordedNode> {
         let Executors { list, profiles, task_cpus, .. } = self;
         let prefix = prefix.to_owned();
@@ -163,12 +163,12 @@ impl Executors {
 }
 
 impl Executor {
-    /// Takes account of the intervals in `peak` and keeps the later half: tasks come roughly in the
-    /// order in which they finish.
+    /// Updates `peak` with the intervals, then drops the earlier half of them: tasks arrive roughly in the order in
+    /// which they finish.
     fn look_at_intervals(&mut self) {
         let mut changes: Vec<(i64, i32)> =
             self.intervals.iter().flat_map(|&(launch, finish)| [(launch, 1), (finish.max(launch), -1)]).collect();
-        // At one instant tasks end before others start.
+        // At the same instant, ends count before starts.
         changes.sort_unstable();
         let mut running = 0;
         for (_, change) in changes {

@@ -1,4 +1,4 @@
-//! Tells an analysis of attempts as they end.
+//! Passes attempts to an analysis as they end.
 
 use rustc_hash::FxHashMap;
 
@@ -7,32 +7,32 @@ use super::task_end::{End, Metrics, TaskEnd, TaskInfo};
 use crate::analysis::{Analysis, Ended, EndedAttempt, Findings, PhaseFacts, PhaseKey};
 use crate::reading::causes::shortened;
 
-/// Characters of a stage's name.
+/// The largest number of characters of a stage's name.
 const LONGEST: usize = 120;
 
-/// The analysis, and how its machines and phases are numbered.
+/// The analysis, and the numbers of its machines and phases.
 #[derive(Debug, Default)]
 pub(super) struct Feed {
     analysis: Analysis,
     machines: FxHashMap<Box<str>, u32>,
-    /// The application, and what its jobs' names begin with.
+    /// The current application, and the prefix of its jobs' names.
     application: u32,
     prefix: String,
     #[cfg(test)]
-    pub told: Vec<Told>,
+    pub reported: Vec<Reported>,
 }
 
-/// What an analysis was told, for tests.
+/// What the analysis received; for tests.
 #[cfg(test)]
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Told {
+pub(super) enum Reported {
     Phase(PhaseKey, PhaseFacts),
     Ended(PhaseKey, EndedAttempt),
     Closed(PhaseKey),
 }
 
 impl Feed {
-    /// What follows is of another application.
+    /// Begins another application.
     pub(super) fn application(&mut self, number: u32, prefix: String) {
         self.application = number;
         self.prefix = prefix;
@@ -42,7 +42,7 @@ impl Feed {
         PhaseKey { application: self.application, phase: stage }
     }
 
-    /// Tells what is known of a stage, once its name is.
+    /// Passes the facts about a stage to the analysis, once its name is known.
     pub(super) fn introduce(&mut self, id: u32, stage: &mut Stage) {
         if stage.introduced {
             return;
@@ -54,7 +54,7 @@ impl Feed {
             tasks: stage.size,
         };
         #[cfg(test)]
-        self.told.push(Told::Phase(self.key(id), facts.clone()));
+        self.reported.push(Reported::Phase(self.key(id), facts.clone()));
         self.analysis.phase(self.key(id), facts);
     }
 
@@ -82,11 +82,11 @@ impl Feed {
             },
         };
         #[cfg(test)]
-        self.told.push(Told::Ended(self.key(stage), attempt));
+        self.reported.push(Reported::Ended(self.key(stage), attempt));
         self.analysis.ended_as(self.key(stage), &attempt, Some(found.wins));
     }
 
-    /// Machines are told apart by host: several executors of one are one machine.
+    /// Returns a machine's number by its host. All executors of a host are one machine.
     fn machine(&mut self, host: Option<&str>) -> Option<u32> {
         let host = host.filter(|host| !host.is_empty())?;
         if let Some(&machine) = self.machines.get(host) {
@@ -97,7 +97,7 @@ impl Feed {
         Some(machine)
     }
 
-    /// Tells that a stage is over.
+    /// Closes a stage in the analysis.
     pub(super) fn close(&mut self, id: u32, stage: &mut Stage) {
         if !stage.closed {
             self.introduce(id, stage);
@@ -106,11 +106,11 @@ impl Feed {
         }
     }
 
-    /// Tells that stages are over of which nothing is held any more.
+    /// Closes stages that were evicted from memory.
     pub(super) fn close_all(&mut self, ids: &[u32]) {
         for &id in ids {
             #[cfg(test)]
-            self.told.push(Told::Closed(self.key(id)));
+            self.reported.push(Reported::Closed(self.key(id)));
             self.analysis.closed(self.key(id));
         }
     }
@@ -124,7 +124,7 @@ impl Feed {
     }
 }
 
-/// What a stage is called as a phase.
+/// Returns the name of a stage as a phase.
 pub(super) fn phase_name(id: u32, name: Option<&str>) -> String {
     match name.map(|name| shortened(name, LONGEST)).filter(|name| !name.is_empty()) {
         Some(name) => format!("stage {id}: {name}"),

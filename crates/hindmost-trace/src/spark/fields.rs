@@ -1,4 +1,4 @@
-//! The few fields of each event that are needed.
+//! The event fields that are read.
 
 use std::borrow::Cow;
 
@@ -179,12 +179,13 @@ pub(super) struct StageInfo<'a> {
     pub completed: Number,
 }
 
-/// What a stage's RDDs tell of it.
+/// What the RDDs of a stage say about it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Rdds {
-    /// Whether any of them says that the tasks must all run at once.
+    /// Whether any RDD is a barrier RDD, so that all tasks run at the same time.
     pub barrier: bool,
-    /// The largest id: that of the stage's output, since it was made from the others.
+    /// The largest RDD id. It is the stage's output, because the output is created after the RDDs it is computed
+    /// from.
     pub last: Option<u32>,
 }
 
@@ -204,7 +205,7 @@ impl<'de> Deserialize<'de> for Rdds {
     }
 }
 
-/// Of any of the events that exclude something: the executor or the host.
+/// The executor or host of any of the events about exclusion.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Excluded<'a> {
@@ -223,7 +224,7 @@ pub(super) struct SqlEnd {
 }
 
 impl JobStart<'_> {
-    /// The SQL execution that it is a job of.
+    /// Returns the SQL execution that the job belongs to.
     pub(super) fn execution(&self) -> Option<i64> {
         self.properties.as_ref().and_then(|properties| properties.execution.whole())
     }

@@ -1,13 +1,13 @@
-//! Sets of ids that are numbered one after the other, in a few bytes however many there are.
+//! Sets of ids that are mostly consecutive, stored in a few bytes.
 
 use std::collections::BTreeMap;
 
 use rustc_hash::FxHashSet;
 
-/// A set of numbers, held as ranges.
+/// A set of numbers, stored as ranges.
 #[derive(Debug, Default)]
 pub(super) struct RangeSet {
-    /// First number of a range to its last; ranges neither overlap nor touch.
+    /// The first number of each range, with its last one. Ranges neither overlap nor touch.
     ranges: BTreeMap<u32, u32>,
     len: u64,
 }
@@ -17,7 +17,7 @@ impl RangeSet {
         self.ranges.range(..=number).next_back().is_some_and(|(_, &last)| number <= last)
     }
 
-    /// Whether the number is new.
+    /// Adds a number; returns whether it is new.
     pub(super) fn insert(&mut self, number: u32) -> bool {
         let before = self.ranges.range_mut(..=number).next_back();
         let first = match before {
@@ -43,17 +43,17 @@ impl RangeSet {
         self.len
     }
 
-    /// How many ranges there are: what it takes in memory.
+    /// Number of ranges, which determines the memory needed.
     pub(super) fn pieces(&self) -> usize {
         self.ranges.len()
     }
 
-    /// The first number of the range in the middle.
+    /// Returns the first number of the middle range.
     pub(super) fn middle(&self) -> Option<u32> {
         self.ranges.keys().nth(self.ranges.len() / 2).copied()
     }
 
-    /// How many numbers of this set another does not hold.
+    /// Returns how many numbers of this set are not in the other.
     pub(super) fn beyond(&self, other: &RangeSet) -> u64 {
         let mut common = 0;
         for (&first, &last) in &self.ranges {
@@ -66,7 +66,7 @@ impl RangeSet {
         self.len - common
     }
 
-    /// Takes out the numbers below one.
+    /// Removes and returns the numbers below `least`.
     pub(super) fn below(&mut self, least: u32) -> RangeSet {
         let above = self.ranges.split_off(&least);
         let mut below = RangeSet { ranges: std::mem::replace(&mut self.ranges, above), len: 0 };
@@ -87,7 +87,7 @@ pub(super) struct NameSet {
     others: FxHashSet<Box<str>>,
 }
 
-/// The number that a name is, if it is written as numbers are.
+/// Parses a name as a number; `None` if a number would be written differently.
 fn number(name: &str) -> Option<u32> {
     let digits = name.bytes().all(|byte| byte.is_ascii_digit());
     (digits && (name.len() == 1 || !name.starts_with('0'))).then(|| name.parse().ok())?
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_told_apart() {
+    fn names_and_numbers_are_distinguished() {
         let mut set = NameSet::default();
         for name in ["0", "00", "1", "01", "", "driver", "1", "4294967295", "4294967296", "-1", "1"] {
             set.insert(name);

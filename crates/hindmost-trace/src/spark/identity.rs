@@ -1,4 +1,4 @@
-//! Which application a log tells of, from its first events.
+//! Finds out which application a log belongs to, from its first events.
 
 use std::fs::File;
 use std::path::Path;
@@ -9,11 +9,11 @@ use crate::reading::compression::Plain;
 use crate::reading::lines::{Body, Lines};
 use crate::reading::sniff;
 
-/// As far as is looked for the application's start, which Spark writes within the first ten lines.
+/// Lines and bytes that are searched for the application start event. Spark writes it within the first ten lines.
 const LINES: usize = 200;
 const BYTES: u64 = 8 << 20;
 
-/// What a log says of its application before it goes on to other things.
+/// The application, as its start event describes it.
 #[derive(Debug, Default)]
 pub(super) struct Identity {
     id: Option<String>,
@@ -22,14 +22,15 @@ pub(super) struct Identity {
 }
 
 impl Identity {
-    /// Whether both are surely the same; when it started doesn't matter if one still runs.
+    /// Returns whether both are certainly the same application. For a log in progress the start times are not
+    /// compared.
     pub(super) fn is_same(&self, other: &Identity, in_progress: bool) -> bool {
         let started = in_progress || self.start == other.start;
         self.id.is_some() && self.id == other.id && self.attempt == other.attempt && started
     }
 }
 
-/// Looks at a file's first events. An error says what the file is instead of a log.
+/// Reads the first events of a file. If it is not a log, the error describes what it is.
 pub(super) fn identify(path: &Path) -> Result<Identity, String> {
     let file = File::open(path).map_err(|error| error.to_string())?;
     let plain = Plain::new(file).map_err(|error| error.to_string())?;
@@ -48,7 +49,7 @@ pub(super) fn identify(path: &Path) -> Result<Identity, String> {
         let (bytes, whole) = match line.body {
             Body::Whole([]) => continue,
             Body::Whole(bytes) => (bytes, true),
-            Body::Passed { beginning, .. } => (beginning, false),
+            Body::Skipped { beginning, .. } => (beginning, false),
         };
         let kind = match head(bytes) {
             Head::Event(kind) => Some(kind),

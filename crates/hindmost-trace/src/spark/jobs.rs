@@ -1,4 +1,4 @@
-//! The jobs of an application, and what they are called.
+//! The jobs of an application and their names.
 
 use rustc_hash::FxHashMap;
 
@@ -7,25 +7,25 @@ use super::id_sets::RangeSet;
 use crate::reading::causes::shortened;
 use crate::reading::json::{behind_key, leading_number, leading_string};
 
-/// As many jobs without an end, and SQL executions, are held: logs of which parts are missing have ever
-/// more of them. The oldest go first.
+/// The most SQL executions and jobs without an end that are kept. Logs with missing parts accumulate them; the oldest
+/// jobs are dropped first.
 const MOST_HELD: usize = 4096;
-/// Characters of a description.
+/// The largest number of characters of a description.
 const LONGEST: usize = 80;
-/// Bytes of a description that are looked at.
+/// Bytes of a description that are read.
 const LOOKED_AT: usize = 600;
 
 #[derive(Debug, Default)]
 pub(super) struct Jobs {
-    /// Whether jobs that are over are let go.
-    letting_go: bool,
+    /// Whether finished jobs are dropped.
+    drop_finished: bool,
     ids: RangeSet,
     started: u32,
-    /// Those that have started and not ended, in that order.
+    /// Jobs that have started and not ended, in this order.
     active: Vec<Active>,
-    /// All, unless they are let go.
+    /// All jobs, unless finished ones are dropped.
     pub list: Vec<Job>,
-    /// Descriptions of SQL executions that run.
+    /// Descriptions of running SQL executions.
     executions: FxHashMap<i64, Box<str>>,
     pub skipped_stages: u64,
 }
@@ -33,9 +33,9 @@ pub(super) struct Jobs {
 #[derive(Debug)]
 pub(super) struct Job {
     pub id: u32,
-    /// Milliseconds since 1970.
+    /// Submission time in milliseconds since 1970.
     pub submitted: Option<i64>,
-    /// What it is for; empty where the log doesn't say.
+    /// The job's description; empty if the log has none.
     pub description: Box<str>,
 }
 
@@ -44,21 +44,21 @@ struct Active {
     id: u32,
     index: u32,
     name: Box<str>,
-    /// Stages it lists, sorted, and whether each was submitted since the job was.
+    /// The stages it lists, sorted, and whether each was submitted since the job started.
     stages: Vec<(u32, bool)>,
 }
 
 impl Jobs {
-    pub(super) fn new(letting_go: bool) -> Self {
-        Jobs { letting_go, ..Jobs::default() }
+    pub(super) fn new(drop_finished: bool) -> Self {
+        Jobs { drop_finished, ..Jobs::default() }
     }
 
-    /// Distinct ids.
+    /// Number of distinct job ids.
     pub(super) fn len(&self) -> u64 {
         self.ids.len()
     }
 
-    /// How many have started.
+    /// Number of jobs that have started.
     pub(super) fn started(&self) -> u32 {
         self.started
     }
@@ -74,7 +74,7 @@ impl Jobs {
         stages.dedup();
         let description = self.description(event);
         let name = job_name(&[id], &description).into();
-        if !self.letting_go {
+        if !self.drop_finished {
             self.list.push(Job { id, submitted: event.time.instant(), description });
         } else if self.active.len() >= MOST_HELD {
             self.active.drain(..MOST_HELD / 4);
@@ -91,7 +91,7 @@ impl Jobs {
         })
     }
 
-    /// Takes in that a job has ended; gives the stages it lists that no other active job does.
+    /// Ends a job. Returns the stages that it lists and no other active job does.
     pub(super) fn end(&mut self, id: Option<u32>) -> Vec<u32> {
         let Some(at) = self.active.iter().position(|job| Some(job.id) == id) else {
             return Vec::new();
@@ -102,7 +102,7 @@ impl Jobs {
         listed.filter(|&stage| self.active.iter().all(|job| job.position(stage).is_none())).collect()
     }
 
-    /// Takes in that a stage runs, for all active jobs that list it; gives the first of them and its name.
+    /// Records that a stage runs, for all active jobs that list it. Returns index and name of the first of them.
     pub(super) fn ran(&mut self, stage: u32) -> Option<(u32, &str)> {
         let mut first = None;
         for (at, job) in self.active.iter_mut().enumerate() {
@@ -114,8 +114,7 @@ impl Jobs {
         first.map(|at| (self.active[at].index, &*self.active[at].name))
     }
 
-    /// Takes in the beginning of the event of an SQL execution: its number and description, which come
-    /// before plans of any length.
+    /// Reads the beginning of an SQL execution start event: number and description, which come before the long plan.
     pub(super) fn sql_start(&mut self, line: &[u8]) {
         let number = behind_key(line, r#""executionId""#).and_then(leading_number);
         let description = behind_key(line, r#""description""#).and_then(|text| leading_string(text, LOOKED_AT));
@@ -134,7 +133,7 @@ impl Jobs {
     }
 }
 
-/// What a job is called, or several that are one: `job 3: count at Main.scala:7`, `jobs 4-6`, `jobs 4, 6`.
+/// Returns the name of a job, or of several joined jobs: `job 3: count at Main.scala:7`, `jobs 4-6`, `jobs 4, 6`.
 pub(super) fn job_name(ids: &[u32], description: &str) -> String {
     let numbers = match ids {
         [only] => format!("job {only}"),
@@ -182,7 +181,7 @@ mod tests {
         assert_eq!(name(&sql("count at A.scala:1"), of_seven), "job 3: count at A.scala:1");
         assert_eq!(name(&sql(r#"\n select \u00e4, \"b\"\nfrom c"#), of_seven), "job 3: select ä, \"b\"");
         assert_eq!(name(&sql("other"), r#""spark.sql.execution.id":"8""#), "job 3");
-        // Cut in the middle of an escape, too long, or nothing.
+        // Cut within an escape; too long; no text.
         for cut in [r#"{"executionId":7,"description":"ab\"#, r#"{"executionId":7,"description":"ab\u00"#] {
             assert_eq!(name(cut, of_seven), "job 3: ab");
         }

@@ -1,35 +1,33 @@
-//! Spark event logs: JSON lines as Spark 1.4 to 4.x write them, whole or cut short, plain or compressed,
-//! in one file or rolled over many, of one application or a directory of them.
+//! Spark event logs: JSON lines of Spark 1.4 to 4.x, complete or cut short, plain or compressed, as one file, a
+//! rolling log of several files, or a directory with logs of several applications.
 //!
-//! The log streams through one buffer. Of most events no more is looked at than the name at the
-//! beginning of the line; of the others only the fields that are needed are taken. What is kept for
-//! counts and findings is a bit or two a task of the stages that run, and of those that are over next to
-//! nothing; for a replay it is 24 bytes a task more, plus the attempts that did not win.
+//! The log is read through one buffer. Most events are skipped after the name at the beginning of the line; of the
+//! others only the needed fields are parsed. Counts and findings keep one or two bits for each task of the running
+//! stages, and next to nothing for finished stages. A replay keeps 24 bytes more for each task, and the attempts that
+//! did not win.
 //!
-//! | Spark | here |
+//! | Spark | replay |
 //! | --- | --- |
-//! | job | job, arriving when it was submitted; the first one at 0 (of queries: see below) |
-//! | stage | phase of the first job that was active and lists it when it was submitted |
-//! | parents of a stage | phases to wait for; through a skipped stage, its parents |
-//! | task | task; its duration runs from the launch to the finish of its first success |
+//! | job | job; it arrives when it was submitted, the first one at 0 (SQL queries: see below) |
+//! | stage | phase of the first active job that lists the stage when it is submitted |
+//! | parents of a stage | phases that the phase waits for; a skipped parent is replaced by its own parents |
+//! | task | task; its duration is the time from launch to finish of its first success |
 //! | executor | node with as many slots as tasks fit its cores and other resources |
 //!
-//! Where a stage was submitted again, the first success of each task counts, over all submissions:
-//! the later ones ran again because their output had been lost. In a barrier stage, where the failure of
-//! one task fails them all, it is the success of the last submission.
+//! In a resubmitted stage, the first success of each task counts, over all submissions: later attempts only ran
+//! because the output was lost. In a barrier stage, where a failed task fails all tasks, the success in the last
+//! submission counts.
 //!
-//! **What counts.** A record of a task's end is an attempt, with two exceptions in the findings: where an executor
-//! dies, Spark tells a second end of the attempts whose output went with it (`Resubmitted`). It counts among the
-//! attempts, since records of ends are what these are, and as an output that was lost, but neither as a failure nor
-//! among the attempts of findings. A record whose task id has ended the same way before is a line that stands in the
-//! log twice, and counts nowhere.
+//! **What counts as an attempt.** Each task end event is an attempt, with two exceptions. First, when an executor is
+//! lost, Spark writes a second end event (`Resubmitted`) for the attempts whose output is lost with it. It counts in
+//! `attempts`, which counts task end events, and in `outputs_lost`, but neither as a failure nor in the attempts of
+//! the findings. Second, an event whose task id has ended the same way before is a duplicate line and is ignored.
 //!
-//! With adaptive execution a query runs as several jobs, one for each exchange and one for the result;
-//! later jobs list the stages of earlier ones anew, by other numbers, and skip them. What is counted are
-//! Spark's jobs; a replay joins those of a query that wait for each other's stages, since a policy that
-//! makes one end sooner lets the next one begin sooner.
+//! **SQL queries.** With adaptive execution a query runs as several jobs, one for each exchange and one for the
+//! result. Later jobs list the stages of earlier ones again under other numbers, and skip them. Counts are of Spark's
+//! jobs. A replay joins the jobs of a query that wait for each other's stages, because a job that ends earlier lets
+//! the next one start earlier.
 
-mod again;
 mod application;
 mod census;
 mod collect;
@@ -44,6 +42,7 @@ mod oddities;
 mod queries;
 mod reader;
 mod reasons;
+mod resubmission;
 mod sources;
 mod stage;
 mod stages;
@@ -73,8 +72,8 @@ use reader::{Reading, Stream};
 use sources::Sources;
 use workload::Workload;
 
-/// A Spark event log, ready to be replayed. Times are in seconds from the trace's origin: the
-/// submission of the first job of which a stage ran.
+/// A Spark event log, ready for a replay. Times are in seconds from the trace's origin: the submission of the first
+/// job with a stage that ran.
 #[derive(Clone, Debug)]
 pub struct SparkTrace {
     summary: TraceSummary,
@@ -85,12 +84,12 @@ pub struct SparkTrace {
     attempts: Vec<RecordedAttempt>,
 }
 
-/// An application of which a log tells.
+/// An application in a log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SparkApplication {
-    /// Its id, such as `application_1628109047826_1317105`.
+    /// Its id, such as `application_1628109047826_1317105`; `None` if the log does not say.
     pub id: Option<String>,
-    /// Which attempt of the application it is, where the cluster manager numbers them, as YARN does.
+    /// Its attempt number, where the cluster manager (such as YARN) gives one.
     pub attempt: Option<String>,
     /// Its name.
     pub name: Option<String>,
@@ -99,59 +98,59 @@ pub struct SparkApplication {
 }
 
 impl SparkTrace {
-    /// The counts and everything the reader had to get around or leave out.
+    /// Returns the counts, and warnings about problems that the reader worked around.
     pub fn summary(&self) -> &TraceSummary {
         &self.summary
     }
 
-    /// The applications, in the order of the log; nearly always one.
+    /// Returns the applications in the order of the log; nearly always one.
     pub fn applications(&self) -> &[SparkApplication] {
         &self.applications
     }
 
-    /// The trace's second 0, in seconds since 1970.
+    /// Returns the trace's origin in seconds since 1970.
     pub fn origin(&self) -> f64 {
         self.origin
     }
 
-    /// The jobs of which a task succeeded, by arrival. Their durations are
-    /// [`Recorded`](hindmost_core::workload::Durations::Recorded): each task's first success; what
-    /// copies would have taken that never ran is not in a log (see [`crate::COPIES_NOTE`]).
+    /// Returns the jobs with a task that succeeded, by arrival. Durations are
+    /// [`Recorded`](hindmost_core::workload::Durations::Recorded): each task takes as long as its first success. A
+    /// log has no durations of copies that never ran (see [`crate::COPIES_NOTE`]).
     pub fn workload_jobs(&self) -> &[WorkloadJob] {
         &self.jobs
     }
 
-    /// The executors, in the order in which the log names them.
+    /// Returns the executors in the order in which the log names them.
     pub fn cluster_nodes(&self) -> &[RecordedNode] {
         &self.nodes
     }
 
-    /// The attempts that did not win, and the speculative ones that did, by launch. All others are
-    /// their task's one winner.
+    /// Returns the attempts that did not win and the speculative attempts that did, by start time. Every other
+    /// attempt is the only one of its task.
     pub fn attempts(&self) -> &[RecordedAttempt] {
         &self.attempts
     }
 
-    /// The same, without a copy of it.
+    /// Takes the trace apart into summary, jobs, nodes and attempts.
     pub fn into_parts(self) -> (TraceSummary, Vec<WorkloadJob>, Vec<RecordedNode>, Vec<RecordedAttempt>) {
         (self.summary, self.jobs, self.nodes, self.attempts)
     }
 }
 
-/// Reads a Spark event log for a replay. `name` is what errors call it.
+/// Reads a Spark event log for a replay. `name` is its name in errors.
 ///
 /// # Errors
 ///
-/// If reading fails, or it isn't a Spark event log with at least one complete event.
+/// If reading fails, or it is not a Spark event log with at least one complete event.
 pub fn read_spark(reader: impl Read, name: &str, progress: Option<OnProgress<'_>>) -> Result<SparkTrace, TraceError> {
     Ok(for_replay(read_stream(reader, name, Keep::Workload, progress)?, false))
 }
 
-/// Counts what a Spark event log holds, in memory that does not grow with it.
+/// Counts what a Spark event log holds, in memory that does not grow with the log.
 ///
 /// # Errors
 ///
-/// As [`read_spark`].
+/// As for [`read_spark`].
 pub fn summarize_spark(
     reader: impl Read,
     name: &str,
@@ -161,12 +160,12 @@ pub fn summarize_spark(
     Ok(summary(&collected, warnings, false))
 }
 
-/// Counts what a Spark event log holds and finds what stragglers cost in it, in memory that does not grow
-/// with it.
+/// Counts what a Spark event log holds and finds what stragglers cost in it, in memory that does not grow with the
+/// log.
 ///
 /// # Errors
 ///
-/// As [`read_spark`].
+/// As for [`read_spark`].
 pub fn analyse_spark(
     reader: impl Read,
     name: &str,
@@ -175,13 +174,13 @@ pub fn analyse_spark(
     Ok(with_findings(read_stream(reader, name, Keep::Findings, progress)?, false))
 }
 
-/// Reads Spark event logs for a replay: a file, a rolling log's directory, or a directory of both, whose
+/// Reads Spark event logs for a replay: a file, the directory of a rolling log, or a directory of both, whose
 /// applications are read as one trace.
 ///
 /// # Errors
 ///
-/// If nothing can be opened there, a directory holds no event log, or as [`read_spark`]. Of several
-/// files, those that can't be read are warnings as long as one can.
+/// If the path can't be opened, a directory holds no event log, or as for [`read_spark`]. Of several files,
+/// unreadable ones become warnings as long as one file can be read.
 pub fn open(path: &Path, progress: Option<OnProgress<'_>>) -> Result<SparkTrace, TraceError> {
     let (read, directory) = read_path(path, Keep::Workload, progress)?;
     Ok(for_replay(read, directory))
@@ -191,35 +190,35 @@ pub fn open(path: &Path, progress: Option<OnProgress<'_>>) -> Result<SparkTrace,
 ///
 /// # Errors
 ///
-/// As [`open`].
+/// As for [`open`].
 pub fn summarize(path: &Path, progress: Option<OnProgress<'_>>) -> Result<TraceSummary, TraceError> {
     let ((collected, warnings), directory) = read_path(path, Keep::Counts, progress)?;
     Ok(summary(&collected, warnings, directory))
 }
 
-/// Counts what the Spark event logs at a path hold and finds what stragglers cost in them, in memory that
-/// does not grow with them. Machines are hosts, phases are stages, times are seconds since 1970.
+/// Counts what the Spark event logs at a path hold and finds what stragglers cost in them, in memory that does not
+/// grow with the logs. Nodes are hosts, phases are stages, and times are seconds since 1970.
 ///
 /// # Errors
 ///
-/// As [`open`].
+/// As for [`open`].
 pub fn analyse(path: &Path, progress: Option<OnProgress<'_>>) -> Result<(TraceSummary, Findings), TraceError> {
     let (read, directory) = read_path(path, Keep::Findings, progress)?;
     Ok(with_findings(read, directory))
 }
 
-/// Whether a path is a directory with Spark event logs in it: a rolling log, or several logs of any kind.
-/// Of a file it says no, whatever it holds.
+/// Returns whether a path is a directory with Spark event logs: a rolling log, or several logs of any kind. Always
+/// false for a file.
 pub fn is_log_directory(path: &Path) -> bool {
     sources::may_be_logs(path)
 }
 
-/// Whether a file is a Spark event log, by its first events.
+/// Returns whether a file is a Spark event log, by its first events.
 pub(crate) fn is_log(path: &Path) -> bool {
     identity::identify(path).is_ok()
 }
 
-/// What was kept of logs, and warnings.
+/// The collected data of logs, and warnings.
 type ReadLogs = (Collected, Vec<String>);
 
 fn read_stream(
@@ -255,7 +254,7 @@ fn read_sources(sources: Sources, keep: Keep, progress: &mut Progress<'_>) -> Re
                 name: &name,
                 label: directory.then_some(&part.label),
                 later_part: begun,
-                // The last part may just have been begun.
+                // Spark may just have created the last part.
                 may_be_empty: number > 0 && number + 1 == log.parts.len(),
             };
             let before = progress.read();
@@ -304,7 +303,7 @@ fn for_replay((collected, warnings): ReadLogs, directory: bool) -> SparkTrace {
     SparkTrace { summary, applications, origin, jobs, nodes, attempts }
 }
 
-/// The counts, and what was odd.
+/// Returns the counts and all warnings.
 fn summary(collected: &Collected, mut warnings: Vec<String>, directory: bool) -> TraceSummary {
     let tally = &collected.tally;
     let seconds = |milliseconds: i64| milliseconds as f64 / 1000.0;
@@ -328,7 +327,7 @@ fn summary(collected: &Collected, mut warnings: Vec<String>, directory: bool) ->
             applications: tally.applications,
             winners: tally.winners,
             speculative_winners: tally.speculative_winners,
-            speculation_requests: tally.speculation_asked,
+            speculation_requests: tally.speculation_requests,
             skipped_stages: tally.skipped_stages,
             resubmitted_stages: tally.resubmitted_stages,
             barrier_stages: tally.barrier_stages,

@@ -1,51 +1,57 @@
-//! What a reader had to get around, in sentences for people.
+//! Warnings about irregularities in Spark logs, worded for users.
 
 use super::tally::Tally;
 use crate::reading::warnings::{some, warn};
 
-/// What may be odd in the events that were read from a file, or from a `directory`.
+/// Adds warnings about irregular events that were read from a file or from a `directory`.
 pub(super) fn of_events(tally: &Tally, directory: bool, warnings: &mut Vec<String>) {
     let unsuccessful = (tally.tasks - tally.winners).saturating_sub(tally.unmatched_winners);
     #[rustfmt::skip]
     warn(warnings, &[
-        (tally.nameless, "task end", "task ends", "without stage or task number: counted among the attempts only."),
-        (tally.untimed, "success", "successes", "without launch or finish time, left out of replays."),
-        (tally.unended, "attempt", "attempts", "started and had not ended when the log does; not counted."),
-        (tally.unstarted, "task end", "task ends", "without a start; counted."),
-        (tally.startless, "task end and no start of a task in the log:", "task ends and no start of a task in the log:",
-            "what was running when it ends is not known."),
-        (tally.twice, "task end stands", "task ends stand", "in the log twice; counted once."),
-        (tally.late, "task end", "task ends",
-            "of stages that were seen long before, in part only: counted among the attempts only."),
-        (tally.backwards, "attempt finishes before its launch: how long it took is not known;",
-            "attempts finish before their launch: how long they took is not known;", "left out of replays."),
-        (tally.missing, "task is not in the log though its stage succeeded:",
-            "tasks are not in the log though their stages succeeded:", "lines of it are missing."),
-        (tally.without_job, "stage of no job that was running: the start of its job is missing;",
-            "stages of no job that was running: the starts of their jobs are missing;", "left out of replays."),
+        (tally.unidentified, "task end event does", "task end events do",
+            "not say which task ended; counted in the number of attempts only."),
+        (tally.untimed, "successful attempt has", "successful attempts have",
+            "no launch or finish time; left out of replays."),
+        (tally.unended, "attempt was", "attempts were", "still running when the log ends; not counted."),
+        (tally.unstarted, "task end event has", "task end events have", "no task start event; counted."),
+        (tally.log_without_starts, "task end event but no task start event in the log:",
+            "task end events but no task start event in the log:",
+            "which attempts were running when the log ends is unknown."),
+        (tally.twice, "task end event is", "task end events are", "in the log twice; counted once."),
+        (tally.late, "task end event belongs", "task end events belong",
+            "to stages that ran long before and are no longer in memory; counted in the number of attempts only."),
+        (tally.backwards, "attempt finishes before its launch: its duration is unknown;",
+            "attempts finish before their launch: their durations are unknown;", "left out of replays."),
+        (tally.missing, "task is not in the log although its stage succeeded:",
+            "tasks are not in the log although their stages succeeded:", "lines of the log are missing."),
+        (tally.without_job, "stage ran for no job in the log: the start of its job is missing;",
+            "stages ran for no job in the log: the starts of their jobs are missing;", "left out of replays."),
         (unsuccessful, "task", "tasks", "never succeeded; left out of replays."),
     ]);
     if tally.unmatched > 0 {
         let attempts = some(tally.unmatched, "attempt", "attempts");
         let rest = match tally.unmatched_winners {
             0 => String::new(),
-            tasks => format!("; {} that may have succeeded there left out of replays", some(tasks, "task", "tasks")),
+            tasks => format!(
+                "; {} left out of replays, because the only success may be among these attempts",
+                some(tasks, "task is", "tasks are")
+            ),
         };
         warnings.push(format!(
-            "{attempts} of stages that were submitted again can't be matched to their tasks, since the log (of a Spark before 3.3) does not name partitions{rest}."
+            "{attempts} of resubmitted stages can't be matched to their tasks, because the log (Spark before 3.3) does not name partitions{rest}."
         ));
     }
     #[rustfmt::skip]
     warn(warnings, &[
         (tally.resubmitted_stages, "stage was", "stages were",
-            "submitted again; each of their tasks counts once, with its first success."),
-        (tally.unannounced, "executor ran tasks and was", "executors ran tasks and were",
-            "never announced; counted as nodes."),
+            "submitted more than once; each task counts once, with its first success."),
+        (tally.unannounced, "executor ran tasks but has", "executors ran tasks but have",
+            "no event that it was added; counted as nodes."),
     ]);
     applications(tally, directory, warnings);
 }
 
-/// What is missing of applications, and that there are several.
+/// Warns about missing starts and ends of applications, and if there are several applications.
 fn applications(tally: &Tally, directory: bool, warnings: &mut Vec<String>) {
     if tally.applications > 1 {
         let count = tally.applications;
@@ -55,52 +61,52 @@ fn applications(tally: &Tally, directory: bool, warnings: &mut Vec<String>) {
             format!("The file holds {count} applications one after the other; they are read as one trace.")
         });
     }
-    match (tally.beheaded, tally.applications) {
+    match (tally.missing_starts, tally.applications) {
         (0, _) => {}
         (_, 1) => {
-            warnings.push("The start of the application is missing: this may be a later part of a log.".to_owned());
+            warnings.push("The start of the application is missing: this may be a later part of the log.".to_owned());
         }
         (count, all) => warnings.push(format!(
             "The start of {count} of the {all} applications is missing: these may be later parts of logs."
         )),
     }
-    match (tally.endless, tally.applications) {
+    match (tally.missing_ends, tally.applications) {
         (0, _) => {}
         (_, 1) => warnings.push(
-            "The end of the application is missing: the log is still being written or was cut short; read as far as it goes."
+            "The end of the application is missing: the log is still being written or was cut short; it was read as far as possible."
                 .to_owned(),
         ),
         (count, all) => warnings.push(format!(
-            "The end of {count} of the {all} applications is missing: their logs are still being written or were cut short; read as far as they go."
+            "The end of {count} of the {all} applications is missing: their logs are still being written or were cut short; they were read as far as possible."
         )),
     }
 }
 
-/// What was left out or mended when jobs were assembled.
+/// Counts of what was left out or repaired when jobs were built.
 #[derive(Debug, Default)]
 pub(super) struct Oddities {
-    /// Jobs of which no stage ran.
-    pub idle_jobs: u64,
+    /// Jobs without a stage that ran.
+    pub jobs_without_success: u64,
     /// Stages without a success.
-    pub barren: u64,
-    /// Stages that don't say for which others they wait.
+    pub stages_without_success: u64,
+    /// Stages that do not name their parents.
     pub no_parents: u64,
-    /// Circles of stages that wait for each other.
+    /// Cycles of stages that wait for each other.
     pub circles: u64,
-    /// Jobs of SQL queries that were joined, and what they were joined to.
+    /// Jobs of SQL queries that were joined, and the jobs that they were joined to.
     pub joined_jobs: u64,
     pub joins: u64,
 }
 
 impl Oddities {
-    pub(super) fn tell(&self, warnings: &mut Vec<String>) {
+    pub(super) fn add_warnings(&self, warnings: &mut Vec<String>) {
         #[rustfmt::skip]
         warn(warnings, &[
-            (self.idle_jobs, "job", "jobs", "without a task that succeeded, left out of replays."),
-            (self.barren, "stage", "stages", "without a task that succeeded, left out of replays."),
-            (self.no_parents, "stage does", "stages do", "not say which stages come before; replayed as if none did."),
-            (self.circles, "circle", "circles",
-                "of stages that wait for each other, broken at the stage with the least number."),
+            (self.jobs_without_success, "job has", "jobs have", "no task that succeeded; left out of replays."),
+            (self.stages_without_success, "stage has", "stages have", "no task that succeeded; left out of replays."),
+            (self.no_parents, "stage does", "stages do", "not name parent stages; replayed without parents."),
+            (self.circles, "cycle", "cycles",
+                "of stages that wait for each other; broken at the stage with the lowest number."),
         ]);
         if self.joins > 0 {
             warnings.push(format!(

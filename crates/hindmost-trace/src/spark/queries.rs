@@ -1,27 +1,27 @@
-//! Jobs of SQL queries that wait for each other.
+//! Joins jobs of an SQL query that wait for each other.
 //!
-//! With adaptive execution each exchange of a query runs as a job of its own, and a job that needs its
-//! output lists the exchange's stages anew, by other numbers, to skip them. Such a stage has the same RDD
-//! as output; by that the one that ran is found, and the jobs are one job to a replay.
+//! With adaptive execution each exchange of a query runs as a job of its own. A job that needs the exchange's output
+//! lists its stages again under other numbers, and skips them. A skipped stage has the same RDD as output as the
+//! stage that ran; this identifies the stage that ran, and a replay treats their jobs as one.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::stage::Stage;
 
-/// Which jobs are one, and which stages ran in the place of skipped ones.
+/// Which jobs are joined, and which stages ran instead of skipped ones.
 #[derive(Debug, Default)]
 pub(super) struct Joined {
-    /// For each job the one it was joined to, itself or an earlier one, and so on from there.
+    /// For each job, the earlier job it was joined to, or itself; to be followed repeatedly.
     earlier: Vec<u32>,
-    /// By the first of them, all jobs that are one with it, if there are others.
+    /// The members of each group of joined jobs, by the first one.
     members: FxHashMap<u32, Vec<u32>>,
     ran_as: FxHashMap<u32, u32>,
 }
 
-/// Joins the jobs of queries, as far as stages of one wait for those of another.
+/// Joins the jobs of queries whose stages wait for each other.
 pub(super) fn join(stages: &FxHashMap<u32, Stage>, jobs: usize) -> Joined {
     let mut joined = Joined { earlier: (0..jobs as u32).collect(), ..Joined::default() };
-    // The stages that ran, by execution and output; of several the first.
+    // The stages that ran, by execution and output RDD; of several the one with the lowest id.
     let mut ran: FxHashMap<(i64, u32), u32> = FxHashMap::default();
     for (&id, stage) in stages.iter().filter(|(_, stage)| stage.ran && stage.owner.is_some()) {
         if let (Some(execution), Some(output)) = (stage.execution, stage.output) {
@@ -40,7 +40,7 @@ pub(super) fn join(stages: &FxHashMap<u32, Stage>, jobs: usize) -> Joined {
         let (Some(job), Some(execution)) = (stage.owner, stage.execution) else {
             continue;
         };
-        // Through skipped stages that nothing ran for, to those behind them.
+        // Searches parents through skipped stages that have no replacement.
         let mut next = stage.parents.clone().unwrap_or_default();
         let mut visited = FxHashSet::default();
         while let Some(parent) = next.pop() {
@@ -55,7 +55,7 @@ pub(super) fn join(stages: &FxHashMap<u32, Stage>, jobs: usize) -> Joined {
         }
     }
     for job in 0..jobs as u32 {
-        // Those before have arrived at their first ones.
+        // Earlier jobs point to the first one of their group already.
         let first = joined.first_of(job);
         joined.earlier[job as usize] = first;
         if first != job {
@@ -66,7 +66,7 @@ pub(super) fn join(stages: &FxHashMap<u32, Stage>, jobs: usize) -> Joined {
 }
 
 impl Joined {
-    /// The first of the jobs that a job is one with.
+    /// Returns the first job of a job's group.
     pub(super) fn first_of(&self, mut job: u32) -> u32 {
         while let Some(&to) = self.earlier.get(job as usize).filter(|&&to| to != job) {
             job = to;
@@ -74,12 +74,12 @@ impl Joined {
         job
     }
 
-    /// All jobs that are one with a first one.
+    /// Returns all jobs of the group with this first job.
     pub(super) fn members(&self, first: u32) -> Vec<u32> {
         self.members.get(&first).cloned().unwrap_or_else(|| vec![first])
     }
 
-    /// The stage of the same query that ran in a stage's place, or itself.
+    /// Returns the stage of the same query that ran instead of a stage, or the stage itself if it ran.
     pub(super) fn ran_as(&self, stage: u32) -> Option<u32> {
         self.ran_as.get(&stage).copied()
     }

@@ -1,4 +1,4 @@
-//! From lines to events: which lines are events, which can't be read, and where the log is cut.
+//! Turns lines into events, finds lines that can't be read, and finds where the log is cut.
 
 use std::borrow::Cow;
 use std::io::Read;
@@ -12,28 +12,28 @@ use crate::error::TraceError;
 use crate::reading::compression::Plain;
 use crate::reading::lines::{Body, Line, Lines};
 use crate::reading::sniff;
-use crate::reading::warnings::{Happened, some};
+use crate::reading::warnings::{Occurrences, some};
 
-/// After so many lines, or bytes, without an event of Spark, the log isn't one.
+/// After this many lines or bytes without a Spark event, the file is not a Spark log.
 const LINES_TO_FIND_SPARK: u64 = 1000;
 const BYTES_TO_FIND_SPARK: u64 = 64 << 20;
 
-/// What has been read of one log or several.
+/// The state of reading one or several logs.
 pub(super) struct Reading {
     pub collector: Collector,
-    /// What the reader had to get around, in the order of the logs.
+    /// Warnings in the order of the logs.
     pub warnings: Vec<String>,
 }
 
-/// A stream of events: a file, or what a reader gives.
+/// A stream of events: a file or another reader.
 pub(super) struct Stream<'n> {
-    /// What errors call it.
+    /// Its name in errors.
     pub name: &'n str,
-    /// What warnings call it, where there are several.
+    /// Its name in warnings, where there are several.
     pub label: Option<&'n str>,
-    /// Whether it goes on where the stream before ended.
+    /// Whether it continues the previous stream.
     pub later_part: bool,
-    /// Whether it may hold nothing, and that be no news.
+    /// Whether it may be empty without a warning.
     pub may_be_empty: bool,
 }
 
@@ -87,13 +87,13 @@ impl Reading {
         Ok(())
     }
 
-    /// Warns of what was odd in a stream.
+    /// Adds warnings about a stream.
     fn warn(&mut self, events: &Events, damage: Option<String>, label: Option<&str>) {
         let place = label.map(|label| format!(" of {label}")).unwrap_or_default();
         if let Some(what) = damage {
             self.warnings.push(match label {
-                Some(label) => format!("{label}: {what}; everything before was read."),
-                None => format!("{}; everything before was read.", capital(&what)),
+                Some(label) => format!("{label}: {what}; everything before that was read."),
+                None => format!("{}; everything before that was read.", capital(&what)),
             });
         }
         if let Some(line) = events.cut {
@@ -102,13 +102,13 @@ impl Reading {
         }
         if let Some((line, why)) = &events.unreadable.first {
             self.warnings.push(format!(
-                "{} not readable as Spark events and skipped; the first is line {line}{place}: {why}.",
+                "{} not readable as Spark events and were skipped; the first is line {line}{place}: {why}.",
                 some(events.unreadable.count, "line is", "lines are"),
             ));
         }
         if events.replaced > 0 {
             self.warnings.push(format!(
-                "{}{place} not UTF-8; the bytes that aren't were replaced.",
+                "{}{place} not valid UTF-8; the invalid bytes were replaced.",
                 some(events.replaced, "line is", "lines are")
             ));
         }
@@ -124,20 +124,20 @@ fn capital(text: &str) -> String {
     characters.next().map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
 }
 
-/// The events of a stream, as its lines come.
+/// Counts of the lines of a stream.
 #[derive(Default)]
 struct Events {
-    /// Lines that are complete events of Spark.
+    /// Lines that are complete Spark events.
     count: u64,
     /// Lines that aren't blank.
     lines: u64,
-    /// The first line that isn't blank: its number and what it is, until an event is found.
+    /// Number and description of the first non-blank line, unless it is an event.
     first: Option<(u64, FirstLine)>,
-    /// Lines that give no event: the number of the first, and why.
-    unreadable: Happened<(u64, String)>,
-    /// The last line that isn't blank, if it breaks off.
+    /// Lines that could not be read: the number of the first, and why.
+    unreadable: Occurrences<(u64, String)>,
+    /// The number of the last non-blank line, if it is incomplete.
     cut: Option<u64>,
-    /// Lines with bytes that aren't UTF-8 where it mattered.
+    /// Lines with bytes that aren't UTF-8 in fields that are read.
     replaced: u64,
 }
 
@@ -146,10 +146,10 @@ struct FirstLine {
     may_be_event: bool,
 }
 
-/// Why a line gives no event.
+/// Why a line could not be read.
 struct Unreadable {
     why: String,
-    /// Whether the line, as far as it goes, could be the beginning of an event.
+    /// Whether the line could be the beginning of an event.
     breaks_off: bool,
 }
 
@@ -159,13 +159,13 @@ impl Unreadable {
     }
 
     fn cut() -> Self {
-        Unreadable { why: "it breaks off".to_owned(), breaks_off: true }
+        Unreadable { why: "it is incomplete".to_owned(), breaks_off: true }
     }
 }
 
 impl From<serde_json::Error> for Unreadable {
     fn from(error: serde_json::Error) -> Self {
-        // Its "line 1" would be taken for a line of the log.
+        // Removes "line 1", which would be taken for a line of the log.
         let text = error.to_string().replace(" at line 1 column ", " at column ");
         Unreadable { why: text, breaks_off: error.is_eof() }
     }
@@ -176,25 +176,25 @@ impl Events {
         let result = match line.body {
             Body::Whole([]) => return,
             Body::Whole(bytes) => self.take_whole(bytes, line.terminated, collector),
-            Body::Passed { kind: Some(Head::Event(kind)), beginning, last: b'}' } => {
+            Body::Skipped { kind: Some(Head::Event(kind)), beginning, last: b'}' } => {
                 collector.take(kind, beginning).map(|()| kind).map_err(Unreadable::from)
             }
-            Body::Passed { kind: Some(Head::Event(_)), .. } => Err(Unreadable::cut()),
-            Body::Passed { .. } => Err(Unreadable::new("not a JSON object, or too long for one")),
+            Body::Skipped { kind: Some(Head::Event(_)), .. } => Err(Unreadable::cut()),
+            Body::Skipped { .. } => Err(Unreadable::new("not a JSON object, or too long for one")),
         };
         if self.lines == 0 && !matches!(result, Ok(kind) if kind != Kind::Foreign) {
             self.first = Some((line.number, FirstLine::of(&line.body)));
         }
         self.lines += 1;
-        // Only the last line may break off; an earlier one that did is one that can't be read.
+        // Only the last line may be incomplete; an earlier one counts as unreadable.
         if let Some(number) = self.cut.take() {
-            self.unreadable.once(|| (number, "it breaks off".to_owned()));
+            self.unreadable.add(|| (number, "it is incomplete".to_owned()));
         }
         match result {
             Ok(Kind::Foreign) => {}
             Ok(_) => self.count += 1,
             Err(Unreadable { breaks_off: true, .. }) => self.cut = Some(line.number),
-            Err(Unreadable { why, .. }) => self.unreadable.once(|| (line.number, why)),
+            Err(Unreadable { why, .. }) => self.unreadable.add(|| (line.number, why)),
         }
     }
 
@@ -209,7 +209,7 @@ impl Events {
         })
     }
 
-    /// What the stream is that holds no complete event of Spark.
+    /// Returns the error for a stream without a complete Spark event.
     fn nothing_found(&self, name: &str) -> Option<TraceError> {
         let name = name.to_owned();
         match &self.first {
@@ -223,7 +223,7 @@ impl Events {
     }
 }
 
-/// Takes a line in as an event.
+/// Takes in a line as an event.
 fn understand(bytes: &[u8], terminated: bool, collector: &mut Collector) -> Result<Kind, Unreadable> {
     let kind = match head(bytes) {
         Head::Event(kind) => kind,
@@ -231,8 +231,8 @@ fn understand(bytes: &[u8], terminated: bool, collector: &mut Collector) -> Resu
         Head::Other => return Err(Unreadable::new("not a JSON object")),
     };
     if !kind.is_read() {
-        // An event that isn't needed isn't parsed: its end is enough. The log's last line may
-        // be cut at any brace.
+        // The line of an event that is not needed is not parsed; its last byte must be a brace. The last line of the
+        // log may be cut after any brace, so it is parsed.
         if !terminated {
             parse::<IgnoredAny>(bytes)?;
         } else if bytes.last() != Some(&b'}') {
@@ -247,7 +247,7 @@ impl FirstLine {
     fn of(body: &Body<'_, Head>) -> FirstLine {
         match body {
             Body::Whole(bytes) => FirstLine { description: sniff::describe(bytes), may_be_event: may_be_event(bytes) },
-            Body::Passed { kind, .. } => {
+            Body::Skipped { kind, .. } => {
                 let event = matches!(kind, Some(Head::Event(_)));
                 let description = if event { "an event that isn't Spark's" } else { "a very long text" };
                 FirstLine { description: description.to_owned(), may_be_event: event }

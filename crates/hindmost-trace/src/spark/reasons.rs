@@ -1,10 +1,10 @@
-//! Why attempts failed, and why others were killed: in a few words that can be counted.
+//! Classifies why attempts failed or were killed.
 
 use super::task_end::EndReason;
-use crate::reading::causes::{NOT_SAID, OTHER, Telling, shortened, told_by};
+use crate::reading::causes::{CauseTable, NOT_SAID, OTHER, cause_in, shortened};
 
-/// What the loss of an executor is put down to, from words in Spark's own sentences.
-const LOSSES: &Telling = &[
+/// Why an executor was lost, by fragments of Spark's messages.
+const LOSSES: &CauseTable = &[
     (&["memory limits", "OOM"], "out of memory"),
     (&["ecommission"], "decommissioned"),
     (&["reempt"], "preempted"),
@@ -15,8 +15,8 @@ const LOSSES: &Telling = &[
     (&["Command exited with code", "Exit status", "exit code"], "process exited"),
 ];
 
-/// Why attempts are killed, from words in the reasons that Spark gives.
-const KILLS: &Telling = &[
+/// Why attempts were killed, by fragments of Spark's kill reasons.
+const KILLS: &CauseTable = &[
     (&["another attempt succeeded"], "another attempt succeeded"),
     (&["barrier stage"], "a task of the barrier stage failed"),
     (&["Stage finished"], "stage finished"),
@@ -28,7 +28,7 @@ const KILLS: &Telling = &[
     (&["xecutor"], "executor gone"),
 ];
 
-/// Why an attempt failed: Spark's name of the reason, and more where that says little.
+/// Returns why an attempt failed: Spark's name of the end reason, and details for the two most general ones.
 pub(super) fn of_failure(reason: Option<&EndReason<'_>>) -> String {
     let Some(reason) = reason else {
         return NOT_SAID.to_owned();
@@ -36,7 +36,7 @@ pub(super) fn of_failure(reason: Option<&EndReason<'_>>) -> String {
     let name = reason.reason.get().unwrap_or(NOT_SAID);
     let more = match name {
         "ExceptionFailure" => reason.class.get(),
-        "ExecutorLostFailure" => reason.loss.get().and_then(|loss| told_by(loss, LOSSES)),
+        "ExecutorLostFailure" => reason.loss.get().and_then(|loss| cause_in(loss, LOSSES)),
         _ => None,
     };
     match more {
@@ -45,11 +45,11 @@ pub(super) fn of_failure(reason: Option<&EndReason<'_>>) -> String {
     }
 }
 
-/// Why an attempt was killed. Spark before 2.2 doesn't say.
+/// Returns why an attempt was killed. Spark before 2.2 does not log it.
 pub(super) fn of_kill(reason: Option<&EndReason<'_>>) -> &'static str {
     match reason.and_then(|reason| reason.kill.get()) {
         None | Some("") => NOT_SAID,
-        Some(text) => told_by(text, KILLS).unwrap_or(OTHER),
+        Some(text) => cause_in(text, KILLS).unwrap_or(OTHER),
     }
 }
 

@@ -1,5 +1,5 @@
-//! Which files make up the logs behind a path: one file, the parts of a rolling log, or a directory of
-//! both, such as Spark's history server reads.
+//! Finds the files of the logs at a path: one file, the parts of a rolling log, or a directory of both, such as the
+//! one that Spark's history server reads.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,10 +9,10 @@ use super::identity::{Identity, identify};
 use crate::error::TraceError;
 use crate::reading::warnings::{names, some};
 
-/// As many files are named in a warning.
+/// The most files that a warning names.
 const MOST_NAMED: usize = 5;
 
-/// The logs behind a path.
+/// The logs at a path.
 #[derive(Debug, Default)]
 pub(super) struct Sources {
     pub logs: Vec<Log>,
@@ -21,13 +21,13 @@ pub(super) struct Sources {
     pub warnings: Vec<String>,
 }
 
-/// A log: one file, or several that follow each other.
+/// A log: one file, or the parts of a rolling log in order.
 #[derive(Debug)]
 pub(super) struct Log {
-    /// What warnings call it: a path within the directory.
+    /// Its name in warnings: a path within the directory.
     pub label: String,
     pub parts: Vec<Part>,
-    /// Whether its application still runs, or ended without a word, as its name says.
+    /// Whether its name says that its application is running (or was killed without notice).
     in_progress: bool,
 }
 
@@ -35,15 +35,15 @@ pub(super) struct Log {
 pub(super) struct Part {
     pub path: PathBuf,
     pub label: String,
-    /// Unless it is a pipe or the like.
+    /// Size in bytes; `None` for pipes and the like.
     pub size: Option<u64>,
 }
 
-/// A file of a directory.
+/// An entry of a directory.
 struct Entry {
     name: String,
     path: PathBuf,
-    /// `None`: neither a file nor a directory.
+    /// `None` if neither a file nor a directory.
     kind: Option<Kind>,
 }
 
@@ -53,22 +53,22 @@ enum Kind {
     Directory,
 }
 
-/// What was left out, and why.
+/// Entries that were left out, and why.
 #[derive(Default)]
 struct LeftOut(Vec<(String, String)>);
 
 impl Sources {
-    /// Bytes of all files, where that is known.
+    /// Total size of all files in bytes; `None` if one is unknown.
     pub(super) fn total(&self) -> Option<u64> {
         self.logs.iter().flat_map(|log| &log.parts).map(|part| part.size).sum()
     }
 }
 
-/// Finds the logs behind a path.
+/// Finds the logs at a path.
 ///
 /// # Errors
 ///
-/// If there is nothing, it can't be looked at, or it is a directory without any log.
+/// If the path does not exist, can't be read, or is a directory without a log.
 pub(super) fn find(path: &Path) -> Result<Sources, TraceError> {
     let failed = |source| TraceError::Open { path: path.to_owned(), source };
     let about = fs::metadata(path).map_err(failed)?;
@@ -84,20 +84,20 @@ pub(super) fn find(path: &Path) -> Result<Sources, TraceError> {
     logs_among(entries, "", &mut sources, &mut left_out);
     sources.logs.sort_by(|a, b| a.label.cmp(&b.label));
     keep_logs(&mut sources, &mut left_out);
-    left_out.tell(&mut sources.warnings);
+    left_out.add_warning(&mut sources.warnings);
     if sources.logs.is_empty() {
         return Err(TraceError::Directory { path: path.to_owned() });
     }
     Ok(sources)
 }
 
-/// Whether a path is a directory with event logs by their names: parts of rolling logs, or files and
-/// directories that begin as one does.
+/// Returns whether a path is a directory with event logs: parts of rolling logs, or files and directories that begin
+/// like an event log.
 pub(super) fn may_be_logs(path: &Path) -> bool {
     find(path).is_ok_and(|sources| sources.directory)
 }
 
-/// The entries of a directory by name, hidden ones left out.
+/// Returns the entries of a directory by name, without hidden ones.
 fn entries(path: &Path) -> std::io::Result<Vec<Entry>> {
     let mut entries = Vec::new();
     for entry in fs::read_dir(path)? {
@@ -119,7 +119,7 @@ fn entries(path: &Path) -> std::io::Result<Vec<Entry>> {
     Ok(entries)
 }
 
-/// Sorts a directory's entries into logs; `folder` is what labels begin with, of a directory within one.
+/// Groups the entries of a directory into logs. `folder` is the prefix of labels, for a directory within a directory.
 fn logs_among(entries: Vec<Entry>, folder: &str, sources: &mut Sources, left_out: &mut LeftOut) {
     let within = !folder.is_empty();
     let mut rolling: BTreeMap<String, Vec<(Rolled, Part)>> = BTreeMap::new();
@@ -144,9 +144,9 @@ fn logs_among(entries: Vec<Entry>, folder: &str, sources: &mut Sources, left_out
                     logs_among(inner, &format!("{label}/"), sources, left_out);
                 }
                 Ok(inner) if inner.iter().any(|entry| entry.name.starts_with("appstatus_")) => {
-                    left_out.push(label, "a rolling log without a file of events");
+                    left_out.push(label, "a rolling log without event files");
                 }
-                Ok(_) => left_out.push(label, "a directory that is no rolling log"),
+                Ok(_) => left_out.push(label, "a directory, but not a rolling log"),
                 Err(error) => left_out.push(label, &error.to_string()),
             },
             None => left_out.push(label, "neither a file nor a directory"),
@@ -159,25 +159,25 @@ fn logs_among(entries: Vec<Entry>, folder: &str, sources: &mut Sources, left_out
     }
 }
 
-/// Files that stand beside logs and tell nothing that is needed.
+/// Returns whether a file beside the logs has no needed content.
 fn is_marker(name: &str) -> bool {
-    // The latter are of Spark 1.0 to 1.2.
+    // The last three are of Spark 1.0 to 1.2.
     let markers = ["appstatus_", "APPLICATION_COMPLETE", "SPARK_VERSION_", "COMPRESSION_CODEC_"];
     let unfinished_compaction = name.starts_with("events_") && name.ends_with(".compact.inprogress");
     markers.iter().any(|marker| name.starts_with(marker)) || unfinished_compaction
 }
 
-/// What the name of a rolling log's file says.
+/// Number and kind of a rolling log's file, from its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Rolled {
     number: u64,
-    /// Of two with one number, the compacted one is the later.
+    /// Of two files with the same number, the compacted one is the later.
     compact: bool,
 }
 
 impl Rolled {
-    /// Of `events_NUMBER_APPLICATION`, with endings for its codec, if it is compressed, and `.compact`;
-    /// gives the application, with its attempt, too.
+    /// Parses `events_NUMBER_APPLICATION`, with an ending for the codec, if it is compressed, and `.compact`. Also
+    /// returns the application, with its attempt number.
     fn of(name: &str) -> Option<(&str, Rolled)> {
         let rest = name.strip_prefix("events_")?;
         if rest.ends_with(".compact.inprogress") {
@@ -196,21 +196,23 @@ fn without_codec(name: &str) -> &str {
     codecs.iter().find_map(|codec| name.strip_suffix(codec)).unwrap_or(name)
 }
 
-/// A rolling log's files in the order of their numbers, from the last compacted one on, as Spark reads
-/// them; tells of what is missing.
+/// Returns the files of a rolling log by number, beginning with the last compacted one, as Spark reads them. Adds
+/// warnings about missing files.
 fn in_sequence(label: &str, mut parts: Vec<(Rolled, Part)>, warnings: &mut Vec<String>) -> Vec<Part> {
     parts.sort_by(|(a, x), (b, y)| a.cmp(b).then_with(|| x.label.cmp(&y.label)));
     let mut expected = 1;
     if let Some(last) = parts.iter().rposition(|(rolled, _)| rolled.compact) {
         parts.drain(..last);
         expected = parts.first().map_or(1, |(rolled, _)| rolled.number);
-        warnings.push(format!("{label}: Spark has compacted the log; most of what jobs that had ended did is gone."));
+        warnings.push(format!(
+            "{label}: Spark has compacted this rolling log; most events of jobs that had ended are no longer in it."
+        ));
     }
     let mut missing = Vec::new();
     let mut kept: Vec<Part> = Vec::new();
     for (rolled, part) in parts {
         if rolled.number < expected && !kept.is_empty() {
-            warnings.push(format!("{} is left out: another file of that number was read.", part.label));
+            warnings.push(format!("{} is left out: another file with this number was read.", part.label));
             continue;
         }
         if rolled.number > expected {
@@ -233,10 +235,10 @@ fn in_sequence(label: &str, mut parts: Vec<(Rolled, Part)>, warnings: &mut Vec<S
     kept
 }
 
-/// Leaves out what is no log, and logs of applications that another log tells of.
+/// Removes files that are not logs, and second logs of the same application.
 fn keep_logs(sources: &mut Sources, left_out: &mut LeftOut) {
     let mut kept: Vec<(Log, Identity)> = Vec::new();
-    // Finished ones first, so that of two logs of an application the finished one is kept.
+    // Finished logs come first, so that the finished one of two logs of an application is kept.
     let mut logs = std::mem::take(&mut sources.logs);
     logs.sort_by_key(|log| log.in_progress);
     for log in logs {
@@ -274,7 +276,7 @@ impl LeftOut {
         self.0.push((label, why.to_owned()));
     }
 
-    fn tell(&self, warnings: &mut Vec<String>) {
+    fn add_warning(&self, warnings: &mut Vec<String>) {
         if self.0.is_empty() {
             return;
         }
@@ -282,8 +284,11 @@ impl LeftOut {
             self.0.iter().take(MOST_NAMED).map(|(label, why)| format!("{label} ({why})")).collect();
         let all = self.0.len() as u64;
         let count = some(all, "entry", "entries");
-        let are = if all == 1 { "is" } else { "are" };
-        warnings.push(format!("{count} of the directory {are} no Spark event log: {}.", names(&named, all)));
+        let (are, were) = if all == 1 { ("is", "was") } else { ("are", "were") };
+        warnings.push(format!(
+            "{count} of the directory {are} no Spark event log and {were} left out: {}.",
+            names(&named, all)
+        ));
     }
 }
 
@@ -315,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_come_in_numeric_order_from_the_last_compacted_one_on() {
+    fn parts_are_read_in_order_from_the_last_compacted_one() {
         let (parts, warnings) = sequence(&["events_10_a", "events_2_a", "events_1_a", "events_3_a"]);
         assert_eq!(parts, ["events_1_a", "events_2_a", "events_3_a", "events_10_a"]);
         assert_eq!(warnings, ["log: the files numbered 4 to 9 are missing; the others were read."]);

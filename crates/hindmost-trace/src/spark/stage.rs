@@ -1,54 +1,54 @@
-//! A stage of an application, and which of its tasks attempts are of.
+//! A stage of an application, and which task each of its attempts belongs to.
 
-use super::again::{Again, Place};
 use super::fields::StageInfo;
 use super::id_sets::RangeSet;
 use super::jobs::Jobs;
+use super::resubmission::{Place, Resubmission};
 use super::tables::{IndexSet, Winners};
 use super::tally::Tally;
 
 #[derive(Debug, Default)]
 #[allow(clippy::struct_excessive_bools, reason = "independent facts about what was seen of it")]
 pub(super) struct Stage {
-    /// Whether it was submitted or ran; if not, some job has it in its list.
+    /// Whether it was submitted or ran. If not, a job lists it.
     pub ran: bool,
     pub name: Option<Box<str>>,
     pub parents: Option<Vec<u32>>,
-    /// The SQL execution whose job lists it, and the id of the RDD that is its output: a stage of another
-    /// job that has both is the same by another number.
+    /// The SQL execution whose job lists it, and the id of its output RDD. Stages of different jobs with the same
+    /// values are the same stage under different numbers.
     pub execution: Option<i64>,
     pub output: Option<u32>,
-    /// The job it ran for first, an index.
+    /// Index of the first job it ran for.
     pub owner: Option<u32>,
-    /// The job's name, if it is active.
+    /// That job's name, if the job was active.
     pub job_name: Option<Box<str>>,
-    /// Number of tasks of its first submission; as events of its own said.
+    /// Number of tasks of its first submission; `stated` is from the stage's own events only.
     pub size: Option<u32>,
     stated: Option<u32>,
-    /// The largest number of a submission.
+    /// The highest number of a submission.
     last_attempt: u32,
-    /// Whether all tasks run at once, and a failure of one fails the submission.
+    /// Whether it is a barrier stage: all tasks run at the same time, and one failure fails the submission.
     pub barrier: bool,
-    /// Whether a submission of it was seen, or a task end, and no end of it after that.
+    /// Whether it runs: after a submission or a task end event, until its end.
     pub running: bool,
     /// Whether a submission of it succeeded.
     pub succeeded: bool,
-    /// How many jobs had started when its job was last looked for.
+    /// How many jobs had started when its job was last determined.
     pub looked: u32,
-    /// Whether all its tasks have been counted, in an earlier submission.
+    /// Whether all of its tasks were counted in an earlier submission.
     pub counted: bool,
-    /// What an analysis has been told: its name, and that it is over.
+    /// Whether the analysis has received its facts, and its end.
     pub introduced: bool,
     pub closed: bool,
     seen: IndexSet,
     won: IndexSet,
-    /// Of submissions after the first, and of outputs that were lost.
-    again: Option<Box<Again>>,
+    /// The latest resubmission, and outputs that were lost.
+    resubmission: Option<Box<Resubmission>>,
     unmatched_winners: u32,
     pub winners: Winners,
 }
 
-/// A task's attempt, as far as counts need it.
+/// The fields of an attempt that counts need.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Counted {
     pub stage: u32,
@@ -61,13 +61,13 @@ pub(super) struct Counted {
 }
 
 impl Counted {
-    /// Which task it is an attempt of; `None` if that is not known.
+    /// Returns the task of the attempt; `None` if unknown.
     fn task(self, stage: &Stage) -> Option<u32> {
         match (self.partition, self.stage_attempt) {
             (Some(partition), _) => Some(partition),
             (None, 0) => Some(self.index),
             (None, _) => {
-                let again = stage.again.as_deref();
+                let again = stage.resubmission.as_deref();
                 let place = again.map_or(Place::Unknown, |again| again.place(self.stage_attempt, self.index));
                 match place {
                     Place::Task(task) => Some(task),
@@ -78,34 +78,34 @@ impl Counted {
     }
 }
 
-/// What was found of an attempt when it was counted.
+/// The result of counting an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Found {
-    /// The task; `None`: one of a later submission that does not say which.
+    /// The task; `None` for an attempt of a later submission that does not name its task.
     pub task: Option<u32>,
-    /// Whether it ran because the output of one that had succeeded was lost.
+    /// Whether it ran because an output was lost.
     pub repeated: bool,
-    /// Whether it is the first of its task to succeed.
+    /// Whether it is the first attempt of its task to succeed.
     pub wins: bool,
 }
 
 impl Stage {
-    /// A stage, all of whose tasks may have been counted before.
+    /// Creates a stage. `counted` says that all its tasks may have been counted before.
     pub(super) fn new(counted: bool) -> Stage {
         Stage { counted, ..Stage::default() }
     }
 
-    /// Whether an attempt of the same task was counted; `None` where that is not known.
+    /// Returns whether an attempt of the same task was counted; `None` if unknown.
     pub(super) fn knows(&self, attempt: Counted) -> Option<bool> {
         attempt.task(self).map(|task| self.counted || self.seen.contains(task))
     }
 
-    /// Takes in that the output of an attempt that had succeeded was lost.
+    /// Records that the output of an attempt that had succeeded was lost.
     pub(super) fn lost(&mut self, attempt: Counted) {
         if let Some(task) = attempt.task(self)
             && (self.counted || self.won.contains(task))
         {
-            self.again.get_or_insert_default().lost(task);
+            self.resubmission.get_or_insert_default().lost(task);
         }
     }
 
@@ -113,7 +113,7 @@ impl Stage {
     pub(super) fn attempt(&mut self, attempt: Counted, counts: &mut Tally) -> Found {
         self.submission(attempt.stage_attempt, None);
         let Some(task) = attempt.task(self) else {
-            // Of a stage all of whose tasks have succeeded it does not matter which it is.
+            // If all tasks of the stage have succeeded, it does not matter which task this is.
             counts.unmatched += u64::from(!self.counted);
             let alone = attempt.succeeded && !self.counted && self.may_want_a_winner();
             self.unmatched_winners += u32::from(alone);
@@ -121,7 +121,7 @@ impl Stage {
             return Found { task: None, repeated: true, wins: false };
         };
         let (counted, succeeded) = (self.counted, attempt.succeeded);
-        let again = self.again.as_deref_mut();
+        let again = self.resubmission.as_deref_mut();
         let repeated = again.is_some_and(|again| again.repeats(attempt.stage_attempt, task, counted, succeeded));
         let mut wins = false;
         if !counted {
@@ -133,7 +133,7 @@ impl Stage {
         Found { task: Some(task), repeated, wins }
     }
 
-    /// Notes that the stage was submitted or runs, for the first active job that lists it.
+    /// Records that the stage was submitted or runs, for the first active job that lists it.
     pub(super) fn runs(&mut self, id: u32, jobs: &mut Jobs, owned: &mut RangeSet) {
         self.ran = true;
         self.looked = jobs.started();
@@ -146,7 +146,7 @@ impl Stage {
         }
     }
 
-    /// Takes in what an event of the stage's own says of a submission.
+    /// Takes in what the stage's own event says about a submission.
     pub(super) fn own(&mut self, info: &StageInfo<'_>) {
         let attempt = info.attempt.id().unwrap_or(0);
         self.submission(attempt, info.tasks.id());
@@ -155,24 +155,24 @@ impl Stage {
         }
     }
 
-    /// Notes a submission, of so many tasks; if it is a further one, the tasks that were won before have lost their
-    /// outputs as far as they are among its own.
+    /// Records a submission and its number of tasks. In a resubmission, those of its tasks that had succeeded before
+    /// have lost their outputs.
     fn submission(&mut self, attempt: u32, tasks: Option<u32>) {
         if attempt > self.last_attempt {
             self.last_attempt = attempt;
             let Stage { stated, seen, won, counted, .. } = &*self;
-            let again = Again::begin(attempt, tasks, *stated, (seen, won), *counted);
-            self.again = Some(Box::new(again));
+            let again = Resubmission::begin(attempt, tasks, *stated, (seen, won), *counted);
+            self.resubmission = Some(Box::new(again));
         }
     }
 
-    /// Whether there are tasks without a success that attempts without a task can be of.
+    /// Returns whether there are tasks without a success to which attempts of unknown task may belong.
     fn may_want_a_winner(&self) -> bool {
         let tasks = self.stated.unwrap_or(0).max(self.seen.len());
         self.won.len() + self.unmatched_winners < tasks
     }
 
-    /// How many tasks were not seen though a submission succeeded.
+    /// Returns how many tasks have no attempt in the log although a submission succeeded.
     pub(super) fn missing(&self) -> u64 {
         let known = self.seen.len() + self.unmatched_winners;
         let missing = self.stated.unwrap_or(0).saturating_sub(known);
@@ -194,7 +194,7 @@ impl Stage {
         self.output = self.output.or(info.rdds.last);
     }
 
-    /// Whether every task has been seen and won.
+    /// Returns whether every task has an attempt and a success.
     pub(super) fn is_done(&self) -> bool {
         let all = |set: &IndexSet| Some(set.len()) == self.stated;
         self.counted || all(&self.seen) && all(&self.won)

@@ -1,5 +1,5 @@
-//! The stages of an application. What is kept of one that is over, when only counts are wanted, is its
-//! number in a set of ranges; so memory grows with the stages that run, not with those of the log.
+//! The stages of an application. If only counts are needed, a finished stage is reduced to its number in a set of
+//! ranges, so memory grows with the running stages and not with the log.
 
 use std::collections::VecDeque;
 
@@ -11,33 +11,33 @@ use super::jobs::Jobs;
 use super::stage::{Counted, Found, Stage};
 use super::tally::Tally;
 
-/// As many stages are held when finished ones are let go: a log of which parts are missing may have
-/// stages that never end. The oldest go first, those that don't run before those that do.
+/// The most stages that are kept if finished ones are dropped: in a log with missing parts, some stages never end.
+/// The oldest are evicted first, and running ones last.
 const MOST_HELD: usize = 4096;
 
 #[derive(Debug, Default)]
 pub(super) struct Stages {
-    /// Whether stages that are over are let go.
-    letting_go: bool,
+    /// Whether finished stages are dropped.
+    drop_finished: bool,
     held: FxHashMap<u32, Stage>,
-    /// Held ones and others let go since, in the order in which they came; only where they are let go.
+    /// Stages in the order in which they came, including dropped ones; only if finished ones are dropped.
     order: VecDeque<u32>,
-    /// Stages that ran, or were submitted; those of them that a job listed that was active then.
+    /// Stages that ran or were submitted, and those of them that an active job listed at that time.
     ran: RangeSet,
     owned: RangeSet,
     resubmitted: RangeSet,
     barrier: RangeSet,
-    /// Let go with every task counted and won.
+    /// Dropped after every task had been counted and had succeeded.
     settled: RangeSet,
-    /// Let go before that.
+    /// Evicted before that.
     forgotten: RangeSet,
-    /// Tasks and who won them.
+    /// Counts of tasks and their winners.
     counts: Tally,
 }
 
 impl Stages {
-    pub(super) fn new(letting_go: bool) -> Self {
-        Stages { letting_go, ..Stages::default() }
+    pub(super) fn new(drop_finished: bool) -> Self {
+        Stages { drop_finished, ..Stages::default() }
     }
 
     pub(super) fn tally(&self) -> Tally {
@@ -55,7 +55,7 @@ impl Stages {
         self.held.get(&id)
     }
 
-    /// All that are held, in no order.
+    /// Iterates over all stages that are held, in no order.
     pub(super) fn iter(&self) -> impl Iterator<Item = (u32, &Stage)> {
         self.held.iter().map(|(&id, stage)| (id, stage))
     }
@@ -64,21 +64,21 @@ impl Stages {
         self.held
     }
 
-    /// Learns of a stage that a job lists, if stages are kept.
+    /// Records a stage that a job lists, if finished stages are kept.
     pub(super) fn listed(&mut self, info: &StageInfo<'_>, execution: Option<i64>) {
-        if let (false, Some(id)) = (self.letting_go, info.id.id()) {
+        if let (false, Some(id)) = (self.drop_finished, info.id.id()) {
             let stage = self.held.entry(id).or_default();
             stage.learn(info);
             stage.execution = stage.execution.or(execution);
         }
     }
 
-    /// Takes in that a stage was submitted. Gives stages that had to be let go with it.
+    /// Records that a stage was submitted. Returns the stages that were evicted for it.
     pub(super) fn submitted(&mut self, id: u32, info: &StageInfo<'_>, jobs: &mut Jobs) -> (&mut Stage, Vec<u32>) {
         self.note(id, info);
-        let gone = self.make_room(id);
+        let gone = self.evict_for(id);
         let counted = self.settled.contains(id) || self.forgotten.contains(id);
-        let stage = Self::hold(&mut self.held, &mut self.order, self.letting_go, id, counted);
+        let stage = Self::hold(&mut self.held, &mut self.order, self.drop_finished, id, counted);
         stage.learn(info);
         stage.own(info);
         stage.running = true;
@@ -86,12 +86,12 @@ impl Stages {
         (stage, gone)
     }
 
-    /// Takes in that a stage, or a submission of it, was completed, well or not.
+    /// Records the end of a submission, successful or not. Returns the stages that were evicted for it.
     pub(super) fn completed(&mut self, id: u32, info: &StageInfo<'_>, jobs: &mut Jobs) -> (&mut Stage, Vec<u32>) {
         self.note(id, info);
-        let gone = self.make_room(id);
+        let gone = self.evict_for(id);
         let counted = self.settled.contains(id) || self.forgotten.contains(id);
-        let stage = Self::hold(&mut self.held, &mut self.order, self.letting_go, id, counted);
+        let stage = Self::hold(&mut self.held, &mut self.order, self.drop_finished, id, counted);
         stage.learn(info);
         stage.own(info);
         if !stage.ran {
@@ -102,7 +102,7 @@ impl Stages {
         (stage, gone)
     }
 
-    /// Whether an attempt of the same task was counted; `None` where that is not known.
+    /// Returns whether an attempt of the same task was counted; `None` if unknown.
     pub(super) fn knows(&self, attempt: Counted) -> Option<bool> {
         match self.held.get(&attempt.stage) {
             Some(stage) => stage.knows(attempt),
@@ -111,14 +111,14 @@ impl Stages {
         }
     }
 
-    /// Takes in that the output of an attempt that had succeeded was lost.
+    /// Records that the output of an attempt that had succeeded was lost.
     pub(super) fn lost(&mut self, attempt: Counted) {
         if let Some(stage) = self.held.get_mut(&attempt.stage) {
             stage.lost(attempt);
         }
     }
 
-    /// Counts an attempt. Gives what was found of it; its stage, unless that was let go; and those let go with it.
+    /// Counts an attempt. Returns the result, its stage (`None` if dropped), and the stages that were evicted for it.
     pub(super) fn attempt(&mut self, attempt: Counted, jobs: &mut Jobs) -> (Found, Option<&mut Stage>, Vec<u32>) {
         let id = attempt.stage;
         let mut gone = Vec::new();
@@ -129,18 +129,18 @@ impl Stages {
             let settled = self.settled.contains(id);
             if settled || self.forgotten.contains(id) {
                 self.counts.late += u64::from(!settled);
-                // All tasks of a settled stage had been won before it was submitted again.
+                // All tasks of a settled stage had succeeded before it was resubmitted.
                 let repeated = settled && attempt.stage_attempt > 0;
                 let task = attempt.partition.or(Some(attempt.index));
                 return (Found { task, repeated, wins: false }, None, gone);
             }
-            gone = self.make_room(id);
+            gone = self.evict_for(id);
         }
         let new = self.held.get(&id).is_none_or(|stage| !stage.ran);
         if new {
             self.ran.insert(id);
         }
-        let stage = Self::hold(&mut self.held, &mut self.order, self.letting_go, id, false);
+        let stage = Self::hold(&mut self.held, &mut self.order, self.drop_finished, id, false);
         stage.running |= new;
         if stage.running && (new || stage.looked != jobs.started()) {
             stage.runs(id, jobs, &mut self.owned);
@@ -149,12 +149,12 @@ impl Stages {
         (found, Some(stage), gone)
     }
 
-    /// Lets a stage go if nothing about it can change the counts any more; where stages are kept, it is counted no
-    /// further, so that counts are the same.
+    /// Drops a stage if nothing about it can change the counts any more. If stages are kept, it is no longer counted,
+    /// so that the counts are the same.
     pub(super) fn settle(&mut self, id: u32) {
         let Some(stage) = self.held.get_mut(&id).filter(|stage| !stage.running && stage.is_done()) else { return };
         stage.counted = true;
-        if self.letting_go {
+        if self.drop_finished {
             self.held.remove(&id);
             if !self.forgotten.contains(id) {
                 self.settled.insert(id);
@@ -162,14 +162,14 @@ impl Stages {
         }
     }
 
-    /// Takes in that the last job that waits for a stage has ended.
+    /// Records that the last job that waits for a stage has ended.
     pub(super) fn abandoned(&mut self, id: u32) -> Option<&mut Stage> {
         let stage = self.held.get_mut(&id).filter(|stage| stage.ran)?;
         stage.running = false;
         Some(stage)
     }
 
-    /// All that are held and were not closed.
+    /// Iterates over the stages that are held and not closed.
     pub(super) fn open(&mut self) -> impl Iterator<Item = (u32, &mut Stage)> {
         self.held.iter_mut().map(|(&id, stage)| (id, stage)).filter(|(_, stage)| stage.ran && !stage.closed)
     }
@@ -187,22 +187,22 @@ impl Stages {
     fn hold<'s>(
         held: &'s mut FxHashMap<u32, Stage>,
         order: &mut VecDeque<u32>,
-        letting_go: bool,
+        drop_finished: bool,
         id: u32,
         counted: bool,
     ) -> &'s mut Stage {
         held.entry(id).or_insert_with(|| {
-            if letting_go {
+            if drop_finished {
                 order.push_back(id);
             }
             Stage::new(counted)
         })
     }
 
-    /// Lets stages go before one more than the most is held; gives those that were not closed.
-    fn make_room(&mut self, coming: u32) -> Vec<u32> {
+    /// Evicts stages before the limit would be exceeded. Returns those of them that were not closed.
+    fn evict_for(&mut self, coming: u32) -> Vec<u32> {
         let mut open = Vec::new();
-        if !self.letting_go {
+        if !self.drop_finished {
             return open;
         }
         if self.order.len() >= 2 * MOST_HELD {
@@ -213,7 +213,7 @@ impl Stages {
         if self.held.len() < MOST_HELD || self.held.contains_key(&coming) {
             return open;
         }
-        // A quarter at a time: looking for them takes as long as there are stages.
+        // Evicts a quarter at once, because the search takes time proportional to the number of stages.
         let mut most = MOST_HELD / 4;
         for running_too in [false, true] {
             let Stages { held, order, settled, forgotten, counts, .. } = self;

@@ -1,15 +1,15 @@
-//! Sets and tables over the tasks of a stage: dense where indices are, as they nearly always are,
-//! small; a stray huge index costs one entry, not all those below it.
+//! Sets and tables over the tasks of a stage. They are dense where indices are small, as they nearly always are; an
+//! isolated large index costs one entry.
 
 use std::cmp::Ordering;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Indices below this are always held densely.
+/// Indices below this are always stored densely.
 const ALWAYS_DENSE: u64 = 1 << 10;
 
-/// Whether a dense table may grow up to an index: only where what is in it already pays for the room, so
-/// that a stray index never makes any.
+/// Returns whether a dense table may grow up to an index. It may if the entries in it justify the memory, so that an
+/// isolated large index never allocates much.
 fn may_grow(to: u32, entries: usize) -> bool {
     u64::from(to) < ALWAYS_DENSE + 32 * entries as u64
 }
@@ -23,7 +23,7 @@ pub(super) struct IndexSet {
 }
 
 impl IndexSet {
-    /// Whether the index is new.
+    /// Adds an index; returns whether it is new.
     pub(super) fn insert(&mut self, index: u32) -> bool {
         let (word, bit) = ((index / 64) as usize, 1 << (index % 64));
         let stray = self.sparse.as_ref().is_some_and(|sparse| sparse.contains(&index));
@@ -64,13 +64,13 @@ impl IndexSet {
     }
 }
 
-/// The attempt of a task that succeeded first: 24 bytes.
+/// The attempt of a task that succeeded first, in 24 bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Winner {
-    /// Milliseconds since 1970; 0: there is no winner.
+    /// Milliseconds since 1970; 0 if there is no winner.
     pub launch: i64,
     pub finish: i64,
-    /// Index of the executor, or `u32::MAX`.
+    /// Index of the executor; `u32::MAX` if unknown.
     pub executor: u32,
     pub attempt: u16,
     pub stage_attempt: u8,
@@ -81,13 +81,13 @@ impl Winner {
     const VACANT: Winner =
         Winner { launch: 0, finish: 0, executor: u32::MAX, attempt: 0, stage_attempt: 0, speculative: false };
 
-    /// Seconds from launch to finish; at least a millisecond, the clock's own resolution.
+    /// Seconds from launch to finish, at least 0.001, the resolution of Spark's clock.
     pub(super) fn duration(self) -> f64 {
         (self.finish - self.launch).max(1) as f64 / 1000.0
     }
 }
 
-/// The winners of a stage's tasks.
+/// The winners of the tasks of a stage.
 #[derive(Debug, Default)]
 pub(super) struct Winners {
     dense: Vec<Winner>,
@@ -96,9 +96,9 @@ pub(super) struct Winners {
 }
 
 impl Winners {
-    /// Enters an attempt that succeeded; gives back the one that loses by that, if any. The first
-    /// to finish wins, of two at one instant the one entered first; where `together`, the one of the
-    /// later submission of the stage, since a submission of which a task fails is for nothing then.
+    /// Adds an attempt that succeeded, and returns the attempt that loses, if any. The first to finish wins; at the
+    /// same instant, the one added first. If the tasks run `together` (barrier stage), the attempt of the later
+    /// submission wins, because one failed task makes the whole submission useless.
     pub(super) fn offer(&mut self, task: u32, attempt: Winner, together: bool) -> Option<Winner> {
         let index = task as usize;
         let stray = self.sparse.as_mut().and_then(|sparse| sparse.get_mut(&task));
@@ -132,12 +132,12 @@ impl Winners {
         winner.filter(|&winner| winner != Winner::VACANT)
     }
 
-    /// All winners with their tasks, in the order of these.
+    /// Iterates over all winners by task.
     pub(super) fn in_order(&self) -> impl Iterator<Item = (u32, Winner)> + '_ {
         let mut sparse: Vec<_> = self.sparse.iter().flat_map(|sparse| sparse.iter()).map(|(&t, &w)| (t, w)).collect();
         sparse.sort_unstable_by_key(|&(task, _)| task);
         let dense = self.dense.iter().enumerate().map(|(index, &winner)| (index as u32, winner));
-        // What is sparse lies above what was dense then, but the dense part may have grown past it.
+        // Sparse indices were above the dense part when they were added, but the dense part may have grown since.
         merge(dense.filter(|&(_, winner)| winner != Winner::VACANT), sparse.into_iter())
     }
 }
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_to_finish_wins_whatever_the_order_of_records() {
+    fn the_first_to_finish_wins_in_any_order_of_records() {
         let mut winners = Winners::default();
         assert_eq!(winners.offer(0, winner(10, 50), false), None);
         assert_eq!(winners.offer(0, winner(20, 40), false), Some(winner(10, 50)));
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn where_tasks_run_together_the_last_submission_wins() {
+    fn in_a_barrier_stage_the_last_submission_wins() {
         let again = Winner { stage_attempt: 1, ..winner(60, 90) };
         let mut winners = Winners::default();
         assert_eq!(winners.offer(0, winner(10, 50), true), None);

@@ -1,4 +1,4 @@
-//! What is counted of applications.
+//! The counts of applications.
 
 /// Defines a struct of counts that can be added up.
 macro_rules! counts {
@@ -6,7 +6,7 @@ macro_rules! counts {
         $(#[$about])*
         pub(super) struct $name {
             $($(#[$of])* pub $count: u64,)*
-            /// Earliest and latest time, milliseconds since 1970.
+            /// Earliest and latest time, in milliseconds since 1970.
             pub from: Option<i64>,
             pub to: Option<i64>,
         }
@@ -22,7 +22,7 @@ macro_rules! counts {
 }
 
 counts! {
-    /// Counts of one application or several, and what was odd about them.
+    /// Counts of one or several applications, including irregularities.
     #[derive(Clone, Copy, Debug, Default)]
     Tally {
         applications,
@@ -40,35 +40,35 @@ counts! {
         killed,
         outputs_lost,
         without_job,
-        speculation_asked,
+        speculation_requests,
         executors,
         excluded_executors,
         excluded_hosts,
-        /// Executors that only task ends tell of.
+        /// Executors that only task end events name.
         unannounced,
-        /// Task ends that stand in the log twice.
+        /// Task end events that are in the log twice.
         twice,
-        /// Ends without any start in the log.
-        startless,
-        /// Starts of attempts that did not end, and ends of such that did not start.
+        /// Task end events of a log without any task start event.
+        log_without_starts,
+        /// Started attempts without an end, and ended attempts without a start.
         unended,
         unstarted,
-        /// Task ends that don't say of which task.
-        nameless,
-        /// Successes without a launch or finish time.
+        /// Task end events that do not name their task.
+        unidentified,
+        /// Successful attempts without a launch or finish time.
         untimed,
         /// Attempts that finish before their launch.
         backwards,
-        /// Tasks of stages that succeeded of which nothing was seen.
+        /// Tasks of successful stages without any event.
         missing,
-        /// Attempts of later submissions that don't say of which task they are, and tasks that may have succeeded in one.
+        /// Attempts of later submissions whose task is unknown, and tasks that may have succeeded in them.
         unmatched,
         unmatched_winners,
-        /// Task ends of stages let go long before.
+        /// Task end events of stages that were evicted long before.
         late,
         /// Applications without a start.
-        beheaded,
-        /// Applications without an end, except for those known to be cut.
-        endless,
+        missing_starts,
+        /// Applications without an end, except for those whose log is known to be cut.
+        missing_ends,
     }
 }

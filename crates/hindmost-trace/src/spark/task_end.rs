@@ -1,12 +1,12 @@
-//! The fields of a task's end that are needed, and what they say of how it ended.
+//! The fields of a task end event that are read, and how the attempt ended.
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use crate::reading::values::{Flag, Number, Text};
 
-/// The end of an attempt, with its metrics as far as `M` takes them in: looking at their keys costs a tenth
-/// of the time that reading a log takes.
+/// A task end event, with metrics of type `M`. Even skipping over the metrics' keys takes a tenth of the time for
+/// reading a log.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, bound(deserialize = "M: Deserialize<'de> + Default"))]
 pub(super) struct TaskEnd<'a, M> {
@@ -22,7 +22,7 @@ pub(super) struct TaskEnd<'a, M> {
     pub metrics: M,
 }
 
-/// Metrics that aren't wanted.
+/// Metrics that are not read.
 #[derive(Debug, Default, Deserialize)]
 #[serde(from = "IgnoredAny")]
 pub(super) struct Unread;
@@ -33,9 +33,9 @@ impl From<IgnoredAny> for Unread {
     }
 }
 
-/// Metrics, as far as they were taken in.
+/// Metrics, as far as they are read.
 pub(super) trait Metrics {
-    /// Bytes of input and shuffle, from wherever; `None` where nothing is said of any.
+    /// Returns the bytes of input and shuffle that were read; `None` if the metrics do not say.
     fn bytes_read(&self) -> Option<u64>;
 }
 
@@ -45,7 +45,7 @@ impl Metrics for Unread {
     }
 }
 
-/// Of what a task did, only the bytes that it read.
+/// The metrics of a task; only the bytes that it read.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct TaskMetrics {
@@ -91,12 +91,12 @@ impl TaskMetrics {
 pub(super) struct EndReason<'a> {
     #[serde(rename = "Reason", borrow)]
     pub reason: Text<'a>,
-    /// Of an exception.
+    /// Set for exceptions.
     #[serde(rename = "Class Name", borrow)]
     pub class: Text<'a>,
     #[serde(rename = "Kill Reason", borrow)]
     pub kill: Text<'a>,
-    /// Of an executor.
+    /// Set for lost executors.
     #[serde(rename = "Loss Reason", borrow)]
     pub loss: Text<'a>,
 }
@@ -128,7 +128,7 @@ pub(super) struct TaskInfo<'a> {
     pub killed: Flag,
 }
 
-/// How an attempt ended, as its event says.
+/// How an attempt ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
     Success,
@@ -137,13 +137,14 @@ pub(super) enum End {
 }
 
 impl<M> TaskEnd<'_, M> {
-    /// Whether this is no attempt's end, but tells that one that had succeeded has lost its output.
+    /// Returns whether the event reports that a successful attempt has lost its output; then it is not the end of an
+    /// attempt.
     pub(super) fn is_loss_of_output(&self) -> bool {
         self.reason.as_ref().and_then(|reason| reason.reason.get()) == Some("Resubmitted")
     }
 
-    /// The end reason decides; the task info's flags where there is none, and to tell a kill whose
-    /// reason did not come through from a failure.
+    /// Returns how the attempt ended. The end reason decides. The task info's flags are used if there is none, and to
+    /// recognise a killed attempt whose end reason got lost.
     pub(super) fn end(&self) -> End {
         let (failed, killed) = self.info.as_ref().map_or((false, false), |info| (info.failed.0, info.killed.0));
         match self.reason.as_ref().and_then(|reason| reason.reason.get()) {
@@ -162,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_read_are_those_that_are_told() {
+    fn bytes_read_are_input_plus_shuffle() {
         let bytes = |json: &str| parse::<TaskMetrics>(json.as_bytes()).unwrap().bytes_read();
         assert_eq!(bytes("{}"), None);
         assert_eq!(bytes(r#"{"Input Metrics":{"Bytes Read":7,"Records Read":9}}"#), Some(7));
@@ -172,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn ends_are_told_apart() {
+    fn ends_are_classified() {
         let end = |json: &str| parse::<TaskEnd<'_, Unread>>(json.as_bytes()).unwrap().end();
         assert_eq!(end(r#"{"Task End Reason":{"Reason":"Success"}}"#), End::Success);
         assert_eq!(end(r#"{"Task End Reason":{"Reason":"TaskKilled"}}"#), End::Killed);

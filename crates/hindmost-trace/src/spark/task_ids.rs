@@ -1,39 +1,39 @@
-//! Which attempts have started and ended, by their task ids: those of an application are numbered one after the
-//! other, so that sets of ranges hold no more than the attempts that run, and those that failed or were killed.
+//! Matches starts and ends of attempts by task id. Spark numbers the attempts of an application consecutively, so the
+//! range sets here take memory only for attempts that run, failed or were killed.
 
 use super::id_sets::RangeSet;
 use super::task_end::End;
 use crate::reading::json::{behind_key, leading_number};
 
-/// A set of more ranges than this forgets its lower half.
+/// A set with more ranges than this forgets its lower half.
 const MOST_PIECES: usize = 1 << 14;
 
 #[derive(Debug, Default)]
 pub(super) struct TaskIds {
     started: RangeSet,
     ended: RangeSet,
-    /// Those among the ended that did not succeed.
+    /// Ended attempts that failed, and those that were killed.
     failed: RangeSet,
     killed: RangeSet,
-    /// Those whose output was lost.
+    /// Attempts whose output was lost.
     lost: RangeSet,
-    /// Ids below are not told apart any more.
+    /// Ids below this are forgotten.
     floor: u32,
-    /// Of those below: starts without an end, ends without a start.
+    /// Counts of forgotten ids: starts without an end, ends without a start.
     open_below: u64,
     unstarted_below: u64,
-    /// Starts and ends that don't say their id.
-    nameless_starts: u64,
-    nameless_ends: u64,
-    /// All starts and ends, also of ids that were seen before.
+    /// Starts and ends without an id.
+    starts_without_id: u64,
+    ends_without_id: u64,
+    /// All starts and ends, including ids that were seen before.
     all_starts: u64,
     all_ends: u64,
-    /// Whether one id was given to several tasks, so that ids tell nothing.
+    /// Whether an id was given to several tasks, so that ids are useless.
     shared: bool,
 }
 
-/// Whether an attempt of that id ended the same way before: then the line stands in the log twice, if the attempt's
-/// task is known.
+/// Whether an attempt with this id ended the same way before. If the attempt's task is known, the event is then a
+/// duplicate line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Seen {
     New,
@@ -44,7 +44,7 @@ impl TaskIds {
     pub(super) fn start(&mut self, id: Option<u32>) {
         self.all_starts += 1;
         match id {
-            None => self.nameless_starts += 1,
+            None => self.starts_without_id += 1,
             Some(id) if id < self.floor => self.open_below += 1,
             Some(id) => {
                 self.started.insert(id);
@@ -53,11 +53,11 @@ impl TaskIds {
         }
     }
 
-    /// Takes in an end, unless its id ended so before.
+    /// Records an end, unless an attempt with this id ended the same way before.
     pub(super) fn end(&mut self, id: Option<u32>, end: End) -> Seen {
         let Some(id) = id else {
             self.all_ends += 1;
-            self.nameless_ends += 1;
+            self.ends_without_id += 1;
             return Seen::New;
         };
         if id < self.floor {
@@ -82,19 +82,19 @@ impl TaskIds {
         Seen::New
     }
 
-    /// Takes in that the output of an attempt was lost.
+    /// Records that the output of an attempt was lost.
     pub(super) fn lost(&mut self, id: Option<u32>) -> Seen {
         let Some(id) = id.filter(|id| *id >= self.floor) else {
             return Seen::New;
         };
-        // That it had ended is told by this, too.
+        // An attempt whose output was lost has ended.
         self.ended.insert(id);
         let new = self.lost.insert(id) || self.shared;
         self.bound();
         if new { Seen::New } else { Seen::Before }
     }
 
-    /// An id that was seen before is another task's.
+    /// Records that one id was given to several tasks.
     pub(super) fn are_shared(&mut self) {
         self.shared = true;
         self.all_ends += 1;
@@ -112,21 +112,21 @@ impl TaskIds {
         }
     }
 
-    /// Whether any attempt started.
+    /// Returns whether the log has any start of an attempt.
     pub(super) fn any_start(&self) -> bool {
         self.all_starts > 0
     }
 
-    /// Starts of attempts that did not end.
+    /// Number of starts without an end.
     pub(super) fn unended(&self) -> u64 {
         if self.shared {
             return self.all_starts.saturating_sub(self.all_ends);
         }
-        let nameless = self.nameless_starts.saturating_sub(self.nameless_ends);
-        self.open_below + self.started.beyond(&self.ended) + nameless
+        let unidentified = self.starts_without_id.saturating_sub(self.ends_without_id);
+        self.open_below + self.started.beyond(&self.ended) + unidentified
     }
 
-    /// Ends of attempts that did not start; of logs without any start, none.
+    /// Number of ends without a start; 0 for a log without any start.
     pub(super) fn unstarted(&self) -> u64 {
         if !self.any_start() {
             return 0;
@@ -134,8 +134,8 @@ impl TaskIds {
         if self.shared {
             return self.all_ends.saturating_sub(self.all_starts);
         }
-        let nameless = self.nameless_ends.saturating_sub(self.nameless_starts);
-        self.unstarted_below + self.ended.beyond(&self.started) + nameless
+        let unidentified = self.ends_without_id.saturating_sub(self.starts_without_id);
+        self.unstarted_below + self.ended.beyond(&self.started) + unidentified
     }
 
     /// Forgets the lower half of a set that has become too large.
@@ -151,7 +151,7 @@ impl TaskIds {
     }
 }
 
-/// The task id in the line of a start, which nothing else is needed of.
+/// Returns the task id in the line of a task start event; nothing else of it is needed.
 pub(super) fn task_id(line: &[u8]) -> Option<u32> {
     behind_key(line, r#""Task ID""#).and_then(leading_number)
 }
@@ -173,7 +173,7 @@ mod tests {
         assert_eq!(ids.end(Some(1), End::Success), Seen::New);
         assert_eq!((ids.lost(Some(0)), ids.lost(Some(0))), (Seen::New, Seen::Before));
         assert_eq!(ids.end(Some(7), End::Killed), Seen::New);
-        // A start that is missing does not make up for an end that is.
+        // A missing start does not compensate for a missing end.
         assert_eq!((ids.unended(), ids.unstarted()), (2, 1));
         ids.start(None);
         assert_eq!((ids.unended(), ids.unstarted()), (3, 1));
@@ -182,18 +182,18 @@ mod tests {
     }
 
     #[test]
-    fn what_is_remembered_is_bounded_and_what_is_forgotten_counted() {
+    fn memory_is_bounded_and_forgotten_ids_still_count() {
         let mut ids = TaskIds::default();
         for id in 0..400_000 {
             ids.start(Some(id));
-            // Every fourth runs on, and every fourth has no start.
+            // Every fourth attempt has no end, and every fourth no start.
             if id % 4 != 0 {
                 ids.end(Some(if id % 4 == 1 { id + 1_000_000 } else { id }), End::Failed);
             }
         }
         assert!(ids.floor > 0 && ids.ended.pieces() <= MOST_PIECES && ids.failed.pieces() <= MOST_PIECES);
         assert_eq!((ids.unended(), ids.unstarted()), (200_000, 100_000));
-        // One of long ago ends after all.
+        // An attempt whose id was forgotten ends after all.
         ids.end(Some(0), End::Success);
         assert_eq!(ids.unended(), 199_999);
     }

@@ -1,4 +1,4 @@
-//! Small logs of every odd kind.
+//! Small logs, one for each irregularity.
 
 mod damaged;
 mod findings;
@@ -86,13 +86,13 @@ fn losers_and_speculative_attempts_are_kept_apart() {
         .executor("1", 2)
         .job(0, 0, &[(0, &[])])
         .stage(0, &[])
-        // A copy wins, the original is killed.
+        // A speculative copy wins, and the original is killed.
         .task(Task { attempt: 1, speculative: true, ..task(0, 0, 500, 900) })
         .task(Task { reason: "TaskKilled", ..task(0, 0, 0, 950) })
-        // Two succeed; the one recorded later finished first.
+        // Two attempts succeed; the one recorded later finished first.
         .task(Task { attempt: 1, speculative: true, ..task(0, 1, 100, 800) })
         .task(task(0, 1, 0, 700))
-        // A failure, then a success, and after that a success for lost output.
+        // A failure, then a success, and another success after the output was lost.
         .task(Task { reason: "ExceptionFailure", ..task(0, 2, 0, 300) })
         .task(Task { attempt: 1, ..task(0, 2, 310, 400) })
         .task(Task { attempt: 2, ..task(0, 2, 450, 500) })
@@ -138,7 +138,7 @@ fn a_stage_submitted_again_counts_once_and_by_partition() {
         .end(1000);
     let trace = log.read();
     assert_eq!((trace.summary().stages, trace.summary().tasks), (1, 3));
-    warning(trace.summary(), "1 stage was submitted again");
+    warning(trace.summary(), "1 stage was submitted more than once");
     assert_eq!(recorded(&trace.workload_jobs()[0].durations[0]), [0.1, 0.11, 0.4]);
     assert_eq!(trace.attempts()[0].outcome, Outcome::Repeated);
 }
@@ -160,7 +160,7 @@ fn a_shared_stage_runs_for_the_first_job_that_lists_it() {
         .end(50);
     let trace = log.read();
     assert_eq!(trace.summary().jobs, 3);
-    warning(trace.summary(), "1 job without a task that succeeded");
+    warning(trace.summary(), "1 job has no task that succeeded");
     let jobs = trace.workload_jobs();
     assert_eq!(jobs.len(), 2);
     assert_eq!(&*jobs[1].spec.phases[0].name, "stage 1: count at A.scala:1");
@@ -168,7 +168,7 @@ fn a_shared_stage_runs_for_the_first_job_that_lists_it() {
 }
 
 #[test]
-fn jobs_that_do_not_say_when_they_were_submitted_come_with_their_first_task() {
+fn jobs_without_a_submission_time_arrive_with_a_task() {
     let log = Log::new()
         .executor("1", 2)
         .event("JobStart", r#""Job ID":0,"Stage IDs":[0]"#)
@@ -181,11 +181,11 @@ fn jobs_that_do_not_say_when_they_were_submitted_come_with_their_first_task() {
     let trace = log.read();
     let arrivals: Vec<_> = trace.workload_jobs().iter().map(|job| job.spec.arrival).collect();
     assert_eq!(arrivals, [Time::ZERO, Time::from_seconds(0.2)]);
-    warning(trace.summary(), "2 stages do not say which stages come before");
+    warning(trace.summary(), "2 stages do not name parent stages");
 }
 
 #[test]
-fn circles_of_stages_are_broken() {
+fn cycles_of_stages_are_broken() {
     let log = Log::new()
         .executor("1", 2)
         .job(0, 0, &[(0, &[2]), (1, &[0]), (2, &[1])])
@@ -195,7 +195,7 @@ fn circles_of_stages_are_broken() {
         .task(task(2, 0, 0, 10))
         .end(50);
     let trace = log.read();
-    warning(trace.summary(), "1 circle of stages");
+    warning(trace.summary(), "1 cycle of stages");
     let phases = &trace.workload_jobs()[0].spec.phases;
     let after: Vec<_> = phases.iter().map(|phase| phase.after.clone()).collect();
     assert_eq!(after, [vec![], vec![0], vec![1]]);
@@ -213,11 +213,11 @@ fn a_log_cut_at_any_byte_is_read_as_far_as_it_goes() {
             Ok(trace) => {
                 assert_eq!(trace.summary().attempts, ends, "cut at {cut}");
                 let cut_in = part.lines().count();
-                let told = trace.summary().warnings.iter().any(|warning| {
+                let warned = trace.summary().warnings.iter().any(|warning| {
                     warning.contains(&format!("cut short in line {cut_in};"))
                         || warning.contains("The end of the application is missing")
                 });
-                assert!(told, "cut at {cut}: {:?}", trace.summary().warnings);
+                assert!(warned, "cut at {cut}: {:?}", trace.summary().warnings);
             }
             Err(TraceError::NothingComplete { line: 1, .. } | TraceError::Empty { .. }) => {
                 assert_eq!(complete.count(), 0, "cut at {cut}");
@@ -229,7 +229,7 @@ fn a_log_cut_at_any_byte_is_read_as_far_as_it_goes() {
 }
 
 #[test]
-fn line_ends_blank_lines_and_the_order_of_keys_do_not_matter() {
+fn line_ends_blank_lines_and_key_order_do_not_matter() {
     let log = usual().0;
     let whole = summarize_spark(log.as_bytes(), "test", None).unwrap();
     let windows = format!("\u{feff}\n{}", log.replace('\n', "\r\n \r\n"));
@@ -246,7 +246,7 @@ fn line_ends_blank_lines_and_the_order_of_keys_do_not_matter() {
 }
 
 #[test]
-fn lines_that_are_no_events_are_skipped_and_told() {
+fn lines_that_are_no_events_are_skipped_with_a_warning() {
     let mut log = Vec::new();
     for (number, line) in usual().0.lines().enumerate() {
         match number {
@@ -263,7 +263,7 @@ fn lines_that_are_no_events_are_skipped_and_told() {
     assert_eq!(read.attempts, 5);
     assert_eq!(
         read.warnings,
-        ["6 lines are not readable as Spark events and skipped; the first is line 4: not a JSON object."]
+        ["6 lines are not readable as Spark events and were skipped; the first is line 4: not a JSON object."]
     );
 }
 
@@ -279,7 +279,7 @@ fn bytes_that_are_not_text_are_replaced_where_they_matter() {
     }
     let trace = read_spark(log.as_slice(), "test", None).unwrap();
     assert_eq!((trace.summary().jobs, trace.summary().stages), (2, 4));
-    warning(trace.summary(), "not UTF-8");
+    warning(trace.summary(), "not valid UTF-8");
     assert_eq!(&*trace.workload_jobs()[0].spec.phases[0].name, "stage 0: \u{fffd} A.scala:0");
 }
 
@@ -297,7 +297,7 @@ fn applications_in_one_file_are_counted_apart() {
 }
 
 #[test]
-fn giant_lines_are_read_or_passed_over() {
+fn giant_lines_are_read_or_skipped() {
     let filler = "\u{e4}".repeat(1 << 20);
     let plan = format!(r#""physicalPlanDescription":"{filler}""#);
     let mut log = Log::new().event("UnheardOf", &plan);
@@ -305,11 +305,11 @@ fn giant_lines_are_read_or_passed_over() {
     log = log.line(&filler).task(task(0, 0, 0, 10)).event("UnheardOf", &plan);
     let summary = log.read().summary().clone();
     assert_eq!((summary.jobs, summary.tasks), (1, 1));
-    warning(&summary, "1 line is not readable as Spark events and skipped; the first is line 5");
+    warning(&summary, "1 line is not readable as Spark events and were skipped; the first is line 5");
 }
 
 #[test]
-fn what_is_no_log_is_refused() {
+fn files_that_are_no_log_are_refused() {
     let said = |bytes: &[u8]| read_spark(bytes, "x", None).unwrap_err().to_string();
     assert!(said(b"").contains("is empty"));
     assert!(said(b"\n \n").contains("is empty"));
@@ -330,7 +330,7 @@ fn what_is_no_log_is_refused() {
 fn progress_reaches_the_end() {
     let log = usual().0;
     let mut last = (0, None);
-    let mut tell = |read, total| last = (read, total);
-    read_spark(log.as_bytes(), "test", Some(&mut tell)).unwrap();
+    let mut on_progress = |read, total| last = (read, total);
+    read_spark(log.as_bytes(), "test", Some(&mut on_progress)).unwrap();
     assert_eq!(last, (log.len() as u64, None));
 }

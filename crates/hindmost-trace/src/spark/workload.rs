@@ -1,4 +1,4 @@
-//! From what was collected to jobs, phases, nodes and attempts.
+//! Builds jobs, phases, nodes and attempts for a replay.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +17,7 @@ use crate::reading::warnings::some;
 use crate::recorded::{Outcome, RecordedAttempt, RecordedNode};
 use crate::replay::{self, since};
 
-/// Jobs, nodes and attempts, times counted from `origin`.
+/// Jobs, nodes and attempts; times count from `origin`.
 pub(super) struct Workload {
     /// Milliseconds since 1970.
     pub origin: i64,
@@ -26,7 +26,7 @@ pub(super) struct Workload {
     pub attempts: Vec<RecordedAttempt>,
 }
 
-/// Assembles the workload, and says in `warnings` what had to be left out.
+/// Builds the workload, and adds warnings about what was left out.
 pub(super) fn assemble(applications: Vec<Application>, warnings: &mut Vec<String>) -> Workload {
     let several = applications.len() > 1;
     let submissions: Vec<_> = applications.iter().map(submissions).collect();
@@ -44,19 +44,19 @@ pub(super) fn assemble(applications: Vec<Application>, warnings: &mut Vec<String
         jobs(application, &submissions, origin, &prefix, &mut workload.jobs, &mut oddities);
     }
     workload.jobs.sort_by_key(|job| job.spec.arrival);
-    oddities.tell(warnings);
+    oddities.add_warnings(warnings);
     let guessed = workload.nodes.iter().filter(|node| !node.slots_known).count();
     if guessed > 0 {
         warnings.push(format!(
-            "The log does not say how many cores {} had; slots are the most tasks seen to run there at a time.",
+            "The log does not say how many cores {} had; its slots are the largest number of tasks seen running on it at the same time.",
             some(guessed as u64, "executor", "executors")
         ));
     }
     workload
 }
 
-/// When jobs were submitted, by index; of a job that doesn't say, when its first task to succeed was
-/// launched. Jobs without one are left out.
+/// Returns when jobs were submitted, by index. For a job without a submission time, it is when the first of its
+/// successful attempts started. Jobs without a successful attempt are left out.
 fn submissions(application: &Application) -> FxHashMap<u32, i64> {
     let mut submissions = FxHashMap::default();
     for (_, stage) in application.stages.iter() {
@@ -74,7 +74,7 @@ fn submissions(application: &Application) -> FxHashMap<u32, i64> {
     submissions
 }
 
-/// Attempts other than plain winners, in the order of their launch.
+/// Adds the attempts other than ordinary winners, by start time.
 fn attempts(application: &Application, number: u32, first_node: u32, origin: i64, all: &mut Vec<RecordedAttempt>) {
     let record = |attempt: &Loser, outcome: Outcome| RecordedAttempt {
         application: number,
@@ -121,14 +121,14 @@ fn jobs(
     let Application { stages, jobs, .. } = application;
     let mut stages = Stages::into_held(stages);
     let joined = queries::join(&stages, jobs.list.len());
-    // Which stages ran for which job, both in order.
+    // The stages that ran for each job, both in ascending order.
     let mut phases: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
     for (&id, stage) in &stages {
         match stage.owner {
             _ if !stage.ran => {}
-            // Told among the counts.
+            // A count of these stages is in the warnings already.
             None => {}
-            Some(_) if stage.winners.in_order().next().is_none() => oddities.barren += 1,
+            Some(_) if stage.winners.in_order().next().is_none() => oddities.stages_without_success += 1,
             Some(job) => {
                 phases.entry(joined.first_of(job)).or_default().insert(id);
             }
@@ -141,7 +141,7 @@ fn jobs(
             continue;
         }
         let Some(ids) = phases.get(&index) else {
-            oddities.idle_jobs += 1;
+            oddities.jobs_without_success += 1;
             continue;
         };
         let order = in_order(ids, &stages, &joined, oddities);
@@ -168,8 +168,8 @@ fn jobs(
     }
 }
 
-/// Stages with the positions of those they wait for, parents before children, else by id. In a
-/// circle of stages that wait for each other the one with the least id goes first.
+/// Returns stages with the positions of the stages they wait for, parents before children, otherwise by id. In a
+/// cycle of stages that wait for each other, the one with the lowest id comes first.
 fn in_order(
     ids: &BTreeSet<u32>,
     stages: &FxHashMap<u32, Stage>,
@@ -213,10 +213,10 @@ fn in_order(
     order
 }
 
-/// The stages of the job for which a stage has to wait: its parents, those that ran in the place of skipped
-/// ones, and through others that aren't among them (skipped, or run for another job) their parents.
+/// Returns the stages of the job that a stage waits for: its parents, the stages that ran instead of skipped parents,
+/// and the parents of stages that do not belong to the job (skipped, or run for another job).
 fn parents(id: u32, ids: &BTreeSet<u32>, stages: &FxHashMap<u32, Stage>, joined: &Joined) -> BTreeSet<u32> {
-    // Parents have smaller ids than their children: nothing below the least of the job's matters.
+    // Parents have smaller ids than their children, so ids below the job's smallest one are irrelevant.
     let least = ids.first().copied().unwrap_or(0);
     let mut found = BTreeSet::new();
     let mut visited = FxHashSet::from_iter([id]);

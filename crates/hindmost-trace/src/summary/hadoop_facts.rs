@@ -1,91 +1,91 @@
-//! What a Hadoop log tells beyond what every format does.
+//! Counts that only Hadoop logs have.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-/// What a Hadoop log tells beyond [`TraceSummary`](crate::TraceSummary). Of maps and reduces, unless it
-/// says otherwise.
+/// Counts that only Hadoop logs have, besides [`TraceSummary`](crate::TraceSummary). They cover maps and reduces
+/// unless stated otherwise.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct HadoopFacts {
     /// How the jobs ended.
     pub jobs: JobEnds,
-    /// Tasks of which an attempt succeeded.
+    /// Tasks with an attempt that succeeded.
     pub winners: u64,
     /// Speculative attempts that won.
     pub speculative_winners: u64,
     /// Killed attempts of tasks of which another attempt succeeded.
     pub killed_losers: u64,
-    /// Attempts that had succeeded and are then said to have failed or to be killed: their output was
-    /// lost, to fetches that failed or with their machine. They count as failed or killed.
+    /// Attempts that succeeded and were later reported as failed or killed, because their output was lost: reduces
+    /// could not fetch it, or its machine was lost. They count as failed or killed.
     pub outputs_lost: u64,
-    /// Attempts that failed, by what the first line of their error tells; `not said` where it doesn't.
+    /// Failed attempts by cause, which is derived from the error's text; `not said` where there is none.
     #[serde(skip_serializing)]
     pub failures: BTreeMap<String, u64>,
-    /// Attempts that were killed, likewise. Both are written with the summary, as in every format.
+    /// Killed attempts by cause, likewise. Both maps are serialised with the summary, as for every format.
     #[serde(skip_serializing)]
     pub kills: BTreeMap<String, u64>,
-    /// Setup and cleanup: in none of the other counts, here or in the summary.
+    /// Attempts of setup and cleanup tasks. They are in no other count, here or in the summary.
     pub setup_and_cleanup: OtherAttempts,
-    /// Where maps ran.
+    /// How near to their input the maps ran.
     pub locality: Locality,
-    /// What maps read.
+    /// The input splits of the maps.
     pub splits: Splits,
-    /// Sums of some of Hadoop's counters over all jobs, by their names. Where a log has none of the job
-    /// itself, those of its attempts that succeeded.
+    /// Sums of selected Hadoop counters over all jobs, by name. For a job without counters of its own, the counters
+    /// of its successful attempts are added up.
     pub counters: BTreeMap<&'static str, i64>,
 }
 
-/// How jobs ended.
+/// How many jobs ended in which way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct JobEnds {
-    /// Succeeded.
+    /// Jobs that succeeded.
     pub succeeded: u64,
-    /// Failed.
+    /// Jobs that failed.
     pub failed: u64,
-    /// Killed.
+    /// Jobs that were killed.
     pub killed: u64,
-    /// Not at all, as far as the log goes.
+    /// Jobs without an end in the log.
     pub unfinished: u64,
 }
 
-/// Attempts of setup and cleanup tasks that ended.
+/// Counts of setup and cleanup attempts that ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct OtherAttempts {
-    /// All of them.
+    /// All attempts that ended.
     pub attempts: u64,
-    /// Those that failed.
+    /// Attempts that failed.
     pub failed: u64,
-    /// Those that were killed.
+    /// Attempts that were killed.
     pub killed: u64,
 }
 
-/// Attempts of maps that ended, by where they ran: as the log says of each (Hadoop 2.5 and later), else
-/// by comparing machine and rack with those that hold the input; of a job of which neither tells anything,
-/// what it has counted itself (`DATA_LOCAL_MAPS`, `RACK_LOCAL_MAPS`, `OTHER_LOCAL_MAPS`).
+/// Attempts of maps that ended, by where they ran. Hadoop 2.5 and later log this for each attempt. For older logs the
+/// reader compares the attempt's machine and rack with those that hold the input. If neither is known for any map of
+/// a job, the job's own counters are used (`DATA_LOCAL_MAPS`, `RACK_LOCAL_MAPS`, `OTHER_LOCAL_MAPS`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Locality {
     /// On a machine that holds the input.
     pub data_local: u64,
-    /// In a rack that does.
+    /// In a rack with a machine that holds the input.
     pub rack_local: u64,
-    /// Elsewhere.
+    /// In another rack.
     pub off_switch: u64,
-    /// The log doesn't tell.
+    /// Unknown.
     pub unknown: u64,
 }
 
-/// Splits of the input, one a map.
+/// Input splits; each map reads one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Splits {
-    /// Maps of which an attempt ended.
+    /// Maps with an attempt that ended.
     pub maps: u64,
-    /// Those of them whose input's machines the log names.
+    /// Maps whose log entry names machines that hold their input.
     pub located: u64,
-    /// Machines that hold their input, summed over them.
+    /// Machines that hold a map's input, summed over these maps.
     pub locations: u64,
     /// Bytes that the winners read.
     pub bytes_read: u64,
-    /// The most that one of them read.
+    /// The most bytes that one winner read.
     pub largest: u64,
 }

@@ -1,4 +1,4 @@
-//! What a log holds, in numbers.
+//! Counts of what a log holds.
 
 mod hadoop_facts;
 
@@ -8,105 +8,112 @@ use serde::Serialize;
 
 pub use hadoop_facts::{HadoopFacts, JobEnds, Locality, OtherAttempts, Splits};
 
-/// What a log holds, in numbers, as `trace info` prints it: serialised, its keys come in this order.
+/// Counts of what a log holds. `hindmost trace info --json` serialises this struct, with the keys in this order.
 ///
-/// One file may hold several applications one after the other; their jobs, stages and executors
-/// are counted apart even where they bear the same numbers. What is counted in a journal is said last,
-/// where it differs.
+/// Where one file or folder holds several applications, jobs, stages and executors of different applications count
+/// separately even if they have the same number. Each field describes Spark first; "Journal:" says what differs for a
+/// journal.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct TraceSummary {
-    /// Format of the log: `spark`, `hadoop-jhist`, `rumen` or `journal`.
+    /// The log's format: `spark`, `hadoop-jhist`, `rumen` or `journal`.
     pub format: &'static str,
     /// Spark jobs that were submitted: distinct job ids among `SparkListenerJobStart` events.
+    ///
     /// Journal: jobs that arrived.
     pub jobs: u64,
     /// Stages that were submitted or ran: distinct stage ids among `SparkListenerStageSubmitted`,
-    /// `SparkListenerStageCompleted` and `SparkListenerTaskEnd` events. A stage that was submitted
-    /// several times counts once; one that was skipped, since its output was there, not at all.
+    /// `SparkListenerStageCompleted` and `SparkListenerTaskEnd` events. A resubmitted stage counts once. A skipped
+    /// stage, whose output was already there, does not count.
+    ///
     /// Journal: phases of the jobs that arrived.
     pub stages: u64,
-    /// Tasks of which at least one attempt ended, well or not: distinct pairs of stage and task
-    /// among `SparkListenerTaskEnd` events. The task is the partition where the log names it
-    /// (`Partition ID`, from Spark 3.3 on), the index within the stage elsewhere: a stage that is
-    /// submitted again for a few lost partitions numbers their indices from 0 anew. Where these can be told from
-    /// the number of tasks without a success they are; else attempts of such a submission count for no task.
+    /// Tasks with at least one attempt that ended, successfully or not: distinct pairs of stage and task among
+    /// `SparkListenerTaskEnd` events. The task is the partition where the log names it (`Partition ID`, Spark 3.3 and
+    /// later), else the index within the stage. A stage that is resubmitted for a few lost partitions numbers its
+    /// indices from 0 again. If the submission has as many tasks as had not succeeded, the reader maps the indices to
+    /// these tasks; otherwise its attempts count for no task.
     pub tasks: u64,
-    /// `SparkListenerTaskEnd` events read, whatever their outcome, those that stand in the log twice once.
-    /// Journal: attempts that ended, however.
+    /// `SparkListenerTaskEnd` events, whatever their outcome. An event that is in the log twice counts once.
+    ///
+    /// Journal: attempts that ended, for any reason.
     pub attempts: u64,
-    /// Those of them whose task info says `Speculative`.
-    /// Journal: those that were started beside another copy of their task, or in the place of one.
+    /// Those whose task info has `Speculative` set.
+    ///
+    /// Journal: attempts that were started while another copy of the task was running, or replaced one.
     pub speculative_attempts: u64,
-    /// Those that ended neither in success nor by being killed: exceptions, lost executors, failed
-    /// fetches, denied commits, results lost. Outputs that were lost later are counted apart.
-    /// Journal: those that broke or whose node was lost.
+    /// Attempts that failed: exceptions, lost executors, failed fetches, denied commits, lost results. An output that
+    /// is lost after the attempt succeeded is not a failure.
+    ///
+    /// Journal: attempts that failed or whose node was lost.
     pub failed_attempts: u64,
-    /// Those that were killed (end reason `TaskKilled`, or no success and `Killed` in the task
-    /// info), because another attempt won, or the stage or job was cancelled.
-    /// Journal: those that were stopped: another copy had won or took their place, or the run was
-    /// stopped.
+    /// Attempts that were killed (end reason `TaskKilled`, or no success and `Killed` in the task info), because
+    /// another attempt won, or the stage or job was cancelled.
+    ///
+    /// Journal: attempts that were stopped, because another copy won or replaced them or the run was stopped.
     pub killed_attempts: u64,
-    /// Executors: distinct ids among `SparkListenerExecutorAdded`, `SparkListenerBlockManagerAdded`
-    /// (the driver's aside) and the task ends. In local mode the driver is the one executor.
+    /// Executors: distinct ids among `SparkListenerExecutorAdded`, `SparkListenerBlockManagerAdded` (without the
+    /// driver's) and `SparkListenerTaskEnd` events. In local mode the driver is the only executor.
+    ///
     /// Journal: nodes that joined.
     pub nodes: u64,
-    /// Seconds since 1970 at which the (first) application started; where the log doesn't say, the
-    /// earliest time of an event that was read. `None` if there is no time at all.
-    /// Journal: 0, since it counts from the beginning of the run.
+    /// When the first application started, in seconds since 1970; where the log does not say, the earliest time in
+    /// it. `None` if the log has no time at all.
+    ///
+    /// Journal: 0, the beginning of the run.
     pub from: Option<f64>,
-    /// Seconds since 1970 at which the (last) application ended; where the log doesn't say, the
-    /// latest time of an event that was read.
-    /// Journal: the time of its last record, seconds from the beginning of the run.
+    /// When the last application ended, in seconds since 1970; where the log does not say, the latest time in it.
+    ///
+    /// Journal: the time of the last record, in seconds from the beginning of the run.
     pub to: Option<f64>,
-    /// What the reader had to get around, in sentences for people.
+    /// Problems that the reader worked around, as sentences for the user.
     pub warnings: Vec<String>,
-    /// Why attempts failed, and how many for each cause; together `failed_attempts`. Not written where none
-    /// did. Of Spark, the end reason's name, with the exception's class or what an executor's loss is put
-    /// down to after a colon: `ExceptionFailure: java.io.IOException`, `FetchFailed`.
+    /// Failed attempts by cause; they add up to `failed_attempts`. Not serialised if empty. For Spark, a cause is the
+    /// name of the end reason, followed after a colon by the exception's class or by why the executor was lost:
+    /// `ExceptionFailure: java.io.IOException`, `FetchFailed`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub failures: BTreeMap<String, u64>,
-    /// Why attempts were killed, and how many for each reason; together `killed_attempts`. Not written
-    /// where none were. Of Spark: `another attempt succeeded`, `stage cancelled`, `stage finished`,
-    /// `job cancelled`, `a task of the barrier stage failed`, `executor decommissioned`, `executor gone`,
-    /// `preempted`, `killed by the user`, `other`, and before Spark 2.2 `not said`.
+    /// Killed attempts by cause; they add up to `killed_attempts`. Not serialised if empty. For Spark: `another
+    /// attempt succeeded`, `stage cancelled`, `stage finished`, `job cancelled`, `a task of the barrier stage
+    /// failed`, `executor decommissioned`, `executor gone`, `preempted`, `killed by the user`, `other`, and before
+    /// Spark 2.2 `not said`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub killed_by: BTreeMap<String, u64>,
-    /// More counts of Spark event logs, written beside the others.
+    /// Counts that only Spark event logs have, serialised beside the others.
     #[serde(flatten)]
     pub spark: Option<SparkCounts>,
-    /// What only Hadoop's logs tell.
+    /// Counts that only Hadoop logs have.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hadoop: Option<Box<HadoopFacts>>,
 }
 
-/// What only Spark event logs have.
+/// Counts that only Spark event logs have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct SparkCounts {
-    /// Applications in the file or directory; attempts of an application count apart.
+    /// Applications in the file or directory. Several attempts of an application count separately.
     pub applications: u64,
-    /// Tasks of which an attempt succeeded.
+    /// Tasks with an attempt that succeeded.
     pub winners: u64,
-    /// Those of them whose first success in the log is a speculative attempt's.
+    /// Tasks whose first success in the log is a speculative attempt's.
     pub speculative_winners: u64,
-    /// Copies that the scheduler asked for (`SparkListenerSpeculativeTaskSubmitted`), whether or not they
-    /// found room.
+    /// Speculative copies that the scheduler requested (`SparkListenerSpeculativeTaskSubmitted`), whether or not they
+    /// got a free slot.
     pub speculation_requests: u64,
-    /// Stages that a job lists and that were not submitted before it ended, mostly because their output
-    /// was there; those of several jobs count for each.
+    /// Stages that a job lists and that were not submitted before the job ended, mostly because their output was
+    /// already there. A stage that several jobs skip counts for each of them.
     pub skipped_stages: u64,
     /// Stages that were submitted more than once.
     pub resubmitted_stages: u64,
-    /// Stages all of whose tasks must run at once.
+    /// Barrier stages, whose tasks all run at the same time.
     pub barrier_stages: u64,
-    /// Executors that were excluded (blacklisted) because of failures, for a stage or altogether.
+    /// Executors that were excluded (blacklisted) after failures, for a stage or for the whole application.
     pub excluded_executors: u64,
-    /// Hosts likewise.
+    /// Hosts that were excluded, likewise.
     pub excluded_nodes: u64,
-    /// Attempts that had succeeded and whose output was lost with their executor before the stage had ended: their
-    /// second `SparkListenerTaskEnd`, with the reason `Resubmitted`. Counted in `attempts`, as records of ends, and
-    /// neither in `failed_attempts` nor in the findings' attempts: `attempts` are the findings' `attempts.ended`,
-    /// these, and the ends that don't say of which task they are.
+    /// Attempts whose output was lost with their executor, before the stage ended, after they had succeeded:
+    /// `SparkListenerTaskEnd` events with the reason `Resubmitted`. They count in `attempts`, which counts task end
+    /// events, but neither in `failed_attempts` nor in the findings. So `attempts` is the sum of the findings'
+    /// `attempts.ended`, of these, and of the task end events that do not name their task.
     pub outputs_lost: u64,
-    /// Stages that ran for no job that was running: the start of their job is missing in the log.
+    /// Stages that ran while no job that lists them was running: the start of their job is missing in the log.
     pub stages_without_job: u64,
 }

@@ -38,7 +38,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
 
     #[test]
-    fn whatever_a_log_says_its_findings_add_up(log in log(), closed in prop::collection::vec(any::<bool>(), 400)) {
+    fn findings_of_any_log_add_up(log in log(), closed in prop::collection::vec(any::<bool>(), 400)) {
         let mut analysis = Analysis::new();
         for ((key, attempt), closed) in log.iter().zip(closed) {
             analysis.phase(*key, PhaseFacts::default());
@@ -72,7 +72,7 @@ proptest! {
     }
 
     #[test]
-    fn the_order_of_attempts_of_different_phases_makes_no_difference(log in log(), reversed in any::<bool>()) {
+    fn the_order_of_phases_makes_no_difference(log in log(), reversed in any::<bool>()) {
         let name = |node| format!("h{node}");
         let mut in_order = Analysis::new();
         for (key, attempt) in &log {

@@ -1,5 +1,5 @@
-//! Real Spark logs, told to the analysis line by line and counted a second time in the plainest way. Skipped
-//! unless `HINDMOST_DATA` names the folder that holds them.
+//! Passes real Spark logs to the analysis line by line, and compares with a second, simple count. Skipped unless
+//! `HINDMOST_DATA` names the folder with the logs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -14,14 +14,14 @@ fn logs() -> Vec<PathBuf> {
         println!("{} skipped: HINDMOST_DATA is not set", test.name().unwrap_or("test"));
         return Vec::new();
     };
-    // A relative folder is meant from the workspace's.
+    // A relative path starts at the workspace's folder.
     let folder = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join(data).join("spark");
     let mut logs: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     logs.sort();
     logs
 }
 
-/// The attempts that ended, with their stages. Hosts are numbered as they come.
+/// Returns the attempts that ended, with their stages. Hosts are numbered in order of appearance.
 fn attempts(text: &str) -> Vec<(u32, EndedAttempt)> {
     let mut hosts = Vec::new();
     let mut attempts = Vec::new();
@@ -61,11 +61,11 @@ fn attempts(text: &str) -> Vec<(u32, EndedAttempt)> {
 }
 
 #[test]
-fn figures_are_those_of_a_plain_count() {
+fn findings_match_a_plain_count() {
     for path in logs() {
         let attempts = attempts(&String::from_utf8_lossy(&std::fs::read(&path).unwrap()));
         let mut analysis = Analysis::new();
-        // Of each stage the first success of each task: milliseconds it took and when it ended.
+        // The first success of each task by stage: duration and end in milliseconds.
         let mut won: BTreeMap<u32, Vec<(i64, i64)>> = BTreeMap::new();
         let (mut seen, mut stages, mut lost) = (BTreeSet::new(), BTreeSet::new(), 0);
         for (stage, attempt) in &attempts {

@@ -4,8 +4,8 @@ use hindmost_trace::analysis::{Analysis, Ended};
 use super::world::{World, log_normal, of_phase, phase, succeeded};
 
 #[test]
-fn on_clusters_without_a_slow_node_false_alarms_are_as_rare_as_stated() {
-    // Even any false alarm is rarer than the level of the test alone, because the ratio must be large, too.
+fn false_alarms_are_as_rare_as_stated() {
+    // The rate of false alarms is even below the level of the test, because a slow node must also have a large ratio.
     for (durations, nodes, phases, tasks) in [
         (log_normal(20.0, 0.5), 8, 4, 40),
         (Distribution::pareto_with_mean(1.3, 30.0).unwrap(), 5, 1, 60),
@@ -27,7 +27,7 @@ fn on_clusters_without_a_slow_node_false_alarms_are_as_rare_as_stated() {
 }
 
 #[test]
-fn a_node_twice_as_slow_is_found_with_20_tasks_of_moderate_spread() {
+fn a_node_twice_as_slow_is_found_with_20_tasks() {
     let (mut found, mut right, mut covered) = (0, 0, 0);
     let logs = 200;
     for seed in 0..logs {
@@ -44,13 +44,14 @@ fn a_node_twice_as_slow_is_found_with_20_tasks_of_moderate_spread() {
         }
     }
     assert!(found >= 190 && right >= 180, "{found} found, {right} right");
-    // The interval of a median is 95 % at least but for ties; those that aren't found are missing here.
+    // The interval of a median covers at least 95% except for ties. Logs in which the node was not found are missing
+    // here.
     assert!(f64::from(covered) >= f64::from(found) * 0.95 - 4.0 * (f64::from(found) * 0.0475).sqrt(), "{covered}");
 }
 
 #[test]
-fn short_and_long_phases_do_not_confuse() {
-    // One node works on long phases only, the others on short ones, too.
+fn phases_of_different_length_cause_no_false_alarm() {
+    // One node works on long phases only, the others also on short ones.
     let world = World::new(4, log_normal(1.0, 0.3));
     let mut analysis = Analysis::new();
     for number in 0..20 {
@@ -67,7 +68,7 @@ fn short_and_long_phases_do_not_confuse() {
 }
 
 #[test]
-fn a_single_straggler_makes_no_node_slow_however_long_it_is() {
+fn a_single_long_straggler_makes_no_node_slow() {
     for nodes in [2, 5] {
         let mut attempts = World::new(nodes, log_normal(10.0, 0.1)).attempts(phase(0), 20 * nodes, 1.0);
         attempts[7].end = attempts[7].end.map(|end| end + 1e6);
@@ -79,8 +80,8 @@ fn a_single_straggler_makes_no_node_slow_however_long_it_is() {
 }
 
 #[test]
-fn what_inputs_explain_is_no_fault_of_the_node() {
-    // Node 1 is given inputs four times as large; its tasks take as long as their input tells.
+fn slowness_explained_by_input_is_not_the_nodes() {
+    // Node 1 gets inputs four times as large, and durations are proportional to the input.
     let world = World::new(4, log_normal(10.0, 0.1));
     let mut attempts = world.attempts(phase(0), 120, 1.0);
     for attempt in &mut attempts {
@@ -95,7 +96,7 @@ fn what_inputs_explain_is_no_fault_of_the_node() {
     assert!(skew.explains && skew.elasticity_ci95[0] < 1.0 && skew.elasticity_ci95[1] > 1.0, "{skew:?}");
     assert!(found.stragglers.skew >= 30 && found.stragglers.skew * 10 >= found.stragglers.tasks * 9, "{found:?}");
 
-    // Without bytes the same log accuses the node.
+    // Without bytes, the same log makes the node look slow.
     for attempt in &mut attempts {
         attempt.bytes_read = None;
     }
@@ -107,7 +108,7 @@ fn what_inputs_explain_is_no_fault_of_the_node() {
 
 #[test]
 fn copies_that_overtake_a_slow_node_do_not_hide_it() {
-    // Whatever takes more than 18 s is overtaken by a copy elsewhere: of node 0 quick tasks alone win.
+    // An attempt that takes more than 18 s is overtaken by a copy on another node, so on node 0 only short tasks win.
     let world = World { slowness: |node| if node == 0 { 3.0 } else { 1.0 }, ..World::new(5, log_normal(10.0, 0.3)) };
     let mut attempts = Vec::new();
     for attempt in world.attempts(phase(0), 200, 1.0) {
@@ -120,7 +121,7 @@ fn copies_that_overtake_a_slow_node_do_not_hide_it() {
         (copy.node, copy.speculative) = (Some(1 + attempt.task % 4), true);
         let killed =
             hindmost_trace::analysis::EndedAttempt { end: Some(start + 25.0), ended: Ended::Killed, ..attempt };
-        // Losers are logged now before, now after the winner.
+        // Losers are logged before or after the winner.
         let both = if attempt.task % 2 == 0 { [copy, killed] } else { [killed, copy] };
         attempts.extend(both);
     }
@@ -135,14 +136,15 @@ fn copies_that_overtake_a_slow_node_do_not_hide_it() {
 }
 
 #[test]
-fn one_node_alone_is_compared_to_nobody() {
+fn a_single_node_is_not_tested() {
     let findings = World::new(1, log_normal(10.0, 0.3)).findings(3, 50);
     assert_eq!((findings.nodes_tested, findings.slow_nodes.len()), (0, 0));
 }
 
 #[test]
-fn the_test_is_that_of_a_statistics_package() {
-    // SciPy 1.17: mannwhitneyu(…, use_continuity=False) of the first phase; of both from its ranks, weighted.
+fn the_test_matches_a_statistics_package() {
+    // Expected p-values from SciPy 1.17: mannwhitneyu(…, use_continuity=False) for the first phase; for both phases
+    // computed from its ranks, with weights.
     let first: [&[f64]; 2] = [
         &[12., 15., 15., 18., 20., 22., 25., 25., 30., 31., 40., 90.],
         &[8., 9., 10., 10., 11., 12., 12., 13., 15., 15., 16., 18., 19., 21., 25.],
@@ -170,8 +172,8 @@ fn the_test_is_that_of_a_statistics_package() {
 }
 
 #[test]
-fn how_slow_each_of_several_nodes_is_is_told_against_those_that_are_not() {
-    // Three of eight: among the others of each there are two slow ones.
+fn slow_nodes_are_measured_against_the_others() {
+    // Three of eight nodes are slow, so among the other nodes of each slow one there are two slow ones.
     let slowness = |node| [1.0, 1.0, 1.0, 2.0, 1.0, 3.0, 1.0, 2.0][node as usize];
     let (mut covered, mut all) = (0, 0);
     for seed in 0..60 {
@@ -192,10 +194,10 @@ fn how_slow_each_of_several_nodes_is_is_told_against_those_that_are_not() {
 }
 
 #[test]
-fn of_a_log_of_many_tasks_a_sample_of_phases_tells_how_slow_nodes_are() {
+fn a_sample_of_phases_is_enough_for_the_slowness() {
     let slowness = |node| if node < 2 { 2.5 } else { 1.0 };
     let world = World { slowness, ..World::new(5, log_normal(20.0, 0.3)) };
-    // 300 000 observations, which is more than are kept.
+    // 300 000 observations, more than are kept.
     let findings = world.findings(200, 1500);
     let slow: Vec<&str> = findings.slow_nodes.iter().map(|node| &*node.node).collect();
     assert!(slow.len() == 2 && slow.contains(&"h0") && slow.contains(&"h1"), "{slow:?}");

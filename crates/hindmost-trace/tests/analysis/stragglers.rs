@@ -4,8 +4,8 @@ use hindmost_math::fit::Preferred;
 use super::world::{World, log_normal, of_phase, phase, succeeded};
 
 #[test]
-fn figures_of_a_phase_are_those_counted_by_hand() {
-    // 40 tasks at 0 s: 37 take 10 s, then 12, 20 and 40 s.
+fn findings_of_a_phase_match_a_count_by_hand() {
+    // 40 tasks start at 0 s: 37 take 10 s, the others 12, 20 and 40 s.
     let mut attempts: Vec<_> = (0..37).map(|task| succeeded(task, 0.0, 10.0)).collect();
     attempts.extend([(37, 12.0), (38, 20.0), (39, 40.0)].map(|(task, end)| succeeded(task, 0.0, end)));
     let (findings, found) = of_phase(&attempts);
@@ -32,7 +32,7 @@ fn phases_of_fewer_than_20_tasks_wait_for_none() {
 }
 
 #[test]
-fn tails_of_phases_are_those_that_were_drawn() {
+fn fitted_tails_match_the_drawn_distributions() {
     let (mut alphas, mut sigmas, mut paretos, mut log_normals) = (0, 0, 0, 0);
     for seed in 0..100 {
         let world = World { seed, ..World::new(10, Distribution::pareto(1.6, 4.0).unwrap()) };
@@ -46,7 +46,7 @@ fn tails_of_phases_are_those_that_were_drawn() {
         sigmas += u32::from(low <= sigma && sigma <= high);
         log_normals += u32::from(fit.preferred == Some(Preferred::LogNormal));
     }
-    // 95 % less four standard deviations.
+    // 95% minus four standard deviations.
     assert!(
         [alphas, sigmas, paretos, log_normals].iter().all(|count| *count >= 86),
         "{alphas} {sigmas} {paretos} {log_normals}"
@@ -54,7 +54,7 @@ fn tails_of_phases_are_those_that_were_drawn() {
 }
 
 #[test]
-fn a_phase_too_large_to_keep_is_known_as_well_from_its_sketch() {
+fn a_sketch_describes_a_large_phase_as_well() {
     let tasks = 50_000;
     let world = World {
         slowness: |node| if node == 2 { 1.7 } else { 1.0 },
@@ -89,8 +89,8 @@ fn a_phase_too_large_to_keep_is_known_as_well_from_its_sketch() {
 }
 
 #[test]
-fn stragglers_are_told_apart_by_what_made_them() {
-    // 300 tasks of some 10 s: 10 with eight times the input, 15 on a node three times as slow, 5 for no reason.
+fn stragglers_are_classified_by_cause() {
+    // 300 tasks of about 10 s: 10 with eight times the input, 15 on a node three times as slow, 5 slow for no reason.
     let mut attempts = World {
         bytes: Some((log_normal(1e8, 0.2), 1.0)),
         slowness: |node| if node == 19 { 3.0 } else { 1.0 },
@@ -108,7 +108,7 @@ fn stragglers_are_told_apart_by_what_made_them() {
     }
     let (findings, found) = of_phase(&attempts);
     let found = found.stragglers;
-    // Inputs alone make a few more: one in 34 is 1.5 times the median.
+    // The variation of the inputs causes a few more: one task in 34 takes 1.5 times the median.
     assert!((10..=20).contains(&found.skew), "{found:?}");
     assert_eq!((found.slow_node, found.other, found.unclassified), (15, 5, 0), "{found:?}");
     assert_eq!((findings.stragglers, findings.slow_nodes.len()), (found, 1));
@@ -128,6 +128,6 @@ fn inputs_that_make_no_difference_explain_nothing() {
         explained += u32::from(found.skew.unwrap().explains);
         assert!(found.skew.unwrap().explains || found.stragglers.skew == 0);
     }
-    // At a level of 1 %, one-sided in effect.
+    // The level is 1%; only positive elasticities count.
     assert!(explained <= 7, "{explained}");
 }

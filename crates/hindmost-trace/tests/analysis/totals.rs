@@ -7,7 +7,7 @@ fn ended(task: u32, end: f64, ended: Ended, speculative: bool) -> EndedAttempt {
 }
 
 #[test]
-fn the_first_success_of_a_task_wins_and_the_rest_has_lost() {
+fn the_first_success_wins_and_the_others_lose() {
     let (findings, found) = of_phase(&[
         ended(0, 1.0, Ended::Failed, false),
         ended(0, 3.0, Ended::Succeeded, false),
@@ -34,8 +34,8 @@ fn the_first_success_of_a_task_wins_and_the_rest_has_lost() {
 }
 
 #[test]
-fn waiting_phases_of_one_job_count_once_where_they_overlap() {
-    // Both phases of the first job wait from 10 s on, until 30 and 50 s; that of the second from 10 to 110 s.
+fn overlapping_waits_of_one_job_count_once() {
+    // Both phases of the first job wait from 10 s, until 30 and 50 s; the phase of the second waits from 10 to 110 s.
     let mut analysis = Analysis::new();
     for (number, job, last) in [(0, "a", 30.0), (1, "a", 50.0), (2, "b", 110.0)] {
         let facts = PhaseFacts { job: Some(job.to_owned()), tasks: Some(20), ..PhaseFacts::default() };
@@ -55,20 +55,20 @@ fn waiting_phases_of_one_job_count_once_where_they_overlap() {
 }
 
 #[test]
-fn of_very_many_phases_the_important_ones_are_listed_and_all_are_counted() {
+fn only_important_phases_are_listed_but_all_count() {
     let mut analysis = Analysis::new();
     let phases = 3000;
     for number in 0..phases {
         let facts = PhaseFacts { name: Some(format!("p{number}")), job: Some(format!("j{}", number / 2)), tasks: None };
         analysis.phase(phase(number), facts);
-        // Every tenth phase waits, each longer than the one before.
+        // Every tenth phase waits, each for longer than the one before.
         let last = if number % 10 == 0 { 10.0 + f64::from(number) } else { 10.0 };
         for task in 0..19 {
             analysis.ended(phase(number), &succeeded(task, 0.0, 10.0));
         }
         analysis.ended(phase(number), &succeeded(19, 0.0, last));
         analysis.closed(phase(number));
-        // A killed loser is told of late.
+        // A killed loser is reported late.
         if number >= 1 {
             analysis.ended(phase(number - 1), &ended(19, 2.0, Ended::Killed, true));
         }
@@ -87,14 +87,14 @@ fn of_very_many_phases_the_important_ones_are_listed_and_all_are_counted() {
     assert_eq!(findings.waiting.seconds, waited);
     assert_eq!((findings.jobs.len(), findings.jobs_left_out), (64, 1500 - 64));
     assert_eq!((findings.jobs[0].job.as_deref(), findings.jobs[0].waiting.seconds), (Some("j1495"), 2990.0));
-    // Phase 0 waits for nothing, 10 waits 10 s: that is no straggler of 1.5 × 10 s; 20 s are.
+    // The last task of phase 0 takes 10 s and is no straggler; that of phase 10 takes 20 s, more than 1.5 × 10 s.
     assert_eq!((findings.stragglers.tasks, findings.stragglers.other), (299, 299));
     let listed = &findings.phases[200];
     assert_eq!((listed.attempts.killed, listed.machine_time.losers), (2, 7.0));
 }
 
 #[test]
-fn names_of_any_length_take_little_room() {
+fn long_names_are_shortened() {
     let mut analysis = Analysis::new();
     let key = PhaseKey { application: 1, phase: 9 };
     analysis.phase(key, PhaseFacts { name: Some("é".repeat(1 << 20)), ..PhaseFacts::default() });
@@ -105,7 +105,7 @@ fn names_of_any_length_take_little_room() {
 }
 
 #[test]
-fn keys_of_the_document_are_these() {
+fn json_keys_are_as_documented() {
     let world = World { slowness: |node| if node == 0 { 3.0 } else { 1.0 }, ..World::new(4, log_normal(10.0, 0.3)) };
     let document = serde_json::to_value(world.findings(2, 60)).unwrap();
     let keys = |value: &serde_json::Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>().join(" ");

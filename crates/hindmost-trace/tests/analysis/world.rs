@@ -1,4 +1,4 @@
-//! Logs of phases whose tasks start one after the other, with durations of a known distribution.
+//! Generates logs of phases whose durations have a known distribution.
 
 use hindmost_core::metrics::{Findings, PhaseFinding};
 use hindmost_core::random::{Purpose, draw};
@@ -9,7 +9,7 @@ pub const fn phase(phase: u32) -> PhaseKey {
     PhaseKey { application: 0, phase }
 }
 
-/// An attempt that succeeded, the first of its task.
+/// Returns an attempt that succeeded.
 pub fn succeeded(task: u32, start: f64, end: f64) -> EndedAttempt {
     EndedAttempt {
         task,
@@ -23,13 +23,13 @@ pub fn succeeded(task: u32, start: f64, end: f64) -> EndedAttempt {
     }
 }
 
-/// A cluster on which nodes differ, and inputs may.
+/// A cluster with nodes of different speed, and tasks with different inputs.
 pub struct World {
     pub nodes: u32,
     pub durations: Distribution,
-    /// How many times as long tasks take on a node.
+    /// How many times as long tasks take on each node.
     pub slowness: fn(u32) -> f64,
-    /// Bytes that tasks read; durations grow in proportion to its power.
+    /// Distribution of the bytes that tasks read, and the elasticity of durations with respect to them.
     pub bytes: Option<(Distribution, f64)>,
     pub seed: u64,
 }
@@ -39,7 +39,8 @@ impl World {
         World { nodes, durations, slowness: |_| 1.0, bytes: None, seed: 1 }
     }
 
-    /// The attempts of a phase of so many tasks, each on the next node, `scale` times as long as others'.
+    /// Returns the attempts of a phase with this number of tasks, assigned to the nodes in turn. Durations are
+    /// multiplied by `scale`.
     pub fn attempts(&self, key: PhaseKey, tasks: u32, scale: f64) -> Vec<EndedAttempt> {
         let drawn = |purpose, task: u32| draw(self.seed, purpose, u64::from(key.phase), u64::from(task));
         let attempts = (0..tasks).map(|task| {
@@ -59,7 +60,7 @@ impl World {
         attempts.collect()
     }
 
-    /// The findings of so many phases of so many tasks each, of very different lengths.
+    /// Returns the findings of phases with this number of tasks each, and very different durations.
     pub fn findings(&self, phases: u32, tasks: u32) -> Findings {
         let mut analysis = Analysis::new();
         for number in 0..phases {
@@ -72,7 +73,7 @@ impl World {
     }
 }
 
-/// The findings of some attempts of one phase, and what was found of it.
+/// Returns the findings of attempts of one phase, and the finding of that phase.
 pub fn of_phase(attempts: &[EndedAttempt]) -> (Findings, PhaseFinding) {
     let mut analysis = Analysis::new();
     for attempt in attempts {

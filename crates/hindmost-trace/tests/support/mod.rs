@@ -1,15 +1,15 @@
-//! Logs made to measure, of any length, and the compressions that Spark has for them.
+//! Generates logs of any length, in the compressions that Spark offers for them.
 #![allow(dead_code, missing_docs, reason = "each test and benchmark takes what it needs")]
 
 use std::fmt::Write as _;
 use std::io::{self, Read, Write};
 
-/// Tasks of a stage; every fiftieth gets a copy, every hundredth fails once.
+/// Tasks of a stage. Every fiftieth gets a speculative copy, and every hundredth fails once.
 const TASKS: u64 = 200;
 const STAGES_OF_A_JOB: u64 = 3;
 const ZERO: u64 = 1_700_000_000_000;
 
-/// What a made log holds, for comparison with what a reader finds.
+/// The counts of a generated log, for comparison with a reader's counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Made {
     pub jobs: u64,
@@ -23,11 +23,11 @@ pub struct Made {
     pub executors: u64,
 }
 
-/// Makes a log job by job; a reader of it, too. Jobs have stages that come after each other, and one more
-/// that is skipped; executors come and go with every tenth job.
+/// Generates a log job by job, and is a reader of it. The stages of a job run one after the other, and one more is
+/// skipped. Executors change with every tenth job.
 pub struct Maker {
     pub made: Made,
-    /// Bytes after which no further job begins.
+    /// Number of bytes after which no further job begins.
     least: u64,
     bytes: u64,
     ended: bool,
@@ -37,13 +37,13 @@ pub struct Maker {
 }
 
 impl Maker {
-    /// A log of at least so many bytes.
+    /// Returns a generator of a log with at least this number of bytes.
     pub fn new(least: u64) -> Maker {
         let made = Made::default();
         Maker { made, least, bytes: 0, ended: false, text: Vec::new(), given: 0, task_id: 0 }
     }
 
-    /// The whole log, and what it holds.
+    /// Returns the whole log and its counts.
     pub fn whole(least: u64) -> (Vec<u8>, Made) {
         let mut maker = Maker::new(least);
         let mut log = Vec::new();
@@ -51,7 +51,7 @@ impl Maker {
         (log, maker.made)
     }
 
-    /// Writes the next part of the log; false at its end.
+    /// Writes the next part of the log; returns false at its end.
     fn next_part(&mut self) -> bool {
         if self.ended {
             return false;
@@ -88,7 +88,7 @@ impl Maker {
             }
         }
         let first = job * (STAGES_OF_A_JOB + 1);
-        // The first one listed is skipped: its output is there.
+        // The first stage that is listed is skipped: its output is already there.
         let ids: Vec<u64> = (first..=first + STAGES_OF_A_JOB).collect();
         let info = |id: u64| {
             let parents = if id == first { String::new() } else { (id - 1).to_string() };
@@ -114,7 +114,7 @@ impl Maker {
         writeln!(text, r#"{{"Event":"SparkListenerStageSubmitted","Stage Info":{info},"Submission Time":{at}}},"Properties":{{}}}}"#).unwrap();
         let mut losers = String::new();
         for n in 0..TASKS {
-            // Not in the order of their indices.
+            // Not in the order of the indices.
             let index = (n * 77 + id) % TASKS;
             if index.is_multiple_of(100) {
                 self.attempt(text, id, index, at, "failed");
@@ -125,7 +125,7 @@ impl Maker {
             }
         }
         writeln!(text, r#"{{"Event":"SparkListenerStageCompleted","Stage Info":{info},"Submission Time":{at},"Completion Time":{}}}}}"#, at + 9000).unwrap();
-        // Those that lose are killed when the stage is over.
+        // Losers are killed when the stage is over.
         text.push_str(&losers);
         self.made.stages += 1;
         self.made.tasks += TASKS;
@@ -220,10 +220,10 @@ impl Read for Maker {
     }
 }
 
-/// The compressions that Spark has for its logs, and gzip.
+/// The compressions that Spark offers for its logs, and gzip.
 pub const CODECS: [&str; 4] = ["gzip", "zstd", "lz4", "snappy"];
 
-/// Compresses as Spark's codec of that name does, with its default sizes of blocks.
+/// Compresses like Spark's codec of this name, with its default block sizes.
 pub fn pack(codec: &str, from: &mut dyn Read, to: &mut dyn Write) -> io::Result<()> {
     match codec {
         "gzip" => {
@@ -269,7 +269,7 @@ fn lz4_block(to: &mut dyn Write, (method, packed): (u8, &[u8]), length: usize, s
     to.write_all(packed)
 }
 
-/// Blocks of 32 KiB.
+/// Splits the input into blocks of 32 KiB.
 fn blocks(from: &mut dyn Read, each: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
     loop {
         let mut block = Vec::new();
@@ -281,7 +281,7 @@ fn blocks(from: &mut dyn Read, each: &mut dyn FnMut(&[u8]) -> io::Result<()>) ->
     }
 }
 
-/// XXH32 in the plainest way.
+/// Computes XXH32 in the simplest way.
 fn xxhash32(data: &[u8], seed: u32) -> u32 {
     const P: [u32; 5] = [0x9e37_79b1, 0x85eb_ca77, 0xc2b2_ae3d, 0x27d4_eb2f, 0x1656_67b1];
     let word = |bytes: &[u8]| u32::from_le_bytes(bytes.try_into().unwrap());

@@ -1,4 +1,4 @@
-//! Avro by small schemas.
+//! Decodes Avro with small schemas.
 
 use serde_json::{Value, json};
 
@@ -45,7 +45,7 @@ fn all_types_are_decoded() {
     bytes.extend(1.5f32.to_le_bytes());
     bytes.extend((-2.5f64).to_le_bytes());
     bytes.extend([9, 9, 2]);
-    // Two blocks, one of them with its size.
+    // Two blocks, one of them with its size in bytes.
     bytes.extend([2, 2, b'p', 1, 4, 2, b'q', 0]);
     bytes.extend([2, 2, b'u', 2, b'v', 0]);
     bytes.extend([2, 2, b'k', 0, 0]);
@@ -61,9 +61,9 @@ fn all_types_are_decoded() {
 }
 
 #[test]
-fn damage_is_an_error_and_takes_no_room() {
+fn damage_is_an_error_and_allocates_nothing() {
     let array = |items: Value| json!({"type": "array", "items": items});
-    // 2^61 nulls.
+    // An array of 2^61 nulls.
     let many = [0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x40];
     assert!(decode(&array(json!("null")), &many).unwrap_err().contains("too many values"));
     assert!(decode(&json!("string"), &many).unwrap_err().contains("too long"));

@@ -1,4 +1,4 @@
-//! Binary job histories: the same events as in JSON, encoded by a schema as Hadoop writes it.
+//! Binary job histories: the same events as in JSON, encoded by a schema like Hadoop's.
 
 use serde_json::{Map, Value, json};
 
@@ -181,7 +181,7 @@ pub(super) fn schema() -> Value {
     ]})
 }
 
-/// Encodes a value of Avro's JSON by a schema, in the plainest way.
+/// Encodes a value of Avro's JSON by a schema, in the simplest way.
 fn encode(kind: &Value, value: &Value, named: &mut Map<String, Value>, bytes: &mut Vec<u8>) {
     let whole = |number: i64, bytes: &mut Vec<u8>| {
         let mut rest = ((number << 1) ^ (number >> 63)) as u64;
@@ -259,7 +259,7 @@ fn encode(kind: &Value, value: &Value, named: &mut Map<String, Value>, bytes: &m
     }
 }
 
-/// All named types, wherever the schema first defines them.
+/// Collects all named types of a schema.
 fn names(kind: &Value, named: &mut Map<String, Value>) {
     match kind {
         Value::Array(items) => items.iter().for_each(|item| names(item, named)),
@@ -273,7 +273,7 @@ fn names(kind: &Value, named: &mut Map<String, Value>) {
     }
 }
 
-/// A history in the binary form, and where each event ends.
+/// Returns a history in the binary form, and where each event ends.
 pub(super) fn binary(history: &History) -> (Vec<u8>, Vec<usize>) {
     let schema = schema();
     let mut named = Map::new();
@@ -314,7 +314,7 @@ pub(super) fn history(version: Version) -> History {
 }
 
 #[test]
-fn the_binary_form_tells_the_same_as_the_text() {
+fn the_binary_form_gives_the_same_as_the_text() {
     let history = history(Version::V3);
     let (bytes, _) = binary(&history);
     let (from_text, from_bytes) = (history.read(), trace(&bytes));
@@ -356,15 +356,15 @@ fn a_binary_history_is_read_up_to_where_it_ends() {
 #[test]
 fn damage_ends_a_binary_history_with_a_warning() {
     let (mut bytes, ends) = binary(&history(Version::V3));
-    // The type of the eighth event is no symbol.
+    // Makes the type of the eighth event an invalid symbol.
     bytes[ends[7]] = 0x7e;
     let (summary, _) = counted(&bytes).unwrap();
-    warning(&summary, "damaged and read only up to the damage; the first at event 8");
+    warning(&summary, "damaged and were read only up to the damage; the first at event 8");
     assert_eq!(summary.attempts, 0);
-    // Without a schema nothing can be read.
+    // Nothing can be read without a schema.
     let error = counted(b"Avro-Binary\n{\"type\":\"nothing\"}\n\0\0").unwrap_err();
     assert!(error.to_string().contains("schema can't be read"), "{error}");
-    // A schema over several lines, and line ends of another system.
+    // A schema that spans several lines, with Windows line ends.
     let (bytes, ends) = binary(&history(Version::V3));
     let mut pretty = format!("Avro-Binary\r\n{}\r\n", serde_json::to_string_pretty(&schema()).unwrap()).into_bytes();
     pretty.extend(&bytes[ends[0]..]);
@@ -377,6 +377,6 @@ fn sources_are_named_where_there_are_several() {
     let mut issues = Issues::default();
     issues.unreadable_event(&source, 3);
     let mut warnings = Vec::new();
-    issues.tell(&mut warnings);
-    assert_eq!(warnings, ["1 record is not readable and skipped; the first is event 3 of b.jhist."]);
+    issues.add_warnings(&mut warnings);
+    assert_eq!(warnings, ["1 record is not readable and were skipped; the first is event 3 of b.jhist."]);
 }

@@ -18,31 +18,31 @@ fn a_folder_is_walked() {
     on_disk(&root.join("2026/02/job_1700_0001_conf.xml"), b"<configuration/>");
     on_disk(&root.join("2026/02/.job_1700_0002.jhist.crc"), b"crc\0\0");
     on_disk(&root.join("history without its name"), of_job(3).as_bytes());
-    // What the masters of jobs leave while they run: the last of them knows all.
+    // Histories that ApplicationMasters leave while a job runs; the last one is complete.
     on_disk(&root.join("staging/job_1700_0004_1.jhist"), b"Avro-Json\n");
     on_disk(&root.join("staging/job_1700_0004_2.jhist"), of_job(4).as_bytes());
     on_disk(&root.join("staging/job_1700_0001_1.jhist"), of_job(1).as_bytes());
     assert!(find(root).unwrap());
-    let mut told = Vec::new();
-    let mut tell = |read, total| told.push((read, total));
-    let trace = open(root, Some(&mut tell)).unwrap();
+    let mut reports = Vec::new();
+    let mut on_progress = |read, total| reports.push((read, total));
+    let trace = open(root, Some(&mut on_progress)).unwrap();
     let summary = trace.summary();
     assert_eq!((summary.format, summary.jobs, summary.stages, summary.nodes), ("hadoop-jhist", 4, 8, 2));
     assert_eq!(numbers(summary), (20, 4, 4, 4));
-    warning(summary, "2 histories of jobs of which there is a later one");
-    let last = *told.last().unwrap();
+    warning(summary, "2 job histories were left out, because the same job has a later one");
+    let last = *reports.last().unwrap();
     assert_eq!(Some(last.0), last.1);
 
-    // The same job under other names is read once; what can't be read is left out.
+    // The same job in another file is read once; unreadable files are left out.
     on_disk(&root.join("copy.jhist"), of_job(2).as_bytes());
     on_disk(&root.join("z.jhist"), b"nothing of the kind");
     on_disk(&root.join("cut.jhist.gz"), &gzip(of_job(5).as_bytes())[..300]);
     on_disk(&root.join("rumen.json"), br#"{"jobID":"job_1700_0001","mapTasks":[]}"#);
     let summary = summarize(root, None).unwrap();
     assert_eq!((summary.jobs, summary.attempts), (4, 20));
-    warning(&summary, "1 job stands in a second file");
-    warning(&summary, "2 files of the folder could not be read and left out; the first: ");
-    warning(&summary, "1 Rumen trace beside job histories, left out");
+    warning(&summary, "1 job is in a second file");
+    warning(&summary, "2 files of the folder could not be read and were left out; the first error is: ");
+    warning(&summary, "1 Rumen trace was left out, because the folder has job histories");
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn a_folder_of_rumen_traces_is_read_too() {
     on_disk(&root.join("log"), b"{\"Event\":\"SparkListenerLogStart\"}");
     let summary = summarize(root, None).unwrap();
     assert_eq!((summary.format, summary.jobs, summary.attempts), ("rumen", 2, 2));
-    warning(&summary, "1 job stands in a second file");
+    warning(&summary, "1 job is in a second file");
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn a_gzip_that_is_cut_is_read_as_far_as_it_goes() {
 }
 
 #[test]
-fn what_cannot_be_opened_is_told() {
+fn files_that_cannot_be_opened_give_an_error() {
     let directory = tempfile::tempdir().unwrap();
     let missing = directory.path().join("missing");
     assert!(matches!(summarize(&missing, None), Err(TraceError::Open { .. })));

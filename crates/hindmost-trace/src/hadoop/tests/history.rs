@@ -13,7 +13,7 @@ use crate::recorded::Outcome;
 const VERSIONS: [Version; 3] = [Version::V0, Version::V2, Version::V3];
 
 #[test]
-fn every_version_tells_the_same() {
+fn every_version_gives_the_same_result() {
     for version in VERSIONS {
         let trace = history(version).read();
         let summary = trace.summary();
@@ -33,7 +33,7 @@ fn every_version_tells_the_same() {
         let job = &trace.workload_jobs()[0];
         assert_eq!(&*job.spec.name, "job_1700_0001 sort");
         assert_eq!(job.spec.arrival, Time(0));
-        // The reduce waits from 51 s for the last map, which ends at 60 s.
+        // The reduce waits from 51 s until the last map ends at 60 s.
         assert_eq!(job.durations, [Durations::Recorded(vec![10.0, 20.0]), Durations::Recorded(vec![20.0])]);
         let [maps, reduces] = &job.spec.phases[..] else { panic!("two phases") };
         assert_eq!((&*maps.name, maps.tasks, maps.after.len(), maps.demand["cpus"]), ("map", 2, 0, 1.0));
@@ -49,7 +49,7 @@ fn every_version_tells_the_same() {
             [(0, 1, 0, false, Outcome::Lost), (1, 0, 0, false, Outcome::Failed), (0, 1, 1, true, Outcome::Won),]
         );
         assert_eq!((trace.attempts()[0].launch, trace.attempts()[0].finish), (Some(1.0), Some(60.5)));
-        // Both maps' first attempts and later the slow one and the reduce ran on h1 together.
+        // At different times the two maps' first attempts, and the slow one and the reduce, ran on h1 together.
         let slots: Vec<_> = trace.cluster_nodes().iter().map(|node| (&*node.name, node.slots)).collect();
         assert_eq!(slots, [("h1", 2), ("h2", 1)]);
         assert_eq!(trace.node_memory(), [Some(2.0 * 2048.0 * 1_048_576.0), Some(2048.0 * 1_048_576.0)]);
@@ -57,13 +57,14 @@ fn every_version_tells_the_same() {
 }
 
 #[test]
-fn places_come_from_the_log_or_from_splits_or_from_the_counters() {
+fn places_come_from_the_log_the_splits_or_the_counters() {
     let of = |version| history(version).read().facts().locality;
-    // Both attempts of map 1 ran elsewhere than on h3, in a rack of which h3 isn't known to be.
+    // Both attempts of map 1 ran on other machines than h3, whose rack is unknown.
     assert_eq!(of(Version::V0), Locality { data_local: 1, rack_local: 0, off_switch: 0, unknown: 2 });
     assert_eq!(of(Version::V2), Locality { data_local: 3, rack_local: 0, off_switch: 0, unknown: 0 });
-    let told = History::begun(Version::V0, 1, 0).task('m', 0, "").attempt(run('m', 0, 0, 1, 2)).done(9, 1, 0).read();
-    assert_eq!(told.facts().locality, Locality { data_local: 1, ..Locality::default() });
+    let without_splits =
+        History::begun(Version::V0, 1, 0).task('m', 0, "").attempt(run('m', 0, 0, 1, 2)).done(9, 1, 0).read();
+    assert_eq!(without_splits.facts().locality, Locality { data_local: 1, ..Locality::default() });
 }
 
 #[test]
@@ -72,7 +73,7 @@ fn copies_of_old_logs_are_found_by_their_times() {
     let history = History::begun(Version::V0, 2, 0)
         .attempt(killed(run('m', 0, 0, 1000, 9000)))
         .attempt(run('m', 0, 1, 5000, 8000))
-        // Preempted, then started again: no copy.
+        // Preempted, then started again: not speculative.
         .attempt(killed(Run { error: "Container preempted by scheduler", ..run('m', 1, 0, 1000, 5000) }))
         .attempt(run('m', 1, 1, 5000, 8000))
         .done(9000, 2, 0);
@@ -81,7 +82,7 @@ fn copies_of_old_logs_are_found_by_their_times() {
     assert_eq!(trace.facts().killed_losers, 2);
     assert_eq!(trace.facts().kills["preempted"], 1);
     assert_eq!(trace.facts().kills["not said"], 1);
-    // The same in a version that says of each that it is none.
+    // The same attempts in a version that marks each as not speculative.
     let said = History { version: Version::V2, ..history };
     let rewritten: String = said.json();
     assert_eq!(numbers(trace.summary()), numbers(&counted(rewritten.as_bytes()).unwrap().0));
@@ -105,7 +106,7 @@ fn an_output_that_is_lost_makes_its_attempt_a_failure() {
     assert_eq!(numbers(trace.summary()), (3, 0, 1, 0));
     assert_eq!((trace.facts().outputs_lost, trace.facts().winners), (1, 2));
     assert_eq!(trace.facts().failures["too many fetch failures"], 1);
-    // The reduce had ended before the last map did: its time is its own.
+    // The reduce ended before the last map did, so its whole run counts.
     let durations = &trace.workload_jobs()[0].durations;
     assert_eq!(durations, &[Durations::Recorded(vec![8.0]), Durations::Recorded(vec![38.0])]);
     assert_eq!(trace.attempts()[0].finish, Some(11.0));
@@ -122,14 +123,14 @@ fn the_winner_is_the_one_that_the_log_names() {
     };
     let durations = |trace: &super::HadoopTrace| trace.workload_jobs()[0].durations.clone();
     assert_eq!(durations(&both(Version::V2, 0)), [Durations::Recorded(vec![8.0])]);
-    // Without a name, the first to finish.
+    // Without a name in the log, the first to finish wins.
     assert_eq!(durations(&both(Version::V0, 0)), [Durations::Recorded(vec![3.0])]);
     let outcomes: Vec<_> = both(Version::V2, 0).attempts().iter().map(|a| (a.attempt, a.outcome)).collect();
     assert_eq!(outcomes, [(1, Outcome::Lost)]);
 }
 
 #[test]
-fn setup_and_cleanup_are_told_apart() {
+fn setup_and_cleanup_are_counted_apart() {
     let mut history = History::begun(Version::V0, 1, 0).attempt(run('m', 0, 0, 1000, 2000));
     for (kind, index, event) in [("JOB_SETUP", 1, "MAP"), ("JOB_CLEANUP", 2, "REDUCE"), ("TASK_CLEANUP", 3, "CLEANUP")]
     {
@@ -149,7 +150,7 @@ fn setup_and_cleanup_are_told_apart() {
                     "hostname": "h9", "rackname": null}),
             );
     }
-    // No type is told here, but the event's name is.
+    // This event has no task type, but its name shows the kind.
     history = history.event(
         "SETUP_ATTEMPT_FAILED",
         "TaskAttemptUnsuccessfulCompletion",
@@ -184,22 +185,22 @@ fn jobs_that_failed_or_still_run_are_read() {
         assert_eq!((trace.summary().stages, trace.summary().tasks, trace.summary().to), (2, 1, Some(1.7e9 + 3.0)));
         assert_eq!((trace.workload_jobs().len(), trace.attempts()[0].outcome), (0, Outcome::Killed));
         warning(trace.summary(), "1 task never succeeded");
-        warning(trace.summary(), "1 job without a task that succeeded");
+        warning(trace.summary(), "1 job has no task that succeeded");
     }
     let running = History::begun(Version::V3, 2, 0).attempt(run('m', 0, 0, 1000, 2000)).start(run('m', 1, 0, 1000, 0));
     let trace = running.read();
     assert_eq!(numbers(trace.summary()), (1, 0, 0, 0));
     warning(trace.summary(), "1 job has no end in the log");
-    warning(trace.summary(), "1 attempt started and had not ended");
+    warning(trace.summary(), "1 attempt was still running when the log ends");
     assert_eq!(trace.workload_jobs().len(), 1);
 }
 
 #[test]
-fn what_is_lost_is_told() {
+fn missing_records_give_warnings() {
     // Two tasks that the job counts are not in the log.
     let trace = History::begun(Version::V2, 3, 0).attempt(run('m', 0, 0, 1000, 2000)).done(3000, 3, 0).read();
-    warning(trace.summary(), "2 tasks succeeded as their jobs say and are not in the log");
-    // An end without a start, one told twice, one that doesn't say of what.
+    warning(trace.summary(), "2 tasks succeeded according to the job, but not in the log");
+    // An end without a start, a repeated one, and one that does not name its attempt.
     let trace = History::begun(Version::V2, 1, 0)
         .end(run('m', 0, 0, 1000, 2000))
         .end(run('m', 0, 0, 1000, 2000))
@@ -211,10 +212,10 @@ fn what_is_lost_is_told() {
         .done(3000, 1, 0)
         .read();
     assert_eq!(numbers(trace.summary()), (2, 0, 0, 1));
-    warning(trace.summary(), "1 attempt without a start time; counted");
-    warning(trace.summary(), "1 end of attempts told again");
-    warning(trace.summary(), "1 end of attempts that do not say of which");
-    warning(trace.summary(), "1 success without start or finish time, left out of replays");
+    warning(trace.summary(), "1 attempt has no start time; counted");
+    warning(trace.summary(), "1 event repeats the end of an attempt");
+    warning(trace.summary(), "1 event ends an attempt without naming it");
+    warning(trace.summary(), "1 successful attempt has no start or finish time; left out of replays");
     assert_eq!(trace.workload_jobs().len(), 0);
 }
 
@@ -222,7 +223,7 @@ fn what_is_lost_is_told() {
 fn damaged_lines_are_skipped() {
     let whole = history(Version::V3).json();
     let (expected, _) = counted(whole.as_bytes()).unwrap();
-    // Noise, an event of a future version, a line in the middle of which the writer died.
+    // Noise, an event of a future version, and a line within which the writer died.
     let noise = whole.replacen(
         "{\"type\":\"TASK_STARTED\"",
         "%%% noise\n{\"type\":\"TASK_FLOWN\",\"event\":{\"org.x.TaskFlown\":{\"taskid\":[1]}}}\n{\"type\":\"TASK_STARTED\",\"event\":{\"half\n\n{\"type\":\"TASK_STARTED\"",
@@ -230,8 +231,8 @@ fn damaged_lines_are_skipped() {
     );
     let (summary, _) = counted(noise.as_bytes()).unwrap();
     assert_eq!(numbers(&summary), numbers(&expected));
-    warning(&summary, "2 records are not readable and skipped; the first is line ");
-    // Every event but one: the rest is read.
+    warning(&summary, "2 records are not readable and were skipped; the first is line ");
+    // Cuts one event in half; the others are read.
     let lines: Vec<&str> = whole.lines().collect();
     for (index, line) in lines.iter().enumerate().skip(2).filter(|(_, line)| line.contains("_ATTEMPT_F")) {
         let mut less = lines.clone();
@@ -239,7 +240,7 @@ fn damaged_lines_are_skipped() {
         less[index] = half;
         let (summary, _) = counted(less.join("\n").as_bytes()).unwrap();
         assert_eq!(summary.attempts, expected.attempts - 1, "line {index}");
-        warning(&summary, "it breaks off");
+        warning(&summary, "it is incomplete");
     }
     // Bytes that aren't UTF-8, and line breaks in a text.
     let mut bytes = whole.replace("\"jobName\":\"sort\"", "\"jobName\":\"s\u{1}o\nr\"").into_bytes();
@@ -248,21 +249,21 @@ fn damaged_lines_are_skipped() {
     let (summary, facts) = counted(&bytes).unwrap();
     assert_eq!(numbers(&summary), numbers(&expected));
     assert_eq!(facts.kills["speculation"], 1);
-    warning(&summary, "2 records with bytes that JSON does not allow");
+    warning(&summary, "2 records had bytes that JSON does not allow");
 }
 
 #[test]
-fn a_start_that_is_no_json_is_mended() {
+fn a_start_is_recovered_from_broken_json() {
     let text = history(Version::V2).json().replacen("\"h1\",\"httpPort\":8042", "\"h1\":8042", 1);
     let trace = trace(text.as_bytes());
     assert_eq!(numbers(trace.summary()), (5, 1, 1, 1));
     assert_eq!(trace.workload_jobs()[0].durations[0], Durations::Recorded(vec![10.0, 20.0]));
-    warning(trace.summary(), "1 attempt's start was taken out of an event");
+    warning(trace.summary(), "1 start of an attempt was recovered");
     warning(trace.summary(), "1 record is not readable");
 }
 
 #[test]
-fn headers_may_be_odd() {
+fn unusual_headers_are_accepted() {
     let whole = history(Version::V0).json();
     let (expected, _) = counted(whole.as_bytes()).unwrap();
     let schema = super::binary::schema();
@@ -302,14 +303,14 @@ fn several_jobs_in_one_file_are_kept_apart() {
 }
 
 #[test]
-fn attempts_of_a_later_master_are_no_copies() {
+fn attempts_of_a_later_master_are_not_speculative() {
     let trace = History::begun(Version::V0, 1, 0)
         .start(run('m', 0, 0, 1000, 0))
         .attempt(run('m', 0, 1000, 50_000, 60_000))
         .done(61_000, 1, 0)
         .read();
     assert_eq!(numbers(trace.summary()), (1, 0, 0, 0));
-    warning(trace.summary(), "1 attempt started and had not ended");
+    warning(trace.summary(), "1 attempt was still running when the log ends");
 }
 
 #[test]

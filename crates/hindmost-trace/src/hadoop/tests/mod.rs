@@ -1,4 +1,4 @@
-//! Small logs of every odd kind, of several versions.
+//! Small logs of several Hadoop versions, one for each irregularity.
 
 mod avro;
 mod binary;
@@ -36,7 +36,7 @@ fn counted(log: &[u8]) -> Result<(TraceSummary, HadoopFacts), TraceError> {
     Ok((reading.summary(), reading.collector.facts()))
 }
 
-/// Reads a log in every way there is; all of them count alike.
+/// Reads a log in every way, and checks that all of them count alike.
 fn trace(log: &[u8]) -> HadoopTrace {
     let directory = tempfile::tempdir().unwrap();
     let plain = directory.path().join("log");
@@ -71,37 +71,37 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// Attempts, speculative, failed and killed ones.
+/// Returns the numbers of attempts, and of speculative, failed and killed ones.
 fn numbers(summary: &TraceSummary) -> (u64, u64, u64, u64) {
     (summary.attempts, summary.speculative_attempts, summary.failed_attempts, summary.killed_attempts)
 }
 
-/// The warning that contains a text.
+/// Returns the warning that contains a text.
 fn warning<'a>(summary: &'a TraceSummary, text: &str) -> &'a str {
     let found = summary.warnings.iter().find(|warning| warning.contains(text));
     found.unwrap_or_else(|| panic!("no {text:?} in {:?}", summary.warnings))
 }
 
-/// A version of job histories, as far as their events differ.
+/// A version of job histories whose events differ from those of others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Version {
-    /// 0.23: bare fields.
+    /// 0.23: fields without unions.
     V0,
     /// 2.x: unions, the winner's id, locality and avataar.
     V2,
-    /// 3.x: more unions, counters of what failed.
+    /// 3.x: more unions, counters of failed attempts.
     V3,
 }
 
-/// A job history that is put together event by event; times are milliseconds after [`ZERO`].
+/// A job history that is built event by event. Times are milliseconds after [`ZERO`].
 #[derive(Clone)]
 struct History {
     version: Version,
-    /// Type, class, fields.
+    /// Type, class and fields of each event.
     events: Vec<(String, &'static str, Value)>,
 }
 
-/// An attempt, of which tests change what they are about.
+/// An attempt; tests change the fields that matter to them.
 #[derive(Clone, Copy)]
 struct Run {
     kind: char,
@@ -143,7 +143,7 @@ impl History {
         History { version, events: Vec::new() }
     }
 
-    /// A history with the beginning of a job.
+    /// Returns a history with the beginning of a job.
     fn begun(version: Version, maps: u32, reduces: u32) -> History {
         let id = "job_1700_0001";
         let mut submitted = json!({"jobid": id, "jobName": "sort", "userName": "u", "submitTime": ZERO,
@@ -257,7 +257,7 @@ impl History {
         )
     }
 
-    /// In Avro's JSON, written as the version does.
+    /// Returns the history in Avro's JSON, with the separators of its version.
     fn json(&self) -> String {
         let mut text = format!("Avro-Json\n{}\n", binary::schema());
         for (kind, class, fields) in &self.events {

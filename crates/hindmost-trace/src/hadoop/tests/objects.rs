@@ -1,4 +1,4 @@
-//! Objects in a stream, however they arrive.
+//! Objects in a stream that arrives in chunks of any size.
 
 use super::super::objects::{Objects, TEXT};
 use super::super::shape::{Item, Shape};
@@ -49,14 +49,14 @@ fn events_are_found_between_blank_lines_and_text() {
 }
 
 #[test]
-fn an_event_that_breaks_off_costs_only_itself() {
+fn an_event_that_breaks_off_loses_only_itself() {
     let log =
         "{\"type\":\"A\",\"x\":{\n\n{\"type\":\"B\"}\n{\"type\":\"C\",\"x\":\"half\n {\"type\":\"D\"}\n{\"type\":\"E\"";
     assert_eq!(
         said(&all(log, Shape::Events)),
         [(1, "Broken"), (3, r#"{"type":"B"}"#), (4, "Broken"), (5, r#"{"type":"D"}"#), (6, "Cut")]
     );
-    // A line break within an event, as tools that reformat put them.
+    // A line break within an event, as reformatting tools insert them.
     assert_eq!(all("{\"type\":\"A\",\n\"x\":{\"type\":\n\"B\"}}", Shape::Events).len(), 1);
     assert_eq!(said(&all("{\"type\":\"A\\", Shape::Events)), [(1, "Cut")]);
 }
@@ -100,7 +100,7 @@ fn long_texts_and_objects_pass_through_the_buffer() {
 }
 
 #[test]
-fn the_rest_can_be_taken_over() {
+fn the_rest_of_the_stream_can_be_taken() {
     let mut objects = Objects::new(dripping(b"Avro-Binary\n{\"a\":1}\n\x02\x04", 1 << 20), Shape::Events);
     objects.next().unwrap();
     assert!(matches!(objects.next().unwrap(), Some((2, Item::Object(_)))));

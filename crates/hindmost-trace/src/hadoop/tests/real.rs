@@ -1,5 +1,5 @@
-//! Real logs, against counts made by other means. Skipped unless `HINDMOST_DATA` names the folder that
-//! holds them.
+//! Reads real logs, and compares with counts made by other means. Skipped unless `HINDMOST_DATA` names the folder
+//! with the logs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -18,7 +18,7 @@ fn data() -> Option<PathBuf> {
         println!("{} skipped: HINDMOST_DATA is not set", test.name().unwrap_or("test"));
         return None;
     };
-    // A relative folder is meant from the workspace's.
+    // A relative path starts at the workspace's folder.
     Some(PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join(data).join("hadoop"))
 }
 
@@ -32,16 +32,16 @@ fn log(name: &str) -> Option<PathBuf> {
 fn as_json(summary: &TraceSummary) -> Value {
     let mut value = serde_json::to_value(summary).unwrap();
     value.as_object_mut().unwrap().remove("warnings");
-    // What only Hadoop's logs tell is tested with the facts.
+    // The counts that only Hadoop logs have are tested separately.
     if let Some(all) = value.as_object_mut() {
         all.remove("hadoop");
     }
     value
 }
 
-/// Numbers counted in another language, by a parser of lines and objects.
+/// The expected counts come from a separate parser in another language.
 #[test]
-fn counts_are_those_of_an_independent_count() {
+fn counts_match_an_independent_count() {
     for (name, jobs, stages, tasks, attempts, nodes, from, to) in [
         ("job_1329348432655_0001", 1, 2, 12, 12, 1, 1_329_348_443.227, 1_329_348_468.601),
         ("job_1479206441898_508949", 1, 1, 1, 1, 1, 1_481_299_030.929, 1_481_299_043.114),
@@ -62,7 +62,7 @@ fn counts_are_those_of_an_independent_count() {
 }
 
 #[test]
-fn attempts_are_those_of_the_flat_list() {
+fn attempts_match_the_flat_list() {
     let Some(list) = log("rumen_attempts_flat.csv") else { return };
     let list = fs::read_to_string(list).unwrap();
     let header: Vec<&str> = list.lines().next().unwrap().split(',').collect();
@@ -76,12 +76,12 @@ fn attempts_are_those_of_the_flat_list() {
         let count = |result: &str| counting().filter(|row| row["result"] == result).count() as u64;
         let tasks: BTreeSet<&str> = counting().map(|row| row["task"]).collect();
         let won: BTreeSet<&str> = counting().filter(|row| row["result"] == "SUCCESS").map(|row| row["task"]).collect();
-        // Of each task with attempts that overlap, there are two, and one of them is the copy.
+        // A task with overlapping attempts has two, one of which is the speculative one.
         let overlapping: BTreeSet<&str> =
             counting().filter(|row| row["overlaps_other_attempt"] == "1").map(|row| row["task"]).collect();
         let trace = match data().unwrap().join(file) {
             path if path.exists() => open(&path, None).unwrap(),
-            // Its attempts are in the list, so the trace can be put together again.
+            // The attempts are in the list, so the trace can be rebuilt from it.
             _ => trace(rumen_of(of_file()).as_bytes()),
         };
         let summary = trace.summary();
@@ -114,7 +114,7 @@ fn attempts_are_those_of_the_flat_list() {
     }
 }
 
-/// A Rumen trace of attempts in a list, pretty-printed.
+/// Builds a pretty-printed Rumen trace from attempts in a list.
 fn rumen_of<'a>(rows: impl Iterator<Item = &'a BTreeMap<&'a str, &'a str>>) -> String {
     let mut jobs: BTreeMap<&str, BTreeMap<&str, BTreeMap<&str, Vec<Value>>>> = BTreeMap::new();
     let mut submitted: BTreeMap<&str, i64> = BTreeMap::new();
@@ -141,7 +141,7 @@ fn rumen_of<'a>(rows: impl Iterator<Item = &'a BTreeMap<&'a str, &'a str>>) -> S
 }
 
 #[test]
-fn what_the_logs_tell_beyond_counts() {
+fn facts_of_real_logs_are_read() {
     let Some(path) = log("job_1526555215992_0001") else { return };
     let trace = open(&path, None).unwrap();
     let facts = trace.facts();
@@ -166,12 +166,12 @@ fn what_the_logs_tell_beyond_counts() {
 }
 
 #[test]
-fn a_damaged_event_costs_itself_alone() {
+fn a_damaged_event_loses_only_itself() {
     let Some(path) = log("job_1479206441898_508949") else { return };
-    // A tool that masked a name has left an event that is no JSON; its start is taken out of it.
+    // In one event, a tool that masked a name left invalid JSON; the start of the attempt is recovered from it.
     let trace = open(&path, None).unwrap();
-    warning(trace.summary(), "1 record is not readable and skipped; the first is line 31");
-    warning(trace.summary(), "1 attempt's start was taken out");
+    warning(trace.summary(), "1 record is not readable and were skipped; the first is line 31");
+    warning(trace.summary(), "1 start of an attempt was recovered");
     assert_eq!(trace.workload_jobs()[0].durations, [Durations::Recorded(vec![4.496])]);
 }
 
@@ -181,7 +181,7 @@ fn all_histories_of_a_folder_are_read_together() {
     assert!(find(&folder).unwrap());
     let summary = summarize(&folder, None).unwrap();
     assert_eq!((summary.format, summary.jobs, summary.attempts), ("hadoop-jhist", 4, 17));
-    warning(&summary, "2 Rumen traces beside job histories, left out");
+    warning(&summary, "2 Rumen traces were left out, because the folder has job histories");
 }
 
 #[test]
@@ -200,7 +200,7 @@ fn real_logs_cut_anywhere_are_read() {
             assert!(summary.attempts >= last, "{name} at {cut}");
             last = summary.attempts;
             let marks: &[u8] = if name.starts_with("job_") { b"_ATTEMPT_FINISHED\"" } else { b"\"taskStatus\"" };
-            // What is whole is counted: all but the last record.
+            // All complete records are counted: all but the last one.
             let whole = memchr::memmem::find_iter(&bytes[..cut], marks).count() as u64;
             let schema = u64::from(name.starts_with("job_")) * 4;
             assert!(summary.attempts + 1 + schema >= whole, "{name} at {cut}: {} of {whole}", summary.attempts);
@@ -210,7 +210,7 @@ fn real_logs_cut_anywhere_are_read() {
 }
 
 #[test]
-fn logs_of_other_kinds_are_none_of_hadoop() {
+fn spark_logs_are_not_taken_for_hadoop_logs() {
     let Some(folder) = data() else { return };
     let spark = folder.parent().unwrap().join("spark");
     for entry in fs::read_dir(&spark).unwrap() {

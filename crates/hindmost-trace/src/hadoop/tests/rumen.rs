@@ -22,7 +22,7 @@ fn task(kind: char, number: u32, attempts: &[Value]) -> Value {
         "taskID": format!("task_2009_0001_{kind}_{number:06}"), "taskType": "MAP", "taskStatus": "SUCCESS"})
 }
 
-/// A job with a copy that won, a failure, and a reduce that waited.
+/// A job with a speculative copy that won, a failure, and a reduce that waited.
 fn job() -> Value {
     json!({"priority": "NORMAL", "jobID": "job_2009_0001",
         "mapTasks": [
@@ -65,7 +65,7 @@ fn a_job_is_read_with_its_attempts() {
 }
 
 #[test]
-fn jobs_stand_one_after_the_other_in_any_way() {
+fn jobs_may_be_separated_in_any_way() {
     let mut second = job();
     second["jobID"] = json!("job_2009_0002");
     second["submitTime"] = json!(ZERO + 5000);
@@ -84,7 +84,7 @@ fn jobs_stand_one_after_the_other_in_any_way() {
     let trace = trace(compact.as_bytes());
     let arrivals: Vec<_> = trace.workload_jobs().iter().map(|job| job.spec.arrival).collect();
     assert_eq!(arrivals, [Time(0), Time(5 * TICKS_PER_SECOND)]);
-    // Tools that fold traces may give jobs the same id.
+    // Tools that shorten traces may give jobs the same id.
     let folded = format!("{}{}", job(), job());
     assert_eq!(counted(folded.as_bytes()).unwrap().0.jobs, 2);
 }
@@ -112,12 +112,12 @@ fn a_trace_cut_anywhere_keeps_its_whole_tasks() {
     let half = pretty(&job());
     let damaged = format!("{}\n{}", &half[..half.len() / 2], pretty(&job()));
     let (summary, _) = counted(damaged.as_bytes()).unwrap();
-    warning(&summary, "a job that breaks off");
+    warning(&summary, "an incomplete job");
     assert!(summary.attempts > 5 && summary.jobs == 2);
 }
 
 #[test]
-fn what_is_missing_is_got_around() {
+fn missing_fields_are_tolerated() {
     let mut odd = job();
     odd["reduceTasks"] = Value::Null;
     odd["otherTasks"] = json!([]);
@@ -129,20 +129,20 @@ fn what_is_missing_is_got_around() {
     let trace = trace(pretty(&odd).as_bytes());
     assert_eq!(numbers(trace.summary()), (3, 0, 1, 0));
     assert_eq!((trace.summary().stages, trace.facts().winners), (1, 2));
-    warning(trace.summary(), "1 attempt started and had not ended");
-    warning(trace.summary(), "4 tasks succeeded as their jobs say");
-    // A task of which the attempts are something else is skipped, the rest is read.
+    warning(trace.summary(), "1 attempt was still running when the log ends");
+    warning(trace.summary(), "4 tasks succeeded according to the job");
+    // A task whose attempts have another type is skipped, and the rest is read.
     let mut damaged = job();
     damaged["mapTasks"][0]["attempts"] = json!("none");
     let (summary, _) = counted(pretty(&damaged).as_bytes()).unwrap();
     assert_eq!(summary.attempts, 3);
-    warning(&summary, "1 record is not readable and skipped; the first is line 1");
-    // Tasks without ids are tasks of their own.
-    let nameless =
+    warning(&summary, "1 record is not readable and were skipped; the first is line 1");
+    // Tasks without ids count as separate tasks.
+    let without_ids =
         json!({"jobID": "x", "mapTasks": [{"attempts": [{"result": "KILLED"}]}, {"attempts": [{"result": "KILLED"}]}]});
-    let (summary, _) = counted(nameless.to_string().as_bytes()).unwrap();
+    let (summary, _) = counted(without_ids.to_string().as_bytes()).unwrap();
     assert_eq!((summary.tasks, summary.killed_attempts, summary.from), (2, 2, None));
-    // Other JSON is no trace.
+    // Other JSON is not a trace.
     let error = counted(br#"{"name":"<root>","children":[]}"#).unwrap_err();
     assert!(matches!(error, TraceError::NotHadoop { .. }), "{error}");
 }

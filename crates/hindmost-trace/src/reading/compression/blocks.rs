@@ -1,25 +1,25 @@
-//! Formats that are blocks one after the other, each decompressed as a whole.
+//! Reads formats that consist of blocks, each of which is decompressed as a whole.
 
 use std::io::{self, Read};
 
-/// Gives one block after the other.
+/// A source of decompressed blocks.
 pub(super) trait NextBlock {
-    /// Puts the next block's data at the beginning of `block`, making it longer if need be, and says
-    /// how many they are; `None` at the end.
+    /// Writes the next block's data to the beginning of `block`, which it extends if needed, and returns their
+    /// length; `None` at the end.
     fn next_block(&mut self, block: &mut Vec<u8>) -> io::Result<Option<usize>>;
 }
 
-/// Reads from blocks.
+/// A reader of the data of all blocks.
 pub(super) struct Blockwise<B> {
     blocks: B,
     block: Vec<u8>,
-    /// How much of it is the block's.
+    /// Length of the current block's data in `block`.
     filled: usize,
     given: usize,
 }
 
-/// Makes room for so many bytes.
-pub(super) fn room(block: &mut Vec<u8>, length: usize) -> &mut [u8] {
+/// Returns the first `length` bytes of `block`, which it extends if needed.
+pub(super) fn sized(block: &mut Vec<u8>, length: usize) -> &mut [u8] {
     if block.len() < length {
         block.resize(length, 0);
     }

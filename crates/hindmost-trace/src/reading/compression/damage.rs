@@ -1,51 +1,51 @@
-//! Damage of compressed data: why they end too early, and at which byte.
+//! Damage in compressed data: at which byte, and why decompression ends there.
 
 use std::fmt;
 use std::io;
 
 use super::Compression;
 
-/// The reason why compressed data end too early. All data before it were given out.
+/// The reason why compressed data end too early. All data before the damage have been returned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Damage {
     compression: Compression,
-    /// Byte of the compressed data at which it shows, from 0.
+    /// Byte of the compressed data at which the damage was found, from 0.
     pub(super) at: u64,
-    /// Why nothing more can be read; `None`: the data end before they should.
+    /// Why decompression ends; `None` if the data end early.
     pub(super) why: Option<String>,
 }
 
-/// Messages of the libraries that are reworded.
-const PLAINER: &[(&str, &str)] = &[
-    ("Unknown frame descriptor", "what follows is no zstd"),
-    ("corrupt gzip stream does not have a matching checksum", "the checksum of what comes before is another"),
-    ("corrupt deflate stream", "no valid deflate data"),
+/// Messages of the decompression libraries, and what is shown instead.
+const REWORDED: &[(&str, &str)] = &[
+    ("Unknown frame descriptor", "what follows is not zstd data"),
+    ("corrupt gzip stream does not have a matching checksum", "the checksum does not match the data before it"),
+    ("corrupt deflate stream", "the deflate data are invalid"),
 ];
 
-/// The error of a decoder that knows at which byte a damaged block begins.
+/// The error of a decoder that knows at which byte the damaged block begins.
 #[derive(Debug)]
 struct Found {
     at: u64,
     why: String,
 }
 
-/// Returns the error of data that are damaged at a byte.
+/// Returns the error for data that are damaged at a byte.
 pub(super) fn wrong(at: u64, why: impl Into<String>) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, Found { at, why: why.into() })
 }
 
-/// Returns the error of data that break off at the reader's position.
+/// Returns the error for data that end early at the reader's position.
 pub(super) fn cut() -> io::Error {
     io::ErrorKind::UnexpectedEof.into()
 }
 
 impl Damage {
-    /// Returns the damage behind a decoder's error; `position` is the number of bytes it has taken.
+    /// Converts a decoder's error; `position` is the number of compressed bytes that it has read.
     pub(super) fn of(error: &io::Error, compression: Compression, position: u64) -> Damage {
         let found = error.get_ref().and_then(|inner| inner.downcast_ref::<Found>());
         let at = found.map_or(position, |found| found.at);
         let said = error.to_string();
-        let plainer = PLAINER.iter().find(|(decoder, _)| *decoder == said).map(|(_, plainer)| (*plainer).to_owned());
+        let plainer = REWORDED.iter().find(|(decoder, _)| *decoder == said).map(|(_, plainer)| (*plainer).to_owned());
         let why = (error.kind() != io::ErrorKind::UnexpectedEof).then(|| plainer.unwrap_or(said));
         Damage { compression, at, why }
     }

@@ -1,13 +1,13 @@
-//! gzip (RFC 1952), any number of members.
+//! Reads gzip (RFC 1952) with any number of members.
 
 use std::io::{self, BufRead, Read};
 
 use flate2::bufread::GzDecoder;
 
-/// A reader of members one after the other. `flate2`'s own, `MultiGzDecoder`, takes the zeros with which tape drives
-/// and some tools pad a file for a damaged member.
+/// Reads member after member. `MultiGzDecoder` of `flate2` is not used, because it takes zero padding, which tape
+/// drives and some tools add, for a damaged member.
 pub(super) struct Members<R> {
-    /// `None`: there is no further one.
+    /// `None` after the last member.
     member: Option<GzDecoder<R>>,
 }
 
@@ -37,7 +37,7 @@ fn next<R: BufRead>(input: Option<R>) -> io::Result<Option<GzDecoder<R>>> {
             None => return Ok(None),
             Some(0) => input.consume(1),
             Some(0x1f) => return Ok(Some(GzDecoder::new(input))),
-            Some(_) => return Err(io::Error::new(io::ErrorKind::InvalidData, "what follows is no gzip")),
+            Some(_) => return Err(io::Error::new(io::ErrorKind::InvalidData, "what follows is not gzip data")),
         }
     }
 }

@@ -1,13 +1,13 @@
-//! A buffered reader that knows its byte position.
+//! A buffered reader that counts the bytes it has returned.
 
 use std::cell::Cell;
 use std::io::{self, BufRead, BufReader, Read};
 use std::rc::Rc;
 
-/// Bytes asked of the system at a time.
+/// Bytes per read from the system.
 const CHUNK: usize = 128 << 10;
 
-/// The position of a reader that a decoder owns.
+/// The position of a reader, shared with the decoder that owns the reader.
 #[derive(Debug, Default)]
 pub(super) struct Place {
     taken: Cell<u64>,
@@ -15,12 +15,12 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// Bytes taken so far.
+    /// Bytes read so far.
     pub(super) fn position(&self) -> u64 {
         self.taken.get()
     }
 
-    /// Whether the system failed to read: other errors are of the data.
+    /// Whether the last read from the system failed. All other errors come from the data.
     pub(super) fn failed(&self) -> bool {
         self.failed.get()
     }
@@ -31,12 +31,12 @@ impl Place {
 }
 
 pub(super) struct Input<R> {
-    reader: BufReader<Patient<R>>,
+    reader: BufReader<Retrying<R>>,
     place: Rc<Place>,
 }
 
-/// Retries interrupted reads, and notes when reading fails.
-struct Patient<R> {
+/// Retries interrupted reads, and records whether reading failed.
+struct Retrying<R> {
     reader: R,
     place: Rc<Place>,
 }
@@ -44,19 +44,19 @@ struct Patient<R> {
 impl<R: Read> Input<R> {
     pub(super) fn new(reader: R) -> (Input<R>, Rc<Place>) {
         let place = Rc::<Place>::default();
-        let reader = BufReader::with_capacity(CHUNK, Patient { reader, place: place.clone() });
+        let reader = BufReader::with_capacity(CHUNK, Retrying { reader, place: place.clone() });
         (Input { reader, place: place.clone() }, place)
     }
 }
 
-/// Replaces what `bytes` holds by the next `count` bytes, or fewer at the end; it grows only as bytes arrive. Returns
-/// whether all of them were there.
+/// Replaces the content of `bytes` by the next `count` bytes, or fewer at the end. `bytes` grows only as data arrive,
+/// so a damaged length allocates nothing. Returns whether all `count` bytes were there.
 pub(super) fn take(input: &mut impl BufRead, bytes: &mut Vec<u8>, count: usize) -> io::Result<bool> {
     bytes.clear();
     take_more(input, bytes, count)
 }
 
-/// As [`take`], but appends.
+/// Does the same as [`take`], but appends.
 pub(super) fn take_more(input: &mut impl BufRead, bytes: &mut Vec<u8>, count: usize) -> io::Result<bool> {
     let mut missing = count;
     while missing > 0 {
@@ -72,7 +72,7 @@ pub(super) fn take_more(input: &mut impl BufRead, bytes: &mut Vec<u8>, count: us
     Ok(missing == 0)
 }
 
-impl<R: Read> Read for Patient<R> {
+impl<R: Read> Read for Retrying<R> {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         loop {
             match self.reader.read(bytes) {

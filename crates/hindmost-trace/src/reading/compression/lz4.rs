@@ -1,4 +1,4 @@
-//! LZ4 in two wrappings: the blocks of lz4-java, as Spark writes them, and the frames of the `lz4` tool.
+//! Reads LZ4 in two containers: the blocks of lz4-java, which Spark writes, and the frames of the `lz4` tool.
 
 use std::io::{self, BufRead, Read};
 use std::rc::Rc;
@@ -6,27 +6,28 @@ use std::rc::Rc;
 use lz4_flex::frame::{Error, FrameDecoder};
 use xxhash_rust::xxh32::xxh32;
 
-use super::blocks::{NextBlock, room};
+use super::blocks::{NextBlock, sized};
 use super::damage::{cut, wrong};
 use super::input::{Place, take};
 
 pub(super) const MAGIC: &[u8; 8] = b"LZ4Block";
 
-/// What lz4-java seeds its checksums with, and the bits of them that it writes.
+/// The seed of lz4-java's checksums, and the bits of them that it writes.
 pub(super) const SEED: u32 = 0x9747_b28c;
 pub(super) const SUM_BITS: u32 = 0x0fff_ffff;
 /// Bytes of a block's header.
 const HEADER: usize = 21;
-/// No LZ4 block grows by more than this when it is decompressed.
+/// An LZ4 block expands by at most this factor.
 const LARGEST_RATIO: usize = 255;
 
-/// Blocks of lz4-java's `LZ4BlockOutputStream`: 8 bytes magic, 1 of method and largest block, compressed
-/// length, length and checksum in 4 bytes each. A block of length 0 ends a stream; another may follow.
+/// Blocks of lz4-java's `LZ4BlockOutputStream`. A block's header has 8 magic bytes, 1 byte for method and maximum
+/// block size, and 4 bytes each for compressed length, length and checksum. A block of length 0 ends a stream;
+/// another stream may follow.
 pub(super) struct Blocks<R> {
     input: R,
     place: Rc<Place>,
     packed: Vec<u8>,
-    /// Whether the last block was one that ends a stream.
+    /// Whether the last block ended a stream.
     closed: bool,
 }
 
@@ -45,7 +46,7 @@ impl<R: BufRead> NextBlock for Blocks<R> {
             match &self.packed[..] {
                 [] if self.closed => return Ok(None),
                 header if !MAGIC.starts_with(&header[..header.len().min(8)]) => {
-                    return wrong("there is no block of LZ4 data");
+                    return wrong("no LZ4 block begins here");
                 }
                 _ if !whole => return Err(cut()),
                 _ => {}
@@ -57,48 +58,51 @@ impl<R: BufRead> NextBlock for Blocks<R> {
             self.closed = length == 0 && packed == 0;
             if self.closed {
                 if sum != 0 {
-                    return wrong("an end mark with a checksum");
+                    return wrong("the end mark has a checksum");
                 }
                 continue;
             }
-            // lz4-java keeps a block as it is where compressing would make it no shorter.
+            // lz4-java stores a block uncompressed if compression would not shorten it.
             let plausible = match method {
                 0x10 => packed == length,
                 0x20 => packed > 0 && packed <= length + length / 255 + 16 && length <= packed * LARGEST_RATIO,
-                _ => return wrong(&format!("blocks of a method numbered {method:#x} are not known")),
+                _ => return wrong(&format!("the block has the unknown method {method:#x}")),
             };
             if !plausible || length == 0 || length > largest {
-                return wrong(&format!("a block of {length} bytes in {packed} can't be"));
+                return wrong(&format!("a block can't have {length} bytes in {packed} compressed bytes"));
             }
             if !take(&mut self.input, &mut self.packed, packed)? {
                 return Err(cut());
             }
-            let to = room(block, length);
+            let to = sized(block, length);
             if method == 0x10 {
                 to.copy_from_slice(&self.packed);
             } else {
                 match lz4_flex::block::decompress_into(&self.packed, to) {
                     Ok(found) if found == length => {}
-                    Ok(found) => return wrong(&format!("a block of {length} bytes has only {found}")),
+                    Ok(found) => {
+                        return wrong(&format!("a block with a stated length of {length} bytes has only {found}"));
+                    }
                     Err(error) => return wrong(&error.to_string()),
                 }
             }
             if xxh32(to, SEED) & SUM_BITS != sum {
-                return wrong("the checksum of the block is another");
+                return wrong("the checksum does not match the block");
             }
             return Ok(Some(length));
         }
     }
 }
 
-/// A reader of LZ4 frames, any number of them. `lz4_flex` alone takes a frame that breaks off between two blocks for a
-/// whole one, and stops at skippable frames.
+/// Reads any number of LZ4 frames. `lz4_flex` alone accepts a frame that is cut between two blocks as complete, and
+/// stops at skippable frames.
 pub(super) struct Frames<R: Read> {
-    /// The frame that is being read; `None`: there is no further one.
+    /// The frame that is being read; `None` after the last one.
     frame: Option<FrameDecoder<Within<R>>>,
 }
 
-/// The input of one frame. The end of the file is an error here, of a kind that `lz4_flex` does not take for an end.
+/// The input of one frame. At the end of the file it returns an error that `lz4_flex` does not take for the end of
+/// the frame.
 struct Within<R> {
     input: R,
     ended: bool,
@@ -146,19 +150,19 @@ impl<R: Read> Read for Within<R> {
     }
 }
 
-/// Words an error of `lz4_flex` for people.
+/// Returns the message for an error of `lz4_flex`.
 fn why(error: &Error) -> String {
     let why = match error {
-        Error::WrongMagicNumber => "what follows is no frame of LZ4",
+        Error::WrongMagicNumber => "what follows is not an LZ4 frame",
         Error::UnsupportedBlocksize(_)
         | Error::UnsupportedVersion(_)
         | Error::ReservedBitsSet
-        | Error::HeaderChecksumError => "a frame whose header is not valid",
-        Error::DictionaryNotSupported => "a frame that needs a dictionary",
+        | Error::HeaderChecksumError => "the frame's header is invalid",
+        Error::DictionaryNotSupported => "the frame needs a dictionary",
         Error::BlockTooBig => "a block is longer than its frame allows",
-        Error::BlockChecksumError => "the checksum of the block is another",
-        Error::ContentChecksumError => "the checksum of the frame is another",
-        Error::ContentLengthError { .. } => "the frame holds more or less than it says",
+        Error::BlockChecksumError => "the checksum does not match the block",
+        Error::ContentChecksumError => "the checksum does not match the frame",
+        Error::ContentLengthError { .. } => "the frame's length differs from the stated one",
         Error::DecompressionError(error) => return error.to_string(),
         other => return other.to_string(),
     };

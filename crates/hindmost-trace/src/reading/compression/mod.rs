@@ -9,10 +9,10 @@
 //! | `LZ4Block` | LZ4 of Spark's `lz4` codec (`LZ4BlockOutputStream` of lz4-java) | `lz4.rs` |
 //! | `82 SNAPPY 00` | Snappy of Spark's `snappy` codec (`SnappyOutputStream` of snappy-java) | `snappy.rs` |
 //!
-//! No library reads the last two formats. [`Plain`] reads the data behind any of the formats. Where compressed data
-//! break off or are damaged, it gives everything before and then ends; [`Plain::damage`] names the byte of the file.
-//! Up to 8 KiB of data directly before damage may be lost in gzip and zstd, because a call of their libraries that
-//! fails returns no data. Data before a file's early end are never lost.
+//! No library reads the last two formats. [`Plain`] returns the decompressed data of all formats. Where the
+//! compressed data end early or are damaged, it returns all data before that and then ends; [`Plain::damage`] names
+//! the byte of the file. With gzip and zstd, up to 8 KiB of data directly before damage may be lost, because a
+//! failing call of their libraries returns no data. No data before a file's early end are lost.
 //!
 //! Memory: the size fields of LZ4 frames and zstd frames allocate at most 16 MiB and 128 MiB. Blocks of lz4-java and
 //! snappy-java may be larger, so their buffers grow only as data arrive.
@@ -37,29 +37,29 @@ use input::{Input, Place};
 /// How data are compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Compression {
-    /// Not at all, or in a way that isn't known here.
+    /// Not compressed, or in an unknown way.
     None,
     Gzip,
     Zstd,
-    /// Blocks of lz4-java, as Spark writes them.
+    /// Blocks of lz4-java, which Spark writes.
     Lz4Blocks,
     Lz4Frames,
-    /// Chunks of snappy-java, as Spark writes them.
+    /// Chunks of snappy-java, which Spark writes.
     SnappyChunks,
     SnappyFrames,
 }
 
-/// As many first bytes are looked at.
+/// First bytes that are needed to recognise the compression.
 const LOOKED_AT: u64 = 10;
-/// Decompressed bytes asked of a decoder at a time. A call that fails loses what it has decompressed.
+/// Decompressed bytes per call of a decoder. A failing call loses the data that it has decompressed.
 const PIECE: usize = 8 << 10;
 
 impl Compression {
-    /// From the first bytes.
+    /// Recognises the compression by the first bytes.
     pub(crate) fn of(beginning: &[u8]) -> Compression {
         match beginning {
             [0x1f, 0x8b, ..] => Compression::Gzip,
-            // A frame, or one that is to be skipped, as parallel compressors put before the first.
+            // A frame, or a skippable frame, which parallel compressors write before the first frame.
             [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Compression::Zstd,
             [0x04, 0x22, 0x4d, 0x18, ..] => Compression::Lz4Frames,
             _ if beginning.starts_with(lz4::MAGIC) => Compression::Lz4Blocks,
@@ -69,7 +69,7 @@ impl Compression {
         }
     }
 
-    /// Its name, for people.
+    /// Returns its name for messages.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Compression::None => "plain",
@@ -81,15 +81,15 @@ impl Compression {
     }
 }
 
-/// A reader of the data behind any compression, or of plain data. It ends where compressed data break off or are
-/// damaged; its errors are those of the system.
+/// Reads the decompressed data of a log, or a plain log. It ends where compressed data end early or are damaged. Its
+/// errors come from the system only.
 pub(crate) struct Plain<'r> {
     decoder: Box<dyn Read + 'r>,
     compression: Compression,
     place: Rc<Place>,
     ended: bool,
     damage: Option<Damage>,
-    /// Found while there were still data to give out.
+    /// A system error that is returned by the next call, because there were still data to return.
     error: Option<io::Error>,
 }
 
@@ -115,12 +115,12 @@ impl<'r> Plain<'r> {
         Ok(Plain { decoder, compression, place, ended: false, damage: None, error: None })
     }
 
-    /// Bytes of the file that the decoder has taken.
+    /// Bytes of the file that the decoder has read.
     pub(crate) fn position(&self) -> u64 {
         self.place.position()
     }
 
-    /// Where and why the data end too early; `None` unless they do.
+    /// Where and why the data end too early; `None` if they do not.
     pub(crate) fn damage(&self) -> Option<&Damage> {
         self.damage.as_ref()
     }

@@ -1,23 +1,23 @@
-//! The chunks of snappy-java, as Spark writes them.
+//! Reads the chunks of snappy-java, which Spark writes.
 
 use std::io::{self, BufRead};
 use std::rc::Rc;
 
 use snap::raw::{Decoder, decompress_len, max_compress_len};
 
-use super::blocks::{NextBlock, room};
+use super::blocks::{NextBlock, sized};
 use super::damage::{cut, wrong};
 use super::input::{Place, take, take_more};
 
 pub(super) const MAGIC: &[u8; 8] = b"\x82SNAPPY\0";
 
-/// snappy-java takes no larger block size.
+/// The largest block size that snappy-java accepts.
 const LARGEST: usize = 512 << 20;
-/// Bytes of a chunk that tell its length.
+/// Bytes at the beginning of a chunk that can hold its decompressed length.
 const LENGTH: usize = 5;
 
-/// Chunks of snappy-java's `SnappyOutputStream`: a header of 16 bytes, then chunks, each after its length
-/// in 4 bytes, the highest first. There is no end mark, and further streams may follow, header and all.
+/// Chunks of snappy-java's `SnappyOutputStream`: a header of 16 bytes, then chunks, each preceded by its length as 4
+/// big-endian bytes. There is no end mark, and further streams with their own headers may follow.
 pub(super) struct Chunks<R> {
     input: R,
     place: Rc<Place>,
@@ -31,7 +31,7 @@ impl<R: BufRead> Chunks<R> {
     }
 }
 
-/// The number that the first 4 bytes are.
+/// Parses the first 4 bytes as a big-endian number.
 fn word(bytes: &[u8]) -> u32 {
     bytes.iter().take(4).fold(0, |word, &byte| word << 8 | u32::from(byte))
 }
@@ -45,30 +45,30 @@ impl<R: BufRead> NextBlock for Chunks<R> {
                 return if packed.is_empty() { Ok(None) } else { Err(cut()) };
             }
             if packed[..] == MAGIC[..4] {
-                // The rest of the magic bytes, the version, and the least that reads this one.
+                // The rest of the magic bytes, the version, and the minimum version that can read the file.
                 if !take(&mut self.input, packed, 12)? {
                     return Err(cut());
                 }
                 if packed[..4] != MAGIC[4..] || word(&packed[8..]) > 1 {
-                    return Err(wrong(at, "a header that no version of snappy-java known here writes"));
+                    return Err(wrong(at, "the snappy-java header has an unknown version"));
                 }
                 continue;
             }
             let count = word(packed) as usize;
-            // The length of the data comes first in them: both lengths must suit each other.
+            // The decompressed length comes first in the chunk. Both lengths must be consistent.
             if !take(&mut self.input, packed, count.min(LENGTH))? {
                 return Err(cut());
             }
             let length = decompress_len(packed).unwrap_or(usize::MAX);
-            // A copy of at most 64 bytes takes 3.
+            // A back reference takes 3 bytes and copies at most 64.
             let plausible = length <= LARGEST && count <= max_compress_len(length) && length / 22 <= count;
             if count == 0 || !plausible {
-                return Err(wrong(at, "lengths that can't be"));
+                return Err(wrong(at, "the lengths of the chunk can't be right"));
             }
             if !take_more(&mut self.input, packed, count - packed.len())? {
                 return Err(cut());
             }
-            return match self.decoder.decompress(packed, room(block, length)) {
+            return match self.decoder.decompress(packed, sized(block, length)) {
                 Ok(length) => Ok(Some(length)),
                 Err(error) => Err(wrong(at, error.to_string())),
             };

@@ -1,4 +1,4 @@
-//! Every format, whole, in pieces, cut anywhere and damaged anywhere.
+//! Reads every format whole, in pieces, cut at every place and damaged at every place.
 
 use std::io::{Read, Write};
 
@@ -8,7 +8,7 @@ use super::lz4::{SEED, SUM_BITS};
 use super::{Compression, Damage, Plain};
 use crate::reading::testing::Drip;
 
-/// Text that compresses as logs do.
+/// Text that compresses about as well as a log.
 fn text(lines: usize) -> Vec<u8> {
     let line = |i: usize| format!("{{\"Event\":\"SparkListenerTaskEnd\",\"Task\":{},\"x\":{}}}\n", i, i * 7919 % 1013);
     (0..lines).map(line).collect::<String>().into_bytes()
@@ -24,7 +24,7 @@ fn zstandard(data: &[u8]) -> Vec<u8> {
     zstd::encode_all(data, 1).unwrap()
 }
 
-/// As lz4-java writes it, with blocks of 2^`level` KiB and an end mark.
+/// Compresses as lz4-java does, with blocks of 2^`level` KiB and an end mark.
 fn lz4_blocks(data: &[u8], level: u8) -> Vec<u8> {
     let mut out = Vec::new();
     let mut block = |method: u8, packed: &[u8], length: usize, sum: u32| {
@@ -48,7 +48,7 @@ fn lz4_blocks(data: &[u8], level: u8) -> Vec<u8> {
     out
 }
 
-/// As snappy-java writes it, with chunks of `size` bytes.
+/// Compresses as snappy-java does, with chunks of `size` bytes.
 fn snappy_chunks(data: &[u8], size: usize) -> Vec<u8> {
     let mut out = b"\x82SNAPPY\0\0\0\0\x01\0\0\0\x01".to_vec();
     for chunk in data.chunks(size) {
@@ -65,7 +65,7 @@ fn snappy_frames(data: &[u8]) -> Vec<u8> {
     encoder.into_inner().unwrap()
 }
 
-/// A frame of blocks of up to 64 KiB with all checksums, whose blocks may refer to those before.
+/// Returns a frame with blocks of up to 64 KiB and all checksums. `linked` blocks refer to data of earlier blocks.
 fn lz4_frame(data: &[u8], linked: bool) -> Vec<u8> {
     let mut out = vec![0x04, 0x22, 0x4d, 0x18];
     let described = [0x40 | u8::from(!linked) << 5 | 0x14, 0x40];
@@ -99,7 +99,7 @@ fn formats(data: &[u8]) -> Vec<(Compression, Vec<u8>)> {
     ]
 }
 
-/// The data and the damage after them.
+/// Returns the data and the damage after them.
 fn read(packed: &[u8]) -> (Vec<u8>, Option<Damage>) {
     read_from(packed)
 }
@@ -113,7 +113,7 @@ fn read_from(packed: impl Read) -> (Vec<u8>, Option<Damage>) {
 }
 
 #[test]
-fn every_format_comes_back_however_it_arrives() {
+fn every_format_is_read_in_any_chunk_size() {
     for lines in [0, 1, 10, 4000] {
         let data = text(lines);
         for (compression, packed) in formats(&data) {
@@ -142,7 +142,7 @@ fn streams_follow_each_other() {
         assert_eq!(damage, None, "{compression:?}");
         assert!(data == [one.as_slice(), &two].concat(), "{compression:?}");
     }
-    // What may stand between: padding of gzip, frames to be skipped of zstd and LZ4.
+    // These may come between streams: zero padding in gzip, skippable frames in zstd and LZ4.
     let skipped = b"\x51\x2a\x4d\x18\x03\0\0\0abc";
     let zeros = [gzip(&one), vec![0; 700], gzip(&two), vec![0; 3]].concat();
     let zstd = [skipped.to_vec(), zstandard(&one), skipped.to_vec(), zstandard(&two)].concat();
@@ -165,12 +165,12 @@ fn gzip_headers_with_everything_are_read() {
     packed.extend_from_slice(b"something else");
     let (data, damage) = read(&packed);
     assert_eq!(data, b"data");
-    assert!(damage.unwrap().to_string().contains("what follows is no gzip"));
+    assert!(damage.unwrap().to_string().contains("what follows is not gzip data"));
 }
 
 #[test]
-fn what_comes_before_a_cut_is_read() {
-    // A zstd block holds up to 128 KiB, of which nothing is there before all of it is.
+fn data_before_a_cut_are_read() {
+    // A zstd block holds up to 128 KiB; the decoder returns nothing of it before it is complete.
     let data = text(8000);
     for (compression, packed) in formats(&data) {
         let mut longest = 0;
@@ -178,7 +178,7 @@ fn what_comes_before_a_cut_is_read() {
             let (read, damage) = read(&packed[..cut]);
             assert!(data.starts_with(&read), "{compression:?} cut at {cut}");
             longest = longest.max(read.len());
-            // Snappy's formats don't mark their end: a cut between chunks can't be seen.
+            // Snappy's formats have no end mark: a cut between chunks can't be noticed.
             let between = matches!(compression, Compression::SnappyChunks | Compression::SnappyFrames);
             match damage {
                 Some(damage) => {
@@ -193,17 +193,18 @@ fn what_comes_before_a_cut_is_read() {
 }
 
 #[test]
-fn damage_is_told_and_never_more_than_that() {
+fn damaged_data_are_reported_and_never_returned() {
     let data = text(1500);
     for (compression, packed) in formats(&data) {
-        // Snappy's chunks have no checksum; of its frames a bit makes padding; Rust's zstd writes none.
+        // Snappy's chunks have no checksum; one flipped bit turns a Snappy frame into padding; Rust's zstd writes no
+        // checksum.
         let checked = matches!(compression, Compression::Gzip | Compression::Lz4Blocks | Compression::Lz4Frames);
         for at in (10..packed.len()).step_by(7) {
             for change in [0xff, 0x01, 0x80] {
                 let mut damaged = packed.clone();
                 damaged[at] ^= change;
                 let (read, damage) = read(&damaged);
-                // A length or a name may be changed without harm, and so may data without a checksum.
+                // A length or a file name in a header may change without harm, and so may data without a checksum.
                 if checked && damage.is_none() {
                     assert!(read == data, "{compression:?} {change:#x} at {at}");
                 }
@@ -216,7 +217,7 @@ fn damage_is_told_and_never_more_than_that() {
 }
 
 #[test]
-fn what_comes_before_damage_is_read() {
+fn data_before_damage_are_read() {
     let data = text(20_000);
     for (compression, packed) in formats(&data) {
         let at = packed.len() * 3 / 4;
@@ -231,7 +232,7 @@ fn what_comes_before_damage_is_read() {
 }
 
 #[test]
-fn lengths_that_cannot_be_make_no_room() {
+fn impossible_lengths_allocate_nothing() {
     let block = |method: u8, packed: u32, length: u32| {
         let mut out = b"LZ4Block".to_vec();
         out.push(method);
@@ -240,10 +241,10 @@ fn lengths_that_cannot_be_make_no_room() {
         out
     };
     let said = |packed: &[u8]| read(packed).1.unwrap().to_string();
-    assert!(said(&block(0x2f, 90, 32 << 20)).contains("can't be"));
-    assert!(said(&block(0x25, 90, 40 << 10)).contains("can't be"));
-    assert!(said(&block(0x25, u32::MAX, 30 << 10)).contains("can't be"));
-    assert!(said(&block(0x15, 90, 91)).contains("can't be"));
+    assert!(said(&block(0x2f, 90, 32 << 20)).contains("can't have"));
+    assert!(said(&block(0x25, 90, 40 << 10)).contains("can't have"));
+    assert!(said(&block(0x25, u32::MAX, 30 << 10)).contains("can't have"));
+    assert!(said(&block(0x15, 90, 91)).contains("can't have"));
     assert!(said(&block(0x35, 90, 90)).contains("method"));
     assert!(said(&block(0x25, 90, 100)).contains("damaged at byte 0"));
     let chunk = |length: u32, data: &[u8]| {
@@ -252,23 +253,23 @@ fn lengths_that_cannot_be_make_no_room() {
         out.extend_from_slice(data);
         out
     };
-    // 4 GiB claimed of 100 bytes; 2 GiB of data for a chunk of 64 KiB; nothing.
-    assert!(said(&chunk(100, b"\xff\xff\xff\xff\x0f")).contains("can't be"));
-    assert!(said(&chunk(2 << 30, b"\x80\x80\x04aaaa")).contains("can't be"));
-    assert!(said(&chunk(0, b"")).contains("can't be"));
+    // A chunk of 100 bytes that claims 4 GiB; 2 GiB of data in a chunk of 64 KiB; an empty chunk.
+    assert!(said(&chunk(100, b"\xff\xff\xff\xff\x0f")).contains("can't be right"));
+    assert!(said(&chunk(2 << 30, b"\x80\x80\x04aaaa")).contains("can't be right"));
+    assert!(said(&chunk(0, b"")).contains("can't be right"));
     assert!(said(&chunk(60, b"\x40aaaa")).contains("break off"));
     let frame = [&lz4_frame(b"", false)[..7], &[0xff, 0xff, 0xff, 0x7f, 0, 0]].concat();
     assert!(said(&frame).contains("longer than its frame allows"));
 }
 
 #[test]
-fn a_window_of_zstd_has_a_limit() {
-    // A frame of 2 GiB, whose header asks for as large a window.
+fn a_large_zstd_window_is_refused() {
+    // The header claims a frame and a window of 2 GiB.
     let header = b"\x28\xb5\x2f\xfd\x00\xa8\x05\0\0aaaaaaaaaaaaaaaa";
     assert!(read(header).1.unwrap().to_string().contains("too much memory"));
 }
 
-/// Fails once its bytes are read.
+/// A reader that fails after its bytes have been read.
 struct Failing<'a>(&'a [u8]);
 
 impl Read for Failing<'_> {
@@ -281,7 +282,7 @@ impl Read for Failing<'_> {
 }
 
 #[test]
-fn errors_of_the_system_are_no_damage() {
+fn system_errors_are_not_reported_as_damage() {
     let data = text(9000);
     for (compression, packed) in formats(&data) {
         let mut plain = Plain::new(Failing(&packed[..packed.len() * 3 / 4])).unwrap();

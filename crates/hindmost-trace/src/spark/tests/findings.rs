@@ -1,17 +1,17 @@
-//! Causes of failures and kills, exclusions, and what an analysis is told.
+//! Causes of failures and kills, exclusions, and what the analysis receives.
 
 use super::super::application::Keep;
-use super::super::feed::Told;
+use super::super::feed::Reported;
 use super::super::reader::{Reading, Stream};
 use super::log::{Log, Task, ZERO, task};
 use crate::analysis::{Ended, EndedAttempt, PhaseFacts, PhaseKey};
 
-/// What an analysis of the log is told.
-fn told(log: &Log) -> Vec<Told> {
+/// Returns what an analysis of the log receives.
+fn reported(log: &Log) -> Vec<Reported> {
     let mut reading = Reading::new(Keep::Findings, false);
     let stream = Stream { name: "test", label: None, later_part: false, may_be_empty: false };
     reading.read(log.0.as_bytes(), &stream).unwrap();
-    reading.finish().0.feed.unwrap().told
+    reading.finish().0.feed.unwrap().reported
 }
 
 #[test]
@@ -63,12 +63,12 @@ fn failures_and_kills_are_counted_by_cause() {
 }
 
 #[test]
-fn exclusions_are_counted_by_whatever_name() {
+fn exclusions_are_counted_under_old_and_new_names() {
     let event = |log: Log, name: &str, fields: &str| {
         log.line(&format!(r#"{{"Event":"org.apache.spark.scheduler.SparkListener{name}","time":{ZERO},{fields}}}"#))
     };
     let mut log = Log::new().executor("1", 1).executor("2", 1).executor("3", 1).executor("4", 1);
-    // Spark 3.1 and later write both names of each.
+    // Spark 3.1 and later write the event under both names.
     for name in ["ExecutorBlacklisted", "ExecutorExcluded"] {
         log = event(log, name, r#""executorId":"1","taskFailures":2"#);
     }
@@ -94,7 +94,7 @@ fn exclusions_are_counted_by_whatever_name() {
 }
 
 #[test]
-fn an_analysis_is_told_of_attempts_as_they_end() {
+fn the_analysis_receives_attempts_as_they_end() {
     let shuffle =
         r#""Shuffle Read Metrics":{"Remote Bytes Read":300,"Local Bytes Read":20},"Input Metrics":{"Bytes Read":5000}"#;
     let log = Log::new()
@@ -118,7 +118,7 @@ fn an_analysis_is_told_of_attempts_as_they_end() {
     let attempt = |task, node, time: (i64, i64), bytes_read, speculative, ended| {
         let (start, end) = (at(time.0), at(time.1));
         let (node, repeated) = (Some(node), false);
-        Told::Ended(key, EndedAttempt { task, node, start, end, bytes_read, speculative, repeated, ended })
+        Reported::Ended(key, EndedAttempt { task, node, start, end, bytes_read, speculative, repeated, ended })
     };
     let facts = PhaseFacts {
         name: Some("stage 0: count at A.scala:0".to_owned()),
@@ -126,20 +126,20 @@ fn an_analysis_is_told_of_attempts_as_they_end() {
         tasks: Some(2),
     };
     assert_eq!(
-        told(&log),
+        reported(&log),
         [
-            Told::Phase(key, facts),
+            Reported::Phase(key, facts),
             attempt(0, 0, (0, 1500), Some(5320), false, Ended::Succeeded),
             attempt(1, 1, (250, 500), None, false, Ended::Failed),
             attempt(1, 0, (500, 900), None, false, Ended::Succeeded),
-            Told::Closed(key),
+            Reported::Closed(key),
             attempt(0, 1, (600, 1600), None, true, Ended::Killed),
         ]
     );
 }
 
 #[test]
-fn phases_are_closed_by_their_job_or_the_end_and_numbered_by_application() {
+fn phases_are_closed_by_job_end_or_application_end() {
     let log = Log::new()
         .executor("1", 2)
         .job(0, 0, &[(0, &[])])
@@ -148,19 +148,19 @@ fn phases_are_closed_by_their_job_or_the_end_and_numbered_by_application() {
         .task(task(1, 0, 20, 30))
         .end(40);
     let second = log.0.replace("app-1", "app-2");
-    let told = told(&Log(log.0 + &second));
+    let reported = reported(&Log(log.0 + &second));
     let key = |application, phase| PhaseKey { application, phase };
-    let told: Vec<_> = told
+    let reported: Vec<_> = reported
         .into_iter()
-        .filter_map(|told| match told {
-            Told::Phase(key, facts) => Some((key, format!("{} of {:?}", facts.name.unwrap(), facts.job))),
-            Told::Closed(key) => Some((key, "closed".to_owned())),
-            Told::Ended(..) => None,
+        .filter_map(|reported| match reported {
+            Reported::Phase(key, facts) => Some((key, format!("{} of {:?}", facts.name.unwrap(), facts.job))),
+            Reported::Closed(key) => Some((key, "closed".to_owned())),
+            Reported::Ended(..) => None,
         })
         .collect();
     let said = |application, phase, what: &str| (key(application, phase), what.to_owned());
     assert_eq!(
-        told,
+        reported,
         [
             said(0, 0, r#"stage 0 of Some("job 0")"#),
             said(0, 0, "closed"),

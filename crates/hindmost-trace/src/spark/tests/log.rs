@@ -1,4 +1,4 @@
-//! Logs that are put together event by event.
+//! Builds logs event by event.
 
 use hindmost_core::workload::Durations;
 
@@ -8,11 +8,11 @@ use crate::summary::TraceSummary;
 /// Milliseconds since 1970 at which the logs of these tests start.
 pub(super) const ZERO: i64 = 1_700_000_000_000;
 
-/// A log that is put together event by event; times are milliseconds after [`ZERO`].
+/// A log that is built event by event. Times are milliseconds after [`ZERO`].
 #[derive(Clone, Default)]
 pub(super) struct Log(pub String);
 
-/// A task end, of which tests change what they are about.
+/// A task end event; tests change the fields that matter to them.
 #[derive(Clone, Copy)]
 pub(super) struct Task {
     pub stage: i64,
@@ -24,7 +24,7 @@ pub(super) struct Task {
     pub time: (i64, i64),
     pub speculative: bool,
     pub reason: &'static str,
-    /// More fields of the end reason, each with a comma before it.
+    /// More fields of the end reason, each preceded by a comma.
     pub more: &'static str,
     pub host: &'static str,
     /// Fields of the metrics.
@@ -49,7 +49,7 @@ pub(super) fn task(stage: i64, index: i64, launch: i64, finish: i64) -> Task {
 }
 
 impl Task {
-    /// An attempt's own.
+    /// Returns a task id that is unique to the attempt.
     fn id(&self) -> i64 {
         ((self.stage * 4 + self.stage_attempt) * 64 + self.index % 64) * 8
             + self.attempt * 2
@@ -84,7 +84,7 @@ impl Log {
         self.event("ExecutorAdded", &fields)
     }
 
-    /// A job and its stages with their parents.
+    /// Adds a job with its stages and their parents.
     pub fn job(self, id: i64, at: i64, stages: &[(i64, &[i64])]) -> Log {
         let infos: Vec<String> = stages.iter().map(|(id, parents)| info(*id, parents)).collect();
         let ids: Vec<i64> = stages.iter().map(|(id, _)| *id).collect();
@@ -104,20 +104,20 @@ impl Log {
         self.event("StageSubmitted", &format!(r#""Stage Info":{}"#, info(id, parents)))
     }
 
-    /// A submission of a stage with so many tasks.
+    /// Adds a submission of a stage with this number of tasks.
     pub fn submitted(self, id: i64, attempt: i64, tasks: i64) -> Log {
         let info = submission(id, attempt, tasks, "");
         self.event("StageSubmitted", &format!(r#""Stage Info":{info}"#))
     }
 
-    /// The end of a submission, of which `failure` says why if it failed.
+    /// Adds the end of a submission; `failure` is the reason if it failed.
     pub fn completed(self, id: i64, attempt: i64, tasks: i64, failure: &str) -> Log {
         let failure = if failure.is_empty() { String::new() } else { format!(r#","Failure Reason":"{failure}""#) };
         let info = submission(id, attempt, tasks, &failure);
         self.event("StageCompleted", &format!(r#""Stage Info":{info}"#))
     }
 
-    /// A task's start and its end; of the loss of its output, the second end alone.
+    /// Adds the start and end of an attempt. For a loss of output, only adds the second end.
     pub fn task(self, task: Task) -> Log {
         if task.reason == "Resubmitted" { self.task_end(task) } else { self.task_start(task).task_end(task) }
     }
@@ -179,7 +179,7 @@ pub(super) fn recorded(durations: &Durations) -> &[f64] {
     }
 }
 
-/// The warning that contains a text.
+/// Returns the warning that contains a text.
 pub(super) fn warning<'a>(summary: &'a TraceSummary, text: &str) -> &'a str {
     let found = summary.warnings.iter().find(|warning| warning.contains(text));
     found.unwrap_or_else(|| panic!("no {text:?} in {:?}", summary.warnings))

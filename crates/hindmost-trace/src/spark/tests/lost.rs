@@ -1,11 +1,11 @@
-//! Logs that lack lines or have them twice; outputs that were lost, and what ran again.
+//! Logs with missing or duplicate lines, lost outputs, and tasks that run again.
 
 use super::super::{analyse_spark, read_spark};
 use super::log::{Log, Task, recorded, task, warning};
 use crate::analysis::Findings;
 use crate::recorded::Outcome;
 
-/// A job of one stage of four tasks, 100 to 103 ms.
+/// A job with one stage of four tasks of 100 to 103 ms.
 fn four() -> Log {
     let mut log = Log::new().executor("1", 4).job(0, 0, &[(0, &[])]).submitted(0, 0, 4);
     for index in 0..4 {
@@ -14,7 +14,7 @@ fn four() -> Log {
     log.completed(0, 0, 4, "").job_end(0, 200).end(300)
 }
 
-/// A log without the lines that contain a text.
+/// Returns the log without the lines that contain one of the texts.
 fn without(log: &Log, texts: &[&str]) -> Log {
     let kept = log.0.lines().filter(|line| !texts.iter().any(|text| line.contains(text)));
     Log(kept.map(|line| [line, "\n"].concat()).collect())
@@ -29,41 +29,43 @@ fn close(found: f64, expected: f64) {
 }
 
 #[test]
-fn a_task_whose_every_line_is_missing_is_told() {
+fn a_task_without_any_line_gives_a_warning() {
     assert_eq!(four().read().summary().warnings, [""; 0]);
     let log = without(&four(), &[r#""Index":2}"#, r#""Index":2,"#]);
     let trace = log.read();
     assert_eq!((trace.summary().tasks, trace.summary().attempts), (3, 3));
     assert_eq!(
         trace.summary().warnings,
-        ["1 task is not in the log though its stage succeeded: lines of it are missing."]
+        ["1 task is not in the log although its stage succeeded: lines of the log are missing."]
     );
-    // Of a stage that failed, who knows.
+    // If the stage failed, tasks may be missing for good reason.
     let failed = Log(log.0.replace(r#""Parent IDs":[]}}"#, r#""Parent IDs":[],"Failure Reason":"x"}}"#));
     assert_eq!(failed.read().summary().warnings, [""; 0]);
 }
 
 #[test]
-fn a_stage_without_its_job_is_told() {
+fn a_stage_without_its_job_gives_a_warning() {
     let log = without(&four(), &["JobStart", "StageSubmitted"]);
     let trace = log.read();
     assert_eq!((trace.summary().jobs, trace.summary().tasks), (0, 4));
     assert_eq!(trace.summary().spark.unwrap().stages_without_job, 1);
     assert_eq!(
         trace.summary().warnings[0],
-        "1 stage of no job that was running: the start of its job is missing; left out of replays."
+        "1 stage ran for no job in the log: the start of its job is missing; left out of replays."
     );
     assert_eq!(trace.workload_jobs().len(), 0);
 }
 
 #[test]
-fn missing_starts_and_ends_are_told_each() {
+fn missing_starts_and_missing_ends_are_counted_apart() {
     let none = without(&four(), &["TaskStart"]).read();
     assert_eq!(
         none.summary().warnings,
-        ["4 task ends and no start of a task in the log: what was running when it ends is not known."]
+        [
+            "4 task end events but no task start event in the log: which attempts were running when the log ends is unknown."
+        ]
     );
-    // A start and the end of another attempt do not make up for each other.
+    // A start and the end of another attempt do not compensate for each other.
     let log = Log::new()
         .executor("1", 2)
         .job(0, 0, &[(0, &[])])
@@ -72,26 +74,26 @@ fn missing_starts_and_ends_are_told_each() {
         .task_end(task(0, 2, 0, 10))
         .end(20);
     let trace = log.read();
-    warning(trace.summary(), "1 attempt started and had not ended");
-    warning(trace.summary(), "1 task end without a start");
+    warning(trace.summary(), "1 attempt was still running when the log ends");
+    warning(trace.summary(), "1 task end event has no task start event");
     assert_eq!(trace.summary().warnings.len(), 2);
 }
 
 #[test]
-fn an_attempt_that_finishes_before_its_launch_has_no_duration() {
+fn an_attempt_that_ends_before_its_start_has_no_duration() {
     let log = Log::new()
         .executor("1", 2)
         .job(0, 0, &[(0, &[])])
         .task(task(0, 0, 0, 100))
         .task(task(0, 1, 500, 400))
         .task(Task { reason: "TaskKilled", attempt: 1, ..task(0, 0, 90, 80) })
-        // In the same millisecond is as it should be.
+        // An attempt may end in the millisecond in which it started.
         .task(task(0, 2, 70, 70))
         .end(600);
     let trace = log.read();
     assert_eq!(
         trace.summary().warnings,
-        ["2 attempts finish before their launch: how long they took is not known; left out of replays."]
+        ["2 attempts finish before their launch: their durations are unknown; left out of replays."]
     );
     assert_eq!(recorded(&trace.workload_jobs()[0].durations[0]), [0.1, 0.001]);
     let killed = &trace.attempts()[0];
@@ -100,20 +102,20 @@ fn an_attempt_that_finishes_before_its_launch_has_no_duration() {
 }
 
 #[test]
-fn lines_that_stand_twice_are_counted_once() {
+fn duplicate_lines_are_counted_once() {
     let once = four();
     let twice = Log(once.0.lines().map(|line| [line, "\n", line, "\n"].concat()).collect());
-    // The header would begin a second application.
+    // Drops the duplicate header, which would begin a second application.
     let twice = Log(twice.0.split_once('\n').unwrap().1.to_owned());
     let trace = twice.read();
     let mut summary = trace.summary().clone();
-    assert_eq!(summary.warnings, ["4 task ends stand in the log twice; counted once."]);
+    assert_eq!(summary.warnings, ["4 task end events are in the log twice; counted once."]);
     summary.warnings.clear();
     assert_eq!(summary, *once.read().summary());
     assert_eq!(findings(&twice), findings(&once));
     assert_eq!(trace.workload_jobs(), once.read().workload_jobs());
     assert_eq!(trace.attempts().len(), 0);
-    // Long after the stage, and of attempts that failed and were killed, too.
+    // Also duplicates long after the stage ended, and of failed and killed attempts.
     let mut log = once.clone();
     for reason in ["ExceptionFailure", "TaskKilled"] {
         let attempt = if reason == "TaskKilled" { 1 } else { 2 };
@@ -122,11 +124,11 @@ fn lines_that_stand_twice_are_counted_once() {
     let again = without(&Log(log.0.clone()), &["Application", "LogStart"]);
     let trace = Log(log.0 + &again.0).read();
     assert_eq!((trace.summary().attempts, trace.summary().failed_attempts, trace.summary().killed_attempts), (6, 1, 1));
-    warning(trace.summary(), "6 task ends stand in the log twice");
+    warning(trace.summary(), "6 task end events are in the log twice");
 }
 
 #[test]
-fn where_tasks_share_an_id_it_tells_nothing() {
+fn shared_task_ids_are_ignored() {
     let once = four();
     let shared: Vec<String> = once
         .0
@@ -143,7 +145,7 @@ fn where_tasks_share_an_id_it_tells_nothing() {
 }
 
 #[test]
-fn the_loss_of_an_output_is_tied_to_the_attempt_that_made_it() {
+fn a_lost_output_belongs_to_the_attempt_that_made_it() {
     let first = Task { executor: "1", host: "h1", ..task(0, 0, 0, 10_000) };
     let second = Task { executor: "2", host: "h2", ..task(0, 1, 0, 20_000) };
     let log = Log::new()
@@ -175,7 +177,7 @@ fn the_loss_of_an_output_is_tied_to_the_attempt_that_made_it() {
     assert_eq!((time.losers, time.failed), (0.0, 0.0));
     assert_eq!(recorded(&trace.workload_jobs()[0].durations[0]), [10.0, 20.0]);
     assert_eq!(trace.attempts().iter().map(|attempt| attempt.outcome).collect::<Vec<_>>(), [Outcome::Repeated]);
-    // Told twice, it is lost once.
+    // The output is lost once, even if this is in the log twice.
     let again = Log(log.0.replace(
         &log.0.lines().find(|line| line.contains("Resubmitted")).map(|line| [line, "\n"].concat()).unwrap(),
         &log.0
@@ -187,8 +189,8 @@ fn the_loss_of_an_output_is_tied_to_the_attempt_that_made_it() {
     assert_eq!((again.read().summary().attempts, again.read().summary().spark.unwrap().outputs_lost), (4, 1));
 }
 
-/// A stage of four maps, then one of four reduces. A fetch fails when two reduces are done, one is still running;
-/// maps 1 and 3 are made anew, then reduces 2 and 3 run.
+/// A stage of four maps, then one of four reduces. A fetch fails when two reduces have finished and one is still
+/// running. Maps 1 and 3 run again, then reduces 2 and 3 run.
 fn fetch_failure(partitions: bool) -> Log {
     let named = |partition| partitions.then_some(partition);
     let mut log = Log::new().executor("1", 4).job(0, 0, &[(0, &[]), (1, &[0])]).submitted(0, 0, 4);
@@ -217,7 +219,7 @@ fn fetch_failure(partitions: bool) -> Log {
 }
 
 #[test]
-fn what_runs_again_after_a_fetch_failure_was_not_overtaken() {
+fn reruns_after_a_fetch_failure_are_not_losers() {
     for partitions in [true, false] {
         let log = fetch_failure(partitions);
         let trace = log.read();
@@ -226,18 +228,18 @@ fn what_runs_again_after_a_fetch_failure_was_not_overtaken() {
         assert_eq!((summary.failed_attempts, summary.killed_attempts), (1, 1));
         assert_eq!(
             summary.warnings,
-            ["2 stages were submitted again; each of their tasks counts once, with its first success."],
+            ["2 stages were submitted more than once; each task counts once, with its first success."],
             "{partitions}"
         );
         let findings = findings(&log);
         let time = findings.machine_time;
-        // The reduce that was killed; the two maps.
+        // Losers: the killed reduce. Repeated: the two maps.
         close(time.losers, 1.48);
         close(time.repeated, 0.4 + 0.401);
         close(time.failed, 0.982);
         close(time.winners, 4.006 + 0.98 + 0.981 + 0.98 + 0.981);
         assert_eq!(findings.tasks, 8);
-        // Reduces 2 and 3 take as long as in the second submission, whether or not it says which they are.
+        // Reduces 2 and 3 take as long as in the second submission, whether or not it names their partitions.
         let jobs = trace.workload_jobs();
         assert_eq!(recorded(&jobs[0].durations[1]), [0.98, 0.981, 0.98, 0.981]);
         assert_eq!(recorded(&jobs[0].durations[0]), [1.0, 1.001, 1.002, 1.003]);
@@ -249,8 +251,8 @@ fn what_runs_again_after_a_fetch_failure_was_not_overtaken() {
 }
 
 #[test]
-fn attempts_that_cannot_be_matched_are_told_instead_of_taken_for_others() {
-    // Of maps 0, 1 and 2, of which 2 failed, 1 and 2 are made in a second submission, and the log does not say so.
+fn attempts_that_cannot_be_matched_give_a_warning() {
+    // Map 2 of maps 0, 1 and 2 failed. A second submission runs maps 1 and 2, without naming them.
     let log = Log::new()
         .executor("1", 4)
         .job(0, 0, &[(0, &[])])
@@ -270,7 +272,7 @@ fn attempts_that_cannot_be_matched_are_told_instead_of_taken_for_others() {
     assert_eq!((summary.tasks, summary.attempts, summary.spark.unwrap().winners), (3, 5, 2));
     assert_eq!(
         summary.warnings[0],
-        "2 attempts of stages that were submitted again can't be matched to their tasks, since the log (of a Spark before 3.3) does not name partitions; 1 task that may have succeeded there left out of replays."
+        "2 attempts of resubmitted stages can't be matched to their tasks, because the log (Spark before 3.3) does not name partitions; 1 task is left out of replays, because the only success may be among these attempts."
     );
     assert!(!summary.warnings.iter().any(|warning| warning.contains("never succeeded")));
     let findings = findings(&log);
@@ -281,7 +283,7 @@ fn attempts_that_cannot_be_matched_are_told_instead_of_taken_for_others() {
 }
 
 #[test]
-fn a_copy_of_what_runs_again_can_be_overtaken() {
+fn a_copy_of_a_rerun_task_can_lose() {
     let again = |index, attempt, finish| Task {
         stage_attempt: 1,
         partition: Some(1),

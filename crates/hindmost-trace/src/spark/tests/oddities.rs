@@ -1,4 +1,4 @@
-//! Fields that are missing or odd, and executors of every kind.
+//! Missing and unusual fields, and executors of every kind.
 
 use super::log::{Log, Task, ZERO, recorded, task, warning};
 
@@ -29,9 +29,9 @@ fn missing_and_odd_fields_are_tolerated() {
     let summary = trace.summary();
     assert_eq!((summary.jobs, summary.stages, summary.tasks, summary.attempts), (1, 1, 3, 5));
     assert_eq!((summary.nodes, summary.from, summary.to), (1, Some(0.005), Some(2.005)));
-    warning(summary, "2 task ends without stage or task number");
-    warning(summary, "2 successes without launch or finish time");
-    warning(summary, "4 task ends without a start");
+    warning(summary, "2 task end events do not say which task ended");
+    warning(summary, "2 successful attempts have no launch or finish time");
+    warning(summary, "4 task end events have no task start event");
     warning(summary, "The start of the application is missing");
     let job = &trace.workload_jobs()[0];
     assert_eq!(recorded(&job.durations[0]), [2.0]);
@@ -40,7 +40,7 @@ fn missing_and_odd_fields_are_tolerated() {
 }
 
 #[test]
-fn executors_are_found_wherever_they_are_named() {
+fn executors_are_found_in_every_event_that_names_them() {
     let manager = |id| format!(r#""Timestamp":{ZERO},"Block Manager ID":{{"Executor ID":"{id}","Host":"m"}}"#);
     let log = Log::new()
         .event("BlockManagerAdded", &manager("driver"))
@@ -54,7 +54,7 @@ fn executors_are_found_wherever_they_are_named() {
         .end(50);
     let trace = log.read();
     assert_eq!(trace.summary().nodes, 3);
-    warning(trace.summary(), "1 executor ran tasks and was never announced");
+    warning(trace.summary(), "1 executor ran tasks but has no event that it was added");
     let names: Vec<_> = trace.cluster_nodes().iter().map(|node| node.name.as_str()).collect();
     assert_eq!(names, ["2", "1", "3"]);
     assert_eq!(trace.cluster_nodes()[1].removed, Some(0.02));
@@ -71,7 +71,7 @@ fn executors_are_found_wherever_they_are_named() {
 }
 
 #[test]
-fn metrics_that_cannot_be_read_leave_the_attempt_in_every_count() {
+fn attempts_with_unreadable_metrics_are_counted() {
     let odd = [r#""Input Metrics":5"#, r#""Input Metrics":{"Bytes Read":1,"Bytes Read":2}"#, r#""\ud800":1"#];
     for metrics in odd {
         let trace = Log::new().executor("1", 1).task(Task { metrics, ..task(0, 0, 0, 100) }).end(200).read();
@@ -80,7 +80,7 @@ fn metrics_that_cannot_be_read_leave_the_attempt_in_every_count() {
 }
 
 #[test]
-fn the_end_of_a_query_that_cannot_be_read_is_told_by_every_way_of_reading() {
+fn every_reader_warns_of_an_unreadable_query_end() {
     let line =
         r#"{"Event":"org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd","executionId":1,"executionId":2}"#;
     let trace = Log::new().executor("1", 1).line(line).task(task(0, 0, 0, 100)).end(200).read();

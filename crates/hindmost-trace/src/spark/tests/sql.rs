@@ -1,4 +1,4 @@
-//! SQL queries, with adaptive execution: what jobs are called, and which wait for which.
+//! SQL queries with adaptive execution: names of jobs, and which jobs wait for which.
 
 use hindmost_core::time::Time;
 
@@ -12,7 +12,7 @@ impl Log {
         ))
     }
 
-    /// A job of a query, with its stages, their parents and outputs.
+    /// Adds a job of a query, with its stages, their parents and output RDDs.
     fn query_job(self, id: i64, execution: i64, at: i64, stages: &[(i64, &[i64], i64)]) -> Log {
         let infos: Vec<String> = stages
             .iter()
@@ -91,7 +91,7 @@ fn the_jobs_of_an_adaptive_query_wait_for_each_other() {
 
 #[test]
 fn jobs_of_different_queries_or_of_none_stay_apart() {
-    // The same output, but of another execution, or of none; and a broadcast, which no stage waits for.
+    // The same output RDD, but in another execution or in none; and a broadcast, for which no stage waits.
     let log = Log::new()
         .executor("1", 4)
         .query(0, "one")
@@ -127,7 +127,7 @@ fn a_description_is_found_before_a_plan_of_any_length() {
         .one_task(0, 0, 10)
         .job_end(0, 10)
         .line(end)
-        // The execution is over; a job that still claims it falls back on its own description.
+        // The execution has ended; a later job that names it uses its own description.
         .query_job(1, 5, 11, &[(1, &[], 6)])
         .one_task(1, 11, 20)
         .job_end(1, 20)

@@ -1,4 +1,4 @@
-//! Stages that are missing attempts, submitted again, skipped, all at once; logs that begin in the middle.
+//! Stages without attempt numbers, resubmitted, skipped and barrier stages; logs that begin in the middle.
 
 use super::super::summarize_spark;
 use super::log::{Log, Task, ZERO, recorded, task, warning};
@@ -28,16 +28,16 @@ fn a_fetch_failure_makes_two_stages_run_again() {
         .completed(0, 0, 3, "")
         .submitted(1, 0, 2)
         .task(Task { partition: Some(0), ..fetch })
-        // The loss of an executor is told by a further end of the attempt that had made the output.
+        // The loss of an executor is reported by a second end event of the attempt that made the output.
         .task(Task { partition: Some(1), reason: "Resubmitted", ..task(0, 1, 0, 110) })
         .completed(1, 0, 2, "org.apache.spark.shuffle.FetchFailedException")
-        // One partition of the first stage is made again; its index starts from 0.
+        // One partition of the first stage runs again; its index starts from 0.
         .submitted(0, 1, 1)
         .task(again(0, 0, 1, 300))
         .completed(0, 1, 1, "")
         .submitted(1, 1, 2)
         .task(again(1, 0, 0, 400))
-        // A task of the first submission ends after all.
+        // A task of the first submission ends after the resubmission.
         .task(Task { partition: Some(1), ..task(1, 1, 200, 420) })
         .task(Task {
             reason: "TaskKilled",
@@ -56,7 +56,7 @@ fn a_fetch_failure_makes_two_stages_run_again() {
     assert_eq!(counts.outputs_lost, 1);
     let failures: Vec<_> = summary.failures.iter().map(|(cause, count)| (cause.as_str(), *count)).collect();
     assert_eq!(failures, [("FetchFailed", 1)]);
-    warning(summary, "2 stages were submitted again");
+    warning(summary, "2 stages were submitted more than once");
     let job = &trace.workload_jobs()[0];
     assert_eq!(recorded(&job.durations[0]), [0.1, 0.11, 0.12]);
     assert_eq!(recorded(&job.durations[1]), [0.05, 0.22]);
@@ -66,7 +66,7 @@ fn a_fetch_failure_makes_two_stages_run_again() {
 
 #[test]
 fn stage_attempts_may_be_missing() {
-    let log = Log(usual_without_attempts());
+    let log = Log(usual_without_stage_attempts());
     let trace = log.read();
     let summary = trace.summary();
     assert_eq!((summary.stages, summary.tasks, summary.attempts), (1, 2, 3));
@@ -76,8 +76,8 @@ fn stage_attempts_may_be_missing() {
     assert_eq!(recorded(&trace.workload_jobs()[0].durations[0]), [0.1, 0.2]);
 }
 
-/// As Spark 1.3 wrote it, and without `Speculative`.
-fn usual_without_attempts() -> String {
+/// A log of Spark 1.3, without `Speculative`.
+fn usual_without_stage_attempts() -> String {
     let at = |ms: i64| ZERO + ms;
     let end = |index: i64, reason: &str, finish: i64, killed: bool| {
         format!(
@@ -101,18 +101,18 @@ fn usual_without_attempts() -> String {
 }
 
 #[test]
-fn skipped_stages_are_those_not_submitted_before_the_job_ends() {
+fn stages_not_submitted_before_the_job_ends_are_skipped() {
     let log = Log::new()
         .executor("1", 4)
         .job(0, 0, &[(0, &[]), (1, &[0])])
         .submitted(0, 0, 1)
         .task(task(0, 0, 0, 10))
         .completed(0, 0, 1, "")
-        // Lists the shared stage 0, which is over: skipped. Stage 1 runs for both.
+        // Lists the shared stage 0, which has ended: skipped. Stage 1 runs for both jobs.
         .job(1, 20, &[(0, &[]), (1, &[0]), (2, &[1])])
         .submitted(1, 0, 1)
         .task(task(1, 0, 20, 30))
-        // A late loser of stage 0 does not make it run for the second job.
+        // A late loser of stage 0 does not make the stage run for the second job.
         .task(Task { reason: "TaskKilled", ..task(0, 0, 0, 31) })
         .completed(1, 0, 1, "")
         .job_end(0, 30)
@@ -120,7 +120,7 @@ fn skipped_stages_are_those_not_submitted_before_the_job_ends() {
         .task(task(2, 0, 30, 40))
         .completed(2, 0, 1, "")
         .job_end(1, 40)
-        // A job that is still running when the log ends: who knows.
+        // A job that is still running when the log ends has no skipped stages yet.
         .job(2, 50, &[(3, &[]), (4, &[3])])
         .submitted(3, 0, 1)
         .end(60);
@@ -161,7 +161,7 @@ fn in_a_barrier_stage_the_last_submission_counts() {
     assert_eq!((summary.tasks, summary.attempts, summary.failed_attempts, summary.killed_attempts), (3, 6, 1, 1));
     assert_eq!(summary.spark.unwrap().barrier_stages, 1);
     assert_eq!(summary.killed_by.keys().collect::<Vec<_>>(), ["a task of the barrier stage failed"]);
-    // Not the 40 ms of the submission that failed.
+    // Not the 40 ms of the failed submission.
     assert_eq!(recorded(&trace.workload_jobs()[0].durations[0]), [0.1, 0.11, 0.12]);
 }
 
@@ -186,12 +186,12 @@ fn a_log_that_begins_in_the_middle_counts_what_is_there() {
     assert_eq!(summary.from, Some(ZERO as f64 / 1000.0));
     warning(summary, "The start of the application is missing");
     // The stage ran for a job before the log's beginning.
-    warning(summary, "1 stage of no job that was running");
+    warning(summary, "1 stage ran for no job in the log");
 }
 
 #[test]
-fn stages_that_are_over_are_let_go_and_still_counted_right() {
-    // More stages than are held, most of them done, some never; then late attempts of both.
+fn evicted_stages_are_still_counted_correctly() {
+    // More stages than are kept in memory, most of them finished, some never; then late attempts of both kinds.
     let stages = 15_000;
     let mut log = Log::new().executor("1", 4);
     for id in 0..stages {
@@ -200,16 +200,16 @@ fn stages_that_are_over_are_let_go_and_still_counted_right() {
             log = log.task(task(id, 1, 0, 10)).completed(id, 0, 2, "");
         }
     }
-    // Of a stage that was done: neither a new task, nor a new stage.
+    // An attempt of a finished stage: neither a new task nor a new stage.
     log = log.task(Task { speculative: true, reason: "TaskKilled", ..task(1, 1, 5, 20) });
-    // Of one that was let go before it was done, which is too long ago to be told apart.
+    // An attempt of a stage that was evicted before it finished: its tasks can no longer be distinguished.
     log = log.task(task(0, 1, 5, 20));
-    // Of one that is still held.
+    // An attempt of a stage that is still in memory.
     log = log.task(task(stages - 3, 1, 5, 20)).end(30);
     let summary = summarize_spark(log.0.as_bytes(), "x", None).unwrap();
     let done = 10_000;
     assert_eq!((summary.stages, summary.attempts), (15_000, 15_000 + done + 3));
     assert_eq!(summary.tasks, 15_000 + done + 1);
     assert_eq!(summary.spark.unwrap().winners, 15_000 + done + 1);
-    warning(&summary, "1 task end of stages that were seen long before");
+    warning(&summary, "1 task end event belongs to stages that ran long before");
 }

@@ -1,0 +1,141 @@
+//! Resubmissions of stages whose outputs were lost: which tasks run again, and which tasks the attempts of a
+//! resubmission belong to.
+//!
+//! When a fetch fails, Spark resubmits the stage that made the output with its missing partitions, and then the stage
+//! that fetched it. Tasks whose output was lost run again, although no copy overtook them. From Spark 3.3 on, an
+//! attempt names its partition. Before, only its index among the submission's tasks is known; these are the missing
+//! partitions in ascending order. If the submission has as many tasks as have not succeeded, its tasks are taken to
+//! be those.
+
+use super::tables::IndexSet;
+
+/// In a stage with more tasks, the tasks without a success are not determined.
+const MOST_TASKS: u32 = 1 << 24;
+
+/// The latest submission of a stage, and outputs that were lost.
+#[derive(Debug, Default)]
+pub(super) struct Resubmission {
+    /// The submission's number.
+    submission: u32,
+    /// Tasks whose output had been made before this submission, or was lost since.
+    before: IndexSet,
+    /// Those of them that have succeeded again.
+    won_again: IndexSet,
+    tasks: Tasks,
+}
+
+/// How the indices of a submission map to tasks.
+#[derive(Debug, Default)]
+enum Tasks {
+    /// Each index is the task of the same number.
+    #[default]
+    All,
+    Some(Vec<u32>),
+    Unknown,
+}
+
+/// The task of an attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    Task(u32),
+    Unknown,
+}
+
+impl Resubmission {
+    /// Begins a submission of `tasks` tasks after an earlier one. `all` is the number of the stage's tasks; `seen`
+    /// and `won` are those with an attempt and with a success. If `settled`, all tasks had succeeded.
+    pub(super) fn begin(
+        submission: u32,
+        tasks: Option<u32>,
+        all: Option<u32>,
+        (seen, won): (&IndexSet, &IndexSet),
+        settled: bool,
+    ) -> Resubmission {
+        let without_success = all.zip(tasks).filter(|(all, tasks)| *tasks == all.saturating_sub(won.len()));
+        let tasks = match without_success {
+            _ if settled => Tasks::Unknown,
+            _ if tasks.is_some() && tasks == all => Tasks::All,
+            Some((all, _)) if all <= MOST_TASKS => Tasks::Some((0..all).filter(|task| !won.contains(*task)).collect()),
+            // The stage has no attempts yet, so no attempt can be assigned to the wrong task.
+            _ if seen.len() == 0 => Tasks::All,
+            _ => Tasks::Unknown,
+        };
+        Resubmission { submission, before: won.clone(), won_again: IndexSet::default(), tasks }
+    }
+
+    /// Returns the task for an index within a submission.
+    pub(super) fn place(&self, submission: u32, index: u32) -> Place {
+        match &self.tasks {
+            _ if submission != self.submission => Place::Unknown,
+            Tasks::All => Place::Task(index),
+            Tasks::Some(tasks) => tasks.get(index as usize).map_or(Place::Unknown, |task| Place::Task(*task)),
+            Tasks::Unknown => Place::Unknown,
+        }
+    }
+
+    /// Records that the output of a task was lost.
+    pub(super) fn lost(&mut self, task: u32) {
+        self.before.insert(task);
+        self.won_again.remove(task);
+    }
+
+    /// Returns whether an attempt runs because an output was lost; if it succeeds, the output is there again. In a
+    /// stage that was `settled` before the submission, all outputs had been there.
+    pub(super) fn repeats(&mut self, submission: u32, task: u32, settled: bool, succeeded: bool) -> bool {
+        let had_been_won = self.before.contains(task) || settled && self.submission > 0;
+        let repeats = submission == self.submission && had_been_won && !self.won_again.contains(task);
+        if repeats && succeeded {
+            self.won_again.insert(task);
+        }
+        repeats
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(tasks: &[u32]) -> IndexSet {
+        let mut set = IndexSet::default();
+        for task in tasks {
+            set.insert(*task);
+        }
+        set
+    }
+
+    #[test]
+    fn indices_map_to_the_tasks_without_a_success() {
+        let (seen, won) = (set(&[0, 1, 2, 3]), set(&[1, 2]));
+        let place = |again: &Resubmission, index| again.place(1, index);
+        let rest = Resubmission::begin(1, Some(3), Some(5), (&seen, &won), false);
+        assert_eq!([0, 1, 2].map(|index| place(&rest, index)), [0, 3, 4].map(Place::Task));
+        assert_eq!((place(&rest, 3), rest.place(0, 0)), (Place::Unknown, Place::Unknown));
+        // All tasks; more tasks than without a success, so some outputs were lost; an unknown number of tasks.
+        assert_eq!(place(&Resubmission::begin(1, Some(5), Some(5), (&seen, &won), false), 4), Place::Task(4));
+        assert_eq!(place(&Resubmission::begin(1, Some(4), Some(5), (&seen, &won), false), 0), Place::Unknown);
+        assert_eq!(place(&Resubmission::begin(1, None, Some(5), (&seen, &won), false), 0), Place::Unknown);
+        assert_eq!(place(&Resubmission::begin(1, Some(2), Some(u32::MAX), (&seen, &won), false), 0), Place::Unknown);
+        let nothing = IndexSet::default();
+        assert_eq!(place(&Resubmission::begin(2, None, None, (&nothing, &nothing), false), 0), Place::Unknown);
+        assert_eq!(Resubmission::begin(2, None, None, (&nothing, &nothing), false).place(2, 7), Place::Task(7));
+        assert_eq!(place(&Resubmission::begin(1, Some(2), Some(5), (&nothing, &nothing), true), 0), Place::Unknown);
+    }
+
+    #[test]
+    fn a_task_won_before_is_repeated_once() {
+        let (seen, won) = (set(&[0, 1, 2]), set(&[0, 1]));
+        let mut again = Resubmission::begin(1, Some(2), Some(3), (&seen, &won), false);
+        assert!(!again.repeats(1, 2, false, true) && !again.repeats(0, 1, false, true));
+        assert!(again.repeats(1, 1, false, false) && again.repeats(1, 1, false, true));
+        // A copy of an attempt that has succeeded again is overtaken.
+        assert!(!again.repeats(1, 1, false, false));
+        again.lost(1);
+        assert!(again.repeats(1, 1, false, true) && !again.repeats(1, 1, false, true));
+        let mut settled = Resubmission::begin(1, Some(3), Some(3), (&seen, &won), true);
+        assert!(settled.repeats(1, 2, true, true) && !settled.repeats(1, 2, true, true));
+        // In the first submission, only tasks whose output was lost run again.
+        let mut first = Resubmission::default();
+        first.lost(4);
+        assert!(first.repeats(0, 4, false, true) && !first.repeats(0, 5, false, true));
+    }
+}

@@ -1,4 +1,4 @@
-//! Draws both runs of `hindmost demo --out DIR` below each other, as the README shows them:
+//! Draws both runs of `hindmost demo --out DIR`, one below the other, as in the README:
 //!
 //! ```console
 //! $ hindmost demo --out demo
@@ -21,9 +21,10 @@ fn main() -> anyhow::Result<()> {
     let faster = without.end / with.end;
     let chart = GanttChart {
         title: format!("The same word count with one slow node, {faster:.1} times as fast"),
-        about: "Two runs of one job on four nodes of which one is slow, attempt by attempt. Without Hindmost the job waits \
-                for the slow node; with Hindmost what lags there is started again elsewhere."
-            .to_owned(),
+        about:
+            "All attempts of two runs of one job on four nodes, one of which is slow. Without Hindmost the job waits \
+                for the slow node. With Hindmost, lagging tasks get a copy on another node."
+                .to_owned(),
         time: "time since the run began".to_owned(),
         panels: vec![without, with],
         until: None,

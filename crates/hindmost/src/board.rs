@@ -1,4 +1,4 @@
-//! The board of a live run: a line a phase on stderr, renewed in place, while the work goes on.
+//! The progress display of a live run: one line for each phase on stderr, updated in place.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Mutex, PoisonError};
@@ -10,20 +10,21 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// Work shorter than this shows no board.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Phases that are shown; of further ones only the number is.
+/// Largest number of phases to show. For the others, only their number is shown.
 const PHASES_SHOWN: usize = 12;
-/// The fewest and the most columns of a bar.
+/// Smallest and largest width of a bar, in columns.
 const METER: [usize; 2] = [6, 40];
-/// The fewest columns that each fact leaves to the bar, by importance: only the first one may make it tiny.
+/// Smallest width of the bar beside each fact, in columns, by the fact's importance. Only the most important fact may
+/// make the bar as short as it gets.
 const METER_BESIDE: [usize; 5] = [METER[0], 8, 12, 12, 12];
-/// The most columns of a phase's name where it is narrow and where it is wide.
+/// Largest width of a phase's name on a narrow and on a wide terminal, in columns.
 const SHORT_NAME: usize = 6;
 const LONG_NAME: usize = 28;
 /// Columns between the parts of a line.
 const GAP: usize = 2;
 const ELLIPSIS: &str = "…";
 
-/// What is drawn with: how many columns there are, and whether in colour.
+/// Width in columns, and whether to use colours.
 #[derive(Clone, Copy)]
 pub(crate) struct Canvas {
     pub(crate) width: usize,
@@ -38,17 +39,17 @@ impl Canvas {
         Canvas { width, colour }
     }
 
-    /// Text in a colour, given by the parameters of its escape sequence.
+    /// Returns the text in a colour. `code` holds the parameters of the escape sequence.
     pub(crate) fn paint(self, code: &str, text: &str) -> String {
         if self.colour && !text.trim().is_empty() { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
     }
 
-    /// A bar of so many columns of which a share is filled. Only what is complete looks complete.
+    /// Returns a bar of so many columns with a share of it filled. Only a complete one is filled to its end.
     pub(crate) fn meter(self, share: f64, complete: bool, width: usize) -> String {
         let halves = if complete {
             2 * width
         } else {
-            // Not a number becomes 0.
+            // The conversion turns NaN into 0.
             ((share.clamp(0.0, 1.0) * 2.0 * width as f64) as usize).min((2 * width).saturating_sub(1))
         };
         let full = "━".repeat(halves / 2) + if halves % 2 == 1 { "╸" } else { "" };
@@ -57,12 +58,12 @@ impl Canvas {
     }
 }
 
-/// A few lines at the bottom of the terminal that are replaced by newer ones, with messages above them.
+/// A few lines at the bottom of the terminal that are updated in place, with messages above them.
 pub(crate) struct Screen {
     bar: ProgressBar,
     begun: Instant,
     patience: Duration,
-    /// Whether lines can be replaced at all.
+    /// True if lines can be updated in place: stderr is a terminal that supports it.
     possible: bool,
     state: Mutex<State>,
 }
@@ -75,7 +76,7 @@ enum State {
 }
 
 impl Screen {
-    /// A screen that shows its first lines once the work has taken so long.
+    /// Creates a screen that stays empty until the work has taken `patience`, and for ever if `quiet`.
     pub(crate) fn new(patience: Duration, quiet: bool) -> Screen {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
         bar.set_style(ProgressStyle::with_template("{msg}").unwrap_or_else(|_| ProgressStyle::default_bar()));
@@ -94,7 +95,7 @@ impl Screen {
             *state = State::Shown;
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
         }
-        // One bar of many lines is drawn at once, where a bar a line would flicker.
+        // One bar with many lines is drawn at once. A bar for each line would flicker.
         self.bar.set_message(lines(Canvas::of_stderr()).join("\n"));
     }
 
@@ -105,7 +106,7 @@ impl Screen {
             if *state == State::Shown {
                 self.bar.println(line);
             } else {
-                // Nobody is left to be told that stderr is closed.
+                // A closed stderr is ignored.
                 let _ = writeln!(io::stderr(), "{line}");
             }
         }
@@ -126,36 +127,36 @@ impl Drop for Screen {
     }
 }
 
-/// The board of a run.
+/// The progress display of a run.
 pub struct Board {
     title: String,
     screen: Screen,
 }
 
 impl Board {
-    /// A board that appears once the work has taken two seconds; never if `quiet` or where stderr is no
-    /// terminal.
+    /// Creates a display that appears once the work has taken two seconds. It never appears if `quiet` or where stderr
+    /// is no terminal.
     pub fn new(title: &str, quiet: bool) -> Board {
         Board { title: title.to_owned(), screen: Screen::new(PATIENCE, quiet) }
     }
 
-    /// Shows how far the phases are after so much time, and a note if there is something to note.
+    /// Updates the progress of the phases, the elapsed time and the note, if there is one.
     pub fn update(&self, phases: &[PhaseProgress], elapsed: Duration, note: Option<&str>) {
         self.screen.show(|canvas| lines(&self.title, phases, elapsed, note, canvas));
     }
 
-    /// Writes a line above the board, or to stderr where there is no board.
+    /// Writes a line above the display, or to stderr where there is no display.
     pub fn message(&self, line: &str) {
         self.screen.message(line);
     }
 
-    /// Removes the board.
+    /// Removes the display.
     pub fn finish(&self) {
         self.screen.finish();
     }
 }
 
-/// How much time has passed, without digits that nobody can read as they change.
+/// Returns the elapsed time as text, without digits that change too fast to read.
 pub(crate) fn clock(elapsed: Duration) -> String {
     let seconds = elapsed.as_secs();
     match seconds {
@@ -193,7 +194,8 @@ fn lines(title: &str, phases: &[PhaseProgress], elapsed: Duration, note: Option<
     lines
 }
 
-/// The phases that are shown, in their order; of too many those first in which something is going on.
+/// Returns the phases to show. Up to [`PHASES_SHOWN`] phases keep their order; of more, running phases come first, then
+/// startable, waiting and finished ones.
 fn selected(phases: &[PhaseProgress]) -> Vec<&PhaseProgress> {
     let mut shown: Vec<&PhaseProgress> = phases.iter().collect();
     if shown.len() > PHASES_SHOWN {
@@ -208,8 +210,8 @@ fn selected(phases: &[PhaseProgress]) -> Vec<&PhaseProgress> {
     shown
 }
 
-/// What is told of a phase behind its bar, and how important it is: the least important part has the largest
-/// number, and goes first where the terminal is narrow.
+/// A fact about a phase, shown after its bar, with its rank. Rank 0 is the most important. On a narrow terminal the
+/// facts of the largest ranks are left out first.
 type Fact = (usize, fn(&PhaseProgress) -> String);
 
 const FACTS: [Fact; METER_BESIDE.len()] = [
@@ -228,7 +230,7 @@ fn some(count: u64, what: &str) -> String {
     if count == 0 { String::new() } else { format!("{} {what}", grouped(count)) }
 }
 
-/// A line a phase: name, bar, tasks, and as many facts as fit; all of them below each other.
+/// Returns one line for each phase: name, bar, tasks, and as many facts as fit, aligned in columns.
 fn table(phases: &[&PhaseProgress], canvas: Canvas) -> Vec<String> {
     let count = |phase: &PhaseProgress| format!("{}/{}", grouped(phase.finished), grouped(phase.tasks));
     let counts: Vec<String> = phases.iter().map(|phase| count(phase)).collect();
@@ -242,23 +244,23 @@ fn table(phases: &[&PhaseProgress], canvas: Canvas) -> Vec<String> {
         .filter(|(_, width, _)| *width > 0)
         .collect();
     let count_width = widest(&counts);
-    // Where it is narrow, a short name with what goes on says more than a long one without.
+    // On a narrow terminal a short name with the phase's state is more useful than a long name alone.
     let first_fact = facts.first().map_or(0, |fact| fact.1 + GAP);
     let beside = canvas.width.saturating_sub(count_width + 2 + METER[0] + first_fact).max(SHORT_NAME);
     let all_names: Vec<&str> = phases.iter().map(|phase| phase.name.as_str()).collect();
     let names = names(&all_names, (canvas.width * 3 / 10).clamp(1, LONG_NAME).min(beside), ELLIPSIS);
     let name_width = widest(&names);
-    let mut room = canvas.width.saturating_sub(name_width + count_width + 2);
+    let mut space = canvas.width.saturating_sub(name_width + count_width + 2);
     for (rank, left_to_meter) in METER_BESIDE.into_iter().enumerate() {
         let Some(width) = facts.iter().find(|fact| fact.0 == rank).map(|fact| fact.1) else { continue };
-        if width + GAP + left_to_meter <= room {
-            room -= width + GAP;
+        if width + GAP + left_to_meter <= space {
+            space -= width + GAP;
         } else {
             facts.retain(|fact| fact.0 < rank);
             break;
         }
     }
-    let meter = room.min(METER[1]);
+    let meter = space.min(METER[1]);
     let line = |(at, phase): (usize, &&PhaseProgress)| {
         let complete = phase.finished >= phase.tasks;
         let idle = phase.waiting && phase.running == 0;
@@ -319,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_a_phase_as_wide_as_the_terminal() {
+    fn each_phase_has_a_line_that_fits_the_terminal() {
         assert_eq!(
             drawn(&busy(), 79, Some("node-3 is slow")),
             "\
@@ -354,7 +356,7 @@ sum      ──────       0/120  waiting"
         phases[1].progress = f64::NAN;
         for width in 1..200 {
             for line in drawn(&phases, width, Some("a note\tof some length that goes on and on")).lines() {
-                // Below the width of a count nothing can be told any more.
+                // A terminal narrower than a count shows nothing useful.
                 assert!(columns(line) <= width.max(23), "{width}: {line}");
                 assert!(!line.contains('\x1b'));
             }
@@ -362,7 +364,7 @@ sum      ──────       0/120  waiting"
     }
 
     #[test]
-    fn of_many_phases_those_that_run_are_shown_first() {
+    fn running_phases_are_shown_first_of_many() {
         let phases: Vec<PhaseProgress> =
             (0..20).map(|at| phase(&format!("phase {at}"), at % 3, 2, u64::from(at == 13))).collect();
         let drawn = drawn(&phases, 80, None);
@@ -373,7 +375,7 @@ sum      ──────       0/120  waiting"
     }
 
     #[test]
-    fn only_what_is_complete_looks_complete() {
+    fn only_a_complete_bar_is_full() {
         let canvas = Canvas { width: 80, colour: false };
         assert_eq!(canvas.meter(1.0, false, 4), "━━━╸");
         assert_eq!(canvas.meter(0.3, true, 4), "━━━━");
@@ -382,7 +384,7 @@ sum      ──────       0/120  waiting"
     }
 
     #[test]
-    fn clocks_are_calm() {
+    fn clocks_show_few_digits() {
         let shown = [0, 59_999, 60_000, 3_599_000, 7_380_000].map(|millis| clock(Duration::from_millis(millis)));
         assert_eq!(shown, ["0.0 s", "59.9 s", "1 min 00 s", "59 min 59 s", "2 h 03 min"]);
     }

@@ -1,4 +1,4 @@
-//! The command line: every command and option, with the words of its help.
+//! The command line: all commands and options with their help texts.
 
 use std::path::PathBuf;
 
@@ -15,77 +15,82 @@ pub struct Cli {
 
 #[derive(Subcommand)]
 pub enum Command {
-    /// Watch it work: a real job with one slow node, without Hindmost and with it
+    /// Run a real job with one slow node twice, without Hindmost and with it, and compare the times
     Demo(DemoArgs),
-    /// Run a job of many tasks on this machine, without waiting for stragglers
+    /// Run a job of many tasks on this machine, with backup copies of slow tasks
     Run(RunJobArgs),
     /// Compare policies on a simulated cluster and workload
     Simulate(SimulateArgs),
-    /// Tell what each policy would have done with the jobs and cluster of a log or run
+    /// Compare policies on the jobs and nodes that a log or journal records
     Replay(ReplayArgs),
-    /// Tell why each copy of a task was started or stopped in a recorded run
+    /// Show when and why each copy of a task was started and stopped in a recorded run
     Explain(ExplainArgs),
-    /// Check that a recorded run gives the same decisions again
+    /// Check that the policy of a recorded run takes the same decisions again
     Verify(VerifyArgs),
-    /// Run a paper's experiments and check its claims
+    /// Repeat the experiments of published papers and check their claims
     Reproduce(ReproduceArgs),
-    /// Solve the papers' optimisation problems by themselves
+    /// Solve the optimisation problems of published papers, without a simulation
     #[command(subcommand)]
     Theory(TheoryCommand),
-    /// Read logs
+    /// Read logs of Spark and Hadoop, and journals of runs
     #[command(subcommand)]
     Trace(TraceCommand),
-    /// List orders, rules and systems with their papers and parameters
+    /// List all policies and orders of jobs with their parameters and papers
     Policies {
+        /// Print one line for each
+        #[arg(long, conflicts_with_all = ["json", "schema"])]
+        short: bool,
         /// Print one JSON document
         #[arg(long)]
         json: bool,
-        /// Print the JSON schema of a policy in a scenario file, for editors, and stop
+        /// Print the JSON schema of a policy in a scenario file, for editors, and exit
         #[arg(long)]
         schema: bool,
     },
-    /// Print a shell's completion script
+    /// Print the completion script of a shell
     Completions {
-        /// The shell
+        /// Name of the shell
         shell: clap_complete::Shell,
     },
-    /// Print the manual page, of one command if named
+    /// Print the manual page of Hindmost or of one command, in roff
     Man {
-        /// The command
+        /// Name of a command [default: the page of hindmost]
         command: Option<String>,
     },
 }
 
-/// What simulate and replay share.
+/// Options of both `simulate` and `replay`.
 #[derive(Args)]
 pub struct RunArgs {
-    /// Policies to compare, separated by commas: NAME, NAME(parameter=value,…) or ORDER+NAME; the
-    /// first is what others are compared with
+    /// Policies to compare, separated by commas: NAME, NAME(parameter=value,…) or ORDER+NAME. The others are compared
+    /// with the first one. `hindmost policies` lists all names
     #[arg(long, value_name = "P[,P…]")]
     pub policy: Vec<String>,
-    /// Number of seeds
+    /// Number of seeds. Each policy runs once on each seed [default: the scenario's]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub seeds: Option<u32>,
-    /// First seed; the others follow
+    /// First seed. The next seeds are S+1, S+2, …
     #[arg(long, value_name = "S", default_value_t = 1)]
     pub seed: u64,
-    /// What policies know of running attempts: oracle, progress(S), progress(uniform) or age
+    /// Progress model, what policies know of running attempts: oracle (all durations), progress(S) (remaining time
+    /// once a share S of the work is done), progress(uniform) or age (elapsed time only) [default: the scenario's]
     #[arg(long, value_name = "K")]
     pub knowledge: Option<String>,
-    /// Set a value by its path, such as workload.arrival.poisson.rate=40
+    /// Set a key of the scenario by its path, such as workload.arrival.poisson.rate=40
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
-    /// Run once for each of these values of a key; several sweeps make all combinations
+    /// Run once with each of these values of a key, such as gamma=0.01,0.1. Several sweeps run all combinations
     #[arg(long, value_name = "KEY=A,B,C")]
     pub sweep: Vec<String>,
-    /// Number of threads; results do not depend on it
+    /// Number of threads. Results do not depend on it [default: one for each core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub threads: Option<u32>,
-    /// Write a report, the summary, the scenario and one record a job and attempt into this folder
+    /// Write report.html, summary.json, scenario.toml and one record for each job and attempt into this new or empty
+    /// folder
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Form of the records in --out
-    #[arg(long, value_name = "FORM", default_value = "csv")]
+    /// File format of the records in --out
+    #[arg(long, value_name = "FORMAT", default_value = "csv")]
     pub records: RecordsForm,
     /// Print one JSON document
     #[arg(long)]
@@ -100,28 +105,41 @@ pub enum RecordsForm {
 
 #[derive(Args)]
 pub struct SimulateArgs {
-    /// A scenario file (TOML) or a built-in scenario
+    /// A scenario file (TOML) or the name of a built-in scenario
     #[arg(default_value = "quickstart")]
     pub scenario: String,
-    /// List the built-in scenarios
+    /// List the built-in scenarios, one on each line, and exit
     #[arg(long)]
     pub list: bool,
-    /// Print the scenario as it would run, and stop
+    /// Print the scenario with all options applied, as TOML, and exit
     #[arg(long, conflicts_with = "list")]
     pub print: bool,
     #[command(flatten)]
     pub run: RunArgs,
 }
 
+// The log gives the cluster and the jobs, so that fewer keys can be set than in a scenario.
 #[derive(Args)]
+#[command(mut_arg("seeds", |arg| arg.help("Number of seeds. Each policy runs once on each seed [default: 1]")))]
+#[command(mut_arg("knowledge", |arg| arg.help(REPLAY_KNOWLEDGE)))]
+#[command(mut_arg("set", |arg| arg.help(REPLAY_SET)))]
+#[command(mut_arg("out", |arg| arg.help(REPLAY_OUT)))]
 pub struct ReplayArgs {
-    /// Logs of Spark (event logs) or Hadoop (job histories, Rumen traces), compressed or not, folders of
-    /// them, journals of runs, or the output folders of runs
+    /// Logs of Spark (event logs) or Hadoop (job histories, Rumen traces), compressed or not; folders of such logs;
+    /// journals or output folders of runs
     #[arg(required = true, value_name = "LOG")]
     pub logs: Vec<PathBuf>,
     #[command(flatten)]
     pub run: RunArgs,
 }
+
+const REPLAY_KNOWLEDGE: &str = "Progress model, what policies know of running attempts: oracle (all durations), \
+     progress(S) (remaining time once a share S of the work is done), progress(uniform) or age (elapsed time only) \
+     [default: that of the recorded run; progress(0.1) for logs]";
+const REPLAY_SET: &str = "Set a value that the log does not give: order, slot (seconds), knowledge, noise, gamma, or \
+     machines (number of one-slot machines instead of the recorded nodes), such as gamma=0.1";
+const REPLAY_OUT: &str =
+    "Write report.html, summary.json and one record for each job and attempt into this new or empty folder";
 
 #[derive(Args)]
 #[allow(clippy::struct_excessive_bools, reason = "switches of a command line")]
@@ -129,50 +147,55 @@ pub struct RunJobArgs {
     /// The job file (TOML)
     #[arg(required_unless_present = "schema")]
     pub job: Option<PathBuf>,
-    /// What runs the tasks
+    /// Engine that runs the tasks
     #[arg(long, value_name = "E", default_value = "local")]
     pub engine: EngineName,
-    /// Policy: NAME, NAME(parameter=value,…) or ORDER+NAME; `none` runs one copy of each task [default: pace]
+    /// Policy: NAME, NAME(parameter=value,…) or ORDER+NAME. `none` runs one copy of each task [default: the job file's,
+    /// else pace]
     #[arg(long, value_name = "P")]
     pub policy: Option<String>,
-    /// What the policy knows of running attempts: progress(S), age or history [default: progress(0.1)]
+    /// Progress model, what the policy knows of running attempts: progress(S) (remaining time once a share S of the
+    /// work is done), age (elapsed time only) or history (durations of earlier runs) [default: the job
+    /// file's, else progress(0.1)]
     #[arg(long, value_name = "K")]
     pub knowledge: Option<String>,
-    /// Nodes to split this machine into, NAME:CPUS or NAME:CPUS:MEMORY each; without it is one node
+    /// Split this machine into nodes, NAME:CPUS or NAME:CPUS:MEMORY each, such as n1:2,n2:2:4GB [default: the job
+    /// file's, else one node]
     #[arg(long, value_name = "N[,N…]")]
     pub nodes: Option<String>,
-    /// Folder for results and journal [default: NAME.out beside the job file]
+    /// Folder for the results and the journal [default: NAME.out beside the job file]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Go on with the run that is in the folder
+    /// Continue the run in the output folder; finished tasks do not run again
     #[arg(long)]
     pub resume: bool,
-    /// With --resume: keep results of phases whose command, variables or folder have changed since
+    /// With --resume: keep the results of phases whose command, environment or directory has changed
     #[arg(long, requires = "resume")]
     pub keep_results: bool,
-    /// Do not sync results and journal: faster with many small tasks, but a power cut may cost results
+    /// Do not sync results and journal to disk: faster with many small tasks, but a power cut may lose results
     #[arg(long)]
     pub no_sync: bool,
-    /// Record checksums of results, and with --resume compare them, not only names, sizes and times
+    /// Record checksums of results. With --resume, compare the checksums too, not only names, sizes and times
     #[arg(long)]
     pub checksum: bool,
-    /// Use the output folder although another user owns it or may write to it
+    /// Use the output folder even if another user owns it or may write to it
     #[arg(long)]
     pub trust_folder: bool,
-    /// Check the job file, print what would be run, and stop
+    /// Check the job file, print what would run, and exit
     #[arg(long, conflicts_with_all = ["resume", "chaos"])]
     pub check: bool,
-    /// Rehearse trouble: slow=NODE:FACTOR, kill=CHANCE, lose=NODE:10s, lose=NODE:10s@5s
-    /// (lost for ten seconds, from the fifth on), seed=N
+    /// Inject faults: slow=NODE:FACTOR (tasks there take FACTOR times as long), kill=P (each attempt is killed with
+    /// probability P), lose=NODE:10s (the node is lost for 10 s), lose=NODE:10s@5s (lost for 10 s, 5 s after the run
+    /// begins), seed=N
     #[arg(long, value_name = "C[,C…]")]
     pub chaos: Vec<String>,
-    /// Journals or folders of earlier runs of this job, from which durations are known beforehand
+    /// Journals or output folders of earlier runs of this job, from which the policy knows durations
     #[arg(long, value_name = "JOURNAL")]
     pub history: Vec<PathBuf>,
-    /// Draw which attempt ran where and when
+    /// Draw a Gantt chart: which attempt ran on which node, and when
     #[arg(long)]
     pub gantt: bool,
-    /// Print the JSON schema of job files, for editors, and stop
+    /// Print the JSON schema of job files, for editors, and exit
     #[arg(long)]
     pub schema: bool,
     /// Print one JSON document
@@ -188,10 +211,10 @@ pub enum EngineName {
 
 #[derive(Args)]
 pub struct DemoArgs {
-    /// Keep the text, the job file and both runs in this folder, which must be new or empty
+    /// Keep the text, the job file and both runs in this new or empty folder
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// How many times as long tasks take on the slow node
+    /// Factor by which tasks take longer on the slow node, from 1 to 1000
     #[arg(long, value_name = "F", default_value_t = 8.0)]
     pub slow: f64,
     /// Print one JSON document
@@ -203,7 +226,7 @@ pub struct DemoArgs {
 pub struct ExplainArgs {
     /// The journal of a run, or the run's output folder
     pub journal: PathBuf,
-    /// The task: PHASE/NUMBER, as in map/3
+    /// The task, as PHASE/NUMBER, such as map/3; numbers begin at 0
     pub task: String,
     /// Print one JSON document
     #[arg(long)]
@@ -221,15 +244,16 @@ pub struct VerifyArgs {
 
 #[derive(Args)]
 pub struct ReproduceArgs {
-    /// Papers: xu2015, dollymp2022; all without any
+    /// Names of papers: xu2015, dollymp2022 [default: all]
     pub papers: Vec<String>,
-    /// Shorter runs, in under a minute
+    /// Run fewer and shorter simulations; confidence intervals are wider
     #[arg(long)]
     pub quick: bool,
-    /// Number of threads; results do not depend on it
+    /// Number of threads. Results do not depend on it [default: one for each core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub threads: Option<u32>,
-    /// Write report.html (PAPER.html of several), PAPER.md with its pictures, and PAPER.json into this folder
+    /// Write PAPER.md with its pictures, PAPER.json and report.html (PAPER.html where there are several papers) into
+    /// this folder
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Print one JSON document
@@ -237,77 +261,78 @@ pub struct ReproduceArgs {
     pub json: bool,
 }
 
-/// Durations of one copy, for the theory commands.
+/// The distribution of the duration of one copy, for the theory commands.
 #[derive(Args)]
 #[group(required = true, multiple = false)]
 pub struct DurationArgs {
-    /// Pareto durations with this tail index, above 1
+    /// Tail index of Pareto durations, above 1
     #[arg(long, value_name = "A")]
     pub alpha: Option<f64>,
-    /// Any durations, such as 'log_normal(mean=1,cv=2)'
+    /// Distribution of durations: constant, uniform, exponential, pareto, log_normal or weibull with its parameters, such
+    /// as 'log_normal(mean=1,cv=2)'
     #[arg(long, value_name = "D")]
     pub duration: Option<String>,
 }
 
 #[derive(Subcommand)]
 pub enum TheoryCommand {
-    /// Copies of each task when jobs start together: problem P2 of Xu & Lau 2015
+    /// Find the best number of copies of each task when jobs start together: problem P2 of Xu & Lau 2015
     #[command(allow_negative_numbers = true)]
     Clones {
-        /// A job: number of tasks, and the factor on its durations (with --alpha the Pareto minimum)
+        /// A job: its number of tasks, and the factor on the durations of its tasks (with --alpha, their minimum)
         #[arg(long, value_name = "TASKS:MU", required = true, num_args = 1..)]
         job: Vec<String>,
         #[command(flatten)]
         duration: DurationArgs,
-        /// Idle machines N
+        /// Number of idle machines, N
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
         machines: u64,
-        /// Most copies of a task, r
+        /// Largest number of copies of a task, r
         #[arg(long, value_name = "R", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=1024))]
         max_copies: u32,
-        /// Price of a machine-second
+        /// Price of a machine-second in seconds of flowtime, gamma
         #[arg(long, value_name = "G", default_value_t = 0.01)]
         gamma: f64,
-        /// How to solve it
+        /// Solver: whole numbers (exact), real numbers (continuous), or the paper's dual iteration (dual)
         #[arg(long, value_name = "M", default_value = "exact")]
         method: CloneMethod,
-        /// Steps of the dual iteration for nu, xi and h; `printed` for the paper's 0.2,0.3,0.4
+        /// Step sizes of the dual iteration for nu, xi and h; `printed` means the paper's 0.2,0.3,0.4
         #[arg(long, value_name = "A,B,C")]
         steps: Option<String>,
-        /// The dual iteration ends when no number of copies moves by more
+        /// The dual iteration ends when no number of copies changes by more than this
         #[arg(long, value_name = "E", default_value_t = 1e-6)]
         tolerance: f64,
-        /// Most iterations of the dual method
+        /// Largest number of iterations of the dual method
         #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
         iterations: u32,
         /// Print one JSON document
         #[arg(long)]
         json: bool,
     },
-    /// From which remaining time on a task is a straggler: sigma of SDA and ESE
+    /// Find the remaining time above which a task is a straggler: sigma of SDA and ESE (Xu & Lau 2015)
     #[command(allow_negative_numbers = true)]
     Sigma {
-        /// The algorithm
+        /// The speculation policy
         #[arg(long, value_name = "RULE")]
         rule: SigmaRule,
         #[command(flatten)]
         duration: DurationArgs,
-        /// Fraction of its work after which a task's remaining time is known (SDA)
+        /// Share of its work after which a task's remaining time is known, from 0 to below 1 (SDA)
         #[arg(long, value_name = "S", default_value_t = 0.0)]
         s: f64,
-        /// Most copies of a task that are tried (SDA)
+        /// Largest number of copies of a task to try (SDA)
         #[arg(long, value_name = "R", default_value_t = 64, value_parser = clap::value_parser!(u32).range(2..=1024))]
         max_copies: u32,
         /// Print one JSON document
         #[arg(long)]
         json: bool,
     },
-    /// The load up to which cloning every task shortens delays
+    /// Find the load up to which two copies of every task shorten the mean delay (Xu & Lau 2015)
     #[command(allow_negative_numbers = true)]
     Cutoff {
         #[command(flatten)]
         duration: DurationArgs,
-        /// Machines M
+        /// Number of machines, M
         #[arg(long, value_name = "M")]
         machines: f64,
         /// Mean number of tasks of a job
@@ -320,26 +345,27 @@ pub enum TheoryCommand {
         #[arg(long)]
         json: bool,
     },
-    /// How many times as fast the fastest of some copies is: DollyMP's fitted speed-up (Xu, Liu & Lau 2022)
+    /// Compute how much faster the first of several copies finishes: DollyMP's speed-up (Xu, Liu & Lau 2022)
     #[command(allow_negative_numbers = true)]
     Speedup {
         /// Mean duration of a copy, seconds
         #[arg(long, value_name = "E")]
         mean: f64,
-        /// Standard deviation of it, seconds
+        /// Standard deviation of the duration of a copy, seconds
         #[arg(long, value_name = "S")]
         sd: f64,
-        /// Copies of the task, the first included
+        /// Number of copies of the task, the first included
         #[arg(long, value_name = "R", value_parser = clap::value_parser!(u32).range(1..))]
         copies: u32,
         /// Print one JSON document
         #[arg(long)]
         json: bool,
     },
-    /// Which jobs go first: DollyMP's priorities by knapsacks of doubling size (Xu, Liu & Lau 2022)
+    /// Compute DollyMP's priorities of jobs, by knapsacks of doubling size (Xu, Liu & Lau 2022)
     #[command(allow_negative_numbers = true)]
     Priorities {
-        /// A job: its length in slots, its volume in slots of the whole cluster, and its dominant share
+        /// A job: its length in time slots, its volume in time slots of the whole cluster, and its dominant share from
+        /// 0 to 1
         #[arg(long, value_name = "LENGTH:VOLUME:SHARE", required = true, num_args = 1..)]
         job: Vec<String>,
         /// Print one JSON document
@@ -363,13 +389,13 @@ pub enum SigmaRule {
 
 #[derive(Subcommand)]
 pub enum TraceCommand {
-    /// Count what logs hold, and tell what stragglers cost in them, and why
+    /// Count the jobs, tasks and attempts of logs, and show what stragglers cost and why
     Info {
-        /// Logs of Spark (event logs) or Hadoop (job histories, Rumen traces), compressed or not, folders of
-        /// them, journals of runs, or the output folders of runs; - for the standard input
+        /// Logs of Spark (event logs) or Hadoop (job histories, Rumen traces), compressed or not; folders of such logs;
+        /// journals or output folders of runs; - for the standard input
         #[arg(required = true, value_name = "FILE")]
         files: Vec<PathBuf>,
-        /// Print one JSON document: an object, or a list for several files
+        /// Print one JSON document: an object for one file, a list for several
         #[arg(long)]
         json: bool,
     },

@@ -1,4 +1,4 @@
-//! How a command fails, and with which exit code.
+//! The ways in which a command fails, and their exit codes.
 
 use std::fmt::Display;
 use std::io;
@@ -8,13 +8,13 @@ use hindmost_sim::driver::SimulationError;
 
 /// Why a command did not succeed.
 pub enum Failure {
-    /// What was given can't be used: exit code 2.
+    /// The arguments or input files can't be used: exit code 2.
     Input(anyhow::Error),
-    /// The work itself failed: exit code 1.
+    /// The work failed: exit code 1.
     Work(anyhow::Error),
-    /// Ctrl-C: exit code 130.
+    /// The user pressed Ctrl-C: exit code 130.
     Interrupted,
-    /// Whoever read our output has gone; nothing to complain about.
+    /// The reader of stdout closed the pipe: exit code 0, without a message.
     ClosedPipe,
 }
 
@@ -22,17 +22,17 @@ pub enum Failure {
 pub type Outcome<T = ()> = Result<T, Failure>;
 
 impl Failure {
-    /// An input that can't be used, and why.
+    /// Returns the failure for an input that can't be used. `error` says why.
     pub fn input(error: impl Display) -> Failure {
         Failure::Input(anyhow::anyhow!("{error}"))
     }
 
-    /// Work that failed, and why.
+    /// Returns the failure for work that failed. `error` says why.
     pub fn work(error: impl Display) -> Failure {
         Failure::Work(anyhow::anyhow!("{error}"))
     }
 
-    /// Says on stderr what went wrong.
+    /// Prints the error to stderr and returns the exit code.
     pub fn report(self) -> ExitCode {
         match self {
             Failure::Input(error) => {
@@ -52,7 +52,7 @@ impl Failure {
     }
 }
 
-/// A line on stderr, where somebody reads it: that it is closed or full is no reason to end otherwise.
+/// Prints a line to stderr. A closed or full stderr is ignored, so that it does not change the exit code.
 pub fn say(line: &str) {
     use std::io::Write;
     let _ = writeln!(io::stderr(), "{line}");

@@ -15,8 +15,8 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-/// The command line as clap is to read it: in `theory` a value such as `-1:1:0.5` would be taken for an option,
-/// and who wrote it is to be told what is wrong with it. The space before it is cut off again.
+/// Returns the arguments with a space before values such as `-1:1:0.5` of `theory`. Without the space clap would take
+/// such a value for an unknown option, and the user would not learn what is wrong with it. The commands trim the space.
 fn arguments(given: impl Iterator<Item = OsString>) -> impl Iterator<Item = OsString> {
     let mut in_theory = false;
     given.enumerate().map(move |(at, argument)| {
@@ -36,8 +36,8 @@ fn main() -> ExitCode {
     let cli = match cli::Cli::try_parse_from(arguments(std::env::args_os())) {
         Ok(cli) => cli,
         Err(error) => {
-            // Help and version go to stdout with 0, everything else to stderr with 2. A closed pipe is
-            // no reason to complain.
+            // Help and version go to stdout with exit code 0, everything else to stderr with 2. A closed pipe is
+            // not an error.
             let code = if error.use_stderr() { 2 } else { 0 };
             let _ = error.print();
             return ExitCode::from(code);

@@ -1,4 +1,4 @@
-//! The progress bar: on stderr, for what takes over two seconds, on a terminal only.
+//! The progress bar of long commands: on stderr, on a terminal only, after two seconds.
 
 use std::sync::Mutex;
 use std::sync::PoisonError;
@@ -19,7 +19,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// A bar for so many units of work, called `what`.
+    /// Creates a bar for so many units of work with the label `what`.
     pub fn new(units: f64, what: &str) -> Progress {
         let bar = ProgressBar::with_draw_target(Some((units * STEPS) as u64), ProgressDrawTarget::hidden());
         let style = ProgressStyle::with_template("{msg} [{wide_bar}] {percent}% {eta} left");
@@ -28,19 +28,19 @@ impl Progress {
         Progress { bar, begun: Instant::now(), state: Mutex::new((0.0, false)) }
     }
 
-    /// So much more work is done.
+    /// Adds finished units of work.
     pub fn advance(&self, units: f64) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.0 += units;
         if !state.1 && self.begun.elapsed() > PATIENCE {
             state.1 = true;
-            // Not a terminal: indicatif draws nothing there.
+            // indicatif draws nothing where stderr is no terminal.
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
         }
         self.bar.set_position((state.0 * STEPS) as u64);
     }
 
-    /// Removes the bar; tells how long the work took if that was long.
+    /// Removes the bar. Unless `quiet`, prints how long the work took if it took over 0.1 s.
     pub fn finish(&self, quiet: bool) {
         self.bar.finish_and_clear();
         let elapsed = self.begun.elapsed();

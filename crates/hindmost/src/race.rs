@@ -1,5 +1,5 @@
-//! The demo's board: the same job without and with copies, one after the other, the first one's result in
-//! sight while the second runs.
+//! The demo's progress display: two runs of one job, without and with copies, one after the other. The result of the
+//! first run stays visible while the second runs.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -9,43 +9,43 @@ use hindmost_report::text::{beginning, columns, grouped, names, padded};
 
 use crate::board::{Canvas, Screen, clock};
 
-/// The fewest and the most columns of a bar.
+/// Smallest and largest width of a bar, in columns.
 const METER: [usize; 2] = [6, 60];
 /// Columns between the parts of a line.
 const GAP: usize = 2;
-/// Attempts on a node that are drawn; of more only the number is told.
+/// Up to so many attempts on a node are drawn as dots. With more, the last dot becomes a plus sign.
 const DOTS: u64 = 16;
 const ELLIPSIS: &str = "…";
 
 /// One of the two runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// The one that runs first.
+    /// The first run.
     Left,
-    /// The one that runs after it.
+    /// The second run.
     Right,
 }
 
-/// What runs on a node.
+/// A node and the number of its running attempts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NodeLoad {
-    /// Its name.
+    /// Name of the node.
     pub name: String,
-    /// Attempts that run there, copies included.
+    /// Number of attempts that run there, copies included.
     pub running: u64,
-    /// True if the demo has slowed it down.
+    /// True if the demo slows this node down.
     pub slowed: bool,
 }
 
-/// How far one of the runs is.
+/// The progress of one of the two runs.
 #[derive(Clone, Debug, Default)]
 struct Lap {
     label: String,
     finished: u64,
     total: u64,
-    /// Share of the work that is done, that of tasks at work included.
+    /// Share of the work that is done, from 0 to 1, with the progress of running tasks.
     done: f64,
-    /// `None` before it has begun.
+    /// Time since the run began; `None` before it begins.
     elapsed: Option<Duration>,
     copies_started: u64,
     copies_won: u64,
@@ -57,21 +57,21 @@ struct State {
     nodes: Vec<NodeLoad>,
 }
 
-/// Two runs of the same job, one after the other. Shown at once; nowhere but on a terminal.
+/// The display of two runs of the same job, one after the other. It appears at once, and only on a terminal.
 pub struct Race {
     screen: Screen,
     state: Mutex<State>,
 }
 
 impl Race {
-    /// A race between two runs of these names.
+    /// Creates the display of two runs with these names.
     pub fn new(left: &str, right: &str) -> Race {
         let lap = |label: &str| Lap { label: label.to_owned(), ..Lap::default() };
         let state = State { laps: [lap(left), lap(right)], nodes: Vec::new() };
         Race { screen: Screen::new(Duration::ZERO, false), state: Mutex::new(state) }
     }
 
-    /// Shows how far one of the runs is.
+    /// Updates the progress of one of the runs.
     pub fn update(&self, side: Side, phases: &[PhaseProgress], elapsed: Duration) {
         let sum = |of: fn(&PhaseProgress) -> u64| phases.iter().map(of).sum();
         let total: u64 = sum(|phase| phase.tasks);
@@ -90,19 +90,19 @@ impl Race {
         self.screen.show(|canvas| lines(&state, canvas));
     }
 
-    /// Shows what runs on the nodes now, below the two runs.
+    /// Updates the running attempts of the nodes, below the two runs.
     pub fn nodes(&self, nodes: &[NodeLoad]) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         nodes.clone_into(&mut state.nodes);
         self.screen.show(|canvas| lines(&state, canvas));
     }
 
-    /// Writes a line above the race, or to stderr where that is no terminal.
+    /// Writes a line above the display, or to stderr where it is no terminal.
     pub fn message(&self, line: &str) {
         self.screen.message(line);
     }
 
-    /// Removes the race.
+    /// Removes the display.
     pub fn finish(&self) {
         self.screen.finish();
     }
@@ -129,10 +129,10 @@ fn laps(laps: &[Lap; 2], canvas: Canvas) -> Vec<String> {
     let widest = |texts: &[String]| texts.iter().map(|text| columns(text)).max().unwrap_or(0);
     let [label_width, count_width, clock_width, copies_width] =
         [&labels[..], &counts[..], &clocks[..], &copies[..]].map(widest);
-    let mut room = canvas.width.saturating_sub(label_width + count_width + clock_width + 2 + GAP);
-    let with_copies = copies_width > 0 && room >= copies_width + GAP + METER[0];
-    room -= if with_copies { copies_width + GAP } else { 0 };
-    let meter = room.min(METER[1]);
+    let mut space = canvas.width.saturating_sub(label_width + count_width + clock_width + 2 + GAP);
+    let with_copies = copies_width > 0 && space >= copies_width + GAP + METER[0];
+    space -= if with_copies { copies_width + GAP } else { 0 };
+    let meter = space.min(METER[1]);
     let line = |at: usize| {
         let lap = &laps[at];
         let complete = lap.total > 0 && lap.finished >= lap.total;
@@ -144,7 +144,7 @@ fn laps(laps: &[Lap; 2], canvas: Canvas) -> Vec<String> {
         line += &format!(" {:>count_width$}", counts[at]);
         let time = format!("{:>clock_width$}", clocks[at]);
         line += &" ".repeat(GAP);
-        // The time that was taken stands out from one that still grows.
+        // The time of a finished run is highlighted; that of a running one still grows.
         line += &canvas.paint(if complete { "1;32" } else { "90" }, &time);
         if with_copies {
             line += &" ".repeat(GAP);
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_result_stays_in_sight() {
+    fn the_first_result_stays_visible() {
         assert_eq!(
             drawn(&state(), 79),
             "\
@@ -230,7 +230,7 @@ with    ━━━━╸────────── 130/400   9.8 s"
     }
 
     #[test]
-    fn what_has_not_begun_waits() {
+    fn a_run_that_has_not_begun_is_waiting() {
         let mut state = state();
         state.laps[1] = Lap { label: "with".to_owned(), ..Lap::default() };
         state.nodes.clear();

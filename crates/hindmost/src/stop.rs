@@ -1,6 +1,6 @@
-//! Ctrl-C, `SIGTERM` and `SIGHUP`: the first asks the running work to stop, the second ends the process at once,
-//! unless it has processes of its own to end first. Those that were ignored when this process was started, as by
-//! `nohup` or in the background of a script, stay ignored.
+//! Ctrl-C, `SIGTERM` and `SIGHUP`: the first signal requests that the running work stops. The second ends the process
+//! at once, unless it has child processes to end first. Signals that were ignored when this process was started, as
+//! with `nohup` or in the background of a script, stay ignored.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
@@ -20,9 +20,9 @@ fn listen() {
     let ignored = std::fs::read_to_string("/proc/self/status").map_or(0, |status| ignored(&status));
     let is_ignored = |signal: i32| ignored >> (signal - 1) & 1 == 1;
     let mut wanted: Vec<i32> = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !is_ignored(*signal)).collect();
-    // Children whose ends are ignored vanish before anybody can ask how they ended. A handler changes that.
+    // While SIGCHLD is ignored, the kernel discards the exit status of children. A handler changes that.
     wanted.extend(Some(SIGCHLD).filter(|signal| is_ignored(*signal)));
-    // Without handlers these signals end the process as they would anyway.
+    // If no handler can be installed, the signals end the process, which is their default.
     let Ok(mut signals) = Signals::new(wanted) else { return };
     let _ = std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
         for _ in signals.forever().filter(|signal| *signal != SIGCHLD) {
@@ -34,20 +34,20 @@ fn listen() {
     });
 }
 
-/// The signals that a process ignores, as `/proc/PID/status` gives them: bit 0 stands for signal 1.
+/// Returns the mask of ignored signals from the text of `/proc/PID/status`. Bit 0 stands for signal 1.
 fn ignored(status: &str) -> u64 {
     let line = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     line.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
 }
 
-/// The flag that Ctrl-C sets. The first call begins to listen.
+/// Returns the flag that Ctrl-C sets. The first call installs the handlers.
 pub fn flag() -> &'static AtomicBool {
     listen();
     &STOP
 }
 
-/// How often Ctrl-C was pressed, for work that ends its own processes before it ends: from now on no
-/// number of presses ends this one at once.
+/// Returns how often Ctrl-C was pressed, for work that must end its child processes first. After this call no number
+/// of presses ends this process at once.
 pub fn presses() -> &'static AtomicU32 {
     HAS_PROCESSES.store(true, Ordering::Relaxed);
     listen();

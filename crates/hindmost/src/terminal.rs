@@ -1,4 +1,4 @@
-//! Standard output: results only, and no complaint where a reader stops reading.
+//! Standard output: results only. A closed pipe is not an error.
 
 use std::io::{self, IsTerminal, Write};
 
@@ -6,15 +6,15 @@ use serde::Serialize;
 
 use crate::failure::Outcome;
 
-/// Columns of text where it can't be asked: a pipe or a file.
+/// Width of text where the terminal's is not known: in a pipe or a file.
 const COLUMNS_ELSEWHERE: u16 = 120;
 
-/// Width of standard output, in columns. `COLUMNS` overrides what the terminal says.
+/// Returns the width of standard output, in columns. The variable `COLUMNS` overrides the terminal's width.
 pub fn width() -> u16 {
-    let asked = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-    let told = || io::stdout().is_terminal().then(hindmost_report::terminal_width).flatten();
-    // A terminal that does not know its size says 0.
-    asked.or_else(told).filter(|columns| *columns > 0).unwrap_or(COLUMNS_ELSEWHERE)
+    let variable = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let terminal = || io::stdout().is_terminal().then(hindmost_report::terminal_width).flatten();
+    // A terminal that does not know its size reports 0.
+    variable.or_else(terminal).filter(|columns| *columns > 0).unwrap_or(COLUMNS_ELSEWHERE)
 }
 
 /// Prints text as it is.
@@ -33,12 +33,12 @@ pub fn print_json(value: &impl Serialize) -> Outcome {
     print(&json(value)?)
 }
 
-/// A JSON document as it is printed and written to files.
+/// Returns the JSON document that is printed or written to a file.
 pub fn json(value: &impl Serialize) -> Outcome<String> {
     serde_json::to_string_pretty(value).map_err(crate::failure::Failure::work)
 }
 
-/// Whether standard output takes colours: a terminal, and nobody has said `NO_COLOR`.
+/// Returns true if standard output takes colours: it is a terminal and the variable `NO_COLOR` is not set.
 pub fn colour() -> bool {
     std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()) && io::stdout().is_terminal()
 }

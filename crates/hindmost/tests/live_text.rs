@@ -1,4 +1,4 @@
-//! What live runs look like on the terminal, at the widths that terminals have.
+//! Snapshots of the output of live runs at several terminal widths.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use hindmost_report::gantt::{GanttOptions, gantt};
 use hindmost_report::run::{run_table, side_by_side};
 use hindmost_report::text::columns;
 
-/// The same text for three widths, below each other.
+/// Returns the text at three widths, one below the other.
 fn at_widths(text: impl Fn(u16) -> String) -> String {
     let mut all = String::new();
     for width in [40, 80, 120] {
@@ -110,8 +110,8 @@ fn two_runs_side_by_side() {
     insta::assert_snapshot!("side-by-side", at_widths(compared));
 }
 
-/// Four nodes of two lanes on which tasks take two seconds, but eight on one of them; from the end on copies
-/// of what is late are started.
+/// A chart of four nodes with two lanes each. Tasks take 2 s, but 8 s on one node. Late tasks get
+/// copies near the end.
 #[test]
 fn a_straggler_in_a_chart() {
     let node = |name: &str| TimelineNode {

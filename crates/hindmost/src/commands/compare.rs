@@ -1,4 +1,4 @@
-//! What `simulate` and `replay` share: options, running in threads, and what is printed and written.
+//! The common part of `simulate` and `replay`: reads the options, runs in threads, prints and writes the results.
 
 use std::path::Path;
 
@@ -20,18 +20,18 @@ use crate::{files, stop, terminal};
 
 use super::report::{self, Subject};
 
-/// Values set or swept: pairs of key and value.
+/// Values that `--set` or `--sweep` gives: pairs of key and value.
 pub type Settings = Vec<(String, String)>;
 
-/// An experiment, and the values that a sweep gave it.
+/// One point of a sweep: an experiment with the values of the swept keys.
 pub struct Point {
     /// The experiment.
     pub experiment: Experiment,
-    /// The values, by key.
+    /// The values of the swept keys.
     pub set: Settings,
 }
 
-/// The policies that `--policy` names, in order; none without it.
+/// Returns the policies that `--policy` names, in order; none without the option.
 pub fn policies(args: &RunArgs) -> Outcome<Vec<PolicySpec>> {
     let mut specs: Vec<PolicySpec> = Vec::new();
     for text in args.policy.iter().flat_map(|list| split_list(list)) {
@@ -43,35 +43,41 @@ pub fn policies(args: &RunArgs) -> Outcome<Vec<PolicySpec>> {
     Ok(specs)
 }
 
-/// Each policy may be named once: results and folders go by name.
+/// Refuses a list that names a policy twice, because results and folders are identified by the policy's name.
 pub fn reject_twins(specs: &[PolicySpec]) -> Outcome {
     for (at, spec) in specs.iter().enumerate() {
         if let Some(twin) = specs[..at].iter().find(|other| catalogue::mean_the_same(other, spec)) {
-            let as_what = if twin == spec { String::new() } else { format!(", as {twin} too") };
-            return Err(Failure::input(format!("the policy {spec} is named twice{as_what}")));
+            let why = if twin == spec { String::new() } else { format!(": {twin} is the same policy") };
+            return Err(Failure::input(format!("the policy {spec} is named twice{why}; name it once")));
         }
     }
     Ok(())
 }
 
-/// What `--knowledge` names.
+/// Returns the progress model that `--knowledge` names.
 pub fn knowledge(args: &RunArgs) -> Outcome<Option<Knowledge>> {
-    args.knowledge.as_deref().map(|text| text.parse().map_err(Failure::input)).transpose()
+    let Some(text) = args.knowledge.as_deref() else { return Ok(None) };
+    let valid = "give oracle, progress(S) with S from 0 to below 1, progress(uniform) or age";
+    match text.parse() {
+        Ok(Knowledge::History) => Err(Failure::input(format!("--knowledge history is for live runs only; {valid}"))),
+        Ok(knowledge) => Ok(Some(knowledge)),
+        Err(_) => Err(Failure::input(format!("--knowledge {text}: there is no such progress model; {valid}"))),
+    }
 }
 
-/// The pairs that `--set` gives.
+/// Returns the pairs of key and value that `--set` gives.
 pub fn settings(args: &RunArgs) -> Outcome<Settings> {
     args.set.iter().map(|text| pair("--set", text)).collect()
 }
 
-/// All combinations of the values that `--sweep` gives; one empty one without a sweep.
+/// Returns all combinations of the values that `--sweep` gives; one empty combination without a sweep.
 pub fn sweep(args: &RunArgs) -> Outcome<Vec<Settings>> {
     let mut points: Vec<Settings> = vec![Vec::new()];
     for text in &args.sweep {
         let (key, list) = pair("--sweep", text)?;
         let values = split_values(&list);
         if values.iter().any(|value| value.trim().is_empty()) {
-            return Err(Failure::input(format!("--sweep {text}: a value is empty")));
+            return Err(Failure::input(format!("--sweep {text}: a value is empty; write KEY=A,B,C")));
         }
         let mut longer = Vec::new();
         for point in &points {
@@ -83,10 +89,12 @@ pub fn sweep(args: &RunArgs) -> Outcome<Vec<Settings>> {
         }
         points = longer;
         if points.iter().any(|set| set[..set.len() - 1].iter().any(|(other, _)| *other == key)) {
-            return Err(Failure::input(format!("--sweep {text}: {key} is swept twice")));
+            return Err(Failure::input(format!(
+                "--sweep {text}: {key} is swept twice; give all its values in one --sweep"
+            )));
         }
         if points.iter().enumerate().any(|(at, set)| points[..at].contains(set)) {
-            return Err(Failure::input(format!("--sweep {text}: a value is given twice")));
+            return Err(Failure::input(format!("--sweep {text}: a value is given twice; give each value once")));
         }
     }
     Ok(points)
@@ -120,9 +128,8 @@ fn split_values(list: &str) -> Vec<String> {
     values
 }
 
-/// Runs all points, prints the comparison and writes what `--out` asks for. `description` is the
-/// text of `scenario.toml`.
-/// `what` is what the command line names: a scenario or logs.
+/// Runs all points, prints the comparison and writes the files of `--out`. `description` is the text of
+/// `scenario.toml`, if there is one. `what` names the scenario or the logs, as on the command line.
 pub fn run(
     points: &[Point],
     args: &RunArgs,
@@ -131,9 +138,10 @@ pub fn run(
     description: Option<&str>,
 ) -> Outcome {
     let Some(first) = points.first() else { return Ok(()) };
-    let threads = args
-        .threads
-        .map_or_else(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get), |asked| asked as usize);
+    let threads = args.threads.map_or_else(
+        || std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+        |number| number as usize,
+    );
     let experiments: Vec<Experiment> = points.iter().map(|point| point.experiment.clone()).collect();
     let units: usize = experiments.iter().map(|one| one.policies.len() * one.seeds.len()).sum();
     if let Some(folder) = &args.out {
@@ -157,12 +165,12 @@ pub fn run(
     if results.is_err()
         && let Some(folder) = &args.out
     {
-        // Nothing of a run that did not come to its end stays.
+        // A run that did not finish leaves no files.
         files::empty(folder);
     }
     let results = results?;
     let jobs = match args.out {
-        // Some runs are made once more for the report's pictures.
+        // Some runs are repeated for the report's pictures.
         Some(_) => shown_jobs(&first.experiment, &results[0], threads, stop::flag()),
         None => Ok(Vec::new()),
     };
@@ -197,7 +205,7 @@ pub fn run(
     }
 }
 
-/// The seeds of all points: a sweep may change how many there are.
+/// Returns the longest list of seeds of all points, because a sweep may change the number of seeds.
 fn all_seeds(points: &[Point]) -> Vec<u64> {
     let longest = points.iter().map(|point| &point.experiment.seeds).max_by_key(|seeds| seeds.len());
     longest.cloned().unwrap_or_default()
@@ -210,7 +218,7 @@ fn write(folder: &Path, compared: &Comparison, description: Option<&str>) -> Out
     files::write(&folder.join("summary.json"), &(terminal::json(compared)? + "\n"))
 }
 
-/// The folder of a sweep's point below `--out`; nothing without a sweep.
+/// Returns the name of a point's folder within the folder of `--out`; empty without a sweep.
 fn point_folder(set: &Settings) -> String {
     if set.is_empty() {
         return String::new();
@@ -232,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn points_have_folders_of_their_own() {
+    fn each_point_has_its_own_folder() {
         let set = vec![("a.b".to_owned(), "1".to_owned()), ("knowledge".to_owned(), "progress(0.1)".to_owned())];
         assert_eq!(point_folder(&set), "a.b=1,knowledge=progress(0.1)");
         assert_eq!(point_folder(&Vec::new()), "");

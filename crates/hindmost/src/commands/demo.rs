@@ -1,7 +1,7 @@
-//! `hindmost demo`: a real job with one slow node, without Hindmost and with it.
+//! `hindmost demo`: runs a real job with one slow node twice, without Hindmost and with it.
 //!
-//! Text is made, and its words are counted twice by the same job file on the same nodes, one of which is
-//! slowed in both runs: once with one copy of each task, once with the default policy.
+//! The demo generates text and counts its words twice, with the same job file on the same nodes. One node is slowed in
+//! both runs. The first run starts one copy of each task, the second one uses the default policy.
 
 mod job;
 mod shown;
@@ -31,21 +31,21 @@ use crate::{files, stop, terminal};
 use job::{FILES, SLOW};
 use text::Language;
 
-/// The most that a node may be slowed by, as in rehearsals.
+/// Largest factor by which a node may be slowed, as in `--chaos`.
 const MOST_SLOWED: f64 = 1000.0;
 
-/// Makes the text, counts its words twice, and tells what came of it.
+/// Generates the text, counts its words twice, and prints both results.
 pub fn run(args: &DemoArgs) -> Outcome {
     if !(1.0..=MOST_SLOWED).contains(&args.slow) {
         let slow = Plain(args.slow);
         return Err(Failure::input(format!("--slow {slow}: give a number from 1 to {MOST_SLOWED}")));
     }
-    // Whatever is left half done from here on is tidied up.
+    // From here on Ctrl-C does not end the process at once, so that the folder is removed.
     let presses = stop::presses();
     let folder = Folder::new(args.out.as_deref())?;
     let outcome = demonstrate(args, &folder.path, presses);
     if args.out.is_some() && matches!(outcome, Err(Failure::Interrupted)) {
-        // Nothing of a demo that did not come to its end stays.
+        // An interrupted demo leaves no files.
         files::empty(&folder.path);
     }
     outcome
@@ -81,12 +81,12 @@ fn demonstrate(args: &DemoArgs, folder: &Path, presses: &std::sync::atomic::Atom
 
     let result = |name: &str| {
         let path = folder.join(name).join(job::RESULT);
-        fs::read(&path).map_err(|error| Failure::work(format!("{}: {error}", path.display())))
+        fs::read(&path).map_err(|error| Failure::work(format!("cannot read the result {}: {error}", path.display())))
     };
     let (first, second) = (result("without")?, result("with")?);
     let right = first == counts.result().as_bytes();
     let equal = right && first == second;
-    // Whether anybody reads it or not: how this ends is decided by the results.
+    // The results decide the exit code, even if stdout is closed.
     let printed = if args.json {
         terminal::print_json(&Document {
             slowed: Slowed { node: SLOW, factor: args.slow, how: shown::how(args.slow) },
@@ -110,15 +110,18 @@ fn demonstrate(args: &DemoArgs, folder: &Path, presses: &std::sync::atomic::Atom
         return printed;
     }
     let what = match (right, first == second) {
-        (false, true) => "both results are the same, but not what a count in memory gives",
-        (true, _) => "the result with Hindmost differs from the one without it",
+        (false, true) => "both runs have the same result, but a count in memory has another one",
+        (true, _) => "the result with Hindmost differs from the result without it",
         (false, false) => "the results of the two runs differ, and the one without Hindmost is wrong",
     };
     let keep = if args.out.is_some() { "" } else { "; --out DIR keeps the files" };
-    Err(Failure::work(format!("{what}: please report it{keep}")))
+    Err(Failure::work(format!("{what}: this is a bug, please report it{keep}")))
 }
 
-/// One of the two runs. An error if it does not come to its end.
+/// Runs the job once.
+///
+/// # Errors
+/// If the run fails or is interrupted.
 fn lap_of(
     plan: &Plan,
     options: &RunOptions,
@@ -144,7 +147,7 @@ fn lap_of(
     }
 }
 
-/// Shows one of the two runs.
+/// Shows the progress of one of the two runs.
 struct Lap<'a> {
     race: &'a Race,
     side: Side,
@@ -170,7 +173,7 @@ impl Follower for Lap<'_> {
     }
 }
 
-/// The folder in which everything is, removed at the end unless the user has named it.
+/// The folder of all files of the demo. It is removed at the end, unless the user has named it.
 struct Folder {
     path: PathBuf,
     temporary: bool,
@@ -188,10 +191,13 @@ impl Folder {
             let path = parent.join(format!("hindmost-demo-{}-{number}", std::process::id()));
             match fs::create_dir(&path) {
                 Ok(()) => return Ok(Folder { path, temporary: true }),
-                // Left by a demo that was killed.
+                // A demo that was killed has left the folder of this name.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists && number < u16::MAX => number += 1,
                 Err(error) => {
-                    return Err(Failure::work(format!("{}: {error}; --out DIR names another folder", path.display())));
+                    return Err(Failure::work(format!(
+                        "cannot create {}: {error}; --out DIR names another folder",
+                        path.display()
+                    )));
                 }
             }
         }
@@ -204,23 +210,23 @@ impl Drop for Folder {
             && let Err(error) = fs::remove_dir_all(&self.path)
         {
             use std::io::Write as _;
-            let _ = writeln!(io::stderr(), "{} could not be removed: {error}", self.path.display());
+            let _ = writeln!(io::stderr(), "the folder {} could not be removed: {error}", self.path.display());
         }
     }
 }
 
-/// What `--json` prints.
+/// The JSON document of `--json`.
 #[derive(Serialize)]
 struct Document<'a> {
     slowed: Slowed,
-    /// Cores that the nodes share.
+    /// Number of cores that the nodes share.
     cores: usize,
     text: Text,
     without: RunSummary,
     with: RunSummary,
-    /// Time without Hindmost by time with it.
+    /// Flowtime without Hindmost divided by flowtime with it.
     ratio: f64,
-    /// True if both results are the same and what a count in memory gives.
+    /// True if both results equal the result of a count in memory.
     results_equal: bool,
     out: Option<&'a Path>,
 }

@@ -1,4 +1,4 @@
-//! `hindmost explain`: why each copy of a task was started or stopped.
+//! `hindmost explain`: when and why each copy of a task was started and stopped.
 
 use hindmost_core::explain::{Step, explain};
 use hindmost_core::record::Record;
@@ -16,10 +16,10 @@ use crate::terminal;
 use super::run::find_task;
 use super::trace::with_progress;
 
-/// As wide as the time before a step.
+/// Indentation of the lines below a step, as wide as the step's time.
 const GAP: &str = "             ";
 
-/// Tells a task's story.
+/// Prints the steps of a task in a recorded run.
 pub fn run(args: &ExplainArgs) -> Outcome {
     let (header, records) = with_progress(|progress| {
         let reader = journal::records(&args.journal, Some(progress))?;
@@ -29,7 +29,10 @@ pub fn run(args: &ExplainArgs) -> Outcome {
     })?;
     let name = args.journal.display();
     let timeline = Timeline::of(records.iter().cloned());
-    let job = timeline.jobs.first().ok_or_else(|| Failure::input(format!("{name}: this journal holds no job")))?;
+    let job = timeline
+        .jobs
+        .first()
+        .ok_or_else(|| Failure::input(format!("{name}: this journal has no job, so there is no task to explain")))?;
     let phases: Vec<&str> = job.spec.phases.iter().map(|phase| &*phase.name).collect();
     let tasks: Vec<u32> = job.spec.phases.iter().map(|phase| phase.tasks).collect();
     let task = find_task(&args.task, &phases, &tasks).map_err(Failure::input)?;
@@ -52,48 +55,49 @@ pub fn run(args: &ExplainArgs) -> Outcome {
     }
     text += "\n";
     for step in &steps {
-        text += &told(step, width);
+        text += &step_text(step, width);
     }
     if steps.is_empty() {
-        text += "No copy of it was started.\n";
+        text += "No copy of this task was started.\n";
     }
     text += &format!("\n{}", indented("", &outcome, width));
     terminal::print(&text)
 }
 
-/// A step, with what was known and why, indented.
-fn told(step: &Step, width: usize) -> String {
+/// Returns the text of a step: its time, what happened, why, and what the progress model showed. The reason may name a
+/// remaining time of the policy's own, so both say whose estimate they are.
+fn step_text(step: &Step, width: usize) -> String {
     let who = step.copy.map_or(String::new(), |copy| format!("copy {copy} "));
     let mut text = indented(&format!("{:9.2} s  ", step.at), &format!("{who}{}", step.what), width);
     if let Some(because) = &step.because {
         text += &indented(GAP, &format!("because {because}"), width);
         for known in &step.knew {
             let remaining = known.remaining.map_or_else(
-                || "its remaining time not known".to_owned(),
-                |seconds| format!("expected to need {seconds:.2} s more"),
+                || "by the progress model its remaining time was unknown".to_owned(),
+                |seconds| format!("by the progress model it needed {seconds:.2} s more"),
             );
             let line =
-                format!("knew: copy {} on {} had run for {:.2} s, {remaining}", known.copy, known.node, known.elapsed);
+                format!("known: copy {} on {} had run for {:.2} s; {remaining}", known.copy, known.node, known.elapsed);
             text += &indented(GAP, &line, width);
         }
     }
     text
 }
 
-/// What came of it in the end, in a sentence.
+/// Returns a sentence on how the task ended: its winner and the time of its other attempts.
 fn outcome(timeline: &Timeline, task: hindmost_core::ids::TaskId) -> String {
     let rows: Vec<_> = timeline.attempts_of(task).collect();
     let Some(winner) = rows.iter().find(|row| row.outcome == AttemptEnd::Won) else {
         let spec = timeline.jobs.first().and_then(|job| job.spec.phases.get(task.phase as usize));
         if spec.is_some_and(|phase| phase.finished.contains(&task.index)) {
-            return "No attempts: its result is from before this journal.".to_owned();
+            return "The task has no attempts in this journal: it finished before the journal begins.".to_owned();
         }
-        return format!("{}, and no result yet.", counted(rows.len() as u64, "attempt"));
+        return format!("The task had {} and has no result yet.", counted(rows.len() as u64, "attempt"));
     };
     let seconds = |row: &hindmost_core::timeline::TimelineRow| (row.end - row.start).seconds();
     let lost: f64 = rows.iter().filter(|row| row.outcome != AttemptEnd::Won).fold(0.0, |sum, row| sum + seconds(row));
     let won = format!(
-        "Copy {} won on {} at {} after {}",
+        "Copy {} won on {}: it finished {} after the run began and took {}",
         winner.attempt.copy,
         timeline.node_name(winner.node),
         duration(winner.end.seconds()),
@@ -101,7 +105,7 @@ fn outcome(timeline: &Timeline, task: hindmost_core::ids::TaskId) -> String {
     );
     match rows.len() {
         1 => won + ".",
-        2 => format!("{won}; the other attempt held {} in all.", duration(lost)),
-        others => format!("{won}; {} other attempts held {} in all.", others - 1, duration(lost)),
+        2 => format!("{won}; the other attempt ran for {}.", duration(lost)),
+        attempts => format!("{won}; the {} other attempts ran for {} in all.", attempts - 1, duration(lost)),
     }
 }

@@ -1,4 +1,4 @@
-//! What `replay` reads: logs of Spark and Hadoop and journals of our own runs, as jobs and nodes.
+//! Reads logs of Spark and Hadoop, and journals of runs, as jobs and nodes for `replay`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -19,36 +19,35 @@ use super::trace::with_progress;
 
 /// Jobs and cluster of a log or journal.
 pub struct Recorded {
-    /// The file, as it was named.
+    /// The path of the log, as the user gave it.
     pub name: String,
-    /// Dimensions of room.
+    /// Dimensions of the nodes' resources.
     pub dimensions: Dimensions,
     /// The nodes.
     pub nodes: Vec<NodeKind>,
     /// The jobs.
     pub jobs: Arc<Vec<WorkloadJob>>,
-    /// How durations that were not recorded are found.
+    /// A sentence on how unrecorded durations are found.
     pub about_durations: &'static str,
-    /// What is to be told of it, in sentences for people.
+    /// Notes on the log, in sentences for the user.
     pub notes: Vec<String>,
-    /// Of a journal: policy, order, knowledge and so on of the run.
+    /// The header of a journal: policy, order, progress model and so on; `None` for logs.
     pub header: Option<Header>,
 }
 
 impl Recorded {
-    /// What policies knew in the recorded run, as far as a replay can give it to them; `None` where
-    /// nobody says.
+    /// Returns the progress model of the recorded run, or the nearest one that a replay has; `None` for logs.
     pub fn knowledge(&self) -> Option<Knowledge> {
         match self.header.as_ref()?.knowledge {
-            // Learned as the run went on; a replay knows the durations from its beginning.
+            // A live run learns durations as it goes on. A replay knows them from its beginning.
             Knowledge::History => Some(Knowledge::Age),
             other => Some(other),
         }
     }
 
-    /// So many one-slot machines instead of the recorded nodes.
+    /// Returns so many one-slot machines, to be used instead of the recorded nodes.
     pub fn machines(&self, count: u32) -> (Dimensions, Vec<NodeKind>) {
-        // Tasks of a journal may need more than one-slot machines of its dimensions would have.
+        // The demands of a journal's tasks may exceed a one-slot machine with the journal's dimensions.
         let dimensions = if self.header.is_some() { Dimensions::one_slot() } else { self.dimensions.clone() };
         let machine = NodeKind { count, numbered: true, ..node("machine", Resources::ONE_SLOT, 1.0) };
         (dimensions, vec![machine])
@@ -64,7 +63,7 @@ pub fn read(path: &Path) -> Outcome<Recorded> {
     }
 }
 
-/// Why a log without a job for a replay has none.
+/// Returns why a log has no job to replay.
 fn nothing_to_replay(summary: &TraceSummary) -> String {
     let nothing = "so there is nothing to replay";
     let spark = summary.spark.unwrap_or_default();
@@ -75,10 +74,10 @@ fn nothing_to_replay(summary: &TraceSummary) -> String {
     };
     if spark.stages_without_job > 0 {
         return format!(
-            "{tasks} finished, but of stages whose job has no start in this log, {nothing}; the log begins inside its jobs, or lines of it are missing: give the whole one"
+            "{tasks} finished, but the log has no start of their jobs, {nothing}; its beginning or other lines are missing: give the whole log"
         );
     }
-    format!("{tasks} finished, but none with a launch and a finish after it, {nothing}")
+    format!("{tasks} finished, but none has a launch time with a later finish time, {nothing}")
 }
 
 fn of_journal(path: &Path, name: String) -> Outcome<Recorded> {
@@ -86,11 +85,13 @@ fn of_journal(path: &Path, name: String) -> Outcome<Recorded> {
     let mut notes = trace.notes;
     notes.extend(trace.summary.warnings);
     if trace.header.knowledge == Knowledge::History {
-        notes.push("the run's knowledge, history, is for live runs; a replay knows its durations: age".to_owned());
+        notes.push(
+            "the run used knowledge history, which is for live runs only; the replay uses age instead".to_owned(),
+        );
     }
     Ok(Recorded {
         dimensions: trace.header.dimensions.clone(),
-        nodes: unlike(trace.nodes.iter().map(|found| node(&found.name, found.capacity, found.speed))),
+        nodes: with_unique_names(trace.nodes.iter().map(|found| node(&found.name, found.capacity, found.speed))),
         jobs: Arc::new(trace.jobs),
         about_durations: journal::COPIES_NOTE,
         notes,
@@ -108,7 +109,7 @@ fn of_spark(path: &Path) -> Outcome<Recorded> {
     of_slots(path, summary, jobs, &recorded)
 }
 
-/// What an executor is called as a node: `executor-4@host`, behind the application where there are several.
+/// Returns the name of an executor as a node: `executor-4@host`, after the application's name if there are several.
 fn executor_name(node: &RecordedNode) -> String {
     let (application, id) = node.name.rsplit_once(' ').map_or(("", &*node.name), |(before, id)| (before, id));
     let gap = if application.is_empty() { "" } else { " " };
@@ -117,13 +118,13 @@ fn executor_name(node: &RecordedNode) -> String {
 }
 
 fn of_hadoop(path: &Path) -> Outcome<Recorded> {
-    // Nodes' memory is not in the logs: what ran beside each other is all that is known of their room.
+    // The logs do not give the nodes' memory. The attempts that ran at the same time give their slots.
     let trace = with_progress(|progress| hadoop::open(path, Some(progress)))?.without_memory();
     let (summary, jobs, recorded, _) = trace.into_parts();
     of_slots(path, summary, jobs, &recorded)
 }
 
-/// Jobs on nodes of which the number of slots is known.
+/// Returns jobs and nodes of a log that gives the nodes' numbers of slots.
 fn of_slots(
     path: &Path,
     summary: TraceSummary,
@@ -137,7 +138,7 @@ fn of_slots(
     let (nodes, note) = cluster(recorded);
     notes.extend(note);
     Ok(Recorded {
-        // A slot is a cpu here.
+        // A slot is one cpu.
         dimensions: Dimensions::of([&DemandByName::new()]).unwrap_or_else(|_| Dimensions::one_slot()),
         nodes,
         jobs: Arc::new(jobs),
@@ -148,7 +149,7 @@ fn of_slots(
     })
 }
 
-/// A node of this name.
+/// Returns a node with this name, capacity and speed factor.
 fn node(name: &str, capacity: Resources, speed: f64) -> NodeKind {
     NodeKind {
         count: 1,
@@ -160,8 +161,8 @@ fn node(name: &str, capacity: Resources, speed: f64) -> NodeKind {
     }
 }
 
-/// The nodes, of which those are numbered whose name another one has, too.
-fn unlike(nodes: impl Iterator<Item = NodeKind>) -> Vec<NodeKind> {
+/// Returns the nodes with different names: nodes of the same name are numbered.
+fn with_unique_names(nodes: impl Iterator<Item = NodeKind>) -> Vec<NodeKind> {
     let mut nodes: Vec<NodeKind> = nodes.collect();
     let mut names = BTreeMap::<String, u32>::new();
     for node in &nodes {
@@ -173,15 +174,15 @@ fn unlike(nodes: impl Iterator<Item = NodeKind>) -> Vec<NodeKind> {
     nodes
 }
 
-/// The executors of a log as nodes: those of the moment when they had the most slots together, since
-/// executors that come after others have gone never ran beside them.
+/// Returns the executors of a log as nodes: those that were present when the number of slots was largest. Executors that
+/// came after others had gone never ran at the same time. The note says how many were left out.
 fn cluster(recorded: &[RecordedNode]) -> (Vec<NodeKind>, Option<String>) {
-    let alive_at = |time: f64| {
+    let present_at = |time: f64| {
         recorded.iter().filter(move |node| {
             node.added.is_none_or(|added| added <= time) && node.removed.is_none_or(|removed| removed > time)
         })
     };
-    let slots_at = |time: f64| alive_at(time).map(|node| u64::from(node.slots)).sum::<u64>();
+    let slots_at = |time: f64| present_at(time).map(|node| u64::from(node.slots)).sum::<u64>();
     let mut best = (f64::NEG_INFINITY, slots_at(f64::NEG_INFINITY));
     for time in recorded.iter().filter_map(|node| node.added) {
         let slots = slots_at(time);
@@ -194,10 +195,11 @@ fn cluster(recorded: &[RecordedNode]) -> (Vec<NodeKind>, Option<String>) {
         capacity.0[0] = u64::from(count) * Resources::ONE_SLOT.0[0];
         capacity
     };
-    let chosen = unlike(alive_at(best.0).map(|found| node(&found.name, slots(found.slots.max(1)), 1.0)));
+    let chosen = with_unique_names(present_at(best.0).map(|found| node(&found.name, slots(found.slots.max(1)), 1.0)));
     let note = (chosen.len() < recorded.len()).then(|| {
         format!(
-            "{} executors came and went; replayed on the {} that ran at once when slots were most ({})",
+            "the log has {} executors over time; the replay uses the {} that were present when the number of slots was \
+             largest ({} slots)",
             recorded.len(),
             chosen.len(),
             best.1

@@ -1,5 +1,4 @@
-//! `hindmost replay`: what each policy would have done with the jobs and cluster of a log or of a run
-//! of our own.
+//! `hindmost replay`: compares policies on the jobs and nodes that logs and journals record.
 
 use std::path::Path;
 
@@ -19,8 +18,8 @@ use super::compare::{self, Point, Settings};
 use super::recorded::{self, Recorded};
 use super::report::Subject;
 
-/// What is known where neither log nor command line says: progress is seen, and tells once a tenth
-/// of the work is done.
+/// The progress model where neither log nor command line gives one: an attempt's remaining time is known once 10% of its
+/// work is done.
 const DEFAULT_KNOWLEDGE: Knowledge = Knowledge::Progress(0.1);
 
 /// Replays logs and journals under each policy.
@@ -29,9 +28,9 @@ pub fn run(args: &ReplayArgs) -> Outcome {
     let swept = compare::sweep(&args.run)?;
     let knowledge = compare::knowledge(&args.run)?;
     if let Some(twice) = args.logs.iter().enumerate().find(|(at, log)| args.logs[..*at].contains(log)) {
-        return Err(Failure::input(format!("{} is named twice", twice.1.display())));
+        return Err(Failure::input(format!("the log {} is named twice; name it once", twice.1.display())));
     }
-    // What can't be set is told before any log is read.
+    // Reports wrong settings before any log is read.
     for set in &swept {
         settings(args, set)?;
     }
@@ -98,12 +97,12 @@ fn file_name(path: &Path) -> String {
     path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }
 
-/// What is told of one log, with its name where there are several.
+/// Returns a note on one log, with the log's name if there are several.
 fn of_one(all: &[Recorded], one: &Recorded, note: &str) -> String {
-    if all.len() == 1 { note.to_owned() } else { format!("of {}: {note}", one.name) }
+    if all.len() == 1 { note.to_owned() } else { format!("{}: {note}", one.name) }
 }
 
-/// What the command line sets, and whether it names what a journal has of its own.
+/// The settings of the command line, and whether they replace the order and the price of a journal.
 struct Given {
     settings: ReplaySettings,
     order: bool,
@@ -111,7 +110,7 @@ struct Given {
 }
 
 impl Given {
-    /// The settings of a log: a journal's own order and price where none are set.
+    /// Returns the settings for a log. A journal's own order and price apply where the command line sets none.
     fn of(mut self, one: &Recorded) -> Outcome<ReplaySettings> {
         if let Some(header) = &one.header {
             if !self.order {
@@ -139,7 +138,7 @@ fn settings(args: &ReplayArgs, swept: &Settings) -> Outcome<Given> {
     Ok(Given { settings, order: names("order"), gamma: names("gamma") })
 }
 
-/// How durations are found that nobody recorded: once for logs, once for journals.
+/// Returns notes on how unrecorded durations are found, each note once: one for logs, one for journals.
 fn about_durations(all: &[Recorded]) -> Vec<String> {
     let mut notes: Vec<String> = Vec::new();
     for one in all {
@@ -150,13 +149,13 @@ fn about_durations(all: &[Recorded]) -> Vec<String> {
     notes
 }
 
-/// Order and price: once where they are the same for all.
+/// Returns notes on order and price: one note if they are the same for all logs.
 fn about_settings(args: &ReplayArgs, all: &[Recorded], policies: &[PolicySpec]) -> Outcome<Vec<String>> {
     let mut shown: Vec<String> = Vec::new();
     for one in all {
         let ReplaySettings { order, gamma, .. } = settings(args, &Settings::new())?.of(one)?;
         let order = catalogue::order_in_words(&order, policies).map_or_else(String::new, |words| words + ", ");
-        shown.push(format!("{order}gamma {}; jobs arrive when they did", Plain(gamma)));
+        shown.push(format!("{order}gamma {}; jobs arrive at their recorded times", Plain(gamma)));
     }
     if shown.iter().all(|text| *text == shown[0]) {
         shown.truncate(1);
@@ -165,19 +164,21 @@ fn about_settings(args: &ReplayArgs, all: &[Recorded], policies: &[PolicySpec]) 
     Ok(all.iter().zip(&shown).map(|(one, text)| of_one(all, one, text)).collect())
 }
 
-/// What policies know unless the command line says: what they knew in the recorded runs, if it was
-/// the same in all of them.
+/// Returns the progress model without `--knowledge`: that of the recorded runs if all have the same one, else the
+/// default.
 fn common_knowledge(all: &[Recorded], notes: &mut Vec<String>) -> Knowledge {
     let mut each = all.iter().map(|one| one.knowledge().unwrap_or(DEFAULT_KNOWLEDGE));
     let first = each.next().unwrap_or(DEFAULT_KNOWLEDGE);
     if each.all(|other| other == first) {
         return first;
     }
-    notes.push("the recorded runs differ in what policies knew; --knowledge sets it for all".to_owned());
+    notes.push(format!(
+        "the recorded runs have different progress models, so the replay uses {DEFAULT_KNOWLEDGE}; --knowledge sets another"
+    ));
     DEFAULT_KNOWLEDGE
 }
 
-/// The policies of the recorded runs, as far as this version has them, then all others.
+/// Returns the policies of the recorded runs, as far as this version has them, then all other policies.
 fn recorded_then_every_system(all: &[Recorded], notes: &mut Vec<String>) -> Vec<PolicySpec> {
     let mut specs: Vec<PolicySpec> = Vec::new();
     for one in all {
@@ -186,7 +187,7 @@ fn recorded_then_every_system(all: &[Recorded], notes: &mut Vec<String>) -> Vec<
         match parsed.and_then(|spec| catalogue::check(&spec).map(|_| spec).map_err(|error| error.to_string())) {
             Ok(spec) if specs.contains(&spec) => {}
             Ok(spec) => specs.push(spec),
-            Err(error) => notes.push(of_one(all, one, &format!("its own policy is left out: {error}"))),
+            Err(error) => notes.push(of_one(all, one, &format!("the policy of the recorded run is left out: {error}"))),
         }
     }
     for system in SYSTEMS {

@@ -1,4 +1,4 @@
-//! What reports tell beside results: how to make them again, and of live runs why copies were started.
+//! The parts of report pages beside the results: the commands that make them again, and why copies were started.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use crate::failure;
 
 const REPORT: &str = "report.html";
 
-/// What a comparison is of.
+/// The subject of a comparison.
 pub enum Subject<'a> {
     /// A scenario, as the command line names it.
     Scenario(&'a str),
@@ -24,7 +24,8 @@ pub enum Subject<'a> {
     Logs(&'a [PathBuf]),
 }
 
-/// How a comparison is made again. What results do not depend on is left out: threads, and where they go.
+/// Returns the steps that make a comparison again. Options that do not change results are left out: `--threads`, and
+/// the folder of `--out`.
 pub fn again(subject: &Subject<'_>, args: &RunArgs, scenario: Option<&str>) -> Vec<Step> {
     let mut command = match subject {
         Subject::Scenario(name) => format!("hindmost simulate {}", quoted(name)),
@@ -48,27 +49,27 @@ pub fn again(subject: &Subject<'_>, args: &RunArgs, scenario: Option<&str>) -> V
     args.sweep.iter().for_each(|sweep| option("sweep", sweep));
     command += " --out DIR";
     let mut steps = vec![Step {
-        text: "The same command gives the same page, on any machine and any number of threads:".to_owned(),
+        text: "This command makes the same page again, on any machine and with any number of threads:".to_owned(),
         code: command,
     }];
     if let Some(scenario) = scenario {
         steps.push(Step {
-            text: "The scenario with all that was set (scenario.toml beside this page):".to_owned(),
+            text: "The scenario with all options applied (scenario.toml beside this page):".to_owned(),
             code: scenario.to_owned(),
         });
     }
     steps
 }
 
-/// A word of a command as the shell takes it.
+/// Returns the text quoted for a shell, where it needs quotes.
 fn quoted(text: &str) -> String {
     let plain = !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || "._-/:,=@%+".contains(c));
     if plain { text.to_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }
 }
 
-/// Writes the report of a live run into its folder. That it can't be written is told, but is no failure of the run.
+/// Writes the report of a live run into its folder. If that fails, a message says so and the run still succeeds.
 pub fn of_run(plan: &Plan, options: &RunOptions, out: &Path, outcome: &RunOutcome) {
-    // A phase's results may have that place.
+    // A phase of that name has its results there.
     let taken = plan.phases.iter().any(|phase| phase.name == REPORT);
     let page = page_of_run(plan, options, out, outcome);
     let written = page.and_then(|page| outcome.pages.write(REPORT, taken, &page).map_err(anyhow::Error::from));
@@ -84,16 +85,16 @@ fn page_of_run(plan: &Plan, options: &RunOptions, out: &Path, outcome: &RunOutco
     if let Some(row) = example {
         let task = format!("{}/{}", outcome.timeline.phase_name(row.attempt.task), row.attempt.task.index);
         again.push(Step {
-            text: "The whole story of a task, with what the policy knew at each step:".to_owned(),
+            text: "Each step of a task, with what the policy knew at that time:".to_owned(),
             code: format!("hindmost explain {folder} {}", quoted(&task)),
         });
     }
     again.push(Step {
-        text: "What other policies would have done with this run:".to_owned(),
+        text: "Compare other policies on the jobs and nodes of this run:".to_owned(),
         code: format!("hindmost replay {folder}"),
     });
     again.push(Step {
-        text: "Whether its journal gives the same decisions again:".to_owned(),
+        text: "Check that the policy takes the same decisions again:".to_owned(),
         code: format!("hindmost verify {folder}"),
     });
     let page = RunPage {
@@ -101,30 +102,30 @@ fn page_of_run(plan: &Plan, options: &RunOptions, out: &Path, outcome: &RunOutco
         timeline: &outcome.timeline,
         reasons: &run_reasons(out),
         work: &plan.describe(),
-        rehearsal: &rehearsal(options),
+        faults: &injected_faults(options),
         again: &again,
     };
     Ok(run_page(&page)?)
 }
 
-/// Why copies were started, from the run's journal; nothing where it does not tell.
+/// Returns why copies were started, from the run's journal. Empty if the journal can't be read.
 fn run_reasons(out: &Path) -> BTreeMap<AttemptId, String> {
     let Ok(reader) = journal::records(out, None) else { return BTreeMap::default() };
     let header = reader.header().clone();
     let Ok(session) = catalogue::session_of(&header) else { return BTreeMap::default() };
-    // A journal that is cut short tells as much as it has.
+    // Of a journal that is cut short, the complete records are used.
     let records = reader.map_while(Result::ok);
     reasons(session, records)
 }
 
-/// What was rehearsed, as `--chaos` takes it.
-fn rehearsal(options: &RunOptions) -> String {
+/// Returns the faults that `--chaos` injects, in words.
+fn injected_faults(options: &RunOptions) -> String {
     let chaos = &options.chaos;
     let mut said: Vec<String> =
-        chaos.slow.iter().map(|(node, factor)| format!("{node} slowed {factor} times")).collect();
+        chaos.slow.iter().map(|(node, factor)| format!("{node} slowed by a factor of {factor}")).collect();
     if chaos.kill > 0.0 {
-        said.push(format!("attempts killed by a chance of {}", chaos.kill));
+        said.push(format!("each attempt killed with probability {}", chaos.kill));
     }
-    said.extend(chaos.lose.iter().map(|lost| format!("{} taken away", lost.node)));
+    said.extend(chaos.lose.iter().map(|lost| format!("{} lost", lost.node)));
     said.join(", ")
 }

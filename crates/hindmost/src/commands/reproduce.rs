@@ -1,4 +1,4 @@
-//! `hindmost reproduce`: a paper's experiments, claimed against measured.
+//! `hindmost reproduce`: repeats the experiments of papers and compares claimed with measured values.
 
 use hindmost_core::reproduction::Reproduction;
 use hindmost_math::suggest::did_you_mean;
@@ -8,21 +8,21 @@ use hindmost_sim::driver::SimulationError;
 use hindmost_sim::experiment::Execution;
 
 use crate::cli::ReproduceArgs;
-use crate::failure::{Failure, Outcome};
+use crate::failure::{Failure, Outcome, say};
 use crate::progress::Progress;
 use crate::{files, stop, terminal};
 
 /// A paper that can be reproduced.
 struct Paper {
     key: &'static str,
-    /// Number of simulations, of the quick version or the whole one.
+    /// Returns the number of simulations; the argument is true for the quick version.
     runs: fn(bool) -> u64,
     make: fn(bool, &Execution<'_>) -> Result<Reproduction, SimulationError>,
-    /// Measures what deciding costs on this machine, where the paper claims something of it.
+    /// Measures the time that decisions take on this machine, if the paper has a claim about it.
     times: Option<Measure>,
 }
 
-/// Measures decisions on this machine.
+/// Measures the time that decisions take on this machine.
 type Measure = fn() -> Result<Vec<hindmost_papers::DecisionTime>, SimulationError>;
 
 /// Papers that can be reproduced.
@@ -39,9 +39,10 @@ const PAPERS: &[Paper] = &[
 /// Runs the experiments of papers.
 pub fn run(args: &ReproduceArgs) -> Outcome {
     let chosen = chosen(&args.papers)?;
-    let threads = args
-        .threads
-        .map_or_else(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get), |asked| asked as usize);
+    let threads = args.threads.map_or_else(
+        || std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+        |number| number as usize,
+    );
     if let Some(folder) = &args.out {
         files::folder(folder)?;
     }
@@ -54,7 +55,7 @@ pub fn run(args: &ReproduceArgs) -> Outcome {
         bar.finish(result.is_err());
         let result = result?;
         if let Some(measure) = paper.times {
-            tell_times(&measure()?);
+            say_times(&measure()?);
         }
         if let Some(folder) = &args.out {
             write(folder, &result, chosen.len() > 1)?;
@@ -66,39 +67,40 @@ pub fn run(args: &ReproduceArgs) -> Outcome {
     }
     match results.as_slice() {
         _ if !args.json => Ok(()),
-        // One paper, one document; several are a list.
+        // One paper is one object; several papers are a list.
         [one] => terminal::print_json(one),
         several => terminal::print_json(&several),
     }
 }
 
-/// Times differ from run to run: they are told beside the result, not in it.
-fn tell_times(times: &[hindmost_papers::DecisionTime]) {
-    eprintln!("deciding on this machine (claimed: 30 machines 20 ms, 30 000 machines 50 ms):");
+/// Prints decision times to stderr. They differ from run to run, so they are not part of the result.
+fn say_times(times: &[hindmost_papers::DecisionTime]) {
+    say("time of one decision on this machine (the paper claims 20 ms for 30 machines and 50 ms for 30 000 machines):");
     for time in times {
         let (scratch, arrival) = (time.from_scratch.as_secs_f64() * 1e3, time.after_one_arrival.as_secs_f64() * 1e3);
-        eprintln!(
-            "  {:<18} {:>4} jobs, {:>5} machines: {:>5} copies in {scratch:.2} ms, after one more arrival {arrival:.2} ms",
+        say(&format!(
+            "  {:<18} {:>4} jobs, {:>5} machines: {:>5} copies started in {scratch:.2} ms; {arrival:.2} ms after one more \
+             arrival",
             time.policy, time.size.jobs, time.size.machines, time.copies
-        );
+        ));
     }
 }
 
-/// The papers asked for, each once; all without any.
-fn chosen(asked: &[String]) -> Result<Vec<&'static Paper>, Failure> {
+/// Returns the named papers, each once; all papers if none is named.
+fn chosen(names: &[String]) -> Result<Vec<&'static Paper>, Failure> {
     let keys = || PAPERS.iter().map(|paper| paper.key);
-    if let Some(unknown) = asked.iter().find(|name| !keys().any(|key| key == name.as_str())) {
+    if let Some(unknown) = names.iter().find(|name| !keys().any(|key| key == name.as_str())) {
         return Err(Failure::input(format!(
-            "there is no reproduction of {unknown:?}{}; there is: {}",
+            "there is no reproduction of a paper named {unknown:?}{}; the papers are {}",
             did_you_mean(unknown, keys()),
             keys().collect::<Vec<_>>().join(", ")
         )));
     }
-    let wanted = |paper: &&Paper| asked.is_empty() || asked.iter().any(|name| name == paper.key);
+    let wanted = |paper: &&Paper| names.is_empty() || names.iter().any(|name| name == paper.key);
     Ok(PAPERS.iter().filter(wanted).collect())
 }
 
-/// Writes a paper's page, Markdown, pictures and JSON. Of several papers each has its own page.
+/// Writes the page, Markdown, pictures and JSON of a paper. With several papers each has a page of its own name.
 fn write(folder: &std::path::Path, result: &Reproduction, several: bool) -> Outcome {
     let pictures = folder.join(&result.paper);
     files::folder(&pictures)?;
@@ -107,8 +109,8 @@ fn write(folder: &std::path::Path, result: &Reproduction, several: bool) -> Outc
     }
     let quick = if result.quick { " --quick" } else { "" };
     let again = [Step {
-        text: "The same command gives the same page on any number of threads; what it takes depends on the machine: minutes, \
-               or less with --quick."
+        text: "The same command gives the same page on any number of threads. It takes minutes, depending on the machine; \
+               less with --quick."
             .to_owned(),
         code: format!("hindmost reproduce {}{quick} --out DIR", result.paper),
     }];

@@ -1,4 +1,4 @@
-//! `hindmost run`: runs a job of many tasks.
+//! `hindmost run`: runs a job of many tasks on this machine.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -32,7 +32,9 @@ pub fn run(args: &RunJobArgs) -> Outcome {
     let options = options(args)?;
     let unknown = options.history.keys().filter(|name| plan.phases.iter().all(|phase| phase.name != **name));
     for phase in unknown {
-        crate::failure::say(&format!("--history tells of phase {phase:?}, which this job has not"));
+        crate::failure::say(&format!(
+            "--history has durations of phase {phase:?}, but this job has no such phase; they are not used"
+        ));
     }
     if args.check {
         return check(args, &plan, &options, &nodes);
@@ -49,12 +51,12 @@ pub fn run(args: &RunJobArgs) -> Outcome {
     };
     let outcome = run_plan(&plan, &options, &out, opening, nodes, args.nodes.is_some(), &mut Shown(&board));
     board.finish();
-    let hint = format!("`{}` goes on with it", resume_command(path, args));
+    let hint = format!("`{}` continues the run", resume_command(path, args));
     let outcome = outcome.map_err(|failure| match failure {
-        Failure::Work(error) => Failure::work(format!("{error:#}; once that is mended, {hint}")),
+        Failure::Work(error) => Failure::work(format!("{error:#}; after you have corrected this, {hint}")),
         other => other,
     })?;
-    // Whether anybody reads it or not: the state of the job decides how this ends.
+    // The state of the job decides the exit code, even if stdout is closed.
     let printed = print(args, &outcome, &out);
     match outcome.summary.state {
         RunState::Done => printed,
@@ -65,13 +67,13 @@ pub fn run(args: &RunJobArgs) -> Outcome {
             let may_repeat = |name: &str| plan.phases.iter().any(|phase| phase.name == name && phase.idempotent);
             let hint = if outcome.summary.failed_tasks.iter().any(|task| !may_repeat(&task.phase)) {
                 format!(
-                    "tasks that may not run twice run again only if `retries` of their phase allows it; then {hint}"
+                    "a failed task with idempotent = false runs again only if `retries` of its phase allows it; then {hint}"
                 )
             } else {
                 hint
             };
             Err(Failure::work(format!(
-                "the job failed: {}; all that its commands wrote is in {}; {hint}",
+                "the job failed: {}; the output of its commands is in {}; {hint}",
                 failed.join(", "),
                 logs.display()
             )))
@@ -83,7 +85,7 @@ pub fn run(args: &RunJobArgs) -> Outcome {
     }
 }
 
-/// The command that goes on with a run, as the shell takes it.
+/// Returns the command that continues a run, quoted for a shell.
 fn resume_command(path: &Path, args: &RunJobArgs) -> String {
     let quoted = |text: &str| {
         let plain = !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || "._-/:,=@%+".contains(c));
@@ -121,8 +123,7 @@ fn print(args: &RunJobArgs, outcome: &RunOutcome, out: &Path) -> Outcome {
     }
 }
 
-/// Runs a checked job in a folder. A run that goes on does so on the nodes with which it was begun, unless these are
-/// `given`.
+/// Runs a checked job in a folder. A resumed run uses the nodes with which it began, unless the user has `given` nodes.
 pub fn run_plan(
     plan: &Plan,
     options: &RunOptions,
@@ -132,7 +133,7 @@ pub fn run_plan(
     given: bool,
     follower: &mut dyn Follower,
 ) -> Outcome<RunOutcome> {
-    // Before the run has a folder, so that a mistake leaves none.
+    // The check comes before the folder is created, so that a wrong option leaves no folder.
     if !opening.resume {
         driver::check(plan, options, &nodes)?;
     }
@@ -144,19 +145,19 @@ pub fn run_plan(
     });
     let opened = Store::open(out, plan, &opening).map_err(RunError::from)?;
     if opening.resume && !opened.begun {
-        follower.message(&format!("there is no run to resume in {}: it begins now", out.display()));
+        follower.message(&format!("there is no run to resume in {}: a new run begins", out.display()));
     }
     if opening.resume && !given {
         nodes = driver::recorded_nodes(&opened.store)?.unwrap_or(nodes);
     }
     let mut engine =
-        Local::new(nodes).map_err(|error| Failure::work(format!("attempts can't be run here: {error}")))?;
+        Local::new(nodes).map_err(|error| Failure::work(format!("this machine can't run attempts: {error}")))?;
     let outcome = driver::run(plan, options, opened, &mut engine, presses, follower)?;
     super::report::of_run(plan, options, out, &outcome);
     Ok(outcome)
 }
 
-/// The chart of a run, as wide as the terminal.
+/// Returns the Gantt chart of a run, as wide as the terminal.
 pub fn chart(outcome: &RunOutcome, until: Option<f64>) -> String {
     let options =
         GanttOptions { width: terminal::width(), colour: terminal::colour(), ascii: false, until, max_lanes: 64 };
@@ -166,14 +167,18 @@ pub fn chart(outcome: &RunOutcome, until: Option<f64>) -> String {
 fn options(args: &RunJobArgs) -> Outcome<RunOptions> {
     let policies = args.policy.as_deref().map(hindmost_policies::catalogue::spec::split_list).unwrap_or_default();
     if policies.len() > 1 {
-        return Err(Failure::input(format!("a run takes one policy, and --policy names {}", policies.len())));
+        return Err(Failure::input(format!(
+            "--policy names {} policies, but a run has one; `hindmost replay` compares policies on a finished run",
+            policies.len()
+        )));
     }
     let policy: Option<PolicySpec> =
         args.policy.as_deref().map(|name| name.parse().map_err(Failure::input)).transpose()?;
     let knowledge = args.knowledge.as_deref().map(|name| {
         name.parse().map_err(|_| {
             Failure::input(format!(
-                "{name:?} is no knowledge that a run can have: give progress(S) with S from 0 to below 1, age or history"
+                "--knowledge {name}: there is no such progress model; give progress(S) with S from 0 to below 1, age or \
+                 history"
             ))
         })
     });
@@ -181,7 +186,7 @@ fn options(args: &RunJobArgs) -> Outcome<RunOptions> {
     Ok(RunOptions { policy, knowledge: knowledge.transpose()?, chaos, history: history(&args.history)? })
 }
 
-/// Winners' durations of earlier runs, by the phase's name.
+/// Returns the durations of the winning attempts of earlier runs, in seconds, by the name of the phase.
 fn history(journals: &[PathBuf]) -> Outcome<BTreeMap<String, Vec<f64>>> {
     let mut durations: BTreeMap<String, Vec<f64>> = BTreeMap::new();
     for path in journals {
@@ -207,14 +212,14 @@ fn check(args: &RunJobArgs, plan: &Plan, options: &RunOptions, nodes: &[NodeOffe
         return terminal::print_json(&json);
     }
     let mut text = plan.describe();
-    text += &format!("\nwould run under policy {policy}, knowledge {knowledge}, on\n");
+    text += &format!("\nThe job would run with policy {policy}, knowledge {knowledge}, on these nodes:\n");
     for node in nodes {
         text += &format!("  {}: {}\n", node.name, node.capacity_in_words());
     }
     terminal::print(&text)
 }
 
-/// Shows a run on a board.
+/// Shows the progress of a run on a board.
 struct Shown<'a>(&'a Board);
 
 impl Follower for Shown<'_> {
@@ -243,18 +248,18 @@ impl From<RunError> for Failure {
     }
 }
 
-/// The task that a text such as `map/3` names.
+/// Returns the task that a text such as `map/3` names. The error says what to write instead.
 pub fn find_task(text: &str, phases: &[&str], tasks: &[u32]) -> Result<TaskId, String> {
     let (name, number) = text.rsplit_once('/').ok_or_else(|| {
-        format!("{text:?} names no task: write PHASE/NUMBER, as in {}/0", phases.first().unwrap_or(&"map"))
+        format!("{text:?} does not name a task: write PHASE/NUMBER, such as {}/0", phases.first().unwrap_or(&"map"))
     })?;
     let phase = phases.iter().position(|phase| *phase == name).ok_or_else(|| {
         let near = hindmost_math::suggest::did_you_mean(name, phases.iter().copied());
-        format!("no phase is called {name:?}{near}; there are {}", phases.join(", "))
+        format!("there is no phase {name:?}{near}; the phases are {}", phases.join(", "))
     })?;
     let count = tasks.get(phase).copied().unwrap_or(0);
     let index = number.parse().ok().filter(|index| *index < count);
-    let index =
-        index.ok_or_else(|| format!("phase {name:?} has tasks 0 to {}, and not {number:?}", count.max(1) - 1))?;
+    let index = index
+        .ok_or_else(|| format!("phase {name:?} has no task {number:?}; its tasks are 0 to {}", count.max(1) - 1))?;
     Ok(TaskId { job: hindmost_core::ids::JobId(0), phase: phase as u32, index })
 }

@@ -1,4 +1,4 @@
-//! `hindmost simulate`.
+//! `hindmost simulate`: compares policies on a simulated cluster and workload.
 
 use hindmost_math::plain::Plain;
 use hindmost_policies::catalogue;
@@ -15,8 +15,9 @@ use super::report::Subject;
 /// Simulates a scenario under each policy.
 pub fn run(args: &SimulateArgs) -> Outcome {
     if args.list {
-        let names: Vec<&str> = BUILT_IN.iter().map(|(name, _)| *name).collect();
-        return terminal::print(&names.join("\n"));
+        let widest = BUILT_IN.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+        let lines = BUILT_IN.iter().map(|(name, text)| format!("{name:<widest$}  {}", first_sentence(text)));
+        return terminal::print(&lines.collect::<Vec<_>>().join("\n"));
     }
     let base = scenario(args, &Settings::new())?;
     let text = toml::to_string(&base).map_err(Failure::work)?;
@@ -33,15 +34,22 @@ pub fn run(args: &SimulateArgs) -> Outcome {
     let mut notes = vec![summary];
     if points.iter().all(|point| point.experiment.seeds.len() > 1 && point.experiment.is_the_same_for_every_seed()) {
         notes.push(
-            "the workload is exact and nothing else is drawn: all seeds give the same, and intervals over them say \
-             nothing of other workloads"
+            "the workload is exact and nothing else is drawn at random: all seeds give the same result, and the intervals \
+             over seeds do not apply to other workloads"
                 .to_owned(),
         );
     }
     compare::run(&points, &args.run, notes, &Subject::Scenario(&args.scenario), Some(&text))
 }
 
-/// The scenario with everything that the command line sets.
+/// Returns the first sentence of a scenario's leading comment, on one line.
+fn first_sentence(scenario: &str) -> String {
+    let comment =
+        scenario.lines().map_while(|line| line.strip_prefix('#')).map(str::trim).collect::<Vec<_>>().join(" ");
+    comment.split_once(". ").map_or(comment.trim_end_matches('.'), |(first, _)| first).to_owned()
+}
+
+/// Returns the scenario with everything that the command line sets.
 fn scenario(args: &SimulateArgs, swept: &Settings) -> Outcome<Scenario> {
     let mut set = compare::settings(&args.run)?;
     set.extend(swept.iter().cloned());
@@ -54,7 +62,7 @@ fn scenario(args: &SimulateArgs, swept: &Settings) -> Outcome<Scenario> {
     if let Some(seeds) = args.run.seeds {
         scenario.seeds = seeds;
     }
-    // A sweep over knowledge outranks the option.
+    // A sweep over `knowledge` overrides `--knowledge`.
     if let Some(knowledge) = compare::knowledge(&args.run)?
         && !swept.iter().any(|(key, _)| key == "knowledge")
     {
@@ -63,13 +71,13 @@ fn scenario(args: &SimulateArgs, swept: &Settings) -> Outcome<Scenario> {
     Ok(scenario)
 }
 
-/// What a reader must know of how the comparison was made; of what a sweep changes only that it does.
+/// Returns how the comparison was made: order, time of decisions, and end. Keys that a sweep changes are named `swept`.
 fn describe(scenario: &Scenario, is_swept: &dyn Fn(&str) -> bool) -> String {
     let order = if is_swept("order") { "swept" } else { &scenario.order };
     let policies = scenario.policies().unwrap_or_default();
     let order = catalogue::order_in_words(order, &policies).map_or_else(String::new, |words| words + ", ");
     let decisions = match scenario.slot {
-        _ if is_swept("slot") => "decisions after swept times".to_owned(),
+        _ if is_swept("slot") => "time between decisions swept".to_owned(),
         Some(slot) => format!("decisions every {} s", Plain(slot)),
         None => "decisions after every event".to_owned(),
     };
@@ -78,7 +86,7 @@ fn describe(scenario: &Scenario, is_swept: &dyn Fn(&str) -> bool) -> String {
         horizon => horizon.map(|horizon| format!("{} s", Plain(horizon))),
     };
     let end = match (until, scenario.drain) {
-        (Some(until), _) if is_swept("drain") => format!("arrivals until {until}, the end swept"),
+        (Some(until), _) if is_swept("drain") => format!("arrivals until {until}, with drain swept"),
         (Some(until), true) => format!("arrivals until {until}, then run until every job is done"),
         (Some(until), false) => format!("stopped at {until}"),
         (None, _) => "run until every job is done".to_owned(),

@@ -1,4 +1,4 @@
-//! `hindmost theory`: the optimisation problems by themselves.
+//! `hindmost theory`: solves the optimisation problems of the papers, without a simulation.
 
 use hindmost_math::distribution::Distribution;
 use hindmost_math::plain::Plain;
@@ -6,7 +6,9 @@ use hindmost_policies::theory::clones::{self, CloneError, CloneJob, CloneProblem
 use hindmost_policies::theory::clones_dual::{self, DEFAULT_STEPS, PRINTED_STEPS};
 use hindmost_policies::theory::cutoff::{self, CutoffError};
 use hindmost_policies::theory::priorities::{self, SizedJob};
-use hindmost_policies::theory::{sigma, speedup};
+use hindmost_policies::theory::sigma::{self, SigmaError};
+use hindmost_policies::theory::speedup;
+use hindmost_report::text::indented;
 use serde_json::{Value, json};
 
 use crate::cli::{CloneMethod, DurationArgs, SigmaRule, TheoryCommand};
@@ -38,27 +40,27 @@ pub fn run(command: TheoryCommand) -> Outcome {
                 CloneMethod::Continuous => continuous(&problem),
                 CloneMethod::Dual => dual(&problem, steps, tolerance, iterations),
             };
-            show(&answer?, json)
+            show(&answer?, CLONES, json)
         }
         TheoryCommand::Sigma { rule, duration, s, max_copies, json } => {
-            show(&solve_sigma(rule, &durations(&duration)?, s, max_copies)?, json)
+            show(&solve_sigma(rule, &durations(&duration)?, s, max_copies)?, SIGMA, json)
         }
         TheoryCommand::Cutoff { duration, machines, mean_tasks, mean_duration, json } => {
             let solved = solve_cutoff(&durations(&duration)?, machines, mean_tasks, mean_duration)?;
-            show(&solved, json)
+            show(&solved, CUTOFF, json)
         }
-        TheoryCommand::Speedup { mean, sd, copies, json } => show(&solve_speedup(mean, sd, copies)?, json),
-        TheoryCommand::Priorities { job, json } => show(&solve_priorities(&job)?, json),
+        TheoryCommand::Speedup { mean, sd, copies, json } => show(&solve_speedup(mean, sd, copies)?, SPEEDUP, json),
+        TheoryCommand::Priorities { job, json } => show(&solve_priorities(&job)?, PRIORITIES, json),
     }
 }
 
-/// The durations of one copy: of Pareto ones the minimum is 1.
+/// Returns the distribution of the duration of one copy. With `--alpha` its minimum is 1 s.
 fn durations(args: &DurationArgs) -> Outcome<Distribution> {
     let made = match (args.alpha, &args.duration) {
         (Some(alpha), _) => {
             if !(alpha.is_finite() && alpha > 1.0) {
                 return Err(Failure::input(format!(
-                    "--alpha is {}, but must be above 1: below, durations have no finite mean",
+                    "--alpha is {}, but must be above 1: otherwise the mean duration is infinite",
                     Plain(alpha)
                 )));
             }
@@ -67,7 +69,7 @@ fn durations(args: &DurationArgs) -> Outcome<Distribution> {
         (None, Some(text)) => text.parse(),
         (None, None) => return Err(Failure::input("give --alpha or --duration")),
     };
-    made.map_err(Failure::input)
+    made.map_err(|error| Failure::input(format!("--duration: {error}")))
 }
 
 fn clone_problem(
@@ -99,7 +101,10 @@ fn parse_steps(text: &str) -> Outcome<[f64; 3]> {
     if text == "printed" {
         return Ok(PRINTED_STEPS);
     }
-    let wrong = || Failure::input(format!("--steps {text}: give three positive numbers, such as 0.002,0.3,0.4"));
+    let wrong = || {
+        let why = "give three positive numbers, such as 0.002,0.3,0.4, or the word printed";
+        Failure::input(format!("--steps {text}: {why}"))
+    };
     let numbers: Result<Vec<f64>, _> = text.split(',').map(|number| number.trim().parse::<f64>()).collect();
     let numbers = numbers.map_err(|_| wrong())?;
     if numbers.iter().any(|number| !(number.is_finite() && *number > 0.0)) {
@@ -108,14 +113,24 @@ fn parse_steps(text: &str) -> Outcome<[f64; 3]> {
     numbers.try_into().map_err(|_| wrong())
 }
 
-/// A problem without a solution is an answer; a parameter that makes no sense is an error.
+/// Returns an answer with the reason if the problem has no solution, and a failure if a parameter is out of range.
 fn unsolved(error: CloneError) -> Outcome<Value> {
     match error {
         CloneError::Infeasible { .. } => {
             Ok(json!({ "copies": null, "objective": null, "machines_used": null, "reason": error.to_string() }))
         }
-        CloneError::Parameter { .. } => Err(Failure::input(error)),
+        CloneError::Parameter { parameter, value, valid } => Err(out_of_range(parameter, value, valid)),
     }
+}
+
+/// Returns the failure for a parameter outside its range, named as the option that sets it.
+fn out_of_range(parameter: &str, value: f64, valid: &str) -> Failure {
+    const OPTIONS: &[&str] = &["gamma", "s", "machines", "max_copies", "mean_tasks", "mean_duration"];
+    let name = match OPTIONS.contains(&parameter) {
+        true => format!("--{}", parameter.replace('_', "-")),
+        false => format!("the {parameter}"),
+    };
+    Failure::input(format!("{name} is {}, but must be {valid}", Plain(value)))
 }
 
 fn exact(problem: &CloneProblem) -> Outcome<Value> {
@@ -165,7 +180,8 @@ fn solve_sigma(rule: SigmaRule, duration: &Distribution, s: f64, max_copies: u32
         SigmaRule::Sda => sigma::sda(duration, s, max_copies),
         SigmaRule::Ese => sigma::ese(duration),
     };
-    let solved = solved.map_err(Failure::input)?;
+    let solved =
+        solved.map_err(|SigmaError::Parameter { parameter, value, valid }| out_of_range(parameter, value, valid))?;
     let mut answer = json!({ "sigma": solved.sigma, "copies": solved.copies, "resource_ratio": solved.resource_ratio });
     if matches!(rule, SigmaRule::Sda) && solved.copies == max_copies {
         answer["limited_by"] = json!("max_copies");
@@ -187,7 +203,7 @@ fn solve_cutoff(duration: &Distribution, machines: f64, mean_tasks: f64, mean_du
         Err(error @ CutoffError::InfiniteSecondMoment { necessary_lambda }) => Ok(json!({
             "omega": null, "lambda": null, "necessary_lambda": necessary_lambda, "reason": error.to_string()
         })),
-        Err(error) => Err(Failure::input(error)),
+        Err(CutoffError::Parameter { parameter, value }) => Err(out_of_range(parameter, value, "positive and finite")),
     }
 }
 
@@ -200,13 +216,16 @@ fn solve_speedup(mean: f64, sd: f64, copies: u32) -> Outcome<Value> {
     }
     let alpha = speedup::fitted_alpha(mean, sd).map_err(|_| {
         let (mean, sd) = (Plain(mean), Plain(sd));
-        Failure::input(format!("--mean is {mean} and --sd is {sd}, but no Pareto durations within reach have both"))
+        Failure::input(format!(
+            "--mean is {mean} and --sd is {sd}, but no Pareto distribution can be computed that has both; give values \
+             of similar size"
+        ))
     })?;
     let mut answer = json!({
         "alpha": alpha.is_finite().then_some(alpha), "speedup": speedup::speedup(alpha, copies)
     });
     if !alpha.is_finite() {
-        answer["reason"] = json!("durations that do not vary have no tail, and copies do not speed them up");
+        answer["reason"] = json!("durations that do not vary have no tail index, and copies do not finish earlier");
     }
     Ok(answer)
 }
@@ -231,56 +250,104 @@ fn solve_priorities(jobs: &[String]) -> Outcome<Value> {
         shares.push(share);
     }
     let mut answer = json!({ "priorities": priorities::priorities(&sizes) });
-    // The paper's own end of the levels, for those who compare.
+    // The number of levels as the paper prints it, for comparison with the paper.
     answer["printed_last_level"] = json!(priorities::printed_last_level(&sizes, &shares));
     if answer["printed_last_level"].is_null() {
-        answer["reason"] = json!("the printed upper end of the levels, log2(sum v / (1 - max d)), is no number here");
+        answer["reason"] = json!("the paper's number of levels, log2(sum v / (1 - max d)), is not a number here");
     }
     Ok(answer)
 }
 
-/// Prints an answer, as JSON or as lines of names and values.
-fn show(answer: &Value, as_json: bool) -> Outcome {
+/// A number of an answer as text shows it: JSON key, label, and the words after the number (unit and meaning).
+type Field = (&'static str, &'static str, &'static str);
+
+const CLONES: &[Field] = &[
+    ("copies", "copies of each task", "(one number for each job)"),
+    ("objective", "objective", "s (minus the jobs' mean durations, minus gamma times their machine time)"),
+    ("machines_used", "machines used", "machines"),
+    ("gap", "distance from optimum", "s at most"),
+    ("multiplier", "value of a machine", "s that one more machine adds to the objective"),
+    ("iterations", "iterations", "iterations"),
+];
+const SIGMA: &[Field] = &[
+    ("sigma", "sigma", "mean durations (a task that needs longer than this to finish is a straggler)"),
+    ("copies", "copies of a straggler", "copies, the original included"),
+    ("resource_ratio", "machine time", "times the machine time without backups"),
+];
+const CUTOFF: &[Field] = &[
+    ("omega", "cut-off load", "of the machines' time (below it, two copies of every task shorten the mean delay)"),
+    ("lambda", "cut-off arrival rate", "jobs a second"),
+    ("necessary_lambda", "overload rate", "jobs a second (from it on, two copies of every task overload the machines)"),
+];
+const SPEEDUP: &[Field] = &[
+    ("alpha", "tail index alpha", "(of Pareto durations with this mean and deviation)"),
+    ("speedup", "speed-up", "times as fast as one copy"),
+];
+const PRIORITIES: &[Field] = &[
+    ("priorities", "priorities", "(one number for each job; 1 goes first)"),
+    ("printed_last_level", "last level in paper", "levels, by the paper's printed formula"),
+];
+
+/// Prints an answer as JSON, or as lines of labels, values and units.
+fn show(answer: &Value, fields: &[Field], as_json: bool) -> Outcome {
     if as_json {
         return terminal::print_json(answer);
     }
+    let width = usize::from(terminal::width()).max(40);
     let mut text = String::new();
     for (name, value) in answer.as_object().into_iter().flatten() {
+        if name == "trace" {
+            text += &trace(value);
+            continue;
+        }
+        let found = fields.iter().find(|(key, ..)| key == name);
+        let (label, unit) = found.map_or((name.replace('_', " "), ""), |(_, label, unit)| ((*label).to_owned(), *unit));
         let shown = match value {
             Value::Null => "undefined".to_owned(),
-            Value::String(words) => words.clone(),
-            Value::Array(list) if name == "trace" => {
-                text += "trace (iteration: copies, nu)\n";
-                for (at, step) in list.iter().enumerate().take(TRACE_SHOWN) {
-                    text += &format!("  {:>4}: {} nu = {}\n", at + 1, numbers(&step["copies"]), number(&step["nu"]));
-                }
-                if list.len() > TRACE_SHOWN {
-                    text += &format!("  … and {} more; --json has them all\n", list.len() - TRACE_SHOWN);
-                }
-                continue;
+            Value::Bool(is_true) => if *is_true { "yes" } else { "no" }.to_owned(),
+            // The only limit is that of an option.
+            Value::String(option) if name == "limited_by" => {
+                format!("--{}: more copies may need less machine time", option.replace('_', "-"))
             }
-            Value::Array(_) => numbers(value),
-            other => number(other),
+            Value::String(words) => words.clone(),
+            Value::Array(_) => format!("{} {unit}", numbers(value)),
+            other => format!("{} {unit}", number(other)),
         };
-        text += &format!("{:<18} {shown}\n", name.replace('_', " "));
+        text += &indented(&format!("{label:<LABELS$} "), shown.trim_end(), width);
     }
     terminal::print(&text)
 }
 
-/// Iterations of the dual method that are shown on a terminal.
+/// Width of the labels, in columns.
+const LABELS: usize = 22;
+
+/// Returns the iterations of the dual method as lines of a table.
+fn trace(steps: &Value) -> String {
+    let mut text = "iteration: copies of each task, and nu (value of a machine, s)\n".to_owned();
+    let steps = steps.as_array().map_or(&[][..], Vec::as_slice);
+    for (at, step) in steps.iter().enumerate().take(TRACE_SHOWN) {
+        text += &format!("  {:>4}: {}  nu = {}\n", at + 1, numbers(&step["copies"]), number(&step["nu"]));
+    }
+    if steps.len() > TRACE_SHOWN {
+        text += &format!("  … and {} more; --json prints all\n", steps.len() - TRACE_SHOWN);
+    }
+    text
+}
+
+/// Largest number of iterations of the dual method to show as text.
 const TRACE_SHOWN: usize = 20;
 
 fn numbers(list: &Value) -> String {
     list.as_array().into_iter().flatten().map(number).collect::<Vec<_>>().join("  ")
 }
 
+/// Returns a number with six digits after the point. Very large and very small numbers have a power of ten.
 fn number(value: &Value) -> String {
     match value.as_f64() {
         Some(real) if !value.is_u64() && !value.is_i64() => {
             let size = real.abs();
-            // What six digits behind the point would not show, and what would be a row of zeros.
-            let is_long = size > 1e15 || (size > 0.0 && size < 1e-6);
-            if is_long { format!("{real:.6e}") } else { format!("{real:.6}") }
+            let needs_power = size > 1e15 || (size > 0.0 && size < 1e-6);
+            if needs_power { format!("{real:.6e}").replace('e', " x 10^") } else { format!("{real:.6}") }
         }
         _ => value.to_string(),
     }

@@ -1,9 +1,9 @@
-//! `hindmost trace`: what logs hold, and what stragglers cost in them.
+//! `hindmost trace`: counts the contents of logs and shows what stragglers cost in them.
 
 use std::path::Path;
 
 use hindmost_report::findings;
-use hindmost_report::text::{escaped, grouped, indented};
+use hindmost_report::text::{counted, duration, escaped, grouped, indented};
 use hindmost_trace::analysis::Findings;
 use hindmost_trace::{TraceError, TraceSummary, any};
 use serde::Serialize;
@@ -13,12 +13,12 @@ use crate::failure::{Failure, Outcome};
 use crate::progress::Progress;
 use crate::terminal;
 
-/// Columns of the names of counts.
+/// Width of the labels of counts, in columns.
 const NAMES: usize = 22;
 
-/// What is told of a log.
+/// The counts and findings of one log, as `--json` prints them.
 #[derive(Serialize)]
-struct Told {
+struct LogInfo {
     #[serde(flatten)]
     summary: TraceSummary,
     findings: Findings,
@@ -30,7 +30,7 @@ pub fn run(command: TraceCommand) -> Outcome {
     let mut all = Vec::new();
     for file in &files {
         let (summary, findings) = with_progress(|progress| any::analyse(file, Some(progress)))?;
-        all.push(Told { summary, findings });
+        all.push(LogInfo { summary, findings });
     }
     if json {
         return match &all[..] {
@@ -38,32 +38,32 @@ pub fn run(command: TraceCommand) -> Outcome {
             all => terminal::print_json(&all),
         };
     }
-    let texts: Vec<String> = files.iter().zip(&all).map(|(file, told)| text(&name(file), told)).collect();
+    let texts: Vec<String> = files.iter().zip(&all).map(|(file, info)| text(&name(file), info)).collect();
     terminal::print(&texts.join("\n"))
 }
 
-/// What a file is called.
+/// Returns the name of a file for people.
 fn name(file: &Path) -> String {
     if file == Path::new(any::STANDARD_INPUT) { "standard input".to_owned() } else { file.display().to_string() }
 }
 
-/// Reads a log with a progress bar.
+/// Reads a log and shows a progress bar meanwhile.
 pub fn with_progress<T>(read: impl FnOnce(&mut dyn FnMut(u64, Option<u64>)) -> Result<T, TraceError>) -> Outcome<T> {
     let bar = Progress::new(1.0, "reading");
-    let mut told = 0.0;
+    let mut shown = 0.0;
     let result = read(&mut |done, total| {
         if let Some(total) = total.filter(|total| *total > 0) {
             let fraction = (done as f64 / total as f64).min(1.0);
-            bar.advance(fraction - told);
-            told = fraction;
+            bar.advance(fraction - shown);
+            shown = fraction;
         }
     });
     bar.finish(true);
     result.map_err(Failure::input)
 }
 
-fn text(name: &str, told: &Told) -> String {
-    let summary = &told.summary;
+fn text(name: &str, info: &LogInfo) -> String {
+    let summary = &info.summary;
     let width = usize::from(terminal::width()).max(40);
     let mut text = indented("", &escaped(name), width);
     let span = summary.from.zip(summary.to).map(|(from, to)| to - from);
@@ -86,17 +86,17 @@ fn text(name: &str, told: &Told) -> String {
         line(what, grouped(count));
     }
     if let Some(span) = span {
-        line("time covered", format!("{span:.3} s"));
+        line("time covered", duration(span));
     }
-    for (what, causes) in [("failed because", &summary.failures), ("killed because", &summary.killed_by)] {
+    for (what, causes) in [("failed because of", &summary.failures), ("killed because of", &summary.killed_by)] {
         let mut causes: Vec<(&String, &u64)> = causes.iter().collect();
         causes.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
         for (at, (cause, count)) in causes.into_iter().enumerate() {
-            line(if at == 0 { what } else { "" }, format!("{}: {}", grouped(*count), escaped(cause)));
+            line(if at == 0 { what } else { "" }, format!("{}: {}", counted(*count, "attempt"), escaped(cause)));
         }
     }
     for warning in &summary.warnings {
         text += &indented("  warning: ", &escaped(warning), width);
     }
-    text + "\n" + &findings::text(&told.findings, terminal::width())
+    text + "\n" + &findings::text(&info.findings, terminal::width())
 }

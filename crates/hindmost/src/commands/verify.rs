@@ -1,4 +1,4 @@
-//! `hindmost verify`: whether a recorded run gives the same decisions again.
+//! `hindmost verify`: checks that the policy of a recorded run takes the same decisions again.
 
 use hindmost_core::verify::{Verified, Verifier};
 use hindmost_policies::catalogue;
@@ -12,19 +12,19 @@ use crate::terminal;
 
 use super::trace::with_progress;
 
-/// What came of it, as it is printed.
+/// The result of a verification, as it is printed.
 #[derive(Serialize)]
 struct Verdict {
     journal: String,
     policy: String,
     knowledge: String,
-    /// Counts up to the difference, if there is one.
+    /// Number of checked events. All three counts end at the difference, if there is one.
     events: u64,
     rounds: u64,
     decisions: u64,
     same: bool,
     difference: Option<String>,
-    /// The last line is incomplete, or the decisions of the last round are.
+    /// True if the last line or the decisions of the last round are incomplete.
     cut_short: bool,
 }
 
@@ -38,7 +38,9 @@ pub fn run(args: &VerifyArgs) -> Outcome {
     }
     match verdict.difference {
         None => Ok(()),
-        Some(difference) => Err(Failure::work(format!("the run does not decide the same again: {difference}"))),
+        Some(difference) => {
+            Err(Failure::work(format!("the policy does not take the recorded decisions again: {difference}")))
+        }
     }
 }
 
@@ -46,12 +48,13 @@ fn verify(mut records: JournalRecords<'_>) -> Outcome<Verdict> {
     let (journal, header) = (records.name().to_owned(), records.header().clone());
     let mut session = catalogue::session_of(&header).map_err(|error| {
         Failure::input(format!(
-            "{journal}: this version cannot build the journal's policy: {error}; verify with the version that wrote it"
+            "{journal}: this version of Hindmost does not have the journal's policy: {error}; verify it with the version \
+             that wrote it"
         ))
     })?;
     let mut verifier = Verifier::new(&mut session);
     let mut difference = None;
-    // Read to the end in any case: what is no journal is no journal, wherever it differs.
+    // Read to the end even after a difference, so that an unreadable line is always reported.
     while let Some(record) = records.next() {
         let record = record.map_err(|error: TraceError| Failure::input(error))?;
         if difference.is_none() {
@@ -59,7 +62,7 @@ fn verify(mut records: JournalRecords<'_>) -> Outcome<Verdict> {
             difference = verifier.check(record).err().map(|found| format!("line {line}: {found}"));
         }
     }
-    // Every beginning of a journal is one of a run that was cut short, in the middle of a round too.
+    // A journal that ends in the middle of a round is one of a run that was cut short.
     let unfinished = difference.is_none() && verifier.finish().is_err();
     let Verified { events, rounds, decisions } = verifier.verified();
     Ok(Verdict {
@@ -83,10 +86,7 @@ fn text(verdict: &Verdict) -> String {
     line("events", verdict.events.to_string());
     line("rounds", verdict.rounds.to_string());
     line("decisions", verdict.decisions.to_string());
-    let until = if verdict.cut_short { ", as far as the journal goes: it is cut short" } else { "" };
-    line(
-        "result",
-        if verdict.same { format!("the same decisions again{until}") } else { "different decisions".to_owned() },
-    );
+    let until = if verdict.cut_short { " up to the end of the journal, which is cut short" } else { "" };
+    line("result", if verdict.same { format!("the same decisions{until}") } else { "different decisions".to_owned() });
     text
 }

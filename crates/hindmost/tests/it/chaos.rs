@@ -1,11 +1,11 @@
-//! `hindmost run` under attack: it is killed and interrupted at random moments, its attempts too, nodes are
-//! slow and lost; resumed until it is done, it must have done the same as if nothing had happened.
+//! `hindmost run` with random faults: the command and its attempts are killed and interrupted at random times, nodes are
+//! slow and lost. The run is resumed until it is done. Its results must be the same as without faults.
 //!
-//! Between lives its folder is meddled with too, a few times a run: results are removed, changed and replaced, the folder
-//! is moved, copied, and prepared with links.
+//! Between process runs the folder is changed a few times too: results are removed, changed and replaced; the folder is
+//! moved, copied, and prepared with links.
 //!
-//! `HINDMOST_CHAOS_RUNS` says how many runs (50), `HINDMOST_CHAOS_SEED` the first one's seed,
-//! `HINDMOST_CHAOS_THREADS` how many go on at a time (4).
+//! `HINDMOST_CHAOS_RUNS` sets the number of runs (50), `HINDMOST_CHAOS_SEED` the seed of the first run, and
+//! `HINDMOST_CHAOS_THREADS` the number of runs at a time (4).
 
 mod trouble;
 
@@ -25,8 +25,8 @@ use tempfile::TempDir;
 use crate::hindmost;
 use crate::scene::{ended, files, leftovers, names, processes, run_id, signal, timeline};
 
-/// Three phases, of 7, 4 and 1 tasks, that write their output bit by bit and leave processes behind. Any process of
-/// theirs may be killed, so each of them fails with whatever it called.
+/// Three phases of 7, 4 and 1 tasks, which write their output in steps and leave processes running. Any of their
+/// processes may be killed, so that each command fails if a program that it calls fails.
 const JOB: &str = r#"
 name = "chaos"
 
@@ -84,7 +84,7 @@ const POLICIES: [&str; 8] = [
     "hadoop",
 ];
 
-/// What results must be, by their place in the output folder.
+/// Returns the expected results, by path in the output folder.
 fn expected() -> BTreeMap<String, String> {
     let mut files = BTreeMap::new();
     for task in 0..7 {
@@ -122,18 +122,18 @@ impl Draw {
     }
 }
 
-/// What is done to a life of the command.
+/// A fault during a process run of the command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Blow {
     Kill,
     Interrupt,
     InterruptTwice,
     Terminate,
-    /// A process of some attempt is killed, and the command goes on.
+    /// A process of an attempt is killed. The command continues.
     KillAttempt,
 }
 
-/// What is done to the folder while the command does not run.
+/// A change of the folder while the command does not run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Meddling {
     RemoveResult,
@@ -142,9 +142,9 @@ enum Meddling {
     ReplaceByFile,
     ReplaceByLink,
     Move,
-    /// A copy is resumed to its end, while attempts of the original may go on.
+    /// A copy of the folder is resumed to its end, while attempts of the original may still run.
     Copy,
-    /// Links to a file of somebody's at the names of files that are about to be written.
+    /// The names of files that will be written become links to a file outside of the folder.
     PlantLinks,
 }
 
@@ -159,7 +159,7 @@ const MEDDLINGS: [Meddling; 8] = [
     Meddling::PlantLinks,
 ];
 
-/// How often what was done and seen.
+/// Counts of faults and observations, by name.
 #[derive(Default)]
 struct Tally(BTreeMap<String, u64>);
 
@@ -173,24 +173,24 @@ impl Tally {
     }
 }
 
-/// One run, from its first life to its last.
+/// One run, from its first process run to its last.
 struct Victim<'a> {
     folder: &'a Path,
     out: PathBuf,
     draw: Draw,
     tally: Tally,
-    lives: u32,
+    process_runs: u32,
     nodes: &'static str,
     policy: &'static str,
-    story: String,
+    history: String,
 }
 
 impl Victim<'_> {
-    /// The command's next life.
+    /// Starts the next process run of the command.
     fn spawn(&mut self) -> Child {
         let mut command = hindmost();
         command.current_dir(self.folder).args(["run", "job.toml", "--json", "--out"]).arg(&self.out);
-        // Once the run has begun, its journal knows.
+        // Once the run has begun, its journal has the nodes.
         let journal = fs::read_to_string(self.out.join(".hindmost/journal.jsonl")).unwrap_or_default();
         let begun = journal.contains("job_arrived") && journal.lines().count() > 6;
         if !begun || self.draw.one_in(2) {
@@ -199,7 +199,7 @@ impl Victim<'_> {
         if !begun || self.draw.one_in(2) {
             command.args(["--policy", self.policy]);
         }
-        if self.lives > 0 {
+        if self.process_runs > 0 {
             command.arg("--resume");
         }
         let mut chaos = vec![format!("seed={}", self.draw.below(1000))];
@@ -213,16 +213,16 @@ impl Victim<'_> {
             chaos.push("lose=n3:0.3s@0.1s".to_owned());
         }
         command.args(["--chaos", &chaos.join(",")]);
-        let log = |name: &str| fs::File::create(self.folder.join(format!("{}.{name}", self.lives))).unwrap();
+        let log = |name: &str| fs::File::create(self.folder.join(format!("{}.{name}", self.process_runs))).unwrap();
         command.stdout(log("out")).stderr(log("err"));
-        self.story += &format!("life {}: {chaos:?}", self.lives);
-        self.lives += 1;
+        self.history += &format!("process run {}: {chaos:?}", self.process_runs);
+        self.process_runs += 1;
         command.spawn().unwrap()
     }
 
-    /// What a life has written.
+    /// Returns the output of the last process run.
     fn said(&self) -> String {
-        let read = |name: &str| fs::read_to_string(self.folder.join(format!("{}.{name}", self.lives - 1)));
+        let read = |name: &str| fs::read_to_string(self.folder.join(format!("{}.{name}", self.process_runs - 1)));
         format!("{}{}", read("out").unwrap_or_default(), read("err").unwrap_or_default())
     }
 
@@ -230,12 +230,12 @@ impl Victim<'_> {
         fs::metadata(self.out.join(".hindmost/journal.jsonl")).map_or(0, |found| found.len())
     }
 
-    /// One life that ends by a blow, or by itself before it falls. True if the job is done.
+    /// Does one process run with a fault, unless the run ends before the fault. Returns true if the job is done.
     fn struck(&mut self, blow: Blow) -> Result<bool, String> {
         let before = self.journal_length();
         let mut child = self.spawn();
         let wait = if self.draw.one_in(4) { self.draw.below(8_000) } else { self.draw.below(800_000) };
-        self.story += &format!(", {blow:?} after {} ms\n", wait / 1000);
+        self.history += &format!(", {blow:?} after {} ms\n", wait / 1000);
         std::thread::sleep(Duration::from_micros(wait));
         self.tally.add(&format!("{blow:?}"));
         match blow {
@@ -263,7 +263,7 @@ impl Victim<'_> {
         self.ended_rightly(blow, status, before)
     }
 
-    /// Checks how a life has ended.
+    /// Checks how a process run ended.
     fn ended_rightly(&mut self, blow: Blow, status: ExitStatus, before: u64) -> Result<bool, String> {
         let wrong = |what: &str, victim: &Victim<'_>| Err(format!("{blow:?}: {what} ({status}): {}", victim.said()));
         match (blow, status.code()) {
@@ -274,7 +274,7 @@ impl Victim<'_> {
             (Blow::Kill, None) => return Ok(false),
             (Blow::Interrupt | Blow::InterruptTwice | Blow::Terminate, Some(130)) => {}
             (Blow::Interrupt | Blow::InterruptTwice | Blow::Terminate, None) => {
-                // It had not begun to listen, let alone to run anything.
+                // The signal came before the handlers were installed and before any task ran.
                 self.tally.add("interrupted before it listened");
                 if self.journal_length() != before {
                     return wrong("it ended by a signal while it ran", self);
@@ -297,7 +297,7 @@ impl Victim<'_> {
         Ok(false)
     }
 
-    /// A result that is in its place, drawn from all.
+    /// Draws one of the results that exist.
     fn some_result(&mut self) -> Option<PathBuf> {
         let out = self.out.clone();
         let of_phase = |phase: &str| fs::read_dir(out.join(phase)).into_iter().flatten().flatten();
@@ -311,10 +311,10 @@ impl Victim<'_> {
         }
     }
 
-    /// Meddles with the folder; nothing of it may do harm.
+    /// Changes the folder. No change may cause wrong results or harm other files.
     fn meddle(&mut self) -> Result<(), String> {
         let what = MEDDLINGS[self.draw.below(MEDDLINGS.len() as u64) as usize];
-        self.story += &format!("{what:?}\n");
+        self.history += &format!("{what:?}\n");
         self.tally.add(&format!("{what:?}"));
         let result = self.some_result();
         let file =
@@ -328,7 +328,7 @@ impl Victim<'_> {
             Meddling::ReplaceByLink if remove() => _ = std::os::unix::fs::symlink("nowhere", result.unwrap()),
             Meddling::ReplaceByFile | Meddling::ReplaceByLink => {}
             Meddling::Move => {
-                let to = self.folder.join(format!("out{}", self.lives));
+                let to = self.folder.join(format!("out{}", self.process_runs));
                 if fs::rename(&self.out, &to).is_ok() {
                     self.out = to;
                 }
@@ -346,11 +346,11 @@ impl Victim<'_> {
         Ok(())
     }
 
-    /// Resumes a copy of the folder to its end: it has all results, and the original has what it had.
+    /// Resumes a copy of the folder to its end. The copy has all results; the original does not change.
     fn resume_copy(&mut self) -> Result<(), String> {
-        let copy = self.folder.join(format!("copy{}", self.lives));
+        let copy = self.folder.join(format!("copy{}", self.process_runs));
         let copied = Command::new("cp").arg("-a").arg(&self.out).arg(&copy).output().unwrap();
-        // What an attempt at work has just removed can't be copied.
+        // A running attempt may remove files while they are copied.
         if !copied.status.success() || !copy.join(".hindmost/job.json").exists() {
             let _ = fs::remove_dir_all(&copy);
             return Ok(());
@@ -360,7 +360,7 @@ impl Victim<'_> {
         command.current_dir(self.folder).args(["run", "job.toml", "--json", "--resume", "--out"]).arg(&copy);
         let ran = command.output().unwrap();
         let said = String::from_utf8_lossy(&ran.stderr).into_owned();
-        // A journal without its first lines can't say on which nodes it began.
+        // A journal without its first lines does not have the nodes of the run.
         if ran.status.code() != Some(0) {
             return Err(format!("the copy ended {}: {said}", ran.status));
         }
@@ -374,19 +374,23 @@ impl Victim<'_> {
         fs::remove_dir_all(&copy).map_err(|error| error.to_string())
     }
 
-    /// The last life, which nothing ends but the job's end.
+    /// Does the last process run, without a fault.
     fn finish(&mut self) -> Result<(), String> {
         let mut child = self.spawn();
-        self.story += ", to the end\n";
+        self.history += ", to the end\n";
         let Some(status) = ended(&mut child) else {
             let _ = child.kill();
             let _ = child.wait();
-            return Err(format!("the last life did not end within two minutes: {}", self.said()));
+            return Err(format!("the last process run did not end within two minutes: {}", self.said()));
         };
-        if status.code() == Some(0) { Ok(()) } else { Err(format!("the last life ended {status}: {}", self.said())) }
+        if status.code() == Some(0) {
+            Ok(())
+        } else {
+            Err(format!("the last process run ended {status}: {}", self.said()))
+        }
     }
 
-    /// Checks what the run has left.
+    /// Checks the files and processes that the run has left.
     fn check(&mut self) -> Result<(), String> {
         let run = run_id(&self.out).ok_or("there is no job.json")?;
         let (left, late) = leftovers(&run);
@@ -436,7 +440,7 @@ impl Victim<'_> {
         }
         let timeline = timeline(&self.out);
         let mut winners: BTreeMap<TaskId, u32> = BTreeMap::new();
-        // A run that began again had these results before.
+        // A run that began again has these results from before.
         for (phase, spec) in (0..).zip(&timeline.jobs[0].spec.phases) {
             for index in &spec.finished {
                 winners.insert(TaskId { job: hindmost_core::ids::JobId(0), phase, index: *index }, 1);
@@ -457,7 +461,7 @@ impl Victim<'_> {
     }
 }
 
-/// One run: what was done and seen, or what is wrong with it.
+/// Does one run with faults. Returns the counts, or what is wrong.
 fn chaos(seed: u64) -> Result<Tally, String> {
     let folder = TempDir::new().unwrap();
     fs::write(folder.path().join("job.toml"), JOB).unwrap();
@@ -466,16 +470,16 @@ fn chaos(seed: u64) -> Result<Tally, String> {
     let mut draw = Draw(seed);
     let policy = POLICIES[draw.below(POLICIES.len() as u64) as usize];
     let nodes = "n1:2,n2:2,n3:2";
-    let story = format!("policy {policy}\n");
+    let history = format!("policy {policy}\n");
     let out = folder.path().join("out");
     let tally = Tally::default();
-    let mut victim = Victim { folder: folder.path(), out, draw, tally, lives: 0, nodes, policy, story };
+    let mut victim = Victim { folder: folder.path(), out, draw, tally, process_runs: 0, nodes, policy, history };
     let result = attack(&mut victim);
-    victim.tally.count("lives", u64::from(victim.lives));
-    let (tally, story) = (victim.tally, victim.story);
+    victim.tally.count("process runs", u64::from(victim.process_runs));
+    let (tally, history) = (victim.tally, victim.history);
     result.map_err(|wrong| {
         let kept = folder.keep();
-        format!("seed {seed}: {wrong}\n{story}(kept in {})", kept.display())
+        format!("seed {seed}: {wrong}\n{history}(kept in {})", kept.display())
     })?;
     Ok(tally)
 }
@@ -492,7 +496,7 @@ fn attack(victim: &mut Victim<'_>) -> Result<(), String> {
     let mut meddlings = victim.draw.below(4);
     for blow in blows {
         done |= victim.struck(blow)?;
-        // Attempts go on while nobody looks, or end.
+        // Attempts continue or end while the command does not run.
         if victim.draw.one_in(2) {
             std::thread::sleep(Duration::from_millis(victim.draw.below(400)));
         }
@@ -502,8 +506,8 @@ fn attack(victim: &mut Victim<'_>) -> Result<(), String> {
             done = false;
         }
     }
-    // A run that is done may be resumed too, and stays as it is.
-    if victim.lives > 0 && victim.draw.one_in(2) {
+    // A run that is done can be resumed too and does not change.
+    if victim.process_runs > 0 && victim.draw.one_in(2) {
         victim.meddle()?;
         done = false;
     }
@@ -518,7 +522,7 @@ fn setting(name: &str, default: u64) -> u64 {
 }
 
 #[test]
-fn whatever_is_killed_when_the_job_is_done_once() {
+fn random_kills_do_not_change_results() {
     let (runs, first) = (setting("HINDMOST_CHAOS_RUNS", 50), setting("HINDMOST_CHAOS_SEED", 1));
     let next = AtomicU64::new(0);
     let seen: Mutex<(Tally, Vec<String>)> = Mutex::default();

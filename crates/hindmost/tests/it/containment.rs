@@ -1,5 +1,5 @@
-//! Nothing that a command leaves running writes after its attempt has ended, and nothing else is touched:
-//! daemons of every kind, attempts of an earlier process, forged files, terminals and scarce resources.
+//! Processes that a command leaves running end with its attempt, and no other process or file is touched. The tests use
+//! daemons of every kind, attempts of an earlier process run, forged files, terminals and scarce resources.
 
 mod daemons;
 mod files;
@@ -15,10 +15,10 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-/// Who runs the command.
+/// The user who runs the command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum User {
-    /// Whoever runs the tests.
+    /// The user who runs the tests.
     Current,
     /// An ordinary user.
     Other(u32),
@@ -26,25 +26,25 @@ enum User {
 
 const NOBODY: User = User::Other(65_534);
 
-/// Whether a program is there.
+/// Returns true if a program is installed.
 fn has(program: &str) -> bool {
     let paths = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&paths).any(|folder| folder.join(program).exists())
 }
 
-/// Whether processes can be run as another user.
+/// Returns true if the test can run processes as another user.
 fn may_become(id: u32) -> bool {
     let [user, group] = [format!("--reuid={id}"), format!("--regid={id}")];
     let tried = Command::new("setpriv").args([&user, &group, "--clear-groups", "true"]).stderr(Stdio::null()).status();
     tried.is_ok_and(|status| status.success())
 }
 
-/// The users as whom a test runs: an ordinary one too if this is root.
+/// Returns the users to run a test as: the current one, and an ordinary one too if that is root.
 fn users() -> Vec<User> {
     if may_become(65_534) { vec![User::Current, NOBODY] } else { vec![User::Current] }
 }
 
-/// A folder with a job in it, and who runs the job.
+/// A folder with a job in it, and the user who runs the job.
 struct Place {
     folder: TempDir,
     user: User,
@@ -74,7 +74,7 @@ impl Place {
         fs::read_to_string(self.path(name)).unwrap_or_default()
     }
 
-    /// The command with further arguments; `script` may prepare for it and ends in `exec "$@"`.
+    /// Returns the command with more arguments. `script` runs before it and ends in `exec "$@"`.
     fn command(&self, script: &str, args: &[&str]) -> Command {
         let mut command = match self.user {
             User::Current => Command::new("sh"),
@@ -101,7 +101,7 @@ impl Place {
         self.spawn_by("exec \"$@\"", args)
     }
 
-    /// Sizes of the files in a task's result.
+    /// Returns the sizes of the files in a task's result.
     fn sizes(&self, result: &str) -> BTreeMap<String, u64> {
         let entries = fs::read_dir(self.path("out").join(result)).into_iter().flatten().flatten();
         let size =
@@ -109,8 +109,8 @@ impl Place {
         entries.map(|entry| (entry.file_name().to_string_lossy().into_owned(), size(&entry))).collect()
     }
 
-    /// Living processes that stand in this place or below it, or have a file there open: what they are.
-    fn living(&self) -> Vec<String> {
+    /// Returns the command lines of running processes whose working directory or an open file is in this folder.
+    fn processes(&self) -> Vec<String> {
         let pids = fs::read_dir("/proc")
             .unwrap()
             .flatten()
@@ -125,7 +125,7 @@ impl Place {
         pids.filter(is_here).map(name).collect()
     }
 
-    /// A file in the folder of an attempt at work; of none if there is no such attempt.
+    /// Returns the path of a file in the folder of a running attempt; a path that does not exist if none runs.
     fn of_attempt(&self, attempt: &str, file: &str) -> PathBuf {
         let attempts = self.path("out/.hindmost/attempts");
         let names = fs::read_dir(&attempts).into_iter().flatten().flatten().map(|entry| entry.file_name());
@@ -134,29 +134,29 @@ impl Place {
         attempts.join(found.unwrap_or_else(|| attempt.to_owned())).join(file)
     }
 
-    /// Checks that nothing of the run is left.
+    /// Checks that no process and no temporary file of the run is left.
     fn is_clean(&self) {
-        assert_eq!(self.living(), Vec::<String>::new(), "{:?}", self.user);
+        assert_eq!(self.processes(), Vec::<String>::new(), "{:?}", self.user);
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        for process in self.living() {
+        for process in self.processes() {
             let pid = process.split(' ').next().unwrap_or_default();
             let _ = Command::new("kill").args(["-KILL", pid]).stderr(Stdio::null()).status();
         }
     }
 }
 
-/// The command at work.
+/// The running command.
 struct Running<'a> {
     place: &'a Place,
     child: Child,
 }
 
 impl Running<'_> {
-    /// Waits for its end and returns the exit code; `None` if a signal ended it.
+    /// Waits until the command ends and returns the exit code; `None` if a signal ended it.
     fn end(&mut self) -> Option<i32> {
         let limit = Instant::now() + LIMIT;
         loop {
@@ -165,19 +165,19 @@ impl Running<'_> {
             }
             if Instant::now() > limit {
                 let said = self.place.read("stderr");
-                panic!("it does not end: {said}{:?}", self.place.living());
+                panic!("it does not end: {said}{:?}", self.place.processes());
             }
             std::thread::sleep(Duration::from_millis(3));
         }
     }
 
-    /// Waits for its end, which must be a good one.
+    /// Waits until the command ends, which must succeed.
     fn succeed(&mut self) {
         let code = self.end();
         assert_eq!(code, Some(0), "{:?}: {}{}", self.place.user, self.place.read("stdout"), self.place.read("stderr"));
     }
 
-    /// Sends it a signal.
+    /// Sends a signal to the command.
     fn signal(&self, name: &str) {
         let pid = self.child.id().to_string();
         assert!(Command::new("kill").args([&format!("-{name}"), &pid]).status().unwrap().success());
@@ -193,7 +193,7 @@ impl Drop for Running<'_> {
 
 const LIMIT: Duration = Duration::from_mins(1);
 
-/// Waits until something is so.
+/// Waits until a condition holds; panics if that takes too long.
 fn until(what: &str, is_so: impl Fn() -> bool) {
     let limit = Instant::now() + LIMIT;
     while !is_so() {
@@ -202,7 +202,7 @@ fn until(what: &str, is_so: impl Fn() -> bool) {
     }
 }
 
-/// The run's identity.
+/// Returns the run's identity.
 fn run_id(out: &Path) -> String {
     let text = fs::read_to_string(out.join(".hindmost/job.json")).unwrap_or_default();
     let job: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The demo: two real runs of a real job, whose results are the same and right.
+//! The demo: two real runs of a real job, with equal and correct results.
 
 use std::fs;
 
@@ -9,34 +9,38 @@ fn both_runs_are_done_and_their_results_equal() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("demo");
     let args = ["demo", "--slow", "3", "--json", "--out"];
-    // Little text: how long it all takes is nobody's business here.
+    // Little text, because this test does not compare times.
     let ran = hindmost().env("HINDMOST_DEMO_MEGABYTES", "1").args(args).arg(&out).output().unwrap();
     let stderr = String::from_utf8_lossy(&ran.stderr);
     assert_eq!(ran.status.code(), Some(0), "{stderr}");
-    let told: serde_json::Value = serde_json::from_slice(&ran.stdout).unwrap();
-    assert_eq!(told["results_equal"], true, "{told}");
-    assert_eq!(told["slowed"]["node"], "n4");
-    assert_eq!(told["slowed"]["factor"], 3.0);
-    assert_eq!((&told["without"]["state"], &told["with"]["state"]), (&"done".into(), &"done".into()), "{told}");
-    assert_eq!(told["without"]["policy"], "none");
-    assert_eq!(told["without"]["copies"]["launched"], 0);
+    let document: serde_json::Value = serde_json::from_slice(&ran.stdout).unwrap();
+    assert_eq!(document["results_equal"], true, "{document}");
+    assert_eq!(document["slowed"]["node"], "n4");
+    assert_eq!(document["slowed"]["factor"], 3.0);
+    assert_eq!(
+        (&document["without"]["state"], &document["with"]["state"]),
+        (&"done".into(), &"done".into()),
+        "{document}"
+    );
+    assert_eq!(document["without"]["policy"], "none");
+    assert_eq!(document["without"]["copies"]["launched"], 0);
     let result = |run: &str| fs::read_to_string(out.join(run).join("reduce/0/result")).unwrap();
     assert_eq!(result("without"), result("with"));
     let words: u64 = result("with").lines().filter_map(|line| line.split(' ').nth(1)?.parse::<u64>().ok()).sum();
-    assert_eq!(told["text"]["words"], words);
-    // What it leaves is a job that anybody can run.
+    assert_eq!(document["text"]["words"], words);
+    // The job file in the folder can be run again.
     let job = out.join("job.toml");
     let checked = run(&["run", "--check", job.to_str().unwrap()]);
     assert_eq!(checked.code, Some(0), "{}", checked.stderr);
     assert!(checked.stdout.contains("reduce"), "{}", checked.stdout);
-    // A folder with something in it is refused.
+    // A folder that is not empty is refused.
     let again = run(&["demo", "--out", out.to_str().unwrap()]);
     assert_eq!(again.code, Some(2), "{}", again.stderr);
     assert!(again.stderr.contains("new or an empty"), "{}", again.stderr);
 }
 
 #[test]
-fn factors_that_make_no_sense_are_refused() {
+fn factors_out_of_range_are_refused() {
     for slow in ["--slow=0.5", "--slow=-1", "--slow=nan", "--slow=1001", "--slow=inf"] {
         let ran = run(&["demo", slow]);
         assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{slow}");
@@ -46,7 +50,7 @@ fn factors_that_make_no_sense_are_refused() {
 
 #[cfg(unix)]
 #[test]
-fn tools_that_are_missing_are_named() {
+fn missing_tools_are_named() {
     use std::os::unix::fs::symlink;
     let folder = tempfile::tempdir().unwrap();
     let tools = folder.path().join("bin");

@@ -1,4 +1,4 @@
-//! Wrong input: a message that says what, where and what to do, and exit code 2 (input) or 1 (work).
+//! Wrong input: the message says what is wrong, where, and what to do. The exit code is 2 (input) or 1 (work).
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use crate::{run, run_in};
 const SCENARIO: &str =
     "[cluster]\nmachines = 4\n\n[workload]\narrival = { at_once = { jobs = 3 } }\ntasks = 2\nduration = 1.5\n";
 
-/// The message for a scenario file, which must be refused.
+/// Runs a scenario file, which must be refused, and returns the message.
 fn refused(text: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("s.toml"), text).unwrap();
@@ -18,7 +18,7 @@ fn refused(text: &str) -> String {
 }
 
 #[test]
-fn scenario_errors_tell_line_and_remedy() {
+fn scenario_errors_say_the_line_and_what_to_do() {
     for (from, to, expected) in [
         ("machines = 4", "machine = 4", "did you mean \"machines\"?"),
         ("machines = 4", "machine = 4", "line 2"),
@@ -49,7 +49,7 @@ fn scenario_errors_tell_line_and_remedy() {
         (
             "machines = 4\n",
             "nodes = [{ count = 1, cpus = 4 }]\n",
-            "a copy wants 5 cpus, and the node that comes nearest has 4 cpus",
+            "a copy needs 5 cpus, and the node that comes closest has 4 cpus",
         ),
         ("[cluster]\n", "[cluster\n", "line 1"),
     ] {
@@ -65,20 +65,20 @@ fn scenario_errors_tell_line_and_remedy() {
 }
 
 #[test]
-fn the_order_is_told_where_it_applies() {
-    let told = |policies: &str| {
+fn the_order_is_printed_where_it_applies() {
+    let printed = |policies: &str| {
         let ran = run(&["simulate", "quickstart", "--seeds", "1", "--policy", policies]);
         assert_eq!(ran.code, Some(0), "{}", ran.stderr);
         ran.stdout
     };
-    assert!(told("none,mantri").contains("Order fair, decisions"));
-    assert!(told("svf+none,mantri").contains("Order fair for systems named alone, decisions"));
-    let none = told("svf+none,fair+mantri");
+    assert!(printed("none,mantri").contains("Order fair, decisions"));
+    assert!(printed("svf+none,mantri").contains("Order fair for systems named alone, decisions"));
+    let none = printed("svf+none,fair+mantri");
     assert!(none.contains("Decisions after every event") && !none.contains("rder fair"), "{none}");
 }
 
 #[test]
-fn a_copy_without_a_duration_is_told_with_job_and_policy() {
+fn a_copy_without_a_duration_is_named_with_its_policy() {
     let folder = tempfile::tempdir().unwrap();
     let scenario = "[cluster]\nmachines = 9\n[workload]\nfile = \"w.jsonl\"\n";
     fs::write(folder.path().join("s.toml"), scenario).unwrap();
@@ -87,13 +87,13 @@ fn a_copy_without_a_duration_is_told_with_job_and_policy() {
     let ran =
         run_in(folder.path(), &["simulate", "s.toml", "--seeds", "1", "--policy", "dollymp(clones=3,per_node=2)"]);
     assert_eq!(ran.code, Some(2), "{}", ran.stdout);
-    let expected = "job \"j7\", phase \"map\", task 0: the workload lists the durations of 2 copies of it, and \
+    let expected = "job \"j7\", phase \"map\", task 0: the workload lists the durations of 2 copies of it, but \
                     dollymp(clones=3,per_node=2) starts one more: list more durations there";
     assert!(ran.stderr.contains(expected), "{}", ran.stderr);
 }
 
 #[test]
-fn files_that_are_none() {
+fn files_that_are_no_scenarios_or_logs_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("binary.toml"), [0u8, 159, 146, 150]).unwrap();
     fs::write(folder.path().join("empty.log"), "").unwrap();
@@ -117,7 +117,7 @@ fn files_that_are_none() {
 }
 
 #[test]
-fn options_that_are_none() {
+fn options_out_of_range_are_refused() {
     for (args, expected) in [
         (&["simulate", "--policy", "mantry"][..], "did you mean \"mantri\"?"),
         (&["simulate", "--policy", "sca,sca"], "named twice"),
@@ -147,7 +147,7 @@ fn options_that_are_none() {
 }
 
 #[test]
-fn long_inputs_are_echoed_in_part() {
+fn messages_quote_only_a_part_of_long_inputs() {
     let long = "x".repeat(80_000);
     let parameter = format!("sca(max_copies={long})");
     let set = format!("order={long}");
@@ -166,13 +166,13 @@ fn long_inputs_are_echoed_in_part() {
 }
 
 #[test]
-fn a_copy_that_the_workload_does_not_list_is_named() {
+fn a_copy_beyond_the_listed_durations_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let job = "{\"job\":\"a\",\"arrival\":0,\"phases\":[{\"name\":\"p\",\"mean\":1,\"tasks\":[[9]]}]}\n";
     fs::write(folder.path().join("w.jsonl"), job).unwrap();
     fs::write(folder.path().join("s.toml"), "[cluster]\nmachines = 2\n[workload]\nfile = \"w.jsonl\"\n").unwrap();
     let ran = run_in(folder.path(), &["simulate", "s.toml", "--policy", "sda"]);
     assert_eq!(ran.code, Some(2));
-    assert!(ran.stderr.contains("lists the duration of one copy of it, and sda starts one more"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("lists the duration of one copy of it, but sda starts one more"), "{}", ran.stderr);
     assert_eq!(run_in(folder.path(), &["simulate", "s.toml", "--policy", "none"]).code, Some(0));
 }

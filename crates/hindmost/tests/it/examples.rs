@@ -1,4 +1,4 @@
-//! The example jobs, against computations of their results by other means.
+//! Tests of the example jobs against results that are computed in another way.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -24,7 +24,7 @@ impl Example {
         self.0.path()
     }
 
-    /// Runs it with more arguments, and checks what every run has in common.
+    /// Runs the example with more arguments and checks that it succeeds.
     fn run(&self, name: &str, args: &[&str]) {
         let ran = run_in(self.path(), &[&["run", "job.toml", "--json"], args].concat());
         assert_eq!(ran.code, Some(0), "{args:?}: {}{}", ran.stdout, ran.stderr);
@@ -38,11 +38,11 @@ impl Example {
     }
 }
 
-fn copy(from: &Path, to: &Path) {
+pub fn copy(from: &Path, to: &Path) {
     for entry in fs::read_dir(from).unwrap() {
         let entry = entry.unwrap();
         let (name, kind) = (entry.file_name(), entry.file_type().unwrap());
-        // What somebody's own run has left there is no part of it.
+        // Output folders of earlier runs are not part of the example.
         if kind.is_dir() && !name.to_string_lossy().ends_with(".out") {
             fs::create_dir(to.join(&name)).unwrap();
             copy(&entry.path(), &to.join(&name));
@@ -52,7 +52,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// The words of the example's texts, the most frequent first.
+/// Returns the words of the example's texts with their counts, the most frequent first.
 fn word_counts(folder: &Path) -> String {
     let mut counts: BTreeMap<String, u32> = BTreeMap::new();
     for entry in fs::read_dir(folder).unwrap() {
@@ -68,7 +68,7 @@ fn word_counts(folder: &Path) -> String {
 }
 
 #[test]
-fn wordcount_counts_words_whatever_the_policy() {
+fn wordcount_counts_words_under_any_policy() {
     let example = Example::of("wordcount");
     let expected = word_counts(&example.path().join("text"));
     assert!(expected.lines().count() > 300 && expected.starts_with("the 1"), "{expected}");
@@ -83,7 +83,7 @@ fn wordcount_counts_words_whatever_the_policy() {
     }
 }
 
-/// A number from 0 to 2^32 in binary: the first part is whole, the others are its fraction, 32 bits each.
+/// A number from 0 to 2^32 in binary. The first part is the integer, the others are the fraction, 32 bits each.
 #[derive(Clone)]
 struct Fixed(Vec<u32>);
 
@@ -122,7 +122,7 @@ impl Fixed {
         }
     }
 
-    /// The arc tangent of 1/n.
+    /// Returns the arc tangent of 1/n.
     fn arctan_of_inverse(n: u32, parts: usize) -> Fixed {
         let mut power = Fixed::whole(1, parts);
         power.divide(n);
@@ -140,7 +140,7 @@ impl Fixed {
     }
 }
 
-/// π in hexadecimal by Machin's formula.
+/// Returns π in hexadecimal, by Machin's formula.
 fn pi(digits: usize) -> String {
     let parts = 1 + digits / 8 + 4;
     let mut pi = Fixed::arctan_of_inverse(5, parts);
@@ -152,7 +152,7 @@ fn pi(digits: usize) -> String {
 }
 
 #[test]
-fn pi_has_its_digits() {
+fn pi_prints_the_right_digits() {
     let expected = pi(400);
     assert!(expected.starts_with("3.243F6A8885A308D313198A2E03707344A4093822299F31D0082EFA98EC"), "{expected}");
     let example = Example::of("pi");
@@ -160,7 +160,7 @@ fn pi_has_its_digits() {
     assert_eq!(example.read("pi.out/join/0/pi"), expected + "\n");
 }
 
-/// Ranks after so many rounds over all pairs of pages.
+/// Returns the ranks of the pages after so many rounds.
 fn ranks(links: &[(usize, usize)], pages: &[usize], rounds: usize) -> Vec<f64> {
     let place: BTreeMap<usize, usize> = pages.iter().enumerate().map(|(at, page)| (*page, at)).collect();
     let n = pages.len();
@@ -219,7 +219,7 @@ fn pagerank_ranks_pages() {
 }
 
 #[test]
-fn sort_sorts() {
+fn sort_sorts_its_input() {
     let example = Example::of("sort");
     example.run("sort", &[]);
     let made: Vec<String> = (0..8).map(|task| example.read(&format!("sort.out/make/{task}/lines"))).collect();

@@ -1,4 +1,4 @@
-//! What `--out` writes, and that nothing half-written is left.
+//! The files of `--out`, none of which may be incomplete.
 
 use std::fs;
 use std::path::Path;
@@ -65,7 +65,7 @@ fn results_of_two_runs_are_never_mixed() {
 }
 
 #[test]
-fn the_written_scenario_finds_the_files_of_the_first() {
+fn the_written_scenario_finds_its_workload_file() {
     let folder = tempfile::tempdir().unwrap();
     let job = "{\"job\":\"a\",\"arrival\":0,\"phases\":[{\"name\":\"p\",\"mean\":1,\"tasks\":[[2.1]]}]}\n";
     fs::write(folder.path().join("w.jsonl"), job).unwrap();
@@ -77,7 +77,7 @@ fn the_written_scenario_finds_the_files_of_the_first() {
 }
 
 #[test]
-fn parquet_on_request() {
+fn records_can_be_parquet() {
     let folder = tempfile::tempdir().unwrap();
     let ran = run_in(folder.path(), &[&small("out")[..], &["--policy", "none", "--records", "parquet"]].concat());
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
@@ -98,7 +98,7 @@ fn a_run_that_fails_leaves_no_records() {
 }
 
 #[test]
-fn a_place_that_can_not_be_written_is_an_error() {
+fn a_folder_that_cannot_be_written_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("file"), "").unwrap();
     let ran = run_in(folder.path(), &small("file/below"));
@@ -108,7 +108,7 @@ fn a_place_that_can_not_be_written_is_an_error() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_full_disk_is_an_error_and_no_panic() {
+fn a_full_disk_is_an_error() {
     let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
     let output = hindmost().args(["policies"]).stdout(full).output().unwrap();
     assert_eq!(output.status.code(), Some(1));

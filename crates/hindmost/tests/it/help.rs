@@ -1,4 +1,4 @@
-//! Help, completions and manual pages, as snapshots: a changed word shows in review.
+//! Help, completions and manual pages. The help texts are snapshots, so that a changed word shows in review.
 
 use crate::run;
 

@@ -1,4 +1,4 @@
-//! `hindmost replay`, `verify` and `trace info` on journals of runs.
+//! Tests of `hindmost replay`, `verify` and `trace info` on journals of runs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::{Ran, run_in};
 
-/// A cluster of two kinds of nodes and jobs with dependencies between their phases, whose copies differ.
+/// Returns a cluster of two kinds of nodes, and jobs with dependent phases. The copies of a task take different times.
 fn world() -> World {
     World::nodes([[("cpus", 4.0), ("memory", 8e9)], [("cpus", 2.0), ("memory", 2e9)]])
         .knowledge("progress(0.2)")
@@ -28,7 +28,7 @@ fn world() -> World {
         .drawn(7, "pareto(alpha=1.2,mean=1)")
 }
 
-/// The output folder of a run, with its journal where a live run has it.
+/// Writes the output folder of a run, with the journal where a live run has it, and returns its path.
 fn run_folder(folder: &Path, name: &str, recorded: &Run) -> PathBuf {
     let inside = folder.join(name).join(".hindmost");
     fs::create_dir_all(&inside).unwrap();
@@ -40,7 +40,7 @@ fn parsed(ran: &Ran) -> Value {
     serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {}{}", ran.stdout, ran.stderr))
 }
 
-/// The JSON document of a command that succeeds in a folder.
+/// Runs a command in a folder, which must succeed, and returns its JSON document.
 fn json_in(folder: &Path, args: &[&str]) -> Value {
     let ran = run_in(folder, args);
     assert_eq!(ran.code, Some(0), "{args:?}: {}", ran.stderr);
@@ -51,20 +51,20 @@ fn policies(replayed: &Value) -> Vec<&str> {
     replayed["results"].as_array().unwrap().iter().map(|result| result["policy"].as_str().unwrap()).collect()
 }
 
-/// A number's bits: JSON gives every one of them back.
+/// Returns the bits of a number. JSON keeps all of them.
 fn bits(value: &Value) -> u64 {
     value.as_f64().unwrap().to_bits()
 }
 
 #[test]
-fn the_recorded_policy_does_again_what_it_did() {
+fn the_recorded_policy_has_the_same_flowtime_again() {
     let folder = tempfile::tempdir().unwrap();
     for (seed, policy) in [(1, "none"), (2, "fifo+none"), (3, "none"), (4, "none"), (5, "fair")] {
         let recorded = world().seed(seed).run(policy);
         fs::write(folder.path().join("j"), recorded.journal()).unwrap();
         let replayed = json_in(folder.path(), &["replay", "j", "--policy", policy, "--seeds", "2", "--json"]);
         let result = &replayed["results"][0];
-        // Everything is known and nothing drawn: the same to the last bit, whatever the seed.
+        // All durations are recorded and nothing is drawn, so that every seed gives the same bits.
         assert_eq!(bits(&result["makespan"]), recorded.result.makespan.to_bits(), "{policy}");
         let longest = recorded.result.flowtime.iter().copied().fold(0.0, f64::max);
         assert_eq!(bits(&result["flowtime"]["max"]), longest.to_bits(), "{policy}");
@@ -75,7 +75,7 @@ fn the_recorded_policy_does_again_what_it_did() {
 }
 
 #[test]
-fn nodes_of_known_speeds_are_taken_as_they_were() {
+fn nodes_keep_their_recorded_speeds() {
     let folder = tempfile::tempdir().unwrap();
     let recorded = World::machines(3).speeds([1.0, 0.5, 0.25]).job("a").drawn(9, "exponential(mean=2)").run("none");
     fs::write(folder.path().join("j"), recorded.journal()).unwrap();
@@ -84,7 +84,7 @@ fn nodes_of_known_speeds_are_taken_as_they_were() {
 }
 
 #[test]
-fn a_replay_takes_policy_knowledge_order_and_price_from_the_journal() {
+fn a_replay_takes_its_settings_from_the_journal() {
     let folder = tempfile::tempdir().unwrap();
     run_folder(folder.path(), "out", &world().order("srpt").run("fifo+mantri(delta=0.5)"));
     let replayed = json_in(folder.path(), &["replay", "out", "--json"]);
@@ -93,9 +93,9 @@ fn a_replay_takes_policy_knowledge_order_and_price_from_the_journal() {
     assert_eq!((&replayed["knowledge"], &replayed["scenario"]), (&"progress(0.2)".into(), &"out".into()));
     let notes: Vec<&str> = replayed["notes"].as_array().unwrap().iter().map(|note| note.as_str().unwrap()).collect();
     assert!(notes[0].contains("at least as long as it ran") && notes[0].contains("drawn"), "{notes:?}");
-    assert_eq!(notes[1], "order srpt for rules named alone, gamma 0.125; jobs arrive when they did");
+    assert_eq!(notes[1], "order srpt for systems named alone, gamma 0.125; jobs arrive when they did");
     assert!(notes[2].contains("the recorded run (policy fifo+mantri(delta=0.5)"), "{notes:?}");
-    // What the command line says goes first.
+    // Options override the journal.
     let set = ["replay", "out", "--json", "--policy", "late", "--knowledge", "age", "--set", "order=fifo"];
     let replayed = json_in(folder.path(), &set);
     assert_eq!((policies(&replayed), &replayed["knowledge"]), (vec!["late"], &"age".into()));
@@ -103,14 +103,14 @@ fn a_replay_takes_policy_knowledge_order_and_price_from_the_journal() {
 }
 
 #[test]
-fn what_a_live_run_learned_a_replay_knows() {
+fn a_replay_of_a_history_run_uses_age() {
     let folder = tempfile::tempdir().unwrap();
     let journal = String::from_utf8(world().knowledge("age").run("mantri").journal()).unwrap();
     fs::write(folder.path().join("j"), journal.replacen("\"age\"", "\"history\"", 1)).unwrap();
     let replayed = json_in(folder.path(), &["replay", "j", "--policy", "none", "--json"]);
     assert_eq!(replayed["knowledge"], "age");
     assert!(replayed["notes"].to_string().contains("history, is for live runs"), "{}", replayed["notes"]);
-    // To the policy, both are the same.
+    // The policy gets the same information from both.
     assert_eq!(json_in(folder.path(), &["verify", "j", "--json"])["knowledge"], "history");
 }
 
@@ -121,7 +121,7 @@ fn a_recorded_system_is_not_named_twice() {
     let replayed = json_in(folder.path(), &["replay", "out", "--json"]);
     let named = policies(&replayed);
     assert_eq!((named[0], named.iter().filter(|name| **name == "sda").count()), ("sda", 1));
-    // Copies that nobody ran differ from seed to seed; the same command prints the same.
+    // Durations of copies that never ran differ from seed to seed. The same command prints the same result.
     let again = |threads: &str| run_in(folder.path(), &["replay", "out", "--seeds", "3", "--threads", threads]).stdout;
     assert_eq!(again("1"), again("2"));
 }
@@ -141,7 +141,7 @@ fn machines_sweeps_and_several_journals_work_as_for_logs() {
     assert!(notes.contains("differ in what policies knew"), "{notes}");
     let makespan = |at: usize| replayed["results"][at]["makespan"].as_f64().unwrap();
     assert!(makespan(0) > makespan(2), "{} machines, {} machines", makespan(0), makespan(2));
-    // Their policies first, in the order of the journals.
+    // The journals' policies come first, in the order of the journals.
     let replayed = json_in(folder.path(), &["replay", "b", "a", "--json"]);
     assert_eq!(policies(&replayed)[..2], ["sca", "none"]);
 }
@@ -188,7 +188,7 @@ fn a_whole_journal_verifies() {
 }
 
 #[test]
-fn an_altered_journal_differs() {
+fn an_altered_journal_does_not_verify() {
     let folder = tempfile::tempdir().unwrap();
     let journal = String::from_utf8(world().run("mantri").journal()).unwrap();
     let lines: Vec<&str> = journal.lines().collect();
@@ -216,42 +216,42 @@ fn an_altered_journal_differs() {
         let text = run_in(folder.path(), &["verify", what]);
         assert!(text.stdout.contains("different decisions"), "{}", text.stdout);
     }
-    // Another policy than that of the run does something else.
+    // A policy other than the run's takes other decisions.
     fs::write(folder.path().join("other"), journal.replacen("\"mantri\"", "\"none\"", 1)).unwrap();
     assert_eq!(run_in(folder.path(), &["verify", "other"]).code, Some(1));
 }
 
 #[test]
-fn every_beginning_of_a_journal_is_one_cut_short() {
+fn a_journal_that_is_cut_anywhere_is_cut_short() {
     let folder = tempfile::tempdir().unwrap();
     let journal = world().run("late").journal();
     let whole = json_in_file(folder.path(), &journal);
-    // In the middle of a line, and in the middle of a round.
+    // The cut is in the middle of a line, and in the middle of a round.
     let text = String::from_utf8(journal.clone()).unwrap();
     let first_start = text.find("\"start\"").unwrap();
     let line_end = first_start + text[first_start..].find('\n').unwrap() + 1;
     for length in [journal.len() - 1, journal.len() - 4, journal.len() / 2, line_end, first_start] {
         let verdict = json_in_file(folder.path(), &journal[..length]);
         assert_eq!((&verdict["same"], &verdict["difference"]), (&true.into(), &Value::Null), "{length}");
-        // Only the line's end is missing: nothing of it is.
+        // Only the line feed is missing, so that the line is complete.
         assert_eq!(verdict["cut_short"], length != journal.len() - 1, "{length}");
         assert!(verdict["decisions"].as_u64() <= whole["decisions"].as_u64());
     }
-    let told = run_in(folder.path(), &["verify", "j"]).stdout;
-    assert!(told.contains("as far as the journal goes: it is cut short"), "{told}");
+    let printed = run_in(folder.path(), &["verify", "j"]).stdout;
+    assert!(printed.contains("up to the end of the journal, which is cut short"), "{printed}");
     fs::write(folder.path().join("j"), &journal[..journal.len() - 4]).unwrap();
     let replayed = json_in(folder.path(), &["replay", "j", "--policy", "none", "--json"]);
     assert!(replayed["notes"].to_string().contains("cut short in its last line"), "{}", replayed["notes"]);
 }
 
-/// What `verify` finds of these bytes.
+/// Writes these bytes as a journal and returns the JSON document of `verify`.
 fn json_in_file(folder: &Path, journal: &[u8]) -> Value {
     fs::write(folder.join("j"), journal).unwrap();
     json_in(folder, &["verify", "j", "--json"])
 }
 
 #[test]
-fn what_is_no_journal_says_what_to_do() {
+fn a_file_that_is_no_journal_is_refused_with_advice() {
     let folder = tempfile::tempdir().unwrap();
     let journal = String::from_utf8(world().run("none").journal()).unwrap();
     let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
@@ -285,10 +285,10 @@ fn what_is_no_journal_says_what_to_do() {
         assert!(ran.stderr.contains(expected), "{args:?}: {}", ran.stderr);
         assert_eq!(ran.stdout, "", "{args:?}");
     }
-    // A policy that this version does not have is no reason not to replay others.
+    // A policy that this version does not have is left out. The others are replayed.
     let replayed = json_in(folder.path(), &["replay", "unknown", "--json"]);
     assert_eq!(policies(&replayed)[0], "none");
     assert!(replayed["notes"].to_string().contains("its own policy is left out"), "{}", replayed["notes"]);
-    // Nothing has happened yet: nothing differs.
+    // A journal without events has no difference.
     assert_eq!(json_in(folder.path(), &["verify", "header", "--json"])["events"], 0);
 }

@@ -1,4 +1,4 @@
-//! `hindmost replay` and `hindmost trace info` on Spark event logs.
+//! Tests of `hindmost replay` and `hindmost trace info` on Spark event logs.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use crate::{hindmost, json, run, run_in};
 
-/// A log of one job: a stage of four tasks on two executors, of which one straggled and was beaten by
-/// its speculative copy, and a stage of one task after it.
+/// Returns the log of a job with two stages on two executors. The first stage has four tasks; one of them straggled and
+/// its speculative copy finished first. The second stage has one task.
 fn log() -> String {
     let mut lines = vec![
         r#"{"Event":"SparkListenerLogStart","Spark Version":"4.0.0"}"#.to_owned(),
@@ -84,14 +84,14 @@ fn a_log_is_counted_and_replayed() {
     let ran = run_in(folder.path(), &["replay", "app-1", "--policy", "none,spark", "--json"]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     let replayed: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
-    // Winners only: 2, 2, 2.5 and 2 s beside each other, then 1 s.
+    // The winners take 2, 2, 2.5 and 2 s at the same time, then 1 s.
     assert_eq!(replayed["results"][0]["flowtime"]["mean"], 3.5);
     assert_eq!(replayed["knowledge"], "progress(0.1)");
     assert!(replayed["notes"][0].as_str().unwrap().contains("drawn"), "{}", replayed["notes"]);
 }
 
 #[test]
-fn a_log_cut_short_is_read_as_far_as_it_goes() {
+fn a_log_that_is_cut_short_is_read_to_its_end() {
     let folder = tempfile::tempdir().unwrap();
     let whole = log();
     let cut = whole.rfind("\"Task ID\":3").unwrap();
@@ -116,13 +116,13 @@ fn several_logs_make_a_list() {
     assert_eq!(replayed["results"][2]["set"]["log"], "b");
 }
 
-/// Real logs, where `HINDMOST_DATA` says that there are some.
+/// Returns the real logs below the folder `HINDMOST_DATA`; `None` if the variable is not set.
 fn real_logs() -> Option<Vec<PathBuf>> {
     let Some(data) = std::env::var_os("HINDMOST_DATA") else {
         eprintln!("skipped: HINDMOST_DATA is not set");
         return None;
     };
-    // Tests run in their crate's folder; a relative path is meant from the workspace's.
+    // Tests run in the folder of their crate; a relative path starts at the workspace.
     let data = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(data).join("spark");
     let mut logs: Vec<PathBuf> = fs::read_dir(data).ok()?.map(|entry| entry.unwrap().path()).collect();
     logs.sort();
@@ -161,7 +161,7 @@ fn nodes_of_a_replay_are_named_by_executor_and_host() {
     };
     let expected = BTreeSet::from(["executor-1@h1".to_owned(), "executor-2@h2".to_owned()]);
     assert_eq!(nodes("one", &["app-1"]), expected);
-    // Machines that are only counted are numbered.
+    // Machines that are given as a number have numbers as names.
     assert!(nodes("machines", &["app-1", "--set", "machines=2"]).iter().all(|name| name.starts_with("machine-")));
 }
 
@@ -171,7 +171,7 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn why_a_log_gives_nothing_to_replay_is_told() {
+fn a_log_without_a_job_to_replay_says_why() {
     let folder = tempfile::tempdir().unwrap();
     let refused = |text: &str| {
         fs::write(folder.path().join("log"), text).unwrap();
@@ -194,12 +194,12 @@ fn a_log_may_come_from_the_standard_input() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("app-1");
     fs::write(&path, log()).unwrap();
-    let told = |name: &str| {
+    let printed = |name: &str| {
         let mut command = hindmost();
         command.args(["trace", "info", name, "--json"]).current_dir(folder.path());
         let output = command.stdin(fs::File::open(&path).unwrap()).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         serde_json::from_slice::<serde_json::Value>(&output.stdout).unwrap()
     };
-    assert_eq!(told("-"), told("app-1"));
+    assert_eq!(printed("-"), printed("app-1"));
 }

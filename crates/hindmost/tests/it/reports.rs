@@ -1,4 +1,4 @@
-//! The pages that commands write beside their results.
+//! The report pages that commands write with their results.
 
 use std::fs;
 
@@ -18,7 +18,7 @@ const SMALL: &[&str] =
     &["simulate", "--set", "horizon=20", "--set", "cluster.machines=30", "--policy", "none,mantri", "--seeds", "2"];
 
 #[test]
-fn comparisons_have_a_page_whatever_the_threads() {
+fn a_comparison_writes_the_same_page_on_any_threads() {
     let folder = tempfile::tempdir().unwrap();
     let mut pages = Vec::new();
     for (out, threads) in [("one", "1"), ("three", "3")] {
@@ -53,7 +53,7 @@ fn sweeps_have_curves() {
 }
 
 #[test]
-fn sweeps_tell_the_jobs_of_each_point() {
+fn sweeps_show_the_number_of_jobs_at_each_point() {
     let folder = tempfile::tempdir().unwrap();
     let sweep = ["--sweep", "workload.arrival.poisson.rate=0.5,2", "--sweep", "slot=0.1,0.5", "--out", "out"];
     let ran = run_in(folder.path(), &[SMALL, &sweep].concat());
@@ -62,7 +62,7 @@ fn sweeps_tell_the_jobs_of_each_point() {
     let summary: serde_json::Value =
         serde_json::from_str(&fs::read_to_string(folder.path().join("out/summary.json")).unwrap()).unwrap();
     let jobs = |at: usize| summary["results"][at]["jobs"].as_u64().unwrap();
-    // Two policies a point, four points, the rate slowest.
+    // Four points with two policies each. The rate changes slowest.
     let (fewest, most) = (jobs(0), jobs(7));
     assert!(fewest < most, "{fewest} {most}");
     let heading = ran.stdout.lines().next().unwrap();
@@ -80,14 +80,14 @@ fn sweeps_tell_the_jobs_of_each_point() {
 }
 
 #[test]
-fn runs_that_fail_have_a_page_with_what_their_tasks_wrote() {
+fn a_failed_run_has_a_page_with_its_tasks_output() {
     let folder = tempfile::tempdir().unwrap();
     let job = "name = \"j\"\n[[phase]]\nname = \"report.html\"\ntasks = 2\nretries = 0\n\
                command = \"echo '<b>no</b> &' >&2; exit 3\"\n";
     fs::write(folder.path().join("j.toml"), job).unwrap();
     let ran = run_in(folder.path(), &["run", "j.toml", "--nodes", "n1:1"]);
     assert_eq!(ran.code, Some(1), "{}", ran.stderr);
-    // A phase has the place where the page would be.
+    // A phase has the name of the page.
     let page = page(&folder.path().join("j.out/.hindmost"), &ran);
     for part in ["Failed after", "exit code 3", "&lt;b&gt;no&lt;&#x2f;b&gt; &amp;"] {
         assert!(page.contains(part), "{part}\n{page}");
@@ -95,7 +95,7 @@ fn runs_that_fail_have_a_page_with_what_their_tasks_wrote() {
 }
 
 #[test]
-fn a_page_that_cannot_be_written_fails_no_run() {
+fn a_run_succeeds_although_its_page_cannot_be_written() {
     let folder = tempfile::tempdir().unwrap();
     let job = "name = \"j\"\n[[phase]]\nname = \"a\"\ntasks = 1\n\
                command = \"mkdir -p \\\"$HINDMOST_FROM/report.html/x\\\"; echo 1 > \\\"$HINDMOST_OUTPUT/r\\\"\"\n";
@@ -107,7 +107,7 @@ fn a_page_that_cannot_be_written_fails_no_run() {
 }
 
 #[test]
-fn runs_tell_why_copies_were_started() {
+fn the_page_of_a_run_says_why_copies_were_started() {
     let folder = tempfile::tempdir().unwrap();
     // The first attempt of task 3 waits until a copy of it has been started.
     let job = "name = \"j\"\n[[phase]]\nname = \"a\"\ntasks = 8\n\
@@ -118,6 +118,6 @@ fn runs_tell_why_copies_were_started() {
     let page = page(&folder.path().join("j.out"), &ran);
     assert!(page.contains("Copies and why they were started") && page.contains("finished first, after"), "{page}");
     assert!(!page.contains("no reason is recorded"), "{page}");
-    // A page is no result: the run can still be explained, verified and replayed.
+    // The page is not a result: the run can still be explained, verified and replayed.
     assert_eq!(run_in(folder.path(), &["verify", "j.out"]).code, Some(0));
 }

@@ -1,4 +1,4 @@
-//! `hindmost run` with what it can't use: a message that says what to do, exit code 2, and nothing left behind.
+//! `hindmost run` with wrong input: the message says what to do, the exit code is 2, and no file is left.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use crate::{Ran, run_in};
 
 const SMALL: &str = "name = \"small\"\n[[phase]]\nname = \"a\"\ntasks = 2\ncommand = \"echo run >> ran\"\n";
 
-/// It must have been refused with these words.
+/// Checks that a command was refused with a message that has these parts.
 fn assert_refused(what: &str, ran: &Ran, parts: &[&str]) {
     assert_eq!(ran.code, Some(2), "{what}: {}{}", ran.stdout, ran.stderr);
     assert_eq!(ran.stdout, "", "{what}");
@@ -18,7 +18,7 @@ fn assert_refused(what: &str, ran: &Ran, parts: &[&str]) {
 }
 
 #[test]
-fn options_that_make_no_sense_change_nothing() {
+fn wrong_options_are_refused_and_leave_no_files() {
     let job = Job::new(SMALL);
     for (args, parts) in [
         (&["--policy", "mantry"][..], &["did you mean \"mantri\"?"][..]),
@@ -64,7 +64,7 @@ fn options_that_make_no_sense_change_nothing() {
 }
 
 #[test]
-fn job_files_that_are_none() {
+fn files_that_are_no_job_files_are_refused() {
     let job = Job::new(SMALL);
     fs::create_dir(job.path().join("folder")).unwrap();
     fs::write(job.path().join("binary.toml"), [0u8, 159, 146, 150]).unwrap();
@@ -89,7 +89,7 @@ fn job_files_that_are_none() {
 }
 
 #[test]
-fn mistakes_in_job_files_are_told_with_line_and_remedy() {
+fn job_file_errors_say_the_line_and_what_to_do() {
     for (from, to, parts) in [
         ("tasks", "task", &["line 4, column 1", "did you mean \"tasks\"?"][..]),
         ("tasks = 2", "tasks = 0", &["line 4, column 9", "tasks is 0"]),
@@ -112,7 +112,7 @@ fn mistakes_in_job_files_are_told_with_line_and_remedy() {
 }
 
 #[test]
-fn a_task_that_fits_no_node_is_refused_before_anything_runs() {
+fn a_task_that_fits_no_node_is_refused_before_the_run() {
     for (key, nodes, parts) in [
         ("cpus = 3", "n1:2,n2:2", &["\"a\"", "cpu", "3"][..]),
         ("memory = \"3GB\"", "n1:2:2GB,n2:2:1GB", &["\"a\"", "memory"]),
@@ -126,30 +126,30 @@ fn a_task_that_fits_no_node_is_refused_before_anything_runs() {
 }
 
 #[test]
-fn a_folder_that_holds_something_is_not_touched() {
+fn a_folder_that_is_not_empty_stays_as_it_is() {
     let job = Job::new(SMALL);
     job.done(&[]);
     assert_eq!(job.lines("ran"), 2);
-    // A run of this job.
+    // The folder holds a run of this job.
     let summary = job.read("small.out/.hindmost/summary.json");
     for args in [&[][..], &["--json"], &["--out", "small.out"]] {
         assert_refused("a run", &job.run(args), &["small.out", "\"small\"", "--out"]);
     }
-    // Files of somebody else.
+    // The folder holds other files.
     fs::create_dir(job.path().join("taken")).unwrap();
     job.write("taken/letter", "dear");
     for more in [&[][..], &["--resume"]] {
         assert_refused("files", &job.run(&[&["--out", "taken"], more].concat()), &["taken", "not empty", "--out"]);
     }
     assert_eq!(job.names("taken"), ["letter"]);
-    // Another job of the same name.
+    // The folder holds another job of the same name.
     job.write("job.toml", &SMALL.replace("ran", "walked"));
     for more in [&[][..], &["--resume"], &["--resume", "--json"]] {
         assert_refused("another job", &job.run(more), &["small.out", "\"small\""]);
     }
     assert_eq!((job.lines("ran"), job.has("walked")), (2, false));
     assert_eq!(job.read("small.out/.hindmost/summary.json"), summary);
-    // An empty folder is as good as none.
+    // An empty folder is accepted.
     fs::create_dir(job.path().join("empty")).unwrap();
     job.done(&["--out", "empty"]);
     assert_eq!(job.lines("walked"), 2);
@@ -163,7 +163,7 @@ fn a_resumed_run_without_a_run_begins_one() {
 }
 
 #[test]
-fn commands_that_can_not_run_say_why() {
+fn a_command_that_cannot_run_says_why() {
     for (command, parts) in [
         ("no-such-program-anywhere", &["exit code 127", "no-such-program-anywhere"][..]),
         ("if then", &["exit code 2", "yntax"]),

@@ -1,4 +1,4 @@
-//! What tests of live runs share: a folder with a job in it, lives of the command, and what they leave.
+//! Helpers of the tests of live runs: a folder with a job in it, process runs of the command, and the files they leave.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -20,7 +20,7 @@ pub struct Scene {
     pub folder: TempDir,
 }
 
-/// What a life of the command said, and how it ended.
+/// The output and exit code of one process run of the command.
 pub struct Ended {
     pub code: Option<i32>,
     pub stdout: String,
@@ -28,14 +28,14 @@ pub struct Ended {
 }
 
 impl Ended {
-    /// Checks the exit code, and that it ended in good order.
+    /// Checks the exit code, and that there was no panic.
     pub fn with(self, code: i32) -> Ended {
         assert_eq!(self.code, Some(code), "{}{}", self.stdout, self.stderr);
         assert!(!self.stderr.contains("panicked"), "{}", self.stderr);
         self
     }
 
-    /// The first task that failed for good: why.
+    /// Returns why the first failed task failed.
     pub fn reason(&self) -> String {
         let json: Value = serde_json::from_str(&self.stdout).unwrap_or_default();
         json["failed_tasks"][0]["reason"].as_str().unwrap_or_default().to_owned()
@@ -65,8 +65,7 @@ impl Scene {
         fs::write(self.path(name), "").unwrap();
     }
 
-    /// Runs the job with further options, by way of `sh -c` with a script that ends in `exec "$@"` if there is
-    /// one.
+    /// Starts the job with more options. `script`, if given, is run by `sh -c` and ends in `exec "$@"`.
     pub fn spawn(&self, script: Option<&str>, args: &[&str]) -> Child {
         let mut command = match script {
             None => hindmost(),
@@ -94,7 +93,7 @@ impl Scene {
         self.end(self.spawn(None, args))
     }
 
-    /// Nothing of the run is at work, and nothing is left of its attempts.
+    /// Checks that no process of the run is left, and no file of its attempts.
     pub fn is_clean(&self) -> &Scene {
         let run = run_id(&self.out()).expect("a run");
         let (left, _) = leftovers(&run);
@@ -110,7 +109,7 @@ impl Scene {
     }
 }
 
-/// A process of the command in any folder, which does not outlive its test.
+/// A process of the command in any folder. It is killed when the test ends.
 pub struct Live {
     child: Child,
     said: [fs::File; 2],
@@ -122,7 +121,7 @@ impl Live {
         Live::start_with(hindmost(), folder, job, out, args)
     }
 
-    /// As `start`, with the command's first words given.
+    /// Does the same as `start`, with the first words of the command given.
     pub fn start_with(mut command: Command, folder: &Path, job: &str, out: &str, args: &[&str]) -> Live {
         let said = [tempfile::tempfile().unwrap(), tempfile::tempfile().unwrap()];
         command.current_dir(folder).args(["run", job, "--out", out]).args(args).stdin(Stdio::null());
@@ -130,7 +129,7 @@ impl Live {
         Live { child: command.spawn().unwrap(), said }
     }
 
-    /// Waits for its end.
+    /// Waits until the process ends.
     pub fn end(mut self) -> Ended {
         let status = ended(&mut self.child);
         let [stdout, stderr] = [0, 1].map(|at| {
@@ -143,7 +142,7 @@ impl Live {
         Ended { code: status.code(), stdout, stderr }
     }
 
-    /// Kills it, and nothing that it has started.
+    /// Kills the process, but not its children.
     pub fn kill(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
@@ -157,7 +156,7 @@ impl Drop for Live {
     }
 }
 
-/// Waits until something is so, which must come.
+/// Waits until a condition holds; panics if that takes too long.
 pub fn until(what: &str, is_so: impl Fn() -> bool) {
     let begin = Instant::now();
     while !is_so() {
@@ -166,7 +165,7 @@ pub fn until(what: &str, is_so: impl Fn() -> bool) {
     }
 }
 
-/// A namespace of mounts of our own in which `script` runs; `None` where that is not permitted.
+/// Runs `script` in its own mount namespace; `None` where that is not permitted.
 pub fn with_mounts(folder: &Path, script: &str) -> Option<Ended> {
     for flags in ["-m", "-rm"] {
         let may = Command::new("unshare").args([flags, "mount", "-t", "tmpfs", "none"]).arg(folder).output();
@@ -183,7 +182,7 @@ pub fn with_mounts(folder: &Path, script: &str) -> Option<Ended> {
     None
 }
 
-/// The command as somebody whom permissions bind, if that can be had.
+/// Returns the words that run a command as a user without special permissions, if the test can do that.
 pub fn as_nobody() -> &'static str {
     let id = Command::new("id").arg("-u").output().unwrap().stdout;
     let script = r#"exec setpriv --reuid=65534 --regid=65534 --clear-groups "$@""#;
@@ -202,7 +201,7 @@ pub fn signal(pid: u32, name: &str) {
     let _ = Command::new("sh").args(["-c", &script]).stdin(Stdio::null()).status();
 }
 
-/// True of a signal that what this process starts ignores as well.
+/// Returns true for a signal that this process ignores, so that its children ignore it too.
 fn is_ignored(name: &str) -> bool {
     let number = match name {
         "HUP" => 1,
@@ -216,7 +215,7 @@ fn is_ignored(name: &str) -> bool {
     ignored.is_some_and(|bits| bits >> (number - 1) & 1 == 1)
 }
 
-/// Waits for an end that must come; `None` if it does not.
+/// Waits until a process ends; `None` if that takes too long.
 pub fn ended(child: &mut Child) -> Option<ExitStatus> {
     let begin = Instant::now();
     while begin.elapsed() < Duration::from_mins(2) {
@@ -228,7 +227,7 @@ pub fn ended(child: &mut Child) -> Option<ExitStatus> {
     None
 }
 
-/// Living processes of a run: pid, and what they are.
+/// Returns the running processes of a run: process ids and command lines.
 pub fn processes(run: &str) -> Vec<(u32, String)> {
     let wanted = format!("HINDMOST_RUN={run}");
     let pids = fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
@@ -246,8 +245,8 @@ pub fn processes(run: &str) -> Vec<(u32, String)> {
     pids.filter(of_run).map(named).collect()
 }
 
-/// Processes of a run that stay, though they should not: those that are just dying are given time. Also
-/// whether any was.
+/// Returns the processes of a run that should have ended, and whether there were any at first. Processes that are just
+/// ending get time to do so.
 pub fn leftovers(run: &str) -> (Vec<(u32, String)>, bool) {
     let begin = Instant::now();
     let mut found = processes(run);
@@ -259,14 +258,14 @@ pub fn leftovers(run: &str) -> (Vec<(u32, String)>, bool) {
     (found, late)
 }
 
-/// The run's identity, once it has one.
+/// Returns the run's identity, once it has one.
 pub fn run_id(out: &Path) -> Option<String> {
     let text = fs::read_to_string(out.join(".hindmost/job.json")).ok()?;
     let job: Value = serde_json::from_str(&text).ok()?;
     Some(job["run"].as_str()?.to_owned())
 }
 
-/// Files below a folder, as paths from there, with what they hold.
+/// Returns the files below a folder: relative paths and contents.
 pub fn files(folder: &Path) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     let mut folders = vec![folder.to_owned()];
@@ -288,13 +287,13 @@ pub fn files(folder: &Path) -> BTreeMap<String, String> {
     found
 }
 
-/// The names in a folder.
+/// Returns the names in a folder.
 pub fn names(folder: &Path) -> BTreeSet<String> {
     let found = fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     found.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
 }
 
-/// Attempt by attempt, from a run's journal.
+/// Returns the timeline of a run, from its journal.
 pub fn timeline(out: &Path) -> Timeline {
     let text = fs::read(out.join(".hindmost/journal.jsonl")).unwrap();
     let records: Vec<Record> = JournalReader::new(&text[..]).unwrap().map(Result::unwrap).collect();

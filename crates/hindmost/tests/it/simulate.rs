@@ -1,8 +1,8 @@
-//! `hindmost simulate`.
+//! Tests of `hindmost simulate`.
 
 use crate::{hindmost, json, run};
 
-/// A small world: a few seconds of arrivals on a few machines.
+/// A small scenario: 40 s of arrivals on 40 machines.
 const SMALL: &[&str] = &["simulate", "quickstart", "--set", "horizon=40", "--set", "cluster.machines=40"];
 
 fn small(more: &[&str]) -> Vec<String> {
@@ -34,7 +34,7 @@ fn a_narrow_terminal_gets_fewer_columns() {
 }
 
 #[test]
-fn the_same_command_prints_the_same_bytes_with_any_number_of_threads() {
+fn the_output_does_not_depend_on_the_number_of_threads() {
     let one = printed(&["--json", "--threads", "1"]);
     assert_eq!(one, printed(&["--json", "--threads", "1"]));
     assert_eq!(one, printed(&["--json", "--threads", "4"]));
@@ -67,7 +67,7 @@ fn one_seed_has_no_interval() {
 }
 
 #[test]
-fn all_policies_meet_the_same_jobs() {
+fn all_policies_get_the_same_jobs() {
     let value: serde_json::Value = serde_json::from_str(&printed(&["--json"])).unwrap();
     let results = value["results"].as_array().unwrap();
     assert_eq!(results.len(), hindmost_policies::catalogue::SYSTEMS.len());
@@ -95,19 +95,19 @@ fn a_sweep_makes_a_row_for_each_value_and_policy() {
     assert_eq!(results.len(), 8);
     assert_eq!(results[0]["set"]["workload.arrival.poisson.rate"], "0.5");
     assert_eq!(results[7]["set"]["knowledge"], "progress(0.3)");
-    // Of each point the first policy is what the others are compared with.
+    // At each point the other policies are compared with the first one.
     assert_eq!(results[2]["versus_first"]["flowtime_ratio"], 1.0);
 }
 
 #[test]
-fn a_sweep_over_seeds_tells_all_of_them() {
+fn a_sweep_over_seeds_lists_all_of_them() {
     let value: serde_json::Value =
         serde_json::from_str(&printed(&["--json", "--policy", "none", "--sweep", "seeds=1,3"])).unwrap();
     assert_eq!(value["seeds"], serde_json::json!([1, 2, 3]));
 }
 
 #[test]
-fn seeds_follow_the_first() {
+fn the_other_seeds_follow_the_first() {
     let value: serde_json::Value =
         serde_json::from_str(&printed(&["--json", "--policy", "none", "--seed", "7", "--seeds", "2"])).unwrap();
     assert_eq!(value["seeds"], serde_json::json!([7, 8]));
@@ -115,12 +115,14 @@ fn seeds_follow_the_first() {
 
 #[test]
 fn built_in_scenarios_are_listed_and_printed() {
-    let names = run(&["simulate", "--list"]).stdout;
-    assert_eq!(
-        names,
-        "quickstart\nxu2015-light\nxu2015-heavy\nxu2015-single-job\ndollymp2022-light\ndollymp2022-heavy\n"
-    );
-    for name in names.lines() {
+    let list = run(&["simulate", "--list"]).stdout;
+    let lines: Vec<(&str, &str)> = list.lines().map(|line| line.split_once(' ').unwrap()).collect();
+    let names: Vec<&str> = lines.iter().map(|(name, _)| *name).collect();
+    let expected =
+        ["quickstart", "xu2015-light", "xu2015-heavy", "xu2015-single-job", "dollymp2022-light", "dollymp2022-heavy"];
+    assert_eq!(names, expected);
+    for (name, about) in lines {
+        assert!(about.contains("machines") || about.contains("nodes"), "{name}: {about}");
         let text = run(&["simulate", name, "--print"]);
         assert_eq!(text.code, Some(0));
         assert!(text.stdout.contains(&format!("name = \"{name}\"")), "{}", text.stdout);
@@ -128,7 +130,7 @@ fn built_in_scenarios_are_listed_and_printed() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_error() {
+fn a_closed_pipe_is_not_an_error() {
     use std::process::Stdio;
     let mut child = hindmost().args(["policies"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     drop(child.stdout.take());

@@ -1,4 +1,4 @@
-//! `hindmost theory`: numbers known from the paper and from closed forms.
+//! Tests of `hindmost theory` against numbers of the papers and closed forms.
 
 use crate::{json, run};
 
@@ -44,14 +44,14 @@ fn figure_1_exact_and_continuous() {
 }
 
 #[test]
-fn the_dual_iteration_converges_with_our_steps_and_not_with_the_printed_ones() {
+fn the_dual_iteration_converges_with_smaller_steps_only() {
     let continuous = figure_1(&["continuous"]);
-    let ours = figure_1(&["dual"]);
-    assert_eq!(ours["converged"], true);
-    for (one, other) in ours["copies"].as_array().unwrap().iter().zip(continuous["copies"].as_array().unwrap()) {
-        assert!((number(one) - number(other)).abs() < 1e-3, "{ours} {continuous}");
+    let smaller = figure_1(&["dual"]);
+    assert_eq!(smaller["converged"], true);
+    for (one, other) in smaller["copies"].as_array().unwrap().iter().zip(continuous["copies"].as_array().unwrap()) {
+        assert!((number(one) - number(other)).abs() < 1e-3, "{smaller} {continuous}");
     }
-    assert_eq!(ours["trace"].as_array().unwrap().len() as u64, ours["iterations"].as_u64().unwrap());
+    assert_eq!(smaller["trace"].as_array().unwrap().len() as u64, smaller["iterations"].as_u64().unwrap());
     let printed = figure_1(&["dual", "--steps", "printed", "--iterations", "500"]);
     assert_eq!(printed["converged"], false);
     assert_eq!(printed["iterations"], 500);
@@ -68,7 +68,7 @@ fn sigma_of_the_paper() {
 }
 
 #[test]
-fn the_cut_off_is_null_with_a_reason_where_variances_are_infinite() {
+fn the_cut_off_is_null_if_the_variance_is_infinite() {
     let args = ["theory", "cutoff", "--machines", "3000", "--mean-tasks", "50.5", "--mean-duration", "2.5", "--json"];
     let heavy = json(&[&args[..], &["--alpha", "2"]].concat());
     assert_eq!(heavy["omega"], serde_json::Value::Null);
@@ -95,7 +95,7 @@ fn the_speed_up_of_copies() {
 fn the_priorities_of_figure_2() {
     let answer = json(&["theory", "priorities", "--job", "10:10:1", "8:2:0.25", "8:2:0.25", "--json"]);
     assert_eq!(answer["priorities"], serde_json::json!([4, 3, 3]));
-    // One job demands everything: the printed end of the levels is infinite.
+    // One job demands the whole cluster: the paper's number of levels is infinite.
     assert_eq!(answer["printed_last_level"], serde_json::Value::Null);
     assert!(answer["reason"].is_string());
     let large = json(&["theory", "priorities", "--job", "100:0.001:0.00001", "--json"]);
@@ -111,16 +111,16 @@ fn a_problem_without_a_solution_says_so() {
 }
 
 #[test]
-fn parameters_that_make_no_sense_are_refused() {
+fn parameters_out_of_range_are_refused() {
     for (args, expected) in [
         (&["sigma", "--rule", "sda", "--alpha", "1"][..], "--alpha is 1, but must be above 1"),
         (&["sigma", "--rule", "sda", "--alpha", "-2"], "--alpha is -2"),
         (&["sigma", "--rule", "sda", "--alpha", "nan"], "--alpha is NaN"),
-        (&["sigma", "--rule", "sda", "--alpha", "2", "--s", "1"], "s = 1"),
+        (&["sigma", "--rule", "sda", "--alpha", "2", "--s", "1"], "--s is 1, but must be"),
         (&["sigma", "--rule", "sda", "--duration", "paretto(alpha=2,mean=1)"], "did you mean \"pareto\"?"),
         (&["clones", "--job", "0:1", "--alpha", "2", "--machines", "5"], "TASKS must be at least 1"),
         (&["clones", "--job", "5:-1", "--alpha", "2", "--machines", "5"], "MU must be above 0"),
-        (&["clones", "--job", "5:1", "--alpha", "2", "--machines", "5", "--gamma", "-1"], "gamma = -1"),
+        (&["clones", "--job", "5:1", "--alpha", "2", "--machines", "5", "--gamma", "-1"], "--gamma is -1, but must be"),
         (&["speedup", "--mean", "0", "--sd", "1", "--copies", "2"], "--mean is 0, but must be above 0"),
         (&["speedup", "--mean", "1", "--sd", "-1", "--copies", "2"], "--sd is -1"),
         (&["priorities", "--job", "1:2"], "there must be three numbers"),
@@ -131,7 +131,10 @@ fn parameters_that_make_no_sense_are_refused() {
         (&["clones", "--job", "-5:1", "--alpha", "2", "--machines", "5"], "--job -5:1: TASKS must be"),
         (&["speedup", "--mean", "-1e300", "--sd", "1", "--copies", "2"], "--mean is -1e300, but"),
         (&["speedup", "--mean", "1e-300", "--sd", "1e300", "--copies", "2"], "--mean is 1e-300 and --sd is 1e300, but"),
-        (&["cutoff", "--alpha", "3", "--machines", "0", "--mean-tasks", "1", "--mean-duration", "1"], "machines = 0"),
+        (
+            &["cutoff", "--alpha", "3", "--machines", "0", "--mean-tasks", "1", "--mean-duration", "1"],
+            "--machines is 0, but must be positive",
+        ),
     ] {
         let ran = run(&[&["theory"], args].concat());
         assert_eq!(ran.code, Some(2), "{args:?}: {}", ran.stdout);

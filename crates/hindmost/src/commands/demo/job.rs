@@ -1,4 +1,4 @@
-//! The job of the demo: its file, its commands, and text of the size that suits the machine.
+//! The job of the demo: its job file, its commands, and text whose size suits the machine's speed.
 
 use std::fs;
 use std::io::{BufWriter, IntoInnerError};
@@ -13,27 +13,28 @@ use super::text::{self, Counts, Language};
 use crate::failure::{Failure, Outcome};
 use crate::files;
 
-/// Files of text, one task each: two waves on the nodes that are not slow, with room for a copy.
+/// Number of text files, one task for each. They make two waves on the nodes that are not slow and leave a node free
+/// for a copy.
 pub const FILES: u64 = 5;
 /// The nodes, of one cpu each.
 pub const NODES: [&str; 4] = ["n1", "n2", "n3", "n4"];
-/// The node that is slowed.
+/// Name of the slowed node.
 pub const SLOW: &str = NODES[3];
-/// Where the result is in a run's folder.
+/// Path of the result within a run's folder.
 pub const RESULT: &str = "reduce/0/result";
 /// Bytes of a megabyte.
 pub const MEGABYTE: f64 = 1e6;
 
-/// How long a task shall take by itself on a node that is not slow, seconds, at least and at most: long
-/// enough to see that one lags, short enough to be watched.
+/// Shortest and longest duration of a task that runs alone on a node that is not slow, seconds: long enough to see that
+/// a task lags, short enough to watch.
 const TASK_SECONDS: [f64; 2] = [0.3, 1.2];
-/// How long it shall take on the slow node, seconds, as far as these bounds allow.
+/// Desired duration of a task on the slow node, seconds, as far as [`TASK_SECONDS`] allows.
 const SLOW_TASK_SECONDS: f64 = 9.6;
-/// Bytes on which it is measured how fast this machine counts.
+/// Size of the sample on which this machine's counting speed is measured, in bytes.
 const SAMPLE: usize = 2_000_000;
-/// The least and the most megabytes of a file.
+/// Smallest and largest size of a file, megabytes.
 const FILE_MEGABYTES: [f64; 2] = [1.0, 32.0];
-/// Megabytes of a file, for tests: nothing is measured then.
+/// Name of the environment variable that sets the size of a file in megabytes, for tests. The speed is not measured then.
 const MEGABYTES_VARIABLE: &str = "HINDMOST_DEMO_MEGABYTES";
 
 const MAP: &str = r#"awk '
@@ -50,11 +51,11 @@ const REDUCE: &str = r#"cat "$HINDMOST_FROM"/map/*/counts |
     awk '{ count[$1] += $2 } END { for (word in count) print word, count[word] }' |
     sort -k2,2nr -k1,1 > "$HINDMOST_OUTPUT/result""#;
 
-/// The job file.
+/// Returns the text of the job file.
 pub fn file(slow: f64) -> String {
     let nodes = NODES.map(|name| format!("{name}:1")).join(",");
     format!(
-        "# The job of `hindmost demo`. Once more, with the slow node:\n\
+        "# The job of `hindmost demo`. This command runs it again, with the slow node:\n\
          #     hindmost run job.toml --chaos slow={SLOW}:{slow}\n\
          name = \"wordcount\"\n\
          nodes = \"{nodes}\"\n\
@@ -80,8 +81,8 @@ pub fn file(slow: f64) -> String {
     )
 }
 
-/// Bytes of a file with which a task takes as long as it shall take, on this machine. `folder` is used for
-/// measuring, and removed.
+/// Returns the file size, in bytes, with which tasks have the desired duration on this machine. The measurement uses
+/// `folder` and removes it.
 pub fn file_size(slow: f64, language: &Language, folder: &Path, presses: &AtomicU32) -> Outcome<usize> {
     let given = std::env::var(MEGABYTES_VARIABLE).ok().and_then(|text| text.parse::<f64>().ok());
     if let Some(megabytes) = given.filter(|megabytes| *megabytes > 0.0) {
@@ -94,8 +95,8 @@ pub fn file_size(slow: f64, language: &Language, folder: &Path, presses: &Atomic
     Ok((megabytes.round().clamp(FILE_MEGABYTES[0], FILE_MEGABYTES[1]) * MEGABYTE) as usize)
 }
 
-/// Bytes a second that a task goes through. Both commands are run, so that a tool that is missing is found
-/// before anything else is done.
+/// Measures the speed of a task, in bytes a second. Runs both commands of the job, so that a missing tool is found before
+/// the demo begins.
 fn measured(language: &Language, folder: &Path, presses: &AtomicU32) -> Outcome<f64> {
     let (map, input) = (folder.join("map/0"), folder.join("sample.txt"));
     files::folder(&map)?;
@@ -103,7 +104,7 @@ fn measured(language: &Language, folder: &Path, presses: &AtomicU32) -> Outcome<
     let counts = text::write(language, 0, SAMPLE, &mut out, presses)?;
     out.into_inner().map_err(IntoInnerError::into_error)?;
     counts.ok_or(Failure::Interrupted)?;
-    // The first time, the tools are read from the disk, too.
+    // The first run also reads the tools from disk, so the faster of two runs counts.
     let mut took = Duration::MAX;
     for _ in 0..2 {
         took = took.min(timed(MAP, &input, folder, "counts", presses)?);
@@ -112,18 +113,20 @@ fn measured(language: &Language, folder: &Path, presses: &AtomicU32) -> Outcome<
     Ok(SAMPLE as f64 / took.as_secs_f64().max(1e-3))
 }
 
-/// Runs a command as a task, and expects it to write something into the file `output`.
+/// Runs a command as a task and returns how long it took. It must write something into the file `output`.
 fn timed(command: &str, input: &Path, from: &Path, output: &str, presses: &AtomicU32) -> Outcome<Duration> {
     let begun = Instant::now();
     let folder = from.join("map/0");
     let mut shell = Command::new("/bin/sh");
     shell.arg("-c").arg(command).env("LC_ALL", "C").stdin(Stdio::null());
     shell.env("HINDMOST_INPUT", input).env("HINDMOST_FROM", from).env("HINDMOST_OUTPUT", &folder);
-    let ended = shell.output().map_err(|error| Failure::work(format!("the demo's tasks need /bin/sh: {error}")))?;
+    let ended = shell
+        .output()
+        .map_err(|error| Failure::work(format!("cannot run /bin/sh, which the demo's tasks need: {error}")))?;
     if presses.load(Ordering::Relaxed) > 0 {
         return Err(Failure::Interrupted);
     }
-    // Of a pipeline only the last command says how it ended: if another is missing, nothing comes out.
+    // A pipeline has the exit status of its last command. If an earlier command is missing, the output is empty.
     if !ended.status.success() || fs::metadata(folder.join(output))?.len() == 0 {
         let stderr = String::from_utf8_lossy(&ended.stderr);
         return Err(Failure::work(format!("the demo's tasks need cat, awk and sort: {}", escaped(stderr.trim()))));
@@ -131,7 +134,7 @@ fn timed(command: &str, input: &Path, from: &Path, output: &str, presses: &Atomi
     Ok(begun.elapsed())
 }
 
-/// Writes the files, some at a time, and counts their words.
+/// Writes the files in parallel and counts their words.
 pub fn write_text(
     language: &Language,
     bytes: usize,
@@ -154,7 +157,9 @@ pub fn write_text(
         let some = |first: u64| (first..=FILES).step_by(threads as usize).map(one).collect::<Vec<_>>();
         let writers: Vec<_> = (1..=threads).map(|first| scope.spawn(move || some(first))).collect();
         for writer in writers {
-            for counts in writer.join().map_err(|_| Failure::work("the text could not be made"))? {
+            for counts in writer.join().map_err(|_| {
+                Failure::work("internal error, please report it: a thread that writes the demo's text has panicked")
+            })? {
                 all.merge(&counts?);
             }
         }
@@ -168,7 +173,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_job_file_is_one() {
+    fn the_job_file_is_valid() {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("text")).unwrap();
         fs::write(folder.path().join("text/1.txt"), "a b\n").unwrap();
@@ -180,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn measuring_leaves_nothing() {
+    fn measuring_leaves_no_files() {
         let folder = tempfile::tempdir().unwrap();
         let sample = folder.path().join("sample");
         let bytes = file_size(8.0, &Language::new(), &sample, &AtomicU32::new(0)).ok().unwrap();

@@ -1,4 +1,4 @@
-//! What the demo says, before and after.
+//! The text that the demo prints before and after the two runs.
 
 use std::path::Path;
 
@@ -12,47 +12,47 @@ use super::text::Counts;
 use crate::commands::run::chart;
 use crate::terminal;
 
-/// Columns beyond which sentences are hard to read.
+/// Largest width of paragraphs, in columns. Longer lines are hard to read.
 const SENTENCE: u16 = 100;
-/// Copies that are told one by one.
-const COPIES_TOLD: usize = 3;
-/// What to try after the demo, and what it is.
+/// Largest number of copies to describe one by one.
+const COPIES_SHOWN: usize = 3;
+/// Commands to try after the demo, and what they do.
 const NEXT: [[&str; 2]; 2] = [
-    ["hindmost run examples/wordcount/job.toml", "a job file to begin with"],
-    ["hindmost simulate", "policies on a simulated cluster"],
+    ["hindmost run examples/wordcount/job.toml", "run your first job file"],
+    ["hindmost simulate", "compare policies on a simulated cluster"],
 ];
 
-/// What is about to be done.
+/// Returns a description of the two runs that follow.
 pub fn introduction(slow: f64, bytes: usize, cores: usize) -> String {
     let slowed = if slow > 1.0 {
-        format!("{SLOW} is slow, on purpose: what runs there takes {slow} times as long, because {}.", how(slow))
+        format!("{SLOW} is slow, on purpose: tasks there take {slow} times as long, because {}.", how(slow))
     } else {
-        "None of them is slowed.".to_owned()
+        "No node is slowed.".to_owned()
     };
     let nodes = match cores {
         1 => "the one core".to_owned(),
         _ => format!("the {}", unbroken(&counted(cores as u64, "core"))),
     };
     paragraph(&format!(
-        "Counting the words of {FILES} files of {}\u{a0}MB: one task a file, then one that adds up. The nodes {} have \
-         one cpu each and share {nodes} of this machine. {slowed} The job runs twice: first without Hindmost, then \
-         with it.",
+        "The job counts the words of {FILES} files of {}\u{a0}MB: one task for each file, then one task that adds up \
+         the counts. The nodes {} have one cpu each and share {nodes} of this machine. {slowed} The job runs twice: \
+         first without Hindmost, then with it.",
         bytes as f64 / MEGABYTE,
         NODES.join(", "),
     ))
 }
 
-/// How the slow node is slowed.
+/// Returns how the slow node is slowed, in words.
 pub fn how(slow: f64) -> String {
     if slow > 1.0 {
         let share = percent(1.0 / slow);
-        format!("its processes are stopped and continued in turn and run only {share} of the time")
+        format!("its processes are stopped and continued in turn, so that they run only {share} of the time")
     } else {
         "it is not slowed".to_owned()
     }
 }
 
-/// Both runs, drawn on one axis and in numbers, and what became of the copies.
+/// Returns both runs as charts with the same time axis, a table of their numbers, and a sentence on each copy.
 pub fn comparison(without: &RunOutcome, with: &RunOutcome) -> String {
     let until = without.timeline.end.max(with.timeline.end).seconds();
     let mut text = String::new();
@@ -66,37 +66,37 @@ pub fn comparison(without: &RunOutcome, with: &RunOutcome) -> String {
     text + "\n" + &paragraph(&copies(&with.timeline))
 }
 
-/// That both results are right.
+/// Returns the sentence that both results are right.
 pub fn equal_results(counts: &Counts) -> String {
     let text = format!(
-        "Both results are the same to the last byte, and what a count in memory gives: {}, {} of them different.",
+        "Both results are the same to the last byte and equal a count in memory: {}, {} of them different.",
         unbroken(&counted(counts.words(), "word")),
         unbroken(&grouped(counts.different()))
     );
     "\n".to_owned() + &paragraph(&text)
 }
 
-/// Where the files are, and what to try next.
+/// Returns where the files are, and commands to try next.
 pub fn farewell(out: Option<&Path>, with: &Timeline) -> String {
     let mut text = "\n".to_owned();
     match out {
-        None => text += &paragraph("The files were temporary and are removed; --out DIR keeps them."),
+        None => text += &paragraph("The files are removed. With --out DIR the demo keeps them."),
         Some(out) => {
             let shown = out.display();
-            text += &format!("Text, job file and both runs are in {shown}\n");
+            text += &format!("The text, the job file and both runs are in {shown}\n");
             if let Some(row) = with.rows.iter().find(|row| row.redundant) {
                 let task = row.attempt.task;
                 let command =
                     format!("hindmost explain {} {}/{}", quoted(&out.join("with")), with.phase_name(task), task.index);
-                text += &format!("\nWhy there was a copy:\n  {command}\n");
+                text += &format!("\nThis command shows why a copy was started:\n  {command}\n");
             }
         }
     }
-    text += "\nNext:\n";
+    text += "\nTry next:\n";
     let widest = NEXT.map(|[command, _]| columns(command)).into_iter().max().unwrap_or(0);
     for [command, what] in NEXT {
         let line = format!("  {command:widest$}   {what}");
-        // What is copied from the screen must not be broken for what stands beside it.
+        // A command must stay on one line, so that it can be copied. Its description is left out if it does not fit.
         let fits = columns(&line) <= usize::from(terminal::width());
         text += &if fits { line + "\n" } else { format!("  {command}\n") };
     }
@@ -107,27 +107,27 @@ fn paragraph(text: &str) -> String {
     wrapped(text, usize::from(terminal::width().min(SENTENCE)), 0) + "\n"
 }
 
-/// With spaces at which no line is broken, for numbers.
+/// Returns the text with no-break spaces, for numbers.
 fn unbroken(text: &str) -> String {
     text.replace(' ', "\u{a0}")
 }
 
-/// As a shell takes it.
+/// Returns the path quoted for a shell, where it needs quotes.
 fn quoted(path: &Path) -> String {
     let text = path.to_string_lossy();
     let plain = text.chars().all(|letter| letter.is_alphanumeric() || "._-/:,=@%+".contains(letter));
     if plain { text.into_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }
 }
 
-/// What became of the copies, in words.
+/// Describes the copies and how they ended.
 fn copies(timeline: &Timeline) -> String {
     let redundant = || timeline.rows.iter().filter(|row| row.redundant);
-    let mut told: Vec<String> = redundant().take(COPIES_TOLD).map(|row| copy(timeline, row)).collect();
-    let more = redundant().count() - told.len();
+    let mut sentences: Vec<String> = redundant().take(COPIES_SHOWN).map(|row| copy(timeline, row)).collect();
+    let more = redundant().count() - sentences.len();
     if more > 0 {
-        told.push(format!("There were {more} more."));
+        sentences.push(format!("There were {more} more copies."));
     }
-    if told.is_empty() { "No task lagged so much that a copy was worth it.".to_owned() } else { told.join(" ") }
+    if sentences.is_empty() { "No task lagged so much that it got a copy.".to_owned() } else { sentences.join(" ") }
 }
 
 fn copy(timeline: &Timeline, row: &TimelineRow) -> String {
@@ -135,15 +135,15 @@ fn copy(timeline: &Timeline, row: &TimelineRow) -> String {
     let (node, after) = (timeline.node_name(row.node), unbroken(&duration(row.start.seconds())));
     let earlier = timeline.attempts_of(row.attempt.task).take_while(|other| other.attempt != row.attempt).last();
     let first = earlier.map_or("?", |earlier| timeline.node_name(earlier.node));
-    let moved = earlier.is_some_and(|earlier| earlier.end <= row.start);
+    let relaunched = earlier.is_some_and(|earlier| earlier.end <= row.start);
     let ended = match row.outcome {
-        AttemptEnd::Won => format!("was done {} later", unbroken(&duration((row.end - row.start).seconds()))),
-        _ => "was not needed in the end".to_owned(),
+        AttemptEnd::Won => format!("finished {} later", unbroken(&duration((row.end - row.start).seconds()))),
+        _ => "did not finish first".to_owned(),
     };
-    if moved {
-        return format!("After {after} task {task}, which lagged behind on {first}, was moved to {node} and {ended}.");
+    if relaunched {
+        return format!("After {after} task {task}, which lagged on {first}, was relaunched on {node} and {ended}.");
     }
-    format!("After {after} a copy of task {task}, which lagged behind on {first}, was started on {node} and {ended}.")
+    format!("After {after} a copy of task {task}, which lagged on {first}, was started on {node} and {ended}.")
 }
 
 #[cfg(test)]
@@ -157,13 +157,13 @@ mod tests {
     }
 
     #[test]
-    fn the_introduction_is_honest() {
+    fn the_introduction_names_size_cores_and_slow_node() {
         let text = introduction(8.0, 12_000_000, 2).replace('\n', " ");
         assert!(text.contains("5 files of 12\u{a0}MB"), "{text}");
         assert!(text.contains("share the 2\u{a0}cores of this machine. n4 is slow, on purpose"), "{text}");
-        assert!(text.contains("takes 8 times as long") && text.contains("run only 12.5% of the time"), "{text}");
+        assert!(text.contains("take 8 times as long") && text.contains("run only 12.5% of the time"), "{text}");
         let text = introduction(1.0, 500_000, 1).replace('\n', " ");
         assert!(text.contains("0.5\u{a0}MB") && text.contains("the one core"), "{text}");
-        assert!(text.contains("None of them is slowed."), "{text}");
+        assert!(text.contains("No node is slowed."), "{text}");
     }
 }

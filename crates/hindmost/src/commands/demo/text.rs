@@ -1,7 +1,7 @@
-//! The text of the demo, and its word count.
+//! Generates the text of the demo and counts its words.
 //!
-//! Words that mean nothing, drawn as often as Zipf's law has it for those of a language: the word of rank
-//! r comes 1/r times as often as the first one. The same on every machine.
+//! The words are made up. Their frequencies follow Zipf's law, as in a natural language: the word of rank r is drawn 1/r
+//! times as often as the first word. The text is the same on every machine.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -10,24 +10,24 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use hindmost_core::random::{Purpose, hash};
 
-/// Different words of the language.
+/// Number of different words of the language.
 const WORDS: usize = 20_000;
-/// Entries of the table from which words are drawn: enough for the rarest word to have one.
+/// Number of entries of the table from which words are drawn. Even the rarest word has an entry.
 const TABLE: usize = 1 << 18;
-/// Columns after which a line ends with the next word.
+/// Length of a line, in columns. A line ends with the first word that exceeds it.
 const LINE: usize = 72;
-/// Text is counted and written in pieces of about this many bytes.
+/// Size of the pieces in which text is counted and written, in bytes.
 const PIECE: usize = 1 << 20;
 
 /// The language of the text.
 pub struct Language {
     words: Vec<String>,
-    /// A rank for each slice of all that is drawn.
+    /// The ranks of words, each as many times as it is to be drawn.
     ranks: Vec<u16>,
 }
 
 impl Language {
-    /// The language; there is but one.
+    /// Creates the language. It is always the same.
     pub fn new() -> Language {
         let total: f64 = (1..=WORDS).map(|rank| 1.0 / rank as f64).sum();
         let mut ranks = Vec::with_capacity(TABLE);
@@ -44,12 +44,12 @@ impl Language {
     }
 }
 
-/// The word of a rank: frequent words are short, and no two are the same.
+/// Returns the word of a rank. Frequent words are short. The words of different ranks differ.
 fn word(rank: usize) -> String {
     const CONSONANTS: &[u8] = b"bdklmnrstv";
     const VOWELS: &[u8] = b"aeio";
     const SYLLABLES: usize = CONSONANTS.len() * VOWELS.len();
-    // Steps without a common factor with the number of words of so many syllables meet each of them once.
+    // Each step has no common factor with the number of words of so many syllables, so that each word is met once.
     const STEPS: [usize; 3] = [7, 613, 24_001];
     let (mut at, mut syllables, mut all) = (rank, 1, SYLLABLES);
     while at >= all && syllables < STEPS.len() {
@@ -68,13 +68,13 @@ fn word(rank: usize) -> String {
     word
 }
 
-/// How often each word comes.
+/// The number of occurrences of each word.
 #[derive(Clone, Debug, Default)]
 pub struct Counts(HashMap<String, u64>);
 
 impl Counts {
-    /// Counts the words of whole lines: letters A to Z, whichever case, up to the next space; what else
-    /// stands there is left out, as the tasks do.
+    /// Counts the words of whole lines, as the tasks do. Words are separated by spaces. Case and characters other than
+    /// the letters A to Z are ignored.
     pub fn add(&mut self, text: &str) {
         let mut word = String::new();
         for piece in text.split_ascii_whitespace() {
@@ -93,24 +93,24 @@ impl Counts {
         }
     }
 
-    /// Adds the words of another text.
+    /// Adds the counts of another text.
     pub fn merge(&mut self, other: &Counts) {
         for (word, count) in &other.0 {
             self.add_word(word, *count);
         }
     }
 
-    /// Words in all.
+    /// Returns the number of words.
     pub fn words(&self) -> u64 {
         self.0.values().sum()
     }
 
-    /// How many of them are different.
+    /// Returns the number of different words.
     pub fn different(&self) -> u64 {
         self.0.len() as u64
     }
 
-    /// A line a word with its number, the most frequent first, as the job's result has them.
+    /// Returns one line for each word with its count, the most frequent word first, as in the job's result.
     pub fn result(&self) -> String {
         let mut sorted: Vec<(&String, &u64)> = self.0.iter().collect();
         sorted.sort_unstable_by(|one, other| other.1.cmp(one.1).then(one.0.cmp(other.0)));
@@ -122,11 +122,11 @@ impl Counts {
     }
 }
 
-/// Writes one of the files, of whole sentences that are `bytes` long or a little longer, and counts its
-/// words. `None` if it was asked to stop.
+/// Writes one of the files and counts its words. The file consists of whole sentences and is `bytes` long or a little
+/// longer. Returns `None` if Ctrl-C was pressed.
 ///
 /// # Errors
-/// If it can't be written.
+/// If the file can't be written.
 pub fn write(
     language: &Language,
     file: u64,
@@ -153,7 +153,7 @@ pub fn write(
     Ok(Some(counts))
 }
 
-/// Appends a sentence to a line that has so many columns already, and returns how many it has then.
+/// Appends a sentence to a line of `line` columns, and returns the number of columns of the last line after it.
 fn sentence(language: &Language, file: u64, drawn: &mut u64, mut line: usize, text: &mut String) -> usize {
     let mut draw = || {
         *drawn += 1;
@@ -236,8 +236,8 @@ mod tests {
     }
 
     #[test]
-    fn writing_stops_when_asked() {
-        let asked = AtomicU32::new(1);
-        assert!(write(&Language::new(), 0, 1 << 30, &mut io::sink(), &asked).unwrap().is_none());
+    fn writing_stops_after_ctrl_c() {
+        let pressed = AtomicU32::new(1);
+        assert!(write(&Language::new(), 0, 1 << 30, &mut io::sink(), &pressed).unwrap().is_none());
     }
 }

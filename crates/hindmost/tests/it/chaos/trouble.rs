@@ -1,4 +1,4 @@
-//! Full disks, folders that vanish or can't be written, and commands that leave a mess.
+//! Full disks, folders that vanish or can't be written, and commands that leave processes or odd files.
 
 use std::fs;
 use std::path::Path;
@@ -25,39 +25,39 @@ fn all_numbers(out: &Path) -> bool {
 }
 
 #[test]
-fn a_journal_that_may_not_grow_ends_the_run_and_a_resumed_one_goes_on() {
+fn a_run_resumes_after_its_journal_could_not_grow() {
     let scene = Scene::new(MANY);
-    let mut lives = 0;
-    // In units of 512 or 1024 bytes: none at all, then more each time, and yet less than what is needed. What
-    // it says goes through a pipe, which has no limit.
+    let mut runs = 0;
+    // Limits of the file size, in units of 512 or 1024 bytes: from none to less than the run needs. The messages go
+    // through a pipe, which has no limit.
     for limit in [0, 1, 4, 9, 14] {
         let script =
             format!("{{ (ulimit -f {limit}; trap '' XFSZ; exec \"$@\"); echo \"ended with $?\"; }} 2>&1 | cat");
-        let args = if lives == 0 { &["--nodes", "n1:2,n2:2"][..] } else { &["--resume"][..] };
+        let args = if runs == 0 { &["--nodes", "n1:2,n2:2"][..] } else { &["--resume"][..] };
         let said = scene.end(scene.spawn(Some(&script), args)).stdout;
         assert!(!said.contains("panicked"), "with {limit}: {said}");
         assert!(said.ends_with("ended with 1\n") || said.ends_with("ended with 2\n"), "with {limit}: {said}");
         if let Some(run) = run_id(&scene.out()) {
             let (left, _) = leftovers(&run);
             assert!(left.is_empty(), "with {limit}: {left:?}");
-            lives += 1;
+            runs += 1;
         }
     }
-    assert!(lives > 0);
+    assert!(runs > 0);
     scene.run(&["--resume", "--nodes", "n1:2,n2:2"]).with(0);
     scene.is_clean().is_verified();
     assert!(all_numbers(&scene.out()));
 }
 
 #[test]
-fn a_journal_that_may_not_grow_is_an_error_that_says_so() {
+fn a_journal_that_cannot_grow_is_an_error_that_says_so() {
     let scene = Scene::new(MANY);
     let ended = scene.end(scene.spawn(Some("ulimit -f 12; trap '' XFSZ; exec \"$@\""), &[])).with(1);
     assert!(ended.stderr.contains("journal.jsonl") && ended.stderr.contains("too large"), "{}", ended.stderr);
 }
 
 #[test]
-fn a_full_disk_ends_the_run_and_a_resumed_one_goes_on() {
+fn a_run_resumes_after_a_full_disk() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(
         folder.path().join("job.toml"),
@@ -68,7 +68,7 @@ fn a_full_disk_ends_the_run_and_a_resumed_one_goes_on() {
     let script = r#"
         mount -t tmpfs -o size=120k tmpfs disk || exit 9
         "$1" run job.toml --out disk/out --json > /dev/null 2> first
-        echo "first life: $?" >> first
+        echo "first process run: $?" >> first
         mount -o remount,size=20m disk || exit 9
         "$1" run job.toml --out disk/out --json --resume > second 2>&1 || exit 1
         "$1" verify disk/out > verdict 2>&1 || exit 3
@@ -79,14 +79,14 @@ fn a_full_disk_ends_the_run_and_a_resumed_one_goes_on() {
     let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap_or_default();
     assert_eq!(ended.code, Some(0), "{}{}{}{}", ended.stderr, read("first"), read("second"), read("verdict"));
     let first = read("first");
-    assert!(first.contains("first life: 1") && !first.contains("panicked"), "{first}");
+    assert!(first.contains("first process run: 1") && !first.contains("panicked"), "{first}");
     assert!(first.contains("space") || first.contains("disk"), "{first}");
     assert_eq!(read("attempts"), "");
     assert!(all_numbers(&folder.path().join("out")));
 }
 
 #[test]
-fn a_folder_that_can_not_be_written_is_refused() {
+fn a_folder_that_cannot_be_written_is_refused() {
     let scene = Scene::new(MANY);
     for out in ["/proc/out", "/sys/out", "/dev/null/out", "/dev/null"] {
         let mut command = hindmost();
@@ -99,7 +99,7 @@ fn a_folder_that_can_not_be_written_is_refused() {
 }
 
 #[test]
-fn a_run_whose_disk_can_not_be_written_any_more_is_not_resumed() {
+fn a_run_on_a_disk_that_is_now_read_only_is_not_resumed() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("job.toml"), MANY).unwrap();
     fs::create_dir(folder.path().join("disk")).unwrap();
@@ -143,7 +143,7 @@ fn a_run_whose_folder_is_removed_ends() {
         if go {
             scene.touch("go");
         } else {
-            // What is at work does not know, until somebody asks the run to stop.
+            // The attempts continue until the run is interrupted.
             std::thread::sleep(Duration::from_millis(300));
             signal(child.id(), "INT");
         }
@@ -177,14 +177,14 @@ fn a_command_that_removes_its_output_folder_has_failed() {
     scene.is_clean().is_verified();
     assert!(names(&scene.out().join("gone")).is_empty());
 
-    // With all that is its attempt's.
+    // The command removes the whole folder of its attempt.
     let scene = Scene::new(&job(r#"rm -rf "$HINDMOST_OUTPUT/..""#));
     let ended = scene.run(&[]).with(1);
     assert!(!ended.reason().is_empty(), "{}", ended.stdout);
     scene.is_clean().is_verified();
     assert!(names(&scene.out().join("gone")).is_empty());
 
-    // Something else in its place is no result.
+    // A file in place of the output folder is not a result.
     for other in ["echo text >", "ln -s / ", "mkfifo"] {
         let scene = Scene::new(&job(&format!(r#"rmdir "$HINDMOST_OUTPUT"; {other} "$HINDMOST_OUTPUT""#)));
         let ended = scene.run(&[]).with(1);
@@ -195,7 +195,7 @@ fn a_command_that_removes_its_output_folder_has_failed() {
 }
 
 #[test]
-fn what_a_command_leaves_running_is_ended_with_it() {
+fn processes_that_a_command_leaves_end_with_it() {
     let scene = Scene::new(
         r#"
 [[phase]]
@@ -229,7 +229,7 @@ cat "$HINDMOST_FROM"/daemons/*/state | wc -l > "$HINDMOST_OUTPUT/second"
 }
 
 #[test]
-fn what_ended_while_nobody_looked_leaves_nothing_running_either() {
+fn attempts_that_ended_unseen_leave_no_processes() {
     let scene = Scene::new(
         r#"
 [[phase]]
@@ -277,7 +277,7 @@ cat "$HINDMOST_FROM/first/0/state" > "$HINDMOST_OUTPUT/state"
 }
 
 #[test]
-fn what_lost_its_shell_while_nobody_looked_does_not_run_beside_another() {
+fn a_command_without_its_shell_is_ended_before_a_retry() {
     let scene = Scene::new(
         r#"
 [[phase]]
@@ -296,7 +296,7 @@ rmdir busy
     until("it runs", || scene.path("started.0").exists());
     child.kill().unwrap();
     child.wait().unwrap();
-    // The shell that would write the end marker; the command itself goes on.
+    // The test kills the shell that would write the end marker. The command itself continues.
     let attempt = names(&scene.out().join(".hindmost/attempts")).into_iter().find(|name| name.starts_with("0-0.0."));
     let process = scene.out().join(".hindmost/attempts").join(attempt.unwrap()).join("process");
     let identity = fs::read_to_string(process).unwrap();
@@ -310,18 +310,18 @@ rmdir busy
         })
     };
     assert!(first());
-    // It was killed from outside, so what it held is held no more: as whoever starts it again must see to.
+    // The resume will kill the command, which can't remove its folder `busy` then. The test removes it, as a user must.
     fs::remove_dir(scene.path("busy")).unwrap();
     let child = scene.spawn(None, &["--resume"]);
     until("it is started again", || scene.path("started.1").exists());
-    assert!(!first(), "two attempts of a task that may not run twice are at work");
+    assert!(!first(), "two attempts of a task that may not run twice are running");
     scene.touch("go");
     scene.end(child).with(0);
     scene.is_clean().is_verified();
 }
 
 #[test]
-fn what_a_command_writes_may_be_read_only() {
+fn results_may_be_read_only() {
     use std::os::unix::fs::PermissionsExt;
     let scene = Scene::new(
         r#"
@@ -358,13 +358,13 @@ chmod 000 "$HINDMOST_OUTPUT/a/b" "$HINDMOST_OUTPUT/a" "$HINDMOST_OUTPUT"
     }
     assert_eq!(names(&scene.out().join("closed")).len(), 1);
     scene.is_clean().is_verified();
-    // So that it can be removed.
+    // Makes the folder writable, so that it can be removed.
     let _ = Command::new("chmod").arg("-R").arg("u+rwx").arg(scene.out()).status();
 }
 
 #[test]
 fn an_output_folder_may_hold_thousands_of_files() {
-    // The first attempts fail, and all that they wrote is removed.
+    // The first attempts fail, and all their files are removed.
     let scene = Scene::new(
         r#"
 [[phase]]
@@ -388,7 +388,7 @@ done
 }
 
 #[test]
-fn nothing_that_is_put_in_place_of_the_progress_file_holds_up_the_run() {
+fn an_odd_progress_file_does_not_hold_up_the_run() {
     for other in ["mkfifo", "mkdir", "ln -s /dev/zero", "ln -s /dev/tty", "printf '\\377\\377 0.5\\n0.1' >", "ln -s ."]
     {
         let command = format!(r#"{other} "$HINDMOST_PROGRESS"; sleep 0.4; echo done > "$HINDMOST_OUTPUT/state""#);

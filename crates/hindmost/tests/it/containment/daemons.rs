@@ -1,9 +1,9 @@
-//! What commands leave running, in every way that they may, has ended when their result is there.
+//! Daemons that commands leave running, of every kind, have ended when the result of the command is there.
 
 use super::*;
 
-/// Starts a process that writes to a file in the folder where it stands, about once a millisecond, wherever that
-/// folder is moved to. Without perl, a shell does.
+/// Starts a process that writes to a file in its working directory about once a millisecond, also after the directory
+/// has been moved. Without perl, a shell does this.
 const DAEMON: &str = r#"
 if command -v perl > /dev/null; then
     daemon() { exec perl -e '$f = shift; $0 = "x" x 5000 if @ARGV;
@@ -20,7 +20,7 @@ fi
 cd "$HINDMOST_OUTPUT"
 "#;
 
-/// A daemon of every kind.
+/// Starts one daemon of every kind.
 const ZOO: &str = r"
 (daemon plain) &
 (setsid sh -c ':'; daemon grouped) &
@@ -35,7 +35,7 @@ for file in plain grouped bare session renamed far ignoring timed; do
 done
 ";
 
-/// A hindmost of its own, which is killed, so that its attempts and what those have left remain.
+/// Runs another hindmost within the task and kills it, so that its attempts and their daemons remain.
 const INNER: &str = r#"
 (exec "$HINDMOST" run "$HINDMOST_FROM/../inner.toml" --nodes n:2 --out inner.out > said 2>&1) &
 for file in inner0 inner1 bare0 bare1; do
@@ -44,7 +44,7 @@ done
 kill -KILL $!
 "#;
 
-/// The job of the hindmost within: writes beside its output folder, from its tasks and from daemons.
+/// The job of the inner hindmost. Its tasks and daemons write beside its output folder.
 const INNER_JOB: &str = r#"
 [[phase]]
 name = "inner"
@@ -66,7 +66,7 @@ fn place(user: User, job: &str) -> Place {
     place
 }
 
-/// Waits until tasks have their results, and checks that those don't change from that moment on.
+/// Waits until tasks have their results, and checks that the results do not change after that.
 fn stay_as_they_are(place: &Place, results: &[&str]) {
     let first: Vec<_> = results
         .iter()
@@ -94,8 +94,8 @@ fn no_daemon_writes_after_the_end_of_its_attempt() {
 }
 
 #[test]
-fn daemons_live_as_long_as_their_attempt() {
-    // The daemons of the keeper are looked for while other attempts end.
+fn daemons_run_until_their_attempt_ends() {
+    // The daemons of the long attempt must run while other attempts end.
     let keeper = r#"
         (bare tick setsid) &
         far tock
@@ -117,7 +117,7 @@ fn daemons_live_as_long_as_their_attempt() {
 }
 
 #[test]
-fn a_killed_hindmost_within_a_task_leaves_nothing() {
+fn a_killed_hindmost_in_a_task_leaves_no_processes() {
     for user in users() {
         let place = place(user, &phase("outer", 2, INNER));
         let mut run = place.spawn(&["--nodes", "n1:2"]);
@@ -139,7 +139,7 @@ fn a_hindmost_that_a_task_leaves_running_is_ended() {
     }
 }
 
-/// Daemons that nothing tells to be of an attempt but what has started them.
+/// Starts daemons without the marks of an attempt: only their parent process links them to it.
 const UNMARKED: &str = r#"
         clear="prlimit --rttime=unlimited --locks=unlimited --rss=unlimited"
         (bare plain "$clear") &
@@ -172,13 +172,13 @@ fn daemons_of_adopted_attempts_are_ended() {
         let place = place(user, &phase("zoo", 2, &waiting));
         let mut run = place.spawn(&["--nodes", "n1:2"]);
         let ready = |task: u32| place.of_attempt(&format!("0-{task}.0"), "out/ready").exists();
-        until("all daemons are at work", || ready(0) && ready(1));
+        until("all daemons are running", || ready(0) && ready(1));
         run.signal("KILL");
         assert_eq!(run.end(), None);
-        assert!(place.living().len() > 20);
+        assert!(place.processes().len() > 20);
         let mut run = place.spawn(&["--resume"]);
         std::thread::sleep(Duration::from_millis(300));
-        assert!(place.living().len() > 20, "they are taken over: {}", place.read("stderr"));
+        assert!(place.processes().len() > 20, "they are taken over: {}", place.read("stderr"));
         place.write("go", "");
         stay_as_they_are(&place, &["zoo/0", "zoo/1"]);
         run.succeed();
@@ -188,15 +188,15 @@ fn daemons_of_adopted_attempts_are_ended() {
 }
 
 #[test]
-fn what_a_killed_run_has_left_is_ended_on_resume() {
-    // The attempts themselves are killed too: only their daemons are left.
+fn daemons_of_a_killed_run_are_ended_on_resume() {
+    // The attempts are killed too, so that only their daemons are left.
     let waiting =
         format!("{ZOO}{INNER}\necho $$ > root\nwhile [ ! -e \"$HINDMOST_FROM/../go\" ]; do sleep 0.01; done\n");
     for user in users() {
         let place = place(user, &phase("zoo", 2, &waiting));
         let mut run = place.spawn(&["--nodes", "n1:2"]);
         let root = |task: u32| place.of_attempt(&format!("0-{task}.0"), "out/root");
-        until("all daemons are at work", || {
+        until("all daemons are running", || {
             [0, 1].iter().all(|task| fs::metadata(root(*task)).is_ok_and(|f| f.len() > 1))
         });
         run.signal("KILL");
@@ -206,7 +206,7 @@ fn what_a_killed_run_has_left_is_ended_on_resume() {
                 format!("kill -KILL $(ps -o ppid= -p {0}) {0}", fs::read_to_string(root(task)).unwrap().trim());
             assert!(Command::new("sh").args(["-c", &script]).status().unwrap().success());
         }
-        let before = place.living().len();
+        let before = place.processes().len();
         assert!(before > 20, "{before}");
         place.write("go", "");
         let mut run = place.spawn(&["--resume"]);
@@ -222,14 +222,14 @@ fn interrupted_runs_leave_no_daemons() {
         let place = place(user, &phase("zoo", 2, &format!("{ZOO}{INNER}\ntouch ready; sleep 1000")));
         let mut run = place.spawn(&["--nodes", "n1:2"]);
         let ready = |task: u32| place.of_attempt(&format!("0-{task}.0"), "out/ready").exists();
-        until("all daemons are at work", || ready(0) && ready(1));
+        until("all daemons are running", || ready(0) && ready(1));
         run.signal(name);
         assert_eq!(run.end(), Some(130));
         place.is_clean();
     }
 }
 
-/// Where control groups of version 2 are mounted.
+/// Returns the folder where control groups of version 2 are mounted.
 fn control_groups() -> Option<PathBuf> {
     let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
     let line = mounts.lines().find(|line| line.split(' ').nth(2) == Some("cgroup2"))?;
@@ -244,7 +244,7 @@ fn a_control_group_finds_unmarked_daemons_on_resume() {
     let place = place(User::Current, &phase("unmarked", 2, &waiting));
     let mut run = place.spawn(&["--nodes", "n1:2"]);
     let file = |task: u32, name: &str| place.of_attempt(&format!("0-{task}.0"), &format!("out/{name}"));
-    until("all daemons are at work", || file(0, "done").exists() && file(1, "done").exists());
+    until("all daemons are running", || file(0, "done").exists() && file(1, "done").exists());
     let group = fs::read_to_string(file(0, "group")).unwrap();
     run.signal("KILL");
     assert_eq!(run.end(), None);
@@ -254,7 +254,7 @@ fn a_control_group_finds_unmarked_daemons_on_resume() {
     };
     let path = mount.join(group.trim().trim_start_matches("0::/"));
     assert!(path.exists());
-    // One is adopted, the other one has lost its root.
+    // One attempt is adopted, the other one has lost its first process.
     let root = fs::read_to_string(file(1, "../process")).unwrap();
     let root: serde_json::Value = serde_json::from_str(&root).unwrap();
     let script = format!("kill -KILL -{}", root["pid"]);
@@ -270,9 +270,9 @@ fn a_control_group_finds_unmarked_daemons_on_resume() {
 
 #[test]
 fn runs_leave_no_control_groups() {
-    let tell =
+    let report =
         r#"grep ^0: /proc/self/cgroup > group; "$HINDMOST" run "$HINDMOST_FROM/../within.toml" --out inner > said"#;
-    let place = place(User::Current, &phase("outer", 1, tell));
+    let place = place(User::Current, &phase("outer", 1, report));
     place.write(
         "within.toml",
         "[[phase]]\nname = 'in'\ntasks = 1\ncommand = 'grep ^0: /proc/self/cgroup > $HINDMOST_OUTPUT/group'",

@@ -1,10 +1,10 @@
-//! A run's folder may come from anybody: no file in it makes `--resume` touch a process that isn't the run's.
+//! Files in a run's folder are untrusted: none makes `--resume` touch a process that is not the run's.
 
 use std::os::unix::process::CommandExt;
 
 use super::*;
 
-/// One task, which ends when it may.
+/// One task, which ends when the test allows it.
 const JOB: &str = r#"
 [[phase]]
 name = "one"
@@ -15,7 +15,7 @@ while [ ! -e "$HINDMOST_FROM/../go" ]; do sleep 0.01; done
 '''
 "#;
 
-/// A process of the same user that has nothing to do with the run, halted.
+/// A stopped process of the same user that does not belong to the run.
 struct Bystander(Child);
 
 impl Bystander {
@@ -41,7 +41,7 @@ impl Bystander {
         self.fields()[0].clone()
     }
 
-    /// What a `process` file says of it.
+    /// Returns the content of a `process` file that names this process.
     fn identity(&self) -> String {
         let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
         format!(
@@ -60,18 +60,18 @@ impl Drop for Bystander {
     }
 }
 
-/// A run that was killed with its attempt.
+/// Starts a run and kills it with its attempt.
 fn killed(user: User) -> Place {
     let place = Place::new(user, JOB);
     let mut run = place.spawn(&[]);
     until("the task runs", || place.of_attempt("0-0.0", "out/ready").exists());
     run.signal("KILL");
     assert_eq!(run.end(), None);
-    for process in place.living() {
+    for process in place.processes() {
         let pid = process.split(' ').next().unwrap_or_default();
         let _ = Command::new("kill").args(["-KILL", pid]).stderr(Stdio::null()).status();
     }
-    until("nothing runs", || place.living().is_empty());
+    until("nothing runs", || place.processes().is_empty());
     drop(run);
     place
 }
@@ -81,7 +81,7 @@ fn a_forged_process_file_touches_nobody() {
     for user in users() {
         let place = killed(user);
         let run = run_id(&place.path("out"));
-        // It says that it is of the run, but of another folder's.
+        // The process has the run's mark, but with another folder.
         let variables = [("HINDMOST_RUN", run.as_str()), ("HINDMOST_KEY", "0.0.0"), ("HINDMOST_FROM", "/elsewhere")];
         for variables in [&[][..], &variables[..]] {
             let bystander = Bystander::new(user, variables);

@@ -28,7 +28,7 @@ echo failed > "$HINDMOST_OUTPUT/result"
 "#;
     for user in users() {
         let place = Place::new(user, job);
-        // A terminal is made for the command and is its controlling one; what is typed stays unread.
+        // The command gets its own controlling terminal. Typed input stays unread.
         let script = r#"(sleep 3; echo typed) | script -qec "'$1' run job.toml --json --out out > stdout 2> stderr; stty -a > settings" /dev/null > /dev/null; cat settings | grep -q ' echo ' || echo changed >> stderr"#;
         let begun = Instant::now();
         let mut shell = place.command(script, &[]).spawn().unwrap();
@@ -41,7 +41,7 @@ echo failed > "$HINDMOST_OUTPUT/result"
     }
 }
 
-/// Sends a signal while tasks run and returns how the command ends.
+/// Sends a signal while tasks run and returns the exit code.
 fn signalled(place: &Place, script: &str, signal: &str) -> Option<i32> {
     let mut run = place.spawn_by(script, &["--nodes", "n1:1"]);
     until("tasks run", || place.path("started").exists());
@@ -73,8 +73,8 @@ fn other_signals_interrupt_although_one_is_ignored() {
 }
 
 #[test]
-fn a_run_works_where_ends_of_children_are_ignored() {
-    // The system reaps children by itself then.
+fn a_run_works_where_sigchld_is_ignored() {
+    // The kernel reaps the children then.
     let place = Place::new(User::Current, SHORT);
     place.spawn_by("trap '' CHLD; exec \"$@\"", &["--nodes", "n1:2"]).succeed();
     assert_eq!(place.sizes("short/3")["result"], 5);

@@ -1,4 +1,4 @@
-//! Results that are gone or have changed, ends that nobody saw, and commands that have changed since.
+//! Results that are missing or have changed, attempts that ended while the command did not run, and changed commands.
 
 use std::fs;
 use std::time::Duration;
@@ -8,8 +8,8 @@ use super::swapped_folders::{
 };
 use crate::scene::{Live, Scene, files, names, run_id, until};
 
-/// Changes of results, as scripts in the output folder; the tasks whose results they change; true if something is left
-/// in their places.
+/// Changes of results: a script that runs in the output folder, the tasks whose results it changes, and true if files
+/// are left in place of the results.
 const CHANGES: [(&str, &[&str], bool); 8] = [
     ("rm -r map/1", &["map/1"], false),
     ("rm -r map/1; echo text > map/1", &["map/1"], true),
@@ -81,7 +81,7 @@ fn changed_content_is_found_by_its_checksum() {
     let scene = Scene::new(CHAIN);
     scene.touch("go");
     run(&scene, &[&NODES[..], &["--checksum"]].concat()).with(0);
-    // New times alone change nothing.
+    // New modification times alone are not a change.
     sh(&scene.out(), "find map sum last -exec touch -d '2001-02-03' {} +");
     for args in [&["--resume"][..], &["--resume", "--checksum"]] {
         let ended = run(&scene, args).with(0);
@@ -92,7 +92,7 @@ fn changed_content_is_found_by_its_checksum() {
         Live::start(scene.folder.path(), "job.toml", "copy", args).end().with(0);
     }
     assert_eq!(lines(&scene, "ran"), 7);
-    // The same size and times.
+    // The new content has the same size and times.
     sh(&scene.out(), "touch -r map/1/file ../time; echo 'map 9' > map/1/file; touch -r ../time map/1/file");
     let ended = run(&scene, &["--resume", "--checksum"]).with(0);
     assert!(ended.stderr.contains("result of map/1 "), "{}", ended.stderr);
@@ -102,7 +102,7 @@ fn changed_content_is_found_by_its_checksum() {
 }
 
 #[test]
-fn a_lost_result_of_a_task_that_may_not_run_twice_is_told() {
+fn a_lost_result_of_a_non_idempotent_task_is_an_error() {
     for change in ["rm -r side/0", "echo more >> side/0/file", "rm -r side map/0"] {
         let scene = Scene::new(CHAIN);
         scene.touch("go");
@@ -142,7 +142,7 @@ tasks = 1
 command = 'echo other >> ran; echo other > "$HINDMOST_OUTPUT/file"'
 "#;
 
-/// A run that was killed while its task that may not run twice was at work, and that one's end since.
+/// Kills a run while its task that may not run twice is running, and waits until that task ends with this exit code.
 fn once_ended(code: &str) -> Scene {
     let scene = Scene::new(ONCE);
     let live = start(&scene, &NODES);
@@ -155,7 +155,7 @@ fn once_ended(code: &str) -> Scene {
 }
 
 #[test]
-fn an_unseen_end_counts_though_another_result_is_gone() {
+fn an_unseen_end_counts_although_a_result_is_missing() {
     let mut wrong = Vec::new();
     for (code, end) in [("0", 0), ("7", 1)] {
         let scene = once_ended(code);
@@ -170,7 +170,7 @@ fn an_unseen_end_counts_though_another_result_is_gone() {
 }
 
 #[test]
-fn an_unseen_end_counts_though_the_folder_was_moved() {
+fn an_unseen_end_counts_although_the_folder_was_moved() {
     let scene = once_ended("0");
     fs::rename(scene.out(), scene.path("moved")).unwrap();
     let ended = Live::start(scene.folder.path(), "job.toml", "moved", &["--resume"]).end();
@@ -179,12 +179,12 @@ fn an_unseen_end_counts_though_the_folder_was_moved() {
 }
 
 #[test]
-fn failures_outlive_a_kill_while_the_journal_is_put_away() {
+fn failures_count_after_a_kill_during_a_new_beginning() {
     let scene = Scene::new(&ONCE.replace("echo other >> ran", "echo other >> ran; sleep 0.5"));
     fs::write(scene.path("go"), "7").unwrap();
     run(&scene, &["--nodes", "n1:8", "--policy", "none"]).with(1);
     assert_eq!(counts(&scene, "ran").get("once"), Some(&1));
-    // As it is between the two steps of beginning again: the record is written, and the journal not put away yet.
+    // The state between the two steps of a new beginning: the record is written, the journal is not yet renamed.
     let record = scene.out().join(".hindmost/job.json");
     let mut job: serde_json::Value = serde_json::from_str(&fs::read_to_string(&record).unwrap()).unwrap();
     job["journals"] = 1.into();
@@ -203,7 +203,7 @@ fn a_result_lost_before_its_end_is_recorded_is_made_again() {
     waiting(&scene, "first").kill();
     scene.touch("go");
     nothing_runs(&run_id(&scene.out()).unwrap());
-    // As if a process had put it into its place, was killed, and somebody had removed it.
+    // The state after a process moved the result into place and was killed, and a user removed the result.
     let run_id = run_id(&scene.out()).unwrap();
     let line = format!(r#"{{"phase":0,"task":0,"attempt":0,"run":"{run_id}","command":"c","inode":1}}"#);
     let script =
@@ -214,7 +214,7 @@ fn a_result_lost_before_its_end_is_recorded_is_made_again() {
     waited(&scene.out(), "first");
 }
 
-/// Kills a resumption after so many milliseconds.
+/// Resumes a run and kills it after so many milliseconds.
 fn killed_after(scene: &Scene, milliseconds: u64, args: &[&str]) {
     let live = start(scene, args);
     std::thread::sleep(Duration::from_millis(milliseconds));
@@ -250,7 +250,7 @@ fn attempts_of_an_old_command_never_count() {
 }
 
 #[test]
-fn results_of_an_old_command_are_kept_only_if_that_is_said() {
+fn results_of_an_old_command_are_kept_by_option_only() {
     let text = |word: &str| {
         format!(
             "[[phase]]\nname = \"work\"\ntasks = 3\ncommand = '''\necho {word} >> started\n\
@@ -273,7 +273,7 @@ fn results_of_an_old_command_are_kept_only_if_that_is_said() {
             assert!(ended.stderr.contains("--keep-results"), "{}", ended.stderr);
         }
         assert_eq!(counts(&scene, "started").get("new"), None);
-        // Killed with tasks at work, it has been said all the same.
+        // The choice is recorded even if the run is killed while tasks run.
         let kept = start(&scene, &["--resume", "--keep-results"]);
         until("the others run", || counts(&scene, "started").get("new") == Some(&2));
         kept.kill();
@@ -311,15 +311,15 @@ fn results_kept_for_one_command_are_not_kept_for_the_next() {
 }
 
 #[test]
-fn a_killed_beginning_again_ends_right() {
+fn a_run_killed_during_a_new_beginning_ends_right() {
     for round in 0..8 {
         let scene = Scene::new(CHAIN);
         scene.touch("go");
         run(&scene, &NODES).with(0);
         sh(&scene.out(), ["rm -r map/1", "rm -r map/1; echo longer text > sum/0/file", "rm -r sum last"][round % 3]);
-        // Random enough: how long each step takes differs from run to run.
-        for life in 0..4 {
-            killed_after(&scene, (round as u64 * 7 + life * 11) % 60, &["--resume"]);
+        // The steps take different times in each run, so that fixed delays hit different steps.
+        for resume in 0..4 {
+            killed_after(&scene, (round as u64 * 7 + resume * 11) % 60, &["--resume"]);
         }
         let ended = run(&scene, &["--resume"]);
         assert!(ended.code == Some(0), "{:?}: {}", ended.code, ended.stderr);

@@ -1,4 +1,4 @@
-//! Folders that others have prepared or may write to: links, pipes and forged files in every place that a run uses.
+//! Folders that other users have prepared or may write to: links, pipes and forged files at every path that a run uses.
 
 use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
@@ -14,7 +14,7 @@ use crate::scene::{Ended, Live, Scene, as_nobody, leftovers, names, processes, r
 const NODES: [&str; 4] = ["--nodes", "n1:8", "--policy", "none"];
 const NOBODY: u32 = 65_534;
 
-/// Two tasks that also print something, the second of which waits for `go`.
+/// Two tasks that also print text. The second task waits for the file `go`.
 const WORK: &str = r#"
 [[phase]]
 name = "work"
@@ -27,7 +27,7 @@ echo "$HINDMOST_TASK" > "$HINDMOST_OUTPUT/file"
 '''
 "#;
 
-/// Files of somebody else, with names that a run uses too.
+/// Files of another user, with names that a run uses too.
 struct Victim {
     folder: TempDir,
     before: BTreeMap<PathBuf, State>,
@@ -73,7 +73,7 @@ impl Victim {
                 waiting.extend(names(&path).iter().map(|name| path.join(name)));
             }
             let time = meta.mtime() * 1_000_000_000 + meta.mtime_nsec();
-            // Hard links are made at the top: its own time says nothing of its files.
+            // The tests make hard links in the top folder, so its own time is not compared.
             found.insert(path, (meta.mode(), meta.uid(), time, content));
         }
         found
@@ -102,7 +102,7 @@ fn run(scene: &Scene, args: &[&str]) -> Ended {
     Live::start(scene.folder.path(), "job.toml", "out", args).end()
 }
 
-/// Checks that both results are there, and that no link leads to them.
+/// Checks that both results exist and are not reached by a link.
 fn right(scene: &Scene, what: &str) {
     for task in ["0", "1"] {
         let folder = scene.out().join("work").join(task);
@@ -111,7 +111,7 @@ fn right(scene: &Scene, what: &str) {
     }
 }
 
-/// Starts the job, kills it once its first task is done and its second is running, and returns its identity.
+/// Starts the job, kills it when its first task is done and its second is running, and returns the run's identity.
 fn killed(scene: &Scene) -> String {
     let live = Live::start(scene.folder.path(), "job.toml", "out", &NODES);
     let read = |name: &str| fs::read_to_string(scene.path(name)).unwrap_or_default();
@@ -192,7 +192,7 @@ fn a_folder_that_root_has_made_is_refused_too() {
     right(&scene, "trusted");
 }
 
-/// Every place in a run's folder that a run uses, or may use.
+/// All paths in a run's folder that a run may use.
 const PLACES: [&str; 18] = [
     ".hindmost",
     ".hindmost/attempts",
@@ -241,7 +241,7 @@ fn judge(scene: &Scene, ended: &Ended, victim: &Victim, what: &str) {
 }
 
 #[test]
-fn what_is_planted_before_a_run_harms_nobody() {
+fn files_planted_before_a_run_harm_nobody() {
     let ways: [&[&str]; 4] = [&[], &["--trust-folder"], &["--resume"], &["--resume", "--trust-folder"]];
     for (at, place) in PLACES.iter().enumerate() {
         for (kind_at, kind) in KINDS.iter().enumerate() {
@@ -258,14 +258,14 @@ fn what_is_planted_before_a_run_harms_nobody() {
     }
 }
 
-fn planted_between_two_lives(kinds: &[&str]) {
+fn planted_between_process_runs(kinds: &[&str]) {
     for (at, place) in PLACES.iter().enumerate() {
         for (kind_at, kind) in kinds.iter().enumerate() {
             let victim = Victim::new();
             let scene = Scene::new(WORK);
             let first = killed(&scene);
             if (at + kind_at) % 2 == 0 {
-                // So that the run begins again, and sets this aside.
+                // With this change the run begins again and sets the result aside.
                 fs::write(scene.out().join("work/0/file"), "changed\n").unwrap();
             }
             let path = scene.out().join(place);
@@ -286,7 +286,7 @@ fn planted_between_two_lives(kinds: &[&str]) {
                 judge(&scene, &ended, &victim, &what);
             }
             if ended.code != Some(0) {
-                // Without what was planted it goes on.
+                // Without the planted files the run continues.
                 let _ = fs::remove_file(&path);
                 let _ = fs::remove_dir_all(&path);
                 if was_there {
@@ -305,18 +305,18 @@ fn planted_between_two_lives(kinds: &[&str]) {
 }
 
 #[test]
-fn links_planted_between_two_lives_harm_nobody() {
-    planted_between_two_lives(&KINDS[..3]);
+fn links_planted_between_process_runs_harm_nobody() {
+    planted_between_process_runs(&KINDS[..3]);
 }
 
 #[test]
-fn pipes_and_folders_planted_between_lives_harm_nobody() {
-    planted_between_two_lives(&KINDS[3..]);
+fn pipes_planted_between_process_runs_harm_nobody() {
+    planted_between_process_runs(&KINDS[3..]);
 }
 
 #[test]
-fn what_a_command_plants_harms_nobody() {
-    // What an attempt does, with its own folder as $A and the victim's as $V; whether it gives a result.
+fn files_that_a_command_plants_harm_nobody() {
+    // Commands of an attempt, with its own folder as $A and the victim's as $V, and true if the attempt has a result.
     let commands: [(&str, bool); 14] = [
         (r#"rmdir "$A/out"; ln -s "$V/folder" "$A/out""#, false),
         (r#"rmdir "$A/out"; ln -s "$V/file" "$A/out""#, false),
@@ -344,7 +344,7 @@ fn what_a_command_plants_harms_nobody() {
                 if is_loser { "" } else { "[ 1 = 0 ] ||" },
                 if is_loser { "exit 4" } else { "" },
             );
-            // Unless the first attempt is to lose, each does the same.
+            // Unless the first attempt must lose, all attempts run the same command.
             let text =
                 if is_loser { text } else { text.replace("[ $HINDMOST_ATTEMPT = 0 ] || [ 1 = 0 ] || exit 0\n", "") };
             let scene = Scene::new(&text);
@@ -363,7 +363,7 @@ fn what_a_command_plants_harms_nobody() {
                     assert!(!result.exists() || result.parent().unwrap().is_symlink(), "{what}");
                 }
             }
-            // Nor when the result is looked at again, or removed.
+            // Nothing is harmed when the result is checked again or removed.
             for args in [&["--resume", "--checksum"][..], &["--resume"]] {
                 let ended = run(&scene, args);
                 assert!(matches!(ended.code, Some(0..=2)), "{what}: {:?}: {}", ended.code, ended.stderr);
@@ -378,7 +378,7 @@ fn what_a_command_plants_harms_nobody() {
     }
 }
 
-/// A process of the victim's, which is halted.
+/// A stopped process of the victim.
 struct Halted(Child);
 
 impl Halted {
@@ -402,7 +402,7 @@ impl Halted {
         self.stat()[0].clone()
     }
 
-    /// What the file of an attempt would say of it.
+    /// Returns the content of an attempt's `process` file that names this process.
     fn forged(&self) -> Value {
         let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
         let start: u64 = self.stat()[19].parse().unwrap();
@@ -418,9 +418,9 @@ impl Drop for Halted {
 }
 
 #[test]
-fn a_process_that_a_forged_file_names_is_left_alone() {
+fn a_process_in_a_forged_file_is_left_alone() {
     for disguise in ["none", "run and key", "another user"] {
-        for is_alive in [false, true] {
+        for is_running in [false, true] {
             if disguise == "another user" && !is_root() {
                 continue;
             }
@@ -442,8 +442,8 @@ fn a_process_that_a_forged_file_names_is_left_alone() {
             }
             command.arg("300");
             let victim = Halted::start(command);
-            if !is_alive {
-                // The real ones: all of the run but the victim's.
+            if !is_running {
+                // The processes of the run, without the victim.
                 let own = |pid: &u32| *pid != victim.0.id();
                 until("the attempt has ended", || {
                     let left: Vec<u32> = processes(&run_of).into_iter().map(|(pid, _)| pid).filter(own).collect();
@@ -456,23 +456,23 @@ fn a_process_that_a_forged_file_names_is_left_alone() {
             let file = attempts.join(&attempt).join("process");
             fs::write(&file, victim.forged().to_string()).unwrap();
             let resumed = Live::start(scene.folder.path(), "job.toml", "out", &["--resume"]);
-            if !is_alive {
+            if !is_running {
                 until("the task runs again", || scene.read("started").lines().count() == 3);
             }
-            assert_eq!(victim.state(), "T", "{disguise}, {is_alive}");
+            assert_eq!(victim.state(), "T", "{disguise}, {is_running}");
             scene.touch("go");
             resumed.end().with(0);
-            assert_eq!(victim.state(), "T", "{disguise}, {is_alive}");
+            assert_eq!(victim.state(), "T", "{disguise}, {is_running}");
             right(&scene, disguise);
-            // One that runs is found without the file.
-            assert_eq!(scene.read("started").lines().count(), if is_alive { 2 } else { 3 });
+            // A running attempt is found without the file.
+            assert_eq!(scene.read("started").lines().count(), if is_running { 2 } else { 3 });
             scene.is_verified();
         }
     }
 }
 
 #[test]
-fn a_folder_may_be_reached_by_a_link_of_ones_own() {
+fn a_users_own_link_to_the_folder_is_followed() {
     let scene = Scene::new(WORK);
     scene.touch("go");
     fs::create_dir(scene.path("real")).unwrap();

@@ -1,5 +1,5 @@
-//! Folders that can't be removed, clocks that are set, and limits of the system: the run says so where it has to, goes
-//! on or can be resumed, and its results are right.
+//! Folders that can't be removed, clocks that are set, and limits of the system. The run reports the problem where that
+//! is needed, continues or can be resumed, and its results are right.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
@@ -20,8 +20,8 @@ fn succeeds(script: &str, folder: &Path) -> bool {
     ran.is_ok_and(|ran| ran.status.success())
 }
 
-/// Starts the job by way of a script that ends in `exec "$@"`. Unlike [`Scene::spawn`] it asks for no JSON, with which
-/// nothing is written of what happens on the way.
+/// Starts the job by a script that ends in `exec "$@"`. Unlike [`Scene::spawn`] it does not use `--json`, so that the
+/// messages of the run are printed.
 fn spawn_with_messages(scene: &Scene, script: &str, args: &[&str]) -> Child {
     let log = |name: &str| fs::File::create(scene.path(name)).unwrap();
     let mut command = Command::new("sh");
@@ -34,12 +34,12 @@ fn run_with_messages(scene: &Scene, args: &[&str]) -> Ended {
     scene.end(spawn_with_messages(scene, "exec \"$@\"", args))
 }
 
-/// What came of the run.
+/// Returns the summary of the run.
 fn summary(scene: &Scene) -> Value {
     serde_json::from_str(&scene.read("out/.hindmost/summary.json")).unwrap()
 }
 
-/// A job of one task whose first attempt does something and fails.
+/// Returns a job of one task whose first attempt runs these commands and fails.
 fn failing_first(what: &str) -> String {
     format!(
         "[[phase]]\nname = \"one\"\ntasks = 1\nretries = 1\ncommand = '''\n\
@@ -47,7 +47,7 @@ fn failing_first(what: &str) -> String {
     )
 }
 
-/// Checks that a run has done its one task, and says that something is left.
+/// Checks that a run has done its one task and reports a folder that it could not remove.
 fn done_and_left(scene: &Scene, ended: Ended) {
     let ended = ended.with(0);
     assert!(ended.stderr.contains(LEFT), "{}", ended.stderr);
@@ -84,7 +84,7 @@ fn an_immutable_file_of_a_failed_attempt_is_left() {
 
 #[test]
 fn an_immutable_file_does_not_keep_a_killed_run() {
-    // The attempt is killed with the run, and its number is not used again.
+    // The attempt is killed with the run. Its number is not used again.
     let command = "echo x > $HINDMOST_OUTPUT/kept; chattr +i $HINDMOST_OUTPUT/kept; touch ready; sleep 300";
     let scene = Scene::new(&failing_first(command));
     let mutable = Mutable(scene.folder.path().to_owned());
@@ -97,7 +97,7 @@ fn an_immutable_file_does_not_keep_a_killed_run() {
     until("the attempt runs", || scene.path("ready").exists());
     child.kill().unwrap();
     child.wait().unwrap();
-    swept.living().into_iter().for_each(|pid| signal(pid, "KILL"));
+    swept.processes().into_iter().for_each(|pid| signal(pid, "KILL"));
     assert_eq!(swept.leftovers(), Vec::<String>::new());
     let ended = run_with_messages(&scene, &["--resume"]);
     done_and_left(&scene, ended);
@@ -161,7 +161,7 @@ fn files_of_root_in_an_attempt_of_nobody_are_left() {
     scene.is_clean();
 }
 
-/// Removes a folder with all that is in it, however deep.
+/// Removes a folder with all its contents, at any depth.
 struct Removed(PathBuf);
 
 impl Drop for Removed {
@@ -213,7 +213,7 @@ echo "$HINDMOST_ATTEMPT" > "$HINDMOST_OUTPUT/attempt"
         until("both run", || (0..2).all(|task| scene.path(&format!("started.{task}")).exists()));
         child.kill().unwrap();
         child.wait().unwrap();
-        // One ends while nobody looks.
+        // One attempt ends while the command does not run.
         scene.touch("go.1");
         let attempts = scene.out().join(".hindmost/attempts");
         let of = |task: u32| {
@@ -221,7 +221,7 @@ echo "$HINDMOST_ATTEMPT" > "$HINDMOST_OUTPUT/attempt"
             attempts.join(name)
         };
         until("it has ended", || fs::read_to_string(of(1).join("end")).is_ok_and(|end| end.ends_with('\n')));
-        // Set forward, all that was written before seems a day old; set back, it is of tomorrow.
+        // If the clock is set forward, earlier files seem a day old. If it is set back, they are of tomorrow.
         let record = scene.out().join(".hindmost/job.json");
         let mut job: Value = serde_json::from_str(&fs::read_to_string(&record).unwrap()).unwrap();
         let day = 86_400_000_000_000;
@@ -235,7 +235,7 @@ echo "$HINDMOST_ATTEMPT" > "$HINDMOST_OUTPUT/attempt"
         let child = scene.spawn(None, &["--resume"]);
         until("the one that has ended counts", || scene.out().join("wait/1/attempt").exists());
         until("its end is recorded", || fs::read_to_string(&journal).unwrap().contains("attempt_finished"));
-        assert!(!swept.living().is_empty() && of(0).join("out").exists());
+        assert!(!swept.processes().is_empty() && of(0).join("out").exists());
         scene.touch("go.0");
         let ended = scene.end(child).with(0);
         for task in 0..2 {
@@ -249,7 +249,7 @@ echo "$HINDMOST_ATTEMPT" > "$HINDMOST_OUTPUT/attempt"
     }
 }
 
-/// Tasks of 3 MB each. `first` may come before and `last` after.
+/// Returns a job whose tasks write 3 MB each, with commands before (`first`) and after (`last`).
 fn large(first: &str, last: &str) -> String {
     format!(
         "[[phase]]\nname = \"large\"\ntasks = 6\ncommand = '''\n{first}\n\
@@ -268,7 +268,7 @@ fn large_results_are_right(out: &Path) {
 
 #[test]
 fn a_disk_that_another_file_fills_ends_the_run() {
-    // The file is there before, or takes the rest of the disk between a task's output and its end.
+    // The other file exists before the run, or fills the disk between a task's output and its end.
     let fills = "[ ! -e fills ] || dd if=/dev/zero of=disk/other bs=4096 2> /dev/null || true";
     let taken = ("head -c 22000000 /dev/zero > disk/other", large("", ""));
     let filled = ("touch fills", large("", fills).replace("tasks = 6", "tasks = 6\nretries = 0"));
@@ -292,9 +292,9 @@ fn a_disk_that_another_file_fills_ends_the_run() {
         let said = format!("{before}: {}{}{}{}", read("stdout"), read("stderr"), read("second"), read("verdict"));
         assert_eq!((ended.code, &read("code")[..]), (Some(0), "1\n"), "{said}");
         let first = read("stdout") + &read("stderr");
-        // Where the command alone meets the full disk, what it says of it can't be kept.
-        let told = first.contains("No space left") || first.contains("disk is full");
-        assert!(told || !job.contains(fills), "{said}");
+        // If only the task's command meets the full disk, its message can't be kept.
+        let is_reported = first.contains("No space left") || first.contains("disk is full");
+        assert!(is_reported || !job.contains(fills), "{said}");
         assert!(!first.contains("panicked"), "{said}");
         assert_eq!(read("attempts"), "");
         large_results_are_right(&folder.path().join("out"));
@@ -303,7 +303,7 @@ fn a_disk_that_another_file_fills_ends_the_run() {
 
 #[test]
 fn commands_whose_files_may_not_grow_fail_clearly() {
-    // In units of 512 or 1024 bytes. The signal ends `head`, or its write fails where the signal is ignored.
+    // Limits in units of 512 or 1024 bytes. The signal ends `head`; where the signal is ignored, the write of `head` fails.
     for (script, reason) in
         [("ulimit -f 2000; exec \"$@\"", "signal 25"), ("ulimit -f 2000; trap '' XFSZ; exec \"$@\"", "exit code 1")]
     {
@@ -321,12 +321,12 @@ fn commands_whose_files_may_not_grow_fail_clearly() {
     }
 }
 
-/// A process with many children, all of which end when it is dropped.
+/// A process with many children. Dropping it ends all of them.
 struct Hog(Child);
 
 impl Drop for Hog {
     fn drop(&mut self) {
-        // It leads a group of its own.
+        // The process leads its own process group.
         let group = self.0.id();
         let _ = Command::new("sh").args(["-c", &format!("kill -KILL -{group}")]).output();
         let _ = self.0.wait();
@@ -335,7 +335,7 @@ impl Drop for Hog {
 
 #[test]
 fn processes_that_another_program_takes_delay_a_run() {
-    // Limits on processes do not count for root, and are by user.
+    // Limits on processes apply to one user and not to root.
     const USER: u32 = 54_322;
     const LIMIT: usize = 40;
     if !as_nobody().contains("setpriv") || !succeeds("prlimit --version", Path::new("/")) {
@@ -343,7 +343,7 @@ fn processes_that_another_program_takes_delay_a_run() {
         return;
     }
     let as_user = format!("exec setpriv --reuid={USER} --regid={USER} --clear-groups \"$@\"");
-    // What is left is too little for the command, for its shell, or for hindmost to start it.
+    // The remaining processes are too few for the command, for its shell, or for hindmost to start it.
     let mut waited = 0;
     for free in [3, 4, 5, 6] {
         let scene = Scene::new(
@@ -363,7 +363,7 @@ cat "$HINDMOST_OUTPUT"/? | sort | tr '\n' ' ' > "$HINDMOST_OUTPUT/all"
         fs::set_permissions(scene.folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
         chown(scene.folder.path(), Some(USER), Some(USER)).unwrap();
         let held = LIMIT - free;
-        // The last of its processes, which is the shell itself, tells that all are there.
+        // The shell starts last and reports that all processes run.
         let take = format!("for i in $(seq {}); do sleep 600 & done; touch held; wait", held - 1);
         let mut hog = Command::new("setsid");
         hog.args(["sh", "-c", &as_user, "sh", "sh", "-c", &take]).current_dir(scene.folder.path());
@@ -397,8 +397,8 @@ fn a_limit_on_memory_is_kept() {
 
 #[test]
 fn hundreds_of_tasks_that_end_at_once_leak_no_files() {
-    // The parent of a command's shell is the attempt's, and that one's parent is hindmost. It opens files for a moment
-    // all the time: the fewest of several looks are those that stay open.
+    // The parent of a command's shell is the attempt's shell, whose parent is hindmost. Hindmost opens files for short
+    // times, so the smallest of several counts is the number of files that stay open.
     let open = r#"
 command = '''
 read -r pid name state parent rest < /proc/$PPID/stat

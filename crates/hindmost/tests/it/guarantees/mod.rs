@@ -1,6 +1,6 @@
-//! The promises of docs/guarantees.md, a class of faults a file.
+//! Tests of the promises in docs/guarantees.md, one file for each class of faults.
 //!
-//! Each test says what it needs (root, strace, loop devices) and is left out by name where that is missing.
+//! A test that needs root, strace or loop devices is skipped with a message where that is missing.
 
 mod changed_results;
 mod hostile_folders;

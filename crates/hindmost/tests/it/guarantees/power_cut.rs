@@ -1,10 +1,10 @@
-//! File systems that stop without a warning: what was not synced is gone, as after a power cut.
+//! File systems that stop without a warning. Data that was not synced is lost, as after a power cut.
 //!
-//! A run works in an ext4 image on a loop device. At a random moment the file system is shut down without a flush
+//! The run uses an ext4 image on a loop device. At a random moment the file system is shut down without a flush
 //! (`FS_IOC_SHUTDOWN`), hindmost is killed, the image is mounted again and the run resumed. Needs root, loop devices
 //! and `mkfs.ext4`.
 //!
-//! `HINDMOST_POWER_CUTS` says how many cuts (8), `HINDMOST_POWER_SEED` the first one's seed.
+//! `HINDMOST_POWER_CUTS` sets the number of cuts (8), `HINDMOST_POWER_SEED` the seed of the first one.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -18,7 +18,8 @@ use tempfile::TempDir;
 use crate::hindmost;
 use crate::scene::{ended, leftovers, run_id, until};
 
-/// Output in several steps, from which it shows whether it is whole; the second phase fails on a part that is not.
+/// A job that writes its output in several steps, so that a missing part shows. The second phase fails if a part is
+/// missing.
 const JOB: &str = r#"
 [[phase]]
 name = "map"
@@ -49,20 +50,20 @@ sleep 0.03
 '''
 "#;
 
-/// An image with a file system, mounted or not, in a folder of its own.
+/// An image with a file system, mounted or not, in its own folder.
 struct Disk {
     folder: TempDir,
     mounted: bool,
 }
 
-/// Runs a tool that must work.
+/// Runs a tool, which must succeed.
 fn tool(program: &str, args: &[&str]) {
     let ran = Command::new(program).args(args).stdin(Stdio::null()).output().unwrap();
     assert!(ran.status.success(), "{program} {args:?}: {}", String::from_utf8_lossy(&ran.stderr));
 }
 
 impl Disk {
-    /// An empty file system of so many megabytes, mounted; `None` where that can't be had.
+    /// Creates and mounts an empty file system of so many megabytes; `None` where that is not possible.
     fn new(megabytes: u64) -> Option<Disk> {
         let folder = tempfile::tempdir().unwrap();
         let image = folder.path().join("image");
@@ -105,7 +106,7 @@ impl Disk {
         assert!(self.try_mount(), "it can't be mounted again");
     }
 
-    /// The name of the device that is mounted.
+    /// Returns the name of the mounted device.
     fn device(&self) -> String {
         let (mounts, path) = (fs::read_to_string("/proc/mounts").unwrap(), self.path("disk"));
         let line = mounts.lines().find(|line| line.split(' ').nth(1) == path.to_str()).unwrap();
@@ -114,15 +115,15 @@ impl Disk {
 
     fn unmount(&mut self) {
         let state = PathBuf::from("/sys/fs/ext4").join(self.device());
-        // Somebody who was just killed may still be in it.
+        // A process that was just killed may still use it.
         let unmounted = || Command::new("umount").arg(self.path("disk")).output().unwrap().status.success();
         until("it is unmounted", unmounted);
         self.mounted = false;
-        // A namespace that was made meanwhile has a mount of its own, and keeps the file system as it is.
+        // A mount namespace that was created meanwhile has its own mount, which keeps the file system in use.
         until("the file system has stopped", || !state.exists());
     }
 
-    /// Stops the file system at once: what was not written to the device is lost.
+    /// Stops the file system at once. Data that was not written to the device is lost.
     fn cut_power(&self) {
         let script =
             r#"open my $f, "<", $ARGV[0] or die; my $flags = pack("I", 2); ioctl($f, 0x8004587d, $flags) or die $!"#;
@@ -130,7 +131,7 @@ impl Disk {
         tool("perl", &["-e", script, disk.to_str().unwrap()]);
     }
 
-    /// The command, in this disk's folder.
+    /// Returns the command with this disk's folder as its working directory.
     fn command(&self, args: &[&str]) -> Command {
         let mut command = hindmost();
         let log = |name: &str| fs::File::create(self.path(name)).unwrap();
@@ -149,7 +150,7 @@ impl Disk {
         (status.code(), serde_json::from_str(&stdout).unwrap_or_default(), said)
     }
 
-    /// Starts a run, lets it go on for a while and stops the file system under it, then everything that was at work.
+    /// Starts a run, stops its file system after a while, and then kills all processes of the run.
     fn run_until_power_cut(&self, args: &[&str], wait: Duration) {
         let mut child = self.command(args).spawn().unwrap();
         std::thread::sleep(wait);
@@ -160,7 +161,7 @@ impl Disk {
         kill_run(run.as_deref());
     }
 
-    /// Goes on to the end: resumes what has begun, and begins what has not.
+    /// Resumes the run, or begins it if it has not begun, and waits until it is done.
     fn finish(&self, args: &[&str]) -> String {
         let has_begun = self.out().join(".hindmost/job.json").exists();
         if !has_begun {
@@ -181,7 +182,7 @@ impl Drop for Disk {
     }
 }
 
-/// A mount that ends with this.
+/// A mount point that is unmounted on drop.
 struct Unmount(PathBuf);
 impl Drop for Unmount {
     fn drop(&mut self) {
@@ -189,7 +190,7 @@ impl Drop for Unmount {
     }
 }
 
-/// Ends what a run has left, as the end of the machine would.
+/// Kills all processes of a run, as a power cut would.
 fn kill_run(run: Option<&str>) {
     let Some(run) = run else { return };
     for _ in 0..100 {
@@ -204,7 +205,7 @@ fn kill_run(run: Option<&str>) {
     }
 }
 
-/// The tasks that the journal says are finished.
+/// Returns the tasks that are finished by the journal.
 fn recorded(out: &Path) -> BTreeSet<String> {
     let journal = fs::read_to_string(out.join(".hindmost/journal.jsonl")).unwrap_or_default();
     let records = journal.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
@@ -212,7 +213,7 @@ fn recorded(out: &Path) -> BTreeSet<String> {
     attempts.map(|attempt| attempt["task"].to_string()).collect()
 }
 
-/// Checks every result, and that nothing else is there.
+/// Checks all results, and that there are no other files.
 fn check(out: &Path) {
     for task in 0..12 {
         let numbers: Vec<String> = (task * 1000..task * 1000 + 500).map(|number| format!("{number}\n")).collect();
@@ -220,7 +221,7 @@ fn check(out: &Path) {
         assert_eq!(text, numbers.concat(), "map/{task}");
         assert_eq!(fs::read_to_string(out.join(format!("map/{task}/state"))).unwrap(), "whole\n");
     }
-    // In the order in which the shell finds them: by name.
+    // The shell lists the files in order of their names.
     let mut order: Vec<u64> = (0..12).collect();
     order.sort_by_key(u64::to_string);
     let sums: Vec<String> =
@@ -246,7 +247,7 @@ fn a_power_cut_costs_no_recorded_result() {
     for seed in first..first + setting("HINDMOST_POWER_CUTS", 8) {
         let Some(mut disk) = Disk::new(48) else { return };
         let draw = |what: u64| hindmost_math::random::mix(seed << 8 | what);
-        // Twice in a row, now and then.
+        // Some runs have two power cuts.
         for cut in 0..=draw(0) % 2 {
             let args: &[&str] = if cut == 0 { &["--nodes", "n1:2,n2:2"] } else { &["--resume"] };
             disk.run_until_power_cut(args, Duration::from_millis(100 + draw(1 + cut) % 700));
@@ -263,7 +264,7 @@ fn a_power_cut_costs_no_recorded_result() {
         check(&disk.out());
         disk.unmount();
     }
-    assert!(survived > 0, "no cut came late enough to tell anything");
+    assert!(survived > 0, "no run had a finished task before its power cut");
 }
 
 #[test]
@@ -295,7 +296,7 @@ fn a_disk_that_turns_read_only_ends_the_run() {
     let Some(mut disk) = Disk::new(48) else { return };
     let mut child = disk.command(&["--nodes", "n1:2,n2:2"]).spawn().unwrap();
     until("a task is done", || !recorded(&disk.out()).is_empty());
-    // As after an error of the device: nothing is written any more, and what was not stays unwritten.
+    // As after a device error, no more data is written, and unwritten data is lost.
     let trigger = format!("/sys/fs/ext4/{}/trigger_fs_error", disk.device());
     fs::write(trigger, "an error on purpose").unwrap();
     let status = ended(&mut child).expect("it ends");
@@ -314,7 +315,7 @@ fn a_disk_that_turns_read_only_ends_the_run() {
 
 #[test]
 fn a_full_device_below_the_file_system_costs_no_result() {
-    // The image is sparse, on a file system that is full: writing works until it is to get to the device.
+    // The image is sparse on a full file system: writes succeed until the data must get to the device.
     let Some(mut disk) = Disk::new(48) else { return };
     disk.unmount();
     let host = disk.path("host");
@@ -329,7 +330,7 @@ fn a_full_device_below_the_file_system_costs_no_result() {
     fs::remove_file(disk.path("image")).unwrap();
     std::os::unix::fs::symlink(host.join("image"), disk.path("image")).unwrap();
     disk.mount();
-    // A few blocks are left for what the file system itself writes.
+    // A few blocks are left free for the data of the file system itself.
     let free = Command::new("sh").args(["-c", "df --output=avail -k \"$0\" | tail -n 1"]).arg(&host).output().unwrap();
     let free: u64 = String::from_utf8_lossy(&free.stdout).trim().parse().unwrap();
     fs::write(host.join("fill"), vec![1; ((free - 400) << 10) as usize]).unwrap();
@@ -338,14 +339,14 @@ fn a_full_device_below_the_file_system_costs_no_result() {
     if let Some(run) = run_id(&disk.out()) {
         assert!(leftovers(&run).0.is_empty());
     }
-    // There is room again, and the file system is started anew.
+    // There is space again, and the file system is mounted again.
     fs::remove_file(host.join("fill")).unwrap();
     disk.unmount();
     let _ = Command::new("fsck.ext4").args(["-p", "-f"]).arg(host.join("image")).output();
     disk.mount();
     let begun = disk.out().join(".hindmost/job.json");
     if fs::read_to_string(&begun).is_ok_and(|text| serde_json::from_str::<Value>(&text).is_err()) {
-        // The record of the job was never written: the run had not begun.
+        // The job's record was not written, so the run had not begun.
         fs::remove_dir_all(disk.out()).unwrap();
     }
     disk.finish(&[]);

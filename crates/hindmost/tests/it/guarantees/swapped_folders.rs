@@ -1,4 +1,4 @@
-//! Folders that are moved, removed, replaced or copied, results that are lost or changed, and commands that change.
+//! Folders that are moved, removed, replaced or copied, and results that are lost or changed.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,7 +13,8 @@ use crate::scene::{Ended, Live, Scene, files, leftovers, processes, run_id, sign
 
 pub(super) const NODES: [&str; 4] = ["--nodes", "n1:8", "--policy", "none"];
 
-/// Three phases after each other, and one beside them. Every attempt adds a line to `ran`. The last ones wait for `go`.
+/// A chain of three phases, and one phase without parents. Each attempt adds a line to `ran`. The last phases wait for
+/// `go`.
 pub(super) const CHAIN: &str = r#"
 [[phase]]
 name = "map"
@@ -46,7 +47,7 @@ idempotent = false
 command = 'echo "side/$HINDMOST_TASK" >> ran; echo side > "$HINDMOST_OUTPUT/file"'
 "#;
 
-/// Tasks that wait for `go`, and write what `word` holds when they begin.
+/// Tasks that wait for `go` and write the content that `word` has when they begin.
 pub(super) const WAITING: &str = r#"
 [[phase]]
 name = "wait"
@@ -71,7 +72,7 @@ pub(super) fn lines(scene: &Scene, name: &str) -> usize {
     fs::read_to_string(scene.path(name)).map_or(0, |text| text.lines().count())
 }
 
-/// How often each line is in a file.
+/// Returns how often each line occurs in a file.
 pub(super) fn counts(scene: &Scene, name: &str) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
     for line in fs::read_to_string(scene.path(name)).unwrap_or_default().lines() {
@@ -80,13 +81,13 @@ pub(super) fn counts(scene: &Scene, name: &str) -> BTreeMap<String, usize> {
     counts
 }
 
-/// How many finishes the journal in a folder records.
+/// Returns the number of finished attempts in the journal of a folder.
 pub(super) fn finishes(out: &Path) -> usize {
     let journal = fs::read_to_string(out.join(".hindmost/journal.jsonl")).unwrap_or_default();
     journal.matches("\"attempt_finished\"").count()
 }
 
-/// The number of attempts that the summary of a run in a folder tells of.
+/// Returns the number of attempts in the summary of a folder's run.
 fn attempts(out: &Path) -> u64 {
     let summary: Value = serde_json::from_slice(&fs::read(out.join(".hindmost/summary.json")).unwrap()).unwrap();
     summary["attempts"].as_u64().unwrap()
@@ -107,7 +108,7 @@ pub(super) fn nothing_runs(run: &str) {
     assert!(left.is_empty(), "processes are left: {left:?}");
 }
 
-/// Starts a job of [`WAITING`] tasks, which run when it returns.
+/// Starts a job of [`WAITING`] tasks and returns when they run.
 pub(super) fn waiting(scene: &Scene, word: &str) -> Live {
     fs::write(scene.path("word"), word).unwrap();
     let live = start(scene, &NODES);
@@ -176,7 +177,7 @@ fn attempts_of_a_removed_run_do_not_write_into_a_new_one() {
 }
 
 #[test]
-fn a_removed_folder_that_old_attempts_make_again_is_refused() {
+fn a_removed_folder_that_attempts_make_again_is_refused() {
     let scene = Scene::new(WRITERS);
     fs::write(scene.path("word"), "old").unwrap();
     let old = start(&scene, &NODES);
@@ -225,8 +226,8 @@ fn a_folder_moved_under_a_run_is_used_by_another_job() {
 }
 
 #[test]
-fn tasks_are_not_to_blame_for_a_folder_that_was_moved() {
-    // Their output folders are gone, so they fail at once, maybe before the run looks after its folder.
+fn a_moved_folder_is_reported_as_the_cause() {
+    // The attempts' output folders are gone, so they fail at once, perhaps before the run checks its folder.
     for _ in 0..5 {
         let scene = Scene::new(&WAITING.replace("tasks = 3", "tasks = 3\nidempotent = false"));
         let live = waiting(&scene, "first");
@@ -261,7 +262,7 @@ fn a_run_whose_folder_or_lock_is_replaced_ends() {
             nothing_runs(&run);
             let mut after = found(&scene.out());
             if lock {
-                // The rest of the folder is the run's own.
+                // The rest of the folder is still the run's.
                 after.retain(|name, _| before.contains_key(name));
                 after.insert(".hindmost/journal.jsonl".into(), before[".hindmost/journal.jsonl"].clone());
             }
@@ -272,7 +273,7 @@ fn a_run_whose_folder_or_lock_is_replaced_ends() {
 }
 
 #[test]
-fn a_run_whose_attempts_folder_is_replaced_has_no_wrong_result() {
+fn a_replaced_attempts_folder_gives_no_wrong_result() {
     let scene = Scene::new(&WAITING.replace("echo \"$word $H", "mkdir -p \"$HINDMOST_OUTPUT\"; echo \"$word $H"));
     let live = waiting(&scene, "first");
     let run_of = run_id(&scene.out()).unwrap();
@@ -288,7 +289,7 @@ fn a_run_whose_attempts_folder_is_replaced_has_no_wrong_result() {
 }
 
 #[test]
-fn a_copy_of_a_live_runs_folder_goes_on_by_itself() {
+fn a_copy_of_a_running_runs_folder_can_be_resumed() {
     let scene = Scene::new(WAITING);
     let original = waiting(&scene, "first");
     let run = run_id(&scene.out()).unwrap();
@@ -296,8 +297,9 @@ fn a_copy_of_a_live_runs_folder_goes_on_by_itself() {
     sh(scene.folder.path(), "cp -a out copy; echo second > word");
     let copy = Live::start(scene.folder.path(), "job.toml", "copy", &["--resume"]);
     until("the copy's tasks run", || counts(&scene, "started").get("second") == Some(&3));
-    let alive = |pid: &u32| fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "));
-    let shells = before.iter().filter(|pid| alive(pid)).count();
+    let is_running =
+        |pid: &u32| fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "));
+    let shells = before.iter().filter(|pid| is_running(pid)).count();
     assert!(shells >= 3, "the original's processes have ended");
     scene.touch("go");
     copy.end().with(0);
@@ -329,8 +331,8 @@ fn a_killed_run_is_adopted_after_its_copy_was_resumed() {
 }
 
 #[test]
-fn a_place_where_results_are_made_again_is_known_later() {
-    // Resumed in its new place with a result gone, killed, and resumed once more: what runs is taken over.
+fn attempts_in_a_moved_folder_are_adopted_on_resume() {
+    // The run is resumed in its new folder with a result missing, killed, and resumed again. Running attempts are adopted.
     let mut wrong = Vec::new();
     for way in ["cp -a out new", "mv out new"] {
         let scene = Scene::new(CHAIN);
@@ -343,19 +345,19 @@ fn a_place_where_results_are_made_again_is_known_later() {
         let run = run_id(&scene.path("new")).unwrap();
         let resumed = Live::start(scene.folder.path(), "job.toml", "new", &["--resume"]);
         std::thread::sleep(Duration::from_millis(300));
-        let at_work = processes(&run).len();
+        let running = processes(&run).len();
         scene.touch("go");
         let ended = resumed.end().with(0);
         nothing_runs(&run);
         if lines(&scene, "ran") != 1 || ended.stderr.contains("the folder ") {
-            wrong.push(format!("{way}: started again while {at_work} processes ran: {}", ended.stderr));
+            wrong.push(format!("{way}: started again while {running} processes ran: {}", ended.stderr));
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 #[test]
-fn a_folder_without_its_record_is_refused_and_left_as_it_is() {
+fn a_folder_without_its_record_is_refused_unchanged() {
     let prepared = |remove: &str| {
         let scene = Scene::new(WAITING);
         waiting(&scene, "first").kill();
@@ -383,7 +385,7 @@ fn a_folder_without_its_record_is_refused_and_left_as_it_is() {
 }
 
 #[test]
-fn another_jobs_folder_is_refused_and_left_as_it_is() {
+fn the_folder_of_another_job_is_refused_unchanged() {
     for is_done in [false, true] {
         let scene = Scene::new(WAITING);
         let live = waiting(&scene, "first");

@@ -1,9 +1,9 @@
-//! A fault at each system call of `hindmost run`: the call fails, or the process dies in it. The run ends in good
-//! order, leaves nothing running, and `--resume` finishes it with the right results.
+//! A fault at each system call of `hindmost run`: the call fails, or the process dies in it. The run ends without a panic,
+//! leaves no processes, and `--resume` finishes it with the right results.
 //!
-//! `strace` injects the faults, into the process itself and not into its children. By default the cases of a seed are
-//! tried until the time is over, each call and each error in turn; `HINDMOST_FAULTS_SEED` draws others (1),
-//! `HINDMOST_FAULTS=all` tries every call with every error, `HINDMOST_FAULTS=SECONDS` gives another time, and
+//! `strace` injects the faults into the process itself and not into its children. By default the cases of one seed are
+//! tried for a limited time, each call and each error in turn. `HINDMOST_FAULTS_SEED` sets the seed (1),
+//! `HINDMOST_FAULTS=all` tries every call with every error, `HINDMOST_FAULTS=SECONDS` sets the time, and
 //! `HINDMOST_FAULTS_CALLS=openat,read` names the calls.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -48,7 +48,7 @@ done
 
 const TASKS: usize = 5;
 
-/// System calls, and the errors that each of them may give. Each may be the process's last one as well.
+/// System calls and the errors that each may return. The process may also be killed in each call.
 const CALLS: [(&str, &str); 32] = [
     ("openat", "EMFILE EACCES EIO ENOSPC EINTR"),
     ("openat2", "EMFILE EACCES EIO EAGAIN"),
@@ -84,10 +84,10 @@ const CALLS: [(&str, &str); 32] = [
     ("fchmodat", "EPERM EIO"),
 ];
 
-/// How long a process run may take.
+/// Longest time of a process run.
 const LONGEST: Duration = Duration::from_secs(30);
 
-/// A failure of the N-th call, or the death in it.
+/// A failure of the N-th call, or a kill in that call.
 #[derive(Clone, Copy, Debug)]
 struct Fault {
     call: &'static str,
@@ -128,35 +128,35 @@ impl Draw {
 pub(super) struct Swept<'a>(pub &'a Path);
 
 impl Swept<'_> {
-    /// Processes whose working directory is this folder or below it.
-    pub(super) fn living(&self) -> Vec<u32> {
+    /// Returns the running processes whose working directory is this folder or below it.
+    pub(super) fn processes(&self) -> Vec<u32> {
         let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
         let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
         let is_here = |pid: &u32| fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|at| at.starts_with(self.0));
         pids.filter(is_here).collect()
     }
 
-    /// The command lines of processes that stay; those that are dying are given time.
+    /// Returns the command lines of processes that stay. Processes that are ending get time to do so.
     pub(super) fn leftovers(&self) -> Vec<String> {
         let begin = Instant::now();
-        while !self.living().is_empty() && begin.elapsed() < Duration::from_secs(10) {
+        while !self.processes().is_empty() && begin.elapsed() < Duration::from_secs(10) {
             std::thread::sleep(Duration::from_millis(10));
         }
         let line = |pid: &u32| fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        self.living().iter().map(|pid| String::from_utf8_lossy(&line(pid)).replace('\0', " ")).collect()
+        self.processes().iter().map(|pid| String::from_utf8_lossy(&line(pid)).replace('\0', " ")).collect()
     }
 }
 
 impl Drop for Swept<'_> {
     fn drop(&mut self) {
-        self.living().into_iter().for_each(|pid| signal(pid, "KILL"));
+        self.processes().into_iter().for_each(|pid| signal(pid, "KILL"));
     }
 }
 
-/// One process run with faults, or without: how it ended, and whether a fault came.
-fn life(scene: &Scene, faults: &[Fault], args: &[&str]) -> Result<(Ended, bool), String> {
+/// Does one process run, with or without faults. Returns how it ended, and whether a fault was injected.
+fn process_run(scene: &Scene, faults: &[Fault], args: &[&str]) -> Result<(Ended, bool), String> {
     let mut args = args.to_vec();
-    // A run that has begun goes on with the nodes that it began with.
+    // A run that has begun keeps its nodes.
     args.extend(if args.is_empty() { &["--nodes", "n1:2"][..] } else { &[] });
     let calls: Vec<&str> = faults.iter().map(|fault| fault.call).collect();
     let options: Vec<String> = faults.iter().map(|fault| fault.option()).collect();
@@ -180,7 +180,7 @@ fn life(scene: &Scene, faults: &[Fault], args: &[&str]) -> Result<(Ended, bool),
     }
 }
 
-/// What results must be.
+/// Returns the expected results.
 fn expected() -> BTreeMap<String, String> {
     let numbers =
         |from: usize, end: usize| (from..end).map(|number| format!("{number}\n")).collect::<Vec<_>>().concat();
@@ -201,13 +201,14 @@ fn results_are_right(out: &Path) -> Result<(), String> {
     if found == expected() { Ok(()) } else { Err(format!("results are wrong: {found:?}")) }
 }
 
-/// Checks a process run that met faults. How it ended: an exit code, or `killed`. After a killed one, `after_kill`.
+/// Does one process run with faults and checks it. Returns how it ended (an exit code or `killed`), and whether a fault
+/// was injected. `after_kill` is true if the process run before was killed.
 fn faulted(scene: &Scene, faults: &[Fault], args: &[&str], after_kill: bool) -> Result<(String, bool), String> {
     let journal = scene.out().join(".hindmost/journal.jsonl");
     let length = || fs::metadata(&journal).map_or(0, |found| found.len());
     let before = length();
-    let (ended, came) = life(scene, faults, args)?;
-    // What it says may be what can't be written.
+    let (ended, came) = process_run(scene, faults, args)?;
+    // A failed write may have been the message.
     let is_silent = ended.stderr.is_empty() && !faults.iter().any(|fault| fault.call == "write");
     let wrong = |what: &str| format!("{what} ({:?}): {}{}", ended.code, ended.stdout, ended.stderr);
     if ended.stderr.contains("panicked") {
@@ -218,21 +219,21 @@ fn faulted(scene: &Scene, faults: &[Fault], args: &[&str], after_kill: bool) -> 
             results_are_right(&scene.out()).map_err(|what| wrong(&what))?;
             "0".to_owned()
         }
-        // Before the program begins.
+        // The fault came before the program began.
         Some(127) if ended.stderr.contains("shared librar") || ended.stderr.contains("exec failed") => "127".to_owned(),
         Some(code @ (1 | 2 | 130)) if !is_silent => code.to_string(),
         None if came && faults.iter().any(|fault| fault.error.is_none()) => return Ok(("killed".to_owned(), true)),
         _ => return Err(wrong("it ended otherwise than it should")),
     };
-    // A process run that ends before it goes on with the journal leaves what the killed one has left.
+    // A process run that ends before it continues the journal does not end the processes of the killed one.
     let refused = how != "0" && length() <= before;
     let left = if after_kill && refused { Vec::new() } else { Swept(scene.folder.path()).leftovers() };
     if left.is_empty() { Ok((how, came)) } else { Err(wrong(&format!("processes are left: {left:?}"))) }
 }
 
-/// A process run without faults goes on and does all.
+/// Resumes the run without faults and checks that it finishes everything.
 fn finished(scene: &Scene) -> Result<(), String> {
-    let (ended, _) = life(scene, &[], &["--resume"])?;
+    let (ended, _) = process_run(scene, &[], &["--resume"])?;
     if ended.code != Some(0) {
         return Err(format!("resumed, it ended with {:?}: {}{}", ended.code, ended.stdout, ended.stderr));
     }
@@ -255,7 +256,7 @@ fn finished(scene: &Scene) -> Result<(), String> {
     for row in timeline(&scene.out()).rows {
         *winners.entry(row.attempt.task).or_default() += u32::from(row.outcome == AttemptEnd::Won);
     }
-    // Results that were made again are in a new journal, and those that stand are not.
+    // A run that began again has only the repeated results in its new journal.
     let began_again = inner.join("journal-1.jsonl").exists();
     let one_each = (winners.len() == TASKS || began_again) && winners.values().all(|count| *count == 1);
     if one_each { Ok(()) } else { Err(format!("winners: {winners:?}")) }
@@ -264,7 +265,7 @@ fn finished(scene: &Scene) -> Result<(), String> {
 /// Faults, one list for each process run of one run.
 type Case = Vec<Vec<Fault>>;
 
-/// How each process run ended, with how many faults came; or what went wrong.
+/// Does all process runs of a case. Returns how each ended and whether a fault was injected, or what went wrong.
 fn tried(case: &Case) -> Result<Vec<(String, bool)>, String> {
     let scene = Scene::new(JOB);
     let path = scene.folder.path().to_owned();
@@ -286,12 +287,12 @@ fn tried(case: &Case) -> Result<Vec<(String, bool)>, String> {
             let rest = if number == 0 { "--nodes n1:2" } else { "--resume" };
             format!("  strace -qq -o /dev/null {} hindmost run job.toml --out out {rest}", options.join(" "))
         };
-        let lives: Vec<String> = case.iter().enumerate().map(line).collect();
-        format!("{what}\n  in {}:\n{}", scene.folder.keep().display(), lives.join("\n"))
+        let runs: Vec<String> = case.iter().enumerate().map(line).collect();
+        format!("{what}\n  in {}:\n{}", scene.folder.keep().display(), runs.join("\n"))
     })
 }
 
-/// Where a process run is killed that another one goes on from.
+/// The calls in which a process run is killed before another one resumes.
 const DEATHS: [(&str, usize); 4] = [("renameat2", 2), ("clone3", 3), ("fdatasync", 4), ("syncfs", 1)];
 
 fn death(number: usize) -> Fault {
@@ -299,8 +300,8 @@ fn death(number: usize) -> Fault {
     Fault { call, error: None, number }
 }
 
-/// How often a run without faults makes each call, or one that resumes a killed run; `None` where that can't be found
-/// out.
+/// Returns how often a run without faults makes each call; with `resumed`, a run that resumes a killed one. `None` where
+/// `strace` does not work.
 fn counted(resumed: bool) -> Option<BTreeMap<&'static str, usize>> {
     let scene = Scene::new(JOB);
     let _swept = Swept(scene.folder.path());
@@ -311,7 +312,7 @@ fn counted(resumed: bool) -> Option<BTreeMap<&'static str, usize>> {
     let script = "exec strace -qq -o calls \"$@\"";
     let mut args = &["--nodes", "n1:2"][..];
     if resumed {
-        life(&scene, &[death(0)], &[]).unwrap();
+        process_run(&scene, &[death(0)], &[]).unwrap();
         args = &["--resume"];
     }
     let ended = scene.end(scene.spawn(Some(script), args));
@@ -325,7 +326,7 @@ fn counted(resumed: bool) -> Option<BTreeMap<&'static str, usize>> {
     Some(CALLS.iter().map(|(call, _)| (*call, count(call))).filter(|(_, count)| *count > 0).collect())
 }
 
-/// Seconds in which cases are begun; `None` for all cases.
+/// Returns the time in which cases are started; `None` to run all cases.
 fn budget(default: u64) -> Option<Duration> {
     match std::env::var("HINDMOST_FAULTS") {
         Ok(text) if text == "all" => None,
@@ -338,10 +339,10 @@ fn seed() -> u64 {
     std::env::var("HINDMOST_FAULTS_SEED").ok().and_then(|value| value.parse().ok()).unwrap_or(1)
 }
 
-/// How often process runs ended how, by the call that failed.
+/// Counts of process runs by the call that failed and how they ended.
 type Tally = BTreeMap<String, BTreeMap<String, u64>>;
 
-/// Tries cases until the time is over, checks that faults came, and prints how process runs ended.
+/// Tries cases until the time is over, checks that faults were injected, and prints how process runs ended.
 fn try_all(name: &str, threads: usize, budget: Option<Duration>, cases: impl Iterator<Item = Case> + Send) {
     let begin = Instant::now();
     let cases = Mutex::new(cases);
@@ -380,11 +381,11 @@ fn try_all(name: &str, threads: usize, budget: Option<Duration>, cases: impl Ite
     let (all, none) = (sum(&|_| true), sum(&|how| how == "no fault came"));
     assert!(wrong.is_empty(), "{} cases beside {all} process runs went wrong:\n{}", wrong.len(), wrong.join("\n\n"));
     assert!(none * 3 < all, "of {all} process runs {none} met no fault");
-    let told = sum(&|how| how != "0" && how != "no fault came");
-    assert!(told * 5 > all, "of {all} process runs only {told} ended otherwise than without a fault");
+    let reported = sum(&|how| how != "0" && how != "no fault came");
+    assert!(reported * 5 > all, "of {all} process runs only {reported} ended otherwise than without a fault");
 }
 
-/// Every call with every error and death, one list for each call and error.
+/// Returns all faults, one list for each call and error; a kill is one of the errors.
 fn kinds(counts: &BTreeMap<&'static str, usize>, draw: &mut Draw) -> Vec<VecDeque<Fault>> {
     let chosen = std::env::var("HINDMOST_FAULTS_CALLS");
     let mut kinds = Vec::new();
@@ -401,7 +402,7 @@ fn kinds(counts: &BTreeMap<&'static str, usize>, draw: &mut Draw) -> Vec<VecDequ
     draw.shuffled(kinds)
 }
 
-/// All cases of one fault, a call and an error after the other.
+/// Returns all cases of one fault, taking calls and errors in turn.
 fn in_turn(counts: &BTreeMap<&'static str, usize>) -> impl Iterator<Item = Fault> + Send {
     let mut kinds = VecDeque::from(kinds(counts, &mut Draw(seed())));
     println!("{} cases of one fault", kinds.iter().map(VecDeque::len).sum::<usize>());
@@ -438,11 +439,11 @@ fn several_faults_over_up_to_four_process_runs() {
         left = left.checked_sub(1)?;
         let kinds = kinds(&counts, &mut draw);
         let mut faults = kinds.into_iter().filter_map(|mut kind| kind.pop_front());
-        let lives = 1 + draw.below(4);
+        let runs = 1 + draw.below(4);
         let mut case = Vec::new();
-        for _ in 0..lives {
+        for _ in 0..runs {
             let first = faults.next()?;
-            // A second call, since each may have one injection.
+            // Each call may have one injection, so the second fault is in another call.
             let second = faults.next().filter(|second| second.call != first.call && draw.below(2) == 0);
             case.push([Some(first), second].into_iter().flatten().collect());
         }

@@ -1,4 +1,4 @@
-//! `hindmost run`: jobs of real commands, from the outside.
+//! Tests of `hindmost run` with jobs of real commands.
 
 mod results;
 mod resuming;
@@ -18,35 +18,35 @@ use crate::{Ran, hindmost, run_in};
 pub struct Job(TempDir);
 
 impl Job {
-    /// A job of this text, in a new folder.
+    /// Creates a job with this text in a new folder.
     pub fn new(text: &str) -> Job {
         let job = Job(tempfile::tempdir().unwrap());
         job.write("job.toml", text);
         job
     }
 
-    /// Its folder.
+    /// Returns the job's folder.
     pub fn path(&self) -> &Path {
         self.0.path()
     }
 
-    /// Writes a file in its folder.
+    /// Writes a file in the job's folder.
     pub fn write(&self, name: &str, text: &str) {
         fs::write(self.path().join(name), text).unwrap();
     }
 
-    /// The text of a file in its folder.
+    /// Returns the text of a file in the job's folder.
     pub fn read(&self, name: &str) -> String {
         let path = self.path().join(name);
         fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
     }
 
-    /// Whether a file is in its folder.
+    /// Returns true if a file is in the job's folder.
     pub fn has(&self, name: &str) -> bool {
         self.path().join(name).exists()
     }
 
-    /// Lines of a file in its folder: none if there is no such file.
+    /// Returns the number of lines of a file in the job's folder; 0 if there is no such file.
     pub fn lines(&self, name: &str) -> usize {
         fs::read_to_string(self.path().join(name)).map_or(0, |text| text.lines().count())
     }
@@ -56,28 +56,28 @@ impl Job {
         run_in(self.path(), &[&["run", "job.toml"], args].concat())
     }
 
-    /// Runs the job to its end, which must be a good one.
+    /// Runs the job to its end. It must succeed.
     pub fn done(&self, args: &[&str]) -> Ran {
         let ran = self.run(args);
         assert_eq!(ran.code, Some(0), "{args:?}: {}{}", ran.stdout, ran.stderr);
         ran
     }
 
-    /// Runs the job to its end, which must be this one, and gives the JSON document.
+    /// Runs the job to its end, checks the exit code and returns the JSON document.
     pub fn json(&self, args: &[&str], code: i32) -> Value {
         let ran = self.run(&[&["--json"], args].concat());
         assert_eq!(ran.code, Some(code), "{args:?}: {}{}", ran.stdout, ran.stderr);
         document(&ran)
     }
 
-    /// Starts the job, and does not wait for it.
+    /// Starts the job without waiting for its end.
     pub fn start(&self, args: &[&str]) -> Started {
         let mut command = hindmost();
         command.current_dir(self.path()).args(["run", "job.toml"]).args(args);
         Started(Some(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()))
     }
 
-    /// The names in a folder of its folder, sorted.
+    /// Returns the sorted names in a folder of the job's folder.
     pub fn names(&self, folder: &str) -> Vec<String> {
         let entries = fs::read_dir(self.path().join(folder)).unwrap();
         let mut names: Vec<String> =
@@ -87,21 +87,21 @@ impl Job {
     }
 }
 
-/// The one JSON document that is all of the output.
+/// Returns the JSON document that is the whole output.
 pub fn document(ran: &Ran) -> Value {
     serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {}{}", ran.stdout, ran.stderr))
 }
 
-/// A run at work, which does not outlive its test.
+/// A running command. It is killed when the test ends.
 pub struct Started(Option<Child>);
 
 impl Started {
-    /// Sends it a signal, such as `INT`.
+    /// Sends a signal, such as `INT`.
     pub fn signal(&self, signal: &str) {
         crate::scene::signal(self.0.as_ref().unwrap().id(), signal);
     }
 
-    /// What it printed and how it ended, once it has.
+    /// Waits until the command ends and returns its output and exit code.
     pub fn wait(mut self) -> Ran {
         let output = self.0.take().unwrap().wait_with_output().unwrap();
         Ran {
@@ -121,7 +121,7 @@ impl Drop for Started {
     }
 }
 
-/// Waits for something that must come, however slow the machine is.
+/// Waits until a condition holds; panics if that takes too long even on a slow machine.
 pub fn wait_for(what: &str, condition: impl Fn() -> bool) {
     let begun = Instant::now();
     while !condition() {
@@ -130,7 +130,7 @@ pub fn wait_for(what: &str, condition: impl Fn() -> bool) {
     }
 }
 
-/// Whether a process is still at work.
-fn is_alive(pid: &str) -> bool {
+/// Returns true if a process is still running.
+fn is_running(pid: &str) -> bool {
     fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
 }

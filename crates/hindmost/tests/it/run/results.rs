@@ -1,4 +1,4 @@
-//! What runs give and leave behind.
+//! The results, output and files of runs.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -9,10 +9,10 @@ use std::time::Instant;
 
 use serde_json::Value;
 
-use super::{Job, document, is_alive, wait_for};
+use super::{Job, document, is_running, wait_for};
 use crate::{hindmost, run_in};
 
-/// The variables that a command has written with `env -0`.
+/// Returns the variables that a command has written with `env -0`.
 fn variables(file: PathBuf) -> BTreeMap<String, Vec<u8>> {
     let bytes = fs::read(file).unwrap();
     let entries = bytes.split(|byte| *byte == 0).filter(|entry| !entry.is_empty());
@@ -57,7 +57,7 @@ fn results_are_where_the_documentation_says() {
 }
 
 #[test]
-fn paths_are_taken_from_the_jobs_folder_and_out_from_where_one_is() {
+fn job_paths_start_at_the_job_file_and_out_at_the_cwd() {
     let job = Job::new(&TWO_PHASES.replace("tasks = 3", "inputs = \"in put/*\""));
     fs::create_dir(job.path().join("in put")).unwrap();
     job.write("in put/a b", "");
@@ -108,7 +108,7 @@ fn a_check_runs_nothing() {
 }
 
 #[test]
-fn the_schema_is_the_one_that_is_handed_out() {
+fn the_schema_equals_the_published_one() {
     let printed = crate::json(&["run", "--schema"]);
     let written = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/job.schema.json");
     let written: Value = serde_json::from_str(&fs::read_to_string(written).unwrap()).unwrap();
@@ -116,7 +116,7 @@ fn the_schema_is_the_one_that_is_handed_out() {
 }
 
 #[test]
-fn commands_see_the_variables_of_the_documentation() {
+fn commands_get_the_documented_variables() {
     let job = Job::new(
         r#"
 name = "variables"
@@ -165,7 +165,7 @@ command = 'pwd > "$HINDMOST_OUTPUT/pwd"; env -0 > "$HINDMOST_OUTPUT/env"'
     fs::write(inputs.join(".hidden"), "").unwrap();
     fs::create_dir(inputs.join("folder")).unwrap();
 
-    // Those of another run, inside of which this one may be running, are not ours.
+    // Variables of an outer run, within which this one may run, are not passed on.
     let mut command = hindmost();
     command.current_dir(job.path()).args(["run", "job.toml", "--nodes", "n1:2,n2:2", "--policy", "none"]);
     command.env("HINDMOST_INPUT", "theirs").env("HINDMOST_TASK", "77").env("INHERITED", "too");
@@ -210,7 +210,7 @@ command = 'pwd > "$HINDMOST_OUTPUT/pwd"; env -0 > "$HINDMOST_OUTPUT/env"'
 }
 
 #[test]
-fn nodes_take_as_many_tasks_at_once_as_they_have_cpus() {
+fn a_node_runs_as_many_tasks_at_once_as_it_has_cpus() {
     let job = Job::new(
         r#"
 [[phase]]
@@ -281,7 +281,7 @@ command = 'echo begun > "$HINDMOST_OUTPUT/x"'
 }
 
 #[test]
-fn what_commands_print_is_kept_in_logs() {
+fn the_output_of_commands_is_kept_in_logs() {
     let job = Job::new(
         r#"
 [[phase]]
@@ -346,7 +346,7 @@ touch "$HINDMOST_OUTPUT/whole"
     let ran = job.done(&["--policy", "none"]);
     assert!(ran.stderr.contains("stuck/1 attempt 0: took longer than its time limit of 1 s"), "{}", ran.stderr);
     assert_eq!(job.names("job.out/stuck/1"), ["whole"]);
-    wait_for("the end of what it had started", || !is_alive(job.read("pid").trim()));
+    wait_for("the end of what it had started", || !is_running(job.read("pid").trim()));
 
     let never =
         Job::new("[[phase]]\nname = \"a\"\ntasks = 1\nretries = 0\ntime_limit = 0.5\ncommand = \"sleep 1000\"\n");
@@ -356,7 +356,7 @@ touch "$HINDMOST_OUTPUT/whole"
 }
 
 #[test]
-fn what_is_not_idempotent_runs_once() {
+fn tasks_that_are_not_idempotent_run_once() {
     let text = r#"
 [[phase]]
 name = "mail"
@@ -371,7 +371,7 @@ rmdir at-work-$HINDMOST_TASK
 '''
 "#;
     let job = Job::new(text);
-    // A policy that would clone every task from the start.
+    // This policy would clone every task from the start.
     let failed = job.json(&["--policy", "sca", "--nodes", "n1:8"], 1);
     assert_eq!(failed["copies"]["launched"], 0);
     assert_eq!(failed["failed_tasks"][0]["failures"], 1);
@@ -385,7 +385,7 @@ rmdir at-work-$HINDMOST_TASK
 }
 
 #[test]
-fn readers_that_stop_reading_change_nothing() {
+fn a_closed_pipe_does_not_stop_the_run() {
     let failing = "[[phase]]\nname = \"a\"\ntasks = 1\nretries = 0\ncommand = \"echo oh >&2; exit 3\"\n";
     for (text, code) in [(TWO_PHASES, 0), (failing, 1)] {
         for args in [&[][..], &["--json"]] {
@@ -402,7 +402,7 @@ fn readers_that_stop_reading_change_nothing() {
                 let ran = started.wait();
                 assert_eq!(ran.code, Some(code), "{args:?}, stdout {out}, stderr {err}: {}{}", ran.stdout, ran.stderr);
                 assert!(!ran.stderr.contains("panicked"), "{}", ran.stderr);
-                // The work is done all the same.
+                // The run finishes all the same.
                 assert!(job.has("two.out/sum/0/all") || code == 1);
             }
         }
@@ -422,7 +422,7 @@ fn text_fits_the_terminal() {
         assert_eq!(output.status.code(), Some(1));
         let stdout = String::from_utf8(output.stdout).unwrap();
         for line in stdout.lines().filter(|line| !line.contains(".hindmost/logs")) {
-            // Below the width of its counts a table is no table any more.
+            // A terminal narrower than the counts can't show the table.
             assert!(line.chars().count() <= width.max(30), "{width}: {line:?}");
         }
         assert!(!stdout.contains('\x1b'));
@@ -430,7 +430,7 @@ fn text_fits_the_terminal() {
 }
 
 #[test]
-fn deadlines_are_told() {
+fn a_missed_deadline_is_reported() {
     let job = |deadline: &str| {
         Job::new(&format!("deadline = {deadline}\n[[phase]]\nname = \"a\"\ntasks = 1\ncommand = \"sleep 0.05\"\n"))
     };
@@ -439,7 +439,7 @@ fn deadlines_are_told() {
 }
 
 #[test]
-fn the_folder_of_a_run_is_what_other_commands_read() {
+fn other_commands_read_the_folder_of_a_run() {
     let job = Job::new(&TWO_PHASES.replace("tasks = 3", "tasks = 30"));
     let result = job.json(&["--nodes", "n1:2,n2:2", "--chaos", "kill=0.2", "--policy", "mantri"], 0);
     for name in ["two.out", "two.out/.hindmost/journal.jsonl"] {
@@ -498,7 +498,7 @@ fn a_chart_is_drawn_on_request() {
 }
 
 #[test]
-fn thousands_of_tasks_are_done() {
+fn a_job_of_thousands_of_tasks_is_done() {
     let job = Job::new(
         "[[phase]]\nname = \"many\"\ntasks = 2000\ncommand = \"true\"\n\
          [[phase]]\nname = \"last\"\nafter = [\"many\"]\ntasks = 1\ncommand = 'ls \"$HINDMOST_FROM/many\" | wc -l > n'\n",

@@ -1,14 +1,14 @@
-//! Going on with a run: after a failure, Ctrl-C, `kill -9`, or a change of its job file.
+//! `hindmost run --resume` after a failure, Ctrl-C, `kill -9`, or a change of the job file.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::{Job, document, is_alive, wait_for};
+use super::{Job, document, is_running, wait_for};
 
 #[test]
-fn a_failed_job_goes_on_once_its_cause_is_mended() {
+fn a_failed_job_resumes_after_its_cause_is_corrected() {
     let job = Job::new(
         r#"
 name = "mended"
@@ -27,7 +27,7 @@ tasks = 1
 command = 'echo run >> ran-sum; cat "$HINDMOST_FROM"/map/*/attempt > "$HINDMOST_OUTPUT/all"'
 "#,
     );
-    // One node: all others are done before the last failure.
+    // On one node, all other tasks are done before the last failure.
     let ran = job.run(&["--nodes", "n1:4", "--policy", "none"]);
     assert_eq!(ran.code, Some(1), "{}{}", ran.stdout, ran.stderr);
     for part in ["mended: failed after", "map/2", "exit code 7", "missing"] {
@@ -40,7 +40,7 @@ command = 'echo run >> ran-sum; cat "$HINDMOST_FROM"/map/*/attempt > "$HINDMOST_
     assert_eq!(job.lines("ran-2"), 3);
     assert!(!job.has("mended.out/map/2") && !job.has("ran-sum"));
 
-    // Nothing is mended yet: it is tried as often again.
+    // Nothing is corrected yet, so the task fails as many times again.
     let failed = job.json(&["--resume", "--nodes", "n1:4"], 1);
     assert_eq!((&failed["state"], &failed["tasks"]), (&"failed".into(), &5.into()));
     let task = &failed["failed_tasks"][0];
@@ -49,7 +49,7 @@ command = 'echo run >> ran-sum; cat "$HINDMOST_FROM"/map/*/attempt > "$HINDMOST_
     assert!(task["stderr"].as_str().unwrap().contains("missing"), "{task}");
     assert_eq!(job.lines("ran-2"), 6);
 
-    // Its nodes are those of its journal.
+    // The nodes are those of the journal.
     job.write("mended", "");
     let done = job.json(&["--resume"], 0);
     assert_eq!((&done["state"], &done["failed_tasks"]), (&"done".into(), &Value::Array(Vec::new())));
@@ -58,14 +58,14 @@ command = 'echo run >> ran-sum; cat "$HINDMOST_FROM"/map/*/attempt > "$HINDMOST_
         assert_eq!(job.lines(file), times, "{file}");
     }
 
-    // What is done is done.
+    // Finished tasks do not run again.
     let again = job.json(&["--resume"], 0);
     assert_eq!(again["attempts"], done["attempts"]);
     assert_eq!(job.lines("ran-sum"), 1);
 }
 
 #[test]
-fn the_command_that_is_advised_goes_on_with_the_run() {
+fn the_advised_command_continues_the_run() {
     let job =
         Job::new("[[phase]]\nname = \"a\"\ntasks = 2\nretries = 0\ncommand = \"echo run >> ran; [ -e mended ]\"\n");
     let ran = job.run(&["--out", "out of it", "--nodes", "n1:1,n2:1", "--policy", "late(cap=0.5)"]);
@@ -87,7 +87,7 @@ fn the_command_that_is_advised_goes_on_with_the_run() {
     assert_eq!(job.names("."), ["job.toml", "mended", "out of it", "ran"]);
 }
 
-/// A job whose second phase waits until `go` is there.
+/// A job whose second phase waits until the file `go` exists.
 const WAITS: &str = r#"
 name = "waits"
 [[phase]]
@@ -107,7 +107,7 @@ cp "$HINDMOST_FROM/quick/$HINDMOST_TASK/n" "$HINDMOST_OUTPUT/n"
 const NODES: [&str; 4] = ["--nodes", "n1:1,n2:1", "--policy", "none"];
 
 #[test]
-fn an_interrupted_run_leaves_nothing_running_and_goes_on() {
+fn an_interrupted_run_leaves_no_processes_and_resumes() {
     for (signal, json) in [("INT", false), ("TERM", true), ("HUP", true)] {
         let job = Job::new(WAITS);
         let started = job.start(&[&NODES[..], if json { &["--json"] } else { &[] }].concat());
@@ -123,7 +123,7 @@ fn an_interrupted_run_leaves_nothing_running_and_goes_on() {
             assert!(ran.stdout.starts_with("waits: interrupted after"), "{}", ran.stdout);
         }
         for pid in job.read("pids").lines() {
-            wait_for("the tasks' end", || !is_alive(pid));
+            wait_for("the tasks' end", || !is_running(pid));
         }
         assert_eq!(job.names("waits.out/slow"), [""; 0]);
         job.write("go", "");
@@ -135,14 +135,14 @@ fn an_interrupted_run_leaves_nothing_running_and_goes_on() {
 }
 
 #[test]
-fn a_killed_run_goes_on_where_it_was() {
+fn a_killed_run_keeps_its_finished_and_running_tasks() {
     let job = Job::new(WAITS);
     let started = job.start(&NODES);
     wait_for("the slow phase", || job.lines("pids") == 2);
     started.signal("KILL");
     assert_eq!(started.wait().code, None);
     job.write("go", "");
-    // Whether they end before it is resumed or after it: what ran was not in vain.
+    // The attempts count, whether they end before the resume or after it.
     let result = job.json(&["--resume", "--nodes", "n1:1,n2:1"], 0);
     assert_eq!((&result["state"], &result["attempts"]), (&"done".into(), &4.into()));
     assert_eq!((job.lines("quick"), job.lines("pids")), (2, 2));
@@ -160,7 +160,7 @@ fn one_folder_is_for_one_run_at_a_time() {
         assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{}", ran.stderr);
         assert!(ran.stderr.starts_with("error: ") && ran.stderr.contains("in use"), "{}", ran.stderr);
     }
-    // Elsewhere is another matter.
+    // Another folder is allowed.
     let other = job.start(&[&NODES[..], &["--out", "other"]].concat());
     wait_for("the slow phase of the other", || job.lines("pids") == 4);
     job.write("go", "");
@@ -169,7 +169,7 @@ fn one_folder_is_for_one_run_at_a_time() {
 }
 
 #[test]
-fn a_phase_that_was_mended_is_done_by_its_new_command() {
+fn a_changed_phase_runs_its_new_command() {
     let text = |command: &str| {
         format!(
             "name = \"mended\"\n[[phase]]\nname = \"map\"\ntasks = 2\ncommand = 'echo run >> map; echo 1 > \"$HINDMOST_OUTPUT/n\"'\n\
@@ -179,7 +179,7 @@ fn a_phase_that_was_mended_is_done_by_its_new_command() {
     let bad = "echo first > \"$HINDMOST_OUTPUT/by\"; [ \"$HINDMOST_TASK\" != 1 ]";
     let good = "echo second > \"$HINDMOST_OUTPUT/by\"";
 
-    // Nothing of the phase is there yet: a mended command goes on with what its parents gave.
+    // The phase has no results yet: its new command uses the results of its parents.
     let job = Job::new(&text("false"));
     assert_eq!(job.run(&["--nodes", "n1:1", "--policy", "none"]).code, Some(1));
     job.write("job.toml", &text(good));
@@ -187,7 +187,7 @@ fn a_phase_that_was_mended_is_done_by_its_new_command() {
     assert!(ran.stderr.contains("the command of phase sum has changed"), "{}", ran.stderr);
     assert_eq!((job.lines("map"), job.read("mended.out/sum/1/by").as_str()), (2, "second\n"));
 
-    // Results of the earlier command are not mixed with others unless that is asked for.
+    // Results of the earlier command are not mixed with new ones, unless an option allows it.
     let job = Job::new(&text(bad));
     assert_eq!(job.run(&["--nodes", "n1:1", "--policy", "none"]).code, Some(1));
     job.write("job.toml", &text(good));
@@ -199,10 +199,10 @@ fn a_phase_that_was_mended_is_done_by_its_new_command() {
     job.done(&["--resume", "--keep-results"]);
     let by: Vec<String> = (0..3).map(|task| job.read(&format!("mended.out/sum/{task}/by"))).collect();
     assert_eq!(by, ["first\n", "second\n", "second\n"]);
-    // Now that is what its results are of.
+    // The run now has results of the new command.
     job.done(&["--resume"]);
 
-    // Other tasks are another job.
+    // A job file with other tasks is another job.
     job.write("job.toml", &text(good).replace("tasks = 3", "tasks = 4"));
     let ran = job.run(&["--resume", "--keep-results"]);
     assert_eq!(ran.code, Some(2), "{}", ran.stderr);
@@ -210,7 +210,7 @@ fn a_phase_that_was_mended_is_done_by_its_new_command() {
 }
 
 #[test]
-fn what_runs_an_old_command_is_started_afresh() {
+fn attempts_of_an_old_command_are_started_again() {
     let job = Job::new(WAITS);
     let started = job.start(&NODES);
     wait_for("the slow phase", || job.lines("pids") == 2);
@@ -223,12 +223,12 @@ fn what_runs_an_old_command_is_started_afresh() {
     assert_eq!((&result["state"], &result["attempts"]), (&"done".into(), &6.into()));
     assert_eq!((job.lines("pids"), job.lines("later")), (2, 2));
     for pid in pids.lines() {
-        assert!(!is_alive(pid));
+        assert!(!is_running(pid));
     }
 }
 
 #[test]
-fn what_ended_while_nobody_looked_took_no_longer_than_it_did() {
+fn an_attempt_that_ended_unseen_has_its_true_duration() {
     let job = Job::new(WAITS);
     let begun = Instant::now();
     let started = job.start(&NODES);

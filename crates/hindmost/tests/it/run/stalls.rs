@@ -1,8 +1,8 @@
-//! Attempts that stop getting on, wherever they do: a copy ends what they would hold up for ever.
+//! Attempts that hang: a copy finishes the task, so that the job does not wait for ever.
 
 use super::Job;
 
-/// Runs a job one attempt of which hangs for as long as nobody kills it.
+/// Runs a job with an attempt that hangs until it is killed.
 fn ends_by_a_copy(what: &str, phase: &str, args: &[&str]) {
     let job = Job::new(&format!("[[phase]]\nname = \"hangs\"\n{phase}\n"));
     for task in 0..6 {
@@ -15,7 +15,7 @@ fn ends_by_a_copy(what: &str, phase: &str, args: &[&str]) {
 const HANGS: &str = r#"[ "$HINDMOST_TASK.$HINDMOST_ATTEMPT" != 3.0 ] || sleep 1000"#;
 
 #[test]
-fn after_its_last_report() {
+fn a_hang_after_the_last_report_ends_by_a_copy() {
     for (last, policy) in [("0.2", "pace"), ("0.9", "pace"), ("1", "pace"), ("0.9", "mantri"), ("0.9", "late")] {
         let phase = format!(
             r#"tasks = 6
@@ -31,7 +31,7 @@ done
 }
 
 #[test]
-fn before_its_first_report() {
+fn a_hang_before_the_first_report_ends_by_a_copy() {
     let phase = format!(
         "tasks = 6\ncommand = '''\n{HANGS}\nfor share in 0.2 0.4 0.6 0.8; do sleep 0.05; echo $share >> \"$HINDMOST_PROGRESS\"; done\n'''"
     );
@@ -39,8 +39,8 @@ fn before_its_first_report() {
 }
 
 #[test]
-fn after_it_has_read_its_input() {
-    // All is read at once, by a shell that keeps the file open or closes it, and the work comes then.
+fn a_hang_after_reading_the_input_ends_by_a_copy() {
+    // The command reads its whole input at once and then works. Its shell keeps the file open or closes it.
     for reads in [r#"exec 3< "$HINDMOST_INPUT"; cat <&3 > /dev/null"#, r#"cat "$HINDMOST_INPUT" > /dev/null"#] {
         let phase = format!(
             "inputs = \"input.*\"\ncommand = '''\n{reads}\nfor i in 1 2 3 4 5 6 7 8; do sleep 0.05; done\n{HANGS}\n'''"
@@ -50,7 +50,7 @@ fn after_it_has_read_its_input() {
 }
 
 #[test]
-fn in_the_middle_of_its_input() {
+fn a_hang_within_the_input_ends_by_a_copy() {
     let phase = format!(
         r#"inputs = "input.*"
 command = '''

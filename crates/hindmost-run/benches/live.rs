@@ -1,5 +1,5 @@
-//! What the live driver costs: deciding at 1 000 nodes behind a fake engine, and real attempts on this
-//! machine. `cargo bench -p hindmost-run`.
+//! Measures the cost of the live driver: decisions for 1000 nodes on a fake engine, and real attempts on this machine.
+//! Run with `cargo bench -p hindmost-run`.
 
 use std::hint::black_box;
 use std::sync::atomic::AtomicU32;
@@ -28,7 +28,7 @@ fn go(plan: &Plan, policy: &str, folder: &std::path::Path, engine: &mut dyn Engi
     run(plan, &options, store, engine, &AtomicU32::new(0), &mut Unfollowed).expect("the run works")
 }
 
-/// 2 000 tasks on 1 000 nodes, of which one in a hundred is eight times as slow; the time that the policy took.
+/// Runs 2000 tasks on 1000 nodes, 1% of them eight times slower. Returns the time that the policy took.
 fn deciding(policy: &str) -> RunOutcome {
     let folder = tempfile::tempdir().expect("a folder");
     let nodes = (0..1000)

@@ -1,4 +1,4 @@
-//! Rehearsals: what `--chaos` does to a run, so that a user sees what a policy does before trusting it.
+//! Fault injection (`--chaos`): slows and loses nodes and kills attempts, so that a user can see how a policy reacts.
 
 use std::str::FromStr;
 
@@ -7,34 +7,34 @@ use hindmost_core::random::{Purpose, draw_for_attempt};
 use hindmost_core::time::Time;
 use hindmost_math::plain::Quoted;
 
-/// A node that goes away and comes back.
+/// A node that is lost for some time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Loss {
-    /// Its name.
+    /// The node's name.
     pub node: String,
-    /// When it goes, counted from the run's begin.
+    /// When it is lost, counted from the begin or resumption of the run.
     pub at: Time,
-    /// How long it stays away.
+    /// For how long it is lost.
     pub away: Time,
 }
 
-/// What is done to a run.
+/// The faults of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Chaos {
-    /// Nodes on which attempts take so many times as long: their processes are stopped and continued.
+    /// Slow nodes, and the factor by which attempts on them take longer: their processes are stopped and continued.
     pub slow: Vec<(String, f64)>,
-    /// Chance that an attempt is killed while it runs, in [0, 1].
+    /// Probability that an attempt is killed while it runs, in [0, 1].
     pub kill: f64,
     /// Nodes that are lost.
     pub lose: Vec<Loss>,
-    /// Seed of what is drawn.
+    /// Seed of the random draws.
     pub seed: u64,
 }
 
-/// A rehearsal that can't be understood.
+/// A `--chaos` text that is not valid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "chaos {}: {reason}; give slow=NODE:FACTOR, kill=CHANCE, lose=NODE:10s (lost for ten seconds), lose=NODE:10s@5s (from the fifth second on) or seed=N, separated by commas",
+    "--chaos {}: {reason}; give slow=NODE:FACTOR, kill=CHANCE, lose=NODE:10s (lost for 10 s), lose=NODE:10s@5s (lost for 10 s from 5 s on) or seed=N, separated by commas",
     Quoted(text)
 )]
 pub struct ChaosError {
@@ -42,7 +42,7 @@ pub struct ChaosError {
     reason: String,
 }
 
-/// When a node is lost unless told: after a second.
+/// When a node is lost by default, in seconds.
 const LOST_AT: f64 = 1.0;
 
 impl FromStr for Chaos {
@@ -52,7 +52,7 @@ impl FromStr for Chaos {
         let mut chaos = Chaos::default();
         for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
             let wrong = |reason: String| ChaosError { text: part.to_owned(), reason };
-            let (what, value) = part.split_once('=').ok_or_else(|| wrong("there is no =".to_owned()))?;
+            let (what, value) = part.split_once('=').ok_or_else(|| wrong("it has no =".to_owned()))?;
             match what.trim() {
                 "slow" => {
                     let (node, factor) =
@@ -72,7 +72,7 @@ impl FromStr for Chaos {
                     let seconds = |text: &str| {
                         crate::job_file::parse_duration(text.trim())
                             .map(|span| Time(span.as_nanos() as u64))
-                            .ok_or_else(|| wrong(format!("{} is no time such as 10s", Quoted(text))))
+                            .ok_or_else(|| wrong(format!("{} is not a time such as 10s", Quoted(text))))
                     };
                     let at = at.map_or(Ok(Time::from_seconds(LOST_AT)), seconds)?;
                     chaos.lose.push(Loss { node: node.trim().to_owned(), at, away: seconds(away)? });
@@ -89,19 +89,19 @@ impl FromStr for Chaos {
 }
 
 impl Chaos {
-    /// The first named node that is not among these.
+    /// Returns the first node in these faults that is not among `nodes`.
     pub fn unknown_node<'a>(&'a self, nodes: &[String]) -> Option<&'a str> {
         let named = self.slow.iter().map(|(node, _)| node).chain(self.lose.iter().map(|loss| &loss.node));
         named.map(String::as_str).find(|name| !nodes.iter().any(|node| node == name))
     }
 
-    /// How many times as long attempts on a node take.
+    /// Returns the factor by which attempts on a node take longer; 1 if it is not slow.
     pub fn slowed(&self, node: &str) -> f64 {
         self.slow.iter().filter(|(name, _)| name == node).map(|(_, factor)| *factor).fold(1.0, f64::max)
     }
 
-    /// How long after its start an attempt is killed, if it is, where a copy takes `typical` seconds:
-    /// at a moment drawn evenly from that span.
+    /// Returns how long after its start an attempt is killed; `None` if it is not. The time is uniformly distributed
+    /// between 0 and `typical`, the typical duration of a copy in seconds.
     pub fn killed_after(&self, attempt: AttemptId, typical: f64) -> Option<Time> {
         if self.kill == 0.0 || draw_for_attempt(self.seed, Purpose::Detection, attempt) >= self.kill {
             return None;
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rehearsals_are_understood() {
+    fn faults_are_parsed() {
         let chaos: Chaos = "slow=n3:8,kill=0.01,lose=n2:10s, lose=n1:0.5s@2s,seed=7".parse().unwrap();
         assert_eq!(chaos.slow, [("n3".to_owned(), 8.0)]);
         assert_eq!((chaos.kill, chaos.seed), (0.01, 7));
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_refused() {
+    fn invalid_faults_are_errors() {
         for wrong in
             ["slow=n3", "slow=n3:0.5", "slow=n3:NaN", "kill=2", "kill=NaN", "lose=n2", "lose=n2:x", "boom=1", "x"]
         {

@@ -1,7 +1,7 @@
 //! The attempts that the engine runs.
 //!
-//! Invariant: an attempt is killed for the first reason that is given, and its end is judged and counted by that reason.
-//! Only the loss of its node replaces a reason: the cluster has forgotten the attempt by then.
+//! Invariant: the first reason to kill an attempt stays, and decides how its end is counted. Only the loss of its node
+//! replaces an earlier reason, because the cluster has removed the attempt by then.
 
 use hindmost_core::ids::{AttemptId, NodeId};
 use hindmost_core::time::Time;
@@ -15,9 +15,9 @@ use super::progress::Progress;
 pub(super) enum Kill {
     /// The policy decided it.
     Decided,
-    /// Fault injection.
+    /// Fault injection kills it.
     FaultInjection,
-    /// Its time limit.
+    /// It has reached its time limit.
     TimeLimit,
     /// Its node is lost.
     NodeLost,
@@ -34,31 +34,31 @@ pub(super) struct Running {
 }
 
 impl Running {
-    /// Why it is being killed, if it is.
+    /// Why it is being killed; `None` if it is not.
     pub(super) fn kill(&self) -> Option<Kill> {
         self.kill
     }
 
-    /// What the learner may know of it.
+    /// Returns the observation of this attempt for the learner.
     pub(super) fn observed(&self, attempt: AttemptId, now: Time) -> Observed {
         let Progress { since, share, .. } = self.progress;
         let progress = Some(self.progress.now(now)).filter(|share| *share > 0.0);
-        let foretells = share < 1.0 && self.progress.stands(now).is_none();
-        Observed { attempt, node: self.node, age: (now - since).seconds(), progress, foretells }
+        let predicts_duration = share < 1.0 && self.progress.stalled_for(now).is_none();
+        Observed { attempt, node: self.node, age: (now - since).seconds(), progress, predicts_duration }
     }
 }
 
-/// The attempts that the engine runs, those included that are being killed and have not ended.
+/// The attempts that the engine runs, including those that are being killed and have not ended.
 #[derive(Default)]
 pub(super) struct Attempts(FxHashMap<AttemptId, Running>);
 
 impl Attempts {
-    /// The engine has started or adopted an attempt, which runs since then.
+    /// Adds an attempt that the engine has started or adopted and that runs since `since`.
     pub(super) fn insert(&mut self, attempt: AttemptId, node: NodeId, since: Time) {
         self.0.insert(attempt, Running { node, progress: Progress::new(since), kill: None });
     }
 
-    /// An attempt has ended.
+    /// Removes an attempt that has ended.
     pub(super) fn remove(&mut self, attempt: AttemptId) -> Option<Running> {
         self.0.remove(&attempt)
     }
@@ -84,20 +84,20 @@ impl Attempts {
         self.0.iter().map(|(attempt, running)| (*attempt, running))
     }
 
-    /// An attempt's progress, to be updated.
+    /// Returns an attempt's progress, so that it can be updated.
     pub(super) fn progress_mut(&mut self, attempt: AttemptId) -> Option<&mut Progress> {
         self.0.get_mut(&attempt).map(|running| &mut running.progress)
     }
 
-    /// Returns the attempts that are concerned, by id.
-    pub(super) fn those(&self, concerned: impl Fn(AttemptId, &Running) -> bool) -> Vec<AttemptId> {
-        let concerned = self.iter().filter(|(attempt, running)| concerned(*attempt, running));
-        let mut those: Vec<AttemptId> = concerned.map(|(attempt, _)| attempt).collect();
-        those.sort_unstable();
-        those
+    /// Returns the attempts that fulfil a condition, sorted by id.
+    pub(super) fn matching(&self, is_wanted: impl Fn(AttemptId, &Running) -> bool) -> Vec<AttemptId> {
+        let wanted = self.iter().filter(|(attempt, running)| is_wanted(*attempt, running));
+        let mut matching: Vec<AttemptId> = wanted.map(|(attempt, _)| attempt).collect();
+        matching.sort_unstable();
+        matching
     }
 
-    /// Gives a reason to kill an attempt. Returns whether it is the first one; `None` if the attempt does not run.
+    /// Sets the reason to kill an attempt. Returns whether it is the first reason; `None` if the attempt does not run.
     pub(super) fn kill(&mut self, attempt: AttemptId, why: Kill) -> Option<bool> {
         let running = self.0.get_mut(&attempt)?;
         let is_first = running.kill.is_none();
@@ -107,7 +107,7 @@ impl Attempts {
         Some(is_first)
     }
 
-    /// What the learner may know of the attempts that are not being killed, by id.
+    /// Returns the observations of all attempts that are not being killed, sorted by id.
     pub(super) fn observed(&self, now: Time) -> Vec<Observed> {
         let kept = self.iter().filter(|(_, running)| running.kill.is_none());
         let mut observed: Vec<Observed> = kept.map(|(attempt, running)| running.observed(attempt, now)).collect();
@@ -115,10 +115,10 @@ impl Attempts {
         observed
     }
 
-    /// The way in which the attempts of a phase seemed to make progress says nothing of it. Returns whose progress is
-    /// unknown again.
+    /// Discards progress that was derived from reading the input, for all attempts of a phase. Returns the attempts whose
+    /// progress is unknown again.
     pub(super) fn forget_reading(&mut self, phase: u32) -> Vec<AttemptId> {
-        let reading = self.those(|attempt, running| attempt.task.phase == phase && running.progress.by_reading);
+        let reading = self.matching(|attempt, running| attempt.task.phase == phase && running.progress.by_reading);
         for attempt in &reading {
             if let Some(progress) = self.progress_mut(*attempt) {
                 *progress = Progress::new(progress.since);
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_being_killed_is_not_learned_from() {
+    fn attempts_being_killed_are_not_observed() {
         let mut attempts = Attempts::default();
         for index in [2, 0, 1] {
             attempts.insert(attempt(index), NodeId(index), Time::ZERO);

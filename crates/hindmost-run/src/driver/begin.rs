@@ -1,4 +1,4 @@
-//! How a run begins: its folder, policy and engine are checked and put together.
+//! Begins a run: checks its folder, policy and nodes, and builds the driver.
 
 use std::sync::atomic::AtomicU32;
 
@@ -23,18 +23,19 @@ use super::recorder::Recorder;
 use super::shutdown::Shutdown;
 use super::waiting::Waiting;
 use super::watches::Watches;
-use super::{Driver, Follower, JOB, RunError, RunOptions, RunOutcome, check, resume, setting, standing};
+use super::{Driver, Follower, JOB, RunError, RunOptions, RunOutcome, check, options, recheck, resume};
 use crate::engine::Engine;
 use crate::job_file::Plan;
 use crate::store::Opened;
 
-/// Runs a job in a folder. `presses` counts how often the user has asked to stop.
+/// Runs a job in a folder, or resumes the run that the folder holds.
 ///
-/// With a folder that holds the same job's run, begun earlier and resumed, goes on with it: `opened` comes
-/// from [`Store::open`](crate::store::Store::open).
+/// `opened` comes from [`Store::open`](crate::store::Store::open). `presses` counts how often the user has requested to
+/// stop, for example with Ctrl-C.
 ///
 /// # Errors
-/// If something makes no sense or a file can't be read or written. Nothing is left running then.
+/// If the plan, options, nodes and folder do not fit each other, or a file can't be read or written. No attempt is left
+/// running then.
 pub fn run(
     plan: &Plan,
     options: &RunOptions,
@@ -46,7 +47,8 @@ pub fn run(
     run_under(None, plan, options, opened, engine, presses, follower)
 }
 
-/// As [`run`], under a policy that the caller has made, which may be one that no catalogue knows.
+/// Runs a job as [`run`] does, under a policy that the caller has built and that need not be in the catalogue. `None`
+/// builds the policy from the options.
 ///
 /// # Errors
 /// As [`run`].
@@ -68,7 +70,7 @@ pub fn run_under(
             resume::check_nodes(records, &names)?;
             resume::check_header(header, options)?
         }
-        None => setting::new_header(plan, &options.filled_from(&store), engine)?,
+        None => options::new_header(plan, &options.filled_from(&store), engine)?,
     };
     let spec: PolicySpec = header.policy.parse().map_err(|error| RunError::Input(format!("{error}")))?;
     let setting = catalogue::Setting::from(&header);
@@ -79,22 +81,22 @@ pub fn run_under(
         follower.message(&why);
     }
     let again = match &held {
-        Some((_, records)) => standing::check(plan, &mut store, records, engine, follower)?,
+        Some((_, records)) => recheck::check(plan, &mut store, records, engine, follower)?,
         None => false,
     };
     if again {
         held = None;
     } else {
-        // Nothing refuses it any more.
-        standing::kill_moved(&store, engine, follower);
+        // From here on no check can refuse the run.
+        recheck::kill_moved(&store, engine, follower);
         store.accept(plan)?;
     }
     let earlier_failures = store.earlier_failures();
     let history = plan.phases.iter().map(|phase| options.history.get(&phase.name).cloned().unwrap_or_default());
-    // Above 1 progress tells nothing.
-    let telling_share = if let Knowledge::Progress(share) = header.knowledge { share } else { 2.0 };
+    // A share above 1 is never reached: then progress reveals nothing.
+    let reveal_share = if let Knowledge::Progress(share) = header.knowledge { share } else { 2.0 };
     let journal = LiveJournal::open(&store, if held.is_some() { None } else { Some(&header) });
-    let journal = journal.inspect_err(|_| standing::kill_earlier(&store, engine, follower))?;
+    let journal = journal.inspect_err(|_| recheck::kill_earlier(&store, engine, follower))?;
     let mut driver = Driver {
         plan,
         engine,
@@ -105,8 +107,8 @@ pub fn run_under(
         attempts: Attempts::default(),
         waiting: Waiting::default(),
         failures: Failures::new(plan),
-        watches: Watches::new(telling_share),
-        learner: Learner::new(names.len(), telling_share, history.collect()),
+        watches: Watches::new(reveal_share),
+        learner: Learner::new(names.len(), reveal_share, history.collect()),
         faults: FaultInjection::new(&options.chaos, names),
         shutdown: Shutdown::default(),
         counts: Counts::new(plan.phases.len()),
@@ -114,7 +116,7 @@ pub fn run_under(
         in_place: FxHashSet::default(),
         was_at: None,
         is_due: true,
-        looked_up: Time::ZERO,
+        followed_at: Time::ZERO,
         store,
     };
     let result = match held {
@@ -129,20 +131,21 @@ pub fn run_under(
 }
 
 impl Driver<'_> {
-    /// The first records of a run: a new one, or one that begins again with the results that it has.
-    pub(super) fn begin(&mut self, earlier_failures: &[standing::TaskFailures]) -> Result<(), RunError> {
-        standing::kill(&self.store.run(), self.engine, self.follower);
-        standing::clear(&self.store, self.follower)?;
+    /// Writes the first records of a run: of a new one, or of one that begins again with its valid results.
+    pub(super) fn begin(&mut self, earlier_failures: &[recheck::TaskFailures]) -> Result<(), RunError> {
+        recheck::kill(&self.store.run(), self.engine, self.follower);
+        recheck::clear(&self.store, self.follower)?;
         let mut spec = self.plan.job_spec();
-        let stands = standing::standing(self.plan, &self.store)?;
-        if stands.len() as u64 == self.plan.tasks() {
+        let valid = recheck::valid_results(self.plan, &self.store)?;
+        if valid.len() as u64 == self.plan.tasks() {
             return Err(RunError::Input(format!(
-                "{} has every result of {:?} and no journal: nothing is left to do",
+                "{} has every result of job {:?} and no journal, so there is nothing to run; remove the folder to run \
+                                 the job again",
                 self.store.folder().display(),
                 self.plan.name
             )));
         }
-        for task in stands {
+        for task in valid {
             spec.phases[task.phase as usize].finished.push(task.index);
         }
         let nodes = self.engine.nodes().to_vec();
@@ -156,12 +159,12 @@ impl Driver<'_> {
         self.prepare(Time::ZERO)
     }
 
-    /// What a new and a resumed run share before their first round.
+    /// Prepares the first round of a new or resumed run: schedules the faults and reports what is known of durations.
     pub(super) fn prepare(&mut self, now: Time) -> Result<(), RunError> {
         for (at, loss) in self.faults.losses(now) {
             self.deadlines.push(at, Deadline::Lose(loss));
         }
-        self.learner.look_again();
+        self.learner.set_due();
         self.learn()
     }
 }

@@ -1,4 +1,4 @@
-//! Times at which the driver has something to do.
+//! The times at which the driver has to act.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -7,28 +7,28 @@ use hindmost_core::ids::AttemptId;
 use hindmost_core::record::Decision;
 use hindmost_core::time::Time;
 
-/// What is due.
+/// What the driver does at a given time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Deadline {
-    /// The policy asked for a round at this time.
+    /// Lets the policy decide: it requested a round at this time.
     Wake,
-    /// An attempt that could not be started is to be tried again.
+    /// Tries again to start an attempt.
     Launch(AttemptId),
-    /// Conditions on an attempt may have come true.
+    /// Tests the conditions on an attempt.
     Test(AttemptId),
-    /// An attempt's progress is to be looked at.
-    Look(AttemptId),
-    /// An attempt has run for as long as it may.
+    /// Polls an attempt's progress.
+    Poll(AttemptId),
+    /// Kills an attempt that has reached its time limit.
     TimeLimit(AttemptId),
     /// Fault injection kills an attempt.
     Kill(AttemptId),
-    /// Fault injection takes a node away: the number of the loss.
+    /// Fault injection takes a node away; holds the number of the loss.
     Lose(usize),
-    /// Fault injection brings it back.
+    /// Fault injection brings the node of this loss back.
     Return(usize),
 }
 
-/// Deadlines in the order of their times.
+/// Deadlines, ordered by time.
 #[derive(Default)]
 pub(super) struct Deadlines(BinaryHeap<Reverse<(Time, Deadline)>>);
 
@@ -37,7 +37,7 @@ impl Deadlines {
         self.0.push(Reverse((at, deadline)));
     }
 
-    /// The policy asked to be asked again, if it did.
+    /// Adds the time at which a decision requests another round, if it does.
     pub(super) fn decision(&mut self, decision: &Decision) {
         if let Decision::Wake { at } | Decision::Reserve { until: at, .. } = decision {
             self.push(*at, Deadline::Wake);
@@ -52,7 +52,7 @@ impl Deadlines {
         self.0.is_empty()
     }
 
-    /// The next that has passed.
+    /// Removes and returns the earliest deadline that has passed; `None` if none has.
     pub(super) fn pop(&mut self, now: Time) -> Option<Deadline> {
         if self.next()? > now {
             return None;
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_has_passed_comes_in_order() {
+    fn passed_deadlines_come_in_order_of_time() {
         let mut deadlines = Deadlines::default();
         deadlines.push(Time(7), Deadline::Return(0));
         deadlines.push(Time(3), Deadline::Lose(0));

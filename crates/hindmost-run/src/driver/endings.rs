@@ -1,8 +1,8 @@
-//! What becomes of attempts that have ended: results, failures, nothing.
+//! Handles attempts that have ended: their output becomes a result, or they count as failed or stopped.
 //!
-//! Attempts that end at about the same time are dealt with together, so that they share what syncing costs: first it
-//! is found out how each ended; then what the good ones have written is synced, renamed into place, and the renames are
-//! synced; then their ends are recorded, in the order in which they came.
+//! Attempts that end at about the same time are handled together, so that they share the cost of syncing. First the driver
+//! finds out how each one ended. Then it syncs the output of the successful ones, renames it into place and syncs the
+//! renames. Then it records the ends in the order in which they came.
 
 use std::collections::HashSet;
 
@@ -13,12 +13,12 @@ use hindmost_core::record::Event;
 use hindmost_core::time::Time;
 
 use super::attempts::{Kill, Running};
-use super::standing::TaskFailures;
+use super::recheck::TaskFailures;
 use super::{Driver, RunError};
 use crate::engine::Happened;
 use crate::store::{Commit, EndMarker};
 
-/// What shells say when no process can be started.
+/// What shells print when they can't start a process.
 const NO_PROCESS: [&str; 4] = [
     "annot fork",
     "an't fork",
@@ -30,27 +30,27 @@ const NO_PROCESS: [&str; 4] = [
 struct Ending {
     attempt: AttemptId,
     running: Running,
-    /// When it ended, if nobody looked.
+    /// When it ended, if no Hindmost ran then; `None` for now.
     at: Option<Time>,
     end: End,
 }
 
-/// How an attempt ended, as far as the driver can tell.
+/// How an attempt ended.
 enum End {
-    /// Its command ended well, and its output is listed.
+    /// Its command succeeded, and its output is in the manifest.
     Good,
-    /// Its output is the task's result.
+    /// Its output has become the task's result.
     Won,
     /// It was stopped.
     Stopped,
-    /// It could not do its work for want of something that may be there soon: what.
+    /// It lacked something that may be available soon, such as free processes; holds what.
     Scarce(String),
-    /// It broke, and whether that counts against the task's retries.
+    /// It failed: the reason, and whether this counts against the task's retries.
     Failed(String, bool),
 }
 
 impl Driver<'_> {
-    /// Deals with what the engine says.
+    /// Handles what the engine reports.
     pub(super) fn happened(&mut self, happened: Vec<Happened>) -> Result<(), RunError> {
         let mut ended = Vec::new();
         for one in happened {
@@ -63,11 +63,11 @@ impl Driver<'_> {
         self.ended(ended)
     }
 
-    /// Nothing is left of attempts at work, or this is: what they have done counts, or is removed. With each goes when it
-    /// ended, if nobody looked.
+    /// Handles attempts that have ended: commits or removes their output, and records their ends. With each attempt comes the
+    /// process that it has left and that does not end, if any, and the time of its end if no Hindmost ran then.
     pub(super) fn ended(&mut self, ended: Vec<(AttemptId, Option<String>, Option<Time>)>) -> Result<(), RunError> {
         if !ended.is_empty() {
-            // Where the folder is gone no task is to blame, and nothing may be committed.
+            // If the run's folder is gone, no task is to blame and nothing may be committed.
             self.store.check_place()?;
         }
         let mut endings = Vec::new();
@@ -76,8 +76,8 @@ impl Driver<'_> {
                 self.clean(attempt, false);
                 continue;
             };
-            self.learner.look_again();
-            // One that was lost with its node is not the cluster's any more, whatever it has done since.
+            self.learner.set_due();
+            // The cluster has removed an attempt whose node was lost, so its output does not count.
             if self.attempt(attempt).is_none() {
                 self.watches.forget(attempt);
                 self.clean(attempt, false);
@@ -90,13 +90,13 @@ impl Driver<'_> {
         endings.into_iter().try_for_each(|ending| self.record(ending))
     }
 
-    /// How an attempt ended that was killed for this reason, if it was.
+    /// Returns how an attempt ended. `kill` is why the driver killed it, if it did.
     fn end_of(&mut self, attempt: AttemptId, kill: Option<Kill>, stays: Option<String>) -> End {
         if self.is_finished(attempt.task) {
             return End::Stopped;
         }
         if let Some(what) = stays {
-            return End::Failed(format!("something that it has started does not end: {what}"), true);
+            return End::Failed(format!("a process that it has started does not end: {what}"), true);
         }
         let idempotent = self.plan.phases[attempt.task.phase as usize].idempotent;
         let marker = match self.store.end_marker(attempt) {
@@ -107,10 +107,10 @@ impl Driver<'_> {
             return match self.store.prepare(attempt) {
                 Ok(true) => End::Good,
                 Ok(false) if self.store.was_committed(attempt) => {
-                    End::Failed("its result was in place and is gone".to_owned(), !idempotent)
+                    End::Failed("its result was in place and has been removed".to_owned(), !idempotent)
                 }
                 Ok(false) => no_output(),
-                Err(error) => End::Failed(format!("its output can't be looked at: {error}"), true),
+                Err(error) => End::Failed(format!("its output can't be read: {error}"), true),
             };
         }
         let phase = &self.plan.phases[attempt.task.phase as usize];
@@ -133,19 +133,19 @@ impl Driver<'_> {
                 End::Failed("its folder was moved or removed while it ran".to_owned(), !idempotent)
             }
             (None, EndMarker::Missing) => End::Failed(
-                "ended without an end marker: it was killed from outside, or its disk is full".to_owned(),
+                "ended without an end marker: something outside Hindmost killed it, or the disk is full".to_owned(),
                 true,
             ),
         }
     }
 
-    /// True if an attempt failed because the system had no processes left, rather than by itself.
+    /// True if an attempt failed because the system could start no more processes.
     fn had_no_processes(&self, attempt: AttemptId) -> bool {
         let said = self.store.stderr_tail(attempt);
         NO_PROCESS.iter().any(|text| said.contains(text)) || !self.engine.can_start()
     }
 
-    /// Makes the output of good attempts their tasks' results, safely.
+    /// Makes the output of successful attempts their tasks' results, so that it survives a power cut.
     fn commit(&mut self, endings: &mut [Ending]) -> Result<(), RunError> {
         if !endings.iter().any(|ending| matches!(ending.end, End::Good)) {
             return Ok(());
@@ -160,13 +160,14 @@ impl Driver<'_> {
                         let name = &self.plan.phases[task.phase as usize].name;
                         let index = task.index;
                         self.follower.message(&format!(
-                            "something else was in the place of the result of {name}/{index}: it is in {aside} now"
+                            "something else was in the place of the result of {name}/{index}; it has been moved to {aside}"
                         ));
                     }
                     won.insert(task);
                     End::Won
                 }
-                // Another of its task was a moment earlier, or it was in place before its end was recorded.
+                // Either its own output was in place before its end was recorded (then it is the first winner here), or
+                // another attempt of its task was earlier.
                 Ok(Commit::TooLate) if won.insert(task) => End::Won,
                 Ok(Commit::TooLate) => End::Stopped,
                 Ok(Commit::NoOutput) => no_output(),
@@ -176,14 +177,15 @@ impl Driver<'_> {
         self.store.sync_results(won.into_iter()).map_err(|error| self.not_durable(error))
     }
 
-    /// What was written may not be what is on the disk: nothing of it may count, now or when the run is resumed.
+    /// Returns the error of a failed sync. The disk may hold something else than what was written, so none of it may count,
+    /// now or after a resumption.
     fn not_durable(&self, error: std::io::Error) -> RunError {
         RunError::NotDurable { path: self.store.folder().into(), error }
     }
 
     fn record(&mut self, ending: Ending) -> Result<(), RunError> {
         let Ending { attempt, running, at, end } = ending;
-        // One that ended while nobody looked took no longer than until its end.
+        // The age of an attempt that ended while no Hindmost ran does not include the time since its end.
         let mut observed = running.observed(attempt, self.engine.now());
         observed.age -= self.ended_ago(attempt, running.progress.since).seconds();
         if let End::Scarce(what) = end {
@@ -212,15 +214,15 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// How long ago an attempt ended that has run since then, by its end marker. A clock that was set meanwhile may say
-    /// that this was before it began: then nothing is known of it.
+    /// Returns how long ago an attempt ended, by its end marker; it has run since `since`. Returns zero if the marker is
+    /// older than the attempt, because someone has set the clock.
     pub(super) fn ended_ago(&self, attempt: AttemptId, since: Time) -> Time {
         let age = self.engine.now() - since;
         let ago = self.store.ended_ago(attempt).map(|ago| Time(ago.as_nanos() as u64));
         ago.filter(|ago| *ago <= age).unwrap_or(Time::ZERO)
     }
 
-    /// The engine could not start an attempt's command.
+    /// Handles an attempt whose command the engine could not start.
     fn not_begun(&mut self, attempt: AttemptId, what: &str) -> Result<(), RunError> {
         let is_wanted = self.attempts.get(attempt).is_some_and(|running| running.kill().is_none());
         if !is_wanted || self.is_finished(attempt.task) {
@@ -230,7 +232,7 @@ impl Driver<'_> {
         self.wait_to_start(attempt, what)
     }
 
-    /// An attempt broke; `counted` against its task's retries.
+    /// Records the failure of an attempt. `counted` says whether it counts against its task's retries.
     pub(super) fn broke(&mut self, attempt: AttemptId, reason: String, counted: bool) -> Result<(), RunError> {
         let task = attempt.task;
         let stderr = self.store.stderr_tail(attempt);
@@ -250,12 +252,12 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// A task that has failed more often than it may, and of which nothing runs, ends the job.
+    /// Ends the job if a task is exhausted and has no running attempt.
     pub(super) fn check_given_up(&mut self, task: TaskId) {
         if !self.failures.is_exhausted(task) || !self.is_pending(task) {
             return;
         }
-        // What fails while the run ends is no news, unless it was let go on to its end.
+        // A failure while the run ends is not reported, unless the attempt was allowed to run to its end.
         if !self.shutdown.has_begun() || !self.plan.phases[task.phase as usize].idempotent {
             self.failures.give_up(task);
         }
@@ -264,7 +266,7 @@ impl Driver<'_> {
         }
     }
 
-    /// Counts failures from before this process: a task that has failed too often ends the job at once.
+    /// Counts the failures from before this process. An exhausted task ends the job at once.
     pub(super) fn recall_failures(&mut self, earlier: &[TaskFailures]) {
         let cluster = self.session.cluster();
         let is_pending = |task: TaskId| cluster.task(task).is_some_and(Task::is_pending);
@@ -277,15 +279,15 @@ impl Driver<'_> {
         self.session.cluster().task(task).is_some_and(Task::is_pending)
     }
 
-    /// Removes what is left of an attempt. What can't be removed is said and left.
+    /// Removes the files of an attempt, and reports what can't be removed.
     pub(super) fn clean(&mut self, attempt: AttemptId, keep_logs: bool) {
         if let Some(left) = self.store.remove_attempt(attempt, keep_logs) {
-            self.follower.message(&format!("can't be removed and is left: {left}"));
+            self.follower.message(&format!("files of an attempt can't be removed and are left: {left}"));
         }
     }
 }
 
-/// An attempt whose output folder is not there.
+/// Returns the end of an attempt whose output folder is missing.
 fn no_output() -> End {
     End::Failed("its command removed its output folder, or put something else in its place".to_owned(), true)
 }

@@ -1,4 +1,4 @@
-//! Why a run can't be done.
+//! Errors of runs.
 
 use std::io;
 use std::path::PathBuf;
@@ -10,19 +10,19 @@ use hindmost_policies::catalogue::CatalogueError;
 
 use crate::store::StoreError;
 
-/// Why a run could not be done.
+/// A run that could not be started or had to end.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// What was asked for makes no sense.
+    /// The job file, the options and the run's folder do not fit each other.
     #[error("{0}")]
     Input(String),
-    /// The run's folder.
+    /// The run's folder can't be used.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The policy.
+    /// The policy can't be built.
     #[error(transparent)]
     Policy(#[from] CatalogueError),
-    /// A demand or a node's room.
+    /// A demand or a node's capacity is not valid.
     #[error(transparent)]
     Resource(#[from] ResourceError),
     /// The journal can't be read or written.
@@ -30,29 +30,30 @@ pub enum RunError {
     Journal {
         /// The journal.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         error: JournalError,
     },
-    /// A file of the run.
+    /// A file or folder of the run can't be read or written.
     #[error("{}: {error}", path.display())]
     Io {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         error: io::Error,
     },
-    /// What was written did not all get to the disk.
-    #[error("{}: results could not be written to the disk ({error}), so none of what was being made counts; --resume makes it again", path.display())]
+    /// Results could not be synced to the disk.
+    #[error("{}: results could not be written to the disk ({error}); those of the attempts that were running do not count. \
+            Check the disk's free space and health, then run again with --resume", path.display())]
     NotDurable {
         /// The run's folder.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         error: io::Error,
     },
-    /// A record that the state does not allow: a defect of the policy or the driver.
+    /// A record contradicts the cluster's state: a defect of the policy or the driver.
     #[error("internal error, please report it: {0}")]
     Record(#[from] RecordError),
-    /// Tasks that wait while nothing is at work: a defect of the policy.
-    #[error("internal error, please report it: tasks wait, but the policy starts nothing")]
+    /// Tasks wait, nothing runs and the policy starts nothing: a defect of the policy.
+    #[error("internal error, please report it: tasks wait and nothing runs, but the policy starts no attempt")]
     Stuck,
 }

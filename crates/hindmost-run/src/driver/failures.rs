@@ -1,7 +1,7 @@
-//! How often tasks have failed, with what, and which are given up.
+//! Counts the failures of tasks, and which tasks have failed for good.
 //!
-//! Invariant: a task is exhausted once it has failed more often than its phase has retries. What counts is what the attempt
-//! itself is to blame for. A task is given up at most once for each failure.
+//! Invariant: a task is exhausted once it has failed more often than its phase has retries. Only failures that the
+//! attempt itself has caused count. A task is given up at most once for each failure.
 
 use std::collections::BTreeMap;
 
@@ -14,11 +14,11 @@ use crate::job_file::Plan;
 #[derive(Default)]
 struct OfTask {
     count: u32,
-    /// The last one, until the task is given up for it.
+    /// The last failure; `None` once the task is given up for it.
     last: Option<FailedTask>,
 }
 
-/// Failures of all tasks. See the module's documentation.
+/// The failures of all tasks of a run.
 #[derive(Default)]
 pub(super) struct Failures {
     /// Name and retries of each phase.
@@ -28,13 +28,13 @@ pub(super) struct Failures {
 }
 
 impl Failures {
-    /// Nothing has failed yet.
+    /// Creates the counts of a new run.
     pub(super) fn new(plan: &Plan) -> Failures {
         let phases = plan.phases.iter().map(|phase| (phase.name.clone(), phase.retries)).collect();
         Failures { phases, ..Failures::default() }
     }
 
-    /// An attempt of a task failed, and `stderr` is the end of what it wrote to standard error.
+    /// Counts a failed attempt of a task. `stderr` is the end of its standard error.
     pub(super) fn count(&mut self, task: TaskId, reason: &str, stderr: String) {
         let found = self.of.entry(task).or_default();
         found.count += 1;
@@ -43,18 +43,18 @@ impl Failures {
         found.last = Some(failed);
     }
 
-    /// True if a task has failed more often than it may.
+    /// True if a task has failed more often than its phase allows.
     pub(super) fn is_exhausted(&self, task: TaskId) -> bool {
         self.of.get(&task).is_some_and(|found| found.count > self.phases[task.phase as usize].1)
     }
 
-    /// A task is among those that have failed for good.
+    /// Adds a task to those that have failed for good.
     pub(super) fn give_up(&mut self, task: TaskId) {
         self.given_up.extend(self.of.get_mut(&task).and_then(|found| found.last.take()));
     }
 
-    /// Counts failures of tasks that may not run twice from before the run was resumed. Returns whether any task of which
-    /// nothing runs has failed for good by now.
+    /// Counts the earlier failures of tasks that may not run twice (`idempotent = false`), from before the run was resumed.
+    /// Returns true if a pending task is exhausted now.
     pub(super) fn recall(&mut self, earlier: &[(TaskId, u32)], is_pending: impl Fn(TaskId) -> bool) -> bool {
         for (task, count) in earlier {
             for _ in 0..*count {
@@ -108,9 +108,9 @@ mod tests {
     }
 
     #[test]
-    fn earlier_failures_give_up_what_waits() {
+    fn earlier_failures_exhaust_pending_tasks() {
         let mut failures = failures();
-        // It ended while nobody looked, and is not in the journal that was read.
+        // It failed while no Hindmost ran, so the journal does not hold this failure.
         failures.count(task(0, 1), "exit code 3", String::new());
         let earlier = [(task(1, 0), 1), (task(0, 1), 1), (task(0, 2), 1), (task(1, 3), 9)];
         assert!(failures.recall(&earlier, |task| task.index != 3));

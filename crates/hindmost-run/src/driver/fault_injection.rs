@@ -1,6 +1,6 @@
-//! What `--chaos` does to a run, and when.
+//! The faults that `--chaos` injects into a run, and when they happen.
 //!
-//! Invariant: a node that several losses take away comes back when the last of them is over.
+//! Invariant: a node that several losses take away returns when the last of them is over.
 
 use hindmost_core::ids::{AttemptId, NodeId};
 use hindmost_core::time::Time;
@@ -8,37 +8,38 @@ use rustc_hash::FxHashMap;
 
 use crate::chaos::Chaos;
 
-/// The faults of a run. See the module's documentation.
+/// The faults of a run.
 pub(super) struct FaultInjection<'a> {
     chaos: &'a Chaos,
     /// Names of the nodes, by id.
     nodes: Vec<String>,
-    /// Until when nodes are kept away.
+    /// Until when each lost node stays away.
     away: FxHashMap<NodeId, Time>,
 }
 
 impl<'a> FaultInjection<'a> {
-    /// Faults of a run on these nodes, by id.
+    /// Creates the faults of a run on these nodes, given by id.
     pub(super) fn new(chaos: &'a Chaos, nodes: Vec<String>) -> FaultInjection<'a> {
         FaultInjection { chaos, nodes, away: FxHashMap::default() }
     }
 
-    /// When each loss of a node begins in a process that begins or goes on with the run at `from`.
+    /// Returns when each loss of a node begins, and its number, in a process that begins or resumes the run at `from`.
     pub(super) fn losses(&self, from: Time) -> impl Iterator<Item = (Time, usize)> {
         self.chaos.lose.iter().enumerate().map(move |(number, loss)| (from + loss.at, number))
     }
 
-    /// How many times as long attempts on a node take.
+    /// Returns by what factor attempts on a node take longer; 1 if they do not.
     pub(super) fn slowed(&self, node: NodeId) -> f64 {
         self.nodes.get(node.0 as usize).map_or(1.0, |name| self.chaos.slowed(name))
     }
 
-    /// How long after its start an attempt is killed, if it is, where a copy takes `typical` seconds.
+    /// Returns how long after its start an attempt is killed, if a copy typically takes `typical` seconds; `None` if it is
+    /// not killed.
     pub(super) fn killed_after(&self, attempt: AttemptId, typical: f64) -> Option<Time> {
         self.chaos.killed_after(attempt, typical)
     }
 
-    /// A loss begins. Returns its node and when that comes back.
+    /// Begins a loss. Returns the node, and when it returns.
     pub(super) fn lose(&mut self, number: usize, now: Time) -> Option<(NodeId, Time)> {
         let (node, away) = self.node_of(number)?;
         let back = now + away;
@@ -47,7 +48,7 @@ impl<'a> FaultInjection<'a> {
         Some((node, back))
     }
 
-    /// A loss is over. Returns its node, unless another loss keeps that away for longer.
+    /// Ends a loss. Returns the node, unless another loss keeps it away for longer.
     pub(super) fn is_over(&self, number: usize, now: Time) -> Option<NodeId> {
         let (node, _) = self.node_of(number)?;
         self.away.get(&node).is_none_or(|until| *until <= now).then_some(node)
@@ -65,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_node_comes_back_when_its_last_loss_is_over() {
+    fn a_node_returns_when_its_last_loss_is_over() {
         let chaos = "lose=n2:1s@1s,lose=n2:15s@1.5s,slow=n1:3".parse().unwrap();
         let mut faults = FaultInjection::new(&chaos, vec!["n1".to_owned(), "n2".to_owned()]);
         let at = Time::from_seconds;

@@ -1,4 +1,4 @@
-//! What is counted of a run while it goes on, and who is told.
+//! Counts what happens in a running job, and reports it to a follower.
 //!
 //! Invariant: an attempt counts once among those that won, were killed by the policy, or failed.
 
@@ -9,19 +9,19 @@ use hindmost_core::ids::AttemptId;
 use hindmost_core::metrics::PhaseProgress;
 use rustc_hash::FxHashSet;
 
-/// Receives how a run goes.
+/// Receives the progress of a run.
 pub trait Follower {
-    /// How far its phases have got.
+    /// Receives the progress of each phase, and the time since the run began.
     fn phases(&mut self, phases: &[PhaseProgress], elapsed: Duration);
 
-    /// How many attempts run on each node.
+    /// Receives the number of running attempts on each node.
     fn nodes(&mut self, _running: &[(String, u64)]) {}
 
-    /// Something worth a line: a failure, a node that is lost.
+    /// Receives a line for the user, for example about a failure or a lost node.
     fn message(&mut self, line: &str);
 }
 
-/// Follows nothing.
+/// A follower that ignores everything.
 pub struct Unfollowed;
 
 impl Follower for Unfollowed {
@@ -30,7 +30,7 @@ impl Follower for Unfollowed {
     fn message(&mut self, _line: &str) {}
 }
 
-/// What is counted of a phase while it runs.
+/// The counts of one phase.
 #[derive(Clone, Debug, Default)]
 struct OfPhase {
     copies_started: u64,
@@ -39,15 +39,15 @@ struct OfPhase {
     failed: u64,
 }
 
-/// What is counted of a run's phases while they run. See the module's documentation.
+/// The counts of all phases.
 pub(super) struct Counts {
     phases: Vec<OfPhase>,
-    /// Copies that were started beside others.
+    /// Copies that were started while another copy of their task ran.
     redundant: FxHashSet<AttemptId>,
 }
 
 impl Counts {
-    /// Nothing has happened yet, in so many phases.
+    /// Creates the counts of this many phases, all zero.
     pub(super) fn new(phases: usize) -> Counts {
         Counts { phases: vec![OfPhase::default(); phases], redundant: FxHashSet::default() }
     }
@@ -56,31 +56,31 @@ impl Counts {
         &mut self.phases[attempt.task.phase as usize]
     }
 
-    /// A copy is started, perhaps not for the first time, beside another one of its task.
+    /// Counts a copy that is started while another copy of its task runs. A second try to start it does not count again.
     pub(super) fn copy_started(&mut self, attempt: AttemptId) {
         if self.redundant.insert(attempt) {
             self.of(attempt).copies_started += 1;
         }
     }
 
-    /// An attempt has won.
+    /// Counts an attempt that has won.
     pub(super) fn won(&mut self, attempt: AttemptId) {
         let is_copy = self.redundant.contains(&attempt);
         self.of(attempt).copies_won += u64::from(is_copy);
     }
 
-    /// The policy has stopped an attempt.
+    /// Counts an attempt that the policy has stopped.
     pub(super) fn killed(&mut self, attempt: AttemptId) {
         self.of(attempt).killed += 1;
     }
 
-    /// An attempt has failed.
+    /// Counts an attempt that has failed.
     pub(super) fn failed(&mut self, attempt: AttemptId) {
         self.of(attempt).failed += 1;
     }
 
-    /// Returns how far a phase is of which the cluster holds this, nothing if its job has finished. `done` is how much of
-    /// their work the newest attempts of its running tasks have done, in tasks.
+    /// Returns the progress of a phase. `phase` is the cluster's state of it, `None` once its job has finished. `done` is
+    /// the work that the newest attempts of its running tasks have done, in tasks.
     pub(super) fn progress(
         &self,
         number: usize,
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_copies_beside_others_are_counted_as_copies() {
+    fn a_tasks_only_attempt_is_not_counted_as_a_copy() {
         let attempt = |copy| AttemptId { task: TaskId { job: JobId(0), phase: 1, index: 0 }, copy };
         let mut counts = Counts::new(2);
         counts.copy_started(attempt(1));

@@ -1,4 +1,4 @@
-//! The journal's file: appended to line by line, synced before decisions are carried out.
+//! The journal's file: the driver appends lines to it, and syncs it before it carries decisions out.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::RunError;
 use crate::store::{JOURNAL, Store};
 
-/// Bytes that are read at a time when the last whole line is looked for.
+/// Number of bytes that one read takes while searching for the last complete line.
 const BLOCK: usize = 8192;
 
 /// A journal that is being written.
@@ -20,12 +20,12 @@ pub(super) struct LiveJournal {
     path: PathBuf,
     to: BufWriter<File>,
     dirty: bool,
-    /// False where a power cut may cost what was written.
+    /// False with `--no-sync`: a power cut may lose lines.
     syncs: bool,
 }
 
-/// Reads a run's journal: header and records, without a last line that is cut short. `None` if not even the
-/// header was written.
+/// Reads a run's journal: its header and records. An incomplete last line is left out. Returns `None` if there is no
+/// complete header.
 pub(super) fn read(store: &Store) -> Result<Option<(Header, Vec<Record>)>, RunError> {
     let fault = |error| RunError::Journal { path: store.journal(), error };
     let mut file = match store.inner().file(JOURNAL) {
@@ -44,8 +44,8 @@ pub(super) fn read(store: &Store) -> Result<Option<(Header, Vec<Record>)>, RunEr
     Ok(Some((header, records)))
 }
 
-/// Returns the length of a journal up to the end of its last whole line, in bytes. Reads from its end only as far as
-/// that line.
+/// Returns the length in bytes of a journal up to the end of its last complete line. Reads backwards from the end, and
+/// only as far as that line.
 fn whole_lines(journal: &mut (impl Read + Seek)) -> io::Result<u64> {
     let mut block = [0; BLOCK];
     let mut end = journal.seek(SeekFrom::End(0))?;
@@ -63,7 +63,7 @@ fn whole_lines(journal: &mut (impl Read + Seek)) -> io::Result<u64> {
 }
 
 impl LiveJournal {
-    /// Opens a run's journal to append to it; with a header begins it anew. A line that is cut short goes.
+    /// Opens a run's journal for appending and removes an incomplete last line. With a header, empties the journal first.
     pub(super) fn open(store: &Store, header: Option<&Header>) -> Result<LiveJournal, RunError> {
         let path = store.journal();
         let fault = |error| RunError::Io { path: path.clone(), error };
@@ -95,12 +95,12 @@ impl LiveJournal {
         self.to.write_all(b"\n").map_err(|error| fault(error.into()))
     }
 
-    /// Everything that was written survives this process once this returns.
+    /// Passes all lines to the operating system, so that they survive the end of this process.
     pub(super) fn flush(&mut self) -> Result<(), RunError> {
         self.to.flush().map_err(|error| RunError::Journal { path: self.path.clone(), error: error.into() })
     }
 
-    /// Everything that was written survives a power cut once this returns, unless the run does without.
+    /// Syncs all lines to the disk, so that they survive a power cut; with `--no-sync` only flushes them.
     pub(super) fn sync(&mut self) -> Result<(), RunError> {
         if !self.dirty {
             return Ok(());
@@ -120,7 +120,7 @@ mod tests {
 
     use super::*;
 
-    /// A journal that counts the bytes that are read of it.
+    /// A journal that counts the bytes that are read from it.
     struct Counted(Cursor<Vec<u8>>, usize);
 
     impl Read for Counted {

@@ -1,4 +1,4 @@
-//! How attempts are started.
+//! Starts attempts.
 
 use std::ffi::OsString;
 use std::io;
@@ -10,11 +10,11 @@ use hindmost_core::record::Event;
 use hindmost_core::time::Time;
 
 use super::deadlines::Deadline;
-use super::progress::FIRST_LOOK;
+use super::progress::FIRST_POLL;
 use super::{Driver, RunError};
 use crate::engine::{Engine, KEY_VARIABLE, Launch, RUN_VARIABLE, key};
 
-/// True of what stands in the way of starting a process now, and may not in a while.
+/// True of errors that may go away: no more processes, files or memory now.
 fn is_scarce(error: &io::Error) -> bool {
     use rustix::io::Errno;
     let scarce = [Errno::MFILE, Errno::NFILE, Errno::AGAIN, Errno::NOMEM];
@@ -22,12 +22,12 @@ fn is_scarce(error: &io::Error) -> bool {
 }
 
 impl Driver<'_> {
-    /// The name of a node.
+    /// Returns the name of a node.
     pub(super) fn node_name(&self, node: NodeId) -> String {
         self.session.cluster().node(node).map_or("", |node| node.name()).to_owned()
     }
 
-    /// Calls `act` with what the engine needs to know of an attempt.
+    /// Calls `act` with the engine and with what it needs to start or adopt an attempt.
     ///
     /// # Errors
     /// If the attempt's folder can't be opened.
@@ -72,13 +72,13 @@ impl Driver<'_> {
         Ok(act(&mut *self.engine, &launch))
     }
 
-    /// Starts an attempt that was decided, unless it is not wanted any more.
+    /// Starts an attempt that the policy has decided, unless its task has finished or the run ends.
     pub(super) fn launch(&mut self, attempt: AttemptId) -> Result<(), RunError> {
         self.waiting.tries(attempt);
         let Some(found) = self.attempt(attempt) else { return Ok(()) };
         let (node, state) = (found.node(), found.state());
         if self.shutdown.has_begun() || self.is_finished(attempt.task) || state == AttemptState::Stopping {
-            // An earlier process may have begun with it.
+            // An earlier process may have left files of it.
             self.clean(attempt, false);
             self.waiting.forget(attempt);
             self.happen(&Event::AttemptStopped { attempt })?;
@@ -87,7 +87,7 @@ impl Driver<'_> {
         if self.session.cluster().task(attempt.task).is_some_and(|task| task.running_copies() > 1) {
             self.counts.copy_started(attempt);
         }
-        // Results outrank the journal: one that is there is not made again.
+        // Results outrank the journal: a task whose result is in place does not run again.
         if self.in_place.contains(&attempt.task) {
             self.happen(&Event::AttemptRunning { attempt })?;
             return self.finish_with_result(attempt);
@@ -104,19 +104,19 @@ impl Driver<'_> {
             }
             Err(error) if is_scarce(&error) => self.wait_to_start(attempt, &error.to_string()),
             Err(error) => {
-                // Where the run's folder is gone, no task is to blame.
+                // If the run's folder is gone, the task is not to blame.
                 self.store.check_place()?;
                 self.broke(attempt, format!("could not be started: {error}"), true)
             }
         }
     }
 
-    /// True while an attempt that can't be started is tried again.
+    /// True if an attempt that could not be started may be tried again.
     pub(super) fn may_wait(&self, attempt: AttemptId) -> bool {
         self.waiting.may_retry(attempt, !self.attempts.is_empty())
     }
 
-    /// An attempt is started later, when there may be what it takes; one that has waited for too long has failed.
+    /// Schedules another try to start an attempt that lacks something (`what`). An attempt that was tried too often fails.
     pub(super) fn wait_to_start(&mut self, attempt: AttemptId, what: &str) -> Result<(), RunError> {
         if !self.may_wait(attempt) {
             return self.broke(attempt, format!("could not be started: {what}"), true);
@@ -124,13 +124,13 @@ impl Driver<'_> {
         self.clean(attempt, false);
         let (pause, is_first) = self.waiting.retry(attempt);
         if is_first {
-            self.follower.message(&format!("attempts wait until they can be started: {what}"));
+            self.follower.message(&format!("attempts can't be started now and are tried again later: {what}"));
         }
         self.deadlines.push(self.engine.now() + pause, Deadline::Launch(attempt));
         Ok(())
     }
 
-    /// Finds the attempt that is started in the place of this one.
+    /// Looks up the attempt that replaces this one, and lets it wait for this one's end.
     pub(super) fn find_replacement(&mut self, attempt: AttemptId) {
         let mut copies = self.session.cluster().copies(attempt.task);
         if let Some(replacement) = copies.find(|copy| copy.replaces() == Some(attempt)).map(Attempt::id) {
@@ -138,18 +138,19 @@ impl Driver<'_> {
         }
     }
 
-    /// Starts what waited for the end of an attempt.
+    /// Starts the replacement that has waited for the end of this attempt, if there is one.
     pub(super) fn launch_replacement_of(&mut self, attempt: AttemptId) -> Result<(), RunError> {
         let Some(replacement) = self.waiting.replacement_of(attempt) else { return Ok(()) };
         if self.attempt(replacement).is_none() || self.attempts.contains(replacement) {
             return Ok(());
         }
-        // Whoever resumes must know that the old one's resources are free before the new one is there.
+        // A process that resumes must see that the old attempt's resources are free before the new attempt starts.
         self.recorder.journal.sync()?;
         self.launch(replacement)
     }
 
-    /// An attempt counts as finished because its task has its result; as stopped if another one does already.
+    /// Records the end of an attempt whose task's result is in place: as finished, or as stopped if the task has a recorded
+    /// winner already.
     pub(super) fn finish_with_result(&mut self, attempt: AttemptId) -> Result<(), RunError> {
         self.attempts.remove(attempt);
         self.clean(attempt, true);
@@ -158,12 +159,12 @@ impl Driver<'_> {
         self.happen(&event).map(drop)
     }
 
-    /// Keeps an eye on an attempt that the engine runs.
+    /// Adds an attempt that the engine runs, and schedules its polls, time limit, fault and tests.
     pub(super) fn enter(&mut self, attempt: AttemptId, node: NodeId) {
         let now = self.engine.now();
         let since = self.attempt(attempt).map_or(now, Attempt::since);
         self.attempts.insert(attempt, node, since);
-        self.deadlines.push(now + FIRST_LOOK, Deadline::Look(attempt));
+        self.deadlines.push(now + FIRST_POLL, Deadline::Poll(attempt));
         if let Some(limit) = self.plan.phases[attempt.task.phase as usize].time_limit {
             self.deadlines.push(since + Time(limit.as_nanos() as u64), Deadline::TimeLimit(attempt));
         }

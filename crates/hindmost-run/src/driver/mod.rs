@@ -1,27 +1,27 @@
-//! The live driver: the wall clock, real attempts, and the loop between engine, cluster and policy.
+//! The live driver runs one job: it connects the engine, the cluster and the policy in real time.
 //!
-//! What happens becomes an event: applied to the cluster, written to the journal, shown to the policy.
-//! Then the policy decides; decisions are written and synced before they are carried out. So whatever
-//! dies when, the journal and the renamed results say how to go on (`resume.rs`).
+//! Each thing that happens becomes an event. The driver applies the event to the cluster, writes it to the journal and
+//! passes it to the policy. Then the policy decides. The driver writes and syncs the decisions before it carries them out.
+//! So the journal and the renamed results are enough to resume a run that stopped at any moment (`resume.rs`).
 //!
-//! The driver is put together from parts. Each keeps what it knows to itself, names its invariant, knows nothing of the
-//! driver or of the other parts' state, and is tested without an engine:
+//! The driver consists of parts. Each part has private state and a stated invariant, does not use the driver or the state
+//! of other parts, and is tested without an engine:
 //!
 //! | part | keeps |
 //! | --- | --- |
-//! | `attempts.rs`, `progress.rs` | the attempts that the engine runs, why they are killed, how far they have got |
-//! | `waiting.rs` | attempts that can't be started yet |
-//! | `failures.rs` | how often tasks have failed, and which are given up |
-//! | `watches.rs` | the conditions of which the policy wants to be notified |
+//! | `attempts.rs`, `progress.rs` | the attempts that the engine runs, why they are killed, their progress |
+//! | `waiting.rs` | attempts that cannot be started yet |
+//! | `failures.rs` | how often each task has failed, and which tasks have failed for good |
+//! | `watches.rs` | the conditions of which the policy is to be notified |
 //! | `learning/` | how long attempts take, and which nodes are slow |
-//! | `fault_injection.rs` | what `--chaos` does, and when |
-//! | `shutdown.rs` | whether the run goes on |
-//! | `follow.rs` | what is counted for whoever follows the run |
-//! | `recorder.rs`, `journal.rs` | what is written, and the decisions that are to be carried out |
-//! | `deadlines.rs` | when the driver has something to do |
+//! | `fault_injection.rs` | the faults of `--chaos`, and when they happen |
+//! | `shutdown.rs` | whether the run continues |
+//! | `follow.rs` | the counts that the progress display shows |
+//! | `recorder.rs`, `journal.rs` | the records to write, and the decisions to carry out |
+//! | `deadlines.rs` | the times at which the driver has to act |
 //!
-//! The other files carry out what the parts say: `begin.rs`, `launching.rs`, `looking.rs`, `endings.rs`, `stopping.rs`,
-//! `resume.rs` and `standing.rs`.
+//! The other files act on these parts: `begin.rs`, `launching.rs`, `polling.rs`, `endings.rs`, `stopping.rs`, `resume.rs`
+//! and `recheck.rs`.
 
 mod attempts;
 mod begin;
@@ -34,13 +34,13 @@ mod follow;
 mod journal;
 mod launching;
 mod learning;
-mod looking;
+mod options;
+mod polling;
 mod progress;
+mod recheck;
 mod recorder;
 mod resume;
-mod setting;
 mod shutdown;
-mod standing;
 mod stopping;
 mod waiting;
 mod watches;
@@ -61,8 +61,8 @@ use rustc_hash::FxHashSet;
 pub use begin::{run, run_under};
 pub use error::RunError;
 pub use follow::{Follower, Unfollowed};
+pub use options::{DEFAULT_KNOWLEDGE, DEFAULT_POLICY, RunOptions, check, chosen};
 pub use resume::recorded_nodes;
-pub use setting::{DEFAULT_KNOWLEDGE, DEFAULT_POLICY, RunOptions, check, chosen};
 
 use crate::engine::Engine;
 use crate::job_file::Plan;
@@ -80,27 +80,27 @@ use watches::Watches;
 
 /// The one job of a run.
 const JOB: JobId = JobId(0);
-/// The loop wakes up at least so often: for Ctrl-C and for whoever follows.
+/// The longest time between two turns of the loop: 100 ms. Each turn checks for Ctrl-C and updates the progress display.
 const WAKE_UP: Time = Time(100_000_000);
 
-/// What came of a run, and what it cost to decide.
+/// The result of a run, and how long the policy took to decide.
 #[derive(Clone, Debug)]
 pub struct RunOutcome {
-    /// What came of it.
+    /// The figures of the run, as in `summary.json`.
     pub summary: RunSummary,
-    /// Attempt by attempt.
+    /// All attempts with their starts and ends.
     pub timeline: Timeline,
-    /// Rounds of decisions in this process.
+    /// Number of decision rounds in this process.
     pub rounds: u64,
-    /// Time that policies took to observe and decide.
+    /// Total time that the policy took to observe events and to decide.
     pub deciding: Duration,
-    /// The longest of it at one time.
+    /// The longest time that one step of it took.
     pub longest_decision: Duration,
-    /// Where pages about the run are written.
+    /// Where the pages about the run are written.
     pub pages: Pages,
 }
 
-/// A run in progress. See the module's documentation.
+/// A run in progress.
 struct Driver<'a> {
     plan: &'a Plan,
     store: Store,
@@ -118,18 +118,18 @@ struct Driver<'a> {
     shutdown: Shutdown,
     counts: Counts,
     deadlines: Deadlines,
-    /// Tasks without a recorded finish whose results are in place all the same: their run was cut off in between.
+    /// Tasks whose results are in place without a recorded finish: an earlier process died between the two.
     in_place: FxHashSet<TaskId>,
-    /// The time of the event that is being reported, if that was before now.
+    /// The time of the event that is being applied, if it happened before now.
     was_at: Option<Time>,
     /// True if something has happened since the last round.
     is_due: bool,
-    /// When the loop last looked up.
-    looked_up: Time,
+    /// When the loop last updated the progress display.
+    followed_at: Time,
 }
 
 impl Driver<'_> {
-    /// The loop, until the job is done, has failed or was interrupted.
+    /// Runs the loop until the job is done, has failed or is interrupted.
     fn work(&mut self, presses: &AtomicU32) -> Result<RunState, RunError> {
         let mut happened = Vec::new();
         loop {
@@ -156,8 +156,8 @@ impl Driver<'_> {
                 }
             }
             let now = self.engine.now();
-            if now >= self.looked_up + WAKE_UP {
-                self.looked_up = now;
+            if now >= self.followed_at + WAKE_UP {
+                self.followed_at = now;
                 self.follow();
                 self.store.check_place()?;
             }
@@ -171,7 +171,7 @@ impl Driver<'_> {
         }
     }
 
-    /// Applies an event, writes it and shows it to the policy. What that decides is carried out by `settle`.
+    /// Applies an event, writes it and passes it to the policy. `settle` carries out what the policy decides.
     fn happen(&mut self, event: &Event) -> Result<Applied, RunError> {
         let at = self.was_at.unwrap_or_else(|| self.engine.now());
         let applied = self.step(at, event)?;
@@ -188,7 +188,7 @@ impl Driver<'_> {
         self.step(self.engine.now(), &Event::Round).map(drop)
     }
 
-    /// One step of the session. Time never goes back.
+    /// Takes one step of the session. Time never goes back.
     fn step(&mut self, at: Time, event: &Event) -> Result<Applied, RunError> {
         let decided = self.recorder.actions.len();
         let stepped = self.session.step(at.max(self.session.cluster().now()), event, &mut self.recorder)?;
@@ -197,12 +197,12 @@ impl Driver<'_> {
             self.watches.decision(decision);
         }
         for why in self.recorder.take_refused() {
-            self.follower.message(&format!("the policy asked for something impossible, which was left out: {why}"));
+            self.follower.message(&format!("the policy made an impossible decision, which is ignored: {why}"));
         }
         Ok(stepped.applied)
     }
 
-    /// Carries out what was decided, after it is safely written.
+    /// Carries out the decisions, after they are synced to the journal.
     fn settle(&mut self) -> Result<(), RunError> {
         while !self.recorder.actions.is_empty() {
             self.recorder.journal.sync()?;
@@ -210,8 +210,8 @@ impl Driver<'_> {
                 self.carry_out(&decision)?;
             }
         }
-        // What merely happened is given to the system: it survives this process, and a new machine would find
-        // out by itself.
+        // Events need no sync. Once flushed they survive this process, and after a power cut the next process finds out
+        // what has happened from the run's folder.
         self.recorder.journal.flush()
     }
 
@@ -229,7 +229,7 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// Does what is due by now.
+    /// Acts on all deadlines that have passed.
     fn pass_deadlines(&mut self) -> Result<(), RunError> {
         let now = self.engine.now();
         while let Some(deadline) = self.deadlines.pop(now) {
@@ -238,7 +238,7 @@ impl Driver<'_> {
                 Deadline::Launch(attempt) if self.waiting.waits(attempt) => self.launch(attempt)?,
                 Deadline::Wake | Deadline::Launch(_) => {}
                 Deadline::Test(attempt) => self.test(attempt)?,
-                Deadline::Look(attempt) => self.look(attempt)?,
+                Deadline::Poll(attempt) => self.poll(attempt)?,
                 Deadline::TimeLimit(attempt) => self.kill(attempt, Kill::TimeLimit),
                 Deadline::Kill(attempt) => self.kill(attempt, Kill::FaultInjection),
                 Deadline::Lose(loss) => self.lose(loss)?,
@@ -248,7 +248,7 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// Asks the learner, if it has seen something, and reports what it has learned.
+    /// Reports what the learner has learned from new observations, if there are any, as events.
     fn learn(&mut self) -> Result<(), RunError> {
         if !self.learner.take_due() || !self.shutdown.is_open() {
             return Ok(());
@@ -260,7 +260,7 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// Tells whoever follows how far the run is.
+    /// Reports the progress of the run to the follower.
     fn follow(&mut self) {
         let (cluster, now) = (self.session.cluster(), self.engine.now());
         let mut done = vec![0.0; self.plan.phases.len()];
@@ -268,7 +268,7 @@ impl Driver<'_> {
             let is_newest = cluster.copies(attempt.task).next().is_some_and(|copy| copy.id() == attempt);
             done[attempt.task.phase as usize] += if is_newest { running.progress.share } else { 0.0 };
         }
-        // A job that is gone has finished.
+        // A job that is no longer in the cluster has finished.
         let phases = cluster.job(JOB).map_or(&[][..], |job| job.phases());
         let planned = self.plan.phases.iter().enumerate();
         let progress = |(at, phase): (usize, &crate::job_file::PlannedPhase)| {
@@ -277,23 +277,23 @@ impl Driver<'_> {
         let progress: Vec<_> = planned.map(progress).collect();
         let nodes = cluster.nodes().iter().map(|node| (node.name().to_string(), node.attempts() as u64));
         self.follower.nodes(&nodes.collect::<Vec<_>>());
-        self.follower.phases(&progress, Duration::from_nanos(now.0));
+        self.follower.phases(&progress, Duration::from_nanos((now - self.store.job().paused_until(now)).0));
     }
 
-    /// True if a task has its result, or is gone with its job.
+    /// True if a task has its result, or if its job has left the cluster.
     fn is_finished(&self, task: TaskId) -> bool {
         self.session.cluster().task(task).is_none_or(Task::is_finished)
     }
 
-    /// An attempt that has not ended, as the cluster knows it.
+    /// Returns the cluster's state of an attempt; `None` once it has ended.
     fn attempt(&self, attempt: AttemptId) -> Option<&Attempt> {
         self.session.cluster().attempt(attempt)
     }
 
-    /// Sums up a run that has ended.
+    /// Returns the summary of a run that has ended, and writes it to the run's folder.
     fn outcome(mut self, state: RunState) -> Result<RunOutcome, RunError> {
         self.follow();
-        standing::kill(&self.store.run(), self.engine, self.follower);
+        recheck::kill(&self.store.run(), self.engine, self.follower);
         self.recorder.journal.sync()?;
         let records = journal::read(&self.store)?.map(|(_, records)| records).unwrap_or_default();
         let timeline = Timeline::of(records);
@@ -301,6 +301,8 @@ impl Driver<'_> {
         let mut summary = RunSummary::of(&timeline, state, self.failures.into_given_up(), policy, knowledge)
             .ok_or_else(|| RunError::Input("the journal holds no job".to_owned()))?;
         summary.synced = self.store.is_synced();
+        let end = timeline.jobs.first().and_then(|job| job.finish).unwrap_or(timeline.end);
+        summary.flowtime -= self.store.job().paused_until(end).seconds();
         let json = serde_json::to_string_pretty(&summary).unwrap_or_default();
         self.store.write_summary(&json).map_err(|error| RunError::Io { path: self.store.folder().into(), error })?;
         Ok(RunOutcome {

@@ -1,102 +1,103 @@
-//! How far an attempt has got, and when it is expected to end.
+//! The progress of one attempt, and the remaining time that follows from it.
 //!
-//! An attempt's end is foretold from its progress as if it went on at the same pace. Between two reports
-//! it is taken to go on so, for as far as its last report took it and no further: so reports in coarse
-//! steps do not look like standstill, and a standstill does. One that stands still for longer than twice what
-//! such a step took is expected to need at least as long again as it has stood, wherever it stands.
+//! The remaining time assumes that the attempt continues at the same pace. Between two reports its progress is assumed to
+//! grow at that pace, but by no more than the last report added. So an attempt that reports in coarse steps does not seem
+//! to have stalled, and one that has stalled does. An attempt has stalled if it reports nothing for longer than twice the
+//! time that such a step took. Then its remaining time is at least the time for which it has stalled.
 //!
-//! How far a command has read its input tells of its progress only if it works while it reads. One that has read
-//! all, or has closed the file, and goes on for longer than a quarter of what that took, read first and works
-//! then: from then on its phase's attempts are judged by their age.
+//! The share of the input that a command has read is its progress only if the command works while it reads. If the command
+//! has read everything, or has closed the file, and then runs for longer than a quarter of the reading time, it has read
+//! first and works now. From then on the attempts of its phase are judged by their age.
 //!
-//! Invariant: the share of the work never gets smaller, except when reports of the command itself replace what it has
-//! read.
+//! Invariant: the share of the work never decreases, except when the command's own reports replace the share of its input
+//! that it has read.
 
 use std::time::Duration;
 
 use hindmost_core::time::Time;
 
-/// First look at an attempt's progress after its start, and the least time between two looks.
-pub(super) const FIRST_LOOK: Time = Time(50_000_000);
-/// The longest time between two looks.
-const LAST_LOOK: Time = Time(1_000_000_000);
-/// An attempt is looked at again once it is older by this share.
-const LOOKS: u64 = 20;
-/// Attempts among which looks are shared out: with more, each is looked at less often.
-const CROWD: u64 = 64;
-/// Of the time that reading took, how much more a command may take after it has read all.
+/// Time from an attempt's start to the first poll of its progress, and the least time between two polls: 50 ms.
+pub(super) const FIRST_POLL: Time = Time(50_000_000);
+/// The longest time between two polls: 1 s.
+const LONGEST_POLL: Time = Time(1_000_000_000);
+/// The time until the next poll is the attempt's age divided by this.
+const POLLS: u64 = 20;
+/// Number of running attempts from which on each one is polled less often.
+const MANY: u64 = 64;
+/// How long a command that has read all its input may still run before its reading stops counting as progress, as a
+/// share of the reading time.
 const AFTER_READING: f64 = 0.25;
 
-/// Time until the next look at an attempt of this age, where so many run.
-pub(super) fn next_look(age: Time, running: usize) -> Time {
-    let crowd = 1 + running as u64 / CROWD;
-    Time((age.0 / LOOKS).clamp(FIRST_LOOK.0 * crowd, LAST_LOOK.0 * crowd))
+/// Returns the time until the next poll of an attempt of this age, when `running` attempts run.
+pub(super) fn next_poll(age: Time, running: usize) -> Time {
+    let scale = 1 + running as u64 / MANY;
+    Time((age.0 / POLLS).clamp(FIRST_POLL.0 * scale, LONGEST_POLL.0 * scale))
 }
 
-/// How far an attempt has got.
+/// The progress of an attempt.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Progress {
     /// When the attempt was started.
     pub(super) since: Time,
-    /// Share of its work that was last reported, or that it had read of its input.
+    /// Share of its work that it reported last, or share of its input that it had read.
     pub(super) share: f64,
-    /// When that was first seen.
+    /// When it had done this share.
     at: Time,
-    /// How much of the work the last report added.
+    /// By how much the last report raised the share.
     step: f64,
-    /// True if it is how far the input has been read.
+    /// True if the share is that of the input which has been read.
     pub(super) by_reading: bool,
 }
 
-/// What a look at an attempt has shown.
+/// The outcome of a poll.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Look {
-    /// Nothing is known of its progress.
-    Silent,
-    /// It read its input first and works now: reading tells nothing of its progress.
+pub(super) enum Poll {
+    /// The attempt's progress is unknown.
+    Unknown,
+    /// The command read its input first and works now, so reading is not progress.
     ReadsFirst,
-    /// Its progress is known.
+    /// The attempt's progress is known.
     Known {
-        /// The share of its work that it has reported, if it is the first report.
+        /// The reported share, if this is the first report.
         first: Option<f64>,
     },
 }
 
 impl Progress {
-    /// Nothing is known yet.
+    /// Creates the progress of an attempt that started at `since` and has reported nothing.
     pub(super) fn new(since: Time) -> Progress {
         Progress { since, share: 0.0, at: since, step: 0.0, by_reading: false }
     }
 
-    /// Takes in what its command reports and how long ago it did, else how far it has read its input. `reads` says whether
-    /// reading may tell of its progress.
-    pub(super) fn look(
+    /// Updates the progress. `reported` is the share that the command has reported last and how long ago; `read` is the
+    /// share of its input that it has read. `reads` is true while reading may count as progress in this phase.
+    pub(super) fn poll(
         &mut self,
         now: Time,
         reported: Option<(f64, Duration)>,
         read: Option<f64>,
         reads: bool,
-    ) -> Look {
+    ) -> Poll {
         let by_reading = reported.is_none();
         if by_reading && reads && self.has_read_first(read.is_some(), now) {
-            return Look::ReadsFirst;
+            return Poll::ReadsFirst;
         }
-        let Some((share, ago)) = reported.or(read.map(|share| (share, Duration::ZERO))) else { return Look::Silent };
-        // What its command says itself outranks what was read.
+        let Some((share, ago)) = reported.or(read.map(|share| (share, Duration::ZERO))) else { return Poll::Unknown };
+        // The command's own reports outrank the share of the input that it has read.
         if self.by_reading && !by_reading {
             *self = Progress::new(self.since);
         }
         let mut first = None;
         if share > self.share {
             first = (self.share == 0.0).then_some(share);
-            // When it was reported rather than when it was seen; no clock but ours is trusted far.
-            let at = (now - Time(ago.as_nanos() as u64)).max(self.at).max(self.since + Time(FIRST_LOOK.0 / 5));
+            // The time of the report, not of this poll. It comes from the file system's clock, so it is kept in bounds.
+            let at = (now - Time(ago.as_nanos() as u64)).max(self.at).max(self.since + Time(FIRST_POLL.0 / 5));
             *self = Progress { since: self.since, share, at: at.min(now), step: share - self.share, by_reading };
         }
-        Look::Known { first }
+        Poll::Known { first }
     }
 
-    /// The share of the work that is done by now.
+    /// Returns the estimated share of the work that is done now.
     pub(super) fn now(&self, now: Time) -> f64 {
         let (age, silent) = ((self.at - self.since).seconds(), (now - self.at).seconds());
         if self.share <= 0.0 || age <= 0.0 {
@@ -105,28 +106,29 @@ impl Progress {
         (self.share + (self.share / age * silent).min(self.step)).min(1.0)
     }
 
-    /// Seconds since it was last seen to get on, if that is longer than it should be.
-    pub(super) fn stands(&self, now: Time) -> Option<f64> {
+    /// Returns for how many seconds the attempt has stalled; `None` if it has not.
+    pub(super) fn stalled_for(&self, now: Time) -> Option<f64> {
         if self.share <= 0.0 {
             return None;
         }
         let silent = (now - self.at).seconds();
         let usual = (self.at - self.since).seconds() * self.step / self.share;
-        (silent > 2.0 * (usual + FIRST_LOOK.seconds())).then_some(silent)
+        (silent > 2.0 * (usual + FIRST_POLL.seconds())).then_some(silent)
     }
 
-    /// Seconds that it still needs if it goes on as before, having done at least the share `least`; as long again
-    /// as it stands still if it does.
+    /// Returns the expected remaining time in seconds, at the same pace as before and with at least the share `least` done.
+    /// It is no less than the time for which the attempt has stalled.
     pub(super) fn remaining(&self, now: Time, least: f64) -> f64 {
         let (age, done) = ((now - self.since).seconds(), self.now(now).max(least));
-        (age * (1.0 - done) / done).max(self.stands(now).unwrap_or(0.0))
+        (age * (1.0 - done) / done).max(self.stalled_for(now).unwrap_or(0.0))
     }
 
-    /// True once all has been read, or nobody reads any more, and it goes on as if that had been the smaller part.
+    /// True if the command has read all its input or has closed it, and has worked for so long since then that reading
+    /// was only the smaller part of its work.
     fn has_read_first(&self, is_read: bool, now: Time) -> bool {
         let (reading, silent) = ((self.at - self.since).seconds(), (now - self.at).seconds());
         let over = self.share >= 1.0 || !is_read;
-        self.by_reading && self.share > 0.0 && over && silent > AFTER_READING * reading + 2.0 * FIRST_LOOK.seconds()
+        self.by_reading && self.share > 0.0 && over && silent > AFTER_READING * reading + 2.0 * FIRST_POLL.seconds()
     }
 }
 
@@ -134,54 +136,54 @@ impl Progress {
 mod tests {
     use super::*;
 
-    const AT_ONCE: Duration = Duration::ZERO;
+    const NOW: Duration = Duration::ZERO;
 
     fn seconds(seconds: f64) -> Time {
         Time::from_seconds(seconds)
     }
 
     #[test]
-    fn the_end_is_foretold_at_the_same_pace() {
+    fn remaining_time_assumes_the_same_pace() {
         let mut progress = Progress::new(seconds(10.0));
-        assert_eq!(progress.look(seconds(11.0), None, None, true), Look::Silent);
+        assert_eq!(progress.poll(seconds(11.0), None, None, true), Poll::Unknown);
         assert_eq!(progress.remaining(seconds(11.0), 0.02), 49.0);
-        let first = Look::Known { first: Some(0.25) };
-        assert_eq!(progress.look(seconds(12.0), Some((0.25, AT_ONCE)), None, true), first);
+        let first = Poll::Known { first: Some(0.25) };
+        assert_eq!(progress.poll(seconds(12.0), Some((0.25, NOW)), None, true), first);
         assert_eq!(progress.remaining(seconds(12.0), 0.02), 6.0);
-        // A report that was made a second ago.
+        // A report from one second ago.
         assert_eq!(
-            progress.look(seconds(15.0), Some((0.5, Duration::from_secs(1))), None, true),
-            Look::Known { first: None }
+            progress.poll(seconds(15.0), Some((0.5, Duration::from_secs(1))), None, true),
+            Poll::Known { first: None }
         );
         assert_eq!((progress.share, progress.now(seconds(14.0)), progress.now(seconds(15.0))), (0.5, 0.5, 0.625));
     }
 
     #[test]
-    fn it_goes_on_for_one_step_and_then_stands_still() {
+    fn progress_grows_by_one_step_and_then_stalls() {
         let mut progress = Progress::new(Time::ZERO);
-        progress.look(seconds(2.0), Some((0.25, AT_ONCE)), None, false);
+        progress.poll(seconds(2.0), Some((0.25, NOW)), None, false);
         assert_eq!((progress.now(seconds(4.0)), progress.now(seconds(40.0))), (0.5, 0.5));
-        assert_eq!(progress.stands(seconds(6.0)), None);
-        assert_eq!(progress.stands(seconds(6.5)), Some(4.5));
+        assert_eq!(progress.stalled_for(seconds(6.0)), None);
+        assert_eq!(progress.stalled_for(seconds(6.5)), Some(4.5));
         assert_eq!(progress.remaining(seconds(42.0), 0.02), 42.0);
     }
 
     #[test]
-    fn reading_that_ends_early_is_no_progress() {
+    fn reading_that_ends_early_is_not_progress() {
         let mut progress = Progress::new(Time::ZERO);
-        assert_eq!(progress.look(seconds(4.0), None, Some(1.0), true), Look::Known { first: Some(1.0) });
-        assert_eq!(progress.look(seconds(5.0), None, None, true), Look::Silent);
-        assert_eq!(progress.look(seconds(5.2), None, None, true), Look::ReadsFirst);
-        // The command's own reports replace what it has read.
-        assert_eq!(progress.look(seconds(5.2), Some((0.1, AT_ONCE)), None, true), Look::Known { first: Some(0.1) });
+        assert_eq!(progress.poll(seconds(4.0), None, Some(1.0), true), Poll::Known { first: Some(1.0) });
+        assert_eq!(progress.poll(seconds(5.0), None, None, true), Poll::Unknown);
+        assert_eq!(progress.poll(seconds(5.2), None, None, true), Poll::ReadsFirst);
+        // The command's own reports replace the share that it has read.
+        assert_eq!(progress.poll(seconds(5.2), Some((0.1, NOW)), None, true), Poll::Known { first: Some(0.1) });
         assert_eq!((progress.share, progress.by_reading), (0.1, false));
     }
 
     #[test]
-    fn looks_get_rarer_with_age_and_with_the_crowd() {
-        assert_eq!(next_look(Time::ZERO, 1), FIRST_LOOK);
-        assert_eq!(next_look(seconds(10.0), 1), seconds(0.5));
-        assert_eq!(next_look(seconds(1000.0), 1), LAST_LOOK);
-        assert_eq!(next_look(Time::ZERO, 640), Time(11 * FIRST_LOOK.0));
+    fn polls_get_rarer_with_age_and_number_of_attempts() {
+        assert_eq!(next_poll(Time::ZERO, 1), FIRST_POLL);
+        assert_eq!(next_poll(seconds(10.0), 1), seconds(0.5));
+        assert_eq!(next_poll(seconds(1000.0), 1), LONGEST_POLL);
+        assert_eq!(next_poll(Time::ZERO, 640), Time(11 * FIRST_POLL.0));
     }
 }

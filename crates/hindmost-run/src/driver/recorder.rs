@@ -1,6 +1,6 @@
-//! What happens and what is decided, written to the journal as it comes; and what deciding costs.
+//! Writes events and decisions to the journal, and measures how long the policy takes to decide.
 //!
-//! Invariant: no decision is among those to be carried out that is not written.
+//! Invariant: every decision that waits to be carried out is written to the journal.
 
 use std::time::{Duration, Instant};
 
@@ -13,24 +13,24 @@ use rustc_hash::FxHashSet;
 use super::RunError;
 use super::journal::LiveJournal;
 
-/// So many refused decisions are reported.
+/// Most refused decisions that are reported.
 const MOST_REFUSED: usize = 10;
 
-/// The sink of a live run's steps.
+/// The sink of a live run's session.
 pub(super) struct Recorder {
     pub(super) journal: LiveJournal,
     /// Decisions that are written and not yet carried out.
     pub(super) actions: Vec<Decision>,
-    /// Why decisions were refused, as it was reported: once each.
+    /// The reasons for which decisions were refused, each once.
     refused: FxHashSet<String>,
-    /// What of it is to be reported.
+    /// Those of these reasons that have not been reported.
     unreported: Vec<String>,
-    /// Rounds of decisions.
+    /// Number of decision rounds.
     pub(super) rounds: u64,
-    /// Time that the policy took to observe and decide, and the longest of it in one step.
+    /// Total time that the policy took to observe and decide, and the longest time in one step.
     pub(super) deciding: Duration,
     pub(super) longest: Duration,
-    /// When the policy was given the current event.
+    /// When the policy received the current event.
     begun: Instant,
 }
 
@@ -48,8 +48,8 @@ impl Recorder {
         }
     }
 
-    /// Returns why decisions were refused since the last call. Nothing has changed by these, so the run goes on. Each
-    /// reason is returned once, and only the first few.
+    /// Returns why decisions were refused since the last call. A refused decision changes nothing, so the run continues.
+    /// Returns each reason once, and at most ten reasons in a run.
     pub(super) fn take_refused(&mut self) -> Vec<String> {
         std::mem::take(&mut self.unreported)
     }

@@ -1,8 +1,8 @@
-//! Going on with a run that was left: by Ctrl-C, by a failed task, or because Hindmost itself was killed.
+//! Resumes a run after Ctrl-C, after a failed task, or after Hindmost was killed.
 //!
-//! The journal is replayed: its events are told to a fresh policy, which decides the same again. Then
-//! what the journal says is compared with what is there. Attempts that still run are adopted, those that
-//! have ended meanwhile count, results in place outrank the journal, and the rest is killed and removed.
+//! The driver replays the journal: a new policy receives the same events and makes the same decisions. Then the driver
+//! compares the journal with the run's folder and the processes. It adopts attempts that still run and counts those that
+//! have ended meanwhile. Results in place outrank the journal. Everything else is killed and removed.
 
 use std::collections::HashSet;
 
@@ -15,18 +15,22 @@ use hindmost_core::verify::Verifier;
 
 use super::attempts::Kill;
 use super::journal::LiveJournal;
-use super::standing::{self, TaskFailures};
+use super::recheck::{self, TaskFailures};
 use super::{Driver, RunError, RunOptions};
 use crate::engine::NodeOffer;
 use crate::store::{EndMarker, ResultState, Store, Whereabouts};
 
-/// The header of a journal to go on with, if it was begun as is now asked for.
+/// Returns the header of the journal to resume.
+///
+/// # Errors
+/// If the options name another policy or progress model than the header.
 pub(super) fn check_header(header: &Header, options: &RunOptions) -> Result<Header, RunError> {
     if let Some(policy) = &options.policy
         && policy.to_string() != header.policy
     {
         return Err(RunError::Input(format!(
-            "this run was begun with policy {} and goes on with it; --out starts one with {policy} elsewhere",
+            "this run was begun with policy {} and can only be resumed with it: leave --policy out, or run the job with \
+                         {policy} in a new folder (--out DIR)",
             header.policy
         )));
     }
@@ -34,14 +38,15 @@ pub(super) fn check_header(header: &Header, options: &RunOptions) -> Result<Head
         && knowledge != header.knowledge
     {
         return Err(RunError::Input(format!(
-            "this run was begun with knowledge {} and goes on with it; --out starts one with {knowledge} elsewhere",
+            "this run was begun with knowledge {} and can only be resumed with it: leave --knowledge out, or run the job \
+                         with {knowledge} in a new folder (--out DIR)",
             header.knowledge
         )));
     }
     Ok(header.clone())
 }
 
-/// The nodes that the engine offers must be those with which the run was begun.
+/// Checks that the engine offers the nodes with which the run was begun.
 pub(super) fn check_nodes(records: &[Record], offered: &[String]) -> Result<(), RunError> {
     let mut recorded = Vec::new();
     for record in records {
@@ -49,26 +54,26 @@ pub(super) fn check_nodes(records: &[Record], offered: &[String]) -> Result<(), 
             recorded.push(name.to_string());
         }
     }
-    // Killed while nodes still joined: it begins anew.
+    // A run that was killed while nodes joined begins again, so any nodes will do.
     let begun = records.iter().any(|record| matches!(record.change, Change::Event(Event::JobArrived { .. })));
     if !begun || recorded == offered {
         return Ok(());
     }
     Err(RunError::Input(format!(
-        "this run was begun on nodes {}, and can't go on on {}: leave --nodes out",
+        "this run was begun on nodes {} and can't be resumed on {}: leave --nodes out",
         recorded.join(", "),
         offered.join(", ")
     )))
 }
 
-/// The nodes with which the run in a folder was begun, if it has one.
+/// Returns the nodes with which the run in a folder was begun; `None` if they are not recorded.
 ///
 /// # Errors
 /// If its journal can't be read.
 pub fn recorded_nodes(store: &Store) -> Result<Option<Vec<NodeOffer>>, RunError> {
-    // A run that was killed before it wrote its journal was begun with what its folder says.
-    let said = || store.job().begun_with.as_ref().map(|begun| begun.nodes.clone());
-    let Some((header, records)) = super::journal::read(store)? else { return Ok(said()) };
+    // A run that was killed before it wrote its journal has its nodes in the job's record.
+    let recorded = || store.job().begun_with.as_ref().map(|begun| begun.nodes.clone());
+    let Some((header, records)) = super::journal::read(store)? else { return Ok(recorded()) };
     let mut nodes = Vec::new();
     for record in records {
         match record.change {
@@ -79,12 +84,12 @@ pub fn recorded_nodes(store: &Store) -> Result<Option<Vec<NodeOffer>>, RunError>
             _ => {}
         }
     }
-    Ok(said())
+    Ok(recorded())
 }
 
 impl Driver<'_> {
-    /// Replays the journal, and finds out what has become of what it left running. `changed` names the phases whose
-    /// commands are others now; `earlier_failures` are from before this journal.
+    /// Replays the journal, and finds out what has become of the attempts that ran at its end. `changed` names the phases
+    /// whose commands have changed. `earlier_failures` are those from before this journal.
     pub(super) fn resume(
         &mut self,
         records: Vec<Record>,
@@ -94,29 +99,36 @@ impl Driver<'_> {
         let last = records.last().map_or(Time::ZERO, |record| record.at);
         let job = records.iter().any(|record| matches!(record.change, Change::Event(Event::JobArrived { .. })));
         if !job {
-            // Killed before it had begun: the journal begins anew.
+            // The run was killed before its job arrived: the journal starts again.
             self.recorder.journal = LiveJournal::open(&self.store, Some(&self.header))?;
             return self.begin(earlier_failures);
         }
-        // Time has passed since; it never goes back, whatever the clock does.
+        // The run's clock continues from its beginning, and never goes back even if someone has set the machine's clock.
         self.engine.resume_at(Time(self.store.job().age()).max(last + Time::TICK));
         match self.store.whereabouts() {
             Whereabouts::Same => {}
-            Whereabouts::Moved => self.follower.message("the folder was moved: what was at work is started again"),
-            Whereabouts::Remounted => self
-                .follower
-                .message("the machine or its file system was started again since: what was at work is started again"),
-            Whereabouts::Copied => self
-                .follower
-                .message("the folder is a copy: it gets a new identity, and what runs in the original is left alone"),
+            Whereabouts::Moved => {
+                self.follower.message("the run's folder was moved: attempts that were running start again");
+            }
+            Whereabouts::Remounted => self.follower.message(
+                "the machine was rebooted or the file system remounted: attempts that were running start again",
+            ),
+            Whereabouts::Copied => self.follower.message(
+                "the run's folder is a copy: the run gets a new identity, and attempts of the original run on",
+            ),
         }
         for phase in changed {
-            self.follower
-                .message(&format!("the command of phase {phase} has changed: attempts of the old one do not count"));
+            self.follower.message(&format!(
+                "the command of phase {phase} has changed: attempts of the old command do not count"
+            ));
         }
-        let failures = standing::failures(self.plan, &records);
+        let resumed = self.engine.now();
+        let failures = recheck::failures(self.plan, &records);
         self.replay(records)?;
-        self.reconcile(changed)?;
+        let last_end = self.reconcile(changed)?;
+        if let Some(last_end) = last_end.filter(|_| self.shutdown.is_open()) {
+            self.store.add_pause(last.max(last_end), resumed)?;
+        }
         self.recall_failures(&[earlier_failures, &failures].concat());
         let nodes = (0..).map(NodeId).zip(self.session.cluster().nodes());
         let down: Vec<NodeId> = nodes.filter(|(_, node)| !node.is_up()).map(|(id, _)| id).collect();
@@ -145,13 +157,14 @@ impl Driver<'_> {
         for record in records {
             verifier.check(record).map_err(|difference| {
                 RunError::Input(format!(
-                    "this run can't be resumed: its journal does not give the same decisions again, perhaps because \
-                     another version of Hindmost wrote it ({difference})"
+                    "this run can't be resumed: replaying its journal gives other decisions, perhaps because another \
+                                         version of Hindmost wrote it ({difference}); resume it with that version, or run the job in a \
+                                         new folder (--out DIR)"
                 ))
             })?;
         }
         let due = verifier.into_due();
-        // Decided before the end came, and not written any more.
+        // Decisions that the earlier process made and did not write before it died.
         let at = self.session.cluster().now();
         for decision in due {
             self.recorder.journal.decision(at, &decision)?;
@@ -161,51 +174,52 @@ impl Driver<'_> {
         self.recorder.journal.sync()?;
         let cluster = self.session.cluster();
         self.watches.retain(|attempt| cluster.attempt(attempt).is_some());
-        // The job is over once its last task is, though copies of it may still run.
+        // The job is finished once its last task is, though copies of tasks may still run.
         if cluster.job(super::JOB).is_none_or(|job| job.finished().is_some()) {
             self.shutdown.job_done();
         }
         Ok(())
     }
 
-    /// Brings every living attempt of the journal in line with what is there.
-    fn reconcile(&mut self, changed: &[String]) -> Result<(), RunError> {
-        let mut living: Vec<(AttemptId, NodeId, AttemptState)> =
+    /// Compares every attempt that runs according to the journal with its folder and process, and updates its state.
+    /// Returns when the last of the attempts ended that ended while no Hindmost ran, zero if there are none; `None` if some
+    /// attempt still runs.
+    fn reconcile(&mut self, changed: &[String]) -> Result<Option<Time>, RunError> {
+        let mut unended: Vec<(AttemptId, NodeId, AttemptState)> =
             self.session.cluster().running().map(|attempt| (attempt.id(), attempt.node(), attempt.state())).collect();
-        living.sort_unstable_by_key(|(attempt, ..)| *attempt);
-        for (attempt, ..) in living.iter().filter(|(.., state)| *state == AttemptState::Stopping) {
+        unended.sort_unstable_by_key(|(attempt, ..)| *attempt);
+        for (attempt, ..) in unended.iter().filter(|(.., state)| *state == AttemptState::Stopping) {
             self.find_replacement(*attempt);
         }
-        // Elsewhere nothing that was started before can go on. What had ended before the folder was moved counts.
+        // In a folder that was moved, copied or remounted no attempt can continue. In a moved one, attempts that had ended
+        // before still count.
         let here = self.store.whereabouts() == Whereabouts::Same;
         let trusted = here || self.store.whereabouts() == Whereabouts::Moved;
         let mut adopted = HashSet::new();
-        for (attempt, node, _) in living.iter().filter(|_| here) {
-            let there = self.store.has_attempt(*attempt).map_err(|error| self.unseen(error))?;
+        for (attempt, node, _) in unended.iter().filter(|_| here) {
+            let there = self.store.has_attempt(*attempt).map_err(|error| self.unreadable(error))?;
             if there && self.with_launch(*attempt, *node, |engine, launch| engine.adopt(launch)).unwrap_or(false) {
                 self.enter(*attempt, *node);
                 adopted.insert(*attempt);
             }
         }
-        // What those have left that were not adopted must be gone before their ends count, and before its files are
-        // removed.
-        standing::kill_earlier(&self.store, self.engine, self.follower);
-        let keep: Vec<AttemptId> = living.iter().filter(|_| trusted).map(|(attempt, ..)| *attempt).collect();
+        // Processes of attempts that were not adopted must have ended before these attempts are recorded as ended and
+        // their files are removed.
+        recheck::kill_earlier(&self.store, self.engine, self.follower);
+        let keep: Vec<AttemptId> = unended.iter().filter(|_| trusted).map(|(attempt, ..)| *attempt).collect();
         let strays = self.store.remove_strays(&keep);
-        let strays = strays.map_err(|error| self.unseen(error))?;
+        let strays = strays.map_err(|error| self.unreadable(error))?;
         for left in strays {
-            self.follower.message(&format!("can't be removed and is left: {left}"));
+            self.follower.message(&format!("files of an earlier attempt can't be removed and are left: {left}"));
         }
         self.find_results_in_place()?;
-        self.finish_what_is_in_place(&living, &adopted)?;
-        if trusted {
-            self.end_what_ended(&living, &adopted)?;
-        }
+        self.finish_what_is_in_place(&unended, &adopted)?;
+        let last_end = if trusted { self.end_what_ended(&unended, &adopted)? } else { Time::ZERO };
         let is_replacement = |(attempt, ..): &&(AttemptId, NodeId, AttemptState)| self.waiting.is_replacement(*attempt);
         let replacements: HashSet<AttemptId> =
-            living.iter().filter(is_replacement).map(|(attempt, ..)| *attempt).collect();
-        for (attempt, node, _) in living {
-            // What happened to others a moment ago may have changed its state.
+            unended.iter().filter(is_replacement).map(|(attempt, ..)| *attempt).collect();
+        for (attempt, node, _) in unended {
+            // Events of other attempts in this loop may have changed its state.
             let Some(found) = self.attempt(attempt) else { continue };
             let state = found.state();
             let waits = found.replaces().is_some() && replacements.contains(&attempt);
@@ -218,37 +232,37 @@ impl Driver<'_> {
                     self.kill(attempt, Kill::Decided);
                 }
             } else if waits || self.attempts.contains(attempt) || self.waiting.waits(attempt) {
-                // What it replaces has not ended yet, or it was launched a moment ago.
+                // The attempt that it replaces has not ended yet, or this loop has just launched it.
             } else if is_unwanted {
                 self.enter(attempt, node);
                 self.kill(attempt, Kill::Decided);
                 self.ended(vec![(attempt, None, None)])?;
             } else if state == AttemptState::Starting {
-                // Decided and never started.
+                // It was decided and never started.
                 self.launch(attempt)?;
             } else if changed.contains(&self.plan.phases[attempt.task.phase as usize].name) {
-                self.broke(attempt, "is relaunched, because its command has changed".to_owned(), false)?;
+                self.broke(attempt, "stopped, because its command has changed".to_owned(), false)?;
             } else {
-                self.broke(attempt, "was lost while hindmost was not running".to_owned(), false)?;
+                self.broke(attempt, "lost while Hindmost was not running".to_owned(), false)?;
             }
         }
-        Ok(())
+        Ok(adopted.is_empty().then_some(last_end))
     }
 
-    /// Finds results that were renamed into place and not yet recorded.
+    /// Finds results that are in place and whose attempts' ends are not recorded.
     fn find_results_in_place(&mut self) -> Result<(), RunError> {
         let Some(job) = self.session.cluster().job(super::JOB) else { return Ok(()) };
         let mut unfinished = Vec::new();
         for (phase, tasks) in (0..).zip(job.phases().iter().map(Phase::tasks)) {
-            if !self.store.has_results(phase).map_err(|error| self.unseen(error))? {
+            if !self.store.has_results(phase).map_err(|error| self.unreadable(error))? {
                 continue;
             }
             let open = (0..).zip(tasks).filter(|(_, task)| !task.is_finished());
             unfinished.extend(open.map(|(index, _)| TaskId { job: super::JOB, phase, index }));
         }
         for task in unfinished {
-            match self.store.result_state(task).map_err(|error| self.unseen(error))? {
-                ResultState::Stands => _ = self.in_place.insert(task),
+            match self.store.result_state(task).map_err(|error| self.unreadable(error))? {
+                ResultState::Valid => _ = self.in_place.insert(task),
                 ResultState::Gone => {}
                 ResultState::Changed(what) => {
                     let aside = self.store.set_aside(task);
@@ -256,7 +270,7 @@ impl Driver<'_> {
                     let name = format!("{}/{}", self.plan.phases[task.phase as usize].name, task.index);
                     let aside = aside.unwrap_or_default();
                     self.follower.message(&format!(
-                        "what was in the place of the result of {name} is not its result ({what}): it is in {aside} now"
+                        "what was in the place of the result of {name} is not its result ({what}); it has been moved to {aside}"
                     ));
                 }
             }
@@ -264,16 +278,17 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// An attempt whose output is in place has finished; of several of a task the one that the manifest names.
+    /// Records the finish of attempts whose output is in place. If a task has several attempts, the manifest names the
+    /// winner.
     fn finish_what_is_in_place(
         &mut self,
-        living: &[(AttemptId, NodeId, AttemptState)],
+        unended: &[(AttemptId, NodeId, AttemptState)],
         adopted: &HashSet<AttemptId>,
     ) -> Result<(), RunError> {
         let mut tasks: Vec<TaskId> = self.in_place.iter().copied().collect();
         tasks.sort_unstable();
         for task in tasks {
-            let of_task = || living.iter().filter(|(attempt, ..)| attempt.task == task && !adopted.contains(attempt));
+            let of_task = || unended.iter().filter(|(attempt, ..)| attempt.task == task && !adopted.contains(attempt));
             let winner = self.store.winner(task);
             let found = of_task().find(|(attempt, ..)| Some(*attempt) == winner).or_else(|| of_task().next());
             if let Some((attempt, node, state)) = found.copied() {
@@ -288,17 +303,18 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// What ended while nobody looked did so when its marker was written, and in that order.
+    /// Records the ends of attempts that ended while no Hindmost ran, at the times of their end markers and in that order.
+    /// Returns the last of these times, zero if there are none.
     fn end_what_ended(
         &mut self,
-        living: &[(AttemptId, NodeId, AttemptState)],
+        unended: &[(AttemptId, NodeId, AttemptState)],
         adopted: &HashSet<AttemptId>,
-    ) -> Result<(), RunError> {
+    ) -> Result<Time, RunError> {
         let now = self.engine.now();
         let mut ended = Vec::new();
-        for (attempt, node, _) in living {
+        for (attempt, node, _) in unended {
             let Some(since) = self.attempt(*attempt).map(Attempt::since) else { continue };
-            let marker = self.store.end_marker(*attempt).map_err(|error| self.unseen(error))?;
+            let marker = self.store.end_marker(*attempt).map_err(|error| self.unreadable(error))?;
             let marked = matches!(marker, EndMarker::Exit(_) | EndMarker::Moved);
             if marked && !adopted.contains(attempt) {
                 ended.push((now - self.ended_ago(*attempt, since), *attempt, *node));
@@ -308,11 +324,13 @@ impl Driver<'_> {
         for (_, attempt, node) in &ended {
             self.enter(*attempt, *node);
         }
-        self.ended(ended.into_iter().map(|(at, attempt, _)| (attempt, None, Some(at))).collect())
+        let last = ended.last().map_or(Time::ZERO, |(at, ..)| *at);
+        self.ended(ended.into_iter().map(|(at, attempt, _)| (attempt, None, Some(at))).collect())?;
+        Ok(last)
     }
 
-    /// What is in the run's folder can't be looked at: going on could lose it.
-    fn unseen(&self, error: std::io::Error) -> RunError {
+    /// Returns the error of a part of the run's folder that can't be read. Continuing could lose what it holds.
+    fn unreadable(&self, error: std::io::Error) -> RunError {
         RunError::Io { path: self.store.folder().into(), error }
     }
 }

@@ -1,19 +1,19 @@
-//! Whether a run goes on, and how it ends.
+//! Whether a run continues, and how it ends.
 //!
-//! Invariant: the first reason to end a run stays. Once a run ends, or its job is done, the policy is asked no more.
+//! Invariant: the first reason to end a run stays. Once a run ends, or its job is done, the policy makes no more decisions.
 
 use hindmost_core::metrics::RunState;
 
-/// What the user's request to stop leads to.
+/// The effect of the user's request to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Request {
     /// The run is interrupted.
     Interrupt,
-    /// The run ends already: what it has left running to its end is stopped too.
+    /// The run ends already; the attempts that were allowed to run to their ends are stopped too.
     StopTheRest,
 }
 
-/// How far a run is from its end. See the module's documentation.
+/// The state of a run's end.
 #[derive(Debug, Default)]
 pub(super) struct Shutdown {
     state: Option<RunState>,
@@ -22,7 +22,7 @@ pub(super) struct Shutdown {
 }
 
 impl Shutdown {
-    /// True while the policy is asked, and what it decides is carried out.
+    /// True while the policy decides and its decisions are carried out.
     pub(super) fn is_open(&self) -> bool {
         self.state.is_none() && !self.is_done
     }
@@ -37,17 +37,17 @@ impl Shutdown {
         self.is_done
     }
 
-    /// The run ends in this state, unless it ends in another one already.
+    /// Ends the run in this state, unless it ends in another one already.
     pub(super) fn begin(&mut self, state: RunState) {
         self.state.get_or_insert(state);
     }
 
-    /// Every task of the job has its result.
+    /// Notes that every task of the job has its result.
     pub(super) fn job_done(&mut self) {
         self.is_done = true;
     }
 
-    /// Returns what the user's request leads to, once.
+    /// Returns the effect of the user's request to stop; `None` from the second call on.
     pub(super) fn request(&mut self) -> Option<Request> {
         if self.is_done || std::mem::replace(&mut self.is_requested, true) {
             return None;
@@ -55,13 +55,13 @@ impl Shutdown {
         Some(if self.has_begun() { Request::StopTheRest } else { Request::Interrupt })
     }
 
-    /// True if an attempt goes on to its end. After a failure those do whose tasks may not run twice: cut off, they would
-    /// never be done.
+    /// True if an attempt may run to its end. After a failure this holds for tasks that may not run twice
+    /// (`idempotent = false`), because stopping them would leave them undone for good.
     pub(super) fn spares(&self, is_idempotent: bool) -> bool {
         self.state == Some(RunState::Failed) && !is_idempotent
     }
 
-    /// Returns how the run has ended, if nothing of it runs any more.
+    /// Returns the final state of the run, once no attempt runs; `None` while it continues.
     pub(super) fn end(&self) -> Option<RunState> {
         self.state.or(self.is_done.then_some(RunState::Done))
     }

@@ -1,4 +1,4 @@
-//! How attempts are killed, nodes taken away, and a run ended before its job is done.
+//! Kills attempts, takes nodes away, and ends a run before its job is done.
 
 use hindmost_core::ids::AttemptId;
 use hindmost_core::metrics::RunState;
@@ -7,8 +7,8 @@ use hindmost_core::time::Time;
 
 use super::attempts::{Kill, Running};
 use super::deadlines::Deadline;
-use super::progress::FIRST_LOOK;
-use super::{Driver, RunError, WAKE_UP, standing};
+use super::progress::FIRST_POLL;
+use super::{Driver, RunError, WAKE_UP, recheck};
 use crate::engine::Happened;
 
 impl Driver<'_> {
@@ -21,41 +21,41 @@ impl Driver<'_> {
         self.engine.kill(attempt);
     }
 
-    /// Kills what runs and is not being killed: copies that a policy keeps beside a task's winner end with the
-    /// job at the latest.
+    /// Kills all attempts that are not being killed already. Copies that a policy lets run after their task's winner end
+    /// with the job at the latest.
     pub(super) fn kill_all(&mut self, why: Kill) {
-        self.kill_those(why, |_, running| running.kill().is_none());
+        self.kill_matching(why, |_, running| running.kill().is_none());
     }
 
-    fn kill_those(&mut self, why: Kill, concerned: impl Fn(AttemptId, &Running) -> bool) -> Vec<AttemptId> {
-        let those = self.attempts.those(concerned);
-        for attempt in &those {
+    fn kill_matching(&mut self, why: Kill, is_wanted: impl Fn(AttemptId, &Running) -> bool) -> Vec<AttemptId> {
+        let matching = self.attempts.matching(is_wanted);
+        for attempt in &matching {
             self.kill(*attempt, why);
         }
-        those
+        matching
     }
 
-    /// No more decisions; what runs is killed. After a failure those attempts go on to their ends whose tasks may
-    /// not run twice.
+    /// Ends the run: the policy makes no more decisions, and running attempts are killed. After a failure, attempts of
+    /// tasks that may not run twice continue to their ends.
     pub(super) fn shut_down(&mut self, state: RunState) {
         self.shutdown.begin(state);
         let (plan, shutdown) = (self.plan, &self.shutdown);
         let spared = |attempt: AttemptId| shutdown.spares(plan.phases[attempt.task.phase as usize].idempotent);
         let left = self.attempts.iter().filter(|(attempt, _)| spared(*attempt)).count();
-        let killed = self.attempts.those(|attempt, running| running.kill().is_none() && !spared(attempt));
+        let killed = self.attempts.matching(|attempt, running| running.kill().is_none() && !spared(attempt));
         for attempt in killed {
             self.kill(attempt, Kill::Shutdown);
         }
         if left > 0 {
             self.follower.message(&format!(
-                "the job has failed; {left} attempt{} of tasks that may not run twice {} first",
+                "the job has failed; {left} running attempt{} of tasks that may not run twice {} first",
                 if left == 1 { "" } else { "s" },
-                if left == 1 { "ends" } else { "end" },
+                if left == 1 { "finishes" } else { "finish" },
             ));
         }
     }
 
-    /// After an error: nothing is left running, though nothing can be written any more.
+    /// Kills everything after an error that has ended the run. Writes no records.
     pub(super) fn kill_everything(&mut self, error: &RunError) {
         self.shutdown.begin(RunState::Failed);
         self.kill_all(Kill::Shutdown);
@@ -69,10 +69,10 @@ impl Driver<'_> {
                 self.attempts.remove(attempt);
             }
         }
-        standing::kill(&self.store.run(), self.engine, self.follower);
+        recheck::kill(&self.store.run(), self.engine, self.follower);
         if matches!(error, RunError::NotDurable { .. }) {
-            // Their end markers would say that they ended well.
-            let _ = standing::clear(&self.store, self.follower);
+            // Their end markers would say that they succeeded.
+            let _ = recheck::clear(&self.store, self.follower);
         }
     }
 
@@ -84,21 +84,21 @@ impl Driver<'_> {
         let Some((node, back)) = self.faults.lose(loss, self.engine.now()) else { return Ok(()) };
         self.follower.message(&format!("node {} is lost (fault injection)", self.node_name(node)));
         self.happen(&Event::NodeLost { node })?;
-        for attempt in self.kill_those(Kill::NodeLost, |_, running| running.node == node) {
+        for attempt in self.kill_matching(Kill::NodeLost, |_, running| running.node == node) {
             self.check_given_up(attempt.task);
         }
         self.deadlines.push(back, Deadline::Return(loss));
         Ok(())
     }
 
-    /// Fault injection brings a node back, once nothing of what ran there is left.
+    /// Fault injection brings a node back, once all attempts that ran there have ended.
     pub(super) fn bring_back(&mut self, loss: usize) -> Result<(), RunError> {
         let now = self.engine.now();
         let Some(node) = self.faults.is_over(loss, now) else { return Ok(()) };
         if self.attempts.iter().any(|(_, running)| running.node == node) {
-            self.deadlines.push(now + FIRST_LOOK, Deadline::Return(loss));
+            self.deadlines.push(now + FIRST_POLL, Deadline::Return(loss));
         } else if self.shutdown.is_open() {
-            self.follower.message(&format!("node {} is back", self.node_name(node)));
+            self.follower.message(&format!("node {} has returned (fault injection)", self.node_name(node)));
             self.happen(&Event::NodeReturned { node })?;
         }
         Ok(())

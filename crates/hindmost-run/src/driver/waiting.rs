@@ -1,40 +1,41 @@
-//! Attempts that are decided and can't be started yet: for want of processes or open files, or because they replace one
-//! that has not ended.
+//! Attempts that the policy has decided and that can't be started yet: the system lacks processes or open files, or the
+//! attempt that they replace has not ended.
 //!
-//! Invariant: an attempt is tried again and again, with longer pauses, for as long as the end of another one could help;
-//! alone it is tried [`TRIES`] times.
+//! Invariant: the driver tries to start an attempt again, with growing pauses, while another attempt runs whose end could
+//! help. If no other attempt runs, it gives up after [`TRIES`] tries.
 
 use hindmost_core::ids::AttemptId;
 use hindmost_core::time::Time;
 use rustc_hash::FxHashMap;
 
-/// Time until an attempt that could not be started is tried again, at first. It grows with each try, up to ten times.
+/// Time between the first and the second try to start an attempt: 100 ms. It grows with each try, up to 1 s.
 const RETRY: Time = Time(100_000_000);
-/// How often an attempt is tried to be started while nothing else runs whose end could help: a minute and a half.
+/// Most tries to start an attempt while no other attempt runs. With their pauses they take a minute and a half.
 const TRIES: u32 = 100;
 
-/// How often an attempt was tried to be started, and whether it waits for the next time.
+/// The number of tries to start an attempt, and whether it waits for the next one.
 #[derive(Default)]
 struct Tried {
     times: u32,
     waits: bool,
 }
 
-/// The attempts that wait to be started. See the module's documentation.
+/// The attempts that wait to be started.
 #[derive(Default)]
 pub(super) struct Waiting {
     tried: FxHashMap<AttemptId, Tried>,
-    /// The attempts that get the resources of those that are being replaced.
+    /// Replacements, by the attempt that they replace and whose end they wait for.
     replacements: FxHashMap<AttemptId, AttemptId>,
 }
 
 impl Waiting {
-    /// True while an attempt that can't be started may be tried again.
+    /// True if an attempt that could not be started may be tried again.
     pub(super) fn may_retry(&self, attempt: AttemptId, others_run: bool) -> bool {
         others_run || self.tried.get(&attempt).is_none_or(|tried| tried.times < TRIES)
     }
 
-    /// An attempt could not be started. Returns after which time it is tried again, and whether it is the only one.
+    /// Counts a failed try to start an attempt. Returns the time until the next try, and whether this is the only attempt
+    /// that has failed to start.
     pub(super) fn retry(&mut self, attempt: AttemptId) -> (Time, bool) {
         let is_first = self.tried.is_empty();
         let tried = self.tried.entry(attempt).or_default();
@@ -43,39 +44,39 @@ impl Waiting {
         (Time(RETRY.0 * u64::from(tried.times).min(10)), is_first)
     }
 
-    /// True if an attempt waits to be tried again.
+    /// True if an attempt waits for its next try.
     pub(super) fn waits(&self, attempt: AttemptId) -> bool {
         self.tried.get(&attempt).is_some_and(|tried| tried.waits)
     }
 
-    /// True if no attempt waits to be tried again.
+    /// True if no attempt waits for its next try.
     pub(super) fn is_empty(&self) -> bool {
         !self.tried.values().any(|tried| tried.waits)
     }
 
-    /// An attempt is being started: it does not wait any more.
+    /// Notes that an attempt is being started and no longer waits.
     pub(super) fn tries(&mut self, attempt: AttemptId) {
         if let Some(tried) = self.tried.get_mut(&attempt) {
             tried.waits = false;
         }
     }
 
-    /// An attempt has ended: how often it was tried does not matter any more.
+    /// Discards the tries of an attempt that has ended.
     pub(super) fn forget(&mut self, attempt: AttemptId) {
         self.tried.remove(&attempt);
     }
 
-    /// An attempt is started once another one, which it replaces, has ended.
+    /// Lets the attempt `new` wait for the end of `old`, which it replaces.
     pub(super) fn replace(&mut self, old: AttemptId, new: AttemptId) {
         self.replacements.insert(old, new);
     }
 
-    /// Returns the attempt that may be started now that this one has ended.
+    /// Removes and returns the attempt that waits for the end of `old`; `None` if there is none.
     pub(super) fn replacement_of(&mut self, old: AttemptId) -> Option<AttemptId> {
         self.replacements.remove(&old)
     }
 
-    /// True if an attempt waits until the one that it replaces has ended.
+    /// True if an attempt waits for the end of the attempt that it replaces.
     pub(super) fn is_replacement(&self, attempt: AttemptId) -> bool {
         self.replacements.values().any(|new| *new == attempt)
     }
@@ -92,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn pauses_grow_and_tries_end_unless_something_else_runs() {
+    fn pauses_grow_and_tries_end_when_nothing_else_runs() {
         let mut waiting = Waiting::default();
         assert_eq!(waiting.retry(copy(0)), (RETRY, true));
         assert_eq!(waiting.retry(copy(1)), (RETRY, false));
@@ -110,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_replacement_waits_for_one_end() {
+    fn a_replacement_is_returned_once() {
         let mut waiting = Waiting::default();
         waiting.replace(copy(0), copy(1));
         assert!(waiting.is_replacement(copy(1)) && !waiting.is_replacement(copy(0)));

@@ -1,83 +1,84 @@
-//! The conditions of which the policy wants to be notified, and what it was notified of.
+//! The conditions of which the policy is to be notified, and the last notification of each attempt.
 //!
-//! Invariant: what is watched follows from the journal's records alone ([`Watches::event`], [`Watches::decision`]), so that
-//! a run that is resumed watches what it watched before.
+//! Invariant: the watched conditions follow from the journal's records alone ([`Watches::event`], [`Watches::decision`]),
+//! so a resumed run watches the same conditions as before.
 //!
-//! Conditions on one attempt do not replace each other: several passes may watch it. Each is reported once; the others
-//! stay. Only when the durations of a phase are learned anew do passes watch its attempts with other limits: a condition
-//! asked for before that is replaced by the next one of its kind.
+//! Several passes may watch one attempt, so its conditions do not replace each other. Each condition is reported once; the
+//! others stay. When the durations of a phase are learned again, passes watch its attempts with new limits. Only then does
+//! a new condition replace an older one of its kind.
 
 use hindmost_core::ids::AttemptId;
 use hindmost_core::record::{Condition, Decision, Event};
 use hindmost_core::time::Time;
 use rustc_hash::FxHashMap;
 
-use super::progress::{FIRST_LOOK, Progress};
+use super::progress::{FIRST_POLL, Progress};
 
-/// An expected finish that was reported is corrected when the remaining time is off by this share.
+/// The driver corrects a reported expected finish when the remaining time differs by this share.
 const CORRECTION: f64 = 0.25;
-/// Age below which no attempt is said to lag, seconds: what it takes to start says nothing of its pace.
+/// Age in seconds below which no attempt lags, because the time to start says nothing about its pace.
 const LEAST_AGE: f64 = 0.1;
-/// The least share of its work that a silent attempt is taken to have done.
+/// The least share of its work that an attempt without reports is assumed to have done.
 const LEAST_SHARE: f64 = 0.02;
 
-/// What the attempts of a phase reported first.
+/// The first progress reports of a phase's attempts.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct FirstReports {
-    /// Seconds after which half of them did.
+    /// Median age at the first report, in seconds; `None` without reports.
     pub(super) age: Option<f64>,
-    /// The share of their work that half of them reported at most.
+    /// Median share of the work in the first report; `None` without reports.
     pub(super) share: Option<f64>,
 }
 
-/// Whether the policy is to be notified of an attempt.
+/// Whether the policy is to be notified about an attempt.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Notice {
     /// No.
     None,
-    /// Not before this time, however true its conditions are: no policy can keep the driver busy with asking again.
+    /// Not before this time, even if conditions are true: otherwise a policy that renews its conditions could keep the
+    /// driver busy.
     Later(Time),
-    /// Now: of these conditions, or of another expected finish if there are none.
+    /// Now: these conditions have come true. If there are none, the expected finish has changed.
     Now { conditions: Vec<Condition>, expected_finish: Option<Time>, guessed: bool },
 }
 
-/// What is watched of one attempt.
+/// The watched conditions of one attempt.
 #[derive(Default)]
 struct Watched {
-    /// The conditions that have not come true, and whether the durations were learned anew after they were asked for.
+    /// The conditions that have not come true, and whether the durations were learned again after they were set.
     conditions: Vec<(Condition, bool)>,
-    /// The expected finish that the policy was notified of last.
-    foretold: Option<Time>,
-    /// True if that was a guess: nothing had been reported.
+    /// The expected finish of the last notification.
+    reported_finish: Option<Time>,
+    /// True if that finish was a guess, because the attempt had reported nothing.
     is_guessed: bool,
-    /// When it was notified.
+    /// The time of the last notification.
     notified: Option<Time>,
 }
 
-/// What is watched of all attempts. See the module's documentation.
+/// The watched conditions of all attempts.
 pub(super) struct Watches {
     of: FxHashMap<AttemptId, Watched>,
-    /// Share of the work from which on progress tells the remaining time; above 1 if policies may not know it.
-    telling_share: f64,
+    /// Share of the work from which on progress reveals the remaining time; above 1 if policies may not know it.
+    reveal_share: f64,
 }
 
 impl Watches {
-    pub(super) fn new(telling_share: f64) -> Watches {
-        Watches { of: FxHashMap::default(), telling_share }
+    pub(super) fn new(reveal_share: f64) -> Watches {
+        Watches { of: FxHashMap::default(), reveal_share }
     }
 
-    /// Takes in an event that has happened, now or before the run was resumed.
+    /// Updates the conditions after an event, either a new one or one from the journal.
     pub(super) fn event(&mut self, event: &Event) {
         match event {
             Event::WatchMet { attempt, expected_finish, conditions, guessed } => {
                 let watched = self.of.entry(*attempt).or_default();
                 match conditions {
                     Some(met) => watched.conditions.retain(|(known, _)| !met.contains(known)),
-                    // Earlier versions dropped all.
+                    // Journals of earlier versions do not name the conditions: a notification removed all of them.
                     None => watched.conditions.clear(),
                 }
                 if expected_finish.is_some() {
-                    (watched.foretold, watched.is_guessed) = (*expected_finish, *guessed);
+                    (watched.reported_finish, watched.is_guessed) = (*expected_finish, *guessed);
                 }
             }
             Event::DurationsLearned { phase, .. } => {
@@ -92,7 +93,7 @@ impl Watches {
         }
     }
 
-    /// Takes in a decision that was made, now or before the run was resumed.
+    /// Updates the conditions after a decision, either a new one or one from the journal.
     pub(super) fn decision(&mut self, decision: &Decision) {
         if let Decision::Watch { attempt, condition } = decision {
             let kind = std::mem::discriminant(condition);
@@ -104,29 +105,30 @@ impl Watches {
         }
     }
 
-    /// Nothing is to be said of an attempt any more.
+    /// Removes an attempt that has ended.
     pub(super) fn forget(&mut self, attempt: AttemptId) {
         self.of.remove(&attempt);
     }
 
-    /// Forgets all attempts but those that are alive.
-    pub(super) fn retain(&mut self, is_alive: impl Fn(AttemptId) -> bool) {
-        self.of.retain(|attempt, _| is_alive(*attempt));
+    /// Removes all attempts that do not run.
+    pub(super) fn retain(&mut self, is_running: impl Fn(AttemptId) -> bool) {
+        self.of.retain(|attempt, _| is_running(*attempt));
     }
 
-    /// The policy was notified of an attempt at this time.
+    /// Notes that the policy was notified about an attempt at this time.
     pub(super) fn notified(&mut self, attempt: AttemptId, at: Time) {
         self.of.entry(attempt).or_default().notified = Some(at);
     }
 
-    /// The expected finish of an attempt that was reported rested on nothing: it is not corrected.
+    /// Discards the reported expected finish of an attempt, because the progress behind it was not progress. It will not be
+    /// corrected.
     pub(super) fn retract(&mut self, attempt: AttemptId) {
         if let Some(watched) = self.of.get_mut(&attempt) {
-            watched.foretold = None;
+            watched.reported_finish = None;
         }
     }
 
-    /// Returns the ages, in seconds, at which conditions on an attempt may come true without any news of it.
+    /// Returns the ages in seconds at which conditions on an attempt may come true without a new report.
     pub(super) fn ages(&self, attempt: AttemptId) -> impl Iterator<Item = f64> {
         self.of.get(&attempt).into_iter().flat_map(|watched| &watched.conditions).map(
             |(condition, _)| match condition {
@@ -137,20 +139,20 @@ impl Watches {
         )
     }
 
-    /// Returns whether the policy is to be notified of an attempt. `first` is what its phase's attempts reported first.
+    /// Returns whether the policy is to be notified about an attempt. `first` are the first reports of its phase's attempts.
     pub(super) fn test(&self, attempt: AttemptId, progress: &Progress, now: Time, first: FirstReports) -> Notice {
         let Some(watched) = self.of.get(&attempt) else { return Notice::None };
-        if let Some(next) = watched.notified.map(|at| at + FIRST_LOOK).filter(|next| *next > now) {
+        if let Some(next) = watched.notified.map(|at| at + FIRST_POLL).filter(|next| *next > now) {
             return Notice::Later(next);
         }
         let done = progress.now(now);
         let age = (now - progress.since).seconds();
-        // A silent attempt may be about to report what others reported first.
+        // An attempt without reports is assumed to be about to report what others reported first.
         let left = progress.remaining(now, (first.share.unwrap_or(0.0) / 2.0).max(LEAST_SHARE));
-        let foretold = Some(now + Time::from_seconds(left));
-        let is_known = done > 0.0 && done >= self.telling_share;
-        // One that is silent lags only if it is silent for longer than its phase's attempts are at first.
-        let is_overdue = || first.age.is_some_and(|first| age > 2.0 * first + FIRST_LOOK.seconds());
+        let finish = Some(now + Time::from_seconds(left));
+        let is_known = done > 0.0 && done >= self.reveal_share;
+        // An attempt without reports lags only if it is older than its phase's attempts usually are at their first report.
+        let is_overdue = || first.age.is_some_and(|first| age > 2.0 * first + FIRST_POLL.seconds());
         let is_met = |condition: &Condition| match *condition {
             Condition::Revealed => is_known,
             Condition::RemainingAbove(limit) => is_known && left > limit,
@@ -170,15 +172,15 @@ impl Watches {
         let conditions: Vec<Condition> = conditions.filter(is_met).collect();
         if !conditions.is_empty() {
             let lags = conditions.iter().any(|condition| matches!(condition, Condition::Lagging { .. }));
-            let expected_finish = foretold.filter(|_| is_known || lags);
+            let expected_finish = finish.filter(|_| is_known || lags);
             let guessed = expected_finish.is_some() && progress.share == 0.0;
             return Notice::Now { conditions, expected_finish, guessed };
         }
-        // Whoever was told a finish wants to hear when it turns out otherwise, and when it is no guess any more.
-        let before = watched.foretold.map(|finish| (finish - now).seconds());
+        // A finish that was reported before is corrected when it is wrong, and when it is no longer a guess.
+        let before = watched.reported_finish.map(|finish| (finish - now).seconds());
         let is_off = before.is_some_and(|before| (left - before).abs() > CORRECTION * before.max(left).max(0.1));
         if done > 0.0 && (is_off || watched.is_guessed) {
-            Notice::Now { conditions, expected_finish: foretold, guessed: false }
+            Notice::Now { conditions, expected_finish: finish, guessed: false }
         } else {
             Notice::None
         }
@@ -196,7 +198,7 @@ mod tests {
 
     const ATTEMPT: AttemptId = AttemptId { task: TaskId { job: JobId(0), phase: 0, index: 4 }, copy: 0 };
 
-    fn ask(watches: &mut Watches, condition: Condition) {
+    fn watch(watches: &mut Watches, condition: Condition) {
         watches.decision(&Decision::Watch { attempt: ATTEMPT, condition });
     }
 
@@ -209,7 +211,7 @@ mod tests {
     fn test(watches: &Watches, age: f64, share: f64) -> Notice {
         let now = Time::from_seconds(100.0 + age);
         let mut progress = Progress::new(Time::from_seconds(100.0));
-        progress.look(now, Some((share, Duration::ZERO)), None, false);
+        progress.poll(now, Some((share, Duration::ZERO)), None, false);
         watches.test(ATTEMPT, &progress, now, FirstReports::default())
     }
 
@@ -223,14 +225,14 @@ mod tests {
             [Condition::ElapsedAbove(2.0), Condition::ElapsedAbove(5.0), Condition::RemainingAbove(8.0)];
         let mut watches = Watches::new(0.1);
         for condition in [soon, late, slow, soon] {
-            ask(&mut watches, condition);
+            watch(&mut watches, condition);
         }
-        assert_eq!(conditions(&watches), [late, slow, soon], "asked twice counts once");
+        assert_eq!(conditions(&watches), [late, slow, soon], "the same condition twice counts once");
         let Notice::Now { conditions: found, expected_finish: None, .. } = test(&watches, 3.0, 0.0) else { panic!() };
         assert_eq!(found, [soon]);
         watches.event(&met(Some(&found)));
         assert_eq!(test(&watches, 4.0, 0.6), Notice::None);
-        // Both come true: 6 s for 40% of the work leave 9 s.
+        // Both come true: 40% of the work took 6 s, so 9 s remain.
         let Notice::Now { conditions: found, expected_finish, .. } = test(&watches, 6.0, 0.4) else { panic!() };
         assert_eq!(found, [late, slow]);
         assert_eq!(expected_finish, Some(Time::from_seconds(115.0)));
@@ -241,8 +243,8 @@ mod tests {
     #[test]
     fn a_corrected_finish_leaves_conditions_alone() {
         let mut watches = Watches::new(0.1);
-        ask(&mut watches, Condition::Revealed);
-        ask(&mut watches, Condition::ElapsedAbove(50.0));
+        watch(&mut watches, Condition::Revealed);
+        watch(&mut watches, Condition::ElapsedAbove(50.0));
         let Notice::Now { conditions: found, expected_finish, guessed } = test(&watches, 2.0, 0.2) else { panic!() };
         let reported = Event::WatchMet { attempt: ATTEMPT, expected_finish, conditions: Some(found), guessed };
         watches.event(&reported);
@@ -266,8 +268,8 @@ mod tests {
     fn limits_of_newly_learned_durations_replace_older_ones() {
         let mut watches = Watches::new(0.1);
         let [one, other] = [1.0, 3.0].map(|after| Condition::Lagging { rate: 0.1, after });
-        ask(&mut watches, one);
-        ask(&mut watches, Condition::Revealed);
+        watch(&mut watches, one);
+        watch(&mut watches, Condition::Revealed);
         let durations = Distribution::pareto_with_mean(2.0, 1.0).unwrap();
         let learned = |phase| Event::DurationsLearned {
             job: JobId(0),
@@ -279,20 +281,20 @@ mod tests {
             samples: 3,
         };
         watches.event(&learned(1));
-        ask(&mut watches, other);
+        watch(&mut watches, other);
         assert_eq!(conditions(&watches), [one, Condition::Revealed, other]);
         watches.event(&learned(0));
         let [third, fourth] = [2.0, 4.0].map(|after| Condition::Lagging { rate: 0.2, after });
-        ask(&mut watches, third);
-        ask(&mut watches, fourth);
+        watch(&mut watches, third);
+        watch(&mut watches, fourth);
         assert_eq!(conditions(&watches), [Condition::Revealed, third, fourth]);
     }
 
     #[test]
     fn journals_of_earlier_versions_drop_all_conditions() {
         let mut watches = Watches::new(0.1);
-        ask(&mut watches, Condition::Revealed);
-        ask(&mut watches, Condition::ElapsedAbove(5.0));
+        watch(&mut watches, Condition::Revealed);
+        watch(&mut watches, Condition::ElapsedAbove(5.0));
         watches.event(&met(None));
         assert_eq!(conditions(&watches), []);
         watches.retain(|_| false);
@@ -300,11 +302,11 @@ mod tests {
     }
 
     #[test]
-    fn what_progress_may_not_tell_is_not_told() {
+    fn progress_that_policies_may_not_know_is_hidden() {
         let mut watches = Watches::new(2.0);
-        ask(&mut watches, Condition::Revealed);
-        ask(&mut watches, Condition::RemainingAbove(1.0));
-        ask(&mut watches, Condition::RemainingOrElapsedAbove(1.0, 5.0));
+        watch(&mut watches, Condition::Revealed);
+        watch(&mut watches, Condition::RemainingAbove(1.0));
+        watch(&mut watches, Condition::RemainingOrElapsedAbove(1.0, 5.0));
         assert_eq!(test(&watches, 4.0, 0.4), Notice::None);
         let notice = Notice::Now {
             conditions: vec![Condition::RemainingOrElapsedAbove(1.0, 5.0)],
@@ -316,19 +318,19 @@ mod tests {
     }
 
     #[test]
-    fn a_policy_is_notified_no_more_often_than_it_is_looked() {
+    fn a_policy_is_notified_no_more_often_than_attempts_are_polled() {
         let mut watches = Watches::new(0.1);
-        ask(&mut watches, Condition::ElapsedAbove(1.0));
+        watch(&mut watches, Condition::ElapsedAbove(1.0));
         let at = Time::from_seconds(102.0) - Time(1);
         watches.notified(ATTEMPT, at);
-        assert_eq!(test(&watches, 2.0, 0.0), Notice::Later(at + FIRST_LOOK));
+        assert_eq!(test(&watches, 2.0, 0.0), Notice::Later(at + FIRST_POLL));
     }
 
     #[test]
-    fn a_silent_attempt_lags_only_once_others_would_have_reported() {
+    fn an_attempt_without_reports_lags_once_others_would_have_reported() {
         let mut watches = Watches::new(0.1);
         let lags = Condition::Lagging { rate: 0.1, after: 0.5 };
-        ask(&mut watches, lags);
+        watch(&mut watches, lags);
         let mut progress = Progress::new(Time::ZERO);
         let at = |watches: &Watches, progress: &Progress, seconds: f64, age: Option<f64>| {
             let first = FirstReports { age, share: Some(0.1) };
@@ -336,15 +338,15 @@ mod tests {
         };
         assert_eq!(at(&watches, &progress, 9.0, None), Notice::None);
         assert_eq!(at(&watches, &progress, 1.9, Some(1.0)), Notice::None);
-        // Having done half of what others report first: 5%.
+        // It is assumed to have done 5%, half of what others report first.
         let expected_finish = Some(Time::from_seconds(60.0));
         let guess = Notice::Now { conditions: vec![lags], expected_finish, guessed: true };
         assert_eq!(at(&watches, &progress, 3.0, Some(1.0)), guess);
-        // Its first report is told, though it agrees.
+        // Its first report is passed on although it agrees with the guess.
         let conditions = Some(vec![lags]);
         watches.event(&Event::WatchMet { attempt: ATTEMPT, expected_finish, conditions, guessed: true });
         assert_eq!(at(&watches, &progress, 3.5, Some(1.0)), Notice::None);
-        progress.look(Time::from_seconds(3.0), Some((0.05, Duration::ZERO)), None, false);
+        progress.poll(Time::from_seconds(3.0), Some((0.05, Duration::ZERO)), None, false);
         let measured = Notice::Now { conditions: Vec::new(), expected_finish, guessed: false };
         assert_eq!(at(&watches, &progress, 3.0, Some(1.0)), measured);
     }

@@ -1,8 +1,7 @@
-//! Engine `local`: attempts are process groups on this machine, which counts as one node or is split
-//! into named ones.
+//! Engine `local` runs attempts as process groups on this machine, which is one node or is split into named nodes.
 //!
-//! Room on nodes is accounting: nothing pins an attempt to cores or limits its memory. Processes are
-//! known by pid, start time and boot id, so that a later process can adopt or kill them.
+//! The capacity of nodes is only accounted for: nothing pins an attempt to cores or limits its memory. Processes are
+//! identified by pid, start time and boot id, so that a later Hindmost process can adopt or kill them.
 
 use std::cell::OnceCell;
 use std::collections::HashSet;
@@ -30,7 +29,7 @@ struct Slowed {
 /// How long a slowed attempt runs between two halts, seconds.
 const RUN_WINDOW: f64 = 0.1;
 
-/// How long a root that was killed may take to end.
+/// How long a killed root may take to end before the engine reports that it does not end.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 impl Slowed {
@@ -49,23 +48,23 @@ struct Running {
     killed: Option<Instant>,
 }
 
-/// An attempt whose root has ended, or does not end.
+/// An attempt whose root has ended and whose other processes may not have ended.
 struct Leaving {
     attempt: AttemptId,
     folder: PathBuf,
     ending: Ending,
-    /// When to look again, and how long to wait after that.
+    /// When to check again, and how long to wait after that.
     next: Instant,
     pause: Duration,
 }
 
-/// The first pause between two looks at an attempt that is ending, and the longest one.
+/// The shortest and the longest pause between two checks of an attempt that is ending.
 const PAUSES: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(250)];
 
-/// How long to wait at once for what was killed: most processes end within this time.
+/// How long to wait immediately for killed processes: most end within this time.
 const AT_ONCE: Duration = Duration::from_micros(200);
 
-/// The engine. See the module's documentation.
+/// The engine that runs attempts on this machine.
 pub struct Local {
     nodes: Vec<NodeOffer>,
     began: Instant,
@@ -76,16 +75,16 @@ pub struct Local {
     next_token: u64,
     leaving: Vec<Leaving>,
     descriptors: Descriptors,
-    /// The run's control group, once a run is known and if it may have one.
+    /// The run's control group, once the run is known; `None` if it can't have one.
     group: OnceCell<Option<Group>>,
     /// Control groups in which earlier processes may have left something.
     left_groups: Vec<PathBuf>,
-    /// Attempts that are known to be of a run at work, whether they run or have ended.
-    heard_of: HashSet<Mark>,
+    /// Marks of all attempts that this engine has started or adopted, including those that have ended.
+    known_marks: HashSet<Mark>,
 }
 
 impl Local {
-    /// An engine for these nodes.
+    /// Creates an engine for these nodes.
     ///
     /// # Errors
     /// If this system can't watch processes, or too few files may be open.
@@ -104,7 +103,7 @@ impl Local {
             descriptors: Descriptors::raise()?,
             group: OnceCell::new(),
             left_groups: Vec::new(),
-            heard_of: HashSet::new(),
+            known_marks: HashSet::new(),
         })
     }
 
@@ -113,7 +112,7 @@ impl Local {
         self.watcher.watch(process, token)?;
         self.next_token += 1;
         let slowed = (launch.slowed > 1.0).then(|| {
-            // Slow from the start: a task of a few windows would otherwise seem fast at first.
+            // It starts stopped: otherwise a short task would seem fast at first.
             process::stop_tree(process);
             let mut slowed = Slowed { factor: launch.slowed, stopped: true, next: Time::ZERO };
             slowed.next = self.now() + slowed.span();
@@ -149,7 +148,7 @@ impl Local {
         }
     }
 
-    /// The control group of a run, entered when the run is first heard of.
+    /// Returns the control group of a run. The first call makes this process enter it.
     fn group(&mut self, run: &RunIdentity) -> Option<&Group> {
         let left_groups = &mut self.left_groups;
         let group = self.group.get_or_init(|| {
@@ -161,7 +160,7 @@ impl Local {
         group.as_ref()
     }
 
-    /// The root of an attempt has ended: so must whatever it has left.
+    /// Handles the end of an attempt's root: kills all other processes of the attempt.
     fn root_ended(&mut self, token: u64, happened: &mut Vec<Happened>) {
         let Some(running) = self.running.remove(&token) else { return };
         self.tokens.remove(&running.attempt);
@@ -183,7 +182,7 @@ impl Local {
         }
     }
 
-    /// Looks again at attempts that are ending.
+    /// Checks the attempts that are ending.
     fn step(&mut self, happened: &mut Vec<Happened>) {
         let now = Instant::now();
         self.leaving.retain_mut(|leaving| {
@@ -200,7 +199,7 @@ impl Local {
         self.give_up(happened);
     }
 
-    /// Reports roots that were killed long ago and have not ended.
+    /// Reports roots that have not ended ten seconds after they were killed.
     fn give_up(&mut self, happened: &mut Vec<Happened>) {
         let late = |running: &Running| running.killed.is_some_and(|killed| killed.elapsed() > PATIENCE);
         let late: Vec<u64> =
@@ -213,8 +212,8 @@ impl Local {
         }
     }
 
-    /// When something is to be done again, at the latest.
-    fn next_look(&self, now: Time) -> Option<Time> {
+    /// Returns when the next slowed attempt is to be stopped or continued, or the next ending attempt to be checked.
+    fn next_check(&self, now: Time) -> Option<Time> {
         let slowed = self.running.values().filter_map(|running| running.slowed.as_ref()).map(|slowed| slowed.next);
         let at = Instant::now();
         let leaving =
@@ -223,12 +222,12 @@ impl Local {
     }
 }
 
-/// What is reported of an attempt that is ending.
+/// Returns what to report about an attempt that is ending; `None` while it has not ended.
 fn happening(attempt: AttemptId, folder: &std::path::Path, outcome: Outcome) -> Option<Happened> {
     match outcome {
         Outcome::Unfinished => None,
         Outcome::Stays(what) => Some(Happened::Stays(attempt, what)),
-        // The shell ends so if it can't fork; 97 is its own code for a marker that can't be written.
+        // The shell ends like this if it can't fork. 97 is the wrapper's code for a marker that it can't write.
         Outcome::Nothing(Some(code)) if code != 0 && code != 97 && !has_marker(folder) => {
             Some(Happened::NotBegun(attempt, "no process could be started".to_owned()))
         }
@@ -236,7 +235,7 @@ fn happening(attempt: AttemptId, folder: &std::path::Path, outcome: Outcome) -> 
     }
 }
 
-/// Whether an attempt's end marker is complete.
+/// True if an attempt's end marker is complete.
 fn has_marker(folder: &std::path::Path) -> bool {
     fs::read(folder.join(END_MARKER)).is_ok_and(|text| text.ends_with(b"\n"))
 }
@@ -263,15 +262,15 @@ impl Engine for Local {
         command.args(self.descriptors.limit_before().map(|limit| limit.to_string()));
         let file = ProcessFile::create(launch.handle);
         let process = process::spawn(&mut command, tag)?;
-        self.heard_of.insert(tag.attempt);
-        // For whoever resumes this run; without it the environment tells, more slowly.
+        self.known_marks.insert(tag.attempt);
+        // A process that resumes this run reads this file. Without it, searching environments takes longer.
         let _ = file.and_then(|file| file.write(&process, group));
         self.watch(launch, &process, tag).inspect_err(|_| process::kill_now(&process, tag))
     }
 
     fn adopt(&mut self, launch: &Launch<'_>) -> bool {
         let tag = tag(launch.run, launch.attempt);
-        self.heard_of.insert(tag.attempt);
+        self.known_marks.insert(tag.attempt);
         self.group(launch.run);
         let (process, group) = ProcessFile::read(launch.handle).unwrap_or_default();
         let groups = group.filter(|group| process::is_group_of(group, tag.run) && !self.left_groups.contains(group));
@@ -291,7 +290,7 @@ impl Engine for Local {
         let kept = kept.iter().map(|attempt| tag(run, *attempt).attempt);
         let kept: HashSet<Mark> = running.chain(leaving).chain(kept).collect();
         let run = Mark::of_run(&run.id, &run.folder);
-        let strays = Strays { run, kept: &kept, of_run: &self.heard_of, groups: &self.left_groups };
+        let strays = Strays { run, kept: &kept, of_run: &self.known_marks, groups: &self.left_groups };
         let stays = strays.end();
         if kept.is_empty() {
             for group in self.left_groups.drain(..) {
@@ -309,7 +308,7 @@ impl Engine for Local {
         }
     }
 
-    fn is_at_work(&self, run: &RunIdentity, attempt: AttemptId) -> bool {
+    fn is_running(&self, run: &RunIdentity, attempt: AttemptId) -> bool {
         process::find_root(tag(run, attempt), &[ROOT_NAME, &attempt_word(run, attempt)]).is_some()
     }
 
@@ -327,7 +326,7 @@ impl Engine for Local {
         loop {
             let now = self.now();
             self.toggle_slowed(now);
-            let wake = self.next_look(now).unwrap_or(Time::NEVER).min(until);
+            let wake = self.next_check(now).unwrap_or(Time::NEVER).min(until);
             for token in self.watcher.wait(Duration::from_nanos((wake - now).0)) {
                 self.root_ended(token, happened);
             }
@@ -339,12 +338,12 @@ impl Engine for Local {
     }
 }
 
-/// The tag by which processes of an attempt are known.
+/// Returns the tag that identifies the processes of an attempt.
 fn tag(run: &RunIdentity, attempt: AttemptId) -> Tag {
     Tag::new(&run.id, &run.folder, &key(attempt))
 }
 
-/// What the command line of an attempt's root has that those of others don't.
+/// Returns the word of its command line that distinguishes an attempt's root from other processes.
 fn attempt_word(run: &RunIdentity, attempt: AttemptId) -> String {
     format!("{}/{}", run.id, key(attempt))
 }
@@ -356,7 +355,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_shell_that_could_not_fork_has_not_begun() {
+    fn a_shell_that_could_not_fork_is_reported_as_not_begun() {
         let folder = tempfile::tempdir().unwrap();
         let attempt = AttemptId { task: TaskId { job: JobId(0), phase: 0, index: 1 }, copy: 2 };
         let happens = |code| happening(attempt, folder.path(), Outcome::Nothing(code)).unwrap();
@@ -364,7 +363,7 @@ mod tests {
         for marker in ["", "exit 0 run"] {
             fs::write(folder.path().join(END_MARKER), marker).unwrap();
             assert_eq!(happens(Some(2)), not_begun);
-            // The marker could not be written; a signal; an adopted root, whose code is not known.
+            // The marker could not be written; success; a signal or an adopted root, which have no code.
             for code in [Some(97), Some(0), None] {
                 assert_eq!(happens(code), Happened::Ended(attempt));
             }

@@ -1,7 +1,7 @@
-//! Engines: what starts, slows and kills attempts on nodes, and says what happened to them.
+//! Engines start, slow down and kill attempts on nodes, and report when they end.
 //!
-//! An engine knows nothing of jobs, policies or results. It runs the wrapper that writes the end marker
-//! (see [`wrapper`]), and the marker, not the engine, says how an attempt ended.
+//! An engine does not know jobs, policies or results. It runs the wrapper that writes the end marker (see [`wrapper`]). The
+//! marker, not the engine, says how an attempt ended.
 
 mod descriptors;
 mod local;
@@ -34,33 +34,33 @@ pub(crate) use crate::process::{KEY_VARIABLE, RUN_VARIABLE};
 pub struct NodeOffer {
     /// Its name.
     pub name: String,
-    /// Its room: `cpus`, `memory` in bytes, others.
+    /// Its capacity: `cpus`, `memory` in bytes, and other resources.
     pub capacity: DemandByName,
 }
 
 impl NodeOffer {
-    /// Its room, for people.
+    /// Returns its capacity as a text.
     pub fn capacity_in_words(&self) -> String {
         hindmost_core::resources::in_words(&self.capacity)
     }
 }
 
-/// Which run attempts belong to.
+/// Identifies a run, for its processes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunIdentity {
     /// Unique among all runs. Every process of the run has it in its environment.
     pub id: String,
-    /// The run's folder, absolute, as its commands know it.
+    /// The absolute path of the run's folder, as its commands know it.
     pub folder: PathBuf,
 }
 
-/// What an end marker and the environment of processes say of an attempt within its run.
+/// Returns the text that identifies an attempt within its run, in end markers and in the environment of processes.
 pub fn key(attempt: AttemptId) -> String {
     format!("{}.{}.{}", attempt.task.phase, attempt.task.index, attempt.copy)
 }
 
-/// What the end marker of an attempt holds once its command has ended with this exit code. It names run and
-/// attempt, so that no marker is taken for another's.
+/// Returns the content of an attempt's end marker after its command has ended with this exit code. It names the run and
+/// the attempt, so that no marker is mistaken for another's.
 pub fn end_line(code: i32, run: &str, attempt: AttemptId) -> String {
     format!("exit {code} {run}/{}\n", key(attempt))
 }
@@ -70,107 +70,108 @@ pub fn end_line(code: i32, run: &str, attempt: AttemptId) -> String {
 pub struct Launch<'a> {
     /// The attempt.
     pub attempt: AttemptId,
-    /// Where.
+    /// The node on which it runs.
     pub node: NodeId,
     /// The run that it belongs to.
     pub run: &'a RunIdentity,
-    /// The attempt's own folder, where the end marker, logs and the output folder are.
+    /// The attempt's folder, which holds the end marker, the logs and the output folder.
     pub folder: &'a Path,
-    /// The same folder, opened. Files in it are made relative to this, exclusively, and no link is followed.
+    /// The same folder, opened. The engine creates files in it relative to this handle and follows no links.
     pub handle: BorrowedFd<'a>,
-    /// The command, for the shell.
+    /// The shell command.
     pub command: &'a str,
     /// The folder in which it runs.
     pub directory: &'a Path,
-    /// Variables beyond those of this process.
+    /// Environment variables in addition to those of this process.
     pub environment: &'a [(OsString, OsString)],
-    /// The file that it reads, if it has one.
+    /// The task's input file, if it has one.
     pub input: Option<&'a Path>,
-    /// How many times as long as on other nodes it takes (fault injection); 1 is as fast as it goes.
+    /// The factor by which fault injection slows it down; 1 means not at all.
     pub slowed: f64,
 }
 
-/// What has happened to attempts.
+/// What an engine reports about an attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Happened {
-    /// Nothing is left of it; its end marker says how it ended.
+    /// All its processes have ended; its end marker says how.
     Ended(AttemptId),
-    /// Its command was not started, for want of something that may be there soon, such as free processes: what.
+    /// Its command was not started because the system lacked something that may be available soon, such as free
+    /// processes; holds what.
     NotBegun(AttemptId, String),
-    /// It has ended, but something that it has started can't be ended, and may still write: what.
+    /// It has ended, but a process that it has started does not end and may still write; holds which.
     Stays(AttemptId, String),
 }
 
-/// Starts, slows and kills attempts.
+/// Starts, slows down and kills attempts.
 pub trait Engine {
-    /// The nodes, by id.
+    /// Returns the nodes, by id.
     fn nodes(&self) -> &[NodeOffer];
 
-    /// The time since the run began.
+    /// Returns the time since the run began.
     fn now(&self) -> Time;
 
-    /// The run goes on at this time: what comes next is counted from here.
+    /// Sets the time since the run began, when a run is resumed.
     fn resume_at(&mut self, at: Time);
 
     /// Starts an attempt. [`Happened::Ended`] follows once it has ended.
     ///
     /// # Errors
-    /// If it can't be started; nothing of it runs then.
+    /// If it can't be started; then none of its processes runs.
     fn start(&mut self, launch: &Launch<'_>) -> io::Result<()>;
 
-    /// Takes over an attempt that an earlier process started and that may still run. False if it does
-    /// not: then no [`Happened::Ended`] follows.
+    /// Takes over an attempt that an earlier process started. Returns false if it no longer runs; then no
+    /// [`Happened::Ended`] follows.
     fn adopt(&mut self, launch: &Launch<'_>) -> bool;
 
-    /// Kills processes of a run that are not of these attempts or of those that this engine runs, and waits
-    /// until they have ended. Returns what does not end, if there is any.
+    /// Kills all processes of a run that belong neither to the attempts in `kept` nor to attempts that this engine runs,
+    /// and waits until they have ended. Returns a text about each process that does not end.
     fn kill_strays_but(&mut self, run: &RunIdentity, kept: &HashSet<AttemptId>) -> Vec<String>;
 
-    /// Kills processes of a run that are not of attempts that this engine runs, and waits until they have
-    /// ended. Returns what does not end, if there is any.
+    /// Kills all processes of a run that do not belong to attempts that this engine runs, and waits until they have ended.
+    /// Returns a text about each process that does not end.
     fn kill_strays(&mut self, run: &RunIdentity) -> Vec<String> {
         self.kill_strays_but(run, &HashSet::new())
     }
 
-    /// Kills an attempt with all that it has started. [`Happened::Ended`] follows.
+    /// Kills an attempt with all processes that it has started. [`Happened::Ended`] follows.
     fn kill(&mut self, attempt: AttemptId);
 
     /// True if an attempt that an earlier process started still runs.
-    fn is_at_work(&self, _run: &RunIdentity, _attempt: AttemptId) -> bool {
+    fn is_running(&self, _run: &RunIdentity, _attempt: AttemptId) -> bool {
         false
     }
 
-    /// False while the system has no more processes to give.
+    /// False while the system can start no more processes.
     fn can_start(&self) -> bool {
         true
     }
 
-    /// How far an attempt has read its input, as a share of it.
+    /// Returns the share of its input that an attempt has read, in [0, 1]; `None` if it is unknown.
     fn read_share(&self, attempt: AttemptId) -> Option<f64>;
 
-    /// Waits until something happens, or until a time, whichever comes first; what happened is appended.
+    /// Waits until something happens or until the time `until`, whichever comes first, and appends what has happened.
     fn wait(&mut self, until: Time, happened: &mut Vec<Happened>);
 }
 
-/// Name of the end marker in an attempt's folder: a line that [`end_line`] gives, written once.
+/// Name of the end marker in an attempt's folder: one line, as [`end_line`] returns it.
 pub const END_MARKER: &str = "end";
 
-/// What the shell that runs an attempt calls itself.
+/// The name (`$0`) of the shell that runs an attempt.
 pub(crate) const ROOT_NAME: &str = "hindmost-attempt";
 
-/// The process that runs an attempt's command on every engine: a shell that runs the user's command in
-/// another one and writes the end marker. Exit codes are read from the marker, because adopted processes
-/// can't be waited for and some engines lose them.
+/// Returns the command that runs an attempt on every engine: a shell that runs the user's command in another shell and
+/// then writes the end marker. The driver reads exit codes from the marker, because it can't wait for adopted processes
+/// and some engines lose exit codes.
 ///
 /// # Errors
-/// If its log files can't be made in the attempt's folder.
+/// If the end marker and log files can't be created in the attempt's folder.
 pub fn wrapper(launch: &Launch<'_>) -> io::Result<Command> {
-    // The marker is open from the start, as standard input: writing it needs no path, so it gets into the attempt's own
-    // folder, wherever that is by then. It is one write of a few bytes; a marker without its newline is none. An
-    // engine may add a fourth argument: the limit on open files that the command gets back.
-    // Where the shell can't be kept from the terminal, reading it is an error for its commands at least.
+    // The marker is opened first, as standard input. So the shell writes it without a path, into the attempt's folder even
+    // if that was moved. It is one short write; a marker without its newline is incomplete. An engine may add a fourth
+    // argument: the limit on open files to restore for the command.
+    // If the shell has a terminal, ignoring these signals makes reading it an error instead of stopping the command.
     const KEEPING_TERMINAL: &str = "trap '' TTIN TTOU; ";
-    // If the attempt's folder was moved meanwhile, what the command has written by its path is elsewhere.
+    // The word is "moved" if the attempt's folder is no longer at its path, because the command's output is elsewhere then.
     const SCRIPT: &str = r#"exec 3>&0 </dev/null; [ -z "$4" ] || ulimit -S -n "$4"; /bin/sh -c "$1" 3>&-; code=$?
 [ "$3/end" -ef /proc/self/fd/3 ] && word=exit || word=moved; printf '%s %d %s\n' "$word" "$code" "$2" >&3 || exit 97"#;
     let new_file = |name: &str| -> io::Result<File> {
@@ -188,7 +189,7 @@ pub fn wrapper(launch: &Launch<'_>) -> io::Result<Command> {
         .arg(format!("{}/{}", launch.run.id, key(launch.attempt)))
         .arg(launch.folder)
         .current_dir(launch.directory)
-        // Not that of a task within which this process may itself be running.
+        // This process may itself run inside a task; that task's input is not this one's.
         .env_remove("HINDMOST_INPUT")
         .envs(launch.environment.iter().map(|(name, value)| (name, value)))
         .stdin(new_file(END_MARKER)?)

@@ -1,4 +1,4 @@
-//! The nodes of engine `local`: this machine, as one node or split into named ones.
+//! The nodes of engine `local`: this machine as one node, or split into named nodes.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use hindmost_math::plain::Quoted;
 
 use super::NodeOffer;
 
-/// A `--nodes` text that can't be used.
+/// A `--nodes` text that is not valid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "nodes {}: {reason}; write NAME:CPUS or NAME:CPUS:MEMORY, separated by commas, as in n1:2,n2:2:4GB",
@@ -19,10 +19,10 @@ pub struct NodesError {
     reason: String,
 }
 
-/// Cpus of a node, at most.
+/// Most cpus of a node.
 const MOST_CPUS: f64 = 1e6;
 
-/// This machine as one node: its host's name, cores and memory.
+/// Returns this machine as one node, with its host name, cores and memory.
 fn whole_machine() -> NodeOffer {
     let name = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let name = if name.trim().is_empty() { "localhost" } else { name.trim() };
@@ -40,11 +40,11 @@ fn total_memory() -> Option<f64> {
     Some(line.trim().strip_suffix("kB")?.trim().parse::<f64>().ok()? * 1024.0)
 }
 
-/// The nodes that a text such as `n1:2,n2:2:4GB` names; without one this machine as a single node. Nodes
-/// without memory of their own share the machine's by their cpus.
+/// Returns the nodes of a text such as `n1:2,n2:2:4GB`; without a text, this machine as a single node. Nodes without a
+/// memory size share the machine's memory in proportion to their cpus.
 ///
 /// # Errors
-/// If the text can't be understood, says which part and what would be valid.
+/// If the text is not valid. The error names the wrong part and a valid form.
 pub fn parse_nodes(text: Option<&str>) -> Result<Vec<NodeOffer>, NodesError> {
     let Some(text) = text else { return Ok(vec![whole_machine()]) };
     let wrong = |reason: String| NodesError { text: text.to_owned(), reason };
@@ -53,7 +53,7 @@ pub fn parse_nodes(text: Option<&str>) -> Result<Vec<NodeOffer>, NodesError> {
         let mut pieces = part.trim().split(':');
         let name = pieces.next().unwrap_or_default().trim();
         if name.is_empty() || name.chars().any(|letter| letter.is_control() || letter.is_whitespace()) {
-            return Err(wrong(format!("{} is no name for a node", Quoted(name))));
+            return Err(wrong(format!("{} is not a valid node name", Quoted(name))));
         }
         if nodes.iter().any(|node| node.name == name) {
             return Err(wrong(format!("{name:?} is named twice")));

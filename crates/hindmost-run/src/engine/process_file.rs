@@ -1,7 +1,7 @@
-//! The file `process` in an attempt's folder: which process runs the attempt, for whoever resumes the run.
+//! The file `process` in an attempt's folder names the process that runs the attempt, so that a resumed run can adopt it.
 //!
-//! A folder may come from anybody, so nothing in the file is believed: what it names is only where to look
-//! first. See [`crate::process::is_proven`].
+//! Another user may have written the folder, so the file is not trusted: it only says where to look first. See
+//! [`crate::process::is_proven`].
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::process::Identity;
 
 const NAME: &str = "process";
-/// More than the longest that is written.
+/// Largest size that is read, above any that is written: 16 KiB.
 const LONGEST: u64 = 16_384;
 
 #[derive(Serialize, Deserialize)]
@@ -26,24 +26,24 @@ struct Content {
     group: Option<PathBuf>,
 }
 
-/// The file, to be written.
+/// The file, opened for writing.
 pub(super) struct ProcessFile(File);
 
 impl ProcessFile {
-    /// Makes it in an attempt's folder, where it must not be yet.
+    /// Creates the file in an attempt's folder; fails if it exists.
     pub fn create(folder: BorrowedFd<'_>) -> io::Result<ProcessFile> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         Ok(ProcessFile(openat(folder, NAME, flags, Mode::from_raw_mode(0o644))?.into()))
     }
 
-    /// Writes it.
+    /// Writes the process and the run's control group.
     pub fn write(mut self, process: &Identity, group: Option<PathBuf>) -> io::Result<()> {
         self.0.write_all(&serde_json::to_vec(&Content { process: process.clone(), group })?)
     }
 
-    /// What the file in an attempt's folder says; none if there is no such file, or it says nothing.
+    /// Returns the process and control group that the file names; `None` if it does not exist or is not valid.
     pub fn read(folder: BorrowedFd<'_>) -> Option<(Option<Identity>, Option<PathBuf>)> {
-        // Opening a pipe would otherwise wait for somebody to write.
+        // Without NONBLOCK, opening a pipe would wait for a writer.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let file: File = openat(folder, NAME, flags, Mode::empty()).ok()?.into();
         if !file.metadata().ok()?.is_file() {
@@ -67,12 +67,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read() {
+    fn the_written_content_is_read_back() {
         let folder = tempfile::tempdir().unwrap();
         let handle = File::open(folder.path()).unwrap();
         ProcessFile::create(handle.as_fd()).unwrap().write(&identity(), Some("/group".into())).unwrap();
         assert_eq!(ProcessFile::read(handle.as_fd()), Some((Some(identity()), Some("/group".into()))));
-        assert!(ProcessFile::create(handle.as_fd()).is_err(), "it is there already");
+        assert!(ProcessFile::create(handle.as_fd()).is_err(), "it exists already");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! From a job file's text to a plan: whether it makes sense, and what its defaults are.
+//! Turns a job file into a plan: checks its values and sets its defaults.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -17,14 +17,14 @@ use super::order::parents_first;
 use super::plan::{Plan, PlannedPhase};
 use super::values::{check_environment, check_name, check_text, count, cpus, memory, positive, time};
 
-/// As many as a job may have in the simulator.
+/// Valid numbers of tasks, as in the simulator.
 const TASKS: RangeInclusive<u32> = 1..=10_000_000;
 const RETRIES: RangeInclusive<u32> = 0..=1_000_000;
 const DEFAULT_RETRIES: u32 = 2;
 
 type Environment = BTreeMap<String, String>;
 
-/// Checks that a run may know this much: only a simulation can know everything, or draw what it sees.
+/// Checks that a live run supports a progress model. Some models need a simulation, which knows all durations.
 pub(crate) fn check_knowledge(knowledge: Knowledge) -> Result<(), String> {
     match knowledge {
         Knowledge::Oracle | Knowledge::ProgressUniform => {
@@ -34,15 +34,15 @@ pub(crate) fn check_knowledge(knowledge: Knowledge) -> Result<(), String> {
     }
 }
 
-/// The plan of a job file whose keys and types are right.
+/// Returns the plan of a job file with valid keys and types.
 pub(super) fn plan(job: JobFile, file: &Path, folder: &Path) -> Result<Plan, Wrong> {
     let name = job_name(job.name, file)?;
-    let policy = told(job.policy, check_policy)?;
-    let knowledge = told(job.knowledge, |text| {
+    let policy = checked_text(job.policy, check_policy)?;
+    let knowledge = checked_text(job.knowledge, |text| {
         let knowledge: Knowledge = text.parse().map_err(|error| format!("knowledge: {error}"))?;
         check_knowledge(knowledge)
     })?;
-    let nodes = told(job.nodes, |text| {
+    let nodes = checked_text(job.nodes, |text| {
         if text.trim().is_empty() {
             return Err("nodes is empty: give names and cpus, \"n1:2,n2:2\"".to_owned());
         }
@@ -73,15 +73,14 @@ pub(super) fn plan(job: JobFile, file: &Path, folder: &Path) -> Result<Plan, Wro
 }
 
 fn job_name(given: Option<Spanned<String>>, file: &Path) -> Result<String, Wrong> {
-    if let Some(name) = told(given, |name| check_name(name).map_err(|error| about("name", &error)))? {
+    if let Some(name) = checked_text(given, |name| check_name(name).map_err(|error| about("name", &error)))? {
         return Ok(name);
     }
     let stem = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     match check_name(&stem) {
         Ok(()) => Ok(stem),
         Err(error) => Err(Wrong::anywhere(format!(
-            "the job has no name, and its file's can't be it ({error}): \
-             add name = \"…\""
+            "the job has no name, and its file's name can't be used ({error}): add name = \"…\""
         ))),
     }
 }
@@ -91,7 +90,7 @@ fn check_policy(text: &str) -> Result<(), String> {
     catalogue::check(&spec).map(drop).map_err(|error| format!("policy: {error}"))
 }
 
-/// The phases' places, parents first, and each one's parents, both by place in the file.
+/// Returns the phases in an order with parents first, and the parents of each phase, both by place in the file.
 fn order(phases: &[Spanned<Phase>]) -> Result<(Vec<usize>, Vec<Vec<usize>>), Wrong> {
     let mut places: BTreeMap<&str, usize> = BTreeMap::new();
     for (at, phase) in phases.iter().enumerate() {
@@ -129,7 +128,7 @@ fn order(phases: &[Spanned<Phase>]) -> Result<(Vec<usize>, Vec<Vec<usize>>), Wro
     Ok((order, after))
 }
 
-/// What all phases share.
+/// Settings that all phases share.
 struct Common<'a> {
     folder: &'a Path,
     environment: &'a Environment,
@@ -198,7 +197,7 @@ fn environment(given: Option<Spanned<Environment>>) -> Result<Environment, Wrong
     Ok(given.unwrap_or_default())
 }
 
-/// A folder that is there.
+/// Checks that a folder exists, and returns its path.
 fn directory(given: Option<Spanned<String>>, folder: &Path) -> Result<Option<PathBuf>, Wrong> {
     checked(given, |text| {
         let path = folder.join(&text);
@@ -207,7 +206,7 @@ fn directory(given: Option<Spanned<String>>, folder: &Path) -> Result<Option<Pat
     })
 }
 
-/// The checked value, or where and why it is wrong.
+/// Returns the checked value, or the place and reason of the mistake.
 fn checked<T, U>(given: Option<Spanned<T>>, check: impl FnOnce(T) -> Result<U, String>) -> Result<Option<U>, Wrong> {
     given
         .map(|given| {
@@ -217,12 +216,15 @@ fn checked<T, U>(given: Option<Spanned<T>>, check: impl FnOnce(T) -> Result<U, S
         .transpose()
 }
 
-/// As `checked`, for texts that are kept as they are.
-fn told(given: Option<Spanned<String>>, check: impl Fn(&str) -> Result<(), String>) -> Result<Option<String>, Wrong> {
+/// Does the same as `checked`, for texts that are kept unchanged.
+fn checked_text(
+    given: Option<Spanned<String>>,
+    check: impl Fn(&str) -> Result<(), String>,
+) -> Result<Option<String>, Wrong> {
     checked(given, |text| check(&text).map(|()| text))
 }
 
-/// A complaint with what it is about before it.
+/// Puts the name of a value before a message about it.
 fn about(what: &str, complaint: &str) -> String {
     if complaint.starts_with("is ") { format!("{what} {complaint}") } else { format!("{what}: {complaint}") }
 }

@@ -1,4 +1,4 @@
-//! A plan for people and programs: what `hindmost run --check` prints.
+//! Prints a plan as text and JSON, for `hindmost run --check`.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -8,11 +8,11 @@ use serde_json::{Value, json};
 
 use super::plan::{Plan, PlannedPhase};
 
-/// Characters of a command that are shown.
+/// Most characters of a command that are shown.
 const SHOWN: usize = 100;
 
 impl Plan {
-    /// The plan in a few lines a phase.
+    /// Returns the plan as text, with a few lines for each phase.
     pub fn describe(&self) -> String {
         let mut text = format!(
             "job {}: {} in {}, from {}\n",
@@ -38,8 +38,8 @@ impl Plan {
         text
     }
 
-    /// The plan as JSON. What is not given is null; names that are no valid text are shown as nearly
-    /// as possible.
+    /// Returns the plan as JSON. Missing values are null; names that are not valid UTF-8 are shown with replacement
+    /// characters.
     pub fn to_json(&self) -> Value {
         json!({
             "job": self.name,
@@ -62,7 +62,7 @@ impl Plan {
 
 impl PlannedPhase {
     fn describe(&self, plan: &Plan, text: &mut String) {
-        // Text can always be appended to.
+        // Writing to a string can't fail.
         let _ = write!(text, "\n{}: {}", self.name, many(u64::from(self.tasks), "task"));
         if !self.after.is_empty() {
             let _ = write!(text, ", after {}", plan.names(&self.after).collect::<Vec<_>>().join(", "));
@@ -128,7 +128,7 @@ fn lossy(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
-/// A path without characters that would break the line.
+/// Returns a path with control characters escaped.
 fn shown(path: &Path) -> String {
     printable(&path.to_string_lossy())
 }
@@ -141,7 +141,7 @@ fn printable(text: &str) -> String {
     shown
 }
 
-/// A command without comments, its lines behind each other, cut where it is long.
+/// Returns a command on one line, without comments and cut after 100 characters.
 fn one_line(command: &str) -> String {
     let lines = command.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
     let lines: Vec<String> = lines.map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
@@ -156,7 +156,7 @@ fn many(count: u64, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
-/// As job files write it, in the largest unit that gives a whole number.
+/// Returns a duration as in job files, in the largest unit that gives a whole number.
 fn time(time: Duration) -> String {
     let seconds = time.as_secs_f64();
     let units = [("d", 86_400.0), ("h", 3600.0), ("m", 60.0)];
@@ -165,7 +165,7 @@ fn time(time: Duration) -> String {
     format!("{}{unit}", seconds / length)
 }
 
-/// As job files write it, in the largest unit that gives a whole number.
+/// Returns a size as in job files, in the largest unit that gives a whole number.
 fn size(bytes: u64) -> String {
     let units = [("TB", 40), ("GB", 30), ("MB", 20), ("kB", 10)];
     let whole = units.into_iter().find(|(_, power)| bytes > 0 && bytes.is_multiple_of(1 << power));

@@ -1,4 +1,4 @@
-//! What is wrong with a job file, and where.
+//! Errors of job files, with their places.
 
 use std::fmt;
 use std::ops::Range;
@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use hindmost_math::plain::with_plain_numbers;
 use hindmost_math::suggest::did_you_mean;
 
-/// A job file that can't be run, and why.
+/// A job file that can't be run.
 #[derive(Debug, thiserror::Error)]
 pub enum JobFileError {
     /// The file can't be read.
@@ -15,15 +15,15 @@ pub enum JobFileError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         error: std::io::Error,
     },
-    /// The text is no job.
+    /// The text is not a valid job.
     #[error("{}{}: {message}", file.display(), place.map_or(String::new(), |place| format!(", {place}")))]
     Invalid {
         /// The file.
         file: PathBuf,
-        /// Where in it, as far as that can be told.
+        /// The place in the file, if it is known.
         place: Option<Place>,
         /// What is wrong, and what would be valid.
         message: String,
@@ -34,12 +34,12 @@ fn unreadable(error: &std::io::Error) -> String {
     match error.kind() {
         std::io::ErrorKind::NotFound => "there is no such file; check the path".to_owned(),
         std::io::ErrorKind::IsADirectory => "this is a folder; name the job file in it".to_owned(),
-        std::io::ErrorKind::PermissionDenied => "this file may not be read".to_owned(),
+        std::io::ErrorKind::PermissionDenied => "you may not read this file; check its permissions".to_owned(),
         _ => error.to_string(),
     }
 }
 
-/// A place in a file, both counted from 1; a column is a character.
+/// A place in a file. Lines and columns count from 1; a column is a character.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     /// The line.
@@ -49,7 +49,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// The place of a byte. Past the end it is the end.
+    /// Returns the place of a byte; a byte past the end has the place of the end.
     pub(super) fn of(text: &str, byte: usize) -> Place {
         let before = text.get(..byte).unwrap_or(text);
         let line = before.matches('\n').count() + 1;
@@ -64,44 +64,44 @@ impl fmt::Display for Place {
     }
 }
 
-/// A mistake in the text, before the file is known.
+/// A mistake in the text, without the file's name.
 #[derive(Debug)]
 pub(super) struct Wrong {
     /// The bytes that are wrong.
     pub span: Option<Range<usize>>,
-    /// What is wrong with them.
+    /// What is wrong with these bytes.
     pub message: String,
 }
 
 impl Wrong {
-    /// A mistake at a place.
+    /// Creates a mistake at a place.
     pub fn at(span: Range<usize>, message: impl Into<String>) -> Wrong {
         Wrong { span: Some(span), message: message.into() }
     }
 
-    /// A mistake of the whole file.
+    /// Creates a mistake without a place.
     pub fn anywhere(message: impl Into<String>) -> Wrong {
         Wrong { span: None, message: message.into() }
     }
 
-    /// The same with words before it.
+    /// Puts a prefix before the message.
     pub fn within(mut self, what: &str) -> Wrong {
         self.message = format!("{what}: {}", self.message);
         self
     }
 
-    /// What the reader of TOML complains about, in the words of this page.
+    /// Turns an error of the TOML parser into a mistake with plainer words.
     pub fn from_toml(error: &toml::de::Error, text: &str) -> Wrong {
         let found = error.span().and_then(|span| text.get(span)).unwrap_or_default();
-        Wrong { span: error.span(), message: in_our_words(&with_plain_numbers(error.message().trim_end()), found) }
+        Wrong { span: error.span(), message: in_plain_words(&with_plain_numbers(error.message().trim_end()), found) }
     }
 }
 
-/// Longest part of a file that is quoted in an error.
+/// Most characters of a file that an error quotes.
 const QUOTED: usize = 60;
 
-fn in_our_words(message: &str, found: &str) -> String {
-    // What several types might be says only what it should be.
+fn in_plain_words(message: &str, found: &str) -> String {
+    // For a value of several possible types the parser reports only what it expects.
     if message.starts_with("expected ") {
         let quotable = !found.is_empty() && found.chars().count() <= QUOTED && !found.contains('\n');
         return if quotable { format!("`{found}` is not valid here, {message}") } else { message.to_owned() };

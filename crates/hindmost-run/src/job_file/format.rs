@@ -1,4 +1,4 @@
-//! The form of job files, as serde reads it and as its schema tells it to editors.
+//! The format of job files, for serde and for the JSON schema.
 
 use std::collections::BTreeMap;
 
@@ -12,19 +12,18 @@ use toml::Spanned;
 #[serde(deny_unknown_fields)]
 #[schemars(title = "Hindmost job file", extend("required" = ["phase"]))]
 pub(super) struct JobFile {
-    /// Name of the job; results go to the folder NAME.out beside the job file. Default: the file's name
-    /// without its extension.
+    /// Name of the job. Results go to the folder NAME.out next to the job file. Default: the file's name without its
+    /// extension.
     #[schemars(with = "Option<String>", length(min = 1, max = 200))]
     pub name: Option<Spanned<String>>,
-    /// Policy that decides on copies, such as "mantri" or "fair+late(cap=0.2)"; `hindmost policies` lists
-    /// them. The option --policy outranks it.
+    /// Scheduling policy, such as "mantri" or "fair+late(cap=0.2)"; `hindmost policies` lists them. The option --policy
+    /// outranks it.
     #[schemars(with = "Option<String>")]
     pub policy: Option<Spanned<String>>,
-    /// What the policy may know of running attempts: "progress(S)", "age" or "history".
+    /// Progress model, that is, what the policy may know of running attempts: "progress(S)", "age" or "history".
     #[schemars(with = "Option<String>")]
     pub knowledge: Option<Spanned<String>>,
-    /// Splits the machine into named nodes of so many cpus, such as "n1:2,n2:2". The option --nodes
-    /// outranks it.
+    /// Splits the machine into named nodes with numbers of cpus, such as "n1:2,n2:2". The option --nodes outranks it.
     #[schemars(with = "Option<String>")]
     pub nodes: Option<Spanned<String>>,
     /// When the job should be done, counted from its start: seconds, or a text such as "90s", "5m" or "2h".
@@ -33,13 +32,13 @@ pub(super) struct JobFile {
     /// Weight among jobs for fair orders, above 0.
     #[schemars(with = "Option<f64>", extend("exclusiveMinimum" = 0, "default" = 1))]
     pub priority: Option<Spanned<f64>>,
-    /// Environment variables of all phases' commands. Names that begin with HINDMOST_ are taken.
+    /// Environment variables of all phases' commands. Names that begin with HINDMOST_ are reserved.
     #[schemars(with = "Option<BTreeMap<String, String>>")]
     pub environment: Option<Spanned<BTreeMap<String, String>>>,
     /// Folder in which commands run, relative to the job file's. Default: the job file's folder.
     #[schemars(with = "Option<String>")]
     pub directory: Option<Spanned<String>>,
-    /// The phases. They may be written in any order; `after` says which need others' results.
+    /// The phases, in any order. `after` says which phases must be finished before.
     #[serde(default)]
     #[schemars(with = "Vec<Phase>", length(min = 1))]
     pub phase: Vec<Spanned<Phase>>,
@@ -53,40 +52,39 @@ pub(super) struct Phase {
     /// Name of the phase, unique in the job. It is also the folder of its results, DIR/NAME/TASK.
     #[schemars(with = "String", length(min = 1, max = 200), regex(pattern = r"^[^./][^/]*$"))]
     pub name: Spanned<String>,
-    /// Number of tasks; or give inputs.
+    /// Number of tasks. Give either tasks or inputs.
     #[schemars(with = "Option<u32>", range(min = 1, max = 10_000_000))]
     pub tasks: Option<Spanned<i64>>,
-    /// Files, one task each in sorted order: a pattern such as "text/*.txt" or a list of them, relative to
-    /// the job file's folder. `*`, `?`, `[a-z]` and `**` (folders at any depth) stand for names; folders
-    /// and hidden files are left out.
+    /// Input files, one for each task in sorted order: a pattern such as "text/*.txt" or a list of patterns, relative to the
+    /// job file's folder. `*`, `?`, `[a-z]` and `**` (folders at any depth) stand for names. Folders and hidden files are
+    /// left out.
     #[schemars(with = "Option<Patterns>")]
     pub inputs: Option<Spanned<Patterns>>,
-    /// Command of every task, given to `sh -c`. It writes its results into the folder "$HINDMOST_OUTPUT".
+    /// Command of every task, run with `sh -c`. It writes its results into the folder "$HINDMOST_OUTPUT".
     #[schemars(with = "String", length(min = 1))]
     pub command: Spanned<String>,
     /// Processor cores that one attempt takes.
     #[schemars(with = "Option<f64>", range(min = 0.001, max = 1_000_000.0), extend("default" = 1))]
     pub cpus: Option<Spanned<f64>>,
-    /// Memory that one attempt takes, with a unit, such as "256MB" or "2GB". Default: none is reckoned with.
+    /// Memory that one attempt takes, with a unit, such as "256MB" or "2GB". Default: memory is not accounted for.
     #[schemars(with = "Option<String>", regex(pattern = r"^\s*[0-9.]+\s*([kKmMgGtT]([iI]?[bB])?|[bB])\s*$"))]
     pub memory: Option<Spanned<Size>>,
     /// Names of the phases that must be finished before a task of this one starts.
     #[schemars(with = "Option<Vec<String>>")]
     pub after: Option<Vec<Spanned<String>>>,
-    /// How often a failed task is tried again before the job fails. Default: 2, or 0 where idempotent is
-    /// false.
+    /// How often a failed task is tried again before the job fails. Default: 2, or 0 if idempotent is false.
     #[schemars(with = "Option<u32>", range(min = 0, max = 1_000_000))]
     pub retries: Option<Spanned<i64>>,
-    /// How long an attempt may take before it is stopped and has failed: seconds, or a text such as "90s",
-    /// "5m" or "2h". Default: as long as it likes.
+    /// How long an attempt may take before it is killed and counts as failed: seconds, or a text such as "90s", "5m" or
+    /// "2h". Default: no limit.
     #[schemars(with = "Option<Span>")]
     pub time_limit: Option<Spanned<Span>>,
-    /// Whether the command may run twice for a task, as copies and retries do. With false no task ever has
-    /// two attempts at a time, and a failed one is not tried again unless retries says so.
+    /// Whether the command may run more than once for a task, as with copies and retries. If false, a task never has two
+    /// attempts at a time, and a failed task is not tried again unless retries says so.
     #[schemars(extend("default" = true))]
     pub idempotent: Option<bool>,
-    /// Environment variables of this phase's commands, in addition to the job's; of two with one name the
-    /// phase's counts.
+    /// Environment variables of this phase's commands, in addition to the job's. They replace variables of the job with the
+    /// same name.
     #[schemars(with = "Option<BTreeMap<String, String>>")]
     pub environment: Option<Spanned<BTreeMap<String, String>>>,
     /// Folder in which the commands run, relative to the job file's. Default: the job's directory.
@@ -94,7 +92,7 @@ pub(super) struct Phase {
     pub directory: Option<Spanned<String>>,
 }
 
-/// A span of time.
+/// A duration.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(
     untagged,
@@ -108,7 +106,7 @@ pub(super) enum Span {
     Text(#[schemars(regex(pattern = r"^\s*([0-9.]+\s*(ms|s|m|min|h|d)\s*)+$"))] String),
 }
 
-/// Which files are inputs.
+/// Patterns of input files.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "expected a pattern such as \"text/*.txt\", or a list of patterns")]
 #[schemars(inline)]
@@ -127,15 +125,15 @@ pub(super) enum Size {
     Text(String),
 }
 
-/// The JSON schema of job files, from which editors complete and check them.
+/// Returns the JSON schema of job files, with which editors complete and check them.
 pub fn schema() -> Value {
     let mut schema = schemars::schema_for!(JobFile).to_value();
     tidy(&mut schema);
     schema
 }
 
-/// TOML has no null: what need not be given is left out instead. A choice of one is none, and a description's lines are
-/// for whoever shows it to break.
+/// Simplifies the schema: removes null, which TOML does not have; replaces a choice of one type by that type; and removes
+/// line breaks from descriptions.
 fn tidy(schema: &mut Value) {
     let is_null = |value: &Value| value == "null" || *value == serde_json::json!({"type": "null"});
     match schema {

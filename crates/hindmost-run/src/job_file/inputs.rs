@@ -1,7 +1,7 @@
-//! Input files by pattern.
+//! Finds input files by patterns.
 //!
-//! The walk is our own, name by name: a pattern must also find files whose names are no valid text,
-//! and the job's folder may have any name itself, also one with brackets in it.
+//! This module walks the folders itself, name by name, because a pattern must also find files whose names are not valid
+//! UTF-8, and the job's folder may have any name, also one with brackets.
 
 use std::collections::BTreeSet;
 use std::fs::{self, FileType};
@@ -10,21 +10,21 @@ use std::path::{Path, PathBuf};
 
 use glob::{MatchOptions, Pattern};
 
-/// As in a shell: hidden files are for patterns that say the dot.
+/// The rules of a shell: only patterns that begin with a dot match hidden files.
 const LIKE_A_SHELL: MatchOptions =
     MatchOptions { case_sensitive: true, require_literal_separator: true, require_literal_leading_dot: true };
 
-/// One name of a pattern's path.
+/// One part of a pattern's path.
 enum Part {
-    /// A name as it stands.
+    /// A literal name.
     Name(String),
-    /// Names that match.
+    /// All names that match a pattern.
     Like(Pattern),
-    /// `**`: this folder and all below.
+    /// `**`: this folder and all folders below it.
     Below,
 }
 
-/// The files that any of the patterns matches, each once and sorted.
+/// Returns the files that match any of the patterns, each once and sorted.
 pub(super) fn files(patterns: &[String], folder: &Path) -> Result<Vec<PathBuf>, String> {
     if patterns.is_empty() {
         return Err("inputs is an empty list: give a pattern such as \"text/*.txt\"".to_owned());
@@ -52,10 +52,10 @@ pub(super) fn files(patterns: &[String], folder: &Path) -> Result<Vec<PathBuf>, 
 
 fn parts(pattern: &str) -> Result<Vec<Part>, String> {
     if pattern.trim().is_empty() {
-        return Err("is no pattern: give one such as \"text/*.txt\"".to_owned());
+        return Err("is not a valid pattern: give one such as \"text/*.txt\"".to_owned());
     }
     if pattern.contains('\0') {
-        return Err("contains the character NUL, which no file's name does".to_owned());
+        return Err("contains the character NUL, which file names can't contain".to_owned());
     }
     let mut parts: Vec<Part> = Vec::new();
     for name in pattern.split('/').filter(|name| !name.is_empty() && *name != ".") {
@@ -64,20 +64,21 @@ fn parts(pattern: &str) -> Result<Vec<Part>, String> {
                 parts.push(Part::Below);
             }
         } else if name.contains(['*', '?', '[']) {
-            let like = Pattern::new(name).map_err(|error| format!("is no pattern: {} in {name:?}", error.msg))?;
+            let like =
+                Pattern::new(name).map_err(|error| format!("is not a valid pattern: {} in {name:?}", error.msg))?;
             parts.push(Part::Like(like));
         } else {
             parts.push(Part::Name(name.to_owned()));
         }
     }
-    // What is below is everything that is there.
+    // A final `**` stands for all files below.
     if let Some(Part::Below) = parts.last() {
         parts.push(Part::Like(Pattern::new("*").map_err(|error| error.to_string())?));
     }
     Ok(parts)
 }
 
-/// One pattern's way through folders.
+/// The walk of one pattern through folders.
 struct Walk<'a> {
     parts: &'a [Part],
     found: BTreeSet<PathBuf>,
@@ -87,19 +88,19 @@ struct Walk<'a> {
 impl Walk<'_> {
     fn from(&mut self, start: &Path) -> Result<(), String> {
         let mut todo = vec![(start.to_path_buf(), 0)];
-        // Several `**` lead to one folder in many ways.
+        // Several `**` may reach one folder in many ways.
         let mut seen: BTreeSet<(PathBuf, usize)> = BTreeSet::new();
         while let Some((path, at)) = todo.pop() {
             match self.parts.get(at) {
                 None => self.folders_matched = true,
                 Some(Part::Name(name)) if name == ".." => {
-                    // Whatever links led here, the parent is the one that the file system knows.
-                    let Some(path) = whatever_is_there(&path, path.canonicalize())? else { continue };
+                    // The parent in the file system, even if the path contains links.
+                    let Some(path) = if_it_exists(&path, path.canonicalize())? else { continue };
                     todo.push((path.parent().unwrap_or(Path::new("/")).to_path_buf(), at + 1));
                 }
                 Some(Part::Name(name)) => {
                     let path = path.join(name);
-                    if let Some(kind) = whatever_is_there(&path, fs::metadata(&path))? {
+                    if let Some(kind) = if_it_exists(&path, fs::metadata(&path))? {
                         self.arrive(path, kind.file_type(), at, &mut todo);
                     }
                 }
@@ -113,22 +114,22 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Goes through the names in a folder.
+    /// Matches the names in a folder.
     fn list(&mut self, folder: &Path, at: usize, todo: &mut Vec<(PathBuf, usize)>) -> Result<(), String> {
         let below = matches!(self.parts[at], Part::Below);
         if below {
             todo.push((folder.to_path_buf(), at + 1));
         }
-        let Some(entries) = whatever_is_there(folder, fs::read_dir(folder))? else { return Ok(()) };
+        let Some(entries) = if_it_exists(folder, fs::read_dir(folder))? else { return Ok(()) };
         for entry in entries {
             let entry = entry.map_err(|error| unreadable(folder, &error))?;
             let name = entry.file_name();
             let name = name.to_string_lossy();
             let path = entry.path();
-            // A file that has gone in the meantime is not there.
-            let Some(kind) = whatever_is_there(&path, entry.file_type())? else { continue };
+            // Another process may have removed the file meanwhile.
+            let Some(kind) = if_it_exists(&path, entry.file_type())? else { continue };
             match &self.parts[at] {
-                // Links are not followed downwards: they may lead in a circle.
+                // `**` does not follow links, because they may form a circle.
                 Part::Below if kind.is_dir() && !name.starts_with('.') => todo.push((path, at)),
                 Part::Like(pattern) if pattern.matches_with(&name, LIKE_A_SHELL) => {
                     let kind = if kind.is_symlink() {
@@ -144,7 +145,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Takes a name that the part at `at` has matched.
+    /// Adds a name that the part at `at` has matched.
     fn arrive(&mut self, path: PathBuf, kind: FileType, at: usize, todo: &mut Vec<(PathBuf, usize)>) {
         if kind.is_dir() {
             todo.push((path, at + 1));
@@ -154,8 +155,8 @@ impl Walk<'_> {
     }
 }
 
-/// Nothing where there is nothing of that name, or no folder on the way to it.
-fn whatever_is_there<T>(path: &Path, result: io::Result<T>) -> Result<Option<T>, String> {
+/// Turns the error of a name that does not exist, or whose parent is not a folder, into `None`.
+fn if_it_exists<T>(path: &Path, result: io::Result<T>) -> Result<Option<T>, String> {
     match result {
         Ok(found) => Ok(Some(found)),
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),

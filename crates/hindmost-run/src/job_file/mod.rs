@@ -1,4 +1,4 @@
-//! Job files: what a user writes, checked and turned into a plan.
+//! Job files: reads what a user has written, checks it and turns it into a [`Plan`].
 //!
 //! ```toml
 //! name = "wordcount"
@@ -15,9 +15,9 @@
 //! command = "cat \"$HINDMOST_FROM\"/count/*/words | awk '{n += $1} END {print n}' > \"$HINDMOST_OUTPUT/sum\""
 //! ```
 //!
-//! text → `format` (serde) → `check` (values, globs, folders, order) → [`Plan`]. Unknown keys, wrong
-//! types and values that make no sense are errors that say where, what, and what would be valid. Every
-//! key is described in `docs/jobs.md`; `docs/job.schema.json` is for editors.
+//! Steps: text → `format` (serde) → `check` (values, globs, folders, order) → [`Plan`]. Unknown keys, wrong types and
+//! invalid values are errors that say where and what is wrong, and what would be valid. `docs/jobs.md` describes every key;
+//! `docs/job.schema.json` is for editors.
 
 mod check;
 mod describe;
@@ -42,7 +42,7 @@ pub use plan::{Plan, PlannedPhase};
 
 use error::Wrong;
 
-/// Job files are a page or two; 16 MiB is no job file.
+/// Largest size of a job file: 16 MiB.
 const LARGEST: u64 = 16 << 20;
 
 /// Reads and checks a job file. Relative paths in it are taken from its folder.
@@ -55,22 +55,22 @@ pub fn load(path: &Path) -> Result<Plan, JobFileError> {
     let mut bytes = Vec::new();
     File::open(path).and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes)).map_err(unreadable)?;
     if bytes.len() as u64 > LARGEST {
-        return Err(invalid("this is too large for a job file"));
+        return Err(invalid("this file is too large for a job file (at most 16 MiB)"));
     }
     let text =
         String::from_utf8(bytes).map_err(|_| invalid("this is not a text file; a job file is written in TOML"))?;
-    // A file named alone is in the current folder, and the parent of that name is empty.
+    // The parent of a name without a folder is empty; the file is in the current folder.
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     parse(&text, path, folder)
 }
 
-/// Checks the text of a job file. `file` is named in errors and gives the job its name where it has
-/// none; relative paths are taken from `folder`.
+/// Checks the text of a job file. Errors name `file`, and its name is the job's default name. Relative paths are taken from
+/// `folder`.
 ///
 /// # Errors
 /// If it is not valid.
 pub fn parse(text: &str, file: &Path, folder: &Path) -> Result<Plan, JobFileError> {
-    // Lines end as the shell that runs the commands expects it, wherever they were written.
+    // The shell that runs the commands expects line ends without carriage returns.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text).replace("\r\n", "\n");
     let folder = resolved(folder).map_err(|error| JobFileError::Unreadable { path: folder.into(), error })?;
     let read: Result<format::JobFile, Wrong> = toml::from_str(&text).map_err(|error| Wrong::from_toml(&error, &text));
@@ -82,12 +82,12 @@ pub fn parse(text: &str, file: &Path, folder: &Path) -> Result<Plan, JobFileErro
     })
 }
 
-/// The folder's own path, by whatever way it was reached: a job must be known again from elsewhere.
+/// Returns the folder's canonical path, so that the job is recognised by any path that leads to it.
 fn resolved(folder: &Path) -> std::io::Result<PathBuf> {
     folder.canonicalize().or_else(|_| std::path::absolute(folder))
 }
 
-/// A span of time as job files write it, such as `90s` or `1.5h`; `None` if it is none.
+/// Parses a duration as in job files, such as `90s` or `1.5h`; `None` if it is not valid.
 pub fn parse_duration(text: &str) -> Option<std::time::Duration> {
     values::time(&format::Span::Text(text.to_owned())).ok()
 }

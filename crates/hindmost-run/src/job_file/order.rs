@@ -1,13 +1,13 @@
-//! Phases in an order in which parents come before children.
+//! Sorts phases so that parents come before children.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Places in an order that keeps the given one, except that parents come first. `after` holds each
-/// one's parents.
+/// Returns the phases in an order in which parents come first, and otherwise in the given order. `after` holds the parents
+/// of each phase.
 ///
 /// # Errors
-/// A circle: each one's parent is the next, the last one's the first.
+/// A circle of phases: the parent of each is the next one, and the parent of the last is the first.
 pub(super) fn parents_first(after: &[Vec<usize>]) -> Result<Vec<usize>, Vec<usize>> {
     let mut children = vec![Vec::new(); after.len()];
     let mut missing: Vec<usize> = after.iter().map(Vec::len).collect();
@@ -30,7 +30,7 @@ pub(super) fn parents_first(after: &[Vec<usize>]) -> Result<Vec<usize>, Vec<usiz
     if order.len() == after.len() { Ok(order) } else { Err(circle(after, &missing)) }
 }
 
-/// A circle among those that have parents missing. Each of them has a parent that is one of them.
+/// Returns a circle among the phases whose parents are missing. Each of them has a parent among them.
 fn circle(after: &[Vec<usize>], missing: &[usize]) -> Vec<usize> {
     let stuck = |at: &usize| missing[*at] > 0;
     let mut path: Vec<usize> = (0..after.len()).find(stuck).into_iter().collect();
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_given_order_is_kept_where_parents_allow_it() {
+    fn the_given_order_is_kept_if_parents_allow_it() {
         assert_eq!(parents_first(&[vec![], vec![], vec![]]), Ok(vec![0, 1, 2]));
         assert_eq!(parents_first(&[vec![2], vec![], vec![]]), Ok(vec![1, 2, 0]));
         assert_eq!(parents_first(&[vec![1], vec![2], vec![], vec![]]), Ok(vec![2, 1, 0, 3]));
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn a_circle_is_named_without_what_hangs_on_it() {
+    fn a_circle_is_returned_without_its_descendants() {
         assert_eq!(parents_first(&[vec![0]]), Err(vec![0]));
         assert_eq!(parents_first(&[vec![1], vec![2], vec![1]]), Err(vec![1, 2]));
         assert_eq!(parents_first(&[vec![], vec![0, 3], vec![1], vec![2]]), Err(vec![1, 3, 2]));

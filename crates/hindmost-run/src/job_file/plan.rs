@@ -1,4 +1,4 @@
-//! A job as it will run: checked, every default and path resolved.
+//! A checked job with all defaults and paths resolved.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,11 +13,11 @@ use hindmost_core::workload::{DemandByName, JobSpec, PhaseSpec};
 pub struct Plan {
     /// Name of the job.
     pub name: String,
-    /// Folder of the job file, absolute.
+    /// Absolute path of the job file's folder.
     pub folder: PathBuf,
     /// The policy that the file names.
     pub policy: Option<String>,
-    /// What policies may know of running attempts, as the file says.
+    /// The progress model (what the policy may know of running attempts) that the file names.
     pub knowledge: Option<String>,
     /// The nodes that the file names, `n1:2,n2:2`.
     pub nodes: Option<String>,
@@ -32,51 +32,49 @@ pub struct Plan {
 /// One phase of a plan.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlannedPhase {
-    /// Name, unique in the job and usable as a folder's.
+    /// Name, unique in the job and valid as a folder's name.
     pub name: String,
-    /// Places of the phases that must be finished first, in ascending order; each is smaller than this
-    /// phase's own.
+    /// Numbers of the phases that must be finished first, in ascending order. Each is smaller than this phase's number.
     pub after: Vec<u32>,
     /// Number of tasks, at least 1.
     pub tasks: u32,
-    /// The input file of each task, absolute and sorted.
+    /// Absolute path of each task's input file, sorted; `None` if the tasks have no inputs.
     pub inputs: Option<Vec<PathBuf>>,
-    /// What `sh -c` runs.
+    /// The command that `sh -c` runs.
     pub command: String,
-    /// Cores of one attempt.
+    /// Number of cpus of one attempt.
     pub cpus: f64,
-    /// Bytes of memory of one attempt.
+    /// Memory of one attempt in bytes; `None` if it is not accounted for.
     pub memory: Option<u64>,
     /// How often a failed task is tried again before the job fails.
     pub retries: u32,
-    /// How long one attempt may take.
+    /// How long one attempt may take; `None` for any time.
     pub time_limit: Option<Duration>,
-    /// Whether the command may run twice for a task.
+    /// Whether the command may run more than once for a task.
     pub idempotent: bool,
-    /// Variables of the command: the job's and the phase's own.
+    /// Environment variables of the command, from the job and the phase.
     pub environment: BTreeMap<String, String>,
-    /// Folder in which the command runs, absolute.
+    /// Absolute path of the folder in which the command runs.
     pub directory: PathBuf,
 }
 
 impl Plan {
-    /// Number of tasks of all phases.
+    /// Returns the number of tasks of all phases.
     pub fn tasks(&self) -> u64 {
         self.phases.iter().map(|phase| u64::from(phase.tasks)).sum()
     }
 
-    /// What tells this job's results from another's: the same text for the same work, on every machine
-    /// and in every version.
+    /// Returns a digest of the job's work, which is the same on every machine and in every version.
     ///
-    /// It covers what results depend on: names, order, numbers of tasks, input files, commands,
-    /// variables and folders. How the work is done (policy, nodes, cpus, retries, time limits, …) may
-    /// change before a job is resumed.
+    /// It covers everything on which results depend: names, order, numbers of tasks, input files, commands, variables and
+    /// folders. It does not cover settings that may change before a job is resumed, such as policy, nodes, cpus, retries and
+    /// time limits.
     pub fn digest(&self) -> String {
         self.digest_of(PlannedPhase::add_work)
     }
 
-    /// What tells this job's tasks from another's, whatever their commands do: names, order, numbers of
-    /// tasks, input files. A run is resumed only with the same tasks.
+    /// Returns a digest of the job's tasks without their commands: names, order, numbers of tasks, input files. A run can be
+    /// resumed only with the same tasks.
     pub fn shape(&self) -> String {
         self.digest_of(|_, _| ())
     }
@@ -98,7 +96,7 @@ impl Plan {
         digest.in_words()
     }
 
-    /// The job as policies see it. Durations are not known yet, and said to be so.
+    /// Returns the job as policies see it. Durations are unknown and marked as assumed.
     pub fn job_spec(&self) -> JobSpec {
         JobSpec {
             name: self.name.as_str().into(),
@@ -112,7 +110,7 @@ impl Plan {
 }
 
 impl PlannedPhase {
-    /// What tells what its commands do: command, variables and folder.
+    /// Returns a digest of the phase's command, variables and folder.
     pub fn digest(&self) -> String {
         let mut digest = Digest::new();
         self.add_work(&mut digest);
@@ -148,7 +146,7 @@ impl PlannedPhase {
     }
 }
 
-/// FNV-1a of 64 bits over parts that begin with their length, so that no two lists of parts are one text.
+/// FNV-1a (64 bits) over parts that each begin with their length, so that different lists of parts are different inputs.
 struct Digest(u64);
 
 impl Digest {

@@ -1,4 +1,4 @@
-//! Single values of job files: names, spans of time, amounts, environments.
+//! Checks single values of job files: names, durations, amounts, environments.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -10,18 +10,18 @@ use hindmost_math::plain::{Plain, Quoted};
 
 use super::format::{Size, Span};
 
-/// File systems take 255 bytes; something may be put before or after.
+/// Longest name in bytes. File systems allow 255; the rest is for prefixes and suffixes.
 const LONGEST_NAME: usize = 200;
-/// Linux takes 128 KiB for one argument or variable, and the driver adds some of its own.
+/// Longest text for a program in bytes. Linux allows 128 KiB for one argument or variable.
 pub(super) const LONGEST_TEXT: usize = 100_000;
-/// Less than a thousandth of a cpu is no demand at all: nodes count in thousandths.
+/// Valid numbers of cpus. Nodes count in thousandths of a cpu.
 const CPUS: RangeInclusive<f64> = 0.001..=1e6;
-/// Some 30 years.
+/// Valid durations in seconds, up to about 30 years.
 const SECONDS: RangeInclusive<f64> = 0.001..=1e9;
-/// Variables that the driver sets begin so.
+/// Prefix of the variables that the driver sets.
 const OWN: &str = "HINDMOST_";
 
-/// Whether a name can be a folder's, and be printed.
+/// Checks that a name can be that of a folder and can be printed.
 pub(super) fn check_name(name: &str) -> Result<(), String> {
     names::check_name(name).map_err(|error| format!("{} {error}", Quoted(name)))?;
     let reason = if name.contains('/') {
@@ -36,7 +36,7 @@ pub(super) fn check_name(name: &str) -> Result<(), String> {
     Err(format!("{} {reason}", Quoted(name)))
 }
 
-/// A span of time, more than nothing.
+/// Checks a duration and returns it.
 pub(super) fn time(span: &Span) -> Result<Duration, String> {
     let (seconds, written) = match span {
         Span::Seconds(seconds) => (*seconds, Plain(*seconds).to_string()),
@@ -54,7 +54,7 @@ pub(super) fn time(span: &Span) -> Result<Duration, String> {
     }
 }
 
-/// Seconds of a text such as `90s`, `1.5 h` or `1h30m`.
+/// Returns the seconds of a text such as `90s`, `1.5 h` or `1h30m`.
 fn seconds_of(text: &str) -> Option<f64> {
     let mut rest = text.trim();
     let mut seconds = 0.0;
@@ -80,7 +80,7 @@ fn seconds_of(text: &str) -> Option<f64> {
     }
 }
 
-/// Cores of one attempt.
+/// Checks the number of cpus of one attempt.
 pub(super) fn cpus(cpus: f64) -> Result<f64, String> {
     if CPUS.contains(&cpus) {
         Ok(cpus)
@@ -89,13 +89,13 @@ pub(super) fn cpus(cpus: f64) -> Result<f64, String> {
     }
 }
 
-/// Bytes of one attempt.
+/// Returns the memory of one attempt in bytes.
 pub(super) fn memory(Size::Text(text): &Size) -> Result<u64, String> {
     let bytes = parse_size(text).map_err(|error| format!("memory: {error}"))?;
     if bytes >= 1.0 { Ok(bytes.ceil() as u64) } else { Err(format!("memory is {text:?}, but must be above 0")) }
 }
 
-/// A number above nothing.
+/// Checks that a number is above 0.
 pub(super) fn positive(what: &str, number: f64) -> Result<f64, String> {
     if number.is_finite() && number > 0.0 {
         Ok(number)
@@ -104,7 +104,7 @@ pub(super) fn positive(what: &str, number: f64) -> Result<f64, String> {
     }
 }
 
-/// A whole number within bounds.
+/// Checks that a whole number is within bounds.
 pub(super) fn count(what: &str, number: i64, bounds: &RangeInclusive<u32>) -> Result<u32, String> {
     u32::try_from(number)
         .ok()
@@ -112,31 +112,33 @@ pub(super) fn count(what: &str, number: i64, bounds: &RangeInclusive<u32>) -> Re
         .ok_or_else(|| format!("{what} is {number}, but must be from {} to {}", bounds.start(), bounds.end()))
 }
 
-/// Whether a text can be handed to a program.
+/// Checks that a text can be passed to a program.
 pub(super) fn check_text(what: &str, text: &str) -> Result<(), String> {
     if text.contains('\0') {
-        return Err(format!("{what} contains the character NUL, which no program can be given"));
+        return Err(format!("{what} contains the character NUL, which can't be passed to a program"));
     }
     if text.len() > LONGEST_TEXT {
         return Err(format!(
-            "{what} has {} bytes, but programs can be given {LONGEST_TEXT} at most: put it into a file",
+            "{what} has {} bytes, but at most {LONGEST_TEXT} can be passed to a program: put it into a file",
             text.len()
         ));
     }
     Ok(())
 }
 
-/// Whether variables can be set.
+/// Checks that variables can be set.
 pub(super) fn check_environment(environment: &BTreeMap<String, String>) -> Result<(), String> {
     for (name, value) in environment {
         if name.is_empty() {
             return Err("environment: a variable's name may not be empty".to_owned());
         }
         if name.contains('=') || name.contains('\0') {
-            return Err(format!("environment: {name:?} is no variable's name: it may not contain = or NUL"));
+            return Err(format!("environment: {name:?} is not a valid variable name: it may not contain = or NUL"));
         }
         if name.starts_with(OWN) {
-            return Err(format!("environment: {name:?} can't be set: names that begin with {OWN} are Hindmost's own"));
+            return Err(format!(
+                "environment: {name:?} can't be set: names that begin with {OWN} are reserved for Hindmost"
+            ));
         }
         check_text(&format!("environment: the value of {name:?}"), value)?;
     }

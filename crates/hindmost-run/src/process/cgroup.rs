@@ -1,10 +1,9 @@
-//! A control group of a run's own, where this process may make one: whatever starts in it stays in it, so
-//! that a later process finds what an earlier one has left, whatever it has done to itself.
+//! A control group for each run, if this process may create one. Processes stay in the group in which they were started, so
+//! a later Hindmost process finds all processes that an earlier one has left.
 //!
-//! The group is made below the one that this process is in, in the hierarchy of version 2, and this process
-//! moves into it: its children are born there, which costs nothing, while moving each of them would take
-//! milliseconds. No controllers are needed. Everything here is an addition to the other ways of finding
-//! processes: where it is not possible, nothing is said and nothing is lost.
+//! The group is created below the group of this process (control groups version 2), and this process moves into it. Its
+//! children start there at no cost, while moving each of them would take milliseconds. No controllers are needed. This only
+//! adds to the other ways of finding processes: if it is not possible, they suffice and no message is printed.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -15,7 +14,7 @@ use std::time::Duration;
 use super::mark::Mark;
 use super::stat::Stat;
 
-/// How often, and after what time each, it is tried to remove a group.
+/// Number of tries to remove a group, and the time between them.
 const TRIES: u32 = 20;
 const PAUSE: Duration = Duration::from_millis(1);
 
@@ -23,20 +22,20 @@ const PAUSE: Duration = Duration::from_millis(1);
 #[derive(Debug)]
 pub struct Group {
     path: PathBuf,
-    /// The group that this process was in before.
+    /// The group of this process before it moved.
     home: PathBuf,
-    /// Whether it was there before.
+    /// True if the run's group existed before.
     was_there: bool,
 }
 
 impl Group {
-    /// Moves this process into the control group of a run, which is made if it isn't there. `None` where
-    /// that is not possible.
+    /// Moves this process into the control group of a run, and creates the group if it does not exist. `None` if that is
+    /// not possible.
     pub fn enter(run: Mark) -> Option<Group> {
         let home = own()?;
         let path = home.join(name(run));
         remove_empty(&home, &path);
-        // Another hindmost may just be removing it as an empty one.
+        // Another hindmost may be removing it as an empty group at this moment.
         for _ in 0..3 {
             let was_there = match fs::create_dir(&path) {
                 Ok(()) => false,
@@ -51,19 +50,19 @@ impl Group {
         None
     }
 
-    /// Where it is.
+    /// Returns the path of the group.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Whether an earlier process has made it, and may have left something in it.
+    /// True if an earlier process has created the group and may have left processes in it.
     pub fn was_there(&self) -> bool {
         self.was_there
     }
 }
 
 impl Drop for Group {
-    /// Moves this process back, and removes the group if nothing is left in it.
+    /// Moves this process back, and removes the group if it is empty.
     fn drop(&mut self) {
         if move_to(&self.home) {
             remove(&self.path);
@@ -71,22 +70,22 @@ impl Drop for Group {
     }
 }
 
-/// The name of a run's control group.
+/// Returns the name of a run's control group.
 fn name(run: Mark) -> String {
     format!("hindmost-{}", run.hex())
 }
 
-/// Moves this process, with all its threads.
+/// Moves this process with all its threads. Returns false if that is not possible.
 fn move_to(group: &Path) -> bool {
     fs::write(group.join("cgroup.procs"), "0").is_ok()
 }
 
-/// Removes a group with those below it, if they are empty.
+/// Removes a group and the groups below it, if they are empty.
 pub fn remove(group: &Path) {
     for below in below(group) {
         remove(&below);
     }
-    // A thread that is just ending stays in its group for a moment.
+    // A thread that is ending stays in its group for a moment.
     for _ in 0..TRIES {
         match fs::remove_dir(group) {
             Err(error) if error.kind() == std::io::ErrorKind::ResourceBusy => std::thread::sleep(PAUSE),
@@ -95,8 +94,8 @@ pub fn remove(group: &Path) {
     }
 }
 
-/// Removes runs' groups below `home` that are empty: a hindmost that was killed and whose run was never resumed
-/// leaves one. `kept` may hold something of an earlier process.
+/// Removes empty groups of runs below `home`, except `kept`. A hindmost that was killed leaves its group, and it stays if
+/// the run is never resumed.
 fn remove_empty(home: &Path, kept: &Path) {
     let is_run = |group: &PathBuf| {
         let name = group.file_name().and_then(OsStr::to_str).and_then(|name| name.strip_prefix("hindmost-"));
@@ -113,14 +112,14 @@ fn below(group: &Path) -> Vec<PathBuf> {
     entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())).map(|entry| entry.path()).collect()
 }
 
-/// Whether a path that a file gives can be the control group of this run.
+/// True if a path, which comes from an untrusted file, can be the control group of this run.
 pub fn is_of(path: &Path, run: Mark) -> bool {
     let plain = path.components().all(|part| matches!(part, Component::RootDir | Component::Normal(_)));
     let mounted = || mounts().iter().any(|mount| path.starts_with(&mount.at));
     plain && path.file_name() == Some(OsStr::new(&name(run))) && mounted()
 }
 
-/// The living processes in some groups and those below them, but never this one.
+/// Returns the running processes in some groups and the groups below them, except this process.
 pub(super) fn members(groups: &[PathBuf]) -> Vec<Stat> {
     let mut found = Vec::new();
     let mut groups = groups.to_vec();
@@ -133,10 +132,10 @@ pub(super) fn members(groups: &[PathBuf]) -> Vec<Stat> {
     found
 }
 
-/// A place where the hierarchy of version 2 is mounted.
+/// A mount of the control groups version 2.
 struct Mount {
     at: PathBuf,
-    /// The group that is seen there.
+    /// The group at the mount point.
     root: PathBuf,
 }
 
@@ -145,7 +144,7 @@ fn mounts() -> Vec<Mount> {
     text.split(|byte| *byte == b'\n').filter_map(mount).collect()
 }
 
-/// Understands `36 35 98:0 /root /mounted/at rw,… optional … - cgroup2 source options`.
+/// Parses a line such as `36 35 98:0 /root /mounted/at rw,… optional … - cgroup2 source options`.
 fn mount(line: &[u8]) -> Option<Mount> {
     let words: Vec<&[u8]> = line.split(|byte| *byte == b' ').collect();
     let kind = words.iter().position(|word| *word == b"-")? + 1;
@@ -153,7 +152,7 @@ fn mount(line: &[u8]) -> Option<Mount> {
     if *words.get(kind)? == b"cgroup2" { Some(Mount { root: path(3)?, at: path(4)? }) } else { None }
 }
 
-/// Blanks and backslashes in paths are written as `\040`.
+/// Decodes a path in which special characters are written in octal, such as a blank as `\040`.
 fn unescaped(word: &[u8]) -> Vec<u8> {
     let (mut plain, mut rest) = (Vec::new(), word);
     while let Some((first, others)) = rest.split_first() {
@@ -165,12 +164,12 @@ fn unescaped(word: &[u8]) -> Vec<u8> {
     plain
 }
 
-/// The group that this process is in, as a path.
+/// Returns the path of the group of this process; `None` if it is unknown.
 fn own() -> Option<PathBuf> {
     let text = fs::read("/proc/self/cgroup").ok()?;
     let group = text.split(|byte| *byte == b'\n').find_map(|line| line.strip_prefix(b"0::"))?;
     let group = Path::new(OsStr::from_bytes(group));
-    // One outside of what is seen from here begins with `/..`.
+    // The path of a group outside this namespace begins with `/..`.
     if group.components().any(|part| part == Component::ParentDir) {
         return None;
     }
@@ -190,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn only_groups_of_the_run_are_believed() {
+    fn only_groups_of_the_run_are_accepted() {
         let run = Mark::of_run("run", Path::new("/folder"));
         let Some(mount) = mounts().into_iter().next() else { return };
         assert!(is_of(&mount.at.join("some").join(name(run)), run));

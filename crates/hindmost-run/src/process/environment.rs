@@ -1,12 +1,11 @@
-//! What the environment of a process says. `/proc` shows the one that its program was started with.
-//! Programs that write their status over it (some servers, to be seen in `ps`) or that were started with
-//! a clean one say nothing.
+//! Reads the environment variables of a process from `/proc`, as its program was started. They are unknown for programs
+//! that overwrite them (some servers do, to show their status in `ps`) or that were started with an empty environment.
 
 use std::time::Duration;
 
 use super::stat::Stat;
 
-/// How often, and after what time each, an environment that seems empty is read again.
+/// Number of reads of an environment that seems empty, and the time between them.
 const TRIES: u32 = 5;
 const PAUSE: Duration = Duration::from_millis(1);
 
@@ -15,13 +14,13 @@ const PAUSE: Duration = Duration::from_millis(1);
 pub(super) struct Environment(Vec<u8>);
 
 impl Environment {
-    /// Those of a process; none if they can't be read, or it has none. While a process executes another
-    /// program, it has no environment for a moment: `patient` looks again, for some milliseconds.
+    /// Reads the variables of a process; empty if they can't be read. A process that executes another program has no
+    /// environment for a moment: with `patient`, reads again for some milliseconds.
     pub fn of(stat: &Stat, patient: bool) -> Environment {
         Environment(read(stat, if patient { TRIES } else { 1 }).unwrap_or_default())
     }
 
-    /// The value of a variable: the first one of that name, as programs see it.
+    /// Returns the value of a variable: the first one of this name, as programs see it.
     pub fn get(&self, name: &str) -> Option<&[u8]> {
         let mut entries = self.0.split(|byte| *byte == 0);
         entries.find_map(|entry| entry.strip_prefix(name.as_bytes())?.strip_prefix(b"="))

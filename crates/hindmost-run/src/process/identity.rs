@@ -1,4 +1,4 @@
-//! Which process is meant: a pid alone doesn't say, as pids are given again.
+//! Identifies a process. A pid is not enough, because the system reuses pids.
 
 use std::io;
 use std::sync::OnceLock;
@@ -7,36 +7,35 @@ use serde::{Deserialize, Serialize};
 
 use super::stat::Stat;
 
-/// A process, told apart from later ones with the same pid.
+/// Identifies a process, also against later processes with the same pid.
 ///
-/// It can be written down and read again by a later run: after a reboot, no process has it.
+/// It can be stored and used by a later Hindmost process. After a reboot no process has the same identity.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
-    /// Its number among the processes of now.
+    /// Its process id.
     pub pid: u32,
-    /// When it started, in clock ticks since the machine did.
+    /// When it started, in clock ticks since the boot.
     pub start_time: u64,
-    /// Which start of the machine that was.
+    /// The machine's boot in which it started.
     pub boot_id: String,
 }
 
 impl Identity {
-    /// The process that has this pid now, even if it has ended and only waits to be reaped.
+    /// Returns the identity of the process that has this pid now, even if it has ended and has not been reaped.
     ///
     /// # Errors
     ///
-    /// If there is none, or `/proc` can't be read.
+    /// If there is no such process, or `/proc` can't be read.
     pub fn of(pid: u32) -> io::Result<Identity> {
         Stat::read(pid)?.identity()
     }
 
-    /// Whether it still runs, or is halted. A process that has ended and only waits to be reaped
-    /// doesn't.
-    pub fn is_alive(&self) -> bool {
+    /// True if the process is running or stopped; false if it has ended, even if it has not been reaped.
+    pub fn is_running(&self) -> bool {
         self.stat().is_ok_and(|stat| stat.is_some_and(|stat| !stat.has_ended()))
     }
 
-    /// What `/proc` tells about it; none once it is gone, or if another process has its pid.
+    /// Returns the state of the process in `/proc`; `None` if it does not exist or another process has its pid.
     pub(super) fn stat(&self) -> io::Result<Option<Stat>> {
         if self.boot_id != boot_id()? {
             return Ok(None);
@@ -50,13 +49,13 @@ impl Identity {
 }
 
 impl Stat {
-    /// What tells this process from every other one.
+    /// Returns the identity of this process.
     pub(super) fn identity(&self) -> io::Result<Identity> {
         Ok(Identity { pid: self.pid, start_time: self.start_time, boot_id: boot_id()? })
     }
 }
 
-/// Tells this start of the machine from every other one.
+/// Returns the id of the machine's current boot.
 ///
 /// # Errors
 ///

@@ -1,18 +1,18 @@
-//! Marks: numbers that a process inherits from its parent whatever happens to its environment, session,
-//! descriptors and user, and that anybody can read.
+//! Marks identify the run and attempt of a process. A process inherits them from its parent even if its environment,
+//! session, descriptors and user change, and any process can read them.
 //!
-//! A mark is the soft limit of a resource that does nothing on Linux at such a size: the CPU time of a
-//! real-time thread (`RLIMIT_RTTIME`, µs), file locks (`RLIMIT_LOCKS`, unused since 2.4.25) and resident
-//! memory (`RLIMIT_RSS`, unused since 2.4.30). `fork` and `exec` keep limits, and `/proc/PID/limits` shows
-//! them. A process loses its marks only if somebody sets these limits, as `su` does (`pam_limits`).
+//! A mark is the soft limit of a resource that has no effect on Linux at such a size: the CPU time of a real-time thread
+//! (`RLIMIT_RTTIME`, in µs), file locks (`RLIMIT_LOCKS`, unused since 2.4.25) and resident memory (`RLIMIT_RSS`, unused
+//! since 2.4.30). `fork` and `exec` keep limits, and `/proc/PID/limits` shows them. A process loses its marks only if it
+//! sets these limits, as `su` does (`pam_limits`).
 //!
 //! | limit | mark of |
 //! | --- | --- |
 //! | `RTTIME` | the attempt |
 //! | `LOCKS` | its run |
-//! | `RSS` | the attempt within which that run's hindmost was started, if there is one |
+//! | `RSS` | the attempt inside which that run's hindmost was started, if there is one |
 //!
-//! The hashes include the run's folder, so a folder that claims another run's id has other marks.
+//! The hashes include the run's folder, so a folder with another run's id has other marks.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -24,23 +24,24 @@ use std::sync::OnceLock;
 use rustix::process::{Resource, Rlimit, setrlimit};
 use sha2::{Digest, Sha256};
 
-/// The three highest bits of every mark: greater than any sensible limit, less than "unlimited".
+/// The three highest bits of every mark. They make it greater than any usual limit and less than "unlimited".
 const SHAPE: u64 = 0b010 << 61;
 
-/// Longer than `/proc/PID/limits` gets: 16 lines of 80 bytes.
+/// Size of the buffer for `/proc/PID/limits`, which has 16 lines of 80 bytes.
 const LONGEST: usize = 4096;
 
-/// Variable with the marks of the attempts around a run, outermost first, in hexadecimal with commas.
+/// Variable with the marks of the attempts inside which a run was started, outermost first, in hexadecimal and separated by
+/// commas.
 pub const WITHIN_VARIABLE: &str = "HINDMOST_WITHIN";
 
-/// Variables that name the run and the attempt that a process belongs to, and the run's folder.
+/// Variable that names the run to which a process belongs.
 pub const RUN_VARIABLE: &str = "HINDMOST_RUN";
-/// See [`RUN_VARIABLE`].
+/// Variable that names the attempt to which a process belongs.
 pub const KEY_VARIABLE: &str = "HINDMOST_KEY";
-/// See [`RUN_VARIABLE`].
+/// Variable that names the folder of a process's run.
 pub const FOLDER_VARIABLE: &str = "HINDMOST_FROM";
 
-/// Which run or attempt, as a number that fits a limit.
+/// Identifies a run or attempt by a number that fits a resource limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Mark(u64);
 
@@ -56,12 +57,12 @@ impl Mark {
         Mark(SHAPE | number >> 3)
     }
 
-    /// The mark of a run.
+    /// Returns the mark of a run.
     pub fn of_run(id: &str, folder: &Path) -> Mark {
         Mark::of(&[b"run", id.as_bytes(), folder.as_os_str().as_bytes()])
     }
 
-    /// The mark of a run or attempt, from the values of their variables.
+    /// Returns the mark of a run or attempt, from the values of its environment variables.
     pub(super) fn of_values(run: &[u8], folder: &[u8], key: Option<&[u8]>) -> Mark {
         match key {
             None => Mark::of(&[b"run", run, folder]),
@@ -69,24 +70,24 @@ impl Mark {
         }
     }
 
-    /// The mark that a limit is, if it is one.
+    /// Returns the mark in a soft limit; `None` if the limit is not a mark.
     fn of_limit(limit: Option<u64>) -> Option<Mark> {
         limit.filter(|limit| limit >> 61 == SHAPE >> 61).map(Mark)
     }
 
-    /// The marks in a text such as [`WITHIN_VARIABLE`] has.
+    /// Returns the marks in the value of [`WITHIN_VARIABLE`].
     pub(super) fn list(text: &[u8]) -> Vec<Mark> {
         let words = text.split(|byte| *byte == b',').filter_map(|word| std::str::from_utf8(word).ok());
         words.filter_map(|word| Mark::of_limit(u64::from_str_radix(word, 16).ok())).collect()
     }
 
-    /// The mark in hexadecimal.
+    /// Returns the mark in hexadecimal.
     pub fn hex(self) -> String {
         format!("{:016x}", self.0)
     }
 }
 
-/// Which attempt of which run a process belongs to.
+/// The marks of the attempt and the run to which a process belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tag {
     /// The attempt.
@@ -96,7 +97,7 @@ pub struct Tag {
 }
 
 impl Tag {
-    /// The tag of the attempt that its run knows by this key.
+    /// Returns the tag of the attempt with this key in its run.
     pub fn new(run: &str, folder: &Path, key: &str) -> Tag {
         let (id, path) = (run.as_bytes(), folder.as_os_str().as_bytes());
         Tag { attempt: Mark::of_values(id, path, Some(key.as_bytes())), run: Mark::of_run(run, folder) }
@@ -112,7 +113,7 @@ pub(super) struct Marks {
 }
 
 impl Marks {
-    /// Those of a process; none if it is gone.
+    /// Reads the marks of a process; `None` if it does not exist.
     pub fn read(pid: u32) -> Option<Marks> {
         let mut buffer = [0; LONGEST];
         let mut file = File::open(format!("/proc/{pid}/limits")).ok()?;
@@ -138,7 +139,7 @@ impl Marks {
     }
 }
 
-/// A limit of this process, by the name that `/proc` has for it: none where it can't be read.
+/// Returns a limit of this process by its name in `/proc`; its values are `None` if it can't be read.
 pub(crate) fn own_limit(name: &str) -> Rlimit {
     let text = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default();
@@ -146,16 +147,16 @@ pub(crate) fn own_limit(name: &str) -> Rlimit {
     Rlimit { current: words.next().flatten(), maximum: words.next().flatten() }
 }
 
-/// The attempts within which this process runs.
+/// The attempts inside which this process runs.
 #[derive(Debug)]
 pub(super) struct Enclosing {
-    /// The mark that this process has itself.
+    /// The attempt mark of this process itself.
     pub own: Option<Mark>,
-    /// All that are known, outermost first.
+    /// The marks of all enclosing attempts, outermost first.
     pub all: Vec<Mark>,
 }
 
-/// The attempts within which this process was started.
+/// Returns the attempts inside which this process was started.
 pub(super) fn enclosing() -> &'static Enclosing {
     static ENCLOSING: OnceLock<Enclosing> = OnceLock::new();
     ENCLOSING.get_or_init(|| {
@@ -172,19 +173,19 @@ pub(super) fn enclosing() -> &'static Enclosing {
     })
 }
 
-/// The value of [`WITHIN_VARIABLE`] for processes that this one starts; none if it is in no attempt.
+/// Returns the value of [`WITHIN_VARIABLE`] for processes that this one starts; `None` if this one runs in no attempt.
 pub fn within() -> Option<String> {
     let marks: Vec<String> = enclosing().all.iter().map(|mark| mark.hex()).collect();
     (!marks.is_empty()).then(|| marks.join(","))
 }
 
-/// While it lives, this process has the marks of an attempt, and so has every process that it starts.
+/// Gives this process, and every process that it starts, the marks of an attempt until this value is dropped.
 #[derive(Debug)]
-pub(super) struct Worn(Vec<(Resource, Rlimit)>);
+pub(super) struct WithMarks(Vec<(Resource, Rlimit)>);
 
-impl Worn {
-    /// Sets the marks. One that can't be set, because the hard limit is lower, is left out.
-    pub fn put_on(tag: Tag) -> Worn {
+impl WithMarks {
+    /// Sets the marks, except those that exceed the hard limit.
+    pub fn set(tag: Tag) -> WithMarks {
         static BEFORE: OnceLock<[Rlimit; 3]> = OnceLock::new();
         let limits =
             BEFORE.get_or_init(|| ["Max realtime timeout", "Max file locks", "Max resident set"].map(own_limit));
@@ -197,11 +198,11 @@ impl Worn {
                 before.push((resource, limit));
             }
         }
-        Worn(before)
+        WithMarks(before)
     }
 }
 
-impl Drop for Worn {
+impl Drop for WithMarks {
     fn drop(&mut self) {
         for (resource, limit) in self.0.drain(..) {
             let _ = setrlimit(resource, limit);

@@ -1,28 +1,25 @@
-//! Processes on this machine: which attempt they belong to, when they end, and how they are stopped.
+//! Finds, watches, stops and kills the processes of attempts on this machine.
 //!
-//! An attempt is a tree of processes under the *root* that [`spawn`] started in a process group of
-//! its own. Members of the tree may leave the group (`timeout` does, and `setsid`) and may outlive
-//! their parents, whereupon they become children of this process if it has called
-//! [`adopt_orphans`], and of another one if this process has been killed. Several ways of finding them
-//! complement each other:
+//! An attempt is a tree of processes under the *root* that [`spawn`] has started in its own process group. Members of the
+//! tree may leave the group (as `timeout` and `setsid` do) and may outlive their parents. Orphans become children of this
+//! process if it has called [`adopt_orphans`], and children of another process if this one has been killed. Several ways of
+//! finding the members complement each other:
 //!
 //! - downwards from the root (`tree.rs`), and by process group and session;
-//! - by marks, which are inherited whatever a process does short of malice (`mark.rs`);
-//! - by what their environment says (`environment.rs`);
-//! - among our children, where every orphan of an attempt arrives (`orphans.rs`);
-//! - by control group, where this process may make one (`cgroup.rs`).
+//! - by marks, which processes inherit unless they remove them on purpose (`mark.rs`);
+//! - by environment variables (`environment.rs`);
+//! - among the children of this process, which receives every orphan (`orphans.rs`);
+//! - by control group, if this process may create one (`cgroup.rs`).
 //!
-//! [`Ending`] ends an attempt: after it nothing of the attempt is left that could write.
+//! [`Ending`] ends an attempt: afterwards no process of the attempt is left that could write.
 //!
-//! Nothing here trusts a pid alone: between hearing of one and using it, its process may have ended
-//! and another one may have got its number. A process is told by its start time too ([`Identity`]). Nor is
-//! a file trusted that names a process: only a process that [`is_proven`] to be of the attempt is adopted.
+//! A pid alone is never trusted, because its process may have ended and the system may have reused the pid. So a process is
+//! identified by its start time too ([`Identity`]). A file that names a process is not trusted either: only a process that
+//! [`is_proven`] to belong to the attempt is adopted.
 //!
-//! All of this needs Linux (`/proc`, and pidfds: 5.3 or later). Elsewhere the same functions exist;
-//! they find nothing, and starting or watching a process is an error that says so.
+//! All of this needs Linux (`/proc`, and pidfds: 5.3 or later). On other systems the same functions exist, but they find
+//! nothing, and starting or watching a process returns an error.
 
-#[cfg(target_os = "linux")]
-mod belonging;
 #[cfg(target_os = "linux")]
 mod cgroup;
 #[cfg(target_os = "linux")]
@@ -32,6 +29,8 @@ mod environment;
 mod identity;
 #[cfg(target_os = "linux")]
 mod mark;
+#[cfg(target_os = "linux")]
+mod membership;
 #[cfg(target_os = "linux")]
 mod orphans;
 #[cfg(target_os = "linux")]
@@ -52,12 +51,10 @@ mod usage;
 mod watcher;
 
 #[cfg(not(target_os = "linux"))]
-mod elsewhere;
+mod unsupported;
 #[cfg(not(target_os = "linux"))]
-pub use elsewhere::*;
+pub use unsupported::*;
 
-#[cfg(target_os = "linux")]
-pub use belonging::{find_root, is_proven};
 #[cfg(target_os = "linux")]
 pub use cgroup::{Group, is_of as is_group_of, remove as remove_group};
 #[cfg(target_os = "linux")]
@@ -67,6 +64,8 @@ pub use identity::{Identity, boot_id};
 pub(crate) use mark::own_limit;
 #[cfg(target_os = "linux")]
 pub use mark::{FOLDER_VARIABLE, KEY_VARIABLE, Mark, RUN_VARIABLE, Tag, WITHIN_VARIABLE, within};
+#[cfg(target_os = "linux")]
+pub use membership::{find_root, is_proven};
 #[cfg(target_os = "linux")]
 pub use orphans::{abandon, adopt_orphans};
 pub use roots::{adopt, spawn};
@@ -84,13 +83,13 @@ pub use watcher::Watcher;
 #[cfg(all(test, target_os = "linux"))]
 mod tests;
 
-/// What can be sent to processes. None of these can be caught or ignored.
+/// The signals that are sent to processes. Processes can't catch or ignore the first two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signal {
-    /// Ends them (`SIGKILL`).
+    /// Ends the process (`SIGKILL`).
     Kill,
-    /// Halts them until they are continued or killed (`SIGSTOP`).
+    /// Stops the process until it is continued or killed (`SIGSTOP`).
     Stop,
-    /// Lets halted ones run again (`SIGCONT`).
+    /// Continues a stopped process (`SIGCONT`).
     Continue,
 }

@@ -1,14 +1,14 @@
-//! Orphans of attempts among our children: which attempt each is of, and reaping them.
+//! Finds the orphans of attempts among the children of this process, and reaps them.
 //!
-//! Other code in this process may have children too and waits for them itself, so nothing may be reaped or
-//! killed but what surely belongs to an attempt. A child belongs to one if
-//! - it is in the group or session of an attempt's root;
-//! - its marks or its environment say so (`belonging.rs`): children of other code have our own marks;
-//! - it was seen as a descendant of an attempt before it became our child;
-//! - it is in another process group that it doesn't lead, or in another session. Children of other code are
-//!   in our group, or lead one, unless they go to lengths.
+//! Other code in this process may have children too and waits for them, so only children that certainly belong to an
+//! attempt may be reaped or killed. A child belongs to an attempt if
+//! - it is in the process group or session of an attempt's root;
+//! - its marks or its environment say so (`membership.rs`); children of other code have the marks of this process;
+//! - it was known as a descendant of an attempt before it became a child of this process;
+//! - it is in another process group that it does not lead, or in another session. Children of other code usually are in the
+//!   group of this process or lead a group.
 //!
-//! Children that this process had before it adopted orphans never do.
+//! Children that this process had before it adopted orphans never belong to an attempt.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -16,23 +16,23 @@ use std::sync::{Mutex, OnceLock};
 
 use rustix::process::{Pid, set_child_subreaper};
 
-use super::belonging::Belonging;
 use super::identity::Identity;
 use super::mark::{Mark, enclosing};
+use super::membership::Membership;
 use super::roots::{self, locked};
 use super::stat::Stat;
 use super::tree;
 
-/// How many descendants are remembered before those that are gone are forgotten.
+/// Number of remembered descendants from which on those that have ended are removed.
 const MANY: usize = 1024;
 
-/// Children that are known to be orphans. They keep their pids until we reap them.
+/// Children that are known orphans of attempts. They keep their pids until this process reaps them.
 static ORPHANS: Mutex<BTreeMap<u32, Orphan>> = Mutex::new(BTreeMap::new());
 
-/// Descendants of attempts that are or may become our children: pid and start time.
+/// Descendants of attempts that are or may become children of this process: pid and start time.
 static REMEMBERED: Mutex<BTreeSet<(u32, u64)>> = Mutex::new(BTreeSet::new());
 
-/// Children that were there before orphans were.
+/// Children that this process had before it adopted orphans.
 static BEFORE: OnceLock<BTreeSet<(u32, u64)>> = OnceLock::new();
 
 /// A child that an attempt has left behind.
@@ -40,12 +40,12 @@ static BEFORE: OnceLock<BTreeSet<(u32, u64)>> = OnceLock::new();
 pub(super) struct Orphan {
     pub pid: u32,
     pub start_time: u64,
-    /// Its attempt; none if nothing tells.
+    /// Its attempt; `None` if unknown.
     pub of: Option<Mark>,
 }
 
-/// Makes this process adopt the orphans of its descendants, rather than the machine's first process,
-/// so that what an attempt leaves behind can still be found among our children.
+/// Makes this process, instead of the machine's first process, adopt the orphans of its descendants, so that processes that
+/// an attempt leaves are found among its children.
 ///
 /// # Errors
 ///
@@ -57,8 +57,8 @@ pub fn adopt_orphans() -> io::Result<()> {
     Ok(())
 }
 
-/// Forgets a root, now that nothing of its attempt is left. If it is our child and has ended it is reaped;
-/// its exit code, if it ended with one.
+/// Removes a root whose attempt has ended completely. If it is a child of this process and has ended, reaps it and returns
+/// its exit code, if it has one.
 pub(super) fn forget(root: &Identity) -> Option<i32> {
     let known = roots::take(root).filter(|known| known.is_child)?;
     let ended = roots::reap(root.pid);
@@ -69,12 +69,12 @@ pub(super) fn forget(root: &Identity) -> Option<i32> {
     ended?.exit_status()
 }
 
-/// Forgets a root that does not end.
+/// Removes a root that does not end.
 pub fn abandon(root: &Identity) {
     forget(root);
 }
 
-/// Remembers the children of now, once, as those that no attempt has left behind.
+/// Records the current children, once, as children that do not belong to attempts.
 fn except_children_of_now() {
     BEFORE.get_or_init(|| {
         let children = roots::without_roots(tree::our_children());
@@ -82,7 +82,7 @@ fn except_children_of_now() {
     });
 }
 
-/// Remembers that these processes belong to attempts, whoever their parents are when they end.
+/// Records that these processes belong to attempts, so that they are recognised when their parents have ended.
 pub(super) fn remember<'a>(members: impl IntoIterator<Item = &'a Stat>) {
     let mut remembered = locked(&REMEMBERED);
     remembered.extend(members.into_iter().map(Stat::key));
@@ -91,26 +91,26 @@ pub(super) fn remember<'a>(members: impl IntoIterator<Item = &'a Stat>) {
     }
 }
 
-/// The living orphans. Those that have ended are reaped.
+/// Returns the running orphans, and reaps those that have ended.
 pub(super) fn sweep() -> Vec<Orphan> {
-    // Whatever has ended may have left orphans itself, which are our children now: listed again.
+    // An orphan that has ended may have left orphans, which are children of this process now: list again.
     loop {
-        let (living, reaped) = look();
+        let (running, reaped) = look();
         if !reaped {
-            return living;
+            return running;
         }
     }
 }
 
-/// The living orphans, and whether any has ended.
+/// Returns the running orphans, and whether any orphan has ended.
 fn look() -> (Vec<Orphan>, bool) {
-    let (mut living, mut reaped) = (Vec::new(), false);
+    let (mut running, mut reaped) = (Vec::new(), false);
     if !roots::adopts_orphans() {
-        return (living, reaped);
+        return (running, reaped);
     }
     let children = roots::without_roots(tree::our_children());
     let listed: BTreeSet<u32> = children.iter().copied().collect();
-    // Somebody else may reap, or the system may, where SIGCHLD is ignored.
+    // Other code may have reaped some, or the system if SIGCHLD is ignored.
     locked(&ORPHANS).retain(|pid, _| listed.contains(pid));
     for pid in children {
         let known = locked(&ORPHANS).get(&pid).copied();
@@ -121,39 +121,39 @@ fn look() -> (Vec<Orphan>, bool) {
             locked(&REMEMBERED).remove(&(pid, orphan.start_time));
         } else {
             locked(&ORPHANS).insert(pid, orphan);
-            living.push(orphan);
+            running.push(orphan);
         }
     }
-    (living, reaped)
+    (running, reaped)
 }
 
-/// Takes an orphan of which nothing tells whose it is for one of this attempt.
+/// Assigns an orphan of unknown attempt to this attempt.
 pub(super) fn claim(orphan: &Orphan, attempt: Mark) {
     if let Some(known) = locked(&ORPHANS).get_mut(&orphan.pid) {
         known.of = Some(attempt);
     }
 }
 
-/// What a child is that isn't a root; none if it isn't an attempt's.
+/// Identifies a child that is not a root; `None` if it does not belong to an attempt.
 fn identify(pid: u32) -> Option<Orphan> {
     let stat = Stat::read(pid).ok()?;
     if BEFORE.get().is_some_and(|before| before.contains(&stat.key())) {
         return None;
     }
     let orphan = |of| Some(Orphan { pid, start_time: stat.start_time, of });
-    // Nobody else can get the number of a group or session that somebody is in.
+    // The system does not reuse the number of a group or session that has a member.
     let leaders = [stat.group, stat.session].map(roots::get);
     if let Some(root) = leaders.into_iter().flatten().find(|root| root.is_child) {
         return orphan(Some(root.tag.attempt));
     }
-    if let Some(belonging) = Belonging::of(&stat) {
-        let of = belonging.find(|mark| roots::is_known(mark).then_some(mark));
-        let marked = belonging.marks.attempt;
+    if let Some(membership) = Membership::of(&stat) {
+        let of = membership.find(|mark| roots::is_known(mark).then_some(mark));
+        let marked = membership.marks.attempt;
         if of.is_some() || (marked.is_some() && marked != enclosing().own) {
             return orphan(of);
         }
     }
     let own = roots::own();
-    let elsewhere = stat.group != own.group && (stat.group != stat.pid || stat.session != own.session);
-    if elsewhere || locked(&REMEMBERED).contains(&stat.key()) { orphan(None) } else { None }
+    let is_outside = stat.group != own.group && (stat.group != stat.pid || stat.session != own.session);
+    if is_outside || locked(&REMEMBERED).contains(&stat.key()) { orphan(None) } else { None }
 }

@@ -1,4 +1,4 @@
-//! Descriptors that stand for processes: whoever holds one can't take another process for it.
+//! Descriptors of processes (pidfds), which never refer to another process with a reused pid.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -9,21 +9,19 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open, pidfd_send_signal};
 use super::Signal;
 use super::stat::Stat;
 
-/// The system's type for a pid; none for 0, which means "myself" to system calls, and for numbers
-/// too great to be one.
+/// Converts a pid to the system's type; `None` for 0, which means the calling process, and for numbers that are too large.
 pub(super) fn system_pid(pid: u32) -> Option<Pid> {
     Pid::from_raw(i32::try_from(pid).ok()?)
 }
 
-/// A descriptor of the process that had this pid at this start time; none if it is gone.
+/// Opens a descriptor of the process with this pid and start time; `None` if it no longer exists.
 ///
-/// What is opened first and looked at afterwards is the same process: had the number been given to
-/// another one by the time it was opened, the start time would differ.
+/// The start time is read after opening: if the system had reused the pid before, the start time would differ.
 pub(super) fn open(pid: u32, start_time: u64) -> io::Result<Option<OwnedFd>> {
     let Some(number) = system_pid(pid) else { return Ok(None) };
     let descriptor = match pidfd_open(number, PidfdFlags::empty()) {
         Ok(descriptor) => descriptor,
-        // The latter two mean that a thread has the number now.
+        // The latter two mean that the number is a thread's now.
         Err(Errno::SRCH | Errno::INVAL | Errno::NOENT) => return Ok(None),
         Err(error) => return Err(error.into()),
     };
@@ -34,10 +32,9 @@ pub(super) fn open(pid: u32, start_time: u64) -> io::Result<Option<OwnedFd>> {
     }
 }
 
-/// Signals this one process, if it is still there.
+/// Sends a signal to one process, if it still exists.
 pub(super) fn send(process: &Stat, signal: Signal) {
-    // Whatever goes wrong, there is nothing better to do: it may have ended, or belong to somebody
-    // else by now (a program with another owner's rights).
+    // Errors are ignored: the process may have ended, or may run with another user's rights now.
     if let Ok(Some(descriptor)) = open(process.pid, process.start_time) {
         let _ = pidfd_send_signal(&descriptor, signal.into());
     }

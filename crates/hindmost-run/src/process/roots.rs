@@ -1,4 +1,4 @@
-//! The roots of attempts that this process runs, and how they are started.
+//! Starts the roots of attempts, and keeps those that this process runs.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -9,36 +9,35 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use rustix::process::{WaitId, WaitIdOptions, waitid};
 
 use super::identity::Identity;
-use super::mark::{Mark, Tag, Worn};
+use super::mark::{Mark, Tag, WithMarks};
 use super::pidfd;
 use super::stat::Stat;
 
-/// Roots of attempts whose end has not been dealt with, by pid.
+/// Roots of attempts whose end has not been handled, by pid.
 static ROOTS: Mutex<BTreeMap<u32, Root>> = Mutex::new(BTreeMap::new());
 
-/// Held while a process is started, until it is in `ROOTS`: it has to be the only one to wear an
-/// attempt's marks.
+/// Held while a process is started and until it is in `ROOTS`, because this process has the attempt's marks meanwhile.
 pub(super) static SPAWNING: Mutex<()> = Mutex::new(());
 
-/// How many times orphans were asked for; none come to us before.
+/// Number of calls of `adopt_orphans`. Without one, orphans go to another process.
 static ADOPTS: AtomicU32 = AtomicU32::new(0);
 
-/// A root.
+/// The root of an attempt.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Root {
     pub start_time: u64,
     pub tag: Tag,
-    /// True of a child of ours, which keeps its pid until we reap it; false of one that an earlier
-    /// process has started.
+    /// True for a child of this process, which keeps its pid until it is reaped; false for a root that an earlier process
+    /// has started.
     pub is_child: bool,
 }
 
-/// What is behind a lock, even if a thread panicked while it held it: no change here has a middle.
+/// Locks a mutex, even if a thread has panicked while it held the lock: each change here is a single step.
 pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// From now on orphans come to this process.
+/// Notes that this process receives orphans from now on.
 pub(super) fn orphans_come() {
     ADOPTS.fetch_add(1, Ordering::Relaxed);
 }
@@ -47,20 +46,19 @@ pub(super) fn adopts_orphans() -> bool {
     ADOPTS.load(Ordering::Relaxed) > 0
 }
 
-/// Starts the root of an attempt, with the attempt's marks, and says which process it is.
+/// Starts the root of an attempt with the attempt's marks, and returns its identity.
 ///
-/// The command comes from [`super::apart`]. Input, output and environment are the caller's to set: an
-/// input that isn't set is our own, as always with [`Command`]. The process stays a zombie after its end
-/// until [`super::Ending`] has dealt with it.
+/// The command comes from [`super::apart`]. The caller sets input, output and environment; an input that is not set is
+/// inherited, as usual with [`Command`]. After its end the process stays a zombie until [`super::Ending`] has handled it.
 ///
 /// # Errors
 ///
-/// If it can't be started, or can't be identified; it is killed then.
+/// If it can't be started, or can't be identified; then it is killed.
 pub fn spawn(command: &mut Command, tag: Tag) -> io::Result<Identity> {
     let _spawning = locked(&SPAWNING);
-    let worn = Worn::put_on(tag);
+    let with_marks = WithMarks::set(tag);
     let spawned = command.spawn();
-    drop(worn);
+    drop(with_marks);
     let mut child = spawned?;
     match Identity::of(child.id()) {
         Ok(identity) => {
@@ -76,12 +74,12 @@ pub fn spawn(command: &mut Command, tag: Tag) -> io::Result<Identity> {
     }
 }
 
-/// Takes over an attempt whose root an earlier process has started, and which [`super::is_proven`] to be one.
+/// Adopts an attempt whose root an earlier process has started. The root must be proven ([`super::is_proven`]).
 pub fn adopt(root: &Identity, tag: Tag) {
     locked(&ROOTS).insert(root.pid, Root { start_time: root.start_time, tag, is_child: false });
 }
 
-/// Takes out a root: what was known of it.
+/// Removes and returns a root; `None` if it is not known.
 pub(super) fn take(root: &Identity) -> Option<Root> {
     let mut roots = locked(&ROOTS);
     let known = roots.get(&root.pid).copied().filter(|known| known.start_time == root.start_time)?;
@@ -89,7 +87,7 @@ pub(super) fn take(root: &Identity) -> Option<Root> {
     Some(known)
 }
 
-/// Reaps a child if it has ended: how.
+/// Reaps a child if it has ended, and returns its exit status; `None` if it has not ended.
 pub(super) fn reap(pid: u32) -> Option<rustix::process::WaitIdStatus> {
     let number = pidfd::system_pid(pid)?;
     loop {
@@ -100,31 +98,31 @@ pub(super) fn reap(pid: u32) -> Option<rustix::process::WaitIdStatus> {
     }
 }
 
-/// The root with this pid.
+/// Returns the root with this pid.
 pub(super) fn get(pid: u32) -> Option<Root> {
     locked(&ROOTS).get(&pid).copied()
 }
 
-/// Whether a root with this mark is known.
+/// True if a root with this mark is known.
 pub(super) fn is_known(mark: Mark) -> bool {
     locked(&ROOTS).values().any(|root| root.tag.attempt == mark)
 }
 
-/// All roots.
+/// Returns all roots by pid.
 pub(super) fn all() -> Vec<(u32, Root)> {
     locked(&ROOTS).iter().map(|(pid, root)| (*pid, *root)).collect()
 }
 
-/// Leaves roots out, those that are just being started included.
+/// Removes roots from a list of children, including those that are being started.
 pub(super) fn without_roots(mut children: Vec<u32>) -> Vec<u32> {
-    // A child that was seen may be one that another thread is about to put among the roots.
+    // A listed child may be a root that another thread has started and not recorded yet. Wait for it.
     drop(locked(&SPAWNING));
     let roots = locked(&ROOTS);
     children.retain(|pid| roots.get(pid).is_none_or(|root| !root.is_child));
     children
 }
 
-/// Where this process is.
+/// The process group, session and terminal of this process.
 pub(super) struct Own {
     pub group: u32,
     pub session: u32,
@@ -134,8 +132,8 @@ pub(super) struct Own {
 
 pub(super) fn own() -> &'static Own {
     static OWN: OnceLock<Own> = OnceLock::new();
-    // Not asked from the system: it says 0 if the group's leader is outside of our container, which is
-    // no pid. /proc says 0 too, and as a number that is fine.
+    // The system calls fail to return a valid pid if the group's leader is outside this container (they return 0).
+    // As a number from /proc, 0 is fine.
     OWN.get_or_init(|| {
         Stat::read(std::process::id()).map_or(Own { group: 0, session: 0, terminal: 0 }, |stat| Own {
             group: stat.group,

@@ -1,11 +1,10 @@
-//! Where attempts' processes run: in a process group of their own and, if this process has a controlling
-//! terminal, in a session without one.
+//! Attempts run in their own process group and, if this process has a controlling terminal, in a session without one.
 //!
-//! A command that reads the terminal from the background would be halted for ever by `SIGTTIN`; without a
-//! terminal it can't open `/dev/tty` and fails at once. Neither can it change the terminal's settings, which
-//! it could if it only ignored the signals. The standard library can't start a process in a new session
-//! yet (`CommandExt::setsid` is unstable), so the program `setsid` does it. That costs about half a
-//! millisecond, and is left out where this process has no terminal, as in batch jobs and services.
+//! `SIGTTIN` would stop a background command that reads the terminal for ever. Without a terminal the command can't open
+//! `/dev/tty` and fails immediately. It also can't change the terminal's settings, which it could if it only ignored the
+//! signals. The standard library can't start a process in a new session yet (`CommandExt::setsid` is unstable), so the
+//! program `setsid` does. This costs about 0.5 ms, and is skipped if this process has no terminal, as in batch jobs and
+//! services.
 
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -16,21 +15,20 @@ use rustix::io::Errno;
 
 use super::roots;
 
-/// A command that runs a program in a process group of its own, and without our terminal.
+/// Returns a command that runs a program in its own process group and without the terminal of this process.
 pub fn apart(program: &str) -> Command {
     let Some(setsid) = program_setsid() else {
         let mut command = Command::new(program);
         command.process_group(0);
         return command;
     };
-    // It leads no group before, or else it would have to fork to start a session.
+    // It must not lead a group before, because then it would have to fork to start a session.
     let mut command = Command::new(setsid);
     command.arg(program);
     command
 }
 
-/// Whether processes can be started now. False if the system says that there are too many, or that it has
-/// no memory for another one.
+/// True if processes can be started now; false if the system reports too many processes or too little memory.
 pub fn can_start_processes() -> bool {
     let mut command = apart("/bin/sh");
     command.args(["-c", ":"]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -42,12 +40,12 @@ pub fn can_start_processes() -> bool {
     }
 }
 
-/// Whether processes of [`apart`] can still open our terminal, because there is no `setsid`.
+/// True if processes of [`apart`] can still open the terminal of this process, because there is no `setsid`.
 pub fn keeps_terminal() -> bool {
     roots::own().terminal != 0 && program_setsid().is_none()
 }
 
-/// The program that starts another one in a new session, if one is needed and there.
+/// Returns the path of `setsid`, if it is needed and installed.
 fn program_setsid() -> Option<&'static str> {
     static FOUND: OnceLock<Option<&str>> = OnceLock::new();
     *FOUND.get_or_init(|| {

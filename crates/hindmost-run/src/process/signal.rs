@@ -1,9 +1,8 @@
-//! Halting, continuing and killing whole trees of processes.
+//! Stops, continues and kills whole trees of processes.
 //!
-//! A signal to a process group reaches all of its members at once, and children that they are just
-//! starting as well, so nobody gets out of a group by forking. A tree may be more than a group, though.
-//! It is therefore halted first, group by group as they are found, until a listing finds nobody new;
-//! then nobody is left who could start another one, and all that were found are killed.
+//! A signal to a process group reaches all of its members at once, including children that they are just starting. So a
+//! process can't escape a group's signal by forking. But a tree may consist of several groups. So all groups that are found
+//! are stopped first, until a listing finds no new process. Then no process can start another one, and all are killed.
 
 use std::collections::HashSet;
 use std::io;
@@ -17,17 +16,17 @@ use super::pidfd::{self, system_pid};
 use super::stat::Stat;
 use super::{Signal, orphans, roots, tree};
 
-/// How often a tree is listed at most while it is being halted. A handful is enough unless somebody
-/// starts groups of their own faster than they can be listed.
+/// Most listings of a tree while it is being stopped. A few are enough, unless processes start new groups faster than they
+/// can be listed.
 const ROUNDS: u32 = 64;
 
-/// Signals a process group. `false` if there is no such group. One of which all members have ended,
-/// but haven't been reaped, still counts as a group.
+/// Sends a signal to a process group. Returns false if the group does not exist. A group whose members have ended but have
+/// not been reaped still exists.
 ///
 /// # Errors
 ///
-/// If none of its members may be signalled by us, or the number can't be a group: 0 and 1 would mean
-/// our own group and everybody.
+/// If this process may not signal any member, or the number can't be a group: 0 and 1 would mean this process's own group
+/// and all processes.
 pub fn signal_group(group: u32, signal: Signal) -> io::Result<bool> {
     let number = system_pid(group).filter(|_| group > 1);
     let number = number.ok_or_else(|| {
@@ -40,17 +39,16 @@ pub fn signal_group(group: u32, signal: Signal) -> io::Result<bool> {
     }
 }
 
-/// Kills an attempt's whole tree: the root's process group, and every descendant that has left it,
-/// with its group if the group's leader is of the tree. Doesn't wait until they have ended: [`super::Ending`]
-/// does.
+/// Kills an attempt's whole tree: the root's process group, and every descendant that has left it, with its group if the
+/// group's leader belongs to the tree. Does not wait until they have ended; [`super::Ending`] does.
 ///
-/// The root may have ended already: those left of its group are killed if they are children of ours by
-/// now. What had left the group before is found by [`super::Ending`].
+/// If the root has ended already, kills the members of its group that are children of this process. [`super::Ending`] finds
+/// processes that have left the group before.
 pub fn kill_tree(root: &Identity) {
     kill(root);
 }
 
-/// Kills a tree, as [`kill_tree`] does, and returns who was found in it.
+/// Kills a tree, as [`kill_tree`] does, and returns its processes.
 pub(super) fn kill(root: &Identity) -> Vec<Stat> {
     let members = halt(root);
     orphans::remember(&members);
@@ -58,86 +56,85 @@ pub(super) fn kill(root: &Identity) -> Vec<Stat> {
     members
 }
 
-/// Kills these processes with all that is below them, and returns who was found. `group` is one that is theirs
-/// although they don't lead it.
+/// Kills these processes with all their descendants, and returns all of them. `group` is a process group that belongs to
+/// them although none of them leads it.
 pub(super) fn kill_forest(processes: &[Stat], group: Option<u32>) -> Vec<Stat> {
-    let mut halted_groups = HashSet::new();
+    let mut stopped_groups = HashSet::new();
     if let Some(group) = group
         && signal_group(group, Signal::Stop).unwrap_or(false)
     {
-        halted_groups.insert(group);
+        stopped_groups.insert(group);
     }
-    let members = halt_all(group, || tree::below(processes), halted_groups);
+    let members = halt_all(group, || tree::below(processes), stopped_groups);
     orphans::remember(&members);
     send(group, &members, Signal::Kill, &mut HashSet::new());
     members
 }
 
-/// Halts an attempt's whole tree, as [`kill_tree`] finds it.
+/// Stops an attempt's whole tree, as [`kill_tree`] finds it.
 pub fn stop_tree(root: &Identity) {
     halt(root);
 }
 
-/// Lets an attempt's whole tree run again.
+/// Continues an attempt's whole tree.
 pub fn continue_tree(root: &Identity) {
     send(Some(root.pid), &tree::of(root), Signal::Continue, &mut HashSet::new());
 }
 
-/// Halts the tree, and tells everyone that was found in it: parents before their children, as last seen.
+/// Stops a tree and returns its processes as last seen, parents before their children.
 fn halt(root: &Identity) -> Vec<Stat> {
-    let mut halted_groups = HashSet::new();
-    // Usually everyone is in the root's group, which has thus stopped changing before it is listed.
+    let mut stopped_groups = HashSet::new();
+    // Usually all processes are in the root's group, which then does not change any more before it is listed.
     if let Ok(Some(stat)) = root.stat()
         && stat.group == root.pid
         && signal_group(stat.group, Signal::Stop).unwrap_or(false)
     {
-        halted_groups.insert(stat.group);
+        stopped_groups.insert(stat.group);
     }
-    halt_all(Some(root.pid), || tree::of(root), halted_groups)
+    halt_all(Some(root.pid), || tree::of(root), stopped_groups)
 }
 
-/// Halts all that `list` gives, until it gives nobody new. `led` is a group that is theirs.
-fn halt_all(led: Option<u32>, list: impl Fn() -> Vec<Stat>, mut halted_groups: HashSet<u32>) -> Vec<Stat> {
+/// Stops all processes that `list` returns, until it returns no new one. `led` is a group that belongs to them.
+fn halt_all(led: Option<u32>, list: impl Fn() -> Vec<Stat>, mut stopped_groups: HashSet<u32>) -> Vec<Stat> {
     let mut members: Vec<Stat> = Vec::new();
     for round in 0..ROUNDS {
         let before: HashSet<_> = members.iter().map(Stat::key).collect();
         let mut listed = list();
         let now: HashSet<_> = listed.iter().map(Stat::key).collect();
-        // One that is halted alone may be about to fork, or to leave its group, until it has in fact come
-        // to a halt.
+        // A process that is stopped on its own may still fork or leave its group until it has actually stopped.
         let running = listed
             .iter()
-            .any(|member| !member.is_halted() && !member.has_ended() && !halted_groups.contains(&member.group));
-        // Those not listed any more have ended, or their parents have.
+            .any(|member| !member.is_stopped() && !member.has_ended() && !stopped_groups.contains(&member.group));
+        // Processes that are not listed any more have ended, or their parents have.
         members.retain(|member| !now.contains(&member.key()));
         listed.append(&mut members);
         members = listed;
         if running {
-            send(led, &members, Signal::Stop, &mut halted_groups);
+            send(led, &members, Signal::Stop, &mut stopped_groups);
         }
         if now.is_subset(&before) {
             if !running {
                 break;
             }
-            // It can't be halted while the system does something for it that can't be interrupted.
+            // A process can't be stopped during an uninterruptible system call.
             std::thread::sleep(Duration::from_micros(50 * u64::from(round.min(20))));
         }
     }
     members
 }
 
-/// Signals the members of a tree, by groups where possible. `reached` are the groups that need no signal
-/// any more; it grows by those that get it. `led` is a group that is theirs, led from above.
+/// Sends a signal to the members of a tree, by groups if possible. `reached` are the groups that need no signal any more;
+/// the function adds those that it signals. `led` is a group that belongs to the tree although its leader may not.
 fn send(led: Option<u32>, members: &[Stat], signal: Signal, reached: &mut HashSet<u32>) {
     let pids: HashSet<u32> = members.iter().map(|member| member.pid).collect();
-    // A group led from outside the tree may have members that are none of our business.
+    // A group whose leader is outside the tree may have members outside the tree.
     let of_tree = |group: u32| (led == Some(group) || pids.contains(&group)) && group != roots::own().group;
 
-    // When a process ends and thereby leaves a halted group without a parent in its session, the system
-    // continues that group. So children come first, and the root's group is the last to be killed.
+    // If the end of a process leaves a stopped group without a parent in its session, the system continues that group.
+    // So children are killed first, and the root's group last.
     let mut in_groups: Vec<&Stat> = Vec::new();
     for member in members.iter().rev() {
-        if reached.contains(&member.group) || (signal == Signal::Stop && member.is_halted()) {
+        if reached.contains(&member.group) || (signal == Signal::Stop && member.is_stopped()) {
             continue;
         }
         if of_tree(member.group) {
@@ -148,7 +145,7 @@ fn send(led: Option<u32>, members: &[Stat], signal: Signal, reached: &mut HashSe
     }
     in_groups.sort_by_key(|member| led == Some(member.group));
     for member in in_groups {
-        // As long as one of its members is there, the group's number can't have been given to another.
+        // The system does not reuse a group's number while the group has a member.
         if !reached.contains(&member.group)
             && member.now().is_some_and(|now| now.group == member.group)
             && signal_group(member.group, signal).unwrap_or(false)
@@ -156,9 +153,9 @@ fn send(led: Option<u32>, members: &[Stat], signal: Signal, reached: &mut HashSe
             reached.insert(member.group);
         }
     }
-    // Those that may have changed groups since they were listed. To be halted, they will be listed again.
+    // Processes may have changed groups since they were listed. When stopping, the next listing finds them.
     if signal == Signal::Kill {
-        for member in members.iter().filter(|member| of_tree(member.group) && !member.is_halted()) {
+        for member in members.iter().filter(|member| of_tree(member.group) && !member.is_stopped()) {
             if member.now().is_some_and(|now| !now.has_ended() && !reached.contains(&now.group)) {
                 pidfd::send(member, signal);
             }

@@ -1,17 +1,16 @@
-//! What `/proc/PID/stat` tells about a process, read with as few system calls as possible: trees are
-//! listed while their processes run, and the sooner that is done the less has changed.
+//! Reads the state of a process from `/proc/PID/stat`, with as few system calls as possible: trees are listed while their
+//! processes run, and the less time this takes, the less changes meanwhile.
 
 use std::fs::File;
 use std::io::{self, Read};
 
-/// Ticks a second in `/proc`, which the kernel keeps at this (`USER_HZ`) for programs whatever its own
-/// clock does.
+/// Clock ticks per second in `/proc` (`USER_HZ`), independent of the kernel's own clock.
 pub(super) const TICKS_PER_SECOND: f64 = 100.0;
 
-/// Longer than the line can get: at most 64 bytes of name and 50 numbers of 20 digits.
+/// Size of the buffer for the line, which has at most 64 bytes of name and 50 numbers of 20 digits.
 const LONGEST: usize = 2048;
 
-/// One process at one moment.
+/// The state of a process at one moment.
 #[derive(Clone, Debug)]
 pub(super) struct Stat {
     pub pid: u32,
@@ -21,19 +20,19 @@ pub(super) struct Stat {
     pub session: u32,
     /// The device number of the controlling terminal, 0 if there is none.
     pub terminal: u64,
-    /// What all its threads have computed, in the kernel and outside.
+    /// CPU time of all its threads in user and kernel mode, in clock ticks.
     pub cpu_ticks: u64,
     pub threads: u64,
     pub start_time: u64,
-    /// Kernel threads have no memory of their own, nor have processes that have ended.
+    /// False for kernel threads and for processes that have ended: they have no memory.
     pub has_memory: bool,
 }
 
 impl Stat {
-    /// Reads it; the error is `NotFound` if there is no such process.
+    /// Reads the state of a process; the error is `NotFound` if the process does not exist.
     pub fn read(pid: u32) -> io::Result<Stat> {
-        // One without threads is just being reaped, and is gone the next time; unless another of its
-        // threads has become the first one, by executing another program.
+        // A process without threads is being reaped and does not exist at the next read, unless another of its threads has
+        // become the first one by executing another program.
         for _ in 0..3 {
             let stat = Stat::read_once(pid)?;
             if stat.threads > 0 {
@@ -47,24 +46,24 @@ impl Stat {
         let mut buffer = [0; LONGEST];
         let mut file = File::open(format!("/proc/{pid}/stat"))?;
         let length = file.read(&mut buffer).map_err(|error| match rustix::io::Errno::from_io_error(&error) {
-            // It ended after its file had been opened.
+            // The process ended after its file had been opened.
             Some(rustix::io::Errno::SRCH) => io::ErrorKind::NotFound.into(),
             _ => error,
         })?;
-        Stat::parse(pid, &buffer[..length])
-            .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, format!("/proc/{pid}/stat isn't as expected")))
+        Stat::parse(pid, &buffer[..length]).ok_or_else(|| {
+            io::Error::new(io::ErrorKind::InvalidData, format!("/proc/{pid}/stat has an unknown format"))
+        })
     }
 
-    /// Understands `pid (name) state parent …`. The name may be anything, brackets included, so what
-    /// counts is the last one.
+    /// Parses `pid (name) state parent …`. The name may contain brackets, so it ends at the last bracket.
     pub fn parse(pid: u32, line: &[u8]) -> Option<Stat> {
         let name_ends = line.iter().rposition(|byte| *byte == b')')?;
         let rest = std::str::from_utf8(&line[name_ends + 1..]).ok()?;
-        // Fields are counted from 1 in proc(5), and the one after the name is the third.
+        // proc(5) counts fields from 1; the field after the name is the third.
         let fields: Vec<&str> = rest.split_ascii_whitespace().take(21).collect();
         let field = |number: usize| fields.get(number - 3).copied();
         let number = |of: usize| field(of)?.parse::<u64>().ok();
-        // One that is just being reaped has left its group and session: -1, taken as 0.
+        // A process that is being reaped has no group and session: -1, stored as 0.
         let id = |of: usize| Some(u32::try_from(field(of)?.parse::<i64>().ok()?).unwrap_or(0));
         Some(Stat {
             pid,
@@ -80,29 +79,29 @@ impl Stat {
         })
     }
 
-    /// Whether it has ended: it is a zombie, or about to vanish. One whose first thread has ended
-    /// looks like a zombie while its other threads go on.
+    /// True if the process has ended: it is a zombie or is being removed. A process whose first thread has ended looks like
+    /// a zombie while its other threads run.
     pub fn has_ended(&self) -> bool {
         matches!(self.state, b'Z' | b'X' | b'x') && self.threads <= 1
     }
 
-    /// Whether it is halted, by a signal or a debugger.
-    pub fn is_halted(&self) -> bool {
+    /// True if the process is stopped by a signal or a debugger.
+    pub fn is_stopped(&self) -> bool {
         matches!(self.state, b'T' | b't')
     }
 
-    /// What tells it from every other process of this start of the machine.
+    /// Returns the pid and start time, which identify the process within this boot.
     pub fn key(&self) -> (u32, u64) {
         (self.pid, self.start_time)
     }
 
-    /// What is told about the same process now; none if it is gone.
+    /// Returns the current state of the same process; `None` if it does not exist any more.
     pub fn now(&self) -> Option<Stat> {
         Stat::read(self.pid).ok().filter(|now| now.start_time == self.start_time)
     }
 }
 
-/// The numbers that name entries of a folder of `/proc`: processes, threads or descriptors.
+/// Returns the numeric names in a folder of `/proc`: processes, threads or descriptors.
 pub(super) fn numbers_in(folder: &str) -> Vec<u32> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
     entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect()

@@ -1,5 +1,5 @@
-//! Tests with real processes. Nothing here depends on how fast anything goes: what is to happen is
-//! waited for, with a limit that only a failure reaches.
+//! Tests with real processes. They wait for each expected event, with a time limit that only a failure reaches, so they do
+//! not depend on the machine's speed.
 
 mod endings;
 mod ends;
@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use super::stat::Stat;
 use super::*;
 
-/// A tree of processes that is gone when it is dropped, whatever the test has come to.
+/// A tree of processes that is killed when this is dropped, also if the test fails.
 struct Tree {
     root: Identity,
     tag: Tag,
@@ -28,7 +28,7 @@ const FOLDER: &str = "/folder of tests";
 const KEY: &str = "0.0.0";
 
 impl Tree {
-    /// Runs a script with `/bin/sh`; `$0` is what is given as such.
+    /// Runs a script with `/bin/sh`; `zero` is its `$0`.
     fn new(script: &str, zero: impl AsRef<Path>) -> Tree {
         let mut command = Command::new("/bin/sh");
         command.arg("-c").arg(script).arg(zero.as_ref());
@@ -51,16 +51,16 @@ impl Tree {
         Tree { root: spawn(command, tag).unwrap(), tag }
     }
 
-    /// Everything of this test that lives, wherever it is.
-    fn living(&self) -> Vec<Identity> {
-        let found = belonging::scan(|belonging| belonging.is_of(self.tag.attempt));
+    /// Returns all running processes of this test.
+    fn running(&self) -> Vec<Identity> {
+        let found = membership::scan(|membership| membership.is_of(self.tag.attempt));
         found.iter().map(|stat| stat.identity().unwrap()).collect()
     }
 
-    /// Waits until the attempt has ended with all that it has left, and returns its exit code.
+    /// Waits until all processes of the attempt have ended, and returns its exit code.
     fn end(&self) -> Option<i32> {
         let mut ending = Ending::new(self.root.clone(), self.tag, Vec::new());
-        eventually("nothing is left", || match ending.step() {
+        eventually("all processes have ended", || match ending.step() {
             Outcome::Unfinished => None,
             Outcome::Nothing(code) => Some(code),
             Outcome::Stays(what) => panic!("{what}"),
@@ -75,9 +75,9 @@ impl Tree {
         })
     }
 
-    /// Waits until nothing of this test lives.
+    /// Waits until all processes of this test have ended.
     fn wait_for_end(&self) {
-        eventually("all have ended", || (!self.root.is_alive() && self.living().is_empty()).then_some(()));
+        eventually("all have ended", || (!self.root.is_running() && self.running().is_empty()).then_some(()));
     }
 }
 
@@ -86,9 +86,9 @@ impl Drop for Tree {
         let limit = Instant::now() + LIMIT;
         loop {
             kill_tree(&self.root);
-            let living = self.living();
-            living.iter().for_each(kill_tree);
-            if living.is_empty() && !self.root.is_alive() || Instant::now() > limit {
+            let running = self.running();
+            running.iter().for_each(kill_tree);
+            if running.is_empty() && !self.root.is_running() || Instant::now() > limit {
                 break;
             }
             std::thread::sleep(PAUSE);
@@ -97,15 +97,15 @@ impl Drop for Tree {
     }
 }
 
-/// How long something may take before it has surely failed.
+/// How long something may take before the test fails.
 const LIMIT: Duration = Duration::from_mins(2);
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// Waits until there is a result.
-fn eventually<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
+/// Waits until `check` returns a result.
+fn eventually<T>(what: &str, mut check: impl FnMut() -> Option<T>) -> T {
     let limit = Instant::now() + LIMIT;
     loop {
-        if let Some(found) = ask() {
+        if let Some(found) = check() {
             return found;
         }
         assert!(Instant::now() < limit, "never: {what}");
@@ -113,14 +113,14 @@ fn eventually<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// Reaps a child if it has ended and nobody else has done it.
+/// Reaps a child that has ended and has not been reaped.
 fn reap(process: &Identity) {
     if stat_of(process).is_some() {
         roots::reap(process.pid);
     }
 }
 
-/// The name of the program that a process runs.
+/// Returns the name of the program that a process runs.
 fn name_of(pid: u32) -> Option<String> {
     Some(std::fs::read_to_string(format!("/proc/{pid}/comm")).ok()?.trim_end().to_owned())
 }

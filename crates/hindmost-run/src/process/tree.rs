@@ -1,4 +1,4 @@
-//! The processes of an attempt, found downwards from its root.
+//! Finds the processes of an attempt downwards from its root.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
@@ -9,10 +9,10 @@ use super::identity::{Identity, boot_id};
 use super::roots;
 use super::stat::{Stat, numbers_in};
 
-/// Generations that are looked through upwards.
+/// Most ancestors of a process that are checked.
 const DEEPEST: u32 = 10_000;
 
-/// All living descendants of a process: its children, their children, and so on. It isn't among them.
+/// Returns all running descendants of a process, without the process itself.
 pub fn descendants(pid: u32) -> Vec<u32> {
     let Ok(stat) = Stat::read(pid) else { return Vec::new() };
     let mut members = vec![stat];
@@ -20,24 +20,23 @@ pub fn descendants(pid: u32) -> Vec<u32> {
     members.iter().skip(1).map(|member| member.pid).collect()
 }
 
-/// The living processes of the tree under `root`: itself first, then those below in the order in
-/// which they were found. If it has ended but hasn't been reaped, it is there as well, since its
-/// group is surely its own as long as it is.
+/// Returns the running processes of the tree under `root`: the root first, then its descendants in the order in which they
+/// were found. A root that has ended but has not been reaped is included, because its process group still belongs to it.
 ///
-/// Orphans of the tree are included if they are children of ours by now and are still in the root's
-/// group, which keeps its number as long as somebody is in it.
+/// Orphans of the tree are included if they are children of this process now and still in the root's group. The system does
+/// not reuse the number of a group that has a member.
 pub(super) fn of(root: &Identity) -> Vec<Stat> {
     list(&Children::look(), root)
 }
 
-/// These processes, as far as they live, and all that are below them.
+/// Returns those of these processes that are running, and all their descendants.
 pub(super) fn below(processes: &[Stat]) -> Vec<Stat> {
     let mut members: Vec<Stat> = processes.iter().filter_map(Stat::now).filter(|now| !now.has_ended()).collect();
     Children::look().add_descendants(&mut members);
     members
 }
 
-/// As [`of`], with children found in a given way.
+/// Returns the same processes as [`of`], with a given way to find children.
 pub(super) fn list(children: &Children, root: &Identity) -> Vec<Stat> {
     let mut members = Vec::new();
     if root.pid <= 1 || root.pid == std::process::id() || boot_id().ok().as_ref() != Some(&root.boot_id) {
@@ -45,13 +44,13 @@ pub(super) fn list(children: &Children, root: &Identity) -> Vec<Stat> {
     }
     match Stat::read(root.pid) {
         Ok(stat) if stat.start_time == root.start_time => members.push(stat),
-        // Another process could get the number only when the last of the group had ended.
+        // The pid has been reused, so the last process of the group has ended.
         Ok(_) => return members,
         Err(_) => {}
     }
     if roots::adopts_orphans() {
-        // Most children are other attempts' roots, each in a group of its own: not worth a look.
-        for pid in roots::without_roots(children.ours()) {
+        // Most children are roots of other attempts, each in its own group, and need no check.
+        for pid in roots::without_roots(children.of_this_process()) {
             if let Ok(stat) = Stat::read(pid)
                 && stat.group == root.pid
                 && stat.pid != root.pid
@@ -65,10 +64,10 @@ pub(super) fn list(children: &Children, root: &Identity) -> Vec<Stat> {
     members
 }
 
-/// Whether a process is below this one.
+/// True if a process is a descendant of this one.
 pub(super) fn descends_from_us(process: &Stat) -> bool {
     let mut parent = process.parent;
-    // A pid that is given again while we look might lead round in circles.
+    // Pids that are reused during the search might form a circle.
     for _ in 0..DEEPEST {
         if parent == std::process::id() {
             return true;
@@ -81,31 +80,31 @@ pub(super) fn descends_from_us(process: &Stat) -> bool {
     false
 }
 
-/// The children of this process, all of its threads, whether or not they have ended.
+/// Returns the children of all threads of this process, including those that have ended.
 pub(super) fn our_children() -> Vec<u32> {
-    Children::look().ours()
+    Children::look().of_this_process()
 }
 
 /// A way to find children.
 pub(super) enum Children {
-    /// The kernel tells each thread's (since 3.5, if built with `CONFIG_PROC_CHILDREN`, as is usual).
-    Told,
-    /// All processes, looked through once, by parent.
+    /// The kernel lists each thread's children (since 3.5, if built with `CONFIG_PROC_CHILDREN`, as is usual).
+    Listed,
+    /// All processes, listed once, by parent.
     Scanned(HashMap<u32, Vec<Stat>>),
 }
 
 impl Children {
-    /// The best way there is on this machine.
+    /// Returns the best way on this machine.
     pub fn look() -> Children {
-        static TOLD: OnceLock<bool> = OnceLock::new();
-        if *TOLD.get_or_init(|| std::fs::exists("/proc/thread-self/children").unwrap_or(false)) {
-            Children::Told
+        static LISTED: OnceLock<bool> = OnceLock::new();
+        if *LISTED.get_or_init(|| std::fs::exists("/proc/thread-self/children").unwrap_or(false)) {
+            Children::Listed
         } else {
             Children::scan()
         }
     }
 
-    /// Looks through all processes.
+    /// Lists all processes.
     pub fn scan() -> Children {
         let mut by_parent: HashMap<u32, Vec<Stat>> = HashMap::new();
         for stat in numbers_in("/proc").into_iter().filter_map(|pid| Stat::read(pid).ok()) {
@@ -114,31 +113,32 @@ impl Children {
         Children::Scanned(by_parent)
     }
 
-    /// Those of this process.
-    fn ours(&self) -> Vec<u32> {
+    /// Returns the children of this process.
+    fn of_this_process(&self) -> Vec<u32> {
         let pid = std::process::id();
         match self {
-            Children::Told => numbers_in("/proc/self/task").into_iter().flat_map(|thread| told(pid, thread)).collect(),
+            Children::Listed => {
+                numbers_in("/proc/self/task").into_iter().flat_map(|thread| listed(pid, thread)).collect()
+            }
             Children::Scanned(by_parent) => by_parent.get(&pid).into_iter().flatten().map(|stat| stat.pid).collect(),
         }
     }
 
-    /// The living children of a process. Those that lose it meanwhile may be missed.
+    /// Returns the running children of a process. Children whose parent ends meanwhile may be missed.
     fn of(&self, parent: &Stat) -> Vec<Stat> {
         if parent.has_ended() {
             return Vec::new();
         }
         match self {
-            Children::Told => {
-                // Most processes have one thread: no need to ask for its number.
+            Children::Listed => {
+                // Most processes have one thread, whose number is the pid.
                 let threads = if parent.threads == 1 {
                     vec![parent.pid]
                 } else {
                     numbers_in(&format!("/proc/{}/task", parent.pid))
                 };
-                let pids = threads.into_iter().flat_map(|thread| told(parent.pid, thread));
-                // A number may have been given to another process since it was told, and that one has
-                // another parent.
+                let pids = threads.into_iter().flat_map(|thread| listed(parent.pid, thread));
+                // The system may have reused a pid since it was listed; that process has another parent.
                 pids.filter_map(|pid| Stat::read(pid).ok())
                     .filter(|stat| stat.parent == parent.pid && !stat.has_ended())
                     .collect()
@@ -149,7 +149,7 @@ impl Children {
         }
     }
 
-    /// Adds all that are below the members, but never this process or what is below it.
+    /// Adds all descendants of the members, but never this process or its descendants.
     fn add_descendants(&self, members: &mut Vec<Stat>) {
         let mut seen: HashSet<u32> = members.iter().map(|member| member.pid).collect();
         seen.insert(std::process::id());
@@ -162,8 +162,8 @@ impl Children {
     }
 }
 
-/// The children of a thread as the kernel tells them; none if it has gone.
-fn told(pid: u32, thread: u32) -> Vec<u32> {
+/// Returns the children of a thread as the kernel lists them; empty if the thread does not exist.
+fn listed(pid: u32, thread: u32) -> Vec<u32> {
     let mut text = Vec::new();
     let Ok(mut file) = File::open(format!("/proc/{pid}/task/{thread}/children")) else { return Vec::new() };
     let mut buffer = [0; 4096];

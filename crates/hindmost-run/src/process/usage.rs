@@ -1,5 +1,4 @@
-//! What an attempt's processes have done so far: how far they have read their input, and how long they
-//! have computed.
+//! Measures what an attempt's processes have done: the share of the input that they have read, and their CPU time.
 
 use std::path::Path;
 
@@ -9,11 +8,11 @@ use super::identity::Identity;
 use super::stat::{TICKS_PER_SECOND, numbers_in};
 use super::tree;
 
-/// How far the processes of an attempt's tree have read a file, as a share of its size between 0 and 1:
-/// the furthest position of any descriptor that is open for reading.
+/// Returns the share of a file that the processes of an attempt's tree have read, in [0, 1]: the furthest position of any
+/// descriptor that is open for reading.
 ///
-/// None if nobody has it open, or it is empty or not a regular file. A file that is read by mapping it
-/// into memory, or from positions given with each call, seems to be at its beginning.
+/// `None` if no process has the file open, or if it is empty or not a regular file. If a process maps the file into memory,
+/// or gives a position with each read, the position stays at the beginning.
 pub fn read_share(root: &Identity, file: &Path) -> Option<f64> {
     let wanted = statx(CWD, file, AtFlags::empty(), StatxFlags::BASIC_STATS).ok()?;
     if FileType::from_raw_mode(wanted.stx_mode.into()) != FileType::RegularFile || wanted.stx_size == 0 {
@@ -25,14 +24,14 @@ pub fn read_share(root: &Identity, file: &Path) -> Option<f64> {
     Some((position as f64 / wanted.stx_size as f64).min(1.0))
 }
 
-/// The furthest position of the process's descriptors that read the file.
+/// Returns the furthest position of the process's descriptors that read the file.
 fn furthest(pid: u32, wanted: &Statx) -> Option<u64> {
     let descriptors = numbers_in(&format!("/proc/{pid}/fd")).into_iter();
     descriptors.filter(|descriptor| is_of(pid, *descriptor, wanted)).filter_map(|found| position(pid, found)).max()
 }
 
-/// Whether the descriptor is of that file. What a file server would have to be asked for isn't needed,
-/// and one that doesn't answer must not hold us up.
+/// True if the descriptor refers to that file. Does not query file servers, because a server that does not answer would
+/// block this process.
 fn is_of(pid: u32, descriptor: u32, wanted: &Statx) -> bool {
     let path = format!("/proc/{pid}/fd/{descriptor}");
     statx(CWD, path, AtFlags::STATX_DONT_SYNC, StatxFlags::TYPE | StatxFlags::INO).is_ok_and(|found| {
@@ -41,7 +40,7 @@ fn is_of(pid: u32, descriptor: u32, wanted: &Statx) -> bool {
     })
 }
 
-/// The position of a descriptor, unless it is open for writing only.
+/// Returns the position of a descriptor; `None` if it is open for writing only.
 fn position(pid: u32, descriptor: u32) -> Option<u64> {
     /// `O_ACCMODE` and `O_WRONLY`.
     const HOW: u32 = 0o3;
@@ -55,11 +54,11 @@ fn position(pid: u32, descriptor: u32) -> Option<u64> {
     value("pos:")?.parse().ok()
 }
 
-/// The CPU seconds that the living processes of the tree have used so far, in the kernel and outside;
-/// none if there are none. What those used that have ended isn't counted.
+/// Returns the CPU time of the tree's running processes in seconds, in user and kernel mode; `None` if no process runs. The
+/// time of processes that have ended does not count.
 pub fn cpu_seconds(root: &Identity) -> Option<f64> {
     let members = tree::of(root);
-    let mut living = members.iter().filter(|member| !member.has_ended()).peekable();
-    living.peek()?;
-    Some(living.map(|member| member.cpu_ticks as f64).sum::<f64>() / TICKS_PER_SECOND)
+    let mut running = members.iter().filter(|member| !member.has_ended()).peekable();
+    running.peek()?;
+    Some(running.map(|member| member.cpu_ticks as f64).sum::<f64>() / TICKS_PER_SECOND)
 }

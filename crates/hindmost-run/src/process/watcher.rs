@@ -1,5 +1,5 @@
-//! Tells when processes end, without threads: a descriptor for each becomes readable when its process has
-//! ended, and one wait is for all of them.
+//! Reports the ends of processes, without threads: the descriptor of each process becomes readable when it has ended, and
+//! one call waits for all of them.
 
 use std::collections::HashMap;
 use std::io;
@@ -14,45 +14,45 @@ use super::identity::{Identity, boot_id};
 use super::pidfd;
 use super::stat::Stat;
 
-/// Tells when processes end, ours or adopted or anybody's. It reaps none.
+/// Reports the ends of processes, children or not. It does not reap them.
 #[derive(Debug)]
 pub struct Watcher {
     epoll: OwnedFd,
-    /// By the number under which the descriptor is known to epoll.
+    /// The descriptor and token of each process, by its number in epoll.
     watched: HashMap<u64, (OwnedFd, u64)>,
     last: u64,
-    /// Tokens of processes that were gone when they were to be watched.
+    /// Tokens of processes that had ended before they were watched.
     gone: Vec<u64>,
 }
 
-/// How many ends are told of in one go.
+/// Most ends that one call reports.
 const BATCH: usize = 64;
 
 impl Watcher {
-    /// A watcher of no processes.
+    /// Creates a watcher without processes.
     ///
     /// # Errors
     ///
-    /// If the system lacks what it takes: pidfds need Linux 5.3.
+    /// If the system does not support pidfds (Linux 5.3 or later).
     pub fn new() -> io::Result<Watcher> {
-        let ourselves = Stat::read(std::process::id())?;
-        pidfd::open(ourselves.pid, ourselves.start_time).map_err(|error| {
-            io::Error::new(error.kind(), format!("can't watch processes, which takes Linux 5.3 or later: {error}"))
+        let own = Stat::read(std::process::id())?;
+        pidfd::open(own.pid, own.start_time).map_err(|error| {
+            io::Error::new(error.kind(), format!("can't watch processes: {error}; this needs Linux 5.3 or later"))
         })?;
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         Ok(Watcher { epoll, watched: HashMap::new(), last: 0, gone: Vec::new() })
     }
 
-    /// How many processes are watched that have not been seen to end. Each takes a descriptor.
+    /// Returns the number of watched processes whose end has not been reported. Each takes a descriptor.
     pub fn count(&self) -> usize {
         self.watched.len()
     }
 
-    /// Lets [`Watcher::wait`] return `token` once the process has ended: at once, if it already has.
+    /// Lets [`Watcher::wait`] return `token` once the process has ended; immediately if it already has.
     ///
     /// # Errors
     ///
-    /// If there are too many open descriptors.
+    /// If too many descriptors are open.
     pub fn watch(&mut self, process: &Identity, token: u64) -> io::Result<()> {
         let descriptor =
             if process.boot_id == boot_id()? { pidfd::open(process.pid, process.start_time)? } else { None };
@@ -66,8 +66,8 @@ impl Watcher {
         Ok(())
     }
 
-    /// Waits until a watched process ends, or for so long; in whole milliseconds. Returns the tokens of
-    /// processes that have ended, each once. It may return none before the time is over.
+    /// Waits until a watched process ends, or for at most the time `most`, rounded up to milliseconds. Returns the tokens of
+    /// processes that have ended, each once. It may return early without tokens.
     pub fn wait(&mut self, most: Duration) -> Vec<u64> {
         let mut ended = std::mem::take(&mut self.gone);
         let most = if ended.is_empty() { most.min(Duration::from_hours(1)) } else { Duration::ZERO };
@@ -76,13 +76,12 @@ impl Watcher {
         let mut events: Vec<epoll::Event> = Vec::with_capacity(BATCH);
         match epoll::wait(&self.epoll, spare_capacity(&mut events), Some(&timeout)) {
             Ok(_) | Err(Errno::INTR) => {}
-            // Never seen; trying again is better than never to tell of an end.
+            // This should not happen. Waiting and trying again makes sure that ends are still reported.
             Err(_) => std::thread::sleep(most.min(Duration::from_millis(10))),
         }
         for event in events {
             let Some((descriptor, token)) = self.watched.remove(&event.data.u64()) else { continue };
-            // Closing it would take it from epoll as well, unless a child that is being started has a copy
-            // at this moment.
+            // Closing the descriptor removes it from epoll too, except while a child that is being started has a copy of it.
             let _ = epoll::delete(&self.epoll, &descriptor);
             ended.push(token);
         }

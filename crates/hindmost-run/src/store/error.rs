@@ -1,82 +1,83 @@
-//! Why a run's folder can't be used.
+//! Errors of run folders.
 
 use std::io;
 use std::path::PathBuf;
 
 use super::folder::Distrust;
 
-/// Why a run's folder can't be used.
+/// A run's folder that can't be used.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// Something in the way of making or reading it.
+    /// A file or folder can't be read or created.
     #[error("{}: {error}", path.display())]
     Io {
-        /// What.
+        /// The file or folder.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         error: io::Error,
     },
-    /// It can't be made or written into.
-    #[error("can't write into the output folder {}: {error}", path.display())]
+    /// The folder can't be created or written into.
+    #[error("can't write into the output folder {}: {error}; make it writable or choose another one with --out DIR", path.display())]
     Unwritable {
         /// The folder.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         error: io::Error,
     },
-    /// There are files in it that are not a run's.
-    #[error("{} is not empty and holds no run; give --out a new folder", .0.display())]
+    /// The folder holds files that do not belong to a run.
+    #[error("{} is not empty and holds no run; choose a new folder with --out DIR", .0.display())]
     NotEmpty(PathBuf),
-    /// It holds a run, and going on was not asked for.
-    #[error("{} holds {} of {job:?}: {}--out DIR runs the job elsewhere, or remove the folder to run it again", path.display(),
-        if *done { "the finished run" } else { "a run" }, if *done { "" } else { "--resume goes on with it, " })]
+    /// The folder holds a run, and `--resume` was not given.
+    #[error("{} holds {} of job {job:?}: {}use --out DIR to run the job in another folder, or remove the folder to run it again",
+        path.display(), if *done { "the finished run" } else { "a run" }, if *done { "" } else { "use --resume to continue it, " })]
     HoldsRun {
         /// The folder.
         path: PathBuf,
-        /// The job that it holds.
+        /// The name of the job in the folder.
         job: String,
         /// True if the run is done.
         done: bool,
     },
-    /// It holds another job's run.
-    #[error("{} holds another job's run, of {held:?}: its name, phases, numbers of tasks or inputs are not those of {given:?}; --out DIR runs that elsewhere, or remove the folder", path.display())]
+    /// The folder holds another job's run.
+    #[error("{} holds a run of another job, {held:?}: its name, phases, numbers of tasks or inputs are not those of {given:?}; \
+        use --out DIR to run {given:?} in another folder, or remove the folder", path.display())]
     OtherJob {
         /// The folder.
         path: PathBuf,
-        /// The job that it holds.
+        /// The name of the job in the folder.
         held: String,
-        /// The job that was given.
+        /// The name of the given job.
         given: String,
     },
-    /// It holds a run, and not which job's.
-    #[error("{} holds a run, but its record .hindmost/job.json is missing, so nobody knows of which job its results are; \
-        --out DIR runs the job elsewhere, or remove the folder to run it again", .0.display())]
+    /// The folder holds a run without its job's record.
+    #[error("{} holds a run, but its record .hindmost/job.json is missing, so the job of its results is unknown; \
+        use --out DIR to run the job in another folder, or remove the folder to run it again", .0.display())]
     RecordMissing(PathBuf),
-    /// Phases of the job do something else now, and have results of what they did.
-    #[error("{} holds results of phase {phase:?} of {job:?}, whose command, variables or folder have changed since: --resume --keep-results \
-        goes on with them all the same, --out DIR runs the job elsewhere", path.display())]
+    /// The folder holds results of commands that have changed.
+    #[error("{} holds results of phase {phase:?} of job {job:?}, whose command, variables or folder have changed since: \
+        use --resume --keep-results to keep these results, or --out DIR to run the job in another folder", path.display())]
     Changed {
         /// The folder.
         path: PathBuf,
         /// The job.
         job: String,
-        /// The first of those phases.
+        /// The first phase that has changed.
         phase: String,
     },
-    /// Another process is at work in it.
-    #[error("{} is in use: another hindmost runs this job now", .0.display())]
+    /// Another process holds the folder's lock.
+    #[error("{} is in use: another hindmost runs this job now; wait until it ends, or use --out DIR", .0.display())]
     InUse(PathBuf),
-    /// What it says of its job can't be read.
-    #[error("{}: {reason}", path.display())]
+    /// A file or folder of the run is not valid.
+    #[error("{} is damaged: {reason}; restore it, or use --out DIR to run the job in another folder", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Why it is not valid.
         reason: String,
     },
-    /// Other users can change what is in it.
-    #[error("{} {}, who could change results and commands; give --out a folder of your own{}, or --trust-folder if you \
-        trust them", path.display(), match distrust {
+    /// Other users can change the folder's content.
+    #[error("{} {}, who could change results and commands; choose a folder of your own with --out DIR{}, or use \
+        --trust-folder if you trust them", path.display(), match distrust {
             Distrust::OthersOwn => "belongs to another user",
             Distrust::OthersWrite => "may be written to by other users",
             Distrust::NotPlain => "is a link of another user",
@@ -84,11 +85,11 @@ pub enum StoreError {
     Untrusted {
         /// The folder or file.
         path: PathBuf,
-        /// Who can.
+        /// Why other users can change it.
         distrust: Distrust,
     },
-    /// While a run was at work, its folder was moved, removed or replaced.
-    #[error("{} was moved, removed or replaced while the run was at work in it, so the run has ended: with --out DIR it \
-        goes on where the folder is now", .0.display())]
+    /// The folder was moved, removed or replaced during the run.
+    #[error("{} was moved, removed or replaced during the run, so the run has ended; if it was moved, continue with --resume \
+        --out DIR, where DIR is its new place", .0.display())]
     Displaced(PathBuf),
 }

@@ -1,7 +1,7 @@
-//! A folder that is open: what is in it is reached relative to its handle, and no link is followed.
+//! An open folder: its content is accessed relative to its handle, and links are not followed.
 //!
-//! Whoever may write to a folder's parents can put links or other folders at any path. A handle stays with the
-//! folder that was opened, wherever it is moved, so nothing here takes a path again once the run's folder is open.
+//! A user who may write to a folder's parents can put links or other folders at any path. A handle stays with the folder
+//! that was opened, even if it is moved. So no function here uses a path once the run's folder is open.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -16,25 +16,25 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-/// Permissions of the folders that a run keeps for itself: others may look, and not write.
+/// Permissions of a run's internal folders: other users may read, not write.
 const OWN_FOLDER: Mode = Mode::from_raw_mode(0o755);
-/// Permissions of its files.
+/// Permissions of a run's internal files.
 const OWN_FILE: Mode = Mode::from_raw_mode(0o644);
-/// How a folder is opened: only a folder, and no link to one.
+/// Flags that open only a folder, not a link to one.
 const AS_FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
-/// An open folder. See the module's documentation.
+/// An open folder.
 #[derive(Debug)]
 pub(crate) struct Folder(OwnedFd);
 
-/// Why a folder or file can't be trusted with results.
+/// Why a folder or file can't be trusted: other users could change results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Distrust {
     /// It belongs to another user.
     OthersOwn,
     /// Its group or everybody may write to it.
     OthersWrite,
-    /// It is a link, or not what should be there.
+    /// It is a link of another user.
     NotPlain,
 }
 
@@ -50,7 +50,7 @@ impl Folder {
         Ok(Folder(openat(&self.0, name.as_ref(), AS_FOLDER, Mode::empty())?))
     }
 
-    /// Opens a folder in this one, and makes it if it is not there.
+    /// Opens a folder in this one, and creates it if it does not exist.
     pub(super) fn make_sub(&self, name: impl AsRef<OsStr>) -> io::Result<Folder> {
         match mkdirat(&self.0, name.as_ref(), OWN_FOLDER) {
             Ok(()) | Err(Errno::EXIST) => self.sub(name),
@@ -58,29 +58,29 @@ impl Folder {
         }
     }
 
-    /// Makes a folder where nothing is yet.
+    /// Creates a folder; fails if the name exists.
     pub(super) fn make_new(&self, name: impl AsRef<OsStr>, mode: u32) -> io::Result<()> {
         Ok(mkdirat(&self.0, name.as_ref(), Mode::from_raw_mode(mode))?)
     }
 
-    /// Makes a file where nothing is yet, to be written.
+    /// Creates a file for writing; fails if the name exists.
     pub(super) fn new_file(&self, name: impl AsRef<OsStr>) -> io::Result<File> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         Ok(openat(&self.0, name.as_ref(), flags, OWN_FILE)?.into())
     }
 
-    /// Opens a file to be read. Only regular files are opened: a pipe would keep its reader waiting.
+    /// Opens a regular file for reading. Other kinds are refused: a pipe, for example, would block its reader.
     pub(crate) fn file(&self, name: impl AsRef<OsStr>) -> io::Result<File> {
         self.regular(name, OFlags::RDONLY)
     }
 
-    /// Opens a file to be read and written, and makes it if it is not there. One that has further names is
-    /// refused: it may be another's file.
+    /// Opens a file for reading and writing, and creates it if it does not exist. A file with a second name is refused,
+    /// because it may be somebody else's.
     pub(crate) fn own_file(&self, name: impl AsRef<OsStr>) -> io::Result<File> {
         let file = self.regular(name, OFlags::RDWR | OFlags::CREATE)?;
         let found = file.metadata()?;
         if std::os::unix::fs::MetadataExt::nlink(&found) != 1 {
-            return Err(io::Error::other("it has another name elsewhere (a hard link), so it may be another's file"));
+            return Err(io::Error::other("it has a second name (a hard link), so it may be somebody else's file"));
         }
         Ok(file)
     }
@@ -88,17 +88,17 @@ impl Folder {
     fn regular(&self, name: impl AsRef<OsStr>, flags: OFlags) -> io::Result<File> {
         let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file: File = openat(&self.0, name.as_ref(), flags, OWN_FILE).map_err(no_link)?.into();
-        if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is no regular file")) }
+        if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is not a regular file")) }
     }
 
-    /// The text of a file of at most so many bytes.
+    /// Returns the text of a file, up to `most` bytes of it.
     pub(super) fn read(&self, name: impl AsRef<OsStr>, most: u64) -> io::Result<String> {
         let mut text = String::new();
         self.file(name)?.take(most).read_to_string(&mut text)?;
         Ok(text)
     }
 
-    /// The last `most` bytes of a file, and what the system knows of it.
+    /// Returns the last `most` bytes of a file, and its metadata.
     pub(super) fn read_end(&self, name: impl AsRef<OsStr>, most: u64) -> io::Result<(Vec<u8>, std::fs::Metadata)> {
         let mut file = self.file(name)?;
         let found = file.metadata()?;
@@ -108,7 +108,8 @@ impl Folder {
         Ok((bytes, found))
     }
 
-    /// Puts a file in its place at once, whatever was there but a folder: never half, and never through a link.
+    /// Replaces a file by one with this content in one step: it is never incomplete, and links are not followed. Fails if
+    /// the name is a folder.
     pub(crate) fn replace(&self, name: &str, content: &[u8], sync: bool) -> io::Result<()> {
         let beside = format!("{name}.part");
         match unlinkat(&self.0, beside.as_str(), AtFlags::empty()) {
@@ -125,11 +126,11 @@ impl Folder {
         if sync { self.sync() } else { Ok(()) }
     }
 
-    /// Moves something to where nothing is yet.
+    /// Moves something to a name that must not exist.
     pub(super) fn rename_new(&self, name: impl AsRef<OsStr>, to: &Folder, new: impl AsRef<OsStr>) -> io::Result<()> {
         let (name, new) = (name.as_ref(), new.as_ref());
         match renameat_with(&self.0, name, &to.0, new, RenameFlags::NOREPLACE) {
-            // Not every file system knows renames that don't replace; the lock keeps other runs away.
+            // Some file systems do not support renames that don't replace. The lock keeps other runs away.
             Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
                 if to.kind(new)?.is_some() {
                     return Err(io::ErrorKind::AlreadyExists.into());
@@ -141,7 +142,8 @@ impl Folder {
         }
     }
 
-    /// Moves a folder that its owner may not write: moving it changes its own entry for its parent.
+    /// Moves a folder that its owner may not write. Moving changes the folder's own entry for its parent, so its permissions
+    /// are set for a moment.
     fn rename_unwritable(&self, name: &OsStr, to: &Folder, new: &OsStr) -> io::Result<()> {
         let found = self.statx(name, StatxFlags::TYPE | StatxFlags::MODE)?;
         if FileType::from_raw_mode(found.stx_mode.into()) != FileType::Directory {
@@ -155,21 +157,21 @@ impl Folder {
         restored
     }
 
-    /// Moves something over what may be there.
+    /// Moves something and replaces what has the new name.
     pub(super) fn rename_over(&self, name: impl AsRef<OsStr>, to: &Folder, new: impl AsRef<OsStr>) -> io::Result<()> {
         Ok(renameat(&self.0, name.as_ref(), &to.0, new.as_ref())?)
     }
 
-    /// Sets the permissions of a folder or file that was just seen not to be a link.
+    /// Sets the permissions of a folder or file that is not a link.
     pub(super) fn set_mode(&self, name: &OsStr, mode: Mode) -> io::Result<()> {
-        // The system call has no way not to follow links; what is opened as a path only is what is meant.
+        // The system call follows links, so the file is opened first, as a path only.
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let opened = openat(&self.0, name, flags, Mode::empty())?;
         let at = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&opened));
         Ok(rustix::fs::chmod(at, mode)?)
     }
 
-    /// What is there, if anything is: links are not followed.
+    /// Returns the kind of file with this name, without following links; `None` if it does not exist.
     pub(super) fn kind(&self, name: impl AsRef<OsStr>) -> io::Result<Option<FileType>> {
         match self.statx(name, StatxFlags::TYPE) {
             Ok(found) => Ok(Some(FileType::from_raw_mode(found.stx_mode.into()))),
@@ -178,12 +180,12 @@ impl Folder {
         }
     }
 
-    /// True if a file is there, and no link to one.
+    /// True if this name is a regular file, not a link to one.
     pub(super) fn has_file(&self, name: impl AsRef<OsStr>) -> bool {
         self.kind(name).is_ok_and(|kind| kind == Some(FileType::RegularFile))
     }
 
-    /// True if a folder is there, and no link to one.
+    /// True if this name is a folder, not a link to one.
     pub(super) fn has_folder(&self, name: impl AsRef<OsStr>) -> bool {
         self.kind(name).is_ok_and(|kind| kind == Some(FileType::Directory))
     }
@@ -192,12 +194,12 @@ impl Folder {
         statx(&self.0, name.as_ref(), AtFlags::SYMLINK_NOFOLLOW, wanted)
     }
 
-    /// What the system knows of this folder itself.
+    /// Returns the metadata of this folder itself.
     pub(super) fn own_statx(&self, wanted: StatxFlags) -> rustix::io::Result<Statx> {
         statx(&self.0, "", AtFlags::EMPTY_PATH, wanted)
     }
 
-    /// The names in it, with what they are where the file system says so at once, in no order.
+    /// Returns the names in the folder in no order, with their kinds if the file system lists them.
     pub(super) fn entries(&self) -> io::Result<Vec<(OsString, FileType)>> {
         let mut entries = Vec::new();
         for entry in Dir::read_from(&self.0)? {
@@ -210,7 +212,7 @@ impl Folder {
         Ok(entries)
     }
 
-    /// True if nothing is in it, as far as it can be read.
+    /// True if the folder can be read and is empty.
     pub(super) fn is_empty(&self) -> bool {
         self.entries().is_ok_and(|entries| entries.is_empty())
     }
@@ -225,17 +227,17 @@ impl Folder {
         unlinkat(&self.0, name.as_ref(), AtFlags::REMOVEDIR)
     }
 
-    /// What has been made, moved and removed in it survives a power cut once this returns.
+    /// Syncs the folder's entries: what was created, moved and removed in it survives a power cut.
     pub(super) fn sync(&self) -> io::Result<()> {
         Ok(rustix::fs::fsync(&self.0)?)
     }
 
-    /// All that was written to its file system survives a power cut once this returns.
+    /// Syncs the folder's whole file system: everything written to it survives a power cut.
     pub(super) fn sync_file_system(&self) -> io::Result<()> {
         Ok(rustix::fs::syncfs(&self.0)?)
     }
 
-    /// Whether others may change what is in it.
+    /// Returns why other users could change the folder's content; `None` if they can't.
     pub(super) fn distrust(&self) -> io::Result<Option<Distrust>> {
         Ok(distrust(&self.own_statx(StatxFlags::BASIC_STATS)?))
     }
@@ -253,7 +255,7 @@ impl AsFd for Folder {
     }
 }
 
-/// Whether others may change a file or what is in a folder.
+/// Returns why other users could change a file or a folder's content; `None` if they can't.
 pub(super) fn distrust(found: &Statx) -> Option<Distrust> {
     if found.stx_uid != rustix::process::geteuid().as_raw() {
         return Some(Distrust::OthersOwn);
@@ -261,7 +263,7 @@ pub(super) fn distrust(found: &Statx) -> Option<Distrust> {
     (found.stx_mode & 0o022 != 0).then_some(Distrust::OthersWrite)
 }
 
-/// A link where none is followed gives an error that speaks of loops.
+/// Replaces the system's error for a link that is not followed, which mentions loops.
 fn no_link(error: Errno) -> io::Error {
     match error {
         Errno::LOOP => io::Error::other("it is a symbolic link, which is not followed here"),

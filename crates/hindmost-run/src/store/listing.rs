@@ -1,4 +1,4 @@
-//! What is in a result: names, sizes and times, and where asked for checksums of the content.
+//! Lists the content of a result: names, sizes and times, and checksums on request.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
@@ -12,12 +12,12 @@ use xxhash_rust::xxh3::Xxh3;
 
 use super::folder::Folder;
 
-/// A result with more entries than this is kept as one checksum over all of them.
+/// A result with more entries than this is recorded as one checksum over all of them.
 const MOST_ENTRIES: usize = 1000;
-/// Folders are looked into so deep; what is deeper is not listed.
+/// Depth up to which folders are listed.
 const DEEPEST: usize = 100;
 
-/// What an entry of a result is.
+/// The kind of an entry in a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Kind {
@@ -31,18 +31,29 @@ pub(super) enum Kind {
 /// A file, folder or link in a result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Entry {
-    /// Its path from the result's folder. Bytes that are no text, and `%`, are written as `%` and two digits.
+    /// Its path from the result's folder. Bytes that are not text, and `%`, are written as `%` and two digits.
     pub name: String,
     pub kind: Kind,
-    /// Bytes of a file, or of what a link says.
+    /// Size of a file, or of a link's target, in bytes.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub size: u64,
-    /// When a file's content changed last, nanoseconds since 1970.
+    /// When a file's content changed last, in nanoseconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub modified: Option<i64>,
-    /// XXH3 of the content of a file, 128 bits; of what a link says. Absent where not asked for, or not readable.
+    /// XXH3 checksum (128 bits) of a file's content or a link's target. Absent if not requested or not readable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checksum: Option<String>,
+}
+
+impl Kind {
+    fn name(self) -> &'static str {
+        match self {
+            Kind::File => "file",
+            Kind::Folder => "folder",
+            Kind::Link => "link",
+            Kind::Other => "pipe, socket or device",
+        }
+    }
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde gives references")]
@@ -50,22 +61,22 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-/// What is in a result.
+/// The content of a result.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Listing {
-    /// Its entries by name; empty where there are too many.
+    /// Its entries, sorted by name; empty if there are too many.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub entries: Vec<Entry>,
-    /// Number of entries, and a checksum over all of them, where there are too many.
+    /// The number of entries and a checksum over all of them, if there are too many to list.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<(u64, String)>,
 }
 
 impl Listing {
-    /// Lists what is in a folder. `with_checksums` reads all files.
+    /// Lists the content of a folder. `with_checksums` reads all files.
     ///
     /// # Errors
-    /// If something can't be looked at for another reason than its permissions.
+    /// If something can't be read for another reason than its permissions.
     pub(super) fn of(folder: &Folder, with_checksums: bool) -> io::Result<Listing> {
         let mut entries = list(folder, with_checksums)?;
         entries.sort_by(|one, other| one.name.cmp(&other.name));
@@ -89,8 +100,8 @@ impl Listing {
         self.entries.iter().any(|entry| entry.kind == Kind::File && entry.checksum.is_some())
     }
 
-    /// The first difference between what was recorded and what is there now, in words; `None` if there is none.
-    /// A file whose time alone differs is the same if its checksum, given by `checksum`, is.
+    /// Returns the first difference between this recorded listing and the current one, as a text; `None` if they are
+    /// equal. A file that differs only in its time is equal if its checksum, which `checksum` returns by name, is equal.
     pub(super) fn difference(&self, now: &Listing, checksum: impl Fn(&str) -> Option<String>) -> Option<String> {
         if self.digest.is_some() || now.digest.is_some() {
             return (self.digest != now.digest).then(|| "its files differ".to_owned());
@@ -101,17 +112,17 @@ impl Listing {
                 return Some(format!("{} was added", extra.name));
             }
             let Some(is) = there.next_if(|entry| entry.name == was.name) else {
-                return Some(format!("{} is gone", was.name));
+                return Some(format!("{} is missing", was.name));
             };
             if was.kind != is.kind {
-                return Some(format!("{} is something else now", was.name));
+                return Some(format!("{} is no longer a {}", was.name, was.kind.name()));
             }
             if was.size != is.size {
                 return Some(format!("{} has {} bytes instead of {}", was.name, is.size, was.size));
             }
             let same_content = match (&was.checksum, &is.checksum) {
                 (Some(was), Some(is)) => Some(was == is),
-                // Copies often have new times: then the content decides, where it is known.
+                // Copied files often have new times. Then the content decides, if its checksum is recorded.
                 (Some(known), None) if was.modified != is.modified => Some(checksum(&was.name).as_ref() == Some(known)),
                 _ => None,
             };
@@ -125,15 +136,14 @@ impl Listing {
     }
 }
 
-/// Lists everything below a folder. Folders are opened one at a time, from the top, so that few files are open however
-/// deep it goes.
+/// Lists everything below a folder. Opens one folder at a time, from the top, so that few files are open at any depth.
 fn list(top: &Folder, with_checksums: bool) -> io::Result<Vec<Entry>> {
     let mut entries = Vec::new();
     let mut waiting: Vec<Vec<OsString>> = vec![Vec::new()];
     while let Some(path) = waiting.pop() {
         let opened = match open_below(top, &path) {
             Ok(opened) => opened,
-            // What its owner may not read has changed as little as can be seen.
+            // A folder that its owner may not read is listed without its content.
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => continue,
             Err(error) => return Err(error),
         };
@@ -150,7 +160,7 @@ fn list(top: &Folder, with_checksums: bool) -> io::Result<Vec<Entry>> {
     Ok(entries)
 }
 
-/// Opens a folder below another; `None` for that one itself.
+/// Opens the folder at a path below `top`; `None` stands for `top` itself.
 fn open_below(top: &Folder, path: &[OsString]) -> io::Result<Option<Folder>> {
     let mut opened: Option<Folder> = None;
     for part in path {
@@ -159,7 +169,7 @@ fn open_below(top: &Folder, path: &[OsString]) -> io::Result<Option<Folder>> {
     Ok(opened)
 }
 
-/// The entry of a name in a folder; none if it has gone.
+/// Returns the entry of a name in a folder; `None` if it has been removed.
 fn entry_of(folder: &Folder, name: &OsStr, before: &str, with_checksums: bool) -> io::Result<Option<Entry>> {
     let found = match folder.statx(name, StatxFlags::BASIC_STATS) {
         Ok(found) => found,
@@ -186,7 +196,7 @@ fn entry_of(folder: &Folder, name: &OsStr, before: &str, with_checksums: bool) -
     }))
 }
 
-/// The checksum of a file's content; none where it may not be read.
+/// Returns the checksum of a file's content; `None` if the file may not be read.
 pub(super) fn checksum_of(folder: &Folder, name: &OsStr) -> io::Result<Option<String>> {
     let mut file = match folder.file(name) {
         Ok(file) => file,
@@ -205,7 +215,7 @@ pub(super) fn checksum_of(folder: &Folder, name: &OsStr) -> io::Result<Option<St
     }
 }
 
-/// The checksum of a file in a result by the name that its listing has.
+/// Returns the checksum of a file in a result. `name` is its name in the listing.
 pub(super) fn checksum_at(result: &Folder, name: &str) -> Option<String> {
     let mut path: Vec<OsString> = name.split('/').map(|part| OsString::from_vec(unescaped(part))).collect();
     let last = path.pop()?;
@@ -213,7 +223,7 @@ pub(super) fn checksum_at(result: &Folder, name: &str) -> Option<String> {
     checksum_of(folder.as_ref().unwrap_or(result), &last).ok().flatten()
 }
 
-/// A name as text, from which it can be told from every other name.
+/// Returns a name as text. Different names give different texts.
 fn escaped(name: &OsStr) -> String {
     if let Some(text) = name.to_str().filter(|text| !text.contains('%')) {
         return text.to_owned();
@@ -257,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_any_bytes_come_back() {
+    fn names_of_any_bytes_survive_escaping() {
         for name in [&b"plain"[..], b"with %41 and %", b"\xff\xfe%", "näme".as_bytes(), b"a\nb%"] {
             assert_eq!(unescaped(&escaped(OsStr::from_bytes(name))), name);
         }
@@ -282,26 +292,26 @@ mod tests {
         std::fs::remove_file(at("three")).unwrap();
         std::fs::write(at("inner/one"), "one, longer").unwrap();
         assert_eq!(found(false).unwrap(), "inner/one has 11 bytes instead of 3");
-        // The same size and time: only the checksum tells.
+        // With equal size and time only the checksum differs.
         let time = std::fs::metadata(at("two")).unwrap().modified().unwrap();
         std::fs::write(at("inner/one"), "one").unwrap();
-        assert_eq!(found(false), None, "another time, and the same content");
+        assert_eq!(found(false), None, "another time but equal content");
         std::fs::write(at("two"), "owt").unwrap();
         assert_eq!(found(false).unwrap(), "two has other content");
         std::fs::File::options().write(true).open(at("two")).unwrap().set_modified(time).unwrap();
         assert_eq!(found(false), None);
         assert_eq!(found(true).unwrap(), "two has other content");
         std::fs::remove_file(at("two")).unwrap();
-        assert_eq!(found(false).unwrap(), "two is gone");
+        assert_eq!(found(false).unwrap(), "two is missing");
         std::fs::create_dir(at("two")).unwrap();
-        assert_eq!(found(false).unwrap(), "two is something else now");
+        assert_eq!(found(false).unwrap(), "two is no longer a file");
         std::fs::remove_file(at("link")).unwrap();
         std::os::unix::fs::symlink("one", at("link")).unwrap();
         assert_eq!(found(false).unwrap(), "link has other content");
     }
 
     #[test]
-    fn results_of_many_files_are_kept_short() {
+    fn results_of_many_files_have_short_listings() {
         let path = tempfile::tempdir().unwrap();
         for number in 0..=MOST_ENTRIES {
             std::fs::write(path.path().join(number.to_string()), "x").unwrap();

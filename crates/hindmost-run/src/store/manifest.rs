@@ -1,7 +1,7 @@
-//! What each task's result was when it was committed.
+//! The manifest: what each task's result contained when it was committed.
 //!
-//! One line an attempt that ended well, written before its folder is renamed into place, so that there is one for
-//! every result. A result stands if it equals one of its task's lines: each of these is a whole result.
+//! It has one line for each successful attempt, written before the attempt's folder is renamed into place, so every result
+//! has a line. A result is valid if it equals one of its task's lines, because each line describes a complete result.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::folder::Folder;
 use super::listing::Listing;
 
-/// Name of its file.
+/// Name of the manifest's file.
 pub(super) const MANIFEST: &str = "manifest.jsonl";
 
 /// The result of an attempt.
@@ -22,11 +22,11 @@ pub(super) struct Line {
     pub phase: u32,
     pub task: u32,
     pub attempt: u32,
-    /// The run that the attempt was of.
+    /// The run of the attempt.
     pub run: String,
-    /// What its command was ([`PlannedPhase::digest`](crate::job_file::PlannedPhase::digest)).
+    /// The digest of its command ([`PlannedPhase::digest`](crate::job_file::PlannedPhase::digest)).
     pub command: String,
-    /// The inode of its folder: of two attempts whose results are alike it tells whose is in place.
+    /// The inode of its folder. It shows which of two attempts with equal results is in place.
     pub inode: u64,
     #[serde(flatten)]
     pub listing: Listing,
@@ -36,12 +36,12 @@ pub(super) struct Line {
 pub(super) struct Manifest {
     file: File,
     lines: HashMap<(u32, u32), Vec<Line>>,
-    /// Lines that are not yet in the file.
+    /// Bytes of lines that are not yet in the file.
     waiting: Vec<u8>,
 }
 
 impl Manifest {
-    /// Opens the manifest in a folder, or begins it. A last line that is cut short goes.
+    /// Opens the manifest in a folder, or creates it. Removes an incomplete last line.
     pub(super) fn open(folder: &Folder) -> io::Result<Manifest> {
         let mut file = folder.own_file(MANIFEST)?;
         let mut lines: HashMap<(u32, u32), Vec<Line>> = HashMap::new();
@@ -54,7 +54,7 @@ impl Manifest {
                 break;
             }
             length += read as u64;
-            // What a power cut has left may be anything: a result without its line is made again.
+            // After a power cut a line may hold anything. The task of a result without a valid line runs again.
             if let Ok(line) = serde_json::from_slice::<Line>(&text) {
                 lines.entry((line.phase, line.task)).or_default().push(line);
             }
@@ -65,7 +65,7 @@ impl Manifest {
         Ok(Manifest { file, lines, waiting: Vec::new() })
     }
 
-    /// Adds the result that an attempt is about to have.
+    /// Adds the line of an attempt's output before it is committed.
     pub(super) fn add(&mut self, line: Line) -> io::Result<()> {
         serde_json::to_writer(&mut self.waiting, &line).map_err(io::Error::other)?;
         self.waiting.push(b'\n');
@@ -73,7 +73,7 @@ impl Manifest {
         Ok(())
     }
 
-    /// Gives what was added to the system.
+    /// Writes the added lines to the file, without syncing it.
     pub(super) fn flush(&mut self) -> io::Result<()> {
         if self.waiting.is_empty() {
             return Ok(());
@@ -82,7 +82,7 @@ impl Manifest {
         self.file.write_all(&waiting)
     }
 
-    /// The lines of a task, the last first.
+    /// Returns the lines of a task, the latest first.
     pub(super) fn of(&self, task: TaskId) -> impl Iterator<Item = &Line> {
         self.lines.get(&(task.phase, task.index)).into_iter().flatten().rev()
     }

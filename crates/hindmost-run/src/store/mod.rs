@@ -1,24 +1,24 @@
-//! The folder of a run: results, attempts' own folders, end markers, logs, the journal's place.
+//! The folder of a run: its results, journal, logs, and the folders and end markers of its attempts.
 //!
 //! ```text
 //! DIR/PHASE/TASK/…                results, renamed into place once
 //! DIR/.hindmost/journal.jsonl     records
-//! DIR/.hindmost/manifest.jsonl    what each result was when it was committed
-//! DIR/.hindmost/job.json          which job this is, when and where it began
-//! DIR/.hindmost/summary.json      what came of it
-//! DIR/.hindmost/lock              held while a process is at work here
-//! DIR/.hindmost/attempts/…        attempts at work, each with its output folder `out`
+//! DIR/.hindmost/manifest.jsonl    what each result contained when it was committed
+//! DIR/.hindmost/job.json          which job this is, when and where its run began
+//! DIR/.hindmost/summary.json      the outcome of the run
+//! DIR/.hindmost/lock              locked while a process uses the folder
+//! DIR/.hindmost/attempts/…        running attempts, each with its output folder `out`
 //! DIR/.hindmost/logs/PHASE/…      what commands wrote to standard output and error
-//! DIR/.hindmost/set-aside/…       what stood in a result's place and was not the result
+//! DIR/.hindmost/set-aside/…       what was in a result's place and was not the result
 //! ```
 //!
 //! A task's result gets into its place in four steps: its files are listed in the manifest; everything is synced; the
-//! attempt's `out` is renamed to `DIR/PHASE/TASK`, which never replaces what is there; the rename is synced. Then its
-//! finish is recorded. So whatever dies when, what is in a result's place and equals a line of the manifest is whole,
-//! and a task has one winner.
+//! attempt's `out` is renamed to `DIR/PHASE/TASK`, which never replaces anything; the rename is synced. Then its finish is
+//! recorded. So at any moment of a crash, a folder in a result's place that equals a line of the manifest is complete, and
+//! a task has one winner.
 //!
-//! Once it is open the folder is reached by handles only (`folder.rs`): links in it are never followed, and whatever is
-//! put at its path meanwhile is not written to.
+//! An open folder is accessed by handles only (`folder.rs`). Links in it are never followed, and another folder that is put
+//! at its path is not written to.
 
 mod error;
 mod folder;
@@ -52,48 +52,48 @@ pub use record::{BegunWith, JobRecord};
 use removal::Removal;
 pub use results::{Commit, ResultState};
 
-/// Name of the folder of a run's own files.
+/// Name of the folder that holds a run's internal files.
 const INNER: &str = ".hindmost";
-/// Names of files in it.
+/// Names of these files.
 const JOB: &str = "job.json";
 pub(crate) const JOURNAL: &str = "journal.jsonl";
 const SUMMARY: &str = "summary.json";
 const LOCK: &str = "lock";
 /// Name of the folder of attempts' own folders.
 const ATTEMPTS: &str = "attempts";
-/// Name of the folder for what stood in results' places.
+/// Name of the folder for what was in results' places and was not the result.
 const ASIDE: &str = "set-aside";
 
-/// Name of an earlier journal of a run that has begun again, from 1.
+/// Returns the name of an earlier journal of a run that has begun again, counted from 1.
 fn old_journal(number: u32) -> String {
     format!("journal-{number}.jsonl")
 }
 
-/// What an attempt left behind.
+/// How an attempt's command ended, by its end marker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EndMarker {
     /// Its command ended with this exit code.
     Exit(i32),
-    /// Its command ended, but its folder was not where its command knew it then.
+    /// Its command ended after the attempt's folder was moved or removed.
     Moved,
-    /// None: it was killed, or could not write.
+    /// There is no marker: the attempt was killed, or could not write.
     Missing,
 }
 
-/// Where a run's folder is, beside where it was when the run was last at work.
+/// Where a run's folder is, compared with its place when the run was last active.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whereabouts {
-    /// Where it was. Attempts may still be at work, and what they have left counts.
+    /// At the same place. Attempts may still run, and their files count.
     Same,
-    /// The same folder at another path. What was started then knows the old one.
+    /// The same folder at another path. Attempts that were started before know the old path.
     Moved,
-    /// Its file system was mounted again since: what was not synced may be lost.
+    /// Its file system was mounted again: data that was not synced may be lost.
     Remounted,
-    /// It is a copy. What the original run has started is none of its business.
+    /// It is a copy. Processes of the original run do not belong to it.
     Copied,
 }
 
-/// What must stay where it is while a run is at work: device and inode of each.
+/// The folders and files that must not be moved during a run, by device and inode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Anchors {
     root: (u32, u32, u64),
@@ -113,7 +113,7 @@ impl Anchors {
         Ok(Anchors { root: of(root)?, inner: of(inner)?, lock: place(&lock), attempts: of(attempts)? })
     }
 
-    /// What is at the paths now.
+    /// Returns what is at these paths now.
     fn now(path: &Path, root: &Folder, inner: &Folder) -> io::Result<Anchors> {
         let of_path = statx(CWD, path, AtFlags::empty(), StatxFlags::INO)?;
         let of_inner = |name: &str| inner.statx(name, StatxFlags::INO).map(|found| place(&found));
@@ -123,7 +123,7 @@ impl Anchors {
     }
 }
 
-/// A run's folder, locked while this lives.
+/// A run's folder, opened and locked. Dropping this releases the lock.
 pub struct Store {
     folder: PathBuf,
     root: Arc<Folder>,
@@ -133,20 +133,20 @@ pub struct Store {
     _lock: File,
     anchors: Anchors,
     job: JobRecord,
-    /// Names of the phases, and what their commands are, by number.
+    /// Names of the phases and digests of their commands, by number.
     phases: Vec<(String, String)>,
     manifest: Manifest,
     whereabouts: Whereabouts,
     identity: FolderIdentity,
     cache: Option<CacheIdentity>,
-    /// The folder's path when the run was last at work.
+    /// The folder's path when the run was last active.
     earlier_path: Option<String>,
     sync: bool,
     checksums: bool,
     keep_results: bool,
 }
 
-/// Where a run's pages are written, also after it has given its folder back.
+/// Writes a run's pages, also after its folder's lock is released.
 #[derive(Clone, Debug)]
 pub struct Pages {
     root: Arc<Folder>,
@@ -154,10 +154,10 @@ pub struct Pages {
 }
 
 impl Pages {
-    /// Writes a page in the run's folder, or among its own files.
+    /// Writes a page into the run's folder, or among its internal files.
     ///
     /// # Errors
-    /// If that fails; then nothing has changed.
+    /// If the page can't be written; then nothing has changed.
     pub fn write(&self, name: &str, among_own_files: bool, content: &str) -> io::Result<()> {
         let folder = if among_own_files { &self.inner } else { &self.root };
         folder.replace(name, content.as_bytes(), false)
@@ -165,38 +165,38 @@ impl Pages {
 }
 
 impl Store {
-    /// The folder, absolute.
+    /// Returns the folder's absolute path.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// What the folder says of its job.
+    /// Returns the record of the folder's job.
     pub fn job(&self) -> &JobRecord {
         &self.job
     }
 
-    /// Where the journal is.
+    /// Returns the path of the journal.
     pub fn journal(&self) -> PathBuf {
         self.folder.join(INNER).join(JOURNAL)
     }
 
-    /// The folder of the run's own files, opened.
+    /// Returns the open folder of the run's internal files.
     pub(crate) fn inner(&self) -> &Folder {
         &self.inner
     }
 
-    /// The run, as engines know it.
+    /// Returns the run's identity for engines.
     pub fn run(&self) -> RunIdentity {
         RunIdentity { id: self.job.run.clone(), folder: self.folder.clone() }
     }
 
-    /// The run as its processes know it that were started before the folder was moved, if it was.
+    /// Returns the run's identity for processes that were started before the folder was moved; `None` if it was not moved.
     pub fn run_before_move(&self) -> Option<RunIdentity> {
         let earlier = self.earlier_path.as_ref().filter(|_| self.whereabouts == Whereabouts::Moved)?;
         Some(RunIdentity { id: self.job.run.clone(), folder: PathBuf::from(earlier) })
     }
 
-    /// Where the folder is, beside where it was.
+    /// Returns where the folder is, compared with its place when the run was last active.
     pub fn whereabouts(&self) -> Whereabouts {
         self.whereabouts
     }
@@ -206,7 +206,7 @@ impl Store {
         self.sync
     }
 
-    /// Where pages of the run are written.
+    /// Returns a writer of the run's pages.
     pub fn pages(&self) -> Pages {
         Pages { root: Arc::clone(&self.root), inner: Arc::clone(&self.inner) }
     }
@@ -215,12 +215,12 @@ impl Store {
         self.phases.get(task.phase as usize).map_or("", |(name, _)| name)
     }
 
-    /// What the task's command is now.
+    /// Returns the digest of the task's current command.
     fn command(&self, task: TaskId) -> &str {
         self.phases.get(task.phase as usize).map_or("", |(_, digest)| digest)
     }
 
-    /// Checks that the folder is still the one that was opened, where it was, with its lock.
+    /// Checks that the folder and its lock are still at their path.
     ///
     /// # Errors
     /// If it was moved, removed or replaced.
@@ -231,30 +231,30 @@ impl Store {
         }
     }
 
-    /// The name of an attempt's own folder: it names the run and what the command is, so that nothing of another run,
-    /// or of another command, is taken for this attempt's.
+    /// Returns the name of an attempt's folder. It contains the run and the command's digest, so that an attempt of another
+    /// run or command is not mistaken for this one.
     fn attempt_name(&self, attempt: AttemptId) -> String {
         let task = attempt.task;
         format!("{}-{}.{}.{}.{}", task.phase, task.index, attempt.copy, self.job.run, self.command(task))
     }
 
-    /// An attempt's own folder.
+    /// Returns the path of an attempt's folder.
     pub fn attempt(&self, attempt: AttemptId) -> PathBuf {
         self.folder.join(INNER).join(ATTEMPTS).join(self.attempt_name(attempt))
     }
 
-    /// True if an attempt's own folder is there.
+    /// True if an attempt's folder exists.
     ///
     /// # Errors
-    /// If that can't be seen.
+    /// If this can't be determined.
     pub fn has_attempt(&self, attempt: AttemptId) -> io::Result<bool> {
         Ok(self.attempts.kind(self.attempt_name(attempt))? == Some(FileType::Directory))
     }
 
-    /// The attempts whose own folders are there, with the commands that they have now.
+    /// Returns the attempts of the current commands whose folders exist, sorted.
     ///
     /// # Errors
-    /// If that can't be seen.
+    /// If the folder of attempts can't be read.
     pub fn attempts_there(&self) -> io::Result<Vec<AttemptId>> {
         let parse = |name: &str| {
             let (phase, rest) = name.split_once('-')?;
@@ -271,7 +271,7 @@ impl Store {
         Ok(there)
     }
 
-    /// The results of a phase; none if it has no folder.
+    /// Opens the folder of a phase's results; `None` if there is none.
     fn results_of(&self, phase: &str) -> io::Result<Option<Folder>> {
         match self.root.sub(phase) {
             Ok(results) => Ok(Some(results)),
@@ -282,10 +282,10 @@ impl Store {
         }
     }
 
-    /// True if something is among the results of a phase.
+    /// True if the folder of a phase's results is not empty.
     ///
     /// # Errors
-    /// If that can't be seen.
+    /// If the folder can't be read.
     pub fn has_results(&self, phase: u32) -> io::Result<bool> {
         let Some((name, _)) = self.phases.get(phase as usize) else { return Ok(false) };
         self.results_of(name)?.map_or(Ok(false), |results| Ok(!results.entries()?.is_empty()))
@@ -294,21 +294,22 @@ impl Store {
     /// Opens an attempt's folder.
     ///
     /// # Errors
-    /// If it is not there.
+    /// If it does not exist.
     pub fn open_attempt(&self, attempt: AttemptId) -> io::Result<impl AsFd + use<>> {
         self.attempts.sub(self.attempt_name(attempt))
     }
 
-    /// Makes an attempt's folder afresh, with its empty output folder and progress file.
+    /// Creates an attempt's folder with an empty output folder, and removes an earlier one. Returns its path.
     ///
     /// # Errors
-    /// If that fails.
+    /// If the old folder can't be removed or the new one can't be created.
     pub fn make_attempt(&self, attempt: AttemptId) -> io::Result<PathBuf> {
         let name = self.attempt_name(attempt);
         match self.attempts.make_new(&name, 0o755) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 let removed = Removal::new(&self.attempts).remove(&self.attempts, name.as_ref());
-                removed.map_err(|left| io::Error::other(format!("what an earlier attempt has left: {left}")))?;
+                removed
+                    .map_err(|left| io::Error::other(format!("can't remove files of an earlier attempt: {left}")))?;
                 self.attempts.make_new(&name, 0o755)?;
             }
             other => other?,
@@ -317,15 +318,15 @@ impl Store {
         Ok(self.attempt(attempt))
     }
 
-    /// How an attempt ended.
+    /// Returns how an attempt ended, by its end marker.
     ///
     /// # Errors
-    /// If its end marker is there and can't be read.
+    /// If its end marker exists and can't be read.
     pub fn end_marker(&self, attempt: AttemptId) -> io::Result<EndMarker> {
         let read = self.attempts.sub(self.attempt_name(attempt)).and_then(|folder| folder.read_end(END_MARKER, TAIL));
         let bytes = match read {
             Ok((bytes, _)) => bytes,
-            // A command may have put anything in its place.
+            // The command may have replaced it by something else.
             Err(error) => match error.kind() {
                 io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::Other => {
                     return Ok(EndMarker::Missing);
@@ -346,16 +347,16 @@ impl Store {
         })
     }
 
-    /// How long ago an attempt wrote its end marker, if it has, by the clock of the file system.
+    /// Returns how long ago an attempt wrote its end marker, by the file system's clock; `None` without a marker.
     pub fn ended_ago(&self, attempt: AttemptId) -> Option<Duration> {
         let folder = self.attempts.sub(self.attempt_name(attempt)).ok()?;
         let written = folder.file(END_MARKER).ok()?.metadata().ok()?.modified().ok()?;
         written.elapsed().ok()
     }
 
-    /// The progress that an attempt's command has last reported, in [0, 1], and how long ago.
+    /// Returns the progress that an attempt's command has reported last, in [0, 1], and how long ago.
     pub fn reported_progress(&self, attempt: AttemptId) -> Option<(f64, Duration)> {
-        // The last line is near the end, however much has been written.
+        // The file may be long; the last line is near its end.
         let folder = self.attempts.sub(self.attempt_name(attempt)).ok()?;
         let (tail, found) = folder.read_end("progress", TAIL).ok()?;
         let ago = found.modified().ok().and_then(|written| written.elapsed().ok()).unwrap_or_default();
@@ -365,8 +366,8 @@ impl Store {
         values.filter(|share| share.is_finite()).map(|share| (share.clamp(0.0, 1.0), ago)).next()
     }
 
-    /// Removes what an attempt leaves; `keep_logs` keeps what it wrote to standard output and error. Returns what
-    /// could not be removed, in words.
+    /// Removes an attempt's folder. `keep_logs` keeps its standard output and error. Returns a text about what could not be
+    /// removed; `None` if all is removed.
     pub fn remove_attempt(&self, attempt: AttemptId, keep_logs: bool) -> Option<String> {
         let name = self.attempt_name(attempt);
         let logs = if keep_logs { self.keep_logs(attempt, &name).err() } else { None };
@@ -390,15 +391,14 @@ impl Store {
         Ok(())
     }
 
-    /// The last of what an attempt that is still there wrote to standard error.
+    /// Returns the end of an attempt's standard error, up to 2048 bytes, while its folder exists.
     pub fn stderr_tail(&self, attempt: AttemptId) -> String {
         let read = self.attempts.sub(self.attempt_name(attempt));
         let bytes = read.and_then(|folder| folder.read_end("stderr", STDERR_TAIL)).map(|(bytes, _)| bytes);
         String::from_utf8_lossy(&bytes.unwrap_or_default()).trim_end().to_owned()
     }
 
-    /// Removes what is among the attempts' folders and of none of these attempts. Returns what could not be removed,
-    /// in words.
+    /// Removes all folders of attempts except these. Returns a text about each one that could not be removed.
     ///
     /// # Errors
     /// If the folder can't be read.
@@ -416,17 +416,17 @@ impl Store {
         Ok(left)
     }
 
-    /// Writes what came of the run. A run that was done already is left as it is.
+    /// Writes the run's summary, unless the file already has this content.
     ///
     /// # Errors
-    /// If that fails.
+    /// If it can't be written.
     pub fn write_summary(&self, json: &str) -> io::Result<()> {
         let is_there = self.inner.read(SUMMARY, json.len() as u64 + 1).is_ok_and(|held| held == json);
         if is_there { Ok(()) } else { self.inner.replace(SUMMARY, json.as_bytes(), self.sync) }
     }
 }
 
-/// Bytes at the end of a progress file or end marker that are read.
+/// Number of bytes that are read from the end of a progress file or end marker.
 const TAIL: u64 = 256;
-/// Bytes at the end of standard error that are shown.
+/// Number of bytes that are shown from the end of standard error.
 const STDERR_TAIL: u64 = 2048;

@@ -1,4 +1,4 @@
-//! How a run's folder is opened: whose it is, and whether it may be gone on with.
+//! Opens a run's folder: checks its owner, its job, and whether its run may be resumed.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use hindmost_core::ids::{JobId, TaskId};
 use hindmost_core::metrics::RunState;
+use hindmost_core::time::Time;
 use rustix::fs::{FileType, FlockOperation, StatxFlags};
 use serde::Deserialize;
 
@@ -21,34 +22,34 @@ use super::results::put_journal_away;
 use super::{Anchors, JOB, JOURNAL, LOCK, SUMMARY, Store, Whereabouts};
 use crate::job_file::{Plan, PlannedPhase};
 
-/// The most bytes of a record of a job.
+/// Largest size of a job's record: 64 MiB.
 const LONGEST_RECORD: u64 = 64 << 20;
 
-/// How a folder is to be opened.
+/// Options for opening a folder.
 #[derive(Clone, Debug, Default)]
 #[allow(clippy::struct_excessive_bools, reason = "switches of a command line")]
 pub struct Opening {
-    /// Go on with the run that is there.
+    /// Resume the run in the folder.
     pub resume: bool,
-    /// Go on although phases that have results do something else now.
+    /// Keep results of phases whose commands have changed.
     pub keep_results: bool,
-    /// What a new run is begun with.
+    /// The options of a new run, to be recorded.
     pub begun_with: Option<BegunWith>,
-    /// Results and journal are not synced: a power cut may cost them.
+    /// Do not sync results and journal: a power cut may lose them.
     pub no_sync: bool,
-    /// Record checksums of results, and compare those that are recorded.
+    /// Record checksums of results, and compare them with recorded ones.
     pub checksum: bool,
-    /// Use the folder although others own it or may write to it.
+    /// Use the folder even if other users own it or may write to it.
     pub trust_folder: bool,
 }
 
 /// A folder that has been opened.
 pub struct Opened {
-    /// It.
+    /// The folder.
     pub store: Store,
-    /// True if it holds a run that has begun.
+    /// True if it holds a journal.
     pub begun: bool,
-    /// Phases that do something else than when the run was last at work.
+    /// Names of the phases whose command, variables or folder have changed since the run was last active.
     pub changed: Vec<String>,
 }
 
@@ -57,11 +58,11 @@ fn at(path: &Path) -> impl FnOnce(io::Error) -> StoreError + '_ {
 }
 
 impl Store {
-    /// Opens or makes the folder of a job's run.
+    /// Opens or creates the folder of a job's run, and locks it.
     ///
     /// # Errors
-    /// If it holds something else, is in use, can't be written, holds a run that is not to be resumed, or
-    /// results of commands that have changed; or if other users can change what is in it.
+    /// If the folder holds other files or another job, is in use, can't be written, or holds a run that is not to be
+    /// resumed or results of commands that have changed; or if other users can change its content.
     pub fn open(folder: &Path, plan: &Plan, opening: &Opening) -> Result<Opened, StoreError> {
         let trust = opening.trust_folder;
         let root = open_root(folder, trust)?;
@@ -84,7 +85,7 @@ impl Store {
             open_own(&inner, &path.join(super::INNER), super::ASIDE, trust)?;
         }
 
-        // A run that was stopped before it wrote anything has not begun.
+        // A run that was stopped before it wrote a record has not begun.
         let mut has_journal = length(&inner, JOURNAL) > 0;
         let has_traces = has_journal || length(&inner, MANIFEST) > 0 || inner.has_file(super::old_journal(1));
         let identity = FolderIdentity::of(&root).map_err(at(&path))?;
@@ -98,7 +99,7 @@ impl Store {
                 })?;
                 check_job(&held, &path, plan, opening, has_traces, &inner)?;
                 if held.journals > 0 && !inner.has_file(super::old_journal(held.journals)) {
-                    // The run was to begin again and was cut off.
+                    // The run was about to begin again when its process died.
                     put_journal_away(&inner, held.journals).map_err(unwritable)?;
                     has_journal = false;
                 }
@@ -149,8 +150,8 @@ impl Store {
         Ok(Opened { store, begun: has_journal, changed })
     }
 
-    /// From now on the folder is this process's: its record says where it is, and what its commands are. To be called
-    /// once nothing can refuse the run any more, so that a run that was refused has changed nothing.
+    /// Records the folder's place and the plan's commands. Call this after all checks, so that a refused run changes
+    /// nothing.
     ///
     /// # Errors
     /// If the record can't be written.
@@ -162,7 +163,16 @@ impl Store {
         self.write_record()
     }
 
-    /// Takes over what the plan's commands are, and where the folder is.
+    /// Records that the run was paused from `begin` to `end`, in time since the run began.
+    ///
+    /// # Errors
+    /// If the record can't be written.
+    pub fn add_pause(&mut self, begin: Time, end: Time) -> Result<(), StoreError> {
+        self.job.add_pause(begin, end);
+        self.write_record()
+    }
+
+    /// Sets the plan's commands and the folder's place in the record.
     pub(super) fn adopt_place(&mut self, plan: &Plan) {
         self.job.take_over(plan, self.keep_results);
         self.job.folder = Some(self.identity);
@@ -184,7 +194,7 @@ impl Store {
     }
 }
 
-/// Opens the folder that the user has named, and makes it where there is none.
+/// Opens the folder that the user has named, and creates it if it does not exist.
 fn open_root(folder: &Path, trust: bool) -> Result<Folder, StoreError> {
     let unwritable = |error| StoreError::Unwritable { path: folder.to_owned(), error };
     let untrusted = |distrust| StoreError::Untrusted { path: folder.to_owned(), distrust };
@@ -213,13 +223,13 @@ fn open_root(folder: &Path, trust: bool) -> Result<Folder, StoreError> {
     }
 }
 
-/// Opens a folder of the run's own, and makes it where there is none.
+/// Opens an internal folder of the run, and creates it if it does not exist.
 fn open_own(parent: &Folder, path: &Path, name: &str, trust: bool) -> Result<Folder, StoreError> {
     let path = path.join(name);
     let made = parent.make_sub(name).map_err(|error| match rustix::io::Errno::from_io_error(&error) {
         Some(rustix::io::Errno::LOOP | rustix::io::Errno::NOTDIR) => StoreError::Damaged {
             path: path.clone(),
-            reason: "it is no folder; links are not followed here".to_owned(),
+            reason: "it is not a folder (links are not followed here)".to_owned(),
         },
         _ => StoreError::Unwritable { path: path.clone(), error },
     })?;
@@ -229,7 +239,7 @@ fn open_own(parent: &Folder, path: &Path, name: &str, trust: bool) -> Result<Fol
     }
 }
 
-/// A file that is no plain file of ours is not used.
+/// Returns the error of an internal file that can't be opened.
 fn refused(path: &Path, error: io::Error) -> StoreError {
     match error.kind() {
         io::ErrorKind::Other => StoreError::Damaged { path: path.to_owned(), reason: error.to_string() },
@@ -237,7 +247,7 @@ fn refused(path: &Path, error: io::Error) -> StoreError {
     }
 }
 
-/// Checks that the files a run goes on with are plain files that nobody else can change.
+/// Checks that the internal files are regular files that no other user can change.
 fn check_files(inner: &Folder, path: &Path, trust: bool) -> Result<(), StoreError> {
     for name in [JOB, JOURNAL, MANIFEST, SUMMARY, LOCK] {
         let found = match inner.statx(name, StatxFlags::BASIC_STATS) {
@@ -248,11 +258,11 @@ fn check_files(inner: &Folder, path: &Path, trust: bool) -> Result<(), StoreErro
         let path = path.join(name);
         let is_file = FileType::from_raw_mode(found.stx_mode.into()).is_file();
         if !is_file {
-            let reason = "it is no regular file; links are not followed here".to_owned();
+            let reason = "it is not a regular file (links are not followed here)".to_owned();
             return Err(StoreError::Damaged { path, reason });
         }
         if found.stx_nlink != 1 {
-            let reason = "it has another name elsewhere (a hard link), so it may be another's file".to_owned();
+            let reason = "it has a second name (a hard link), so it may be somebody else's file".to_owned();
             return Err(StoreError::Damaged { path, reason });
         }
         if let Some(distrust) = distrust(&found).filter(|_| !trust) {
@@ -262,7 +272,7 @@ fn check_files(inner: &Folder, path: &Path, trust: bool) -> Result<(), StoreErro
     Ok(())
 }
 
-/// True if there is more than a run's own folder and phases without results.
+/// True if the folder holds more than the internal folder and empty folders of phases.
 fn holds_results(root: &Folder, entries: &[(OsString, FileType)]) -> bool {
     let is_empty = |name: &OsString| root.sub(name).is_ok_and(|folder| folder.is_empty());
     entries.iter().any(|(name, _)| name != super::INNER && !is_empty(name))
@@ -272,8 +282,8 @@ fn length(inner: &Folder, name: &str) -> u64 {
     inner.statx(name, StatxFlags::SIZE).map_or(0, |found| found.stx_size)
 }
 
-/// Locks a run's folder. A child that a process was just starting when it was killed holds its files, and so the
-/// lock, for a moment longer: a few tries.
+/// Locks a run's folder; false if another process holds the lock. Tries for half a second, because a child of a killed
+/// process may hold the lock for a moment longer.
 fn locked(lock: &File) -> bool {
     for _ in 0..20 {
         if rustix::fs::flock(lock, FlockOperation::NonBlockingLockExclusive).is_ok() {
@@ -284,7 +294,7 @@ fn locked(lock: &File) -> bool {
     false
 }
 
-/// Whether the run that a folder holds may be gone on with.
+/// Checks whether the run in a folder may be resumed.
 fn check_job(
     held: &JobRecord,
     folder: &Path,
@@ -313,7 +323,7 @@ fn is_done(summary: &str) -> bool {
     serde_json::from_str(summary).is_ok_and(|Ended { state }| state == RunState::Done)
 }
 
-/// Refuses to go on with results of commands that are others now, unless that was said to be right.
+/// Checks that no result comes from a command that has changed, unless such results are kept.
 fn check_commands(
     root: &Folder,
     folder: &Path,
@@ -328,7 +338,7 @@ fn check_commands(
     }
     let is_old = |at: usize, phase: &PlannedPhase| -> bool {
         let Ok(results) = root.sub(&phase.name) else { return false };
-        // What was said of one command does not hold for the next.
+        // Results of earlier commands are kept only until the command changes again.
         let (now, kept) = (phase.digest(), job.kept.get(at).filter(|_| !changed.contains(&phase.name)));
         let is_kept = |command: &String| *command == now || kept.is_some_and(|kept| kept.contains(command));
         results.entries().unwrap_or_default().iter().any(|(name, _)| {
@@ -336,7 +346,7 @@ fn check_commands(
             let task = TaskId { job: JobId(0), phase: at as u32, index };
             let mut lines = manifest.of(task).peekable();
             if lines.peek().is_none() {
-                // Earlier versions listed no results.
+                // Earlier versions had no manifest.
                 return !job.manifest && changed.contains(&phase.name);
             }
             !lines.any(|line| is_kept(&line.command))
@@ -350,7 +360,7 @@ fn check_commands(
     }
 }
 
-/// Where a folder is now, beside where it was.
+/// Returns where a folder is, compared with its recorded place.
 fn whereabouts(held: &JobRecord, path: &Path, identity: FolderIdentity, cache: Option<&CacheIdentity>) -> Whereabouts {
     match held.folder {
         Some(known) if known != identity => Whereabouts::Copied,

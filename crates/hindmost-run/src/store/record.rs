@@ -1,10 +1,11 @@
-//! What a run's folder says of its job: which job it is, when it began, and which folder it began in.
+//! The record of a job in its run's folder (`job.json`): which job it is, when the run began, and in which folder.
 
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use hindmost_core::estimator::Knowledge;
 use hindmost_core::ids::TaskId;
+use hindmost_core::time::Time;
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 
@@ -12,85 +13,89 @@ use super::identity::{CacheIdentity, FolderIdentity};
 use crate::engine::NodeOffer;
 use crate::job_file::{Plan, PlannedPhase};
 
-/// What a run was begun with, for a resumption of one that was killed before it wrote its journal.
+/// The options with which a run was begun. A run that was killed before it wrote its journal is resumed with them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BegunWith {
-    /// The policy, where one was named.
+    /// The policy, if one was named.
     pub policy: Option<String>,
-    /// What it may know, where that was named.
+    /// The progress model (what the policy may know), if one was named.
     pub knowledge: Option<Knowledge>,
     /// The nodes.
     pub nodes: Vec<NodeOffer>,
 }
 
-/// What a run's folder says of its job.
+/// The record of a job in its run's folder.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct JobRecord {
     /// The job's name.
     pub job: String,
-    /// Identifies the job and all that its commands do ([`Plan::digest`]).
+    /// Identifies the job, including its commands ([`Plan::digest`]).
     pub digest: String,
-    /// Identifies its tasks ([`Plan::shape`]).
+    /// Identifies the job's tasks ([`Plan::shape`]).
     pub shape: String,
-    /// Identifies what each phase's commands do ([`PlannedPhase::digest`]).
+    /// Identifies each phase's commands ([`PlannedPhase::digest`]).
     pub phases: Vec<String>,
-    /// Commands that the phases had before, and whose results are kept.
+    /// Digests of earlier commands of each phase whose results are kept.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kept: Vec<Vec<String>>,
-    /// Identifies the run: every process of it carries this in its environment.
+    /// Identifies the run. Every process of the run has it in its environment.
     pub run: String,
-    /// When it began, nanoseconds since 1970.
+    /// When the run began, in nanoseconds since 1970.
     pub began: u64,
-    /// The same by a clock that nobody sets: since which start of the machine, and nanoseconds since that.
+    /// When the run began by the boot clock, which nobody can set: the boot, and nanoseconds since it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub began_since_boot: Option<(String, u64)>,
-    /// What it was begun with.
+    /// The options with which the run was begun.
     #[serde(default)]
     pub begun_with: Option<BegunWith>,
-    /// The folder in which it is, to be told from its copies.
+    /// Identifies the run's folder, to distinguish it from its copies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<FolderIdentity>,
-    /// The folder's path when the run was last at work, as its commands know it.
+    /// The folder's path when the run was last active, as its commands know it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// Since when what was not synced could have been lost.
+    /// Identifies the boot and mount since which unsynced data may have been lost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache: Option<CacheIdentity>,
-    /// True if results are listed in a manifest.
+    /// True if a manifest lists the results. Earlier versions had none.
     #[serde(default)]
     pub manifest: bool,
-    /// Journals of the run that were put away, and whose failures are counted.
+    /// Number of journals of the run that were put away and whose failures are counted.
     #[serde(default)]
     pub journals: u32,
-    /// Failures in earlier journals of the run, of tasks that may not run twice: phase, task, failures.
+    /// Failures of tasks that may not run twice in earlier journals of the run: phase, task, number of failures.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<(u32, u32, u32)>,
+    /// When the run was paused: the begin and end of each pause, in nanoseconds since the run began, in order and without
+    /// overlaps. A pause lasts from the last moment at which something of the run ran until the run was resumed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pauses: Vec<(u64, u64)>,
 }
 
-/// Nanoseconds since 1970.
+/// Returns the nanoseconds since 1970.
 fn wall_clock() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64)
 }
 
-/// The start of the machine, and nanoseconds since it; suspended time counts.
+/// Returns the current boot, and the nanoseconds since it, including suspended time.
 fn boot_clock() -> Option<(String, u64)> {
     let now = clock_gettime(ClockId::Boottime);
     let nanoseconds = u64::try_from(now.tv_sec).ok()? * 1_000_000_000 + u64::try_from(now.tv_nsec).ok()?;
-    // Namespaces of time have clocks of their own.
+    // Each time namespace has its own boot clock.
     let namespace = std::fs::read_link("/proc/self/ns/time").unwrap_or_default();
     Some((format!("{} {}", crate::process::boot_id().ok()?, namespace.display()), nanoseconds))
 }
 
-/// An identity that no other run has.
+/// Returns an identity that no other run has.
 fn new_run_id(began: u64) -> String {
     use std::hash::{BuildHasher, Hasher};
-    // Its seed is random in every process, and differs between two of one process.
+    // The hasher's seed is random in every process and differs between two hashers of one process.
     let random = std::collections::hash_map::RandomState::new().build_hasher().finish();
     format!("{began:x}-{random:016x}")
 }
 
 impl JobRecord {
-    /// Of a run that begins now.
+    /// Creates the record of a run that begins now.
     pub(super) fn new(plan: &Plan, begun_with: Option<BegunWith>) -> JobRecord {
         let began = wall_clock();
         JobRecord {
@@ -109,26 +114,44 @@ impl JobRecord {
             manifest: true,
             journals: 0,
             failures: Vec::new(),
+            pauses: Vec::new(),
         }
     }
 
-    /// The run gets another identity, so that nothing of what was started before is taken for its own.
+    /// Gives the run a new identity, so that it does not take over processes that were started under the old one.
     pub(super) fn renew_identity(&mut self) {
         self.run = new_run_id(wall_clock());
     }
 
-    /// The run begins again now, with what it has.
+    /// Lets the run begin again now, with its valid results.
     pub(super) fn begin_again(&mut self, journals: u32, failures: &[(TaskId, u32)]) {
         self.renew_identity();
         self.journals = journals;
         self.began = wall_clock();
         self.began_since_boot = boot_clock();
+        self.pauses.clear();
         for (task, count) in failures {
             self.failures.push((task.phase, task.index, *count));
         }
     }
 
-    /// Nanoseconds since the run began. As long as the machine runs, no step of its clock changes that.
+    /// Adds a pause from `begin` to `end`, given in time since the run began. A pause that overlaps the last one extends it,
+    /// as when a resumed run was killed before anything of it ran.
+    pub(super) fn add_pause(&mut self, begin: Time, end: Time) {
+        match self.pauses.last_mut() {
+            Some((_, last)) if *last >= begin.0 => *last = end.0.max(*last),
+            _ => self.pauses.push((begin.0, end.0)),
+        }
+    }
+
+    /// Returns for how long the run was paused until `until`.
+    pub fn paused_until(&self, until: Time) -> Time {
+        let parts = self.pauses.iter().map(|(begin, end)| until.0.min(*end).saturating_sub(*begin));
+        Time(parts.sum())
+    }
+
+    /// Returns the nanoseconds since the run began, including pauses. While the machine is up, setting its clock does not
+    /// change this.
     pub fn age(&self) -> u64 {
         match (&self.began_since_boot, boot_clock()) {
             (Some((began_boot, began)), Some((boot, now))) if *began_boot == boot => now.saturating_sub(*began),
@@ -136,13 +159,13 @@ impl JobRecord {
         }
     }
 
-    /// The names of phases whose commands, variables or folder are others than when the run was last at work.
+    /// Returns the names of the phases whose command, variables or folder have changed since the run was last active.
     pub(super) fn changed(&self, plan: &Plan) -> Vec<String> {
         let phases = plan.phases.iter().zip(&self.phases);
         phases.filter(|(now, held)| now.digest() != **held).map(|(now, _)| now.name.clone()).collect()
     }
 
-    /// Takes over what the plan's commands are now; results of what they were are kept if `keep`.
+    /// Records the plan's current commands. `keep` says whether results of the earlier commands are kept.
     pub(super) fn take_over(&mut self, plan: &Plan, keep: bool) {
         self.kept.resize(plan.phases.len(), Vec::new());
         for ((phase, held), kept) in plan.phases.iter().zip(&mut self.phases).zip(&mut self.kept) {
@@ -160,17 +183,17 @@ impl JobRecord {
         self.job.clone_from(&plan.name);
     }
 
-    /// True if results of a command, by its digest, are results of the phase.
+    /// True if results of the command with this digest count as results of the phase.
     pub(super) fn accepts(&self, phase: usize, command: &str) -> bool {
         self.phases.get(phase).is_some_and(|digest| digest == command) || self.keeps(phase, command)
     }
 
-    /// True if results of an earlier command of the phase are kept.
+    /// True if results of the phase's earlier command with this digest are kept.
     pub(super) fn keeps(&self, phase: usize, command: &str) -> bool {
         self.kept.get(phase).is_some_and(|kept| kept.iter().any(|digest| digest == command))
     }
 
-    /// A path as it is recorded.
+    /// Returns a path as text for the record.
     pub(super) fn path_text(path: &Path) -> String {
         path.to_string_lossy().into_owned()
     }

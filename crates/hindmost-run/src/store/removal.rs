@@ -1,8 +1,8 @@
-//! Removing folders whatever is in them: however deep, and without leaving their file system.
+//! Removes folders of any content and depth, without leaving their file system.
 //!
-//! A folder is emptied from its handle. Where it goes deeper than a few levels, what is below is first moved up into
-//! a folder of its own, so that neither paths nor open files grow with the depth. Other file systems that are mounted
-//! within are left alone with all that is in them.
+//! A folder is emptied through its handle. Folders below a depth of a few levels are first moved up into a separate
+//! folder, so that neither paths nor the number of open files grow with the depth. Other file systems that are mounted
+//! inside are not touched.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -13,15 +13,15 @@ use rustix::io::Errno;
 
 use super::folder::Folder;
 
-/// Folders are entered so deep before what is below is moved up.
+/// Depth at which folders are moved up instead of being entered.
 const DEEPEST: usize = 4;
 /// Permissions that let a folder's owner empty it.
 const OPEN_TO_OWNER: Mode = Mode::RWXU;
 
-/// What could not be removed, and why.
+/// A file or folder that could not be removed, and why.
 #[derive(Debug)]
 pub(super) struct Left {
-    /// The name that could not be removed, from the removed folder.
+    /// Its name.
     pub name: OsString,
     pub error: io::Error,
 }
@@ -32,11 +32,11 @@ impl fmt::Display for Left {
     }
 }
 
-/// Removes files and folders of one run. `heap` is a folder of ours on the same file system, for what is deep.
+/// Removes files and folders of one run. `heap` is a folder on the same file system that receives the deep ones.
 pub(super) struct Removal<'a> {
     heap: &'a Folder,
     moved: u64,
-    /// Folders that were moved into the heap and are to be removed there.
+    /// Folders in the heap that are to be removed.
     waiting: Vec<OsString>,
     left: Option<Left>,
 }
@@ -46,7 +46,10 @@ impl<'a> Removal<'a> {
         Removal { heap, moved: 0, waiting: Vec::new(), left: None }
     }
 
-    /// Removes a file, link or folder, with all that is in it; what could not be removed first, if something.
+    /// Removes a file, link or folder with its content.
+    ///
+    /// # Errors
+    /// The first file or folder that could not be removed.
     pub(super) fn remove(mut self, parent: &Folder, name: &OsStr) -> Result<(), Left> {
         self.entry(parent, name, FileType::Unknown, 0);
         while let Some(moved) = self.waiting.pop() {
@@ -64,7 +67,7 @@ impl<'a> Removal<'a> {
         if kind != FileType::Directory {
             match parent.remove_file(name) {
                 Ok(()) | Err(Errno::NOENT) => return,
-                // Some systems say EPERM of a folder.
+                // Some systems return EPERM for a folder.
                 Err(Errno::ISDIR) => {}
                 Err(Errno::PERM) if parent.has_folder(name) => {}
                 Err(error) => return self.cannot(name, error),
@@ -82,7 +85,7 @@ impl<'a> Removal<'a> {
             Ok(folder) => folder,
             Err(error) => return self.cannot(name, error),
         };
-        // A file that appears meanwhile is seen in the next turn.
+        // A file that a process adds meanwhile is removed in the next turn.
         for _ in 0..3 {
             match folder.entries() {
                 Ok(entries) => entries.iter().for_each(|(inner, kind)| self.entry(&folder, inner, *kind, depth + 1)),
@@ -107,8 +110,8 @@ impl<'a> Removal<'a> {
     }
 }
 
-/// Opens a folder in order to empty it, unless another file system is mounted there. A command may have taken its own
-/// folder's permissions away.
+/// Opens a folder in order to empty it, unless another file system is mounted there. Restores permissions that a command
+/// has removed from its own folder.
 fn enter(parent: &Folder, name: &OsStr) -> io::Result<Folder> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let within = ResolveFlags::BENEATH | ResolveFlags::NO_XDEV | ResolveFlags::NO_SYMLINKS;
@@ -135,7 +138,7 @@ fn is_open_to_owner(folder: &Folder) -> bool {
     mode & OPEN_TO_OWNER.bits() == OPEN_TO_OWNER.bits()
 }
 
-/// As [`enter`], where the kernel has no call for it.
+/// Does the same as [`enter`] on kernels without `openat2`.
 fn same_file_system(parent: &Folder, name: &OsStr) -> io::Result<Folder> {
     let folder = parent.sub(name)?;
     let wanted = StatxFlags::BASIC_STATS | StatxFlags::MNT_ID;

@@ -1,4 +1,4 @@
-//! How an attempt's output becomes its task's result, and whether results are still what they were.
+//! Commits an attempt's output as its task's result, and checks committed results.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -11,10 +11,10 @@ use super::manifest::Line;
 use super::{ASIDE, Folder, INNER, JOURNAL, Store, StoreError, old_journal};
 use crate::job_file::Plan;
 
-/// What became of a commit.
+/// The outcome of a commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Commit {
-    /// The attempt's output is the task's result. What stood in its place, if something did, was set aside: there.
+    /// The attempt's output is the task's result. Holds the place to which something else that was in its place was moved.
     Won(Option<String>),
     /// The task has a result already.
     TooLate,
@@ -22,22 +22,22 @@ pub enum Commit {
     NoOutput,
 }
 
-/// Whether a task's result is what was committed.
+/// Whether a task's result is the committed one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ResultState {
-    /// It is.
-    Stands,
-    /// Nothing is in its place.
+    /// It is the committed one.
+    Valid,
+    /// It is missing.
     Gone,
-    /// Something else is in its place: what differs, in words.
+    /// It differs from the committed one; holds the difference as a text.
     Changed(String),
 }
 
 impl Store {
-    /// Lists what an attempt's output holds, before it is committed; false if it has no output folder.
+    /// Adds an attempt's output to the manifest before it is committed. Returns false if the attempt has no output folder.
     ///
     /// # Errors
-    /// If its files can't be looked at.
+    /// If its files can't be read.
     pub fn prepare(&mut self, attempt: AttemptId) -> io::Result<bool> {
         let Ok(folder) = self.attempts.sub(self.attempt_name(attempt)) else { return Ok(false) };
         if !folder.has_folder("out") {
@@ -45,7 +45,7 @@ impl Store {
         }
         let listing = match folder.sub("out") {
             Ok(out) => Listing::of(&out, self.checksums)?,
-            // A folder that its owner may not read can be a result all the same.
+            // A folder that its owner may not read can still be a result.
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Listing::default(),
             Err(error) => return Err(error),
         };
@@ -62,34 +62,34 @@ impl Store {
         Ok(true)
     }
 
-    /// True if an attempt's output was once about to be its task's result, and is not in its own folder any more.
+    /// True if the manifest has a line of this attempt. If its folder has no output any more, the output was committed.
     pub fn was_committed(&self, attempt: AttemptId) -> bool {
         let is_its = |line: &Line| line.run == self.job.run && line.attempt == attempt.copy;
         self.manifest.of(attempt.task).any(is_its)
     }
 
-    /// What attempts have written, and the lines of the manifest, survive a power cut once this returns.
+    /// Syncs the attempts' output and the manifest, so that they survive a power cut.
     ///
     /// # Errors
-    /// If not all of it could be written: then none of it may become a result.
+    /// If something could not be written; then no output may be committed.
     pub fn make_durable(&mut self) -> io::Result<()> {
         self.manifest.flush()?;
         if self.sync { self.attempts.sync_file_system() } else { Ok(()) }
     }
 
-    /// Makes an attempt's output its task's result, if the task has none. What stands in its place and is no result
-    /// is set aside.
+    /// Makes an attempt's output its task's result, unless the task has a result. Something else in the result's place is
+    /// moved away first.
     ///
     /// # Errors
     /// If the rename fails for another reason than those of [`Commit`].
     pub fn commit(&self, attempt: AttemptId) -> io::Result<Commit> {
         let task = attempt.task;
         let Ok(from) = self.attempts.sub(self.attempt_name(attempt)) else { return Ok(Commit::NoOutput) };
-        // A command may have put something else in its place.
+        // The command may have replaced its output folder by something else.
         if !from.has_folder("out") {
             return Ok(Commit::NoOutput);
         }
-        // Somebody may have removed the phase's folder.
+        // Another process may have removed the phase's folder.
         let to = self.root.make_sub(self.phase(task))?;
         let name = task.index.to_string();
         let mut aside = None;
@@ -98,7 +98,7 @@ impl Store {
                 Ok(()) => return Ok(Commit::Won(aside)),
                 Err(error) => match error.kind() {
                     io::ErrorKind::AlreadyExists | io::ErrorKind::DirectoryNotEmpty if aside.is_none() => {
-                        if self.result_state(task)? == ResultState::Stands {
+                        if self.result_state(task)? == ResultState::Valid {
                             return Ok(Commit::TooLate);
                         }
                         aside = self.set_aside(task)?;
@@ -109,10 +109,10 @@ impl Store {
         }
     }
 
-    /// The renames of these tasks' phases survive a power cut once this returns.
+    /// Syncs the folders of these tasks' phases, so that their renames survive a power cut.
     ///
     /// # Errors
-    /// If they could not be written.
+    /// If a folder could not be synced.
     pub fn sync_results(&self, tasks: impl Iterator<Item = TaskId>) -> io::Result<()> {
         if !self.sync {
             return Ok(());
@@ -121,17 +121,17 @@ impl Store {
         phases.into_iter().try_for_each(|phase| self.root.sub(phase)?.sync())
     }
 
-    /// Whether a task's result is what was committed, by names, sizes and times; by content too where checksums are
-    /// asked for and were recorded.
+    /// Returns whether a task's result is the committed one. Compares names, sizes and times, and checksums if they are
+    /// requested and were recorded.
     ///
     /// # Errors
-    /// If it can't be looked at: then nobody knows.
+    /// If the result can't be read.
     pub fn result_state(&self, task: TaskId) -> io::Result<ResultState> {
-        Ok(self.line_of_result(task)?.map_or_else(|state| state, |_| ResultState::Stands))
+        Ok(self.line_of_result(task)?.map_or_else(|state| state, |_| ResultState::Valid))
     }
 
-    /// The line of the manifest that a task's result equals; none where results are not listed, as in folders of earlier
-    /// versions. The inner error is how the result does not stand.
+    /// Returns the line of the manifest that a task's result equals; `None` in folders of earlier versions, which have no
+    /// manifest. The inner error says why the result is not valid.
     fn line_of_result(&self, task: TaskId) -> io::Result<Result<Option<&Line>, ResultState>> {
         let changed = |how: &str| Ok(Err(ResultState::Changed(how.to_owned())));
         let name = task.index.to_string();
@@ -148,13 +148,13 @@ impl Store {
             let is_listed = self.manifest.of(task).next().is_some();
             return match (self.job.manifest, is_listed) {
                 (false, _) => Ok(Ok(None)),
-                (true, true) => changed("it is of another command"),
-                (true, false) => changed("it is not listed"),
+                (true, true) => changed("another command made it"),
+                (true, false) => changed("the manifest does not list it"),
             };
         }
         let (now, folder) = match results.sub(&name) {
             Ok(folder) => (Listing::of(&folder, false)?, Some(folder)),
-            // A folder that its owner may not read is as much as can be seen of it.
+            // A folder that its owner may not read is compared without its content.
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => (Listing::default(), None),
             Err(error) => return Err(error),
         };
@@ -172,7 +172,7 @@ impl Store {
         Ok(Err(ResultState::Changed(first.unwrap_or_default())))
     }
 
-    /// The attempt whose output is in a task's place, if that stands and is of this run.
+    /// Returns the attempt whose output is a task's result; `None` if the result is not valid or not of this run.
     pub fn winner(&self, task: TaskId) -> Option<AttemptId> {
         let equal = self.line_of_result(task).ok()?.ok()??;
         let place = self
@@ -184,19 +184,19 @@ impl Store {
         (line.run == self.job.run).then_some(AttemptId { task, copy: line.attempt })
     }
 
-    /// Failures, in journals of the run that were put away, of tasks that may not run twice.
+    /// Returns the failures of tasks that may not run twice, from the run's journals that were put away.
     pub fn earlier_failures(&self) -> Vec<(TaskId, u32)> {
         let task = |phase, index| TaskId { job: hindmost_core::ids::JobId(0), phase, index };
         self.job.failures.iter().map(|(phase, index, count)| (task(*phase, *index), *count)).collect()
     }
 
-    /// True if results of a command, by its digest, are results of the phase.
+    /// True if results of the command with this digest count as results of the phase.
     fn accepts(&self, phase: usize, command: &str) -> bool {
         let is_now = self.phases.get(phase).is_some_and(|(_, now)| now == command);
         is_now || (self.keep_results || self.job.keeps(phase, command)) && self.job.accepts(phase, command)
     }
 
-    /// Moves what stands in a result's place among the run's own files; where it is now, if something was there.
+    /// Moves what is in a result's place into the folder `set-aside`. Returns its new place; `None` if nothing was there.
     ///
     /// # Errors
     /// If it can't be moved.
@@ -218,12 +218,11 @@ impl Store {
         }
     }
 
-    /// The run begins again with the results that it has: it gets another identity, and then its journal is put away. If it
-    /// is cut off in between, opening the folder does the rest.
-    /// `failures` are those of tasks that may not run twice.
+    /// Lets the run begin again with its valid results: gives it a new identity, then puts its journal away. If the process
+    /// dies in between, opening the folder completes this. `failures` are those of tasks that may not run twice.
     ///
     /// # Errors
-    /// If the journal can't be put away, or the record not be written.
+    /// If the journal can't be renamed, or the record can't be written.
     pub fn begin_again(&mut self, plan: &Plan, failures: &[(TaskId, u32)]) -> Result<(), StoreError> {
         let mut number = self.job.journals + 1;
         while self.inner.has_file(old_journal(number)) {
@@ -237,7 +236,7 @@ impl Store {
     }
 }
 
-/// Gives a run's journal the name of an old one.
+/// Renames a run's journal to that of an earlier one.
 pub(super) fn put_journal_away(inner: &Folder, number: u32) -> io::Result<()> {
     match inner.rename_new(JOURNAL, inner, old_journal(number)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),

@@ -1,5 +1,5 @@
-//! An engine without processes, for tests and benchmarks of the driver: a virtual clock, and attempts that
-//! end when and how they are told to. It writes the files that real attempts write.
+//! An engine without processes, for tests and benchmarks of the driver. It has a virtual clock, and each attempt ends when
+//! and how the test says. It writes the files that real attempts write.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashSet};
@@ -15,9 +15,9 @@ use rustc_hash::FxHashMap;
 /// What a fake attempt does.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FakeTask {
-    /// How long it takes, seconds.
+    /// How long it takes, in seconds.
     pub seconds: f64,
-    /// Its exit code; `None`: it ends without an end marker, as if killed from outside.
+    /// Its exit code; `None` if it ends without an end marker, as if it was killed from outside.
     pub exit: Option<i32>,
     /// True if it reports its progress.
     pub reports: bool,
@@ -31,22 +31,22 @@ struct Running {
     end: Time,
 }
 
-/// The engine. See the module's documentation.
+/// An engine with a virtual clock and without processes.
 pub struct FakeEngine {
     nodes: Vec<NodeOffer>,
     now: Time,
-    plays: Box<dyn FnMut(&Launch<'_>) -> FakeTask>,
+    behaviour: Box<dyn FnMut(&Launch<'_>) -> FakeTask>,
     running: FxHashMap<AttemptId, Running>,
     ends: BinaryHeap<Reverse<(Time, AttemptId)>>,
 }
 
 impl FakeEngine {
-    /// Nodes, and what an attempt does when it is started.
-    pub fn new(nodes: Vec<NodeOffer>, plays: impl FnMut(&Launch<'_>) -> FakeTask + 'static) -> FakeEngine {
+    /// Creates an engine with these nodes. `behaviour` returns what an attempt does when it is started.
+    pub fn new(nodes: Vec<NodeOffer>, behaviour: impl FnMut(&Launch<'_>) -> FakeTask + 'static) -> FakeEngine {
         FakeEngine {
             nodes,
             now: Time::ZERO,
-            plays: Box::new(plays),
+            behaviour: Box::new(behaviour),
             running: FxHashMap::default(),
             ends: BinaryHeap::new(),
         }
@@ -74,7 +74,7 @@ impl Engine for FakeEngine {
     }
 
     fn start(&mut self, launch: &Launch<'_>) -> io::Result<()> {
-        let task = (self.plays)(launch);
+        let task = (self.behaviour)(launch);
         let end = self.now + Time::from_seconds(task.seconds * launch.slowed);
         self.ends.push(Reverse((end, launch.attempt)));
         let folder = launch.folder.to_owned();
@@ -111,7 +111,7 @@ impl Engine for FakeEngine {
                 return self.report();
             }
             self.ends.pop();
-            // Of one that was killed the later end is void.
+            // A killed attempt has a second, later end in the queue, which is ignored.
             if self.running.get(&attempt).is_none_or(|running| running.end != at) {
                 continue;
             }

@@ -1,16 +1,17 @@
-//! The live driver on an engine without processes: every task has one winner, nothing of the others stays,
-//! and whatever dies when, a resumed run goes on from there.
+//! Tests of the live driver on an engine without processes: every task has one winner, no files of other attempts are
+//! left, and a run can be resumed after its driver has died at any moment.
 
+mod checked_engine;
 mod copies;
-mod cuts;
-mod deaths;
+mod crashes;
 mod failures;
 mod fake_engine;
+mod journal_cuts;
 mod nodes;
+mod pauses;
 mod policies;
+mod random_jobs;
 mod refusals;
 mod scale;
-mod stories;
-mod story;
+mod test_run;
 mod watches;
-mod world;

@@ -1,12 +1,12 @@
-//! Every policy of the catalogue gets a live job done.
+//! Every policy of the catalogue finishes a live job.
 
 use hindmost_policies::catalogue::{ORDERS, SYSTEMS};
 use hindmost_run::engine::Launch;
 
 use crate::fake_engine::FakeTask;
-use crate::story::{Story, silently, takes};
+use crate::test_run::{TestRun, silently, takes};
 
-/// Every system, and every order under every system.
+/// Returns every system, every order, every order with every system, and some tuned policies.
 fn policies() -> Vec<String> {
     let systems = SYSTEMS.iter().map(|system| system.name.to_owned());
     let orders = ORDERS.iter().map(|order| order.name.to_owned());
@@ -15,15 +15,15 @@ fn policies() -> Vec<String> {
     systems.chain(orders).chain(pairs).chain(tuned.map(str::to_owned)).collect()
 }
 
-/// Some tasks take longer than others, one much longer in its first attempt.
+/// Returns the duration of an attempt in seconds. Tasks differ, and the first attempt of one task takes much longer.
 fn uneven(launch: &Launch<'_>) -> f64 {
     let task = launch.attempt.task;
     if (task.phase, task.index, launch.attempt.copy) == (0, 3, 0) { 90.0 } else { 8.0 + f64::from(task.index % 5) }
 }
 
-fn two_phases(policy: &str, knowledge: &str, keys: &str, plays: fn(&Launch<'_>) -> FakeTask) -> Story {
-    let story = Story::on("n1:2,n2:2,n3:2").phase_with("map", 14, keys).phase("reduce", 3);
-    story.policy(policy).knowledge(knowledge).chaos("slow=n3:4").plays(plays)
+fn two_phases(policy: &str, knowledge: &str, keys: &str, behaviour: fn(&Launch<'_>) -> FakeTask) -> TestRun {
+    let test_run = TestRun::on("n1:2,n2:2,n3:2").phase_with("map", 14, keys).phase("reduce", 3);
+    test_run.policy(policy).knowledge(knowledge).chaos("slow=n3:4").behaviour(behaviour)
 }
 
 #[test]
@@ -34,7 +34,7 @@ fn every_policy_finishes_a_job_of_two_phases() {
 }
 
 #[test]
-fn every_policy_finishes_by_age_alone() {
+fn every_policy_finishes_without_progress_reports() {
     for policy in policies() {
         let knowledge = if policy.len() % 2 == 0 { "age" } else { "history" };
         two_phases(&policy, knowledge, "", |launch| silently(uneven(launch))).run().done();
@@ -42,24 +42,24 @@ fn every_policy_finishes_by_age_alone() {
 }
 
 #[test]
-fn no_policy_copies_what_may_not_run_twice() {
+fn no_policy_copies_tasks_that_may_not_run_twice() {
     for policy in policies() {
-        // The engine watches that no second copy is started; restarts of what failed are allowed.
-        let told = two_phases(&policy, "progress(0.1)", "idempotent = false", |launch| takes(uneven(launch))).run();
-        let told = told.done();
+        // The engine checks that no second copy is started. Retries of failed attempts are allowed.
+        let finished = two_phases(&policy, "progress(0.1)", "idempotent = false", |launch| takes(uneven(launch))).run();
+        let finished = finished.done();
         for index in 0..14 {
-            assert_eq!(told.ends(0, index).len(), 1, "{policy}: attempts of map/{index}");
+            assert_eq!(finished.ends(0, index).len(), 1, "{policy}: attempts of map/{index}");
         }
     }
 }
 
 #[test]
-fn what_may_not_run_twice_is_tried_again_where_retries_allow_it() {
-    let plays = |launch: &Launch<'_>| FakeTask { exit: Some(i32::from(launch.attempt.copy == 0)), ..takes(5.0) };
+fn tasks_that_may_not_run_twice_are_retried_if_allowed() {
+    let behaviour = |launch: &Launch<'_>| FakeTask { exit: Some(i32::from(launch.attempt.copy == 0)), ..takes(5.0) };
     for policy in policies() {
-        let told = two_phases(&policy, "progress(0.1)", "idempotent = false\nretries = 1", plays).run().done();
+        let finished = two_phases(&policy, "progress(0.1)", "idempotent = false\nretries = 1", behaviour).run().done();
         for index in 0..14 {
-            assert_eq!(told.ends(0, index).len(), 2, "{policy}: attempts of map/{index}");
+            assert_eq!(finished.ends(0, index).len(), 2, "{policy}: attempts of map/{index}");
         }
     }
 }

@@ -85,8 +85,7 @@ fn a_run_continues_after_refused_decisions() {
     // Each event and each wake-up has one round.
     assert!(ended.outcome.rounds < 100, "{} rounds", ended.outcome.rounds);
     let said: Vec<String> = test_run.messages().into_iter().filter(|line| line.contains("impossible")).collect();
-    let expected =
-        "the policy made an impossible decision, which is ignored: resources on node 0 can't be reserved";
+    let expected = "the policy made an impossible decision, which is ignored: resources on node 0 can't be reserved";
     assert!(said.iter().any(|line| line.starts_with(expected)), "{said:?}");
     let mut once = said.clone();
     once.sort();

@@ -1,4 +1,4 @@
-//! Policies of which several passes watch the same attempts.
+//! Policies in which several passes watch the same attempts.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,10 +10,10 @@ use hindmost_core::record::{Change, Condition, Decision, Event};
 use hindmost_policies::orders::fifo::Fifo;
 use hindmost_policies::placement::job_by_job::Originals;
 
-use crate::deaths::{Life, live};
-use crate::story::{Story, records, scratch, silently};
+use crate::crashes::{ProcessRun, run_until_death};
+use crate::test_run::{TestRun, records, scratch, silently};
 
-/// Watches every attempt for one condition.
+/// A pass that watches every attempt for one condition.
 struct Watches(Condition);
 
 impl Pass for Watches {
@@ -39,16 +39,16 @@ fn watched_by_four() -> Policy {
     Policy::new(Box::new(Fifo), std::iter::once(originals).chain(passes).collect())
 }
 
-fn one_task() -> Story {
-    Story::on_nodes(1)
+fn one_task() -> TestRun {
+    TestRun::on_nodes(1)
         .phase("map", 1)
         .policy("fifo")
         .knowledge("age")
         .own_policy(watched_by_four)
-        .plays(|_| silently(10.0))
+        .behaviour(|_| silently(10.0))
 }
 
-/// The conditions that have come true in a journal, notification by notification.
+/// Returns the conditions that have come true in a journal, for each notification.
 fn met(out: &Path) -> Vec<Vec<Condition>> {
     let met = records(out).into_iter().filter_map(|record| match record.change {
         Change::Event(Event::WatchMet { conditions, .. }) => conditions,
@@ -67,30 +67,32 @@ fn each_pass_is_notified_of_its_condition_once() {
 }
 
 #[test]
-fn a_resumed_run_watches_what_it_watched() {
-    let (folder, story) = (scratch(), one_task());
-    let plan = story.plan(folder.path());
-    let mut deaths = BTreeMap::new();
+fn a_resumed_run_watches_the_same_conditions() {
+    let (folder, test_run) = (scratch(), one_task());
+    let plan = test_run.plan(folder.path());
+    let mut crashes = BTreeMap::new();
     for calls in 1.. {
         let out = folder.path().join(calls.to_string());
         fs::create_dir(&out).unwrap();
         let out = out.canonicalize().unwrap();
-        let mut world = story.world(&plan, &out);
-        world.dies_after = Some(calls);
-        let Life::CutShort(left) = live(&story, &plan, &out, false, &mut world, true) else { break };
+        let mut checked_engine = test_run.checked_engine(&plan, &out);
+        checked_engine.dies_after = Some(calls);
+        let ProcessRun::Died(left) = run_until_death(&test_run, &plan, &out, false, &mut checked_engine, true) else {
+            break;
+        };
         let before = met(&out).len();
-        // Each number of notifications once is enough.
+        // One death after each number of notifications is enough.
         if out.join(".hindmost/journal.jsonl").metadata().is_ok_and(|found| found.len() > 0)
             && !left.is_empty()
-            && deaths.insert(before, calls).is_none()
+            && crashes.insert(before, calls).is_none()
         {
-            let mut world = story.world(&plan, &out);
-            world.orphans = left;
-            let outcome = story.tell(&plan, &out, true, &mut world).unwrap();
+            let mut checked_engine = test_run.checked_engine(&plan, &out);
+            checked_engine.orphans = left;
+            let outcome = test_run.run_in(&plan, &out, true, &mut checked_engine).unwrap();
             assert_eq!(outcome.summary.attempts, 1);
             assert_eq!(met(&out), each_once(), "after {before} notifications");
         }
         fs::remove_dir_all(&out).unwrap();
     }
-    assert_eq!(deaths.into_keys().collect::<Vec<_>>(), [0, 1, 2, 3]);
+    assert_eq!(crashes.into_keys().collect::<Vec<_>>(), [0, 1, 2, 3]);
 }

@@ -1,22 +1,22 @@
-//! What a live run learns while it goes on: how long the copies of a phase take, and which nodes are slow.
+//! Learns during a live run how long the copies of a phase take, and which nodes are slow.
 //!
-//! Nobody tells a live run how long its tasks take. Winners' durations do, and before them what the
-//! progress of running attempts foretells; earlier runs of the job, where they are given, come first.
-//! What is learned becomes an event, so that policies see nothing that is not in the journal.
+//! A live run does not know in advance how long its tasks take. It learns this from three sources: the durations of earlier
+//! runs of the job, if they are given; the progress of running attempts; and the durations of winners. What it learns
+//! becomes an event, so policies see only what is in the journal.
 //!
 //! Readings:
-//! - Until enough copies have told (a tenth of the phase's tasks, at least two and at most five), durations are unknown and rules
-//!   that compare them leave the phase alone. Then they are learned anew each time a quarter more have
-//!   told.
-//! - Policies get a Pareto distribution of the mean and spread that were seen, with a tail index of at
-//!   most 3: stragglers are rare, and a few even tasks do not prove that there are none.
-//! - A node is slow if of the last attempts on it (two at least, or one that goes at less than a third of its
-//!   phase's pace for as long as the median copy takes) the median went through its work at
-//!   less than two thirds of its phase's pace, and of that of the other nodes; otherwise its speed counts as 1: where all
-//!   nodes are behind, the tasks are longer and no node is slow. One that has been slow
-//!   is given another chance once nothing has been heard of it for ten medians, at least ten seconds.
+//! - Durations are unknown until enough copies have given a sample: 10% of the phase's tasks, at least two and at most five.
+//!   Until then speculation policies that compare durations ignore the phase. Afterwards the durations are learned again
+//!   each time the number of samples has grown by a quarter.
+//! - Policies receive a Pareto distribution with the observed mean and spread and a tail index of at most 3. Stragglers are
+//!   rare, so a few tasks of equal length do not prove that there are none.
+//! - A node is slow if the median pace of the last attempts on it is below two thirds of their phase's pace, and below two
+//!   thirds of the other nodes' pace. This takes at least two attempts, or one that runs at less than a third of its
+//!   phase's pace for as long as the median copy takes. Otherwise the node's speed counts as 1: if all nodes are behind,
+//!   the tasks are longer and no node is slow. A slow node counts as normal again once no attempt on it has been observed
+//!   for ten median durations, at least ten seconds.
 //!
-//! Invariant: an event is returned only if it says something else than the last one.
+//! Invariant: the learner returns an event only if it differs from the last one.
 
 mod durations;
 mod speeds;
@@ -30,50 +30,50 @@ use hindmost_core::record::Event;
 use durations::PhaseSamples;
 use speeds::{NodeSamples, node_paces, relative_paces};
 
-/// Age, in medians, below which a running attempt says nothing of its node.
-const TELLING_AGE: f64 = 0.1;
+/// Age, as a share of the median duration, below which a running attempt says nothing about its node.
+const INFORMATIVE_AGE: f64 = 0.1;
 
-/// An attempt, as it bears on what is learned.
+/// What the learner observes of an attempt.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Observed {
     pub(super) attempt: AttemptId,
     pub(super) node: NodeId,
     /// Seconds since its start.
     pub(super) age: f64,
-    /// Share of its work that it has done, where it tells.
+    /// Share of its work that it has done; `None` if unknown.
     pub(super) progress: Option<f64>,
-    /// False if that foretells no duration: it stands still, or seems to have done all.
-    pub(super) foretells: bool,
+    /// False if no duration follows from its progress: it has stalled, or seems to have done all its work.
+    pub(super) predicts_duration: bool,
 }
 
-/// Learns durations and speeds. See the module's documentation.
+/// Learns the durations of phases and the speeds of nodes.
 pub(super) struct Learner {
     phases: Vec<PhaseSamples>,
     nodes: Vec<NodeSamples>,
-    /// Share of the work after which progress foretells a duration.
-    telling_share: f64,
-    /// True if something was seen since [`Learner::take_due`] was last called.
+    /// Share of the work from which on progress predicts the duration; above 1 if policies may not know it.
+    reveal_share: f64,
+    /// True if there is a new observation since the last call of [`Learner::take_due`].
     is_due: bool,
 }
 
 impl Learner {
-    /// For a job on so many nodes; `history` holds the durations of earlier runs by phase, seconds.
-    pub(super) fn new(nodes: usize, telling_share: f64, history: Vec<Vec<f64>>) -> Learner {
+    /// Creates the learner of a job on this many nodes. `history` holds durations of earlier runs by phase, in seconds.
+    pub(super) fn new(nodes: usize, reveal_share: f64, history: Vec<Vec<f64>>) -> Learner {
         let phases = history.into_iter().map(PhaseSamples::new).collect();
-        Learner { phases, nodes: vec![NodeSamples::default(); nodes], telling_share, is_due: false }
+        Learner { phases, nodes: vec![NodeSamples::default(); nodes], reveal_share, is_due: false }
     }
 
-    /// Something was seen that may tell more.
-    pub(super) fn look_again(&mut self) {
+    /// Notes that there is a new observation.
+    pub(super) fn set_due(&mut self) {
         self.is_due = true;
     }
 
-    /// Returns whether something was seen since the last call.
+    /// Returns whether there is a new observation since the last call.
     pub(super) fn take_due(&mut self) -> bool {
         std::mem::take(&mut self.is_due)
     }
 
-    /// Takes what an earlier process had learned from its journal.
+    /// Takes over what an earlier process has learned, from an event in its journal.
     pub(super) fn recall(&mut self, event: &Event) {
         match event {
             Event::DurationsLearned { phase, median, progress, samples, .. } => {
@@ -94,52 +94,52 @@ impl Learner {
         &mut self.phases[phase as usize]
     }
 
-    /// Seconds that half of a phase's copies do not exceed, where that is known.
+    /// Returns the median duration of a phase's copies in seconds; `None` if it is unknown.
     pub(super) fn median(&self, phase: u32) -> Option<f64> {
         self.phases.get(phase as usize)?.median
     }
 
-    /// Seconds after which half of a phase's attempts have told their first progress.
+    /// Returns the median age at which a phase's attempts report their first progress, in seconds.
     pub(super) fn first_report(&self, phase: u32) -> Option<f64> {
-        middle_of(&self.phases.get(phase as usize)?.first_reports)
+        median_of(&self.phases.get(phase as usize)?.first_reports)
     }
 
-    /// Share of the work that half of a phase's attempts told first.
+    /// Returns the median share of the work that a phase's attempts report first.
     pub(super) fn first_share(&self, phase: u32) -> Option<f64> {
-        middle_of(&self.phases.get(phase as usize)?.first_shares)
+        median_of(&self.phases.get(phase as usize)?.first_shares)
     }
 
-    /// True if a phase's commands read their input first and work then, so that reading is no progress.
+    /// True if a phase's commands read their input first and then work, so that reading is not progress.
     pub(super) fn reads_first(&self, phase: u32) -> bool {
         self.phases.get(phase as usize).is_some_and(|known| known.reads_first)
     }
 
-    /// An attempt has told its first progress.
+    /// Adds the first progress report of an attempt.
     pub(super) fn first_progress(&mut self, phase: u32, age: f64, share: f64) {
         self.phase(phase).first_progress(age, share);
-        self.look_again();
+        self.set_due();
     }
 
-    /// What seemed to be the progress of a phase's attempts is none.
+    /// Notes that a phase's commands read first, and discards what seemed to be their progress.
     pub(super) fn no_progress(&mut self, phase: u32) {
         self.phase(phase).no_progress();
-        self.look_again();
+        self.set_due();
     }
 
-    /// An attempt tells nothing of its progress. That it still runs says something of its node, once its phase's other
-    /// attempts would have ended.
-    pub(super) fn silent(&mut self, phase: u32, age: f64) {
+    /// Notes that an attempt reports no progress. Once it is older than its phase's median, this says something about its
+    /// node.
+    pub(super) fn no_report(&mut self, phase: u32, age: f64) {
         self.is_due |= self.median(phase).is_some_and(|median| age > median);
     }
 
-    /// A task has its winner.
+    /// Adds the duration of a task's winner.
     pub(super) fn won(&mut self, seen: &Observed) {
         let seconds = seen.age * self.speed(seen.node);
         self.phase(seen.attempt.task.phase).finished.push(seconds);
         self.ended(&Observed { progress: Some(1.0), ..*seen });
     }
 
-    /// An attempt has ended, having done what it had.
+    /// Adds the pace of an attempt that has ended to its node.
     pub(super) fn ended(&mut self, seen: &Observed) {
         let paces = self.evidence(seen);
         if let Some(node) = self.nodes.get_mut(seen.node.0 as usize) {
@@ -151,53 +151,53 @@ impl Learner {
         self.nodes.get(node.0 as usize).map_or(1.0, |node| node.speed)
     }
 
-    /// What an attempt says of its node: its paces, relative to its phase's median.
+    /// Returns the paces of an attempt relative to its phase's median, as evidence about its node's speed.
     fn evidence(&self, seen: &Observed) -> Vec<f64> {
         self.phases.get(seen.attempt.task.phase as usize).map(|phase| phase.evidence(seen)).unwrap_or_default()
     }
 
-    /// What has been learned since the last time, as events.
+    /// Returns what has been learned since the last call, as events.
     pub(super) fn learned(&mut self, cluster: &Cluster, job: JobId, running: &[Observed]) -> Vec<Event> {
         let mut events = Vec::new();
         for phase in 0..self.phases.len() as u32 {
-            let foretold = self.foretold(phase, running);
+            let predicted = self.predicted(phase, running);
             let unfinished = cluster.job(job).and_then(|job| job.phases().get(phase as usize));
             if let Some(unfinished) = unfinished.filter(|phase| !phase.is_finished()) {
-                events.extend(self.phase(phase).learned(job, phase, unfinished.tasks().len(), &foretold));
+                events.extend(self.phase(phase).learned(job, phase, unfinished.tasks().len(), &predicted));
             }
         }
         let paces = node_paces(&self.nodes, running.iter().map(|seen| (seen.node, self.evidence(seen))));
-        let mut is_heard = vec![false; self.nodes.len()];
+        let mut is_observed = vec![false; self.nodes.len()];
         for seen in running {
-            is_heard[seen.node.0 as usize] = true;
+            is_observed[seen.node.0 as usize] = true;
         }
         let longest = self.phases.iter().filter_map(|phase| phase.median).fold(0.0, f64::max);
         for (at, pace) in relative_paces(&paces).into_iter().enumerate() {
-            let speed = self.nodes[at].learned(pace, cluster.now(), is_heard[at], longest);
+            let speed = self.nodes[at].learned(pace, cluster.now(), is_observed[at], longest);
             events.extend(speed.map(|speed| Event::NodeSpeedLearned { node: NodeId(at as u32), speed }));
         }
         events
     }
 
-    /// The durations that the progress of a phase's running attempts foretells, seconds on a node of speed 1.
-    fn foretold(&self, phase: u32, running: &[Observed]) -> Vec<f64> {
-        let of_phase = running.iter().filter(|seen| seen.attempt.task.phase == phase && seen.foretells);
-        let foretold = of_phase.filter_map(|seen| {
-            let progress = seen.progress.filter(|share| *share > 0.0 && *share >= self.telling_share)?;
+    /// Returns the durations that follow from the progress of a phase's running attempts, in seconds on a node of speed 1.
+    fn predicted(&self, phase: u32, running: &[Observed]) -> Vec<f64> {
+        let of_phase = running.iter().filter(|seen| seen.attempt.task.phase == phase && seen.predicts_duration);
+        let predicted = of_phase.filter_map(|seen| {
+            let progress = seen.progress.filter(|share| *share > 0.0 && *share >= self.reveal_share)?;
             Some(seen.age / progress * self.speed(seen.node))
         });
-        foretold.collect()
+        predicted.collect()
     }
 }
 
-/// The median of sorted values: of an even number the mean of the middle two.
-fn middle_of_sorted(values: &[f64]) -> Option<f64> {
+/// Returns the median of sorted values: the mean of the middle two if their number is even. `None` without values.
+fn median_of_sorted(values: &[f64]) -> Option<f64> {
     let upper = *values.get(values.len() / 2)?;
     Some(f64::midpoint(values[(values.len() - 1) / 2], upper))
 }
 
-fn middle_of(values: &[f64]) -> Option<f64> {
+fn median_of(values: &[f64]) -> Option<f64> {
     let mut values = values.to_vec();
     values.sort_unstable_by(f64::total_cmp);
-    middle_of_sorted(&values)
+    median_of_sorted(&values)
 }

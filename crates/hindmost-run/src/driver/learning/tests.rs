@@ -1,4 +1,4 @@
-//! What is learned of a small cluster, step by step.
+//! Tests of the learner on a small cluster.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use hindmost_core::resources::{Dimensions, Resources};
 use hindmost_core::time::Time;
 use hindmost_core::workload::{DemandByName, JobSpec, PhaseSpec};
 
-use super::speeds::middle_of_others;
+use super::speeds::median_of_others;
 use super::*;
 
 const JOB: JobId = JobId(0);
@@ -47,7 +47,7 @@ fn cluster() -> Cluster {
 
 fn seen(index: u32, node: u32, age: f64, progress: Option<f64>) -> Observed {
     let task = TaskId { job: JOB, phase: 0, index };
-    Observed { attempt: AttemptId { task, copy: 0 }, node: NodeId(node), age, progress, foretells: true }
+    Observed { attempt: AttemptId { task, copy: 0 }, node: NodeId(node), age, progress, predicts_duration: true }
 }
 
 fn learner(history: Vec<f64>) -> Learner {
@@ -55,7 +55,7 @@ fn learner(history: Vec<f64>) -> Learner {
 }
 
 #[test]
-fn two_winners_of_ten_tasks_tell_how_long_tasks_take() {
+fn two_winners_of_ten_tasks_give_durations() {
     let (cluster, mut learner) = (cluster(), learner(Vec::new()));
     learner.won(&seen(0, 0, 2.0, None));
     assert!(learner.learned(&cluster, JOB, &[]).is_empty());
@@ -66,17 +66,17 @@ fn two_winners_of_ten_tasks_tell_how_long_tasks_take() {
     };
     assert!((durations.mean() - 3.0).abs() < 1e-9);
     assert_eq!((*median, *p90, *progress, *samples), (2.0, 4.0, false, 2));
-    // The same two tell nothing new.
+    // The same two samples give no second event.
     assert!(learner.learned(&cluster, JOB, &[]).is_empty());
 }
 
 #[test]
-fn progress_foretells_durations_before_anything_has_finished() {
+fn progress_gives_durations_before_any_task_has_finished() {
     let (cluster, mut learner) = (cluster(), learner(Vec::new()));
     learner.first_progress(0, 0.1, 0.05);
     let running = [seen(0, 0, 0.5, Some(0.25)), seen(1, 1, 0.5, Some(0.05)), seen(2, 0, 0.5, Some(0.25))];
     let events = learner.learned(&cluster, JOB, &running);
-    // The one at 5% has not done enough to tell.
+    // The attempt at 5% has done too little to give a sample.
     let [Event::DurationsLearned { median, progress: true, samples: 2, .. }] = &events[..] else {
         panic!("{events:?}")
     };
@@ -84,7 +84,7 @@ fn progress_foretells_durations_before_anything_has_finished() {
 }
 
 #[test]
-fn even_tasks_do_not_prove_that_there_are_no_stragglers() {
+fn tasks_of_equal_length_leave_the_tail_index_at_three() {
     let (cluster, mut learner) = (cluster(), learner(vec![1.0; 5]));
     let events = learner.learned(&cluster, JOB, &[]);
     let [Event::DurationsLearned { durations, .. }] = &events[..] else { panic!("{events:?}") };
@@ -93,7 +93,7 @@ fn even_tasks_do_not_prove_that_there_are_no_stragglers() {
 }
 
 #[test]
-fn a_node_is_slow_by_the_median_of_its_attempts_and_not_by_one() {
+fn a_node_is_slow_by_the_median_of_two_attempts() {
     let (cluster, mut learner) = (cluster(), learner(vec![1.0; 5]));
     learner.first_progress(0, 0.05, 0.05);
     learner.learned(&cluster, JOB, &[]);
@@ -112,13 +112,13 @@ fn a_node_is_slow_by_the_median_of_its_attempts_and_not_by_one() {
 }
 
 #[test]
-fn where_all_are_behind_no_node_is_slow() {
+fn no_node_is_slow_if_all_are_behind() {
     let (cluster, mut learner) = (cluster(), learner(vec![1.0; 5]));
     learner.first_progress(0, 0.05, 0.05);
     learner.learned(&cluster, JOB, &[]);
     let longer = [0, 1, 2, 3].map(|index| seen(index, index % 2, 0.4, Some(if index % 2 == 0 { 0.05 } else { 0.06 })));
     assert!(learner.learned(&cluster, JOB, &longer).is_empty());
-    // A node that is alone is as fast as it is.
+    // A single node has no others to compare with.
     let mut alone = Learner::new(1, 0.1, vec![vec![1.0; 5]]);
     alone.first_progress(0, 0.05, 0.05);
     alone.learned(&cluster, JOB, &[]);
@@ -127,17 +127,17 @@ fn where_all_are_behind_no_node_is_slow() {
 }
 
 #[test]
-fn the_middle_of_the_others() {
+fn median_of_the_other_nodes() {
     let values = [1.0, 2.0, 2.0, 4.0, 8.0];
-    assert_eq!(middle_of_others(&values, Some(2.0)), Some(3.0));
-    assert_eq!(middle_of_others(&values, Some(8.0)), Some(2.0));
-    assert_eq!(middle_of_others(&values, None), Some(2.0));
-    assert_eq!(middle_of_others(&[1.0], Some(1.0)), None);
-    assert_eq!(middle_of_others(&[], None), None);
+    assert_eq!(median_of_others(&values, Some(2.0)), Some(3.0));
+    assert_eq!(median_of_others(&values, Some(8.0)), Some(2.0));
+    assert_eq!(median_of_others(&values, None), Some(2.0));
+    assert_eq!(median_of_others(&[1.0], Some(1.0)), None);
+    assert_eq!(median_of_others(&[], None), None);
 }
 
 #[test]
-fn what_finishes_outweighs_what_was_foretold() {
+fn winners_outweigh_predicted_durations() {
     let (cluster, mut learner) = (cluster(), learner(Vec::new()));
     learner.first_progress(0, 0.1, 0.9);
     let early: Vec<Observed> = (0..8).map(|index| seen(index, 0, 0.1, Some(0.9))).collect();
@@ -146,16 +146,17 @@ fn what_finishes_outweighs_what_was_foretold() {
         other => panic!("{other:?}"),
     };
     assert!(median(&learner.learned(&cluster, JOB, &early)) < 0.12);
-    // They stand still since, and foretell nothing; one has ended after a second, and then another.
+    // The attempts have stalled since and give no samples. One ends after a second, and then another.
     learner.won(&seen(0, 0, 1.0, None));
-    let standing: Vec<Observed> = early[2..].iter().map(|seen| Observed { foretells: false, ..*seen }).collect();
+    let standing: Vec<Observed> =
+        early[2..].iter().map(|seen| Observed { predicts_duration: false, ..*seen }).collect();
     assert!(learner.learned(&cluster, JOB, &standing).is_empty());
     learner.won(&seen(1, 0, 1.0, None));
     assert_eq!(median(&learner.learned(&cluster, JOB, &standing)), 1.0);
 }
 
 #[test]
-fn one_attempt_far_behind_suffices_once_others_have_ended() {
+fn one_very_slow_attempt_makes_a_node_slow() {
     let (cluster, mut learner) = (cluster(), learner(vec![1.0; 5]));
     learner.first_progress(0, 0.05, 0.05);
     learner.learned(&cluster, JOB, &[]);

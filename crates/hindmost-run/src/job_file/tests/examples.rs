@@ -1,4 +1,4 @@
-//! The example jobs are valid and say what they are.
+//! The example jobs are valid and have a README.
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,7 @@ fn examples() -> Vec<PathBuf> {
 }
 
 #[test]
-fn every_example_is_valid_and_has_its_folders_name() {
+fn every_example_is_valid_and_named_after_its_folder() {
     let examples = examples();
     assert!(examples.len() >= 4, "{examples:?}");
     for folder in examples {

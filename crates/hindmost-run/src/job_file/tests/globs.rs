@@ -1,4 +1,4 @@
-//! Which files patterns find.
+//! Patterns of input files.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::plan_of;
 
-/// A folder with these files.
+/// Creates a folder with these files.
 fn folder_of(files: &[&[u8]]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     for name in files {
@@ -18,7 +18,7 @@ fn folder_of(files: &[&[u8]]) -> tempfile::TempDir {
     folder
 }
 
-/// What the patterns find, relative to the folder.
+/// Returns the files that the patterns match, relative to the folder.
 fn found(patterns: &str, folder: &Path) -> Result<Vec<Vec<u8>>, String> {
     let text = format!("[[phase]]\nname = \"p\"\ninputs = {patterns}\ncommand = \"x\"");
     let own = folder.canonicalize().unwrap();
@@ -49,7 +49,7 @@ fn patterns_are_those_of_a_shell() {
         ("\"./text//a.txt\"", &["text/a.txt"]),
         ("\"text/../e.txt\"", &["e.txt"]),
         ("\"*/../*.txt\"", &["e.txt"]),
-        // Each once, and sorted, whatever finds it.
+        // Each file once, in sorted order.
         ("[\"text/b*\", \"text/a.txt\", \"*/*.txt\"]", &["text/[x].txt", "text/a.txt", "text/b.txt"]),
     ] {
         assert_eq!(names(pattern, folder.path()), expected, "{pattern}");
@@ -60,7 +60,7 @@ fn patterns_are_those_of_a_shell() {
 }
 
 #[test]
-fn two_stars_go_to_any_depth() {
+fn two_stars_match_any_depth() {
     let folder = folder_of(&[b"a.txt", b"x/b.txt", b"x/y/c.txt", b"x/y/z/d.md", b".git/e.txt"]);
     for (pattern, expected) in [
         ("\"**/*.txt\"", &["a.txt", "x/b.txt", "x/y/c.txt"][..]),
@@ -74,7 +74,7 @@ fn two_stars_go_to_any_depth() {
 }
 
 #[test]
-fn names_may_be_anything_that_the_file_system_takes() {
+fn file_names_may_contain_any_bytes() {
     let all: [&[u8]; 5] =
         [b"in/ two words", b"in/'\"$(x)`;", b"in/line\nbreak", b"in/no\xfftext", "in/größe".as_bytes()];
     let folder = folder_of(&all);
@@ -83,7 +83,7 @@ fn names_may_be_anything_that_the_file_system_takes() {
     assert_eq!(found("\"in/*\"", folder.path()), Ok(expected.clone()));
     assert_eq!(found("\"**\"", folder.path()), Ok(expected));
     assert_eq!(found("\"in/no*\"", folder.path()), Ok(vec![b"in/no\xfftext".to_vec()]));
-    // What is shown stays on its line.
+    // The description shows a name on one line.
     let text = "[[phase]]\nname = \"p\"\ninputs = [\"in/line*\", \"in/no*\"]\ncommand = \"x\"";
     let shown = plan_of(text, folder.path()).unwrap().describe();
     assert!(shown.contains("inputs     2 files, in/line\\nbreak to in/no\u{fffd}text\n"), "{shown}");
@@ -99,7 +99,7 @@ fn the_folder_itself_may_have_any_name() {
 }
 
 #[test]
-fn links_lead_to_files_but_not_in_circles() {
+fn links_are_followed_but_not_in_circles() {
     let folder = folder_of(&[b"in/a.txt", b"elsewhere/b.txt"]);
     let link = |to: &str, name: &str| symlink(to, folder.path().join(name)).unwrap();
     link("../elsewhere/b.txt", "in/b.txt");
@@ -109,7 +109,7 @@ fn links_lead_to_files_but_not_in_circles() {
     assert_eq!(names("\"in/**/*.txt\"", folder.path()), ["in/a.txt", "in/b.txt"]);
     assert_eq!(names("\"linked/*\"", folder.path()), ["linked/b.txt"]);
     assert_eq!(names("\"in/circle/a.txt\"", folder.path()), ["in/circle/a.txt"]);
-    // The parent of what a link leads to.
+    // The parent of the folder to which a link points.
     assert_eq!(names("\"in/circle/../elsewhere/*\"", folder.path()), ["elsewhere/b.txt"]);
     link("nowhere", "in/broken.txt");
     let error = found("\"in/*.txt\"", folder.path()).unwrap_err();
@@ -119,7 +119,7 @@ fn links_lead_to_files_but_not_in_circles() {
 
 #[test]
 fn a_folder_that_cannot_be_read_is_an_error() {
-    // A link to itself can't be read by anybody, whatever rights they have.
+    // No user, not even root, can read a link to itself.
     let folder = folder_of(&[b"in/a.txt"]);
     symlink("loop", folder.path().join("loop")).unwrap();
     for pattern in ["\"loop/*\"", "[\"in/*\", \"loop/**\"]", "\"loop\""] {
@@ -127,7 +127,7 @@ fn a_folder_that_cannot_be_read_is_an_error() {
         let expected = "leads to FOLDER/loop, which can't be read: Too many levels of symbolic links";
         assert!(error.contains(expected), "{pattern}: {error}");
     }
-    // A name on the way that is no folder leads nowhere.
+    // A path through a file that is not a folder matches nothing.
     let error = found("\"in/a.txt/*\"", folder.path()).unwrap_err();
     assert!(error.contains("\"in/a.txt/*\" matches no file in FOLDER"), "{error}");
 }

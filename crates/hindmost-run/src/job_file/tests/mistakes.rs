@@ -1,4 +1,4 @@
-//! What is said of bad job files.
+//! Error messages for invalid job files.
 
 use std::path::Path;
 
@@ -7,14 +7,14 @@ use proptest::prelude::*;
 use super::super::parse;
 use super::{VALID, plan_of, with_files};
 
-/// The error that comes of one change to the valid job.
+/// Returns the error of the valid job with one change.
 fn changed(from: &str, to: &str, folder: &Path) -> String {
     assert!(VALID.contains(from), "{from:?} is not in the valid job");
     plan_of(&VALID.replacen(from, to, 1), folder).err().unwrap_or_else(|| panic!("{to:?} was accepted"))
 }
 
 #[test]
-fn mistakes_are_told_with_place_value_and_what_is_valid() {
+fn errors_name_the_place_the_value_and_what_is_valid() {
     let folder = with_files();
     std::fs::write(folder.path().join("file"), "").unwrap();
     let long = "x".repeat(100_001);
@@ -117,7 +117,7 @@ fn mistakes_are_told_with_place_value_and_what_is_valid() {
         (
             "LC_ALL =",
             "\"A=B\" =",
-            "line 7, column 15: environment: \"A=B\" is no variable's name: it may not contain = or NUL",
+            "line 7, column 15: environment: \"A=B\" is not a valid variable name: it may not contain = or NUL",
         ),
         (
             "\"C\"",
@@ -295,17 +295,17 @@ fn mistakes_are_told_with_place_value_and_what_is_valid() {
         (
             "text/*.txt",
             "text/[a",
-            "line 19, column 10: phase \"map\": inputs: \"text/[a\" is no pattern: invalid range pattern in \"[a\"",
+            "line 19, column 10: phase \"map\": inputs: \"text/[a\" is not a valid pattern: invalid range pattern in \"[a\"",
         ),
         (
             "text/*.txt",
             "text/**.txt",
-            "line 19, column 10: phase \"map\": inputs: \"text/**.txt\" is no pattern: recursive wildcards must form a single path component in \"**.txt\"",
+            "line 19, column 10: phase \"map\": inputs: \"text/**.txt\" is not a valid pattern: recursive wildcards must form a single path component in \"**.txt\"",
         ),
         (
             "text/*.txt",
             " ",
-            "line 19, column 10: phase \"map\": inputs: \" \" is no pattern: give one such as \"text/*.txt\"",
+            "line 19, column 10: phase \"map\": inputs: \" \" is not a valid pattern: give one such as \"text/*.txt\"",
         ),
         (
             "text/*.txt",
@@ -322,7 +322,7 @@ fn mistakes_are_told_with_place_value_and_what_is_valid() {
             "[\"text/*.txt\", \"x*\"]",
             "line 19, column 10: phase \"map\": inputs: \"x*\" matches no file in FOLDER",
         ),
-        // No TOML at all.
+        // Not TOML.
         ("[[phase]]", "[[phase", "line 10, column 8: unclosed array table, expected `]]`"),
         ("name = \"wordcount\"", "name = wordcount", "line 1, column 8: "),
         ("priority = 2", "priority = 2\npriority = 3", "line 7, column 1: duplicate key"),
@@ -337,7 +337,7 @@ fn mistakes_are_told_with_place_value_and_what_is_valid() {
 }
 
 #[test]
-fn a_job_without_phases_says_how_they_are_written() {
+fn the_error_of_a_job_without_phases_shows_their_form() {
     let folder = tempfile::tempdir().unwrap();
     let none =
         "job.toml: the job has no phase; a phase begins with [[phase]] and has a name, tasks or inputs, and a command";
@@ -349,10 +349,10 @@ fn a_job_without_phases_says_how_they_are_written() {
 }
 
 #[test]
-fn a_file_whose_name_can_be_no_job_needs_a_name_in_it() {
+fn a_file_with_an_unusable_name_needs_a_job_name() {
     let text = "[[phase]]\nname = \"p\"\ntasks = 1\ncommand = \"true\"";
     let error = parse(text, Path::new(".toml"), Path::new("/")).unwrap_err().to_string();
-    let expected = ".toml: the job has no name, and its file's can't be it (\".toml\" is a folder's name, so it may not begin with a dot): add name = \"…\"";
+    let expected = ".toml: the job has no name, and its file's name can't be used (\".toml\" is a folder's name, so it may not begin with a dot): add name = \"…\"";
     assert_eq!(error, expected);
     assert_eq!(parse(&format!("name = \"j\"\n{text}"), Path::new(".toml"), Path::new("/")).unwrap().name, "j");
 }
@@ -365,7 +365,7 @@ fn columns_are_characters() {
 }
 
 #[test]
-fn depth_and_length_are_no_danger() {
+fn deep_and_long_files_do_not_crash() {
     let folder = tempfile::tempdir().unwrap();
     assert!(plan_of(&format!("name = {}", "[".repeat(100_000)), folder.path()).is_err());
     assert!(plan_of(&format!("deadline = \"{}\"", "1s".repeat(100_000)), folder.path()).is_err());
@@ -387,7 +387,7 @@ proptest! {
     }
 
     #[test]
-    fn no_change_to_a_good_job_makes_it_panic(
+    fn no_change_to_a_valid_job_makes_it_panic(
         at in any::<prop::sample::Index>(),
         removed in 0usize..12,
         added in r#"[\[\]{}"'=.,#a-z0-9 \n*?é\u{0}-]{0,6}"#,

@@ -1,4 +1,4 @@
-//! Job files, good and bad.
+//! Tests of valid and invalid job files.
 
 mod examples;
 #[cfg(unix)]
@@ -11,7 +11,7 @@ use std::path::Path;
 
 use super::{Plan, parse};
 
-/// A job file in which every key is used; its inputs are those of [`with_files`].
+/// A job file that uses every key. Its inputs are those of [`with_files`].
 const VALID: &str = r#"name = "wordcount"
 policy = "fair+mantri(delta=0.5)"
 knowledge = "progress(0.1)"
@@ -44,7 +44,7 @@ environment = { DEPTH = "2", OTHER = "x" }
 directory = "."
 "#;
 
-/// A folder with `text/a.txt`, `text/b.txt`, and what no pattern for texts should find.
+/// Creates a folder with `text/a.txt`, `text/b.txt`, and files that the patterns should not match.
 fn with_files() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     std::fs::create_dir_all(folder.path().join("text/folder.txt")).unwrap();
@@ -54,7 +54,7 @@ fn with_files() -> tempfile::TempDir {
     folder
 }
 
-/// The plan of a text, or the error's message without the folder's name.
+/// Returns the plan of a text, or the error's message without the folder's name.
 fn plan_of(text: &str, folder: &Path) -> Result<Plan, String> {
     let own = folder.canonicalize().unwrap();
     parse(text, Path::new("job.toml"), folder)

@@ -1,4 +1,4 @@
-//! What good job files mean.
+//! Plans of valid job files.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -35,14 +35,14 @@ fn every_key_is_read() {
     assert_eq!(map.directory, own);
     assert_eq!((reduce.name.as_str(), reduce.after.as_slice(), reduce.tasks), ("reduce", [0].as_slice(), 3));
     assert_eq!((&reduce.inputs, reduce.cpus, reduce.memory), (&None, 1.0, None));
-    // What must not be done twice is not tried again either.
+    // A task that may not run twice is not tried again either.
     assert_eq!((reduce.retries, reduce.time_limit, reduce.idempotent), (0, None, false));
     assert_eq!(reduce.environment["DEPTH"], "1");
     assert_eq!(reduce.directory, own.join("text"));
 }
 
 #[test]
-fn what_is_left_out_has_defaults() {
+fn missing_values_have_defaults() {
     let folder = tempfile::tempdir().unwrap();
     let plan = plan_of(SMALL, folder.path()).unwrap();
     let own = folder.path().canonicalize().unwrap();
@@ -56,7 +56,7 @@ fn what_is_left_out_has_defaults() {
 }
 
 #[test]
-fn phases_are_sorted_by_need_and_otherwise_stay() {
+fn phases_are_sorted_only_as_far_as_needed() {
     let folder = tempfile::tempdir().unwrap();
     let phase = |name: &str, after: &str| {
         format!("[[phase]]\nname = \"{name}\"\ntasks = 1\ncommand = \"true\"\nafter = [{after}]\n")
@@ -104,7 +104,7 @@ fn a_file_is_loaded_from_its_own_folder() {
     let own = folder.path().canonicalize().unwrap();
     assert_eq!((plan.name.as_str(), &plan.folder), ("two words", &own));
     assert_eq!(plan.phases[0].inputs, Some(vec![own.join("text/a.txt")]));
-    // The same job by another way.
+    // The same job by another path.
     let roundabout = folder.path().join("text/../two words.toml");
     assert_eq!(load(&roundabout).unwrap(), plan);
     let missing = load(&folder.path().join("no.toml")).unwrap_err().to_string();
@@ -112,7 +112,7 @@ fn a_file_is_loaded_from_its_own_folder() {
 }
 
 #[test]
-fn what_other_editors_write_is_read_too() {
+fn windows_line_ends_and_byte_order_marks_are_read() {
     let folder = tempfile::tempdir().unwrap();
     let text = "\u{feff}name = \"j\"\r\n[[phase]]\r\nname = \"p\"\r\ntasks = 1\r\ncommand = '''\r\nif true\r\nthen true\r\nfi'''\r\n";
     let plan = plan_of(text, folder.path()).unwrap();
@@ -122,7 +122,7 @@ fn what_other_editors_write_is_read_too() {
 }
 
 #[test]
-fn files_that_are_no_text_are_refused() {
+fn binary_and_huge_files_are_errors() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("job.toml");
     std::fs::write(&file, b"name = \"\xff\"").unwrap();
@@ -130,11 +130,11 @@ fn files_that_are_no_text_are_refused() {
     assert!(error.ends_with("job.toml: this is not a text file; a job file is written in TOML"), "{error}");
     std::fs::File::create(&file).unwrap().set_len((16 << 20) + 1).unwrap();
     let error = load(&file).unwrap_err().to_string();
-    assert!(error.ends_with("job.toml: this is too large for a job file"), "{error}");
+    assert!(error.ends_with("job.toml: this file is too large for a job file (at most 16 MiB)"), "{error}");
 }
 
 #[test]
-fn a_folder_that_is_not_there_is_only_named() {
+fn a_missing_folder_is_only_named() {
     let plan = parse(SMALL.replace("tasks", "cpus = 2\ntasks").as_str(), Path::new("j.toml"), Path::new("/no/such"));
     assert_eq!(plan.unwrap().folder, PathBuf::from("/no/such"));
 }
@@ -155,7 +155,7 @@ fn policies_see_the_job_without_durations() {
 }
 
 #[test]
-fn the_digest_tells_what_results_depend_on() {
+fn the_digest_covers_what_results_depend_on() {
     let folder = with_files();
     let digest = |text: &str| plan_of(text, folder.path()).unwrap().digest();
     let own = digest(VALID);

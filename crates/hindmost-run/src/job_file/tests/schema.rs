@@ -1,4 +1,4 @@
-//! The schema and the documentation say what the code does.
+//! The JSON schema and the documentation agree with the code.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ fn docs() -> PathBuf {
 }
 
 #[test]
-fn the_schema_in_the_documentation_is_the_one_that_is_read() {
+fn the_schema_in_the_documentation_is_up_to_date() {
     let current = format!("{:#}\n", schema());
     let file = docs().join("job.schema.json");
     if std::env::var_os("HINDMOST_UPDATE_DOCS").is_some() {
@@ -26,7 +26,7 @@ fn the_schema_in_the_documentation_is_the_one_that_is_read() {
     );
 }
 
-/// The keys of the job or of a phase.
+/// Returns the keys of the job or of a phase.
 fn properties(of: &str) -> serde_json::Map<String, Value> {
     schema().pointer(of).and_then(Value::as_object).unwrap().clone()
 }
@@ -39,14 +39,14 @@ fn every_key_has_a_description_and_is_in_the_documentation() {
         assert!(properties.len() >= 9, "{properties:?}");
         for (key, value) in properties {
             assert!(value.get("description").is_some(), "{key} has no description");
-            assert!(text.contains(&format!("`{key}`")) || key == "phase", "docs/jobs.md does not tell of {key}");
+            assert!(text.contains(&format!("`{key}`")) || key == "phase", "docs/jobs.md does not describe {key}");
             assert!(!value.to_string().contains("null"), "{key}: TOML has no null");
         }
     }
 }
 
 #[test]
-fn the_schema_tells_what_must_be_given() {
+fn the_schema_names_required_keys() {
     let schema = schema();
     assert_eq!(schema["additionalProperties"], false);
     assert_eq!(schema["required"], serde_json::json!(["phase"]));

@@ -1,34 +1,34 @@
-//! Nothing of an attempt is left once its end counts, and nothing else is touched.
+//! Ending an attempt kills all its processes and no others.
 
 use super::*;
 use crate::process::roots::locked;
 
-/// Whether nothing is left of a process, not even a zombie.
+/// True if a process does not exist any more, not even as a zombie.
 fn is_gone(process: &Identity) -> bool {
     stat_of(process).is_none()
 }
 
-/// What a shell script leaves running when it ends: in its group, in a session of its own, leading a group,
-/// with an empty environment, with closed descriptors, and orphaned twice over.
+/// Processes that a shell script leaves running: in its group, in their own session, leading a group, with an empty
+/// environment, with closed descriptors, and orphaned twice.
 const LEAVES: &str = "sleep 1000 & setsid sleep 1000 & timeout 1000 sleep 1000 & env -i setsid sleep 1000 & \
     (setsid sh -c 'exec <&- >&- 2>&-; (env -i sleep 1000 &) &' &) & sleep 0.2; ";
 
 fn wait_for_sleepers(tree: &Tree, count: usize) -> Vec<Identity> {
     eventually("all have started", || {
-        let living = tree.living();
-        let sleeping = living.iter().filter(|one| name_of(one.pid).as_deref() == Some("sleep")).count();
-        (sleeping == count).then_some(living)
+        let running = tree.running();
+        let sleeping = running.iter().filter(|one| name_of(one.pid).as_deref() == Some("sleep")).count();
+        (sleeping == count).then_some(running)
     })
 }
 
 #[test]
-fn everything_that_is_left_is_killed() {
+fn all_processes_of_an_attempt_are_killed() {
     let tree = Tree::shell(&format!("{LEAVES} exit 7"));
     let all = wait_for_sleepers(&tree, 6);
-    eventually("it has ended", || (!tree.root.is_alive()).then_some(()));
+    eventually("it has ended", || (!tree.root.is_running()).then_some(()));
     assert_eq!(tree.end(), Some(7));
-    assert!(all.iter().all(|process| !process.is_alive()));
-    assert_eq!(tree.living(), []);
+    assert!(all.iter().all(|process| !process.is_running()));
+    assert_eq!(tree.running(), []);
     eventually("all are reaped", || {
         orphans::sweep();
         all.iter().all(is_gone).then_some(())
@@ -36,19 +36,19 @@ fn everything_that_is_left_is_killed() {
 }
 
 #[test]
-fn what_another_attempt_leaves_is_kept() {
+fn processes_of_another_attempt_are_kept() {
     let kept = Tree::shell(&format!("{LEAVES} sleep 1000"));
     let all = wait_for_sleepers(&kept, 6);
     for _ in 0..3 {
         let tree = Tree::shell("env -i setsid sleep 1000 & sleep 0.01");
-        eventually("it has ended", || (!tree.root.is_alive()).then_some(()));
+        eventually("it has ended", || (!tree.root.is_running()).then_some(()));
         assert_eq!(tree.end(), Some(0));
-        assert_eq!(tree.living(), []);
+        assert_eq!(tree.running(), []);
     }
-    let living = kept.living();
-    // Shells that have only started others end by themselves.
+    let running = kept.running();
+    // Shells that have only started other processes end on their own.
     let sleeps = |process: &&Identity| name_of(process.pid).as_deref() == Some("sleep");
-    assert_eq!(all.iter().filter(sleeps).filter(|process| living.contains(process)).count(), 6);
+    assert_eq!(all.iter().filter(sleeps).filter(|process| running.contains(process)).count(), 6);
 }
 
 #[test]
@@ -56,20 +56,20 @@ fn a_root_that_was_killed_has_no_exit_code() {
     let tree = Tree::shell("sleep 1000; :");
     tree.wait_for(1, "sleep");
     kill_tree(&tree.root);
-    eventually("it has ended", || (!tree.root.is_alive()).then_some(()));
+    eventually("it has ended", || (!tree.root.is_running()).then_some(()));
     assert_eq!(tree.end(), None);
     assert!(is_gone(&tree.root));
 }
 
 #[test]
-fn one_that_keeps_forking_is_ended() {
+fn an_attempt_that_keeps_forking_is_ended() {
     // Each process starts the next one and ends.
     for start in ["sh -c \"$0\" \"$0\" &", "setsid sh -c \"$0\" \"$0\" &", "env -i sh -c \"$0\" \"$0\" &"] {
         let tree = Tree::new(start, start);
-        eventually("the root has ended", || (!tree.root.is_alive()).then_some(()));
+        eventually("the root has ended", || (!tree.root.is_running()).then_some(()));
         std::thread::sleep(Duration::from_millis(50));
         assert_eq!(tree.end(), Some(0));
-        assert_eq!(tree.living(), []);
+        assert_eq!(tree.running(), []);
     }
 }
 
@@ -81,7 +81,7 @@ fn orphans_that_end_are_reaped() {
         orphans::sweep();
         (all.iter().filter(|process| is_gone(process)).count() >= 2).then_some(())
     });
-    assert!(tree.root.is_alive());
+    assert!(tree.root.is_running());
 }
 
 #[test]
@@ -93,25 +93,25 @@ fn children_of_other_code_are_left_alone() {
             if group_of_its_own {
                 command.process_group(0);
             }
-            // Another test may just start an attempt, whose marks this process wears meanwhile.
-            let _nobody_else = locked(&roots::SPAWNING);
+            // While another test starts an attempt, this process has that attempt's marks.
+            let _spawning = locked(&roots::SPAWNING);
             command.spawn().unwrap()
         };
-        let (mut ended, mut living) = (other("exit 7"), other("exec sleep 1000"));
+        let (mut ended, mut running) = (other("exit 7"), other("exec sleep 1000"));
         let identity = Identity::of(ended.id()).unwrap();
-        eventually("it has ended", || (!identity.is_alive()).then_some(()));
+        eventually("it has ended", || (!identity.is_running()).then_some(()));
         let tree = Tree::shell("exit 0");
-        eventually("the attempt has ended", || (!tree.root.is_alive()).then_some(()));
+        eventually("the attempt has ended", || (!tree.root.is_running()).then_some(()));
         assert_eq!(tree.end(), Some(0));
         assert_eq!(ended.wait().unwrap().code(), Some(7));
-        assert!(living.try_wait().unwrap().is_none());
-        living.kill().unwrap();
-        living.wait().unwrap();
+        assert!(running.try_wait().unwrap().is_none());
+        running.kill().unwrap();
+        running.wait().unwrap();
     }
 }
 
 #[test]
-fn strays_of_a_run_are_ended() {
+fn strays_of_a_run_are_killed() {
     let tree = Tree::shell("env -i setsid sleep 1000 & sleep 1000 & exit 0");
     wait_for_sleepers(&tree, 2);
     let strays = |run, kept: &[Mark]| {
@@ -120,20 +120,20 @@ fn strays_of_a_run_are_ended() {
     };
     assert_eq!(strays(Mark::of_run("another", Path::new(FOLDER)), &[]), Vec::<String>::new());
     assert_eq!(strays(tree.tag.run, &[tree.tag.attempt]), Vec::<String>::new());
-    assert_eq!(tree.living().len(), 2);
+    assert_eq!(tree.running().len(), 2);
     orphans::forget(&tree.root);
     assert_eq!(strays(tree.tag.run, &[]), Vec::<String>::new());
-    assert_eq!(tree.living(), []);
+    assert_eq!(tree.running(), []);
 }
 
 #[test]
-fn what_an_adopted_attempt_leaves_is_found() {
-    // As if the root were another process's child: it is looked for among all processes.
+fn orphans_of_an_adopted_attempt_are_killed() {
+    // As if the root were another process's child: its orphans are searched among all processes.
     let tree = Tree::shell("env -i setsid sleep 1000 & sleep 1000 & sleep 0.1");
     let all = wait_for_sleepers(&tree, 2);
-    eventually("it has ended", || (!tree.root.is_alive()).then_some(()));
+    eventually("it has ended", || (!tree.root.is_running()).then_some(()));
     orphans::forget(&tree.root);
     adopt(&tree.root, tree.tag);
     assert_eq!(tree.end(), None);
-    assert!(all.iter().all(|process| !process.is_alive()));
+    assert!(all.iter().all(|process| !process.is_running()));
 }

@@ -1,21 +1,21 @@
-//! Ends of processes are told once.
+//! The watcher reports the end of each process once.
 
 use std::collections::BTreeSet;
 
 use super::*;
 
-/// The tokens that are told until there are this many.
-fn told(watcher: &mut Watcher, count: usize) -> Vec<u64> {
-    let mut told = Vec::new();
-    eventually("all ends are told", || {
-        told.extend(watcher.wait(Duration::from_millis(10)));
-        (told.len() >= count).then_some(())
+/// Returns the reported tokens once there are this many.
+fn reported(watcher: &mut Watcher, count: usize) -> Vec<u64> {
+    let mut reported = Vec::new();
+    eventually("all ends are reported", || {
+        reported.extend(watcher.wait(Duration::from_millis(10)));
+        (reported.len() >= count).then_some(())
     });
-    told
+    reported
 }
 
 #[test]
-fn every_end_is_told_once() {
+fn every_end_is_reported_once() {
     const COUNT: u64 = 200;
     let mut watcher = Watcher::new().unwrap();
     let mut trees = Vec::new();
@@ -24,29 +24,29 @@ fn every_end_is_told_once() {
         watcher.watch(&tree.root, token).unwrap();
         trees.push(tree);
     }
-    let told = told(&mut watcher, COUNT as usize);
-    assert_eq!(told.len(), COUNT as usize);
-    assert_eq!(told.into_iter().collect::<BTreeSet<_>>(), (0..COUNT).collect());
-    assert!(trees.iter().all(|tree| stat_of(&tree.root).is_some()), "none is reaped");
+    let reported = reported(&mut watcher, COUNT as usize);
+    assert_eq!(reported.len(), COUNT as usize);
+    assert_eq!(reported.into_iter().collect::<BTreeSet<_>>(), (0..COUNT).collect());
+    assert!(trees.iter().all(|tree| stat_of(&tree.root).is_some()), "the watcher has reaped a process");
     assert_eq!(watcher.count(), 0);
-    assert!(watcher.wait(Duration::ZERO).is_empty(), "nothing is told twice");
+    assert!(watcher.wait(Duration::ZERO).is_empty(), "an end is reported twice");
 }
 
 #[test]
-fn ends_that_came_before_are_told() {
+fn ends_before_watching_are_reported() {
     let mut watcher = Watcher::new().unwrap();
     let tree = Tree::shell("exit 0");
-    eventually("it has ended", || (!tree.root.is_alive()).then_some(()));
+    eventually("it has ended", || (!tree.root.is_running()).then_some(()));
     watcher.watch(&tree.root, 1).unwrap();
-    assert_eq!(told(&mut watcher, 1), [1]);
+    assert_eq!(reported(&mut watcher, 1), [1]);
 
     assert_eq!(tree.end(), Some(0));
-    // It is gone altogether by now.
+    // By now it has been reaped.
     watcher.watch(&tree.root, 2).unwrap();
-    // Nor is another process meant that has its pid.
-    let ourselves = Identity::of(std::process::id()).unwrap();
-    watcher.watch(&Identity { start_time: ourselves.start_time + 1, ..ourselves.clone() }, 3).unwrap();
-    watcher.watch(&Identity { boot_id: String::new(), ..ourselves }, 4).unwrap();
+    // Another process with the same pid does not count.
+    let own = Identity::of(std::process::id()).unwrap();
+    watcher.watch(&Identity { start_time: own.start_time + 1, ..own.clone() }, 3).unwrap();
+    watcher.watch(&Identity { boot_id: String::new(), ..own }, 4).unwrap();
     assert_eq!(watcher.wait(LIMIT), [2, 3, 4]);
     assert!(watcher.wait(Duration::ZERO).is_empty());
 }
@@ -60,11 +60,11 @@ fn a_process_may_be_watched_twice() {
     }
     assert!(watcher.wait(Duration::from_millis(1)).is_empty());
     kill_tree(&tree.root);
-    assert_eq!(told(&mut watcher, 2), [u64::MAX, u64::MAX]);
+    assert_eq!(reported(&mut watcher, 2), [u64::MAX, u64::MAX]);
 }
 
 #[test]
-fn the_end_of_a_grandchild_is_told() {
+fn the_end_of_a_grandchild_is_reported() {
     let mut watcher = Watcher::new().unwrap();
     let tree = Tree::shell("sleep 1000 & while :; do wait; sleep 1000; done");
     let grandchild = eventually("there is a grandchild", || descendants(tree.root.pid).first().copied());
@@ -72,8 +72,8 @@ fn the_end_of_a_grandchild_is_told() {
     watcher.watch(&grandchild, 5).unwrap();
     watcher.watch(&tree.root, 6).unwrap();
     pidfd::send(&stat_of(&grandchild).unwrap(), Signal::Kill);
-    assert_eq!(told(&mut watcher, 1), [5]);
-    assert!(!grandchild.is_alive());
+    assert_eq!(reported(&mut watcher, 1), [5]);
+    assert!(!grandchild.is_running());
     kill_tree(&tree.root);
-    assert_eq!(told(&mut watcher, 1), [6]);
+    assert_eq!(reported(&mut watcher, 1), [6]);
 }

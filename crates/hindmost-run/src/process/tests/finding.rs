@@ -1,13 +1,13 @@
-//! Processes are found by their environment, and what they have read and computed is known.
+//! Processes are found by marks and environment, and their reading and CPU time are measured.
 
 use std::io::Write;
 use std::slice;
 
 use super::*;
 
-/// Processes of the tree, as `wanted` sees them.
-fn found(wanted: impl Fn(&belonging::Belonging<'_>) -> bool) -> Vec<Identity> {
-    belonging::scan(wanted).iter().map(|stat| stat.identity().unwrap()).collect()
+/// Returns the processes for which `wanted` is true.
+fn found(wanted: impl Fn(&membership::Membership<'_>) -> bool) -> Vec<Identity> {
+    membership::scan(wanted).iter().map(|stat| stat.identity().unwrap()).collect()
 }
 
 #[test]
@@ -15,23 +15,23 @@ fn processes_are_found_by_marks_and_environment() {
     let unmarked = "prlimit --rttime=unlimited --locks=unlimited";
     let tree = Tree::shell(&format!("setsid sleep 1000 & env -i sleep 1000 & {unmarked} sleep 1000 & wait"));
     tree.wait_for(3, "sleep");
-    let of_attempt = found(|belonging| belonging.is_of(tree.tag.attempt));
+    let of_attempt = found(|membership| membership.is_of(tree.tag.attempt));
     assert_eq!(of_attempt.len(), 4, "{of_attempt:?}");
     assert!(of_attempt.contains(&tree.root));
-    assert_eq!(found(|belonging| belonging.is_of_run(tree.tag.run)).len(), 4);
+    assert_eq!(found(|membership| membership.is_of_run(tree.tag.run)).len(), 4);
 
     let others = [Tag::new("another", Path::new(FOLDER), KEY), Tag::new("", Path::new("/"), KEY)];
     for other in others {
-        assert_eq!(found(|belonging| belonging.is_of(other.attempt) || belonging.is_of_run(other.run)), []);
+        assert_eq!(found(|membership| membership.is_of(other.attempt) || membership.is_of_run(other.run)), []);
     }
     kill_tree(&tree.root);
     tree.wait_for_end();
-    assert_eq!(found(|belonging| belonging.is_of(tree.tag.attempt)), [], "zombies don't count");
+    assert_eq!(found(|membership| membership.is_of(tree.tag.attempt)), [], "zombies don't count");
 }
 
 #[test]
 fn runs_within_attempts_are_found() {
-    // As a hindmost within the attempt would start them: with marks and variables of its own run.
+    // A hindmost inside the attempt would start processes like these: with marks and variables of its own run.
     let tree = Tree::shell(&format!(
         "own=$(prlimit --rttime --noheadings --raw --output SOFT)
         inner='prlimit --rttime=4611686018427387999: --locks=4611686018427387999:'
@@ -42,16 +42,16 @@ fn runs_within_attempts_are_found() {
         wait"
     ));
     tree.wait_for(3, "sleep");
-    let of_attempt = found(|belonging| belonging.is_of(tree.tag.attempt));
+    let of_attempt = found(|membership| membership.is_of(tree.tag.attempt));
     assert_eq!(of_attempt.len(), 3, "the third one says nothing");
-    assert_eq!(found(|belonging| belonging.is_of_run(tree.tag.run)), slice::from_ref(&tree.root));
+    assert_eq!(found(|membership| membership.is_of_run(tree.tag.run)), slice::from_ref(&tree.root));
     assert!(of_attempt.iter().filter(|process| is_proven(process, tree.tag)).eq([&tree.root]));
 }
 
 #[test]
 fn a_root_is_found_by_its_command_line() {
     let tree = Tree::new("setsid sleep 1000 & (sleep 1000; :) & sleep 1000; :", "a name");
-    eventually("all have started", || (tree.living().len() == 5).then_some(()));
+    eventually("all have started", || (tree.running().len() == 5).then_some(()));
     assert_eq!(find_root(tree.tag, &["a name"]), Some(tree.root.clone()));
     assert_eq!(find_root(tree.tag, &["a name", "another"]), None);
     assert_eq!(find_root(Tag::new("another", Path::new(FOLDER), KEY), &["a name"]), None);
@@ -71,7 +71,7 @@ fn only_proven_processes_are_adopted() {
     assert!(!is_proven(&tree.root, tree.tag));
 }
 
-/// A file of lines of ten bytes, with an odd name.
+/// Creates a file with an unusual name and lines of ten bytes.
 fn lines(folder: &Path, count: usize) -> std::path::PathBuf {
     let path = folder.join("a file\nof (lines) ");
     let mut file = std::fs::File::create(&path).unwrap();
@@ -86,7 +86,7 @@ fn the_share_read_is_the_furthest_position() {
     let folder = tempfile::tempdir().unwrap();
     let path = lines(folder.path(), 4);
     let tree = Tree::new("(read -r line; sleep 1000) < \"$0\" & sleep 1000 < \"$0\" & wait", &path);
-    // Shells read no further than the line's end, or whole blocks where they can move back.
+    // Shells read up to the end of the line, or read whole blocks and seek back.
     eventually("a line has been read", || (read_share(&tree.root, &path)? == 0.25).then_some(()));
     kill_tree(&tree.root);
     tree.wait_for_end();
@@ -94,7 +94,7 @@ fn the_share_read_is_the_furthest_position() {
 }
 
 #[test]
-fn the_share_read_is_known_of_pipelines() {
+fn the_share_read_is_known_for_pipelines() {
     let folder = tempfile::tempdir().unwrap();
     let path = lines(folder.path(), 500_000);
     let tree = Tree::new("cat \"$0\" | sleep 1000", &path);
@@ -107,7 +107,7 @@ fn the_share_read_is_known_of_pipelines() {
 }
 
 #[test]
-fn a_share_is_of_files_that_are_read() {
+fn the_share_is_unknown_for_files_that_are_not_read() {
     let folder = tempfile::tempdir().unwrap();
     let path = lines(folder.path(), 4);
     let (empty, other, pipe) = (folder.path().join("empty"), folder.path().join("other"), folder.path().join("pipe"));
@@ -120,7 +120,7 @@ fn a_share_is_of_files_that_are_read() {
         assert_eq!(read_share(&tree.root, file), None, "{}", file.display());
     }
 
-    // Past the end, as a file may have become shorter.
+    // The position is past the end, as after a file was truncated.
     let whole = Tree::new("exec < \"$0\"; cat > /dev/null; sleep 1000; :", &path);
     eventually("all has been read", || (read_share(&whole.root, &path)? == 1.0).then_some(()));
     std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(20).unwrap();
@@ -128,7 +128,7 @@ fn a_share_is_of_files_that_are_read() {
 }
 
 #[test]
-fn cpu_time_is_that_of_the_whole_tree() {
+fn cpu_time_includes_the_whole_tree() {
     let tree = Tree::shell("(while :; do :; done) & sleep 1000; :");
     let first = eventually("it has computed", || cpu_seconds(&tree.root).filter(|seconds| *seconds > 0.02));
     eventually("it goes on", || cpu_seconds(&tree.root).filter(|seconds| *seconds > first));

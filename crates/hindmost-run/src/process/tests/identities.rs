@@ -1,12 +1,12 @@
-//! Which process is meant.
+//! Identities of processes.
 
 use super::*;
 
 #[test]
-fn a_child_is_told_from_every_other_process() {
+fn a_child_has_its_own_identity() {
     let tree = Tree::shell("exec sleep 1000");
     assert_eq!(Identity::of(tree.root.pid).unwrap(), tree.root);
-    assert!(tree.root.is_alive());
+    assert!(tree.root.is_running());
     assert_eq!(tree.root.boot_id, boot_id().unwrap());
 
     let written = serde_json::to_string(&tree.root).unwrap();
@@ -19,15 +19,15 @@ fn a_child_is_told_from_every_other_process() {
 }
 
 #[test]
-fn a_zombie_is_dead_but_has_an_identity() {
+fn a_zombie_has_ended_but_has_an_identity() {
     let tree = Tree::shell("exec sleep 1000");
     assert!(signal_group(tree.root.pid, Signal::Kill).unwrap());
     eventually("the child is a zombie", || stat_of(&tree.root).is_some_and(|stat| stat.has_ended()).then_some(()));
-    assert!(!tree.root.is_alive());
+    assert!(!tree.root.is_running());
     assert_eq!(Identity::of(tree.root.pid).unwrap(), tree.root);
 
     reap(&tree.root);
-    assert!(!tree.root.is_alive());
+    assert!(!tree.root.is_running());
     assert_ne!(Identity::of(tree.root.pid).ok(), Some(tree.root.clone()));
 }
 
@@ -38,28 +38,28 @@ fn another_process_with_the_pid_is_not_touched() {
     let earlier = Identity { start_time: tree.root.start_time - 1, ..tree.root.clone() };
     let other_boot = Identity { boot_id: "of another day".to_owned(), ..tree.root.clone() };
     for wrong in [earlier, other_boot] {
-        assert!(!wrong.is_alive());
+        assert!(!wrong.is_running());
         assert_eq!(cpu_seconds(&wrong), None);
         stop_tree(&wrong);
         kill_tree(&wrong);
         assert_eq!(descendants(tree.root.pid).len(), 2);
-        // Nothing was sent: neither has it been halted, nor is the end on its way.
+        // No signal was sent: the process is not stopped, and no signal is pending.
         let status = std::fs::read_to_string(format!("/proc/{}/status", tree.root.pid)).unwrap();
         assert!(status.lines().any(|line| line == "ShdPnd:\t0000000000000000"), "{status}");
         let stat = stat_of(&tree.root).unwrap();
-        assert!(!stat.is_halted() && !stat.has_ended());
+        assert!(!stat.is_stopped() && !stat.has_ended());
     }
 }
 
 #[test]
-fn nobody_is_in_groups_that_cannot_be() {
+fn impossible_groups_are_not_signalled() {
     for group in [0, 1, u32::MAX] {
         assert!(signal_group(group, Signal::Kill).is_err());
     }
     let tree = Tree::shell("exec sleep 1000");
-    // Not with its tree: another test's watcher might reap it then.
+    // Without remembering its tree: another test might reap it then.
     assert!(signal_group(tree.root.pid, Signal::Kill).unwrap());
-    eventually("it has ended", || (!tree.root.is_alive()).then_some(()));
+    eventually("it has ended", || (!tree.root.is_running()).then_some(()));
     assert!(signal_group(tree.root.pid, Signal::Continue).unwrap(), "it hasn't been reaped");
     reap(&tree.root);
     assert!(!signal_group(tree.root.pid, Signal::Continue).unwrap());
@@ -81,12 +81,12 @@ fn names_may_be_anything() {
 }
 
 #[test]
-fn a_line_of_proc_is_understood() {
+fn a_line_of_proc_is_parsed() {
     let line = b"7 (x) R 1 (y) S 4 5 6 0 -1 4194304 100 0 0 0 30 12 0 0 20 0 3 0 99 3133440 383 18446744073709551615\n";
     let stat = Stat::parse(7, line).unwrap();
     assert_eq!((stat.pid, stat.parent, stat.group, stat.session), (7, 4, 5, 6));
     assert_eq!((stat.cpu_ticks, stat.threads, stat.start_time, stat.has_memory), (42, 3, 99, true));
-    assert!(!stat.has_ended() && !stat.is_halted());
+    assert!(!stat.has_ended() && !stat.is_stopped());
 
     let ended = |state: &str, threads: u32| {
         let line = format!("7 (x) {state} 4 5 6 0 -1 4194304 100 0 0 0 30 12 0 0 20 0 {threads} 0 99 0 0 0");

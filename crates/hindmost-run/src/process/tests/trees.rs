@@ -1,13 +1,12 @@
-//! Whole trees are found, halted, continued and killed.
+//! Whole trees are found, stopped, continued and killed.
 
 use super::*;
 use crate::process::tree::{self, Children};
 
-/// A script whose processes are in the root's group, in a session of their own and in a group of their
-/// own: six below the root.
+/// A script with six processes below the root: in the root's group, in their own session and in their own group.
 const SCATTERED: &str = "sleep 1000 | sleep 1000 & setsid sh -c 'sleep 1000; :' & timeout 1000 sleep 1000 & wait";
 
-/// Starts it, and waits until everyone is where it is to be.
+/// Starts the script, and waits until all processes are in their groups and sessions.
 fn scattered() -> (Tree, Vec<Identity>) {
     let tree = Tree::shell(SCATTERED);
     let found = eventually("all have started", || {
@@ -31,15 +30,15 @@ fn a_pipeline_is_killed() {
 }
 
 #[test]
-fn who_left_the_group_is_killed() {
+fn processes_that_left_the_group_are_killed() {
     let (tree, all) = scattered();
     kill_tree(&tree.root);
-    eventually("all have ended", || all.iter().all(|one| !one.is_alive()).then_some(()));
+    eventually("all have ended", || all.iter().all(|one| !one.is_running()).then_some(()));
     tree.wait_for_end();
 }
 
 #[test]
-fn children_are_found_in_both_ways() {
+fn both_ways_find_the_same_children() {
     let (tree, all) = scattered();
     let sorted = |mut pids: Vec<u32>| {
         pids.sort_unstable();
@@ -59,8 +58,8 @@ fn a_tree_that_keeps_forking_is_killed() {
         let tree = Tree::shell(&format!("i=0; while [ $i -lt 400 ]; do i=$((i+1)); {fork} sleep 0.002; done; wait"));
         eventually("it has forked", || (descendants(tree.root.pid).len() >= 20).then_some(()));
         kill_tree(&tree.root);
-        eventually("the root has ended", || (!tree.root.is_alive()).then_some(()));
-        // Killed once, and nobody has got away: what is still there is on its way out.
+        eventually("the root has ended", || (!tree.root.is_running()).then_some(()));
+        // One kill reaches all processes; those that still exist are ending.
         tree.wait_for_end();
     }
 }
@@ -69,7 +68,7 @@ fn a_tree_that_keeps_forking_is_killed() {
 fn daemons_are_found_among_the_orphans() {
     let tree = Tree::shell("(setsid sleep 1000 &); sleep 1000; :");
     let daemons = || orphans::sweep().into_iter().filter(|orphan| orphan.of == Some(tree.tag.attempt));
-    let orphan = eventually("the daemon is ours", || {
+    let orphan = eventually("the daemon is a child of this process", || {
         let found: Vec<_> = daemons().collect();
         assert!(found.len() <= 1 && found.iter().all(|orphan| orphan.pid != tree.root.pid), "roots are no orphans");
         let identity = Identity::of(found.first()?.pid).ok()?;
@@ -77,15 +76,15 @@ fn daemons_are_found_among_the_orphans() {
     });
     assert!(!descendants(tree.root.pid).contains(&orphan.pid));
     kill_tree(&tree.root);
-    eventually("the root has ended", || (!tree.root.is_alive()).then_some(()));
-    assert!(orphan.is_alive());
+    eventually("the root has ended", || (!tree.root.is_running()).then_some(()));
+    assert!(orphan.is_running());
     kill_tree(&orphan);
     tree.wait_for_end();
     assert_eq!(daemons().count(), 0);
 }
 
 #[test]
-fn orphans_in_the_group_are_of_the_tree() {
+fn orphans_in_the_group_belong_to_the_tree() {
     // The orphan has a child that has left the group.
     let tree = Tree::shell("(sh -c 'setsid sleep 1000 & wait' &); sleep 1000; :");
     eventually("all have started", || {
@@ -98,11 +97,11 @@ fn orphans_in_the_group_are_of_the_tree() {
 }
 
 #[test]
-fn what_a_root_leaves_behind_in_its_group_is_killed() {
+fn orphans_in_the_group_of_an_ended_root_are_killed() {
     for reaped in [false, true] {
         let tree = Tree::shell("sleep 1000 & sleep 1000 & exit 0");
-        eventually("it has ended", || (!tree.root.is_alive()).then_some(()));
-        eventually("the others have started", || (tree.living().len() == 2).then_some(()));
+        eventually("it has ended", || (!tree.root.is_running()).then_some(()));
+        eventually("the others have started", || (tree.running().len() == 2).then_some(()));
         if reaped {
             reap(&tree.root);
             assert_eq!(stat_of(&tree.root).map(|stat| stat.pid), None);
@@ -114,14 +113,14 @@ fn what_a_root_leaves_behind_in_its_group_is_killed() {
 }
 
 #[test]
-fn a_tree_is_halted_and_continued() {
+fn a_tree_is_stopped_and_continued() {
     let (tree, all) = scattered();
     let everyone = || all.iter().chain([&tree.root]).map(|one| stat_of(one).expect("nobody has ended"));
     for _ in 0..2 {
         stop_tree(&tree.root);
-        eventually("all are halted", || everyone().all(|stat| stat.is_halted()).then_some(()));
+        eventually("all are halted", || everyone().all(|stat| stat.is_stopped()).then_some(()));
         continue_tree(&tree.root);
-        eventually("all go on", || everyone().all(|stat| !stat.is_halted()).then_some(()));
+        eventually("all go on", || everyone().all(|stat| !stat.is_stopped()).then_some(()));
     }
     stop_tree(&tree.root);
     kill_tree(&tree.root);
@@ -135,9 +134,9 @@ fn a_group_is_signalled() {
     let sleeping = Identity::of(sleeping[0]).unwrap();
     let both = || [stat_of(&tree.root).unwrap(), stat_of(&sleeping).unwrap()];
     assert!(signal_group(tree.root.pid, Signal::Stop).unwrap());
-    eventually("both are halted", || both().iter().all(Stat::is_halted).then_some(()));
+    eventually("both are halted", || both().iter().all(Stat::is_stopped).then_some(()));
     assert!(signal_group(tree.root.pid, Signal::Continue).unwrap());
-    eventually("both go on", || both().iter().all(|stat| !stat.is_halted()).then_some(()));
+    eventually("both go on", || both().iter().all(|stat| !stat.is_stopped()).then_some(()));
     assert!(signal_group(tree.root.pid, Signal::Kill).unwrap());
     tree.wait_for_end();
 }

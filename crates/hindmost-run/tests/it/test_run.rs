@@ -1,7 +1,7 @@
-//! Runs told in a few words:
+//! A builder of test runs:
 //!
 //! ```ignore
-//! Story::on("n1:2,n2:2").phase("map", 12).phase("reduce", 2).policy("pace").run().done();
+//! TestRun::on("n1:2,n2:2").phase("map", 12).phase("reduce", 2).policy("pace").run().done();
 //! ```
 
 use std::collections::BTreeMap;
@@ -26,123 +26,123 @@ use hindmost_run::job_file::{self, Plan};
 use hindmost_run::store::{Opened, Opening, Store, StoreError};
 use tempfile::TempDir;
 
+use crate::checked_engine::{CheckedEngine, Rules};
 use crate::fake_engine::{FakeEngine, FakeTask};
-use crate::world::{Rules, World};
 
-/// What attempts do.
-type Plays = Rc<dyn Fn(&Launch<'_>) -> FakeTask>;
+/// Returns what an attempt does.
+type Behaviour = Rc<dyn Fn(&Launch<'_>) -> FakeTask>;
 
-/// A run that is to be told. See the module's documentation.
+/// A run to be done: nodes, phases, policy, and what attempts do.
 #[derive(Clone)]
-pub struct Story {
+pub struct TestRun {
     nodes: String,
     phases: Vec<(String, u32, String)>,
     policy: Option<String>,
     knowledge: Option<String>,
     chaos: String,
-    plays: Plays,
-    /// A policy that the catalogue does not have.
+    behaviour: Behaviour,
+    /// A policy that is not in the catalogue.
     own: Option<fn() -> Policy>,
 }
 
-impl fmt::Debug for Story {
+impl fmt::Debug for TestRun {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Story { nodes, phases, policy, knowledge, chaos, .. } = self;
+        let TestRun { nodes, phases, policy, knowledge, chaos, .. } = self;
         write!(f, "{policy:?} knowing {knowledge:?} on {nodes}, {phases:?}, chaos {chaos:?}")
     }
 }
 
-/// An attempt that reports its progress and ends well after so many seconds.
+/// An attempt that reports its progress and succeeds after this many seconds.
 pub fn takes(seconds: f64) -> FakeTask {
     FakeTask { seconds, exit: Some(0), reports: true }
 }
 
-/// One that says nothing of its progress.
+/// An attempt that reports no progress and succeeds.
 pub fn silently(seconds: f64) -> FakeTask {
     FakeTask { reports: false, ..takes(seconds) }
 }
 
-/// One that fails.
+/// An attempt that fails.
 pub fn fails(seconds: f64) -> FakeTask {
     FakeTask { exit: Some(3), ..takes(seconds) }
 }
 
-/// One that ends without an end marker.
+/// An attempt that ends without an end marker.
 pub fn vanishes(seconds: f64) -> FakeTask {
     FakeTask { exit: None, ..takes(seconds) }
 }
 
-/// A folder in which syncing costs nothing, where there is one.
+/// Creates a temporary folder, in memory if possible, so that syncing is fast.
 pub fn scratch() -> TempDir {
     let shared = Path::new("/dev/shm");
     tempfile::tempdir_in(shared).or_else(|_| tempfile::tempdir()).unwrap()
 }
 
-/// An attempt as these tests name it, which is also what it writes into its output.
+/// Returns the name of an attempt in these tests, which it also writes into its output.
 pub fn key(attempt: AttemptId) -> String {
     format!("{}/{}/{}", attempt.task.phase, attempt.task.index, attempt.copy)
 }
 
-impl Story {
-    /// On nodes such as `n1:2,n2:2`. Attempts take 10 s unless told.
-    pub fn on(nodes: &str) -> Story {
-        Story {
+impl TestRun {
+    /// Creates a run on nodes such as `n1:2,n2:2`. By default attempts take 10 s.
+    pub fn on(nodes: &str) -> TestRun {
+        TestRun {
             nodes: nodes.to_owned(),
             phases: Vec::new(),
             policy: None,
             knowledge: None,
             chaos: String::new(),
-            plays: Rc::new(|_| takes(10.0)),
+            behaviour: Rc::new(|_| takes(10.0)),
             own: None,
         }
     }
 
-    /// On so many nodes of one cpu, n1 and so on.
-    pub fn on_nodes(count: u32) -> Story {
-        Story::on(&(1..=count).map(|node| format!("n{node}:1")).collect::<Vec<_>>().join(","))
+    /// Creates a run on this many nodes of one cpu, named n1, n2 and so on.
+    pub fn on_nodes(count: u32) -> TestRun {
+        TestRun::on(&(1..=count).map(|node| format!("n{node}:1")).collect::<Vec<_>>().join(","))
     }
 
-    /// Another phase of so many tasks, after those before it.
-    pub fn phase(self, name: &str, tasks: u32) -> Story {
+    /// Adds a phase of this many tasks, after the phase before.
+    pub fn phase(self, name: &str, tasks: u32) -> TestRun {
         self.phase_with(name, tasks, "")
     }
 
-    /// One with further keys.
-    pub fn phase_with(mut self, name: &str, tasks: u32, keys: &str) -> Story {
+    /// Adds a phase with more keys of the job file.
+    pub fn phase_with(mut self, name: &str, tasks: u32, keys: &str) -> TestRun {
         self.phases.push((name.to_owned(), tasks, keys.to_owned()));
         self
     }
 
-    pub fn policy(mut self, policy: &str) -> Story {
+    pub fn policy(mut self, policy: &str) -> TestRun {
         self.policy = Some(policy.to_owned());
         self
     }
 
-    /// Under a policy that the catalogue does not have; the journal names another.
-    pub fn own_policy(mut self, policy: fn() -> Policy) -> Story {
+    /// Sets a policy that is not in the catalogue. The journal names another policy.
+    pub fn own_policy(mut self, policy: fn() -> Policy) -> TestRun {
         self.own = Some(policy);
         self
     }
 
-    pub fn knowledge(mut self, knowledge: &str) -> Story {
+    pub fn knowledge(mut self, knowledge: &str) -> TestRun {
         self.knowledge = Some(knowledge.to_owned());
         self
     }
 
-    pub fn chaos(mut self, chaos: &str) -> Story {
+    pub fn chaos(mut self, chaos: &str) -> TestRun {
         chaos.clone_into(&mut self.chaos);
         self
     }
 
-    /// What an attempt does when it is started.
-    pub fn plays(mut self, plays: impl Fn(&Launch<'_>) -> FakeTask + 'static) -> Story {
-        self.plays = Rc::new(plays);
+    /// Sets what each attempt does when it is started.
+    pub fn behaviour(mut self, behaviour: impl Fn(&Launch<'_>) -> FakeTask + 'static) -> TestRun {
+        self.behaviour = Rc::new(behaviour);
         self
     }
 
-    /// The job, whose file is in this folder.
+    /// Returns the plan of the job, with its job file in this folder.
     pub fn plan(&self, folder: &Path) -> Plan {
-        let mut text = "name = \"story\"\n".to_owned();
+        let mut text = "name = \"test_run\"\n".to_owned();
         let mut before: Vec<String> = Vec::new();
         for (name, tasks, keys) in &self.phases {
             text += &format!(
@@ -150,7 +150,7 @@ impl Story {
             );
             before = vec![name.clone()];
         }
-        job_file::parse(&text, &folder.join("story.toml"), folder).unwrap()
+        job_file::parse(&text, &folder.join("test_run.toml"), folder).unwrap()
     }
 
     fn options(&self) -> RunOptions {
@@ -162,38 +162,44 @@ impl Story {
         }
     }
 
-    /// The engine, for a run in this folder.
-    pub fn world(&self, plan: &Plan, out: &Path) -> World {
-        let plays = Rc::clone(&self.plays);
+    /// Returns the engine for a run in this folder.
+    pub fn checked_engine(&self, plan: &Plan, out: &Path) -> CheckedEngine {
+        let behaviour = Rc::clone(&self.behaviour);
         let fake = FakeEngine::new(parse_nodes(Some(&self.nodes)).unwrap(), move |launch| {
             fs::write(launch.folder.join("out/by"), key(launch.attempt)).unwrap();
-            plays(launch)
+            behaviour(launch)
         });
         let phases = plan.phases.iter().map(|phase| phase.name.clone()).collect();
         let copied = plan.phases.iter().map(|phase| phase.idempotent).collect();
-        World::new(fake, Rules { folder: out.to_owned(), phases, copied })
+        CheckedEngine::new(fake, Rules { folder: out.to_owned(), phases, copied })
     }
 
-    /// Runs it with this engine in this folder, from its begin or from where it was left.
-    pub fn tell(&self, plan: &Plan, out: &Path, resume: bool, world: &mut World) -> Result<RunOutcome, RunError> {
-        self.tell_to(plan, out, resume, world, &mut Unfollowed)
-    }
-
-    /// As [`Story::tell`], with someone who follows.
-    pub fn tell_to(
+    /// Runs or resumes the job with this engine in this folder.
+    pub fn run_in(
         &self,
         plan: &Plan,
         out: &Path,
         resume: bool,
-        world: &mut World,
+        checked_engine: &mut CheckedEngine,
+    ) -> Result<RunOutcome, RunError> {
+        self.run_with_follower(plan, out, resume, checked_engine, &mut Unfollowed)
+    }
+
+    /// Runs or resumes the job like [`TestRun::run_in`], with a follower.
+    pub fn run_with_follower(
+        &self,
+        plan: &Plan,
+        out: &Path,
+        resume: bool,
+        checked_engine: &mut CheckedEngine,
         follower: &mut dyn Follower,
     ) -> Result<RunOutcome, RunError> {
         let store = open(plan, out, resume)?;
         let own = self.own.map(|own| own());
-        driver::run_under(own, plan, &self.options(), store, world, &AtomicU32::new(0), follower)
+        driver::run_under(own, plan, &self.options(), store, checked_engine, &AtomicU32::new(0), follower)
     }
 
-    /// What is said of it while it runs.
+    /// Runs the job and returns the messages that the follower receives.
     pub fn messages(&self) -> Vec<String> {
         struct Said(Vec<String>);
         impl Follower for Said {
@@ -209,25 +215,25 @@ impl Story {
         fs::create_dir(&out).unwrap();
         let out = out.canonicalize().unwrap();
         let mut said = Said(Vec::new());
-        self.tell_to(&plan, &out, false, &mut self.world(&plan, &out), &mut said).unwrap();
+        self.run_with_follower(&plan, &out, false, &mut self.checked_engine(&plan, &out), &mut said).unwrap();
         said.0
     }
 
-    /// Runs it, to whatever end.
-    pub fn run(&self) -> Told {
+    /// Runs the job until it is done or has failed, and checks the run.
+    pub fn run(&self) -> FinishedRun {
         let folder = scratch();
         let plan = self.plan(folder.path());
         let out = folder.path().join("out");
         fs::create_dir(&out).unwrap();
         let out = out.canonicalize().unwrap();
-        let mut world = self.world(&plan, &out);
-        let outcome = self.tell(&plan, &out, false, &mut world).unwrap_or_else(|error| {
+        let mut checked_engine = self.checked_engine(&plan, &out);
+        let outcome = self.run_in(&plan, &out, false, &mut checked_engine).unwrap_or_else(|error| {
             let policy = self.policy.as_deref().unwrap_or("the default");
             panic!("with {policy}: {error}\n{}", journal_text(&out))
         });
-        let told = Told { plan, out, outcome, _folder: folder };
-        told.is_sound(self.own);
-        told
+        let finished = FinishedRun { plan, out, outcome, _folder: folder };
+        finished.is_sound(self.own);
+        finished
     }
 }
 
@@ -235,24 +241,24 @@ pub fn open(plan: &Plan, out: &Path, resume: bool) -> Result<Opened, StoreError>
     Store::open(out, plan, &Opening { resume, ..Opening::default() })
 }
 
-/// The journal of a run in this folder.
+/// Returns the text of the journal in this folder.
 pub fn journal_text(out: &Path) -> String {
     fs::read_to_string(out.join(".hindmost/journal.jsonl")).unwrap_or_default()
 }
 
-/// Every task of a job.
+/// Returns every task of a job.
 pub fn tasks(plan: &Plan) -> impl Iterator<Item = TaskId> + '_ {
     plan.phases.iter().enumerate().flat_map(|(phase, planned)| {
         (0..planned.tasks).map(move |index| TaskId { job: JobId(0), phase: phase as u32, index })
     })
 }
 
-/// The place of a task's result.
+/// Returns the path of a task's result.
 pub fn result(plan: &Plan, out: &Path, task: TaskId) -> PathBuf {
     out.join(&plan.phases[task.phase as usize].name).join(task.index.to_string())
 }
 
-/// Names of what is in a folder.
+/// Returns the sorted names in a folder.
 pub fn entries(folder: &Path) -> Vec<String> {
     let found = fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     let mut names: Vec<String> = found.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
@@ -260,17 +266,17 @@ pub fn entries(folder: &Path) -> Vec<String> {
     names
 }
 
-/// The records of a run in this folder.
+/// Returns the records of the journal in this folder.
 pub fn records(out: &Path) -> Vec<Record> {
     JournalReader::new(journal_text(out).as_bytes()).unwrap().map(Result::unwrap).collect()
 }
 
-/// Checks that a journal's decisions are made again.
+/// Checks that replaying a journal gives the same decisions.
 pub fn verified(out: &Path) -> Verified {
     verified_as(out, records(out), None).unwrap_or_else(|difference| panic!("{difference}\n{}", journal_text(out)))
 }
 
-/// Whether the decisions in these records, of a run in this folder, are made again.
+/// Returns whether replaying these records of a run in this folder gives the same decisions.
 pub fn verified_as(out: &Path, records: Vec<Record>, own: Option<fn() -> Policy>) -> Result<Verified, Difference> {
     let text = journal_text(out);
     let header = JournalReader::new(text.as_bytes()).unwrap().header().clone();
@@ -278,15 +284,15 @@ pub fn verified_as(out: &Path, records: Vec<Record>, own: Option<fn() -> Policy>
     verify(own.map_or_else(named, |own| catalogue::session_under(own(), &header)), records)
 }
 
-/// Checks what must hold of every run that has ended in this folder, however it ended.
+/// Checks the invariants of every ended run in this folder.
 pub fn is_sound(plan: &Plan, out: &Path, timeline: &Timeline) {
     verified(out);
     is_tidy(plan, out, timeline);
 }
 
-/// As [`is_sound`], but for the journal.
+/// Checks the invariants of [`is_sound`] except the journal's.
 fn is_tidy(plan: &Plan, out: &Path, timeline: &Timeline) {
-    assert_eq!(entries(&out.join(".hindmost/attempts")), [""; 0], "something is left of attempts");
+    assert_eq!(entries(&out.join(".hindmost/attempts")), [""; 0], "folders of attempts are left");
     for (at, phase) in plan.phases.iter().enumerate() {
         let won = |row: &&TimelineRow| row.outcome == AttemptEnd::Won && row.attempt.task.phase == at as u32;
         let mut winners: Vec<String> =
@@ -295,18 +301,18 @@ fn is_tidy(plan: &Plan, out: &Path, timeline: &Timeline) {
         assert_eq!(entries(&out.join(&phase.name)), winners, "results and winners of {} differ", phase.name);
     }
     let running: Vec<_> = timeline.rows.iter().filter(|row| row.outcome == AttemptEnd::Running).collect();
-    assert!(running.is_empty(), "not over when the run is: {running:?}");
+    assert!(running.is_empty(), "attempts run after the end of the run: {running:?}");
 }
 
-/// A run that has ended.
-pub struct Told {
+/// A run that has ended, with its folder.
+pub struct FinishedRun {
     pub plan: Plan,
     pub out: PathBuf,
     pub outcome: RunOutcome,
     _folder: TempDir,
 }
 
-impl Told {
+impl FinishedRun {
     fn is_sound(&self, own: Option<fn() -> Policy>) {
         let verified = verified_as(&self.out, records(&self.out), own);
         assert!(verified.is_ok(), "{}\n{}", verified.unwrap_err(), journal_text(&self.out));
@@ -316,20 +322,20 @@ impl Told {
         assert_eq!(summary.attempts, self.outcome.timeline.rows.len() as u64);
         for row in self.outcome.timeline.rows.iter().filter(|row| row.outcome == AttemptEnd::Won) {
             let by = fs::read_to_string(result(&self.plan, &self.out, row.attempt.task).join("by")).unwrap();
-            assert_eq!(by, key(row.attempt), "the result is another attempt's");
+            assert_eq!(by, key(row.attempt), "another attempt made the result");
         }
         for (at, phase) in self.plan.phases.iter().enumerate().filter(|(_, phase)| !phase.idempotent) {
             for index in 0..phase.tasks {
                 let task = TaskId { job: JobId(0), phase: at as u32, index };
                 let rows: Vec<_> = self.outcome.timeline.attempts_of(task).collect();
                 let apart = rows.windows(2).all(|pair| pair[0].end <= pair[1].start);
-                assert!(apart, "{task} may not be copied, and was: {rows:?}");
+                assert!(apart, "{task} may not be copied, but was: {rows:?}");
             }
         }
     }
 
-    /// Every task has its result.
-    pub fn done(self) -> Told {
+    /// Checks that every task has its result.
+    pub fn done(self) -> FinishedRun {
         let summary = &self.outcome.summary;
         assert_eq!(summary.state, RunState::Done, "{summary:?}");
         assert!(summary.failed_tasks.is_empty());
@@ -340,30 +346,30 @@ impl Told {
         self
     }
 
-    /// Attempts of a task, and how they ended.
+    /// Returns how the attempts of a task ended.
     pub fn ends(&self, phase: u32, index: u32) -> Vec<AttemptEnd> {
         let task = TaskId { job: JobId(0), phase, index };
         self.outcome.timeline.attempts_of(task).map(|row| row.outcome.clone()).collect()
     }
 
-    /// Names of the nodes on which a task was started, in turn.
+    /// Returns the names of the nodes of a task's attempts, in the order of their starts.
     pub fn nodes_of(&self, phase: u32, index: u32) -> Vec<String> {
         let task = TaskId { job: JobId(0), phase, index };
         let timeline = &self.outcome.timeline;
         timeline.attempts_of(task).map(|row| timeline.node_name(row.node).to_owned()).collect()
     }
 
-    /// Seconds until the last task was done.
+    /// Returns the flowtime (job completion time) in seconds.
     pub fn flowtime(&self) -> f64 {
         self.outcome.summary.flowtime
     }
 
-    /// Copies beside others.
+    /// Returns the number of copies that were started while another copy of their task ran.
     pub fn copies(&self) -> u64 {
         self.outcome.summary.copies.launched
     }
 
-    /// Seconds from an attempt's start to its end.
+    /// Returns the seconds from an attempt's start to its end.
     pub fn seconds(row: &TimelineRow) -> f64 {
         (row.end - row.start).seconds()
     }

@@ -1,8 +1,8 @@
-//! Whether the results of a run that is resumed still stand, and what is done where some don't.
+//! Checks on resumption whether the results are still the committed ones, and prepares to repeat tasks where they are not.
 //!
-//! A task whose result is gone or has changed is run again, and so is all that was made from it: the tasks of every
-//! later phase. The run then begins again: its journal is put away, and in the new one the job arrives with the tasks
-//! whose results stand.
+//! A task whose result is missing or has changed runs again, and so do the tasks of all later phases, which were made from
+//! it. The run then begins again: its journal is put away, and in the new journal the job arrives with the tasks whose
+//! results are valid as finished.
 
 use std::collections::BTreeSet;
 
@@ -14,13 +14,13 @@ use crate::engine::{Engine, RunIdentity};
 use crate::job_file::Plan;
 use crate::store::{EndMarker, ResultState, Store, Whereabouts};
 
-/// A task that may not run twice, and how often it has failed.
+/// A task that may not run twice (`idempotent = false`), and how often it has failed.
 pub(super) type TaskFailures = (TaskId, u32);
 
-/// Tasks of one name are listed up to this number.
+/// Most changed results that are listed by name.
 const NAMED: usize = 10;
 
-/// Phases that come after others, directly or not, those themselves included.
+/// Returns these phases and all phases that come after them, directly or not.
 fn with_descendants(plan: &Plan, phases: &BTreeSet<u32>) -> BTreeSet<u32> {
     let mut reached = phases.clone();
     // Parents come before their children.
@@ -37,7 +37,7 @@ fn tasks_of(plan: &Plan, phase: u32) -> impl Iterator<Item = TaskId> + use<> {
     (0..tasks).map(move |index| TaskId { job: JOB, phase, index })
 }
 
-/// The tasks that a journal says are finished, those included that were when the job arrived.
+/// Returns the tasks that are finished according to a journal, including those that were finished when the job arrived.
 fn finished(records: &[Record]) -> BTreeSet<TaskId> {
     let mut finished = BTreeSet::new();
     for record in records {
@@ -54,43 +54,43 @@ fn finished(records: &[Record]) -> BTreeSet<TaskId> {
     finished
 }
 
-/// The tasks, by phase, whose results are in their places and stand, and were made from results that stand.
+/// Returns the tasks whose results are in place and valid and were made from valid results.
 ///
 /// # Errors
-/// If results can't be looked at.
-pub(super) fn standing(plan: &Plan, store: &Store) -> Result<BTreeSet<TaskId>, RunError> {
-    let mut stands = BTreeSet::new();
+/// If results can't be read.
+pub(super) fn valid_results(plan: &Plan, store: &Store) -> Result<BTreeSet<TaskId>, RunError> {
+    let mut valid = BTreeSet::new();
     let mut incomplete = BTreeSet::new();
     for phase in 0..plan.phases.len() as u32 {
-        let has_results = store.has_results(phase).map_err(unseen(store))?;
+        let has_results = store.has_results(phase).map_err(unreadable(store))?;
         if !has_results || with_descendants(plan, &incomplete).contains(&phase) {
             incomplete.insert(phase);
             continue;
         }
-        let before = stands.len();
+        let before = valid.len();
         for task in tasks_of(plan, phase) {
-            if store.result_state(task).map_err(unseen(store))? == ResultState::Stands {
-                stands.insert(task);
+            if store.result_state(task).map_err(unreadable(store))? == ResultState::Valid {
+                valid.insert(task);
             }
         }
-        if stands.len() - before < plan.phases[phase as usize].tasks as usize {
+        if valid.len() - before < plan.phases[phase as usize].tasks as usize {
             incomplete.insert(phase);
         }
     }
-    Ok(stands)
+    Ok(valid)
 }
 
-/// What is in the run's folder can't be looked at: going on could lose it.
-fn unseen(store: &Store) -> impl Fn(std::io::Error) -> RunError + '_ {
+/// Returns the error of a part of the run's folder that can't be read. Continuing could lose what it holds.
+fn unreadable(store: &Store) -> impl Fn(std::io::Error) -> RunError + '_ {
     |error| RunError::Io { path: store.folder().into(), error }
 }
 
-/// Attempts that have ended while nobody looked count before a run begins again. Returns failures of tasks that may not
-/// run twice.
+/// Commits the output of attempts that ended while no Hindmost ran, before the run begins again. Returns the failures of
+/// tasks that may not run twice.
 ///
 /// # Errors
-/// If one that may not run twice is at work, or its results were made from some that are made again.
-fn count_unseen(
+/// If an attempt of a task that may not run twice still runs, or was made from results that are made again.
+fn count_ended(
     plan: &Plan,
     store: &mut Store,
     finished: &BTreeSet<TaskId>,
@@ -101,18 +101,18 @@ fn count_unseen(
     let name = |task: &TaskId| format!("{}/{}", plan.phases[task.phase as usize].name, task.index);
     let mut ended = Vec::new();
     if matches!(store.whereabouts(), Whereabouts::Same | Whereabouts::Moved) {
-        for attempt in store.attempts_there().map_err(unseen(store))? {
+        for attempt in store.attempts_there().map_err(unreadable(store))? {
             if finished.contains(&attempt.task) {
                 continue;
             }
             let idempotent = plan.phases[attempt.task.phase as usize].idempotent;
-            let marker = store.end_marker(attempt).map_err(unseen(store))?;
+            let marker = store.end_marker(attempt).map_err(unreadable(store))?;
             if !idempotent && later.contains(&attempt.task.phase) {
                 return Err(may_not_repeat(&name(&attempt.task)));
             }
-            if !idempotent && marker == EndMarker::Missing && engine.is_at_work(&store.run(), attempt) {
+            if !idempotent && marker == EndMarker::Missing && engine.is_running(&store.run(), attempt) {
                 return Err(RunError::Input(format!(
-                    "{} is at work, and may not be cut off (idempotent = false): --resume again once it has ended",
+                    "{} is still running and may not be stopped (idempotent = false): run --resume again once it has ended",
                     name(&attempt.task)
                 )));
             }
@@ -125,7 +125,7 @@ fn count_unseen(
     for (attempt, marker, idempotent) in ended {
         match marker {
             EndMarker::Exit(0) if !later.contains(&attempt.task.phase) => {
-                let has_output = store.prepare(attempt).map_err(unseen(store))?;
+                let has_output = store.prepare(attempt).map_err(unreadable(store))?;
                 good.extend(has_output.then_some(attempt));
             }
             EndMarker::Exit(_) if !idempotent => failures.push((attempt.task, 1)),
@@ -133,26 +133,26 @@ fn count_unseen(
         }
     }
     store.check_place()?;
-    store.make_durable().map_err(unseen(store))?;
+    store.make_durable().map_err(unreadable(store))?;
     for attempt in &good {
-        store.commit(*attempt).map_err(unseen(store))?;
+        store.commit(*attempt).map_err(unreadable(store))?;
     }
-    store.sync_results(good.iter().map(|attempt| attempt.task)).map_err(unseen(store))?;
+    store.sync_results(good.iter().map(|attempt| attempt.task)).map_err(unreadable(store))?;
     Ok(failures)
 }
 
 fn may_not_repeat(task: &str) -> RunError {
     RunError::Input(format!(
-        "{task} would have to run again, and may not (idempotent = false): put the results back that are gone or have \
-         changed, or run the job elsewhere with --out DIR"
+        "{task} would have to run again and may not (idempotent = false): restore the missing or changed results, or run \
+                 the job in a new folder (--out DIR)"
     ))
 }
 
-/// Checks the results of the tasks that a journal says are finished. Returns whether the run must begin again because
-/// some don't stand; it has been prepared for that then.
+/// Checks the results of the tasks that are finished according to the journal. Returns true if some are not valid; then
+/// the run has been prepared to begin again.
 ///
 /// # Errors
-/// If a task would have to be run again that may not be.
+/// If a task would have to run again that may not run twice.
 pub(super) fn check(
     plan: &Plan,
     store: &mut Store,
@@ -163,8 +163,8 @@ pub(super) fn check(
     let finished = finished(records);
     let mut broken: Vec<(TaskId, ResultState)> = Vec::new();
     for task in &finished {
-        let state = store.result_state(*task).map_err(unseen(store))?;
-        if state != ResultState::Stands {
+        let state = store.result_state(*task).map_err(unreadable(store))?;
+        if state != ResultState::Valid {
             broken.push((*task, state));
         }
     }
@@ -186,23 +186,24 @@ pub(super) fn check(
     for (task, state) in broken.iter().take(NAMED) {
         let what = match state {
             ResultState::Changed(how) => format!("has changed ({how})"),
-            ResultState::Gone | ResultState::Stands => "is gone".to_owned(),
+            ResultState::Gone | ResultState::Valid => "is missing".to_owned(),
         };
-        follower.message(&format!("the result of {} {what}: it is made again", name(task)));
+        follower.message(&format!("the result of {} {what}: the task runs again", name(task)));
     }
     if broken.len() > NAMED {
-        follower.message(&format!("and {} more results", broken.len() - NAMED));
+        follower.message(&format!("{} more results are missing or have changed", broken.len() - NAMED));
     }
     if again.len() > broken.len() {
         let names: Vec<&str> = later.iter().map(|phase| plan.phases[*phase as usize].name.as_str()).collect();
-        follower.message(&format!("what was made from them is made again: {}", names.join(", ")));
+        follower.message(&format!("phases that were made from them run again: {}", names.join(", ")));
     }
     let mut failed = failures(plan, records);
-    failed.extend(count_unseen(plan, store, &finished, &later, engine, follower)?);
+    failed.extend(count_ended(plan, store, &finished, &later, engine, follower)?);
     for task in &again {
         let aside = store.set_aside(*task).map_err(|error| RunError::Io { path: store.folder().into(), error })?;
         if let Some(aside) = aside.filter(|_| broken.iter().any(|(broken, _)| broken == task)) {
-            follower.message(&format!("what was in the place of {} is in {aside} now", name(task)));
+            follower
+                .message(&format!("what was in the place of the result of {} has been moved to {aside}", name(task)));
         }
     }
     clear(store, follower)?;
@@ -210,16 +211,17 @@ pub(super) fn check(
     Ok(true)
 }
 
-/// Removes what is left of attempts.
+/// Removes the files of all attempts.
 pub(super) fn clear(store: &Store, follower: &mut dyn Follower) -> Result<(), RunError> {
     let left = store.remove_strays(&[]).map_err(|error| RunError::Io { path: store.folder().into(), error })?;
     for left in left {
-        follower.message(&format!("can't be removed and is left: {left}"));
+        follower.message(&format!("files of an earlier attempt can't be removed and are left: {left}"));
     }
     Ok(())
 }
 
-/// Kills what earlier processes of the run have left, but nothing of a run of which this folder is a copy.
+/// Kills the processes that earlier Hindmost processes of this run have left. If the folder is a copy, leaves those of the
+/// original run alone.
 pub(super) fn kill_earlier(store: &Store, engine: &mut dyn Engine, follower: &mut dyn Follower) {
     if store.whereabouts() != Whereabouts::Copied {
         kill(&store.run(), engine, follower);
@@ -227,21 +229,21 @@ pub(super) fn kill_earlier(store: &Store, engine: &mut dyn Engine, follower: &mu
     }
 }
 
-/// Kills what knows the run's folder by an old path.
+/// Kills the run's processes that were started before the folder was moved.
 pub(super) fn kill_moved(store: &Store, engine: &mut dyn Engine, follower: &mut dyn Follower) {
     if let Some(before) = store.run_before_move() {
         kill(&before, engine, follower);
     }
 }
 
-/// Kills what is left of a run, and says what does not end.
+/// Kills the processes of a run that the engine does not manage, and reports those that do not end.
 pub(super) fn kill(run: &RunIdentity, engine: &mut dyn Engine, follower: &mut dyn Follower) {
     for what in engine.kill_strays(run) {
-        follower.message(&format!("of an earlier attempt {what}"));
+        follower.message(&format!("left by an earlier attempt: {what}"));
     }
 }
 
-/// Failures in a journal of tasks that may not run twice.
+/// Counts the failures of tasks that may not run twice in a journal.
 pub(super) fn failures(plan: &Plan, records: &[Record]) -> Vec<TaskFailures> {
     let mut failures: std::collections::BTreeMap<TaskId, u32> = std::collections::BTreeMap::new();
     for record in records {
@@ -259,7 +261,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn later_phases_are_found_however_far() {
+    fn indirect_descendants_of_phases_are_found() {
         let phase = |name: &str, after: &str| {
             format!("[[phase]]\nname = \"{name}\"\ntasks = 2\ncommand = \"true\"\nafter = [{after}]\n")
         };

@@ -1,4 +1,4 @@
-//! How attempts are looked at while they run, and how the policy is notified of what is seen.
+//! Polls the progress of running attempts, and notifies the policy when a watched condition has come true.
 
 use hindmost_core::cluster::AttemptState;
 use hindmost_core::ids::AttemptId;
@@ -6,36 +6,36 @@ use hindmost_core::record::Event;
 use hindmost_core::time::Time;
 
 use super::deadlines::Deadline;
-use super::progress::{Look, next_look};
+use super::progress::{Poll, next_poll};
 use super::watches::{FirstReports, Notice};
 use super::{Driver, RunError};
 
 impl Driver<'_> {
-    /// Looks at an attempt's progress: what its command reports, else how far it has read its input.
-    pub(super) fn look(&mut self, attempt: AttemptId) -> Result<(), RunError> {
+    /// Polls an attempt's progress: the share that its command reports, else the share of its input that it has read.
+    pub(super) fn poll(&mut self, attempt: AttemptId) -> Result<(), RunError> {
         let (now, running) = (self.engine.now(), self.attempts.len());
         let phase = attempt.task.phase;
         let reads = self.plan.phases[phase as usize].inputs.is_some() && !self.learner.reads_first(phase);
         let Some(progress) = self.attempts.progress_mut(attempt) else { return Ok(()) };
         let age = now - progress.since;
-        self.deadlines.push(now + next_look(age, running), Deadline::Look(attempt));
+        self.deadlines.push(now + next_poll(age, running), Deadline::Poll(attempt));
         let reported = self.store.reported_progress(attempt);
         let read = if reads && reported.is_none() { self.engine.read_share(attempt) } else { None };
-        match progress.look(now, reported, read, reads) {
-            Look::ReadsFirst => {
+        match progress.poll(now, reported, read, reads) {
+            Poll::ReadsFirst => {
                 self.learner.no_progress(phase);
                 for attempt in self.attempts.forget_reading(phase) {
                     self.watches.retract(attempt);
                 }
             }
-            Look::Silent => self.learner.silent(phase, age.seconds()),
-            Look::Known { first: Some(share) } => self.learner.first_progress(phase, age.seconds(), share),
-            Look::Known { first: None } => self.learner.look_again(),
+            Poll::Unknown => self.learner.no_report(phase, age.seconds()),
+            Poll::Known { first: Some(share) } => self.learner.first_progress(phase, age.seconds(), share),
+            Poll::Known { first: None } => self.learner.set_due(),
         }
         self.test(attempt)
     }
 
-    /// Tests an attempt's conditions when they may come true without any news of it.
+    /// Schedules tests of an attempt's conditions for the ages at which they may come true without new progress.
     pub(super) fn test_later(&mut self, attempt: AttemptId) {
         let Some(since) = self.attempts.get(attempt).map(|running| running.progress.since) else { return };
         for age in self.watches.ages(attempt) {
@@ -43,7 +43,7 @@ impl Driver<'_> {
         }
     }
 
-    /// Notifies the policy if a condition on an attempt has come true, or if the finish that was reported is off.
+    /// Notifies the policy if a condition on an attempt has come true, or if the expected finish that it knows is wrong.
     pub(super) fn test(&mut self, attempt: AttemptId) -> Result<(), RunError> {
         let Some(running) = self.attempts.get(attempt).filter(|running| running.kill().is_none()) else {
             return Ok(());

@@ -1,4 +1,4 @@
-//! What a run is done with, and whether that can be.
+//! The options of a run, and the checks that are possible before it begins.
 
 use std::collections::BTreeMap;
 
@@ -15,28 +15,31 @@ use crate::engine::{Engine, NodeOffer};
 use crate::job_file::{Plan, check_knowledge};
 use crate::store::Store;
 
-/// The policy of runs that name none.
+/// The policy of runs that name no policy.
 pub const DEFAULT_POLICY: &str = "pace";
-/// What policies know in runs that do not say: progress, which tells once a tenth of the work is done.
+/// The progress model (what a policy may know) of runs that name none: an attempt's remaining time is known once 10% of
+/// its work is done.
 pub const DEFAULT_KNOWLEDGE: Knowledge = Knowledge::Progress(0.1);
-/// γ for policies that weigh time against resources.
+/// γ: the weight of resources against time, for policies that use it.
 const GAMMA: f64 = 0.01;
 
-/// How a run is to be done.
+/// The options of a run.
 #[derive(Clone, Debug, Default)]
 pub struct RunOptions {
-    /// The policy; without one the journal's on resume, else [`DEFAULT_POLICY`].
+    /// The policy. `None` means the journal's on resume, else the job file's, else [`DEFAULT_POLICY`].
     pub policy: Option<PolicySpec>,
-    /// What it knows of running attempts; likewise, else [`DEFAULT_KNOWLEDGE`].
+    /// The progress model: what the policy may know of running attempts. `None` means the journal's on resume, else the job
+    /// file's, else [`DEFAULT_KNOWLEDGE`].
     pub knowledge: Option<Knowledge>,
-    /// What is done to the run.
+    /// The faults to inject.
     pub chaos: Chaos,
-    /// Winners' durations of earlier runs, seconds, by the phase's name.
+    /// Durations of winning attempts in earlier runs, in seconds, by phase name.
     pub history: BTreeMap<String, Vec<f64>>,
 }
 
 impl RunOptions {
-    /// With the policy and knowledge with which the run in a folder was begun, where none are named.
+    /// Returns these options with the policy and progress model with which the run in this folder began, where the options
+    /// name none.
     pub(super) fn filled_from(&self, store: &Store) -> RunOptions {
         let mut filled = self.clone();
         if let Some(begun) = &store.job().begun_with {
@@ -47,10 +50,10 @@ impl RunOptions {
     }
 }
 
-/// What a run is done with: the command line says first, then the job file, then the defaults.
+/// Returns the policy and progress model of a run: those of the options, else of the job file, else the defaults.
 ///
 /// # Errors
-/// If the job file names no policy or knowledge that there is.
+/// If the job file names a policy or progress model that does not exist.
 pub fn chosen(plan: &Plan, options: &RunOptions) -> Result<(PolicySpec, Knowledge), RunError> {
     let policy = match (&options.policy, &plan.policy) {
         (Some(policy), _) => policy.clone(),
@@ -68,17 +71,17 @@ pub fn chosen(plan: &Plan, options: &RunOptions) -> Result<(PolicySpec, Knowledg
     Ok((policy, knowledge))
 }
 
-/// Checks what can be checked before a run has a folder: policy, knowledge, fault injection, and that every
-/// task fits on some node.
+/// Checks a run before it has a folder: its policy, its progress model, the faults to inject, and that each task fits on
+/// some node.
 ///
 /// # Errors
-/// The first thing that makes no sense.
+/// The first of these that is not valid.
 pub fn check(plan: &Plan, options: &RunOptions, nodes: &[NodeOffer]) -> Result<(), RunError> {
     let (policy, _) = chosen(plan, options)?;
     catalogue::check(&policy)?;
     let names: Vec<String> = nodes.iter().map(|node| node.name.clone()).collect();
     if let Some(unknown) = options.chaos.unknown_node(&names) {
-        return Err(RunError::Input(format!("chaos names node {unknown:?}, but the nodes are {}", names.join(", "))));
+        return Err(RunError::Input(format!("--chaos names node {unknown:?}, but the nodes are {}", names.join(", "))));
     }
     check_fits(plan, nodes)
 }
@@ -97,7 +100,7 @@ pub(super) fn new_header(plan: &Plan, options: &RunOptions, engine: &dyn Engine)
     })
 }
 
-/// A phase whose task fits on no node would wait for ever.
+/// Checks that each phase's tasks fit on some node: otherwise they would wait for ever.
 fn check_fits(plan: &Plan, nodes: &[NodeOffer]) -> Result<(), RunError> {
     let dimensions = Dimensions::of(nodes.iter().map(|node| &node.capacity))?;
     let capacities: Vec<_> = nodes.iter().map(|node| dimensions.amounts(&node.capacity)).collect::<Result<_, _>>()?;
@@ -107,8 +110,8 @@ fn check_fits(plan: &Plan, nodes: &[NodeOffer]) -> Result<(), RunError> {
             let amounts: Vec<String> =
                 nodes.iter().map(|node| format!("{} {}", node.name, node.capacity_in_words())).collect();
             return Err(RunError::Input(format!(
-                "phase {:?} wants {} for each task, which is more than any node has ({}): ask for less, or name larger \
-                 --nodes",
+                "each task of phase {:?} demands {}, which is more than any node has ({}): lower the demand in the job \
+                                 file, or give larger --nodes",
                 phase.name,
                 hindmost_core::resources::in_words(&phase.demand),
                 amounts.join("; ")

@@ -1,4 +1,4 @@
-//! Runs of random jobs on random nodes under random trouble: whatever happens, they are sound.
+//! Random jobs on random nodes with random faults: the invariants of every run hold.
 
 use hindmost_core::metrics::RunState;
 use hindmost_core::random::{Purpose, draw_for_attempt};
@@ -6,22 +6,22 @@ use hindmost_run::engine::Launch;
 use proptest::prelude::*;
 
 use crate::fake_engine::FakeTask;
-use crate::story::{Story, Told};
+use crate::test_run::{FinishedRun, TestRun};
 
-/// What attempts of a random story do, drawn for each of them.
+/// What the attempts of a random job do, drawn for each attempt.
 #[derive(Clone, Copy, Debug)]
-pub struct Temper {
+pub struct RandomBehaviour {
     pub seed: u64,
-    /// Chance that an attempt is a straggler.
+    /// Probability that an attempt is a straggler.
     pub slow: f64,
-    /// Chance that it fails.
+    /// Probability that it fails.
     pub fails: f64,
-    /// Chance that it vanishes.
+    /// Probability that it ends without an end marker.
     pub vanishes: f64,
     pub reports: bool,
 }
 
-impl Temper {
+impl RandomBehaviour {
     pub fn play(self, launch: &Launch<'_>) -> FakeTask {
         let draw = |purpose| draw_for_attempt(self.seed, purpose, launch.attempt);
         let (length, fate) = (draw(Purpose::Duration), draw(Purpose::Detection));
@@ -53,14 +53,14 @@ pub const POLICIES: [&str; 12] = [
 ];
 
 prop_compose! {
-    fn temper()(
+    fn random_behaviour()(
         seed in any::<u64>(),
         slow in 0.0..0.3,
         fails in prop_oneof![Just(0.0), 0.0..0.3],
         vanishes in prop_oneof![Just(0.0), 0.0..0.1],
         reports in any::<bool>(),
-    ) -> Temper {
-        Temper { seed, slow, fails, vanishes, reports }
+    ) -> RandomBehaviour {
+        RandomBehaviour { seed, slow, fails, vanishes, reports }
     }
 }
 
@@ -91,29 +91,29 @@ fn chaos() -> impl Strategy<Value = String> {
     parts.prop_map(|(slow, kill, losses)| slow.into_iter().chain(kill).chain(losses).collect::<Vec<_>>().join(","))
 }
 
-fn story() -> impl Strategy<Value = (Story, Temper)> {
+fn test_run() -> impl Strategy<Value = (TestRun, RandomBehaviour)> {
     let phases = proptest::collection::vec((1_u32..14, keys()), 1..4);
     let nodes = proptest::collection::vec(2_u32..5, 3..5);
     let knowledge = prop_oneof![Just("progress(0.1)"), Just("progress(0)"), Just("age"), Just("history")];
     let policy = proptest::sample::select(POLICIES.to_vec());
-    (phases, nodes, policy, knowledge, chaos(), temper()).prop_map(
-        |(phases, nodes, policy, knowledge, chaos, temper)| {
+    (phases, nodes, policy, knowledge, chaos(), random_behaviour()).prop_map(
+        |(phases, nodes, policy, knowledge, chaos, random_behaviour)| {
             let nodes: Vec<String> = nodes.iter().enumerate().map(|(at, cpus)| format!("n{}:{cpus}", at + 1)).collect();
-            let mut story = Story::on(&nodes.join(",")).policy(policy).knowledge(knowledge).chaos(&chaos);
+            let mut test_run = TestRun::on(&nodes.join(",")).policy(policy).knowledge(knowledge).chaos(&chaos);
             for (at, (tasks, keys)) in phases.iter().enumerate() {
-                story = story.phase_with(&format!("p{at}"), *tasks, keys);
+                test_run = test_run.phase_with(&format!("p{at}"), *tasks, keys);
             }
-            (story.plays(move |launch| temper.play(launch)), temper)
+            (test_run.behaviour(move |launch| random_behaviour.play(launch)), random_behaviour)
         },
     )
 }
 
-fn ended_rightly(told: &Told) {
-    let summary = &told.outcome.summary;
+fn check_end(finished: &FinishedRun) {
+    let summary = &finished.outcome.summary;
     match summary.state {
         RunState::Done => assert!(summary.failed_tasks.is_empty()),
         RunState::Failed => assert_eq!(summary.failed_tasks.len(), 1, "{summary:?}"),
-        RunState::Interrupted => panic!("nobody interrupted it"),
+        RunState::Interrupted => panic!("the run was interrupted"),
     }
 }
 
@@ -121,11 +121,11 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn every_story_ends_and_is_sound((story, _) in story()) {
-        let told = story.run();
-        ended_rightly(&told);
-        if told.outcome.summary.state == RunState::Done {
-            told.done();
+    fn every_random_job_ends_soundly((test_run, _) in test_run()) {
+        let finished = test_run.run();
+        check_end(&finished);
+        if finished.outcome.summary.state == RunState::Done {
+            finished.done();
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Which attempt a process belongs to, and what proves it.
+//! Finds out to which attempt a process belongs, and whether this is proven.
 
 use std::cell::OnceCell;
 use std::fs;
@@ -8,15 +8,14 @@ use super::identity::Identity;
 use super::mark::{FOLDER_VARIABLE, KEY_VARIABLE, Mark, Marks, RUN_VARIABLE, Tag, WITHIN_VARIABLE};
 use super::stat::Stat;
 
-/// What a process says of the attempts that it belongs to: by its marks and, if those don't tell, by its
-/// environment.
-pub(super) struct Belonging<'a> {
+/// The attempts to which a process belongs, by its marks and, if it has none, by its environment.
+pub(super) struct Membership<'a> {
     stat: &'a Stat,
     pub marks: Marks,
     environment: OnceCell<Named>,
 }
 
-/// What an environment names, as marks.
+/// The marks of the attempts and the run that an environment names.
 #[derive(Clone, Debug, Default)]
 struct Named {
     attempt: Option<Mark>,
@@ -39,18 +38,18 @@ impl Named {
     }
 }
 
-impl<'a> Belonging<'a> {
-    /// What a living process says; none if it is gone.
-    pub fn of(stat: &'a Stat) -> Option<Belonging<'a>> {
-        Some(Belonging { stat, marks: Marks::read(stat.pid)?, environment: OnceCell::new() })
+impl<'a> Membership<'a> {
+    /// Reads the marks of a process; `None` if it does not exist.
+    pub fn of(stat: &'a Stat) -> Option<Membership<'a>> {
+        Some(Membership { stat, marks: Marks::read(stat.pid)?, environment: OnceCell::new() })
     }
 
     fn named(&self) -> &Named {
-        // With marks the environment adds little, and an empty one is common among daemons.
+        // With marks the environment adds little, so waiting for it is not worthwhile.
         self.environment.get_or_init(|| Named::of(self.stat, self.marks.attempt.is_none()))
     }
 
-    /// The first of its attempts, innermost first, that `known` knows.
+    /// Returns the first result of `known` for the process's attempts, innermost first.
     pub fn find<T>(&self, known: impl Fn(Mark) -> Option<T>) -> Option<T> {
         let by_marks = [self.marks.attempt, self.marks.enclosing].into_iter().flatten().find_map(&known);
         by_marks.or_else(|| {
@@ -59,21 +58,21 @@ impl<'a> Belonging<'a> {
         })
     }
 
-    /// Whether it is of this attempt, or of a run within it.
+    /// True if the process belongs to this attempt, or to a run within it.
     pub fn is_of(&self, attempt: Mark) -> bool {
         self.find(|mark| (mark == attempt).then_some(())).is_some()
     }
 
-    /// Whether it is of an attempt of this run.
+    /// True if the process belongs to an attempt of this run.
     pub fn is_of_run(&self, run: Mark) -> bool {
-        // The marks outrank the environment, which anybody can set.
+        // The marks outrank the environment, which any process can change.
         match self.marks.run {
             Some(marked) => marked == run,
             None => self.named().run == Some(run),
         }
     }
 
-    /// Whether it is of this attempt itself, rather than of a run within it.
+    /// True if the process belongs to this attempt itself, not to a run within it.
     fn is_directly_of(&self, attempt: Mark) -> bool {
         match self.marks.attempt {
             Some(marked) => marked == attempt,
@@ -81,53 +80,53 @@ impl<'a> Belonging<'a> {
         }
     }
 
-    /// Whether it is our user's, or anybody's if that is root.
-    pub fn is_ours_to_kill(&self) -> bool {
+    /// True if this process may kill it: the same user started it, or this process is root's.
+    pub fn may_be_killed(&self) -> bool {
         let own = rustix::process::getuid();
         own.is_root() || real_user(self.stat.pid) == Some(own.as_raw())
     }
 
-    /// Whether what it says may be believed of a process that is no descendant of ours: it is our user's.
-    /// To root, marks are proof enough, because only root and a process's own user can set them, and
-    /// commands may give up root's rights.
+    /// True if the marks and variables of a process that is not a descendant of this one can be trusted: the same user
+    /// started it. For root its marks suffice, because only root and the process's own user can set them, and a command may
+    /// have given up root's rights.
     pub fn is_proven(&self) -> bool {
         let own = rustix::process::getuid();
         real_user(self.stat.pid) == Some(own.as_raw()) || (own.is_root() && self.marks.attempt.is_some())
     }
 }
 
-/// Whether a process lives, is our user's, and belongs to this attempt itself.
+/// True if a process is running, was started by the current user, and belongs to this attempt itself.
 pub fn is_proven(process: &Identity, tag: Tag) -> bool {
     let Ok(Some(stat)) = process.stat() else { return false };
     !stat.has_ended()
         && real_user(stat.pid) == Some(rustix::process::getuid().as_raw())
-        && Belonging::of(&stat).is_some_and(|belonging| belonging.is_directly_of(tag.attempt))
-        // Had the pid been given to another process meanwhile, all that might be that one's.
+        && Membership::of(&stat).is_some_and(|membership| membership.is_directly_of(tag.attempt))
+        // Check again that the pid still names the same process: otherwise the results above may be another's.
         && stat.now().is_some_and(|now| !now.has_ended())
 }
 
-/// The number of the user who started a process.
+/// Returns the id of the user who started a process.
 fn real_user(pid: u32) -> Option<u32> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
     line.split_ascii_whitespace().next()?.parse().ok()
 }
 
-/// Every living process of which `wanted` is true and whose belonging is proven. It looks at every process
-/// on the machine but this one.
-pub(super) fn scan(wanted: impl Fn(&Belonging<'_>) -> bool) -> Vec<Stat> {
+/// Returns every running process whose membership is proven and for which `wanted` is true. Checks every process on the
+/// machine except this one.
+pub(super) fn scan(wanted: impl Fn(&Membership<'_>) -> bool) -> Vec<Stat> {
     let own = std::process::id();
     let others = super::stat::numbers_in("/proc").into_iter().filter(|pid| *pid != own);
-    let living = others.filter_map(|pid| Stat::read(pid).ok()).filter(|stat| !stat.has_ended() && stat.has_memory);
-    let found =
-        living.filter(|stat| Belonging::of(stat).is_some_and(|belonging| wanted(&belonging) && belonging.is_proven()));
+    let running = others.filter_map(|pid| Stat::read(pid).ok()).filter(|stat| !stat.has_ended() && stat.has_memory);
+    let found = running
+        .filter(|stat| Membership::of(stat).is_some_and(|membership| wanted(&membership) && membership.is_proven()));
     found.filter_map(|stat| stat.now().filter(|now| !now.has_ended())).collect()
 }
 
-/// The root of an attempt, found among all processes: the shell that [`crate::engine::wrapper`] runs, which
-/// leads its group. `words` are those of its command line that tell it from what it has started.
+/// Searches all processes for the root of an attempt: the shell that [`crate::engine::wrapper`] runs and that leads its
+/// process group. `words` are words of its command line that distinguish it from the processes that it has started.
 pub fn find_root(tag: Tag, words: &[&str]) -> Option<Identity> {
-    let of_attempt = scan(|belonging| belonging.is_directly_of(tag.attempt));
+    let of_attempt = scan(|membership| membership.is_directly_of(tag.attempt));
     let is_root = |stat: &Stat| {
         let line = fs::read(format!("/proc/{}/cmdline", stat.pid)).unwrap_or_default();
         let has = |word: &&str| line.split(|byte| *byte == 0).any(|given| given == word.as_bytes());

@@ -1,8 +1,8 @@
-//! The engine of these tests: [`FakeEngine`], and a watch over it that no rule is broken while a run goes on.
+//! The engine of these tests: a [`FakeEngine`] that checks the driver's calls.
 //!
-//! Rules: no attempt is started that is at work already; no second one of a task that may not be copied;
-//! none of a task whose result is there. What an earlier driver left running is known too, and may be
-//! adopted or killed.
+//! Checks: the driver starts no attempt that is running already, no second attempt of a task that may not be copied, and no
+//! attempt of a task that has its result. The engine also knows the attempts that an earlier driver has left running. They
+//! may be adopted or killed.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::panic::resume_unwind;
@@ -14,7 +14,7 @@ use hindmost_run::engine::{Engine, Happened, Launch, NodeOffer, RunIdentity};
 
 use crate::fake_engine::FakeEngine;
 
-/// What the engine must know of a job to watch over it.
+/// What the engine needs to know of a job for its checks.
 #[derive(Clone, Debug)]
 pub struct Rules {
     /// The run's folder.
@@ -36,36 +36,36 @@ pub struct Started {
 /// How a driver dies: thrown as a panic's payload.
 pub struct Died;
 
-/// The engine. See the module's documentation.
-pub struct World {
+/// A [`FakeEngine`] that checks the driver's calls.
+pub struct CheckedEngine {
     inner: FakeEngine,
     rules: Rules,
-    /// What an earlier driver has left running.
+    /// Attempts that an earlier driver has left running.
     pub orphans: BTreeSet<AttemptId>,
-    /// At work, and whether it was killed and has only to end.
-    alive: BTreeMap<AttemptId, bool>,
-    /// In the order of their starts.
+    /// Running attempts, and whether each one was killed and has not ended yet.
+    running: BTreeMap<AttemptId, bool>,
+    /// All started attempts, in the order of their starts.
     pub started: Vec<Started>,
-    /// In the order in which they were taken over.
+    /// All adopted attempts, in the order of their adoption.
     pub adopted: Vec<AttemptId>,
-    /// Calls until the driver dies.
+    /// Number of calls after which the driver dies.
     pub dies_after: Option<usize>,
-    /// Calls so far.
+    /// Number of calls so far.
     calls: usize,
-    /// Calls at which something was started, killed or adopted, or before which something had ended.
+    /// Calls at which an attempt was started, killed or adopted, or before which one had ended.
     pub moments: Vec<usize>,
     ended: bool,
-    /// Length of the journal's file when the driver died.
+    /// Length of the journal's file in bytes when the driver died.
     pub journal: u64,
 }
 
-impl World {
-    pub fn new(inner: FakeEngine, rules: Rules) -> World {
-        World {
+impl CheckedEngine {
+    pub fn new(inner: FakeEngine, rules: Rules) -> CheckedEngine {
+        CheckedEngine {
             inner,
             rules,
             orphans: BTreeSet::new(),
-            alive: BTreeMap::new(),
+            running: BTreeMap::new(),
             started: Vec::new(),
             adopted: Vec::new(),
             dies_after: None,
@@ -76,14 +76,14 @@ impl World {
         }
     }
 
-    /// What would go on if the driver died now.
-    pub fn at_work(&self) -> BTreeSet<AttemptId> {
-        let alive = self.alive.iter().filter(|(_, killed)| !**killed).map(|(attempt, _)| *attempt);
-        alive.chain(self.orphans.iter().copied()).collect()
+    /// Returns the attempts that would still run if the driver died now.
+    pub fn running_attempts(&self) -> BTreeSet<AttemptId> {
+        let running = self.running.iter().filter(|(_, killed)| !**killed).map(|(attempt, _)| *attempt);
+        running.chain(self.orphans.iter().copied()).collect()
     }
 
-    fn call(&mut self, telling: bool) {
-        if telling || self.ended {
+    fn call(&mut self, is_moment: bool) {
+        if is_moment || self.ended {
             self.moments.push(self.calls);
         }
         self.ended = false;
@@ -96,25 +96,25 @@ impl World {
     }
 
     fn may_enter(&self, attempt: AttemptId) {
-        let alive = || self.alive.iter().filter(|(_, killed)| !**killed).map(|(attempt, _)| *attempt);
-        let everything = alive().chain(self.orphans.iter().copied());
+        let running = || self.running.iter().filter(|(_, killed)| !**killed).map(|(attempt, _)| *attempt);
+        let everything = running().chain(self.orphans.iter().copied());
         for other in everything.filter(|other| other.task == attempt.task) {
-            assert_ne!(other, attempt, "it is started while it is at work");
+            assert_ne!(other, attempt, "it is started while it is running");
             let copied = self.rules.copied[attempt.task.phase as usize];
-            assert!(copied, "{attempt} is started beside {other}, and its task may not be copied");
+            assert!(copied, "{attempt} is started while {other} runs, but their task may not be copied");
         }
-        assert!(!self.alive.contains_key(&attempt), "{attempt} is started a second time before it has ended");
+        assert!(!self.running.contains_key(&attempt), "{attempt} is started a second time before it has ended");
     }
 
     fn may_start(&self, attempt: AttemptId) {
         self.may_enter(attempt);
         let phase = &self.rules.phases[attempt.task.phase as usize];
         let result = self.rules.folder.join(phase).join(attempt.task.index.to_string());
-        assert!(!result.exists(), "{attempt} is started, and its task's result is there");
+        assert!(!result.exists(), "{attempt} is started, but its task has its result");
     }
 }
 
-impl Engine for World {
+impl Engine for CheckedEngine {
     fn nodes(&self) -> &[NodeOffer] {
         self.inner.nodes()
     }
@@ -131,7 +131,7 @@ impl Engine for World {
         self.call(true);
         self.may_start(launch.attempt);
         self.inner.start(launch)?;
-        self.alive.insert(launch.attempt, false);
+        self.running.insert(launch.attempt, false);
         self.started.push(Started { attempt: launch.attempt, node: launch.node, at: self.inner.now() });
         self.call(true);
         Ok(())
@@ -144,7 +144,7 @@ impl Engine for World {
         }
         self.may_enter(launch.attempt);
         self.inner.start(launch).unwrap();
-        self.alive.insert(launch.attempt, false);
+        self.running.insert(launch.attempt, false);
         self.adopted.push(launch.attempt);
         true
     }
@@ -158,7 +158,7 @@ impl Engine for World {
     fn kill(&mut self, attempt: AttemptId) {
         self.call(true);
         self.inner.kill(attempt);
-        if let Some(killed) = self.alive.get_mut(&attempt) {
+        if let Some(killed) = self.running.get_mut(&attempt) {
             *killed = true;
         }
     }
@@ -173,7 +173,7 @@ impl Engine for World {
         self.ended = !happened.is_empty();
         for happened in happened.iter() {
             let Happened::Ended(attempt) = happened else { panic!("{happened:?} does not happen here") };
-            self.alive.remove(attempt);
+            self.running.remove(attempt);
         }
     }
 }

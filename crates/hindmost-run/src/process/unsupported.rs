@@ -1,5 +1,5 @@
-//! The same functions on systems other than Linux, where processes can't be run for real: nothing is
-//! found, and what can't be left undone is an error.
+//! The same functions for systems other than Linux, where jobs can't be run: they find nothing, and starting or watching a
+//! process returns an error.
 
 use std::collections::HashSet;
 use std::io;
@@ -9,32 +9,32 @@ use std::time::Duration;
 
 use super::{Identity, Signal};
 
-/// Variable with the marks of the attempts around a run.
+/// Variable with the marks of the attempts inside which a run was started.
 pub const WITHIN_VARIABLE: &str = "HINDMOST_WITHIN";
-/// Variable that names the run of a process.
+/// Variable that names the run to which a process belongs.
 pub const RUN_VARIABLE: &str = "HINDMOST_RUN";
-/// Variable that names the attempt of a process.
+/// Variable that names the attempt to which a process belongs.
 pub const KEY_VARIABLE: &str = "HINDMOST_KEY";
-/// Variable that names the folder of the run of a process.
+/// Variable that names the folder of a process's run.
 pub const FOLDER_VARIABLE: &str = "HINDMOST_FROM";
 
-/// The error for everything that can't be done here.
+/// Returns the error for everything that needs Linux.
 fn unsupported() -> io::Error {
-    io::Error::new(io::ErrorKind::Unsupported, "running jobs takes Linux")
+    io::Error::new(io::ErrorKind::Unsupported, "running jobs needs Linux")
 }
 
-/// Would tell which run or attempt a process belongs to.
+/// Stands for the mark of a run or attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Mark(());
 
 impl Mark {
-    /// The mark of every run.
+    /// Returns the same mark for every run.
     pub fn of_run(_: &str, _: &Path) -> Mark {
         Mark(())
     }
 }
 
-/// Would tell which attempt of which run a process belongs to.
+/// Stands for the marks of an attempt and its run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tag {
     /// The attempt.
@@ -44,18 +44,18 @@ pub struct Tag {
 }
 
 impl Tag {
-    /// The tag of every attempt.
+    /// Returns the same tag for every attempt.
     pub fn new(_: &str, _: &Path, _: &str) -> Tag {
         Tag { attempt: Mark(()), run: Mark(()) }
     }
 }
 
-/// Knows of no attempt around this process.
+/// Returns `None`: there are no enclosing attempts.
 pub fn within() -> Option<String> {
     None
 }
 
-/// Would make this process adopt the orphans of its descendants.
+/// Fails: orphans can't be adopted.
 ///
 /// # Errors
 ///
@@ -64,17 +64,17 @@ pub fn adopt_orphans() -> io::Result<()> {
     Err(unsupported())
 }
 
-/// The command as it is.
+/// Returns an ordinary command.
 pub fn apart(program: &str) -> Command {
     Command::new(program)
 }
 
-/// There is no terminal to be kept.
+/// Returns false.
 pub fn keeps_terminal() -> bool {
     false
 }
 
-/// Would start a process.
+/// Fails: processes can't be started.
 ///
 /// # Errors
 ///
@@ -83,7 +83,7 @@ pub fn spawn(_: &mut Command, _: Tag) -> io::Result<Identity> {
     Err(unsupported())
 }
 
-/// No process can be started.
+/// Returns false: processes can't be started.
 pub fn can_start_processes() -> bool {
     false
 }
@@ -94,38 +94,38 @@ pub fn adopt(_: &Identity, _: Tag) {}
 /// Does nothing.
 pub fn abandon(_: &Identity) {}
 
-/// Nothing is proven.
+/// Returns false.
 pub fn is_proven(_: &Identity, _: Tag) -> bool {
     false
 }
 
-/// Finds none.
+/// Returns `None`.
 pub fn find_root(_: Tag, _: &[&str]) -> Option<Identity> {
     None
 }
 
-/// Would be a control group.
+/// Stands for a control group.
 #[derive(Debug)]
 pub struct Group(PathBuf);
 
 impl Group {
-    /// There are none.
+    /// Returns `None`: there are no control groups.
     pub fn enter(_: Mark) -> Option<Group> {
         None
     }
 
-    /// Where it would be.
+    /// Returns the path.
     pub fn path(&self) -> &Path {
         &self.0
     }
 
-    /// It was not there.
+    /// Returns false.
     pub fn was_there(&self) -> bool {
         false
     }
 }
 
-/// No path is one.
+/// Returns false.
 pub fn is_group_of(_: &Path, _: Mark) -> bool {
     false
 }
@@ -133,39 +133,39 @@ pub fn is_group_of(_: &Path, _: Mark) -> bool {
 /// Does nothing.
 pub fn remove_group(_: &Path) {}
 
-/// What has become of an attempt that was to end.
+/// Whether an attempt has ended completely.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Something is left.
+    /// Processes are left.
     Unfinished,
-    /// Nothing is left.
+    /// No process is left.
     Nothing(Option<i32>),
-    /// Something does not end.
+    /// A process does not end.
     Stays(String),
 }
 
-/// Would end an attempt.
+/// Stands for the end of an attempt.
 #[derive(Debug)]
 pub struct Ending(Tag);
 
 impl Ending {
-    /// Nothing to end.
+    /// Does nothing.
     pub fn new(_: Identity, tag: Tag, _: Vec<PathBuf>) -> Ending {
         Ending(tag)
     }
 
-    /// Nothing is left.
+    /// Returns that no process is left.
     pub fn step(&mut self) -> Outcome {
         Outcome::Nothing(None)
     }
 
-    /// Which attempt it is.
+    /// Returns the attempt's tag.
     pub fn tag(&self) -> Tag {
         self.0
     }
 }
 
-/// That a process does not end, for people.
+/// Returns the message that a process does not end.
 pub fn does_not_end(pid: u32) -> String {
     format!("process {pid} does not end")
 }
@@ -173,32 +173,32 @@ pub fn does_not_end(pid: u32) -> String {
 /// Does nothing.
 pub fn kill_now(_: &Identity, _: Tag) {}
 
-/// Would be processes of a run that are of no attempt which runs.
+/// Stands for the processes of a run that belong to no running attempt.
 #[derive(Debug)]
 pub struct Strays<'a> {
     /// The run.
     pub run: Mark,
     /// Attempts whose processes are left alone.
     pub kept: &'a HashSet<Mark>,
-    /// Attempts that are known to be of the run.
+    /// Known attempts of the run.
     pub of_run: &'a HashSet<Mark>,
     /// Control groups of the run.
     pub groups: &'a [PathBuf],
 }
 
 impl Strays<'_> {
-    /// There are none.
+    /// Returns no messages: there are no processes.
     pub fn end(&self) -> Vec<String> {
         Vec::new()
     }
 }
 
-/// Would tell when processes end.
+/// Stands for a watcher of processes.
 #[derive(Debug)]
 pub struct Watcher(());
 
 impl Watcher {
-    /// Would start watching.
+    /// Fails: processes can't be watched.
     ///
     /// # Errors
     ///
@@ -207,12 +207,12 @@ impl Watcher {
         Err(unsupported())
     }
 
-    /// None is watched.
+    /// Returns 0.
     pub fn count(&self) -> usize {
         0
     }
 
-    /// Would watch a process.
+    /// Fails: processes can't be watched.
     ///
     /// # Errors
     ///
@@ -221,14 +221,14 @@ impl Watcher {
         Err(unsupported())
     }
 
-    /// Waits.
+    /// Sleeps for the time `most`.
     pub fn wait(&mut self, most: Duration) -> Vec<u64> {
         std::thread::sleep(most);
         Vec::new()
     }
 }
 
-/// Would signal a process group.
+/// Fails: process groups can't be signalled.
 ///
 /// # Errors
 ///
@@ -237,7 +237,7 @@ pub fn signal_group(_: u32, _: Signal) -> io::Result<bool> {
     Err(unsupported())
 }
 
-/// Finds none.
+/// Returns none.
 pub fn descendants(_: u32) -> Vec<u32> {
     Vec::new()
 }
@@ -251,17 +251,17 @@ pub fn stop_tree(_: &Identity) {}
 /// Does nothing.
 pub fn continue_tree(_: &Identity) {}
 
-/// Doesn't know.
+/// Returns `None`: it is unknown.
 pub fn read_share(_: &Identity, _: &Path) -> Option<f64> {
     None
 }
 
-/// Doesn't know.
+/// Returns `None`: it is unknown.
 pub fn cpu_seconds(_: &Identity) -> Option<f64> {
     None
 }
 
-/// Doesn't know.
+/// Returns a limit without values.
 pub(crate) fn own_limit(_: &str) -> rustix::process::Rlimit {
     rustix::process::Rlimit { current: None, maximum: None }
 }

@@ -1,0 +1,355 @@
+//! Journals that are cut at any place, with folders as they could have been at that moment: the run is resumed from each.
+//!
+//! A decision is synced before it is carried out, but events may happen before the journal has them. So for each attempt
+//! that runs at the journal's end, these tests draw one of its possible states: not yet started, running, ended in any way
+//! with or without its end marker, moved into place with its folder still complete, incomplete or removed, or cleaned up
+//! after a failure.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use hindmost_core::ids::{AttemptId, NodeId, TaskId};
+use hindmost_core::record::{Change, Decision, Event, Record};
+use hindmost_math::random::mix;
+use hindmost_run::engine::{END_MARKER, end_line};
+use hindmost_run::job_file::Plan;
+use hindmost_run::store::Store;
+
+use crate::crashes::{check_end, contents};
+use crate::test_run::{TestRun, journal_text, key, open, scratch, takes};
+
+/// An attempt that has started and not ended by the end of a journal.
+#[derive(Clone, Debug)]
+struct Unended {
+    node: NodeId,
+    running: bool,
+    /// The attempt for whose end it waits.
+    replaces: Option<AttemptId>,
+}
+
+/// The state at the end of a journal.
+#[derive(Default)]
+struct JournalState {
+    unended: BTreeMap<AttemptId, Unended>,
+    /// Attempts whose nodes were lost: files and processes of them may be left.
+    lost: BTreeSet<AttemptId>,
+    won: BTreeMap<TaskId, AttemptId>,
+    launched: BTreeMap<TaskId, u32>,
+    replacements: BTreeMap<AttemptId, AttemptId>,
+}
+
+impl JournalState {
+    fn of(lines: &str) -> JournalState {
+        let mut state = JournalState::default();
+        for line in lines.lines().skip(1) {
+            let record: Record = serde_json::from_str(line).unwrap();
+            match record.change {
+                Change::Decision(Decision::Start { attempt, node, .. }) => state.start(attempt, node, None),
+                Change::Decision(Decision::Replace { attempt, .. }) => {
+                    let replacement = AttemptId { task: attempt.task, copy: state.launched[&attempt.task] };
+                    state.replacements.insert(attempt, replacement);
+                    state.start(replacement, state.unended[&attempt].node, Some(attempt));
+                }
+                Change::Event(Event::AttemptRunning { attempt }) => {
+                    if let Some(unended) = state.unended.get_mut(&attempt) {
+                        unended.running = true;
+                    }
+                }
+                Change::Event(Event::AttemptFinished { attempt }) => {
+                    state.won.insert(attempt.task, attempt);
+                    state.end(attempt);
+                }
+                Change::Event(Event::AttemptStopped { attempt } | Event::AttemptFailed { attempt, .. }) => {
+                    state.end(attempt);
+                }
+                Change::Event(Event::NodeLost { node }) => {
+                    let gone =
+                        state.unended.iter().filter(|(_, unended)| unended.node == node && unended.replaces.is_none());
+                    state.lost.extend(gone.map(|(attempt, _)| *attempt));
+                    state.unended.retain(|_, unended| unended.node != node);
+                }
+                _ => {}
+            }
+        }
+        state
+    }
+
+    fn start(&mut self, attempt: AttemptId, node: NodeId, replaces: Option<AttemptId>) {
+        self.launched.insert(attempt.task, attempt.copy + 1);
+        self.unended.insert(attempt, Unended { node, running: false, replaces });
+    }
+
+    fn end(&mut self, attempt: AttemptId) {
+        self.unended.remove(&attempt);
+        self.lost.remove(&attempt);
+        let replacement = self.replacements.remove(&attempt).and_then(|replacement| self.unended.get_mut(&replacement));
+        if let Some(replacement) = replacement {
+            replacement.replaces = None;
+        }
+    }
+}
+
+/// The state of an attempt while no driver runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum State {
+    NotStarted,
+    OnlyFolder,
+    NotYetRun,
+    StillRunning,
+    Killed,
+    EndedWell,
+    EndedBadly,
+    MarkerCutShort,
+    InPlace,
+    InPlaceHalfRemoved,
+    InPlaceRemoved,
+    /// Its finish is recorded.
+    Committed,
+    Removed,
+}
+
+use State::*;
+
+const EARLY: [State; 3] = [NotStarted, OnlyFolder, NotYetRun];
+const LATE: [State; 9] = [
+    StillRunning,
+    StillRunning,
+    Killed,
+    EndedWell,
+    EndedBadly,
+    MarkerCutShort,
+    InPlace,
+    InPlaceHalfRemoved,
+    InPlaceRemoved,
+];
+
+/// Draws numbers.
+struct Draw(u64);
+
+impl Draw {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 = mix(self.0);
+        (self.0 >> 20) as usize % end
+    }
+
+    fn of<T: Copy>(&mut self, choices: &[T]) -> T {
+        choices[self.below(choices.len())]
+    }
+}
+
+/// Creates the files of an attempt in this state.
+fn put(store: &mut Store, attempt: AttemptId, state: State) {
+    if matches!(state, NotStarted | Removed) {
+        return;
+    }
+    let folder = store.make_attempt(attempt).unwrap();
+    let mark = |text: &str| fs::write(folder.join(END_MARKER), text).unwrap();
+    let run = store.run().id;
+    let end = |code| end_line(code, &run, attempt);
+    for name in ["stdout", "stderr"] {
+        fs::write(folder.join(name), "said\n").unwrap();
+    }
+    let written = fs::write(folder.join("out/by"), key(attempt));
+    written.unwrap();
+    match state {
+        NotStarted | Removed | NotYetRun | StillRunning | Killed => {}
+        OnlyFolder => fs::remove_dir_all(folder.join("out")).unwrap(),
+        EndedWell => mark(&end(0)),
+        EndedBadly => mark(&end(3)),
+        MarkerCutShort => mark(end(0).trim_end()),
+        InPlace | InPlaceHalfRemoved | InPlaceRemoved | Committed => {
+            mark(&end(0));
+            assert!(store.prepare(attempt).unwrap());
+            store.make_durable().unwrap();
+            store.commit(attempt).unwrap();
+            if state != InPlace {
+                fs::remove_file(folder.join(END_MARKER)).unwrap();
+            }
+            if matches!(state, InPlaceRemoved | Committed) {
+                fs::remove_dir_all(&folder).unwrap();
+            }
+        }
+    }
+}
+
+/// A run's journal and results.
+struct Past {
+    journal: Vec<u8>,
+    results: BTreeMap<TaskId, String>,
+}
+
+/// Creates the folder as it could have been when the journal had its first `length` bytes. Returns the attempts that still
+/// run, and the state that was drawn for each attempt that has not ended.
+fn rebuild(
+    plan: &Plan,
+    out: &Path,
+    past: &Past,
+    length: usize,
+    draw: &mut Draw,
+) -> (BTreeSet<AttemptId>, BTreeMap<AttemptId, State>) {
+    fs::create_dir(out).unwrap();
+    let mut store = open(plan, out, false).unwrap().store;
+    let journal = &past.journal[..length];
+    fs::write(store.journal(), journal).unwrap();
+    // The run began a while ago, or just now.
+    let job = out.join(".hindmost/job.json");
+    let mut record: serde_json::Value = serde_json::from_str(&fs::read_to_string(&job).unwrap()).unwrap();
+    let began = record["began"].as_u64().unwrap() - draw.of(&[0, 1_000_000_000, 100_000_000_000]);
+    record["began"] = began.into();
+    record["began_since_boot"] = serde_json::Value::Null;
+    fs::write(&job, record.to_string()).unwrap();
+
+    let whole = journal.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+    let state = JournalState::of(std::str::from_utf8(&journal[..whole]).unwrap());
+    for (task, attempt) in &state.won {
+        put(&mut store, *attempt, Committed);
+        let place = out.join(&plan.phases[task.phase as usize].name).join(task.index.to_string());
+        assert_eq!(fs::read_to_string(place.join("by")).unwrap(), past.results[task]);
+    }
+    let mut states: BTreeMap<AttemptId, State> = BTreeMap::new();
+    for (attempt, unended) in &state.unended {
+        // A replacement has been started if the attempt that it replaces has ended.
+        let waits = unended.replaces.is_some_and(|replaced| {
+            !matches!(states.get(&replaced), Some(Removed | InPlaceRemoved)) && state.unended.contains_key(&replaced)
+        });
+        let mut state = if waits {
+            NotStarted
+        } else if !unended.running && draw.below(3) == 0 {
+            draw.of(&EARLY)
+        } else if draw.below(8) == 0 {
+            Removed
+        } else {
+            draw.of(&LATE)
+        };
+        // The journal says that it has started.
+        if unended.running && matches!(state, NotStarted) {
+            state = Killed;
+        }
+        put(&mut store, *attempt, state);
+        states.insert(*attempt, state);
+    }
+    let mut still_running: BTreeSet<AttemptId> =
+        states.iter().filter(|(_, state)| **state == StillRunning).map(|(attempt, _)| *attempt).collect();
+    for attempt in state.lost.iter().filter(|attempt| !state.won.contains_key(&attempt.task)) {
+        let state = draw.of(&[StillRunning, Killed, EndedWell, EndedBadly, Removed, Removed]);
+        // A task that may not be copied has no second attempt before the first one has been killed.
+        if state == StillRunning && plan.phases[attempt.task.phase as usize].idempotent {
+            still_running.insert(*attempt);
+        }
+        put(&mut store, *attempt, state);
+    }
+    (still_running, states)
+}
+
+/// Resumes from a cut, and sometimes from more journal_cuts after that.
+fn resume_from(test_run: &TestRun, plan: &Plan, folder: &Path, past: &Past, length: usize, seed: u64) {
+    let mut draw = Draw(seed);
+    let (mut journal, mut results) = (past.journal.clone(), past.results.clone());
+    let mut length = length;
+    for part in 0..3 {
+        let out = folder.join(format!("part{part}"));
+        let past = Past { journal, results };
+        let (still_running, states) = rebuild(plan, &out, &past, length, &mut draw);
+        let out = out.canonicalize().unwrap();
+        let held = contents(plan, &out);
+        let mut checked_engine = test_run.checked_engine(plan, &out);
+        checked_engine.orphans = still_running;
+        let context = Context { text: &past.journal[..length], states: &states };
+        let outcome = test_run.run_in(plan, &out, true, &mut checked_engine).unwrap_or_else(|error| panic!("{error}"));
+        check_end(plan, &out, &outcome, &held);
+        let adopted: BTreeSet<AttemptId> = checked_engine.adopted.iter().copied().collect();
+        let left = states.iter().filter(|(_, state)| **state == StillRunning).map(|(attempt, _)| *attempt);
+        for attempt in left {
+            assert!(adopted.contains(&attempt), "{attempt} was running and was not adopted");
+        }
+        drop(context);
+        journal = journal_text(&out).into_bytes();
+        results = contents(plan, &out);
+        fs::remove_dir_all(&out).unwrap();
+        if draw.below(3) > 0 {
+            return;
+        }
+        // A journal without a job was started again.
+        length = length.min(journal.len());
+        length += draw.below(journal.len() - length + 1);
+    }
+}
+
+/// Printed when a test panics.
+struct Context<'a> {
+    text: &'a [u8],
+    states: &'a BTreeMap<AttemptId, State>,
+}
+
+impl Drop for Context<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            println!("{}\n{:#?}", String::from_utf8_lossy(self.text), self.states);
+        }
+    }
+}
+
+/// Cuts a run's journal after every line and in the middle of some lines, and resumes each.
+fn resumes_from_everywhere(test_run: &TestRun, number: u64) {
+    let folder = scratch();
+    let plan = test_run.plan(folder.path());
+    let out = folder.path().join("whole");
+    fs::create_dir(&out).unwrap();
+    let out = out.canonicalize().unwrap();
+    let mut checked_engine = test_run.checked_engine(&plan, &out);
+    let outcome = test_run.run_in(&plan, &out, false, &mut checked_engine).unwrap();
+    check_end(&plan, &out, &outcome, &BTreeMap::new());
+    let past = Past { journal: journal_text(&out).into_bytes(), results: contents(&plan, &out) };
+    let ends = past.journal.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1);
+    let mut journal_cuts: Vec<usize> = std::iter::once(0).chain(ends).collect();
+    println!("{} lines", journal_cuts.len() - 1);
+    let mut draw = Draw(number);
+    journal_cuts.extend((0..40).map(|_| draw.below(past.journal.len())));
+    for length in journal_cuts {
+        for again in 0..6 {
+            let seed = mix(number << 32 ^ (length as u64) << 4 ^ again);
+            resume_from(test_run, &plan, folder.path(), &past, length, seed);
+        }
+    }
+}
+
+fn small(policy: &str) -> TestRun {
+    let test_run =
+        TestRun::on("n1:2,n2:2").phase_with("map", 8, "retries = 60").phase_with("reduce", 2, "retries = 60");
+    test_run.policy(policy).behaviour(|launch| {
+        let task = launch.attempt.task;
+        let slow = task.phase == 0 && task.index % 4 == 1 && launch.attempt.copy == 0;
+        takes(if slow { 6.0 } else { 0.4 + 0.1 * f64::from(task.index % 3) })
+    })
+}
+
+#[test]
+fn under_pace() {
+    resumes_from_everywhere(&small("pace").chaos("slow=n2:4"), 1);
+}
+
+#[test]
+fn under_mantri_that_replaces() {
+    resumes_from_everywhere(&small("mantri(kill_restart=true,delta=0.1)"), 2);
+}
+
+#[test]
+fn under_clones_and_lost_nodes() {
+    let test_run = TestRun::on("n1:3,n2:3").phase_with("map", 3, "retries = 60").phase_with("end", 2, "retries = 60");
+    let test_run = test_run.policy("sca").chaos("lose=n2:0.4s@0.3s,kill=0.1");
+    resumes_from_everywhere(&test_run.behaviour(|launch| takes(0.5 + 0.1 * f64::from(launch.attempt.copy))), 3);
+}
+
+#[test]
+fn under_late_and_spark() {
+    resumes_from_everywhere(&small("late(cap=1)").chaos("lose=n1:0.5s@0.6s"), 4);
+    resumes_from_everywhere(&small("spark(quantile=0.3,multiplier=1.5)").knowledge("age"), 5);
+}
+
+#[test]
+fn with_tasks_that_may_not_run_twice() {
+    let test_run = TestRun::on("n1:2,n2:2").phase_with("map", 6, "idempotent = false\nretries = 60");
+    let test_run = test_run.phase_with("end", 1, "idempotent = false\nretries = 60").policy("pace").chaos("slow=n2:3");
+    resumes_from_everywhere(&test_run.behaviour(|_| takes(0.6)), 6);
+}

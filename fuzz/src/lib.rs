@@ -1,5 +1,5 @@
-//! Fuzz targets, and what they check in common. [`targets`] has a module for each, which any compiler builds; the
-//! programs in `fuzz_targets/` hand them to libFuzzer where cargo-fuzz builds them, and run them over files elsewhere.
+//! Fuzz targets and the checks that they share. Each module of [`targets`] is a target; any compiler builds it. The
+//! programs in `fuzz_targets/` pass the target to libFuzzer if cargo-fuzz builds them, and otherwise run it over files.
 
 use std::fmt::Display;
 
@@ -16,20 +16,21 @@ pub mod targets;
 pub use libfuzzer_sys;
 pub use seeds::over_arguments;
 
-/// The program of a target: its module's name, and the type of its input, which must be the one that the module checks.
+/// Defines the program of a target: the name of its module, and the type of its input, which must be the type that the
+/// module checks.
 ///
 /// ```
 /// hindmost_fuzz::target!(journal, &[u8]);
 /// ```
 /// ```compile_fail
-/// hindmost_fuzz::target!(journal, &str); // a journal is bytes
+/// hindmost_fuzz::target!(journal, &str); // The input of `journal` is bytes.
 /// ```
 #[macro_export]
 macro_rules! target {
     ($name:ident, $($input:tt)+) => {
         #[cfg(fuzzing)]
         $crate::libfuzzer_sys::fuzz_target!(|input: $($input)+| $crate::targets::$name::check(input));
-        // libFuzzer's macro converts to this type; without it the type would go unread.
+        // libFuzzer's macro converts to this type. Without libFuzzer nothing else would check the type.
         #[cfg(not(fuzzing))]
         const _: fn($($input)+) = $crate::targets::$name::check;
         #[cfg(not(fuzzing))]
@@ -39,15 +40,16 @@ macro_rules! target {
     };
 }
 
-/// Makers of logs and packers of Spark's codecs, as the readers' own tests use them.
+/// Builders of logs and compressors with Spark's codecs, from the tests of the readers.
 #[path = "../../crates/hindmost-trace/tests/support/mod.rs"]
-#[allow(clippy::missing_errors_doc, reason = "tests take it for themselves")]
+#[allow(clippy::missing_errors_doc, reason = "helpers for tests")]
 pub mod support;
 
-/// Two ways of reading one log both work or fail alike; gives what came of it where both work.
+/// Checks that two ways of reading one log both succeed, or fail with the same error. Returns both results; `None` if
+/// both failed.
 ///
 /// # Panics
-/// If they differ.
+/// If one fails and the other does not, or the errors differ.
 pub fn alike<A, B, E: Display>(one: Result<A, E>, other: Result<B, E>) -> Option<(A, B)> {
     match (one, other) {
         (Ok(one), Ok(other)) => Some((one, other)),
@@ -60,10 +62,10 @@ pub fn alike<A, B, E: Display>(one: Result<A, E>, other: Result<B, E>) -> Option
     }
 }
 
-/// Counts of a log that must hold of any.
+/// Checks the counts of a log.
 ///
 /// # Panics
-/// If they don't.
+/// If they are inconsistent.
 pub fn check_summary(summary: &TraceSummary) {
     let counts = summary;
     assert!(counts.failed_attempts + counts.killed_attempts <= counts.attempts, "{counts:?}");
@@ -88,10 +90,10 @@ pub fn check_summary(summary: &TraceSummary) {
     serde_json::to_string(summary).expect("a summary is JSON");
 }
 
-/// Sums that must hold of any findings.
+/// Checks the sums of findings.
 ///
 /// # Panics
-/// If they don't.
+/// If they are inconsistent.
 pub fn check_findings(findings: &Findings) {
     let attempts = findings.attempts;
     assert_eq!(attempts.ended, attempts.succeeded + attempts.failed + attempts.killed);
@@ -119,7 +121,7 @@ pub fn check_findings(findings: &Findings) {
     for phase in &findings.phases {
         let durations = phase.durations;
         let in_order = [durations.p50, durations.p95, durations.max];
-        // Quantiles of more than 2048 tasks are to 0.4 %.
+        // Quantiles of more than 2048 tasks have an error of 0.4 %.
         assert!(
             in_order.windows(2).all(|pair| pair[0].unwrap_or(0.0) <= 1.005 * pair[1].unwrap_or(0.0)),
             "{durations:?}"
@@ -133,31 +135,30 @@ pub fn check_findings(findings: &Findings) {
     serde_json::to_string(findings).expect("findings are JSON");
 }
 
-/// What the analysis was told of: all attempts but those of which it is not known which task's they are, and what tells
-/// that an output was lost.
+/// Checks that the analysis counted all attempts, except those of unknown tasks and records of lost outputs.
 ///
 /// # Panics
-/// If there are others.
-pub fn check_told(summary: &TraceSummary, findings: &Findings) {
-    let of_nothing = |warning: &String| {
+/// If the counts differ otherwise.
+pub fn check_counted(summary: &TraceSummary, findings: &Findings) {
+    let of_unknown_tasks = |warning: &String| {
         let known = warning.contains("without stage or task number") || warning.contains("do not say of which");
         warning.split(' ').next().and_then(|count| count.parse::<u64>().ok()).filter(|_| known)
     };
-    let of_nothing = summary.warnings.iter().find_map(of_nothing).unwrap_or(0);
+    let of_unknown_tasks = summary.warnings.iter().find_map(of_unknown_tasks).unwrap_or(0);
     let losses = summary.spark.map_or(0, |spark| spark.outputs_lost);
     let all = [summary.attempts, summary.failed_attempts, summary.killed_attempts, summary.speculative_attempts];
-    let told = findings.attempts;
-    let told = [told.ended, told.failed, told.killed, findings.speculation.started];
-    for (told, all) in told.into_iter().zip(all) {
-        assert!(told <= all && all - told <= of_nothing + losses, "{told} of {all}");
+    let found = findings.attempts;
+    let found = [found.ended, found.failed, found.killed, findings.speculation.started];
+    for (found, all) in found.into_iter().zip(all) {
+        assert!(found <= all && all - found <= of_unknown_tasks + losses, "{found} of {all}");
     }
-    assert!(all[0] - told[0] >= of_nothing.max(losses), "{summary:?}");
+    assert!(all[0] - found[0] >= of_unknown_tasks.max(losses), "{summary:?}");
 }
 
-/// What jobs for a replay must be, from wherever they come.
+/// Checks jobs for a replay, from any source.
 ///
 /// # Panics
-/// If they aren't.
+/// If they are invalid.
 pub fn check_jobs(jobs: &[WorkloadJob]) {
     for WorkloadJob { spec, .. } in jobs {
         assert!(!spec.phases.is_empty() && spec.weight.is_finite() && spec.weight > 0.0, "{spec:?}");
@@ -173,11 +174,11 @@ fn is_span(seconds: f64) -> bool {
     seconds.is_finite() && seconds >= 0.0
 }
 
-/// Jobs come by arrival and have durations for their tasks. (A journal is taken at its word for the rest: that a
-/// job makes sense is checked by the cluster that takes it.)
+/// Checks that jobs are sorted by arrival and have durations for their tasks. A journal is not checked further, because
+/// the cluster checks each job when it arrives.
 ///
 /// # Panics
-/// If they don't.
+/// If they are not.
 pub fn check_durations(jobs: &[WorkloadJob]) {
     assert!(jobs.is_sorted_by_key(|job| job.spec.arrival), "by arrival");
     for WorkloadJob { spec, durations } in jobs {
@@ -208,10 +209,10 @@ pub fn check_durations(jobs: &[WorkloadJob]) {
     }
 }
 
-/// What the recorded machines and attempts of a log must be.
+/// Checks the recorded machines and attempts of a log.
 ///
 /// # Panics
-/// If they aren't.
+/// If they are invalid.
 pub fn check_recorded(nodes: &[RecordedNode], attempts: &[RecordedAttempt]) {
     for node in nodes {
         assert!(node.slots >= 1, "{node:?}");
@@ -222,10 +223,11 @@ pub fn check_recorded(nodes: &[RecordedNode], attempts: &[RecordedAttempt]) {
     }
 }
 
-/// No line of a text is wider than asked, and nothing in it is obeyed by a terminal.
+/// Checks that no line of a text is wider than `width` columns, and that it has no control characters that a terminal
+/// would interpret.
 ///
 /// # Panics
-/// If one is.
+/// If a line is too wide or has control characters.
 pub fn check_width(text: &str, width: usize) {
     for line in text.lines() {
         assert!(columns(line) <= width, "{} columns instead of {width}: {line:?}", columns(line));
@@ -233,8 +235,8 @@ pub fn check_width(text: &str, width: usize) {
     }
 }
 
-/// Whether a text of TOML stays in the folder that is made for it: paths in it are taken from there, and targets
-/// must neither walk through a machine's files nor read its devices.
+/// Returns whether the paths in a TOML text stay in the folder that is made for it. Targets must neither walk through a
+/// machine's files nor read its devices.
 pub fn stays_in_its_folder(text: &str) -> bool {
     let escapes = ["\\u", "\\U", "\\x", "..", "~"];
     let named = |letter: char| letter.is_ascii_alphanumeric() || "*?]_-.".contains(letter);
@@ -242,14 +244,14 @@ pub fn stays_in_its_folder(text: &str) -> bool {
         && text.match_indices('/').all(|(at, _)| text[..at].ends_with(named))
 }
 
-/// Reads bytes as a Hadoop log in the three ways there are, which must count alike.
+/// Reads bytes as a Hadoop log in three ways and checks that the counts agree.
 ///
 /// # Panics
-/// If they don't, or what was read does not add up.
+/// If they do not, or the results are inconsistent.
 pub fn read_hadoop_log(log: &[u8]) {
     let counted = summarize_hadoop(log, "log", None);
     if counted.is_ok() {
-        assert!(sniff(log).is_some() || !log.starts_with(b"Avro"), "what is read is known by its beginning");
+        assert!(sniff(log).is_some() || !log.starts_with(b"Avro"), "a readable log is recognised by its beginning");
     }
     let Some((summary, (analysed, findings))) = alike(counted, analyse_hadoop(log, "log", None)) else {
         assert!(read_hadoop(log, "log", None).is_err());
@@ -258,11 +260,11 @@ pub fn read_hadoop_log(log: &[u8]) {
     check_summary(&summary);
     assert_eq!(analysed, summary);
     check_findings(&findings);
-    check_told(&summary, &findings);
-    let trace = read_hadoop(log, "log", None).expect("what can be counted can be read");
+    check_counted(&summary, &findings);
+    let trace = read_hadoop(log, "log", None).expect("a log that was counted can be read");
     assert_eq!(Some(trace.facts()), summary.hadoop.as_deref());
     let mut same = trace.summary().clone();
-    // A replay warns of more.
+    // Reading for a replay gives further warnings.
     assert!(same.warnings.len() >= summary.warnings.len());
     same.warnings.truncate(summary.warnings.len());
     assert_eq!(same, summary);

@@ -1,4 +1,4 @@
-//! Running targets over files without libFuzzer.
+//! Runs targets over files, without libFuzzer.
 
 use std::fs;
 use std::io;
@@ -7,12 +7,12 @@ use std::process::ExitCode;
 
 use crate::targets::{TARGETS, Target};
 
-/// The target of a name.
+/// Returns the target with a name.
 fn target(name: &str) -> Option<&'static Target> {
     TARGETS.iter().find(|target| target.name == name)
 }
 
-/// Files, and those in folders, in order of their names.
+/// Returns files and the files in folders, sorted by name within each folder.
 fn files(paths: &[PathBuf]) -> io::Result<Vec<PathBuf>> {
     let mut all = Vec::new();
     for path in paths {
@@ -27,8 +27,8 @@ fn files(paths: &[PathBuf]) -> io::Result<Vec<PathBuf>> {
     Ok(all)
 }
 
-/// Checks each file, and each in folders, once; returns how many. What a target finds is a panic, and the last file
-/// that was named is the one that shows it.
+/// Runs a target once on each file and on each file in folders. Returns the number of files. A finding is a panic; the
+/// last file that was printed caused it.
 ///
 /// # Errors
 /// If a file can't be read.
@@ -41,7 +41,7 @@ fn check_files(target: &Target, paths: &[PathBuf]) -> io::Result<usize> {
     Ok(files.len())
 }
 
-/// The program of a target without libFuzzer: checks the files that its arguments name, or else the target's seeds.
+/// The program of a target without libFuzzer: runs it on the files and folders in its arguments, or else on its seeds.
 pub fn over_arguments(name: &str) -> ExitCode {
     let Some(target) = target(name) else {
         eprintln!("there is no target {name}");
@@ -70,14 +70,14 @@ mod tests {
 
     use super::*;
 
-    /// The names in a folder, without their extension.
+    /// Returns the names of the files in a folder, without extensions.
     fn names(of: &str) -> BTreeSet<String> {
         let names = files(&[folder().join(of)]).unwrap().into_iter();
         names.map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned()).collect()
     }
 
     #[test]
-    fn every_target_holds_on_its_seeds() {
+    fn every_target_passes_its_seeds() {
         for target in &TARGETS {
             let checked = check_files(target, &[folder().join("seeds").join(target.name)]).unwrap();
             assert!(checked > 0, "{} has no seeds", target.name);
@@ -96,8 +96,8 @@ mod tests {
     }
 
     #[test]
-    fn seeds_reach_what_they_are_for() {
-        // A seed that is cut or of no known kind shows little: most are read.
+    fn seeds_are_valid_inputs() {
+        // Invalid seeds exercise little, so most must be readable.
         let read = |name: &str, is: fn(&[u8]) -> bool| {
             let all = files(&[folder().join("seeds").join(name)]).unwrap();
             all.iter().filter(|file| is(&fs::read(file).unwrap())).count()

@@ -18,8 +18,8 @@ use hindmost_math::distribution::Distribution;
 use hindmost_math::plain::Quoted;
 use hindmost_math::shapes::{ShapeNumber, Shapes};
 
-/// The progress model: what is known about a running attempt, and when. In all of them the distribution of the phase's
-/// durations is known.
+/// The progress model: what is known about a running attempt, and when. The distribution of the phase's durations is
+/// known in all models except [`Knowledge::History`], which estimates it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Knowledge {
     /// The remaining time of an attempt is known from its start. Most papers assume this.
@@ -362,8 +362,8 @@ impl Estimator for ByAge {
     }
 }
 
-/// Returns the age, on a node of speed 1, from which on a test holds for an attempt of this pace of which only the age
-/// is known.
+/// Returns the age, on a node of speed 1, from which on a test holds for an attempt of this pace if only its age is
+/// known.
 fn age_where_holds(table: &AgeTable, test: Test, durations: &Distribution, pace: Pace) -> Option<f64> {
     match test {
         Test::RemainingAbove(threshold) | Test::RemainingOrByAgeAbove(threshold) => {
@@ -376,8 +376,8 @@ fn age_where_holds(table: &AgeTable, test: Test, durations: &Distribution, pace:
     }
 }
 
-/// Relative error of the ages in [`AgeTable`]. At an age within this margin the test counts as met, so that a condition
-/// that came true always finds that its test holds.
+/// Relative error of the ages in [`AgeTable`]. Within this margin above the age in the table a test counts as met, so that
+/// the test always holds when its condition comes true.
 const MARGIN: f64 = 1e-6;
 
 /// Returns whether a test holds, by age alone.

@@ -125,7 +125,8 @@ fn line<W: Write>(to: &mut W, value: &impl Serialize) -> Result<(), JournalError
     Ok(())
 }
 
-/// Reads a journal record by record. The iterator ends at the end of the file or before an incomplete last line.
+/// Reads a journal record by record. The iterator ends at the end of the file or before an incomplete last line. See the
+/// [module's example](self).
 pub struct JournalReader<R: BufRead> {
     from: R,
     header: Header,

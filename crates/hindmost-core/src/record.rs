@@ -228,3 +228,19 @@ pub struct Record {
     #[serde(flatten)]
     pub change: Change,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn renamed_fields_keep_their_names_in_journals() {
+        let resources = Box::new(Resources::ONE_SLOT);
+        let reserve = Decision::Reserve { node: NodeId(1), resources, until: Time(5) };
+        let text = serde_json::to_string(&reserve).unwrap();
+        assert_eq!(text, r#"{"reserve":{"node":1,"room":[1000,0,0,0,0,0,0,0],"until":5}}"#);
+        assert_eq!(serde_json::from_str::<Decision>(&text).unwrap(), reserve);
+        let reasons = [StopReason::Lost, StopReason::Replaced, StopReason::Overtaken, StopReason::Relaunched];
+        assert_eq!(serde_json::to_string(&reasons).unwrap(), r#"["lost","replaced","outrun","moved"]"#);
+    }
+}

@@ -1,5 +1,5 @@
-//! Compressed logs. The first byte says what the others are: data behind the magic bytes of a compression, or a log
-//! that is packed, read again and compared with the plain one, and then damaged in one place and cut.
+//! Compressed logs. The first byte selects what the others are: data after the magic bytes of a compression, or a log
+//! that is compressed, read and compared with the uncompressed log, and then damaged in one place and cut there.
 
 use std::io::Write;
 
@@ -21,7 +21,7 @@ const MAGIC: [&[u8]; 7] = [
 /// Checks one input.
 ///
 /// # Panics
-/// If what must hold does not.
+/// If a check fails.
 pub fn check(data: &[u8]) {
     let [how, at, change, data @ ..] = data else { return };
     let how = usize::from(*how);
@@ -37,7 +37,7 @@ pub fn check(data: &[u8]) {
         None => framed(how % codecs == CODECS.len(), data),
     };
     let unpacked = summarize_spark(&log[..], "log", None).map_err(|error| error.to_string());
-    // Of what is no log it is said what it is, which is not the same.
+    // If the data is not a log, the errors differ, because they describe the compressed and the plain bytes.
     if plain.is_ok() || unpacked.is_ok() {
         assert_eq!(unpacked, plain);
     }
@@ -51,7 +51,8 @@ pub fn check(data: &[u8]) {
     read(&log);
 }
 
-/// Damage is told and never read past; whatever is read adds up.
+/// Reads a log that may be damaged and checks that all readers agree on whether it is readable, and that the counts are
+/// consistent.
 fn read(log: &[u8]) {
     let counted = summarize_spark(log, "log", None);
     assert_eq!(read_spark(log, "log", None).is_ok(), counted.is_ok());
@@ -60,14 +61,14 @@ fn read(log: &[u8]) {
     }
 }
 
-/// Compressed by the frame formats that tools write.
+/// Compresses data in the frame format of LZ4 or Snappy that command line tools write.
 fn framed(lz4: bool, data: &[u8]) -> Vec<u8> {
     if lz4 {
         let mut encoder = lz4_flex::frame::FrameEncoder::new(Vec::new());
-        encoder.write_all(data).expect("memory takes all");
-        return encoder.finish().expect("memory takes all");
+        encoder.write_all(data).expect("writing to memory succeeds");
+        return encoder.finish().expect("writing to memory succeeds");
     }
     let mut encoder = snap::write::FrameEncoder::new(Vec::new());
-    encoder.write_all(data).expect("memory takes all");
-    encoder.into_inner().expect("memory takes all")
+    encoder.write_all(data).expect("writing to memory succeeds");
+    encoder.into_inner().expect("writing to memory succeeds")
 }

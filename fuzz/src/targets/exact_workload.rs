@@ -1,4 +1,4 @@
-//! Any bytes as an exact workload, one job a line in JSON.
+//! Any bytes as an exact workload, with one job per line in JSON.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use hindmost_sim::exact::read_exact_from;
 /// Checks one input.
 ///
 /// # Panics
-/// If what must hold does not.
+/// If a check fails.
 pub fn check(text: &[u8]) {
     match read_exact_from(text, "w.jsonl") {
         Ok(jobs) => {
@@ -18,12 +18,12 @@ pub fn check(text: &[u8]) {
             assert_eq!(names.len(), jobs.len(), "names are unique");
             for job in &jobs {
                 let phases: BTreeSet<&str> = job.spec.phases.iter().map(|phase| &*phase.name).collect();
-                assert_eq!(phases.len(), job.spec.phases.len(), "so are phases'");
+                assert_eq!(phases.len(), job.spec.phases.len(), "names of phases are unique");
             }
-            // Another line is another job, and a line that is none is an error that tells which.
+            // With an invalid line at the end, the error has its line number.
             let lines = text.split(|byte| *byte == b'\n').count() - usize::from(text.ends_with(b"\n"));
             let more = [text.trim_ascii_end(), b"\nnone"].concat();
-            let error = read_exact_from(&more[..], "w.jsonl").expect_err("no job").to_string();
+            let error = read_exact_from(&more[..], "w.jsonl").expect_err("the last line is invalid").to_string();
             let line = more.split(|byte| *byte == b'\n').count();
             assert!(line <= lines + 1 && error.starts_with(&format!("w.jsonl, line {line}: ")), "{error}");
         }

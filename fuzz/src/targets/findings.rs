@@ -1,4 +1,4 @@
-//! Any attempts through the analysis: its findings add up and are told in the width that there is.
+//! Any attempts through the analysis: its findings are consistent and their text fits the terminal's width.
 
 use crate::{check_findings, check_width};
 use arbitrary::Arbitrary;
@@ -17,7 +17,7 @@ enum Step {
         key: (u8, u8),
         attempt: Attempt,
     },
-    /// Many tasks of one phase on a few nodes, as logs have them.
+    /// Many tasks of one phase on a few nodes, as in real logs.
     Wave {
         key: (u8, u8),
         tasks: u8,
@@ -42,7 +42,7 @@ struct Attempt {
     ended: u8,
 }
 
-/// Mostly times as logs have them.
+/// A time: milliseconds as in real logs, or any number.
 #[derive(Arbitrary, Clone, Copy, Debug)]
 enum Clock {
     Milliseconds(u32),
@@ -58,7 +58,7 @@ impl Clock {
     }
 }
 
-/// What is drawn from the bytes.
+/// The input, built from bytes.
 #[derive(Arbitrary, Debug)]
 pub struct Input {
     names: Vec<String>,
@@ -73,17 +73,17 @@ fn key((application, phase): (u8, u8)) -> PhaseKey {
 /// Checks one input.
 ///
 /// # Panics
-/// If what must hold does not.
+/// If a check fails.
 pub fn check(input: Input) {
     let mut analysis = Analysis::new();
-    let mut told = 0;
+    let mut ended = 0;
     for step in input.steps {
         match step {
             Step::Phase { key: of, name, job, tasks } => analysis.phase(key(of), PhaseFacts { name, job, tasks }),
             Step::Closed { key: of } => analysis.closed(key(of)),
             Step::Ended { key: of, attempt } => {
-                told += 1;
-                let ended = [Ended::Succeeded, Ended::Failed, Ended::Killed][usize::from(attempt.ended % 3)];
+                ended += 1;
+                let outcome = [Ended::Succeeded, Ended::Failed, Ended::Killed][usize::from(attempt.ended % 3)];
                 let attempt = EndedAttempt {
                     task: attempt.task,
                     node: attempt.node.map(u32::from),
@@ -92,13 +92,13 @@ pub fn check(input: Input) {
                     bytes_read: attempt.bytes,
                     speculative: attempt.speculative,
                     repeated: attempt.ended >= 192,
-                    ended,
+                    ended: outcome,
                 };
                 analysis.ended(key(of), &attempt);
             }
             Step::Wave { key: of, tasks, nodes, slow, at, bytes } => {
                 for task in 0..u32::from(tasks) {
-                    told += 1;
+                    ended += 1;
                     let node = task % (u32::from(nodes) + 1);
                     let start = f64::from(at) / 1000.0;
                     let mut took = 1.0 + f64::from(task * 37 % 101) / 10.0;
@@ -123,7 +123,7 @@ pub fn check(input: Input) {
     let names = &input.names;
     let findings =
         analysis.findings(&|node| names.get(node as usize).cloned().unwrap_or_else(|| format!("node-{node}")));
-    assert_eq!(findings.attempts.ended, told);
+    assert_eq!(findings.attempts.ended, ended);
     check_findings(&findings);
     let width = 40 + u16::from(input.width) % 161;
     check_width(&text(&findings, width), usize::from(width));

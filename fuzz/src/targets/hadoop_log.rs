@@ -1,11 +1,11 @@
-//! Any bytes as a Hadoop log, also behind the first line of a job history in either encoding.
+//! Any bytes as a Hadoop log, also after the first line of a job history in either encoding.
 
 use crate::read_hadoop_log;
 
 /// Checks one input.
 ///
 /// # Panics
-/// If what must hold does not.
+/// If a check fails.
 pub fn check(log: &[u8]) {
     read_hadoop_log(log);
     if !log.starts_with(b"Avro-") {

@@ -1,4 +1,4 @@
-//! Any text as a job file: it becomes a plan that can be described, or an error that tells where.
+//! Any text as a job file: it gives a plan that can be described, or an error with a position in the file.
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use crate::stays_in_its_folder;
 use hindmost_run::job_file::{JobFileError, parse};
 
-/// The job's folder, the same in every process.
+/// The folder of the job, the same in every process.
 static FOLDER: LazyLock<PathBuf> = LazyLock::new(|| {
     let folder = std::env::temp_dir().join("hindmost-fuzz-job-file");
     std::fs::create_dir_all(folder.join("text/deeper")).expect("folders for inputs");
@@ -19,7 +19,7 @@ static FOLDER: LazyLock<PathBuf> = LazyLock::new(|| {
 /// Checks one input.
 ///
 /// # Panics
-/// If what must hold does not.
+/// If a check fails.
 pub fn check(text: &str) {
     if !stays_in_its_folder(text) {
         return;
@@ -27,11 +27,11 @@ pub fn check(text: &str) {
     let plan = match parse(text, Path::new("job.toml"), &FOLDER) {
         Ok(plan) => plan,
         Err(error) => {
-            let told = error.to_string();
-            assert!(told.starts_with("job.toml"), "{told}");
+            let message = error.to_string();
+            assert!(message.starts_with("job.toml"), "{message}");
             if let JobFileError::Invalid { place: Some(place), .. } = error {
                 let lines = text.replace("\r\n", "\n").matches('\n').count() + 1;
-                assert!((1..=lines).contains(&place.line) && place.column >= 1, "{told}");
+                assert!((1..=lines).contains(&place.line) && place.column >= 1, "{message}");
             }
             return;
         }
@@ -42,17 +42,17 @@ pub fn check(text: &str) {
         assert!(phase.tasks >= 1 && phase.after.iter().all(|parent| *parent < at));
         assert!(phase.inputs.as_ref().is_none_or(|inputs| inputs.len() == phase.tasks as usize));
         let inputs = phase.inputs.iter().flatten();
-        assert!({ inputs }.all(|input| input.starts_with(&plan.folder)), "within its folder");
+        assert!({ inputs }.all(|input| input.starts_with(&plan.folder)), "inputs are in the job's folder");
         assert!(phase.directory.starts_with(&plan.folder) && phase.cpus > 0.0);
     }
-    let told = plan.describe();
-    assert!(!told.contains(|letter: char| letter.is_control() && letter != '\n'), "{told:?}");
+    let description = plan.describe();
+    assert!(!description.contains(|letter: char| letter.is_control() && letter != '\n'), "{description:?}");
     let json = plan.to_json();
     assert_eq!(json["tasks"], plan.tasks());
     assert_eq!(json["phases"].as_array().map(Vec::len), Some(plan.phases.len()));
     let spec = plan.job_spec();
     assert_eq!(spec.phases.iter().map(|phase| u64::from(phase.tasks)).sum::<u64>(), plan.tasks());
-    let again = parse(text, Path::new("job.toml"), &FOLDER).expect("it was read before");
+    let again = parse(text, Path::new("job.toml"), &FOLDER).expect("it was parsed before");
     assert_eq!((again.digest(), again.shape()), (plan.digest(), plan.shape()));
     assert_eq!(again, plan);
 }

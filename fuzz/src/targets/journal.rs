@@ -14,18 +14,18 @@ use hindmost_report::gantt::{GanttOptions, gantt};
 use hindmost_trace::TraceError;
 use hindmost_trace::journal::{analyse_journal, read};
 
-/// Tasks of all jobs beyond which no cluster is put together: each takes memory.
+/// Journals with more tasks are not verified, to limit memory.
 const MOST_TASKS: u64 = 20_000;
-/// Tasks of a journal that are explained.
+/// Maximum number of tasks of a journal that are explained.
 const EXPLAINED: usize = 3;
 
 /// Checks one input.
 ///
 /// # Panics
-/// If what must hold does not.
+/// If a check fails.
 pub fn check(journal: &[u8]) {
     let replay = match read(journal, "j") {
-        // No task has finished: counted it can be all the same.
+        // Without a finished task a journal can't be replayed, but it can be analysed.
         Err(TraceError::NothingFinished { .. }) => None,
         replay => alike(replay, analyse_journal(journal, "j")),
     };
@@ -39,9 +39,9 @@ pub fn check(journal: &[u8]) {
     check_summary(&summary);
     check_findings(&findings);
 
-    let mut reader = JournalReader::new(journal).expect("it has been read");
-    let records: Vec<Record> = reader.by_ref().collect::<Result<_, _>>().expect("it has been read");
-    written_again(reader.header(), &records);
+    let mut reader = JournalReader::new(journal).expect("it was read before");
+    let records: Vec<Record> = reader.by_ref().collect::<Result<_, _>>().expect("it was read before");
+    check_written(reader.header(), &records);
     let count = |is: fn(&Change) -> bool| records.iter().filter(|record| is(&record.change)).count();
     let timeline = Timeline::of(records.iter().cloned());
     assert_eq!(timeline.nodes.len(), count(|change| matches!(change, Change::Event(Event::NodeJoined { .. }))));
@@ -54,15 +54,15 @@ pub fn check(journal: &[u8]) {
     }
     let phases = timeline.jobs.iter().flat_map(|job| &job.spec.phases);
     if { phases }.map(|phase| u64::from(phase.tasks)).sum::<u64>() <= MOST_TASKS {
-        decided_again(reader.header(), &records, &timeline);
+        check_verified(reader.header(), &records, &timeline);
     }
 }
 
-/// What is written of records is read as the same records.
-fn written_again(header: &Header, records: &[Record]) {
-    let mut writer = JournalWriter::new(Vec::new(), header).expect("memory takes all");
+/// Checks that records that are written are read back as the same records.
+fn check_written(header: &Header, records: &[Record]) {
+    let mut writer = JournalWriter::new(Vec::new(), header).expect("writing to memory succeeds");
     let written = records.iter().all(|record| writer.write(record).is_ok());
-    let bytes = writer.finish().expect("memory takes all");
+    let bytes = writer.finish().expect("writing to memory succeeds");
     if written {
         let again: Vec<Record> =
             JournalReader::new(&bytes[..]).expect("a journal").collect::<Result<_, _>>().expect("records");
@@ -70,7 +70,8 @@ fn written_again(header: &Header, records: &[Record]) {
     }
 }
 
-fn decided_again(header: &Header, records: &[Record], timeline: &Timeline) {
+/// Verifies the records, and checks that a task of a verified journal can be explained.
+fn check_verified(header: &Header, records: &[Record], timeline: &Timeline) {
     let Ok(mut session) = catalogue::session_of(header) else { return };
     let mut verifier = Verifier::new(&mut session);
     let same = records.iter().cloned().try_for_each(|record| verifier.check(record)).is_ok();
@@ -82,9 +83,9 @@ fn decided_again(header: &Header, records: &[Record], timeline: &Timeline) {
     let tasks: BTreeSet<TaskId> = timeline.rows.iter().map(|row| row.attempt.task).collect();
     for task in tasks.into_iter().take(EXPLAINED) {
         let session = catalogue::session_of(header).expect("it was built before");
-        let told = explain(session, records.iter().cloned(), task);
-        assert!(told.is_ok() || !same, "what is decided again can be explained");
-        for step in told.into_iter().flatten() {
+        let steps = explain(session, records.iter().cloned(), task);
+        assert!(steps.is_ok() || !same, "a verified journal can be explained");
+        for step in steps.into_iter().flatten() {
             assert!(step.at.is_finite() && !step.what.is_empty());
         }
     }

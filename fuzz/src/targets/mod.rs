@@ -1,4 +1,4 @@
-//! What each target does with an input. The binaries in `fuzz_targets/` only call it.
+//! The targets: one module each, with a function `check`. The programs in `fuzz_targets/` only call it.
 
 use arbitrary::{Arbitrary, Unstructured};
 
@@ -14,11 +14,11 @@ pub mod rumen_trace;
 pub mod scenario;
 pub mod spark_log;
 
-/// A target by name.
+/// A target.
 pub struct Target {
     /// The name of its binary and of its folder in `seeds/`.
     pub name: &'static str,
-    /// Checks one input, given as bytes. Panics if what must hold does not.
+    /// Checks one input, given as bytes. Panics if a check fails.
     pub check: fn(&[u8]),
 }
 
@@ -37,7 +37,7 @@ pub const TARGETS: [Target; 11] = [
     Target { name: "spark_log", check: |bytes| with(bytes, spark_log::check) },
 ];
 
-/// Calls a check with what is drawn from bytes, as libFuzzer does.
+/// Calls a check with an input built from bytes, as libFuzzer does.
 fn with<'a, T: Arbitrary<'a>>(bytes: &'a [u8], check: fn(T)) {
     if let Ok(input) = T::arbitrary_take_rest(Unstructured::new(bytes)) {
         check(input);

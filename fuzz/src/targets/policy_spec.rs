@@ -1,4 +1,4 @@
-//! Any text as a policy's name.
+//! Any text as a list of policies.
 
 use hindmost_policies::catalogue::spec::{PolicySpec, split_list};
 use hindmost_policies::catalogue::{self, Setting};
@@ -6,13 +6,13 @@ use hindmost_policies::catalogue::{self, Setting};
 /// Checks one input.
 ///
 /// # Panics
-/// If what must hold does not.
+/// If a check fails.
 pub fn check(text: &str) {
     let parts = split_list(text);
-    assert_eq!(parts.join(","), text, "a list is split at commas and nowhere else");
+    assert_eq!(parts.join(","), text, "a list is split at its commas only");
     for part in parts {
         let Ok(spec) = part.parse::<PolicySpec>() else { continue };
-        // NaN is no value that equals itself: compared as it is written.
+        // Compared as text, because NaN is not equal to itself.
         let written = spec.to_string();
         let again: PolicySpec = written.parse().unwrap_or_else(|error| panic!("{written:?} from {part:?}: {error}"));
         assert_eq!(again.to_string(), written);

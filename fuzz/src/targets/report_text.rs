@@ -1,10 +1,10 @@
-//! Names and texts of any bytes on a terminal: nothing is wider than asked and nothing is obeyed.
+//! Any names and texts on a terminal: nothing is too wide and nothing has control characters.
 
 use crate::check_width;
 use arbitrary::Arbitrary;
 use hindmost_report::text::{beginning, columns, duration, escaped, indented, name, names, padded, wrapped};
 
-/// What is drawn from the bytes.
+/// The input, built from bytes.
 #[derive(Arbitrary, Debug)]
 pub struct Input {
     width: u8,
@@ -17,8 +17,8 @@ pub struct Input {
 /// Checks one input.
 ///
 /// # Panics
-/// If what must hold does not.
-#[allow(clippy::needless_pass_by_value, reason = "as libFuzzer gives it")]
+/// If a check fails.
+#[allow(clippy::needless_pass_by_value, reason = "libFuzzer passes a value")]
 pub fn check(input: Input) {
     let texts: Vec<String> = input.names.iter().map(|name| String::from_utf8_lossy(name).into_owned()).collect();
     let width = usize::from(input.width);
@@ -29,14 +29,14 @@ pub fn check(input: Input) {
         assert_eq!(escaped(&safe), safe);
         check_width(&name(text, width, ellipsis), width);
         let shown = name(text, width, ellipsis);
-        assert!(columns(&safe) > width || shown == safe, "what fits is shown whole");
+        assert!(columns(&safe) > width || shown == safe, "a name that fits is not cut");
         if width >= ellipsis.len() {
             check_width(&beginning(text, width, ellipsis), width);
         }
         let filled = padded(&shown, width);
         assert!(columns(&filled) >= width, "{} columns instead of {width}: {filled:?}", columns(&filled));
         assert!(filled.starts_with(&shown));
-        // No letter is wider than two columns; of a line that is narrower it is shown all the same.
+        // A character is up to two columns wide. A narrower line shows it anyway, so such widths are not checked.
         let indent = usize::from(input.indent).min(width.saturating_sub(2));
         if width >= 2 {
             let lines = wrapped(&safe, width, indent);

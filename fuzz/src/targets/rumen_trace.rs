@@ -1,11 +1,11 @@
-//! Any bytes as a Rumen trace: a job as it begins there, and whatever follows.
+//! Any bytes as a Rumen trace, also after the beginning of a job.
 
 use crate::read_hadoop_log;
 
 /// Checks one input.
 ///
 /// # Panics
-/// If what must hold does not.
+/// If a check fails.
 pub fn check(log: &[u8]) {
     read_hadoop_log(log);
     if !log.trim_ascii_start().starts_with(b"{") {

@@ -1,4 +1,4 @@
-//! Any text as a scenario: it becomes an experiment that could run, and its own text again. Nothing is run.
+//! Any text as a scenario: it gives an experiment, and its TOML form gives the same scenario. Nothing is run.
 
 use std::path::Path;
 
@@ -6,13 +6,13 @@ use crate::stays_in_its_folder;
 use hindmost_sim::experiment::Experiment;
 use hindmost_sim::scenario::Scenario;
 
-/// Nodes that are made to see whether they can be.
+/// Scenarios with more nodes are not set up.
 const MOST_NODES: u32 = 1000;
 
 /// Checks one input.
 ///
 /// # Panics
-/// If what must hold does not.
+/// If a check fails.
 pub fn check(text: &str) {
     if !stays_in_its_folder(text) {
         return;
@@ -25,7 +25,7 @@ pub fn check(text: &str) {
             return;
         }
     };
-    // One that needs a file is no scenario without it.
+    // A scenario that needs a file is an error without it.
     let Ok(experiment) = Experiment::of(&scenario, u64::MAX) else { return };
     assert_eq!(experiment.seeds.len(), scenario.seeds as usize);
     assert!(!experiment.policies.is_empty() && !experiment.nodes.is_empty());

@@ -103,7 +103,7 @@ impl FreeIndex {
                 vertex *= 2;
                 continue;
             }
-            // Go to the next subtree to the right, past ancestors of which this is the right child.
+            // Go to the next subtree to the right; a right child has to go up first.
             while vertex % 2 == 1 {
                 vertex /= 2;
             }

@@ -104,7 +104,7 @@ mod tests {
     use crate::record::{Decision, Event};
     use crate::time::Time;
 
-    /// Machines of which the first four are in racks a, a, b and b, and a job whose tasks have their input on these.
+    /// Six machines, the first four in racks a, a, b and b, and a job whose tasks have their input on the given ones.
     fn cluster(replicas: &[&[u32]]) -> Cluster {
         cluster_of(Placement::FirstFit, replicas)
     }

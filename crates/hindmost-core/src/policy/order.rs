@@ -73,9 +73,9 @@ pub trait Order: Send {
         f64::NEG_INFINITY
     }
 
-    /// Returns the last job of a run of consecutive jobs, starting with the one in this place, of which
-    /// [`Order::permits`] allows no pending task to start. `None` if the first of them may start one, or if the order
-    /// does not know; then `permits` is called for each of its tasks.
+    /// Skips jobs that can't start anything: returns the last of the consecutive jobs from this place on for which
+    /// [`Order::permits`] is false for all pending tasks. `None` if the job in this place may start a task, or if the
+    /// order does not know; then `permits` is called for each of its tasks.
     fn blocked_until(&self, _place: Place) -> Option<Place> {
         None
     }

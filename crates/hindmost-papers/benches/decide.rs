@@ -1,5 +1,5 @@
-//! How long policies take to decide for 1 000 jobs on 30 000 machines: from scratch, and after one
-//! arrival. `decide_instructions` counts the instructions of the same.
+//! Measures how long policies take to decide for 1 000 jobs on 30 000 machines: from scratch, and after one arrival.
+//! `decide_instructions` counts the instructions of the same decisions.
 
 use std::hint::black_box;
 

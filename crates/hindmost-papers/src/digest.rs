@@ -1,52 +1,52 @@
-//! What figures need to know of a run, taken from its jobs as they finish.
+//! The measurements of a run that figures use.
 
 use hindmost_core::metrics::JobResult;
 use hindmost_math::statistics::{mean, quantile};
 
-/// A job is small if it has at most so many tasks: a quarter of the largest of Xu & Lau 2015.
+/// Most tasks of a small job: a quarter of the largest of Xu & Lau 2015.
 pub(super) const SMALL_JOB_TASKS: u64 = 25;
-/// Flowtimes at which the share of finished jobs is noted.
+/// Flowtimes up to which the share of jobs is measured, in units of time.
 pub(super) const FLOWTIME_GRID: [f64; 18] =
     [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 12.0, 15.0, 17.0, 18.0, 20.0, 25.0, 30.0, 40.0];
-/// Resources at which the share of jobs that took no more is noted.
+/// Resources up to which the share of jobs is measured, in γ × machine time.
 pub(super) const RESOURCE_GRID: [f64; 11] = [0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0];
 
-/// Flowtimes and running times, seconds, at which shares are noted for clusters whose jobs take minutes.
+/// Flowtimes and running times up to which the share of jobs is measured, in seconds, for jobs that take minutes.
 pub(super) const SECONDS_GRID: [f64; 18] = [
     50.0, 100.0, 150.0, 200.0, 250.0, 300.0, 350.0, 400.0, 500.0, 700.0, 1000.0, 2000.0, 4000.0, 6000.0, 8000.0,
     12000.0, 16000.0, 24000.0,
 ];
 
-/// What is measured of one run, of all its jobs or of some. NaN where there is no job.
+/// The measurements of all or some jobs of one run; NaN without jobs.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Digest {
     /// Number of jobs.
     pub jobs: f64,
     /// Mean flowtime.
     pub flowtime: f64,
-    /// Time within which 80% of the jobs finish.
+    /// 80th percentile of flowtimes.
     pub flowtime_p80: f64,
-    /// Time within which 90% of the jobs finish.
+    /// 90th percentile of flowtimes.
     pub flowtime_p90: f64,
     /// Mean flowtime of small jobs.
     pub small_flowtime: f64,
     /// Mean resource.
     pub resource: f64,
-    /// Resource that 80% of the jobs don't exceed.
+    /// 80th percentile of resources.
     pub resource_p80: f64,
-    /// Share of jobs with a flowtime up to each place of [`FLOWTIME_GRID`].
+    /// Share of jobs with a flowtime up to each value of [`FLOWTIME_GRID`].
     pub flowtime_shares: Vec<f64>,
-    /// Share of jobs with a resource up to each place of [`RESOURCE_GRID`].
+    /// Share of jobs with a resource up to each value of [`RESOURCE_GRID`].
     pub resource_shares: Vec<f64>,
-    /// Copies started beyond each task's first, for each task.
+    /// Mean number of copies of a task in addition to its first.
     pub copies: f64,
-    /// Mean time from a job's first start to its finish.
+    /// Mean running time: from a job's first start to its finish.
     pub running: f64,
-    /// Standard deviation of those times over their mean.
+    /// Standard deviation of the running times divided by their mean.
     pub running_spread: f64,
-    /// Share of jobs with a flowtime up to each place of [`SECONDS_GRID`].
+    /// Share of jobs with a flowtime up to each value of [`SECONDS_GRID`].
     pub flowtime_by_second: Vec<f64>,
-    /// Share of jobs with a running time up to each place of [`SECONDS_GRID`].
+    /// Share of jobs with a running time up to each value of [`SECONDS_GRID`].
     pub running_by_second: Vec<f64>,
 }
 
@@ -78,17 +78,18 @@ impl Digest {
         }
     }
 
-    /// Share of jobs with a flowtime of at most so many seconds; NaN where [`SECONDS_GRID`] has no such place.
+    /// Returns the share of jobs with a flowtime of at most `seconds`; NaN if [`SECONDS_GRID`] does not have this value.
     pub(super) fn within(&self, seconds: f64) -> f64 {
         at_second(&self.flowtime_by_second, seconds)
     }
 
-    /// Share of jobs with a running time of at most so many seconds; NaN where [`SECONDS_GRID`] has no such place.
+    /// Returns the share of jobs with a running time of at most `seconds`; NaN if [`SECONDS_GRID`] does not have this
+    /// value.
     pub(super) fn running_within(&self, seconds: f64) -> f64 {
         at_second(&self.running_by_second, seconds)
     }
 
-    /// Job utility minus resource, the objective of P1 with U = −flowtime, for each job.
+    /// Returns the mean of utility minus resource per job: the objective of P1 with U = −flowtime.
     pub(super) fn net_utility(&self) -> f64 {
         -self.flowtime - self.resource
     }
@@ -99,7 +100,7 @@ fn at_second(shares: &[f64], seconds: f64) -> f64 {
     place.and_then(|at| shares.get(at)).copied().unwrap_or(f64::NAN)
 }
 
-/// Standard deviation over mean.
+/// Returns the standard deviation divided by the mean.
 fn spread(values: &[f64]) -> f64 {
     let Some(mean) = mean(values) else { return f64::NAN };
     let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
@@ -111,22 +112,22 @@ fn shares(values: &[f64], grid: &[f64]) -> Vec<f64> {
     grid.iter().map(share).collect()
 }
 
-/// One value for each seed.
+/// Returns one value for each seed.
 pub(super) fn each(runs: &[Digest], of: impl Fn(&Digest) -> f64) -> Vec<f64> {
     runs.iter().map(of).collect()
 }
 
-/// Mean over seeds; NaN of nothing.
+/// Returns the mean over seeds; NaN without seeds.
 pub(super) fn average(runs: &[Digest], of: impl Fn(&Digest) -> f64) -> f64 {
     mean(&each(runs, of)).unwrap_or(f64::NAN)
 }
 
-/// Change from `base` to `runs` in per cent, for each seed.
+/// Returns the change from `base` to `runs` in per cent, for each seed.
 pub(super) fn change(runs: &[Digest], base: &[Digest], of: impl Fn(&Digest) -> f64) -> Vec<f64> {
     runs.iter().zip(base).map(|(run, base)| 100.0 * (of(run) / of(base) - 1.0)).collect()
 }
 
-/// Mean over seeds of each place of a grid.
+/// Returns the mean over seeds for each value of a grid.
 pub(super) fn average_shares(runs: &[Digest], of: impl Fn(&Digest) -> &[f64]) -> Vec<f64> {
     let places = runs.first().map_or(0, |run| of(run).len());
     (0..places).map(|at| average(runs, |run| of(run)[at])).collect()

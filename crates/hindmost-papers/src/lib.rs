@@ -1,8 +1,30 @@
-//! Papers' experiments run again, with what they claim beside what is measured.
+//! Reproduces the experiments of papers and compares their claims with measured values.
 //!
-//! Each paper has a folder with a file for each figure. A figure asks a `Plan` for the runs that it
-//! needs before anything runs, and judges its claims afterwards; runs that several figures share are
-//! made once.
+//! - A **claim** is a sentence of a paper with a rule: the range of values that confirms it. The rule is the same for
+//!   all readings and was set before the measurement.
+//! - A **reading** is one interpretation of details that the paper does not specify, such as the length of a slot.
+//! - A **figure** requests the simulations that it needs, which are then all run in parallel, and judges its claims by
+//!   the results. Simulations that several figures share are made once.
+//!
+//! A [`Reproduction`](hindmost_core::reproduction::Reproduction) contains the claims with their verdicts and all
+//! numbers as data; `hindmost-report` turns it into text, Markdown and HTML. Each paper has a folder with a file for
+//! each figure. Papers: Xu & Lau 2015 ([`xu2015`]) and Xu, Liu & Lau 2022 ([`dollymp2022`]).
+//!
+//! ```no_run
+//! use std::sync::atomic::AtomicBool;
+//!
+//! use hindmost_papers::xu2015;
+//! use hindmost_sim::experiment::Execution;
+//!
+//! let stop = AtomicBool::new(false);
+//! let execution = Execution { threads: 4, stop: &stop, progress: &|_| {}, output: None };
+//! // The quick version takes minutes.
+//! let reproduction = xu2015(true, &execution)?;
+//! for claim in reproduction.figures.iter().flat_map(|figure| &figure.claims) {
+//!     println!("{}: {}", claim.claimed, claim.verdict);
+//! }
+//! # Ok::<(), hindmost_sim::driver::SimulationError>(())
+//! ```
 
 mod digest;
 pub mod dollymp2022;

@@ -1,4 +1,4 @@
-//! The simulations that figures ask for, and their results.
+//! The simulations that figures request, and their results.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -15,11 +15,11 @@ use hindmost_sim::experiment::{Execution, Experiment, FinishedOutput, run_all};
 use hindmost_sim::output::Output;
 use hindmost_sim::scenario::{PolicyEntry, Scenario};
 
-/// What policies are run on: a built-in scenario and what is changed of it.
+/// A cluster and workload on which policies run: a built-in scenario with changes.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct World {
     pub scenario: &'static str,
-    /// What is put in place of the scenario's own by path, in TOML, before values are set.
+    /// Replacements by path, in TOML, made before `set`.
     pub put: Vec<(&'static str, &'static str)>,
     /// Values set by path.
     pub set: Vec<(&'static str, f64)>,
@@ -28,24 +28,25 @@ pub(super) struct World {
     pub seeds: u32,
 }
 
-/// One policy in one world, over all its seeds.
+/// The runs of one policy in one world, over all seeds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Handle {
     world: usize,
     policy: usize,
 }
 
-/// Runs to be made. What is asked for twice is run once.
+/// The requested runs. A run that is requested twice is made once.
 #[derive(Default)]
 pub(super) struct Plan {
     worlds: Vec<(World, Vec<PolicySpec>)>,
 }
 
-/// One run's results.
+/// The results of one run.
 #[derive(Clone, Debug)]
 struct Run {
+    /// The results of all jobs.
     all: Digest,
-    /// Of the jobs that had finished when arrivals stopped.
+    /// The results of the jobs that had finished when arrivals stopped.
     cut: Digest,
 }
 
@@ -55,20 +56,20 @@ pub(super) struct Runs {
     digests: Vec<Vec<Vec<Run>>>,
 }
 
-/// Which jobs of a run count.
+/// The jobs of a run that count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Count {
-    /// All, run until the last is done.
+    /// All jobs; the run ends when the last one is done.
     Drained,
-    /// Those that had finished when arrivals stopped: a run to that time would have had no others,
-    /// and up to there nothing differs.
+    /// The jobs that had finished when arrivals stopped. A run that ends at that time has the same jobs with the same
+    /// results.
     Cut,
 }
 
 type Store = Arc<Mutex<BTreeMap<(usize, String, u64), Run>>>;
 
 impl Plan {
-    /// Asks for a policy in a world.
+    /// Requests the runs of a policy in a world.
     ///
     /// # Errors
     /// If the policy's name is not valid.
@@ -86,7 +87,7 @@ impl Plan {
         Ok(Handle { world: at, policy: place })
     }
 
-    /// Number of runs.
+    /// Returns the number of runs.
     pub(super) fn runs(&self) -> u64 {
         self.worlds.iter().map(|(world, policies)| u64::from(world.seeds) * policies.len() as u64).sum()
     }
@@ -94,12 +95,12 @@ impl Plan {
     /// Makes the runs.
     ///
     /// # Errors
-    /// If one fails or is interrupted.
+    /// If a run fails or is interrupted.
     pub(super) fn run(&self, execution: &Execution<'_>) -> Result<Runs, SimulationError> {
         let experiments: Vec<Experiment> =
             self.worlds.iter().map(|(world, policies)| experiment(world, policies)).collect::<Result<_, _>>()?;
         let store = Store::default();
-        // Whole results are held until a batch ends: batches are as small as threads allow.
+        // Complete results stay in memory until a batch ends, so batches are as small as the threads allow.
         let enough = 8 * execution.threads.max(1);
         let mut from = 0;
         while from < experiments.len() {
@@ -136,7 +137,7 @@ impl Plan {
 }
 
 impl Runs {
-    /// The results of a policy in a world, one a seed.
+    /// Returns the results of a policy in a world, one for each seed.
     pub(super) fn get(&self, handle: Handle, count: Count) -> Vec<Digest> {
         let runs = self.digests.get(handle.world).and_then(|policies| policies.get(handle.policy));
         runs.into_iter()
@@ -148,7 +149,7 @@ impl Runs {
             .collect()
     }
 
-    /// All jobs of a policy's runs.
+    /// Returns the results of all jobs of a policy's runs, one for each seed.
     pub(super) fn drained(&self, handle: Handle) -> Vec<Digest> {
         self.get(handle, Count::Drained)
     }
@@ -170,7 +171,7 @@ fn experiment(world: &World, policies: &[PolicySpec]) -> Result<Experiment, Simu
     Experiment::of(&scenario, 1)
 }
 
-/// Gathers a run's jobs.
+/// Collects the jobs of a run.
 struct Collector {
     key: (usize, String, u64),
     horizon: Option<f64>,
@@ -202,7 +203,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_drained_run_tells_what_a_cut_one_would_have() {
+    fn a_drained_run_contains_the_results_of_a_cut_one() {
         let world = World {
             scenario: "xu2015-heavy",
             put: Vec::new(),

@@ -3,25 +3,30 @@
 use comfy_table::{ContentArrangement, Table};
 use hindmost_core::metrics::{Comparison, PolicyResult, Summary};
 
+use crate::figures::raised;
 use crate::table::{Column, STYLE, finished, narrowed, widest};
 use crate::text::{counted, grouped, percent, wrapped};
 
-/// The columns in the order in which they are shown; the least important need the widest terminal.
+/// The columns from left to right; the least important ones need the widest terminal.
 const COLUMNS: &[Column<PolicyResult>] = &[
     Column { heading: "policy", from_width: 0, cell: |row| row.policy.clone() },
-    Column { heading: "mean\nflowtime", from_width: 0, cell: |row| with_interval(&row.flowtime) },
+    Column { heading: "mean\nflowtime (s)", from_width: 0, cell: |row| with_interval(&row.flowtime) },
     Column { heading: "versus\nfirst", from_width: 0, cell: versus_first },
-    Column { heading: "p50", from_width: 90, cell: |row| number(row.flowtime.p50) },
-    Column { heading: "p95", from_width: 70, cell: |row| number(row.flowtime.p95) },
-    Column { heading: "p99", from_width: 80, cell: |row| number(row.flowtime.p99) },
-    Column { heading: "mean\nresource", from_width: 60, cell: |row| number(row.resource.mean) },
-    Column { heading: "copies\nlaunched", from_width: 100, cell: |row| row.copies.launched.to_string() },
-    Column { heading: "won", from_width: 110, cell: |row| row.copies.won.to_string() },
+    Column { heading: P50, from_width: 90, cell: |row| number(row.flowtime.p50) },
+    Column { heading: P95, from_width: 70, cell: |row| number(row.flowtime.p95) },
+    Column { heading: P99, from_width: 80, cell: |row| number(row.flowtime.p99) },
+    Column { heading: "resource\n(γ·s)", from_width: 60, cell: |row| number(row.resource.mean) },
+    Column { heading: "copies\nstarted", from_width: 100, cell: |row| grouped(row.copies.launched) },
+    Column { heading: "copies\nwon", from_width: 110, cell: |row| grouped(row.copies.won) },
     Column { heading: "wasted", from_width: 75, cell: |row| percent(row.copies.wasted_share) },
     Column { heading: "busy", from_width: 105, cell: |row| percent(row.utilization) },
 ];
 
-/// The comparison as a table that fits so many columns of text, with what its reader must know.
+const P50: &str = "p50\n(s)";
+const P95: &str = "p95\n(s)";
+const P99: &str = "p99\n(s)";
+
+/// Returns the comparison as a table of at most `width` columns of text, with footnotes.
 pub fn text(compared: &Comparison, width: u16) -> String {
     let mut text = wrapped(&heading(compared), usize::from(width), 2) + "\n";
     let differ = sizes(compared).len() > 1;
@@ -49,12 +54,12 @@ fn heading(compared: &Comparison) -> String {
     format!("{}: {}{each} over {seeds}, knowledge {knowledge}", compared.scenario, size_text(&sizes(compared)))
 }
 
-/// Whether the points of a sweep differ in the value of a key.
+/// Returns whether a key is one of the swept keys.
 pub(crate) fn is_swept(compared: &Comparison, key: &str) -> bool {
     compared.results.iter().any(|row| row.set.iter().any(|(other, _)| other == key))
 }
 
-/// The numbers of jobs and tasks, each pair once: of a sweep's points they may differ.
+/// Returns the numbers of jobs and tasks, each pair once; the points of a sweep may have different ones.
 pub(crate) fn sizes(compared: &Comparison) -> Vec<[u64; 2]> {
     sizes_of(&compared.results.iter().collect::<Vec<_>>())
 }
@@ -66,7 +71,7 @@ pub(crate) fn sizes_of(rows: &[&PolicyResult]) -> Vec<[u64; 2]> {
     sizes
 }
 
-/// So many jobs of so many tasks; from the fewest to the most where it is not the same everywhere.
+/// Writes the numbers of jobs and tasks as text, as ranges where points differ: `104 to 211 jobs of 5 300 tasks`.
 pub(crate) fn size_text(sizes: &[[u64; 2]]) -> String {
     let range = |at: usize, what: &str| {
         let numbers = || sizes.iter().map(|size| size[at]);
@@ -89,13 +94,20 @@ pub(crate) fn sets(compared: &Comparison) -> Vec<Vec<(String, String)>> {
 }
 
 fn table(rows: &[&PolicyResult], width: u16) -> String {
-    // Names of policies are told in full: what is still too wide is broken into lines.
-    let drawn = narrowed(COLUMNS, width, 1, |columns, _| draw(columns, rows, None));
+    let single = one_job(rows);
+    let columns = COLUMNS.iter().filter(|column| !single || ![P50, P95, P99].contains(&column.heading));
+    // Names of policies are never shortened: a table that is still too wide is broken into lines.
+    let drawn = narrowed(columns, width, 1, |columns, _| draw(columns, rows, None));
     if widest(&drawn) <= usize::from(width) {
         return drawn;
     }
     let needed: Vec<&Column<PolicyResult>> = COLUMNS.iter().filter(|column| column.from_width == 0).collect();
     draw(&needed, rows, Some(width))
+}
+
+/// Returns whether no policy has finished more than one job: then all quantiles are that job's flowtime.
+pub(crate) fn one_job(rows: &[&PolicyResult]) -> bool {
+    rows.iter().all(|row| row.jobs.saturating_sub(row.unfinished_jobs) <= 1)
 }
 
 fn draw(columns: &[&Column<PolicyResult>], rows: &[&PolicyResult], width: Option<u16>) -> String {
@@ -114,16 +126,17 @@ fn draw(columns: &[&Column<PolicyResult>], rows: &[&PolicyResult], width: Option
 
 fn footnotes(compared: &Comparison, width: u16) -> String {
     let mut notes = vec![
-        "Flowtime: seconds from a job's arrival to its finish; the mean is over seeds' means, ± half of its 95% \
-         interval. Versus first: ratio of mean flowtimes on the same jobs. Resource: room-time of all copies of a \
-         job, times gamma. Wasted: share of it held by copies that lost."
+        "Flowtime (job completion time): from a job's arrival to its finish. The mean is over the seeds' means, ± half \
+         of its 95% interval. Versus first: ratio of the flowtimes to the first policy's, on the same jobs. Resource: \
+         mean per job of the time for which its attempts hold a slot (or a share of the cluster), times gamma. Wasted: \
+         share of the resource that went to attempts that did not win. Busy: share of the capacity in use."
             .to_owned(),
     ];
     let unfinished: u64 = compared.results.iter().map(|row| row.unfinished_jobs).sum();
     if unfinished > 0 {
         let each: Vec<String> =
             compared.results.iter().map(|row| format!("{} {}", row.policy, row.unfinished_jobs)).collect();
-        notes.push(format!("Unfinished jobs, left out of the figures: {}.", each.join(", ")));
+        notes.push(format!("Unfinished jobs, not counted in any number above: {}.", each.join(", ")));
     }
     notes.extend(compared.notes.iter().map(|note| capitalised(note)));
     notes.iter().map(|note| wrapped(note, usize::from(width), 0)).collect::<Vec<_>>().join("\n")
@@ -138,9 +151,17 @@ fn capitalised(note: &str) -> String {
 
 pub(crate) fn with_interval(summary: &Summary) -> String {
     match (summary.mean, summary.ci95) {
-        (Some(mean), Some([low, high])) => format!("{} ± {}", significant(mean), significant((high - low) / 2.0)),
+        (Some(mean), Some([low, high])) => {
+            format!("{} ± {}", significant(mean), significant(half_width(mean, [low, high])))
+        }
         (mean, _) => number(mean),
     }
+}
+
+/// Returns half of an interval's width; 0 where rounding errors are all that is left of it.
+pub(crate) fn half_width(mean: f64, [low, high]: [f64; 2]) -> f64 {
+    let half = (high - low) / 2.0;
+    if half.abs() <= 1e-9 * mean.abs() { 0.0 } else { half }
 }
 
 fn versus_first(row: &PolicyResult) -> String {
@@ -151,12 +172,16 @@ fn number(value: Option<f64>) -> String {
     value.map_or("–".to_owned(), significant)
 }
 
-/// Four significant digits, without an exponent for ordinary sizes.
+/// Formats a number with four significant digits; very small and very large ones with a power of ten.
 pub(crate) fn significant(value: f64) -> String {
     let size = value.abs();
     match size {
         _ if size == 0.0 => "0".to_owned(),
-        _ if !(1e-4..1e7).contains(&size) => format!("{value:.3e}"),
+        _ if !value.is_finite() => value.to_string(),
+        _ if !(1e-4..1e7).contains(&size) => {
+            let power = size.log10().floor();
+            format!("{:.3}·10{}", value / 10f64.powf(power), raised(power as i32))
+        }
         _ => {
             let digits = (3 - size.log10().floor() as i32).max(0) as usize;
             format!("{value:.digits$}")
@@ -205,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn the_heading_tells_how_many_jobs_each_point_has() {
+    fn the_heading_shows_how_many_jobs_each_point_has() {
         let heading = |results| {
             let text = text(&compared(results), 120);
             let point = text.lines().find(|line| line.contains(" = ")).unwrap_or("").to_owned();
@@ -230,13 +255,27 @@ mod tests {
     }
 
     #[test]
+    fn quantiles_of_a_single_job_are_not_shown() {
+        let first = |jobs| text(&compared(vec![row("none", &[], [jobs, 10])]), 120).lines().nth(1).map(str::to_owned);
+        assert!(first(2).is_some_and(|line| line.contains("p50")));
+        assert!(first(1).is_some_and(|line| line.contains("mean") && !line.contains("p50")));
+    }
+
+    #[test]
+    fn an_interval_of_rounding_errors_has_width_zero() {
+        let summary = Summary { mean: Some(9.5), ci95: Some([9.5 - 8.9e-16, 9.5 + 8.9e-16]), ..Summary::of(&[]) };
+        assert_eq!(with_interval(&summary), "9.500 ± 0");
+    }
+
+    #[test]
     fn numbers_have_four_significant_digits() {
         for (value, expected) in [
             (0.0, "0"),
             (14.98123, "14.98"),
             (0.012_346, "0.01235"),
             (123_456.7, "123457"),
-            (2.5e9, "2.500e9"),
+            (2.5e9, "2.500·10⁹"),
+            (-8.9e-16, "-8.900·10⁻¹⁶"),
             (-3.21987, "-3.220"),
         ] {
             assert_eq!(significant(value), expected);

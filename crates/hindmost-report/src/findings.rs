@@ -1,4 +1,4 @@
-//! What a log says about its stragglers, as text for the terminal: what they cost and why in words, then tables.
+//! What a log shows about its stragglers, as text for the terminal: their cost and causes in words, then tables.
 
 use hindmost_core::metrics::{Findings, PhaseFinding, SlowNode};
 use hindmost_math::fit::{Fit, Preferred};
@@ -6,21 +6,23 @@ use hindmost_math::fit::{Fit, Preferred};
 use crate::table::{Column, named, narrowed};
 use crate::text::{counted, duration, grouped, name, names, percent, wrapped};
 
-/// Phases that are shown.
+/// Most phases that are shown.
 const PHASES: usize = 15;
-/// Slow nodes that are shown, and named in words.
+/// Most slow nodes that are shown in the table, and in the text.
 const NODES: usize = 15;
 const NODES_NAMED: usize = 3;
-/// The fewest stragglers whose causes are told in shares.
+/// Fewest stragglers for which causes are given as percentages.
 const FEWEST: u64 = 5;
-/// The share of the jobs' time from which on waiting is worth an advice.
+/// Smallest share of the jobs' time spent waiting for which speculation is advised.
 const WORTH: f64 = 0.05;
-/// The longest name of a node in words, columns.
+/// Longest name of a node in the text, in columns.
 const LONGEST_NAME: usize = 24;
 const ELLIPSIS: &str = "…";
 const UNKNOWN: &str = "–";
+/// Tail index from which on a tail is called light: the longest durations differ little.
+const LIGHT: f64 = 10.0;
 
-/// The columns behind the phase's name, in the order in which they are shown.
+/// The columns after the phase's name, from left to right.
 const PHASE_COLUMNS: &[Column<PhaseFinding>] = &[
     Column { heading: "tasks", from_width: 0, cell: |phase| grouped(phase.tasks) },
     Column { heading: "attempts", from_width: 110, cell: |phase| grouped(phase.attempts.ended) },
@@ -35,11 +37,11 @@ const PHASE_COLUMNS: &[Column<PhaseFinding>] = &[
     Column { heading: "tail", from_width: 80, cell: |phase| tail(&phase.fit) },
 ];
 
-/// The columns behind the node's name.
+/// The columns after the node's name.
 const NODE_COLUMNS: &[Column<SlowNode>] = &[
     Column { heading: "tasks", from_width: 45, cell: |node| grouped(node.tasks) },
     Column { heading: "phases", from_width: 70, cell: |node| grouped(node.phases) },
-    Column { heading: "times\nas long", from_width: 0, cell: |node| format!("{:.2}", node.ratio) },
+    Column { heading: "times\nas long", from_width: 0, cell: |node| format!("{:.2}×", node.ratio) },
     Column {
         heading: "95%\ninterval",
         from_width: 55,
@@ -49,7 +51,7 @@ const NODE_COLUMNS: &[Column<SlowNode>] = &[
     Column { heading: "strag-\nglers", from_width: 60, cell: |node| grouped(node.stragglers) },
 ];
 
-/// The findings as text that fits so many columns, of at least 40.
+/// Returns the findings as text of at most `width` columns, at least 40.
 pub fn text(findings: &Findings, width: u16) -> String {
     let columns = usize::from(width);
     let mut text = wrapped(&summary(findings), columns, 0) + "\n";
@@ -72,11 +74,11 @@ pub fn text(findings: &Findings, width: u16) -> String {
     text
 }
 
-/// In words: what stragglers cost, why there are any, and what would help.
+/// Writes in words what stragglers cost, what causes them, and what would help.
 fn summary(findings: &Findings) -> String {
     if findings.tasks == 0 {
         return format!(
-            "{} ended and none succeeded, so there is nothing to say about stragglers.",
+            "{} ended and none succeeded, so there are no durations to compare.",
             counted(findings.attempts.ended, "attempt")
         );
     }
@@ -90,14 +92,15 @@ fn summary(findings: &Findings) -> String {
 fn cost(findings: &Findings) -> String {
     let waiting = findings.waiting;
     match waiting.share {
-        None => "The log does not tell when tasks ran, so not how long jobs waited for their last ones.".to_owned(),
+        None => "The log does not record when tasks ran, so how long jobs waited for their last tasks is unknown."
+            .to_owned(),
         Some(share) if waiting.seconds > 0.0 => format!(
-            "{} of the time of jobs ({}) went into waiting for the last 5% of tasks.",
+            "Jobs spent {} of their time ({}) waiting for the last 5% of tasks.",
             percent(share),
             duration(waiting.seconds)
         ),
         Some(_) if findings.left_out == 0 && findings.phases.iter().all(|phase| phase.tasks < 20) => {
-            "No phase has 20 tasks or more, so none waited for its last 5%.".to_owned()
+            "No phase has 20 tasks or more, so waiting for the last 5% was not measured.".to_owned()
         }
         Some(_) => "No job waited for the last 5% of its tasks.".to_owned(),
     }
@@ -109,7 +112,7 @@ fn causes(findings: &Findings) -> Vec<String> {
         return vec!["No task took more than 1.5 times as long as the median of its phase.".to_owned()];
     }
     let mut said = vec![format!(
-        "{} of {} took more than 1.5 times as long as the median of {} phase, {} longer in all.",
+        "{} of {} took more than 1.5 times as long as the median of {} phase; together they took {} longer than the median.",
         grouped(found.tasks),
         counted(findings.tasks, "task"),
         if found.tasks == 1 { "its" } else { "their" },
@@ -123,25 +126,26 @@ fn causes(findings: &Findings) -> Vec<String> {
         "these".to_owned()
     };
     if classified < FEWEST {
-        said.push("They are too few to tell causes in shares.".to_owned());
+        said.push("They are too few for percentages of causes.".to_owned());
         return said;
     }
     if found.skew > 0 {
         said.push(format!(
-            "{} of {of_what} had more input: split it more evenly (repartition, smaller splits, salted keys).",
+            "{} of {of_what} had more input than others: split the input more evenly (repartition, smaller splits, salted \
+             keys).",
             share(found.skew)
         ));
     } else if findings.phases.iter().all(|phase| phase.skew.is_none()) {
-        said.push("The log does not tell inputs enough to say whether more input made them slow.".to_owned());
+        said.push("The log has too few input sizes to test whether more input made them slow.".to_owned());
     } else if !findings.phases.iter().any(|phase| phase.skew.is_some_and(|skew| skew.explains)) {
         said.push("More input does not explain them.".to_owned());
     }
     if found.slow_node > 0 {
-        said.push(format!("{} ran on a slow node: repair it, or keep tasks off it.", share(found.slow_node)));
+        said.push(format!("{} ran on a slow node: repair the node or keep tasks off it.", share(found.slow_node)));
     }
     if found.other > 0 {
         let advice = if findings.speculation.started == 0 && findings.waiting.share >= Some(WORTH) {
-            "; no speculative copies ran, which is what they are for"
+            "; no speculative copies ran, and speculation helps against such stragglers"
         } else {
             ""
         };
@@ -153,7 +157,7 @@ fn causes(findings: &Findings) -> Vec<String> {
 fn node_test(findings: &Findings) -> String {
     let slow = &findings.slow_nodes;
     if findings.nodes_tested < 2 {
-        return "Whether nodes are slow can't be told: too few have tasks beside other nodes'.".to_owned();
+        return "Slow nodes cannot be detected: too few nodes ran tasks of the same phases as other nodes.".to_owned();
     }
     if slow.is_empty() {
         return format!("None of {} tested is slow.", counted(findings.nodes_tested, "node"));
@@ -189,14 +193,14 @@ fn speculation(findings: &Findings) -> Option<String> {
         let gap = if said.is_empty() { "" } else { " " };
         let share = percent(time.losers / time.total);
         said += &format!(
-            "{gap}Attempts that another of their task overtook held {}, {share} of all machine time.",
+            "{gap}Attempts that lost to another attempt of their task took {}, {share} of all machine time.",
             duration(time.losers)
         );
     }
     if time.repeated > 0.0 {
         let gap = if said.is_empty() { "" } else { " " };
         said += &format!(
-            "{gap}Attempts that ran again because outputs had been lost held {}, {} of all machine time.",
+            "{gap}Attempts that ran again because outputs had been lost took {}, {} of all machine time.",
             duration(time.repeated),
             percent(time.repeated / time.total)
         );
@@ -208,7 +212,7 @@ fn time(seconds: Option<f64>) -> String {
     seconds.map_or(UNKNOWN.to_owned(), duration)
 }
 
-/// How long a phase waited; of too few tasks nothing is known.
+/// Formats how long a phase waited for its last 5% of tasks; a dash for fewer than 20 tasks.
 fn waited(phase: &PhaseFinding) -> String {
     if phase.finish.is_none() || phase.tasks < 20 { UNKNOWN.to_owned() } else { duration(phase.waiting.seconds) }
 }
@@ -222,23 +226,25 @@ fn copies(phase: &PhaseFinding) -> String {
     if found.started == 0 { UNKNOWN.to_owned() } else { format!("{}/{}", grouped(found.won), grouped(found.lost)) }
 }
 
-/// The distribution that durations follow, as short as can be.
+/// Names the distribution that fits the durations best, with its parameter.
 fn tail(fit: &Fit) -> String {
-    let pareto = || fit.pareto.map(|pareto| format!("Pareto {:.2}", pareto.alpha));
-    let log_normal = || fit.log_normal.map(|log_normal| format!("log-n. {:.2}", log_normal.sigma));
-    let hill = || fit.hill.map(|hill| format!("Hill {:.2}", hill.alpha));
-    let told = match fit.preferred {
+    let pareto = || fit.pareto.map(|pareto| format!("Pareto α {:.2}", pareto.alpha));
+    let log_normal = || fit.log_normal.map(|log_normal| format!("log-n. σ {:.2}", log_normal.sigma));
+    let hill = || {
+        fit.hill.map(|hill| if hill.alpha < LIGHT { format!("Hill α {:.2}", hill.alpha) } else { "light".to_owned() })
+    };
+    let text = match fit.preferred {
         Some(Preferred::Pareto) => pareto(),
         Some(Preferred::LogNormal) => log_normal(),
         Some(Preferred::Either) => Some("either".to_owned()),
-        // How heavy it is can be said all the same.
+        // Hill's estimate of the tail index needs no model of the whole distribution.
         Some(Preferred::Neither) => hill().or(Some("neither".to_owned())),
         None => None,
     };
-    told.unwrap_or(UNKNOWN.to_owned())
+    text.unwrap_or(UNKNOWN.to_owned())
 }
 
-/// A probability in two digits.
+/// Formats a probability with two digits.
 fn probability(p: f64) -> String {
     match p {
         _ if p.is_nan() => UNKNOWN.to_owned(),
@@ -250,8 +256,8 @@ fn probability(p: f64) -> String {
 }
 
 fn with_probability(p: f64) -> String {
-    let told = probability(p);
-    if told.starts_with('<') { format!("p {told}") } else { format!("p = {told}") }
+    let text = probability(p);
+    if text.starts_with('<') { format!("p {text}") } else { format!("p = {text}") }
 }
 
 fn phases(findings: &Findings, width: u16) -> String {
@@ -265,9 +271,9 @@ fn phases(findings: &Findings, width: u16) -> String {
 fn label(phase: &PhaseFinding, with_application: bool) -> String {
     let number =
         if with_application { format!("{}/{}", phase.application, phase.phase) } else { phase.phase.to_string() };
-    // Spark's stages have their number in their names.
-    let told = phase.name.as_deref().map(|name| (name, name.strip_prefix(&format!("stage {}", phase.phase))));
-    match told {
+    // The names of Spark's stages contain their number.
+    let parts = phase.name.as_deref().map(|name| (name, name.strip_prefix(&format!("stage {}", phase.phase))));
+    match parts {
         Some((_, Some(rest))) => format!("{number}{rest}"),
         Some((name, None)) => format!("{number} {name}"),
         None => number,
@@ -275,35 +281,38 @@ fn label(phase: &PhaseFinding, with_application: bool) -> String {
 }
 
 fn table<T>(what: &str, labels: &[&str], rows: &[T], columns: &[Column<T>], width: u16) -> String {
-    let room = (usize::from(width) / 4).max(what.len());
-    narrowed(columns, width, room, |columns, room| {
-        named(what, names(labels, room, ELLIPSIS).into_iter().zip(rows), columns)
+    let name_width = (usize::from(width) / 4).max(what.len());
+    narrowed(columns, width, name_width, |columns, name_width| {
+        named(what, names(labels, name_width, ELLIPSIS).into_iter().zip(rows), columns)
     })
 }
 
-/// What the table's words mean, as far as they are on it.
+/// Explains the words that the table shows at this width.
 fn explanation(findings: &Findings, width: u16) -> String {
     let mut notes = vec!["waited: from 95% of the phase's tasks done (20 tasks or more) to all done."];
     if width >= 40 {
         notes.push(match width {
-            ..50 => "max: how long the slowest attempt took that won.",
-            50..70 => "p50, max: how long the attempts took that won.",
-            _ => "p50, p95, max: how long the attempts took that won.",
+            ..50 => "max: longest duration of a winning attempt.",
+            50..70 => "p50, max: median and longest duration of the winning attempts.",
+            _ => "p50, p95, max: median, 95th percentile and longest duration of the winning attempts.",
         });
     }
     let preferred = |what| findings.phases.iter().take(PHASES).any(|phase| phase.fit.preferred == Some(what));
     if width >= 80 {
         if preferred(Preferred::Pareto) {
-            notes.push("Pareto: durations look like it; its tail index, heavy below 2.");
+            notes.push("Pareto α: durations fit a Pareto distribution with tail index α; the tail is heavy below 2.");
         }
         if preferred(Preferred::LogNormal) {
-            notes.push("log-n.: durations look log-normal; the standard deviation of their logarithms.");
+            notes.push("log-n. σ: durations fit a log-normal distribution; σ is their logarithms' standard deviation.");
         }
         if preferred(Preferred::Either) {
-            notes.push("either: both fit, and nothing tells which is better.");
+            notes.push("either: Pareto and log-normal both fit, and the data do not show which is better.");
         }
         if preferred(Preferred::Neither) {
-            notes.push("neither, Hill: neither Pareto nor log-normal fits; the tail index of the longest tenth.");
+            notes.push(
+                "Hill α: neither Pareto nor log-normal fits; α is the tail index of the longest tenth. light: α is 10 or \
+                 more, the longest durations differ little. neither: no estimate.",
+            );
         }
     }
     notes.join(" ")

@@ -1,4 +1,4 @@
-//! A recorded run as a chart for the terminal: a row for each lane of each node, time from left to right.
+//! A chart of attempts for the terminal: one row for each lane of each node, time from left to right.
 
 mod axis;
 pub(crate) mod lanes;
@@ -15,31 +15,30 @@ use lanes::{Fate, Kind, Run, Scale};
 use legend::Seen;
 use paint::{ASCII, Cell, Glyphs, Paint, UNICODE, painted, plain};
 
-/// How a chart is drawn.
+/// Options of a chart.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GanttOptions {
-    /// Columns of text that no line exceeds.
+    /// Largest width of a line, in columns of text; at least 16 are used.
     pub width: u16,
-    /// Whether ANSI colours are used. All that they tell can be seen without.
+    /// Whether to use ANSI colours. They repeat what the characters already show.
     pub colour: bool,
     /// Whether to keep to ASCII characters.
     pub ascii: bool,
-    /// Where the time axis ends, in seconds, if not where the run does: charts of several runs with one axis
-    /// can be compared at a glance.
+    /// End of the time axis, in seconds; `None`: the end of the run. Charts with the same axis can be compared.
     pub until: Option<f64>,
-    /// Rows for lanes; those beyond are counted only.
+    /// Most lanes that are drawn; the others are only counted.
     pub max_lanes: usize,
 }
 
-/// The narrowest chart, in columns.
+/// Smallest width of a chart, in columns.
 const NARROWEST: usize = 8;
-/// The most columns of a node's name, where a quarter of the width is more.
+/// Largest width of a node's name, in columns; a quarter of the chart's width if that is less.
 const LONGEST_NAME: usize = 24;
-/// Columns of a bar that must be left around the number on it, to show what bar it is.
+/// Columns of a bar that stay free around its number, so that the bar's pattern is visible.
 const AROUND_NUMBER: usize = 2;
 
-/// The chart of a recorded run: below each other, as many rows a node as attempts ever ran there at once, the
-/// time axis, and a legend of what occurs.
+/// Draws the chart of a recorded run. Each node has as many rows as attempts ran there at the same time. A time axis
+/// and a legend of the symbols that occur follow.
 pub fn gantt(timeline: &Timeline, options: &GanttOptions) -> String {
     let chart = Chart::new(timeline, options);
     let mut seen = Seen::default();
@@ -75,18 +74,18 @@ fn in_ascii(name: &str) -> String {
     name.chars().map(|letter| if letter.is_ascii() { letter } else { '?' }).collect()
 }
 
-/// What is decided before the first line is drawn.
+/// The layout of a chart.
 struct Chart<'a> {
     timeline: &'a Timeline,
     glyphs: &'static Glyphs,
     colour: bool,
     width: usize,
-    /// The nodes' names as they are shown.
+    /// The nodes' names as shown.
     names: Vec<String>,
-    /// Columns left of the rail.
+    /// Columns left of the vertical line between names and bars.
     margin: usize,
     scale: Scale,
-    /// The tasks that ran more than once, sorted: they are numbered, so that their copies can be found.
+    /// The tasks with more than one attempt, sorted. Their bars have numbers, which identify the copies of a task.
     repeated: Vec<TaskId>,
 }
 
@@ -105,7 +104,7 @@ impl<'a> Chart<'a> {
             timeline.nodes.iter().map(|node| if options.ascii { in_ascii(&node.name) } else { node.name.to_string() });
         let names = text::names(&shown.collect::<Vec<_>>(), (width / 4).min(LONGEST_NAME), glyphs.ellipsis);
         let margin = names.iter().map(|name| text::columns(name)).max().unwrap_or(0) + 1;
-        // The rail stands between margin and chart.
+        // One column between margin and bars is a vertical line.
         let columns = width.saturating_sub(margin + 1).max(NARROWEST);
         Chart {
             timeline,
@@ -119,7 +118,7 @@ impl<'a> Chart<'a> {
         }
     }
 
-    /// The lanes of each node, at least one.
+    /// Returns the lanes of each node, at least one for each.
     fn by_node(&self) -> impl Iterator<Item = (usize, Vec<Vec<&'a TimelineRow>>)> {
         let mut by_node: Vec<Vec<&TimelineRow>> = vec![Vec::new(); self.timeline.nodes.len()];
         for row in &self.timeline.rows {
@@ -135,7 +134,7 @@ impl<'a> Chart<'a> {
         })
     }
 
-    /// What stands left of a node's lane: its name once.
+    /// Returns the cells left of a lane: the node's name for its first lane, spaces for the others.
     fn margin(&self, node: usize, first: bool) -> Vec<Cell> {
         let name = if first { self.names[node].as_str() } else { "" };
         let mut cells = plain(&text::padded(name, self.margin));

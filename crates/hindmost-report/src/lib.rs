@@ -1,4 +1,24 @@
-//! Tables and documents from the results of Hindmost.
+//! Renders the results of Hindmost: tables for the terminal, pages of HTML, charts as SVG and text, Markdown.
+//!
+//! - A **result** is plain data from `hindmost-core`: a comparison of policies, the summary and timeline of a run,
+//!   the findings about a log, or a reproduction of a paper. This crate computes no results; it shows them.
+//! - A **text table** fits a given number of terminal columns: [`comparison::text`], [`run::run_table`],
+//!   [`findings::text`], [`reproduction::text`], and [`gantt::gantt`] for a chart of attempts.
+//! - A **page** is one HTML file that loads nothing and runs no scripts ([`html`]); its pictures are SVG ([`figures`]).
+//!
+//! Names from logs and job files are untrusted: every function escapes what a terminal or a browser would obey.
+//!
+//! ```
+//! use hindmost_core::resources::Resources;
+//! use hindmost_core::time::Time;
+//! use hindmost_core::timeline::{Timeline, TimelineNode};
+//! use hindmost_report::gantt::{GanttOptions, gantt};
+//!
+//! let node = TimelineNode { name: "node-1".into(), capacity: Resources::ONE_SLOT, lost_and_returned: Vec::new() };
+//! let timeline = Timeline { nodes: vec![node], end: Time::from_seconds(30.0), ..Timeline::default() };
+//! let options = GanttOptions { width: 40, colour: false, ascii: false, until: None, max_lanes: 10 };
+//! assert!(gantt(&timeline, &options).starts_with("node-1 ┤"));
+//! ```
 
 pub mod comparison;
 pub mod figures;
@@ -12,7 +32,7 @@ pub mod run;
 mod table;
 pub mod text;
 
-/// Width of the terminal behind standard output, in columns, if there is one.
+/// Returns the width of the terminal behind standard output, in columns; `None` without a terminal.
 pub fn terminal_width() -> Option<u16> {
     comfy_table::Table::new().width()
 }

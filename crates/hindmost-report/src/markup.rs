@@ -1,10 +1,10 @@
-//! Checks of markup for tests: that it is well formed, loads nothing, and that its texts do not lie on each other.
+//! Checks of markup, for tests: it is well formed, runs nothing and loads nothing.
 
-/// An element's name and attributes, with their values as they are written.
+/// An element of markup. Attribute values and text are kept as written, entities included.
 pub(crate) struct Element {
     pub(crate) name: String,
     pub(crate) attributes: Vec<(String, String)>,
-    /// The text directly inside it, as it is written.
+    /// The text directly inside the element.
     pub(crate) text: String,
 }
 
@@ -14,11 +14,11 @@ impl Element {
     }
 }
 
-/// All elements in the order in which they begin.
+/// Returns all elements of well-formed markup, in the order in which they begin.
 ///
 /// # Panics
-/// If it is not well formed: tags that don't match, attributes without quotes or given twice, ids that are not
-/// unique, text that should have been escaped, or characters that XML knows no way to write.
+/// If the markup is not well formed: tags that don't match, attributes without quotes or given twice, ids that are
+/// not unique, text that is not escaped, or characters that XML cannot represent.
 pub(crate) fn elements(markup: &str) -> Vec<Element> {
     for letter in markup.chars() {
         let odd = (letter.is_control() && !matches!(letter, '\n' | '\t')) || matches!(letter, '\u{fffe}' | '\u{ffff}');
@@ -100,10 +100,10 @@ fn around(markup: &str, at: usize) -> String {
     letters.into_iter().rev().chain(markup[at..].chars().take(80)).collect()
 }
 
-/// That a document is well formed, runs nothing and loads nothing.
+/// Returns the elements of a document that is well formed, runs nothing and loads nothing.
 ///
 /// # Panics
-/// If it does not.
+/// If the document is not well formed, runs or loads something, or has an element that is not expected.
 pub(crate) fn check(markup: &str) -> Vec<Element> {
     let found = elements(markup);
     for element in &found {

@@ -1,4 +1,4 @@
-//! A paper's experiments run again, as Markdown for the documentation and as text for the terminal.
+//! The reproduction of a paper, as Markdown for the documentation and as text for the terminal.
 
 mod plots;
 
@@ -9,17 +9,17 @@ use hindmost_core::reproduction::{Cell, Claim, DataTable, Figure, Reproduction, 
 pub use plots::{PlotFile, plots};
 pub(crate) use plots::{caption, drawn};
 
-/// Columns apart by space, with one line under the headings and between rows.
+/// Columns separated by space, with one line under the headings.
 const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
-/// Terminals narrower than this get a list instead of tables.
+/// Terminals narrower than this, in columns, get a list instead of tables.
 const TABLE_FROM_WIDTH: u16 = 80;
-/// Begins the heading of a column that holds half of the interval of the one before it.
+/// Begins the heading of a column that holds half the interval of the column before it.
 const HALF: &str = "±";
-/// Marks a reading under which a claim's rule holds.
+/// Marks a reading under which a claim's criterion holds.
 const HOLDS: &str = "yes";
 
-/// The whole reproduction as Markdown: the claims in one table, then every figure with all its readings
-/// and numbers. Its pictures are [`plots`], in a folder that is named as the paper is.
+/// Returns the whole reproduction as Markdown: the claims in one table, then every figure with all its readings
+/// and numbers. It links to the pictures of [`plots`] in a folder that has the paper's name.
 pub fn markdown(reproduction: &Reproduction) -> String {
     let mut text = format!("# {} reproduced\n\n{}.\n\n", escaped(&reproduction.paper), escaped(&reproduction.title));
     let _ = writeln!(
@@ -91,7 +91,7 @@ fn claim_markdown(text: &mut String, claim: &Claim) {
 
 fn table_markdown(text: &mut String, table: &DataTable) {
     let _ = write!(text, "\n<details><summary>{}</summary>\n\n", in_html(&table.caption));
-    // Half an interval stands in the cell of its value, not in a column of its own.
+    // Half an interval is shown in the cell of its value, not in a column of its own.
     let is_half = |at: usize| at > 0 && table.columns.get(at).is_some_and(|heading| heading.starts_with(HALF));
     let shown = || (0..table.columns.len()).filter(|at| !is_half(*at));
     let half = format!(" {HALF}");
@@ -108,7 +108,7 @@ fn table_markdown(text: &mut String, table: &DataTable) {
     text.push_str("\n</details>\n");
 }
 
-/// A value with half of its interval, where it has one.
+/// Formats a value with half of its interval, if it has one.
 fn with_half((value, half): (&Cell, Option<&Cell>)) -> String {
     match half {
         None | Some(Cell::Number(None)) => cell_text(value),
@@ -132,7 +132,7 @@ pub(crate) fn cell_text(cell: &Cell) -> String {
     }
 }
 
-/// With what Markdown would take for its own marked as text, but for code between backticks, which stays code.
+/// Escapes what Markdown would interpret; code between backticks stays code.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     let (mut in_code, mut left) = (false, text.matches('`').count());
@@ -141,9 +141,9 @@ fn escaped(text: &str) -> String {
             left -= 1;
         }
         match letter {
-            // One that closes, or has one after it that does.
+            // A backtick that closes code, or that a later one closes.
             '`' if in_code || left > 0 => in_code = !in_code,
-            // Even in code it would end a cell.
+            // A bar would end a table cell even in code.
             '|' => escaped.push('\\'),
             '*' | '_' | '<' | '`' if !in_code => escaped.push('\\'),
             _ => {}
@@ -157,8 +157,8 @@ fn in_html(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-/// The claims with their verdicts for a terminal of so many columns; all numbers are in the JSON and the
-/// Markdown.
+/// Returns the claims with their verdicts as text of at most `width` columns. All numbers are in the JSON and the
+/// Markdown only.
 pub fn text(reproduction: &Reproduction, width: u16) -> String {
     let columns = usize::from(width.max(20));
     let quick = if reproduction.quick { " (quick)" } else { "" };
@@ -220,12 +220,12 @@ pub(crate) fn claims(reproduction: &Reproduction) -> impl Iterator<Item = (&Figu
     reproduction.figures.iter().flat_map(|figure| figure.claims.iter().map(move |claim| (figure, claim)))
 }
 
-/// The measured value that stands for a claim, and its reading.
+/// Returns the measured value that represents a claim, and its reading.
 pub(crate) fn representative(claim: &Claim) -> (String, String) {
     claim.representative().map_or_else(Default::default, |measured| (measured.text(), measured.reading.clone()))
 }
 
-/// The smallest and largest mean over a claim's readings, where they differ.
+/// Returns the smallest and largest mean over a claim's readings; `None` if they are equal.
 fn span(claim: &Claim) -> Option<String> {
     let means = || claim.readings.iter().filter_map(|measured| measured.mean);
     let (low, high) = (means().min_by(f64::total_cmp)?, means().max_by(f64::total_cmp)?);
@@ -259,7 +259,7 @@ pub(crate) fn seeds(reproduction: &Reproduction) -> String {
     }
 }
 
-/// Text broken at spaces into lines of at most `width`, all but the first indented.
+/// Wraps text at spaces into lines of at most `width` letters and indents all lines but the first.
 fn wrapped(text: &str, width: usize, indent: usize) -> String {
     let (mut lines, mut line) = (Vec::new(), String::new());
     for word in text.split_whitespace() {
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn markdown_has_the_claims_first_and_everything_below() {
+    fn markdown_begins_with_the_claims() {
         let text = markdown(&example());
         for part in [
             "Made by `hindmost reproduce xu2015 --quick` (hindmost ",
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn half_an_interval_stands_with_its_value() {
+    fn half_an_interval_is_in_the_cell_of_its_value() {
         let columns = ["load", "flowtime", "± flowtime", "copies"].map(str::to_owned).to_vec();
         let rows = vec![
             vec![Cell::from(1.0), Cell::from(12.5), Cell::from(0.5), Cell::from(3.0)],

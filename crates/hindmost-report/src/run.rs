@@ -1,51 +1,51 @@
-//! What came of a run, and of two runs beside each other, as text for the terminal.
+//! The result of a live run, and two runs side by side, as text for the terminal.
 
 use hindmost_core::metrics::{FailedTask, PhaseSummary, RunState, RunSummary};
 
 use crate::table::{Column, draw, named, narrowed, widest};
 use crate::text::{beginning, counted, duration, escaped, grouped, name, names, percent, wrapped};
 
-/// The fewest columns of the name of a run.
+/// Smallest width of a run's name, in columns.
 const SHORTEST_NAME: usize = 4;
-/// Failed tasks that are shown with what they wrote; of further ones only the number is.
+/// Most failed tasks that are shown with their output; the others are only counted.
 const FAILED_SHOWN: usize = 10;
-/// Last lines of standard error that are shown of a failed task.
+/// Most lines shown from the end of a failed task's standard error.
 const STDERR_LINES: usize = 8;
-/// What stands for a tab in what a task wrote.
+/// Replaces a tab in a task's output.
 const TAB: &str = "    ";
-/// Name of the row of totals, which no phase is likely to have.
+/// Name of the row of totals; brackets, so that it is unlikely to be a phase's name.
 const TOTAL: &str = "(all)";
 const ELLIPSIS: &str = "…";
 const UNKNOWN: &str = "–";
-/// What a ratio of times tells of the second run.
+/// Follows a ratio of times: how much faster the second run is.
 const AS_FAST: &str = " as fast";
 
-/// The columns behind the phase's name, in the order in which they are shown.
+/// The columns after the phase's name, from left to right.
 const COLUMNS: &[Column<PhaseSummary>] = &[
     Column { heading: "tasks\nfinished", from_width: 0, cell: finished },
     Column { heading: "attempts", from_width: 85, cell: |phase| grouped(phase.attempts) },
     Column { heading: "copies\nstarted", from_width: 0, cell: |phase| grouped(phase.copies.launched) },
     Column { heading: "copies\nwon", from_width: 45, cell: |phase| grouped(phase.copies.won) },
     Column { heading: "broken", from_width: 65, cell: |phase| grouped(phase.broken) },
-    Column { heading: "p50", from_width: 60, cell: |phase| time(phase.p50) },
-    Column { heading: "p95", from_width: 75, cell: |phase| time(phase.p95) },
+    Column { heading: "p50", from_width: 60, cell: |phase| quantile(phase, phase.p50) },
+    Column { heading: "p95", from_width: 75, cell: |phase| quantile(phase, phase.p95) },
     Column { heading: "max", from_width: 40, cell: |phase| time(phase.max) },
-    Column { heading: "begun\nafter", from_width: 100, cell: |phase| time(phase.start) },
+    Column { heading: "started\nafter", from_width: 100, cell: |phase| time(phase.start) },
     Column { heading: "start to\nfinish", from_width: 90, cell: |phase| time(span(phase)) },
 ];
 
-/// The result of a run as text that fits so many columns.
+/// Returns the result of a run as text of at most `width` columns.
 pub fn run_table(summary: &RunSummary, width: u16) -> String {
     let columns = usize::from(width);
     let mut text = wrapped(&heading(summary), columns, 2) + "\n\n";
     text += &phases(summary, width);
     text += "\n\n";
-    let unsynced = (!summary.synced).then(|| "Not synced (--no-sync): a power cut may cost results.".to_owned());
+    let unsynced = (!summary.synced).then(|| "Not synced (--no-sync): a power failure may lose results.".to_owned());
     for note in std::iter::once(extra_work(summary)).chain(explanation(summary, width)).chain(unsynced) {
         text += &(wrapped(&note, columns, 0) + "\n");
     }
     if !summary.failed_tasks.is_empty() {
-        text += "\nFailed for good:\n";
+        text += "\nTasks that failed permanently:\n";
     }
     for failed in summary.failed_tasks.iter().take(FAILED_SHOWN) {
         text += &failure(failed, columns);
@@ -88,7 +88,12 @@ fn time(seconds: Option<f64>) -> String {
     seconds.map_or(UNKNOWN.to_owned(), duration)
 }
 
-/// Where the phases add up to more than each of them tells, a last row does that.
+/// Formats a quantile of a phase's durations. A phase with one finished task has only a maximum.
+fn quantile(phase: &PhaseSummary, seconds: Option<f64>) -> String {
+    time(seconds.filter(|_| phase.finished > 1))
+}
+
+/// Returns the row of totals; `None` for a job of one phase.
 fn total(summary: &RunSummary) -> Option<PhaseSummary> {
     let last_finish = summary.phases.iter().filter_map(|phase| phase.finish).max_by(f64::total_cmp);
     (summary.phases.len() > 1).then(|| PhaseSummary {
@@ -109,9 +114,9 @@ fn total(summary: &RunSummary) -> Option<PhaseSummary> {
 fn phases(summary: &RunSummary, width: u16) -> String {
     let phase_names: Vec<&str> = summary.phases.iter().map(|phase| phase.name.as_str()).collect();
     let total = total(summary);
-    // A wide table is no use if one cannot tell whose it is.
-    narrowed(COLUMNS, width, usize::from(width) / 5, |columns, room| {
-        let phases = names(&phase_names, room, ELLIPSIS).into_iter().zip(&summary.phases);
+    // Names keep a fifth of the width, so that phases can be identified however many columns fit.
+    narrowed(COLUMNS, width, usize::from(width) / 5, |columns, name_width| {
+        let phases = names(&phase_names, name_width, ELLIPSIS).into_iter().zip(&summary.phases);
         named("phase", phases.chain(total.as_ref().map(|total| (TOTAL.to_owned(), total))), columns)
     })
 }
@@ -119,30 +124,30 @@ fn phases(summary: &RunSummary, width: u16) -> String {
 fn extra_work(summary: &RunSummary) -> String {
     let none = summary.copies.launched == 0 && summary.copies.wasted_share == 0.0;
     if none {
-        "Extra work: none, no task was run twice at once.".to_owned()
+        "Extra work: none; no task ran more than once at a time.".to_owned()
     } else {
         format!(
-            "Extra work: {} of the time of all attempts went into those that another attempt overtook.",
+            "Extra work: {} of the time of all attempts went into attempts that lost to another copy of their task.",
             percent(summary.copies.wasted_share)
         )
     }
 }
 
-/// What the table's words mean, as far as they are on it.
+/// Explains the words that the table shows at this width.
 fn explanation(summary: &RunSummary, width: u16) -> Option<String> {
     let broken = summary.phases.iter().any(|phase| phase.broken > 0) && width >= 65;
     let mut notes = Vec::new();
     if summary.copies.launched > 0 {
-        notes.push("Copies: attempts started beside another one of their task.");
+        notes.push("Copies: attempts started while another attempt of the same task was running.");
     }
     if broken {
         notes.push("Broken: attempts that failed, lost their node or were stopped with the run.");
     }
     if summary.phases.iter().any(|phase| phase.max.is_some()) {
         notes.push(match width {
-            ..60 => "max: how long the slowest attempt took that won.",
-            60..75 => "p50, max: how long the attempts took that won.",
-            _ => "p50, p95, max: how long the attempts took that won.",
+            ..60 => "max: longest duration of a winning attempt.",
+            60..75 => "p50, max: median and longest duration of the winning attempts.",
+            _ => "p50, p95, max: median, 95th percentile and longest duration of the winning attempts.",
         });
     }
     (!notes.is_empty()).then(|| notes.join(" "))
@@ -151,7 +156,7 @@ fn explanation(summary: &RunSummary, width: u16) -> Option<String> {
 fn failure(failed: &FailedTask, width: usize) -> String {
     let times = if failed.failures == 1 { "once".to_owned() } else { format!("{} times", failed.failures) };
     let reason = escaped(failed.reason.trim());
-    let what = format!("{}/{}: failed {times}, at last with: {reason}", escaped(&failed.phase), failed.task);
+    let what = format!("{}/{}: failed {times}; last error: {reason}", escaped(&failed.phase), failed.task);
     let mut text = format!("  {}\n", wrapped(&what, width.saturating_sub(2), 2).replace('\n', "\n  "));
     let lines: Vec<&str> = failed.stderr.trim_end().lines().filter(|line| !line.trim().is_empty()).collect();
     for line in &lines[lines.len().saturating_sub(STDERR_LINES)..] {
@@ -161,7 +166,7 @@ fn failure(failed: &FailedTask, width: usize) -> String {
     text
 }
 
-/// Two runs of one job beside each other in at most so many columns: what the second has won and what it cost.
+/// Draws two runs of one job side by side in at most `width` columns, with how much faster the second is.
 pub fn side_by_side(left: (&str, &RunSummary), right: (&str, &RunSummary), width: u16) -> String {
     let runs = [left.1, right.1];
     let row = |what: &str, cell: &dyn Fn(&RunSummary) -> String| vec![what.to_owned(), cell(runs[0]), cell(runs[1])];
@@ -176,19 +181,19 @@ pub fn side_by_side(left: (&str, &RunSummary), right: (&str, &RunSummary), width
     if runs.iter().any(|run| run.state != RunState::Done) {
         rows.insert(0, row("result", &|run| state(run.state).to_owned()));
     } else {
-        // How two runs compare says nothing if one of them has not done its work.
+        // Times are comparable only if both runs are done.
         rows[0].push(ratio(Some(runs[0].flowtime), Some(runs[1].flowtime)));
         rows[1].push(ratio(slowest(runs[0]), slowest(runs[1])));
     }
-    let mut room = usize::from(width) / 3;
+    let mut name_width = usize::from(width) / 3;
     loop {
-        let [left, right] = [left.0, right.0].map(|run| name(run, room, ELLIPSIS));
+        let [left, right] = [left.0, right.0].map(|run| name(run, name_width, ELLIPSIS));
         let drawn = draw(vec![String::new(), left, right], rows.clone());
         let over = widest(&drawn).saturating_sub(usize::from(width));
-        if over == 0 || room <= SHORTEST_NAME {
+        if over == 0 || name_width <= SHORTEST_NAME {
             return drawn + "\n";
         }
-        // The words behind a ratio give way before the names do.
+        // The words after a ratio are left out before names are shortened.
         let mut shortened = false;
         for cell in rows.iter_mut().filter_map(|row| row.get_mut(3)) {
             if let Some(number) = cell.strip_suffix(AS_FAST) {
@@ -197,7 +202,7 @@ pub fn side_by_side(left: (&str, &RunSummary), right: (&str, &RunSummary), width
             }
         }
         if !shortened {
-            room -= 1;
+            name_width -= 1;
         }
     }
 }

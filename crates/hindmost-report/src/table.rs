@@ -1,31 +1,32 @@
-//! Tables for the terminal that give way until they fit: the least important columns go first, then the names.
+//! Tables for the terminal. A table that is too wide loses its least important columns, then shortens its names.
 
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 
 use crate::text::columns;
 
-/// Columns apart by space, with one line under the headings.
+/// Columns separated by space, with one line under the headings.
 pub(crate) const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
 
-/// A column: its heading, how wide the terminal must be for it, and its cells.
+/// A column of a table: its heading, the terminal width it needs, and how its cells are made.
 pub(crate) struct Column<T> {
     pub(crate) heading: &'static str,
-    /// 0 of what is always shown; the column for which most is needed goes first.
+    /// Smallest terminal width, in columns of text, at which the column is shown; 0: always. Of columns that do not
+    /// fit, the one with the largest value is removed first.
     pub(crate) from_width: u16,
     pub(crate) cell: fn(&T) -> String,
 }
 
-/// A table in at most so many columns of text, if it can be: `draw` draws it with some of its columns, and with names
-/// of at most so much room, which is `room` unless that is too much.
-pub(crate) fn narrowed<T>(
-    columns: &[Column<T>],
+/// Draws a table in at most `width` columns of text, if possible. `draw` receives the columns to show and the largest
+/// width of names, which begins at `name_width` and shrinks if no column can be removed any more.
+pub(crate) fn narrowed<'c, T: 'c>(
+    columns: impl IntoIterator<Item = &'c Column<T>>,
     width: u16,
-    mut room: usize,
+    mut name_width: usize,
     draw: impl Fn(&[&Column<T>], usize) -> String,
 ) -> String {
-    let mut columns: Vec<&Column<T>> = columns.iter().filter(|column| column.from_width <= width).collect();
+    let mut columns: Vec<&Column<T>> = columns.into_iter().filter(|column| column.from_width <= width).collect();
     loop {
-        let drawn = draw(&columns, room);
+        let drawn = draw(&columns, name_width);
         let over = widest(&drawn).saturating_sub(usize::from(width));
         if over == 0 {
             return drawn;
@@ -33,13 +34,13 @@ pub(crate) fn narrowed<T>(
         let least = columns.iter().enumerate().filter(|(_, column)| column.from_width > 0);
         match least.max_by_key(|(_, column)| column.from_width).map(|(at, _)| at) {
             Some(at) => drop(columns.remove(at)),
-            None if room > 1 => room = room.saturating_sub(over).max(1),
+            None if name_width > 1 => name_width = name_width.saturating_sub(over).max(1),
             None => return drawn,
         }
     }
 }
 
-/// A table of rows that have names, each with its cells in `columns`; `what` stands over the names.
+/// Draws a table of named rows with their cells in `columns`; `what` is the heading of the names.
 pub(crate) fn named<'a, T: 'a>(
     what: &str,
     rows: impl Iterator<Item = (String, &'a T)>,
@@ -50,12 +51,12 @@ pub(crate) fn named<'a, T: 'a>(
     draw(header.map(str::to_owned).collect(), cells.map(Iterator::collect).collect())
 }
 
-/// How wide a text is.
+/// Returns the width of a text's widest line, in columns.
 pub(crate) fn widest(text: &str) -> usize {
     text.lines().map(columns).max().unwrap_or(0)
 }
 
-/// A table whose first column is of names and whose others are of figures.
+/// Draws a table whose first column holds names and whose other columns hold numbers.
 pub(crate) fn draw(header: Vec<String>, rows: Vec<Vec<String>>) -> String {
     let mut table = Table::new();
     table.load_style(STYLE).set_content_arrangement(ContentArrangement::Disabled).set_header(header);
@@ -63,11 +64,12 @@ pub(crate) fn draw(header: Vec<String>, rows: Vec<Vec<String>>) -> String {
     finished(&mut table, 0)
 }
 
-/// A table as text: names to the left, figures to the right with so much room behind each, nothing behind a line.
-pub(crate) fn finished(table: &mut Table, behind: u16) -> String {
+/// Returns a table as text: names aligned left, numbers aligned right and followed by `padding` spaces, no spaces at
+/// the ends of lines.
+pub(crate) fn finished(table: &mut Table, padding: u16) -> String {
     for (at, column) in table.column_iter_mut().enumerate() {
         column.set_cell_alignment(if at == 0 { CellAlignment::Left } else { CellAlignment::Right });
-        column.set_padding((u16::from(at != 0), behind));
+        column.set_padding((u16::from(at != 0), padding));
     }
     let drawn = table.to_string();
     let lines: Vec<&str> = drawn.lines().map(str::trim_end).collect();
@@ -79,25 +81,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_least_important_columns_go_first_and_then_the_names() {
+    fn columns_are_removed_before_names_are_shortened() {
         let columns: [Column<u64>; 3] = [
             Column { heading: "always", from_width: 0, cell: u64::to_string },
             Column { heading: "sometimes", from_width: 20, cell: u64::to_string },
             Column { heading: "seldom", from_width: 30, cell: u64::to_string },
         ];
         let shown = |width: u16| {
-            narrowed(&columns, width, 12, |columns, room| {
-                named("what", [("a-long-name".chars().take(room).collect(), &7)].into_iter(), columns)
+            narrowed(&columns, width, 12, |columns, name_width| {
+                named("what", [("a-long-name".chars().take(name_width).collect(), &7)].into_iter(), columns)
             })
         };
         let first = |width: u16| shown(width).lines().next().unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
         assert_eq!(first(60), "what always sometimes seldom");
-        // Wide enough by what it says, but not by what stands in it.
+        // The terminal is as wide as the column requires, but the column's content does not fit.
         assert_eq!(first(30), "what always sometimes");
         assert_eq!(first(22), "what always");
         assert!(shown(22).contains("a-long-name"));
         assert!(shown(14).contains("a-long ") && widest(&shown(14)) <= 14, "{}", shown(14));
-        // What is always shown is, however narrow.
+        // Columns from width 0 are always shown.
         assert_eq!(first(3), "what always");
     }
 }

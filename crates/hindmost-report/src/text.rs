@@ -1,31 +1,30 @@
-//! Text for terminals: how many columns it takes, what must not reach the terminal as it is, and amounts
-//! as people read them.
+//! Text for terminals: width in columns, escaping, shortening, wrapping, and readable numbers.
 
 use comfy_table::Table;
 
-/// Columns of a terminal that does not tell its width.
-const COLUMNS_ELSEWHERE: u16 = 80;
+/// Columns assumed for a terminal of unknown width.
+const DEFAULT_COLUMNS: u16 = 80;
 
-/// Width of the terminal behind standard error, in columns.
+/// Returns the width of the terminal behind standard error, in columns; 80 if it is unknown.
 pub fn stderr_width() -> u16 {
     let mut table = Table::new();
-    table.use_stderr().width().filter(|columns| *columns > 0).unwrap_or(COLUMNS_ELSEWHERE)
+    table.use_stderr().width().filter(|columns| *columns > 0).unwrap_or(DEFAULT_COLUMNS)
 }
 
-/// How many columns a line of text takes on the terminal.
+/// Returns the number of terminal columns that a line of text takes.
 pub fn columns(line: &str) -> usize {
     if line.is_ascii() {
         return line.len();
     }
-    // The tables' measure is used everywhere, so that what is counted is what they leave room for.
-    // No column of a table is narrower than a letter, though a line may be: a mark alone takes no column.
+    // The tables' own measure, so that widths agree with the space that tables reserve. The extra letter is needed
+    // because no table column is narrower than one letter, while a lone combining mark takes no column.
     let mut table = Table::new();
     table.add_row([format!("x{line}")]);
     table.column_max_content_widths().first().map_or(0, |columns| usize::from(*columns).saturating_sub(1))
 }
 
-/// With everything that a terminal would obey instead of show (control characters, marks of the writing
-/// direction, invisible spaces, what is no character) written as an escape.
+/// Replaces everything that a terminal would obey instead of show by escapes: control characters, marks of the
+/// writing direction, invisible spaces, and code points that are no characters.
 pub fn escaped(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -44,10 +43,10 @@ pub fn escaped(text: &str) -> String {
     shown
 }
 
-/// A name in at most so many columns, escaped. Its middle goes first: what tells names of one kind apart
-/// stands at their beginning or their end.
+/// Shortens a name to at most `width` columns and escapes it. The middle is left out first, because similar names
+/// usually differ at their beginning or end.
 pub fn name(name: &str, width: usize, ellipsis: &str) -> String {
-    // However long the name is, no more of it is looked at than can be shown.
+    // Reads no more of a long name than can be shown.
     let most = width.saturating_mul(4).max(16);
     let count = name.chars().take(2 * most + 1).count();
     if count <= 2 * most {
@@ -56,18 +55,18 @@ pub fn name(name: &str, width: usize, ellipsis: &str) -> String {
             return whole;
         }
     }
-    let room = width.saturating_sub(columns(ellipsis));
+    let space = width.saturating_sub(columns(ellipsis));
     let head: Vec<char> = escaped(&name.chars().take(most).collect::<String>()).chars().collect();
     let tail: String = name.chars().rev().take(most).collect::<Vec<_>>().into_iter().rev().collect();
     let tail: Vec<char> = escaped(&tail).chars().rev().collect();
-    let head = longest(&head, room.div_ceil(2));
-    let tail: String = longest(&tail, room - columns(&head).min(room)).chars().rev().collect();
+    let head = longest(&head, space.div_ceil(2));
+    let tail: String = longest(&tail, space - columns(&head).min(space)).chars().rev().collect();
     if width < columns(ellipsis) { head } else { format!("{head}{ellipsis}{tail}") }
 }
 
-/// The beginning of a line in at most so many columns, escaped.
+/// Shortens a line to at most `width` columns and escapes it. The end is left out.
 pub fn beginning(line: &str, width: usize, ellipsis: &str) -> String {
-    // However long the line is, no more of it is looked at than can be shown.
+    // Reads no more of a long line than can be shown.
     let most = width.saturating_mul(4).max(16);
     let whole = escaped(&line.chars().take(most).collect::<String>());
     if columns(&whole) <= width && line.chars().nth(most).is_none() {
@@ -78,8 +77,9 @@ pub fn beginning(line: &str, width: usize, ellipsis: &str) -> String {
         + &ellipsis[..if width == 0 { 0 } else { ellipsis.len() }]
 }
 
-/// Names of things of one kind, each in at most so many columns, escaped. Where some are too long, what all of
-/// them end with goes first, then what all begin with (a domain, a cluster's name): so they stay different.
+/// Shortens names of one kind to at most `width` columns each and escapes them. If some are too long, the ending
+/// that all names share is left out first, then the beginning that all share (a domain, a cluster's name), so that
+/// the names stay different.
 pub fn names(names: &[impl AsRef<str>], width: usize, ellipsis: &str) -> Vec<String> {
     let mut parts: Vec<String> = names.iter().map(|name| escaped(name.as_ref())).collect();
     for at_end in [true, false] {
@@ -99,7 +99,7 @@ pub fn names(names: &[impl AsRef<str>], width: usize, ellipsis: &str) -> Vec<Str
     parts.iter().map(|part| name(part, width, ellipsis)).collect()
 }
 
-/// How many letters all of several texts have in common at their ends or beginnings.
+/// Returns how many letters all texts share at their ends or beginnings.
 fn shared(texts: &[String], at_end: bool) -> usize {
     let [first, others @ ..] = texts else { return 0 };
     let same = |pair: &(char, char)| pair.0 == pair.1;
@@ -113,7 +113,7 @@ fn shared(texts: &[String], at_end: bool) -> usize {
     others.iter().map(with_first).min().unwrap_or(0)
 }
 
-/// As many of the letters as fit.
+/// Returns as many of the first letters as fit into `width` columns.
 fn longest(letters: &[char], width: usize) -> String {
     let mut fits = String::new();
     for letter in letters {
@@ -126,22 +126,22 @@ fn longest(letters: &[char], width: usize) -> String {
     fits
 }
 
-/// Text filled up with spaces on its right.
+/// Pads text with spaces on its right to `width` columns.
 pub fn padded(text: &str, width: usize) -> String {
     format!("{text}{}", " ".repeat(width.saturating_sub(columns(text))))
 }
 
-/// Text broken at spaces into lines of at most `width`, all but the first indented. Words that are longer
-/// than a line are broken, too; the groups of a number's digits stay together.
+/// Wraps text at spaces into lines of at most `width` columns and indents all lines but the first. Words longer than
+/// a line are broken, too. The groups of digits of one number stay together.
 pub fn wrapped(text: &str, width: usize, indent: usize) -> String {
-    let room = width.saturating_sub(indent).max(1);
+    let space = width.saturating_sub(indent).max(1);
     let (mut lines, mut line) = (Vec::new(), String::new());
     for word in words(text) {
         let mut rest: Vec<char> = word.chars().collect();
         while !rest.is_empty() {
-            let limit = if lines.is_empty() { width.max(1) } else { room };
+            let limit = if lines.is_empty() { width.max(1) } else { space };
             let gap = usize::from(!line.is_empty());
-            // Of a word of megabytes no more is looked at than fits.
+            // Reads no more of a word of megabytes than fits.
             let whole: String = rest.iter().take(2 * limit + 1).collect();
             if rest.len() <= 2 * limit && columns(&line) + gap + columns(&whole) <= limit {
                 line += &" "[..gap];
@@ -152,7 +152,7 @@ pub fn wrapped(text: &str, width: usize, indent: usize) -> String {
                 lines.push(std::mem::take(&mut line));
                 continue;
             }
-            // A letter that is wider than the whole line is shown all the same.
+            // A letter that is wider than the whole line is still shown.
             let fits = longest(&rest, limit).chars().count().max(1);
             let part: String = rest.drain(..fits).collect();
             lines.push(part);
@@ -164,15 +164,15 @@ pub fn wrapped(text: &str, width: usize, indent: usize) -> String {
     lines.join(&format!("\n{}", " ".repeat(indent)))
 }
 
-/// Text broken into lines of at most `width` columns, of which the first begins with `indent`, and the others with as
-/// many spaces. Ends in a line feed.
+/// Wraps text into lines of at most `width` columns. The first line begins with `indent`, the others with as many
+/// spaces. Ends in a line feed.
 pub fn indented(indent: &str, text: &str, width: usize) -> String {
-    let room = width.saturating_sub(columns(indent)).max(1);
-    let lines = wrapped(text, room, 0).replace('\n', &format!("\n{}", " ".repeat(columns(indent))));
+    let space = width.saturating_sub(columns(indent)).max(1);
+    let lines = wrapped(text, space, 0).replace('\n', &format!("\n{}", " ".repeat(columns(indent))));
     format!("{indent}{lines}\n")
 }
 
-/// The words of a text; a number in groups of digits, as [`grouped`] writes it, is one.
+/// Splits a text into words. A number in groups of digits, as [`grouped`] writes it, is one word.
 fn words(text: &str) -> Vec<&str> {
     let mut words: Vec<&str> = Vec::new();
     let mut begin = 0;
@@ -181,7 +181,7 @@ fn words(text: &str) -> Vec<&str> {
         let digits = word.chars().take_while(char::is_ascii_digit).count();
         let goes_on = |last: &&mut &str| digits == 3 && last.ends_with(|letter: char| letter.is_ascii_digit());
         match words.last_mut().filter(goes_on) {
-            // Only if nothing but one space is between them.
+            // Only if exactly one space separates them.
             Some(last) if text[..begin - 1].ends_with(*last) => *last = &text[begin - 1 - last.len()..end],
             _ if word.is_empty() => {}
             _ => words.push(word),
@@ -191,7 +191,7 @@ fn words(text: &str) -> Vec<&str> {
     words
 }
 
-/// A span of time in the unit that suits its length.
+/// Formats a time span, given in seconds, in a unit that suits its length (ms to days).
 pub fn duration(seconds: f64) -> String {
     let whole = seconds.round();
     match seconds {
@@ -214,12 +214,12 @@ pub fn duration(seconds: f64) -> String {
     }
 }
 
-/// A count with its noun, and a gap between each three digits.
+/// Formats a count with its noun, in groups of three digits: `1 000 tasks`.
 pub fn counted(count: u64, what: &str) -> String {
     format!("{} {what}{}", grouped(count), if count == 1 { "" } else { "s" })
 }
 
-/// A count with a gap between each three digits.
+/// Formats a count in groups of three digits: `1 234 567`.
 pub fn grouped(count: u64) -> String {
     let digits = count.to_string();
     let mut grouped = String::new();
@@ -232,7 +232,7 @@ pub fn grouped(count: u64) -> String {
     grouped
 }
 
-/// A share in percent.
+/// Formats a share (0 to 1) in percent.
 pub fn percent(share: f64) -> String {
     format!("{:.1}%", share * 100.0)
 }
@@ -242,12 +242,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_terminal_would_obey_is_escaped() {
+    fn control_characters_are_escaped() {
         assert_eq!(escaped("a\x1b[31m\nb\u{202e}c\u{9b}é"), "a\\u{1b}[31m\\nb\\u{202e}c\\u{9b}é");
     }
 
     #[test]
-    fn names_are_shortened_by_the_columns_that_they_take() {
+    fn names_are_shortened_to_their_width_in_columns() {
         assert_eq!(name("node-1", 6, "…"), "node-1");
         assert_eq!(name("node-12345", 6, "…"), "nod…45");
         assert_eq!(name("日本語のノード", 8, "…"), "日本…ド");
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn text_is_wrapped_at_spaces_and_long_words_where_they_must() {
+    fn text_wraps_at_spaces_and_breaks_long_words() {
         assert_eq!(wrapped("one two three", 7, 0), "one two\nthree");
         assert_eq!(wrapped("one two three four", 9, 2), "one two\n  three\n  four");
         assert_eq!(wrapped("a abcdefghij", 5, 2), "a\n  abc\n  def\n  ghi\n  j");
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn spans_are_told_in_the_unit_that_suits_them() {
+    fn durations_have_a_unit_that_suits_their_length() {
         for (seconds, expected) in [
             (0.0, "0 s"),
             (0.0421, "42 ms"),

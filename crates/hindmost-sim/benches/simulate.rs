@@ -1,5 +1,5 @@
-//! Simulated tasks a second on `xu2015-light`, one run on one core, beside a bare loop over a binary
-//! heap with the same number of events: the least that an event-driven simulator could do.
+//! Measures simulated tasks per second on `xu2015-light`, one run on one core. For comparison, it measures a bare loop
+//! over a binary heap with the same number of events: the minimum work of an event-driven simulator.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -20,7 +20,7 @@ fn run(experiment: &Experiment, policy: &str) -> RunResult {
     experiment.run_one(&spec, 1, &mut Silent, &control).expect("a run")
 }
 
-/// Pops and pushes so many finishes on a heap that holds as many as the cluster has busy machines.
+/// Pops and pushes `attempts` finishes on a heap that has as many entries as the cluster has busy machines.
 fn bare_heap(attempts: u64, busy: usize) -> u64 {
     let duration = |number: u64| (1e9 / draw(1, Purpose::Duration, number, 0).sqrt()) as u64;
     let mut heap: BinaryHeap<Reverse<(u64, u64)>> = (0..busy as u64).map(|at| Reverse((duration(at), at))).collect();

@@ -1,4 +1,4 @@
-//! What is going to happen: a heap of events by time, kind and id.
+//! The future events of a run: a heap sorted by time, kind and id.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -6,19 +6,19 @@ use std::collections::BinaryHeap;
 use hindmost_core::ids::{AttemptId, JobId, TaskId};
 use hindmost_core::time::Time;
 
-/// An event that is due. The order of kinds is the order in which events of one instant happen;
-/// arrivals, which the workload holds, come between finishes and watches.
+/// A future event. Events at the same time occur in the order of these variants. Arrivals, which are not in the agenda,
+/// occur between finishes and watches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Due {
-    /// An attempt finishes, if it is still alive.
+    /// An attempt finishes, if it is still running.
     Finish(AttemptId),
-    /// A watched condition comes true; `true` if because the remaining time is known.
+    /// A watched condition becomes true; `true` if because the remaining time is revealed.
     Watch(AttemptId, bool),
-    /// A policy wants to be woken.
+    /// The policy has requested to be woken.
     Wake,
 }
 
-/// The largest numbers that fit into an entry of the agenda.
+/// Largest numbers of phases and copies that fit into an entry of the agenda.
 pub(crate) const MOST_PHASES: usize = 1 << 20;
 pub(crate) const MOST_COPIES: u32 = 1 << 20;
 
@@ -27,7 +27,7 @@ const WATCH: u128 = 1;
 const WATCH_REVEALED: u128 = 2;
 const WAKE: u128 = 3;
 
-/// The heap. Entries are (ticks, kind and id in one number), so that comparing them is cheap.
+/// The heap of future events. An entry is a pair of ticks and a number made of kind and id, so comparisons are fast.
 #[derive(Default)]
 pub(crate) struct Agenda {
     heap: BinaryHeap<Reverse<(u64, u128)>>,
@@ -64,13 +64,13 @@ impl Agenda {
         self.heap.push(Reverse((at.0, key)));
     }
 
-    /// When the next event is due.
+    /// Returns the time of the next event; `None` if there is none.
     #[inline]
     pub(crate) fn next_time(&self) -> Option<Time> {
         self.heap.peek().map(|Reverse((at, _))| Time(*at))
     }
 
-    /// True if the next event is a finish.
+    /// Returns whether the next event is a finish.
     #[inline]
     pub(crate) fn next_is_finish(&self) -> bool {
         self.heap.peek().is_some_and(|Reverse((_, key))| key >> 124 == FINISH)
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn events_come_by_time_then_kind_then_id() {
+    fn events_are_ordered_by_time_then_kind_then_id() {
         let attempt = |job, phase, index, copy| AttemptId { task: TaskId { job: JobId(job), phase, index }, copy };
         let mut agenda = Agenda::default();
         let in_order = [

@@ -1,4 +1,4 @@
-//! Puts the runs of an experiment together into a comparison.
+//! Combines the runs of an experiment into a comparison.
 
 use hindmost_core::metrics::{Copies, PolicyResult, Summary, VersusFirst};
 use hindmost_math::statistics::{mean, student_interval};
@@ -6,7 +6,7 @@ use hindmost_math::statistics::{mean, student_interval};
 use crate::driver::RunResult;
 use crate::experiment::{Experiment, Results};
 
-/// One entry a policy of an experiment; `set` names the values that a sweep gave it.
+/// Returns one result for each policy of an experiment; `set` has the values of the swept keys.
 pub fn policy_results(experiment: &Experiment, results: &Results, set: &[(String, String)]) -> Vec<PolicyResult> {
     let first = results.first();
     experiment
@@ -20,7 +20,7 @@ pub fn policy_results(experiment: &Experiment, results: &Results, set: &[(String
         .collect()
 }
 
-/// Each seed's ratio of summed flowtimes, over the jobs that finished in both runs.
+/// Returns the ratio of summed flowtimes for each seed, over the jobs that finished in both runs.
 fn versus(first: &[RunResult], other: &[RunResult]) -> Vec<f64> {
     first
         .iter()

@@ -1,13 +1,13 @@
-//! Exact workload files: one job a line, with the duration of every copy of every task, so that
-//! another simulator's run can be repeated copy by copy.
+//! Exact workload files: one job per line, with the duration of every copy of every task, so that the run of another
+//! simulator can be repeated copy by copy.
 //!
 //! ```json
 //! {"job":"j1","arrival":0.0,"deadline":null,"phases":[{"name":"map","after":[],"demand":{"cpus":1,"memory":"2GB"},"mean":10.0,"sd":8.1,"tasks":[[12.3,4.5],[9.1]]}]}
 //! ```
 //!
-//! `mean`, `sd` (null where unknown or infinite) and the optional `tail` are what policies may know, and so are the
-//! optional `input` (bytes that each task reads) and `replicas` (numbers of the nodes that hold it, for each task).
-//! Lines may be in any order; jobs are numbered by arrival, those of one instant by line.
+//! Policies may know `mean`, `sd` (null if unknown or infinite), the optional `tail`, and the optional `input` (bytes
+//! that each task reads) and `replicas` (numbers of the nodes with the input, for each task). Lines may be in any order;
+//! jobs are numbered by arrival, then by line.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -27,7 +27,7 @@ use serde::Deserialize;
 use crate::phases::{Named, parents_first};
 use crate::size::whole;
 
-/// A workload file that can't be read, and where.
+/// The error of a workload file that is not valid, with the file and the line.
 #[derive(Debug, thiserror::Error)]
 #[error("{origin}{}: {message}", line.map_or(String::new(), |line| format!(", line {line}")))]
 pub struct ExactError {
@@ -86,7 +86,7 @@ enum Amount {
 }
 
 impl Amount {
-    /// As a number; a size in bytes.
+    /// Returns the number; of a size, the number of bytes.
     fn number(&self) -> Result<f64, String> {
         match self {
             Amount::Number(number) => Ok(*number),
@@ -98,7 +98,7 @@ impl Amount {
 /// Reads an exact workload file.
 ///
 /// # Errors
-/// If it can't be read, is empty, or a line is not a job; the error tells the line.
+/// If the file cannot be read, has no jobs, or a line is not a job; the error names the line.
 pub fn read_exact(path: &Path) -> Result<Vec<WorkloadJob>, ExactError> {
     let origin = path.display().to_string();
     let file = File::open(path).map_err(|error| ExactError {
@@ -109,10 +109,10 @@ pub fn read_exact(path: &Path) -> Result<Vec<WorkloadJob>, ExactError> {
     read_exact_from(BufReader::new(file), &origin)
 }
 
-/// Reads an exact workload; `origin` is named in errors.
+/// Reads an exact workload; errors name `origin`.
 ///
 /// # Errors
-/// As [`read_exact`].
+/// Those of [`read_exact`].
 pub fn read_exact_from(from: impl BufRead, origin: &str) -> Result<Vec<WorkloadJob>, ExactError> {
     let fail = |line: Option<u64>, message: String| ExactError { origin: origin.to_owned(), line, message };
     let mut jobs = Vec::new();
@@ -121,7 +121,7 @@ pub fn read_exact_from(from: impl BufRead, origin: &str) -> Result<Vec<WorkloadJ
         let line = at as u64 + 1;
         let text = text.map_err(|error| {
             let message = if error.kind() == std::io::ErrorKind::InvalidData {
-                "this is not text; a workload has one job a line, in JSON".to_owned()
+                "this is not text; a workload has one job per line, in JSON".to_owned()
             } else {
                 error.to_string()
             };
@@ -130,8 +130,9 @@ pub fn read_exact_from(from: impl BufRead, origin: &str) -> Result<Vec<WorkloadJ
         if text.trim().is_empty() {
             continue;
         }
-        let job: JobLine = serde_json::from_str(&text)
-            .map_err(|error| fail(Some(line), format!("this is no job: {}", with_plain_numbers(&error.to_string()))))?;
+        let job: JobLine = serde_json::from_str(&text).map_err(|error| {
+            fail(Some(line), format!("this is not a job: {}", with_plain_numbers(&error.to_string())))
+        })?;
         let job = job.into_workload().map_err(|message| fail(Some(line), message))?;
         if let Some(first) = names.insert(job.spec.name.clone(), line) {
             let name = &job.spec.name;
@@ -140,9 +141,9 @@ pub fn read_exact_from(from: impl BufRead, origin: &str) -> Result<Vec<WorkloadJ
         jobs.push(job);
     }
     if jobs.is_empty() {
-        return Err(fail(None, "there is no job in it".to_owned()));
+        return Err(fail(None, "there is no job in this file".to_owned()));
     }
-    // Stable: jobs of one instant stay in the order of their lines.
+    // The sort is stable: jobs with the same arrival stay in the order of their lines.
     jobs.sort_by_key(|job| job.spec.arrival);
     Ok(jobs)
 }
@@ -215,7 +216,7 @@ impl PhaseLine {
         }
         if let Some(sd) = self.sd.filter(|sd| !(sd.is_finite() && *sd >= 0.0)) {
             let sd = Plain(sd);
-            return Err(format!("sd is {sd}, but must be at least 0, or null where it is unknown or infinite"));
+            return Err(format!("sd is {sd}, but must be at least 0, or null if it is unknown or infinite"));
         }
         let mut demand = DemandByName::new();
         for (dimension, amount) in &self.demand {
@@ -240,7 +241,7 @@ impl PhaseLine {
         })
     }
 
-    /// What its tasks read.
+    /// Returns the inputs of the tasks; `None` if they read nothing.
     fn input(&self) -> Result<Option<InputSpec>, String> {
         let tasks = self.tasks.len();
         for (name, given) in [("input", self.input.len()), ("replicas", self.replicas.len())] {
@@ -249,7 +250,7 @@ impl PhaseLine {
             }
         }
         if self.input.is_empty() {
-            let replicas = "replicas are given, but not how much each task reads (input)";
+            let replicas = "replicas are given without input, the number of bytes that each task reads";
             return if self.replicas.is_empty() { Ok(None) } else { Err(replicas.to_owned()) };
         }
         let mut bytes = Vec::with_capacity(tasks);
@@ -290,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn jobs_are_sorted_by_arrival_and_phases_put_behind_their_parents() {
+    fn jobs_are_sorted_by_arrival_and_parents_come_first() {
         let text = r#"{"job":"late","arrival":2,"phases":[{"name":"b","after":["a"],"tasks":[[1]]},{"name":"a","tasks":[[1]]}]}
 {"job":7,"arrival":1,"phases":[{"name":"a","mean":1,"tasks":[[1]]}]}"#;
         let jobs = read(text).unwrap();
@@ -300,14 +301,14 @@ mod tests {
     }
 
     #[test]
-    fn errors_tell_the_line_and_what_is_wrong() {
+    fn errors_name_the_line_and_the_problem() {
         let phase = |body: &str| format!("\n{{\"job\":\"j\",\"arrival\":0,\"phases\":[{{\"name\":\"map\",{body}}}]}}");
         for (text, expected) in [
             (phase("\"tasks\":[]"), "no tasks"),
             (phase("\"tasks\":[[]]"), "not even for its first copy"),
             (phase("\"tasks\":[[-1]]"), "must be at least 0"),
             (phase("\"tasks\":[[1]],\"after\":[\"mao\"]"), "is not a phase of the job; did you mean \"map\"?"),
-            (phase("\"tasks\":[[1]],\"after\":[\"map\"]"), "in a circle"),
+            (phase("\"tasks\":[[1]],\"after\":[\"map\"]"), "in a cycle"),
             (phase("\"tasks\":[[1]],\"men\":1"), "unknown field"),
             (
                 "\n{\"job\":\"j\",\"arrival\":-1,\"phases\":[{\"name\":\"map\",\"tasks\":[[1]]}]}".to_owned(),

@@ -1,7 +1,7 @@
-//! Experiments: every policy on every seed, in threads, with identical results on any number.
+//! Experiments: every policy on every seed, in parallel, with the same results for any number of threads.
 //!
-//! Whole runs (one policy, one seed) are what threads share out; their results are put together in
-//! the order of policies and seeds, whichever thread finished first.
+//! Each thread takes whole runs (one policy, one seed). Results are in the order of policies and seeds, whichever run
+//! finishes first.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -24,45 +24,45 @@ use crate::output::{Output, Silent};
 use crate::parameter::{Draws, Parameter};
 use crate::scenario::{NetworkSpec, Scenario, WorkloadSpec};
 
-/// Where an experiment's jobs come from.
+/// The source of an experiment's jobs.
 #[derive(Clone)]
 pub enum Jobs {
-    /// Made from a description, anew for each seed.
+    /// Generated from a description, with different jobs for each seed.
     Generated {
         /// The description.
         spec: Box<WorkloadSpec>,
-        /// Folder that relative paths are taken from.
+        /// The folder to which relative paths refer.
         folder: PathBuf,
     },
-    /// The same jobs for each seed; only what they leave open is drawn.
+    /// The same jobs for each seed; only durations that are not given are drawn.
     Given(Arc<Vec<WorkloadJob>>),
 }
 
 /// Nodes of one kind, before their speeds are drawn.
 #[derive(Clone, Debug)]
 pub struct NodeKind {
-    /// How many.
+    /// Number of nodes.
     pub count: u32,
-    /// Their name.
+    /// Name of the nodes.
     pub name: String,
-    /// Whether a number follows the name, as it must where there are several of it.
+    /// Whether a number follows the name; required if there are several nodes.
     pub numbered: bool,
-    /// Room of each.
+    /// Capacity of each node.
     pub capacity: Resources,
-    /// Speed of each.
+    /// Speed of each node.
     pub speed: Parameter,
-    /// The racks that they are in.
+    /// The racks of the nodes.
     pub racks: Racks,
 }
 
 /// The racks of nodes of one kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Racks {
-    /// Not known: such nodes share one.
+    /// Not known: all such nodes are in the same rack.
     None,
-    /// All in this one.
+    /// All nodes are in this rack.
     Named(Arc<str>),
-    /// Dealt out in turn over so many: `rack-0`, `rack-1`, …
+    /// The nodes take turns over this many racks: `rack-0`, `rack-1`, …
     Dealt(u32),
 }
 
@@ -75,7 +75,7 @@ impl Racks {
         }
     }
 
-    /// The rack of the n-th node, from 0.
+    /// Returns the rack of a node, numbered from 0 within its kind.
     fn rack(&self, node: u32) -> Option<Arc<str>> {
         match self {
             Racks::None => None,
@@ -88,9 +88,9 @@ impl Racks {
 /// A cluster, a workload and the policies to compare on them.
 #[derive(Clone)]
 pub struct Experiment {
-    /// Name for people.
+    /// Name, shown in results.
     pub name: String,
-    /// Dimensions of room.
+    /// Dimensions of resources.
     pub dimensions: Dimensions,
     /// The nodes.
     pub nodes: Vec<NodeKind>,
@@ -100,17 +100,17 @@ pub struct Experiment {
     pub policies: Vec<PolicySpec>,
     /// The seeds.
     pub seeds: Vec<u64>,
-    /// Order for policies that bring none.
+    /// Order of jobs for policies that do not name one.
     pub order: String,
-    /// Everything else; its seed and nodes are filled in for each run.
+    /// The other settings; the seed and the nodes are added for each run.
     pub setup: Setup,
 }
 
 impl Experiment {
-    /// Of a checked scenario. Seeds are `first`, `first` + 1, …, as many as the scenario says.
+    /// Creates the experiment of a checked scenario. The seeds are `first`, `first` + 1, …, as many as the scenario has.
     ///
     /// # Errors
-    /// If an exact workload can't be read or something does not fit together.
+    /// If an exact workload cannot be read or parts of the scenario contradict each other.
     pub fn of(scenario: &Scenario, first: u64) -> Result<Experiment, SimulationError> {
         let wrong = SimulationError::Workload;
         let dimensions = scenario.cluster.dimensions().map_err(wrong)?;
@@ -169,12 +169,12 @@ impl Experiment {
         })
     }
 
-    /// What policies know of running attempts.
+    /// Returns the progress model: what policies know of running attempts.
     pub fn knowledge(&self) -> Knowledge {
         self.setup.knowledge
     }
 
-    /// True if nothing is drawn, so that all seeds meet the same and give the same.
+    /// Returns whether nothing is drawn, so that all seeds have the same jobs and results.
     pub fn is_the_same_for_every_seed(&self) -> bool {
         let listed = |job: &WorkloadJob| job.durations.iter().all(|one| matches!(one, Durations::Listed(_)));
         matches!(&self.jobs, Jobs::Given(jobs) if jobs.iter().all(listed))
@@ -183,7 +183,7 @@ impl Experiment {
             && self.setup.knowledge != Knowledge::ProgressUniform
     }
 
-    /// The setup of one seed's runs: nodes with their speeds drawn.
+    /// Returns the setup of one seed's runs, with the nodes' speeds drawn.
     ///
     /// # Errors
     /// If a drawn speed is not above 0.
@@ -208,10 +208,10 @@ impl Experiment {
         Ok(setup)
     }
 
-    /// One run: one policy on one seed.
+    /// Makes one run: one policy on one seed.
     ///
     /// # Errors
-    /// As [`simulate`], and if the policy can't be built.
+    /// Those of [`simulate`], and if the policy cannot be built.
     pub fn run_one(
         &self,
         policy: &PolicySpec,
@@ -229,10 +229,10 @@ impl Experiment {
         })
     }
 
-    /// One run of a policy that need not be in the catalogue, on one seed.
+    /// Makes one run of a policy that need not be in the catalogue, on one seed.
     ///
     /// # Errors
-    /// As [`simulate`].
+    /// Those of [`simulate`].
     pub fn run_policy(
         &self,
         policy: Policy,
@@ -251,7 +251,7 @@ impl Experiment {
         }
     }
 
-    /// About when the last job arrives, to tell how far a run has got.
+    /// Returns approximately when the last job arrives, for progress bars; `None` if unknown.
     fn expected_end(&self) -> Option<Time> {
         match &self.jobs {
             Jobs::Given(jobs) => jobs.last().map(|job| job.spec.arrival),
@@ -264,15 +264,15 @@ impl Experiment {
     }
 }
 
-/// Where a run's output goes, if anywhere: told the experiment's number, the policy and the seed.
+/// Opens the output of a run, if it has any. The arguments are the number of the experiment, the policy and the seed.
 pub type OutputOf<'a> = dyn Fn(usize, &PolicySpec, u64) -> std::io::Result<Option<Box<dyn FinishedOutput>>> + Sync + 'a;
 
-/// An output that is completed once its run has succeeded.
+/// An output that is completed after its run has succeeded.
 pub trait FinishedOutput: Output {
-    /// Completes what was written.
+    /// Completes the output.
     ///
     /// # Errors
-    /// If it can't be written.
+    /// If the output cannot be written.
     fn complete(self: Box<Self>) -> std::io::Result<()>;
 }
 
@@ -280,18 +280,18 @@ pub trait FinishedOutput: Output {
 pub struct Execution<'a> {
     /// Number of threads, at least 1.
     pub threads: usize,
-    /// Set to stop all runs.
+    /// Set to true to stop all runs.
     pub stop: &'a AtomicBool,
-    /// Told how many more runs are done, in parts of a run.
+    /// Called with the progress since the last call, in runs (such as 0.1 runs).
     pub progress: &'a (dyn Fn(f64) + Sync),
-    /// Where each run's output goes.
+    /// Opens the output of each run; `None` for no output.
     pub output: Option<&'a OutputOf<'a>>,
 }
 
-/// The results of one experiment: a list of policies, each a list of seeds.
+/// The results of one experiment: for each policy, the result of each seed.
 pub type Results = Vec<Vec<RunResult>>;
 
-/// Runs experiments; results come in the order of experiments, policies and seeds.
+/// Runs experiments. Results are in the order of experiments, policies and seeds.
 ///
 /// # Errors
 /// The first error in that order; the other runs are stopped.
@@ -353,7 +353,7 @@ fn one(
     seed: u64,
     execution: &Execution<'_>,
 ) -> Result<RunResult, SimulationError> {
-    // Draining may take longer than arriving: the bar waits just short of the run's end.
+    // Draining may take longer than the arrivals, so progress stops shortly before the end of the run.
     const NEARLY: f64 = 0.95;
     let expected = experiment.expected_end();
     let reached = Mutex::new(0.0f64);

@@ -1,8 +1,29 @@
-//! The simulated driver of Hindmost and the workloads it runs.
+//! Simulates clusters that run parallel jobs under the policies of Hindmost.
 //!
-//! A [`scenario::Scenario`] (a TOML file or a built-in one) describes cluster, workload and policies;
-//! [`experiment`] runs every policy on every seed, on as many threads as there are, and compares them;
-//! [`driver`] is one run.
+//! - A [`scenario::Scenario`], read from a TOML file or built in, describes the cluster, the workload, and the policies
+//!   to compare.
+//! - An [`experiment::Experiment`] is a scenario made ready to run. [`experiment::run_all`] runs every policy on every
+//!   seed in parallel; all policies run the same jobs, and results do not depend on the number of threads.
+//! - A run ([`driver::simulate`]) has a virtual clock and drawn durations. It sends jobs and attempts to an
+//!   [`output::Output`] as they end, for example to record files ([`records`]).
+//!
+//! ```
+//! use std::sync::atomic::AtomicBool;
+//!
+//! use hindmost_sim::experiment::{Execution, Experiment, run_all};
+//! use hindmost_sim::scenario::Scenario;
+//!
+//! let set = [("horizon".to_owned(), "20".to_owned()), ("seeds".to_owned(), "1".to_owned())];
+//! let scenario = Scenario::load("quickstart", &set)?;
+//! let experiment = Experiment::of(&scenario, 1)?;
+//! let stop = AtomicBool::new(false);
+//! let execution = Execution { threads: 2, stop: &stop, progress: &|_| {}, output: None };
+//! let results = run_all(std::slice::from_ref(&experiment), &execution)?;
+//! // The results of the first experiment's first policy on its first seed.
+//! let first = &results[0][0][0];
+//! assert!(first.finished > 0 && first.unfinished == 0);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod agenda;
 pub mod compare;
@@ -22,7 +43,7 @@ pub mod size;
 pub mod testing;
 mod truth;
 
-/// The worked example of how to add a policy, so that the tests compile and run it.
+/// Makes the doc tests compile and run the example of CONTRIBUTING.md, which adds a policy.
 #[cfg(doctest)]
 #[doc = include_str!("../../../CONTRIBUTING.md")]
 struct Contributing;

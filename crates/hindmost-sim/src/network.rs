@@ -1,7 +1,7 @@
-//! What reading its input costs a copy: how far away the input lies, and who else reads it.
+//! The time that a copy takes to read its input: it depends on the distance of the input and on other readers.
 //!
-//! The time is worked out when the copy begins, from what is then alive and will finish, and stays as it is: running
-//! copies are not timed again when others come or go. See "Locality" in docs/scenarios.md.
+//! The time is computed when the copy starts, from the copies that run then, and does not change later, when other
+//! copies start or end. See "Locality" in docs/scenarios.md.
 //!
 //! Contention for upstream outputs is that of Ananthanarayanan, Ghodsi, Shenker and Stoica, "Effective Straggler
 //! Mitigation: Attack of the Clones" (Dolly), NSDI 2013, section 4: clones of a downstream task that read the same
@@ -14,12 +14,12 @@ use hindmost_core::time::Time;
 use hindmost_core::workload::{JobSpec, PhaseSpec};
 use rustc_hash::FxHashMap;
 
-/// The network between nodes, and which upstream outputs copies read.
+/// The bandwidths between nodes, and which upstream outputs copies read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Network {
-    /// Bytes that a copy reads in a second from a node of its rack; infinite: at no cost.
+    /// Bandwidth of a copy that reads from another node of its rack, in bytes per second; infinite for no cost.
     pub rack_bandwidth: f64,
-    /// As `rack_bandwidth`, from a node of another rack.
+    /// Bandwidth of a copy that reads from a node of another rack, in bytes per second; infinite for no cost.
     pub remote_bandwidth: f64,
     /// Which upstream outputs the clones of a downstream task read.
     pub assignment: Assignment,
@@ -28,25 +28,26 @@ pub struct Network {
 /// Which outputs of upstream copies the clones of a downstream task read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Assignment {
-    /// All of them the first, the winner's.
+    /// All clones read the first output, that of the winner.
     #[default]
     First,
-    /// Half of them the first, half the second, where there is one or will be this long after they begin.
+    /// Half of the clones read the first output, the other half the second, if it exists at most this long after the
+    /// clones start.
     Delay(Time),
 }
 
-/// The second copy of an upstream task whose output there is, or will be.
+/// The second copy of an upstream task that finishes or will finish.
 struct Second {
     attempt: AttemptId,
     finish: Time,
 }
 
-/// What running copies read and how long it takes them, and the outputs that downstream phases may read.
+/// The reading times of running copies, and the second outputs that downstream phases may read.
 pub(crate) struct Reading {
     network: Option<Network>,
-    /// How much longer living copies take, where that is not nothing.
+    /// Reading times of running copies; those of zero are not stored.
     longer: FxHashMap<AttemptId, Time>,
-    /// Second outputs by phase, of jobs that are not gone.
+    /// Second outputs by phase, of jobs that have not ended.
     seconds: FxHashMap<(JobId, u32), Vec<Second>>,
 }
 
@@ -55,7 +56,7 @@ impl Reading {
         Reading { network, longer: FxHashMap::default(), seconds: FxHashMap::default() }
     }
 
-    /// A copy begins: works out how much longer it takes for what it reads.
+    /// Computes and stores the reading time of a copy that starts.
     pub(crate) fn begin(&mut self, cluster: &Cluster, attempt: AttemptId) {
         let Some(network) = &self.network else { return };
         let time = self.time(network, cluster, attempt).filter(|time| *time > Time::ZERO);
@@ -64,29 +65,29 @@ impl Reading {
         }
     }
 
-    /// How much longer a living copy takes for what it reads.
+    /// Returns the reading time of a running copy.
     #[inline]
     pub(crate) fn longer(&self, attempt: AttemptId) -> Time {
         if self.longer.is_empty() { Time::ZERO } else { self.longer.get(&attempt).copied().unwrap_or(Time::ZERO) }
     }
 
-    /// True if it matters which copies of finished tasks run on.
+    /// Returns whether copies of finished tasks that run on matter.
     pub(crate) fn looks_for_seconds(&self) -> bool {
         matches!(&self.network, Some(Network { assignment: Assignment::Delay(_), .. }))
     }
 
-    /// A copy of a task that has just been won runs on, and will have put out the same when it finishes.
+    /// Notes that a copy of a task that has just finished runs on and will have the same output when it finishes.
     pub(crate) fn second(&mut self, attempt: AttemptId, finish: Time) {
         let seconds = self.seconds.entry((attempt.task.job, attempt.task.phase)).or_default();
         match seconds.last_mut().filter(|last| last.attempt.task == attempt.task) {
-            // Of several the first to finish.
+            // Keeps the copy that finishes first.
             Some(last) if (finish, attempt) < (last.finish, last.attempt) => *last = Second { attempt, finish },
             Some(_) => {}
             None => seconds.push(Second { attempt, finish }),
         }
     }
 
-    /// A copy has ended, and put something out if it has finished.
+    /// Notes that a copy has ended; it has an output only if it has finished.
     pub(crate) fn ended(&mut self, attempt: AttemptId, finished: bool) {
         self.longer.remove(&attempt);
         if !finished && let Some(seconds) = self.seconds.get_mut(&(attempt.task.job, attempt.task.phase)) {
@@ -94,7 +95,7 @@ impl Reading {
         }
     }
 
-    /// A job is gone.
+    /// Removes a job that has ended.
     pub(crate) fn forget(&mut self, job: &Job) {
         if !self.seconds.is_empty() {
             for phase in 0..job.phases().len() as u32 {
@@ -103,7 +104,7 @@ impl Reading {
         }
     }
 
-    /// What a copy that begins now takes to read; `None` if its phase reads nothing.
+    /// Returns the reading time of a copy that starts now; `None` if its phase reads nothing.
     fn time(&self, network: &Network, cluster: &Cluster, id: AttemptId) -> Option<Time> {
         let attempt = cluster.attempt(id)?;
         let spec = cluster.job(id.task.job)?.spec().phases.get(id.task.phase as usize)?;
@@ -115,12 +116,12 @@ impl Reading {
         Some(Time::from_seconds(match cluster.locality(id.task, attempt.node()) {
             Locality::Node => 0.0,
             Locality::Rack => bytes / network.rack_bandwidth,
-            // What lies outside the cluster is far from everywhere.
+            // Input outside the cluster is remote for every node.
             Locality::Remote | Locality::Unknown => bytes / network.remote_bandwidth,
         }))
     }
 
-    /// What a copy of a downstream task takes to read its share of all its upstream tasks' outputs.
+    /// Returns the time that a copy of a downstream task takes to read its share of all upstream outputs.
     fn of_outputs(
         &self,
         network: &Network,
@@ -130,7 +131,7 @@ impl Reading {
     ) -> Time {
         let id = attempt.id();
         let readers = cluster.copies(id.task).count() as u32;
-        // Older copies read the first output: of two clones the first one does, of three the first and the third.
+        // Copies read the first and the second output in turn: of three clones, the first and the third read the first.
         let older = cluster.copies(id.task).filter(|copy| copy.id().copy < id.copy).count();
         let upstream = |parent: &u32| cluster.job(id.task.job).and_then(|job| job.phases().get(*parent as usize));
         let tasks: usize = spec.after.iter().filter_map(upstream).map(|phase| phase.tasks().len()).sum();
@@ -141,7 +142,7 @@ impl Reading {
             let now = attempt.since();
             for parent in &spec.after {
                 for second in self.seconds.get(&(id.task.job, *parent)).into_iter().flatten() {
-                    // With fewer upstream copies than downstream ones, all read the first output.
+                    // If there are fewer upstream than downstream copies, all read the first output.
                     let launched = cluster.task(second.attempt.task).map_or(0, Task::launched);
                     if second.finish <= now + delay && launched >= readers {
                         shared += 1;
@@ -158,10 +159,10 @@ impl Reading {
     }
 }
 
-/// Replicas can only lie on nodes that there are.
+/// Checks that all replicas are on existing nodes.
 ///
 /// # Errors
-/// What is wrong.
+/// If a replica is on a node that does not exist; the message names job, phase and task.
 pub(crate) fn check_replicas(spec: &JobSpec, nodes: usize) -> Result<(), String> {
     for phase in &spec.phases {
         let replicas = phase.input.iter().flat_map(|input| input.replicas.iter().enumerate());
@@ -169,7 +170,7 @@ pub(crate) fn check_replicas(spec: &JobSpec, nodes: usize) -> Result<(), String>
             if let Some(node) = on.iter().find(|node| node.0 as usize >= nodes) {
                 let (job, phase) = (&spec.name, &phase.name);
                 return Err(format!(
-                    "job {job:?}, phase {phase:?}, task {task}: a replica lies on node {}, but there are {nodes} nodes, \
+                    "job {job:?}, phase {phase:?}, task {task}: a replica is on node {}, but there are {nodes} nodes, \
                      counted from 0",
                     node.0
                 ));

@@ -1,4 +1,4 @@
-//! What a run tells while it goes on, so that nothing that has passed needs to be kept.
+//! Output of a run: jobs, attempts and records are passed on as they end, so that memory does not grow with the run.
 
 use std::io;
 use std::sync::Arc;
@@ -12,18 +12,18 @@ use hindmost_core::workload::JobSpec;
 /// How an attempt ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It was the first of its task to finish.
+    /// Finished first of its task's attempts.
     Won,
-    /// Another copy of its task had finished.
+    /// Stopped because another copy of its task had finished.
     Lost,
-    /// It was stopped and a fresh copy started in its room.
+    /// Stopped and relaunched: a new attempt started with its resources.
     Replaced,
-    /// It was still running when the run stopped.
+    /// Still running when the run stopped.
     Unfinished,
 }
 
 impl Outcome {
-    /// As files write it.
+    /// Returns the name of the outcome in files.
     pub fn name(self) -> &'static str {
         match self {
             Outcome::Won => "won",
@@ -34,78 +34,78 @@ impl Outcome {
     }
 }
 
-/// One attempt that has ended.
+/// An attempt that has ended.
 #[derive(Clone, Copy, Debug)]
 pub struct AttemptResult<'a> {
-    /// Which.
+    /// The attempt.
     pub attempt: AttemptId,
-    /// Its job, as it was given.
+    /// Its job, as submitted.
     pub job: &'a JobSpec,
-    /// Where it ran.
+    /// The node on which it ran.
     pub node: NodeId,
-    /// That node's name.
+    /// The name of that node.
     pub node_name: &'a str,
-    /// When it began to hold its room.
+    /// When it took its resources.
     pub start: Time,
-    /// When it gave it back.
+    /// When it released them.
     pub end: Time,
     /// How it ended.
     pub outcome: Outcome,
 }
 
 impl AttemptResult<'_> {
-    /// The name of its phase.
+    /// Returns the name of the attempt's phase.
     pub fn phase_name(&self) -> &str {
         self.job.phases.get(self.attempt.task.phase as usize).map_or("", |phase| &phase.name)
     }
 }
 
-/// Takes what a run tells.
+/// Receives the results of a run while it goes on.
 pub trait Output {
-    /// A job has finished.
+    /// Receives a job that has finished.
     ///
     /// # Errors
-    /// If it can't be written.
+    /// If the job cannot be written.
     fn job(&mut self, _name: &Arc<str>, _result: &JobResult) -> io::Result<()> {
         Ok(())
     }
 
-    /// True if attempts are to be told.
+    /// Returns whether [`Output::attempt`] is to be called.
     fn wants_attempts(&self) -> bool {
         false
     }
 
-    /// An attempt has ended. A job's last attempts may be told after the job itself.
+    /// Receives an attempt that has ended. The last attempts of a job may arrive after the job itself.
     ///
     /// # Errors
-    /// If it can't be written.
+    /// If the attempt cannot be written.
     fn attempt(&mut self, _result: &AttemptResult<'_>) -> io::Result<()> {
         Ok(())
     }
 
-    /// True if records are to be told.
+    /// Returns whether [`Output::record`] is to be called.
     fn wants_records(&self) -> bool {
         false
     }
 
-    /// True if reasons are to be told.
+    /// Returns whether [`Output::reason`] is to be called.
     fn wants_reasons(&self) -> bool {
         false
     }
 
-    /// What the policy says of a decision. `fresh` is the attempt that a replacement starts.
+    /// Receives the policy's reason for a decision. `fresh` is the attempt that a replacement starts.
     fn reason(&mut self, _decision: &Decision, _fresh: Option<AttemptId>, _why: &str) {}
 
-    /// A record has been applied.
+    /// Receives a record that has been applied.
     ///
     /// # Errors
-    /// If it can't be written.
+    /// If the record cannot be written.
     fn record(&mut self, _record: &Record) -> io::Result<()> {
         Ok(())
     }
 }
 
-/// Takes nothing.
+/// Discards all output.
 pub struct Silent;
 
 impl Output for Silent {}

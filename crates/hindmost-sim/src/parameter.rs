@@ -1,4 +1,4 @@
-//! Numbers in scenario files that may also be distributions.
+//! Parameters in scenario files: numbers, or distributions from which numbers are drawn.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -10,20 +10,20 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// Tasks of a job, at most.
+/// Most tasks of a job.
 pub(crate) const MOST_TASKS: u32 = u32::MAX >> 8;
 
-/// A number, or a distribution that a number is drawn from once for each job, node or arrival.
+/// A number, or a distribution from which a number is drawn once for each job, node or arrival.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Parameter {
-    /// This number.
+    /// A constant number.
     Number(f64),
-    /// Drawn.
+    /// A distribution.
     Drawn(Box<Family>),
 }
 
-/// A distribution as scenario files write it; its own parameters may be distributions again.
+/// A distribution in a scenario file; its parameters may be distributions again.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Family {
@@ -32,7 +32,7 @@ pub enum Family {
         /// The value.
         value: Parameter,
     },
-    /// Equally likely between two ends; for counts whole numbers, ends included.
+    /// Uniform between two ends; for counts, whole numbers including both ends.
     Uniform {
         /// Lower end.
         min: Parameter,
@@ -72,11 +72,11 @@ pub enum Family {
         /// Mean.
         mean: Parameter,
     },
-    /// A sample, one number a line; every value equally likely.
+    /// A sample from a file, one number per line; every value is equally likely.
     Empirical {
-        /// The file; a relative path is taken from the scenario's folder.
+        /// The file; a relative path is relative to the scenario's folder.
         file: PathBuf,
-        /// The values, once read.
+        /// The values of the file, after it is read.
         #[serde(skip)]
         values: Vec<f64>,
     },
@@ -114,13 +114,13 @@ impl<'de> Deserialize<'de> for Parameter {
     }
 }
 
-/// Draws the parameters of one thing (a job, a node, an arrival), each from a number of its own.
+/// Draws the parameters of one job, node or arrival, each with its own random number.
 pub(crate) struct Draws {
     seed: u64,
     purpose: Purpose,
     index: u64,
     next: u64,
-    /// What every draw gives, to try what may come.
+    /// If given, the result of every draw, to examine extremes.
     always: Option<f64>,
 }
 
@@ -129,12 +129,12 @@ impl Draws {
         Draws { seed, purpose, index, next: 0, always: None }
     }
 
-    /// As [`Draws::new`], for the `part`-th part of the thing; the first part's are those of the thing itself.
+    /// Like [`Draws::new`], for part number `part`, such as a phase of a job; part 0 has the draws of the whole.
     pub(crate) fn of_part(seed: u64, purpose: Purpose, index: u64, part: usize) -> Draws {
         Draws { next: (part as u64) << 32, ..Draws::new(seed, purpose, index) }
     }
 
-    /// Draws that all give this number.
+    /// Creates draws that all return this number.
     pub(crate) fn always(number: f64) -> Draws {
         Draws { always: Some(number), ..Draws::new(0, Purpose::Parameter, 0) }
     }
@@ -146,10 +146,10 @@ impl Draws {
 }
 
 impl Parameter {
-    /// The number, or one drawn.
+    /// Returns the number or draws one.
     ///
     /// # Errors
-    /// If drawn parameters make no distribution.
+    /// If the drawn parameters of the distribution are not valid.
     pub(crate) fn draw(&self, draws: &mut Draws) -> Result<f64, String> {
         match self {
             Parameter::Number(number) => Ok(*number),
@@ -160,11 +160,11 @@ impl Parameter {
         }
     }
 
-    /// A whole number of at least 1, or one drawn; a uniform parameter gives every whole number
-    /// between its ends, ends included, the same chance.
+    /// Returns or draws a whole number from 1 to [`MOST_TASKS`]. A uniform parameter draws every whole number between
+    /// its ends, both included, with the same probability.
     ///
     /// # Errors
-    /// If the result is no such number.
+    /// If the result is not such a number, or the drawn parameters of the distribution are not valid.
     pub(crate) fn draw_count(&self, draws: &mut Draws) -> Result<u32, String> {
         let number = match self {
             Parameter::Drawn(family) => match &**family {
@@ -172,11 +172,11 @@ impl Parameter {
                     let (min, max) = (min.draw(draws)?, max.draw(draws)?);
                     if min.fract() != 0.0 || max.fract() != 0.0 || min > max {
                         let (min, max) = (Plain(min), Plain(max));
-                        return Err(format!("a uniform count needs whole ends in order, not {min} and {max}"));
+                        return Err(format!("a uniform count needs whole numbers with min ≤ max, not {min} and {max}"));
                     }
                     min + ((max - min + 1.0) * draws.unit()).floor().min(max - min)
                 }
-                // Other distributions are rounded; at least one.
+                // Values of other distributions are rounded; the smallest count is one.
                 _ => self.draw(draws)?.round().max(1.0),
             },
             Parameter::Number(number) => *number,
@@ -188,10 +188,10 @@ impl Parameter {
         }
     }
 
-    /// The distribution that this parameter draws from, once its own parameters are drawn.
+    /// Returns the distribution of this parameter; its own parameters are drawn.
     ///
     /// # Errors
-    /// If they make no distribution.
+    /// If the drawn parameters of the distribution are not valid.
     pub(crate) fn resolve(&self, draws: &mut Draws) -> Result<Distribution, String> {
         match self {
             Parameter::Number(number) => Distribution::constant(*number).map_err(|error| error.to_string()),
@@ -202,7 +202,7 @@ impl Parameter {
     /// Reads the files that this parameter names, relative to a folder.
     ///
     /// # Errors
-    /// If one can't be read or holds something else than numbers.
+    /// If a file cannot be read or does not contain numbers only.
     pub(crate) fn load(&mut self, folder: &Path) -> Result<(), String> {
         match self {
             Parameter::Number(_) => Ok(()),
@@ -210,7 +210,7 @@ impl Parameter {
         }
     }
 
-    /// The mean of what is drawn where it does not depend on further draws, for progress bars.
+    /// Returns the number of a constant parameter; `None` for a distribution.
     pub(crate) fn is_constant(&self) -> Option<f64> {
         if let Parameter::Number(number) = self { Some(*number) } else { None }
     }
@@ -264,16 +264,16 @@ impl Family {
     }
 }
 
-/// A path that means the same from every folder.
+/// Makes a path absolute; a relative one is relative to `folder`.
 pub(crate) fn absolute(folder: &Path, file: &Path) -> PathBuf {
     let path = folder.join(file);
     std::path::absolute(&path).unwrap_or(path)
 }
 
-/// Reads numbers, one a line; empty lines and lines that begin with `#` are skipped.
+/// Reads numbers of at least 0, one per line; empty lines and lines that begin with `#` are skipped.
 ///
 /// # Errors
-/// If the file can't be read, is empty or holds something else; the message says where.
+/// If the file cannot be read, is empty or contains something else; the message names file and line.
 pub(crate) fn read_numbers(path: &Path) -> Result<Vec<f64>, String> {
     let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
     let mut values = Vec::new();
@@ -287,5 +287,5 @@ pub(crate) fn read_numbers(path: &Path) -> Result<Vec<f64>, String> {
             format!("{}, line {}: {} is not a number of at least 0", path.display(), at + 1, Quoted(line))
         })?);
     }
-    if values.is_empty() { Err(format!("{} holds no numbers", path.display())) } else { Ok(values) }
+    if values.is_empty() { Err(format!("{} contains no numbers", path.display())) } else { Ok(values) }
 }

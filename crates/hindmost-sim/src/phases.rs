@@ -1,4 +1,4 @@
-//! Phases by name: which come after which, and in what order to number them.
+//! Phases by name: their dependencies, and the order in which they are numbered.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,14 +6,14 @@ use hindmost_core::names::check_name;
 use hindmost_math::plain::Quoted;
 use hindmost_math::suggest::did_you_mean;
 
-/// A phase as a file names it: its name, and the names of the phases that must be finished first.
+/// The name of a phase, and the names of the phases that must be finished first.
 pub(crate) type Named<'a> = (&'a str, &'a [String]);
 
-/// The phases' places in an order that keeps theirs, except that parents come first.
+/// Returns the indices of the phases in the given order, except that parents come before their children.
 ///
 /// # Errors
-/// If a name is blank or has control characters, two have the same name, one comes after a phase that is not there, or they come after each other in a
-/// circle.
+/// If a name is blank or has control characters, two phases have the same name, a parent does not exist, or the
+/// dependencies form a cycle.
 pub(crate) fn parents_first(phases: &[Named<'_>]) -> Result<Vec<usize>, String> {
     let mut places = BTreeMap::new();
     for (at, (name, _)) in phases.iter().enumerate() {
@@ -45,5 +45,5 @@ pub(crate) fn parents_first(phases: &[Named<'_>]) -> Result<Vec<usize>, String> 
             }
         }
     }
-    if order.len() == phases.len() { Ok(order) } else { Err("its phases come after each other in a circle".to_owned()) }
+    if order.len() == phases.len() { Ok(order) } else { Err("its phases depend on each other in a cycle".to_owned()) }
 }

@@ -1,8 +1,8 @@
-//! What pictures of an experiment need beyond its summary.
+//! The data that pictures of an experiment need in addition to its summary.
 //!
-//! Distributions come from the jobs' own figures, which every run keeps. Of attempts nothing is kept while runs go
-//! on: which jobs are worth a picture is only known afterwards, and then the few runs are made once more, for as
-//! long as those jobs take. The simulator is deterministic, so they are the same attempts.
+//! Distributions come from the measurements of the jobs, which every run keeps. Runs do not keep attempts. The jobs to
+//! draw are chosen after all runs; then a few runs are repeated until those jobs are done. The simulator is
+//! deterministic, so the attempts are the same.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,12 +21,12 @@ use crate::driver::{Control, NodeSetup, RunResult, SimulationError};
 use crate::experiment::{Experiment, Results};
 use crate::output::{AttemptResult, Outcome, Output};
 
-/// Policies whose runs of chosen jobs are shown.
+/// Most policies under which the chosen jobs are shown.
 const MOST_POLICIES: usize = 3;
-/// Jobs that are shown of each, where so many policies are.
+/// Number of chosen jobs if that many policies are shown.
 const JOBS_OF_MANY: usize = 2;
 
-/// The distributions of each policy, over all seeds' finished jobs.
+/// Returns the distributions of each policy, over the finished jobs of all seeds.
 pub fn curves(results: &Results) -> Vec<PolicyCurves> {
     let all = |seeds: &[RunResult], of: fn(&RunResult) -> &Vec<f64>| {
         Cdf::of(seeds.iter().flat_map(|seed| of(seed).iter().copied()).collect())
@@ -38,16 +38,16 @@ pub fn curves(results: &Results) -> Vec<PolicyCurves> {
     results.iter().map(one).collect()
 }
 
-/// A job that is worth a picture.
+/// A job that is chosen for a picture, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Choice {
     job: JobId,
     why: String,
 }
 
-/// Jobs of the first seed, attempt by attempt under a few policies, job by job: the one at the median, the one at
-/// the 95th percentile and the slowest under the first policy, without the median where three policies are shown.
-/// The policies are the first one and those with the lowest mean flowtimes.
+/// Returns chosen jobs of the first seed with their attempts under a few policies, grouped by job. The jobs are the
+/// median job, the job at the 95th percentile and the slowest job under the first policy; the median job is left out if
+/// three policies are shown. The policies are the first one and those with the lowest mean flowtimes.
 ///
 /// # Errors
 /// If a run fails or `stop` is set.
@@ -93,7 +93,7 @@ pub fn shown_jobs(
     Ok(shown)
 }
 
-/// The first policy and those with the lowest mean flowtimes over all seeds, in their order.
+/// Returns the indices of the first policy and of those with the lowest mean flowtimes over all seeds, sorted.
 fn policies(results: &Results) -> Vec<usize> {
     let mean = |at: &usize| {
         let all = results[*at].iter().flat_map(|seed| &seed.flowtime).filter(|flowtime| flowtime.is_finite());
@@ -107,7 +107,7 @@ fn policies(results: &Results) -> Vec<usize> {
     std::iter::once(0).chain(others).collect()
 }
 
-/// The jobs to be shown, by their flowtimes under the first policy.
+/// Chooses the jobs to show, by their flowtimes under the first policy.
 fn choices(flowtimes: &[f64], policy: &PolicySpec, policies: usize) -> Vec<Choice> {
     let mut finished: Vec<usize> = (0..flowtimes.len()).filter(|at| flowtimes[*at].is_finite()).collect();
     finished.sort_by(|one, other| flowtimes[*one].total_cmp(&flowtimes[*other]).then(one.cmp(other)));
@@ -130,18 +130,18 @@ fn choices(flowtimes: &[f64], policy: &PolicySpec, policies: usize) -> Vec<Choic
     chosen
 }
 
-/// What was seen of a chosen job.
+/// The attempts of a chosen job.
 #[derive(Default)]
 struct Seen {
     timeline: Timeline,
     reasons: Reasons,
-    /// Where each node stands in the timeline.
+    /// The index of each node in the timeline.
     nodes: FxHashMap<NodeId, u32>,
     tasks: u64,
     won: u64,
 }
 
-/// Keeps the attempts of some jobs, and says when there will be no more.
+/// Collects the attempts of the chosen jobs, and notes when all these jobs are done.
 struct Collector<'a> {
     jobs: &'a [Choice],
     seen: Vec<Seen>,
@@ -225,11 +225,11 @@ impl Output for Collector<'_> {
             start: result.start,
             end: result.end,
             outcome,
-            // In a simulation nothing fails: what follows a task's first attempt is a copy of it.
+            // Attempts do not fail in a simulation, so every attempt except a task's first is a copy.
             redundant: result.attempt.copy > 0,
             from_progress: 0.0,
         });
-        // Losers end at the winner's instant, before anybody looks whether this is set.
+        // Losing attempts end at the same time as the winner, before the driver checks this flag.
         if self.seen.iter().all(|seen| seen.tasks > 0 && seen.won == seen.tasks) {
             self.enough.store(true, Ordering::Relaxed);
         }
@@ -237,7 +237,7 @@ impl Output for Collector<'_> {
     }
 }
 
-/// Makes a run once more until the chosen jobs are over.
+/// Repeats a run until the chosen jobs are done, and returns their attempts.
 fn attempts_of(
     experiment: &Experiment,
     policy: &PolicySpec,
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn the_jobs_that_are_shown_are_those_that_were_measured() {
+    fn shown_jobs_have_the_measured_flowtimes() {
         let experiment = experiment("none;mantri");
         let results = results(&experiment);
         let stop = AtomicBool::new(false);
@@ -315,7 +315,7 @@ mod tests {
         let slowest = all(0).into_iter().fold(0.0, f64::max);
         assert_eq!(shown[4].flowtime, Some(slowest));
         assert!(shown[4].chosen.contains("slowest job under none"));
-        // Copies are told with why they were started.
+        // Every copy has the reason of its start.
         let copies = || shown.iter().flat_map(|job| job.timeline.rows.iter().map(move |row| (job, row)));
         assert!(copies().any(|(_, row)| row.redundant));
         for (job, row) in copies().filter(|(_, row)| row.redundant) {
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn of_many_policies_the_first_and_the_fastest_are_shown() {
+    fn the_first_and_the_fastest_policies_are_shown() {
         let experiment = experiment("none;mantri;sda;sca(max_copies=4)");
         let results = results(&experiment);
         let shown = shown_jobs(&experiment, &results, 2, &AtomicBool::new(false)).unwrap();
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn curves_are_of_all_seeds() {
+    fn curves_contain_the_jobs_of_all_seeds() {
         let experiment = experiment("none");
         let results = results(&experiment);
         let curves = curves(&results);
@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_to_stop_is_heard() {
+    fn setting_the_stop_flag_interrupts() {
         let experiment = experiment("none");
         let results = results(&experiment);
         let stopped = shown_jobs(&experiment, &results, 1, &AtomicBool::new(true));

@@ -1,4 +1,4 @@
-//! Amounts of data in scenario files: numbers of bytes, or texts with a unit such as `"128MB"`.
+//! Amounts of data in scenario files: numbers of bytes, or texts with a unit, such as `"128MB"`.
 
 use std::fmt;
 use std::path::Path;
@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::parameter::{Draws, Parameter};
 
-/// No amount is larger, in bytes.
+/// Largest amount, in bytes.
 pub(crate) const LARGEST: f64 = 1e15;
 
 /// An amount of data in bytes.
@@ -62,7 +62,7 @@ impl<'de> Deserialize<'de> for Bytes {
     }
 }
 
-/// An amount with the largest unit of which it is a whole number.
+/// Formats an amount in the largest unit in which it is a whole number.
 fn with_unit(bytes: f64) -> String {
     let units = [(4, "TB"), (3, "GB"), (2, "MB"), (1, "kB")];
     let whole = units.into_iter().map(|(power, unit)| (bytes / 1024f64.powi(power), unit));
@@ -70,7 +70,7 @@ fn with_unit(bytes: f64) -> String {
     found.map_or_else(|| format!("{bytes}B"), |(amount, unit)| format!("{amount}{unit}"))
 }
 
-/// An amount of data, or a distribution of such amounts, whose own parameters are amounts too.
+/// An amount of data, or a distribution of amounts, whose own parameters are amounts, too.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Size(Parameter);
 
@@ -91,7 +91,7 @@ impl<'de> Deserialize<'de> for Size {
     }
 }
 
-/// Turns sizes with a unit into numbers of bytes, everywhere but in names of files.
+/// Converts sizes with a unit to numbers of bytes, except in names of files.
 fn to_bytes(value: &mut toml::Value) -> Result<(), String> {
     match value {
         toml::Value::String(text) => *value = toml::Value::Float(parse_size(text)?),
@@ -106,29 +106,29 @@ fn to_bytes(value: &mut toml::Value) -> Result<(), String> {
 }
 
 impl Size {
-    /// Reads the files that it names, relative to a folder.
+    /// Reads the files that the size names, relative to a folder.
     ///
     /// # Errors
-    /// As [`Parameter::load`].
+    /// Those of [`Parameter::load`].
     pub(crate) fn load(&mut self, folder: &Path) -> Result<(), String> {
         self.0.load(folder)
     }
 
-    /// The distribution of amounts, once its own parameters are drawn.
+    /// Returns the distribution of amounts; its own parameters are drawn.
     ///
     /// # Errors
-    /// If they make no distribution, or one of larger amounts than there are.
+    /// If the drawn parameters are not valid, or the mean is not from 0 to below [`LARGEST`].
     pub(crate) fn resolve(&self, draws: &mut Draws) -> Result<Distribution, String> {
         let made = self.0.resolve(draws)?;
         if (0.0..LARGEST).contains(&made.mean()) {
             Ok(made)
         } else {
-            Err(format!("it is {} bytes on average, but must be from 0 to below 10^15", Plain(made.mean())))
+            Err(format!("its mean is {} bytes, but must be from 0 to below 10^15", Plain(made.mean())))
         }
     }
 }
 
-/// Whole bytes of a drawn amount.
+/// Rounds a drawn amount to whole bytes.
 pub(crate) fn whole(bytes: f64) -> u64 {
     bytes.round().clamp(0.0, LARGEST) as u64
 }
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_told() {
+    fn invalid_sizes_are_errors() {
         for (plain, drawn, expected) in [
             ("\"many\"", "1", "\"many\" is not a size"),
             ("true", "1", "a size such as \"128MB\""),

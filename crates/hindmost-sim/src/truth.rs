@@ -1,4 +1,4 @@
-//! The truth that only the simulated driver knows: how long copies take, and what can be seen of it.
+//! The durations of copies, which only the simulated driver knows, and what policies observe of them.
 
 use std::collections::VecDeque;
 
@@ -11,32 +11,32 @@ use hindmost_math::distribution::Distribution;
 
 use crate::driver::error::SimulationError;
 
-/// How durations and what is seen of them are drawn.
+/// How durations and observations are drawn.
 #[derive(Clone, Debug)]
 pub(crate) struct Model {
     pub(crate) seed: u64,
     pub(crate) knowledge: Knowledge,
     /// Log-normal factor of mean 1 on estimated remaining times.
     pub(crate) noise: Option<Distribution>,
-    /// Share of a drawn duration that is common to a task's copies.
+    /// Share of a drawn duration that all copies of a task have in common.
     pub(crate) correlation: f64,
     /// Share of the work after which a slow copy becomes slow.
     pub(crate) slow_from: f64,
 }
 
-/// The durations of active jobs, and the model that draws what they leave open.
+/// The durations of active jobs, and the model that draws the durations that are not given.
 pub(crate) struct Truth {
     model: Model,
     jobs: VecDeque<Option<Box<[Durations]>>>,
     first: u32,
 }
 
-/// What is seen of an attempt's remaining time, and when.
+/// When the remaining time of an attempt is revealed, and what is revealed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reveal {
-    /// When its remaining time becomes known.
+    /// When the remaining time becomes known.
     pub(crate) at: Time,
-    /// When it is then expected to finish.
+    /// The finish that is expected then.
     pub(crate) expected_finish: Time,
 }
 
@@ -45,12 +45,12 @@ impl Truth {
         Truth { model, jobs: VecDeque::new(), first: 0 }
     }
 
-    /// A job arrives, in the order of ids.
+    /// Adds the durations of a job that arrives; jobs must arrive in order of their ids.
     pub(crate) fn push(&mut self, durations: Vec<Durations>) {
         self.jobs.push_back(Some(durations.into_boxed_slice()));
     }
 
-    /// A job is gone.
+    /// Removes a job that has ended.
     pub(crate) fn forget(&mut self, job: JobId) {
         if let Some(place) = job.0.checked_sub(self.first).and_then(|at| self.jobs.get_mut(at as usize)) {
             *place = None;
@@ -61,7 +61,7 @@ impl Truth {
         }
     }
 
-    /// Seconds that a copy takes on a node of speed 1, from scratch.
+    /// Returns the duration of a copy from its start on a node of speed 1, in seconds.
     pub(crate) fn duration(&self, attempt: AttemptId) -> Result<f64, SimulationError> {
         let task = attempt.task;
         let durations = task
@@ -91,13 +91,13 @@ impl Truth {
                 if attempt.copy == 0 || recorded.len() < 2 {
                     return Ok(first);
                 }
-                // One of the other tasks of the phase.
+                // A copy takes the duration of another task of the phase.
                 let at = place(recorded.len() - 1, own(Purpose::Duration));
                 Ok(recorded[if at < task.index as usize { at } else { at + 1 }])
             }
             Durations::Observed { tasks, known } => {
-                let told = tasks.get(task.index as usize).and_then(|copies| copies.get(attempt.copy as usize));
-                let (at_least, candidates) = match told {
+                let seen = tasks.get(task.index as usize).and_then(|copies| copies.get(attempt.copy as usize));
+                let (at_least, candidates) = match seen {
                     Some(ObservedCopy::Took(seconds)) => return Ok(*seconds),
                     Some(ObservedCopy::AtLeast(ran)) => {
                         (Some(*ran), &known[known.partition_point(|seconds| seconds <= ran)..])
@@ -109,8 +109,8 @@ impl Truth {
         }
     }
 
-    /// What is seen of the remaining time of an attempt that began at `since`, finishes at `finish`
-    /// and would take `mean` on average, and when.
+    /// Returns when the remaining time of an attempt is revealed and what is revealed. The attempt began at `since`,
+    /// finishes at `finish`, and would take `mean` with its phase's mean duration.
     pub(crate) fn reveal(&self, attempt: AttemptId, since: Time, finish: Time, mean: Time) -> Reveal {
         let fraction = match self.model.knowledge {
             Knowledge::Oracle | Knowledge::Age | Knowledge::History => 0.0,
@@ -120,8 +120,8 @@ impl Truth {
         let total = finish - since;
         let slow_from = self.model.slow_from;
         let at = if slow_from > 0.0 && total > mean && self.model.knowledge != Knowledge::Oracle {
-            // At the mean pace up to `slow_from` of the work, which gives nothing away; then at
-            // whatever pace takes the rest of the time for the rest of the work.
+            // The attempt runs at the mean rate up to `slow_from` of the work, and then at the lower rate at which the
+            // rest of the work takes the rest of the time.
             let fast = mean.seconds() * slow_from;
             let rest = (fraction - slow_from).max(0.0) / (1.0 - slow_from);
             since + Time::from_seconds(fast + rest * (total.seconds() - fast))
@@ -141,9 +141,9 @@ impl Truth {
 }
 
 impl Truth {
-    /// When it is seen that an attempt has made less progress than `rate` a second, having run for longer
-    /// than `after`; `None` if it never is, or where no progress is seen. It began at `since`, finishes at
-    /// `finish` and would take `mean` on average.
+    /// Returns when a policy observes that an attempt that has run for longer than `after` has progressed by less than
+    /// `rate` per second; `None` if that never happens or progress is not observed. The attempt began at `since`,
+    /// finishes at `finish`, and would take `mean` with its phase's mean duration.
     pub(crate) fn lags_at(&self, since: Time, finish: Time, mean: Time, rate: f64, after: Time) -> Option<Time> {
         if matches!(self.model.knowledge, Knowledge::Age | Knowledge::History) {
             return None;
@@ -164,12 +164,12 @@ impl Truth {
     }
 }
 
-/// A place among so many, at least 1, by a number drawn from (0, 1): each is as likely.
+/// Returns one of `among` (at least 1) equally likely indices, by a number drawn from (0, 1).
 fn place(among: usize, drawn: f64) -> usize {
     ((drawn * among as f64) as usize).min(among - 1)
 }
 
-/// One of the candidates, by a number drawn from (0, 1).
+/// Returns one of the candidates, by a number drawn from (0, 1); `None` without candidates.
 fn one_of(candidates: &[f64], drawn: f64) -> Option<f64> {
     if candidates.is_empty() { None } else { candidates.get(place(candidates.len(), drawn)).copied() }
 }
@@ -195,7 +195,7 @@ mod tests {
         AttemptId { task: TaskId { job: JobId(0), phase: 0, index }, copy }
     }
 
-    /// How often each duration of a copy comes over many seeds.
+    /// Counts how often each duration of a copy, in whole seconds, is drawn over 3000 seeds.
     fn drawn(durations: &Durations, attempt: AttemptId) -> std::collections::BTreeMap<u64, u32> {
         let mut counts = std::collections::BTreeMap::new();
         for seed in 0..3000 {
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn observed_copies_take_what_was_seen_of_them() {
+    fn observed_copies_have_their_observed_durations() {
         let tasks = vec![
             vec![ObservedCopy::AtLeast(2.5), ObservedCopy::Took(3.0)],
             vec![ObservedCopy::Took(1.0)],
@@ -217,22 +217,22 @@ mod tests {
             let truth = truth(seed, durations.clone());
             let seconds = |index, copy| truth.duration(attempt(index, copy)).unwrap();
             assert_eq!((seconds(0, 1), seconds(1, 0)), (3.0, 1.0));
-            // Nothing known is longer: what it ran, and nothing more. Equally long is not longer.
+            // No known duration is longer, so each copy takes as long as it was observed to run.
             assert_eq!((seconds(2, 0), seconds(2, 1)), (9.0, 4.0));
             assert_eq!(seconds(0, 0), seconds(0, 0));
         }
     }
 
     #[test]
-    fn what_was_not_seen_is_drawn_evenly_from_what_is_known() {
+    fn unknown_durations_are_drawn_from_the_known_ones() {
         let tasks = vec![vec![ObservedCopy::AtLeast(2.0)]];
         let durations = Durations::Observed { tasks, known: vec![1.0, 2.0, 3.0, 4.0, 4.0] };
-        // Five standard errors of a share of 3000: the shares are thirds, then fifths.
+        // Within five standard errors of a share of 3000: the shares are thirds, then fifths.
         let near = |count: u32, share: f64| (f64::from(count) / 3000.0 - share).abs() < 5.0 * (0.25f64 / 3000.0).sqrt();
         let longer = drawn(&durations, attempt(0, 0));
         assert_eq!(longer.keys().copied().collect::<Vec<_>>(), [3, 4]);
         assert!(near(longer[&3], 1.0 / 3.0) && near(longer[&4], 2.0 / 3.0), "{longer:?}");
-        // A copy past the list, and a task past it.
+        // A copy that is not listed, and a task that is not listed.
         for unseen in [attempt(0, 1), attempt(7, 0)] {
             let counts = drawn(&durations, unseen);
             assert!((1..=3).all(|seconds| near(counts[&seconds], 0.2)) && near(counts[&4], 0.4), "{counts:?}");

@@ -1,4 +1,4 @@
-//! What clones give apart from what the order gives.
+//! The effect of clones, separated from the effect of the order.
 
 use hindmost_core::reproduction::{Cell, Claim, DataTable, Expected, Figure};
 use hindmost_math::statistics::{mean, student_interval};
@@ -9,7 +9,7 @@ use super::worlds::{Compared, D0, D1, D2, D3, Of, changes};
 use crate::digest::Digest;
 use crate::plan::Runs;
 
-/// Against whom, in the columns of a table: the order, then the clones.
+/// The compared pairs of policies, in the order of columns: first the effect of the order, then that of clones.
 const PAIRS: [(&str, Of, Of); 6] = [
     ("DollyMP⁰ / Capacity", D0, Of::Capacity),
     ("DollyMP⁰ / Tetris", D0, Of::Tetris),
@@ -19,7 +19,7 @@ const PAIRS: [(&str, Of, Of); 6] = [
     ("DollyMP³ / DollyMP⁰", D3, D0),
 ];
 
-/// A mean and half of its interval.
+/// Returns a mean and half of its interval.
 pub(super) fn with_half(values: &[f64]) -> [Cell; 2] {
     let half = student_interval(values).map(|[low, high]| (high - low) / 2.0);
     [Cell::from(mean(values)), Cell::from(half)]
@@ -69,8 +69,8 @@ pub(super) fn figure(light: &Light, heavy: &Heavy, runs: &Runs) -> Figure {
     let resource: fn(&Digest) -> f64 = |run| run.resource;
     Figure {
         name: "Clones and order".to_owned(),
-        about: "DollyMP⁰ against the baselines is what its order gives (and, against Capacity, what it lacks without \
-                speculation); one to three clones against DollyMP⁰ is what they give."
+        about: "DollyMP⁰ against the baselines shows the effect of its order (and, against Capacity, of the missing \
+                speculation). One to three clones against DollyMP⁰ show the effect of the clones."
             .to_owned(),
         claims,
         tables: vec![

@@ -14,7 +14,7 @@ use hindmost_sim::experiment::{Experiment, Jobs};
 use hindmost_sim::output::Output;
 use hindmost_sim::scenario::Scenario;
 
-/// Job 1 demands the whole server for 10 s, jobs 2 and 3 a quarter for 8 s, or 6 s with two copies.
+/// Job 1 demands the whole server for 10 s; jobs 2 and 3 demand a quarter for 8 s, or 6 s with two copies.
 const JOBS: &str = r#"{"job":"1","arrival":0,"phases":[{"name":"all","after":[],"demand":{"cpus":1},"mean":10,"sd":null,"tasks":[[10]]}]}
 {"job":"2","arrival":0,"phases":[{"name":"all","after":[],"demand":{"cpus":0.25},"mean":8,"sd":null,"tasks":[[8,6]]}]}
 {"job":"3","arrival":0,"phases":[{"name":"all","after":[],"demand":{"cpus":0.25},"mean":8,"sd":null,"tasks":[[8,6]]}]}
@@ -25,7 +25,7 @@ const TETRIS_CLONED: &str = "tetris(epsilon=0.05)+dollymp(clones=1,per_node=2)";
 const SMALL_FIRST: &str = "svf+none";
 const DOLLYMP: &str = "dollymp(clones=1,deviations=0,per_node=2)";
 
-/// What the paper says, where, and the policy that it says it of.
+/// The claims: text, policy, and sum of completion times in seconds.
 const CLAIMS: [(&str, &str, f64); 4] = [
     ("Under Tetris the jobs' completion times add up to 46 s", TETRIS, 46.0),
     ("Under Tetris with clones they add up to 42 s", TETRIS_CLONED, 42.0),
@@ -48,7 +48,7 @@ fn experiment() -> Result<Experiment, SimulationError> {
     Ok(experiment)
 }
 
-/// Finishing times by job.
+/// Finish times by job, in seconds.
 #[derive(Default)]
 struct Finishes(Vec<f64>);
 

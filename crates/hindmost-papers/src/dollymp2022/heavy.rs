@@ -12,7 +12,7 @@ use crate::digest::{Digest, change};
 use crate::plan::{Plan, Runs};
 use hindmost_sim::driver::SimulationError;
 
-/// The runs that Fig. 5 to 7 need, by reading.
+/// The runs of Fig. 5 to 7, by reading.
 pub(super) struct Heavy {
     pagerank: Vec<Compared>,
     wordcount: Vec<Compared>,
@@ -37,14 +37,14 @@ pub(super) fn plan(plan: &mut Plan, scale: &Scale) -> Result<Heavy, SimulationEr
     Ok(made)
 }
 
-/// A change under every reading of both experiments.
+/// Measures a change under every reading of both experiments.
 fn both(heavy: &Heavy, runs: &Runs, value: &str, (policy, base): (Of, Of), what: fn(&Digest) -> f64) -> Vec<Measured> {
     let mut measured = changes(&heavy.pagerank, runs, value, policy, base, what);
     measured.extend(changes(&heavy.wordcount, runs, value, policy, base, what));
     measured
 }
 
-/// A share under every reading of both experiments.
+/// Measures a share under every reading of both experiments.
 fn shares(heavy: &Heavy, runs: &Runs, value: &str, policy: Of, share: fn(&Digest) -> f64) -> Vec<Measured> {
     let mut measured = percentages(&heavy.pagerank, runs, value, policy, share);
     measured.extend(percentages(&heavy.wordcount, runs, value, policy, share));
@@ -173,16 +173,16 @@ pub(super) fn figure_7(heavy: &Heavy, runs: &Runs) -> Figure {
             "6.2.2, Fig. 7; 1",
             Expected::near(-50.0, 5.0),
             total("Capacity with speculation", Of::Capacity),
-            "Where sizes of jobs hardly differ, first in, first out is nearly the best order there is, and no other can \
-             halve it: what the order gains grows with the spread of sizes.",
+            "If the sizes of jobs hardly differ, first in, first out is nearly the best order, and no other order can \
+             halve its flowtime. The gain of an order grows with the spread of sizes.",
         ),
         Claim::judge(
             "DollyMP reduces the total flowtime by nearly 30% against Tetris",
             "6.2.2, Fig. 7",
             Expected::near(-30.0, 5.0),
             total("Tetris", Of::Tetris),
-            "Tetris with its term for remaining work orders these jobs as DollyMP does. One that only packs serves them \
-             first in, first out, since all tasks of a phase demand the same.",
+            "With its term for remaining work, Tetris orders these jobs as DollyMP does. Without it, Tetris only packs and \
+             serves them first in, first out, because all tasks of a phase have the same demand.",
         ),
         Claim::judge(
             "DollyMP reduces the flowtime by nearly 40% against Tetris",
@@ -203,14 +203,14 @@ pub(super) fn figure_7(heavy: &Heavy, runs: &Runs) -> Figure {
             "6.2.2, Fig. 7",
             Expected::below(0.0),
             total("Capacity with speculation", Of::Capacity),
-            "The direction alone.",
+            "Only the direction is tested.",
         ),
         Claim::judge(
             "DollyMP's flowtime is below Tetris's",
             "6.2.2, Fig. 7",
             Expected::below(0.0),
             total("Tetris", Of::Tetris),
-            "The direction alone.",
+            "Only the direction is tested.",
         ),
     ];
     Figure {
@@ -224,7 +224,7 @@ pub(super) fn figure_7(heavy: &Heavy, runs: &Runs) -> Figure {
     }
 }
 
-/// The experiments of Fig. 5 to 7 by reading, for what the clones give.
+/// Returns the experiments of Fig. 5 to 7 by reading, for the effect of clones.
 pub(super) fn cases(heavy: &Heavy) -> impl Iterator<Item = &Compared> {
     heavy.pagerank.iter().chain(&heavy.wordcount)
 }

@@ -11,9 +11,9 @@ use crate::digest::each;
 use crate::plan::{Plan, Runs};
 use hindmost_sim::driver::SimulationError;
 
-/// The runs that Fig. 1 and 4 need, by reading.
+/// The runs of Fig. 1 and 4, by reading.
 pub(super) struct Light {
-    /// One job after another.
+    /// Each job runs alone.
     alone: Vec<Compared>,
     pub mixed: Vec<Compared>,
 }
@@ -22,7 +22,7 @@ pub(super) fn plan(plan: &mut Plan, scale: &Scale) -> Result<Light, SimulationEr
     let mixed = light(scale);
     let mut alone = light(scale);
     wordcount_only(&mut alone);
-    // 4 of 10 GB, and each job long after the one before.
+    // 4 GB of input instead of 10 GB, and each job arrives long after the one before has ended.
     alone.set.extend([
         ("workload.arrival.every.jobs", 8.0),
         ("workload.arrival.every.gap", 100_000.0),
@@ -32,7 +32,7 @@ pub(super) fn plan(plan: &mut Plan, scale: &Scale) -> Result<Light, SimulationEr
     let mut made = Light { alone: Vec::new(), mixed: Vec::new() };
     for filled in ALL {
         made.mixed.push(compare_under(plan, &mixed, filled, "")?);
-        // Sizes are fixed.
+        // The sizes of single jobs are fixed.
         if filled.name != "wide sizes" {
             made.alone.push(compare_under(plan, &alone, filled, "")?);
         }
@@ -57,8 +57,8 @@ pub(super) fn figure_1(light: &Light, runs: &Runs) -> Figure {
             "2, Fig. 1",
             Expected::near(0.0, 5.0),
             mean("mean running time of DollyMP⁰ against Capacity with speculation", D0),
-            "The paper says that speculation fails there because backups start too late. Where it works, DollyMP⁰, which \
-             has none, is far behind.",
+            "The paper says that speculation fails there because backups start too late. In readings in which it works, \
+             DollyMP⁰, which does not speculate, is much slower.",
         ),
         Claim::judge(
             "Running times are much more stable under DollyMP¹ than under the Capacity Scheduler",

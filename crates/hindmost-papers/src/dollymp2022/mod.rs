@@ -19,7 +19,7 @@ use super::plan::Plan;
 use hindmost_sim::driver::SimulationError;
 use hindmost_sim::experiment::Execution;
 
-/// How large the simulations are.
+/// The size of the simulations.
 struct Scale {
     quick: bool,
     seeds: u32,
@@ -35,7 +35,7 @@ impl Scale {
     }
 }
 
-/// The figures that simulations go into.
+/// The figures that need simulations.
 struct Simulated {
     light: light::Light,
     heavy: heavy::Heavy,
@@ -52,13 +52,13 @@ fn plan(scale: &Scale) -> Result<(Plan, Simulated), SimulationError> {
     Ok((plan, simulated))
 }
 
-/// Number of simulations that [`dollymp2022`] makes: what its progress adds up to.
+/// Returns the number of simulations that [`dollymp2022`] makes, which is the sum of its progress.
 pub fn dollymp2022_runs(quick: bool) -> u64 {
     plan(&Scale::new(quick)).map_or(0, |(plan, _)| plan.runs())
 }
 
-/// Runs the experiments of Xu, Liu & Lau 2022 again, those on their cluster of 30 nodes. `quick` takes 3 seeds instead
-/// of 5, fewer readings at heavy load and thinner sweeps. The execution's output is not used.
+/// Reproduces the experiments of Xu, Liu & Lau 2022 on their cluster of 30 nodes. With `quick`, there are 3 seeds instead
+/// of 5, fewer readings at heavy load, and sweeps with fewer points. The execution's output is not used.
 ///
 /// # Errors
 /// If a simulation fails or is interrupted.
@@ -122,9 +122,9 @@ mod tests {
 
     use super::*;
 
-    /// A tiny version of everything, the same with any number of threads.
+    /// A tiny version of all figures, with different numbers of threads.
     #[test]
-    fn every_figure_is_made_whatever_the_threads() {
+    fn figures_do_not_depend_on_the_number_of_threads() {
         let scale = Scale { quick: true, seeds: 2, light_jobs: 2, heavy_jobs: 3 };
         let stop = AtomicBool::new(false);
         let made = |threads| {
@@ -134,8 +134,8 @@ mod tests {
         let one = made(1);
         let names: Vec<&str> = one.figures.iter().map(|figure| figure.name.as_str()).collect();
         let figures = ["Figure 1", "Figure 2", "Figure 4", "Figure 5", "Figure 6", "Figure 7"];
-        let further = ["Clones and order", "Sweeps", "Scheduling overhead"];
-        assert_eq!(names, [&figures[..], &further[..]].concat());
+        let additions = ["Clones and order", "Sweeps", "Scheduling overhead"];
+        assert_eq!(names, [&figures[..], &additions[..]].concat());
         let known: Vec<&str> = one.readings.iter().map(|reading| reading.name.as_str()).collect();
         for claim in one.figures.iter().flat_map(|figure| &figure.claims) {
             assert!(!claim.readings.is_empty(), "{}", claim.claimed);
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn the_example_comes_out_exactly() {
+    fn the_example_has_the_exact_sums() {
         let figure = example::figure().unwrap();
         let sums: Vec<Option<f64>> = figure.claims.iter().take(4).map(|claim| claim.readings[0].mean).collect();
         assert_eq!(sums, [46.0, 42.0, 34.0, 28.0].map(Some));

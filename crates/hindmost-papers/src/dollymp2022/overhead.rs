@@ -1,5 +1,5 @@
-//! Section 6.3.3: what deciding costs. What is decided goes into the reproduction; how long it takes is a different
-//! time in every run, and told beside it.
+//! Section 6.3.3: the cost of decisions. The reproduction contains the decisions. Their times, which differ in every run,
+//! are printed separately.
 
 use std::time::{Duration, Instant};
 
@@ -11,21 +11,21 @@ use hindmost_sim::driver::SimulationError;
 const POLICIES: [&str; 6] =
     ["tetris", "drf", "dollymp(clones=0)", "dollymp(clones=1)", "dollymp(clones=2)", "dollymp(clones=3)"];
 const SIZES: [Size; 2] = [Size::SMALL, Size::LARGE];
-/// Runs of which the middle one counts.
+/// Number of runs; the median counts.
 const RUNS: usize = 5;
 
-/// How long one policy takes to decide in one case.
+/// The time that one policy takes to decide in one case.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DecisionTime {
     /// Jobs and machines.
     pub size: Size,
     /// The policy.
     pub policy: &'static str,
-    /// Copies started from scratch.
+    /// Number of copies started in the first round.
     pub copies: usize,
-    /// Time that this took, the median of five runs.
+    /// Time of the first round, in which all jobs wait: the median of five runs.
     pub from_scratch: Duration,
-    /// Time from one more arrival until what it changes is decided, the median of five runs.
+    /// Time of the arrival of one more job and the round after it: the median of five runs.
     pub after_one_arrival: Duration,
 }
 
@@ -33,7 +33,7 @@ fn wrong(error: &OverheadError) -> SimulationError {
     SimulationError::Workload(error.to_string())
 }
 
-/// What is decided, which is the same in every run.
+/// Returns the decisions, which are the same in every run.
 pub(super) fn figure() -> Result<Figure, SimulationError> {
     let mut rows = Vec::new();
     for size in SIZES {
@@ -50,20 +50,20 @@ pub(super) fn figure() -> Result<Figure, SimulationError> {
     Ok(Figure {
         name: "Scheduling overhead".to_owned(),
         about: "The paper claims less than 20 ms for all jobs on its cluster, and less than 50 ms to schedule 1 000 jobs to \
-                30 000 machines (6.3.3). How long a round takes differs from run to run and from machine to machine, so \
-                the times are not part of this page: the command tells those of its machine beside the result, and \
-                docs/performance.md has them with what they were measured on. Here is what these rounds decide. Machines \
-                are those of Figure 4, over and over; jobs have 1 to 50 tasks of 40 kinds of demands, and a second phase."
+                30 000 machines (6.3.3). The time of a round differs between runs and machines, so the times are not part \
+                of this page: the command prints those of its machine, and docs/performance.md has times with the machine \
+                on which they were measured. This table shows the decisions of these rounds. The machines are those of \
+                Figure 4, repeated; jobs have 1 to 50 tasks of 40 kinds of demands, and a second phase."
             .to_owned(),
         claims: Vec::new(),
         tables: vec![DataTable::new(&caption, columns.map(str::to_owned).to_vec(), rows)],
     })
 }
 
-/// Measures what deciding costs on this machine.
+/// Measures the times of decisions on this machine.
 ///
 /// # Errors
-/// If a policy decides what the state does not allow.
+/// If a policy makes a decision that the state does not allow.
 pub fn dollymp2022_decision_times() -> Result<Vec<DecisionTime>, SimulationError> {
     let mut times = Vec::new();
     for size in SIZES {

@@ -1,5 +1,5 @@
-//! The case on which the cost of deciding is measured: many jobs that wait on many machines (Xu, Liu & Lau 2022,
-//! section 6.3.3, place 1 000 jobs on 30 000 machines). Benchmarks and `reproduce` measure the same.
+//! The case in which the cost of decisions is measured: many jobs wait for many machines. Xu, Liu & Lau 2022, section
+//! 6.3.3, place 1 000 jobs on 30 000 machines. Benchmarks and `reproduce` measure the same case.
 
 use std::sync::Arc;
 
@@ -17,17 +17,17 @@ use hindmost_policies::catalogue::{CatalogueError, Setting, build};
 
 const GB: f64 = 1024.0 * 1024.0 * 1024.0;
 
-/// What the machines are.
+/// The kind of machines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Machines {
     /// One slot each.
     OneSlot,
-    /// Cores and memory, in the proportions of Xu, Liu & Lau 2022: 2 of 24 cores and 48 GB, 7 of 16 cores and 32
-    /// to 64 GB, 21 of 8 cores and 16 GB, of every 30.
+    /// Cores and memory, in the proportions of Xu, Liu & Lau 2022: 30 machines are 2 with 24 cores and 48 GB, 7 with 16
+    /// cores and 32 to 64 GB, and 21 with 8 cores and 16 GB.
     Heterogeneous,
 }
 
-/// How large a case is.
+/// The size of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
     /// Number of machines.
@@ -43,9 +43,9 @@ impl Size {
     pub const SMALL: Size = Size { machines: 30, jobs: 500 };
 }
 
-/// Why a case could not be made: its policy is unknown, or decides what the state does not allow.
+/// The reason why a case failed: its policy is unknown, or made a decision that the state does not allow.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "each says what it is")]
+#[allow(missing_docs, reason = "each variant has the error as its documentation")]
 pub enum OverheadError {
     #[error(transparent)]
     Spec(#[from] BadPolicySpec),
@@ -59,7 +59,7 @@ pub enum OverheadError {
     Distribution(#[from] DistributionError),
 }
 
-/// A cluster with its policy. See the module's documentation.
+/// A cluster with waiting jobs and a policy, whose decisions can be timed.
 pub struct Case {
     machines: Machines,
     size: Size,
@@ -101,8 +101,8 @@ fn phase(
     }
 }
 
-/// Of one phase of 1 to 50 tasks on one-slot machines; elsewhere two phases, 40 kinds of demands, 1 to 50
-/// tasks first.
+/// Returns a job. On one-slot machines it has one phase of 1 to 50 tasks. On others it has one of 40 kinds of demands, a
+/// first phase of 1 to 50 tasks, and a second phase.
 fn job(number: u32, machines: Machines) -> Result<Arc<JobSpec>, DistributionError> {
     let mean = 1.0 + f64::from(number % 7) / 2.0;
     let phases = match machines {
@@ -125,10 +125,10 @@ fn job(number: u32, machines: Machines) -> Result<Arc<JobSpec>, DistributionErro
 }
 
 impl Case {
-    /// All jobs have arrived on empty machines; nothing is decided yet.
+    /// Creates a case in which all jobs have arrived, all machines are idle, and nothing is decided yet.
     ///
     /// # Errors
-    /// If there is no such policy.
+    /// If the policy is not in the catalogue.
     pub fn new(machines: Machines, size: Size, policy: &str) -> Result<Case, OverheadError> {
         let setting = Setting { order: "smallest_workload", gamma: 0.01, queues: &[] };
         let dimensions = match machines {
@@ -158,10 +158,10 @@ impl Case {
         Ok(case)
     }
 
-    /// As `new`, and everything that fits has been started.
+    /// Like [`Case::new`], but everything that fits has been started.
     ///
     /// # Errors
-    /// As [`Case::new`].
+    /// Those of [`Case::new`] and [`Case::decide`].
     pub fn busy(machines: Machines, size: Size, policy: &str) -> Result<Case, OverheadError> {
         let mut case = Case::new(machines, size, policy)?;
         case.decide()?;
@@ -173,26 +173,26 @@ impl Case {
         self.step(&Event::JobArrived { job: JobId(number), spec }).map(drop)
     }
 
-    /// The decisions of a step. A refused one is a defect, here as in simulations.
+    /// Makes a step and returns its decisions. A refused decision is a defect, as in simulations.
     fn step(&mut self, event: &Event) -> Result<Vec<Decision>, OverheadError> {
         let mut answers = Answers::default();
         self.session.step(Time::ZERO, event, &mut answers)?;
         answers.refused.into_iter().next().map_or(Ok(answers.decisions), |refused| Err(refused.error.into()))
     }
 
-    /// A round; the number of copies that it starts.
+    /// Makes a round and returns the number of copies that it starts.
     ///
     /// # Errors
-    /// If the policy decides what the state does not allow.
+    /// If the policy makes a decision that the state does not allow.
     pub fn decide(&mut self) -> Result<usize, OverheadError> {
         let decisions = self.step(&Event::Round)?;
         Ok(decisions.iter().filter(|decision| matches!(decision, Decision::Start { .. })).count())
     }
 
-    /// One more job arrives, and a round; the number of copies that it starts.
+    /// Adds one more job, makes a round, and returns the number of copies that the round starts.
     ///
     /// # Errors
-    /// As [`Case::decide`].
+    /// Those of [`Case::decide`].
     pub fn after_one_arrival(&mut self) -> Result<usize, OverheadError> {
         self.arrive(self.size.jobs)?;
         self.decide()
@@ -204,7 +204,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everything_is_placed_and_the_same_every_time() {
+    fn the_first_round_starts_all_tasks_and_clones() {
         let size = Size { machines: 300, jobs: 10 };
         // Σ (1 + n) and Σ (1 + 7n mod 50) for n from 0 to 9; with two clones three times as many.
         for (machines, policy, copies) in [

@@ -1,4 +1,4 @@
-//! The readings: what is filled in where the paper is silent, by name, and what each changes.
+//! The readings: interpretations of details that the paper does not specify, and what each changes.
 
 use hindmost_core::estimator::Knowledge;
 use hindmost_core::reproduction::Reading;
@@ -8,20 +8,21 @@ use crate::plan::World;
 pub(super) const BASE: &str = "base";
 pub(super) const EXACT: &str = "exact";
 
-/// A reading: its name, what it takes for granted, what it changes of the base's world and what it adds to DollyMP's
-/// parameters.
+/// A reading and its differences from the base reading.
 pub(super) struct Filled {
     pub name: &'static str,
     description: &'static str,
+    /// Changes the world of the base reading.
     pub change: fn(&mut World),
+    /// Additional parameters of DollyMP.
     pub dollymp: &'static str,
-    /// Tetris as the reading has it.
+    /// Name and parameters of Tetris.
     pub tetris: &'static str,
-    /// Whether the quick version has it at heavy load too.
+    /// Whether the quick version includes the reading at heavy load.
     pub quick: bool,
 }
 
-/// The tail of every phase's durations.
+/// Sets the tail index of every phase's durations.
 pub(super) fn set_alpha(world: &mut World, alpha: f64) {
     world.set.extend([
         ("workload.job.0.phase.0.duration.pareto.alpha", alpha),
@@ -30,12 +31,12 @@ pub(super) fn set_alpha(world: &mut World, alpha: f64) {
     ]);
 }
 
-/// The share of a duration that is common to all copies of its task.
+/// Sets the share of a duration that all copies of a task have in common.
 pub(super) fn set_correlation(world: &mut World, share: f64) {
     world.set.push(("workload.correlation", share));
 }
 
-/// Sizes of jobs from a tenth of the mean on, which stays the same.
+/// Sets wide sizes of jobs: from a tenth of the mean to 1.9 times the mean.
 fn widen(world: &mut World) {
     world.set.extend([
         ("workload.job.0.phase.0.tasks.uniform.min", 16.0),
@@ -47,7 +48,7 @@ fn widen(world: &mut World) {
     ]);
 }
 
-/// Sizes of jobs as different as their mean.
+/// Sets log-normal sizes of jobs, with a standard deviation equal to the mean.
 fn spread(world: &mut World) {
     world.put.extend([
         ("workload.job.0.phase.0.tasks", "{ log_normal = { mean = 160, cv = 1 } }"),
@@ -56,7 +57,7 @@ fn spread(world: &mut World) {
     ]);
 }
 
-/// All readings of the experiments, the one that the others vary first.
+/// All readings of the experiments, beginning with the base reading.
 pub(super) const ALL: &[Filled] = &[
     Filled {
         name: BASE,
@@ -72,7 +73,7 @@ pub(super) const ALL: &[Filled] = &[
     },
     Filled {
         name: "α = 2",
-        description: "A heavier tail of durations, of infinite variance; policies then know no deviation.",
+        description: "A heavier tail of durations, with infinite variance, so policies know no standard deviation.",
         change: |world| set_alpha(world, 2.0),
         dollymp: "",
         tetris: "tetris",
@@ -129,7 +130,7 @@ pub(super) const ALL: &[Filled] = &[
     },
     Filled {
         name: "log-normal sizes, Tetris packs",
-        description: "Both of these.",
+        description: "Both of these readings.",
         change: spread,
         dollymp: "",
         tetris: "tetris(epsilon=0)",
@@ -137,7 +138,7 @@ pub(super) const ALL: &[Filled] = &[
     },
     Filled {
         name: "budget 0.3",
-        description: "Clones hold at most 0.3 of the cluster: what δ = 0.3 is taken to mean.",
+        description: "Clones use at most 0.3 of the cluster; δ = 0.3 is interpreted as this budget.",
         change: |_| {},
         dollymp: ",budget=0.3",
         tetris: "tetris",
@@ -153,7 +154,7 @@ pub(super) const ALL: &[Filled] = &[
     },
     Filled {
         name: "one copy kept",
-        description: "When a copy finishes one other runs on, as the paper's application master has it.",
+        description: "When a copy finishes, one other copy keeps running, as in the paper's application master.",
         change: |_| {},
         dollymp: ",keep=best_locality",
         tetris: "tetris",
@@ -161,7 +162,7 @@ pub(super) const ALL: &[Filled] = &[
     },
     Filled {
         name: "no slot",
-        description: "Decisions follow every event instead of every 5 s.",
+        description: "Policies decide after every event instead of every 5 s.",
         change: |world| world.slot = 0.0,
         dollymp: "",
         tetris: "tetris",
@@ -177,7 +178,7 @@ pub(super) const ALL: &[Filled] = &[
     },
     Filled {
         name: "age",
-        description: "No progress is seen, only how long a copy has run.",
+        description: "Policies observe no progress, only how long a copy has run.",
         change: |world| world.knowledge = Knowledge::Age,
         dollymp: "",
         tetris: "tetris",
@@ -185,11 +186,11 @@ pub(super) const ALL: &[Filled] = &[
     },
 ];
 
-/// All readings with their meaning.
+/// Returns all readings with their descriptions.
 pub(super) fn all() -> Vec<Reading> {
     let reading =
         |name: &str, description: &str| Reading { name: name.to_owned(), description: description.to_owned() };
     let mut readings: Vec<Reading> = ALL.iter().map(|filled| reading(filled.name, filled.description)).collect();
-    readings.push(reading(EXACT, "The paper's example with its own numbers; nothing is filled in but r = 0."));
+    readings.push(reading(EXACT, "The paper's example with its own numbers; only r = 0 is added."));
     readings
 }

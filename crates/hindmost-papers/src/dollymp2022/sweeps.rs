@@ -1,4 +1,4 @@
-//! What the tail, the correlation of copies, the load, the slot and the budget of clones change, as tables.
+//! Tables of the effects of the tail, the correlation of copies, the load, the slot and the budget of clones.
 
 use hindmost_core::reproduction::{Cell, DataTable, Figure, Plot, PlotShape};
 use hindmost_math::statistics::mean;
@@ -10,7 +10,7 @@ use super::worlds::{Compared, D0, D2, Of, compare, heavy, light};
 use crate::plan::{Plan, Runs, World};
 use hindmost_sim::driver::SimulationError;
 
-/// One table: what is varied, and the policies at each of its values.
+/// One table: the varied quantity, and the policies at each of its values.
 struct Sweep {
     caption: String,
     variable: &'static str,
@@ -26,7 +26,7 @@ const LOAD_AT_GAP_1: f64 = 15_000.0 / 328.0;
 
 pub(super) fn plan(plan: &mut Plan, scale: &Scale) -> Result<Sweeps, SimulationError> {
     let (light, heavy) = (light(scale), heavy(scale));
-    // Of the full and of the quick version.
+    // Chooses the values of the full or of the quick version.
     let pick = |all: &[f64], few: &[f64]| if scale.quick { few.to_vec() } else { all.to_vec() };
     let alphas = pick(&[2.0, 2.5, 3.0, 4.0, 6.0], &[2.0, 2.5, 4.0]);
     let mut sweeps = Vec::new();
@@ -149,8 +149,8 @@ pub(super) fn figure(sweeps: &Sweeps, runs: &Runs) -> Figure {
     Figure {
         name: "Sweeps".to_owned(),
         about:
-            "What is not in the paper but decides its claims, varied one at a time from the base reading, with half \
-                of the jobs of each kind."
+            "Quantities that the paper does not specify but that decide its claims. They are varied one at a time from \
+                the base reading, with half of the jobs of each kind."
                 .to_owned(),
         claims: Vec::new(),
         tables: sweeps.0.iter().map(|sweep| table(sweep, runs)).collect(),

@@ -9,13 +9,13 @@ use crate::digest::{Digest, SECONDS_GRID, average, average_shares, change, each}
 use crate::plan::{Handle, Plan, Runs, World};
 use hindmost_sim::driver::SimulationError;
 
-/// A policy by its place among those compared.
+/// A compared policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Of {
     Capacity,
     Tetris,
     Drf,
-    /// `DollyMP` with so many clones, up to 3.
+    /// `DollyMP` with this number of clones, up to 3.
     DollyMp(usize),
 }
 
@@ -35,7 +35,7 @@ impl Of {
         }
     }
 
-    /// As the command line names it, with what a reading adds to `DollyMP`'s parameters.
+    /// Returns the policy's name on the command line, with the parameters that a reading adds to `DollyMP`.
     fn policy(self, added: &str) -> String {
         match self {
             Of::Capacity => "capacity+hadoop".to_owned(),
@@ -45,7 +45,7 @@ impl Of {
         }
     }
 
-    /// For tables.
+    /// Returns the policy's name in tables.
     pub(super) fn name(self) -> String {
         self.policy("")
     }
@@ -53,7 +53,7 @@ impl Of {
 
 /// The policies in one world.
 pub(super) struct Compared {
-    /// The reading that the world is made by, and what further tells it from others.
+    /// The reading of the world, with an addition that distinguishes experiments.
     pub reading: String,
     handles: [Handle; 7],
 }
@@ -77,7 +77,7 @@ fn world(scale: &Scale, scenario: &'static str, jobs: u32) -> World {
     }
 }
 
-/// So small a share that no job is of that kind: a scenario's shares must be above 0.
+/// A share so small that no job is of that kind. Shares in scenarios must be above 0.
 const NONE: f64 = 1e-12;
 
 /// Makes all jobs `WordCount` jobs.
@@ -90,7 +90,7 @@ pub(super) fn pagerank_only(world: &mut World) {
     world.set.push(("workload.job.0.share", NONE));
 }
 
-/// Asks for all policies in a world.
+/// Requests the runs of all policies in a world.
 ///
 /// # Errors
 /// If a policy's name is not valid.
@@ -108,19 +108,19 @@ pub(super) fn compare(
     Ok(Compared { reading, handles })
 }
 
-/// Asks for all policies in a world as a reading changes it.
+/// Requests the runs of all policies in a world under a reading. `addition` follows the reading's name.
 ///
 /// # Errors
-/// As [`compare`].
+/// Those of [`compare`].
 pub(super) fn compare_under(
     plan: &mut Plan,
     world: &World,
     filled: &Filled,
-    further: &str,
+    addition: &str,
 ) -> Result<Compared, SimulationError> {
     let mut world = world.clone();
     (filled.change)(&mut world);
-    let mut compared = compare(plan, &world, format!("{}{further}", filled.name), filled.dollymp)?;
+    let mut compared = compare(plan, &world, format!("{}{addition}", filled.name), filled.dollymp)?;
     compared.handles[Of::Tetris.place()] = plan.add(&world, filled.tetris)?;
     Ok(compared)
 }
@@ -130,13 +130,13 @@ impl Compared {
         runs.drained(self.handles[of.place()])
     }
 
-    /// Change from `base` to `policy` in per cent, seed by seed.
+    /// Returns the change from `base` to `policy` in per cent, for each seed.
     pub(super) fn change(&self, runs: &Runs, policy: Of, base: Of, what: fn(&Digest) -> f64) -> Vec<f64> {
         change(&self.get(runs, policy), &self.get(runs, base), what)
     }
 }
 
-/// A change in per cent under every reading.
+/// Measures a change in per cent under every reading.
 pub(super) fn changes(
     cases: &[Compared],
     runs: &Runs,
@@ -149,7 +149,7 @@ pub(super) fn changes(
     cases.iter().map(one).collect()
 }
 
-/// A share of jobs, in per cent, under every reading.
+/// Measures a share of jobs, in per cent, under every reading.
 pub(super) fn percentages(
     cases: &[Compared],
     runs: &Runs,
@@ -164,7 +164,7 @@ pub(super) fn percentages(
     cases.iter().map(one).collect()
 }
 
-/// Means of every policy under every reading.
+/// Returns a table of the means of every policy under every reading.
 pub(super) fn means_table(caption: &str, cases: &[Compared], runs: &Runs) -> DataTable {
     let columns = [
         "policy, reading",
@@ -197,7 +197,7 @@ pub(super) fn means_table(caption: &str, cases: &[Compared], runs: &Runs) -> Dat
     DataTable::new(caption, columns.map(str::to_owned).to_vec(), rows)
 }
 
-/// Cumulative shares of jobs in one world, one row a policy, up to so many seconds.
+/// Returns a table of cumulative shares of jobs in one world, with a row for each policy, for a range of seconds.
 pub(super) fn shares_table(
     caption: &str,
     variable: &str,

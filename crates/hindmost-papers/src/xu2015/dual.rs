@@ -7,11 +7,11 @@ use hindmost_policies::theory::clones_dual::{DEFAULT_STEPS, DualSolution, PRINTE
 use super::readings::{PRINTED_STEPS as PRINTED, SMALLER_STEPS};
 use hindmost_sim::driver::SimulationError;
 
-/// Iterations after which a method that has not converged is given up.
+/// Most iterations.
 const ITERATIONS: usize = 2000;
-/// c moves by less than this when it has converged.
+/// Largest change of c in an iteration at which the method has converged.
 const TOLERANCE: f64 = 1e-6;
-/// Steps η₁ that Theorem 2 is tried with.
+/// Steps η₁ with which Theorem 2 is tested.
 const TRIED: [f64; 10] = [0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 0.0005, 0.0002];
 
 pub(super) fn figure() -> Result<Figure, SimulationError> {
@@ -145,15 +145,15 @@ fn distance(solution: &DualSolution, best: &ContinuousSolution) -> f64 {
     apart(&solution.copies, best)
 }
 
-/// The largest distance in the last 50 iterations: one that oscillates may come by the optimum.
+/// Returns the largest distance in the last 50 iterations, because an oscillating solution may pass the optimum.
 fn last_distance(solution: &DualSolution, best: &ContinuousSolution) -> f64 {
     solution.trace.iter().rev().take(50).map(|iteration| apart(&iteration.copies, best)).fold(0.0, f64::max)
 }
 
-/// Iterations that are shown one by one: between others an oscillation would go unseen.
+/// Number of first iterations that are all shown, so that oscillations are visible.
 const SHOWN_ONE_BY_ONE: usize = 10;
 
-/// The first iterations one by one, later ones at growing distances, and the last four.
+/// Returns a table of the first iterations, of later ones at growing distances, and of the last four.
 fn trace(name: &str, solution: &DualSolution) -> DataTable {
     let count = solution.trace.len();
     let shown = |at: usize| {

@@ -7,15 +7,15 @@ use super::readings::ANALYSIS;
 use super::regimes::pareto;
 use hindmost_sim::driver::SimulationError;
 
-/// The figure's tails.
+/// The tail indices of the figure.
 const ALPHAS: [f64; 4] = [2.0, 3.0, 4.0, 5.0];
-/// Tails beyond the figure's: "all α ≥ 3".
-const FURTHER: [f64; 3] = [7.0, 10.0, 20.0];
+/// More tail indices, for the claim about "all α ≥ 3".
+const MORE_ALPHAS: [f64; 3] = [7.0, 10.0, 20.0];
 
 pub(super) fn figure() -> Result<Figure, SimulationError> {
     let wrong = |error: hindmost_policies::theory::sigma::SigmaError| SimulationError::Workload(error.to_string());
     let mut best = Vec::new();
-    for alpha in ALPHAS.into_iter().chain(FURTHER) {
+    for alpha in ALPHAS.into_iter().chain(MORE_ALPHAS) {
         best.push((alpha, ese(&pareto(alpha)?).map_err(wrong)?));
     }
     let sigma_of = |wanted: f64| best.iter().find(|(alpha, _)| *alpha == wanted).map(|(_, best)| best.sigma);

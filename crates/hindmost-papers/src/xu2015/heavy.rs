@@ -25,7 +25,7 @@ struct Load {
     none: Handle,
     sca: Handle,
     sda: Handle,
-    /// Of the base reading.
+    /// The runs of ESE and Mantri under the base reading.
     ese: Handle,
     mantri: Handle,
 }
@@ -111,12 +111,12 @@ pub(super) fn figure(heavy: &Heavy, runs: &Runs) -> Figure {
     }
 }
 
-/// All jobs first, then those not cut off, under a reading's name for each.
+/// Returns both ways of counting jobs, with the name of the reading for each.
 fn counts(reading: &str) -> [(Count, String); 2] {
     [(Count::Drained, reading.to_owned()), (Count::Cut, cut(reading))]
 }
 
-/// A change of ESE against Mantri under every reading.
+/// Measures a change of ESE against Mantri under every reading.
 fn compared(load: &Load, runs: &Runs, value: &str, of: fn(&Digest) -> f64) -> Vec<Measured> {
     let one = |pair: &Pair| {
         counts(pair.reading).map(|(count, reading)| {
@@ -130,7 +130,7 @@ fn compared(load: &Load, runs: &Runs, value: &str, of: fn(&Digest) -> f64) -> Ve
 /// A policy's runs under a reading.
 struct Named(&'static str, Handle);
 
-/// Each of a policy's runs once, under the first reading that has it.
+/// Returns each run of a policy once, under the first reading that has it.
 fn distinct(load: &Load, of: fn(&Pair) -> Handle) -> Vec<Named> {
     let mut found: Vec<Named> = Vec::new();
     for pair in &load.pairs {

@@ -27,7 +27,7 @@ pub(super) struct Light {
     sda_mantri: Vec<(&'static str, Handle, Handle)>,
 }
 
-/// Fig. 2's cluster and jobs.
+/// Returns the cluster and jobs of Fig. 2.
 pub(super) fn world(scale: &Scale, knowledge: Knowledge) -> World {
     World {
         scenario: "xu2015-light",
@@ -142,7 +142,7 @@ pub(super) fn figure(light: &Light, runs: &Runs) -> Figure {
     }
 }
 
-/// Says so where Mantri's order and restarts make no difference.
+/// Returns a sentence if Mantri's order and restarts make no difference; otherwise an empty text.
 fn unchanged(light: &Light, runs: &Runs) -> &'static str {
     let of =
         |wanted: &str| light.mantri.iter().find(|(reading, _)| *reading == wanted).map(|(_, it)| runs.drained(*it));
@@ -253,7 +253,7 @@ fn resource_claims(light: &Light, runs: &Runs) -> Vec<Claim> {
     let without = average(&runs.drained(light.none), p80);
     let gain = |(reading, sca, mantri): &(&str, Handle, Handle)| {
         let pairs = change(&runs.drained(*sca), &runs.drained(*mantri), Digest::net_utility);
-        // Both are negative: less of it is better.
+        // Both values are negative, so a decrease is a gain.
         let gains: Vec<f64> = pairs.into_iter().map(|change| -change).collect();
         Measured::over_seeds(reading, "gain in utility minus resource, SCA against Mantri", &gains, "%")
     };

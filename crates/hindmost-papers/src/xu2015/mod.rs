@@ -17,13 +17,13 @@ use super::plan::Plan;
 use hindmost_sim::driver::SimulationError;
 use hindmost_sim::experiment::Execution;
 
-/// How large the simulations are.
+/// The size of the simulations.
 struct Scale {
     quick: bool,
-    /// Units of time for which jobs arrive.
+    /// Time for which jobs arrive, in units of time.
     horizon: f64,
     seeds: u32,
-    /// Runs of Fig. 5's single job for each σ.
+    /// Number of runs of Fig. 5's single job for each σ.
     single_job_runs: u32,
 }
 
@@ -34,7 +34,7 @@ impl Scale {
     }
 }
 
-/// The figures that simulations go into.
+/// The figures that need simulations.
 struct Simulated {
     light: light::Light,
     sda_sigma: sda_sigma::Sweep,
@@ -53,13 +53,13 @@ fn plan(scale: &Scale) -> Result<(Plan, Simulated), SimulationError> {
     Ok((plan, simulated))
 }
 
-/// Number of simulations that [`xu2015`] makes: what its progress adds up to.
+/// Returns the number of simulations that [`xu2015`] makes, which is the sum of its progress.
 pub fn xu2015_runs(quick: bool) -> u64 {
     plan(&Scale::new(quick)).map_or(0, |(plan, _)| plan.runs())
 }
 
-/// Runs the experiments of Xu & Lau 2015 again. `quick` lets jobs arrive for 200 units of time instead
-/// of 1500, and thins the sweeps over σ. The execution's output is not used.
+/// Reproduces the experiments of Xu & Lau 2015. With `quick`, jobs arrive for 200 units of time instead of 1500, and the
+/// sweeps over σ have fewer points. The execution's output is not used.
 ///
 /// # Errors
 /// If a simulation fails or is interrupted.
@@ -107,7 +107,7 @@ fn reproduce(scale: &Scale, execution: &Execution<'_>) -> Result<Reproduction, S
     })
 }
 
-/// Within so many per cent of a value.
+/// Returns the rule that a value is within `percent` per cent of the target.
 fn percent_near(target: f64, percent: f64) -> Expected {
     Expected::near(target, target * percent / 100.0)
 }
@@ -142,7 +142,7 @@ fn means_table(caption: &str, rows: &[(String, Vec<Digest>)]) -> DataTable {
     DataTable::new(caption, columns.map(str::to_owned).to_vec(), rows.iter().map(row).collect())
 }
 
-/// The headings of a variable's places, with the variable's name and unit in a picture.
+/// A variable of cumulative shares: its letter in tables, and its name with unit in pictures.
 #[derive(Clone, Copy)]
 struct Variable {
     letter: &'static str,
@@ -152,8 +152,8 @@ struct Variable {
 const FLOWTIME: Variable = Variable { letter: "t", name: "flowtime t (units of time)" };
 const RESOURCE: Variable = Variable { letter: "R", name: "resource R (γ × machine time)" };
 
-/// Cumulative shares, one row a policy, one column a place of the grid. Drawn are the policies under the reading
-/// that the others vary.
+/// Returns a table of cumulative shares, with a row for each policy and a column for each value of the grid. Only the
+/// policies under the base reading are drawn.
 fn shares_table(
     caption: &str,
     variable: Variable,
@@ -186,9 +186,9 @@ mod tests {
 
     use super::*;
 
-    /// A tiny version of everything, the same with any number of threads.
+    /// A tiny version of all figures, with different numbers of threads.
     #[test]
-    fn every_figure_is_made_whatever_the_threads() {
+    fn figures_do_not_depend_on_the_number_of_threads() {
         let scale = Scale { quick: true, horizon: 2.0, seeds: 2, single_job_runs: 2 };
         let stop = AtomicBool::new(false);
         let made = |threads| {
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_needs_no_simulation_comes_out() {
+    fn figures_without_simulation_have_their_verdicts() {
         let dual = dual::figure().unwrap();
         assert!(!dual.claims[0].readings[0].holds);
         let fast: Vec<bool> = dual.claims[1].readings.iter().map(|measured| measured.holds).collect();

@@ -1,4 +1,4 @@
-//! The readings: what is filled in where the paper is silent, by name.
+//! The readings: interpretations of details that the paper does not specify.
 
 use hindmost_core::reproduction::Reading;
 
@@ -37,14 +37,14 @@ const ALL: &[(&str, &str)] = &[
         "Remaining times are known from a fraction of the work on that is drawn for each copy uniformly from (0, 1): \
          the paper's asktime (Definition 2), for every policy.",
     ),
-    (AGE, "No progress is seen, only how long a copy has run, for every policy."),
+    (AGE, "Policies observe no progress, only how long a copy has run."),
     (MANTRI_LATE, "SDA and ESE know remaining times at a fifth of the work, Mantri at half of it."),
     (MANTRI_RANDOM, "SDA and ESE know remaining times at a fifth of the work, Mantri as under progress(uniform)."),
     (ORACLE_AGAINST_RANDOM, "SDA and ESE know remaining times at once, Mantri as under progress(uniform)."),
     (
         RESTARTS,
-        "Mantri also stops a copy and starts it afresh where no machine is idle for its backup. As backups come before \
-         originals, one nearly always is, even under heavy load: some end in every slot.",
+        "Mantri also stops a copy and relaunches it if no machine is idle for its backup. Because backups start before \
+         originals, a machine is nearly always idle, even under heavy load: some attempts end in every slot.",
     ),
     (FAIR, "Mantri's machines go to the job that holds the fewest."),
     (FIFO, "Mantri's machines go to the job that arrived first."),
@@ -60,12 +60,12 @@ const ALL: &[(&str, &str)] = &[
         "Added to another reading: only jobs count that had finished when arrivals stopped, as if the run had ended \
          there.",
     ),
-    (ANALYSIS, "The paper's formulas, evaluated; nothing is simulated and nothing is filled in but corrections named."),
+    (ANALYSIS, "The paper's formulas, evaluated without simulation and with the corrections that are named."),
     (PRINTED_STEPS, "The dual method with the steps that the paper prints, η = 0.2, 0.3, 0.4."),
     (SMALLER_STEPS, "The dual method with η₁ = 0.002 for the machines' multiplier; the other two as printed."),
 ];
 
-/// All readings with their meaning.
+/// Returns all readings with their descriptions.
 pub(super) fn all() -> Vec<Reading> {
     let reading = |(name, description): &(&str, &str)| Reading {
         name: (*name).to_owned(),
@@ -74,7 +74,7 @@ pub(super) fn all() -> Vec<Reading> {
     ALL.iter().map(reading).collect()
 }
 
-/// A reading's name with that of jobs cut off.
+/// Returns the name of a reading combined with [`CUT`].
 pub(super) fn cut(reading: &str) -> String {
     format!("{reading}, {CUT}")
 }

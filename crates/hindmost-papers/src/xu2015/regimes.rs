@@ -1,5 +1,5 @@
-//! Section III: up to which load cloning helps. It has no figure, but decides which of the others are
-//! lightly and which heavily loaded.
+//! Section III: the load up to which cloning helps. It has no figure, but it determines which of the other figures have
+//! light and which have heavy load.
 
 use hindmost_core::reproduction::{Cell, Claim, DataTable, Expected, Figure, Measured, Plot, PlotShape};
 use hindmost_math::distribution::Distribution;
@@ -8,11 +8,11 @@ use hindmost_policies::theory::cutoff::{Cutoff, CutoffError, cutoff, task_delay,
 use super::readings::ANALYSIS;
 use hindmost_sim::driver::SimulationError;
 
-/// The simulations' cluster: machines, mean tasks of a job, mean duration of a task.
+/// The cluster and jobs of the simulations: machines, mean tasks of a job, mean duration of a task in units of time.
 const MACHINES: f64 = 3000.0;
 const MEAN_TASKS: f64 = 50.5;
 const MEAN_DURATION: f64 = 2.5;
-/// Tails that the cut-off is computed for.
+/// Tail indices for which the cut-off is computed.
 const ALPHAS: [f64; 7] = [1.5, 2.0, 2.1, 2.5, 3.0, 4.0, 5.0];
 
 pub(super) fn figure() -> Result<Figure, SimulationError> {
@@ -47,14 +47,14 @@ pub(super) fn figure() -> Result<Figure, SimulationError> {
         row.extend([border, Some(necessary), Some(full)].map(Cell::from));
         table.rows.push(row);
     }
-    // The simulations have α = 2; there the bound of Theorem 1 stands in, and λ^U for tails next to it.
+    // The simulations have α = 2, for which λ^U does not exist; Theorem 1's bound replaces it. Nearby tails have λ^U.
     let at = |rate: f64| -> Vec<Measured> {
         let simulated = borders.iter().filter(|(alpha, ..)| (2.0..=2.5).contains(alpha));
         simulated
             .map(|(alpha, border, necessary)| {
                 let (value, lambda) = match border {
                     Some(lambda) => (format!("{rate} over λ^U"), *lambda),
-                    None => (format!("{rate} over Theorem 1's λ, for want of λ^U"), *necessary),
+                    None => (format!("{rate} over Theorem 1's λ, as λ^U does not exist"), *necessary),
                 };
                 Measured::exact(&format!("{ANALYSIS}, α = {alpha}, λ = {rate}"), &value, Some(rate / lambda), "")
             })
@@ -100,7 +100,7 @@ pub(super) fn figure() -> Result<Figure, SimulationError> {
                 "IV-C",
                 Expected::at_most(1.0),
                 at(6.0),
-                format!("Of the tails in the table it is so up to α = {lightest}."),
+                format!("This holds for the tails of the table up to α = {lightest}."),
             ),
             Claim::judge("λ = 30 and λ = 40 are heavy load, λ ≥ λ^U", "VI-C", Expected::at_least(1.0), both, {
                 format!(

@@ -14,13 +14,13 @@ use hindmost_sim::driver::SimulationError;
 
 /// The paper's optimum for α = 2.
 const OPTIMUM: f64 = 1.0 + std::f64::consts::FRAC_1_SQRT_2;
-/// A value this much above the lowest, in per cent, still counts as the lowest.
+/// Largest distance from the lowest value that counts as the lowest, in per cent.
 const LOWEST: f64 = 1.0;
 
 /// The runs that the figure needs.
 pub(super) struct Sweep {
     sigmas: Vec<f64>,
-    /// For each reading, a policy for each σ.
+    /// The runs for each σ, by reading.
     cases: Vec<(&'static str, Vec<Handle>)>,
 }
 
@@ -41,7 +41,7 @@ pub(super) fn plan(plan: &mut Plan, scale: &Scale) -> Result<Sweep, SimulationEr
     Ok(Sweep { sigmas, cases })
 }
 
-/// The curves of one reading: each σ's runs.
+/// The results of one reading for each σ.
 struct Curves {
     reading: &'static str,
     runs: Vec<Vec<Digest>>,
@@ -74,7 +74,7 @@ pub(super) fn figure(sweep: &Sweep, runs: &Runs) -> Result<Figure, SimulationErr
 
 fn simulated_claims(sweep: &Sweep, curves: &[Curves]) -> Vec<Claim> {
     let at_optimum = sweep.sigmas.iter().position(|sigma| *sigma == OPTIMUM).unwrap_or(0);
-    // How much more than the lowest of the sweep the optimum's value is.
+    // The excess of the value at the optimum over the lowest value of the sweep.
     let excess = |what: &str, of: fn(&Digest) -> f64| -> Vec<Measured> {
         let one = |curve: &Curves| {
             let means: Vec<f64> = curve.runs.iter().map(|runs| average(runs, of)).collect();
@@ -135,7 +135,7 @@ fn theorem_3() -> Result<Vec<Claim>, SimulationError> {
         let reading = format!("{ANALYSIS}, α = {alpha}");
         copies.push(Measured::exact(&reading, &value, Some(f64::from(best.copies)), "copies"));
     }
-    // The lowest of Eq. 26 itself, on a fine grid, for several s and means.
+    // The minimum of Eq. 26 on a fine grid, for several s and means.
     let mut lowest = Vec::new();
     for s in [0.0, 0.1, 0.2, 0.3] {
         for mean_duration in [1.0, 4.0] {

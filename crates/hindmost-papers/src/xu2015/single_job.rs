@@ -12,13 +12,13 @@ use crate::plan::{Handle, Plan, Runs, World};
 use hindmost_sim::driver::SimulationError;
 
 const ALPHAS: [f64; 3] = [2.0, 3.0, 4.0];
-/// The job's resource per γ, without backups: 10 000 tasks of mean 1.
+/// The job's expected resource divided by γ, without backups: 10 000 tasks of mean 1.
 const TASKS: f64 = 10_000.0;
 const GAMMA: f64 = 0.01;
-/// σ that the paper names for α = 2; part of every sweep.
+/// The σ that the paper names for α = 2; every sweep contains it.
 const PAPERS: f64 = 1.7;
 
-/// One tail under one reading.
+/// One tail index under one reading.
 struct Case {
     reading: &'static str,
     alpha: f64,
@@ -61,7 +61,7 @@ pub(super) fn plan(plan: &mut Plan, scale: &Scale) -> Result<Single, SimulationE
     Ok(Single { sigmas, runs, cases })
 }
 
-/// One tail under one reading, with its results.
+/// One tail index under one reading, with its results.
 struct Curve<'a> {
     case: &'a Case,
     none: Vec<Digest>,
@@ -69,7 +69,7 @@ struct Curve<'a> {
 }
 
 impl Curve<'_> {
-    /// What is lowest on average.
+    /// Returns the index of the σ with the lowest mean.
     fn lowest(&self, of: fn(&Digest) -> f64) -> usize {
         let means: Vec<f64> = self.ese.iter().map(|runs| average(runs, of)).collect();
         (0..means.len()).min_by(|one, other| means[*one].total_cmp(&means[*other])).unwrap_or(0)
@@ -221,7 +221,7 @@ fn analysis(single: &Single, alpha: f64) -> Result<Vec<f64>, SimulationError> {
         .map_err(|error| SimulationError::Workload(error.to_string()))
 }
 
-/// Both panels: resource over E\[x] and flowtime, by σ.
+/// Returns both panels: resource divided by E\[x], and flowtime, by σ.
 fn panels(single: &Single, reading: &str, curves: &[&Curve<'_>]) -> Result<[DataTable; 2], SimulationError> {
     let mut columns = ["σ".to_owned()].to_vec();
     let mut flowtime_columns = columns.clone();

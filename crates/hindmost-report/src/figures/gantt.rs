@@ -1,5 +1,4 @@
-//! Which attempt ran where and when: rows of bars along time, whose shape, hatching and colour tell what became of
-//! each.
+//! Charts of attempts over time: rows of bars whose shape, hatching and colour show how each attempt ended.
 
 mod bars;
 mod pick;
@@ -16,61 +15,61 @@ pub use bars::{Attempt, Fate};
 pub use pick::by_node;
 pub use tasks::{by_task, tasks_to_show};
 
-/// Height of a lane, and what is left free between two.
+/// Height of a lane, and the gap between two lanes.
 const LANE: f64 = 15.0;
 const BETWEEN_LANES: f64 = 2.0;
-/// Left free between two rows.
+/// Gap between two rows.
 const BETWEEN_ROWS: f64 = 5.0;
-/// The most that names take of the width.
+/// Largest share of the width that names take.
 const NAMES: f64 = 0.24;
 const GAP: f64 = 8.0;
-/// Lines of a note.
+/// Most lines of a note.
 const NOTE_LINES: usize = 3;
 
-/// A row: a node with as many lanes as attempts ran there at once, or a task with its attempts.
+/// A row: a node or a task, with as many lanes as attempts ran at the same time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Row {
-    /// Its name.
+    /// Name of the node or task.
     pub name: String,
-    /// Its attempts, lane by lane, each lane from left to right.
+    /// The attempts by lane, each lane from left to right.
     pub lanes: Vec<Vec<Attempt>>,
-    /// Spans in which its node was away, seconds.
+    /// Spans during which the node was lost, in seconds.
     pub away: Vec<[f64; 2]>,
-    /// From when until when the task waited for its first start, seconds.
+    /// Begin and end of the task's wait for its first start, in seconds; `None` if it did not wait.
     pub waited: Option<[f64; 2]>,
 }
 
 /// Rows with one time axis.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Panel {
-    /// What stands over them; nothing if empty.
+    /// The heading; empty for none.
     pub heading: String,
     /// The rows.
     pub rows: Vec<Row>,
-    /// What is told of it below, such as what is not drawn.
+    /// Notes below the rows, such as what is not drawn.
     pub notes: Vec<String>,
-    /// When the last thing in it ends, seconds.
+    /// End of the last attempt, in seconds.
     pub end: f64,
 }
 
-/// Panels below each other with the same time axis.
+/// A chart of one or more panels with the same time axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GanttChart {
-    /// Its heading.
+    /// The heading.
     pub title: String,
-    /// What it shows, for those who can't see it.
+    /// What the chart shows, for readers who cannot see it.
     pub about: String,
-    /// What the time axis counts from, such as `time since the job arrived`.
+    /// Label of the time axis, such as `time since the job arrived`.
     pub time: String,
     /// The panels.
     pub panels: Vec<Panel>,
-    /// Where the time axis ends, seconds, if not where the last panel does.
+    /// End of the time axis, in seconds; `None`: the end of the longest panel.
     pub until: Option<f64>,
-    /// Whether it has the width of a page instead of a phone's.
+    /// Whether the chart has the width of a page instead of a phone.
     pub wide: bool,
 }
 
-/// What a legend may hold, in its order.
+/// An entry of the legend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Entry {
     Bar(Fate, bool),
@@ -79,33 +78,33 @@ enum Entry {
 }
 
 impl GanttChart {
-    /// Width of the picture.
+    /// Returns the width of the picture.
     fn width(&self) -> f64 {
         if self.wide { WIDE } else { NARROW }
     }
 
-    /// The picture.
+    /// Draws the chart.
     pub fn draw(&self) -> Drawing {
-        let room = self.width();
+        let picture = self.width();
         let mut canvas = Canvas::default();
-        let mut y = heading(&mut canvas, &self.title, room);
+        let mut y = heading(&mut canvas, &self.title, picture);
         let entries = self.entries();
         let names: Vec<&str> = entries.iter().map(|entry| entry_name(*entry)).collect();
-        y = legend(&mut canvas, &names, y, room, |canvas, at, x, y| entry_sample(canvas, entries[at], x, y));
+        y = legend(&mut canvas, &names, y, picture, |canvas, at, x, y| entry_sample(canvas, entries[at], x, y));
         let names = self.panels.iter().flat_map(|panel| &panel.rows).map(|row| row.name.as_str());
         let names =
-            names.map(|name| width(&fitted(name, room * NAMES, Size::Normal), Size::Normal)).fold(0.0, f64::max);
+            names.map(|name| width(&fitted(name, picture * NAMES, Size::Normal), Size::Normal)).fold(0.0, f64::max);
         let left = names + GAP;
         let until = self.until.filter(|until| until.is_finite() && *until > 0.0);
         let end = until.unwrap_or_else(|| self.panels.iter().map(|panel| panel.end).fold(0.0, f64::max));
         let end = if end > 0.0 { end } else { 1.0 };
-        // Half of the last label stands right of the axis.
-        let area = room - left - 2.0 * GAP;
+        // Half of the last label is right of the axis.
+        let area = picture - left - 2.0 * GAP;
         let scale = Scale::time(&Axis::new(&self.time, Unit::Seconds), end, area);
         for panel in &self.panels {
-            y = panel.draw(&mut canvas, &scale, [names, left, area, room], y);
+            y = panel.draw(&mut canvas, &scale, [names, left, area, picture], y);
         }
-        Drawing::new(&self.title, &self.about, room, canvas, y + 2.0)
+        Drawing::new(&self.title, &self.about, picture, canvas, y + 2.0)
     }
 
     fn entries(&self) -> Vec<Entry> {
@@ -114,10 +113,10 @@ impl GanttChart {
         let mut all: Vec<Entry> = Vec::new();
         for fate in Fate::ALL {
             for copy in [false, true] {
-                // Copies that broke have the sign of a copy, too: it needs no line of its own.
-                let told = matches!(fate, Fate::Won | Fate::Lost) || !copy;
+                // Copies that failed have the symbol of a copy, too, and need no entry of their own.
+                let separate = matches!(fate, Fate::Won | Fate::Lost) || !copy;
                 let seen = |attempt: &Attempt| attempt.fate == fate && (attempt.copy == copy || fate.is_broken());
-                if told && attempts().any(seen) {
+                if separate && attempts().any(seen) {
                     all.push(Entry::Bar(fate, copy));
                 }
             }
@@ -140,9 +139,9 @@ fn entry_name(entry: Entry) -> &'static str {
         Entry::Bar(Fate::Lost, true) => "copy that lost",
         Entry::Bar(Fate::Failed, _) => "failed",
         Entry::Bar(Fate::NodeLost, _) => "lost with its node",
-        Entry::Bar(Fate::Cut, _) => "not over when the run ended",
-        Entry::Away => "node away",
-        Entry::Waited => "waited to be started",
+        Entry::Bar(Fate::Cut, _) => "not finished when the run ended",
+        Entry::Away => "node lost",
+        Entry::Waited => "waiting for its first start",
     }
 }
 
@@ -156,12 +155,12 @@ fn entry_sample(canvas: &mut Canvas, entry: Entry, x: f64, y: f64) {
 }
 
 impl Panel {
-    /// Draws it from `y` on, where names, left edge, width of the area and of the picture are given; returns where
-    /// the next thing may begin.
+    /// Draws the panel at `y` and returns the position below it. `sizes` are the widths of the names, the left edge of
+    /// the chart area, and the widths of the area and of the picture.
     fn draw(&self, canvas: &mut Canvas, scale: &Scale, sizes: [f64; 4], mut y: f64) -> f64 {
-        let [names, left, area, room] = sizes;
+        let [names, left, area, picture] = sizes;
         if !self.heading.is_empty() {
-            for line in lines(&self.heading, room, Size::Normal, 2) {
+            for line in lines(&self.heading, picture, Size::Normal, 2) {
                 canvas.text("hm-text", 0.0, y + LINE - 4.0, Anchor::Start, &line);
                 y += LINE;
             }
@@ -170,7 +169,7 @@ impl Panel {
         let height = |row: &Row| row.lanes.len().max(1) as f64 * (LANE + BETWEEN_LANES) + BETWEEN_ROWS;
         let bottom = top + self.rows.iter().map(height).sum::<f64>() + 2.0;
         let place = |seconds: f64| left + scale.place(seconds).clamp(0.0, 1.0) * area;
-        for (at, middle, label) in scale.labels(left, area, [0.0, room]) {
+        for (at, middle, label) in scale.labels(left, area, [0.0, picture]) {
             canvas.line("hm-grid", (at, top), (at, bottom));
             canvas.text("hm-text", middle, bottom + LINE - 2.0, Anchor::Middle, label);
         }
@@ -181,10 +180,10 @@ impl Panel {
         for row in &self.rows {
             let name = fitted(&row.name, names.max(10.0), Size::Normal);
             let inside = height(row) - BETWEEN_ROWS;
-            // Beside the first lane: with several that is where one looks for whose they are.
+            // The name is at the height of the first lane.
             canvas.text("hm-text", left - GAP, y + 2.0 + LANE / 2.0 + 4.0, Anchor::End, &name);
             for [from, to] in &row.away {
-                canvas.explained(&format!("{} was away", row.name), |canvas| {
+                canvas.explained(&format!("{} was lost", row.name), |canvas| {
                     canvas.rect("hm-down", place(*from), y + 1.0, place(*to) - place(*from), inside);
                 });
             }
@@ -200,7 +199,7 @@ impl Panel {
         }
         y = bottom + 2.0 * LINE + 4.0;
         for note in &self.notes {
-            for line in lines(note, room, Size::Small, NOTE_LINES) {
+            for line in lines(note, picture, Size::Small, NOTE_LINES) {
                 canvas.text("hm-small hm-soft", 0.0, y + 8.0, Anchor::Start, &line);
                 y += 13.0;
             }

@@ -1,4 +1,4 @@
-//! Curves: cumulative shares as steps, and values along a swept one with their intervals.
+//! Charts of curves: cumulative shares, and values along a swept key with their intervals.
 
 use std::fmt::Write as _;
 
@@ -10,94 +10,94 @@ use super::{NARROW, simplify};
 
 /// Height of the area of the curves.
 const HEIGHT: f64 = 210.0;
-/// Between the area and what is beside it.
+/// Gap between the area and its labels.
 const GAP: f64 = 6.0;
-/// Room right of the area, so that half a label has its place.
+/// Space right of the area, for half a label.
 const RIGHT: f64 = 18.0;
-/// Curves with more points than this have a band instead of whiskers.
+/// Curves with more intervals than this have a band instead of whiskers.
 const MOST_WHISKERS: usize = 12;
-/// How far the marks of the first and the last curve at one place stand apart at most.
+/// Largest distance between the marks of the first and the last curve at one point.
 const APART: f64 = 16.0;
-/// Between the vertical axis and the first marks.
+/// Distance of the first marks from the vertical axis.
 const INSET: f64 = 14.0;
-/// The most that the label of a tick takes.
-const MOST_OF_A_TICK: f64 = 90.0;
-/// Told below a picture in which an interval is cut.
-const CUT: &str = "An arrow at the end of an interval: it goes on beyond the axis.";
-/// Colours.
+/// Largest width of a tick's label.
+const LONGEST_TICK: f64 = 90.0;
+/// Note below a picture with intervals that exceed an axis.
+const CUT: &str = "An arrow at the end of an interval: it continues beyond the axis.";
+/// Number of colours.
 const COLOURS: usize = 7;
 
 /// How a curve is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Stays on a value until the next.
+    /// In steps: constant until the next point.
     Steps,
-    /// Straight from point to point.
+    /// With straight lines between points.
     Plain,
-    /// As `Plain`, with a mark at each point.
+    /// Like `Plain`, with a mark at each point.
     Marked,
 }
 
 /// A point of a curve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
-    /// Along the horizontal axis.
+    /// Value on the horizontal axis.
     pub x: f64,
-    /// Along the vertical one.
+    /// Value on the vertical axis.
     pub y: f64,
-    /// The interval around `y`, if there is one.
+    /// The confidence interval of `y`, if there is one.
     pub interval: Option<[f64; 2]>,
 }
 
 /// A curve.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
-    /// What the legend calls it.
+    /// Name in the legend.
     pub name: String,
-    /// Its points, from left to right.
+    /// The points from left to right.
     pub points: Vec<Point>,
 }
 
 impl Series {
-    /// The intervals of its points that can be drawn, each with its point's place.
+    /// Returns the intervals of the finite points, with their `x`.
     fn intervals(&self) -> impl Iterator<Item = (f64, [f64; 2])> {
         let sound = |point: &&Point| point.x.is_finite() && point.y.is_finite();
         self.points.iter().filter(sound).filter_map(|point| Some((point.x, point.interval?)))
     }
 
-    /// The same, if they are few enough for a whisker each.
+    /// Returns the same intervals if they are few enough for whiskers.
     fn whiskers(&self) -> Option<impl Iterator<Item = (f64, [f64; 2])>> {
         (self.intervals().count() <= MOST_WHISKERS).then(|| self.intervals())
     }
 }
 
-/// Several curves on one pair of axes.
+/// A chart of several curves.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LineChart {
-    /// Its heading.
+    /// The heading.
     pub title: String,
-    /// What it shows, for those who can't see it.
+    /// What the chart shows, for readers who cannot see it.
     pub about: String,
     /// The horizontal axis.
     pub x: Axis,
-    /// The vertical one.
+    /// The vertical axis.
     pub y: Axis,
     /// How the curves are drawn.
     pub kind: Kind,
     /// The curves.
     pub series: Vec<Series>,
-    /// Where the horizontal axis begins and ends, if not where the points do.
+    /// Limits of the horizontal axis; `None`: those of the points.
     pub x_limits: Option<[f64; 2]>,
-    /// Where the vertical one does.
+    /// Limits of the vertical axis; `None`: those of the points and intervals.
     pub y_limits: Option<[f64; 2]>,
-    /// Ticks of the horizontal axis with their labels; round numbers without any.
+    /// Ticks of the horizontal axis with their labels; empty for round numbers.
     pub x_ticks: Vec<(f64, String)>,
-    /// Levels that a horizontal line marks, with what they mean.
+    /// Values marked by horizontal lines, and their meanings.
     pub levels: Vec<(f64, String)>,
 }
 
 impl LineChart {
-    /// The picture.
+    /// Draws the chart.
     pub fn draw(&self) -> Drawing {
         let mut canvas = Canvas::default();
         let mut top = heading(&mut canvas, &self.title, NARROW);
@@ -112,15 +112,14 @@ impl LineChart {
         let y = Scale::vertical(&self.y, y_low, y_high, HEIGHT);
         let left = (y.widest() + GAP).max(24.0);
         let area_width = NARROW - left - RIGHT;
-        // Marks and their whiskers keep off the axis and its labels.
+        // Marks and whiskers keep a distance from the axis and its labels.
         let inset = if self.kind == Kind::Marked { INSET } else { 0.0 };
         let mut x = Scale::horizontal(&self.x, x_low, x_high, area_width - 2.0 * inset);
         if !self.x_ticks.is_empty() {
-            x.ticks =
-                self.x_ticks.iter().map(|(at, label)| (*at, fitted(label, MOST_OF_A_TICK, Size::Normal))).collect();
+            x.ticks = self.x_ticks.iter().map(|(at, label)| (*at, fitted(label, LONGEST_TICK, Size::Normal))).collect();
         }
         let across = |value: f64| left + inset + x.place(value) * (area_width - 2.0 * inset);
-        // The vertical axis' label lies above it and not along it: it is read without turning one's head.
+        // The label of the vertical axis is above it, so that it is not rotated.
         canvas.text("hm-soft", 0.0, top + LINE - 5.0, Anchor::Start, &fitted(&y.label, NARROW, Size::Normal));
         top += LINE + 4.0;
         let (right, bottom) = (left + area_width, top + HEIGHT);
@@ -147,7 +146,7 @@ impl LineChart {
             let [low, high] = ends.map(|end| place(x, end).1);
             is_cut([low, high], edges).contains(&true)
         });
-        // Marks and the widths of lines may reach beyond the axes.
+        // Marks and line widths may exceed the axes a little.
         let clip = [left - 5.0, top - 5.0, area_width + 10.0, HEIGHT + 10.0];
         canvas.clipped("area", clip, |canvas| {
             for (at, series) in self.series.iter().enumerate() {
@@ -209,8 +208,8 @@ impl LineChart {
         }
     }
 
-    /// How far the marks of neighbouring curves at one place stand apart: only as far as their whiskers can be told
-    /// by it, and never so far that they seem to be at another place.
+    /// Returns the horizontal distance between the marks of adjacent curves at one point: enough to distinguish their
+    /// whiskers, and small compared to the distance between points.
     fn apart(&self, across: &dyn Fn(f64) -> f64) -> f64 {
         let points = || self.series.iter().flat_map(|series| &series.points).filter(|point| point.x.is_finite());
         if self.kind != Kind::Marked || self.series.len() < 2 || points().all(|point| point.interval.is_none()) {
@@ -219,8 +218,8 @@ impl LineChart {
         let mut places: Vec<f64> = points().map(|point| across(point.x)).collect();
         places.sort_unstable_by(f64::total_cmp);
         let gaps = places.windows(2).map(|pair| pair[1] - pair[0]).filter(|gap| *gap > 0.1);
-        let room = gaps.fold(APART, |least, gap| least.min(gap / 4.0));
-        (room / (self.series.len() - 1) as f64).min(APART / 4.0)
+        let total = gaps.fold(APART, |least, gap| least.min(gap / 4.0));
+        (total / (self.series.len() - 1) as f64).min(APART / 4.0)
     }
 
     fn limits(&self) -> ([f64; 2], [f64; 2]) {
@@ -233,7 +232,7 @@ impl LineChart {
         let levels = self.levels.iter().map(|(level, _)| *level);
         let mut y =
             self.y_limits.unwrap_or_else(|| span(heights.flatten().chain(levels).filter(positive(self.y.logarithmic))));
-        // Intervals of what can't be negative may reach below 0; the axis does not.
+        // Intervals of values that cannot be negative may reach below 0; the axis does not.
         let [lowest, _] = span(points().map(|point| point.y).filter(positive(self.y.logarithmic)));
         if self.y.logarithmic {
             y[0] = y[0].max(lowest / 3.0);
@@ -244,17 +243,17 @@ impl LineChart {
     }
 }
 
-/// Smallest and largest of some values.
+/// Returns the smallest and the largest value; infinities without values.
 pub(super) fn span(values: impl Iterator<Item = f64>) -> [f64; 2] {
     values.fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], value| [low.min(value), high.max(value)])
 }
 
-/// Whether the ends of an interval, lower and upper, lie off an area with these edges, top and bottom.
+/// Returns whether the lower and the upper end of an interval lie outside the chart area, given its top and bottom.
 fn is_cut([low, high]: [f64; 2], [top, bottom]: [f64; 2]) -> [bool; 2] {
     [low > bottom + 0.5, high < top - 0.5]
 }
 
-/// An interval as an upright line between bars; where it is cut at an edge an arrow stands for the bar.
+/// Returns the path of an interval: a vertical line with a bar at each end, or an arrow where it exceeds the area.
 fn whisker(x: f64, ends: [f64; 2], [top, bottom]: [f64; 2]) -> String {
     let cut = is_cut(ends, [top, bottom]);
     let within = ends.map(|end| end.clamp(top, bottom));
@@ -274,13 +273,13 @@ fn polyline(points: &[(f64, f64)]) -> String {
     d
 }
 
-/// The classes of a curve: neighbours differ in colour and in how they are dashed.
+/// Returns the style classes of a curve. Adjacent curves differ in colour and dashes.
 fn stroke(at: usize) -> String {
     let dash = ["", " hm-d1", " hm-d2", " hm-d3"][at % 4];
     format!("hm-line hm-s{}{dash}", at % COLOURS)
 }
 
-/// A mark of the colour and shape of a curve.
+/// Draws a mark in the colour and shape of curve number `at`.
 pub(super) fn mark(canvas: &mut Canvas, at: usize, x: f64, y: f64) {
     let around = |points: &[(f64, f64)]| {
         let moved: Vec<(f64, f64)> = points.iter().map(|(dx, dy)| (x + dx, y + dy)).collect();

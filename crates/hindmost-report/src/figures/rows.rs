@@ -1,4 +1,4 @@
-//! Values row by row, a name left of each and its number right of it: dots with their intervals, and bars.
+//! Charts of rows, each with a name at the left and a number at the right: dots with intervals, and bars.
 
 use super::legend::{LINE, heading, legend};
 use super::lines::{mark, span};
@@ -11,68 +11,68 @@ use super::{NARROW, POINT};
 const ROW: f64 = 22.0;
 /// Height of a row of two bars.
 const TWO_BARS: f64 = 30.0;
-/// Between names, area and numbers.
+/// Gap between names, chart area and numbers.
 const GAP: f64 = 10.0;
-/// The most that names take.
+/// Largest width of names.
 const NAMES: f64 = 150.0;
 
 /// A value with its interval.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dot {
-    /// Whose it is.
+    /// Name of the row.
     pub name: String,
-    /// The value; a row without one says so.
+    /// The value; `None` draws no dot.
     pub value: Option<f64>,
-    /// Its interval.
+    /// The confidence interval, if there is one.
     pub interval: Option<[f64; 2]>,
-    /// The value as it is read.
+    /// The value as text.
     pub text: String,
 }
 
-/// Dots and whiskers, row by row.
+/// A chart of dots and whiskers, one row for each value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DotChart {
-    /// Its heading.
+    /// The heading.
     pub title: String,
-    /// What it shows, for those who can't see it.
+    /// What the chart shows, for readers who cannot see it.
     pub about: String,
     /// What is measured.
     pub axis: Axis,
     /// Rows in groups, each with a heading that may be empty.
     pub groups: Vec<(String, Vec<Dot>)>,
-    /// A value that a line marks, with what it means.
+    /// A value marked by a line, and its meaning.
     pub reference: Option<(f64, String)>,
 }
 
-/// Two counts of one row: a part, and the whole that it is of.
+/// A row of a bar chart: a whole and a part of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bar {
-    /// Whose they are.
+    /// Name of the row.
     pub name: String,
     /// The whole.
     pub whole: f64,
-    /// The part, if there is one.
+    /// The part; `None` draws the whole only.
     pub part: Option<f64>,
-    /// Both as they are read.
+    /// Both values as text.
     pub text: String,
 }
 
-/// Bars, row by row.
+/// A chart of horizontal bars.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BarChart {
-    /// Its heading.
+    /// The heading.
     pub title: String,
-    /// What it shows, for those who can't see it.
+    /// What the chart shows, for readers who cannot see it.
     pub about: String,
     /// What is measured.
     pub axis: Axis,
     /// The rows.
     pub bars: Vec<Bar>,
-    /// What the whole is called, and the part.
+    /// Names of the whole and of the part.
     pub legend: Option<[String; 2]>,
 }
 
-/// Where things stand in a picture of rows.
+/// The horizontal layout of a chart of rows.
 struct Columns {
     names: f64,
     left: f64,
@@ -83,7 +83,7 @@ impl Columns {
     fn of<'a>(rows: impl Iterator<Item = (&'a str, &'a str)>) -> Columns {
         let (mut names, mut numbers) = (0.0f64, 0.0f64);
         for (name, text) in rows {
-            // As much as it would take if there were room, escapes and all.
+            // The width with escapes, up to the limit.
             names = names.max(width(&fitted(name, NAMES, Size::Normal), Size::Normal));
             numbers = numbers.max(width(text, Size::Normal));
         }
@@ -92,14 +92,14 @@ impl Columns {
     }
 }
 
-/// The area's axis, with a line from each tick up to `top`.
+/// Draws the axis of the chart area, with a line from each tick up to `top`. Returns the position below it.
 fn axis(canvas: &mut Canvas, scale: &Scale, columns: &Columns, top: f64, bottom: f64) -> f64 {
     for (at, middle, label) in scale.labels(columns.left, columns.width, [0.0, NARROW]) {
         canvas.line("hm-grid", (at, top), (at, bottom));
         canvas.text("hm-text", middle, bottom + LINE - 2.0, Anchor::Middle, label);
     }
     canvas.line("hm-axis", (columns.left, bottom), (columns.left + columns.width, bottom));
-    // The label may be wider than the area: it stands where there is room for it.
+    // The label may be wider than the area; then it is moved into the picture.
     let label = fitted(&scale.label, NARROW, Size::Normal);
     let half = width(&label, Size::Normal) / 2.0;
     let middle = (columns.left + columns.width / 2.0).clamp(half, (NARROW - half).max(half));
@@ -108,7 +108,7 @@ fn axis(canvas: &mut Canvas, scale: &Scale, columns: &Columns, top: f64, bottom:
 }
 
 impl DotChart {
-    /// The picture.
+    /// Draws the chart.
     pub fn draw(&self) -> Drawing {
         let mut canvas = Canvas::default();
         let top = heading(&mut canvas, &self.title, NARROW) + 4.0;
@@ -129,7 +129,7 @@ impl DotChart {
         for (heading, dots) in &self.groups {
             if !heading.is_empty() {
                 let shown = fitted(heading, NARROW, Size::Normal);
-                // Opaque, because lines of the grid pass below.
+                // Opaque, because it covers lines of the grid.
                 canvas.rect("hm-bg", 0.0, y + 2.0, width(&shown, Size::Normal) + 4.0, ROW - 4.0);
                 canvas.text("hm-soft", 0.0, y + ROW / 2.0 + 4.0, Anchor::Start, &shown);
                 y += ROW;
@@ -163,7 +163,7 @@ fn dot_row(canvas: &mut Canvas, dot: &Dot, at: usize, y: f64, columns: &Columns,
 }
 
 impl BarChart {
-    /// The picture.
+    /// Draws the chart.
     pub fn draw(&self) -> Drawing {
         let mut canvas = Canvas::default();
         let mut top = heading(&mut canvas, &self.title, NARROW);

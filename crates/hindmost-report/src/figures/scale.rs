@@ -1,18 +1,18 @@
-//! Axes: where values lie, and ticks at round numbers, few enough for the room.
+//! Axes: positions of values, and ticks at round numbers, few enough to fit.
 
 use super::measure::{Size, width};
 use crate::text;
 
-/// Room between the labels of neighbouring ticks.
+/// Gap between the labels of adjacent ticks.
 const BETWEEN_LABELS: f64 = 12.0;
-/// From this length on an axis has more ticks.
+/// Length from which on an axis has more ticks.
 const LONG_AXIS: f64 = 600.0;
-/// From here on a number is written with a power of ten.
+/// Numbers from here on are written with a power of ten.
 const LARGE: f64 = 1e7;
-/// Below it, too.
+/// Numbers below are written with a power of ten.
 const TINY: f64 = 1e-4;
 
-/// What an axis counts.
+/// The unit of an axis.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Unit {
     /// Seconds, shown in the unit that suits their size.
@@ -23,21 +23,21 @@ pub enum Unit {
     Number(String),
 }
 
-/// An axis before it has a scale.
+/// The description of an axis, without limits.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
-    /// What is measured along it.
+    /// What is measured along the axis.
     pub label: String,
-    /// In what.
+    /// The unit of the values.
     pub unit: Unit,
-    /// Whether each decade takes the same room.
+    /// Whether the axis is logarithmic.
     pub logarithmic: bool,
-    /// Whether 0 is on it, of one that is not logarithmic.
+    /// Whether the axis contains 0; ignored for logarithmic axes.
     pub from_zero: bool,
 }
 
 impl Axis {
-    /// A plain axis that begins at 0.
+    /// Creates a linear axis that contains 0.
     pub fn new(label: &str, unit: Unit) -> Axis {
         Axis { label: label.to_owned(), unit, logarithmic: false, from_zero: true }
     }
@@ -56,16 +56,16 @@ pub(super) struct Scale {
 }
 
 impl Scale {
-    /// Of an axis that shows values from `low` to `high` in so much room. `along` tells how much of it a label
-    /// takes: its width on a horizontal axis, its height on a vertical one.
-    pub(super) fn new(axis: &Axis, low: f64, high: f64, room: f64, along: impl Fn(&str) -> f64) -> Scale {
+    /// Creates the scale of an axis of a given length for values from `low` to `high`. `along` returns how much of the
+    /// length a label takes: its width on a horizontal axis, its height on a vertical one.
+    pub(super) fn new(axis: &Axis, low: f64, high: f64, length: f64, along: impl Fn(&str) -> f64) -> Scale {
         let (low, high) = sane(axis, low, high);
         let (factor, unit) = unit(&axis.unit, high.abs().max(low.abs()), axis.logarithmic);
         let (low, high) = (low / factor, high / factor);
         let fits = |ticks: &[(f64, String)], place: &dyn Fn(f64) -> f64| {
             ticks.windows(2).all(|pair| {
                 let needed = f64::midpoint(along(&pair[0].1), along(&pair[1].1)) + BETWEEN_LABELS;
-                (place(pair[1].0) - place(pair[0].0)).abs() * room >= needed
+                (place(pair[1].0) - place(pair[0].0)).abs() * length >= needed
             })
         };
         let (ticks, low, high) = if axis.logarithmic {
@@ -75,7 +75,7 @@ impl Scale {
             (found.unwrap_or_default(), low, high)
         } else {
             let mut found = (vec![(low, plain(low, 0))], low, high);
-            let most = if room > LONG_AXIS { 10 } else { 6 };
+            let most = if length > LONG_AXIS { 10 } else { 6 };
             for intervals in (1..=most).rev().map(f64::from) {
                 let step = round_step((high - low) / intervals);
                 let (from, to) = ((low / step + 1e-9).floor() * step, (high / step - 1e-9).ceil() * step);
@@ -99,14 +99,14 @@ impl Scale {
         Scale { label, ticks, logarithmic: axis.logarithmic, low: low * factor, high: high * factor }
     }
 
-    /// A horizontal axis.
-    pub(super) fn horizontal(axis: &Axis, low: f64, high: f64, room: f64) -> Scale {
-        Scale::new(axis, low, high, room, |label| width(label, Size::Normal))
+    /// Creates the scale of a horizontal axis.
+    pub(super) fn horizontal(axis: &Axis, low: f64, high: f64, length: f64) -> Scale {
+        Scale::new(axis, low, high, length, |label| width(label, Size::Normal))
     }
 
-    /// A horizontal axis from 0 to exactly `high`, so that nothing is left free at its end.
-    pub(super) fn time(axis: &Axis, high: f64, room: f64) -> Scale {
-        let mut scale = Scale::horizontal(axis, 0.0, high, room);
+    /// Creates the scale of a horizontal axis from 0 to exactly `high`, without space at its end.
+    pub(super) fn time(axis: &Axis, high: f64, length: f64) -> Scale {
+        let mut scale = Scale::horizontal(axis, 0.0, high, length);
         if high.is_finite() && high > 0.0 {
             scale.high = high;
             scale.ticks.retain(|(value, _)| *value <= high * (1.0 + 1e-9));
@@ -114,12 +114,12 @@ impl Scale {
         scale
     }
 
-    /// A vertical axis.
-    pub(super) fn vertical(axis: &Axis, low: f64, high: f64, room: f64) -> Scale {
-        Scale::new(axis, low, high, room, |_| Size::Normal.height())
+    /// Creates the scale of a vertical axis.
+    pub(super) fn vertical(axis: &Axis, low: f64, high: f64, length: f64) -> Scale {
+        Scale::new(axis, low, high, length, |_| Size::Normal.height())
     }
 
-    /// Where a value lies, from 0 to 1; beyond for what is off the axis, as far as can be drawn.
+    /// Returns the position of a value: 0 to 1 on the axis, −1 to 2 off it.
     pub(super) fn place(&self, value: f64) -> f64 {
         let place = if self.logarithmic {
             if value <= 0.0 {
@@ -132,13 +132,13 @@ impl Scale {
         if place.is_finite() { place.clamp(-1.0, 2.0) } else { -1.0 }
     }
 
-    /// The ticks of a horizontal axis that begins at `left`: where each is, where its label's middle is, and the
-    /// label; empty where it would lie on another. No label reaches beyond `limits`.
-    pub(super) fn labels(&self, left: f64, room: f64, limits: [f64; 2]) -> Vec<(f64, f64, &str)> {
+    /// Returns the ticks of a horizontal axis that begins at `left`: position, middle of the label, and label. The label
+    /// is empty where it would overlap another. No label exceeds `limits`.
+    pub(super) fn labels(&self, left: f64, length: f64, limits: [f64; 2]) -> Vec<(f64, f64, &str)> {
         let mut labels: Vec<(f64, f64, &str)> = Vec::new();
         let mut free_from = f64::NEG_INFINITY;
         for (value, label) in &self.ticks {
-            let at = left + self.place(*value) * room;
+            let at = left + self.place(*value) * length;
             let half = width(label, Size::Normal) / 2.0;
             let middle = at.min(limits[1] - half).max(limits[0] + half);
             if middle - half >= free_from && middle + half <= limits[1] + 1e-6 {
@@ -151,13 +151,13 @@ impl Scale {
         labels
     }
 
-    /// The widest label.
+    /// Returns the width of the widest label.
     pub(super) fn widest(&self) -> f64 {
         self.ticks.iter().map(|(_, label)| width(label, Size::Normal)).fold(0.0, f64::max)
     }
 }
 
-/// Limits that have something between them.
+/// Returns finite limits with a positive distance.
 fn sane(axis: &Axis, low: f64, high: f64) -> (f64, f64) {
     let (mut low, mut high) = (if low.is_finite() { low } else { 0.0 }, if high.is_finite() { high } else { 1.0 });
     if low > high {
@@ -184,7 +184,7 @@ fn sane(axis: &Axis, low: f64, high: f64) -> (f64, f64) {
     (low, high)
 }
 
-/// By what values are divided to be shown, and in what.
+/// Returns the divisor of the shown values and the name of their unit.
 fn unit(unit: &Unit, largest: f64, logarithmic: bool) -> (f64, String) {
     let (factor, name) = match unit {
         Unit::Share => (0.01, "%"),
@@ -201,7 +201,7 @@ fn unit(unit: &Unit, largest: f64, logarithmic: bool) -> (f64, String) {
     (factor, name.to_owned())
 }
 
-/// 1, 2 or 5 times a power of ten, not below.
+/// Returns the smallest of 1, 2 or 5 times a power of ten that is not below `step`.
 fn round_step(step: f64) -> f64 {
     let power = 10f64.powf(step.log10().floor());
     let times = [1.0, 2.0, 5.0, 10.0].into_iter().find(|times| times * power >= step * (1.0 - 1e-9));
@@ -214,7 +214,7 @@ fn linear_ticks(from: f64, to: f64, step: f64) -> Vec<(f64, String)> {
     (0..=count.min(20)).map(|at| from + f64::from(at) * step).map(|value| (value, plain(value, digits))).collect()
 }
 
-/// Ticks of a logarithmic axis, the finer ones first; `None` where there are no coarser ones.
+/// Returns the ticks of a logarithmic axis; a higher level has fewer ticks. `None` beyond the last level.
 fn logarithmic_ticks(low: f64, high: f64, level: u32) -> Option<Vec<(f64, String)>> {
     let (first, last) = (low.log10().floor() as i32, high.log10().ceil() as i32);
     let within = |value: f64| value >= low * (1.0 - 1e-9) && value <= high * (1.0 + 1e-9);
@@ -248,7 +248,7 @@ fn plain(value: f64, digits: usize) -> String {
     if value < 0.0 { format!("\u{2212}{text}") } else { text }
 }
 
-/// A round number as short as it gets.
+/// Formats a round number as short as possible.
 fn significant(value: f64) -> String {
     if value == 0.0 {
         return "0".to_owned();
@@ -270,8 +270,8 @@ fn significant(value: f64) -> String {
     format!("{sign}{times}10{}", raised(power as i32))
 }
 
-/// A whole number as an exponent.
-fn raised(power: i32) -> String {
+/// Writes a whole number in superscript digits, as an exponent.
+pub(crate) fn raised(power: i32) -> String {
     power
         .to_string()
         .chars()
@@ -289,8 +289,8 @@ fn raised(power: i32) -> String {
 mod tests {
     use super::*;
 
-    fn labels(axis: &Axis, low: f64, high: f64, room: f64) -> Vec<String> {
-        Scale::horizontal(axis, low, high, room).ticks.into_iter().map(|(_, label)| label).collect()
+    fn labels(axis: &Axis, low: f64, high: f64, length: f64) -> Vec<String> {
+        Scale::horizontal(axis, low, high, length).ticks.into_iter().map(|(_, label)| label).collect()
     }
 
     fn logarithmic() -> Axis {
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn seconds_are_shown_in_the_unit_that_suits_them() {
+    fn seconds_have_a_unit_that_suits_their_size() {
         let axis = Axis::new("flowtime", Unit::Seconds);
         let label = |high: f64| Scale::horizontal(&axis, 0.0, high, 300.0).label;
         let all = [0.5, 60.0, 3_000.0, 40_000.0, 1e6].map(label);
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn values_lie_where_they_belong() {
+    fn values_have_the_right_position() {
         let scale = Scale::horizontal(&Axis::new("t", Unit::Seconds), 0.0, 10.0, 300.0);
         assert_eq!([0.0, 5.0, 10.0, f64::NAN].map(|value| scale.place(value)), [0.0, 0.5, 1.0, -1.0]);
         let scale = Scale::horizontal(&logarithmic(), 1.0, 100.0, 300.0);
@@ -335,22 +335,22 @@ mod tests {
     }
 
     #[test]
-    fn whatever_the_limits_labels_never_meet() {
+    fn labels_never_overlap_for_any_limits() {
         let odd = [0.0, -5.0, 1e-300, 1e-12, 0.1, 1.0, 3.0, 1e5, 1e18, 1e300, f64::NAN, f64::INFINITY];
         let relative = Axis { from_zero: false, ..Axis::new("x", Unit::Share) };
         let mut shown = 0;
         for axis in [Axis::new("x", Unit::Seconds), logarithmic(), relative] {
             for (low, high) in odd.iter().flat_map(|low| odd.iter().map(move |high| (*low, *high))) {
-                for room in [20.0, 120.0, 400.0] {
-                    let scale = Scale::horizontal(&axis, low, high, room);
+                for length in [20.0, 120.0, 400.0] {
+                    let scale = Scale::horizontal(&axis, low, high, length);
                     assert!(scale.ticks.len() <= 40, "{low} {high}");
                     let mut free_from = 0.0;
-                    for (at, middle, label) in scale.labels(50.0, room, [0.0, room + 100.0]) {
-                        assert!((49.9..=room + 50.1).contains(&at), "{low} {high} {room} {scale:?}");
+                    for (at, middle, label) in scale.labels(50.0, length, [0.0, length + 100.0]) {
+                        assert!((49.9..=length + 50.1).contains(&at), "{low} {high} {length} {scale:?}");
                         let half = width(label, Size::Normal) / 2.0;
                         if !label.is_empty() {
                             assert!(
-                                middle - half >= free_from && middle + half <= room + 100.1,
+                                middle - half >= free_from && middle + half <= length + 100.1,
                                 "{low} {high} {scale:?}"
                             );
                             free_from = middle + half;

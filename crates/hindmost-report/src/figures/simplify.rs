@@ -1,11 +1,11 @@
-//! Curves with no more points than can be seen.
+//! Removes points of curves that make no visible difference.
 
-/// How far a curve may move, in a picture's units: less than a quarter of a pixel on most screens.
+/// Largest distance by which a curve may move, in a picture's units: less than a quarter of a pixel on most screens.
 const TOLERANCE: f64 = 0.2;
-/// The most points that are looked at; of more every so many are taken.
+/// Most points that are examined; longer curves are sampled at regular intervals first.
 const MOST: usize = 4000;
 
-/// The points that are needed to draw the line through all of them (Ramer, Douglas and Peucker).
+/// Returns the points needed to draw the line through all of them (algorithm of Ramer, Douglas and Peucker).
 pub(super) fn simplified(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
     if points.len() < 3 {
         return points.to_vec();
@@ -32,7 +32,7 @@ pub(super) fn simplified(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
     taken.into_iter().zip(kept).filter(|(_, kept)| *kept).map(|(point, _)| point).collect()
 }
 
-/// How far a point is from the line between two others.
+/// Returns the distance of a point from the line through two others.
 fn distance(point: (f64, f64), from: (f64, f64), to: (f64, f64)) -> f64 {
     let (dx, dy) = (to.0 - from.0, to.1 - from.1);
     let length = dx.hypot(dy);
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_straight_line_is_its_ends() {
+    fn a_straight_line_keeps_only_its_ends() {
         let points: Vec<(f64, f64)> = (0..1000).map(|at| (f64::from(at) / 3.0, f64::from(at) / 6.0)).collect();
         assert_eq!(simplified(&points), [points[0], points[999]]);
         assert_eq!(simplified(&points[..1]), points[..1]);
@@ -53,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_can_be_seen_is_lost() {
+    fn visible_points_are_kept() {
         let curve = |at: i32| (f64::from(at) / 30.0, 200.0 * (1.0 - (-f64::from(at) / 2000.0).exp()));
         let points: Vec<(f64, f64)> = (0..12_000).map(curve).collect();
         let few = simplified(&points);

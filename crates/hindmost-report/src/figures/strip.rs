@@ -1,43 +1,43 @@
-//! A claim at a glance: the values that count, and the values that were measured.
+//! A small picture of a claim: the values that confirm it and the measured values.
 
 use super::lines::span;
 use super::svg::{Canvas, Drawing, number};
 
 const WIDTH: f64 = 200.0;
 const HEIGHT: f64 = 24.0;
-/// Room at both ends.
+/// Space at both ends.
 const MARGIN: f64 = 8.0;
-/// Limits beyond the measured values are shown if they are no farther away than so many of their spans.
+/// A limit is shown if its distance from the measured values is at most this many times their span.
 const FAR: f64 = 12.0;
 
 /// A measured value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StripDot {
-    /// What is told of it.
+    /// The tooltip.
     pub tip: String,
     /// The value.
     pub value: f64,
-    /// Its interval.
+    /// The confidence interval, if there is one.
     pub interval: Option<[f64; 2]>,
-    /// Whether it counts as the claim.
+    /// Whether the value confirms the claim.
     pub holds: bool,
 }
 
-/// The values that count and those that were measured, on an axis without numbers.
+/// The values that confirm a claim and the measured ones, on an axis without numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Strip {
-    /// What is claimed.
+    /// The claim.
     pub title: String,
-    /// Smallest value that counts.
+    /// Smallest value that confirms the claim; `None` for no limit.
     pub low: Option<f64>,
-    /// Largest value that counts.
+    /// Largest value that confirms the claim; `None` for no limit.
     pub high: Option<f64>,
-    /// What was measured.
+    /// The measured values.
     pub dots: Vec<StripDot>,
 }
 
 impl Strip {
-    /// The picture.
+    /// Draws the picture.
     pub fn draw(&self) -> Drawing {
         let mut canvas = Canvas::default();
         let dots: Vec<&StripDot> = self.dots.iter().filter(|dot| dot.value.is_finite()).collect();
@@ -56,17 +56,17 @@ impl Strip {
             let around = if low.is_finite() && low != 0.0 { low.abs() / 2.0 } else { 1.0 };
             (low, high) = if low.is_finite() { (low - around, low + around) } else { (0.0, 1.0) };
         }
-        let room = WIDTH - 2.0 * MARGIN;
-        let place = |value: f64| MARGIN + ((value - low) / (high - low)).clamp(-0.04, 1.04) * room;
+        let width = WIDTH - 2.0 * MARGIN;
+        let place = |value: f64| MARGIN + ((value - low) / (high - low)).clamp(-0.04, 1.04) * width;
         let middle = HEIGHT / 2.0;
         if self.low.is_some() || self.high.is_some() {
-            // A single value that counts is still to be seen.
+            // Stays visible if low and high are equal.
             let from = self.low.map_or(0.0, |low| place(low) - 1.5);
             let to = self.high.map_or(WIDTH, |high| place(high) + 1.5);
             canvas.rect("hm-zone", from, 2.0, to - from, HEIGHT - 4.0);
         }
         canvas.line("hm-axis", (0.0, middle), (WIDTH, middle));
-        // Those that hold are drawn last, so that they are seen.
+        // Values that hold are drawn last, on top.
         for holds in [false, true] {
             for dot in dots.iter().filter(|dot| dot.holds == holds) {
                 canvas.explained(&dot.tip, |canvas| {
@@ -79,8 +79,8 @@ impl Strip {
                 });
             }
         }
-        let about = "Shaded: the values that count as the claim. Filled dots: measured values that do; hollow ones: \
-                     measured values that don't.";
+        let about = "Shaded: the values that confirm the claim. Filled dots: measured values among them. Hollow dots: \
+                     other measured values.";
         Drawing::new(&self.title, about, WIDTH, canvas, HEIGHT)
     }
 }

@@ -1,27 +1,26 @@
-//! Writing SVG: elements, escaped text, short numbers, and the styles that all pictures share.
+//! Writes SVG: elements, escaped text, short numbers, and the styles of all pictures.
 
 use std::fmt::Write as _;
 
 use crate::text;
 
-/// Stands in a picture's body where the prefix of its ids goes. No text contains it: control characters are
-/// escaped.
+/// Placeholder for the prefix of ids in a picture's body. No text contains it, because control characters are escaped.
 pub(super) const ID: char = '\u{1}';
 
-/// The styles of all pictures, by class and without variables, so that viewers that know neither variables nor
-/// media queries show the light picture.
+/// The styles of all pictures. They use no variables, so that viewers without variables and media queries show the
+/// light picture.
 pub(crate) const STYLE: &str = include_str!("style.css");
 
-/// What stands in front of the ids of a picture that stands alone.
+/// Prefix of the ids of a picture in a file of its own.
 const ALONE: &str = "hindmost";
 
-/// The most letters of what is told and not drawn.
+/// Most letters of titles, descriptions and tooltips.
 const LONGEST: usize = 500;
 
-/// What is left free around a picture that stands alone.
+/// Margin around a picture in a file of its own.
 const MARGIN: f64 = 12.0;
 
-/// A picture of a size of its own, which can stand alone or in a page.
+/// A picture, which can be a file of its own or part of a page.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Drawing {
     title: String,
@@ -32,22 +31,22 @@ pub struct Drawing {
 }
 
 impl Drawing {
-    /// A picture with what it is called and what it shows, for those who can't see it.
+    /// Creates a picture. The title and the description `about` are for readers who cannot see it.
     pub(super) fn new(title: &str, about: &str, width: f64, canvas: Canvas, height: f64) -> Drawing {
         Drawing { title: title.to_owned(), about: about.to_owned(), width, height, body: canvas.0 }
     }
 
-    /// What it is called.
+    /// Returns the title.
     pub fn title(&self) -> &str {
         &self.title
     }
 
-    /// Width over height.
+    /// Returns the width divided by the height.
     pub fn shape(&self) -> f64 {
         self.width / self.height
     }
 
-    /// The picture as a file of its own.
+    /// Returns the picture as a file of its own.
     pub fn standalone(&self) -> String {
         let mut text = self.opened(ALONE, " xmlns=\"http://www.w3.org/2000/svg\"", MARGIN);
         let [begin, width, height] = [-MARGIN, self.width + 2.0 * MARGIN, self.height + 2.0 * MARGIN].map(number);
@@ -60,7 +59,7 @@ impl Drawing {
         text + "</svg>\n"
     }
 
-    /// The picture as part of a page that has the styles of pictures; `id` is unique in the page.
+    /// Returns the picture as part of a page that has the styles of pictures; `id` must be unique in the page.
     pub fn inline(&self, id: &str) -> String {
         self.opened(id, "", 0.0) + &self.body.replace(ID, id) + "</svg>"
     }
@@ -71,17 +70,17 @@ impl Drawing {
             "<svg{more} class=\"hm\" viewBox=\"{begin} {begin} {width} {height}\" width=\"{width}\" height=\"{height}\" \
              role=\"img\" aria-labelledby=\"{id}-title {id}-about\">\n"
         );
-        let _ = writeln!(text, "<title id=\"{id}-title\">{}</title>", told(&self.title));
-        let _ = writeln!(text, "<desc id=\"{id}-about\">{}</desc>", told(&self.about));
+        let _ = writeln!(text, "<title id=\"{id}-title\">{}</title>", caption(&self.title));
+        let _ = writeln!(text, "<desc id=\"{id}-about\">{}</desc>", caption(&self.about));
         text
     }
 }
 
-/// Where elements are written to.
+/// The elements of a picture.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Canvas(String);
 
-/// Which end of a text stands at its place.
+/// The part of a text that is at its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Anchor {
     Start,
@@ -90,18 +89,18 @@ pub(super) enum Anchor {
 }
 
 impl Canvas {
-    /// A horizontal or vertical or slanting line.
+    /// Adds a straight line.
     pub(super) fn line(&mut self, class: &str, from: (f64, f64), to: (f64, f64)) {
         let [x1, y1, x2, y2] = [from.0, from.1, to.0, to.1].map(number);
         let _ = writeln!(self.0, "<path class=\"{class}\" d=\"M{x1} {y1}L{x2} {y2}\"/>");
     }
 
-    /// A shape whose path is given.
+    /// Adds a path.
     pub(super) fn path(&mut self, class: &str, d: &str) {
         let _ = writeln!(self.0, "<path class=\"{class}\" d=\"{d}\"/>");
     }
 
-    /// A rectangle; nothing without width or height.
+    /// Adds a rectangle; nothing without width or height.
     pub(super) fn rect(&mut self, class: &str, x: f64, y: f64, width: f64, height: f64) {
         if width <= 0.0 || height <= 0.0 {
             return;
@@ -110,7 +109,7 @@ impl Canvas {
         let _ = writeln!(self.0, "<rect class=\"{class}\" x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\"/>");
     }
 
-    /// Text on one line, escaped; nothing if it is empty.
+    /// Adds one line of text, escaped; nothing if it is empty.
     pub(super) fn text(&mut self, class: &str, x: f64, y: f64, anchor: Anchor, text: &str) {
         if text.is_empty() {
             return;
@@ -124,14 +123,14 @@ impl Canvas {
         let _ = writeln!(self.0, "<text class=\"{class}\" x=\"{x}\" y=\"{y}\"{anchor}>{}</text>", escaped(text));
     }
 
-    /// Elements that are shown with a text where a pointer rests on them.
+    /// Adds elements with a tooltip.
     pub(super) fn explained(&mut self, tip: &str, inside: impl FnOnce(&mut Canvas)) {
-        let _ = writeln!(self.0, "<g><title>{}</title>", told(tip));
+        let _ = writeln!(self.0, "<g><title>{}</title>", caption(tip));
         inside(self);
         self.0.push_str("</g>\n");
     }
 
-    /// Elements of which nothing outside a rectangle is shown; `name` is unique in the picture.
+    /// Adds elements clipped to a rectangle; `name` must be unique in the picture.
     pub(super) fn clipped(&mut self, name: &str, area: [f64; 4], inside: impl FnOnce(&mut Canvas)) {
         let [x, y, width, height] = area.map(number);
         let _ = writeln!(
@@ -144,12 +143,12 @@ impl Canvas {
     }
 }
 
-/// A text that is told and not drawn: as much of it as somebody reads.
-fn told(text: &str) -> String {
+/// Escapes and shortens a title, description or tooltip.
+fn caption(text: &str) -> String {
     escaped(&text::beginning(text, LONGEST, "…"))
 }
 
-/// A coordinate with as many digits as can be seen.
+/// Formats a coordinate with one decimal digit at most.
 pub(super) fn number(value: f64) -> String {
     if !value.is_finite() {
         return "0".to_owned();
@@ -159,7 +158,7 @@ pub(super) fn number(value: f64) -> String {
     if text == "-0" { "0".to_owned() } else { text.to_owned() }
 }
 
-/// Text as XML takes it: what would be markup is shown, and what XML knows no way to write is an escape.
+/// Escapes text for XML, including control characters, which XML cannot represent.
 pub(crate) fn escaped(text: &str) -> String {
     let mut written = String::with_capacity(text.len());
     for letter in text::escaped(text).chars() {
@@ -186,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_of_a_text_is_markup() {
+    fn text_never_becomes_markup() {
         let text = "</text><script>\"'&\u{1}\u{202e}\u{ffff}";
         let expected = "&lt;/text&gt;&lt;script&gt;&quot;&#39;&amp;\\u{1}\\u{202e}\\u{ffff}";
         assert_eq!(escaped(text), expected);

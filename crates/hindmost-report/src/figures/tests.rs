@@ -1,5 +1,4 @@
-//! Pictures as a whole: well formed, whatever the values and names; no text on another or outside; the same bytes
-//! each time.
+//! Tests of whole pictures: well formed for any values and names, no overlapping text, no text outside, same bytes.
 
 use proptest::prelude::*;
 
@@ -8,7 +7,7 @@ use super::measure::{Size, width};
 use super::*;
 use crate::markup::{Element, check};
 
-/// Names as nobody would give them, but a log may hold them.
+/// Names that a log may contain and that must not have any effect.
 pub(crate) const HOSTILE: [&str; 11] = [
     "<script>alert(1)</script>",
     "\"><img src=x onerror=alert(1)>",
@@ -23,7 +22,7 @@ pub(crate) const HOSTILE: [&str; 11] = [
     "",
 ];
 
-/// Where a text is: left, top, right, bottom.
+/// Returns the left, top, right and bottom of a text.
 fn area(text: &Element) -> [f64; 4] {
     let number = |name: &str| text.get(name).unwrap().parse::<f64>().unwrap();
     let class = text.get("class").unwrap_or("");
@@ -45,7 +44,7 @@ fn area(text: &Element) -> [f64; 4] {
     [left, y - 0.72 * size.height(), left + wide, y + 0.16 * size.height()]
 }
 
-/// Checks a picture, alone and in a page.
+/// Checks a picture as a file and in a page, and returns the file.
 fn sound(drawing: &Drawing) -> String {
     let alone = drawing.standalone();
     let found = check(&alone);
@@ -237,13 +236,13 @@ fn curves_of_any_number_of_points_stay_small() {
 }
 
 #[test]
-fn axes_tell_their_units() {
+fn axes_have_units_in_their_labels() {
     let text = sound(&shares(vec![curve("none", 300)], Kind::Plain).draw());
     assert!(text.contains(">flowtime (s)<") && text.contains(">share of jobs (%)<"), "{text}");
 }
 
 #[test]
-fn a_small_picture_is_as_it_was() {
+fn a_small_picture_is_unchanged() {
     let points =
         |ys: [f64; 3]| ys.iter().enumerate().map(|(at, y)| Point { x: at as f64, y: *y, interval: None }).collect();
     let series = vec![
@@ -254,7 +253,7 @@ fn a_small_picture_is_as_it_was() {
 }
 
 #[test]
-fn intervals_that_are_cut_have_an_arrow_and_others_a_bar() {
+fn intervals_beyond_the_axis_end_in_an_arrow() {
     let picture = |low: f64| {
         let point = |x: f64, interval| Point { x, y: 3.5, interval: Some(interval) };
         let points = vec![point(1.0, [low, 8.0]), point(2.0, [3.0, 4.0])];
@@ -274,20 +273,20 @@ fn intervals_that_are_cut_have_an_arrow_and_others_a_bar() {
     let [arrow, bar] = &whiskers(&cut)[..] else { panic!("{cut}") };
     assert!(arrow.matches('L').count() == 2 && arrow.matches('H').count() == 1, "{arrow}");
     assert!(!bar.contains('L'), "{bar}");
-    // It ends at the axis, and so does its arrow.
+    // The line and its arrow end at the axis.
     let axis = cut.split("hm-axis").last().unwrap().split("d=\"M").nth(1).unwrap();
     let level = axis.split([' ', 'L']).nth(1).unwrap();
     assert!(arrow.contains(&format!(" {level}V")) && arrow.contains(&format!(" {level}L")), "{arrow} {level}");
 }
 
-/// Every kind of attempt can be told without colour.
+/// Attempts of different kinds differ without colour.
 #[test]
 fn kinds_of_attempts_differ_in_shape() {
     let shape = |fate, copy| {
         let mut canvas = svg::Canvas::default();
         canvas.explained("", |canvas| gantt::shape(canvas, fate, copy, [0.0, 0.0, 100.0, 15.0]));
         let drawing = Drawing::new("", "", 100.0, canvas, 15.0).inline("p");
-        // What is left without colours: shapes, dashes and hatching.
+        // Everything that is visible without colours: shapes, dashes and hatching.
         let shapes: Vec<String> =
             check(&drawing).iter().filter_map(|element| element.get("d")).map(str::to_owned).collect();
         (shapes, drawing.contains("hm-hatch"), drawing.contains("hm-cut"))

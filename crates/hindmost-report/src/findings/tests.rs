@@ -59,27 +59,27 @@ fn findings() -> Findings {
 }
 
 #[test]
-fn what_stragglers_cost_and_why_is_told_first() {
-    let told = text(&findings(), 2000);
-    let first = "12.0% of the time of jobs (120 s) went into waiting for the last 5% of tasks. 18 of 400 tasks took more \
-                 than 1.5 times as long as the median of their phase, 200 s longer in all. 61.1% of these had more \
-                 input: split it more evenly (repartition, smaller splits, salted keys). 27.8% ran on a slow node: \
-                 repair it, or keep tasks off it. ";
-    assert!(told.starts_with(first), "{told}");
-    let told = told.replace('\n', " ");
+fn the_text_begins_with_costs_and_causes() {
+    let shown = text(&findings(), 2000);
+    let first = "Jobs spent 12.0% of their time (120 s) waiting for the last 5% of tasks. 18 of 400 tasks took more than \
+                 1.5 times as long as the median of their phase; together they took 200 s longer than the median. 61.1% \
+                 of these had more input than others: split the input more evenly (repartition, smaller splits, salted \
+                 keys). 27.8% ran on a slow node: repair the node or keep tasks off it. ";
+    assert!(shown.starts_with(first), "{shown}");
+    let shown = shown.replace('\n', " ");
     for sentence in [
         "For 11.1% neither input nor a slow node is the reason. ",
         "Of 10 nodes tested one is slow: h7 takes 2.3 times as long (p = 0.0001).",
-        "Of 6 speculative copies 2 won. Attempts that another of their task overtook held 36.0 s, 2.0% of all machine time.",
+        "Of 6 speculative copies 2 won. Attempts that lost to another attempt of their task took 36.0 s, 2.0% of all machine time.",
     ] {
-        assert!(told.contains(sentence), "{sentence}: {told}");
+        assert!(shown.contains(sentence), "{sentence}: {shown}");
     }
 }
 
 #[test]
 fn tables_follow_with_as_much_as_fits() {
-    let told = text(&findings(), 120);
-    let row = told.lines().find(|line| line.contains("collect at")).unwrap();
+    let shown = text(&findings(), 120);
+    let row = shown.lines().find(|line| line.contains("collect at")).unwrap();
     let cells: Vec<&str> = row.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect();
     assert_eq!(
         cells,
@@ -98,13 +98,13 @@ fn tables_follow_with_as_much_as_fits() {
             "–"
         ]
     );
-    let node = told.lines().find(|line| line.starts_with("h7")).unwrap();
+    let node = shown.lines().find(|line| line.starts_with("h7")).unwrap();
     let cells: Vec<&str> = node.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect();
-    assert_eq!(cells, ["h7", "44", "2", "2.31", "1.90 to 2.80", "0.0001", "5"]);
+    assert_eq!(cells, ["h7", "44", "2", "2.31×", "1.90 to 2.80", "0.0001", "5"]);
 }
 
 #[test]
-fn any_width_from_40_on_is_kept_and_phases_stay_told_apart() {
+fn widths_from_40_are_kept_and_phases_stay_distinct() {
     let mut findings = findings();
     findings.phases =
         (0..40).map(|at| phase(at, &format!("mapPartitions at Very{at}Long.scala:{at}"), 1_234_567, 1e5)).collect();
@@ -116,11 +116,11 @@ fn any_width_from_40_on_is_kept_and_phases_stay_told_apart() {
         })
         .collect();
     for width in 40..160 {
-        let told = text(&findings, width);
-        let widest = told.lines().map(columns).max().unwrap();
-        assert!(widest <= usize::from(width), "{widest} of {width}:\n{told}");
-        assert!(told.contains("1 234 567") && told.contains("28 more phases"), "{told}");
-        let rows: Vec<&str> = told.lines().filter(|line| line.contains("1 234 567")).collect();
+        let shown = text(&findings, width);
+        let widest = shown.lines().map(columns).max().unwrap();
+        assert!(widest <= usize::from(width), "{widest} of {width}:\n{shown}");
+        assert!(shown.contains("1 234 567") && shown.contains("28 more phases"), "{shown}");
+        let rows: Vec<&str> = shown.lines().filter(|line| line.contains("1 234 567")).collect();
         assert_eq!(rows.len(), PHASES);
     }
 }
@@ -131,24 +131,24 @@ fn names_from_logs_cannot_command_the_terminal() {
     findings.phases[0].name = Some("evil\x1b[2J\u{202e}name".to_owned());
     findings.slow_nodes[0].node = "h\x07\n7".to_owned();
     for width in [40, 80, 200] {
-        let told = text(&findings, width);
+        let shown = text(&findings, width);
         assert!(
-            told.chars().all(|letter| letter == '\n' || !letter.is_control()) && !told.contains('\u{202e}'),
-            "{told:?}"
+            shown.chars().all(|letter| letter == '\n' || !letter.is_control()) && !shown.contains('\u{202e}'),
+            "{shown:?}"
         );
     }
 }
 
 #[test]
-fn only_what_the_log_supports_is_said() {
+fn the_text_claims_only_what_the_log_supports() {
     let flat = |findings: &Findings| text(findings, 80).replace('\n', " ");
     let nothing =
         flat(&Findings { attempts: AttemptCounts { ended: 3, ..AttemptCounts::default() }, ..Findings::default() });
-    assert_eq!(nothing, "3 attempts ended and none succeeded, so there is nothing to say about stragglers. ");
+    assert_eq!(nothing, "3 attempts ended and none succeeded, so there are no durations to compare. ");
 
     let mut few = findings();
     few.stragglers = Stragglers { tasks: 3, other: 2, skew: 1, ..Stragglers::default() };
-    assert!(flat(&few).contains("They are too few to tell causes in shares.") && !flat(&few).contains("repartition"));
+    assert!(flat(&few).contains("They are too few for percentages of causes.") && !flat(&few).contains("repartition"));
 
     let mut unknown = findings();
     unknown.waiting = Waiting { seconds: 0.0, share: None };
@@ -157,47 +157,50 @@ fn only_what_the_log_supports_is_said() {
     for phase in &mut unknown.phases {
         phase.skew = None;
     }
-    let told = flat(&unknown);
+    let shown = flat(&unknown);
     for sentence in [
-        "The log does not tell when tasks ran,",
-        "The log does not tell inputs enough to say whether more input made them slow.",
-        "Whether nodes are slow can't be told: too few have tasks beside other nodes'.",
+        "The log does not record when tasks ran,",
+        "The log has too few input sizes to test whether more input made them slow.",
+        "Slow nodes cannot be detected: too few nodes ran tasks of the same phases as other nodes.",
         "For 100.0% neither input nor a slow node is the reason.",
     ] {
-        assert!(told.contains(sentence), "{sentence}: {told}");
+        assert!(shown.contains(sentence), "{sentence}: {shown}");
     }
 
     let mut healthy = findings();
     healthy.stragglers = Stragglers::default();
     (healthy.slow_nodes, healthy.speculation) = (Vec::new(), Speculation::default());
     healthy.waiting.seconds = 0.0;
-    let told = flat(&healthy);
+    let shown = flat(&healthy);
     for sentence in [
         "No job waited for the last 5% of its tasks.",
         "No task took more than 1.5 times as long as the median of its phase.",
         "None of 10 nodes tested is slow.",
     ] {
-        assert!(told.contains(sentence), "{sentence}: {told}");
+        assert!(shown.contains(sentence), "{sentence}: {shown}");
     }
     for phase in &mut healthy.phases {
         phase.tasks = 19;
     }
-    assert!(flat(&healthy).contains("No phase has 20 tasks or more, so none waited for its last 5%."));
+    assert!(flat(&healthy).contains("No phase has 20 tasks or more, so waiting for the last 5% was not measured."));
 
     let mut idle = findings();
     idle.speculation = Speculation::default();
-    assert!(flat(&idle).contains("is the reason; no speculative copies ran, which is what they are for."));
+    assert!(
+        flat(&idle)
+            .contains("is the reason; no speculative copies ran, and speculation helps against such stragglers.")
+    );
 }
 
 #[test]
-fn tails_are_told_by_the_model_that_fits() {
+fn tails_are_named_by_the_model_that_fits() {
     let uniform = |at: u64| drawn(7, Purpose::Duration, 0, at);
     let pareto: Vec<f64> = (0..500).map(|at| uniform(at).powf(-1.0 / 1.5)).collect();
-    let told = tail(&Fit::of_values(&pareto, 0.0));
-    assert!(told.starts_with("Pareto 1."), "{told}");
+    let shown = tail(&Fit::of_values(&pareto, 0.0));
+    assert!(shown.starts_with("Pareto α 1."), "{shown}");
     let flat: Vec<f64> = (0..500).map(|at| 1.0 + uniform(at)).collect();
-    let told = tail(&Fit::of_values(&flat, 0.0));
-    assert!(told.starts_with("Hill "), "{told}");
+    let shown = tail(&Fit::of_values(&flat, 0.0));
+    assert!(shown.starts_with("Hill α ") || shown == "light", "{shown}");
     assert_eq!(tail(&Fit::of_values(&[1.0], 0.0)), "–");
     assert_eq!([0.5, 0.012, 0.000_5, 1e-9].map(probability), ["0.50", "0.012", "0.0005", "< 0.0001"]);
 }

@@ -1,14 +1,17 @@
-//! The time axis below a chart: round ticks in the unit that suits the span.
+//! The time axis below a chart, with round ticks in a unit that suits the span.
 
-/// Seconds of a unit, its symbol, and the round steps between its ticks; none: 1, 2 or 5 times a power of ten.
+/// A unit of time.
 struct Unit {
+    /// Length of the unit, in seconds.
     seconds: f64,
     symbol: &'static str,
+    /// The unit is used for spans below this many seconds.
     below_seconds: f64,
+    /// Steps between ticks, in the unit; empty: 1, 2 or 5 times a power of ten.
     steps: &'static [f64],
 }
 
-/// The units, each for spans below a limit.
+/// The units, by the length of the spans that use them.
 const UNITS: [Unit; 5] = [
     Unit { seconds: 0.001, symbol: "ms", below_seconds: 1.0, steps: &[] },
     Unit { seconds: 1.0, symbol: "s", below_seconds: 300.0, steps: &[] },
@@ -21,19 +24,19 @@ const UNITS: [Unit; 5] = [
     Unit { seconds: 3600.0, symbol: "h", below_seconds: 259_200.0, steps: &[0.5, 1.0, 2.0, 3.0, 6.0, 12.0, 24.0] },
     Unit { seconds: 86_400.0, symbol: "d", below_seconds: f64::INFINITY, steps: &[] },
 ];
-/// The fewest columns from tick to tick.
+/// Smallest distance between two ticks, in columns.
 const APART: usize = 8;
-/// The fewest columns between two labels.
+/// Smallest gap between two labels, in columns.
 const GAP: usize = 2;
 
-/// A tick: its column, counted from the axis' zero, and what is written below it.
+/// A tick of the axis: its column, counted from time zero, and its label.
 struct Tick {
     column: usize,
     label: String,
 }
 
-/// The axis' line and its labels for a chart of so many columns that spans so many seconds. The first
-/// character of both stands for time zero and lies left of the chart's first column.
+/// Returns the line of the axis and the line of its labels, for a chart of `columns` columns and `seconds` seconds.
+/// The first character of both is at time zero, left of the chart's first column.
 pub(super) fn axis(seconds: f64, columns: usize, marks: [char; 3]) -> [String; 2] {
     let [corner, line, tick] = marks;
     let unit = UNITS.iter().find(|unit| seconds < unit.below_seconds).unwrap_or(&UNITS[4]);
@@ -46,11 +49,11 @@ pub(super) fn axis(seconds: f64, columns: usize, marks: [char; 3]) -> [String; 2
     [rule.into_iter().collect(), labels(&ticks, columns + 1, unit.symbol)]
 }
 
-/// The ticks for a span of so many units.
+/// Returns the ticks for a span, given in the unit.
 fn ticks(span: f64, columns: usize, unit: &Unit) -> Vec<Tick> {
     let per_column = span / columns as f64;
     let mut step = unit.steps.iter().copied().find(|step| wide_enough(*step, span, per_column));
-    // Past the unit's own steps, and for units without, decimal ones.
+    // Decimal steps, if the unit has no steps or they are too small.
     let mut power = 10f64.powf(per_column.log10().floor());
     while step.is_none() {
         step = [1.0, 2.0, 5.0]
@@ -73,16 +76,16 @@ fn wide_enough(step: f64, span: f64, per_column: f64) -> bool {
     apart >= APART && apart >= number(span, step).len() + GAP
 }
 
-/// A multiple of a step, with as many digits as the step needs.
+/// Formats a multiple of a step with as many digits as the step needs.
 fn number(value: f64, step: f64) -> String {
     let digits = (-step.log10()).ceil().clamp(0.0, 9.0) as usize;
     format!("{value:.digits$}")
 }
 
-/// The labels, each in the middle below its tick, the last one with the unit. What has no room is left out.
+/// Writes the labels, each centred below its tick, the last one with the unit. Labels that do not fit are left out.
 fn labels(ticks: &[Tick], width: usize, symbol: &str) -> String {
     let mut line = vec![' '; width];
-    // From the right, so that the unit is shown whatever else is.
+    // From right to left, so that the last label, which has the unit, always fits.
     let mut limit = width;
     for (at, tick) in ticks.iter().enumerate().rev() {
         let last = at + 1 == ticks.len();
@@ -109,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn ticks_are_round_and_the_unit_suits_the_span() {
+    fn ticks_are_round_in_a_unit_that_suits_the_span() {
         assert_eq!(drawn(30.0, 30), "└─────────┬─────────┬─────────┬\n0        10        20      30 s");
         assert_eq!(drawn(0.05, 20), "└───────┬───────┬───\n0      20      40 ms".replace("┬───\n", "┬────\n"));
         assert!(drawn(1000.0, 60).contains("15 min"), "{}", drawn(1000.0, 60));

@@ -1,16 +1,16 @@
-//! Attempts packed into lanes, and lanes into columns of a chart.
+//! Packs attempts into lanes, and lanes into the columns of a chart.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use hindmost_core::timeline::{AttemptEnd, TimelineRow};
 
-/// What became of an attempt, as far as a chart tells it.
+/// How an attempt ended, as far as a chart distinguishes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
-    /// Its task's result is its.
+    /// Finished first of its task's attempts.
     Won,
-    /// Stopped for, or overtaken by, another copy.
+    /// Stopped because another copy finished first or replaced it.
     Stopped,
     /// Failed, or lost with its node.
     Broken,
@@ -18,11 +18,11 @@ pub(super) enum Fate {
     Unfinished,
 }
 
-/// What a column of a lane shows: the kinds of attempts, told apart by all that a chart shows of them.
+/// The kind of an attempt, as far as a chart distinguishes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Kind {
     pub(super) fate: Fate,
-    /// True if it was started beside another copy of its task.
+    /// Whether another copy of its task was running when the attempt started.
     pub(super) copy: bool,
 }
 
@@ -44,9 +44,9 @@ impl Kind {
     }
 }
 
-/// The lanes of one node: its attempts in the order of their starts, each in the first lane that is free then.
+/// Packs the attempts of one node into lanes: in order of start, each into the first lane that is free then.
 pub(crate) fn packed<'a>(mut attempts: Vec<&'a TimelineRow>) -> Vec<Vec<&'a TimelineRow>> {
-    // What waited for another's room starts later than it was decided, so the rows' order may differ.
+    // Rows are in order of decision. An attempt that waited for another to release its resources starts later.
     attempts.sort_by_key(|row| (row.start, row.attempt));
     let mut lanes: Vec<Vec<&'a TimelineRow>> = Vec::new();
     let mut busy = BinaryHeap::new();
@@ -68,10 +68,10 @@ pub(crate) fn packed<'a>(mut attempts: Vec<&'a TimelineRow>) -> Vec<Vec<&'a Time
     lanes
 }
 
-/// Neighbouring columns that show the same attempt.
+/// Adjacent columns that show the same attempt.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Run<'a> {
-    /// The attempt; of several in one column the one that is there longest.
+    /// The attempt.
     pub(super) row: &'a TimelineRow,
     /// First column.
     pub(super) from: usize,
@@ -82,9 +82,9 @@ pub(super) struct Run<'a> {
 /// How time maps to the columns of a chart.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Scale {
-    /// Seconds of the whole chart.
+    /// Length of the chart, in seconds.
     pub(super) seconds: f64,
-    /// Its columns.
+    /// Width of the chart, in columns.
     pub(super) columns: usize,
 }
 
@@ -93,12 +93,12 @@ impl Scale {
         self.seconds / self.columns as f64
     }
 
-    /// A time in columns.
+    /// Converts a time from seconds to columns.
     fn position(self, seconds: f64) -> f64 {
         (seconds / self.per_column()).min(self.columns as f64)
     }
 
-    /// The columns most of which lie in a span of time, at least one of them if the chart reaches so far.
+    /// Returns the columns that lie mostly within a span of time; at least one if the span begins within the chart.
     pub(super) fn covered(self, from: f64, to: f64) -> std::ops::Range<usize> {
         let (start, end) = (self.position(from), self.position(to));
         let first = (start.round() as usize).min(self.columns);
@@ -111,18 +111,18 @@ impl Scale {
     }
 }
 
-/// What has held a column so far, by kind.
+/// How long attempts of each kind ran during one column.
 #[derive(Clone, Copy)]
 struct Tally<'a> {
-    /// Share of the column that each kind held.
+    /// Share of the column during which each kind ran.
     held: [f64; Kind::COUNT],
-    /// The attempt of each kind that held it longest, and how long.
+    /// The longest attempt of each kind within the column, and its share.
     longest: [Option<(f64, &'a TimelineRow)>; Kind::COUNT],
 }
 
 impl<'a> Tally<'a> {
-    /// What is shown: the kind that held most, and of that kind the longest attempt; nothing if the lane
-    /// was idle for longer than that.
+    /// Returns the attempt to show: the longest one of the kind with the largest share. `None` if the lane was idle
+    /// for longer than that.
     fn shown(&self) -> Option<&'a TimelineRow> {
         let idle = 1.0 - self.held.iter().sum::<f64>();
         let most = (0..Kind::COUNT).rev().max_by(|one, other| self.held[*one].total_cmp(&self.held[*other]))?;
@@ -130,8 +130,8 @@ impl<'a> Tally<'a> {
     }
 }
 
-/// A lane as columns. A column shows what held the lane for most of its time; an attempt too short to win a
-/// column gets one all the same where the lane is idle, so that nothing vanishes while there is room.
+/// Converts a lane to columns. A column shows the kind of attempt that ran for most of it. An attempt that is too
+/// short for that gets a column where the lane is idle, so that short attempts stay visible if possible.
 pub(super) fn runs<'a>(lane: &[&'a TimelineRow], scale: Scale) -> Vec<Run<'a>> {
     let nothing = Tally { held: [0.0; Kind::COUNT], longest: [None; Kind::COUNT] };
     let mut tallies = vec![nothing; scale.columns];
@@ -150,7 +150,7 @@ pub(super) fn runs<'a>(lane: &[&'a TimelineRow], scale: Scale) -> Vec<Run<'a>> {
     for row in lane.iter().filter(|row| row.start.seconds() < scale.seconds) {
         let only = scale.covered(row.start.seconds(), row.start.seconds()).start;
         let middle = f64::midpoint(scale.position(row.start.seconds()), scale.position(row.end.seconds())) as usize;
-        // Its neighbours first: it may hold a little of both sides of a boundary.
+        // The attempt may already be visible in an adjacent column, if it crosses a boundary.
         if let Some(free) = [only, middle.min(scale.columns - 1)].into_iter().find(|column| shown[*column].is_none())
             && !shown[only.saturating_sub(1)..(middle + 2).min(scale.columns)]
                 .iter()

@@ -1,4 +1,4 @@
-//! The legend of a chart: only what occurs in it.
+//! The legend of a chart: the symbols that occur in it.
 
 use super::lanes::{Fate, Kind};
 use super::paint::{Cell, Glyphs, Paint, painted, plain};
@@ -7,19 +7,20 @@ use crate::text;
 /// Columns between two entries.
 const GAP: usize = 3;
 
-/// What a chart has shown.
+/// The symbols that occur in a chart.
 #[derive(Default)]
 pub(super) struct Seen {
     kinds: Vec<Kind>,
     running: bool,
     stopped_with_run: bool,
     pub(super) lost: bool,
-    /// The first number of a task.
+    /// A task number from the chart, as the sample of the legend; `None` if no bar has a number.
     pub(super) number: Option<String>,
 }
 
 impl Seen {
-    /// An attempt of this kind has been drawn; one that had not ended had been stopped with the run or not.
+    /// Notes that an attempt of this kind is drawn. Of an attempt that did not end, `stopped_with_run` says whether
+    /// it was stopped with the run or was still running.
     pub(super) fn attempt(&mut self, kind: Kind, stopped_with_run: bool) {
         if !self.kinds.contains(&kind) {
             self.kinds.push(kind);
@@ -30,12 +31,12 @@ impl Seen {
         }
     }
 
-    /// The legend in lines of at most `width` columns.
+    /// Returns the legend in lines of at most `width` columns.
     pub(super) fn legend(&self, glyphs: &Glyphs, width: usize, colour: bool) -> String {
         let mut lines: Vec<(usize, Vec<Cell>)> = Vec::new();
         for (sample, words) in self.entries(glyphs) {
             let indent = sample.len() + 1;
-            // Of words that are wider than the chart each line stands alone.
+            // An entry that is wider than the chart shares no line with others.
             let broken = text::wrapped(words, width.saturating_sub(indent), 0);
             let several = broken.contains('\n');
             let mut entry = sample;

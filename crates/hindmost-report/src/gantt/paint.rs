@@ -2,29 +2,29 @@
 
 use super::lanes::{Fate, Kind};
 
-/// Ends every colour.
+/// The escape sequence that ends a colour.
 const RESET: &str = "\x1b[0m";
 
-/// The characters of a bar; where it ends, a gap keeps it apart from the next one.
+/// The characters of a bar: of its body and of its last column, which separates it from the next bar.
 #[derive(Clone, Copy)]
 pub(super) struct Bar {
-    /// Of an attempt that won, and its last column.
+    /// For an attempt that won.
     won: [char; 2],
-    /// Of one that did not.
-    in_vain: [char; 2],
+    /// For an attempt that did not win.
+    wasted: [char; 2],
 }
 
-/// The characters of a chart. Originals are lines and copies are blocks, heavy where they won and faint where
-/// they ran in vain: what is normal looks calm, and what saved the day is seen first.
+/// The characters of a chart. Originals are lines and copies are blocks; both are heavy if they won and faint
+/// otherwise. Copies that won are the most visible.
 pub(super) struct Glyphs {
     original: Bar,
     copy: Bar,
-    /// Last column of what failed, and of what had not ended.
+    /// Last column of an attempt that failed, and of one that had not ended.
     pub(super) failed: char,
     pub(super) unfinished: char,
-    /// Where a node was lost.
+    /// Fills the time during which a node was lost.
     pub(super) lost: char,
-    /// Left of a node's first lane and of its other lanes.
+    /// The vertical line left of a node's first lane, and left of its other lanes.
     pub(super) rails: [char; 2],
     /// Corner, line and tick of the axis.
     pub(super) axis: [char; 3],
@@ -32,8 +32,8 @@ pub(super) struct Glyphs {
 }
 
 pub(super) const UNICODE: Glyphs = Glyphs {
-    original: Bar { won: ['━', '╸'], in_vain: ['┄', '╴'] },
-    copy: Bar { won: ['█', '▌'], in_vain: ['░', '│'] },
+    original: Bar { won: ['━', '╸'], wasted: ['┄', '╴'] },
+    copy: Bar { won: ['█', '▌'], wasted: ['░', '│'] },
     failed: '×',
     unfinished: '►',
     lost: '╱',
@@ -42,8 +42,8 @@ pub(super) const UNICODE: Glyphs = Glyphs {
     ellipsis: "…",
 };
 pub(super) const ASCII: Glyphs = Glyphs {
-    original: Bar { won: ['=', '|'], in_vain: ['-', '|'] },
-    copy: Bar { won: ['#', '|'], in_vain: ['%', '|'] },
+    original: Bar { won: ['=', '|'], wasted: ['-', '|'] },
+    copy: Bar { won: ['#', '|'], wasted: ['%', '|'] },
     failed: 'X',
     unfinished: '>',
     lost: '/',
@@ -53,14 +53,14 @@ pub(super) const ASCII: Glyphs = Glyphs {
 };
 
 impl Glyphs {
-    /// What the bar of an attempt consists of, and how it ends.
+    /// Returns the characters of an attempt's bar: of its body and of its last column.
     pub(super) fn bar(&self, kind: Kind) -> [char; 2] {
         let bar = if kind.copy { self.copy } else { self.original };
-        if kind.fate == Fate::Won { bar.won } else { bar.in_vain }
+        if kind.fate == Fate::Won { bar.won } else { bar.wasted }
     }
 }
 
-/// What a column's colour says; a colour for each, legible on dark and on light ground.
+/// What a character belongs to; each has a colour that is legible on dark and on light ground.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Paint {
     Plain,
@@ -72,12 +72,12 @@ pub(super) enum Paint {
 }
 
 impl Paint {
-    /// The parameters of its escape sequence; none for the terminal's own colour.
+    /// Returns the parameters of the colour's escape sequence; empty for the terminal's default colour.
     fn code(self) -> &'static str {
         match self {
             Paint::Frame => "90",
             Paint::Lost => "31",
-            // A number on a block looks cut out of it.
+            // Inverted, because it stands on a block.
             Paint::Number(Kind { fate: Fate::Won, copy: true }) => "1;7;35",
             Paint::Kind(Kind { fate, copy }) => match fate {
                 Fate::Won if copy => "1;35",
@@ -103,13 +103,13 @@ pub(super) fn plain(text: &str) -> Vec<Cell> {
     text.chars().map(|glyph| Cell { glyph, paint: Paint::Plain }).collect()
 }
 
-/// Cells as a line, without spaces at its end.
+/// Returns cells as a line of text without spaces at its end.
 pub(super) fn painted(cells: &[Cell], colour: bool) -> String {
     let used = cells.iter().rposition(|cell| cell.glyph != ' ').map_or(0, |last| last + 1);
     let mut line = String::new();
     let mut code = "";
     for cell in &cells[..used] {
-        // A space looks the same in every colour.
+        // A space needs no colour.
         if colour && cell.glyph != ' ' && cell.paint.code() != code {
             if !code.is_empty() {
                 line += RESET;

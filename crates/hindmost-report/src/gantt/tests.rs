@@ -17,7 +17,7 @@ fn timeline(names: &[&str], end: f64) -> Timeline {
     Timeline { nodes: names.iter().map(node).collect(), end: Time::from_seconds(end), ..Timeline::default() }
 }
 
-/// An attempt of task `index` on a node; redundant if it is not the task's first.
+/// Returns an attempt of task `index` on a node; redundant if it is not the task's first.
 fn row(node: u32, [index, copy]: [u32; 2], [start, end]: [f64; 2], outcome: AttemptEnd) -> TimelineRow {
     TimelineRow {
         attempt: AttemptId { task: TaskId { job: JobId(0), phase: 0, index }, copy },
@@ -34,8 +34,8 @@ fn options(width: u16) -> GanttOptions {
     GanttOptions { width, colour: false, ascii: false, until: None, max_lanes: 100 }
 }
 
-/// A run in which everything happens: a straggler is overtaken, a copy runs in vain, an attempt fails, a node
-/// is lost and comes back, and the run is not over.
+/// Returns a run with every kind of attempt: a copy overtakes a straggler, a copy loses, an attempt fails, a node is
+/// lost and returns, and an attempt is still running.
 fn eventful() -> Timeline {
     let mut run = timeline(&["quick", "slow", "shaky"], 30.0);
     run.nodes[2].lost_and_returned = [15.0, 24.0].map(Time::from_seconds).to_vec();
@@ -54,7 +54,7 @@ fn eventful() -> Timeline {
 }
 
 #[test]
-fn everything_that_happens_looks_different() {
+fn every_kind_of_attempt_looks_different() {
     let chart = gantt(&eventful(), &options(67));
     let expected = "\
 quick ┤━━━━━━━━━━━╸█1█████████████▌░2░░░░░░░░░░┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄►
@@ -98,7 +98,7 @@ fn without_colours(text: &str) -> String {
 }
 
 #[test]
-fn a_legend_that_is_wider_than_its_chart_is_broken_into_lines() {
+fn a_legend_wider_than_its_chart_is_wrapped() {
     let mut run = timeline(&["a"], 30.0);
     run.rows = vec![
         row(0, [1, 0], [0.0, 14.0], AttemptEnd::Lost),
@@ -126,7 +126,7 @@ a ┤┄┄┄┄┄┄┄┄┄►
 ┄► stopped with the run
 ";
     assert_eq!(gantt(&run, &GanttOptions { until: Some(19.5), ..options(42) }), expected);
-    // An axis that ends before the run cuts it off, and does not claim that anything ended there.
+    // An axis that ends before the run cuts bars off without the symbol of an end.
     let cut = gantt(&run, &GanttOptions { until: Some(2.5), ..options(42) });
     assert_eq!(cut.lines().next(), Some(format!("a ┤{}", "┄".repeat(39)).as_str()), "{cut}");
     for until in [f64::NAN, 0.0, -1.0, f64::INFINITY] {
@@ -135,7 +135,7 @@ a ┤┄┄┄┄┄┄┄┄┄►
 }
 
 #[test]
-fn lanes_beyond_the_most_are_counted() {
+fn lanes_beyond_the_limit_are_counted() {
     let mut run = timeline(&["first", "second"], 10.0);
     run.rows = (0..9).map(|task| row(task / 5, [task, 0], [0.0, 10.0], AttemptEnd::Won)).collect();
     let shown = |max_lanes| {
@@ -149,7 +149,7 @@ fn lanes_beyond_the_most_are_counted() {
 }
 
 #[test]
-fn nothing_is_drawn_as_nothing() {
+fn a_run_without_attempts_has_empty_lanes() {
     let empty = gantt(&timeline(&[], 0.0), &options(40));
     assert_eq!(empty.lines().count(), 2, "{empty}");
     let idle = gantt(&timeline(&["a", "b"], 4.0), &options(40));
@@ -157,7 +157,7 @@ fn nothing_is_drawn_as_nothing() {
 }
 
 #[test]
-fn names_cannot_act_on_the_terminal_and_stay_apart() {
+fn names_are_escaped_and_stay_distinct() {
     let run = timeline(&["\x1b[2Jred", "worker-1.eu.example.org", "worker-2.eu.example.org"], 1.0);
     let chart = gantt(&run, &options(60));
     let names: Vec<&str> = chart.lines().take(3).map(|line| line.trim_end_matches('┤').trim()).collect();
@@ -205,7 +205,7 @@ fn every_chart_keeps_to_its_width() {
 }
 
 #[test]
-fn what_is_short_is_seen_while_there_is_room() {
+fn short_attempts_stay_visible_if_the_lane_is_idle() {
     let mut run = timeline(&["a"], 1000.0);
     run.rows = vec![
         row(0, [0, 0], [0.0, 0.0], AttemptEnd::Won),
@@ -218,7 +218,7 @@ fn what_is_short_is_seen_while_there_is_room() {
 }
 
 #[test]
-fn a_column_shows_what_held_it_longest() {
+fn a_column_shows_the_kind_that_ran_longest_in_it() {
     let mut run = timeline(&["a"], 40.0);
     // A hundred short winners, and one failure that is longer than each of them and shorter than all.
     run.rows =

@@ -1,4 +1,4 @@
-//! The page of a comparison: what `simulate` and `replay` write.
+//! The page of a comparison of policies, which `simulate` and `replay` write.
 
 use hindmost_core::metrics::{Cdf, Comparison, PolicyCurves, PolicyResult, ShownJob, Summary};
 use serde::Serialize;
@@ -8,28 +8,28 @@ use super::keys::set_text;
 use super::{
     Frame, Picture, Pictures, Step, Table, full, glossary, knowledge_text, listed, measured, name, rendered, sweep,
 };
-use crate::comparison::{is_swept, sets, significant, size_text, sizes, sizes_of};
+use crate::comparison::{is_swept, one_job, sets, significant, size_text, sizes, sizes_of};
 use crate::figures::{Axis, Bar, BarChart, Dot, DotChart, Kind, LineChart, Point, Series, Unit};
 use crate::text::{counted, duration, grouped, percent};
 
-/// Points of a sweep that have pictures of their own; of more the first and the last have.
+/// Most points of a sweep that all have pictures; of more points, only the first and the last have pictures.
 const MOST_POINTS: usize = 6;
-/// Curves and rows of a picture.
+/// Most policies in a picture.
 const MOST_POLICIES: usize = 16;
-/// Values that span more than so many times the smallest have a logarithmic axis.
+/// Ratio of the largest to the smallest value from which on an axis is logarithmic.
 const DECADES: f64 = 100.0;
-/// The share of values left out when it is decided where a logarithmic axis begins.
+/// Share of the smallest values that a logarithmic axis may leave out.
 const LOWEST: f64 = 0.005;
 
-/// What is on the page of a comparison.
+/// The content of the page of a comparison.
 pub struct ComparisonPage<'a> {
     /// The comparison.
     pub compared: &'a Comparison,
-    /// The distributions behind each of its entries, in their order; fewer or none where they are not known.
+    /// The distributions of each result, in the same order; shorter or empty if they are not known.
     pub curves: &'a [PolicyCurves],
-    /// Jobs attempt by attempt, those of one job after each other.
+    /// Single jobs with their attempts, one entry for each job and policy, grouped by job.
     pub jobs: &'a [ShownJob],
-    /// How it was made.
+    /// How to produce the comparison again.
     pub again: &'a [Step],
 }
 
@@ -51,10 +51,10 @@ struct PointSection {
     pictures: Vec<Picture>,
 }
 
-/// The page of a comparison.
+/// Returns the page of a comparison.
 ///
 /// # Errors
-/// If a template is at fault, which is a defect of ours.
+/// If a template is faulty, which is a defect of this crate.
 pub fn comparison_page(page: &ComparisonPage<'_>) -> Result<String, minijinja::Error> {
     let compared = page.compared;
     let sets = sets(compared);
@@ -86,7 +86,7 @@ pub fn comparison_page(page: &ComparisonPage<'_>) -> Result<String, minijinja::E
     let same_jobs = match (policies.len(), sets.len()) {
         (0 | 1, _) => "",
         (_, 0 | 1) => ", on the same jobs",
-        _ => ", at each on the same jobs",
+        _ => ", each point on the same jobs for all policies",
     };
     let frame = Frame {
         title: format!("{scenario} – hindmost"),
@@ -103,7 +103,7 @@ fn facts(compared: &Comparison, policies: &[String]) -> Vec<[String; 2]> {
     let seeds_text = match compared.seeds.as_slice() {
         _ if is_swept(compared, "seeds") => "one of the swept keys".to_owned(),
         [first, .., last] => format!("{} ({first} to {last})", grouped(seeds)),
-        [only] => format!("one ({only}); with one seed there are no intervals"),
+        [only] => format!("one ({only}), so there are no confidence intervals"),
         [] => "none".to_owned(),
     };
     let over = match seeds {
@@ -122,7 +122,7 @@ fn facts(compared: &Comparison, policies: &[String]) -> Vec<[String; 2]> {
         ["jobs".to_owned(), format!("{}{at}, {over}", size_text(&sizes))],
         ["seeds".to_owned(), seeds_text],
         ["policies".to_owned(), listed(policies)],
-        ["knowledge".to_owned(), knowledge],
+        ["knowledge (progress model)".to_owned(), knowledge],
     ];
     let label = |at: usize| if at == 0 { "details" } else { "" }.to_owned();
     facts.extend(compared.notes.iter().enumerate().map(|(at, note)| [label(at), full(note)]));
@@ -137,9 +137,10 @@ fn point(page: &ComparisonPage<'_>, set: &[(String, String)], drawn: bool, pictu
     let seeds = swept_seeds.unwrap_or(page.compared.seeds.len());
     let size = if set.is_empty() { String::new() } else { format!("{}. ", size_text(&sizes_of(&rows))) };
     let mut notes = vec![format!(
-        "{size}Flowtimes in seconds. Means are over {}; ± is half of their 95% interval (Student's t over seeds). Quantiles \
-         are of the jobs of all seeds together.",
-        counted(seeds as u64, "seed")
+        "{size}Flowtime is the job completion time: from arrival to finish. Means are over {}; ± is half of the 95% \
+         interval (Student's t over seeds).{}",
+        counted(seeds as u64, "seed"),
+        if one_job(&rows) { "" } else { " Percentiles are over the jobs of all seeds together." }
     )];
     let unfinished: Vec<String> = rows
         .iter()
@@ -148,7 +149,7 @@ fn point(page: &ComparisonPage<'_>, set: &[(String, String)], drawn: bool, pictu
         .collect();
     if !unfinished.is_empty() {
         notes.push(format!(
-            "Jobs that had not finished when the run stopped are left out of all figures: {}.",
+            "Jobs that had not finished when the run stopped are not counted in any number: {}.",
             listed(&unfinished)
         ));
     }
@@ -163,15 +164,13 @@ fn point(page: &ComparisonPage<'_>, set: &[(String, String)], drawn: bool, pictu
             drawings.extend(distributions(shown, &curves, pictures));
         }
     } else {
-        notes.push(
-            "Pictures of this point are left out, as it is one of many; the first and the last have them.".to_owned(),
-        );
+        notes.push("This sweep has many points: only the first and the last have pictures.".to_owned());
     }
     let heading = if set.is_empty() { "Results".to_owned() } else { format!("Results at {}", set_text(set)) };
     PointSection { heading, findings: findings(&rows), table: table(&rows), notes, pictures: drawings }
 }
 
-/// What the numbers say, in sentences.
+/// States the main results in sentences.
 fn findings(rows: &[&PolicyResult]) -> Vec<String> {
     let with_mean = rows.iter().filter_map(|row| row.flowtime.mean.map(|mean| (mean, *row)));
     let Some((mean, best)) = with_mean.min_by(|one, other| one.0.total_cmp(&other.0)) else {
@@ -188,7 +187,7 @@ fn findings(rows: &[&PolicyResult]) -> Vec<String> {
             ));
         }
     } else {
-        let mut text = format!("The lowest mean flowtime is {}'s: {}", name(&best.policy), duration(mean));
+        let mut text = format!("{} has the lowest mean flowtime: {}", name(&best.policy), duration(mean));
         if let Some(ratio) = best.versus_first.flowtime_ratio {
             let sure = best
                 .versus_first
@@ -197,7 +196,7 @@ fn findings(rows: &[&PolicyResult]) -> Vec<String> {
             text += &format!(", {} of {}'s{sure}", percent(ratio), name(&first.policy));
         }
         if let (Some(own), Some(base)) = (best.resource.mean, first.resource.mean.filter(|mean| *mean > 0.0)) {
-            text += &format!(", for {} of its resource", percent(own / base));
+            text += &format!(". Its jobs take {} of {}'s resource", percent(own / base), name(&first.policy));
         }
         said.push(text + ".");
     }
@@ -205,50 +204,45 @@ fn findings(rows: &[&PolicyResult]) -> Vec<String> {
     if let Some((mean, row)) = cheapest.min_by(|one, other| one.0.total_cmp(&other.0))
         && rows.len() > 1
     {
-        said.push(format!("The lowest mean resource is {}'s: {}.", name(&row.policy), significant(mean)));
+        said.push(format!(
+            "{} takes the least resource: {} γ·s per job on average.",
+            name(&row.policy),
+            significant(mean)
+        ));
     }
     said
 }
 
 fn table(rows: &[&PolicyResult]) -> Table {
-    let mut columns = vec![
-        "policy:",
-        "mean flowtime",
-        "versus first",
-        "p50",
-        "p95",
-        "p99",
-        "max",
-        "mean resource",
-        "copies started",
-        "copies won",
-        "wasted share",
-        "busy",
-    ];
+    // All quantiles of a single job are equal.
+    let several = !one_job(rows);
+    let mut columns = vec!["policy:", "mean flowtime (s)", "versus first"];
+    if several {
+        columns.extend(["p50 (s)", "p95 (s)", "p99 (s)", "max (s)"]);
+    }
+    columns.extend(["mean resource (γ·s)", "copies started", "copies won", "wasted share", "busy"]);
     let deadlines = rows.iter().any(|row| row.pocd.is_some());
     if deadlines {
         columns.push("deadlines met");
     }
-    let mut table = Table::new("What each policy did", &columns);
+    let mut table = Table::new("Results of each policy", &columns);
     let number = |value: Option<f64>| value.map_or("–".to_owned(), significant);
     for row in rows {
         let versus = &row.versus_first;
         let versus =
             if std::ptr::eq(*row, rows[0]) { "1".to_owned() } else { measured(versus.flowtime_ratio, versus.ci95) };
-        let mut cells = vec![
-            name(&row.policy),
-            measured(row.flowtime.mean, row.flowtime.ci95),
-            versus,
-            number(row.flowtime.p50),
-            number(row.flowtime.p95),
-            number(row.flowtime.p99),
-            number(row.flowtime.max),
+        let mut cells = vec![name(&row.policy), measured(row.flowtime.mean, row.flowtime.ci95), versus];
+        if several {
+            let flowtime = &row.flowtime;
+            cells.extend([flowtime.p50, flowtime.p95, flowtime.p99, flowtime.max].map(number));
+        }
+        cells.extend([
             measured(row.resource.mean, row.resource.ci95),
             grouped(row.copies.launched),
             grouped(row.copies.won),
             percent(row.copies.wasted_share),
             percent(row.utilization),
-        ];
+        ]);
         if deadlines {
             cells.push(row.pocd.map_or("–".to_owned(), percent));
         }
@@ -266,7 +260,7 @@ fn dots(rows: &[&PolicyResult], of: impl Fn(&PolicyResult) -> &Summary) -> Vec<D
     rows.iter().map(dot).collect()
 }
 
-/// Means, copies and waste.
+/// Draws mean flowtime, mean resource, copies and wasted share.
 fn summaries(rows: &[&PolicyResult], seeds: usize, pictures: &mut Pictures) -> Vec<Picture> {
     let seconds = |label: &str| Axis::new(label, Unit::Seconds);
     let plain = |label: &str, unit: &str| Axis::new(label, Unit::Number(unit.to_owned()));
@@ -280,8 +274,8 @@ fn summaries(rows: &[&PolicyResult], seeds: usize, pictures: &mut Pictures) -> V
     };
     let resource = DotChart {
         title: "Mean resource".to_owned(),
-        about: "The mean resource that a job takes under each policy.".to_owned(),
-        axis: plain("mean resource of a job", "γ × room time"),
+        about: "The mean resource of a job under each policy.".to_owned(),
+        axis: plain("mean resource of a job", "γ·s"),
         groups: vec![(String::new(), dots(rows, |row| &row.resource))],
         reference: None,
     };
@@ -289,7 +283,7 @@ fn summaries(rows: &[&PolicyResult], seeds: usize, pictures: &mut Pictures) -> V
         title: "Copies started and copies that won".to_owned(),
         about: "For each policy, the number of copies that it started and the number of those that finished first."
             .to_owned(),
-        axis: plain("copies, all seeds together", ""),
+        axis: plain("copies in all seeds together", ""),
         bars: rows
             .iter()
             .map(|row| Bar {
@@ -303,8 +297,8 @@ fn summaries(rows: &[&PolicyResult], seeds: usize, pictures: &mut Pictures) -> V
     };
     let wasted = BarChart {
         title: "Wasted share of the resource".to_owned(),
-        about: "For each policy, the share of all resource that attempts held which did not win.".to_owned(),
-        axis: Axis::new("share held by attempts that did not win", Unit::Share),
+        about: "For each policy, the share of the resource that went to attempts that did not win.".to_owned(),
+        axis: Axis::new("share for attempts that did not win", Unit::Share),
         bars: rows
             .iter()
             .map(|row| Bar {
@@ -319,32 +313,35 @@ fn summaries(rows: &[&PolicyResult], seeds: usize, pictures: &mut Pictures) -> V
     vec![
         pictures.picture(
             &flowtime.draw(),
-            format!("Further left is faster. A mark is the mean over seeds of each seed's mean{whiskers}. The numbers at \
-                     the right are in seconds."),
+            format!(
+                "Further left is faster. A mark is the mean over the seeds' means{whiskers}. Numbers at the right: \
+                     seconds."
+            ),
         ),
-        pictures.picture(&resource.draw(), "Further left is cheaper. Marks and lines as for the flowtime."),
+        pictures.picture(
+            &resource.draw(),
+            "Further left is cheaper. Marks and lines as for the flowtime. Numbers at the right: γ·s.",
+        ),
         pictures.picture(
             &copies.draw(),
-            "Upper bar: attempts started beside another of the same task. Lower bar: those of them that finished first. \
-             Copies that don't win cost room; those that do save time.",
+            "Upper bar: attempts started while another attempt of the same task was running. Lower bar: those of them \
+             that finished first. A copy that wins saves time; a copy that loses wastes resources.",
         ),
-        pictures.picture(&wasted.draw(), "What the losers of all races cost. Shorter is cheaper."),
+        pictures.picture(&wasted.draw(), "The cost of attempts that lost. Shorter is cheaper."),
     ]
 }
 
-/// Cumulative shares of flowtime and resource.
+/// Draws the cumulative distributions of flowtime and resource.
 fn distributions(rows: &[&PolicyResult], curves: &[&PolicyCurves], pictures: &mut Pictures) -> Vec<Picture> {
     let jobs: u64 = curves.iter().map(|curves| curves.flowtime.count).max().unwrap_or(0);
     let jobs = counted(jobs, "job");
     let flowtime = cdf_chart(rows, curves, |curves| &curves.flowtime, "flowtime", Unit::Seconds);
-    let resource =
-        cdf_chart(rows, curves, |curves| &curves.resource, "resource", Unit::Number("γ × room time".to_owned()));
-    let read = |chart: &LineChart| {
-        if chart.x.logarithmic { " Each step of the axis below is a multiple of the one before." } else { "" }
-    };
+    let resource = cdf_chart(rows, curves, |curves| &curves.resource, "resource", Unit::Number("γ·s".to_owned()));
+    let read = |chart: &LineChart| if chart.x.logarithmic { " The horizontal axis is logarithmic." } else { "" };
     let text = |chart: &LineChart, what: &str| {
         format!(
-            "How many of {jobs} (all seeds together) {what} the value below. Further up and left is better.{}",
+            "Share of {jobs} (all seeds together) that {what} the value on the horizontal axis. Further up and left is \
+             better.{}",
             read(chart)
         )
     };

@@ -1,4 +1,4 @@
-//! The stories of attempts: where and when each ran, why copies were started, and what came of them.
+//! Attempts in words: where and when each ran, why copies were started, and how they ended.
 
 use std::collections::BTreeMap;
 
@@ -10,62 +10,62 @@ use serde::Serialize;
 use super::{full, name, sentence};
 use crate::text::duration;
 
-/// A copy's story.
-pub(super) struct Story {
+/// A row of the table of copies.
+pub(super) struct CopyEntry {
     pub(super) task: String,
     pub(super) copy: u32,
     pub(super) node: String,
-    /// When it was started, seconds since `origin`.
+    /// Start, in seconds since `origin`.
     pub(super) at: f64,
     pub(super) why: String,
-    pub(super) came: String,
+    pub(super) result: String,
 }
 
-/// The first so many copies in the order of their starts.
-pub(super) fn stories(
+/// Returns the first `most` copies in order of start; times count from `origin`, in seconds.
+pub(super) fn copy_entries(
     timeline: &Timeline,
     reasons: &BTreeMap<AttemptId, String>,
     origin: f64,
     most: usize,
-) -> Vec<Story> {
+) -> Vec<CopyEntry> {
     let mut copies: Vec<&TimelineRow> = timeline.rows.iter().filter(|row| row.redundant).collect();
     copies.sort_by_key(|row| (row.start, row.attempt));
-    let story = |row: &&TimelineRow| {
+    let entry = |row: &&TimelineRow| {
         let task = row.attempt.task;
-        Story {
+        CopyEntry {
             task: task_name(timeline, task),
             copy: row.attempt.copy,
             node: name(timeline.node_name(row.node)),
             at: row.start.seconds() - origin,
             why: why(reasons, row),
-            came: came(timeline, row),
+            result: result(timeline, row),
         }
     };
-    copies.iter().take(most).map(story).collect()
+    copies.iter().take(most).map(entry).collect()
 }
 
-/// Attempts in words, a paragraph a task.
+/// Attempts in words, one paragraph for each task.
 #[derive(Serialize)]
-pub(super) struct Told {
+pub(super) struct AttemptList {
     heading: String,
-    /// Each task's name, and its attempts.
+    /// Name and attempts of each task.
     tasks: Vec<[String; 2]>,
-    /// What is left out; nothing if empty.
+    /// What is left out; empty if nothing is.
     pub(super) note: String,
     #[serde(skip)]
     pub(super) left_out: usize,
 }
 
-/// The attempts of some tasks: what a picture shows where a pointer rests on a bar, for those who have paper or no
-/// pointer. Beyond `most` attempts none is told of.
-pub(super) fn told(
+/// Lists at most `most` attempts of some tasks; times count from `origin`, in seconds. The list repeats the tooltips of
+/// a picture for readers on paper or without a pointer.
+pub(super) fn attempt_list(
     heading: String,
     timeline: &Timeline,
     tasks: &[TaskId],
     reasons: &BTreeMap<AttemptId, String>,
     origin: f64,
     most: usize,
-) -> Told {
+) -> AttemptList {
     let mut by_task: BTreeMap<TaskId, Vec<&TimelineRow>> = tasks.iter().map(|task| (*task, Vec::new())).collect();
     for row in &timeline.rows {
         if let Some(rows) = by_task.get_mut(&row.attempt.task) {
@@ -74,7 +74,7 @@ pub(super) fn told(
     }
     let mut paragraphs = Vec::new();
     let (mut left, mut left_out) = (most, 0);
-    // The reasons of clones are the same over and over.
+    // Clones have the same reason again and again.
     let mut last_why = String::new();
     for task in tasks {
         let mut rows = by_task.remove(task).unwrap_or_default();
@@ -86,28 +86,28 @@ pub(super) fn told(
         for row in &rows[..shown] {
             let copy = if row.redundant { "copy" } else { "attempt" };
             let mut text = format!(
-                "{copy} {} on {} from {} on",
+                "{copy} {} on {}, started after {}",
                 row.attempt.copy,
                 name(timeline.node_name(row.node)),
                 duration(row.start.seconds() - origin),
             );
             if row.redundant {
                 let why = why(reasons, row);
-                text += &if why == last_why { ", for the same reason".to_owned() } else { format!(", because {why}") };
+                text += &if why == last_why { " for the same reason".to_owned() } else { format!(" because {why}") };
                 last_why = why;
             }
-            let came = match &row.outcome {
-                // What it overtook is told of beside it.
-                AttemptEnd::Won => format!("finished first, after {}", duration((row.end - row.start).seconds())),
-                _ => came(timeline, row),
+            let result = match &row.outcome {
+                // The attempts that lost to this one are in the same list.
+                AttemptEnd::Won => format!("finished first, in {}", duration((row.end - row.start).seconds())),
+                _ => result(timeline, row),
             };
-            sentences.push(full(&format!("{text}; {came}")));
+            sentences.push(full(&format!("{text}; {result}")));
         }
         if shown > 0 {
             paragraphs.push([task_name(timeline, *task), sentences.join(" ")]);
         }
     }
-    Told { heading, tasks: paragraphs, note: String::new(), left_out }
+    AttemptList { heading, tasks: paragraphs, note: String::new(), left_out }
 }
 
 fn task_name(timeline: &Timeline, task: TaskId) -> String {
@@ -122,22 +122,22 @@ fn why(reasons: &BTreeMap<AttemptId, String>, row: &TimelineRow) -> String {
     reasons.get(&row.attempt).map_or_else(|| "no reason is recorded".to_owned(), |why| sentence(why))
 }
 
-/// What came of an attempt.
-fn came(timeline: &Timeline, row: &TimelineRow) -> String {
+/// Describes how an attempt ended.
+fn result(timeline: &Timeline, row: &TimelineRow) -> String {
     let ran = duration((row.end - row.start).seconds());
     match &row.outcome {
         AttemptEnd::Won => {
-            // What it overtook ended then, or would have gone on.
+            // Names an attempt that this one overtook.
             let other = timeline.attempts_of(row.attempt.task).find(|other| other.attempt.copy < row.attempt.copy);
             match other.filter(|other| other.outcome == AttemptEnd::Lost) {
-                Some(other) => format!("finished first, after {ran}; attempt {} had run for {}", other.attempt.copy, {
+                Some(other) => format!("finished first, in {ran}; attempt {} had run for {}", other.attempt.copy, {
                     duration((other.end - other.start).seconds())
                 }),
-                None => format!("finished first, after {ran}"),
+                None => format!("finished first, in {ran}"),
             }
         }
-        AttemptEnd::Lost => format!("lost: stopped after {ran}, as another copy was first"),
-        AttemptEnd::Replaced => format!("stopped after {ran} for a fresh copy"),
+        AttemptEnd::Lost => format!("stopped after {ran} because another copy finished first"),
+        AttemptEnd::Replaced => format!("stopped after {ran} and replaced by a new attempt"),
         AttemptEnd::Failed(Cause::Own(reason)) => format!("failed after {ran}: {}", sentence(reason)),
         AttemptEnd::Failed(Cause::External(Some(what))) => {
             format!("was ended from outside after {ran}: {}", sentence(what))
@@ -145,6 +145,6 @@ fn came(timeline: &Timeline, row: &TimelineRow) -> String {
         AttemptEnd::Failed(Cause::External(None)) => format!("was killed after {ran}"),
         AttemptEnd::NodeLost => format!("lost with its node after {ran}"),
         AttemptEnd::Stopped => format!("stopped with the run after {ran}"),
-        AttemptEnd::Running => format!("had run for {ran} when the record ends"),
+        AttemptEnd::Running => format!("still running after {ran}, at the end of the record"),
     }
 }

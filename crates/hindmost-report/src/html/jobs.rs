@@ -1,18 +1,18 @@
-//! Single jobs on the page of a comparison, attempt by attempt under a few policies.
+//! Single jobs on the page of a comparison: their attempts under a few policies.
 
 use hindmost_core::ids::TaskId;
 use hindmost_core::metrics::ShownJob;
 use hindmost_core::timeline::{AttemptEnd, Timeline};
 use serde::Serialize;
 
-use super::copies::{Told, told};
+use super::copies::{AttemptList, attempt_list};
 use super::keys::set_text;
 use super::{Pictures, full, listed, name};
 use crate::figures::gantt::{GanttChart, by_task, tasks_to_show};
 use crate::text::{counted, duration, grouped};
 
-/// Attempts of a picture that are told of in words.
-const MOST_TOLD: usize = 120;
+/// Most attempts of a picture that are described in words.
+const MOST_LISTED: usize = 120;
 
 #[derive(Serialize)]
 pub(super) struct JobSection {
@@ -26,22 +26,22 @@ struct JobPicture {
     svg: String,
     wide: String,
     caption: String,
-    attempts: Told,
+    attempts: AttemptList,
 }
 
-/// What the section is about.
+/// Introduces the section of single jobs; empty without jobs.
 pub(super) fn jobs_about(jobs: &[ShownJob], first: Option<&Vec<(String, String)>>) -> String {
     let Some(job) = jobs.first() else { return String::new() };
     let at = first.map_or(String::new(), |set| format!(" at {}", set_text(set)));
     format!(
-        "A few jobs of seed {}{at}, each under the first policy and the fastest others. Every row is a task, every bar an \
-         attempt; attempts of one task stand below each other. Bars carry the name of their node where there is room; the \
-         list below each picture tells every attempt's, and why copies were started.",
+        "A few jobs of seed {}{at}, each under the first policy and the fastest others. Each row is a task and each bar an \
+         attempt, labelled with its node if it is long enough. The list below each picture has the node of every attempt \
+         and the reason for each copy.",
         job.seed
     )
 }
 
-/// One section a job; all its pictures have the same tasks and the same axis.
+/// Returns one section for each job. All pictures of a job have the same tasks and the same time axis.
 pub(super) fn jobs(jobs: &[ShownJob], pictures: &mut Pictures) -> Vec<JobSection> {
     let mut sections: Vec<(&str, Vec<&ShownJob>)> = Vec::new();
     for job in jobs {
@@ -51,7 +51,7 @@ pub(super) fn jobs(jobs: &[ShownJob], pictures: &mut Pictures) -> Vec<JobSection
         }
     }
     let section = |(chosen, group): &(&str, Vec<&ShownJob>)| {
-        // One axis for all and the same tasks, so that they compare at a glance.
+        // The same tasks and axis in all pictures, so that they can be compared.
         let timelines: Vec<&Timeline> = group.iter().map(|job| &job.timeline).collect();
         let tasks = tasks_to_show(&timelines);
         let until = group.iter().map(|job| by_task(&job.timeline, &tasks, &job.reasons).end).fold(0.0, f64::max);
@@ -59,11 +59,11 @@ pub(super) fn jobs(jobs: &[ShownJob], pictures: &mut Pictures) -> Vec<JobSection
         let count: u64 = spec.map_or(0, |spec| spec.phases.iter().map(|phase| u64::from(phase.tasks)).sum());
         let about = spec.map_or(String::new(), |spec| {
             format!(
-                "The job “{}” has {} and arrives after {}. {} have the same tasks and the same time axis.",
+                "The job “{}” has {} and arrives after {}.{}",
                 name(&spec.name),
                 counted(count, "task"),
                 duration(spec.arrival.seconds()),
-                if group.len() > 1 { "All its pictures" } else { "Pictures of a job" },
+                if group.len() > 1 { " All its pictures have the same tasks and the same time axis." } else { "" },
             )
         });
         let shown = group.iter().map(|job| job_picture(job, &tasks, until, pictures)).collect();
@@ -75,10 +75,10 @@ pub(super) fn jobs(jobs: &[ShownJob], pictures: &mut Pictures) -> Vec<JobSection
 fn job_picture(job: &ShownJob, tasks: &[TaskId], until: f64, pictures: &mut Pictures) -> JobPicture {
     let panel = by_task(&job.timeline, tasks, &job.reasons);
     let origin = job.timeline.jobs.first().map_or(0.0, |job| job.arrival.seconds());
-    let took = job.flowtime.map_or("not finished".to_owned(), duration);
+    let took = job.flowtime.map_or("not finished".to_owned(), |flowtime| format!("flowtime {}", duration(flowtime)));
     let chart = GanttChart {
         title: format!("{}: {took}", crate::text::name(&job.policy, 60, "…")),
-        about: format!("The attempts of a job under {}, task by task.", job.policy),
+        about: format!("The attempts of a job under {}, by task.", job.policy),
         time: "time since the job arrived".to_owned(),
         panels: vec![panel],
         until: Some(until),
@@ -88,17 +88,12 @@ fn job_picture(job: &ShownJob, tasks: &[TaskId], until: f64, pictures: &mut Pict
     let copies = rows.iter().filter(|row| row.redundant).count();
     let won = rows.iter().filter(|row| row.redundant && row.outcome == AttemptEnd::Won).count();
     let copies_text = match copies {
-        0 => "none of them a copy".to_owned(),
-        1 => format!("one of them a copy, which {}", if won == 1 { "finished first" } else { "lost" }),
-        _ => format!("{} of them copies, of which {} finished first", grouped(copies as u64), grouped(won as u64)),
+        0 => "no copies".to_owned(),
+        1 => format!("including one copy, which {}", if won == 1 { "finished first" } else { "lost" }),
+        _ => format!("including {} copies; {} of them finished first", grouped(copies as u64), grouped(won as u64)),
     };
-    let why = match copies {
-        0 => "",
-        1 => ", and why the copy was started",
-        _ => ", and why the copies were started",
-    };
-    let heading = format!("Under {}: where each attempt ran{why}", name(&job.policy));
-    let mut attempts = told(heading, &job.timeline, tasks, &job.reasons, origin, MOST_TOLD);
+    let heading = format!("Attempts under {} by task (times count from the job's arrival)", name(&job.policy));
+    let mut attempts = attempt_list(heading, &job.timeline, tasks, &job.reasons, origin, MOST_LISTED);
     let not_drawn = rows.iter().filter(|row| row.redundant && !tasks.contains(&row.attempt.task)).count() as u64;
     let mut left = Vec::new();
     if attempts.left_out > 0 {

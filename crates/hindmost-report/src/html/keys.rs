@@ -1,18 +1,18 @@
-//! What swept keys are called where they are an axis: in words, with their unit.
+//! Labels and units of swept keys, for axes.
 
 use hindmost_policies::catalogue::spec::PolicySpec;
 use hindmost_policies::catalogue::{ORDERS, OrderEntry, SYSTEMS, SystemEntry};
 
 use super::{listed, name};
 
-/// What a key is about, in what it counts; the unit is empty where there is none.
+/// The label of a key and its unit; the unit is empty if there is none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Key {
     pub(super) label: String,
     pub(super) unit: &'static str,
 }
 
-/// The values of a point as text; empty without a sweep.
+/// Formats the values of a point of a sweep as text; empty without a sweep.
 pub(super) fn set_text(set: &[(String, String)]) -> String {
     listed(&set.iter().map(|(key, value)| format!("{} = {}", name(key), name(value))).collect::<Vec<_>>())
 }
@@ -22,7 +22,7 @@ const KNOWN: [(&str, &str, &str); 14] = [
     ("workload.arrival.poisson.rate", "arrival rate", "jobs a second"),
     ("workload.arrival.at_once.jobs", "jobs that arrive at once", ""),
     ("workload.arrival.every.jobs", "jobs", ""),
-    ("workload.correlation", "share of a duration that all copies of a task have in common", ""),
+    ("workload.correlation", "share of a duration that all copies of a task share", ""),
     ("workload.slow_from", "share of its work after which a slow copy becomes slow", ""),
     ("workload.demand.cpus", "cores that a copy needs", ""),
     ("workload.demand.gpus", "accelerators that a copy needs", ""),
@@ -35,7 +35,7 @@ const KNOWN: [(&str, &str, &str); 14] = [
     ("gamma", "γ, the price of a machine-second", ""),
 ];
 
-/// Keys whose value may be a distribution, with what is drawn and its unit.
+/// Keys whose value may be a distribution, with the drawn quantity and its unit.
 const DRAWN: [(&str, &str, &str); 3] = [
     ("workload.tasks", "tasks of a job", ""),
     ("workload.duration", "duration of a copy", "s"),
@@ -46,7 +46,7 @@ const DRAWN: [(&str, &str, &str); 3] = [
 const OF_NODES: [(&str, &str); 3] =
     [("count", "nodes"), ("cpus", "cores of a node"), ("gpus", "accelerators of a node")];
 
-/// Parameters of distributions in words, and whether they count in the unit of what is drawn.
+/// Parameters of distributions in words, and whether they have the unit of the drawn quantity.
 const OF_A_DRAW: [(&str, &str, bool); 9] = [
     ("value", "", true),
     ("mean", "mean", true),
@@ -59,7 +59,8 @@ const OF_A_DRAW: [(&str, &str, bool); 9] = [
     ("shape", "shape", false),
 ];
 
-/// What a swept key is about, if that is known; `policies` are those of the first point, by which `policy.N` counts.
+/// Returns the label and unit of a swept key; `None` if the key is not known. `policies` are the policies of the first
+/// point: `policy.N` is the Nth of them.
 pub(super) fn key(key: &str, policies: &[&str]) -> Option<Key> {
     if let Some((_, label, unit)) = KNOWN.iter().find(|(known, ..)| *known == key) {
         return Some(Key { label: (*label).to_owned(), unit });
@@ -80,7 +81,8 @@ pub(super) fn key(key: &str, policies: &[&str]) -> Option<Key> {
     DRAWN.iter().find_map(|(known, label, unit)| drawn(label, unit, key.strip_prefix(known)?))
 }
 
-/// A parameter of a distribution, such as `.pareto.alpha` or `.pareto.mean.uniform.max`, or the number in its place.
+/// Returns the label of a parameter of a distribution, such as `.pareto.alpha` or `.pareto.mean.uniform.max`; an empty
+/// path is the number itself.
 fn drawn(label: &str, unit: &'static str, path: &str) -> Option<Key> {
     if path.is_empty() {
         return Some(Key { label: label.to_owned(), unit });
@@ -100,7 +102,7 @@ fn drawn(label: &str, unit: &'static str, path: &str) -> Option<Key> {
     Some(Key { label, unit: if of_values { unit } else { "" } })
 }
 
-/// A parameter of a policy or of the order that it is under, in the catalogue's words.
+/// Returns the label of a parameter of a policy or of its order, from the catalogue.
 fn of_policy(policy: &str, parameter: &str) -> Option<Key> {
     let spec: PolicySpec = policy.parse().ok()?;
     let of_order = |name: &str| ORDERS.iter().find(|entry| entry.name == name).map(OrderEntry::parameters);
@@ -110,8 +112,7 @@ fn of_policy(policy: &str, parameter: &str) -> Option<Key> {
     Some(Key { label: format!("{}: {}", spec.rule, entry.about), unit: "" })
 }
 
-/// What the same place in the order of policies is called along a sweep: its name, without what differs from point to
-/// point.
+/// Returns one name for a policy whose parameters differ from point to point: the name without those parameters.
 pub(super) fn common_name(names: &[&str]) -> String {
     let first = names.first().copied().unwrap_or_default();
     if names.iter().all(|name| *name == first) {
@@ -139,7 +140,7 @@ pub(super) fn common_name(names: &[&str]) -> String {
 mod tests {
     use super::*;
 
-    fn told(name: &str) -> Option<(String, &'static str)> {
+    fn label_of(name: &str) -> Option<(String, &'static str)> {
         let policies = ["fair", "mantri", "srpt+sca(max_copies=4)"];
         key(name, &policies).map(|key| (key.label, key.unit))
     }
@@ -156,15 +157,15 @@ mod tests {
             ("workload.tasks.constant.value", "tasks of a job", ""),
             ("cluster.nodes.0.count", "nodes", ""),
             ("cluster.nodes.12.speed", "speed of a node", ""),
-            ("policy.2.max_copies", "sca: most copies of a task", ""),
-            ("policy.1.delta", "mantri: how likely the saving must be", ""),
+            ("policy.2.max_copies", "sca: maximum number of copies of a task", ""),
+            ("policy.1.delta", "mantri: probability above which a backup must save resources", ""),
         ] {
-            assert_eq!(told(name), Some((label.to_owned(), unit)), "{name}");
+            assert_eq!(label_of(name), Some((label.to_owned(), unit)), "{name}");
         }
     }
 
     #[test]
-    fn other_keys_are_left_to_themselves() {
+    fn unknown_keys_have_no_label() {
         for name in [
             "rate",
             "",
@@ -179,7 +180,7 @@ mod tests {
             "workload.duration.pareto.beta",
             "workload.duration..",
         ] {
-            assert_eq!(told(name), None, "{name}");
+            assert_eq!(label_of(name), None, "{name}");
         }
     }
 

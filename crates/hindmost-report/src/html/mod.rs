@@ -1,9 +1,7 @@
-//! Results as one page of HTML: nothing is loaded, no scripts run, and it reads on a phone, a screen in the dark,
-//! and paper.
+//! Results as one page of HTML. A page loads nothing, runs no scripts, and suits phones, dark screens and paper.
 //!
-//! Everything that is shown is escaped by the templates; only pictures, which escape what they show themselves, and
-//! the style sheets are put in as they are. What a terminal or a browser would obey instead of show is written as an
-//! escape, and no text is longer than somebody reads.
+//! The templates escape all text. Only pictures, which escape their own text, and style sheets are inserted as they
+//! are. Control characters and marks of the writing direction become visible escapes, and long texts are cut.
 
 mod comparison;
 mod copies;
@@ -24,22 +22,22 @@ use minijinja::value::Serde;
 use minijinja::{Environment, HtmlEscape, Value, context};
 use serde::Serialize;
 
-use crate::comparison::significant;
+use crate::comparison::{half_width, significant};
 use crate::figures::{Drawing, STYLE};
 use crate::text;
 
-/// The most letters of a name, of a sentence and of a long text, such as a scenario, that are shown.
+/// Most letters shown of a name, of a sentence, and of a long text such as a scenario.
 const NAME: usize = 80;
 const SENTENCE: usize = 600;
 const LONG: usize = 20_000;
 const ELLIPSIS: &str = "…";
 
-/// How what is on a page was made.
+/// One step of the instructions at the end of a page: how to produce the result again.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Step {
-    /// What it does.
+    /// What the step does.
     pub text: String,
-    /// The command or file; nothing if empty.
+    /// The command or file to show; empty for none.
     pub code: String,
 }
 
@@ -47,30 +45,30 @@ pub struct Step {
 #[derive(Clone, Debug, Serialize)]
 struct Picture {
     svg: String,
-    /// For wide screens and paper; empty if one will do.
+    /// The picture for wide screens and paper; empty if `svg` suits all.
     wide: String,
     caption: String,
 }
 
-/// A table in a page: names in its first column.
+/// A table in a page; its first column holds the names of the rows.
 #[derive(Clone, Debug, Default, Serialize)]
 struct Table {
     caption: String,
     columns: Vec<Column>,
     rows: Vec<Vec<String>>,
-    /// Whether its rows become paragraphs where there is no room for columns: of tables of text.
+    /// Whether rows become paragraphs on narrow screens; suits tables of text.
     stacked: bool,
 }
 
 #[derive(Clone, Debug, Serialize)]
 struct Column {
     name: String,
-    /// Whether its cells are text rather than numbers.
+    /// Whether the cells are text rather than numbers.
     text: bool,
 }
 
 impl Table {
-    /// `columns` end with `:` where their cells are text.
+    /// Creates a table without rows. A trailing `:` marks a column of text and is not shown.
     fn new(caption: &str, columns: &[&str]) -> Table {
         let columns = columns
             .iter()
@@ -79,7 +77,7 @@ impl Table {
     }
 }
 
-/// Gives pictures their ids, in the order in which they are made.
+/// Numbers the pictures of a page, so that their ids are unique.
 #[derive(Default)]
 struct Pictures(u32);
 
@@ -94,7 +92,7 @@ impl Pictures {
     }
 }
 
-/// What all pages have.
+/// The parts that all pages have.
 struct Frame<'a> {
     title: String,
     heading: String,
@@ -106,7 +104,7 @@ struct Frame<'a> {
 /// Renders a page.
 ///
 /// # Errors
-/// If a template is at fault, which is a defect of ours.
+/// If a template is faulty, which is a defect of this crate.
 fn rendered(template: &str, frame: &Frame<'_>, content: &impl Serialize) -> Result<String, minijinja::Error> {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(minijinja::UndefinedBehavior::Strict);
@@ -132,24 +130,24 @@ fn rendered(template: &str, frame: &Frame<'_>, content: &impl Serialize) -> Resu
     environment.get_template(template)?.render(page).map(|page| page + "\n")
 }
 
-/// A text, escaped, that where it must be broken is broken behind brackets and commas before it is within words:
-/// names of policies and readings, such as `progress(uniform)`, are one long word to a browser.
+/// Escapes a text and allows line breaks after brackets and commas. To a browser, names of policies and readings such
+/// as `progress(uniform)` are one long word.
 fn breakable(text: &str) -> Value {
     let escaped = HtmlEscape(text).to_string();
     Value::from_safe_string(escaped.replace('(', "(<wbr />").replace(',', ",<wbr />"))
 }
 
-/// A name as a page shows it.
+/// Escapes and shortens a name.
 fn name(text: &str) -> String {
     text::name(text, NAME, ELLIPSIS)
 }
 
-/// A sentence as a page shows it.
+/// Escapes and shortens a sentence.
 fn sentence(text: &str) -> String {
     text::beginning(text, SENTENCE, ELLIPSIS)
 }
 
-/// A text of many lines as a page shows it: its line ends and tabs stay.
+/// Escapes and shortens a text of many lines; line ends and tabs stay.
 fn long(text: &str) -> String {
     let cut: String = text.chars().take(LONG).collect();
     let more = if cut.len() < text.len() { "\n…" } else { "" };
@@ -158,7 +156,7 @@ fn long(text: &str) -> String {
     lines.join("\n") + more
 }
 
-/// A sentence that begins with a capital and ends with a full stop.
+/// Turns a text into a sentence that begins with a capital letter and ends with a full stop.
 fn full(text: &str) -> String {
     let mut letters = text.chars();
     let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
@@ -166,23 +164,20 @@ fn full(text: &str) -> String {
     sentence(&format!("{first}{}{end}", letters.as_str()))
 }
 
-/// What a policy knew of running attempts, in a sentence.
+/// Describes a progress model: what a policy knows of running attempts.
 fn knowledge_text(knowledge: &str) -> String {
-    let told = match knowledge {
-        "oracle" => {
-            "policies know how long every attempt will still take from its start on, as papers assume".to_owned()
-        }
+    let text = match knowledge {
+        "oracle" => "policies know the remaining time of every attempt from its start on, as papers assume".to_owned(),
         "age" => "policies see no progress, only how long an attempt has run".to_owned(),
         "history" => "policies know durations from earlier runs of the job and how long an attempt has run".to_owned(),
         "progress(uniform)" => {
-            "policies learn how long an attempt will still take at a point of its work that is drawn \
-             for each attempt"
+            "policies learn the remaining time of an attempt at a point of its work that is drawn for each attempt"
                 .to_owned()
         }
         other => match other.strip_prefix("progress(").and_then(|rest| rest.strip_suffix(')')) {
             Some(share) => match share.parse::<f64>() {
                 Ok(share) => format!(
-                    "policies learn how long an attempt will still take once {}% of its work is done",
+                    "policies learn the remaining time of an attempt once {}% of its work is done",
                     (share * 1000.0).round() / 10.0
                 ),
                 Err(_) => return name(other),
@@ -190,13 +185,13 @@ fn knowledge_text(knowledge: &str) -> String {
             None => return name(other),
         },
     };
-    format!("{}: {told}", name(knowledge))
+    format!("{}: {text}", name(knowledge))
 }
 
-/// A mean with half of its interval, both with as many digits as the interval leaves sense in.
+/// Formats a mean with half of its interval, both with as many digits as the interval justifies.
 fn measured(mean: Option<f64>, ci95: Option<[f64; 2]>) -> String {
     let Some(mean) = mean else { return "–".to_owned() };
-    let half = ci95.map(|[low, high]| (high - low) / 2.0).filter(|half| half.is_finite() && *half > 0.0);
+    let half = ci95.map(|ends| half_width(mean, ends)).filter(|half| half.is_finite() && *half > 0.0);
     let Some(half) = half else { return significant(mean) };
     let digits = (1 - half.log10().floor() as i32).max(0);
     let most = (3 - mean.abs().max(1e-9).log10().floor() as i32).max(0);
@@ -207,7 +202,7 @@ fn measured(mean: Option<f64>, ci95: Option<[f64; 2]>) -> String {
     format!("{mean:.digits$} ± {half:.digits$}")
 }
 
-/// A few words in a row: `a, b and c`.
+/// Joins words into a list: `a, b and c`.
 fn listed(words: &[String]) -> String {
     match words {
         [] => String::new(),

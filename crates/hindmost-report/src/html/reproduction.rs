@@ -1,4 +1,4 @@
-//! The page of a reproduction: what a paper claims against what is measured, and its figures drawn again.
+//! The page of a reproduction: claims of a paper, measured values, and the figures drawn from them.
 
 use hindmost_core::reproduction::{Claim, DataTable, Figure, Reproduction, Verdict};
 use serde::Serialize;
@@ -50,20 +50,20 @@ struct ClaimSection {
     table: Table,
 }
 
-/// The page of a reproduction.
+/// Returns the page of a reproduction.
 ///
 /// # Errors
-/// If a template is at fault, which is a defect of ours.
+/// If a template is faulty, which is a defect of this crate.
 pub fn reproduction_page(reproduction: &Reproduction, again: &[Step]) -> Result<String, minijinja::Error> {
     let mut pictures = Pictures::default();
     let rows = claims(reproduction).map(|(figure, claim)| claim_row(figure, claim, &mut pictures)).collect();
     let content = Content {
         notes: reproduction.notes.iter().map(|note| full(note)).collect(),
         counts: counts(reproduction),
-        strips_about: "The value shown is that of the first reading under which a claim's rule holds, else of the first \
-                       that was run. In the little pictures the shaded part is where the rule holds, a filled dot a \
-                       reading whose value lies there, and a hollow dot one whose value does not; each has a scale of its \
-                       own."
+        strips_about: "The value shown is from the first reading under which the claim's rule holds; if there is none, \
+                       from the first reading. In the small pictures, the shaded area is where the rule holds. A filled \
+                       dot is a reading whose value lies in it; a hollow dot is a reading whose value does not. Each \
+                       picture has its own scale."
             .to_owned(),
         tally: tally(reproduction, &mut pictures),
         claims: rows,
@@ -74,13 +74,13 @@ pub fn reproduction_page(reproduction: &Reproduction, again: &[Step]) -> Result<
             .collect(),
         figures: reproduction.figures.iter().map(|figure| section(figure, &mut pictures)).collect(),
     };
-    let quick = if reproduction.quick { ", in the quick version" } else { "" };
+    let quick = if reproduction.quick { " in the quick version" } else { "" };
     let frame = Frame {
         title: format!("{} reproduced – hindmost", name(&reproduction.paper)),
         heading: format!("{} reproduced", name(&reproduction.paper)),
         lead: format!(
-            "The experiments of {}, run again{quick}, on seeds {}: what the paper claims against what is measured, and \
-             its figures from our numbers.",
+            "The experiments of {}, repeated{quick} on seeds {}: the paper's claims, the measured values, and the \
+             figures drawn from them.",
             sentence(&reproduction.title),
             seeds(reproduction)
         ),
@@ -125,7 +125,7 @@ fn claim_row(figure: &Figure, claim: &Claim, pictures: &mut Pictures) -> ClaimRo
     }
 }
 
-/// How many claims came out how.
+/// Draws the number of claims for each verdict.
 fn tally(reproduction: &Reproduction, pictures: &mut Pictures) -> Picture {
     let count = |is: fn(&Verdict) -> bool| claims(reproduction).filter(|(_, claim)| is(&claim.verdict)).count();
     let counts = [
@@ -140,7 +140,7 @@ fn tally(reproduction: &Reproduction, pictures: &mut Pictures) -> Picture {
         text: counted(count as u64, "claim"),
     });
     let chart = BarChart {
-        title: "What became of the claims".to_owned(),
+        title: "Claims by verdict".to_owned(),
         about: "How many of the paper's claims are reproduced, reproduced under some readings only, or not.".to_owned(),
         axis: Axis::new("claims", Unit::Number(String::new())),
         bars: bars.into(),
@@ -160,7 +160,7 @@ fn section(figure: &Figure, pictures: &mut Pictures) -> FigureSection {
     }
 }
 
-/// What a figure drawn from a table shows.
+/// Returns the caption of a figure drawn from a table.
 fn caption(table: &DataTable) -> String {
     crate::reproduction::caption(table).map_or_else(String::new, |text| sentence(&text))
 }

@@ -7,31 +7,31 @@ use hindmost_core::metrics::{PhaseSummary, RunState, RunSummary};
 use hindmost_core::timeline::Timeline;
 use serde::Serialize;
 
-use super::copies::{Told, stories, told};
+use super::copies::{AttemptList, attempt_list, copy_entries};
 use super::{Frame, Picture, Pictures, Step, Table, glossary, knowledge_text, long, name, rendered, sentence};
 use crate::figures::gantt::{GanttChart, by_node};
 use crate::text::{counted, duration, grouped, percent};
 
-/// Copies whose stories are told.
+/// Most copies in the table of copies.
 const MOST_COPIES: usize = 50;
-/// Attempts that are told of in words.
-const MOST_TOLD: usize = 120;
-/// Failed tasks that are shown.
+/// Most attempts that are described in words.
+const MOST_LISTED: usize = 120;
+/// Most failed tasks that are shown.
 const MOST_FAILED: usize = 20;
 
-/// What is on the page of a live run.
+/// The content of the page of a live run.
 pub struct RunPage<'a> {
-    /// What came of it.
+    /// The result of the run.
     pub summary: &'a RunSummary,
-    /// Attempt by attempt.
+    /// The attempts of the run.
     pub timeline: &'a Timeline,
-    /// Why attempts were started, as far as that is known.
+    /// Why attempts were started, where that is known.
     pub reasons: &'a BTreeMap<AttemptId, String>,
-    /// What each phase does, as text; empty if that is not to be shown.
+    /// What each phase does, as text; empty to show nothing.
     pub work: &'a str,
-    /// What was rehearsed; empty if nothing was.
-    pub rehearsal: &'a str,
-    /// How to go on.
+    /// The injected faults in words; empty without fault injection.
+    pub faults: &'a str,
+    /// How to run the job again or resume it.
     pub again: &'a [Step],
 }
 
@@ -43,7 +43,7 @@ struct Content {
     phases: Table,
     phases_about: &'static str,
     gantt: Picture,
-    attempts: Told,
+    attempts: AttemptList,
     copies: Option<Table>,
     copies_about: String,
     work: String,
@@ -56,23 +56,23 @@ struct Failed {
     stderr: String,
 }
 
-/// The page of a live run, whether it came to its end or not.
+/// Returns the page of a live run, finished or not.
 ///
 /// # Errors
-/// If a template is at fault, which is a defect of ours.
+/// If a template is faulty, which is a defect of this crate.
 pub fn run_page(page: &RunPage<'_>) -> Result<String, minijinja::Error> {
     let summary = page.summary;
     let mut pictures = Pictures::default();
-    let stories = stories(page.timeline, page.reasons, 0.0, MOST_COPIES);
-    let copies = (!stories.is_empty()).then(|| {
+    let entries = copy_entries(page.timeline, page.reasons, 0.0, MOST_COPIES);
+    let copies = (!entries.is_empty()).then(|| {
         let mut table = Table::new(
-            "Copies in the order of their starts",
-            &["task:", "attempt", "on", "started after", "because:", "what came of it:"],
+            "Copies in order of start",
+            &["task:", "attempt", "node", "started after", "reason:", "result:"],
         );
         table.stacked = true;
-        for story in &stories {
+        for entry in &entries {
             let cells =
-                [&story.task, &story.copy.to_string(), &story.node, &duration(story.at), &story.why, &story.came];
+                [&entry.task, &entry.copy.to_string(), &entry.node, &duration(entry.at), &entry.why, &entry.result];
             table.rows.push(cells.map(Clone::clone).to_vec());
         }
         table
@@ -82,11 +82,12 @@ pub fn run_page(page: &RunPage<'_>) -> Result<String, minijinja::Error> {
         failed: summary.failed_tasks.iter().take(MOST_FAILED).map(failed).collect(),
         failed_about: failed_about(summary),
         phases: phases(summary),
-        phases_about: "Times since the run began. p50, p95 and max are of the attempts that finished first. Broken: \
-                       attempts that failed, lost their node or were stopped with the run.",
+        phases_about: "“Started after” and “finished after” count from the start of the run. p50, p95 and max: median, \
+                       95th percentile and longest duration of the attempts that finished first. Broken: attempts that \
+                       failed, lost their node or were stopped with the run.",
         gantt: gantt(page, &mut pictures),
         attempts: attempts(page),
-        copies_about: copies_about(summary, stories.len()),
+        copies_about: copies_about(summary, entries.len()),
         copies,
         work: long(page.work),
     };
@@ -103,12 +104,12 @@ pub fn run_page(page: &RunPage<'_>) -> Result<String, minijinja::Error> {
 
 fn state(summary: &RunSummary) -> String {
     let finished: u64 = summary.phases.iter().map(|phase| phase.finished).sum();
-    let of = format!("{} of {} have their result", grouped(finished), counted(summary.tasks, "task"));
+    let of = format!("{} of {} finished", grouped(finished), counted(summary.tasks, "task"));
     let took = duration(summary.flowtime);
     match summary.state {
-        RunState::Done => format!("Done in {took}: all {} have their result,", counted(summary.tasks, "task")),
-        RunState::Failed => format!("Failed after {took}: {of},"),
-        RunState::Interrupted => format!("Interrupted after {took}: {of},"),
+        RunState::Done => format!("Done in {took}: all {} finished", counted(summary.tasks, "task")),
+        RunState::Failed => format!("Failed after {took}: {of}"),
+        RunState::Interrupted => format!("Interrupted after {took}: {of}"),
     }
 }
 
@@ -127,7 +128,7 @@ fn facts(page: &RunPage<'_>) -> Vec<[String; 2]> {
     fact("tasks", grouped(summary.tasks));
     fact("attempts", grouped(summary.attempts));
     fact("copies", format!("{} started, {} of them finished first", grouped(copies.launched), grouped(copies.won)));
-    fact("extra work", format!("{} of the time of all attempts", percent(copies.wasted_share)));
+    fact("extra work", format!("{} of the total time of all attempts", percent(copies.wasted_share)));
     if let Some(met) = summary.met_deadline {
         fact("deadline", if met { "met" } else { "missed" }.to_owned());
     }
@@ -137,8 +138,8 @@ fn facts(page: &RunPage<'_>) -> Vec<[String; 2]> {
     let more = page.timeline.nodes.len().saturating_sub(nodes.len());
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     fact("nodes", format!("{}: {}{more}", page.timeline.nodes.len(), nodes.join(", ")));
-    if !page.rehearsal.is_empty() {
-        fact("rehearsed", format!("{}: this trouble was made on purpose", sentence(page.rehearsal)));
+    if !page.faults.is_empty() {
+        fact("fault injection", format!("{}: these faults were caused on purpose", sentence(page.faults)));
     }
     facts
 }
@@ -147,7 +148,7 @@ fn failed(task: &hindmost_core::metrics::FailedTask) -> Failed {
     let times = if task.failures == 1 { "once".to_owned() } else { format!("{} times", task.failures) };
     Failed {
         name: format!("{}/{}", name(&task.phase), task.task),
-        reason: format!("Failed {times}, at last with: {}", sentence(task.reason.trim())),
+        reason: format!("Failed {times}; last error: {}", sentence(task.reason.trim())),
         stderr: long(&task.stderr),
     }
 }
@@ -155,9 +156,8 @@ fn failed(task: &hindmost_core::metrics::FailedTask) -> Failed {
 fn failed_about(summary: &RunSummary) -> String {
     let count = summary.failed_tasks.len();
     let shown = if count > MOST_FAILED { format!(" The first {MOST_FAILED} are shown.") } else { String::new() };
-    let which =
-        if count == 1 { "One task failed more often than it may" } else { "Tasks failed more often than they may" };
-    format!("{which}. Below each is the end of what its last attempt wrote to standard error.{shown}")
+    let which = if count == 1 { "One task used up its retries" } else { "These tasks used up their retries" };
+    format!("{which}. Below each task is the end of its last attempt's standard error.{shown}")
 }
 
 fn phases(summary: &RunSummary) -> Table {
@@ -171,11 +171,13 @@ fn phases(summary: &RunSummary) -> Table {
         "p50",
         "p95",
         "max",
-        "begun after",
+        "started after",
         "finished after",
     ];
-    let mut table = Table::new("What came of each phase", &columns);
+    let mut table = Table::new("The phases and their attempts", &columns);
     let time = |seconds: Option<f64>| seconds.map_or("–".to_owned(), duration);
+    // A phase with one finished task has only a maximum.
+    let quantile = |phase: &PhaseSummary, seconds: Option<f64>| time(seconds.filter(|_| phase.finished > 1));
     let row = |phase: &PhaseSummary| {
         vec![
             name(&phase.name),
@@ -184,8 +186,8 @@ fn phases(summary: &RunSummary) -> Table {
             grouped(phase.copies.launched),
             grouped(phase.copies.won),
             grouped(phase.broken),
-            time(phase.p50),
-            time(phase.p95),
+            quantile(phase, phase.p50),
+            quantile(phase, phase.p95),
             time(phase.max),
             time(phase.start),
             time(phase.finish),
@@ -202,7 +204,7 @@ fn gantt(page: &RunPage<'_>, pictures: &mut Pictures) -> Picture {
             crate::text::name(&page.summary.job, 60, "…"),
             counted(page.timeline.nodes.len() as u64, "node")
         ),
-        about: "The attempts of the run, node by node, along time.".to_owned(),
+        about: "The attempts of the run on each node over time.".to_owned(),
         time: "time since the run began".to_owned(),
         panels: vec![by_node(page.timeline, page.reasons)],
         until: None,
@@ -213,47 +215,52 @@ fn gantt(page: &RunPage<'_>, pictures: &mut Pictures) -> Picture {
     Picture {
         svg,
         wide: pictures.inline(&chart.draw()),
-        caption: "Each row is a node, with as many lanes as attempts ever ran there at once; each bar is an attempt, with \
-                  its task's number where there is room. Solid bars finished first, hatched ones were stopped for another \
-                  copy, and a diamond marks an attempt that was started beside another of its task."
-            .to_owned(),
+        caption:
+            "Each row is a node, with as many lanes as attempts ran there at the same time. Each bar is an attempt, \
+                  labelled with its task's number if it is long enough. Solid: finished first. Hatched: stopped for \
+                  another copy. Diamond: a copy, started while another attempt of its task was running."
+                .to_owned(),
     }
 }
 
-/// The attempts in words: those of tasks that ran more than once before others.
-fn attempts(page: &RunPage<'_>) -> Told {
+/// Lists the attempts in words. Tasks with several attempts come first if not all fit.
+fn attempts(page: &RunPage<'_>) -> AttemptList {
     let mut counts: BTreeMap<TaskId, usize> = BTreeMap::new();
     for row in &page.timeline.rows {
         *counts.entry(row.attempt.task).or_default() += 1;
     }
     let again = |times: bool| counts.iter().filter(move |(_, count)| (**count > 1) == times).map(|(task, _)| *task);
-    let mut tasks: Vec<TaskId> = again(true).chain(again(false)).take(MOST_TOLD).collect();
+    let mut tasks: Vec<TaskId> = again(true).chain(again(false)).take(MOST_LISTED).collect();
     let all = page.timeline.rows.len();
-    if all <= MOST_TOLD {
+    if all <= MOST_LISTED {
         tasks.sort_unstable();
     }
-    let heading = "Where each attempt ran, task by task".to_owned();
-    let mut told = told(heading, page.timeline, &tasks, page.reasons, 0.0, MOST_TOLD);
-    if all > MOST_TOLD {
-        told.note = format!(
-            "Told are {MOST_TOLD} of {}, those of tasks that ran more than once before others; `hindmost explain` tells \
-             of any task.",
+    let heading = "All attempts by task (times count from the start of the run)".to_owned();
+    let mut list = attempt_list(heading, page.timeline, &tasks, page.reasons, 0.0, MOST_LISTED);
+    if all > MOST_LISTED {
+        list.note = format!(
+            "{MOST_LISTED} of {} are listed, those of tasks with several attempts first; `hindmost explain` shows any \
+             task.",
             counted(all as u64, "attempt")
         );
     }
-    told
+    list
 }
 
-fn copies_about(summary: &RunSummary, told: usize) -> String {
+fn copies_about(summary: &RunSummary, listed: usize) -> String {
     let launched = summary.copies.launched;
     if launched == 0 {
-        return "No task was run twice at once.".to_owned();
+        return "No task ran more than once at a time.".to_owned();
     }
-    let which = if (told as u64) < launched { format!(" The first {told} are below.") } else { String::new() };
+    let which = if (listed as u64) < launched { format!(" The first {listed} are below.") } else { String::new() };
+    let copies = if launched == 1 { "One copy was".to_owned() } else { format!("{} copies were", grouped(launched)) };
+    let won = match (launched, summary.copies.won) {
+        (1, 0) => "it did not finish first".to_owned(),
+        (1, _) => "it finished first".to_owned(),
+        (_, won) => format!("{} of them finished first", grouped(won)),
+    };
     format!(
-        "{} started beside another attempt of the same task, and {} of them finished first. The reasons are the policy's \
-         own, from a replay of the run's journal.{which}",
-        if launched == 1 { "One copy was".to_owned() } else { format!("{} copies were", grouped(launched)) },
-        grouped(summary.copies.won)
+        "{copies} started while another attempt of the same task was running, and {won}. The reasons are the policy's \
+         own, from a replay of the run's journal.{which}"
     )
 }

@@ -1,4 +1,4 @@
-//! Curves along a swept key: how each figure changes with it under every policy.
+//! Curves along a swept key: how each metric changes with it under every policy.
 
 use hindmost_core::metrics::{Comparison, PolicyResult};
 use serde::Serialize;
@@ -10,13 +10,13 @@ use crate::comparison::sets;
 use crate::figures::{Axis, Dot, DotChart, Kind, LineChart, Point, Series, Unit};
 use crate::text::percent;
 
-/// Curves of a picture.
+/// Most curves in a picture.
 const MOST_POLICIES: usize = 12;
-/// Combinations of further keys that have pictures of their own.
+/// Most combinations of the other swept keys that have pictures.
 const MOST_PANELS: usize = 4;
-/// Values of which the largest is so many times the smallest have a logarithmic axis.
+/// Ratio of the largest to the smallest metric value from which on the vertical axis is logarithmic.
 const FAR_APART: f64 = 30.0;
-/// Swept values whose steps grow by more than this have one, too.
+/// Growth of the steps between swept values from which on the horizontal axis is logarithmic.
 const GROWS: f64 = 3.0;
 
 #[derive(Serialize)]
@@ -26,7 +26,7 @@ pub(super) struct Section {
     pictures: Vec<Picture>,
 }
 
-/// A figure that is drawn along the sweep: its heading, axis, value and interval.
+/// A metric that is drawn along the sweep.
 struct Metric {
     title: &'static str,
     axis: fn() -> Axis,
@@ -43,25 +43,28 @@ const METRICS: [Metric; 5] = [
     },
     Metric {
         title: "Mean flowtime against the first policy",
-        axis: || Axis { from_zero: false, ..Axis::new("mean flowtime / first policy's", Unit::Number(String::new())) },
+        axis: || Axis {
+            from_zero: false,
+            ..Axis::new("ratio to the first policy's flowtime", Unit::Number(String::new()))
+        },
         value: |row| row.versus_first.flowtime_ratio,
         interval: |row| row.versus_first.ci95,
     },
     Metric {
         title: "95th percentile of flowtimes",
-        axis: || Axis::new("flowtime of the 95th of 100 jobs", Unit::Seconds),
+        axis: || Axis::new("95th percentile of flowtimes", Unit::Seconds),
         value: |row| row.flowtime.p95,
         interval: |_| None,
     },
     Metric {
         title: "Mean resource",
-        axis: || Axis::new("mean resource of a job", Unit::Number("γ × room time".to_owned())),
+        axis: || Axis::new("mean resource of a job", Unit::Number("γ·s".to_owned())),
         value: |row| row.resource.mean,
         interval: |row| row.resource.ci95,
     },
     Metric {
         title: "Wasted share of the resource",
-        axis: || Axis::new("share held by attempts that did not win", Unit::Share),
+        axis: || Axis::new("share for attempts that did not win", Unit::Share),
         value: |row| Some(row.copies.wasted_share),
         interval: |_| None,
     },
@@ -81,7 +84,7 @@ fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
     seen
 }
 
-/// The key along which curves go, with what is known of it.
+/// The key on the horizontal axis, with its label and unit if they are known.
 struct Swept<'a> {
     key: &'a str,
     known: Option<Key>,
@@ -94,7 +97,7 @@ impl<'a> Swept<'a> {
         Swept { key: along, known: key(along, &rows.map(|row| row.policy.as_str()).collect::<Vec<_>>()) }
     }
 
-    /// What the axis is called.
+    /// Returns the label of the axis: in words if known, else the key.
     fn label(&self) -> &str {
         self.known.as_ref().map_or(self.key, |known| &known.label)
     }
@@ -103,7 +106,7 @@ impl<'a> Swept<'a> {
         self.known.as_ref().map_or("", |known| known.unit)
     }
 
-    /// What it is and how it is written.
+    /// Returns the key with its label and unit.
     fn in_words(&self) -> String {
         match (&self.known, self.unit()) {
             (None, _) => name(self.key),
@@ -113,8 +116,8 @@ impl<'a> Swept<'a> {
     }
 }
 
-/// The rows of each policy along a sweep. A policy whose own parameter is swept has another name at each point, but
-/// the same place among the others.
+/// Returns the rows of each policy along a sweep. Policies are identified by their position, because a policy whose own
+/// parameter is swept has a different name at each point.
 pub(super) fn by_policy<'a>(rows: &[&'a PolicyResult]) -> Vec<(String, Vec<&'a PolicyResult>)> {
     let points = distinct(rows.iter().map(|row| &row.set));
     let mut policies: Vec<Vec<&PolicyResult>> = Vec::new();
@@ -133,7 +136,7 @@ pub(super) fn by_policy<'a>(rows: &[&'a PolicyResult]) -> Vec<(String, Vec<&'a P
     policies.into_iter().map(named).collect()
 }
 
-/// One section for each combination of the other swept keys; none without a sweep.
+/// Returns one section for each combination of the other swept keys; none without a sweep.
 pub(super) fn sections(compared: &Comparison, pictures: &mut Pictures) -> Vec<Section> {
     let Some(first) = compared.results.first() else { return Vec::new() };
     let keys: Vec<&str> = first.set.iter().map(|(key, _)| key.as_str()).collect();
@@ -154,7 +157,7 @@ pub(super) fn sections(compared: &Comparison, pictures: &mut Pictures) -> Vec<Se
         let places: Option<Vec<f64>> = values(along).iter().map(|value| number(value)).collect();
         let drawn = METRICS.iter().filter(|metric| rows.iter().any(|row| (metric.value)(row).is_some()));
         let policies = by_policy(&rows);
-        // Against itself a single policy is always 1.
+        // The ratio of a single policy to itself is always 1.
         let drawn = drawn.filter(|metric| policies.len() > 1 || !metric.title.contains("first policy"));
         let drawings: Vec<Picture> = drawn
             .map(|metric| match &places {
@@ -164,18 +167,18 @@ pub(super) fn sections(compared: &Comparison, pictures: &mut Pictures) -> Vec<Se
             .collect();
         let beside = if panel.is_empty() { String::new() } else { format!(" at {}", set_text(panel)) };
         let mut about = format!(
-            "How each figure changes with {} under every policy{}.",
+            "How each metric changes with {} under every policy{}.",
             swept.in_words(),
-            if compared.seeds.len() > 1 { "; upright lines are 95% intervals over seeds" } else { "" }
+            if compared.seeds.len() > 1 { "; vertical lines are 95% intervals over seeds" } else { "" }
         );
         if panels.len() > MOST_PANELS && sections.len() + 1 == MOST_PANELS {
             about += &format!(
-                " Of {} combinations of the other keys the first {MOST_PANELS} are drawn; the tables below have all.",
+                " The first {MOST_PANELS} of {} combinations of the other keys are drawn; the tables below have all.",
                 panels.len()
             );
         }
         if policies.len() > MOST_POLICIES {
-            about += &format!(" Of {} policies the first {MOST_POLICIES} are drawn.", policies.len());
+            about += &format!(" The first {MOST_POLICIES} of {} policies are drawn.", policies.len());
         }
         sections.push(Section {
             heading: format!("{} {}{beside}", if along == "log" { "By" } else { "Along" }, name(along)),
@@ -186,7 +189,7 @@ pub(super) fn sections(compared: &Comparison, pictures: &mut Pictures) -> Vec<Se
     sections
 }
 
-/// Whether swept values are steps of multiplication, such as 1, 10, 100, rather than of addition.
+/// Returns whether swept values grow by factors, such as 1, 10, 100, rather than by equal steps.
 fn multiplied(places: &[f64]) -> bool {
     let mut sorted = places.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
@@ -230,7 +233,7 @@ fn curve(
     let heights = || series.iter().flat_map(|series| &series.points).map(|point| point.y);
     let (low, high) = heights().fold((f64::INFINITY, 0.0f64), |(low, high), y| (low.min(y), high.max(y)));
     let logarithmic = axis.unit != Unit::Share && low > 0.0 && high / low > FAR_APART;
-    // The ticks are the values as they were given, so no unit of time is chosen for them.
+    // The ticks show the values as given, so their unit is not adapted to their size.
     let unit = Unit::Number(swept.unit().to_owned());
     let chart = LineChart {
         title: metric.title.to_owned(),
@@ -247,7 +250,7 @@ fn curve(
     pictures.picture(&chart.draw(), format!("{} by {}. Lower is better.", metric.title, name(swept.label())))
 }
 
-/// Values that are no numbers have no axis: a group of rows for each.
+/// Draws one group of rows for each swept value, for values that are not numbers.
 fn groups(metric: &Metric, along: &str, rows: &[&PolicyResult], pictures: &mut Pictures) -> Picture {
     let axis = (metric.axis)();
     let values = distinct(rows.iter().map(|row| value_of(row, along)));

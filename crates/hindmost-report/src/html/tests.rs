@@ -1,4 +1,4 @@
-//! Pages as a whole: well formed, loading and running nothing, and bounded, whatever names and numbers logs hold.
+//! Tests of whole pages: well formed, loading and running nothing, and of limited size, for any names and numbers.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use crate::markup::{Element, check};
 
 mod sweeps;
 
-/// A page and its elements, checked.
+/// Checks a page and returns its elements.
 fn sound(page: &str) -> Vec<Element> {
     let found = check(page);
     assert!(page.len() < 600_000, "{} bytes", page.len());
@@ -83,7 +83,7 @@ fn seconds(at: f64) -> Time {
     Time::from_seconds(at)
 }
 
-/// A job of two phases: a copy that wins, a failure, a lost node, and one that is stopped with the run.
+/// Returns a job of two phases with a copy that wins, a failure, a lost node, and an attempt stopped with the run.
 fn timeline(names: &[&str; 4]) -> Timeline {
     let [job, phase, node, reason] = names.map(Arc::<str>::from);
     let phase_spec = |name: Arc<str>, after: Vec<u32>, tasks| PhaseSpec {
@@ -173,7 +173,7 @@ fn run(names: &[&str; 4], state: RunState) -> String {
         timeline: &timeline(names),
         reasons: &reasons(names[3]),
         work: names[3],
-        rehearsal: names[2],
+        faults: names[2],
         again: &again,
     };
     run_page(&page).unwrap()
@@ -235,7 +235,7 @@ fn reproduced(text: &str) -> Reproduction {
     }
 }
 
-/// Every text that a log or a user can choose, and one that is too long for anybody.
+/// Returns texts that a log or a user could choose, one of them very long.
 fn hostile() -> Vec<String> {
     HOSTILE.iter().map(|name| (*name).to_owned()).chain(["<x>&\u{202e}\n".repeat(200_000)]).collect()
 }
@@ -265,29 +265,29 @@ fn no_name_becomes_markup_anywhere() {
 }
 
 #[test]
-fn what_was_escaped_can_be_read() {
+fn escaped_names_are_readable() {
     let page = run(&["job <1>", "map & reduce", "n\u{202e}1", "exit \"3\"\u{1b}[31m"], RunState::Failed);
     for part in ["job &lt;1&gt;", "map &amp; reduce", "n\\u{202e}1", "exit &quot;3&quot;\\u{1b}[31m"] {
         assert!(page.contains(part), "{part}");
     }
-    // Line ends and tabs of what a command wrote stay.
+    // Line ends and tabs of a command's output stay.
     assert!(page.contains("first line\n\texit"), "{page}");
 }
 
 #[test]
-fn runs_tell_how_they_ended() {
+fn pages_of_runs_show_how_they_ended() {
     let names = ["count", "map", "n", "exit code 1"];
     for (state, text) in [
         (RunState::Done, "Done in"),
-        (RunState::Failed, "Failed after 8.00 s: 3 of 4 tasks have their result"),
+        (RunState::Failed, "Failed after 8.00 s: 3 of 4 tasks finished"),
         (RunState::Interrupted, "Interrupted after"),
     ] {
         let page = run(&names, state);
         assert!(page.contains(text), "{text}\n{page}");
         for part in [
             "map/0",
-            "Copy 1 on n2 from 4.00 s on, because exit code 1; finished first",
-            "finished first, after 2.00 s; attempt 0 had run for 5.00 s",
+            "Copy 1 on n2, started after 4.00 s because exit code 1; finished first",
+            "finished first, in 2.00 s; attempt 0 had run for 5.00 s",
             "lost with its node",
             "exit code 1",
         ] {
@@ -297,7 +297,7 @@ fn runs_tell_how_they_ended() {
 }
 
 #[test]
-fn comparisons_tell_what_was_found() {
+fn pages_of_comparisons_state_the_results() {
     let compared = compared(vec![result("none", &[], 1.0), result("pace", &[], 0.5)]);
     let page = comparison(
         &compared,
@@ -305,14 +305,14 @@ fn comparisons_tell_what_was_found() {
     );
     sound(&page);
     for part in [
-        "The lowest mean flowtime is pace&#x27;s: 10.2 s, 50.0% of none&#x27;s (95% interval 45.0% to 55.0%)",
+        "pace has the lowest mean flowtime: 10.2 s, 50.0% of none&#x27;s (95% interval 45.0% to 55.0%)",
         "once 20% of its work is done",
         "mean flowtime (s)",
         "22 won of 44",
-        "Under pace: where each attempt ran, and why the copy was started",
-        "<b>map&#x2f;0</b>: Attempt 0 on n from 0 s on; lost: stopped after 5.00 s, as another copy was first. Copy 1 on n2 \
-         from 3.00 s on, because it lagged; finished first, after 2.00 s.",
-        "<b>map&#x2f;1</b>: Attempt 0 on n2 from 0 s on; lost with its node after 2.00 s.",
+        "Attempts under pace by task (times count from the job&#x27;s arrival)",
+        "<b>map&#x2f;0</b>: Attempt 0 on n, started after 0 s; stopped after 5.00 s because another copy finished first. Copy \
+         1 on n2, started after 3.00 s because it lagged; finished first, in 2.00 s.",
+        "<b>map&#x2f;1</b>: Attempt 0 on n2, started after 0 s; lost with its node after 2.00 s.",
         "deadlines met",
         "hindmost simulate small --out DIR",
     ] {
@@ -327,9 +327,9 @@ fn comparisons_tell_what_was_found() {
     );
 }
 
-/// What print and touch need: nothing stays closed, and nothing that is drawn is told by a resting pointer alone.
+/// On paper and touch screens, details are open and every tooltip is also in a list.
 #[test]
-fn nothing_is_lost_on_paper() {
+fn paper_shows_everything() {
     let page = comparison(&compared(vec![result("none", &[], 1.0)]), &[shown(&["j", "map", "n", "it lagged"], "none")]);
     let (_, print) = page.split_once("@media print{").unwrap();
     let (print, _) = print.split_once("</style>").unwrap();
@@ -344,12 +344,12 @@ fn nothing_is_lost_on_paper() {
     assert_eq!(bars, 7, "{picture}");
     let list = list.split_once("</details>").unwrap().0;
     assert_eq!(list.matches("Attempt ").count() + list.matches("Copy ").count(), bars, "{list}");
-    for node in ["on n from", "on n2 from"] {
+    for node in ["on n,", "on n2,"] {
         assert!(list.contains(node), "{list}");
     }
 }
 
-/// As large as an honest comparison gets.
+/// A comparison of the largest realistic size.
 #[test]
 fn large_comparisons_stay_small() {
     let mut results = Vec::new();
@@ -382,12 +382,12 @@ fn large_comparisons_stay_small() {
         comparison_page(&ComparisonPage { compared: &compared, curves: &curves, jobs: &jobs, again: &[] }).unwrap();
     sound(&page);
     assert!(page.len() < 500_000, "{}", page.len());
-    let bars = page.matches("finished first").count() + page.matches("stopped, because").count();
+    let bars = page.matches("finished first").count() + page.matches("stopped because").count();
     assert!(bars < 3000, "{bars}");
 }
 
 #[test]
-fn large_runs_stay_small_and_say_what_is_left_out() {
+fn pages_of_large_runs_are_small_and_note_omissions() {
     let names = ["count", "map", "n", "exit code 1"];
     let mut timeline = timeline(&names);
     let (node, row) = (timeline.nodes[0].clone(), timeline.rows[0].clone());
@@ -410,7 +410,7 @@ fn large_runs_stay_small_and_say_what_is_left_out() {
         timeline: &timeline,
         reasons: &BTreeMap::default(),
         work: "",
-        rehearsal: "",
+        faults: "",
         again: &[],
     };
     let page = run_page(&page).unwrap();
@@ -420,15 +420,15 @@ fn large_runs_stay_small_and_say_what_is_left_out() {
         "node-777",
         "node-444",
         "was killed",
-        "Told are 120 of 100 000 attempts",
-        "<b>map&#x2f;0</b>: Attempt 0 on node-0 from 0 s on; finished first, after 900 ms.",
+        "120 of 100 000 attempts are listed",
+        "<b>map&#x2f;0</b>: Attempt 0 on node-0, started after 0 s; finished first, in 900 ms.",
     ] {
         assert!(page.contains(part), "{part}");
     }
 }
 
 #[test]
-fn long_names_are_broken_behind_brackets_and_commas() {
+fn long_names_break_after_brackets_and_commas() {
     assert_eq!(breakable("progress(uniform)").as_str(), Some("progress(<wbr />uniform)"));
     assert_eq!(breakable("<b>(1,2)").as_str(), Some("&lt;b&gt;(<wbr />1,<wbr />2)"));
     let page = comparison(&compared(vec![result("mantri(delta=0.5,kill_restart=true)", &[], 1.0)]), &[]);
@@ -436,7 +436,7 @@ fn long_names_are_broken_behind_brackets_and_commas() {
 }
 
 #[test]
-fn numbers_have_the_digits_that_their_intervals_leave_sense_in() {
+fn numbers_have_the_digits_their_intervals_justify() {
     for (mean, half, text) in [
         (9.5731, 1.005, "9.6 ± 1.0"),
         (3.7421, 0.09934, "3.742 ± 0.099"),
@@ -444,6 +444,7 @@ fn numbers_have_the_digits_that_their_intervals_leave_sense_in() {
         (874.3, 106.2, "874 ± 106"),
         (12345.6, 0.01, "12346 ± 0"),
         (5.0, 0.0, "5.000"),
+        (5.0, 8.9e-16, "5.000"),
     ] {
         assert_eq!(measured(Some(mean), Some([mean - half, mean + half])), text);
     }
@@ -452,9 +453,9 @@ fn numbers_have_the_digits_that_their_intervals_leave_sense_in() {
 }
 
 #[test]
-fn a_small_page_is_as_it_was() {
+fn a_small_page_is_unchanged() {
     let page = run(&["count", "map", "n", "exit code 1"], RunState::Failed);
-    // The styles are seen by looking at pages, not at this.
+    // The snapshot leaves out the styles.
     let (_, body) = page.split_once("</style>").unwrap();
     insta::assert_snapshot!(body.replace(env!("CARGO_PKG_VERSION"), "VERSION"));
 }

@@ -1,21 +1,21 @@
-//! A paper's figures, drawn again from the numbers of a reproduction.
+//! The figures of a paper, drawn from the numbers of a reproduction.
 
 use hindmost_core::reproduction::{Cell, DataTable, Plot, PlotShape, Reproduction};
 
 use crate::figures::{Axis, Drawing, Kind, LineChart, Point, Series, Unit};
 
-/// A figure drawn again, as a file beside the Markdown.
+/// A picture of a reproduction, to be stored as a file next to the Markdown.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlotFile {
-    /// Its name, without folder.
+    /// Name of the file, without folder.
     pub file: String,
     /// The picture.
     pub drawing: Drawing,
-    /// What it shows and how to read it.
+    /// What the picture shows and how to read it.
     pub caption: String,
 }
 
-/// All pictures of a reproduction: for each of its figures a list.
+/// Draws all pictures of a reproduction; one list for each of its figures.
 pub fn plots(reproduction: &Reproduction) -> Vec<Vec<PlotFile>> {
     let of_figure = |figure: &hindmost_core::reproduction::Figure| {
         let drawn = figure.tables.iter().filter_map(|table| Some((drawn(table)?, caption(table)?)));
@@ -31,7 +31,7 @@ pub fn plots(reproduction: &Reproduction) -> Vec<Vec<PlotFile>> {
     reproduction.figures.iter().map(of_figure).collect()
 }
 
-/// `Figure 2` as part of a file's name.
+/// Turns the name of a figure, such as `Figure 2`, into part of a file name.
 fn file_name(name: &str) -> String {
     let letters = name
         .chars()
@@ -40,7 +40,7 @@ fn file_name(name: &str) -> String {
     letters.collect()
 }
 
-/// A table's picture, if it is to be drawn and has anything to draw.
+/// Draws the plot of a table; `None` if the table has no plot or no points.
 pub(crate) fn drawn(table: &DataTable) -> Option<Drawing> {
     let plot = table.plot.as_ref()?;
     let (series, levels) = match plot.shape {
@@ -67,7 +67,7 @@ pub(crate) fn drawn(table: &DataTable) -> Option<Drawing> {
     Some(chart.draw())
 }
 
-/// What a table's picture shows and how to read it.
+/// Returns what a table's plot shows and how to read it; `None` without a plot.
 pub(crate) fn caption(table: &DataTable) -> Option<String> {
     let plot = table.plot.as_ref()?;
     let mut text = match plot.shape {
@@ -80,18 +80,18 @@ pub(crate) fn caption(table: &DataTable) -> Option<String> {
         PlotShape::CumulativeRows => table.rows.len().saturating_sub(plot.curves.len()),
     };
     if let Some(rows) = plot.rows.filter(|rows| *rows < table.rows.len()) {
-        text += &format!(" Drawn are the first {rows} rows of the table.");
+        text += &format!(" Only the first {rows} rows of the table are drawn.");
     }
     if left_out > 0 {
-        text += &format!(" The table has {left_out} more curves, of other readings.");
+        text += &format!(" The table has {left_out} more curves, for other readings.");
     }
     if table.columns.iter().any(|column| is_interval(column)) {
-        text += " Upright lines are 95% intervals over seeds.";
+        text += " Vertical lines are 95% intervals over seeds.";
     }
     if let Some(level) =
         table.rows.iter().find_map(|row| text_of(row.first()?)).filter(|_| plot.shape == PlotShape::Columns)
     {
-        text += &format!(" Level dashed lines: {level}.");
+        text += &format!(" Horizontal dashed lines: {level}.");
     }
     Some(text)
 }
@@ -118,12 +118,12 @@ fn is_drawn(plot: &Plot, name: &str) -> bool {
     plot.curves.is_empty() || plot.curves.iter().any(|curve| curve == name)
 }
 
-/// The rows that are drawn.
+/// Returns the rows of a table that are drawn.
 fn drawn_rows<'a>(table: &'a DataTable, plot: &Plot) -> &'a [Vec<Cell>] {
     &table.rows[..plot.rows.unwrap_or(usize::MAX).min(table.rows.len())]
 }
 
-/// The columns that are drawn, by number.
+/// Returns the columns of a table that are drawn, with their numbers.
 fn drawn_columns<'a>(table: &'a DataTable, plot: &'a Plot) -> impl Iterator<Item = (usize, &'a String)> {
     table.columns.iter().enumerate().skip(1).filter(|(_, name)| !is_interval(name) && is_drawn(plot, name))
 }
@@ -141,7 +141,7 @@ fn columns(table: &DataTable, plot: &Plot) -> Vec<Series> {
     drawn_columns(table, plot).map(of_column).collect()
 }
 
-/// Rows that hold for all places.
+/// Returns the rows whose first cell is text: they are drawn as horizontal lines.
 fn levels(table: &DataTable, plot: &Plot) -> Vec<(f64, String)> {
     let named = drawn_rows(table, plot).iter().filter_map(|row| Some((text_of(row.first()?)?, row)));
     let of_row = |(name, row): (&str, &Vec<Cell>)| -> Vec<(f64, String)> {

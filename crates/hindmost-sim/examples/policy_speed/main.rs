@@ -4,9 +4,9 @@
 //! cargo run --release -p hindmost-sim --example policy_speed -- [--quick] [--only NAME,...] [--machines N,...]
 //! ```
 //!
-//! A figure is the CPU time of the simulation's thread over that of `fifo+none` on the same jobs. It contains what the
-//! policy decides and what its additional copies cost the simulator. The order of policies without an order of their
-//! own is `fifo`; decisions follow every event.
+//! Each number is the CPU time of the simulation's thread divided by that of `fifo+none` on the same jobs. It includes
+//! the policy's decisions and the simulation of its additional copies. Policies without an order use `fifo`; policies
+//! decide after every event.
 
 mod worlds;
 
@@ -26,47 +26,49 @@ use serde::Serialize;
 
 use worlds::{Kind, Load, World};
 
-/// What every policy is compared with.
+/// The policy with which every policy is compared.
 const BASELINE: &str = "fifo+none";
 
-/// Tasks of the short run that, where there is a limit, comes before the whole one. A simulation can be stopped every
-/// 1 024 rounds; of a policy whose rounds take very long, the short run alone exceeds the limit, and ends by itself.
+/// Tasks of the short run that precedes the whole run if there is a limit. A simulation can be stopped only every
+/// 1 024 rounds. With a policy whose rounds take very long, the short run exceeds the limit, and the whole run is
+/// skipped.
 const PILOT: u32 = 500;
 
 /// Tables of CPU time by policy and world, as Markdown.
 #[derive(Parser)]
 struct Options {
-    /// 20 000 tasks a run, even where they never fill the machines.
+    /// Use 20 000 tasks per run, even if they never fill the machines.
     #[arg(long)]
     quick: bool,
-    /// Tasks of a run, about; without it 100 000, and on many machines 33 a machine, so that jobs queue under overload.
+    /// Approximate number of tasks per run; by default 100 000 or, if more, 33 per machine, so that jobs queue under
+    /// overload.
     #[arg(long)]
     tasks: Option<u32>,
     /// Numbers of machines.
     #[arg(long, value_delimiter = ',', default_values_t = [300, 3_000, 30_000])]
     machines: Vec<u32>,
-    /// These policies only, parameters allowed; without it every system and every order with `none`.
+    /// Measure only these policies, which may have parameters; by default every system, and every order with `none`.
     #[arg(long)]
     only: Option<String>,
-    /// Every order with every system too.
+    /// Measure also every order with every system.
     #[arg(long)]
     cross: bool,
-    /// These worlds only: `one_slot`, `speeds`, `classes`, `demands`.
+    /// Measure only these worlds: `one_slot`, `speeds`, `classes`, `demands`.
     #[arg(long, value_delimiter = ',')]
     worlds: Vec<String>,
-    /// These loads only: `light`, `loaded`, `overloaded`.
+    /// Measure only these loads: `light`, `loaded`, `overloaded`.
     #[arg(long, value_delimiter = ',')]
     loads: Vec<String>,
-    /// What policies know of running attempts, as scenarios spell it.
+    /// Progress model: what policies know of running attempts, as written in scenarios.
     #[arg(long, default_value = "progress(0.2)")]
     knowledge: Knowledge,
-    /// Stops runs that take this many times as long as the baseline.
+    /// Stop runs that take this many times as long as the baseline.
     #[arg(long)]
     limit: Option<f64>,
-    /// Runs of each policy; the shortest counts.
+    /// Number of runs of each policy; the shortest one counts.
     #[arg(long, default_value_t = 1)]
     repeat: u32,
-    /// JSON instead of Markdown.
+    /// Print JSON instead of Markdown.
     #[arg(long)]
     json: bool,
 }
@@ -79,7 +81,7 @@ struct Measured {
     policy: String,
     tasks: u64,
     attempts: u64,
-    /// CPU time; `None`: it was stopped at the limit, or failed.
+    /// CPU time, in seconds; `None` if the run was stopped at the limit or failed.
     seconds: Option<f64>,
     ratio: Option<f64>,
     error: Option<String>,
@@ -96,20 +98,20 @@ impl Measured {
     }
 }
 
-/// CPU time that this thread has taken, seconds.
+/// Returns the CPU time of this thread, in seconds.
 fn cpu_seconds() -> f64 {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
 }
 
-/// What a run took: CPU time in seconds, tasks, attempts.
+/// The cost of a run: CPU time in seconds, tasks, attempts.
 type Taken = (f64, u64, u64);
 
-/// Runs a policy; `None` if that takes longer than `most` seconds.
+/// Runs a policy; `None` if the run takes longer than `most` seconds.
 fn run(experiment: &Experiment, policy: &PolicySpec, most: f64) -> Result<Option<Taken>, SimulationError> {
     let start = cpu_seconds();
     let stop = AtomicBool::new(false);
-    // Called by the simulating thread itself every so many rounds.
+    // The simulating thread calls this at regular intervals.
     let progress = |_: Time| stop.store(cpu_seconds() - start > most, Ordering::Relaxed);
     match experiment.run_one(policy, 1, &mut Silent, &Control { stop: &stop, progress: &progress }) {
         Ok(result) => Ok(Some((cpu_seconds() - start, result.tasks, result.attempts)).filter(|taken| taken.0 <= most)),
@@ -118,7 +120,7 @@ fn run(experiment: &Experiment, policy: &PolicySpec, most: f64) -> Result<Option
     }
 }
 
-/// The shortest of some runs.
+/// Returns the shortest of `repeat` runs; `None` if one takes longer than `most` seconds.
 fn shortest(
     experiment: &Experiment,
     policy: &PolicySpec,
@@ -153,7 +155,7 @@ fn measure(world: World, policies: &[String], options: &Options) -> Result<Vec<M
     let tasks = options.tasks.unwrap_or(enough);
     let (experiment, pilot) =
         (world.experiment(tasks, options.knowledge)?, world.experiment(PILOT, options.knowledge)?);
-    // The first run also pays for memory that later ones use again.
+    // At least three runs, because the first one allocates memory that later ones reuse.
     let baseline = shortest(&experiment, &BASELINE.parse()?, f64::INFINITY, options.repeat.max(3))?;
     let (seconds, tasks, attempts) = baseline.ok_or("nothing stops the baseline")?;
     let policy = BASELINE.to_owned();
@@ -184,7 +186,7 @@ fn measure(world: World, policies: &[String], options: &Options) -> Result<Vec<M
     Ok(all)
 }
 
-/// One table a kind of world: a row a policy, a column a number of machines and a load.
+/// Prints one table for each kind of world, with a row for each policy and a column for each number of machines and load.
 fn markdown(measured: &[Measured], policies: &[String], options: &Options) {
     for kind in Kind::ALL {
         let of_kind: Vec<&Measured> = measured.iter().filter(|one| one.world.kind == kind).collect();

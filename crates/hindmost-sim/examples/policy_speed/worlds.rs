@@ -8,21 +8,21 @@ use hindmost_sim::experiment::Experiment;
 use hindmost_sim::scenario::Scenario;
 use serde::Serialize;
 
-/// What machines and jobs are.
+/// The kind of machines and jobs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// One-slot machines, jobs of one phase.
     OneSlot,
-    /// One-cpu machines with drawn speeds, jobs of one phase.
+    /// Machines of one CPU with drawn speeds, jobs of one phase.
     Speeds,
     /// Machines of five classes with cores and memory, jobs of two phases, one demand.
     Classes,
-    /// The same machines, 40 demands.
+    /// The same machines and jobs of two phases with 40 demands.
     Demands,
 }
 
-/// How much of the machines' capacity the arriving jobs want.
+/// The demand of the arriving jobs relative to the machines' capacity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Load {
@@ -45,7 +45,7 @@ pub struct World {
 impl Kind {
     pub const ALL: [Kind; 4] = [Kind::OneSlot, Kind::Speeds, Kind::Classes, Kind::Demands];
 
-    /// A table's heading.
+    /// Returns the heading of the table.
     pub fn title(self) -> &'static str {
         match self {
             Kind::OneSlot => "One-slot machines",
@@ -55,7 +55,7 @@ impl Kind {
         }
     }
 
-    /// Mean number of tasks of a job, and the mean core-seconds (slot-seconds) that they take.
+    /// Returns the mean number of tasks of a job, and its mean work in core-seconds (slot-seconds).
     fn job(self) -> (f64, f64) {
         match self {
             Kind::OneSlot | Kind::Speeds => (TASKS, TASKS * 2.5),
@@ -64,7 +64,7 @@ impl Kind {
         }
     }
 
-    /// Mean cores (slots) of a machine.
+    /// Returns the mean number of cores (slots) of a machine.
     fn cores(self) -> f64 {
         match self {
             Kind::OneSlot | Kind::Speeds => 1.0,
@@ -99,20 +99,20 @@ impl Load {
 const TASKS: f64 = 25.5;
 /// Mean of 1 to 20 tasks.
 const REDUCES: f64 = 10.5;
-/// Mean durations of the two phases, seconds.
+/// Mean durations of the two phases, in seconds.
 const MAP: f64 = 25.0;
 const REDUCE: f64 = 37.5;
 
-/// Of every 30 machines: number, cores and GB of memory, as in Xu, Liu & Lau 2022.
+/// Classes of machines: number among 30 machines, cores, and GB of memory, as in Xu, Liu & Lau 2022.
 const CLASSES: [(u32, u32, u32); 5] = [(2, 24, 48), (3, 16, 32), (1, 16, 48), (3, 16, 64), (21, 8, 16)];
 
 impl World {
-    /// A name for messages.
+    /// Returns the name for messages.
     pub fn name(self) -> String {
         format!("{:?}, {} machines, {}", self.kind, self.machines, self.load.name())
     }
 
-    /// The experiment: about so many tasks in all.
+    /// Returns the experiment with about `tasks` tasks in total.
     ///
     /// # Errors
     /// If the scenario is not valid, as with fewer than 30 machines of several classes.
@@ -153,7 +153,7 @@ impl World {
     }
 }
 
-/// A kind of job: so many cores and GB of memory for a map task.
+/// Returns a kind of job; `cpus` and `gb` are the cores and GB of memory of a map task.
 fn job(cpus: u32, gb: u32) -> String {
     let phase = |name: &str, after: &str, tasks: u32, mean: f64, demand: (u32, u32)| {
         let (low, high) = (mean * 0.4, mean * 1.6);

@@ -1,4 +1,4 @@
-//! How simulated attempts begin, what is seen of them, and how they end.
+//! How simulated attempts begin, what policies observe of them, and how they end.
 
 use hindmost_core::cluster::{Attempt, Job};
 use hindmost_core::estimator::Pace;
@@ -13,10 +13,10 @@ use crate::output::{AttemptResult, Outcome};
 use crate::truth::Reveal;
 
 impl Driver<'_> {
-    /// A started attempt runs, and will finish.
+    /// Begins an attempt that was started and schedules its finish.
     pub(super) fn begin(&mut self, attempt: AttemptId) -> Result<(), SimulationError> {
         if attempt.copy >= MOST_COPIES {
-            return Err(SimulationError::TooLarge(format!("{attempt} is one too many of its task")));
+            return Err(SimulationError::TooLarge(format!("{attempt}: its task has too many attempts")));
         }
         self.reading.begin(self.session.cluster(), attempt);
         let Some((finish, _)) = self.timing(attempt)? else { return Ok(()) };
@@ -24,7 +24,7 @@ impl Driver<'_> {
         self.step(self.session.cluster().now(), &Event::AttemptRunning { attempt }).map(drop)
     }
 
-    /// An error of a copy's duration with the names of its job and phase.
+    /// Adds the names of job and phase to the error of a missing duration.
     fn named(&self, error: SimulationError) -> SimulationError {
         let SimulationError::NoDuration { attempt } = error else { return error };
         let spec = self.session.cluster().job(attempt.task.job).map(Job::spec);
@@ -39,7 +39,7 @@ impl Driver<'_> {
         }
     }
 
-    /// When an attempt finishes, and what is seen of it before.
+    /// Returns when an attempt finishes and what is revealed before; `None` if it is not running.
     pub(super) fn timing(&self, id: AttemptId) -> Result<Option<(Time, Reveal)>, SimulationError> {
         let Some(attempt) = self.session.cluster().attempt(id) else { return Ok(None) };
         let pace = Pace::of(self.session.cluster(), attempt);
@@ -49,7 +49,7 @@ impl Driver<'_> {
         Ok(Some((finish, reveal)))
     }
 
-    /// How long an attempt would take if it were like the mean of its phase.
+    /// Returns how long an attempt on its node would take with the mean duration of its phase.
     fn mean_time(&self, id: AttemptId) -> Time {
         let Some((attempt, phase)) = self.session.cluster().attempt(id).zip(self.session.cluster().phase(id.task))
         else {
@@ -58,7 +58,7 @@ impl Driver<'_> {
         Time::from_seconds(Pace::of(self.session.cluster(), attempt).seconds(phase.mean()))
     }
 
-    /// Turns a watched condition into the events at which it comes true: mostly none.
+    /// Schedules the events at which a watched condition becomes true; most conditions never do.
     pub(super) fn watch(&mut self, id: AttemptId, condition: Condition) -> Result<(), SimulationError> {
         let Some(since) = self.session.cluster().attempt(id).map(Attempt::since) else { return Ok(()) };
         let Some((finish, reveal)) = self.timing(id)? else { return Ok(()) };
@@ -87,7 +87,7 @@ impl Driver<'_> {
         }
         if let Some(remaining) = remaining {
             let long = (reveal.expected_finish - seen).seconds() > remaining;
-            // Who has been told of its age must hear when more is known.
+            // A policy that was notified of the attempt's age is notified again when its remaining time is revealed.
             if (long || by_age.is_some()) && seen < finish {
                 self.agenda.push(seen, Due::Watch(id, true));
             }
@@ -95,8 +95,7 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// An attempt ends: it gives back its room, and its job may be over. `unless_won` is how it ended
-    /// if it did not win.
+    /// Ends an attempt, which releases its resources and may end its job. `unless_won` is its outcome if it did not win.
     pub(super) fn end(
         &mut self,
         id: AttemptId,
@@ -104,8 +103,8 @@ impl Driver<'_> {
         event: &Event,
         unless_won: Outcome,
     ) -> Result<(), SimulationError> {
-        // Taken before: once the policy has reacted to the end, the job may be gone.
-        let (shares, spec) = (self.shares_of(id), self.told_spec(id));
+        // Read before the step, because the job may not exist after the policy has reacted.
+        let (shares, spec) = (self.shares_of(id), self.output_spec(id));
         let Stepped { applied, retired } = self.step(at, event)?;
         self.reading.ended(id, matches!(event, Event::AttemptFinished { .. }));
         if applied.won && self.reading.looks_for_seconds() {
@@ -121,8 +120,8 @@ impl Driver<'_> {
             if let Some(job) = spec.as_deref() {
                 let outcome = if applied.won { Outcome::Won } else { unless_won };
                 let node_name = self.session.cluster().node(node).map_or("", |node| node.name());
-                let told = AttemptResult { attempt: id, job, node, node_name, start, end: at, outcome };
-                self.recorder.output.attempt(&told)?;
+                let result = AttemptResult { attempt: id, job, node, node_name, start, end: at, outcome };
+                self.recorder.output.attempt(&result)?;
             }
         }
         let Some(job) = retired else { return Ok(()) };

@@ -1,24 +1,24 @@
-//! Why a simulation could not be carried out.
+//! Errors of simulations.
 
 use hindmost_core::cluster::RecordError;
 use hindmost_core::ids::AttemptId;
 
-/// Why a simulation could not be carried out.
+/// The reason why a simulation failed.
 #[derive(Debug, thiserror::Error)]
 pub enum SimulationError {
-    /// The workload can't be read or makes no sense.
+    /// The workload cannot be read or is not valid.
     #[error("{0}")]
     Workload(String),
-    /// A copy whose duration is not given.
+    /// A copy whose duration the workload does not list.
     #[error("{attempt} has no duration: the workload lists fewer copies of this task than the policy starts")]
     NoDuration {
         /// The copy.
         attempt: AttemptId,
     },
-    /// The same, by the names that users know.
+    /// A copy whose duration the workload does not list, with the names of its job and phase.
     #[error(
-        "job {job:?}, phase {phase:?}, task {task}: the workload lists {} of it, and {policy} starts one more: list \
-         more durations there, or name a policy or parameters with fewer copies",
+        "job {job:?}, phase {phase:?}, task {task}: the workload lists {} of it, but {policy} starts one more: list \
+         more durations, or choose a policy or parameters with fewer copies",
         durations(*listed)
     )]
     TooFewDurations {
@@ -30,54 +30,55 @@ pub enum SimulationError {
         task: u32,
         /// Copies whose durations are listed.
         listed: u32,
-        /// The policy's name, or what stands for it.
+        /// The policy's name, or "the policy".
         policy: String,
     },
     /// A task that fits on no node.
     #[error(
-        "phase {phase:?} of job {job:?} fits on no node, even an empty one: a copy wants {wants}, and the node that \
-         comes nearest has {has}"
+        "phase {phase:?} of job {job:?} fits on no node, not even an empty one: a copy needs {wants}, and the node that \
+         comes closest has {has}"
     )]
     DoesNotFit {
         /// The job's name.
         job: String,
         /// The phase's name.
         phase: String,
-        /// What a copy demands.
+        /// The demand of a copy.
         wants: String,
-        /// What the node has that comes nearest.
+        /// The capacity of the node that comes closest.
         has: String,
     },
-    /// A copy that is more than its job's queue may ever hold.
+    /// A copy that demands more than the maximum capacity of its job's queue.
     #[error(
-        "job {job:?} waits for ever: one copy of its phase {phase:?} is more than its queue may hold at most ({queue})"
+        "job {job:?} can never run: one copy of its phase {phase:?} demands more than the maximum capacity of its queue \
+         ({queue})"
     )]
     BeyondMaximum {
         /// The job's name.
         job: String,
         /// The phase's name.
         phase: String,
-        /// The queue that it names, in words.
+        /// The job's queue, in words.
         queue: String,
     },
-    /// A job or task outside what the simulator can number.
+    /// A limit of the simulator is exceeded, such as the number of jobs or tasks.
     #[error("{0}")]
     TooLarge(String),
-    /// A decision or event that the state does not allow: a defect of the policy or the driver.
+    /// The state does not allow a decision or event: a defect of the policy or the driver.
     #[error("internal error, please report it: {0}")]
     Record(#[from] RecordError),
-    /// Jobs that wait while nothing happens any more: a defect of the policy.
+    /// Jobs wait, but no more events will occur: a defect of the policy.
     #[error("internal error, please report it: {0} jobs wait, but the policy starts nothing")]
     Stuck(usize),
     /// A result could not be written.
     #[error("a result could not be written: {0}")]
     Output(#[from] std::io::Error),
-    /// The run was asked to stop.
+    /// The run was interrupted.
     #[error("interrupted")]
     Interrupted,
 }
 
-/// So many durations of copies, in words.
+/// Describes the number of listed durations.
 fn durations(listed: u32) -> String {
     match listed {
         0 => "no duration".to_owned(),

@@ -1,4 +1,4 @@
-//! What is measured of jobs and attempts as they end.
+//! Measures jobs and attempts as they end.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use super::{Driver, RunResult, SimulationError};
 use crate::output::{AttemptResult, Outcome};
 
 impl Driver<'_> {
-    /// The shares of the cluster that an attempt holds, by dimension.
+    /// Returns the share of the cluster that an attempt holds in each dimension.
     pub(super) fn shares_of(&self, attempt: AttemptId) -> [f64; MAX_DIMENSIONS] {
         if self.one_slot {
             return self.slot_shares;
@@ -22,8 +22,8 @@ impl Driver<'_> {
         demand.map_or([0.0; MAX_DIMENSIONS], |demand| demand.shares_of(self.session.cluster().total()))
     }
 
-    /// What an attempt's end is told with, if it is told at all.
-    pub(super) fn told_spec(&self, id: AttemptId) -> Option<Arc<JobSpec>> {
+    /// Returns the job of an attempt for the output; `None` if the output does not want attempts.
+    pub(super) fn output_spec(&self, id: AttemptId) -> Option<Arc<JobSpec>> {
         if !self.wants_attempts {
             return None;
         }
@@ -53,7 +53,7 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// Counts what is left, of a run that was not drained too.
+    /// Counts the jobs and attempts that are left, which a run without draining has, and returns the result.
     pub(super) fn finish(mut self) -> Result<RunResult, SimulationError> {
         let now = self.session.cluster().now();
         let left: Vec<JobId> = self.session.cluster().jobs().map(Job::id).collect();
@@ -65,7 +65,7 @@ impl Driver<'_> {
         let end = self.setup.horizon.unwrap_or(now);
         for (attempt, node, start) in running {
             self.busy.add(&self.shares_of(attempt), start, end);
-            if let Some(job) = self.told_spec(attempt) {
+            if let Some(job) = self.output_spec(attempt) {
                 let node_name = self.session.cluster().node(node).map_or("", |node| node.name());
                 let outcome = Outcome::Unfinished;
                 self.recorder.output.attempt(&AttemptResult {
@@ -81,7 +81,7 @@ impl Driver<'_> {
         }
         for id in left {
             let Some(job) = self.session.cluster().job(id) else { continue };
-            // A job whose policy keeps copies may be over before they are.
+            // A job may be finished while copies of it still run, if its policy keeps them.
             if job.finished().is_some() {
                 let job = job.clone();
                 self.measure(&job)?;

@@ -1,9 +1,9 @@
 //! The simulated driver: a virtual clock, drawn durations, and the loop between cluster and policy.
 //!
-//! All events up to and including a boundary (with a slot: its multiples; without: every instant at
-//! which something happens) are applied in order of time, then finishes, arrivals, watches and
-//! wake-ups, then ids; then the policy decides. Room that is freed inside a slot is used again from
-//! its end on, because nothing starts in between.
+//! With a slot, the policy decides at multiples of the slot; without, at every instant at which something happens.
+//! Before it decides, all events up to and including that boundary are applied in order of time. Events at the same
+//! time are ordered by kind (finishes, arrivals, watches, wake-ups), then by id. Resources that are released within a
+//! slot are used again from its end on, because nothing starts in between.
 
 mod attempts;
 pub(crate) mod error;
@@ -32,28 +32,28 @@ use crate::network::{Reading, check_replicas};
 use crate::output::{Outcome, Output};
 use crate::truth::{Model, Truth};
 
-/// Follows and stops a run from outside.
+/// Lets the caller follow and stop a run.
 pub struct Control<'a> {
-    /// Set to stop the run.
+    /// Set to true to stop the run.
     pub stop: &'a AtomicBool,
-    /// Told now and then how far the run's clock has got.
+    /// Called from time to time with the run's clock.
     pub progress: &'a (dyn Fn(Time) + Sync),
 }
 
-/// Simulated time ends here, well before its ticks do: some 500 years.
+/// The end of simulated time, about 500 years: well before the clock's counter overflows.
 const LAST_INSTANT: Time = Time(16_000_000_000 * hindmost_core::time::TICKS_PER_SECOND);
 
-/// Rounds between two looks at [`Control`].
-const ROUNDS_BETWEEN_LOOKS: u32 = 1024;
+/// Rounds between two checks of [`Control`].
+const ROUNDS_BETWEEN_CHECKS: u32 = 1024;
 
-/// Writes down what happens and what is decided.
+/// Sends events and decisions to the output.
 struct Recorder<'a> {
     output: &'a mut dyn Output,
     wants_records: bool,
     wants_reasons: bool,
-    /// Decisions of a step, not yet carried out.
+    /// Decisions of a step that are not carried out yet.
     decisions: Vec<Decision>,
-    /// Events that happened.
+    /// Number of events.
     events: u64,
 }
 
@@ -69,7 +69,7 @@ impl Sink for Recorder<'_> {
     }
 
     fn decided(&mut self, decided: Decided<'_>) -> Result<(), SimulationError> {
-        // A live run goes on without what was refused; a simulation ends, so that the defect shows.
+        // A live run continues without the refused decision; a simulation ends, so that the defect is visible.
         if let Some(refused) = decided.refused.first() {
             return Err(SimulationError::Record(refused.error.clone()));
         }
@@ -97,7 +97,7 @@ struct Driver<'a> {
     reading: Reading,
     agenda: Agenda,
     one_slot: bool,
-    /// Of a cluster of one-slot machines, the shares of one slot.
+    /// The shares of one slot, in a cluster of one-slot machines.
     slot_shares: [f64; MAX_DIMENSIONS],
     busy: BusyTime,
     result: RunResult,
@@ -110,7 +110,7 @@ struct Driver<'a> {
 /// Runs a workload under a policy.
 ///
 /// # Errors
-/// If a job makes no sense, a result can't be written, or the run is stopped.
+/// If a job is not valid, a result cannot be written, or the run is stopped.
 pub fn simulate(
     setup: &Setup,
     jobs: &mut dyn Iterator<Item = Result<WorkloadJob, SimulationError>>,
@@ -120,7 +120,7 @@ pub fn simulate(
 ) -> Result<RunResult, SimulationError> {
     if setup.knowledge == Knowledge::History {
         return Err(SimulationError::Workload(
-            "knowledge history is for live runs; a simulation knows its durations: give age".to_owned(),
+            "knowledge history is for live runs only; use age in simulations".to_owned(),
         ));
     }
     let noise = (setup.noise > 0.0)
@@ -196,7 +196,7 @@ impl Driver<'_> {
             let boundary = first.round_up_to(self.setup.slot);
             if boundary > LAST_INSTANT {
                 return Err(SimulationError::TooLarge(
-                    "the run goes on for more than 500 years of its own time, which is more than can be counted"
+                    "the run lasts more than 500 years of simulated time, which is more than the clock can count"
                         .to_owned(),
                 ));
             }
@@ -213,7 +213,7 @@ impl Driver<'_> {
             }
             self.step(boundary, &Event::Round)?;
             rounds = rounds.wrapping_add(1);
-            if rounds.is_multiple_of(ROUNDS_BETWEEN_LOOKS) {
+            if rounds.is_multiple_of(ROUNDS_BETWEEN_CHECKS) {
                 if control.stop.load(Ordering::Relaxed) {
                     return Err(SimulationError::Interrupted);
                 }
@@ -226,7 +226,7 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// Why jobs wait though nothing happens any more.
+    /// Returns why jobs wait although no more events will occur.
     fn stuck(&mut self) -> SimulationError {
         let waiting: Vec<TaskId> =
             self.session.cluster().jobs().filter_map(|job| job.next_runnable(|_| true, |_| true)).collect();
@@ -241,7 +241,7 @@ impl Driver<'_> {
         }
     }
 
-    /// The next event up to a boundary: its time, and whether it is the arrival of the next job.
+    /// Returns the next event up to a boundary: its time, and whether it is the arrival of the next job.
     fn next_before(&self, boundary: Time, next_job: Option<&WorkloadJob>) -> Option<(Time, bool)> {
         let due = self.agenda.next_time().filter(|at| *at <= boundary);
         let arrival = next_job.map(|job| job.spec.arrival).filter(|at| *at <= boundary);
@@ -256,7 +256,7 @@ impl Driver<'_> {
         }
     }
 
-    /// One step, and what is decided in it carried out.
+    /// Makes one step and carries out its decisions.
     fn step(&mut self, at: Time, event: &Event) -> Result<Stepped, SimulationError> {
         let stepped = self.session.step(at, event, &mut self.recorder)?;
         if !self.recorder.decisions.is_empty() {
@@ -271,7 +271,7 @@ impl Driver<'_> {
         let spec = job.spec;
         if id.0 == u32::MAX || spec.phases.len() > MOST_PHASES {
             return Err(SimulationError::TooLarge(format!(
-                "job {:?} is one too many or has more than {MOST_PHASES} phases",
+                "job {:?}: there are too many jobs, or it has more than {MOST_PHASES} phases",
                 spec.name
             )));
         }
@@ -307,12 +307,12 @@ impl Driver<'_> {
         }
     }
 
-    /// The next event of the agenda happens.
+    /// Processes the next event of the agenda.
     fn happen(&mut self) -> Result<(), SimulationError> {
         let Some((at, due)) = self.agenda.pop() else { return Ok(()) };
         match due {
             Due::Finish(attempt) => {
-                // Of copies that have been stopped there is nothing left to finish.
+                // The agenda keeps the finishes of copies that have been stopped.
                 if self.session.cluster().attempt(attempt).is_none() {
                     return Ok(());
                 }
@@ -333,14 +333,14 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// Carries out decisions that have been applied, and what they lead to.
+    /// Carries out decisions that have been applied, and their consequences.
     fn carry_out(&mut self, mut decisions: Vec<Decision>) -> Result<(), SimulationError> {
         let at = self.session.cluster().now();
         for decision in &decisions {
             match decision {
                 Decision::Start { attempt, .. } => self.begin(*attempt)?,
                 Decision::Stop { attempt, .. } => {
-                    // Reactions to an earlier stop of this list may have ended it.
+                    // The reaction to an earlier stop in this list may have ended the attempt.
                     if self.session.cluster().attempt(*attempt).is_some() {
                         self.end(*attempt, at, &Event::AttemptStopped { attempt: *attempt }, Outcome::Lost)?;
                     }
@@ -353,13 +353,13 @@ impl Driver<'_> {
                     }
                 }
                 Decision::Reserve { until, .. } => self.agenda.push(*until, Due::Wake),
-                // What is asked for after the end of time never comes.
+                // Wake-ups after the end of simulated time never occur.
                 Decision::Wake { at: when } if *when > LAST_INSTANT => {}
                 Decision::Wake { at: when } => self.agenda.push((*when).max(at), Due::Wake),
                 Decision::Watch { attempt, condition } => self.watch(*attempt, *condition)?,
             }
         }
-        // The empty list is kept for its memory.
+        // Reuses the list's memory.
         decisions.clear();
         self.recorder.decisions = decisions;
         Ok(())

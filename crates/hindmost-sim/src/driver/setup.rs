@@ -1,4 +1,4 @@
-//! What a run is made of but its jobs and its policy, and what it measures.
+//! The settings of a run and its results.
 
 use std::sync::Arc;
 
@@ -9,60 +9,60 @@ use hindmost_core::workload::QueueSpec;
 
 use crate::network::Network;
 
-/// A node as the simulated cluster begins with it.
+/// A node of the simulated cluster.
 #[derive(Clone, Debug)]
 pub struct NodeSetup {
     /// Name.
     pub name: String,
-    /// Room.
+    /// Capacity.
     pub capacity: Resources,
-    /// Work done in a second, relative to a node of speed 1.
+    /// Speed: a task takes its duration divided by the speed.
     pub speed: f64,
-    /// The rack that it is in; nodes of which none is told share one.
+    /// The node's rack; all nodes with `None` are in the same rack.
     pub rack: Option<Arc<str>>,
 }
 
-/// Everything about a run but its jobs and its policy.
+/// The settings of a run, without its jobs and its policy.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// Dimensions of room.
+    /// Dimensions of resources.
     pub dimensions: Dimensions,
     /// The nodes.
     pub nodes: Vec<NodeSetup>,
-    /// Time between decisions; zero: decisions follow every event.
+    /// Time between decisions; zero: the policy decides after every event.
     pub slot: Time,
-    /// When a run that is not drained stops, and what utilization refers to.
+    /// When a run without draining stops, and the end of the time over which utilization is measured.
     pub horizon: Option<Time>,
-    /// Whether to run on until every job is done.
+    /// Whether to continue until every job is done.
     pub drain: bool,
-    /// What the policy knows of running attempts.
+    /// The progress model: what the policy knows of running attempts.
     pub knowledge: Knowledge,
     /// σ of the log-normal factor on estimated remaining times.
     pub noise: f64,
-    /// Share of a drawn duration that is common to a task's copies.
+    /// Share of a drawn duration that all copies of a task have in common, from 0 to 1.
     pub correlation: f64,
-    /// Share of the work after which a slow copy becomes slow.
+    /// Share of the work after which a slow copy becomes slow, from 0 to 1.
     pub slow_from: f64,
-    /// Seed of everything drawn.
+    /// Seed of all random numbers.
     pub seed: u64,
     /// γ: price of a machine-second.
     pub gamma: f64,
     /// The queues that jobs are submitted to.
     pub queues: Vec<QueueSpec>,
-    /// What reading from other nodes costs; `None`: nothing.
+    /// The network between nodes; `None`: reading from other nodes takes no time.
     pub network: Option<Network>,
 }
 
-/// What a run has measured. One entry a job, by id; NaN for jobs that did not finish.
+/// The measurements of a run. Lists have one entry for each job, by id; NaN for jobs that did not finish.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunResult {
-    /// Finish − arrival, seconds.
+    /// Flowtime (job completion time): finish − arrival, in seconds.
     pub flowtime: Vec<f64>,
-    /// Finish − first start, seconds.
+    /// Finish − first start, in seconds.
     pub running_time: Vec<f64>,
-    /// γ × room-time of all copies.
+    /// γ × resource-seconds of all copies: see [`JobResult::resource`](hindmost_core::metrics::JobResult::resource).
     pub resource: Vec<f64>,
-    /// Flowtime over the longest path of mean durations.
+    /// Flowtime divided by the longest path of the phases' mean durations.
     pub slowdown: Vec<f64>,
     /// Jobs that finished.
     pub finished: u64,
@@ -76,16 +76,16 @@ pub struct RunResult {
     pub copies_launched: u64,
     /// Tasks won by a copy other than their first.
     pub copies_won: u64,
-    /// Part of `resource` that losers held, summed.
+    /// Part of `resource`, summed over all jobs, that went to attempts that did not win.
     pub wasted: f64,
-    /// Busy room over [0, horizon], in the dimension that was the busiest.
+    /// Share of the capacity in use over [0, horizon], in the busiest dimension.
     pub utilization: f64,
-    /// When the last job finished, seconds.
+    /// When the last job finished, in seconds.
     pub makespan: f64,
     /// Jobs with a deadline.
     pub deadlines: u64,
     /// Jobs among them that met it.
     pub met_deadlines: u64,
-    /// Events that happened.
+    /// Number of events.
     pub events: u64,
 }

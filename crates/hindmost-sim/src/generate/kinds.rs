@@ -1,4 +1,4 @@
-//! Kinds of jobs, ready to make jobs of: what is drawn of each phase, once a job.
+//! Kinds of jobs in the form that the generator uses, and the parameters that are drawn once per job and phase.
 
 use hindmost_core::ids::NodeId;
 use hindmost_core::random::{Purpose, draw};
@@ -12,36 +12,36 @@ use crate::size::{Size, whole};
 
 use super::replicas::Racks;
 
-/// A kind of job, ready to make jobs of.
+/// A kind of job.
 pub(super) struct Kind {
-    /// Beginning of its jobs' names, which end in their numbers.
+    /// Prefix of its jobs' names; the job's number follows. `None`: names are numbers only.
     pub(super) name: Option<String>,
-    /// The sum of the shares up to this kind's.
+    /// Sum of the shares of all kinds up to and including this one.
     pub(super) until: f64,
-    /// The phases as written.
+    /// The phases of the scenario.
     pub(super) written: Vec<Written>,
-    /// The phases that its jobs have.
+    /// The phases of its jobs.
     pub(super) plan: Vec<PlannedPhase>,
 }
 
-/// A phase as the scenario writes it.
+/// A phase of the scenario.
 pub(super) struct Written {
     tasks: Parameter,
     duration: Parameter,
     pub(super) demand: DemandByName,
-    /// How much a task reads.
+    /// Bytes that a task reads.
     input: Option<Size>,
-    /// Nodes that hold a replica of it, in phases without parents.
+    /// Number of nodes with a replica of the input, in phases without parents.
     replicas: u32,
-    /// Where it is written, for errors.
+    /// Names of the kind and the phase, for errors.
     label: String,
 }
 
-/// What is drawn of a written phase, once a job.
+/// The parameters of a phase that are drawn once per job.
 pub(super) struct Drawn {
     pub(super) tasks: u32,
     pub(super) durations: Distribution,
-    /// How much a task reads.
+    /// Bytes that a task reads.
     input: Option<Distribution>,
 }
 
@@ -57,7 +57,7 @@ impl Written {
         })
     }
 
-    /// `draws` gives the numbers for a purpose.
+    /// Draws the parameters of the phase for one job; `draws` returns the random numbers for a purpose.
     fn draw(&self, draws: impl Fn(Purpose) -> Draws) -> Result<Drawn, String> {
         let label = &self.label;
         let tasks = self.tasks.draw_count(&mut draws(Purpose::Tasks));
@@ -70,7 +70,7 @@ impl Written {
         Ok(Drawn { tasks, durations, input })
     }
 
-    /// Tasks on average; at the medians of parameters that are drawn themselves.
+    /// Returns the mean number of tasks. Parameters of its distribution that are drawn have their medians.
     fn mean_tasks(&self) -> Result<f64, String> {
         let tasks = self.tasks.resolve(&mut Draws::always(0.5))?;
         Ok(tasks.mean().clamp(1.0, f64::from(MOST_TASKS)))
@@ -80,7 +80,7 @@ impl Written {
         self.input.is_some() && planned.after.is_empty() && self.replicas > 0
     }
 
-    /// What the tasks of a phase of the `index`-th job read.
+    /// Draws the inputs of the tasks of a phase, for job number `index`; `None` if the phase reads nothing.
     pub(super) fn input(
         &self,
         drawn: &Drawn,
@@ -89,7 +89,7 @@ impl Written {
         (seed, index): (u64, u64),
     ) -> Option<InputSpec> {
         let sizes = drawn.input.as_ref()?;
-        // 14 bits each for the phase and its copies, 24 for the task, 10 for its replicas.
+        // 14 bits each for the phase and its repetition, 24 for the task, 10 for the replica.
         let phase = (planned.written as u64) << 48 | u64::from(planned.copy) << 34;
         let number = |task: u32| phase | u64::from(task) << 10;
         let bytes = |task| whole(sizes.survival_quantile(draw(seed, Purpose::InputOfTask, index, number(task))));
@@ -102,7 +102,7 @@ impl Written {
 }
 
 impl Kind {
-    /// The one kind of a workload that describes its jobs without kinds.
+    /// Creates the only kind of a workload without kinds.
     fn only(spec: &WorkloadSpec) -> Result<Kind, String> {
         let missing = |what: &str| format!("the workload has no {what}");
         let written = Written {
@@ -120,7 +120,7 @@ impl Kind {
         Ok(Kind { name: None, until: 1.0, written: vec![written], plan })
     }
 
-    /// A kind that comes after others with so large shares together.
+    /// Creates a kind; `before` is the sum of the shares of the kinds before it.
     fn of(kind: &JobKind, before: f64) -> Result<Kind, String> {
         let written = kind.phase.iter().map(|phase| Written::of(kind, phase));
         Ok(Kind {
@@ -131,7 +131,7 @@ impl Kind {
         })
     }
 
-    /// All kinds of a workload.
+    /// Creates all kinds of a workload.
     pub(super) fn all(spec: &WorkloadSpec) -> Result<Vec<Kind>, String> {
         if spec.job.is_empty() {
             return Ok(vec![Kind::only(spec)?]);
@@ -144,17 +144,18 @@ impl Kind {
         Ok(kinds)
     }
 
-    /// True if replicas of what its jobs' tasks read lie in the cluster.
+    /// Returns whether tasks of the kind read input that has replicas in the cluster.
     pub(super) fn has_replicas(&self) -> bool {
         self.plan.iter().any(|planned| self.written[planned.written].has_replicas(planned))
     }
 
-    /// Tasks of one of its jobs on average, of all phases.
+    /// Returns the mean number of tasks of a job, over all phases.
     pub(super) fn mean_tasks(&self) -> Result<f64, String> {
         self.plan.iter().map(|planned| self.written[planned.written].mean_tasks()).sum()
     }
 
-    /// What is drawn of each written phase; `draws` gives the numbers for a purpose and a phase.
+    /// Draws the parameters of each phase of the scenario for one job; `draws` returns the random numbers for a purpose
+    /// and a phase.
     pub(super) fn draw(&self, draws: impl Fn(Purpose, usize) -> Draws) -> Result<Vec<Drawn>, String> {
         let phases = self.written.iter().enumerate();
         let drawn = phases.map(|(part, written)| written.draw(|purpose| draws(purpose, part)));
@@ -169,11 +170,11 @@ impl Kind {
 }
 
 fn check_durations(durations: &Distribution) -> Result<(), String> {
-    // A thousand ticks, and half of what can be counted.
+    // From a thousand ticks to half of the longest time that the clock can count.
     if (1e-6..=1e10).contains(&durations.mean()) {
         Ok(())
     } else {
         let mean = Plain(durations.mean());
-        Err(format!("durations have the mean {mean}, but it must be from 1e-6 to 1e10 seconds"))
+        Err(format!("the mean of durations is {mean} seconds, but must be from 1e-6 to 1e10 seconds"))
     }
 }

@@ -1,7 +1,6 @@
-//! Workloads made from a scenario's description, one job after another in order of arrival.
+//! Generates the workload that a scenario describes, one job after another in order of arrival.
 //!
-//! Every number of a job is drawn from a hash of the seed and the job, so all policies on one seed
-//! meet the same jobs.
+//! Every random number of a job is a hash of the seed and the job, so all policies run the same jobs on one seed.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -21,7 +20,7 @@ mod replicas;
 use kinds::Kind;
 use replicas::Racks;
 
-/// When the next job arrives.
+/// The arrival process.
 enum Arrivals {
     Poisson { rate: f64, last: f64 },
     AtOnce { jobs: u32 },
@@ -36,13 +35,13 @@ pub(crate) struct Generator {
     arrivals: Arrivals,
     kinds: Vec<Kind>,
     racks: Racks,
-    /// Queues, each with the chance that a job is in it or one before it.
+    /// Queues, each with the probability that a job is in this queue or one before it.
     queues: Vec<(Arc<str>, f64)>,
     next: u32,
 }
 
 impl Generator {
-    /// Of a checked description, on a cluster of these nodes.
+    /// Creates the generator of a checked description, for a cluster of these nodes.
     pub(crate) fn new(
         spec: &WorkloadSpec,
         horizon: Option<f64>,
@@ -67,7 +66,7 @@ impl Generator {
         Ok(Generator { seed, horizon, arrivals, kinds, racks, queues, next: 0 })
     }
 
-    /// The kind of the `index`-th job.
+    /// Draws the kind of job number `index`.
     fn kind(&self, index: u64) -> Option<&Kind> {
         let (last, others) = self.kinds.split_last()?;
         let drawn = draw(self.seed, Purpose::Kind, index, 0) * last.until;
@@ -97,7 +96,7 @@ impl Generator {
         Ok((time < self.horizon).then_some(time))
     }
 
-    /// The queue that a job is submitted to.
+    /// Draws the queue of job number `index`; `None` for the default queue.
     fn queue_of(&self, index: u64) -> Option<Arc<str>> {
         if self.queues.is_empty() {
             return None;
@@ -149,10 +148,10 @@ impl Iterator for Generator {
     }
 }
 
-/// Draws jobs' parameters at the ends and in the middle of what they may be, to find what makes no sense before anything runs.
+/// Draws the parameters of jobs at five quantiles from the lowest to the highest, to find invalid ones before anything
+/// runs.
 pub(crate) fn trial(spec: &WorkloadSpec) -> Result<(), String> {
     let kinds = Kind::all(spec)?;
-    // Of what is drawn, the ends and the middle.
     for number in [1e-9, 0.25, 0.5, 0.75, 1.0 - 1e-9] {
         for kind in &kinds {
             kind.draw(|_, _| Draws::always(number))?;
@@ -164,8 +163,8 @@ pub(crate) fn trial(spec: &WorkloadSpec) -> Result<(), String> {
     Ok(())
 }
 
-/// The jobs of a checked description on average, and a job's tasks on average. Whatever is drawn of what these depend on is
-/// taken at its median.
+/// Returns the mean number of jobs of a checked description and the mean number of tasks of a job. Parameters that are
+/// drawn have their medians.
 pub(crate) fn expected(spec: &WorkloadSpec, horizon: Option<f64>) -> Result<(f64, f64), String> {
     let horizon = horizon.unwrap_or(f64::INFINITY);
     let jobs = match &spec.arrival {
@@ -173,7 +172,7 @@ pub(crate) fn expected(spec: &WorkloadSpec, horizon: Option<f64>) -> Result<(f64
         Some(ArrivalSpec::AtOnce { jobs }) => f64::from(*jobs),
         Some(ArrivalSpec::Every { gap, jobs }) => {
             let mean = gap.resolve(&mut Draws::always(0.5))?.mean();
-            // Gaps of 0 put no end to the jobs, and NaN is no end either.
+            // A mean gap of 0 divides to infinity or NaN; then `min` returns the number of jobs.
             f64::from(*jobs).min(horizon / mean + 1.0)
         }
         Some(ArrivalSpec::File(path)) => read_numbers(path)?.len() as f64,
@@ -189,7 +188,7 @@ pub(crate) fn expected(spec: &WorkloadSpec, horizon: Option<f64>) -> Result<(f64
     Ok((jobs, tasks))
 }
 
-/// Names with the sums of the chances up to and with their own, where chances that add up to 1 do so exactly.
+/// Returns the names with cumulative probabilities. If they add up to 1 except for rounding, the last is exactly 1.
 fn cumulative(chances: &BTreeMap<String, f64>) -> Vec<(Arc<str>, f64)> {
     let mut sum = 0.0;
     let mut queues: Vec<(Arc<str>, f64)> = chances
@@ -199,7 +198,7 @@ fn cumulative(chances: &BTreeMap<String, f64>) -> Vec<(Arc<str>, f64)> {
             (Arc::from(name.as_str()), sum)
         })
         .collect();
-    // The last of those that have a chance at all.
+    // The last queue with a positive probability is the first one whose sum is complete.
     if (sum - 1.0).abs() < 1e-9
         && let Some((_, until)) = queues.iter_mut().find(|(_, until)| *until == sum)
     {

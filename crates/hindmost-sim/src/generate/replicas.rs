@@ -1,19 +1,19 @@
-//! On which nodes the replicas of tasks' input lie.
+//! Places the replicas of tasks' input on nodes.
 //!
-//! As HDFS places blocks: two replicas in one rack, one in another. The first lies on any node, the second on another
-//! node of its rack, the third on a node of another rack, further ones anywhere else; where there is no such node, on
-//! any that has none. (HDFS puts the second in the other rack and the third beside it: the same three nodes in another
-//! order, as long as every node is as likely to be the first.)
+//! The rules are those of HDFS: two replicas in one rack, one in another. The first replica is on any node, the second on
+//! another node of that rack, the third on a node of another rack, and the others on any other nodes. If there is no such
+//! node, a replica is on any node without one. (HDFS puts the second replica into another rack and the third next to it.
+//! That yields the same three nodes in another order, if every node is equally likely to be the first.)
 
 use hindmost_core::ids::NodeId;
 
 use crate::driver::NodeSetup;
 
-/// The cluster's nodes, rack by rack.
+/// The cluster's nodes, grouped by rack.
 pub(super) struct Racks {
-    /// All nodes; those of a rack are neighbours.
+    /// All nodes; those of a rack are adjacent.
     nodes: Vec<NodeId>,
-    /// Where each node's rack begins and ends in that list, by the node's place in it.
+    /// Begin and end of the rack in that list, for each node of the list.
     rack: Vec<(usize, usize)>,
 }
 
@@ -30,8 +30,8 @@ impl Racks {
         Racks { nodes, rack }
     }
 
-    /// So many different nodes, or all if there are fewer; `draw` gives the number from (0, 1) by which the n-th is
-    /// chosen.
+    /// Chooses this many different nodes, or all if there are fewer. `draw` returns the random number from (0, 1) for
+    /// replica number n.
     pub(super) fn place(&self, replicas: u32, draw: impl Fn(u64) -> f64) -> Vec<NodeId> {
         let count = (replicas as usize).min(self.nodes.len());
         let all = (0, self.nodes.len());
@@ -44,7 +44,7 @@ impl Racks {
                 2 => pick_outside(all, rack, drawn),
                 _ => None,
             };
-            // There is a node without a replica: fewer are chosen than there are.
+            // Fewer nodes are chosen than exist, so there is one without a replica.
             let chosen = chosen.filter(|place| !places.contains(place)).or_else(|| pick(all, &places, drawn));
             let Some(chosen) = chosen else { break };
             places.push(chosen);
@@ -53,7 +53,7 @@ impl Racks {
     }
 }
 
-/// One of the places from `begin` to before `end` but for those taken.
+/// Returns one of the indices from `begin` to before `end` that are not taken; `None` if all are.
 fn pick((begin, end): (usize, usize), taken: &[usize], drawn: f64) -> Option<usize> {
     let mut taken: Vec<usize> = taken.iter().copied().filter(|place| (begin..end).contains(place)).collect();
     taken.sort_unstable();
@@ -64,13 +64,14 @@ fn pick((begin, end): (usize, usize), taken: &[usize], drawn: f64) -> Option<usi
     Some(place)
 }
 
-/// One of the places from `begin` to before `end` outside of a part of them.
+/// Returns one of the indices from `begin` to before `end` outside the range from `from` to before `to`; `None` if there
+/// is none.
 fn pick_outside((begin, end): (usize, usize), (from, to): (usize, usize), drawn: f64) -> Option<usize> {
     let place = begin + nth(end - begin - (to - from), drawn)?;
     Some(if place < from { place } else { place + (to - from) })
 }
 
-/// A place among so many, each as likely; none of none.
+/// Returns one of `among` equally likely indices; `None` if `among` is 0.
 fn nth(among: usize, drawn: f64) -> Option<usize> {
     (among > 0).then(|| ((drawn * among as f64) as usize).min(among - 1))
 }
@@ -101,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn two_lie_in_one_rack_and_one_in_another() {
+    fn two_replicas_are_in_one_rack_and_one_in_another() {
         let of = [Some("a"), Some("b"), Some("a"), Some("c"), Some("b"), Some("c"), Some("a"), Some("b")];
         let racks = racks(&of);
         let mut first = BTreeMap::new();
@@ -112,7 +113,7 @@ mod tests {
             assert_ne!(nodes[0], nodes[1]);
             *first.entry(nodes[0]).or_insert(0) += 1;
         }
-        // Every node is as likely to be the first: within five standard errors of an eighth.
+        // Every node is equally likely to be the first: within five standard errors of an eighth.
         let error = (8000.0f64 * 0.125 * 0.875).sqrt();
         assert!(
             first.len() == 8 && first.values().all(|count| (f64::from(*count) - 1000.0).abs() < 5.0 * error),
@@ -121,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn where_racks_do_not_do_any_node_does() {
+    fn without_a_suitable_rack_any_node_is_chosen() {
         // The first may be alone in its rack, and there may be only one rack.
         let alone = racks(&[Some("a"), Some("b"), Some("c")]);
         let one = racks(&[None; 4]);
@@ -138,7 +139,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nodes_differ_and_are_as_many_as_asked_for(
+        fn the_requested_number_of_different_nodes_is_chosen(
             of in prop::collection::vec(prop::option::of(prop::sample::select(vec!["a", "b", "c"])), 1..12),
             replicas in 1..8u32,
             seed in any::<u64>(),

@@ -1,11 +1,11 @@
-//! Records as text, after RFC 4180 but with lines that end in a line feed.
+//! Records as CSV (RFC 4180, but lines end in a line feed only).
 
 use std::io::{self, BufWriter, Write};
 
 use super::place::PartFile;
 use super::{ATTEMPT_COLUMNS, JOB_COLUMNS, Kind, Value};
 
-/// Bytes gathered before they are written.
+/// Size of the write buffer, in bytes.
 const BUFFER: usize = 1 << 16;
 
 pub(super) struct Tables {
@@ -42,7 +42,7 @@ fn begin(file: PartFile, columns: &[(&str, Kind)]) -> io::Result<BufWriter<PartF
     Ok(out)
 }
 
-/// Numbers are written with as many digits as it takes to read the same ones again.
+/// Writes a row. Numbers have as many digits as are needed to read the same number again.
 pub(super) fn write_row(out: &mut impl Write, row: &[Value<'_>]) -> io::Result<()> {
     for (at, value) in row.iter().enumerate() {
         if at > 0 {
@@ -57,7 +57,7 @@ pub(super) fn write_row(out: &mut impl Write, row: &[Value<'_>]) -> io::Result<(
     out.write_all(b"\n")
 }
 
-/// Text with commas, quotes or line ends is quoted, and its quotes doubled.
+/// Writes a text. Text with commas, quotes or line ends is quoted, and its quotes are doubled.
 fn write_text(out: &mut impl Write, text: &str) -> io::Result<()> {
     if !text.bytes().any(|byte| matches!(byte, b',' | b'"' | b'\n' | b'\r')) {
         return out.write_all(text.as_bytes());

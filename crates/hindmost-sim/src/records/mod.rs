@@ -1,13 +1,13 @@
-//! Records of a run in files: a row for each finished job, and one for each attempt.
+//! Record files of a run: one row for each finished job, and one for each attempt.
 //!
-//! [`open`] gives the output of one run. It writes `DIR/POLICY/SEED/jobs.csv` and `attempts.csv` (or
+//! [`open`] returns the output of one run. It writes `DIR/POLICY/SEED/jobs.csv` and `attempts.csv` (or
 //! `.parquet`) row by row, so that its memory does not grow with the run. Until
-//! [`FinishedOutput::complete`] they are called `jobs.csv.part` and `attempts.csv.part`; an output that is
-//! dropped before removes them, and the folders that were made for it.
+//! [`FinishedOutput::complete`] the files are called `jobs.csv.part` and `attempts.csv.part`. An output that is
+//! dropped before removes them and the folders that it created.
 //!
-//! Times are seconds since the run began. Jobs that have not finished when a run stops have no row;
-//! their attempts do, as `unfinished` where they were still running. Rows come in the order in which
-//! jobs and attempts ended.
+//! Times are seconds since the run began. Jobs that have not finished when a run stops have no row, but their attempts
+//! do, with the outcome `unfinished` if they were still running. Rows are in the order in which jobs and attempts
+//! ended.
 
 mod csv;
 mod name;
@@ -27,10 +27,10 @@ use crate::experiment::FinishedOutput;
 use crate::output::{AttemptResult, Output};
 use place::{PartFile, Place};
 
-/// The form of record files.
+/// The format of record files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Format {
-    /// Text (RFC 4180, with lines that end in a line feed) with a line of names.
+    /// CSV (RFC 4180, but lines end in a line feed only) with a line of column names.
     #[default]
     Csv,
     /// Apache Parquet.
@@ -38,7 +38,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// As users write it: also how its files' names end.
+    /// Returns the name of the format, which is also the extension of its files.
     pub fn name(self) -> &'static str {
         match self {
             Format::Csv => "csv",
@@ -53,9 +53,9 @@ impl fmt::Display for Format {
     }
 }
 
-/// A text that is not the name of a form.
+/// A text that is not the name of a format.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not a form of records; it is csv or parquet{near}", near = did_you_mean(.0, ["csv", "parquet"]))]
+#[error("{0:?} is not a format of records; use csv or parquet{near}", near = did_you_mean(.0, ["csv", "parquet"]))]
 pub struct UnknownFormat(String);
 
 impl FromStr for Format {
@@ -67,25 +67,24 @@ impl FromStr for Format {
     }
 }
 
-/// The folder of one run's records: `DIR/POLICY/SEED`.
+/// Returns the folder of one run's records: `DIR/POLICY/SEED`.
 ///
-/// The policy's label is written so that every file system takes it and no two labels share a folder:
-/// ASCII letters, digits and `+-_=.,()` stand for themselves, other bytes are written `%XX`; so are a dot at either
-/// end and the first letter of a name that Windows keeps for devices. Of a label too long for a name the
-/// beginning is left, with a hash of all of it.
+/// The policy's label is encoded so that every file system accepts it and no two labels share a folder. ASCII letters,
+/// digits and `+-_=.,()` are kept. Other bytes are written `%XX`, and so are a dot at either end and the first letter
+/// of a name that Windows reserves for devices. A label that is too long is cut and gets a hash of the whole label.
 pub fn folder(dir: &Path, policy: &str, seed: u64) -> PathBuf {
     dir.join(name::safe(policy)).join(seed.to_string())
 }
 
-/// A label as the name of a folder: see [`folder`].
+/// Encodes a label as the name of a folder; see [`folder`].
 pub fn safe_name(label: &str) -> String {
     name::safe(label)
 }
 
-/// Begins the records of one run of the policy with this label.
+/// Opens the record files of one run of the policy with this label.
 ///
 /// # Errors
-/// If its folder or files can't be made; the message names the path.
+/// If the folder or a file cannot be created; the message names the path.
 pub fn open(dir: &Path, format: Format, policy: &str, seed: u64) -> io::Result<Box<dyn FinishedOutput>> {
     let (place, [jobs, attempts]) = Place::open(folder(dir, policy, seed), ["jobs", "attempts"], format.name())?;
     Ok(match format {
@@ -94,7 +93,7 @@ pub fn open(dir: &Path, format: Format, policy: &str, seed: u64) -> io::Result<B
     })
 }
 
-/// What a column holds.
+/// The type of a column.
 #[derive(Clone, Copy)]
 enum Kind {
     Text,
@@ -102,7 +101,7 @@ enum Kind {
     Count,
 }
 
-/// One value of a row; of its column's kind.
+/// A value of a row; its type is that of its column.
 #[derive(Clone, Copy)]
 enum Value<'a> {
     Text(&'a str),
@@ -163,16 +162,16 @@ fn attempt_row<'a>(result: &'a AttemptResult<'_>) -> [Value<'a>; 8] {
     ]
 }
 
-/// The two files of a run in one of the forms.
+/// The two files of a run in one of the formats.
 trait Tables: Sized {
     fn begin(jobs: PartFile, attempts: PartFile) -> io::Result<Self>;
     fn job(&mut self, row: &[Value<'_>]) -> io::Result<()>;
     fn attempt(&mut self, row: &[Value<'_>]) -> io::Result<()>;
-    /// Everything is in the files, and these on the disk.
+    /// Writes everything to the files and the files to the disk.
     fn finish(self) -> io::Result<()>;
 }
 
-/// Fields in the order in which they must go: files are closed before they are removed.
+/// The output of a run. The order of the fields matters: files are closed before they are removed.
 struct Records<T> {
     tables: T,
     place: Place,

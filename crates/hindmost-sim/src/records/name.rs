@@ -1,20 +1,20 @@
-//! Names of folders that every file system takes.
+//! Names of folders that every file system accepts.
 
 use std::fmt::Write;
 
-/// Longest name made. Most file systems take 255 bytes, some that encrypt names 143.
+/// Longest name, in bytes. Most file systems accept 255 bytes; some that encrypt names accept 143.
 const LONGEST: usize = 140;
 
-/// What is left of the beginning of a longer one.
+/// Bytes kept from the beginning of a longer name.
 const BEGINNING: usize = 100;
 
-/// What Windows takes for a device, in letters of either size and with anything after a dot.
+/// Names that Windows reserves for devices, in upper or lower case and with any extension.
 const DEVICES: [&str; 4] = ["con", "prn", "aux", "nul"];
 
-/// A folder's name for a label, another one for every label.
+/// Returns the name of a folder for a label; different labels get different names.
 ///
-/// `%XX` is the one escape, and `%` itself is escaped: so labels can be told from names, and `%` alone or
-/// before a `-` is free to mean something else.
+/// `%XX` is the only escape of a byte, and `%` is escaped, too. So `%` alone (the empty label) and `%-` (a hash follows)
+/// are never the result of an escape.
 pub(super) fn safe(label: &str) -> String {
     if label.is_empty() {
         return "%".to_owned();
@@ -24,19 +24,18 @@ pub(super) fn safe(label: &str) -> String {
     let mut name = String::with_capacity(label.len());
     for (at, byte) in label.bytes().enumerate() {
         let plain = match byte {
-            // Hidden, `.` or `..`, or an end that Windows drops.
+            // A dot at the beginning hides a file, and Windows drops one at the end.
             b'.' => at != 0 && at != last,
             _ => byte.is_ascii_alphanumeric() || b"+-_=,()".contains(&byte),
         };
         if plain && !(device && at == 0) {
             name.push(char::from(byte));
         } else {
-            // Text can always be appended to.
             let _ = write!(name, "%{byte:02X}");
         }
     }
     if name.len() > LONGEST {
-        // All of it is ASCII.
+        // The name is ASCII, so any position is a boundary of letters.
         name.truncate(BEGINNING);
         let _ = write!(name, "%-{:032x}", hash(label));
     }
@@ -64,14 +63,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn usual_labels_stay_as_they_are() {
+    fn usual_labels_are_unchanged() {
         for label in ["sca", "sca(max_copies=8)", "fair+mantri(delta=0.5,kill_restart=true)", "LATE-2"] {
             assert_eq!(safe(label), label);
         }
     }
 
     #[test]
-    fn what_file_systems_refuse_is_escaped() {
+    fn letters_that_file_systems_refuse_are_escaped() {
         for (label, name) in [
             ("", "%"),
             (".", "%2E"),

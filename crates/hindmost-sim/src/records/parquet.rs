@@ -1,7 +1,7 @@
-//! Records as Apache Parquet: text as UTF-8 strings, seconds as doubles, counts as 64-bit integers, none of
-//! them null; pages are compressed with snappy.
+//! Records as Apache Parquet: text as UTF-8 strings, seconds as doubles, counts as 64-bit integers, no nulls; pages are
+//! compressed with snappy.
 //!
-//! Rows are gathered by column and written as a row group once there are [`GROUP`] of them.
+//! Rows are buffered by column and written as a row group of [`GROUP`] rows.
 
 use std::io;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use parquet::schema::types::{ColumnPath, Type};
 use super::place::PartFile;
 use super::{ATTEMPT_COLUMNS, JOB_COLUMNS, Kind, Value};
 
-/// Rows of a row group. A file has room for 32 767 groups.
+/// Rows of a row group. A file has at most 32 767 groups.
 pub(super) const GROUP: usize = 1 << 16;
 
 pub(super) struct Tables {
@@ -43,7 +43,7 @@ impl super::Tables for Tables {
     }
 }
 
-/// The values of a column that wait for their row group.
+/// The buffered values of a column.
 enum Column {
     Text(Vec<ByteArray>),
     Seconds(Vec<f64>),
@@ -62,13 +62,13 @@ impl Column {
     fn push(&mut self, value: Value<'_>) {
         match (self, value) {
             (Column::Text(values), Value::Text(text)) => {
-                // Many rows in a row have the same job, phase and outcome: they share it.
+                // Many consecutive rows have the same job, phase and outcome: they share one allocation.
                 let same = values.last().filter(|last| last.data() == text.as_bytes()).cloned();
                 values.push(same.unwrap_or_else(|| ByteArray::from(text)));
             }
             (Column::Seconds(values), Value::Seconds(number)) => values.push(number),
             (Column::Count(values), Value::Count(number)) => values.push(number as i64),
-            // The group would be refused when it is written, because a value is missing.
+            // Writing the group fails, because a value is missing.
             _ => debug_assert!(false, "a value is not of its column's kind"),
         }
     }
@@ -77,7 +77,7 @@ impl Column {
 struct Table {
     writer: SerializedFileWriter<PartFile>,
     columns: Vec<Column>,
-    /// Rows that wait.
+    /// Number of buffered rows.
     rows: usize,
 }
 
@@ -157,7 +157,7 @@ fn writer(file: PartFile, columns: &[(&str, Kind)]) -> Result<SerializedFileWrit
     SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties.build()))
 }
 
-/// An error of the file's is told as it was, path and all; what the writer itself finds wrong gets the path.
+/// Converts an error. An error of the file has the path already; an error of the Parquet writer gets it here.
 fn as_io(error: ParquetError, path: &std::path::Path) -> io::Error {
     match error {
         ParquetError::External(error) => match error.downcast::<io::Error>() {

@@ -1,4 +1,4 @@
-//! Where a run's files are while they are written, and how they come to their names.
+//! The files of a run while they are written: temporary names, renaming, and removal if the run fails.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -6,16 +6,16 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Tells an error's path.
+/// Adds the path to an error.
 fn at(path: &Path) -> impl FnOnce(io::Error) -> io::Error + '_ {
     move |error| io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
-/// What all places of this process share: runs in several threads have the folder of their policy in
-/// common, and the first to fail must not remove it while another one makes its own in it.
+/// State shared by all places of this process. Runs in several threads share the folder of their policy, and a run that
+/// fails must not remove it while another one creates its own folder in it.
 #[derive(Default)]
 struct Shared {
-    /// Folders that were made and do not hold a complete file yet.
+    /// Folders that were created and do not contain a complete file yet.
     made: BTreeSet<PathBuf>,
     /// Files that are being written.
     parts: BTreeSet<PathBuf>,
@@ -28,7 +28,7 @@ fn shared() -> MutexGuard<'static, Shared> {
 }
 
 impl Shared {
-    /// Makes a folder and those it is in, and remembers which were not there.
+    /// Creates a folder and its parents, and remembers which of them are new.
     fn make_folder(&mut self, folder: &Path) -> io::Result<()> {
         let mut made = fs::create_dir(folder);
         if let (Err(error), Some(parent)) = (&made, folder.parent())
@@ -48,8 +48,8 @@ impl Shared {
         }
     }
 
-    /// Makes a file beside where it belongs. Runs of one label and seed may go on at once, when
-    /// a policy is named twice: they get files of their own, and write the same into them.
+    /// Creates a temporary file in the folder of its target. Several runs may have the same label and seed, if a policy
+    /// is named twice: each gets its own temporary file, and all write the same content.
     fn make_part(&mut self, target: PathBuf) -> io::Result<(PartFile, Part)> {
         if target.is_dir() {
             return Err(at(&target)(io::ErrorKind::IsADirectory.into()));
@@ -72,20 +72,20 @@ fn with_ending(path: &Path, ending: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// A file under its name for the time being.
+/// A file under its temporary name.
 struct Part {
     path: PathBuf,
     target: PathBuf,
 }
 
-/// A run's folder, and its files until they are complete. Removes them if it is dropped before.
+/// The folder of a run and its incomplete files. Removes them if it is dropped before they are complete.
 pub(super) struct Place {
     folder: PathBuf,
     parts: Vec<Part>,
 }
 
 impl Place {
-    /// Makes the folder and a file of each name.
+    /// Creates the folder and a file for each name.
     pub(super) fn open<const N: usize>(
         folder: PathBuf,
         names: [&str; N],
@@ -93,7 +93,7 @@ impl Place {
     ) -> io::Result<(Place, [PartFile; N])> {
         let mut place = Place { folder, parts: Vec::new() };
         let files = place.make(names, extension);
-        // Only now, when `Shared` is no longer locked, may the place be dropped.
+        // The place must not be dropped while `Shared` is locked.
         files.map(|files| (place, files))
     }
 
@@ -109,8 +109,8 @@ impl Place {
         files.try_into().map_err(|_| io::Error::other("internal error, please report it: a file is missing"))
     }
 
-    /// Gives the files, which are written and closed, their names; the first of them last, so that where
-    /// it is the others are too.
+    /// Gives the files, which are written and closed, their final names. The first file is renamed last, so that its
+    /// presence means that all are there.
     pub(super) fn keep(mut self) -> io::Result<()> {
         while let Some(part) = self.parts.last() {
             fs::rename(&part.path, &part.target).map_err(at(&part.target))?;
@@ -129,12 +129,12 @@ impl Drop for Place {
     fn drop(&mut self) {
         let mut shared = shared();
         for part in &self.parts {
-            // Nobody is there to be told of a failure.
+            // A failure cannot be reported from here.
             let _ = fs::remove_file(&part.path);
             shared.parts.remove(&part.path);
         }
         for folder in self.folder.ancestors() {
-            // Fails, as it should, where something is in it: the last one to leave removes it.
+            // Fails if the folder is not empty; then the last run that fails removes it.
             if shared.made.contains(folder) && fs::remove_dir(folder).is_ok() {
                 shared.made.remove(folder);
             }
@@ -142,20 +142,20 @@ impl Drop for Place {
     }
 }
 
-/// A file that tells its path in its errors.
+/// A file whose errors contain its path.
 pub(super) struct PartFile {
     file: File,
     path: PathBuf,
 }
 
 impl PartFile {
-    /// Its path.
+    /// Returns the path of the file.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Waits until everything is on the disk: some file systems tell only then that they are full, and
-    /// a name must not be there before what it names.
+    /// Waits until everything is on the disk. Some file systems report only then that they are full, and the final name
+    /// must not exist before the content.
     pub(super) fn sync(&self) -> io::Result<()> {
         self.file.sync_all().map_err(at(&self.path))
     }

@@ -61,7 +61,7 @@ fn attempt(job: &JobSpec, index: u32) -> AttemptResult<'_> {
     }
 }
 
-/// All files and folders under one, in order.
+/// Returns all files and folders under a folder, sorted.
 fn tree(folder: &Path) -> Vec<String> {
     let mut found = Vec::new();
     let mut open = vec![folder.to_path_buf()];
@@ -78,7 +78,7 @@ fn tree(folder: &Path) -> Vec<String> {
     found
 }
 
-/// The rows of a Parquet file as our text, with the line of names.
+/// Converts a Parquet file to CSV, with the line of column names.
 fn parquet_as_csv(path: &Path) -> String {
     use ::parquet::file::reader::{FileReader, SerializedFileReader};
     use ::parquet::record::Field;
@@ -105,7 +105,7 @@ fn parquet_as_csv(path: &Path) -> String {
     text
 }
 
-/// Writes two jobs and so many attempts.
+/// Writes two jobs and some attempts.
 fn write(dir: &Path, format: Format, attempts: u32) -> io::Result<()> {
     let mut output = open(dir, format, "sca(max_copies=8)", 3)?;
     assert!(output.wants_attempts());
@@ -119,7 +119,7 @@ fn write(dir: &Path, format: Format, attempts: u32) -> io::Result<()> {
 }
 
 #[test]
-fn rows_are_as_the_design_says() {
+fn csv_files_have_the_documented_columns() {
     let dir = TempDir::new().unwrap();
     write(dir.path(), Format::Csv, 5).unwrap();
     let read = |name| fs::read_to_string(folder(dir.path(), "sca(max_copies=8)", 3).join(name)).unwrap();
@@ -141,7 +141,7 @@ fn rows_are_as_the_design_says() {
 }
 
 #[test]
-fn files_get_their_names_when_they_are_complete() {
+fn complete_files_get_their_final_names() {
     for format in FORMATS {
         let dir = TempDir::new().unwrap();
         let output = open(dir.path(), format, "fair+mantri(delta=0.5)", 12).unwrap();
@@ -155,7 +155,7 @@ fn files_get_their_names_when_they_are_complete() {
 }
 
 #[test]
-fn nothing_is_left_of_a_run_that_failed() {
+fn a_failed_run_leaves_no_files() {
     for format in FORMATS {
         let dir = TempDir::new().unwrap();
         let spec = job("j");
@@ -169,7 +169,7 @@ fn nothing_is_left_of_a_run_that_failed() {
 }
 
 #[test]
-fn what_was_there_before_a_run_failed_stays() {
+fn a_failed_run_keeps_files_that_existed_before() {
     let dir = TempDir::new().unwrap();
     write(dir.path(), Format::Csv, 5).unwrap();
     fs::create_dir(dir.path().join("none")).unwrap();
@@ -183,7 +183,7 @@ fn what_was_there_before_a_run_failed_stays() {
 }
 
 #[test]
-fn the_last_of_the_runs_that_failed_removes_the_policys_folder() {
+fn the_last_failed_run_removes_the_policys_folder() {
     let dir = TempDir::new().unwrap();
     let first = open(dir.path(), Format::Csv, "sca", 1).unwrap();
     let second = open(dir.path(), Format::Csv, "sca", 2).unwrap();
@@ -194,7 +194,7 @@ fn the_last_of_the_runs_that_failed_removes_the_policys_folder() {
 }
 
 #[test]
-fn runs_of_one_name_do_not_disturb_each_other() {
+fn runs_of_the_same_name_do_not_conflict() {
     let dir = TempDir::new().unwrap();
     let first = open(dir.path(), Format::Csv, "sca", 1).unwrap();
     let second = open(dir.path(), Format::Csv, "sca", 1).unwrap();
@@ -206,9 +206,9 @@ fn runs_of_one_name_do_not_disturb_each_other() {
 }
 
 #[test]
-fn parquet_holds_the_rows_of_csv() {
+fn parquet_has_the_rows_of_csv() {
     let dir = TempDir::new().unwrap();
-    // More than one row group, and none at all.
+    // More than one row group, and no rows.
     for attempts in [parquet::GROUP as u32 + 1000, 0] {
         for format in FORMATS {
             write(dir.path(), format, attempts).unwrap();
@@ -235,17 +235,21 @@ fn the_same_rows_give_the_same_bytes() {
 }
 
 #[test]
-fn a_place_that_can_not_be_made_is_named() {
+fn errors_of_folders_and_files_name_the_path() {
     let dir = TempDir::new().unwrap();
-    let told = |format, policy: &str| open(dir.path(), format, policy, 1).err().unwrap().to_string();
+    let message_of = |format, policy: &str| open(dir.path(), format, policy, 1).err().unwrap().to_string();
     fs::write(dir.path().join("sca"), "").unwrap();
     let path = dir.path().join("sca");
-    assert!(told(Format::Csv, "sca").starts_with(&path.display().to_string()), "{}", told(Format::Csv, "sca"));
+    assert!(
+        message_of(Format::Csv, "sca").starts_with(&path.display().to_string()),
+        "{}",
+        message_of(Format::Csv, "sca")
+    );
     assert_eq!(tree(dir.path()), ["sca"]);
 
     let taken = dir.path().join("sda/1/attempts.parquet");
     fs::create_dir_all(&taken).unwrap();
-    let message = told(Format::Parquet, "sda");
+    let message = message_of(Format::Parquet, "sda");
     assert!(message.starts_with(&taken.display().to_string()), "{message}");
     assert_eq!(tree(dir.path()), ["sca", "sda", "sda/1", "sda/1/attempts.parquet"]);
 }
@@ -258,7 +262,7 @@ fn a_full_disk_is_an_error_that_names_the_file() {
     }
     for format in FORMATS {
         for table in ["jobs", "attempts"] {
-            // Errors come when a row is written, and when the last ones are.
+            // Errors occur when a row is written, or when the buffer is flushed at the end.
             for attempts in [100_000, 1] {
                 let dir = TempDir::new().unwrap();
                 let folder = folder(dir.path(), "sca(max_copies=8)", 3);
@@ -282,10 +286,10 @@ fn formats_have_names() {
         assert_eq!(format.to_string().parse(), Ok(format));
     }
     let message = "parket".parse::<Format>().unwrap_err().to_string();
-    assert_eq!(message, "\"parket\" is not a form of records; it is csv or parquet; did you mean \"parquet\"?");
+    assert_eq!(message, "\"parket\" is not a format of records; use csv or parquet; did you mean \"parquet\"?");
 }
 
-/// Whole runs, whose policies let the losers go in the very moment in which a job's last task is won.
+/// The files of whole runs, under policies that stop losing copies at the moment in which a job's last task finishes.
 #[test]
 fn a_run_fills_its_files() {
     const SCENARIO: &str = r#"

@@ -1,4 +1,4 @@
-//! Whether a scenario makes sense: numbers in range, parts that belong together, files that are there.
+//! Checks scenarios: numbers in range, parts that fit together, files that exist.
 
 use std::path::Path;
 
@@ -13,15 +13,15 @@ use crate::parameter::absolute;
 
 use super::{ArrivalSpec, ClusterSpec, NetworkSpec, NodeClass, Scenario, WorkloadSpec};
 
-/// Ten times the largest clusters there are, or more.
+/// Most nodes: at least ten times the largest existing clusters.
 const MOST_NODES: u32 = 10_000_000;
-/// Jobs of one seed, on average: a waiting one takes some 2 kB of memory.
+/// Most jobs of one seed, on average. A waiting job takes about 2 kB of memory.
 const MOST_JOBS: f64 = 1e7;
-/// Their tasks together, on average: hours of simulating.
+/// Most tasks of one seed, on average. So many take hours to simulate.
 const MOST_TASKS_OF_ALL: f64 = 1e8;
-/// Some 300 years: half of what ticks can count.
+/// Longest time, in seconds: about 300 years, half of what the clock can count.
 const LONGEST: f64 = 1e10;
-/// Each seed's jobs are kept until all are put together.
+/// Most seeds: the results of all jobs of all seeds are kept in memory.
 const MOST_SEEDS: u32 = 100_000;
 
 impl Scenario {
@@ -54,7 +54,7 @@ impl Scenario {
 }
 
 impl Scenario {
-    /// Checks the chances with which jobs are submitted to queues.
+    /// Checks the probabilities with which jobs are submitted to queues.
     fn check_chances(&self) -> Result<(), String> {
         let mut sum = 0.0;
         for (name, chance) in &self.workload.queues {
@@ -89,7 +89,7 @@ impl Scenario {
     }
 }
 
-/// An error with the kind of job that it is in.
+/// Adds the kind of job to an error.
 fn of_kind(at: usize, name: &str, error: &str) -> String {
     format!("workload.job, entry {} ({name:?}): {error}", at + 1)
 }
@@ -106,7 +106,7 @@ impl ClusterSpec {
         }
         match (self.machines, self.nodes.is_empty()) {
             (None, true) => Err("cluster needs machines = N (one slot each) or [[cluster.nodes]]".to_owned()),
-            (Some(_), false) => Err("cluster has both machines and nodes; give one of them".to_owned()),
+            (Some(_), false) => Err("cluster has both machines and nodes; give only one of them".to_owned()),
             (Some(machines), true) => check_machines("cluster.machines", machines),
             (None, false) => {
                 for (at, class) in self.nodes.iter_mut().enumerate() {
@@ -126,13 +126,13 @@ impl ClusterSpec {
                     }
                     if let Some(rack) = class.rack.as_deref() {
                         check_shared_name(rack).map_err(|error| {
-                            wrong(format!("rack is {}, but {error}; leave it out where there is none", Quoted(rack)))
+                            wrong(format!("rack is {}, but {error}; leave it out if there is none", Quoted(rack)))
                         })?;
                     }
                     if let Some(racks) = class.racks {
                         check_racks("racks", racks, class.count).map_err(wrong)?;
                         if class.rack.is_some() {
-                            return Err(wrong("it has both rack and racks; give one of them".to_owned()));
+                            return Err(wrong("it has both rack and racks; give only one of them".to_owned()));
                         }
                     }
                     class.speed.load(folder).map_err(wrong)?;
@@ -177,11 +177,11 @@ impl WorkloadSpec {
             let one_kind = self.tasks.is_some() || self.duration.is_some() || self.demand.is_some();
             if self.arrival.is_some() || one_kind || !self.job.is_empty() {
                 return Err(
-                    "workload.file gives arrivals, tasks, durations and demands; leave the others out".to_owned()
+                    "workload.file defines arrivals, tasks, durations and demands; leave the other keys out".to_owned()
                 );
             }
             if !self.queues.is_empty() {
-                return Err("workload.file gives each job its queue; leave workload.queues out".to_owned());
+                return Err("workload.file defines the queue of each job; leave workload.queues out".to_owned());
             }
             return Ok(());
         }
@@ -226,7 +226,7 @@ impl WorkloadSpec {
         self.try_draws(horizon)
     }
 
-    /// Finds what no draw can mend, and more tasks than can be simulated, before anything runs.
+    /// Finds parameters that are never valid and workloads that are too large, before anything runs.
     fn try_draws(&self, horizon: Option<f64>) -> Result<(), String> {
         generate::trial(self).map_err(|error| format!("workload.{error}"))?;
         let (jobs, tasks) = generate::expected(self, horizon).map_err(|error| format!("workload.{error}"))?;
@@ -252,7 +252,7 @@ impl WorkloadSpec {
             [("tasks", self.tasks.is_some()), ("duration", self.duration.is_some()), ("demand", self.demand.is_some())];
         if let Some((name, _)) = beside.into_iter().find(|(_, given)| *given) {
             return Err(format!(
-                "workload.{name} stands beside [[workload.job]]: give it in the phases of each kind of job"
+                "workload has both {name} and [[workload.job]]: give {name} in the phases of each kind of job"
             ));
         }
         for at in 0..self.job.len() {
@@ -267,7 +267,7 @@ impl WorkloadSpec {
     }
 }
 
-/// A number to three digits.
+/// Rounds a number to three significant digits.
 fn rounded(number: f64) -> f64 {
     format!("{number:.2e}").parse().unwrap_or(number)
 }

@@ -1,4 +1,4 @@
-//! Kinds of jobs: what `[[workload.job]]` and `[[workload.job.phase]]` write, and the phases that its jobs have.
+//! Kinds of jobs (`[[workload.job]]`), their phases (`[[workload.job.phase]]`), and the phases of the generated jobs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -16,17 +16,17 @@ use crate::size::Size;
 
 use super::DemandSpec;
 
-/// Phases of a job, copies of repeated ones included, at most: far more than any job has, and a slip of the pen is
-/// told.
+/// Most phases of a job, including all copies of repeated phases: far more than real jobs have, so that typing errors
+/// are detected.
 const MOST_PHASES: u32 = 10_000;
 
 /// A kind of job.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct JobKind {
-    /// Beginning of its jobs' names.
+    /// Prefix of its jobs' names.
     pub name: String,
-    /// Its chance among the kinds, relative to theirs.
+    /// Probability of this kind, relative to the other kinds.
     #[serde(default = "one")]
     pub share: f64,
     /// Its phases.
@@ -47,48 +47,48 @@ pub struct PhaseKind {
     /// The phases that must be finished first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after: Vec<String>,
-    /// Copies of the phase, each after the one before; they are called `name-1`, `name-2`, …
+    /// Number of times the phase is repeated, each after the one before; they are called `name-1`, `name-2`, …
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeat: Option<u32>,
-    /// Its tasks.
+    /// Number of tasks.
     pub tasks: Parameter,
-    /// Duration of a copy on a node of speed 1, seconds.
+    /// Duration of a copy on a node of speed 1, in seconds.
     pub duration: Parameter,
-    /// What a copy needs; one cpu unless given. One-slot machines take one copy whatever it needs.
+    /// Demand of a copy; one CPU by default. One-slot machines run one copy at a time for any demand.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub demand: Option<DemandSpec>,
-    /// Bytes that a task reads; drawn for each task if a distribution.
+    /// Bytes that a task reads; a distribution is drawn for each task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<Size>,
-    /// Nodes that hold a replica of a task's input, in phases without parents; 3 unless given. 0: it lies
+    /// Number of nodes with a replica of a task's input, in phases without parents; 3 by default. 0: the input is
     /// outside the cluster.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replicas: Option<u32>,
 }
 
-/// Replicas of a block unless told otherwise (HDFS: `dfs.replication`).
+/// Default number of replicas of a block (HDFS: `dfs.replication`).
 const REPLICAS: u32 = 3;
-/// The most replicas of a block (HDFS: `dfs.replication.max`).
+/// Largest number of replicas of a block (HDFS: `dfs.replication.max`).
 const MOST_REPLICAS: u32 = 512;
 
-/// A phase that a kind's jobs have.
+/// A phase of the generated jobs of a kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PlannedPhase {
-    /// Its name.
+    /// Name.
     pub(crate) name: Arc<str>,
-    /// Its parents' places in the plan.
+    /// Indices of its parents in the plan.
     pub(crate) after: Vec<u32>,
-    /// The place of the phase in the file that it is, or is a copy of.
+    /// Index in the scenario of the phase that this one is or repeats.
     pub(crate) written: usize,
-    /// Which copy it is, from 0.
+    /// Number of the repetition, from 0.
     pub(crate) copy: u32,
 }
 
 impl JobKind {
-    /// The phases that its jobs have, parents first: repeated phases with all their copies.
+    /// Returns the phases of the kind's jobs, parents first, including all repetitions.
     ///
     /// # Errors
-    /// If there are none or too many, or their names and parents make no sense.
+    /// If there are no phases or too many, or names or parents are not valid.
     pub(crate) fn plan(&self) -> Result<Vec<PlannedPhase>, String> {
         if self.phase.is_empty() {
             return Err("it has no phases; add [[workload.job.phase]]".to_owned());
@@ -96,7 +96,7 @@ impl JobKind {
         let named: Vec<Named<'_>> = self.phase.iter().map(|phase| (phase.name.as_str(), &phase.after[..])).collect();
         let order = parents_first(&named)?;
         let places: BTreeMap<&str, usize> = named.iter().enumerate().map(|(at, (name, _))| (*name, at)).collect();
-        // The last copy of each written phase that is planned already.
+        // The last planned repetition of each phase.
         let mut last = vec![0u32; self.phase.len()];
         let mut plan: Vec<PlannedPhase> = Vec::new();
         let mut names = BTreeSet::new();
@@ -126,7 +126,7 @@ impl JobKind {
         Ok(plan)
     }
 
-    /// Checks everything that does not depend on the cluster and reads the files that parameters name.
+    /// Checks everything that is independent of the cluster, and reads the files that parameters name.
     pub(super) fn check(&mut self, folder: &Path) -> Result<(), String> {
         check_name(&self.name).map_err(|error| format!("its name {error}"))?;
         if !(self.share.is_finite() && self.share > 0.0) {
@@ -147,7 +147,7 @@ impl JobKind {
         Ok(())
     }
 
-    /// Checks that copies fit on a node of one of these capacities.
+    /// Checks that the copies of each phase fit on a node of at least one of these capacities.
     pub(super) fn check_demands(&self, dimensions: &Dimensions, capacities: &[Resources]) -> Result<(), String> {
         for phase in &self.phase {
             let wrong = |error: String| format!("phase {:?}, demand: {error}", phase.name);
@@ -156,7 +156,8 @@ impl JobKind {
             let lacking = dimensions.lacking(&demand, capacities).filter(|_| !dimensions.is_one_slot());
             if let Some((wants, has)) = lacking {
                 return Err(wrong(format!(
-                    "it fits on no node, even an empty one: a copy wants {wants}, and the node that comes nearest has {has}"
+                    "it fits on no node, not even an empty one: a copy needs {wants}, and the node that comes closest has \
+                     {has}"
                 )));
             }
         }
@@ -165,7 +166,7 @@ impl JobKind {
 }
 
 impl PhaseKind {
-    /// Nodes that hold a replica of a task's input, where it does not read what other phases have put out.
+    /// Returns the number of nodes with a replica of a task's input; unused in phases that read other phases' outputs.
     pub(crate) fn replicas(&self) -> u32 {
         self.replicas.unwrap_or(REPLICAS)
     }
@@ -174,7 +175,7 @@ impl PhaseKind {
         match self.replicas {
             Some(_) if self.input.is_none() => Err("it has replicas, but no input".to_owned()),
             Some(_) if !self.after.is_empty() => {
-                Err("it reads what other phases have put out, of which there are no replicas".to_owned())
+                Err("it has replicas, but reads the outputs of other phases, which have no replicas".to_owned())
             }
             Some(replicas) if replicas > MOST_REPLICAS => {
                 Err(format!("replicas is {replicas}, but must be from 0 to {MOST_REPLICAS}"))
@@ -183,10 +184,10 @@ impl PhaseKind {
         }
     }
 
-    /// What a copy needs, by dimension.
+    /// Returns the demand of a copy by dimension.
     ///
     /// # Errors
-    /// If an amount is not one.
+    /// If an amount is not valid.
     pub(crate) fn demand_by_name(&self) -> Result<DemandByName, String> {
         self.demand.as_ref().map_or_else(|| Ok(DemandByName::new()), DemandSpec::by_name)
     }

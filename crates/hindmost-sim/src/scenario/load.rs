@@ -1,4 +1,4 @@
-//! Scenarios from files, built-in names and values set by path.
+//! Loads scenarios from files and built-in names, with values set by path.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -11,23 +11,23 @@ use serde::Deserialize;
 use super::check::{check_machines, check_times};
 use super::{Scenario, default_order};
 
-/// A scenario that can't be run, and why.
+/// The reason why a scenario cannot be loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum ScenarioError {
-    /// The text is no scenario.
+    /// The text is not a valid scenario.
     #[error("{origin}: {message}")]
     Invalid {
-        /// The file, built-in name or option that it came from.
+        /// The source of the text: a file, a built-in name or an option.
         origin: String,
         /// What is wrong, where, and what would be valid.
         message: String,
     },
-    /// The file can't be read.
+    /// The file cannot be read.
     #[error("{}: {error}", path.display())]
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The error.
         error: std::io::Error,
     },
     /// No built-in scenario or file of that name.
@@ -35,42 +35,42 @@ pub enum ScenarioError {
     Unknown {
         /// The name.
         name: String,
-        /// A suggestion, or nothing.
+        /// A suggestion; empty for none.
         near: String,
     },
 }
 
-/// What a replay of a log lets be set: the log gives cluster and jobs.
+/// The settings of a replay; the cluster and the jobs are those of the log.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReplaySettings {
-    /// Order of jobs under redundancy rules named alone.
+    /// Order of jobs for policies that are given without an order.
     #[serde(default = "default_order")]
     pub order: String,
-    /// Seconds between decisions.
+    /// Seconds between decisions; `None`: the policy decides after every event.
     #[serde(default)]
     pub slot: Option<f64>,
-    /// What policies know of running attempts.
+    /// The progress model: what policies know of running attempts.
     #[serde(default)]
     pub knowledge: Option<Knowledge>,
-    /// Error of estimated remaining times.
+    /// Error of estimated remaining times: σ of a log-normal factor of mean 1.
     #[serde(default)]
     pub noise: f64,
     /// γ: price of a slot-second.
     #[serde(default = "papers_gamma")]
     pub gamma: f64,
-    /// One-slot machines instead of the log's executors.
+    /// Number of one-slot machines that replace the log's executors.
     #[serde(default)]
     pub machines: Option<u32>,
 }
 
-/// The value of Xu & Lau 2015. With 1, cloning would never pay and SCA clone nothing.
+/// Returns γ of Xu & Lau 2015. With γ = 1 cloning never pays off, so SCA would not clone.
 fn papers_gamma() -> f64 {
     0.01
 }
 
 impl ReplaySettings {
-    /// From values set by key.
+    /// Creates the settings from values set by key.
     ///
     /// # Errors
     /// If a key is unknown or a value not valid.
@@ -88,7 +88,7 @@ impl ReplaySettings {
     }
 }
 
-/// Built-in scenarios by name, with their text.
+/// The built-in scenarios: names and texts.
 pub static BUILT_IN: &[(&str, &str)] = &[
     ("quickstart", include_str!("../../scenarios/quickstart.toml")),
     ("xu2015-light", include_str!("../../scenarios/xu2015-light.toml")),
@@ -98,14 +98,14 @@ pub static BUILT_IN: &[(&str, &str)] = &[
     ("dollymp2022-heavy", include_str!("../../scenarios/dollymp2022-heavy.toml")),
 ];
 
-/// Scenarios are a page or two; 16 MiB is no scenario.
+/// Largest scenario file, in bytes; real ones have one or two pages.
 const LARGEST: u64 = 16 << 20;
 
 impl Scenario {
-    /// The scenario of a file or built-in name, with values set by path.
+    /// Loads the scenario of a file or built-in name, with values set by path.
     ///
     /// # Errors
-    /// If there is none, or it is not valid.
+    /// If there is no such scenario, or it is not valid.
     pub fn load(name: &str, set: &[(String, String)]) -> Result<Scenario, ScenarioError> {
         if let Some((_, text)) = BUILT_IN.iter().find(|(known, _)| *known == name) {
             return Scenario::parse(text, name, Path::new(""), set);
@@ -127,25 +127,24 @@ impl Scenario {
         if bytes.len() as u64 > LARGEST {
             return Err(ScenarioError::Invalid {
                 origin: name.to_owned(),
-                message: "this is too large for a scenario".to_owned(),
+                message: "this file is too large for a scenario (more than 16 MiB)".to_owned(),
             });
         }
         read.map_err(|error| ScenarioError::Unreadable { path: path.into(), error })?;
         let text = String::from_utf8(bytes).map_err(|_| ScenarioError::Invalid {
             origin: name.to_owned(),
-            message: "this is not a text file; a scenario is written in TOML".to_owned(),
+            message: "this is not a text file; a scenario is a TOML file".to_owned(),
         })?;
         Scenario::parse(&text, name, path.parent().unwrap_or(Path::new("")), set)
     }
 
-    /// Reads a scenario from its text; `origin` is named in errors, relative paths are taken from
-    /// `folder`.
+    /// Reads a scenario from its text. Errors name `origin`; relative paths refer to `folder`.
     ///
     /// # Errors
-    /// If it is not valid.
+    /// If the scenario is not valid.
     pub fn parse(text: &str, origin: &str, folder: &Path, set: &[(String, String)]) -> Result<Scenario, ScenarioError> {
         let invalid = |message: String| ScenarioError::Invalid { origin: origin.to_owned(), message };
-        // From the text itself first: such errors tell line and column.
+        // The text alone is read first, because its errors have line and column.
         let mut scenario: Scenario =
             toml::from_str(text).map_err(|error| invalid(with_suggestion(&error.to_string())))?;
         if !set.is_empty() {
@@ -165,8 +164,7 @@ impl Scenario {
     }
 }
 
-/// Sets the value at a dotted path; numbers in a path count into lists. What is not TOML is taken as
-/// a text.
+/// Sets the value at a dotted path; numbers in the path are indices of lists. A value that is not TOML is a text.
 fn set_value(table: &mut toml::Table, path: &str, value: &str) -> Result<(), String> {
     let parsed = format!("value = {value}").parse::<toml::Table>().ok().and_then(|mut table| table.remove("value"));
     let value = parsed.unwrap_or_else(|| toml::Value::String(value.to_owned()));
@@ -187,7 +185,7 @@ fn set_value(table: &mut toml::Table, path: &str, value: &str) -> Result<(), Str
     Ok(())
 }
 
-/// The value under a key, made if it is not there.
+/// Returns the value of a key; creates it if it does not exist.
 fn step<'a>(at: &'a mut toml::Value, key: &str) -> Result<&'a mut toml::Value, String> {
     match at {
         toml::Value::Table(table) => {
@@ -199,7 +197,7 @@ fn step<'a>(at: &'a mut toml::Value, key: &str) -> Result<&'a mut toml::Value, S
             let place = place.ok_or_else(|| format!("{key:?} is not a place in a list of {len}, counted from 0"))?;
             Ok(&mut list[place])
         }
-        _ => Err(format!("there is nothing below {key:?}'s parent: it is not a table")),
+        _ => Err(format!("{key:?} cannot be set: its parent is not a table")),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Scenario files: cluster, workload and policies of a simulation, in TOML.
 //!
-//! Unknown keys, wrong types and numbers that make no sense are errors that say where, what, and
-//! what would be valid.
+//! Unknown keys, wrong types and invalid numbers are errors. The messages say where the error is and what would be
+//! valid.
 
 mod check;
 mod kinds;
@@ -29,29 +29,29 @@ pub use load::{BUILT_IN, ReplaySettings, ScenarioError};
 pub use network::{AssignmentName, NetworkSpec};
 pub use policy::PolicyEntry;
 
-/// A scenario as files write it.
+/// A scenario, with the keys of its file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
-    /// Name for people.
+    /// Name, shown in results.
     #[serde(default = "unnamed")]
     pub name: String,
-    /// Order of jobs under redundancy rules named alone.
+    /// Order of jobs for policies that are given without an order.
     #[serde(default = "default_order")]
     pub order: String,
-    /// Seconds between decisions; without it, decisions follow every event.
+    /// Seconds between decisions; `None`: the policy decides after every event.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slot: Option<f64>,
     /// Seconds after which no job arrives.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub horizon: Option<f64>,
-    /// Whether to run on until every job is done; otherwise the run stops at the horizon.
+    /// Whether to continue until every job is done; otherwise the run stops at the horizon.
     #[serde(default = "yes")]
     pub drain: bool,
     /// Number of seeds.
     #[serde(default = "one")]
     pub seeds: u32,
-    /// What policies know of running attempts.
+    /// The progress model: what policies know of running attempts.
     #[serde(default)]
     pub knowledge: Knowledge,
     /// Error of estimated remaining times: σ of a log-normal factor of mean 1.
@@ -65,15 +65,15 @@ pub struct Scenario {
     pub queue: Vec<QueueSpec>,
     /// The cluster.
     pub cluster: ClusterSpec,
-    /// What reading from other nodes costs; nothing unless given.
+    /// The network between nodes; without it, reading from other nodes takes no time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<NetworkSpec>,
     /// The jobs.
     pub workload: WorkloadSpec,
-    /// The policies to compare; without any, all of them.
+    /// The policies to compare; if empty, all systems of the catalogue.
     #[serde(default)]
     pub policy: Vec<PolicyEntry>,
-    /// Folder that relative paths are taken from.
+    /// The folder to which relative paths refer.
     #[serde(skip)]
     pub folder: PathBuf,
 }
@@ -98,14 +98,14 @@ fn is_zero(number: &f64) -> bool {
     *number == 0.0
 }
 
-/// The machines.
+/// The cluster: one-slot machines, or nodes with several resources.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClusterSpec {
     /// Number of one-slot machines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machines: Option<u32>,
-    /// Racks over which the one-slot machines are dealt out in turn.
+    /// Number of racks; the one-slot machines take turns over them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub racks: Option<u32>,
     /// Classes of nodes with several resources.
@@ -117,29 +117,29 @@ pub struct ClusterSpec {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NodeClass {
-    /// How many.
+    /// Number of nodes.
     pub count: u32,
-    /// Beginning of their names; `node` unless given.
+    /// Prefix of their names; `node` by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Processor cores of each.
+    /// Processor cores of each node.
     pub cpus: f64,
-    /// Memory of each, with a unit.
+    /// Memory of each node, with a unit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<String>,
-    /// Accelerators of each.
+    /// Accelerators of each node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gpus: Option<f64>,
-    /// Any further resource of each, by name.
+    /// Other resources of each node, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub resources: BTreeMap<String, f64>,
-    /// Work done in a second, relative to a node of speed 1; drawn for each node if a distribution.
+    /// Speed relative to a node of speed 1; a distribution is drawn for each node.
     #[serde(default = "speed_one")]
     pub speed: Parameter,
-    /// The rack that they are all in.
+    /// The rack of all nodes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rack: Option<String>,
-    /// Racks over which they are dealt out in turn: `rack-0`, `rack-1`, …
+    /// Number of racks; the nodes take turns over `rack-0`, `rack-1`, …
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub racks: Option<u32>,
 }
@@ -148,20 +148,20 @@ fn speed_one() -> Parameter {
     Parameter::Number(1.0)
 }
 
-/// Accelerators.
+/// Name of the resource of accelerators.
 const GPUS: &str = "gpus";
 
 impl NodeClass {
-    /// Its room by dimension.
+    /// Returns the capacity of a node by dimension.
     ///
     /// # Errors
-    /// If the memory is no size.
+    /// If an amount or a name is not valid.
     pub fn capacity(&self) -> Result<DemandByName, String> {
         amounts(self.cpus, self.memory.as_deref(), self.gpus, &self.resources)
     }
 }
 
-/// What a copy needs, as scenario files write it.
+/// The demand of a copy, with the keys of scenario files.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DemandSpec {
@@ -174,16 +174,16 @@ pub struct DemandSpec {
     /// Accelerators.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gpus: Option<f64>,
-    /// Any further resource, by name.
+    /// Other resources, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub resources: BTreeMap<String, f64>,
 }
 
 impl DemandSpec {
-    /// By dimension.
+    /// Returns the demand by dimension.
     ///
     /// # Errors
-    /// If the memory is no size.
+    /// If an amount or a name is not valid.
     pub fn by_name(&self) -> Result<DemandByName, String> {
         amounts(self.cpus, self.memory.as_deref(), self.gpus, &self.resources)
     }
@@ -193,16 +193,16 @@ fn amounts(
     cpus: f64,
     memory: Option<&str>,
     gpus: Option<f64>,
-    further: &BTreeMap<String, f64>,
+    others: &BTreeMap<String, f64>,
 ) -> Result<DemandByName, String> {
-    for name in further.keys() {
+    for name in others.keys() {
         check_shared_name(name).map_err(|error| format!("resources: a name is {}, but {error}", Quoted(name)))?;
     }
     let own_keys = [(CPUS, true, "a number"), (MEMORY, true, "a text with a unit"), (GPUS, gpus.is_some(), "a number")];
-    if let Some((name, _, what)) = own_keys.into_iter().find(|(name, own, _)| *own && further.contains_key(*name)) {
+    if let Some((name, _, what)) = own_keys.into_iter().find(|(name, own, _)| *own && others.contains_key(*name)) {
         return Err(format!("resources: {name} has a key of its own, {name} = {what}"));
     }
-    let mut amounts = further.clone();
+    let mut amounts = others.clone();
     amounts.insert(CPUS.to_owned(), cpus);
     if let Some(memory) = memory {
         amounts.insert(MEMORY.to_owned(), parse_size(memory).map_err(|error| format!("memory: {error}"))?);
@@ -216,37 +216,36 @@ fn amounts(
     }
 }
 
-/// The jobs: generated, or given exactly in a file.
+/// The workload: generated, or listed exactly in a file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WorkloadSpec {
-    /// An exact workload: one job a line.
+    /// File of an exact workload, one job per line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<PathBuf>,
     /// When jobs arrive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arrival: Option<ArrivalSpec>,
-    /// Tasks of a job.
+    /// Number of tasks of a job.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tasks: Option<Parameter>,
-    /// Duration of a copy on a node of speed 1, seconds.
+    /// Duration of a copy on a node of speed 1, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration: Option<Parameter>,
-    /// What a copy needs; one cpu unless given. One-slot machines take one copy whatever it needs.
+    /// Demand of a copy; one CPU by default. One-slot machines run one copy at a time for any demand.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub demand: Option<DemandSpec>,
-    /// Queues by name, each with the chance that a job is submitted to it; what is left of 1 is the chance of
-    /// the queue `default`.
+    /// Probability that a job is submitted to a queue, by the queue's name; the queue `default` has the rest to 1.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub queues: BTreeMap<String, f64>,
-    /// Share of a duration that is common to all copies of the task, in [0, 1].
+    /// Share of a duration that all copies of the task have in common, in [0, 1].
     #[serde(default, skip_serializing_if = "is_zero")]
     pub correlation: f64,
-    /// Share of the work after which a slow copy (slower than its phase's mean) becomes slow, in
-    /// [0, 1): until then it goes at the mean pace. 0: it is slow from its start.
+    /// Share of the work after which a slow copy (slower than its phase's mean) becomes slow, in [0, 1). Until then it
+    /// progresses at the mean rate. 0: it is slow from its start.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub slow_from: f64,
-    /// Kinds of jobs, of which every arriving job is one: instead of `tasks`, `duration` and `demand`.
+    /// Kinds of jobs, which replace `tasks`, `duration` and `demand`; every job is of one kind.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub job: Vec<JobKind>,
 }
@@ -255,32 +254,32 @@ pub struct WorkloadSpec {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum ArrivalSpec {
-    /// Independently, at a mean rate, up to the horizon.
+    /// As a Poisson process, up to the horizon.
     Poisson {
-        /// Jobs a second.
+        /// Mean number of jobs per second.
         rate: f64,
     },
     /// All at the beginning.
     AtOnce {
-        /// How many.
+        /// Number of jobs.
         jobs: u32,
     },
-    /// One by one.
+    /// One after another.
     Every {
-        /// Seconds between two jobs; drawn for each if a distribution.
+        /// Seconds between two jobs; a distribution is drawn for each gap.
         gap: Parameter,
-        /// How many.
+        /// Number of jobs.
         jobs: u32,
     },
-    /// At the times that a file lists, in seconds, one a line.
+    /// At the times listed in a file, in seconds, one per line.
     File(PathBuf),
 }
 
 impl Scenario {
-    /// The policies to compare: those listed, or every system.
+    /// Returns the policies to compare: those listed, or every system of the catalogue.
     ///
     /// # Errors
-    /// If one is not valid.
+    /// If a policy is not valid.
     pub fn policies(&self) -> Result<Vec<PolicySpec>, String> {
         if self.policy.is_empty() {
             return Ok(catalogue::SYSTEMS.iter().map(|system| PolicySpec::of(system.name)).collect());
@@ -290,10 +289,10 @@ impl Scenario {
 }
 
 impl ClusterSpec {
-    /// The dimensions of its room.
+    /// Returns the dimensions of the cluster's resources.
     ///
     /// # Errors
-    /// If there are too many, or an amount is not one.
+    /// If there are too many dimensions, or an amount is not valid.
     pub fn dimensions(&self) -> Result<Dimensions, String> {
         if self.machines.is_some() {
             return Ok(Dimensions::one_slot());

@@ -1,4 +1,4 @@
-//! `[network]`: what reading from other nodes costs.
+//! `[network]`: how long reading from other nodes takes.
 
 use hindmost_core::time::Time;
 use hindmost_math::plain::Plain;
@@ -7,20 +7,20 @@ use serde::{Deserialize, Serialize};
 use crate::network::{Assignment, Network};
 use crate::size::{Bytes, LARGEST};
 
-/// Seconds for which a downstream clone waits for a second upstream output unless told otherwise: a slot of the
+/// Default time for which a downstream clone waits for a second upstream output, in seconds: one slot of the
 /// simulations of Xu, Liu & Lau 2022. Neither that paper nor Dolly's gives a number.
 const DELAY: f64 = 5.0;
-/// As long as anything may take.
+/// Longest time, in seconds.
 const LONGEST: f64 = 1e10;
 
-/// The network as scenario files write it.
+/// The network, with the keys of scenario files.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NetworkSpec {
-    /// What a copy reads in a second from a node of its rack; without it, at no cost.
+    /// Bandwidth of a copy that reads from another node of its rack, per second; `None`: unlimited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rack_bandwidth: Option<Bytes>,
-    /// What a copy reads in a second from a node of another rack; without it as much as from its own.
+    /// Bandwidth of a copy that reads from a node of another rack, per second; `None`: that of its own rack.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remote_bandwidth: Option<Bytes>,
     /// Which upstream outputs the clones of a downstream task read.
@@ -35,10 +35,10 @@ pub struct NetworkSpec {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AssignmentName {
-    /// All of them the first.
+    /// All read the first output.
     #[default]
     First,
-    /// They are spread over the first two.
+    /// They are spread over the first two outputs.
     Delay,
 }
 
@@ -59,10 +59,7 @@ impl NetworkSpec {
         if let (Some(rack), Some(remote)) = (self.rack_bandwidth, self.remote_bandwidth)
             && rack.0 < remote.0
         {
-            return Err(format!(
-                "network.rack_bandwidth is {rack}, but must be at least remote_bandwidth, {remote}: what lies in the \
-                 rack is never farther away"
-            ));
+            return Err(format!("network.rack_bandwidth is {rack}, but must be at least remote_bandwidth, {remote}"));
         }
         match self.delay {
             Some(delay) if !(0.0..=LONGEST).contains(&delay) => {
@@ -72,7 +69,7 @@ impl NetworkSpec {
         }
     }
 
-    /// The network described.
+    /// Returns the network that the keys describe.
     pub fn network(&self) -> Network {
         let bandwidth = |given: Option<Bytes>| given.map_or(f64::INFINITY, |Bytes(bytes)| bytes);
         Network {

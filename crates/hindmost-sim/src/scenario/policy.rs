@@ -1,4 +1,4 @@
-//! Policies of a scenario: a name, and parameters beside it.
+//! Policies of a scenario: a name and parameters.
 
 use hindmost_math::plain::Quoted;
 use hindmost_policies::catalogue;
@@ -7,7 +7,7 @@ use hindmost_policies::parameters::{Given, Value};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// A policy as scenario files write it: its name, and parameters beside it.
+/// A policy, with the keys of scenario files: its name and its parameters.
 #[derive(Clone, Debug, Serialize)]
 pub struct PolicyEntry {
     /// Name, as on the command line.
@@ -41,7 +41,10 @@ impl<'de> Deserialize<'de> for PolicyEntry {
     }
 }
 
-/// A parameter's value, or what it is instead.
+/// Converts the value of a parameter.
+///
+/// # Errors
+/// If the value has a type that parameters do not have; the error names the type.
 fn value_of(value: toml::Value) -> Result<Value, &'static str> {
     match value {
         toml::Value::Boolean(on) => Ok(Value::Switch(on)),
@@ -64,16 +67,16 @@ fn with_article(value: &toml::Value) -> &'static str {
 }
 
 impl PolicyEntry {
-    /// The policy meant.
+    /// Returns the specification of the policy.
     ///
     /// # Errors
-    /// If the name or a parameter is not valid, or a parameter is given both in the name and beside it.
+    /// If the name or a parameter is not valid, or a parameter is given both in the name and as a key.
     pub fn spec(&self) -> Result<PolicySpec, String> {
         let mut spec: PolicySpec = self.name.parse().map_err(|error| format!("{error}"))?;
         for (parameter, value) in &self.parameters {
             if let Some(in_name) = spec.parameters.insert(parameter.clone(), value.clone()) {
                 return Err(format!(
-                    "policy {}: {parameter} is given twice, {in_name} in the name and {value} beside it; leave one out",
+                    "policy {}: {parameter} is given twice, {in_name} in the name and {value} as a key; leave one out",
                     Quoted(&self.name)
                 ));
             }

@@ -1,5 +1,4 @@
-//! A small language for tests: a cluster, a few jobs and a policy in a line or two, so that a test
-//! reads as the example in a paper does.
+//! Builders for tests: a cluster, a few jobs and a policy in a few lines, similar to the examples in papers.
 //!
 //! ```
 //! use hindmost_sim::testing::World;
@@ -9,8 +8,8 @@
 //! assert_eq!(run.job("a").finish, 5.0);
 //! ```
 //!
-//! A mistake in a test panics with what is wrong; only [`World::try_run`] gives the simulator's own
-//! errors back.
+//! A mistake in a test panics with a message. Only [`World::try_run`] and [`World::try_run_own`] return the errors of
+//! the simulator.
 
 mod run;
 
@@ -31,28 +30,28 @@ use hindmost_policies::catalogue::{self, Setting};
 use crate::driver::{Control, NodeSetup, Setup, SimulationError, simulate};
 use crate::network::{Assignment, Network};
 
-use run::Told;
+use run::Collected;
 pub use run::{Run, Try};
 
-/// A cluster with jobs that wait for a policy. Methods on jobs and phases mean the last one named.
+/// A cluster and its jobs. Methods about jobs and phases apply to the last job or phase.
 #[derive(Clone, Debug)]
 pub struct World {
-    /// Everything but the jobs.
+    /// The settings of the run.
     pub setup: Setup,
-    /// Order for policies that bring none.
+    /// Order of jobs for policies that do not name one.
     pub order: String,
-    /// The jobs, in the order in which they were named.
+    /// The jobs, in the order in which they were added.
     pub jobs: Vec<WorkloadJob>,
-    /// Which of a finished task's other copies runs on.
+    /// Which other copy of a finished task keeps running.
     pub keep: Keep,
 }
 
-/// How a run's policy is made.
+/// The policy of a run.
 #[derive(Clone)]
 enum Choice {
-    /// By its name.
+    /// A policy of the catalogue, by name.
     Named(String),
-    /// By the test itself.
+    /// A policy that the test builds.
     Own(OwnPolicy),
 }
 
@@ -93,14 +92,14 @@ impl World {
         World { setup, order: catalogue::DEFAULT_ORDER.to_owned(), jobs: Vec::new(), keep: Keep::None }
     }
 
-    /// So many machines of one slot.
+    /// Creates a cluster of one-slot machines.
     pub fn machines(count: u32) -> World {
         let node =
             |at| NodeSetup { name: format!("machine-{at}"), capacity: Resources::ONE_SLOT, speed: 1.0, rack: None };
         World::of(Dimensions::one_slot(), (0..count).map(node).collect())
     }
 
-    /// Nodes with several resources, each given by name.
+    /// Creates a cluster of nodes with several resources, given by name.
     pub fn nodes<const N: usize>(capacities: impl IntoIterator<Item = [(&'static str, f64); N]>) -> World {
         let capacities: Vec<DemandByName> = capacities.into_iter().map(named).collect();
         let dimensions = Dimensions::of(&capacities).expect("the test's nodes make sense");
@@ -114,7 +113,7 @@ impl World {
         World::of(dimensions, nodes)
     }
 
-    /// The nodes' speeds, in order.
+    /// Sets the nodes' speeds, in order.
     pub fn speeds(mut self, speeds: impl IntoIterator<Item = f64>) -> World {
         for (node, speed) in self.setup.nodes.iter_mut().zip(speeds) {
             node.speed = speed;
@@ -122,7 +121,7 @@ impl World {
         self
     }
 
-    /// The nodes' racks, in order.
+    /// Sets the nodes' racks, in order.
     pub fn racks<'a>(mut self, racks: impl IntoIterator<Item = &'a str>) -> World {
         for (node, rack) in self.setup.nodes.iter_mut().zip(racks) {
             node.rack = Some(rack.into());
@@ -130,87 +129,87 @@ impl World {
         self
     }
 
-    /// Bytes a second that copies read from nodes of their rack and from others.
+    /// Sets the bandwidths within racks and between racks, in bytes per second.
     pub fn network(mut self, rack_bandwidth: f64, remote_bandwidth: f64) -> World {
         self.setup.network = Some(Network { rack_bandwidth, remote_bandwidth, assignment: Assignment::First });
         self
     }
 
-    /// Clones of downstream tasks wait so many seconds for second upstream outputs.
+    /// Sets how long clones of downstream tasks wait for second upstream outputs, in seconds.
     pub fn delay(mut self, seconds: f64) -> World {
         let network = self.setup.network.as_mut().expect("the network comes first");
         network.assignment = Assignment::Delay(Time::from_seconds(seconds));
         self
     }
 
-    /// Which of a finished task's other copies runs on, under policies named as on the command line.
+    /// Sets which other copy of a finished task keeps running, for policies of the catalogue.
     pub fn keeping(mut self, keep: Keep) -> World {
         self.keep = keep;
         self
     }
 
-    /// Decisions at multiples of so many seconds; without it, after every event.
+    /// Sets the time between decisions, in seconds; without it, the policy decides after every event.
     pub fn slot(mut self, seconds: f64) -> World {
         self.setup.slot = Time::from_seconds(seconds);
         self
     }
 
-    /// What the policy knows, as scenario files write it.
+    /// Sets the progress model, as written in scenario files.
     pub fn knowledge(mut self, text: &str) -> World {
         self.setup.knowledge = text.parse().expect("the test names a kind of knowledge");
         self
     }
 
-    /// σ of the log-normal error of estimates.
+    /// Sets σ of the log-normal error of estimated remaining times.
     pub fn noise(mut self, sigma: f64) -> World {
         self.setup.noise = sigma;
         self
     }
 
-    /// Share of a drawn duration that is common to a task's copies.
+    /// Sets the share of a drawn duration that all copies of a task have in common.
     pub fn correlation(mut self, share: f64) -> World {
         self.setup.correlation = share;
         self
     }
 
-    /// Share of the work after which a slow copy becomes slow.
+    /// Sets the share of the work after which a slow copy becomes slow.
     pub fn slow_from(mut self, share: f64) -> World {
         self.setup.slow_from = share;
         self
     }
 
-    /// Stops at a time instead of running until every job is done.
+    /// Stops the run at a time, in seconds, instead of when every job is done.
     pub fn stop_at(mut self, seconds: f64) -> World {
         self.setup.horizon = Some(Time::from_seconds(seconds));
         self.setup.drain = false;
         self
     }
 
-    /// What utilization refers to.
+    /// Sets the horizon, in seconds: the end of the time over which utilization is measured.
     pub fn horizon(mut self, seconds: f64) -> World {
         self.setup.horizon = Some(Time::from_seconds(seconds));
         self
     }
 
-    /// The seed of what is drawn.
+    /// Sets the seed of all random numbers.
     pub fn seed(mut self, seed: u64) -> World {
         self.setup.seed = seed;
         self
     }
 
-    /// Price of a machine-second.
+    /// Sets γ, the price of a machine-second.
     pub fn gamma(mut self, gamma: f64) -> World {
         self.setup.gamma = gamma;
         self
     }
 
-    /// Order of jobs under rules named alone.
+    /// Sets the order of jobs for policies that are given without one.
     pub fn order(mut self, order: &str) -> World {
         order.clone_into(&mut self.order);
         self
     }
 
-    /// Queues, each with its path and the shares that it is guaranteed and that it may hold at most.
+    /// Sets the queues, each with its path, its guaranteed share and its maximum share.
     pub fn queues(mut self, queues: impl IntoIterator<Item = (&'static str, f64, f64)>) -> World {
         let queue =
             |(name, guaranteed, maximum): (&str, f64, f64)| QueueSpec { name: name.into(), guaranteed, maximum };
@@ -218,7 +217,7 @@ impl World {
         self
     }
 
-    /// A further job; it arrives at 0 unless told otherwise.
+    /// Adds a job; by default it arrives at 0.
     pub fn job(mut self, name: &str) -> World {
         let spec = JobSpec {
             name: name.into(),
@@ -240,31 +239,31 @@ impl World {
         self.last_job().spec.phases.last_mut().expect("the job's tasks are given first")
     }
 
-    /// When the job arrives, seconds.
+    /// Sets the arrival of the job, in seconds.
     pub fn at(mut self, seconds: f64) -> World {
         self.last_job().spec.arrival = Time::from_seconds(seconds);
         self
     }
 
-    /// The job's deadline, seconds from its arrival.
+    /// Sets the deadline of the job, in seconds from its arrival.
     pub fn deadline(mut self, seconds: f64) -> World {
         self.last_job().spec.deadline = Some(Time::from_seconds(seconds));
         self
     }
 
-    /// The queue that the job is submitted to.
+    /// Sets the queue of the job.
     pub fn queue(mut self, name: &str) -> World {
         self.last_job().spec.queue = Some(name.into());
         self
     }
 
-    /// The job's weight for fair orders.
+    /// Sets the weight of the job for fair orders.
     pub fn weight(mut self, weight: f64) -> World {
         self.last_job().spec.weight = weight;
         self
     }
 
-    /// A further phase of the job; its tasks follow.
+    /// Adds a phase to the job; its tasks must follow.
     pub fn phase(mut self, name: &str) -> World {
         let phase = PhaseSpec {
             name: name.into(),
@@ -285,7 +284,7 @@ impl World {
         self
     }
 
-    /// The phases, by name, that must be finished before this one.
+    /// Sets the parents of the phase: the phases, by name, that must be finished first.
     pub fn after(mut self, parents: impl IntoIterator<Item = &'static str>) -> World {
         let spec = &mut self.last_job().spec;
         let place = |name: &str| {
@@ -297,7 +296,7 @@ impl World {
         self
     }
 
-    /// Durations go to the phase just named, or to a phase of their own.
+    /// Sets the durations of the last phase if it has none; otherwise adds a phase with these durations.
     fn fill(self, tasks: u32, durations: Durations) -> World {
         let open = self.jobs.last().and_then(|job| job.spec.phases.last()).is_some_and(|phase| phase.tasks == 0);
         let mut world = if open { self } else { self.phase("tasks") };
@@ -308,39 +307,38 @@ impl World {
         world
     }
 
-    /// The durations of each task's first, second, … copy, seconds. What is known of them is their
-    /// mean, over first copies, unless told otherwise.
+    /// Adds tasks with the durations of their first, second, … copy, in seconds. By default, policies know the mean
+    /// over first copies.
     pub fn tasks<C: IntoIterator<Item = f64>>(self, tasks: impl IntoIterator<Item = C>) -> World {
         let tasks: Vec<Vec<f64>> = tasks.into_iter().map(|copies| copies.into_iter().collect()).collect();
         let mean = tasks.iter().map(|copies| copies[0]).sum::<f64>() / tasks.len() as f64;
         self.fill(tasks.len() as u32, Durations::Listed(tasks)).mean(mean)
     }
 
-    /// So many tasks, every copy of which takes equally long; that is known.
+    /// Adds tasks all of whose copies have the same duration, in seconds; policies know it.
     pub fn same(self, tasks: u32, seconds: f64) -> World {
         self.drawn(tasks, &seconds.to_string())
     }
 
-    /// So many tasks with durations drawn from a distribution such as `pareto(alpha=2,mean=1)`, which
-    /// is known.
+    /// Adds tasks with durations drawn from a distribution such as `pareto(alpha=2,mean=1)`; policies know it.
     pub fn drawn(self, tasks: u32, distribution: &str) -> World {
         let drawn: Distribution = distribution.parse().expect("the test names a distribution");
         self.fill(tasks, Durations::Drawn(drawn)).tail(distribution)
     }
 
-    /// The known mean of the phase's durations, seconds.
+    /// Sets the mean of the phase's durations that policies know, in seconds.
     pub fn mean(mut self, seconds: f64) -> World {
         self.last_phase().mean = seconds;
         self
     }
 
-    /// The known standard deviation of the phase's durations, seconds.
+    /// Sets the standard deviation of the phase's durations that policies know, in seconds.
     pub fn sd(mut self, seconds: f64) -> World {
         self.last_phase().sd = Some(seconds);
         self
     }
 
-    /// The known distribution of the phase's durations; mean and standard deviation are its own.
+    /// Sets the distribution of the phase's durations that policies know, with its mean and standard deviation.
     pub fn tail(mut self, distribution: &str) -> World {
         let tail: Distribution = distribution.parse().expect("the test names a distribution");
         let phase = self.last_phase();
@@ -350,48 +348,48 @@ impl World {
         self
     }
 
-    /// Bytes that each of the phase's tasks reads.
+    /// Sets the number of bytes that each task of the phase reads.
     pub fn input(mut self, bytes: u64) -> World {
         let phase = self.last_phase();
         phase.input = Some(InputSpec { bytes: vec![bytes; phase.tasks as usize], replicas: Vec::new() });
         self
     }
 
-    /// The nodes that hold replicas of it, for each task.
+    /// Sets the nodes with replicas of the input, for each task.
     pub fn replicas<N: IntoIterator<Item = u32>>(mut self, tasks: impl IntoIterator<Item = N>) -> World {
         let replicas = tasks.into_iter().map(|nodes| nodes.into_iter().map(NodeId).collect()).collect();
         self.last_phase().input.as_mut().expect("the input comes first").replicas = replicas;
         self
     }
 
-    /// What a copy of the phase's tasks needs.
+    /// Sets the demand of a copy of the phase's tasks.
     pub fn demand<const N: usize>(mut self, demand: [(&'static str, f64); N]) -> World {
         self.last_phase().demand = named(demand);
         self
     }
 
-    /// Runs the jobs under a policy, named as on the command line.
+    /// Runs the jobs under a policy of the catalogue, named as on the command line.
     pub fn run(&self, policy: &str) -> Run {
         self.try_run(policy).unwrap_or_else(|error| panic!("{policy}: {error}"))
     }
 
-    /// Runs the jobs under a policy of the test's own.
+    /// Runs the jobs under a policy that the test builds.
     pub fn run_own(&self, policy: impl Fn() -> Policy + Send + Sync + 'static) -> Run {
         self.try_run_own(policy).unwrap_or_else(|error| panic!("{error}"))
     }
 
-    /// As [`World::run_own`], but gives errors back.
+    /// Like [`World::run_own`], but returns errors.
     ///
     /// # Errors
-    /// As the simulator's.
+    /// Those of the simulator.
     pub fn try_run_own(&self, policy: impl Fn() -> Policy + Send + Sync + 'static) -> Result<Run, SimulationError> {
         self.run_chosen(Choice::Own(Arc::new(policy)))
     }
 
-    /// As [`World::run`], but gives errors back.
+    /// Like [`World::run`], but returns errors.
     ///
     /// # Errors
-    /// As the simulator's.
+    /// Those of the simulator.
     pub fn try_run(&self, policy: &str) -> Result<Run, SimulationError> {
         self.run_chosen(Choice::Named(policy.to_owned()))
     }
@@ -399,15 +397,15 @@ impl World {
     fn run_chosen(&self, policy: Choice) -> Result<Run, SimulationError> {
         let mut jobs = self.jobs.clone();
         jobs.sort_by_key(|job| job.spec.arrival);
-        let mut told = Told::default();
+        let mut collected = Collected::default();
         let stop = AtomicBool::new(false);
         let control = Control { stop: &stop, progress: &|_| {} };
         let mut source = jobs.into_iter().map(Ok);
-        let result = simulate(&self.setup, &mut source, self.policy(&policy), &mut told, &control)?;
-        Ok(told.into_run(result, self.clone(), policy))
+        let result = simulate(&self.setup, &mut source, self.policy(&policy), &mut collected, &control)?;
+        Ok(collected.into_run(result, self.clone(), policy))
     }
 
-    /// The message of the error with which a run under a policy ends.
+    /// Returns the message of the error with which a run under a policy ends.
     pub fn run_error(&self, policy: &str) -> String {
         match self.try_run(policy) {
             Ok(_) => panic!("{policy}: the run succeeds"),

@@ -1,4 +1,4 @@
-//! A run that a test has made, and what it can be asked.
+//! The result of a test's run.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -18,18 +18,18 @@ use crate::output::{AttemptResult, Outcome, Output};
 
 use super::{Choice, World};
 
-/// More records than any test makes: a run that makes more does not end.
+/// Most records of a run. No test needs as many, so a run that has more does not end.
 const MOST_RECORDS: usize = 100_000;
 
-/// Keeps everything that a run tells.
+/// Collects the output of a run.
 #[derive(Default)]
-pub(super) struct Told {
+pub(super) struct Collected {
     jobs: Vec<(Arc<str>, JobResult)>,
     attempts: Vec<Try>,
     records: Vec<Record>,
 }
 
-impl Output for Told {
+impl Output for Collected {
     fn job(&mut self, name: &Arc<str>, result: &JobResult) -> io::Result<()> {
         self.jobs.push((name.clone(), *result));
         Ok(())
@@ -64,7 +64,7 @@ impl Output for Told {
     }
 }
 
-impl Told {
+impl Collected {
     pub(super) fn into_run(mut self, result: RunResult, world: World, policy: Choice) -> Run {
         let mut names = BTreeMap::new();
         for record in &self.records {
@@ -85,14 +85,14 @@ impl Told {
     }
 }
 
-/// An attempt that has ended. Times in seconds.
+/// An attempt that has ended. Times are in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Try {
-    /// Which.
+    /// Id of the attempt.
     pub id: AttemptId,
-    /// Where it ran.
+    /// Number of its node.
     pub node: u32,
-    /// When it began.
+    /// When it started.
     pub start: f64,
     /// When it ended.
     pub end: f64,
@@ -100,14 +100,14 @@ pub struct Try {
     pub outcome: Outcome,
 }
 
-/// A run that is over.
+/// A finished run.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// What was measured of the run.
+    /// The measurements of the run.
     pub result: RunResult,
-    /// The jobs by name and what was measured of them, in the order in which they finished.
+    /// The jobs with their measurements, in the order in which they finished.
     pub jobs: Vec<(String, JobResult)>,
-    /// All attempts, by job, phase, task and copy.
+    /// All attempts, sorted by job, phase, task and copy.
     pub attempts: Vec<Try>,
     /// The records, in order.
     pub records: Vec<Record>,
@@ -117,30 +117,30 @@ pub struct Run {
 }
 
 impl Run {
-    /// What was measured of a job that has finished.
+    /// Returns the measurements of a job that has finished.
     pub fn job(&self, name: &str) -> JobResult {
         let found = self.jobs.iter().find(|(known, _)| known == name);
         found.unwrap_or_else(|| panic!("no job {name:?} has finished")).1
     }
 
-    /// The attempts of a job, by phase, task and copy.
+    /// Returns the attempts of a job, sorted by phase, task and copy.
     pub fn tries(&self, name: &str) -> Vec<Try> {
         let is_of = |attempt: &&Try| self.names.get(&attempt.id.task.job).is_some_and(|known| known == name);
         self.attempts.iter().filter(is_of).copied().collect()
     }
 
-    /// The attempts of a job as (task, copy, node, start, end, outcome).
+    /// Returns the attempts of a job as (task, copy, node, start, end, outcome).
     pub fn table(&self, name: &str) -> Vec<(u32, u32, u32, f64, f64, Outcome)> {
         let row = |one: &Try| (one.id.task.index, one.id.copy, one.node, one.start, one.end, one.outcome);
         self.tries(name).iter().map(row).collect()
     }
 
-    /// When the job's tasks were started, by phase and task.
+    /// Returns when the tasks of a job were started, in seconds, sorted by phase and task.
     pub fn starts(&self, name: &str) -> Vec<f64> {
         self.tries(name).iter().filter(|one| one.id.copy == 0).map(|one| one.start).collect()
     }
 
-    /// Tasks in the order in which their attempts were started, as `job/task`, or `job/phase/task` where
+    /// Returns the tasks in the order in which their attempts were started, as `job/task`, or as `job/phase/task` if
     /// the job has several phases.
     pub fn started(&self) -> Vec<String> {
         let name = |task: TaskId| {
@@ -158,7 +158,7 @@ impl Run {
         started.collect()
     }
 
-    /// The decisions in order, with their times in seconds.
+    /// Returns the decisions in order, with their times in seconds.
     pub fn decisions(&self) -> Vec<(f64, Decision)> {
         let decided = self.records.iter().filter_map(|record| match &record.change {
             Change::Decision(decision) => Some((record.at.seconds(), decision.clone())),
@@ -167,18 +167,18 @@ impl Run {
         decided.collect()
     }
 
-    /// The job's copies beyond each task's first, as (task, start).
+    /// Returns the attempts of a job except the first of each task, as (task, start).
     pub fn backups(&self, name: &str) -> Vec<(u32, f64)> {
-        let further = self.tries(name).into_iter().filter(|one| one.id.copy > 0);
-        further.map(|one| (one.id.task.index, one.start)).collect()
+        let backups = self.tries(name).into_iter().filter(|one| one.id.copy > 0);
+        backups.map(|one| (one.id.task.index, one.start)).collect()
     }
 
-    /// The policy, as it was named.
+    /// Returns the name of the policy.
     pub fn policy(&self) -> &str {
         self.policy.name()
     }
 
-    /// Whether the policy decides the same when the records are replayed.
+    /// Checks that the policy makes the same decisions when the records are replayed.
     ///
     /// # Errors
     /// The first difference.
@@ -186,7 +186,7 @@ impl Run {
         self.verify_records(self.records.clone())
     }
 
-    /// As [`Run::verify`], of other records.
+    /// Like [`Run::verify`], for other records.
     ///
     /// # Errors
     /// The first difference.
@@ -196,7 +196,7 @@ impl Run {
         verify(Session::new(cluster, self.world.policy(&self.policy), estimator(setup.knowledge)), records)
     }
 
-    /// The run's journal, as written.
+    /// Returns the journal of the run.
     pub fn journal(&self) -> Vec<u8> {
         let header = Header {
             hindmost_journal: VERSION,

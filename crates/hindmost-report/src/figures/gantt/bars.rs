@@ -1,38 +1,38 @@
-//! One attempt as a bar, and a lane of them.
+//! Attempts as bars, and lanes of bars.
 
 use std::fmt::Write as _;
 
 use crate::figures::measure::{Size, width};
 use crate::figures::svg::{Anchor, Canvas, number};
 
-/// Bars that are narrower are drawn as one with the bar before, if that one is as narrow and ends where they begin.
+/// Adjacent bars that are all narrower than this are drawn as one.
 const HAIR: f64 = 0.9;
-/// What a label needs beside itself.
+/// Free space around a label.
 const AROUND: f64 = 8.0;
-/// From one line of hatching to the next, along the bar.
+/// Distance between lines of hatching, along the bar.
 const HATCH: f64 = 5.0;
-/// How far hatching keeps off a bar's edge, so that the ends of its lines don't reach beyond.
+/// Distance of hatching from a bar's edge, so that the ends of its lines stay inside.
 const HATCH_INSET: f64 = 0.6;
 
-/// What became of an attempt.
+/// How an attempt ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// First of its task to finish.
+    /// Finished first of its task's attempts.
     Won,
-    /// Stopped because another copy had won, or for another copy.
+    /// Stopped because another copy finished first or replaced it.
     Lost,
     /// Failed.
     Failed,
     /// Lost with its node.
     NodeLost,
-    /// Stopped with the run, or not over when what is known of it ends.
+    /// Stopped with the run, or still running at the end of the record.
     Cut,
 }
 
 impl Fate {
     pub(super) const ALL: [Fate; 5] = [Fate::Won, Fate::Lost, Fate::Failed, Fate::NodeLost, Fate::Cut];
 
-    /// Whether it ended for a reason of its own.
+    /// Returns whether the attempt neither won nor lost to another copy.
     pub(super) fn is_broken(self) -> bool {
         !matches!(self, Fate::Won | Fate::Lost)
     }
@@ -41,17 +41,17 @@ impl Fate {
 /// An attempt as it is drawn.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Attempt {
-    /// When it was started, seconds.
+    /// Start, in seconds.
     pub from: f64,
-    /// When it ended, seconds.
+    /// End, in seconds.
     pub to: f64,
-    /// What became of it.
+    /// How it ended.
     pub fate: Fate,
-    /// Whether it was started beside another copy of its task.
+    /// Whether another attempt of its task was running when it started.
     pub copy: bool,
-    /// What is written on it where there is room.
+    /// The label, drawn if the bar is long enough.
     pub label: String,
-    /// What is told of it where a pointer rests on it.
+    /// The tooltip.
     pub tip: String,
 }
 
@@ -75,17 +75,17 @@ pub(super) fn lane(canvas: &mut Canvas, lane: &[Attempt], top: f64, height: f64,
         let tip = if count == 1 {
             attempt.tip.clone()
         } else {
-            format!("{count} attempts, too short to be drawn one by one")
+            format!("{count} attempts that are too short to be drawn separately")
         };
         canvas.explained(&tip, |canvas| {
             let length = to - from;
             shape(canvas, attempt.fate, attempt.copy, [from, top, length, height]);
-            // The sign of a copy stands at its beginning.
+            // The symbol of a copy is at the beginning of its bar.
             let left = from + if attempt.copy { 7.0 } else { 0.0 };
-            let room =
+            let space =
                 length - if attempt.copy { 7.0 } else { 0.0 } - if attempt.fate.is_broken() { 13.0 } else { 0.0 };
             let label = crate::text::escaped(&attempt.label);
-            if count == 1 && width(&label, Size::Small) + AROUND <= room {
+            if count == 1 && width(&label, Size::Small) + AROUND <= space {
                 let class = if attempt.fate == Fate::Won { "hm-on" } else { "hm-over" };
                 canvas.text(class, left + AROUND / 2.0, top + height / 2.0 + 3.5, Anchor::Start, &label);
             }
@@ -93,8 +93,8 @@ pub(super) fn lane(canvas: &mut Canvas, lane: &[Attempt], top: f64, height: f64,
     }
 }
 
-/// The bar of an attempt: solid if it won, hatched if it lost, with a sign at its end if it broke; copies have a
-/// diamond at their beginning.
+/// Draws the bar of an attempt: solid if it won, hatched if it lost, with a symbol at its end if it failed or its node
+/// was lost. Copies have a diamond at their beginning.
 pub(in crate::figures) fn shape(canvas: &mut Canvas, fate: Fate, copy: bool, area: [f64; 4]) {
     let [x, y, length, height] = area;
     // A gap between one bar and the next.
@@ -114,7 +114,7 @@ pub(in crate::figures) fn shape(canvas: &mut Canvas, fate: Fate, copy: bool, are
             canvas.path("hm-hatch", &d);
         }
     }
-    // Clear of the diamond of a copy that may begin where it ends.
+    // Keeps clear of the diamond of a copy that may begin at the end of this bar.
     let sign = end - if length > 20.0 { 9.0 } else { 5.0 };
     match fate {
         Fate::Failed => {
@@ -140,7 +140,7 @@ fn area_within([x, y, length, height]: [f64; 4]) -> [f64; 4] {
     [x + HATCH_INSET, y + HATCH_INSET, length - 2.0 * HATCH_INSET, height - 2.0 * HATCH_INSET]
 }
 
-/// Slanting lines that fill an area, as a path; empty where there is room for none. Lines and no pattern: browsers
+/// Slanting lines that fill an area, as a path; empty where there is space for none. Lines and no pattern: browsers
 /// print patterns as bitmaps, some hundred kilobytes each. All lines of a picture are those of one grid, so that what
 /// lies below each other looks alike.
 fn hatching([x, y, length, height]: [f64; 4]) -> String {
@@ -149,7 +149,7 @@ fn hatching([x, y, length, height]: [f64; 4]) -> String {
         return d;
     }
     let (right, bottom) = (x + length, y + height);
-    // On each line the sum of both coordinates is the same.
+    // On each line the sum of both coordinates is constant.
     let (first, last) = (((x + y) / HATCH).ceil() as i64, ((right + bottom) / HATCH).floor() as i64);
     let (step, rise) = (number(HATCH), number(height));
     let mut at_top = None;
@@ -160,7 +160,7 @@ fn hatching([x, y, length, height]: [f64; 4]) -> String {
             continue;
         }
         let whole = to - from > height - 0.01;
-        // Most lines reach from edge to edge: these are told by where the one before has ended.
+        // Most lines run from edge to edge and are written relative to the end of the line before.
         match at_top.filter(|_| whole) {
             Some(true) => _ = write!(d, "m{step} 0l-{rise} {rise}"),
             Some(false) => _ = write!(d, "m{step} 0l{rise}-{rise}"),
@@ -178,7 +178,7 @@ fn hatching([x, y, length, height]: [f64; 4]) -> String {
 mod tests {
     use super::*;
 
-    /// The lines of a path, each from `[x, y]` at its lower to `[x, y]` at its upper end.
+    /// Returns the lines of a path, each from its lower end `[x, y]` to its upper end `[x, y]`.
     fn lines(d: &str) -> Vec<[f64; 4]> {
         let mut found: Vec<[f64; 4]> = Vec::new();
         let mut pen = [0.0, 0.0];
@@ -204,7 +204,7 @@ mod tests {
         for area in [[3.3, 7.1, 40.0, 13.8], [0.0, 0.0, 6.0, 13.8], [12.4, 95.0, 300.0, 4.0]] {
             let [x, y, length, height] = area;
             let drawn = lines(&hatching(area));
-            // One for each step along width and height, but for what the corners cut off.
+            // One line for each step along width and height, except at the corners.
             let expected = (length + height) / HATCH;
             assert!((drawn.len() as f64 - expected).abs() <= 2.0, "{drawn:?}");
             for [from_x, from_y, to_x, to_y] in drawn {
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_below_each_other_are_of_one_grid() {
+    fn hatching_of_all_bars_lies_on_one_grid() {
         let sums = |area| lines(&hatching(area)).into_iter().map(|[x, y, _, _]| ((x + y) / HATCH).rem_euclid(1.0));
         for off in sums([3.3, 7.1, 40.0, 13.8]).chain(sums([17.9, 24.2, 9.0, 13.8])) {
             assert!(off.min(1.0 - off) < 0.03, "{off}");

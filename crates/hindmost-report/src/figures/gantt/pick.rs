@@ -1,4 +1,4 @@
-//! A recorded run node by node: what of it is drawn where it is too much for one picture.
+//! The attempts of a recorded run by node, and which of them are drawn if there are too many.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -9,19 +9,20 @@ use super::{Attempt, Fate, Panel, Row};
 use crate::gantt::lanes;
 use crate::text::{counted, duration};
 
-/// The most lanes that are drawn.
+/// Most lanes that are drawn.
 const MOST_LANES: usize = 40;
-/// The most attempts that are drawn.
+/// Most attempts that are drawn.
 const MOST_ATTEMPTS: usize = 600;
 
-/// An attempt of a timeline as it is drawn; times count from `origin`, and `why` tells why it was started.
+/// Converts an attempt of a timeline for drawing. Times count from `origin`, in seconds; `why` is the reason of its
+/// start.
 pub(super) fn attempt(timeline: &Timeline, row: &TimelineRow, origin: f64, why: Option<&str>) -> Attempt {
     let (from, to) = (row.start.seconds() - origin, row.end.seconds() - origin);
     let task = row.attempt.task;
     let (fate, end) = match &row.outcome {
         AttemptEnd::Won => (Fate::Won, "finished first".to_owned()),
-        AttemptEnd::Lost => (Fate::Lost, "stopped, because another copy was first".to_owned()),
-        AttemptEnd::Replaced => (Fate::Lost, "stopped for a fresh copy".to_owned()),
+        AttemptEnd::Lost => (Fate::Lost, "stopped because another copy finished first".to_owned()),
+        AttemptEnd::Replaced => (Fate::Lost, "stopped and replaced by a new attempt".to_owned()),
         AttemptEnd::Failed(Cause::Own(reason)) => {
             (Fate::Failed, format!("failed: {}", crate::text::beginning(reason, 120, "…")))
         }
@@ -31,7 +32,7 @@ pub(super) fn attempt(timeline: &Timeline, row: &TimelineRow, origin: f64, why: 
         AttemptEnd::Failed(Cause::External(None)) => (Fate::Failed, "was killed".to_owned()),
         AttemptEnd::NodeLost => (Fate::NodeLost, "lost with its node".to_owned()),
         AttemptEnd::Stopped => (Fate::Cut, "stopped with the run".to_owned()),
-        AttemptEnd::Running => (Fate::Cut, "not over when the record ends".to_owned()),
+        AttemptEnd::Running => (Fate::Cut, "still running at the end of the record".to_owned()),
     };
     let name = |name: &str| crate::text::name(name, 48, "…");
     let mut tip = format!(
@@ -50,8 +51,9 @@ pub(super) fn attempt(timeline: &Timeline, row: &TimelineRow, origin: f64, why: 
     Attempt { from, to, fate, copy: row.redundant, label: task.index.to_string(), tip }
 }
 
-/// A row a node, with as many lanes as attempts ever ran there at once. `reasons` tells why copies were started.
-/// Of too many nodes those are drawn on which most was out of the ordinary.
+/// Returns one row for each node, with as many lanes as attempts ran there at the same time. `reasons` are the reasons
+/// for which attempts were started. If there are too many nodes, those with the most copies and attempts that did not
+/// win are drawn.
 pub fn by_node(timeline: &Timeline, reasons: &BTreeMap<hindmost_core::ids::AttemptId, String>) -> Panel {
     let mut by_node: Vec<Vec<&TimelineRow>> = vec![Vec::new(); timeline.nodes.len()];
     for row in &timeline.rows {
@@ -99,7 +101,7 @@ pub fn by_node(timeline: &Timeline, reasons: &BTreeMap<hindmost_core::ids::Attem
     rows.sort_by_key(|(node, _)| *node);
     if rows.len() < nodes {
         panel.notes.push(format!(
-            "Drawn: {} of {}, with {drawn} of {}; those come first on which copies, losers or failures ran.",
+            "{} of {} are drawn, with {drawn} of {}: nodes with the most copies and attempts that did not win.",
             rows.len(),
             counted(nodes as u64, "node"),
             counted(attempts as u64, "attempt"),
@@ -110,14 +112,14 @@ pub fn by_node(timeline: &Timeline, reasons: &BTreeMap<hindmost_core::ids::Attem
         if lanes > MOST_LANES {
             row.lanes.truncate(MOST_LANES);
             panel.notes.push(format!(
-                "Of {} the first {MOST_LANES} of {lanes} lanes are drawn.",
+                "{}: the first {MOST_LANES} of {lanes} lanes are drawn.",
                 crate::text::name(&row.name, 40, "…")
             ));
         }
         for lane in &mut row.lanes {
             if lane.len() > MOST_ATTEMPTS {
                 lane.truncate(MOST_ATTEMPTS);
-                panel.notes.push(format!("Of a lane the first {MOST_ATTEMPTS} attempts are drawn."));
+                panel.notes.push(format!("The first {MOST_ATTEMPTS} attempts of a lane are drawn."));
             }
         }
     }

@@ -1,4 +1,4 @@
-//! A job task by task, each with its attempts below each other: the race between copies as it was.
+//! The attempts of a job by task, so that copies of a task can be compared.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -12,12 +12,12 @@ use super::{Attempt, Panel, Row};
 use crate::gantt::lanes;
 use crate::text::counted;
 
-/// The most tasks that are drawn.
+/// Most tasks that are drawn.
 const MOST_TASKS: usize = 14;
-/// The most lanes of a task, and of all.
+/// Most lanes of one task, and of all tasks.
 const MOST_LANES: usize = 8;
 const MOST_LANES_IN_ALL: usize = 36;
-/// The most attempts of a lane.
+/// Most attempts of a lane.
 const MOST_ATTEMPTS: usize = 40;
 
 type ByTask<'a> = FxHashMap<TaskId, Vec<&'a TimelineRow>>;
@@ -30,8 +30,8 @@ fn by_task_of(timeline: &Timeline) -> ByTask<'_> {
     tasks
 }
 
-/// The tasks that are drawn of a job that ran several times, in their order: those that finished last in each run,
-/// the first run's before others', and those whose copies ran longest.
+/// Chooses the tasks to draw of a job that ran several times, sorted: those that finished last in each run, with more
+/// of the first run, and those whose copies ran longest.
 pub fn tasks_to_show(timelines: &[&Timeline]) -> Vec<TaskId> {
     let runs: Vec<ByTask<'_>> = timelines.iter().map(|timeline| by_task_of(timeline)).collect();
     let mut all: Vec<TaskId> = runs.iter().flat_map(|run| run.keys().copied()).collect();
@@ -41,7 +41,7 @@ pub fn tasks_to_show(timelines: &[&Timeline]) -> Vec<TaskId> {
         let of_run = |run: &ByTask<'_>| run.get(task).map_or(1, |rows| lanes::packed(rows.clone()).len());
         runs.iter().map(of_run).max().unwrap_or(1).clamp(1, MOST_LANES)
     };
-    // Each ranking names tasks, the most telling first; they take turns, the first run's twice.
+    // The rankings take turns; the first run has its finish times in two of them.
     let ranked = |key: &dyn Fn(&TaskId) -> Option<hindmost_core::time::Time>| {
         let mut ranked: Vec<TaskId> = all.iter().copied().filter(|task| key(task).is_some()).collect();
         ranked.sort_by_key(|task| (Reverse(key(task)), *task));
@@ -78,7 +78,7 @@ pub fn tasks_to_show(timelines: &[&Timeline]) -> Vec<TaskId> {
     chosen
 }
 
-/// A row for each of some tasks of a timeline's only job, times counted from the job's arrival.
+/// Returns a row for each of the `shown` tasks of a timeline's only job. Times count from the job's arrival.
 pub fn by_task(timeline: &Timeline, shown: &[TaskId], reasons: &BTreeMap<AttemptId, String>) -> Panel {
     let Some(job) = timeline.jobs.first() else { return Panel::default() };
     let origin = job.arrival.seconds();
@@ -98,7 +98,7 @@ pub fn by_task(timeline: &Timeline, shown: &[TaskId], reasons: &BTreeMap<Attempt
             format!("task {}", task.index)
         };
         let Some(rows) = tasks.get(task) else {
-            // It has not been started in this run.
+            // The task was not started in this run.
             panel.rows.push(Row { name, ..Row::default() });
             continue;
         };
@@ -106,7 +106,7 @@ pub fn by_task(timeline: &Timeline, shown: &[TaskId], reasons: &BTreeMap<Attempt
             lanes::packed(rows.clone()).into_iter().map(|lane| lane.into_iter().map(drawn).collect()).collect();
         if lanes.len() > MOST_LANES || lanes.iter().any(|lane| lane.len() > MOST_ATTEMPTS) {
             let all = counted(rows.len() as u64, "attempt");
-            panel.notes.push(format!("Of task {} not all {all} are drawn.", task.index));
+            panel.notes.push(format!("Task {}: not all of its {all} are drawn.", task.index));
             lanes.truncate(MOST_LANES);
             for lane in &mut lanes {
                 lane.truncate(MOST_ATTEMPTS);
@@ -120,7 +120,7 @@ pub fn by_task(timeline: &Timeline, shown: &[TaskId], reasons: &BTreeMap<Attempt
     let count: u64 = job.spec.phases.iter().map(|phase| u64::from(phase.tasks)).sum();
     if (shown.len() as u64) < count {
         panel.notes.push(format!(
-            "Drawn: {} of {}, those that finished last and those whose copies ran longest.",
+            "{} of {} are drawn: those that finished last and those whose copies ran longest.",
             shown.len(),
             counted(count, "task"),
         ));
@@ -128,7 +128,7 @@ pub fn by_task(timeline: &Timeline, shown: &[TaskId], reasons: &BTreeMap<Attempt
     panel
 }
 
-/// When each phase's tasks could start: when its parents' last ones had finished, seconds.
+/// Returns when the tasks of each phase could start, in seconds: when its last parent had finished.
 fn phases_ready(timeline: &Timeline) -> Vec<f64> {
     let Some(job) = timeline.jobs.first() else { return Vec::new() };
     let arrival = job.arrival.seconds();

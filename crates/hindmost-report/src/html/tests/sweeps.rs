@@ -1,4 +1,4 @@
-//! Pages of sweeps: curves, and what is told of each point.
+//! Tests of pages of sweeps: curves, and the text of each point.
 
 use hindmost_core::metrics::PolicyResult;
 
@@ -26,7 +26,7 @@ fn sweeps_have_curves() {
 }
 
 #[test]
-fn sweeps_tell_the_jobs_of_every_point() {
+fn sweeps_show_the_number_of_jobs_of_every_point() {
     let mut results = Vec::new();
     for (value, jobs) in [("0.5", 104), ("1", 211), ("2", 415)] {
         for policy in ["none", "pace"] {
@@ -37,13 +37,13 @@ fn sweeps_tell_the_jobs_of_every_point() {
     let page = comparison(&compared(results), &[]);
     sound(&page);
     for part in [
-        "A comparison of 2 policies at 3 points of a sweep, at each on the same jobs.",
+        "A comparison of 2 policies at 3 points of a sweep, each point on the same jobs for all policies.",
         "104 to 415 jobs of 2 600 to 10 375 tasks at a point of the sweep, over 2 seeds together",
-        "211 jobs of 5 275 tasks. Flowtimes in seconds.",
-        // The axis in words, the key where one looks for it.
+        "211 jobs of 5 275 tasks. Flowtime is the job completion time",
+        // The axis has the label in words, the heading the key.
         ">arrival rate (jobs a second)<",
         "Along workload.arrival.poisson.rate",
-        "How each figure changes with workload.arrival.poisson.rate (arrival rate, jobs a second) under",
+        "How each metric changes with workload.arrival.poisson.rate (arrival rate, jobs a second) under",
         "Mean flowtime by arrival rate. Lower is better.",
     ] {
         assert!(page.contains(part), "{part}\n{page}");
@@ -60,7 +60,7 @@ fn a_policy_whose_parameter_is_swept_is_one_curve() {
     let mut results = Vec::new();
     for value in ["1", "2", "8"] {
         let set = [("policy.1.max_copies", value), ("seeds", "3")];
-        // As the catalogue writes it: without a parameter that has its default.
+        // The catalogue writes names without parameters that have their default.
         let policy = if value == "8" { "sca".to_owned() } else { format!("sca(max_copies={value})") };
         results.extend([result("none", &set, 1.0), result(&policy, &set, 0.5)]);
     }
@@ -69,7 +69,7 @@ fn a_policy_whose_parameter_is_swept_is_one_curve() {
     let curves = found.iter().filter(|element| element.name == "title" && element.text == "sca (max_copies swept)");
     assert_eq!(curves.count(), 5, "one a picture: {page}");
     for part in
-        [">sca: most copies of a task", "none and sca (max_copies swept)", "one of the swept keys", "over 3 seeds;"]
+        [">sca: maximum number of copies of a task", "none and sca (max_copies swept)", "one of the swept keys", "over 3 seeds;"]
     {
         assert!(page.contains(part), "{part}\n{page}");
     }

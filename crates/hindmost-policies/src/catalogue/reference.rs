@@ -5,12 +5,12 @@ use crate::parameters::ParameterEntry;
 
 const HEAD: &str = r#"# Policies
 
-<!-- Generated from the catalogue in crates/hindmost-policies. A failing test names the command that generates it. -->
+<!-- Generated from the catalogue in crates/hindmost-policies; tests/it/reference.rs names the command. -->
 
-A policy is a system under an order of jobs. The system decides which tasks get backups or clones, the order decides which
-job is served next. Three forms name a policy: `SYSTEM` runs under its own order or else the scenario's, `ORDER+SYSTEM`
-runs under the named order, and `ORDER` alone starts one copy of each task. Parameters stand in the name, as in
-`tetris(epsilon=0.1)+mantri(delta=0.5)`. A scenario may also give the system's parameters as keys:
+A policy is a system under an order of jobs. The system decides which tasks get backups or clones, the order decides
+which job is served next. Three forms name a policy: `SYSTEM` runs under its own order or else the scenario's,
+`ORDER+SYSTEM` runs under the named order, and `ORDER` alone starts one copy of each task. Parameters stand in the name,
+as in `tetris(epsilon=0.1)+mantri(delta=0.5)`. A scenario may also give the system's parameters as keys:
 
 ```toml
 [[policy]]
@@ -19,17 +19,17 @@ delta = 0.5
 ```
 
 A system under its own order takes that order's parameters too: `dollymp(clones=1,slot=2)`. `hindmost policies` prints
-this list, `hindmost policies --short` a line for each entry, `hindmost policies --json` prints it as JSON, and `hindmost
-policies --schema` prints a JSON schema of `[[policy]]` tables for editors (`docs/policy.schema.json`).
+this list, and with `--short` one line for each entry. `hindmost policies --json` prints the list as JSON, and
+`hindmost policies --schema` prints a JSON schema of `[[policy]]` tables for editors (`docs/policy.schema.json`).
 
 Terms: a job has phases of tasks. An attempt is one execution of a task. A task's first copy is the original, a clone
-starts with it, and a backup starts later; a straggler is an attempt that takes much longer than others of its phase.
-Flowtime, which users call job completion time (JCT), is the time from a job's arrival to its end. Slot-time and resource
-count every copy, also those that did not win. The passes of a system decide one after the other, each with the resources
-that the earlier ones have left.
+starts with it, and a backup starts later. A straggler is an attempt that takes much longer than others of its phase.
+Flowtime, which users call job completion time (JCT), is the time from a job's arrival to its end. Resource is the
+slot-time of all copies, also of those that did not win. The passes of a system decide one after the other, each with
+the resources that the earlier ones have left.
 
 Measured values come from the reproductions of [xu2015](reproduction/xu2015.md) and
-[dollymp2022](reproduction/dollymp2022.md) and from the built-in scenario `quickstart`. They hold for those workloads:
+[dollymp2022](reproduction/dollymp2022.md) and from the built-in scenario `quickstart`. They hold for those workloads;
 `hindmost simulate` and `hindmost replay` measure yours.
 "#;
 
@@ -64,7 +64,7 @@ pub fn reference() -> String {
 }
 
 fn description(does: &str, wins: &str, loses: &str) -> String {
-    format!("{}\n\n- When it wins: {}\n- When it loses: {}\n", text(does), text(wins), text(loses))
+    format!("{}\n\n- **When it wins.** {}\n- **When it loses.** {}\n", text(does), text(wins), text(loses))
 }
 
 fn table(parameters: &[ParameterEntry]) -> String {

@@ -7,9 +7,9 @@ use crate::parameters::{ParameterEntry, Valid, Value};
 
 /// The description in the schema, with what the schema cannot check.
 const ABOUT: &str = "A [[policy]] table of a Hindmost scenario: the policy's name, and the system's parameters as keys. \
-                     The schema checks names, the form and the parameter names of a list in parentheses, and the types \
-                     and ranges of keys. It does not check values in parentheses, nor whether a parameter is given \
-                     twice (in parentheses, or there and as a key); Hindmost refuses both.";
+    The schema checks names, the form and the parameter names of a list in parentheses, and the types and ranges of \
+    keys. It does not check values in parentheses, nor whether a parameter is given twice (in parentheses, or there and \
+    as a key); Hindmost refuses both.";
 
 /// Pattern of a list in parentheses after a name, with parameters of any names.
 const ANY: &str = r"(?:\(\s*(?:[A-Za-z0-9_-]+\s*=\s*VALUE(?:\s*,\s*[A-Za-z0-9_-]+\s*=\s*VALUE)*)?\s*\)\s*)?";

@@ -42,8 +42,8 @@ use hindmost_core::ids::{AttemptId, JobId};
 use hindmost_core::record::{Decision, Event};
 use hindmost_core::time::Time;
 
-use crate::dag::checked_jobs::{Ahead, CheckedJobs};
 use crate::dag::by_arrival::ByArrival;
+use crate::dag::checked_jobs::{Ahead, CheckedJobs};
 use crate::dag::fair_shares::{FairShares, ShareChange};
 use crate::dag::in_waves::{Chain, Situation, durations_of};
 use crate::dag::latest_starts::{LatestStarts, resources_of_share};
@@ -244,7 +244,8 @@ impl Altruists {
                 let Member { promise, plan, chain, durations, started, asleep } = self.jobs.get_mut(id)?;
                 let is_new = plan.is_none();
                 let plan = plan.get_or_insert_with(|| {
-                    let situation = Situation { job, now, resources: resources_of_share(share, cluster), durations, started };
+                    let situation =
+                        Situation { job, now, resources: resources_of_share(share, cluster), durations, started };
                     *chain = Chain::new(&situation, share);
                     LatestStarts::new(&situation, chain.as_ref(), promise)
                 });

@@ -48,7 +48,7 @@ use hindmost_core::record::{Decision, Event};
 
 use crate::dag::deficits::Deficits;
 use crate::dag::packing::{Fitter, Offer};
-use crate::dag::waiting_jobs::{Head, Place, NodesByGroup, WaitingJobs};
+use crate::dag::waiting_jobs::{Head, NodesByGroup, Place, WaitingJobs};
 use hindmost_core::policy::queue_place::Which;
 use hindmost_core::policy::{Pass, Round, Seen, View};
 

@@ -132,7 +132,8 @@ impl Chain {
         let mut unfinished = job.phases().iter().enumerate().filter(|(_, phase)| !phase.is_finished());
         let (at, phase) = unfinished.next().filter(|(_, phase)| phase.is_open() && phase.pending() > 0)?;
         let (pending, running_tasks, wide) = (phase.pending(), phase.running_copies(), fitting(phase, resources));
-        let over = if running_tasks > 0 { mean_start(started[at], running_tasks).saturating_add(durations[at]) } else { 0 };
+        let over =
+            if running_tasks > 0 { mean_start(started[at], running_tasks).saturating_add(durations[at]) } else { 0 };
         let mut later = 0;
         let mut shares = alike(share, phase, resources);
         let mut before = at;

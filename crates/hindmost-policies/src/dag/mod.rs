@@ -1,8 +1,8 @@
 //! Orders that plan the phases of a job ahead of time, and the parts that they share.
 
-mod checked_jobs;
 mod by_arrival;
 pub mod carbyne;
+mod checked_jobs;
 mod deficits;
 mod dominant_shares;
 mod fair_shares;

@@ -33,7 +33,9 @@
 
 use hindmost_core::resources::Resources;
 
-use crate::dag::resource_profile::{Moment, ResourceProfile, Stage, first_start, last_end, paths_from_begin, paths_to_end};
+use crate::dag::resource_profile::{
+    Moment, ResourceProfile, Stage, first_start, last_end, paths_from_begin, paths_to_end,
+};
 use crate::dag::task_order::{Placed, Turns};
 
 const LONG: [f64; 4] = [0.25, 0.5, 0.75, 1.0];

@@ -1,14 +1,14 @@
-//! How many copies of each task to start when jobs begin: the paper's problem P2 (section IV-A).
+//! Computes how many copies of each task to start when jobs begin: problem P2 (Xu & Lau 2015, section IV-A).
 //!
-//! Jobs j of m_j tasks start together on N idle machines, c_j copies of each task. Maximise
+//! Jobs j of m_j tasks start together on N idle machines, with c_j copies of each task. P2 maximises
 //! Σ −E\[d_j(c_j)] − γ·Σ m_j·c_j·E\[min of c_j copies] subject to 1 ≤ c_j ≤ r and Σ m_j·c_j ≤ N, where
 //! E\[d_j(c)] = ∫₀^∞ 1 − (1 − S^c)^m dt (Eq. 12) is the expected duration of the job.
 //!
-//! [`exact`] solves it over whole numbers: the best c of each job by itself where these fit, which is
-//! the usual case and costs nothing; else a dynamic programme over machines, after
-//! Lagrangian bounds have thrown out the choices that can't be part of an optimum. Nothing assumes
-//! that gains fall with c: they don't for durations lighter than exponential. (The greedy rule by gain
-//! per machine isn't exact either, since jobs differ in size.) [`continuous`] lets c be real.
+//! [`exact`] solves P2 over whole numbers. It first takes the best c of each job without the limit on machines; if
+//! these fit, which is the usual case, they are the optimum. Otherwise Lagrangian bounds exclude choices that cannot be
+//! part of an optimum, and a dynamic programme over machines solves the rest. Nothing assumes that gains fall with c,
+//! because they do not for durations with a tail lighter than exponential. The greedy rule by gain per machine is not
+//! exact either, because jobs differ in size. [`continuous`] solves P2 over real numbers.
 
 use thiserror::Error;
 
@@ -26,26 +26,25 @@ pub struct CloneJob {
     pub duration: Distribution,
 }
 
-/// The problem P2.
+/// An instance of problem P2.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CloneProblem {
     /// The jobs to start.
     pub jobs: Vec<CloneJob>,
-    /// Idle machines N, one copy on each.
+    /// The number N of idle machines; each runs one copy.
     pub machines: u64,
-    /// Most copies of a task, r; at least 1.
+    /// The maximum number r of copies of a task; at least 1.
     pub max_copies: u32,
-    /// Price γ of a machine-time unit, zero or more.
+    /// The price γ of a machine-time unit, zero or more.
     pub gamma: f64,
 }
 
-/// Fig. 1's case: four jobs on 100 machines.
 impl CloneProblem {
-    /// m = 10, 20, 5, 10; μ = 1, 2, 1, 2; α = 2; N = 100; r = 8; γ = 0.01 (which the figure leaves
-    /// out: the value of the paper's simulations).
+    /// Returns the instance of the paper's Fig. 1: four jobs of m = 10, 20, 5, 10 tasks with μ = 1, 2, 1, 2, α = 2, N =
+    /// 100 machines and r = 8. The figure does not state γ; 0.01 is the value of the paper's simulations.
     ///
     /// # Errors
-    /// None in fact: the parameters are valid.
+    /// Never, because the parameters are valid.
     pub fn figure_1() -> Result<Self, hindmost_math::distribution::DistributionError> {
         let jobs = [(10, 1.0), (20, 2.0), (5, 1.0), (10, 2.0)]
             .into_iter()
@@ -54,7 +53,8 @@ impl CloneProblem {
         Ok(Self { jobs, machines: 100, max_copies: 8, gamma: 0.01 })
     }
 
-    /// −E\[d_j(c)] − γ·m_j·c·E\[min of c copies], summed over jobs; NaN where `copies` is too short.
+    /// Returns the objective: −E\[d_j(c)] − γ·m_j·c·E\[min of c copies], summed over jobs. NaN if `copies` does not
+    /// have one entry a job.
     pub fn objective(&self, copies: &[f64]) -> f64 {
         if copies.len() != self.jobs.len() {
             return f64::NAN;
@@ -62,12 +62,12 @@ impl CloneProblem {
         self.jobs.iter().zip(copies).map(|(job, &copies)| job.value(copies, self.gamma)).sum()
     }
 
-    /// Σ m_j·c_j.
+    /// Returns the number of machines that the copies take, Σ m_j·c_j.
     pub fn machines_used(&self, copies: &[f64]) -> f64 {
         self.jobs.iter().zip(copies).map(|(job, copies)| f64::from(job.tasks) * copies).sum()
     }
 
-    /// Whether there is a solution at all, and the parameters make sense.
+    /// Checks that the parameters are valid and that a solution exists.
     ///
     /// # Errors
     /// See [`CloneError`].
@@ -77,8 +77,7 @@ impl CloneProblem {
 }
 
 impl CloneJob {
-    /// What the job adds to the objective with `copies` copies of each task; −∞ where an expectation
-    /// is infinite.
+    /// Returns the job's term of the objective with `copies` copies of each task; −∞ if an expectation is infinite.
     pub fn value(&self, copies: f64, gamma: f64) -> f64 {
         let tasks = f64::from(self.tasks);
         let duration = self.duration.expected_maximum_of_minima(tasks, copies);
@@ -88,59 +87,60 @@ impl CloneJob {
     }
 }
 
-/// Why a problem has no solution.
+/// The error for a problem without a solution.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum CloneError {
-    /// Not even one copy of each task fits.
+    /// There are more tasks than machines.
     #[error("{tasks} tasks don't fit on {machines} machines: each needs at least one copy")]
     Infeasible {
-        /// Tasks of all jobs.
+        /// The number of tasks of all jobs.
         tasks: u64,
-        /// Idle machines.
+        /// The number of idle machines.
         machines: u64,
     },
-    /// A parameter outside its range.
+    /// A parameter is outside its range.
     #[error("{parameter} = {}: must be {valid}", Plain(*value))]
     Parameter {
         /// Name of the parameter.
         parameter: &'static str,
         /// Its value.
         value: f64,
-        /// What is valid.
+        /// The valid values.
         valid: &'static str,
     },
 }
 
-/// A solution in whole copies.
+/// A solution in whole numbers of copies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CloneSolution {
-    /// Copies of each task, one entry a job.
+    /// The number of copies of each task, one entry a job.
     pub copies: Vec<u32>,
-    /// The objective reached.
+    /// The objective of this solution.
     pub objective: f64,
-    /// Machines that the copies take.
+    /// The number of machines that the copies take.
     pub machines_used: u64,
-    /// By how much the optimum may exceed `objective` at most: 0 where the solution is exact.
+    /// Upper bound of the optimum minus `objective`; 0 if the solution is exact.
     pub gap: f64,
 }
 
-/// A solution in real copies.
+/// A solution in real numbers of copies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ContinuousSolution {
-    /// Copies of each task, one entry a job.
+    /// The number of copies of each task, one entry a job.
     pub copies: Vec<f64>,
-    /// The objective reached.
+    /// The objective of this solution.
     pub objective: f64,
-    /// Machines that the copies take.
+    /// The number of machines that the copies take.
     pub machines_used: f64,
-    /// The multiplier ν of the machines: what one more would add. 0 where they don't bind.
+    /// The multiplier ν of the machines: the increase of the objective by one more machine. 0 if the limit on machines
+    /// does not bind.
     pub multiplier: f64,
 }
 
-/// What the solver needs to know of a job: expectations for 1, 2, … copies, for durations of mean 1.
+/// The expectations that the solver needs of a job, for 1, 2, … copies and durations of mean 1.
 ///
-/// All depends on the number of tasks and the distribution's shape only, so that a scheduler keeps
-/// one table for all jobs that share them: expectations scale with the mean.
+/// They depend only on the number of tasks and on the shape of the distribution, and scale with the mean. So a
+/// scheduler can use one table for all jobs that share both.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CloneTable {
     tasks: u32,
@@ -149,8 +149,8 @@ pub struct CloneTable {
 }
 
 impl CloneTable {
-    /// The table for `tasks` tasks whose durations have the shape of `shape` (its scale is left out),
-    /// up to `max_copies` copies. Where durations are always 0, so are all expectations.
+    /// The table for `tasks` tasks with durations of the shape of `shape`, whatever its scale, and up to `max_copies`
+    /// copies. If durations are always 0, all expectations are 0.
     pub fn new(tasks: u32, shape: &Distribution, max_copies: u32) -> Self {
         let tasks = tasks.max(1);
         let mean = shape.mean();
@@ -165,12 +165,12 @@ impl CloneTable {
         Self { tasks, entries }
     }
 
-    /// Tasks that the table is for.
+    /// Returns the number of tasks that the table is for.
     pub fn tasks(&self) -> u32 {
         self.tasks
     }
 
-    /// What the job adds to the objective with 1, 2, … copies.
+    /// Returns the job's terms of the objective with 1, 2, … copies.
     fn values(&self, mean: f64, gamma: f64) -> Vec<f64> {
         let tasks = f64::from(self.tasks);
         self.entries
@@ -181,16 +181,16 @@ impl CloneTable {
     }
 }
 
-/// Eq. 29: the best number of copies of a job by itself, with machines to spare: argmax over
-/// 1 … the table's end of −E\[d(c)] − γ·m·c·E\[min]. Of equals the fewest.
+/// Returns the best number of copies of a job without a limit on machines (Eq. 29): the c from 1 to the table's end
+/// that maximises −E\[d(c)] − γ·m·c·E\[min]. Ties go to the fewest copies.
 pub fn best_alone(table: &CloneTable, mean: f64, gamma: f64) -> u32 {
     best_choice(&table.values(mean, gamma)) as u32 + 1
 }
 
-/// The exact optimum over whole numbers; see the module's page for how.
+/// Returns the exact optimum over whole numbers. The module's documentation describes the method.
 ///
-/// Exact as long as jobs × copies × (machines − tasks) left after pruning is at most 10⁸ (some tenths
-/// of a second); beyond, the solution is the greedy one and [`CloneSolution::gap`] bounds what is lost.
+/// The solution is exact if jobs × copies × (machines − tasks), after pruning, is at most 10⁸ (some tenths of a
+/// second). Otherwise it is the greedy solution, and [`CloneSolution::gap`] bounds its distance from the optimum.
 ///
 /// # Errors
 /// [`CloneError::Infeasible`] where Σ m_j > N; a γ that is negative or not finite; no copies, no tasks.
@@ -198,7 +198,7 @@ pub fn exact(problem: &CloneProblem) -> Result<CloneSolution, CloneError> {
     problem.check()?;
     let tasks: u64 = problem.jobs.iter().map(|job| u64::from(job.tasks)).sum();
     let table = |job: &CloneJob| {
-        // More copies than fit beside the first ones of all tasks need no entry.
+        // No entries for more copies than fit beside one copy of each other task.
         let fit = 1 + (problem.machines - tasks) / u64::from(job.tasks);
         CloneTable::new(job.tasks, &job.duration, u64::from(problem.max_copies).min(fit) as u32)
     };
@@ -207,8 +207,8 @@ pub fn exact(problem: &CloneProblem) -> Result<CloneSolution, CloneError> {
     exact_with_tables(&jobs, problem.machines, problem.gamma)
 }
 
-/// [`exact`] for a scheduler that keeps tables: each job as its table and mean duration. The tables'
-/// ends are the limits r.
+/// Returns the same as [`exact`], for jobs given as tables and mean durations. The length of a table is the job's limit
+/// r.
 ///
 /// # Errors
 /// As [`exact`].
@@ -228,12 +228,13 @@ pub fn exact_with_tables(jobs: &[(&CloneTable, f64)], machines: u64, gamma: f64)
     })
 }
 
-/// The optimum over real copies 1 ≤ c_j ≤ r.
+/// Returns the optimum over real numbers 1 ≤ c_j ≤ r.
 ///
-/// For a multiplier ν of the machines each job takes the c that maximises its value − ν·m·c; ν is
-/// bisected until the machines fit. Exact to some 1e-7 of each c where the objective is concave in it:
-/// Pareto, exponential and others no lighter than exponential (the paper's Lemma 1). Elsewhere the
-/// allocation may jump with ν; then this is feasible, and optimal only among mixtures of its two sides.
+/// For a multiplier ν of the machines, each job takes the c that maximises its value − ν·m·c; bisection finds the ν at
+/// which the machines suffice. The result is exact to about 1e-7 of each c if the objective is concave in c: for
+/// Pareto, exponential and other tails no lighter than exponential (the paper's Lemma 1). For others the allocation may
+/// jump with ν. The result is then feasible, and optimal only among mixtures of the allocations on both sides of the
+/// jump.
 ///
 /// # Errors
 /// As [`exact`].
@@ -271,8 +272,7 @@ pub fn continuous(problem: &CloneProblem) -> Result<ContinuousSolution, CloneErr
             }
         }
         multiplier = high;
-        // The two sides differ by rounding, or by a jump: between them lies an allocation that fills
-        // the machines exactly.
+        // Both sides differ by rounding or by a jump. An allocation between them fills the machines exactly.
         let (over, under) = (problem.machines_used(&copies), problem.machines_used(&inside));
         let share = if over > under { ((machines - under) / (over - under)).clamp(0.0, 1.0) } else { 0.0 };
         for (copies, inside) in copies.iter_mut().zip(inside) {
@@ -287,14 +287,14 @@ pub fn continuous(problem: &CloneProblem) -> Result<ContinuousSolution, CloneErr
     })
 }
 
-/// Where `cost` is smallest on [`low`, `high`]: on a grid first, then within the best place's
-/// neighbours, so that a second valley isn't mistaken for the first unless it is narrow.
+/// Returns the minimiser of `cost` on [`low`, `high`]. It searches a grid first and then between the neighbours of the
+/// best grid point, so that it misses the global minimum only in a narrow valley.
 fn best_real(cost: impl Fn(f64) -> f64, low: f64, high: f64) -> f64 {
     const STEPS: u32 = 24;
     if high <= low {
         return low;
     }
-    // Equal ratios: what happens between 1 and 2 copies matters most.
+    // Grid points have equal ratios, because the range between 1 and 2 copies matters most.
     let place = |step: u32| {
         if step == STEPS { high } else { low * (high / low).powf(f64::from(step) / f64::from(STEPS)) }
     };
@@ -308,7 +308,7 @@ fn best_real(cost: impl Fn(f64) -> f64, low: f64, high: f64) -> f64 {
     let left = place(best.0.saturating_sub(1));
     let right = place((best.0 + 1).min(STEPS));
     let inside = minimize(&cost, left, right);
-    // Ends are reached exactly, not nearly.
+    // Return an end of the range exactly if it is as good.
     [low, high].into_iter().fold(inside, |best, end| if cost(end) <= cost(best) { end } else { best })
 }
 

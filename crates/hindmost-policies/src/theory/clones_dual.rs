@@ -1,19 +1,18 @@
-//! The paper's own method for P2: gradient projection on the dual (section IV-A, Eq. 14–16).
+//! The paper's own method for problem P2: gradient projection on the dual (Xu & Lau 2015, section IV-A, Eq. 14–16).
 //!
-//! Each iteration maximises the Lagrangian over every c_j by itself and then moves the multipliers
-//! along the violated constraints, by the steps η₁ (machines, ν), η₂ (c ≤ r, ξ) and η₃ (c ≥ 1, h).
-//! The printed stopping test compares c^{k+1} with itself; here it is c^{k+1} with c^k, together with
-//! the condition that the multipliers stand still too (complementary slackness): c may rest at an end
-//! of its domain while ν is still on its way.
+//! Each iteration maximises the Lagrangian over each c_j separately. It then moves the multipliers along the violated
+//! constraints, with the steps η₁ (machines, ν), η₂ (c ≤ r, ξ) and η₃ (c ≥ 1, h). The printed stopping test compares
+//! c^{k+1} with itself. Here the test compares c^{k+1} with c^k, and also requires that the multipliers do not move
+//! (complementary slackness), because c may stay at an end of its domain while ν still moves.
 //!
-//! With the printed steps ([`PRINTED_STEPS`]) the iteration oscillates on Fig. 1's own case: Σ m·c − N
-//! is in tens of machines while ν is in hundredths, so the step for ν must be a hundred times smaller
-//! ([`DEFAULT_STEPS`]; the other two stay as printed). No fixed steps suit every case: with γ = 0 and
-//! many machines the optimum is so flat that these oscillate as well, and the result says so.
+//! With the printed steps ([`PRINTED_STEPS`]) the iteration oscillates on the paper's own Fig. 1: Σ m·c − N is in tens
+//! of machines while ν is in hundredths, so the step for ν must be a hundred times smaller ([`DEFAULT_STEPS`]; the
+//! other two are as printed). No fixed steps converge in every case. For example, with γ = 0 and many machines the
+//! optimum is so flat that [`DEFAULT_STEPS`] oscillate too; [`DualSolution::converged`] reports this.
 //!
-//! The inner maximum is taken over c from the least number for which durations have a finite mean
-//! (1/α for Pareto, else 0) to 16·r: without an upper end it would run away wherever ν = 0. Where the
-//! iteration oscillates, that end decides how widely.
+//! The inner maximum is taken over c from the least number with a finite mean duration (1/α for Pareto, else 0) to
+//! 16·r. Without an upper end, c would grow without bound wherever ν = 0. If the iteration oscillates, this end
+//! determines the amplitude.
 
 use super::clones::{CloneError, CloneProblem};
 use hindmost_math::distribution::Distribution;
@@ -21,60 +20,60 @@ use hindmost_math::numeric::minimize;
 
 /// The paper's steps η₁, η₂, η₃.
 pub const PRINTED_STEPS: [f64; 3] = [0.2, 0.3, 0.4];
-/// Steps that converge on Fig. 1's case.
+/// Steps η₁, η₂, η₃ that converge on the instance of Fig. 1.
 pub const DEFAULT_STEPS: [f64; 3] = [0.002, 0.3, 0.4];
-/// Where the paper starts: every multiplier at 0.1, and c = 1.
+/// The paper's start: every multiplier at 0.1, and c = 1.
 pub const START: DualStart = DualStart { copies: 1.0, nu: 0.1, xi: 0.1, h: 0.1 };
-/// The inner maximum is searched up to so many times r.
+/// The inner maximum is searched up to this many times r.
 const DOMAIN: f64 = 16.0;
 
-/// Where the iteration starts, the same for all jobs.
+/// The start of the iteration, the same for all jobs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DualStart {
-    /// Copies c of every job: only the first comparison of c sees it.
+    /// The copies c of every job. Only the first comparison of c uses it.
     pub copies: f64,
-    /// Multiplier ν of the machines.
+    /// The multiplier ν of the machines.
     pub nu: f64,
-    /// Multipliers ξ of c ≤ r.
+    /// The multipliers ξ of c ≤ r.
     pub xi: f64,
-    /// Multipliers h of c ≥ 1.
+    /// The multipliers h of c ≥ 1.
     pub h: f64,
 }
 
-/// One iteration.
+/// The result of one iteration.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DualIteration {
-    /// Copies of each job after it.
+    /// The copies of each job after the iteration.
     pub copies: Vec<f64>,
-    /// The multiplier ν after it.
+    /// The multiplier ν after the iteration.
     pub nu: f64,
-    /// Largest change of a c in it.
+    /// The largest change of a c in the iteration.
     pub change: f64,
 }
 
-/// How the iteration ended.
+/// The result of the whole method.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DualSolution {
-    /// Copies after the last iteration. Without convergence they need not be feasible.
+    /// The copies after the last iteration. If the method has not converged, they may not be feasible.
     pub copies: Vec<f64>,
     /// The objective of P2 (not of its dual) at these copies.
     pub objective: f64,
-    /// Machines that they take.
+    /// The number of machines that these copies take.
     pub machines_used: f64,
-    /// Whether c stood still and the optimality conditions held to the tolerance.
+    /// True if c moved by less than the tolerance and the optimality conditions held to the tolerance.
     pub converged: bool,
-    /// Iterations made.
+    /// The number of iterations.
     pub iterations: usize,
-    /// One entry an iteration.
+    /// The results of all iterations in order.
     pub trace: Vec<DualIteration>,
 }
 
-/// Runs the iteration from `start` with steps η₁, η₂, η₃ until c moves by less than `tolerance` and the
-/// optimality conditions hold to `tolerance` (of c; the machines relative to the number of tasks), or
-/// `max_iterations` are made, which is reported and not an error.
+/// Iterates from `start` with the steps η₁, η₂, η₃ until c moves by less than `tolerance` and the optimality conditions
+/// hold to `tolerance` (in units of c; for machines, relative to the number of tasks). It stops after `max_iterations`,
+/// which is not an error: `converged` is then false.
 ///
 /// # Errors
-/// As [`super::clones::exact`]; steps or a tolerance that aren't positive and finite.
+/// As [`super::clones::exact`], and if a step or the tolerance is not positive and finite.
 pub fn dual(
     problem: &CloneProblem,
     steps: [f64; 3],
@@ -103,7 +102,7 @@ pub fn dual(
     let mut converged = count == 0;
     while !converged && trace.len() < max_iterations {
         let mut change = 0.0_f64;
-        // Largest violation of feasibility or complementary slackness, in copies.
+        // The largest violation of feasibility or complementary slackness, in copies.
         let mut violation = 0.0_f64;
         for (place, job) in problem.jobs.iter().enumerate() {
             let price = nu * f64::from(job.tasks) + xi[place] - h[place];
@@ -140,7 +139,7 @@ fn project(multiplier: &mut f64, step: f64, excess: f64) -> f64 {
     (*multiplier - before).abs() / step
 }
 
-/// Just above the number of copies below which the mean of the shortest is infinite.
+/// Returns a number just above the number of copies below which the mean of the shortest copy is infinite.
 fn least_copies(duration: &Distribution) -> f64 {
     match duration {
         Distribution::Pareto(pareto) if pareto.maximum().is_none() => (1.0 + 1e-9) / pareto.alpha(),

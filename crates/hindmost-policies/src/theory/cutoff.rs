@@ -1,11 +1,11 @@
-//! Up to which load cloning helps (section III-B, Eq. 1–5).
+//! Computes up to which load cloning helps (Xu & Lau 2015, section III-B, Eq. 1–5).
 //!
-//! Every machine is an M/G/1 queue of tasks; ω = λ·E\[m]·E\[s]/M is its load without copies. Without
-//! them a task's delay is W = λ_t·E\[s²]/(2(1 − λ_t·E\[s])) + E\[s] with λ_t = ω/E\[s] (Eq. 1). With two
-//! copies of every task the arrivals double, and s becomes the shorter of two (Eq. 3; as printed it is
-//! right for Pareto). The cut-off ω^U is the first load above 0 where both delays are equal: below it
-//! two copies give the shorter delay. Theorem 1's condition keeps two copies from overloading:
-//! λ·E\[m]·E\[s]·2E[min of 2]/E\[s] < M, for Pareto with the factor 4(α − 1)/(2α − 1).
+//! Every machine is an M/G/1 queue of tasks; ω = λ·E\[m]·E\[s]/M is its load with one copy of each task. With one copy,
+//! a task's delay is W = λ_t·E\[s²]/(2(1 − λ_t·E\[s])) + E\[s] with λ_t = ω/E\[s] (Eq. 1). With two copies of every
+//! task, the arrivals double and s becomes the shorter of two durations (Eq. 3; the printed form is right for Pareto).
+//! The cut-off ω^U is the first load above 0 where both delays are equal; below it, two copies give the shorter delay.
+//! Theorem 1 is the condition under which two copies do not overload the machines: λ·E\[m]·E\[s]·2E[min of 2]/E\[s] <
+//! M, for Pareto with the factor 4(α − 1)/(2α − 1).
 
 use thiserror::Error;
 
@@ -15,21 +15,21 @@ use hindmost_math::plain::Plain;
 /// The cut-off between the lightly and the heavily loaded regime.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cutoff {
-    /// ω^U: load of a machine without copies, in (0, 1), below which two copies of every task give the
-    /// shorter delay. `None` where there is no such border; then `reason` says on which side all is.
+    /// ω^U, in (0, 1): the load of a machine with one copy of each task below which two copies of every task give the
+    /// shorter delay. `None` if no load separates the regimes; `reason` then says why.
     pub omega: Option<f64>,
-    /// λ^U = ω^U·M/(E\[m]·E\[s]) in jobs per unit of time (Eq. 5); `None` with `omega`.
+    /// λ^U = ω^U·M/(E\[m]·E\[s]), in jobs per unit of time (Eq. 5). `None` if `omega` is.
     pub lambda: Option<f64>,
-    /// Theorem 1: two copies overload the machines from this arrival rate on.
+    /// The arrival rate from which on two copies overload the machines (Theorem 1).
     pub necessary_lambda: f64,
-    /// Why there is no border, where there is none.
+    /// The reason why `omega` is `None`.
     pub reason: Option<NoCutoff>,
 }
 
-/// Why no load separates the regimes.
+/// The reason why no load separates the regimes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum NoCutoff {
-    /// Two copies give the shorter delay wherever one copy is stable.
+    /// Two copies give the shorter delay at each load at which one copy is stable.
     #[error("two copies of every task give the shorter delay at every stable load")]
     AlwaysHelps,
     /// Two copies never give a shorter delay: durations don't vary.
@@ -37,11 +37,11 @@ pub enum NoCutoff {
     NeverHelps,
 }
 
-/// Why no cut-off could be computed.
+/// The error for parameters without a cut-off.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum CutoffError {
-    /// E\[s²] is infinite, for Pareto α ≤ 2: so is Eq. 1's delay at every load, and there is nothing to
-    /// compare with. Theorem 1's bound remains.
+    /// E\[s²] is infinite (Pareto with α ≤ 2). The delay of Eq. 1 is then infinite at every load, so that there is
+    /// nothing to compare with; Theorem 1's bound is still valid.
     #[error(
         "the second moment of durations is infinite (Pareto with alpha <= 2), so the delay without copies is infinite \
          at every load; two copies don't overload the machines below lambda = {necessary_lambda}"
@@ -50,7 +50,7 @@ pub enum CutoffError {
         /// Theorem 1's bound on the arrival rate.
         necessary_lambda: f64,
     },
-    /// A parameter outside its range.
+    /// A parameter is outside its range.
     #[error("{parameter} = {}: must be positive and finite", Plain(*value))]
     Parameter {
         /// Name of the parameter.
@@ -60,8 +60,8 @@ pub enum CutoffError {
     },
 }
 
-/// The cut-off for durations of the shape of `duration`, scaled to `mean_duration`, jobs of
-/// `mean_tasks` tasks on average, and `machines` machines (any positive numbers).
+/// Returns the cut-off for durations of the shape of `duration` with mean `mean_duration`, jobs of `mean_tasks` tasks
+/// on average, and `machines` machines. All numbers must be positive.
 ///
 /// # Errors
 /// See [`CutoffError`].
@@ -82,7 +82,7 @@ pub fn cutoff(
             return Err(CutoffError::Parameter { parameter, value });
         }
     }
-    // λ for a load of 1.
+    // The arrival rate at which the load is 1.
     let full = machines / (mean_tasks * mean_duration);
     let mean = duration.mean();
     // Mean and second moment of the shorter of two copies, and second moment of one, for a mean of 1.
@@ -101,8 +101,8 @@ pub fn cutoff(
     let constant = 2.0 * (shorter - 1.0);
     let linear = 2.0 * shorter_second - second - constant * (1.0 + 2.0 * shorter);
     let square = 2.0 * shorter * (second + constant) - 2.0 * shorter_second;
-    // Both delays are finite below this load. The margin: for exponential durations both run away
-    // together at 1, and rounding must not put the root before it.
+    // Both delays are finite below this load. The margin is for exponential durations, where both delays become
+    // infinite at load 1: rounding must not place the root below 1.
     let limit = (0.5 / shorter).min(1.0) * (1.0 - 1e-9);
     let omega = smallest_positive_root(square, linear, constant).filter(|&omega| omega < limit);
     Ok(match omega {
@@ -111,21 +111,21 @@ pub fn cutoff(
     })
 }
 
-/// W: mean delay (waiting and service) of a task at load `omega` with one copy of each (Eq. 1), in the
-/// unit of `duration`. ∞ from load 1 on, and at any positive load where E\[s²] is infinite.
+/// Returns W, the mean delay (waiting and service) of a task at load `omega` with one copy of each task (Eq. 1), in the
+/// unit of `duration`. ∞ from load 1 on, and at any positive load if E\[s²] is infinite.
 pub fn task_delay(duration: &Distribution, omega: f64) -> f64 {
     let mean = duration.mean();
     delay(omega / mean, mean, duration.second_moment().unwrap_or(f64::INFINITY))
 }
 
-/// W^c: the same with two copies of each task, at the load `omega` that one copy would give (Eq. 3).
-/// ∞ where two copies overload.
+/// Returns W^c, the mean delay with two copies of each task (Eq. 3). `omega` is the load that one copy of each task
+/// would give. ∞ if two copies overload the machine.
 pub fn task_delay_two_copies(duration: &Distribution, omega: f64) -> f64 {
     let arrivals = 2.0 * omega / duration.mean();
     delay(arrivals, duration.expected_minimum(2.0), duration.expected_minimum_squared(2.0))
 }
 
-/// Pollaczek and Khinchine's mean delay.
+/// Returns the mean delay of an M/G/1 queue (Pollaczek-Khinchine).
 fn delay(arrivals: f64, mean: f64, second: f64) -> f64 {
     if arrivals <= 0.0 {
         return mean;
@@ -134,13 +134,13 @@ fn delay(arrivals: f64, mean: f64, second: f64) -> f64 {
     if load < 1.0 { arrivals * second / (2.0 * (1.0 - load)) + mean } else { f64::INFINITY }
 }
 
-/// The smallest positive root of square·x² + linear·x + constant, for a constant < 0.
+/// Returns the smallest positive root of square·x² + linear·x + constant, for constant < 0.
 fn smallest_positive_root(square: f64, linear: f64, constant: f64) -> Option<f64> {
     let discriminant = linear * linear - 4.0 * square * constant;
     if discriminant < 0.0 {
         return None;
     }
-    // The sum of two of one sign, and the other root by the product of both: nothing cancels.
+    // Add two numbers of the same sign, and get the other root from the product of both roots, so that nothing cancels.
     let sum = -0.5 * (linear + discriminant.sqrt().copysign(linear));
     [sum / square, constant / sum].into_iter().filter(|root| *root > 0.0).min_by(f64::total_cmp)
 }

@@ -1,20 +1,20 @@
-//! The multiple-choice knapsack behind [`super::clones::exact`]: each item takes one of its choices
-//! 0, 1, 2, …; choice k weighs k·weight and has its own value; the weights share a capacity.
+//! Solves the multiple-choice knapsack problem behind [`super::clones::exact`]. Each item takes one of its choices 0,
+//! 1, 2, …; choice k has the weight k·`weight` and a value of its own; all items share a capacity.
 
-/// One item: a job beyond the first copy of each of its tasks.
+/// An item: a job's copies beyond the first copy of each of its tasks.
 #[derive(Clone, Debug)]
 pub(super) struct Item {
-    /// Weight of each step from one choice to the next; positive.
+    /// The weight of each step from one choice to the next; positive.
     pub(super) weight: u64,
-    /// Value of each choice; at least one.
+    /// The value of each choice; not empty.
     pub(super) values: Vec<f64>,
 }
 
-/// Steps of the dynamic programme at most.
+/// Maximum number of steps of the dynamic programme.
 const MOST_STEPS: u64 = 100_000_000;
 
-/// The best choices within the capacity, and by how much the optimum may be better: 0 unless the
-/// programme would have been too long. Of equal values the smaller choices, later items first.
+/// Returns the best choices within the capacity, and an upper bound of the optimum's value minus theirs. The bound is 0
+/// unless the dynamic programme needs too many steps. Ties go to smaller choices, of later items first.
 pub(super) fn solve(items: &[Item], capacity: u64) -> (Vec<usize>, f64) {
     let alone: Vec<usize> = items.iter().map(|item| best_choice(&item.values)).collect();
     if weight(items, &alone) <= u128::from(capacity) {
@@ -23,9 +23,9 @@ pub(super) fn solve(items: &[Item], capacity: u64) -> (Vec<usize>, f64) {
     let relaxed = Relaxation::new(items, capacity);
     let greedy = fill(items, relaxed.choices.clone(), capacity);
     let reached = value(items, &greedy);
-    // Rounding of the sums: what is better by less is equal.
+    // Values that differ by less than the rounding error of the sums are equal.
     let rounding = 1e-13 * items.iter().map(|item| item.values[0].abs()).sum::<f64>();
-    // A choice can be part of a better solution only if the bound with it forced is above what is reached.
+    // A choice can be part of a better solution only if the bound with this choice exceeds the value reached.
     let open: Vec<Vec<usize>> = items
         .iter()
         .zip(&greedy)
@@ -43,24 +43,24 @@ pub(super) fn solve(items: &[Item], capacity: u64) -> (Vec<usize>, f64) {
     if gap <= rounding || open.iter().all(|choices| choices.len() == 1) {
         return (greedy, 0.0);
     }
-    // Items without a choice left are settled.
+    // The weight of the smallest choices, which all items take at least.
     let settled: u64 = items.iter().zip(&open).map(|(item, choices)| item.weight * choices[0] as u64).sum();
-    let Some(room) = capacity.checked_sub(settled) else { return (greedy, gap) };
+    let Some(spare) = capacity.checked_sub(settled) else { return (greedy, gap) };
     let extra: u64 = items
         .iter()
         .zip(&open)
         .map(|(item, choices)| item.weight * (choices[choices.len() - 1] - choices[0]) as u64)
         .sum();
-    let room = room.min(extra);
+    let spare = spare.min(extra);
     let many: u64 = open.iter().filter(|choices| choices.len() > 1).map(|choices| choices.len() as u64).sum();
-    if many.saturating_mul(room + 1) > MOST_STEPS {
+    if many.saturating_mul(spare + 1) > MOST_STEPS {
         return (greedy, gap);
     }
-    let exact = programme(items, &open, room as usize);
+    let exact = programme(items, &open, spare as usize);
     if value(items, &exact) > reached { (exact, 0.0) } else { (greedy, 0.0) }
 }
 
-/// The first of the largest values.
+/// Returns the first choice with the largest value.
 pub(super) fn best_choice(values: &[f64]) -> usize {
     let mut best = 0;
     for (choice, value) in values.iter().enumerate() {
@@ -79,18 +79,19 @@ fn value(items: &[Item], choices: &[usize]) -> f64 {
     items.iter().zip(choices).map(|(item, &choice)| item.values[choice]).sum()
 }
 
-/// The problem with choices mixed freely: what the capacity is worth, and an upper bound.
+/// The relaxed problem, in which an item may take a mixture of its choices.
 struct Relaxation {
-    /// Value of one unit of capacity.
+    /// The value of one unit of capacity.
     multiplier: f64,
-    /// No solution is worth more.
+    /// Upper bound of the value of any solution.
     bound: f64,
-    /// The relaxed solution rounded down: fits.
+    /// The relaxed solution rounded down, which fits the capacity.
     choices: Vec<usize>,
 }
 
 impl Relaxation {
-    /// Steps along each item's concave hull, best value per weight first, until the capacity is full.
+    /// Solves the relaxed problem: takes steps along the concave hulls of all items, best value per weight first, until
+    /// the capacity is full.
     fn new(items: &[Item], capacity: u64) -> Self {
         let mut steps: Vec<(f64, usize, usize)> = Vec::new();
         for (place, item) in items.iter().enumerate() {
@@ -100,7 +101,7 @@ impl Relaxation {
                 from = to;
             }
         }
-        // Slopes fall along a hull, so that an item's steps stay in order.
+        // Slopes fall along a hull, so sorting keeps an item's steps in order.
         steps.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)).then(a.2.cmp(&b.2)));
         let mut choices = vec![0; items.len()];
         let mut left = capacity;
@@ -119,7 +120,7 @@ impl Relaxation {
         relaxation
     }
 
-    /// Value of a choice less the price of its weight.
+    /// Returns the value of a choice minus the price of its weight.
     fn reduced(&self, item: &Item, choice: usize) -> f64 {
         item.values[choice] - self.multiplier * (item.weight * choice as u64) as f64
     }
@@ -129,7 +130,8 @@ impl Relaxation {
     }
 }
 
-/// The next corner of the concave hull after `from`, and the gain per step towards it, if positive.
+/// Returns the next corner of the concave hull after `from` and the gain per step towards it; `None` if no gain is
+/// positive.
 fn steepest(item: &Item, from: usize) -> Option<(usize, f64)> {
     let mut best: Option<(usize, f64)> = None;
     for to in from + 1..item.values.len() {
@@ -141,7 +143,7 @@ fn steepest(item: &Item, from: usize) -> Option<(usize, f64)> {
     best
 }
 
-/// Spends what capacity is left on the best step per weight that fits, until none gains.
+/// Improves the choices greedily: takes the step with the best gain per weight that fits, until no step gains.
 fn fill(items: &[Item], mut choices: Vec<usize>, capacity: u64) -> Vec<usize> {
     let mut left = capacity - weight(items, &choices).min(u128::from(capacity)) as u64;
     loop {
@@ -162,10 +164,11 @@ fn fill(items: &[Item], mut choices: Vec<usize>, capacity: u64) -> Vec<usize> {
     }
 }
 
-/// The optimum among the open choices, `room` being the capacity beyond each item's smallest.
-fn programme(items: &[Item], open: &[Vec<usize>], room: usize) -> Vec<usize> {
-    // best[w]: most value with weight at most w, over the items so far.
-    let mut best = vec![0.0_f64; room + 1];
+/// Returns the optimum among the open choices by dynamic programming. `spare` is the capacity beyond each item's
+/// smallest choice.
+fn programme(items: &[Item], open: &[Vec<usize>], spare: usize) -> Vec<usize> {
+    // best[w]: the largest value with weight at most w, over the items so far.
+    let mut best = vec![0.0_f64; spare + 1];
     let mut next = best.clone();
     let mut taken: Vec<Vec<u32>> = Vec::with_capacity(items.len());
     for (item, choices) in items.iter().zip(open) {
@@ -177,13 +180,13 @@ fn programme(items: &[Item], open: &[Vec<usize>], room: usize) -> Vec<usize> {
             taken.push(Vec::new());
             continue;
         }
-        let mut places = vec![0_u32; room + 1];
+        let mut places = vec![0_u32; spare + 1];
         for (slot, before) in next.iter_mut().zip(&best) {
             *slot = before + item.values[smallest];
         }
         for (place, &choice) in choices.iter().enumerate().skip(1) {
             let step = usize::try_from(item.weight).unwrap_or(usize::MAX).saturating_mul(choice - smallest);
-            for weight in step..=room {
+            for weight in step..=spare {
                 let value = best[weight - step] + item.values[choice];
                 if value > next[weight] {
                     next[weight] = value;
@@ -194,7 +197,7 @@ fn programme(items: &[Item], open: &[Vec<usize>], room: usize) -> Vec<usize> {
         std::mem::swap(&mut best, &mut next);
         taken.push(places);
     }
-    let mut left = room;
+    let mut left = spare;
     let mut chosen: Vec<usize> = open.iter().map(|choices| choices[0]).collect();
     for (place, item) in items.iter().enumerate().rev() {
         if let Some(&taken) = taken[place].get(left) {

@@ -1,9 +1,14 @@
-//! The optimisation problems behind the policies, solved on their own: how many copies to start
-//! ([`clones`], [`clones_dual`]), when a task is a straggler ([`sigma`]) and up to which load cloning
-//! helps ([`cutoff`]), from Xu & Lau, *Optimization for Speculative Execution in Big Data Processing
-//! Clusters*, 2015; how much copies speed a task up ([`speedup`]), which jobs go first
-//! ([`priorities`]) and the schedule of jobs that are all there at once ([`transient`]), from Xu, Liu & Lau,
-//! *Multi Resource Scheduling with Task Cloning in Heterogeneous Clusters*, 2022.
+//! Solves the optimisation problems of the papers behind the policies, without a cluster.
+//!
+//! Xu & Lau, *Optimization for Speculative Execution of Multiple Jobs in a MapReduce-like Cluster*, 2015:
+//! - how many copies of each task to start: [`clones`], [`clones_dual`];
+//! - when a task is a straggler: [`sigma`];
+//! - up to which load cloning helps: [`cutoff`].
+//!
+//! Xu, Liu & Lau, *Multi Resource Scheduling with Task Cloning in Heterogeneous Clusters*, 2022:
+//! - how much copies speed a task up: [`speedup`];
+//! - which jobs go first: [`priorities`];
+//! - the schedule of jobs that all arrive at the same time: [`transient`].
 
 pub mod clones;
 pub mod clones_dual;

@@ -1,33 +1,32 @@
-//! Priorities of jobs by knapsacks of doubling size: Algorithm 1 of Xu, Liu & Lau 2022.
+//! Computes priorities of jobs by knapsacks of doubling size: Algorithm 1 of Xu, Liu & Lau 2022.
 //!
-//! For l = 1, 2, … the jobs that can be done within 2^l slots, B_l = {j : e_j ≤ 2^l}, are packed into a
-//! knapsack of 2^l slots of the whole cluster: as many as possible with Σ v_j ≤ 2^l, which is smallest
-//! volume first, up to the first that does not fit. A job's priority is the first l that picked it, kept
-//! even if a later level drops the job; the smallest priority is served first.
+//! For l = 1, 2, … the jobs that are short enough for 2^l slots, B_l = {j : e_j ≤ 2^l}, are packed into a knapsack of
+//! 2^l slots of the whole cluster. As many jobs as possible with Σ v_j ≤ 2^l are packed: smallest volume first, up to
+//! the first that does not fit. A job's priority is the first l whose knapsack takes it, even if the knapsack of a
+//! later level does not. The smallest priority is served first.
 //!
-//! The printed upper end of l, g = log₂(Σ v / (1 − max d)), is infinite where a job demands all of the
-//! cluster (max d = 1), below 1 on a large cluster, so that no job gets a priority, and can leave out a job
-//! that is long and small. So levels go on until every job has one; [`printed_last_level`] tells the
-//! printed end.
+//! The paper's upper end of l is g = log₂(Σ v / (1 − max d)). It is infinite if a job demands all of the cluster (max d
+//! = 1). On a large cluster it is below 1, so that no job gets a priority. It can also exclude a long job of small
+//! volume. So levels continue here until every job has a priority; [`printed_last_level`] returns the printed end.
 
-/// A job as the algorithm sees it.
+/// The size of a job.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SizedJob {
-    /// e_j: its (effective) length, slots.
+    /// e_j, its (effective) length in slots.
     pub length: f64,
-    /// v_j: its (effective) volume, slots of the whole cluster.
+    /// v_j, its (effective) volume in slots of the whole cluster.
     pub volume: f64,
 }
 
 impl SizedJob {
-    /// With the largest number for what is not finite.
+    /// Replaces numbers that are not finite by the largest number, and negative ones by 0.
     pub(crate) fn finite(self) -> SizedJob {
         let finite = |amount: f64| if amount.is_nan() { f64::MAX } else { amount.clamp(0.0, f64::MAX) };
         SizedJob { length: finite(self.length), volume: finite(self.volume) }
     }
 }
 
-/// The priority of each job, from 1, in the given order; among equal volumes the earlier job is packed
+/// Returns the priority of each job, at least 1, in the order of `jobs`. Among equal volumes the earlier job is packed
 /// first. Lengths and volumes that are not finite count as the largest number.
 pub fn priorities(jobs: &[SizedJob]) -> Vec<u32> {
     let mut by_volume: Vec<(SizedJob, usize)> = jobs.iter().zip(0..).map(|(job, at)| (job.finite(), at)).collect();
@@ -40,21 +39,21 @@ pub fn priorities(jobs: &[SizedJob]) -> Vec<u32> {
     found
 }
 
-/// The smallest level whose knapsack is as long as a job, from 1.
+/// Returns the smallest level, at least 1, whose 2^level slots are at least `length`.
 pub(crate) fn first_level(length: f64) -> u32 {
     (1..LAST_LEVEL).find(|level| length <= slots(*level)).unwrap_or(LAST_LEVEL)
 }
 
-/// At this level everything fits.
+/// The level whose knapsack has infinite size.
 const LAST_LEVEL: u32 = 1024;
 
-/// Size of a level's knapsack, slots. Beyond all numbers everything is packed.
+/// Returns the size of a level's knapsack in slots, 2^level; infinite from [`LAST_LEVEL`] on.
 fn slots(level: u32) -> f64 {
-    // Bits of a power of two: its exponent alone.
+    // A power of two has only exponent bits.
     if level < LAST_LEVEL { f64::from_bits(u64::from(level + 1023) << 52) } else { f64::INFINITY }
 }
 
-/// A level that may take another job.
+/// The knapsack of a level that may take another job.
 #[derive(Debug)]
 struct Knapsack {
     level: u32,
@@ -62,32 +61,32 @@ struct Knapsack {
     packed: f64,
 }
 
-/// The knapsacks of all levels, into which jobs are packed one after another, the smallest volume first.
+/// The knapsacks of all levels. Jobs are packed one after another, the smallest volume first.
 #[derive(Debug, Default)]
 pub(crate) struct Knapsacks {
-    /// Those that have still taken every job, the smallest level first.
+    /// The knapsacks that have taken every job so far, the smallest level first.
     open: Vec<Knapsack>,
-    /// The first level that takes all jobs together.
+    /// The first level whose knapsack takes all jobs together.
     last: u32,
 }
 
 impl Knapsacks {
-    /// For jobs that have no more than so many slots of volume together.
+    /// Empty knapsacks for jobs with at most `total` slots of volume together.
     pub fn for_total(total: f64) -> Knapsacks {
         let mut knapsacks = Knapsacks::default();
         knapsacks.empty(total);
         knapsacks
     }
 
-    /// Begins anew, for jobs that have no more than so many slots of volume together.
+    /// Empties all knapsacks, for jobs with at most `total` slots of volume together.
     pub fn empty(&mut self, total: f64) {
         self.last = first_level(total);
         self.open.clear();
         self.open.extend((1..self.last).map(|level| Knapsack { level, size: slots(level), packed: 0.0 }));
     }
 
-    /// Packs the next job, which is short enough from this level on, into every knapsack that it fits in: returns the
-    /// first of them.
+    /// Packs the next job into every knapsack from level `from` on into which it fits. Returns the first of these
+    /// levels.
     #[inline]
     pub fn pack(&mut self, from: u32, volume: f64) -> u32 {
         let (mut found, mut is_one_full) = (self.last.max(from), false);
@@ -100,15 +99,15 @@ impl Knapsacks {
             }
         }
         if is_one_full {
-            // The next job has at least this volume.
+            // The next job has at least this volume, so it does not fit into a full knapsack either.
             self.open.retain(|knapsack| knapsack.packed <= knapsack.size);
         }
         found
     }
 }
 
-/// The paper's printed upper end of the levels, log₂(Σ v_j / (1 − max d_j)), for jobs and their dominant
-/// shares; `None` where it is no number of levels: no jobs, or a job that demands all of the cluster.
+/// Returns the paper's printed upper end of the levels, log₂(Σ v_j / (1 − max d_j)), for jobs and their dominant
+/// shares. `None` if it is not a finite number: there are no jobs, or a job demands all of the cluster.
 pub fn printed_last_level(jobs: &[SizedJob], shares: &[f64]) -> Option<f64> {
     let volume: f64 = jobs.iter().map(|job| job.volume).sum();
     let rest = 1.0 - shares.iter().copied().fold(0.0, f64::max);
@@ -128,7 +127,7 @@ mod tests {
 
     #[test]
     fn the_example_of_figure_2() {
-        // Lengths 10, 8, 8; volumes 10, 2, 2: the small ones at 2^3, the large one at 2^4.
+        // Lengths 10, 8, 8 and volumes 10, 2, 2: the small jobs fit into 2^3, the large one into 2^4.
         assert_eq!(priorities(&jobs(&[(10.0, 10.0), (8.0, 2.0), (8.0, 2.0)])), [4, 3, 3]);
     }
 
@@ -150,11 +149,11 @@ mod tests {
 
     #[test]
     fn every_job_gets_one_where_the_printed_end_fails() {
-        // All of the cluster demanded: g is infinite.
+        // A job demands all of the cluster: g is infinite.
         let whole = jobs(&[(10.0, 10.0)]);
         assert_eq!(printed_last_level(&whole, &[1.0]), None);
         assert_eq!(priorities(&whole), [4]);
-        // A large cluster: g is negative, and no level would be tried.
+        // A large cluster: g is negative, so that no level would be tried.
         let tiny = jobs(&[(100.0, 0.001), (3.0, 0.001)]);
         assert!(printed_last_level(&tiny, &[0.00001, 0.00001]).unwrap() < 0.0);
         assert_eq!(priorities(&tiny), [7, 2]);
@@ -165,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_size_comes_last() {
+    fn jobs_without_a_finite_size_come_last() {
         let odd = jobs(&[(f64::NAN, 1.0), (1.0, f64::INFINITY), (1.0, 1.0), (-5.0, -1.0)]);
         let found = priorities(&odd);
         assert_eq!(&found[2..], [1, 1]);
@@ -182,7 +181,7 @@ mod tests {
             let doubled: Vec<(f64, f64)> = sizes.iter().map(|(length, volume)| (2.0 * length, 2.0 * volume)).collect();
             let twice = priorities(&jobs(&doubled));
             for (at, (once, twice)) in once.iter().zip(&twice).enumerate() {
-                // At l = 1 a job may have been picked that a knapsack of half the size would have taken.
+                // A job picked at l = 1 might fit into a knapsack of half the size too.
                 if *once > 1 {
                     prop_assert_eq!(*twice, once + 1, "job {}", at);
                 } else {
@@ -193,7 +192,7 @@ mod tests {
 
         #[test]
         fn every_level_holds_the_most_jobs_that_fit(sizes in prop::collection::vec((0.1f64..40.0, 0.1f64..20.0), 1..9)) {
-            // Against every subset: the number picked by level l, of B_l, is the largest possible.
+            // Comparison with every subset: the number of jobs of B_l picked up to level l is the largest possible.
             let given = jobs(&sizes);
             let found = priorities(&given);
             for level in 1..=*found.iter().max().unwrap() {

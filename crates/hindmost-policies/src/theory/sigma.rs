@@ -1,18 +1,20 @@
-//! From which remaining time on a task is a straggler: σ of SDA (section V-A) and ESE (section VI-B).
+//! Computes the remaining time from which on a task is a straggler: σ of SDA and ESE (Xu & Lau 2015, sections V-A and
+//! VI-B).
 //!
-//! A copy whose remaining time is r races c − 1 fresh copies. All c run until the first is done, which
-//! takes c·E\[min(r, Y)] of machine time, Y being the shortest of the fresh ones, against r without a
-//! race. The race pays where c·E\[min(r, Y)] < r. The left side is concave with slope c at 0, so there
-//! is one root r > 0, and the threshold σ·E\[x] belongs there whatever the distribution of r: whether r
-//! was revealed after a fraction s of the work (SDA) or at a random time (ESE). For Pareto with α = 2
-//! and c = 2 this gives the paper's σ = 1 + √2/2.
+//! A copy with remaining time r races c − 1 new copies. All c copies run until the first one finishes, which takes
+//! c·E\[min(r, Y)] of machine time; Y is the shortest duration of the new copies. Without a race it takes r. So the
+//! race saves machine time if c·E\[min(r, Y)] < r. The left side is concave in r with slope c at 0, so that there is
+//! one root r > 0. The threshold σ·E\[x] is that root, whatever the distribution of r: it does not matter whether r
+//! becomes known after a fraction s of the work (SDA) or at a random time (ESE). For Pareto with α = 2 and c = 2 this
+//! gives the paper's σ = 1 + √2/2.
 //!
-//! Readings: in Eq. 26 the second integrand must be G(t), not 1 − G(t), which diverges. Theorem 3's
-//! c = 2 does not hold for very heavy tails: with each c at its own σ three copies cost less than two
-//! below α ≈ 1.5595 (at the σ of two copies, below α ≈ 1.5305); [`sda`] searches c. For Pareto no more
-//! than three ever pay. Where durations can be very short they do: the shortest of c exponential
-//! copies takes 1/c of one, so that more copies never cost more, and log-normal and Weibull with a
-//! high variance want dozens. There the limit on copies decides.
+//! Readings:
+//! - In Eq. 26 the second integrand must be G(t); 1 − G(t) diverges.
+//! - Theorem 3's c = 2 does not hold for very heavy tails: with each c at its own σ, three copies cost less than two
+//!   below α ≈ 1.5595 (at the σ of two copies, below α ≈ 1.5305). So [`sda`] searches c.
+//! - For Pareto, more than three copies never cost less. For durations that can be very short they do: the shortest of
+//!   c exponential copies takes 1/c of one copy, so that more copies never cost more; log-normal and Weibull durations
+//!   of high variance are cheapest with dozens of copies. There the limit on copies decides.
 
 use thiserror::Error;
 
@@ -21,43 +23,44 @@ use hindmost_math::distribution::Distribution;
 use hindmost_math::numeric::find_root;
 use hindmost_math::plain::Plain;
 
-/// The search over copies ends after so many in a row that are worse than the best.
+/// The search over copies ends after this many numbers of copies in a row without an improvement.
 const PATIENCE: u32 = 4;
 
-/// An optimal threshold.
+/// An optimal straggler threshold.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sigma {
-    /// A task is a straggler where its remaining time exceeds σ·E\[x].
+    /// A task is a straggler if its remaining time exceeds σ·E\[x].
     pub sigma: f64,
-    /// Copies that a straggler has in all from then on.
+    /// The number of copies of a straggler, the original included.
     pub copies: u32,
-    /// E\[R]/E\[x]: expected machine time of a task against that without backups.
+    /// E\[R]/E\[x]: the expected machine time of a task over that without backups.
     pub resource_ratio: f64,
 }
 
-/// Why there is no threshold.
+/// The error for parameters without a threshold.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum SigmaError {
-    /// A parameter outside its range.
+    /// A parameter is outside its range.
     #[error("{parameter} = {}: must be {valid}", Plain(*value))]
     Parameter {
         /// Name of the parameter.
         parameter: &'static str,
         /// Its value.
         value: f64,
-        /// What is valid.
+        /// The valid values.
         valid: &'static str,
     },
 }
 
-/// SDA's σ and number of copies, jointly the best (Eq. 27–28), with the remaining time known once a
-/// fraction `s` of the work is done, 0 ≤ `s` < 1, and at most `max_copies` copies, at least 2.
+/// Returns SDA's σ and number of copies that together minimise the machine time (Eq. 27–28). The remaining time is
+/// known once a fraction `s` of the work is done, 0 ≤ `s` < 1. A straggler has at most `max_copies` copies, which must
+/// be at least 2.
 ///
-/// σ depends neither on `s` nor on the mean (Theorem 3), the number of copies hardly. Where no number
-/// of copies saves anything (durations that don't vary), two copies and the ratio 1.
+/// σ depends neither on `s` nor on the mean (Theorem 3); the number of copies hardly depends on them. If no number of
+/// copies saves machine time (durations that do not vary), the result has two copies and the ratio 1.
 ///
 /// # Errors
-/// A parameter outside its range, or durations that are always 0.
+/// If a parameter is outside its range or durations are always 0.
 pub fn sda(duration: &Distribution, s: f64, max_copies: u32) -> Result<Sigma, SigmaError> {
     check_mean(duration)?;
     check_fraction(s)?;
@@ -73,7 +76,7 @@ pub fn sda(duration: &Distribution, s: f64, max_copies: u32) -> Result<Sigma, Si
         let sigma = break_even(duration, copies);
         let resource_ratio = sda_cost(duration, s, sigma, copies);
         match best {
-            // Rounding aside, more copies must earn their place.
+            // More copies must be better by more than rounding errors.
             Some(so_far) if resource_ratio >= so_far.resource_ratio - 1e-12 => {
                 if copies >= so_far.copies + PATIENCE {
                     break;
@@ -85,21 +88,22 @@ pub fn sda(duration: &Distribution, s: f64, max_copies: u32) -> Result<Sigma, Si
     Ok(best.unwrap_or(Sigma { sigma: break_even(duration, 2), copies: 2, resource_ratio: 1.0 }))
 }
 
-/// ESE's σ (Eq. 30–33): one duplicate, two copies in all; the time at which the scheduler looks is
-/// uniform over the task's duration.
+/// Returns ESE's σ (Eq. 30–33) for one backup, so two copies. The time at which the scheduler looks is uniform over the
+/// task's duration.
 ///
 /// # Errors
-/// Durations that are always 0.
+/// If durations are always 0.
 pub fn ese(duration: &Distribution) -> Result<Sigma, SigmaError> {
     check_mean(duration)?;
     let sigma = break_even(duration, 2);
     Ok(Sigma { sigma, copies: 2, resource_ratio: ese_cost(duration, sigma) })
 }
 
-/// SDA's E\[R]/E\[x] at any `sigma` ≥ 0, `copies` ≥ 1 (Fig. 4's curves; 1 copy: no backups, ratio 1).
+/// Returns SDA's E\[R]/E\[x] at any `sigma` ≥ 0 and `copies` ≥ 1 (the curves of Fig. 4). One copy means no backups and
+/// the ratio 1.
 ///
 /// # Errors
-/// A parameter outside its range, or durations that are always 0.
+/// If a parameter is outside its range or durations are always 0.
 pub fn sda_resource_ratio(duration: &Distribution, s: f64, sigma: f64, copies: u32) -> Result<f64, SigmaError> {
     check_mean(duration)?;
     check_fraction(s)?;
@@ -111,28 +115,28 @@ pub fn sda_resource_ratio(duration: &Distribution, s: f64, sigma: f64, copies: u
     }
 }
 
-/// ESE's E\[R]/E\[x] at any `sigma` ≥ 0 (Eq. 30–33).
+/// Returns ESE's E\[R]/E\[x] at any `sigma` ≥ 0 (Eq. 30–33).
 ///
 /// # Errors
-/// A parameter outside its range, or durations that are always 0.
+/// If a parameter is outside its range or durations are always 0.
 pub fn ese_resource_ratio(duration: &Distribution, sigma: f64) -> Result<f64, SigmaError> {
     check_mean(duration)?;
     check_sigma(sigma)?;
     Ok(ese_cost(duration, sigma))
 }
 
-/// The σ > 0 at which a race of `copies` ≥ 2 costs as much as going on alone.
+/// Returns the σ > 0 at which a race of `copies` ≥ 2 costs as much as no race.
 fn break_even(duration: &Distribution, copies: u32) -> f64 {
     let mean = duration.mean();
     let fresh = f64::from(copies - 1);
     let gain = |r: f64| f64::from(copies) * duration.limited_minimum(r, fresh) - r;
-    // At c·E[Y] the race costs at most r.
+    // At r = c·E[Y] the race costs at most r.
     let high = f64::from(copies) * duration.expected_minimum(fresh);
     let mut low = 0.5 * high;
     while low > 1e-300 && gain(low) <= 0.0 {
         low *= 0.5;
     }
-    // No change of sign: rounding at the upper end, where Y never exceeds r.
+    // There is no change of sign if rounding hides it at the upper end, where Y never exceeds r.
     find_root(gain, low, high, 1e-15).unwrap_or(high) / mean
 }
 

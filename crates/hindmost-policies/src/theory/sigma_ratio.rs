@@ -1,10 +1,9 @@
-//! Expected machine time of a task under SDA's and ESE's rules, for [`super::sigma`].
+//! Computes the expected machine time of a task under SDA's and ESE's rules, for [`super::sigma`].
 //!
-//! With g(r) = c·E\[min(r, Y)] − r, what a race at remaining time r costs beyond going on alone, SDA's
-//! is E\[x] + E\[g((1−s)·x); (1−s)·x > σ·E\[x]] (Eq. 21–26), and ESE's, with the time of looking uniform
-//! over [0, x] and c = 2, E\[x] + E\[(1/x)·∫ g(u) du over σ·E\[x] < u < x] (Eq. 30–33). An expectation
-//! over x of h(x) with h(x₀) = 0 is ∫ h′·S from x₀ on, which needs no density. Pareto has closed forms;
-//! a sample is summed.
+//! g(r) = c·E\[min(r, Y)] − r is the cost of a race at remaining time r beyond that of no race. SDA's machine time is
+//! E\[x] + E\[g((1−s)·x); (1−s)·x > σ·E\[x]] (Eq. 21–26). ESE's, with the time of looking uniform over [0, x] and c =
+//! 2, is E\[x] + E\[(1/x)·∫ g(u) du over σ·E\[x] < u < x] (Eq. 30–33). An expectation over x of h(x) with h(x₀) = 0 is
+//! ∫ h′·S from x₀ on, which needs no density. Pareto has closed forms; a sample is summed.
 
 use hindmost_math::distribution::{Distribution, Pareto};
 use hindmost_math::numeric::integrate_panels;
@@ -12,12 +11,12 @@ use hindmost_math::numeric::integrate_panels;
 /// Relative tolerance of the quadratures.
 const TOLERANCE: f64 = 1e-12;
 
-/// E\[R]/E\[x] under SDA's rule, for copies ≥ 2 and a positive mean.
+/// Returns E\[R]/E\[x] under SDA's rule, for copies ≥ 2 and a positive mean.
 pub(super) fn sda_cost(duration: &Distribution, s: f64, sigma: f64, copies: u32) -> f64 {
     let mean = duration.mean();
     let copies = f64::from(copies);
     let left = 1.0 - s;
-    // Stragglers are the tasks longer than this.
+    // A task is a straggler if its duration exceeds this.
     let from = sigma * mean / left;
     let change = match duration {
         Distribution::Pareto(pareto) if pareto.maximum().is_none() => sda_pareto(pareto, left, from, copies),
@@ -28,7 +27,7 @@ pub(super) fn sda_cost(duration: &Distribution, s: f64, sigma: f64, copies: u32)
     1.0 + change / mean
 }
 
-/// E\[R]/E\[x] under ESE's rule, for a positive mean.
+/// Returns E\[R]/E\[x] under ESE's rule, for a positive mean.
 pub(super) fn ese_cost(duration: &Distribution, sigma: f64) -> f64 {
     let mean = duration.mean();
     let from = sigma * mean;
@@ -47,7 +46,7 @@ fn sda_pareto(pareto: &Pareto, left: f64, from: f64, copies: f64) -> f64 {
     // E[x; x > y] for y ≥ μ.
     let beyond = |y: f64| alpha / (alpha - 1.0) * y * survival(y);
     let from = from.max(minimum);
-    // A remaining time below μ is sure to end before a fresh copy: E[min] is then the remaining time.
+    // An attempt with a remaining time below μ certainly ends before a new copy: E[min] is then the remaining time.
     let certain = from.max(minimum / left);
     let short = copies * left * (beyond(from) - beyond(certain));
     // E[min(r, Y)]/μ = 1 + (1 − (r/μ)^(−ε))/ε with ε = α(c−1) − 1 > 0, averaged over x > certain.
@@ -68,11 +67,11 @@ fn ese_pareto(pareto: &Pareto, from: f64) -> f64 {
     minimum * alpha / (alpha + 1.0) * (short + long)
 }
 
-/// The mean over a sample (ascending) of g((1−s)·x) for x > from.
+/// Returns the mean of g((1−s)·x) for x > from over an ascending sample.
 fn sda_sample(values: &[f64], left: f64, from: f64, copies: f64) -> f64 {
     let count = values.len() as f64;
     let share = |passed: usize| ((count - passed as f64) / count).powf(copies - 1.0);
-    // E[min(r, Y)] step by step: r ascends with x.
+    // E[min(r, Y)] is computed step by step, because r ascends with x.
     let (mut passed, mut at, mut area) = (0, 0.0, 0.0);
     let mut sum = 0.0;
     for &value in values.iter().filter(|&&value| value > from) {
@@ -126,7 +125,7 @@ fn sda_quadrature(duration: &Distribution, left: f64, from: f64, copies: f64) ->
         TOLERANCE,
     )
     .value
-        // Below the first break nothing ends.
+        // No copy ends before the first break.
         + (start - from).max(0.0);
     at_start * survival + left * (copies * race - survival * duration.mean_residual(from))
 }
@@ -150,14 +149,14 @@ fn ese_quadrature(duration: &Distribution, from: f64) -> f64 {
         TOLERANCE,
     )
     .value;
-    // Below the first break nothing ends: g(u) = u, and the integral of its derivative's mean is
+    // No copy ends before the first break: g(u) = u there, and the integral of its derivative's mean is
     // h(start) = (start² − from²)/(2·start).
     value + if start > from { 0.5 * (start - from * from / start) } else { 0.0 }
 }
 
-/// Logarithms at which integrals over x from `from` on are split: quantiles of x, the same for the
-/// remaining time `left`·x, and the ends of both supports. At least one; the first is at or after
-/// `from`, and nothing ends between the two.
+/// Returns the logarithms at which integrals over x from `from` on are split: at quantiles of x and of the remaining
+/// time `left`·x, and at the ends of both supports. There is at least one. The first is at `from` or later, and no copy
+/// ends between both.
 fn breaks(duration: &Distribution, from: f64, left: f64) -> Vec<f64> {
     let lower = [1e-20, 1e-9, 1e-4, 0.01, 0.1, 0.25, 0.5, 0.75].map(|p| duration.quantile(p));
     let upper = [0.1, 0.01, 1e-4, 1e-8, 1e-16, 1e-40, 1e-100, 1e-300].map(|q| duration.survival_quantile(q));

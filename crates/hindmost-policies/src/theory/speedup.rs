@@ -1,18 +1,17 @@
-//! What copies of a task are worth: the speed-up function of Xu, Liu & Lau 2022 (Eq. 1–3).
+//! The speed-up of a task by copies: the function h of Xu, Liu & Lau 2022 (Eq. 1–3).
 //!
-//! The fastest of r copies that take θ on average takes θ / h(r). For durations that follow a Pareto
-//! distribution h(r) = 1 + (1 − 1/r) / (α − 1); α is fitted to a phase's mean θ and standard
-//! deviation σ: α = 1 + √(1 + (θ/σ)²). It is always above 2, so a tail with α ≤ 2, whose deviation is
-//! infinite, is misfitted: that is the paper's method. Without deviation h is 1 for any r.
+//! The fastest of r copies with mean duration θ takes θ / h(r) on average. For Pareto durations h(r) = 1 + (1 − 1/r) /
+//! (α − 1). α is fitted to a phase's mean θ and standard deviation σ: α = 1 + √(1 + (θ/σ)²). It is always above 2, so
+//! that the paper's method misfits a tail with α ≤ 2, whose deviation is infinite. If σ = 0, h is 1 for any r.
 //!
-//! r counts all copies here, the first included; "clones" elsewhere are those beyond it.
+//! r counts all copies, the original included; "clones" elsewhere are the other ones.
 
 use hindmost_math::distribution::{Distribution, DistributionError};
 
-/// The tail index α fitted to a mean and a standard deviation, seconds; infinite without deviation.
+/// Returns the tail index α fitted to a mean and a standard deviation, both in seconds. Infinite if the deviation is 0.
 ///
 /// # Errors
-/// A mean or deviation that is negative or not a number, or an infinite mean.
+/// If the mean or the deviation is negative or not a number, or the mean is infinite.
 pub fn fitted_alpha(mean: f64, sd: f64) -> Result<f64, DistributionError> {
     Ok(match Distribution::fit_mean_sd(mean, Some(sd))? {
         Distribution::Pareto(pareto) => pareto.alpha(),
@@ -20,15 +19,15 @@ pub fn fitted_alpha(mean: f64, sd: f64) -> Result<f64, DistributionError> {
     })
 }
 
-/// h(r): how many times as fast the fastest of `copies` copies is on average, for Pareto durations of
-/// tail index `alpha`, above 1. One copy, or none, gives 1.
+/// Returns h(r): the mean duration of one copy over that of the fastest of `copies` copies, for Pareto durations with
+/// tail index `alpha`, which must be above 1. One copy or none gives 1.
 pub fn speedup(alpha: f64, copies: u32) -> f64 {
     1.0 + (1.0 - 1.0 / f64::from(copies.max(1))) / (alpha - 1.0)
 }
 
-/// r_j of Corollary 4.1 of the transient algorithm: the fewest copies with which a task of mean length
-/// `length` slots is expected to be done within 2^`level` slots, min{r : 2^l·h(r) ≥ θ}. `None` if no
-/// number of copies is enough: h stays below α / (α − 1).
+/// Returns r_j of the transient algorithm's Corollary 4.1: the smallest number of copies with which a task of mean
+/// length `length` slots is expected to finish within 2^`level` slots, min{r : 2^l·h(r) ≥ θ}. `None` if no number of
+/// copies suffices, because h is always below α / (α − 1).
 pub fn copies_for_level(length: f64, alpha: f64, level: u32) -> Option<u32> {
     let needed = length / 2f64.powi(level.min(1023) as i32);
     if needed <= 1.0 {
@@ -40,7 +39,7 @@ pub fn copies_for_level(length: f64, alpha: f64, level: u32) -> Option<u32> {
         return None;
     }
     let about = (1.0 / share).ceil() as u32;
-    // Rounding may be one off either way.
+    // Rounding may be off by one in either direction.
     (about.saturating_sub(1).max(1)..=about.saturating_add(1)).find(|copies| speedup(alpha, *copies) >= needed)
 }
 
@@ -48,7 +47,7 @@ pub fn copies_for_level(length: f64, alpha: f64, level: u32) -> Option<u32> {
 mod tests {
     use super::*;
 
-    /// E\[min\] of so many Pareto copies of minimum 1, which is Pareto with so many times α.
+    /// Returns E\[min\] of `copies` Pareto copies with minimum 1, which is Pareto with `copies` times α.
     fn minimum_mean(alpha: f64, copies: u32) -> f64 {
         let alpha = alpha * f64::from(copies);
         alpha / (alpha - 1.0)

@@ -1,4 +1,4 @@
-//! Known answers, brute force and Monte Carlo for the optimisation problems.
+//! Tests of the optimisation problems against known answers, brute force and Monte Carlo simulation.
 
 use super::clones::{
     CloneError, CloneJob, CloneProblem, CloneSolution, CloneTable, best_alone, continuous, exact, exact_with_tables,
@@ -18,7 +18,7 @@ fn close(value: f64, expected: f64, relative: f64, what: &str) {
     assert!((value - expected).abs() <= relative * expected.abs(), "{what}: {value}, expected {expected}");
 }
 
-/// Uniform in (0, 1], a hash of a seed and a counter (SplitMix64's finaliser).
+/// Returns a number in (0, 1] that is a hash of a seed and a counter (SplitMix64's finaliser).
 fn uniform(seed: u64, counter: u64) -> f64 {
     let mut x = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ counter.wrapping_mul(0xD1B5_4A32_D192_ED03);
     for (shift, factor) in [(30, 0xBF58_476D_1CE4_E5B9_u64), (27, 0x94D0_49BB_1331_11EB)] {
@@ -28,7 +28,7 @@ fn uniform(seed: u64, counter: u64) -> f64 {
     ((x >> 11) + 1) as f64 / (1_u64 << 53) as f64
 }
 
-/// Every allocation, for small problems.
+/// Returns the best objective over all allocations of a small problem; `None` if there is none.
 fn brute_force(problem: &CloneProblem) -> Option<f64> {
     let mut best: Option<f64> = None;
     let mut copies = vec![1_u32; problem.jobs.len()];
@@ -98,14 +98,14 @@ fn exact_copies_match_brute_force() {
 
 #[test]
 fn greedy_by_gain_per_machine_would_be_wrong() {
-    // Room for 6 extra machines: greedy takes the 5-task job first, the best is the 6-task job.
+    // 6 machines are left: the greedy rule takes the job of 5 tasks first, the optimum takes the job of 6 tasks.
     let job = |tasks, mean: f64| CloneJob { tasks, duration: Distribution::pareto_with_mean(2.0, mean).unwrap() };
     let problem = CloneProblem { jobs: vec![job(5, 1.0), job(6, 1.1)], machines: 17, max_copies: 2, gamma: 0.0 };
     assert_eq!(exact(&problem).unwrap().copies, [1, 2]);
 }
 
 #[test]
-fn a_figure_1_case_solved_three_ways() {
+fn three_methods_agree_on_figure_1() {
     let problem = CloneProblem::figure_1().unwrap();
     let whole = exact(&problem).unwrap();
     check_solution(&problem, &whole);
@@ -113,7 +113,7 @@ fn a_figure_1_case_solved_three_ways() {
     let real = continuous(&problem).unwrap();
     assert!(real.objective >= whole.objective);
     close(real.machines_used, 100.0, 1e-12, "the machines bind");
-    // Karush–Kuhn–Tucker: each job's slope per machine is the multiplier where 1 < c < 8.
+    // Karush-Kuhn-Tucker conditions: each job's slope per machine is the multiplier if 1 < c < 8.
     for (job, &copies) in problem.jobs.iter().zip(&real.copies) {
         let step = 1e-4;
         let slope = (job.value(copies + step, 0.01) - job.value(copies - step, 0.01)) / (2.0 * step);
@@ -145,18 +145,18 @@ fn machines_to_spare_give_each_job_its_own_optimum() {
     let real = continuous(&problem).unwrap();
     assert_eq!(real.multiplier, 0.0);
     assert!(real.objective >= solution.objective);
-    // The dual gets there too: the machines' multiplier falls to 0, others hold c at r.
+    // The dual method converges too: the multiplier of the machines falls to 0.
     let found = dual(&problem, DEFAULT_STEPS, START, 1e-6, 50_000).unwrap();
     assert!(found.converged);
     for (found, expected) in found.copies.iter().zip(&real.copies) {
         assert!((found - expected).abs() < 1e-3, "{found} {expected}");
     }
-    // With few copies allowed their limit binds, and ξ holds it.
+    // If few copies are allowed, that limit binds and has a positive multiplier ξ.
     let narrow = CloneProblem { max_copies: 2, ..CloneProblem::figure_1().unwrap() };
     let found = dual(&narrow, DEFAULT_STEPS, START, 1e-5, 2000).unwrap();
     assert!(found.converged && found.copies.iter().all(|copies| (copies - 2.0).abs() < 1e-3));
     assert_eq!(continuous(&narrow).unwrap().copies, [2.0; 4]);
-    // A constant gains nothing from copies: ties go to one copy.
+    // Constant durations gain nothing from copies: ties go to one copy.
     let constant = CloneProblem {
         jobs: vec![CloneJob { tasks: 3, duration: Distribution::constant(2.0).unwrap() }],
         gamma: 0.0,
@@ -200,7 +200,7 @@ fn invalid_problems_are_refused() {
     assert_eq!(exact(&empty).unwrap().copies, Vec::<u32>::new());
 }
 
-/// Everything the σ of which is checked.
+/// The distributions whose σ is checked.
 const SHAPES: [&str; 17] = [
     "pareto(alpha=1.05,mean=1)",
     "pareto(alpha=1.1,mean=1)",
@@ -222,7 +222,7 @@ const SHAPES: [&str; 17] = [
 ];
 
 #[test]
-fn sigma_for_pareto_2_is_the_papers() {
+fn sigma_for_pareto_2_equals_the_papers() {
     let optimal = 1.0 + 0.5_f64.sqrt();
     for s in [0.0, 0.1, 0.3] {
         let sigma = sda(&distribution("pareto(alpha=2,mean=3)"), s, MAX_COPIES).unwrap();
@@ -230,13 +230,13 @@ fn sigma_for_pareto_2_is_the_papers() {
         close(sigma.sigma, optimal, 1e-14, "sda");
     }
     close(ese(&distribution("pareto(alpha=2,mean=3)")).unwrap().sigma, optimal, 1e-14, "ese");
-    // s = 0 and no threshold clones everything: c·E[min of c]/E[x] = 3·(6/5)/2.
+    // s = 0 without a threshold clones all tasks: c·E[min of c]/E[x] = 3·(6/5)/2.
     let all = sda_resource_ratio(&distribution("pareto(alpha=2,minimum=1)"), 0.0, 0.0, 3).unwrap();
     close(all, 1.8, 1e-14, "cloning");
-    // 2(1 − e^(−r)) = r for exponential durations.
+    // For exponential durations, σ solves 2(1 − e^(−r)) = r.
     let sigma = ese(&distribution("exponential(mean=5)")).unwrap().sigma;
     close(2.0 * -(-sigma).exp_m1(), sigma, 1e-14, "exponential");
-    // Near 2 for lighter tails.
+    // σ is near 2 for lighter tails.
     assert!((ese(&distribution("pareto(alpha=5,mean=1)")).unwrap().sigma - 2.0).abs() < 0.05);
 }
 
@@ -265,7 +265,7 @@ fn sigma_is_where_the_ratio_is_smallest() {
             let sigma = best.sigma;
             assert!(sda_resource_ratio(&duration, 0.1, sigma, copies).unwrap() >= best.resource_ratio - 1e-11);
         }
-        // Neither depends on the unit of time.
+        // σ and the ratio do not depend on the unit of time.
         let scaled = sda(&duration.scaled(100.0), 0.1, MAX_COPIES).unwrap();
         close(scaled.sigma, best.sigma, 1e-9, text);
         close(scaled.resource_ratio, best.resource_ratio, 1e-9, text);
@@ -288,7 +288,8 @@ fn durations_that_do_not_vary_have_no_stragglers() {
 
 #[test]
 fn ratios_of_a_fine_sample_match_the_distribution() {
-    // 20 000 quantiles in the middle of equal shares: a sample is summed, the others are integrated.
+    // The sample has 20 000 quantiles, each in the middle of an equal share. Samples are summed, distributions
+    // integrated.
     for text in ["exponential(mean=2)", "weibull(shape=0.7,mean=1)", "log_normal(mean=1,cv=1)", "uniform(min=1,max=4)"]
     {
         let duration = distribution(text);
@@ -309,10 +310,10 @@ fn ratios_of_a_fine_sample_match_the_distribution() {
 
 #[test]
 fn ratios_match_monte_carlo() {
-    // The change against no backups, R − x, has a finite mean always but no variance for α ≤ 2; its
-    // quantile-stratified mean over x needs none: x runs over a fine grid of quantiles, and the fresh
-    // copies and the time of looking are drawn. What lies beyond the grid is left out of both sides by
-    // truncating the distribution, which tests the quadrature for Pareto as well.
+    // The change against no backups, R − x, always has a finite mean, but an infinite variance for α ≤ 2. So the test
+    // stratifies: x runs over a fine grid of quantiles, and the new copies and the time of looking are drawn. The
+    // distribution is truncated at the end of the grid on both sides of the comparison, which tests the quadrature for
+    // Pareto too.
     let strata = 200_000_u64;
     for text in [
         "pareto(alpha=1.1,minimum=1,maximum=1000)",
@@ -347,7 +348,7 @@ fn ratios_match_monte_carlo() {
                 ("ese", ese_sums, ese_resource_ratio(&duration, sigma).unwrap()),
             ] {
                 let average = sums.0 / count;
-                // Plain sampling's standard error, which stratifying only lowers; five of them.
+                // Five standard errors of plain sampling; stratification only lowers them.
                 let error = ((sums.1 / count - average * average) / count).sqrt() / mean;
                 let found = 1.0 + average / mean;
                 assert!((found - expected).abs() < 5.0 * error, "{text} {what}: {found} {expected} ± {error}");
@@ -358,7 +359,7 @@ fn ratios_match_monte_carlo() {
 
 #[test]
 fn pareto_closed_forms_match_the_quadrature() {
-    // A maximum so far out that it changes nothing takes the way of the quadrature.
+    // A Pareto distribution with a maximum uses the quadrature. This maximum is so large that it changes nothing.
     for alpha in [2.0, 2.5, 4.0] {
         let closed = Distribution::pareto(alpha, 1.0).unwrap();
         let integrated = Distribution::pareto_truncated(alpha, 1.0, 1e12).unwrap();
@@ -379,7 +380,7 @@ fn cutoff_matches_the_papers_equations() {
     let alpha = 3.0;
     let duration = Distribution::pareto_with_mean(alpha, 2.0).unwrap();
     for omega in [0.0, 0.1, 0.3, 0.5] {
-        // Eq. 3 as printed.
+        // Eq. 3 in its printed form.
         let above = omega * (alpha - 1.0) * (1.0 - 4.0 * alpha * alpha + 4.0 * alpha) / (alpha * (2.0 * alpha - 1.0))
             + 2.0 * (alpha - 1.0);
         let printed = 2.0 * above / (2.0 * alpha - 1.0 - 4.0 * omega * (alpha - 1.0));
@@ -396,7 +397,7 @@ fn cutoff_matches_the_papers_equations() {
 }
 
 #[test]
-fn cutoff_where_there_is_no_border() {
+fn no_cutoff_where_one_side_always_wins() {
     let two = cutoff(&distribution("pareto(alpha=2,mean=1)"), 3000.0, 50.5, 2.5);
     let Err(CutoffError::InfiniteSecondMoment { necessary_lambda }) = two else { panic!("{two:?}") };
     close(necessary_lambda, 3000.0 / (50.5 * 2.5) * 0.75, 1e-14, "4(α−1)/(2α−1) = 4/3");
@@ -406,7 +407,7 @@ fn cutoff_where_there_is_no_border() {
         found.reason.unwrap()
     };
     assert_eq!(none("constant(value=1)"), NoCutoff::NeverHelps);
-    // Exponential: both run away at load 1, two copies always half the delay.
+    // Exponential durations: both delays become infinite at load 1, and two copies always halve the delay.
     assert_eq!(none("exponential(mean=1)"), NoCutoff::AlwaysHelps);
     assert_eq!(none("weibull(shape=0.5,mean=1)"), NoCutoff::AlwaysHelps);
     assert_eq!(none("log_normal(mean=1,cv=10)"), NoCutoff::AlwaysHelps);

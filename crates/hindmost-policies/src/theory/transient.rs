@@ -1,75 +1,78 @@
-//! The transient scheduler of Xu, Liu & Lau 2022 (Section 4.2, Algorithm 1 with its lines 11 to 16, and
-//! Corollary 4.1): jobs of one task each that are all there at time 0, on one server.
+//! The transient scheduler of Xu, Liu & Lau 2022 (Section 4.2, Algorithm 1 with its lines 11 to 16, and Corollary 4.1):
+//! schedules jobs of one task each, which all arrive at time 0, on one server.
 //!
-//! Jobs are served in the order of their [`priorities`]: the next one starts as
-//! soon as there is room for it, and nobody overtakes it. With [`Cloning::BeforeABlockedJob`] (lines 14 and 15) a
-//! job gets one clone if the job after it can't be scheduled, or there is none, and the clone fits. With
-//! [`Cloning::ForLevel`] (Corollary 4.1, competitive ratio 6) a job may be picked at a level l that it reaches only
-//! with r_j = min{r : 2^l·h_j(r) ≥ θ_j} copies, if that many fit on the server and their volume into the level's
-//! knapsack; it then starts with r_j copies at once. A task with r copies takes θ / h(r).
+//! Jobs start in the order of their [`priorities`]. The next job starts as soon as it fits, and no job overtakes it. A
+//! task with r copies takes θ / h(r).
 //!
-//! Readings: the paper sorts by priority and says nothing of ties: they go to the earlier job. In the corollary the
-//! volume of a job with r copies is r·d·θ / h(r), what the copies hold until the first is done.
+//! - [`Cloning::BeforeABlockedJob`] (lines 14 and 15): a job gets one clone if the clone fits and the next job does not
+//!   fit, or there is no next job.
+//! - [`Cloning::ForLevel`] (Corollary 4.1, competitive ratio 6): a level l may also pick a job that finishes within 2^l
+//!   slots only with r_j = min{r : 2^l·h_j(r) ≥ θ_j} copies, if these fit on the server and their volume fits into the
+//!   level's knapsack. The job then starts with r_j copies.
+//!
+//! Readings: the paper does not say how ties of priority are broken; here the earlier job goes first. In the corollary,
+//! the volume of a job with r copies is r·d·θ / h(r), which the copies hold until the first one finishes.
 
 use super::priorities::{SizedJob, priorities};
 use super::speedup::{copies_for_level, speedup};
 
-/// A job of one task that is there at time 0.
+/// A job of one task that arrives at time 0.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TransientJob {
-    /// What a copy demands in each dimension, as a share of the server, from 0 to 1.
+    /// The demand of a copy in each dimension, as a share of the server, from 0 to 1.
     pub demand: Vec<f64>,
-    /// θ_j: its mean length alone, slots.
+    /// θ_j, its mean length with one copy, in slots.
     pub length: f64,
-    /// Tail index of its durations, above 1, for the speed-up of copies; infinite where copies do not help.
+    /// The tail index of its durations, above 1, which determines the speed-up by copies. Infinite if copies do not
+    /// help.
     pub alpha: f64,
 }
 
 impl TransientJob {
-    /// d_j, the dominant share (Eq. 9).
+    /// Returns d_j, the dominant share of a copy (Eq. 9).
     pub fn share(&self) -> f64 {
         self.demand.iter().copied().fold(0.0, f64::max)
     }
 
-    /// Mean length with so many copies, slots: θ / h(r).
+    /// Returns the mean length with `copies` copies, θ / h(r), in slots.
     fn length_with(&self, copies: u32) -> f64 {
         self.length / speedup(self.alpha, copies)
     }
 
-    /// What so many copies hold until the first is done, slots of the server.
+    /// Returns the volume that `copies` copies hold until the first one finishes, in slots of the server.
     fn volume_with(&self, copies: u32) -> f64 {
         f64::from(copies) * self.share() * self.length_with(copies)
     }
 }
 
-/// When a job gets more than one copy.
+/// The rule by which jobs get more than one copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cloning {
-    /// Never.
+    /// No job gets a clone.
     None,
-    /// One clone if the job after it can't be scheduled (Algorithm 1, lines 14 and 15).
+    /// A job gets one clone if the next job does not fit (Algorithm 1, lines 14 and 15).
     BeforeABlockedJob,
-    /// As many as it takes to be done within its level (Corollary 4.1).
+    /// A job gets as many copies as it needs to finish within its level (Corollary 4.1).
     ForLevel,
 }
 
-/// What became of a job.
+/// A job's place in the schedule.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scheduled {
-    /// Its priority, from 1.
+    /// Its priority, at least 1.
     pub priority: u32,
-    /// Copies that it was started with.
+    /// The number of copies with which it starts.
     pub copies: u32,
-    /// When it started, slots.
+    /// Its start, in slots.
     pub start: f64,
-    /// When it is done on average, slots: its flowtime.
+    /// Its expected finish, in slots. This is its flowtime (job completion time).
     pub finish: f64,
 }
 
-/// Why there is no schedule.
+/// The error for jobs without a schedule.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum TransientError {
-    /// A job that the server can't hold, or numbers that are none.
+    /// The job does not fit on the server, or its numbers are not valid.
     #[error(
         "job {0} can't be scheduled: demands must be shares from 0 to 1, its length finite and not negative, its tail \
          index above 1"
@@ -77,13 +80,13 @@ pub enum TransientError {
     BadJob(usize),
 }
 
-/// Rounding of sums of shares must keep nobody waiting.
+/// Tolerance for rounding errors in sums of shares, so that they do not delay a job.
 const ROUNDING: f64 = 1e-9;
 
-/// The schedule of these jobs, in the given order.
+/// Returns the schedule of these jobs; the entries are in the order of `jobs`.
 ///
 /// # Errors
-/// A job that demands more than the server has, or a number that is none.
+/// If a job demands more than the server has or its numbers are not valid.
 pub fn schedule(jobs: &[TransientJob], cloning: Cloning) -> Result<Vec<Scheduled>, TransientError> {
     for (at, job) in jobs.iter().enumerate() {
         let demands_are_shares = job.demand.iter().all(|share| (0.0..=1.0).contains(share));
@@ -124,12 +127,12 @@ pub fn schedule(jobs: &[TransientJob], cloning: Cloning) -> Result<Vec<Scheduled
     Ok(schedule)
 }
 
-/// The priority of each job and the copies with which it reaches it: Algorithm 1 as Corollary 4.1 changes it. Levels
-/// go on until every job has one.
+/// Returns the priority of each job and the number of copies that it needs for it: Algorithm 1 as modified by Corollary
+/// 4.1. Levels continue until every job has a priority.
 fn priorities_with_copies(jobs: &[TransientJob]) -> Vec<(u32, u32)> {
     let mut found: Vec<Option<(u32, u32)>> = vec![None; jobs.len()];
     for level in 1.. {
-        // Beyond all numbers everything is packed.
+        // The knapsack of the last level has infinite size.
         let size = if level < 1024 { 2f64.powi(level as i32) } else { f64::INFINITY };
         let reach = |(at, job): (usize, &TransientJob)| {
             let copies = copies_for_level(job.length, job.alpha, level)?;
@@ -153,11 +156,11 @@ fn priorities_with_copies(jobs: &[TransientJob]) -> Vec<(u32, u32)> {
     found.into_iter().flatten().collect()
 }
 
-/// The one server, as it goes through time.
+/// The state of the server at a time.
 struct Server {
     now: f64,
     free: Vec<f64>,
-    /// What runs: when it is done, and what it holds.
+    /// The running jobs: the finish of each and the shares that it holds.
     running: Vec<(f64, Vec<f64>)>,
 }
 
@@ -184,7 +187,7 @@ impl Server {
         self.running.push((until, held));
     }
 
-    /// Until the next job is done.
+    /// Advances to the finish of the next job.
     fn wait(&mut self) {
         let next = self.running.iter().map(|(until, _)| *until).fold(f64::INFINITY, f64::min);
         self.now = next;
@@ -220,12 +223,12 @@ mod tests {
 
     #[test]
     fn figure_2_by_hand() {
-        // h(2) = 8/6 is that of α = 2.5.
+        // h(2) = 8/6 means α = 2.5.
         let jobs = [job(1.0, 10.0, 2.5), job(0.25, 8.0, 2.5), job(0.25, 8.0, 2.5)];
         let plain = schedule(&jobs, Cloning::None).unwrap();
         assert_eq!(plain.iter().map(|job| job.priority).collect::<Vec<_>>(), [4, 3, 3]);
         assert_eq!(flowtime(&plain), 8.0 + 8.0 + 18.0);
-        // Of the small jobs only the one after which the large job is blocked gets a clone.
+        // Only the small job before the blocked large job gets a clone.
         let cloned = schedule(&jobs, Cloning::BeforeABlockedJob).unwrap();
         assert_eq!(cloned.iter().map(|job| job.copies).collect::<Vec<_>>(), [1, 1, 2]);
         assert!((flowtime(&cloned) - (8.0 + 6.0 + 18.0)).abs() < 1e-9);
@@ -242,13 +245,14 @@ mod tests {
     }
 
     #[test]
-    fn copies_that_reach_a_level_are_started_with_it() {
-        // 5 slots with α = 2: two copies take 5 / 1.5 ≤ 4, so level 2 is reached with r = 2; alone it is level 3.
+    fn a_job_starts_with_the_copies_that_its_level_needs() {
+        // 5 slots with α = 2: two copies take 5 / 1.5 ≤ 4, so the job reaches level 2 with r = 2. One copy reaches
+        // level 3.
         let jobs = [job(0.25, 5.0, 2.0), job(0.75, 5.0, 2.0)];
         let found = schedule(&jobs, Cloning::ForLevel).unwrap();
         let expected = Scheduled { priority: 2, copies: 2, start: 0.0, finish: 5.0 / 1.5 };
         assert_eq!(found[0], expected);
-        // Two copies of the other are more than the server holds.
+        // Two copies of the other job do not fit on the server.
         assert_eq!((found[1].priority, found[1].copies), (3, 1));
         assert_eq!((found[1].start, found[1].finish), (5.0 / 1.5, 5.0 / 1.5 + 5.0));
     }
@@ -262,7 +266,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_server_is_never_full_beyond_its_room_and_nobody_overtakes(
+        fn the_capacity_holds_and_no_job_overtakes(
             sizes in prop::collection::vec((1u32..=10, 1u32..=10, 1u32..400, 21u32..80), 1..14),
         ) {
             let jobs: Vec<TransientJob> = sizes

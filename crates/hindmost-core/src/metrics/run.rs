@@ -76,7 +76,7 @@ pub struct RunSummary {
     /// Redundant copies: those that ran together with another copy of their task, or replaced one.
     pub copies: Copies,
     /// Flowtime (job completion time, JCT): seconds from the start of the run to the last task's finish, or to the end
-    /// of the run.
+    /// of the run. The live driver leaves out the pauses of a resumed run.
     pub flowtime: f64,
     /// Its phases.
     pub phases: Vec<PhaseSummary>,

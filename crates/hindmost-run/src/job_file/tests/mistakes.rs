@@ -122,7 +122,7 @@ fn errors_name_the_place_the_value_and_what_is_valid() {
         (
             "\"C\"",
             "\"a\\u0000b\"",
-            "line 7, column 15: environment: the value of \"LC_ALL\" contains the character NUL, which no program can be given",
+            "line 7, column 15: environment: the value of \"LC_ALL\" contains the character NUL, which can't be passed to a program",
         ),
         (
             "directory = \"text\"",
@@ -209,10 +209,10 @@ fn errors_name_the_place_the_value_and_what_is_valid() {
         (
             "\"cat ",
             "\"cat\\u0000",
-            "line 14, column 11: phase \"reduce\": its command contains the character NUL, which no program can be given",
+            "line 14, column 11: phase \"reduce\": its command contains the character NUL, which can't be passed to a program",
         ),
         ("\"cat ", &format!("\"{long}"), "line 14, column 11: phase \"reduce\": its command has"),
-        ("\"cat ", &format!("\"{long}"), "programs can be given 100000 at most: put it into a file"),
+        ("\"cat ", &format!("\"{long}"), "at most 100000 can be passed to a program: put it into a file"),
         (
             "cpus = 0.5",
             "cpus = 0",
@@ -269,7 +269,7 @@ fn errors_name_the_place_the_value_and_what_is_valid() {
         (
             "OTHER =",
             "HINDMOST_TASK =",
-            "line 29, column 15: phase \"map\": environment: \"HINDMOST_TASK\" can't be set: names that begin with HINDMOST_ are Hindmost's own",
+            "line 29, column 15: phase \"map\": environment: \"HINDMOST_TASK\" can't be set: names that begin with HINDMOST_ are reserved for Hindmost",
         ),
         (
             "directory = \".\"",
@@ -310,7 +310,7 @@ fn errors_name_the_place_the_value_and_what_is_valid() {
         (
             "text/*.txt",
             "a\\u0000",
-            "line 19, column 10: phase \"map\": inputs: \"a\\0\" contains the character NUL, which no file's name does",
+            "line 19, column 10: phase \"map\": inputs: \"a\\0\" contains the character NUL, which file names can't contain",
         ),
         (
             "\"text/*.txt\"",

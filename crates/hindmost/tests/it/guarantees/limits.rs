@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::syscalls::Swept;
 use crate::scene::{Ended, Scene, as_nobody, names, signal, until, with_mounts};
 
-const LEFT: &str = "can't be removed and is left";
+const LEFT: &str = "can't be removed and are left";
 
 /// True if a shell script succeeds.
 fn succeeds(script: &str, folder: &Path) -> bool {

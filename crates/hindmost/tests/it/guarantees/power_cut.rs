@@ -260,7 +260,7 @@ fn a_power_cut_costs_no_recorded_result() {
         let before = recorded(&disk.out());
         survived += before.len();
         let said = disk.finish(&[]);
-        assert!(!said.contains("is gone") && !said.contains("has changed"), "seed {seed}: {said}");
+        assert!(!said.contains("is missing") && !said.contains("has changed"), "seed {seed}: {said}");
         check(&disk.out());
         disk.unmount();
     }

@@ -15,7 +15,7 @@ const EXPECTED: &str = "a Spark event log (one JSON event a line, such as {\"Eve
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum TraceError {
-    /// The file is missing, or may not be read.
+    /// The file is missing, or this user may not read it.
     #[error("cannot open the log {}: {}", path.display(), why_open(source))]
     Open {
         /// The path as given by the user.

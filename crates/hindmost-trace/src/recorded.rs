@@ -18,7 +18,7 @@ pub struct RecordedNode {
     pub removed: Option<f64>,
 }
 
-/// What became of an attempt.
+/// How an attempt ended, relative to the others of its task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Outcome {
     /// Won: it was the first attempt of its task to succeed.

@@ -48,7 +48,7 @@ impl Collector {
         Collector { analysis: analyse.then(Analysis::new), kept: keep.then(Kept::default), ..Collector::default() }
     }
 
-    /// Takes in a job that has ended, or of which the log holds no more.
+    /// Takes in a job when it has ended or the log has no more records of it.
     pub(super) fn take(&mut self, mut job: Job, source: &Source) {
         if let Some(id) = &job.id {
             match self.seen.entry(id.clone()) {

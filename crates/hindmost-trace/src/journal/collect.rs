@@ -148,7 +148,7 @@ impl Collected {
         }
     }
 
-    /// What stragglers cost, and why.
+    /// Returns what stragglers cost in the run, and why.
     pub fn findings(&self) -> Findings {
         let mut analysis = Analysis::new();
         for (at, job) in self.timeline.jobs.iter().enumerate() {
@@ -191,7 +191,7 @@ impl Collected {
         analysis.findings(&|node| self.timeline.node_name(NodeId(node)).to_owned())
     }
 
-    /// See [`JournalTrace::notes`](super::JournalTrace::notes).
+    /// Returns the sentences for [`JournalTrace::notes`](super::JournalTrace::notes).
     pub fn notes(&self) -> Vec<String> {
         let mut notes = vec![self.how_it_went()];
         if self.seen.durations_learned {

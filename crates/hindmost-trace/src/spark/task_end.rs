@@ -144,7 +144,7 @@ impl<M> TaskEnd<'_, M> {
     }
 
     /// Returns how the attempt ended. The end reason decides. The task info's flags are used if there is none, and to
-    /// recognise a killed attempt whose end reason got lost.
+    /// recognise a killed attempt whose end reason is missing.
     pub(super) fn end(&self) -> End {
         let (failed, killed) = self.info.as_ref().map_or((false, false), |info| (info.failed.0, info.killed.0));
         match self.reason.as_ref().and_then(|reason| reason.reason.get()) {

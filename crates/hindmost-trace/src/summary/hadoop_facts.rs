@@ -14,7 +14,7 @@ pub struct HadoopFacts {
     pub winners: u64,
     /// Speculative attempts that won.
     pub speculative_winners: u64,
-    /// Killed attempts of tasks of which another attempt succeeded.
+    /// Killed attempts of tasks that another attempt won.
     pub killed_losers: u64,
     /// Attempts that succeeded and were later reported as failed or killed, because their output was lost: reduces
     /// could not fetch it, or its machine was lost. They count as failed or killed.

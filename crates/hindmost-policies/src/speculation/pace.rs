@@ -9,7 +9,8 @@
 //! - **Lagging.** From the age of `after` medians on, an attempt lags if its progress is less than 1/`lag` of what the
 //!   median copy of its phase has done at the same age. Its remaining time is extrapolated from its progress. If copies
 //!   report no progress, an attempt lags once it has run longer than `late` times the 90th percentile of durations (and
-//!   longer than `late` medians); its expected remaining time is then as long as it has run.
+//!   longer than `late` medians); its expected remaining time is then as long as it has run, or the rest of the median
+//!   duration on its node if that is longer.
 //! - **Backups.** A lagging attempt gets one backup, the longest remaining time first, on the fastest node with free
 //!   resources. While tasks are pending, the backup must save resources: the remaining time must be above two durations
 //!   of a new copy, as in Mantri. Otherwise the backup must be expected to end clearly sooner (`margin`). An attempt on
@@ -355,8 +356,8 @@ impl Rule for PaceRule {
             round.because(|| {
                 let (copy, queue) = (id.copy, if pending { "tasks are pending" } else { "no tasks are pending" });
                 format!(
-                    "copy {copy} lags: by the estimate of pace it needed {remaining:.2} s more, over {factor} times as long as \
-                     a new copy ({fresh:.2} s); {queue}"
+                    "copy {copy} lags: by the estimate of pace it needed {remaining:.2} s more, over {factor} times as \
+                     long as a new copy ({fresh:.2} s); {queue}"
                 )
             });
         }

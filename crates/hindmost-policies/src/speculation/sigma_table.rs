@@ -15,7 +15,7 @@ pub(super) enum SigmaOf {
     Ese,
 }
 
-/// σ and the number of copies for the shapes of distributions met so far.
+/// The solved values of σ and the number of copies, by shape of the distribution.
 pub(super) struct SigmaTable {
     /// A given σ; `None` for the σ that minimises a task's expected resource.
     fixed: Option<f64>,

@@ -70,7 +70,7 @@ struct PhaseWatch {
 }
 
 impl SparkRule {
-    /// With these parameters.
+    /// Creates the rule with these parameters.
     pub fn new(parameters: SparkParameters) -> SparkRule {
         SparkRule {
             parameters,

@@ -89,7 +89,7 @@ impl<R: ByTest> Rule for R {
                 let is_allowed = self.allows(id.task.job, cluster);
                 if !is_allowed || (only_starts_copies && !round.may_start(id.task)) {
                     candidates.leave_phase(id);
-                } else if let Some(ranked) = judge(self, id, round) {
+                } else if let Some(ranked) = rank_if_slow(self, id, round) {
                     let at = found.partition_point(|other| order(other, &(ranked, id)).is_gt());
                     found.insert(at, (ranked, id));
                 } else {
@@ -164,7 +164,7 @@ fn forget_no_longer_slow<R: ByTest>(rule: &mut R, candidates: &mut Candidates, r
 }
 
 /// Returns the rank of a candidate if it still passes the test: its negated remaining time in seconds, or 0 by id.
-fn judge<R: ByTest>(rule: &mut R, id: AttemptId, round: &Round<'_>) -> Option<f64> {
+fn rank_if_slow<R: ByTest>(rule: &mut R, id: AttemptId, round: &Round<'_>) -> Option<f64> {
     let cluster = round.cluster();
     let (attempt, phase) = cluster.attempt(id).zip(cluster.phase(id.task))?;
     let remaining = || round.estimator.remaining(cluster, attempt).unwrap_or(0.0);

@@ -54,7 +54,7 @@ impl QueueTree {
         let mut tree =
             QueueTree { queues: Vec::new(), by_name: FxHashMap::default(), counted, jobs: FxHashMap::default() };
         tree.add("".into(), None, 1.0, 1.0);
-        // Parents first, otherwise as configured.
+        // Parents come before their children; otherwise the configured order is kept.
         let mut sorted: Vec<&QueueSpec> = specs.iter().collect();
         sorted.sort_by_key(|spec| spec.name.split('.').count());
         for spec in sorted {

@@ -123,7 +123,8 @@ fn the_tail_index_is_of_a_known_or_a_fitted_pareto() {
 #[test]
 fn each_job_gets_its_fair_share_minus_epsilon() {
     let jobs = equal_weights(vec![one(4), one(5), one(9)]);
-    // 10 slots; ε = 1: smallest first; 0.1: 3 each, and what is left to the smallest; 0.4: 2 each.
+    // 10 slots. ε = 1: the smallest first. ε = 0.1: 3 each, and the rest to the smallest. ε = 0.4: 2 each, and the
+    // rest.
     assert_eq!(given(hopper(Some(2.0), 1.0), 10, &jobs), [4.0, 5.0, 1.0]);
     assert_eq!(given(hopper(Some(2.0), 0.1), 10, &jobs), [4.0, 3.0, 3.0]);
     assert_eq!(given(hopper(Some(2.0), 0.4), 10, &jobs), [4.0, 4.0, 2.0]);
@@ -144,6 +145,6 @@ fn downstream_work_has_the_weight_of_its_square_root() {
     let jobs = equal_weights(vec![dag, one(4)]);
     // Each gets 4; the other 12 are shared 2 : 1.
     assert_eq!(given(hopper(Some(2.0), 0.1), 20, &jobs), [12.0, 8.0]);
-    // Short of slots, D goes first: C's reduce is larger than both.
+    // If slots are short, D goes first: its virtual size is 4, and C's key is the virtual size of its reduce, 8.
     assert_eq!(given(hopper(Some(2.0), 1.0), 7, &jobs), [3.0, 4.0]);
 }

@@ -382,7 +382,7 @@ impl ByNode {
 fn is_outdated(stage: Stage, task: TaskId, cluster: &Cluster) -> bool {
     match stage {
         Stage::Originals(Which::Any) => cluster.phase(task).is_none_or(|phase| phase.pending() == 0),
-        // Its job has been started.
+        // The job counts as started now, so stages for new or started jobs see it differently.
         Stage::Originals(_) => true,
         Stage::Clones { .. } => false,
     }

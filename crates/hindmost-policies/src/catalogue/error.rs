@@ -16,7 +16,7 @@ pub enum CatalogueError {
         what: &'static str,
         /// The name.
         name: String,
-        /// A suggestion, or nothing.
+        /// A suggestion, or an empty text.
         near: String,
     },
     /// The system or order has no parameter of this name.
@@ -26,7 +26,7 @@ pub enum CatalogueError {
         system: &'static str,
         /// The parameter's name.
         name: String,
-        /// A suggestion, or nothing.
+        /// A suggestion, or an empty text.
         near: String,
         /// The names of its parameters.
         known: String,

@@ -151,8 +151,8 @@ struct Meaning<'a> {
 
 static NONE_GIVEN: Given = Given::new();
 
-/// Resolves a policy's name. A name that a system and an order share means the system. An order's name alone means that
-/// order with the system `none`.
+/// Resolves a policy's name into system and order. A name that a system and an order share means the system. An order's
+/// name alone means that order with the system `none`.
 fn meaning(spec: &PolicySpec) -> Result<Meaning<'_>, CatalogueError> {
     let named = named_order(spec)?;
     let by_name = |name: &str| SYSTEMS.iter().find(|entry| entry.name == name);

@@ -193,7 +193,8 @@ pub fn best_alone(table: &CloneTable, mean: f64, gamma: f64) -> u32 {
 /// second). Otherwise it is the greedy solution, and [`CloneSolution::gap`] bounds its distance from the optimum.
 ///
 /// # Errors
-/// [`CloneError::Infeasible`] where Σ m_j > N; a γ that is negative or not finite; no copies, no tasks.
+/// [`CloneError::Infeasible`] if Σ m_j > N. [`CloneError::Parameter`] if γ is negative or not finite, `max_copies` is 0
+/// or a job has no tasks.
 pub fn exact(problem: &CloneProblem) -> Result<CloneSolution, CloneError> {
     problem.check()?;
     let tasks: u64 = problem.jobs.iter().map(|job| u64::from(job.tasks)).sum();

@@ -131,8 +131,8 @@ pub fn dual(
     })
 }
 
-/// One projected step of a multiplier, and by how much it moved per unit of step: 0 only where its
-/// constraint holds and it is complementary to its slack.
+/// Moves a multiplier by one projected step. Returns the absolute change per unit of step, which is 0 only if the
+/// constraint holds and the multiplier is complementary to its slack.
 fn project(multiplier: &mut f64, step: f64, excess: f64) -> f64 {
     let before = *multiplier;
     *multiplier = (before + step * excess).max(0.0);

@@ -141,8 +141,8 @@ impl Driver<'_> {
 
     /// True if an attempt failed because the system could start no more processes.
     fn had_no_processes(&self, attempt: AttemptId) -> bool {
-        let said = self.store.stderr_tail(attempt);
-        NO_PROCESS.iter().any(|text| said.contains(text)) || !self.engine.can_start()
+        let stderr = self.store.stderr_tail(attempt);
+        NO_PROCESS.iter().any(|text| stderr.contains(text)) || !self.engine.can_start()
     }
 
     /// Makes the output of successful attempts their tasks' results, so that it survives a power cut.

@@ -124,7 +124,8 @@ impl Driver<'_> {
         self.clean(attempt, false);
         let (pause, is_first) = self.waiting.retry(attempt);
         if is_first {
-            self.follower.message(&format!("attempts wait because they can't be started now; they are tried again: {what}"));
+            self.follower
+                .message(&format!("attempts wait because they can't be started now; they are tried again: {what}"));
         }
         self.deadlines.push(self.engine.now() + pause, Deadline::Launch(attempt));
         Ok(())

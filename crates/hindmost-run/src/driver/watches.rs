@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn an_attempt_without_reports_lags_once_others_would_have_reported() {
+    fn an_attempt_without_reports_lags_when_reports_are_overdue() {
         let mut watches = Watches::new(0.1);
         let lags = Condition::Lagging { rate: 0.1, after: 0.5 };
         watch(&mut watches, lags);

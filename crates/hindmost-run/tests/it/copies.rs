@@ -166,8 +166,11 @@ fn a_copy_that_is_kept_ends_with_the_job() {
 fn a_budget_too_small_for_a_clone_is_reported() {
     // 5% of four cpus is less than one cpu, so no task is cloned and a message says why. Half of them are two cpus.
     let test_run = |policy: &str| TestRun::on_nodes(4).phase("map", 2).policy(policy);
-    let said = test_run("dolly").messages();
-    assert!(said.iter().any(|line| line.starts_with("dolly will clone no task of this job: its budget")), "{said:?}");
+    let messages = test_run("dolly").messages();
+    assert!(
+        messages.iter().any(|line| line.starts_with("dolly will clone no task of this job: its budget")),
+        "{messages:?}"
+    );
     assert_eq!(test_run("dolly").run().done().copies(), 0);
     for policy in ["dolly(budget=0.5,utilization=1)", "dollymp(budget=0.5)", "dollymp"] {
         assert_eq!(test_run(policy).messages(), [""; 0], "{policy}");

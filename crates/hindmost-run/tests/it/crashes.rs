@@ -89,19 +89,19 @@ fn some_end(plan: &Plan, out: &Path, left: BTreeSet<AttemptId>, seed: u64) -> BT
 fn crashes_everywhere(test_run: &TestRun) {
     let folder = scratch();
     let plan = test_run.plan(folder.path());
-    let fresh = |name: &str| {
+    let new_folder = |name: &str| {
         let out = folder.path().join(name);
         fs::create_dir(&out).unwrap();
         out.canonicalize().unwrap()
     };
-    let out = fresh("whole");
+    let out = new_folder("whole");
     let mut checked_engine = test_run.checked_engine(&plan, &out);
     let outcome = test_run.run_in(&plan, &out, false, &mut checked_engine).unwrap();
     check_end(&plan, &out, &outcome, &BTreeMap::new());
     let moments = checked_engine.moments;
     println!("{} moments", moments.len());
     for (number, moment) in moments.iter().enumerate() {
-        let out = fresh(&number.to_string());
+        let out = new_folder(&number.to_string());
         let mut next_death = Some(*moment);
         let (mut left, mut seed, mut crashes) = (BTreeSet::new(), mix(number as u64), 0);
         let (outcome, held) = loop {

@@ -92,7 +92,7 @@ fn nothing_starts_on_a_node_lost_as_a_task_ends() {
         let test_run = test_run.chaos("lose=n3:5s@10s,lose=n3:3s@20s").behaviour(|_| takes(10.0));
         let finished = test_run.run().done();
         assert_eq!(starts_on(&finished, 2, 10.0, 15.0), 0, "{policy}");
-        let said = test_run.messages();
-        assert!(!said.iter().any(|line| line.contains("impossible")), "{policy}: {said:?}");
+        let messages = test_run.messages();
+        assert!(!messages.iter().any(|line| line.contains("impossible")), "{policy}: {messages:?}");
     }
 }

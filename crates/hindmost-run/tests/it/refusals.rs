@@ -84,13 +84,13 @@ fn a_run_continues_after_refused_decisions() {
     }
     // Each event and each wake-up has one round.
     assert!(ended.outcome.rounds < 100, "{} rounds", ended.outcome.rounds);
-    let said: Vec<String> = test_run.messages().into_iter().filter(|line| line.contains("impossible")).collect();
+    let messages: Vec<String> = test_run.messages().into_iter().filter(|line| line.contains("impossible")).collect();
     let expected = "the policy made an impossible decision, which is ignored: resources on node 0 can't be reserved";
-    assert!(said.iter().any(|line| line.starts_with(expected)), "{said:?}");
-    let mut once = said.clone();
+    assert!(messages.iter().any(|line| line.starts_with(expected)), "{messages:?}");
+    let mut once = messages.clone();
     once.sort();
     once.dedup();
-    assert_eq!(once.len(), said.len(), "a message is repeated");
+    assert_eq!(once.len(), messages.len(), "a message is repeated");
 }
 
 #[test]

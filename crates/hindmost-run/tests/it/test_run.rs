@@ -201,8 +201,8 @@ impl TestRun {
 
     /// Runs the job and returns the messages that the follower receives.
     pub fn messages(&self) -> Vec<String> {
-        struct Said(Vec<String>);
-        impl Follower for Said {
+        struct Messages(Vec<String>);
+        impl Follower for Messages {
             fn phases(&mut self, _phases: &[PhaseProgress], _elapsed: Duration) {}
 
             fn message(&mut self, line: &str) {
@@ -214,9 +214,9 @@ impl TestRun {
         let out = folder.path().join("out");
         fs::create_dir(&out).unwrap();
         let out = out.canonicalize().unwrap();
-        let mut said = Said(Vec::new());
-        self.run_with_follower(&plan, &out, false, &mut self.checked_engine(&plan, &out), &mut said).unwrap();
-        said.0
+        let mut messages = Messages(Vec::new());
+        self.run_with_follower(&plan, &out, false, &mut self.checked_engine(&plan, &out), &mut messages).unwrap();
+        messages.0
     }
 
     /// Runs the job until it is done or has failed, and checks the run.

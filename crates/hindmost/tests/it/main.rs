@@ -1,9 +1,11 @@
-//! The `hindmost` command as its users meet it: what it prints, how it fails, what it leaves behind.
+//! Tests of the `hindmost` command: its output, its errors, and the files that it leaves.
 
 mod chaos;
 #[cfg(target_os = "linux")]
 mod containment;
 mod demo;
+#[cfg(target_os = "linux")]
+mod documents;
 mod errors;
 mod examples;
 mod files;
@@ -17,18 +19,19 @@ mod run_errors;
 mod scene;
 mod simulate;
 mod theory;
+mod words;
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-/// The command, away from the terminal's width and the user's settings.
+/// Returns the command, independent of the terminal's width and the user's settings.
 fn hindmost() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_hindmost"));
     command.env_remove("COLUMNS").env("NO_COLOR", "1").stdin(Stdio::null());
     command
 }
 
-/// What a run printed and how it ended.
+/// The output and the exit code of a command.
 struct Ran {
     code: Option<i32>,
     stdout: String,
@@ -48,7 +51,7 @@ fn run_in(folder: &Path, args: &[&str]) -> Ran {
     }
 }
 
-/// The JSON document that a successful run printed.
+/// Runs a command, which must succeed, and returns the JSON document that it prints.
 fn json(args: &[&str]) -> serde_json::Value {
     let ran = run(args);
     assert_eq!(ran.code, Some(0), "{args:?}: {}", ran.stderr);

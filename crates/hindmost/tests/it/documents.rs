@@ -1,0 +1,380 @@
+//! Runs the commands of README.md, docs/ and examples/, compares the output that they show, and checks links.
+//!
+//! Commands are the lines after `$ ` in `console` blocks, and indented lines after an empty line. They run in document
+//! order in a new folder, which holds what [`Place::new`] puts there. A document can add a file with a `toml` block whose
+//! first line is its name: `# count.toml`. A command runs as it is written, unless [`QUICK`] has a shorter form or
+//! [`NOT_RUN`] a reason. `HINDMOST_UPDATE_DOCS=1 cargo test -p hindmost --test it documents` replaces shown output that is
+//! no longer printed.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use tempfile::TempDir;
+
+use crate::examples;
+
+/// Shorter forms of commands that take more than a few seconds.
+const QUICK: &[(&str, &str)] = &[
+    ("cargo run --release -- demo", "HINDMOST_DEMO_MEGABYTES=1 hindmost demo --slow 2"),
+    ("hindmost demo", "HINDMOST_DEMO_MEGABYTES=1 hindmost demo --slow 2"),
+    ("hindmost simulate xu2015-light", "hindmost simulate xu2015-light --seeds 1 --set horizon=20"),
+    ("hindmost simulate example.toml", "hindmost simulate example.toml --seeds 1 --set horizon=20"),
+    (
+        "hindmost simulate quickstart --print > mine.toml",
+        "hindmost simulate quickstart --seeds 1 --set horizon=60 --print > mine.toml",
+    ),
+    (
+        "hindmost simulate xu2015-light --print > mine.toml",
+        "hindmost simulate xu2015-light --seeds 1 --set horizon=60 --print > mine.toml",
+    ),
+];
+
+/// Commands that are not run, and why. The options of `hindmost` commands are still compared with their help.
+const NOT_RUN: &[(&str, &str)] = &[
+    ("cargo test --workspace", "it runs this test"),
+    ("cargo install --path crates/hindmost", "it compiles the release profile and writes into the user's home folder"),
+    (
+        "cargo run --release -p hindmost-sim --example policy_speed -- --limit 30",
+        "it measures for hours; .ci/run runs a small one",
+    ),
+    ("hindmost reproduce xu2015", "it takes minutes; the tests of hindmost-papers run the experiments"),
+    ("hindmost reproduce dollymp2022 --quick", "it takes minutes; the tests of hindmost-papers run the experiments"),
+];
+
+/// Commands whose figures differ between machines: only the labels of the shown output are compared.
+const LABELS_ONLY: &[&str] = &["hindmost demo"];
+
+/// A command of a document.
+struct Shown {
+    /// The document and the line.
+    at: String,
+    /// The number of the line, from 1.
+    line: usize,
+    /// The command without its comment.
+    text: String,
+    /// The output that the document shows after it; empty if it shows none.
+    output: Vec<String>,
+}
+
+/// A document: its path from the root of the repository, and its text.
+struct Document {
+    name: String,
+    text: String,
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+fn files_in(folder: &str, extension: &str) -> Vec<String> {
+    let entries = fs::read_dir(root().join(folder)).unwrap().map(|entry| entry.unwrap().file_name());
+    let names = entries.map(|name| name.into_string().unwrap()).filter(|name| name.ends_with(extension));
+    let mut found: Vec<String> = names.map(|name| format!("{folder}/{name}")).collect();
+    found.sort();
+    found
+}
+
+fn read(name: &str) -> Document {
+    let text = fs::read_to_string(root().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+    Document { name: name.to_owned(), text }
+}
+
+/// Returns the documents whose commands are run.
+fn with_commands() -> Vec<Document> {
+    let examples = files_in("examples", "").into_iter().map(|folder| format!("{folder}/README.md"));
+    let names = ["README.md".to_owned()].into_iter().chain(files_in("docs", ".md")).chain(examples);
+    names.map(|name| read(&name)).collect()
+}
+
+/// Returns the command without a comment at its end.
+fn without_comment(line: &str) -> String {
+    line.split("  #").next().unwrap_or(line).trim().to_owned()
+}
+
+/// Returns the commands of a document in their order.
+fn commands(document: &Document) -> Vec<Shown> {
+    let mut found: Vec<Shown> = Vec::new();
+    let mut fence: Option<String> = None;
+    let mut before = "";
+    for (number, line) in document.text.lines().enumerate() {
+        let at = format!("{}:{}", document.name, number + 1);
+        if let Some(language) = line.strip_prefix("```") {
+            assert!(!["sh", "bash", "shell"].contains(&language), "{at}: write commands in a `console` block");
+            fence = if fence.is_some() { None } else { Some(language.to_owned()) };
+        } else if fence.as_deref() == Some("console") {
+            match line.strip_prefix("$ ") {
+                Some(text) => {
+                    found.push(Shown { at, line: number + 1, text: without_comment(text), output: Vec::new() })
+                }
+                None => match found.last_mut() {
+                    Some(command) => command.output.push(line.trim_end().to_owned()),
+                    None => panic!("{at}: output before the first command"),
+                },
+            }
+        } else if fence.is_none() && line.starts_with("    ") && before.trim().is_empty() {
+            found.push(Shown { at, line: number + 1, text: without_comment(line), output: Vec::new() });
+        }
+        before = line;
+    }
+    assert!(fence.is_none(), "{}: a code block does not end", document.name);
+    found
+}
+
+/// Returns the files that a document defines: blocks of TOML whose first line is a comment with a name.
+fn defined_files(document: &Document) -> Vec<(String, String)> {
+    let blocks = document.text.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let named = blocks.filter_map(|block| {
+        let name = block.lines().next()?.strip_prefix("# ")?;
+        let is_name = name.ends_with(".toml") && !name.contains([' ', '/']);
+        is_name.then(|| (name.to_owned(), block.to_owned()))
+    });
+    named.collect()
+}
+
+/// A folder in which the commands of one document run.
+struct Place(TempDir);
+
+impl Place {
+    fn new(document: &Document) -> Place {
+        let place = Place(tempfile::tempdir().unwrap());
+        let folder = place.0.path();
+        // The jobs of the repository, and texts beside job files of a document's own.
+        for (from, to) in [("examples", "examples"), ("examples/wordcount/text", "text")] {
+            fs::create_dir(folder.join(to)).unwrap();
+            examples::copy(&root().join(from), &folder.join(to));
+        }
+        // A Spark event log.
+        fs::create_dir(folder.join("spark-events")).unwrap();
+        fs::copy(root().join("fuzz/seeds/spark_log/usual.json"), folder.join("spark-events/app-1")).unwrap();
+        for (name, text) in defined_files(document) {
+            fs::write(folder.join(name), text).unwrap();
+        }
+        fs::create_dir(folder.join("bin")).unwrap();
+        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_hindmost"), folder.join("bin/hindmost")).unwrap();
+        place
+    }
+
+    fn run(&self, command: &str) -> Output {
+        let path = std::env::var("PATH").unwrap_or_default();
+        let mut shell = Command::new("sh");
+        shell.args(["-c", command]).current_dir(self.0.path()).stdin(Stdio::null());
+        shell.env("PATH", format!("{}:{path}", self.0.path().join("bin").display()));
+        shell.env_remove("COLUMNS").env("NO_COLOR", "1");
+        if !command.contains("hindmost") {
+            // What a task sees.
+            shell.env("HINDMOST_PROGRESS", "progress");
+        }
+        shell.output().unwrap()
+    }
+
+    /// Runs a command and compares its output with the document's. Returns what the document should show, if that
+    /// differs. The error says what is wrong.
+    fn check(&self, shown: &Shown) -> Result<Option<Vec<String>>, String> {
+        let Shown { text, output, .. } = shown;
+        if NOT_RUN.iter().any(|(command, _)| command == text) {
+            return self.check_options(text).map(|()| None);
+        }
+        let quick = QUICK.iter().find(|(command, _)| command == text).map(|(_, quick)| *quick);
+        let ran = self.run(quick.unwrap_or(text));
+        let [stdout, stderr] = [&ran.stdout, &ran.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+        if !ran.status.success() {
+            return Err(format!("{}\n{stdout}{stderr}", ran.status));
+        }
+        if output.is_empty() {
+            return Ok(None);
+        }
+        let printed: Vec<&str> = stdout.lines().map(str::trim_end).collect();
+        if LABELS_ONLY.contains(&text.as_str()) {
+            let missing = output
+                .iter()
+                .map(|line| label(line))
+                .find(|label| !label.is_empty() && !printed.iter().any(|line| line.starts_with(label)));
+            return missing
+                .map_or(Ok(None), |label| Err(format!("it prints no line that begins with {label:?}:\n{stdout}")));
+        }
+        if quick.is_some() {
+            return Err("a shorter form is run, so its output can't be compared: show none".to_owned());
+        }
+        // Other processors may round the last digit of logarithms differently.
+        let is_comparable = cfg!(all(target_os = "linux", target_arch = "x86_64"));
+        if !is_comparable || printed.windows(output.len()).any(|lines| lines == output) {
+            return Ok(None);
+        }
+        let likeness = |lines: &&[&str]| lines.iter().zip(output).filter(|(line, shown)| is_like(line, shown)).count();
+        let nearest = printed.windows(output.len()).max_by_key(likeness);
+        let nearest = nearest.ok_or_else(|| format!("it prints less than the document shows:\n{stdout}"))?;
+        Ok(Some(nearest.iter().map(|line| (*line).to_owned()).collect()))
+    }
+
+    /// Checks that the help of a `hindmost` command lists the options of a command that is not run.
+    fn check_options(&self, command: &str) -> Result<(), String> {
+        let words: Vec<&str> = command.split_whitespace().collect();
+        if words[0] != "hindmost" {
+            return Ok(());
+        }
+        let ran = self.run(&format!("hindmost {} --help", words[1]));
+        let help = String::from_utf8_lossy(&ran.stdout);
+        let unknown = words.iter().find(|word| word.starts_with("--") && !help.contains(*word));
+        match unknown {
+            _ if !ran.status.success() => Err(format!("no such command: {}", words[1])),
+            Some(option) => Err(format!("no such option: {option}")),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Returns the words at the beginning of a line of a table, up to its figures.
+fn label(line: &str) -> &str {
+    if line.starts_with(|letter: char| letter.is_ascii_alphabetic()) {
+        line.split("  ").next().unwrap_or("")
+    } else {
+        ""
+    }
+}
+
+/// True if two lines begin with the same word.
+fn is_like(line: &str, other: &str) -> bool {
+    line.split_whitespace().next() == other.split_whitespace().next()
+}
+
+/// Replaces the output that a document shows after some of its commands.
+fn update(document: &Document, changes: &[(usize, Vec<String>)]) {
+    let mut lines: Vec<&str> = document.text.lines().collect();
+    for (line, output) in changes {
+        for (at, printed) in output.iter().enumerate() {
+            lines[line + at] = printed;
+        }
+    }
+    fs::write(root().join(&document.name), lines.join("\n") + "\n").unwrap();
+}
+
+#[test]
+fn commands_of_documents_run_and_print_what_is_shown() {
+    let documents = with_commands();
+    let updates = std::env::var_os("HINDMOST_UPDATE_DOCS").is_some();
+    let check = |document: &Document| -> Vec<String> {
+        let place = Place::new(document);
+        let (mut wrong, mut changes) = (Vec::new(), Vec::new());
+        for shown in commands(document) {
+            let Shown { at, line, text, output } = &shown;
+            match place.check(&shown) {
+                Ok(None) => {}
+                Ok(Some(printed)) if updates => changes.push((*line, printed)),
+                Ok(Some(printed)) => wrong.push(format!(
+                    "{at}: {text}\nthe document shows\n{}\nbut it prints\n{}",
+                    output.join("\n"),
+                    printed.join("\n")
+                )),
+                Err(error) => wrong.push(format!("{at}: {text}\n{error}")),
+            }
+        }
+        if !changes.is_empty() {
+            update(document, &changes);
+        }
+        wrong
+    };
+    let wrong: Vec<String> = std::thread::scope(|scope| {
+        let check = &check;
+        let running: Vec<_> = documents.iter().map(|document| scope.spawn(move || check(document))).collect();
+        running.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+    });
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+}
+
+#[test]
+fn lists_of_commands_name_commands_of_documents() {
+    let found: BTreeSet<String> = with_commands().iter().flat_map(commands).map(|shown| shown.text).collect();
+    assert!(found.len() > 30, "{found:?}");
+    let listed = QUICK.iter().chain(NOT_RUN).map(|(command, _)| command).chain(LABELS_ONLY);
+    for command in listed {
+        assert!(found.contains(*command), "no document has the command: {command}");
+    }
+}
+
+/// Returns the text of a document without its code blocks.
+fn prose(document: &Document) -> String {
+    let parts = document.text.split("\n```").step_by(2);
+    // A part after a block begins with the rest of the fence's line, which is empty.
+    parts.collect::<Vec<_>>().join("\n")
+}
+
+/// Returns the anchors of a document's headings, as GitHub makes them.
+fn anchors(text: &str) -> BTreeSet<String> {
+    let headings = text.lines().filter(|line| line.starts_with('#')).map(|line| line.trim_start_matches('#').trim());
+    let anchor = |heading: &str| {
+        let kept = heading.to_lowercase();
+        let kept = kept.chars().filter(|letter| letter.is_alphanumeric() || " -_".contains(*letter));
+        kept.map(|letter| if letter == ' ' { '-' } else { letter }).collect()
+    };
+    headings.map(anchor).collect()
+}
+
+#[test]
+fn links_of_documents_lead_somewhere() {
+    let mut documents = with_commands();
+    documents.extend(["ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"].map(read));
+    let mut links = 0;
+    for document in &documents {
+        let folder = root().join(&document.name).parent().unwrap().to_owned();
+        for link in prose(document).split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            if link.starts_with("http") {
+                continue;
+            }
+            links += 1;
+            let (path, anchor) = link.split_once('#').unwrap_or((link, ""));
+            let path = if path.is_empty() { root().join(&document.name) } else { folder.join(path) };
+            assert!(path.exists(), "{}: {link} does not exist", document.name);
+            if !anchor.is_empty() {
+                let text = fs::read_to_string(&path).unwrap();
+                assert!(anchors(&text).contains(anchor), "{}: {link} has no such heading", document.name);
+            }
+        }
+    }
+    assert!(links > 30, "{links}");
+}
+
+#[test]
+fn the_map_of_the_code_names_files_that_exist() {
+    let mut files = 0;
+    for line in read("ARCHITECTURE.md").text.lines().filter(|line| line.starts_with("| `")) {
+        let cells: Vec<&str> = line.trim_matches('|').split('|').collect();
+        let quoted = |cell: &str| -> Vec<String> { cell.split('`').skip(1).step_by(2).map(str::to_owned).collect() };
+        let places = quoted(cells[0]);
+        let Some((name, _)) = places[0].split_once("/src/") else { continue };
+        let source = root().join("crates").join(format!("hindmost-{name}/src"));
+        let paths: Vec<PathBuf> = places
+            .iter()
+            .map(|place| source.join(place.rsplit_once("/src/").map_or(place.as_str(), |(_, rest)| rest)))
+            .collect();
+        // Files that the second cell names are in the folder of the first cell.
+        let mentioned = quoted(cells[1]).into_iter().filter(|name| name.ends_with(".rs") || name.ends_with('/'));
+        let mentioned: Vec<PathBuf> =
+            mentioned.filter(|name| !name.starts_with("examples")).map(|name| paths[0].join(name)).collect();
+        for path in paths.iter().chain(&mentioned) {
+            assert!(path.exists(), "ARCHITECTURE.md names {}, which does not exist", path.display());
+            files += 1;
+        }
+    }
+    assert!(files > 60, "{files}");
+}
+
+#[test]
+fn the_glossary_defines_each_term_once() {
+    let glossary = read("docs/glossary.md");
+    let rows = glossary.text.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| ---"));
+    let mut terms = BTreeSet::new();
+    for row in rows {
+        let cells: Vec<&str> = row.trim_matches('|').split(" | ").map(str::trim).collect();
+        assert_eq!(cells.len(), 3, "{row}");
+        assert!(cells.iter().all(|cell| !cell.is_empty()), "{row}");
+        if cells[0] != "term" {
+            assert!(terms.insert(cells[0].to_lowercase()), "{} is defined twice", cells[0]);
+        }
+    }
+    for term in ["job", "phase", "attempt", "copy", "backup", "clone", "straggler", "knowledge", "flowtime", "journal"]
+    {
+        assert!(terms.contains(term), "{term} is not defined");
+    }
+}

@@ -14,7 +14,7 @@ use hindmost_core::workload::JobSpec;
 pub enum Outcome {
     /// Finished first of its task's attempts.
     Won,
-    /// Stopped because another copy of its task had finished.
+    /// Stopped because another copy of its task had finished or will finish first.
     Lost,
     /// Stopped and relaunched: a new attempt started with its resources.
     Replaced,

@@ -10,7 +10,7 @@ use hindmost_core::timeline::{AttemptEnd, TimelineRow};
 pub(super) enum Fate {
     /// Finished first of its task's attempts.
     Won,
-    /// Stopped because another copy finished first or replaced it.
+    /// Stopped because another copy finished first, will finish first, or replaced it.
     Stopped,
     /// Failed, or lost with its node.
     Broken,

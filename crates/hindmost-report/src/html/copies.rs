@@ -136,7 +136,7 @@ fn result(timeline: &Timeline, row: &TimelineRow) -> String {
                 None => format!("finished first, in {ran}"),
             }
         }
-        AttemptEnd::Lost => format!("stopped after {ran} because another copy finished first"),
+        AttemptEnd::Lost => format!("stopped after {ran} in favour of another copy"),
         AttemptEnd::Replaced => format!("stopped after {ran} and replaced by a new attempt"),
         AttemptEnd::Failed(Cause::Own(reason)) => format!("failed after {ran}: {}", sentence(reason)),
         AttemptEnd::Failed(Cause::External(Some(what))) => {

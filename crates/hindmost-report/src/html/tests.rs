@@ -310,8 +310,8 @@ fn pages_of_comparisons_state_the_results() {
         "mean flowtime (s)",
         "22 won of 44",
         "Attempts under pace by task (times count from the job&#x27;s arrival)",
-        "<b>map&#x2f;0</b>: Attempt 0 on n, started after 0 s; stopped after 5.00 s because another copy finished first. Copy \
-         1 on n2, started after 3.00 s because it lagged; finished first, in 2.00 s.",
+        "<b>map&#x2f;0</b>: Attempt 0 on n, started after 0 s; stopped after 5.00 s in favour of another copy. Copy 1 \
+         on n2, started after 3.00 s because it lagged; finished first, in 2.00 s.",
         "<b>map&#x2f;1</b>: Attempt 0 on n2, started after 0 s; lost with its node after 2.00 s.",
         "deadlines met",
         "hindmost simulate small --out DIR",
@@ -382,7 +382,7 @@ fn large_comparisons_stay_small() {
         comparison_page(&ComparisonPage { compared: &compared, curves: &curves, jobs: &jobs, again: &[] }).unwrap();
     sound(&page);
     assert!(page.len() < 500_000, "{}", page.len());
-    let bars = page.matches("finished first").count() + page.matches("stopped because").count();
+    let bars = page.matches("finished first").count() + page.matches("stopped in favour").count();
     assert!(bars < 3000, "{bars}");
 }
 

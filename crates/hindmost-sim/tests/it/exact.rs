@@ -23,8 +23,8 @@ fn a_copy_past_the_list_is_an_error_that_says_so() {
     let error = World::machines(4).gamma(0.0).job("a").tasks([[5.0, 4.0]]).run_error("sca(max_copies=3)");
     assert_eq!(
         error,
-        "job \"a\", phase \"tasks\", task 0: the workload lists the durations of 2 copies of it, and the policy starts one \
-         more: list more durations there, or name a policy or parameters with fewer copies"
+        "job \"a\", phase \"tasks\", task 0: the workload lists the durations of 2 copies of it, but the policy starts one \
+         more: list more durations, or choose a policy or parameters with fewer copies"
     );
     // What the policy does not start need not be listed.
     World::machines(4).gamma(0.0).job("a").tasks([[5.0, 4.0]]).run("sca(max_copies=2)");
@@ -113,8 +113,8 @@ fn an_entry_that_does_not_fit_the_cluster_is_named() {
     };
     assert_eq!(
         message("{\"cpus\":5}"),
-        "phase \"map\" of job \"wide\" fits on no node, even an empty one: a copy wants 5 cpus, and the node that comes \
-         nearest has 4 cpus"
+        "phase \"map\" of job \"wide\" fits on no node, not even an empty one: a copy needs 5 cpus, and the node that \
+         comes closest has 4 cpus"
     );
     let error = message("{\"gpus\":1}");
     assert!(error.contains("\"wide\"") && error.contains("\"gpus\" is demanded") && error.contains("cpus"), "{error}");

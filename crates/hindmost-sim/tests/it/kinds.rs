@@ -236,10 +236,10 @@ fn mistakes_in_kinds_of_jobs_are_errors() {
     let arrival = "arrival = { every = { gap = 20.0, jobs = 400 } }\n";
     let beside = |line: &str| format!("{arrival}{line}\n");
     for (from, to, expected) in [
-        (arrival, &*beside("tasks = 3"), &["workload.tasks stands beside [[workload.job]]"][..]),
-        (arrival, &beside("duration = 3"), &["workload.duration stands beside [[workload.job]]"]),
-        (arrival, &beside("demand = { cpus = 1 }"), &["workload.demand stands beside [[workload.job]]"]),
-        (arrival, &beside("file = \"w.jsonl\""), &["leave the others out"]),
+        (arrival, &*beside("tasks = 3"), &["workload has both tasks and [[workload.job]]"][..]),
+        (arrival, &beside("duration = 3"), &["workload has both duration and [[workload.job]]"]),
+        (arrival, &beside("demand = { cpus = 1 }"), &["workload has both demand and [[workload.job]]"]),
+        (arrival, &beside("file = \"w.jsonl\""), &["leave the other keys out"]),
         (arrival, "", &["workload needs arrival"]),
         ("share = 3", "share = 0", &["workload.job, entry 1 (\"wordcount\")", "share is 0, but must be above 0"]),
         ("share = 3", "share = -1", &["share is -1"]),
@@ -253,7 +253,7 @@ fn mistakes_in_kinds_of_jobs_are_errors() {
         ("name = \"reduce\"", "name = \"r\\t\"", &["\"r\\t\", must not contain control characters"]),
         ("name = \"wordcount\"", "name = \"pagerank\"", &["two kinds of jobs are called \"pagerank\""]),
         ("after = [\"map\"]", "after = [\"mao\"]", &["\"reduce\" comes after \"mao\"", "did you mean \"map\"?"]),
-        ("after = [\"map\"]", "after = [\"reduce\"]", &["(\"wordcount\")", "in a circle"]),
+        ("after = [\"map\"]", "after = [\"reduce\"]", &["(\"wordcount\")", "in a cycle"]),
         ("name = \"reduce\"", "name = \"map\"", &["two phases are called \"map\""]),
         ("name = \"write\"", "name = \"rank-2\"", &["(\"pagerank\")", "two phases are called \"rank-2\""]),
         ("repeat = 3", "repeat = 0", &["phase \"rank\"", "repeat is 0, but must be at least 1"]),
@@ -274,7 +274,7 @@ fn mistakes_in_kinds_of_jobs_are_errors() {
         (
             "demand = { cpus = 2,",
             "demand = { cpus = 17,",
-            &["phase \"reduce\", demand: it fits on no node", "wants 17 cpus", "has 16 cpus"],
+            &["phase \"reduce\", demand: it fits on no node", "a copy needs 17 cpus", "has 16 cpus"],
         ),
         ("memory = \"4GB\"", "memory = \"65GB\"", &["phase \"reduce\", demand: it fits on no node"]),
         ("memory = \"4GB\"", "memory = \"4\"", &["phase \"reduce\", demand", "\"4\" is not a size"]),

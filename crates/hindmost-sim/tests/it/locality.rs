@@ -469,11 +469,11 @@ fn mistakes_in_networks_racks_and_inputs_are_errors() {
         (
             "after = [\"map\"]",
             "after = [\"map\"]\nreplicas = 2",
-            &["phase \"reduce\"", "reads what other phases have put out"],
+            &["phase \"reduce\"", "reads the outputs of other phases"],
         ),
         ("input = \"100MB\"", "input = \"much\"", &["\"much\" is not a size"]),
         ("input = \"100MB\"", "input = -1", &["job \"scan\", phase \"map\", input: "]),
-        ("input = \"100MB\"", "input = 1e15", &["phase \"map\", input: it is 1000000000000000 bytes on average"]),
+        ("input = \"100MB\"", "input = 1e15", &["phase \"map\", input: its mean is 1000000000000000 bytes"]),
         ("input = \"100MB\"", "input = { empirical = { file = \"no.txt\" } }", &["phase \"map\", input: ", "no.txt"]),
         ("min = \"10MB\", max = \"20MB\"", "min = \"20MB\", max = \"10MB\"", &["phase \"reduce\", input: "]),
     ] {
@@ -498,7 +498,7 @@ fn exact_workloads_may_name_inputs_and_replicas() {
     for (rest, expected) in [
         (",\"input\":[1]", "input is given for 1 tasks, but there are 2"),
         (",\"input\":[1,2],\"replicas\":[[1]]", "replicas is given for 1 tasks, but there are 2"),
-        (",\"replicas\":[[1],[1]]", "replicas are given, but not how much each task reads"),
+        (",\"replicas\":[[1],[1]]", "replicas are given without input"),
         (",\"input\":[1,-2]", "input of task 1 is -2 bytes"),
         (",\"input\":[1,\"two\"]", "input of task 1: \"two\" is not a size"),
     ] {
@@ -509,7 +509,7 @@ fn exact_workloads_may_name_inputs_and_replicas() {
     let mut world = World::machines(2);
     world.jobs = jobs;
     let error = world.run_error("fifo");
-    assert!(error.contains("phase \"map\", task 0: a replica lies on node 2, but there are 2 nodes"), "{error}");
+    assert!(error.contains("phase \"map\", task 0: a replica is on node 2, but there are 2 nodes"), "{error}");
     world.setup.nodes = World::machines(3).setup.nodes;
     assert_eq!(world.run("fifo").table("j")[0].2, 0);
 }

@@ -12,13 +12,13 @@ fn long_numbers_are_short_in_errors() {
         ("workload.tasks", "-1e300", "tasks: -1e300 is not a count"),
         ("workload.tasks", "1e-300", "tasks: 1e-300 is not a count"),
         ("workload.tasks", "{uniform={min=1e300,max=2e300}}", "e300 is not a count"),
-        ("workload.tasks", "{uniform={min=1.5,max=1e300}}", "whole ends in order, not 1.5 and 1e300"),
-        ("workload.duration", "1e300", "durations have the mean 1e300"),
-        ("workload.duration", "2e-20", "durations have the mean 2e-20"),
-        ("workload.duration.pareto.mean", "1e300", "durations have the mean "),
-        ("workload.duration", "{exponential={mean=1e300}}", "durations have the mean 1e300"),
-        ("workload.duration", "{constant={value=1e300}}", "durations have the mean 1e300"),
-        ("workload.duration", "{pareto={alpha=0.5,minimum=1,maximum=1e300}}", "durations have the mean "),
+        ("workload.tasks", "{uniform={min=1.5,max=1e300}}", "whole numbers with min ≤ max, not 1.5 and 1e300"),
+        ("workload.duration", "1e300", "the mean of durations is 1e300"),
+        ("workload.duration", "2e-20", "the mean of durations is 2e-20"),
+        ("workload.duration.pareto.mean", "1e300", "the mean of durations is "),
+        ("workload.duration", "{exponential={mean=1e300}}", "the mean of durations is 1e300"),
+        ("workload.duration", "{constant={value=1e300}}", "the mean of durations is 1e300"),
+        ("workload.duration", "{pareto={alpha=0.5,minimum=1,maximum=1e300}}", "the mean of durations is "),
         ("workload.slow_from", "1e300", "slow_from is 1e300, but must be from 0 to below 1"),
         ("workload.slow_from", "1.0", "slow_from is 1, but must be from 0 to below 1"),
         ("network", "{rack_bandwidth=1e300}", "rack_bandwidth is 1e300, but must be above 0 and below 10^15"),
@@ -91,7 +91,7 @@ fn invalid_parameters_name_their_policy() {
         assert!(error.contains(expected), "{value}: {error}");
     }
     let twice = changed("name = \"sca\"", "name = \"sca(max_copies=8)\"");
-    assert!(twice.contains("max_copies is given twice, 8 in the name and 4 beside it"), "{twice}");
+    assert!(twice.contains("max_copies is given twice, 8 in the name and 4 as a key"), "{twice}");
     assert!(changed("name = \"sca\"", "name = 3").contains("a policy's name is a number, but must be a text"));
     assert!(changed("name = \"sca\"\n", "").contains("missing field `name`"));
 }

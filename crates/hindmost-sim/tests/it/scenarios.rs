@@ -176,7 +176,7 @@ fn errors_name_the_mistake_and_the_valid_values() {
             "demand = { cpus = 1, gpus = 1,",
             &["workload.demand", "\"gpus\" is demanded", "cpus"],
         ),
-        ("[workload]\n", "[workload]\nfile = \"w.jsonl\"\n", &["leave the others out"]),
+        ("[workload]\n", "[workload]\nfile = \"w.jsonl\"\n", &["leave the other keys out"]),
         // Files that are not there.
         (
             "tasks = { uniform = { min = 1, max = 5 } }",
@@ -280,7 +280,7 @@ fn empirical_files_are_relative_to_the_scenario() {
         ("1\nx\n", "line 2: \"x\" is not a number"),
         ("1\n-2\n", "line 2: \"-2\" is not a number of at least 0"),
         ("inf", "line 1"),
-        ("# nothing\n", "holds no numbers"),
+        ("# nothing\n", "contains no numbers"),
     ] {
         write("durations.txt", text);
         let error = Scenario::load(path.to_str().unwrap(), &[]).unwrap_err().to_string();

@@ -19,7 +19,7 @@ const HATCH_INSET: f64 = 0.6;
 pub enum Fate {
     /// Finished first of its task's attempts.
     Won,
-    /// Stopped because another copy finished first or replaced it.
+    /// Stopped because another copy finished first, will finish first, or replaced it.
     Lost,
     /// Failed.
     Failed,

@@ -21,7 +21,7 @@ pub(super) fn attempt(timeline: &Timeline, row: &TimelineRow, origin: f64, why: 
     let task = row.attempt.task;
     let (fate, end) = match &row.outcome {
         AttemptEnd::Won => (Fate::Won, "finished first".to_owned()),
-        AttemptEnd::Lost => (Fate::Lost, "stopped because another copy finished first".to_owned()),
+        AttemptEnd::Lost => (Fate::Lost, "stopped in favour of another copy".to_owned()),
         AttemptEnd::Replaced => (Fate::Lost, "stopped and replaced by a new attempt".to_owned()),
         AttemptEnd::Failed(Cause::Own(reason)) => {
             (Fate::Failed, format!("failed: {}", crate::text::beginning(reason, 120, "…")))

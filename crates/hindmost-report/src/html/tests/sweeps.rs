@@ -68,9 +68,12 @@ fn a_policy_whose_parameter_is_swept_is_one_curve() {
     let found = sound(&page);
     let curves = found.iter().filter(|element| element.name == "title" && element.text == "sca (max_copies swept)");
     assert_eq!(curves.count(), 5, "one a picture: {page}");
-    for part in
-        [">sca: maximum number of copies of a task", "none and sca (max_copies swept)", "one of the swept keys", "over 3 seeds;"]
-    {
+    for part in [
+        ">sca: maximum number of copies of a task",
+        "none and sca (max_copies swept)",
+        "one of the swept keys",
+        "over 3 seeds;",
+    ] {
         assert!(page.contains(part), "{part}\n{page}");
     }
 }

@@ -187,7 +187,7 @@ fn a_copy_beyond_the_maximum_of_its_queue_is_an_error() {
     let error = world.run_error("capacity");
     assert_eq!(
         error,
-        "job \"j\" waits for ever: one copy of its phase \"tasks\" is more than its queue may hold at most (\"q\")"
+        "job \"j\" can never run: one copy of its phase \"tasks\" demands more than the maximum capacity of its queue (\"q\")"
     );
     assert_eq!(world.run("fifo").starts("j"), [0.0]);
 }

@@ -141,7 +141,7 @@ pub fn check_findings(findings: &Findings) {
 /// If the counts differ otherwise.
 pub fn check_counted(summary: &TraceSummary, findings: &Findings) {
     let of_unknown_tasks = |warning: &String| {
-        let known = warning.contains("without stage or task number") || warning.contains("do not say of which");
+        let known = warning.contains("not say which task ended") || warning.contains("an attempt without naming it");
         warning.split(' ').next().and_then(|count| count.parse::<u64>().ok()).filter(|_| known)
     };
     let of_unknown_tasks = summary.warnings.iter().find_map(of_unknown_tasks).unwrap_or(0);

@@ -37,7 +37,7 @@ pub enum Command {
     Trace(TraceCommand),
     /// List all policies and orders of jobs with their parameters and papers
     Policies {
-        /// Print one line for each
+        /// Print one line for each policy and each order
         #[arg(long, conflicts_with_all = ["json", "schema"])]
         short: bool,
         /// Print one JSON document
@@ -72,7 +72,7 @@ pub struct RunArgs {
     /// First seed. The next seeds are S+1, S+2, …
     #[arg(long, value_name = "S", default_value_t = 1)]
     pub seed: u64,
-    /// Progress model, what policies know of running attempts: oracle (all durations), progress(S) (remaining time
+    /// Progress model, what policies know of running attempts: oracle (remaining times from the start), progress(S) (remaining time
     /// once a share S of the work is done), progress(uniform) or age (elapsed time only) [default: the scenario's]
     #[arg(long, value_name = "K")]
     pub knowledge: Option<String>,
@@ -108,7 +108,7 @@ pub struct SimulateArgs {
     /// A scenario file (TOML) or the name of a built-in scenario
     #[arg(default_value = "quickstart")]
     pub scenario: String,
-    /// List the built-in scenarios, one on each line, and exit
+    /// List the built-in scenarios, each on one line with a description, and exit
     #[arg(long)]
     pub list: bool,
     /// Print the scenario with all options applied, as TOML, and exit
@@ -133,7 +133,7 @@ pub struct ReplayArgs {
     pub run: RunArgs,
 }
 
-const REPLAY_KNOWLEDGE: &str = "Progress model, what policies know of running attempts: oracle (all durations), \
+const REPLAY_KNOWLEDGE: &str = "Progress model, what policies know of running attempts: oracle (remaining times from the start), \
      progress(S) (remaining time once a share S of the work is done), progress(uniform) or age (elapsed time only) \
      [default: that of the recorded run; progress(0.1) for logs]";
 const REPLAY_SET: &str = "Set a value that the log does not give: order, slot (seconds), knowledge, noise, gamma, or \

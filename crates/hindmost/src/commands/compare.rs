@@ -4,6 +4,7 @@ use std::path::Path;
 
 use hindmost_core::estimator::Knowledge;
 use hindmost_core::metrics::Comparison;
+use hindmost_math::plain::Quoted;
 use hindmost_policies::catalogue;
 use hindmost_policies::catalogue::spec::{PolicySpec, split_list};
 use hindmost_report::comparison;
@@ -61,7 +62,7 @@ pub fn knowledge(args: &RunArgs) -> Outcome<Option<Knowledge>> {
     match text.parse() {
         Ok(Knowledge::History) => Err(Failure::input(format!("--knowledge history is for live runs only; {valid}"))),
         Ok(knowledge) => Ok(Some(knowledge)),
-        Err(_) => Err(Failure::input(format!("--knowledge {text}: there is no such progress model; {valid}"))),
+        Err(_) => Err(Failure::input(format!("--knowledge: {} is not a progress model; {valid}", Quoted(text)))),
     }
 }
 

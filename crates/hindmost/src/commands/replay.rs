@@ -132,7 +132,12 @@ impl Given {
 fn settings(args: &ReplayArgs, swept: &Settings) -> Outcome<Given> {
     let mut set = compare::settings(&args.run)?;
     set.extend(swept.iter().cloned());
-    let settings = ReplaySettings::parse(&set).map_err(|error: ScenarioError| Failure::input(error))?;
+    let settings = ReplaySettings::parse(&set).map_err(|error: ScenarioError| {
+        let message = error.to_string();
+        // The parser does not know which option gave the value.
+        let message = if swept.is_empty() { message } else { message.replacen("--set:", "--set or --sweep:", 1) };
+        Failure::input(message)
+    })?;
     catalogue::order(&settings.order).map_err(Failure::input)?;
     let names = |key: &str| set.iter().any(|(known, _)| known == key);
     Ok(Given { settings, order: names("order"), gamma: names("gamma") })

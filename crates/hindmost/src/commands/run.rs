@@ -7,6 +7,7 @@ use std::time::Duration;
 use hindmost_core::ids::TaskId;
 use hindmost_core::metrics::{PhaseProgress, RunState};
 use hindmost_core::timeline::AttemptEnd;
+use hindmost_math::plain::Quoted;
 use hindmost_policies::catalogue::spec::PolicySpec;
 use hindmost_report::gantt::{GanttOptions, gantt};
 use hindmost_report::run::run_table;
@@ -177,8 +178,8 @@ fn options(args: &RunJobArgs) -> Outcome<RunOptions> {
     let knowledge = args.knowledge.as_deref().map(|name| {
         name.parse().map_err(|_| {
             Failure::input(format!(
-                "--knowledge {name}: there is no such progress model; give progress(S) with S from 0 to below 1, age or \
-                 history"
+                "--knowledge: {} is not a progress model; give progress(S) with S from 0 to below 1, age or history",
+                Quoted(name)
             ))
         })
     });

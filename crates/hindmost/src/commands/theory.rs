@@ -264,10 +264,10 @@ type Field = (&'static str, &'static str, &'static str);
 const CLONES: &[Field] = &[
     ("copies", "copies of each task", "(one number for each job)"),
     ("objective", "objective", "s (minus the jobs' mean durations, minus gamma times their machine time)"),
-    ("machines_used", "machines used", "machines"),
+    ("machines_used", "machines used", ""),
     ("gap", "distance from optimum", "s at most"),
     ("multiplier", "value of a machine", "s that one more machine adds to the objective"),
-    ("iterations", "iterations", "iterations"),
+    ("iterations", "iterations", ""),
 ];
 const SIGMA: &[Field] = &[
     ("sigma", "sigma", "mean durations (a task that needs longer than this to finish is a straggler)"),
@@ -338,7 +338,7 @@ fn trace(steps: &Value) -> String {
 const TRACE_SHOWN: usize = 20;
 
 fn numbers(list: &Value) -> String {
-    list.as_array().into_iter().flatten().map(number).collect::<Vec<_>>().join("  ")
+    list.as_array().into_iter().flatten().map(number).collect::<Vec<_>>().join(", ")
 }
 
 /// Returns a number with six digits after the point. Very large and very small numbers have a power of ten.

@@ -53,7 +53,7 @@ fn scenario_errors_say_the_line_and_what_to_do() {
         ),
         ("[cluster]\n", "[cluster\n", "line 1"),
     ] {
-        let demanding = expected.starts_with("a copy wants");
+        let demanding = expected.starts_with("a copy needs");
         let demand = if demanding { "demand = { cpus = 5 }\n" } else { "" };
         let message = refused(&(SCENARIO.replace(from, to) + demand));
         assert!(message.contains(expected), "{to}: {message}");
@@ -88,7 +88,7 @@ fn a_copy_without_a_duration_is_named_with_its_policy() {
         run_in(folder.path(), &["simulate", "s.toml", "--seeds", "1", "--policy", "dollymp(clones=3,per_node=2)"]);
     assert_eq!(ran.code, Some(2), "{}", ran.stdout);
     let expected = "job \"j7\", phase \"map\", task 0: the workload lists the durations of 2 copies of it, but \
-                    dollymp(clones=3,per_node=2) starts one more: list more durations there";
+                    dollymp(clones=3,per_node=2) starts one more: list more durations, or choose";
     assert!(ran.stderr.contains(expected), "{}", ran.stderr);
 }
 
@@ -122,7 +122,7 @@ fn options_out_of_range_are_refused() {
         (&["simulate", "--policy", "mantry"][..], "did you mean \"mantri\"?"),
         (&["simulate", "--policy", "sca,sca"], "named twice"),
         (&["simulate", "--policy", "sca(max_copies=many)"], "must be a whole number from 1 to 64"),
-        (&["simulate", "--knowledge", "progress(2)"], "is not a kind of knowledge"),
+        (&["simulate", "--knowledge", "progress(2)"], "is not a progress model"),
         (&["simulate", "--set", "slot"], "write KEY=VALUE"),
         (&["simulate", "--set", "slot.x.y=1"], "invalid type: map, expected f64"),
         (&["simulate", "--sweep", "slot=0.1,,0.2"], "a value is empty"),
@@ -131,8 +131,14 @@ fn options_out_of_range_are_refused() {
         (&["simulate", "--policy", "fair+fifo"], "write fifo+SYSTEM"),
         (&["simulate", "--set", "workload.duration.pareto.alpha.uniform={min=0.9,max=3}"], "alpha"),
         (&["simulate", "--set", "cluster.machines=4000000000"], "must be from 1 to 10000000"),
-        (&["simulate", "--policy", "sca,sca(max_copies=8)"], "sca(max_copies=8) is named twice, as sca too"),
-        (&["simulate", "--policy", "sca(max_copies=8),sca"], "sca is named twice, as sca(max_copies=8) too"),
+        (
+            &["simulate", "--policy", "sca,sca(max_copies=8)"],
+            "sca(max_copies=8) is named twice: sca is the same policy",
+        ),
+        (
+            &["simulate", "--policy", "sca(max_copies=8),sca"],
+            "sca is named twice: sca(max_copies=8) is the same policy",
+        ),
         (&["simulate", "--set", "workload.duration={exponential={mean=1e300}}"], "from 1e-6 to 1e10 seconds"),
         (&["simulate", "--set", "slot=1e10", "--policy", "none,sda"], "more than 500 years"),
         (&["simulate", "--seeds", "0"], "0 is not in 1..=100000"),

@@ -61,7 +61,7 @@ fn results_of_two_runs_are_never_mixed() {
     assert_eq!(run_in(folder.path(), &small("out")).code, Some(0));
     let again = run_in(folder.path(), &small("out"));
     assert_eq!(again.code, Some(2));
-    assert!(again.stderr.contains("files in this folder already"), "{}", again.stderr);
+    assert!(again.stderr.contains("this folder is not empty"), "{}", again.stderr);
 }
 
 #[test]

@@ -93,13 +93,13 @@ fn a_replay_takes_its_settings_from_the_journal() {
     assert_eq!((&replayed["knowledge"], &replayed["scenario"]), (&"progress(0.2)".into(), &"out".into()));
     let notes: Vec<&str> = replayed["notes"].as_array().unwrap().iter().map(|note| note.as_str().unwrap()).collect();
     assert!(notes[0].contains("at least as long as it ran") && notes[0].contains("drawn"), "{notes:?}");
-    assert_eq!(notes[1], "order srpt for systems named alone, gamma 0.125; jobs arrive when they did");
+    assert_eq!(notes[1], "order srpt for systems named alone, gamma 0.125; jobs arrive at their recorded times");
     assert!(notes[2].contains("the recorded run (policy fifo+mantri(delta=0.5)"), "{notes:?}");
     // Options override the journal.
     let set = ["replay", "out", "--json", "--policy", "late", "--knowledge", "age", "--set", "order=fifo"];
     let replayed = json_in(folder.path(), &set);
     assert_eq!((policies(&replayed), &replayed["knowledge"]), (vec!["late"], &"age".into()));
-    assert_eq!(replayed["notes"][1], "order fifo, gamma 0.125; jobs arrive when they did");
+    assert_eq!(replayed["notes"][1], "order fifo, gamma 0.125; jobs arrive at their recorded times");
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn a_replay_of_a_history_run_uses_age() {
     fs::write(folder.path().join("j"), journal.replacen("\"age\"", "\"history\"", 1)).unwrap();
     let replayed = json_in(folder.path(), &["replay", "j", "--policy", "none", "--json"]);
     assert_eq!(replayed["knowledge"], "age");
-    assert!(replayed["notes"].to_string().contains("history, is for live runs"), "{}", replayed["notes"]);
+    assert!(replayed["notes"].to_string().contains("history, which is for live runs"), "{}", replayed["notes"]);
     // The policy gets the same information from both.
     assert_eq!(json_in(folder.path(), &["verify", "j", "--json"])["knowledge"], "history");
 }
@@ -137,8 +137,8 @@ fn machines_sweeps_and_several_journals_work_as_for_logs() {
     assert_eq!(replayed["results"][6]["set"], serde_json::json!({"log": "b", "machines": "20"}));
     assert_eq!(replayed["knowledge"], "progress(0.1)");
     let notes = replayed["notes"].to_string();
-    assert!(notes.contains("\"of b: the recorded run (policy sca, knowledge age)"), "{notes}");
-    assert!(notes.contains("differ in what policies knew"), "{notes}");
+    assert!(notes.contains("\"b: the recorded run (policy sca, knowledge age)"), "{notes}");
+    assert!(notes.contains("the recorded runs have different progress models"), "{notes}");
     let makespan = |at: usize| replayed["results"][at]["makespan"].as_f64().unwrap();
     assert!(makespan(0) > makespan(2), "{} machines, {} machines", makespan(0), makespan(2));
     // The journals' policies come first, in the order of the journals.
@@ -182,7 +182,7 @@ fn a_whole_journal_verifies() {
         assert_eq!(verdict.as_object().unwrap().keys().count(), 9);
         let text = run_in(folder.path(), &["verify", journal.to_str().unwrap()]);
         assert_eq!((text.code, text.stderr.as_str()), (Some(0), ""));
-        assert!(text.stdout.contains("the same decisions again\n"), "{}", text.stdout);
+        assert!(text.stdout.contains("the same decisions\n"), "{}", text.stdout);
         assert!(text.stdout.contains(&format!("  decisions    {}\n", verified.decisions)), "{}", text.stdout);
     }
 }
@@ -207,7 +207,11 @@ fn an_altered_journal_does_not_verify() {
         fs::write(folder.path().join(what), text).unwrap();
         let ran = run_in(folder.path(), &["verify", what, "--json"]);
         assert_eq!(ran.code, Some(1), "{what}: {}", ran.stderr);
-        assert!(ran.stderr.starts_with("error: the run does not decide the same again: line "), "{}", ran.stderr);
+        assert!(
+            ran.stderr.starts_with("error: the policy does not take the recorded decisions again: line "),
+            "{}",
+            ran.stderr
+        );
         let verdict = parsed(&ran);
         assert_eq!((&verdict["same"], &verdict["cut_short"]), (&false.into(), &false.into()));
         let difference = verdict["difference"].as_str().unwrap();
@@ -288,7 +292,11 @@ fn a_file_that_is_no_journal_is_refused_with_advice() {
     // A policy that this version does not have is left out. The others are replayed.
     let replayed = json_in(folder.path(), &["replay", "unknown", "--json"]);
     assert_eq!(policies(&replayed)[0], "none");
-    assert!(replayed["notes"].to_string().contains("its own policy is left out"), "{}", replayed["notes"]);
+    assert!(
+        replayed["notes"].to_string().contains("the policy of the recorded run is left out"),
+        "{}",
+        replayed["notes"]
+    );
     // A journal without events has no difference.
     assert_eq!(json_in(folder.path(), &["verify", "header", "--json"])["events"], 0);
 }

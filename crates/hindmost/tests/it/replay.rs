@@ -182,9 +182,9 @@ fn a_log_without_a_job_to_replay_says_why() {
     let whole = log();
     let without = |text: &str| -> String { whole.split_inclusive('\n').filter(|line| !line.contains(text)).collect() };
     let said = refused(&without("JobStart"));
-    assert!(said.contains("5 tasks have finished, but of stages whose job has no start in this log"), "{said}");
+    assert!(said.contains("5 tasks have finished, but the log has no start of their jobs"), "{said}");
     let said = refused(&whole.replace("\"Finish Time\":100", "\"Finish Time\":90"));
-    assert!(said.contains("5 tasks have finished, but none with a launch and a finish after it"), "{said}");
+    assert!(said.contains("5 tasks have finished, but none has a launch time with a later finish time"), "{said}");
     let said = refused(&without("TaskEnd"));
     assert!(said.contains("no job of this log has a finished task"), "{said}");
 }

@@ -71,9 +71,9 @@ fn sweeps_show_the_number_of_jobs_at_each_point() {
     assert!(ran.stdout.contains(&point), "{}", ran.stdout);
     for part in [
         &format!("{fewest} to {most} jobs of "),
-        "at 4 points of a sweep, at each on the same jobs",
+        "at 4 points of a sweep, each point on the same jobs for all policies",
         "arrival rate (jobs a second",
-        "decisions after swept times, arrivals until 20 s",
+        "time between decisions swept, arrivals until 20 s",
     ] {
         assert!(page.contains(part), "{part}");
     }
@@ -116,7 +116,7 @@ fn the_page_of_a_run_says_why_copies_were_started() {
     let ran = run_in(folder.path(), &["run", "j.toml", "--nodes", "n1:2,n2:2", "--knowledge", "age"]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     let page = page(&folder.path().join("j.out"), &ran);
-    assert!(page.contains("Copies and why they were started") && page.contains("finished first, after"), "{page}");
+    assert!(page.contains("Copies and why they were started") && page.contains("finished first, in"), "{page}");
     assert!(!page.contains("no reason is recorded"), "{page}");
     // The page is not a result: the run can still be explained, verified and replayed.
     assert_eq!(run_in(folder.path(), &["verify", "j.out"]).code, Some(0));

@@ -24,7 +24,7 @@ fn wrong_options_are_refused_and_leave_no_files() {
         (&["--policy", "mantry"][..], &["did you mean \"mantri\"?"][..]),
         (&["--policy", "mantri(dleta=1)"], &["did you mean \"delta\"?"]),
         (&["--policy", "mantri(delta=2)"], &["delta is 2"]),
-        (&["--policy", "none,mantri"], &["one policy"]),
+        (&["--policy", "none,mantri"], &["2 policies"]),
         (&["--policy", ""], &["policy"]),
         (&["--knowledge", "oracle"], &["oracle", "simulation", "age"]),
         (&["--knowledge", "progress(uniform)"], &["simulation", "age"]),

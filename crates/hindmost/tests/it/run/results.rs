@@ -469,7 +469,7 @@ fn other_commands_read_the_folder_of_a_run() {
         assert!(replayed["results"].as_array().unwrap().iter().all(|result| result["tasks"] == 31));
     }
     for (args, part) in [
-        (&["verify", "two.out"][..], "the same decisions again"),
+        (&["verify", "two.out"][..], "the same decisions"),
         (&["trace", "info", "two.out"], "attempts"),
         (&["replay", "two.out"], "mantri"),
         (&["explain", "two.out", "map/3"], "map/3"),

@@ -136,12 +136,16 @@ fn point(page: &ComparisonPage<'_>, set: &[(String, String)], drawn: bool, pictu
     let swept_seeds = set.iter().find(|(key, _)| key == "seeds").and_then(|(_, value)| value.parse().ok());
     let seeds = swept_seeds.unwrap_or(page.compared.seeds.len());
     let size = if set.is_empty() { String::new() } else { format!("{}. ", size_text(&sizes_of(&rows))) };
-    let mut notes = vec![format!(
-        "{size}Flowtime is the job completion time: from arrival to finish. Means are over {}; ± is half of the 95% \
-         interval (Student's t over seeds).{}",
-        counted(seeds as u64, "seed"),
-        if one_job(&rows) { "" } else { " Percentiles are over the jobs of all seeds together." }
-    )];
+    let intervals = match seeds {
+        1 => "There is one seed, so there are no confidence intervals.".to_owned(),
+        _ => format!(
+            "Means are over {}; ± is half of the 95% interval (Student's t over seeds).",
+            counted(seeds as u64, "seed")
+        ),
+    };
+    let percentiles = if one_job(&rows) { "" } else { " Percentiles are over the jobs of all seeds together." };
+    let mut notes =
+        vec![format!("{size}Flowtime is the job completion time: from arrival to finish. {intervals}{percentiles}")];
     let unfinished: Vec<String> = rows
         .iter()
         .filter(|row| row.unfinished_jobs > 0)
@@ -160,7 +164,8 @@ fn point(page: &ComparisonPage<'_>, set: &[(String, String)], drawn: bool, pictu
         }
         let shown = &rows[..rows.len().min(MOST_POLICIES)];
         drawings = summaries(shown, seeds, pictures);
-        if curves.len() == rows.len() {
+        // The distribution of a single job is one step.
+        if curves.len() == rows.len() && !one_job(&rows) {
             drawings.extend(distributions(shown, &curves, pictures));
         }
     } else {

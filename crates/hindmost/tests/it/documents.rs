@@ -106,7 +106,7 @@ fn commands(document: &Document) -> Vec<Shown> {
         } else if fence.as_deref() == Some("console") {
             match line.strip_prefix("$ ") {
                 Some(text) => {
-                    found.push(Shown { at, line: number + 1, text: without_comment(text), output: Vec::new() })
+                    found.push(Shown { at, line: number + 1, text: without_comment(text), output: Vec::new() });
                 }
                 None => match found.last_mut() {
                     Some(command) => command.output.push(line.trim_end().to_owned()),
@@ -122,12 +122,16 @@ fn commands(document: &Document) -> Vec<Shown> {
     found
 }
 
+fn has_extension(name: &str, extension: &str) -> bool {
+    Path::new(name).extension().is_some_and(|found| found == extension)
+}
+
 /// Returns the files that a document defines: blocks of TOML whose first line is a comment with a name.
 fn defined_files(document: &Document) -> Vec<(String, String)> {
     let blocks = document.text.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next());
     let named = blocks.filter_map(|block| {
         let name = block.lines().next()?.strip_prefix("# ")?;
-        let is_name = name.ends_with(".toml") && !name.contains([' ', '/']);
+        let is_name = has_extension(name, "toml") && !name.contains([' ', '/']);
         is_name.then(|| (name.to_owned(), block.to_owned()))
     });
     named.collect()
@@ -349,7 +353,7 @@ fn the_map_of_the_code_names_files_that_exist() {
             .map(|place| source.join(place.rsplit_once("/src/").map_or(place.as_str(), |(_, rest)| rest)))
             .collect();
         // Files that the second cell names are in the folder of the first cell.
-        let mentioned = quoted(cells[1]).into_iter().filter(|name| name.ends_with(".rs") || name.ends_with('/'));
+        let mentioned = quoted(cells[1]).into_iter().filter(|name| has_extension(name, "rs") || name.ends_with('/'));
         let mentioned: Vec<PathBuf> =
             mentioned.filter(|name| !name.starts_with("examples")).map(|name| paths[0].join(name)).collect();
         for path in paths.iter().chain(&mentioned) {

@@ -8,6 +8,7 @@ mod kinds;
 mod load;
 mod network;
 mod policy;
+mod schema;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -19,46 +20,57 @@ use hindmost_core::workload::{DemandByName, QueueSpec};
 use hindmost_math::plain::{Plain, Quoted};
 use hindmost_policies::catalogue;
 use hindmost_policies::catalogue::spec::PolicySpec;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::parameter::Parameter;
+use crate::size::SIZE;
 
 pub(crate) use kinds::PlannedPhase;
 pub use kinds::{JobKind, PhaseKind};
 pub use load::{BUILT_IN, ReplaySettings, ScenarioError};
 pub use network::{AssignmentName, NetworkSpec};
 pub use policy::PolicyEntry;
+pub use schema::schema;
 
 /// A scenario, with the keys of its file.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(title = "Hindmost scenario")]
 pub struct Scenario {
     /// Name, shown in results.
     #[serde(default = "unnamed")]
     pub name: String,
-    /// Order of jobs for policies that are given without an order.
+    /// Order of jobs for policies that are given without an order; `hindmost policies` lists them.
     #[serde(default = "default_order")]
     pub order: String,
-    /// Seconds between decisions; `None`: the policy decides after every event.
+    /// Seconds between decisions. If left out, the policy decides after every event.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1e-9, max = 1e10))]
     pub slot: Option<f64>,
     /// Seconds after which no job arrives.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("exclusiveMinimum" = 0), range(max = 1e10))]
     pub horizon: Option<f64>,
     /// Whether to continue until every job is done; otherwise the run stops at the horizon.
     #[serde(default = "yes")]
     pub drain: bool,
     /// Number of seeds.
     #[serde(default = "one")]
+    #[schemars(range(min = 1, max = 100_000))]
     pub seeds: u32,
-    /// The progress model: what policies know of running attempts.
-    #[serde(default)]
+    /// The progress model, that is, what policies know of running attempts: "oracle", "progress(S)", "progress(uniform)" or
+    /// "age". The default is `progress(0.1)`.
+    #[serde(default = "progress_of_a_tenth")]
+    #[schemars(with = "String", regex(pattern = KNOWLEDGE))]
     pub knowledge: Knowledge,
     /// Error of estimated remaining times: σ of a log-normal factor of mean 1.
     #[serde(default, skip_serializing_if = "is_zero")]
+    #[schemars(range(min = 0, max = 5))]
     pub noise: f64,
     /// γ: price of a machine-second.
     #[serde(default = "one_as_number")]
+    #[schemars(range(min = 0))]
     pub gamma: f64,
     /// Queues that jobs are submitted to, for orders that share the cluster among queues.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -78,12 +90,20 @@ pub struct Scenario {
     pub folder: PathBuf,
 }
 
+/// Pattern of the progress models that a simulation can use.
+const KNOWLEDGE: &str = r"^\s*(oracle|age|progress\(\s*(uniform|[-+]?[0-9.]+([eE][-+]?[0-9]+)?)\s*\))\s*$";
+
 fn unnamed() -> String {
     "unnamed".to_owned()
 }
 fn default_order() -> String {
     catalogue::DEFAULT_ORDER.to_owned()
 }
+/// The default progress model of scenarios, runs and replays.
+fn progress_of_a_tenth() -> Knowledge {
+    Knowledge::Progress(0.1)
+}
+
 fn yes() -> bool {
     true
 }
@@ -99,14 +119,17 @@ fn is_zero(number: &f64) -> bool {
 }
 
 /// The cluster: one-slot machines, or nodes with several resources.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("oneOf" = [{"required": ["machines"]}, {"required": ["nodes"]}]))]
 pub struct ClusterSpec {
     /// Number of one-slot machines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 10_000_000))]
     pub machines: Option<u32>,
     /// Number of racks; the one-slot machines take turns over them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
     pub racks: Option<u32>,
     /// Classes of nodes with several resources.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -114,21 +137,25 @@ pub struct ClusterSpec {
 }
 
 /// Nodes of one kind.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NodeClass {
     /// Number of nodes.
+    #[schemars(range(min = 1, max = 10_000_000))]
     pub count: u32,
     /// Prefix of their names; `node` by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Processor cores of each node.
+    #[schemars(extend("exclusiveMinimum" = 0))]
     pub cpus: f64,
-    /// Memory of each node, with a unit.
+    /// Memory of each node, with a unit, such as "48GB".
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(regex(pattern = SIZE))]
     pub memory: Option<String>,
     /// Accelerators of each node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
     pub gpus: Option<f64>,
     /// Other resources of each node, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -141,6 +168,7 @@ pub struct NodeClass {
     pub rack: Option<String>,
     /// Number of racks; the nodes take turns over `rack-0`, `rack-1`, …
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
     pub racks: Option<u32>,
 }
 
@@ -162,17 +190,20 @@ impl NodeClass {
 }
 
 /// The demand of a copy, with the keys of scenario files.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DemandSpec {
     /// Processor cores.
     #[serde(default = "one_as_number")]
+    #[schemars(range(min = 0))]
     pub cpus: f64,
-    /// Memory, with a unit.
+    /// Memory, with a unit, such as "2GB".
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(regex(pattern = SIZE))]
     pub memory: Option<String>,
     /// Accelerators.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
     pub gpus: Option<f64>,
     /// Other resources, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -217,8 +248,9 @@ fn amounts(
 }
 
 /// The workload: generated, or listed exactly in a file.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("oneOf" = [{"required": ["file"]}, {"required": ["arrival"]}]))]
 pub struct WorkloadSpec {
     /// File of an exact workload, one job per line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -240,10 +272,12 @@ pub struct WorkloadSpec {
     pub queues: BTreeMap<String, f64>,
     /// Share of a duration that all copies of the task have in common, in [0, 1].
     #[serde(default, skip_serializing_if = "is_zero")]
+    #[schemars(range(min = 0, max = 1))]
     pub correlation: f64,
     /// Share of the work after which a slow copy (slower than its phase's mean) becomes slow, in [0, 1). Until then it
     /// progresses at the mean rate. 0: it is slow from its start.
     #[serde(default, skip_serializing_if = "is_zero")]
+    #[schemars(range(min = 0), extend("exclusiveMaximum" = 1))]
     pub slow_from: f64,
     /// Kinds of jobs, which replace `tasks`, `duration` and `demand`; every job is of one kind.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -251,17 +285,19 @@ pub struct WorkloadSpec {
 }
 
 /// When jobs arrive.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum ArrivalSpec {
     /// As a Poisson process, up to the horizon.
     Poisson {
         /// Mean number of jobs per second.
+        #[schemars(extend("exclusiveMinimum" = 0))]
         rate: f64,
     },
     /// All at the beginning.
     AtOnce {
         /// Number of jobs.
+        #[schemars(range(min = 1))]
         jobs: u32,
     },
     /// One after another.
@@ -269,6 +305,7 @@ pub enum ArrivalSpec {
         /// Seconds between two jobs; a distribution is drawn for each gap.
         gap: Parameter,
         /// Number of jobs.
+        #[schemars(range(min = 1))]
         jobs: u32,
     },
     /// At the times listed in a file, in seconds, one per line.

@@ -57,6 +57,12 @@ pub(crate) fn changed(from: &str, to: &str) -> String {
 }
 
 #[test]
+fn the_default_progress_model_is_a_tenth_of_the_work() {
+    let text = "[cluster]\nmachines = 3\n[workload]\narrival = { at_once = { jobs = 1 } }\ntasks = 2\nduration = 1\n";
+    assert_eq!(parse(text, &[]).unwrap().knowledge.to_string(), "progress(0.1)");
+}
+
+#[test]
 fn the_valid_scenario_is_valid_and_runs() {
     parse(VALID, &[]).unwrap();
     let results = run_on(&experiment(VALID), 2);

@@ -103,14 +103,14 @@ impl Issues {
         }
         if let Some(at) = &self.damaged.first {
             warnings.push(format!(
-                "{} damaged and were read only up to the damage; the first at {at}.",
-                some(self.damaged.count, "log is", "logs are")
+                "{} damaged and read only up to the damage; the first at {at}.",
+                some(self.damaged.count, "log was", "logs were")
             ));
         }
         if let Some(first) = &self.unreadable.first {
             warnings.push(format!(
-                "{} not readable and were skipped; the first is {first}.",
-                some(self.unreadable.count, "record is", "records are")
+                "{} skipped as not readable; the first is {first}.",
+                some(self.unreadable.count, "record was", "records were")
             ));
         }
         if let Some(first) = &self.failed.first {

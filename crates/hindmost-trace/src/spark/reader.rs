@@ -102,8 +102,8 @@ impl Reading {
         }
         if let Some((line, why)) = &events.unreadable.first {
             self.warnings.push(format!(
-                "{} not readable as Spark events and were skipped; the first is line {line}{place}: {why}.",
-                some(events.unreadable.count, "line is", "lines are"),
+                "{} skipped as not readable as Spark events; the first is line {line}{place}: {why}.",
+                some(events.unreadable.count, "line was", "lines were"),
             ));
         }
         if events.replaced > 0 {

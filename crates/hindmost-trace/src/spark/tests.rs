@@ -263,7 +263,7 @@ fn lines_that_are_no_events_are_skipped_with_a_warning() {
     assert_eq!(read.attempts, 5);
     assert_eq!(
         read.warnings,
-        ["6 lines are not readable as Spark events and were skipped; the first is line 4: not a JSON object."]
+        ["6 lines were skipped as not readable as Spark events; the first is line 4: not a JSON object."]
     );
 }
 
@@ -305,7 +305,7 @@ fn giant_lines_are_read_or_skipped() {
     log = log.line(&filler).task(task(0, 0, 0, 10)).event("UnheardOf", &plan);
     let summary = log.read().summary().clone();
     assert_eq!((summary.jobs, summary.tasks), (1, 1));
-    warning(&summary, "1 line is not readable as Spark events and were skipped; the first is line 5");
+    warning(&summary, "1 line was skipped as not readable as Spark events; the first is line 5");
 }
 
 #[test]

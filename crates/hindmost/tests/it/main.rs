@@ -1,6 +1,7 @@
 //! Tests of the `hindmost` command: its output, its errors, and the files that it leaves.
 
 mod chaos;
+mod command_line_page;
 #[cfg(target_os = "linux")]
 mod containment;
 mod demo;

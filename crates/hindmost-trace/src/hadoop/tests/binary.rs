@@ -359,7 +359,7 @@ fn damage_ends_a_binary_history_with_a_warning() {
     // Makes the type of the eighth event an invalid symbol.
     bytes[ends[7]] = 0x7e;
     let (summary, _) = counted(&bytes).unwrap();
-    warning(&summary, "damaged and were read only up to the damage; the first at event 8");
+    warning(&summary, "damaged and read only up to the damage; the first at event 8");
     assert_eq!(summary.attempts, 0);
     // Nothing can be read without a schema.
     let error = counted(b"Avro-Binary\n{\"type\":\"nothing\"}\n\0\0").unwrap_err();
@@ -378,5 +378,5 @@ fn sources_are_named_where_there_are_several() {
     issues.unreadable_event(&source, 3);
     let mut warnings = Vec::new();
     issues.add_warnings(&mut warnings);
-    assert_eq!(warnings, ["1 record is not readable and were skipped; the first is event 3 of b.jhist."]);
+    assert_eq!(warnings, ["1 record was skipped as not readable; the first is event 3 of b.jhist."]);
 }

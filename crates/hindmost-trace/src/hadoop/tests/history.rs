@@ -231,7 +231,7 @@ fn damaged_lines_are_skipped() {
     );
     let (summary, _) = counted(noise.as_bytes()).unwrap();
     assert_eq!(numbers(&summary), numbers(&expected));
-    warning(&summary, "2 records are not readable and were skipped; the first is line ");
+    warning(&summary, "2 records were skipped as not readable; the first is line ");
     // Cuts one event in half; the others are read.
     let lines: Vec<&str> = whole.lines().collect();
     for (index, line) in lines.iter().enumerate().skip(2).filter(|(_, line)| line.contains("_ATTEMPT_F")) {
@@ -259,7 +259,7 @@ fn a_start_is_recovered_from_broken_json() {
     assert_eq!(numbers(trace.summary()), (5, 1, 1, 1));
     assert_eq!(trace.workload_jobs()[0].durations[0], Durations::Recorded(vec![10.0, 20.0]));
     warning(trace.summary(), "1 start of an attempt was recovered");
-    warning(trace.summary(), "1 record is not readable");
+    warning(trace.summary(), "1 record was skipped as not readable");
 }
 
 #[test]

@@ -170,7 +170,7 @@ fn a_damaged_event_loses_only_itself() {
     let Some(path) = log("job_1479206441898_508949") else { return };
     // In one event, a tool that masked a name left invalid JSON; the start of the attempt is recovered from it.
     let trace = open(&path, None).unwrap();
-    warning(trace.summary(), "1 record is not readable and were skipped; the first is line 31");
+    warning(trace.summary(), "1 record was skipped as not readable; the first is line 31");
     warning(trace.summary(), "1 start of an attempt was recovered");
     assert_eq!(trace.workload_jobs()[0].durations, [Durations::Recorded(vec![4.496])]);
 }

@@ -136,7 +136,7 @@ fn missing_fields_are_tolerated() {
     damaged["mapTasks"][0]["attempts"] = json!("none");
     let (summary, _) = counted(pretty(&damaged).as_bytes()).unwrap();
     assert_eq!(summary.attempts, 3);
-    warning(&summary, "1 record is not readable and were skipped; the first is line 1");
+    warning(&summary, "1 record was skipped as not readable; the first is line 1");
     // Tasks without ids count as separate tasks.
     let without_ids =
         json!({"jobID": "x", "mapTasks": [{"attempts": [{"result": "KILLED"}]}, {"attempts": [{"result": "KILLED"}]}]});

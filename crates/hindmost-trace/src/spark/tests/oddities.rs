@@ -84,5 +84,5 @@ fn every_reader_warns_of_an_unreadable_query_end() {
     let line =
         r#"{"Event":"org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd","executionId":1,"executionId":2}"#;
     let trace = Log::new().executor("1", 1).line(line).task(task(0, 0, 0, 100)).end(200).read();
-    warning(trace.summary(), "1 line is not readable");
+    warning(trace.summary(), "1 line was skipped as not readable");
 }

@@ -89,13 +89,13 @@ fn system_like(name: &str) -> Option<&'static SystemEntry> {
 fn named_order(spec: &PolicySpec) -> Result<Option<(&'static OrderEntry, &Given)>, CatalogueError> {
     let Some(order) = &spec.order else { return Ok(None) };
     let turned = || {
-        let (rule, before) = (system_like(&order.name)?.name, order_entry(&spec.rule.to_lowercase()).ok()?.name);
+        let (system, before) = (system_like(&order.name)?.name, order_entry(&spec.system.to_lowercase()).ok()?.name);
         let turned = PolicySpec {
             order: Some(OrderSpec { name: before.to_owned(), parameters: spec.parameters.clone() }),
-            rule: rule.to_owned(),
+            system: system.to_owned(),
             parameters: order.parameters.clone(),
         };
-        Some(format!("; {rule} is a system and {before} an order: did you mean {}?", Quoted(&turned.to_string())))
+        Some(format!("; {system} is a system and {before} an order: did you mean {}?", Quoted(&turned.to_string())))
     };
     let found = order_entry(&order.name).map_err(|error| match (error, turned()) {
         (CatalogueError::UnknownName { what, name, .. }, Some(near)) => {
@@ -156,21 +156,21 @@ static NONE_GIVEN: Given = Given::new();
 fn meaning(spec: &PolicySpec) -> Result<Meaning<'_>, CatalogueError> {
     let named = named_order(spec)?;
     let by_name = |name: &str| SYSTEMS.iter().find(|entry| entry.name == name);
-    if let Some(system) = by_name(&spec.rule) {
+    if let Some(system) = by_name(&spec.system) {
         let own = system.order.map(|order| Ok((order_entry(order)?, &spec.parameters))).transpose()?;
         return Ok(Meaning { system, order: named.or(own), given: &spec.parameters });
     }
-    let alone = ORDERS.iter().find(|entry| entry.name == spec.rule);
+    let alone = ORDERS.iter().find(|entry| entry.name == spec.system);
     if let (Some(order), Some(system), None) = (alone, by_name("none"), &named) {
         return Ok(Meaning { system, order: Some((order, &spec.parameters)), given: &NONE_GIVEN });
     }
     let near = if alone.is_some() {
-        format!("; it is an order: write {}+SYSTEM", spec.rule)
+        format!("; it is an order: write {}+SYSTEM", spec.system)
     } else {
         let names = SYSTEMS.iter().map(|entry| entry.name).chain(ORDERS.iter().map(|entry| entry.name));
-        did_you_mean(&spec.rule.to_lowercase(), names)
+        did_you_mean(&spec.system.to_lowercase(), names)
     };
-    Err(CatalogueError::UnknownName { what: "policy", name: spec.rule.clone(), near })
+    Err(CatalogueError::UnknownName { what: "policy", name: spec.system.clone(), near })
 }
 
 /// Extends the error for a parameter that the system does not have: if the named order has it, the error shows how to
@@ -183,7 +183,7 @@ fn belongs_to_order(mut error: CatalogueError, spec: &PolicySpec) -> CatalogueEr
     {
         let mut order = order.clone();
         order.parameters.insert(name.clone(), value.clone());
-        let written = format!("{order}+{}", spec.rule);
+        let written = format!("{order}+{}", spec.system);
         *near = format!(", but its order has: give it in the name: {}", Quoted(&written));
     }
     error
@@ -221,7 +221,7 @@ pub fn check(spec: &PolicySpec) -> Result<&'static SystemEntry, CatalogueError> 
                 .map_err(|error| belongs_to_order(error, spec))?;
         }
         // The name is an order alone.
-        Some((order, given)) if system.name != spec.rule => check_parameters(order.name, &[order.parameters()], given)?,
+        Some((order, given)) if system.name != spec.system => check_parameters(order.name, &[order.parameters()], given)?,
         // The name is a system with its own order: both read the given parameters.
         Some((order, given)) => check_parameters(system.name, &[system.parameters(), order.parameters()], given)?,
         None => check_parameters(system.name, &[system.parameters()], found.given)?,

@@ -22,15 +22,15 @@ pub struct PolicySpec {
     /// The order before the `+`; `None` if the name has no `+`.
     pub order: Option<OrderSpec>,
     /// The name of the system, or of an order that stands alone.
-    pub rule: String,
-    /// The parameters that are given behind `rule`.
+    pub system: String,
+    /// The parameters that are given after the name of `system`.
     pub parameters: Given,
 }
 
 impl PolicySpec {
     /// Returns the name of a system with its default parameters.
-    pub fn of(rule: &str) -> PolicySpec {
-        PolicySpec { order: None, rule: rule.to_owned(), parameters: Given::new() }
+    pub fn of(system: &str) -> PolicySpec {
+        PolicySpec { order: None, system: system.to_owned(), parameters: Given::new() }
     }
 }
 
@@ -45,7 +45,7 @@ impl fmt::Display for PolicySpec {
         if let Some(order) = &self.order {
             write!(f, "{order}+")?;
         }
-        write_named(f, &self.rule, &self.parameters)
+        write_named(f, &self.system, &self.parameters)
     }
 }
 
@@ -72,14 +72,14 @@ impl FromStr for PolicySpec {
     fn from_str(text: &str) -> Result<PolicySpec, BadPolicySpec> {
         let wrong = |reason: &str| BadPolicySpec { text: text.to_owned(), reason: reason.to_owned() };
         let parts = split_outside_parentheses(text, '+');
-        let (order, rule) = match parts[..] {
-            [rule] => (None, rule),
-            [order, rule] => (Some(parse_named(order).map_err(wrong)?), rule),
+        let (order, system) = match parts[..] {
+            [system] => (None, system),
+            [order, system] => (Some(parse_named(order).map_err(wrong)?), system),
             _ => return Err(wrong("there is more than one + outside parentheses")),
         };
-        let (rule, parameters) = parse_named(rule).map_err(wrong)?;
+        let (system, parameters) = parse_named(system).map_err(wrong)?;
         let order = order.map(|(name, parameters)| OrderSpec { name, parameters });
-        Ok(PolicySpec { order, rule, parameters })
+        Ok(PolicySpec { order, system, parameters })
     }
 }
 

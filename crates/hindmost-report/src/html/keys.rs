@@ -106,10 +106,10 @@ fn drawn(label: &str, unit: &'static str, path: &str) -> Option<Key> {
 fn of_policy(policy: &str, parameter: &str) -> Option<Key> {
     let spec: PolicySpec = policy.parse().ok()?;
     let of_order = |name: &str| ORDERS.iter().find(|entry| entry.name == name).map(OrderEntry::parameters);
-    let system = SYSTEMS.iter().find(|entry| entry.name == spec.rule).map(SystemEntry::parameters);
-    let known = system.or_else(|| of_order(&spec.rule))?;
+    let system = SYSTEMS.iter().find(|entry| entry.name == spec.system).map(SystemEntry::parameters);
+    let known = system.or_else(|| of_order(&spec.system))?;
     let entry = known.iter().find(|entry| entry.name == parameter)?;
-    Some(Key { label: format!("{}: {}", spec.rule, entry.about), unit: "" })
+    Some(Key { label: format!("{}: {}", spec.system, entry.about), unit: "" })
 }
 
 /// Returns one name for a policy whose parameters differ from point to point: the name without those parameters.
@@ -122,7 +122,7 @@ pub(super) fn common_name(names: &[&str]) -> String {
     let Some((spec, others)) = specs.as_deref().ok().and_then(<[PolicySpec]>::split_first) else {
         return first.to_owned();
     };
-    let same = |other: &PolicySpec| other.rule == spec.rule && other.order == spec.order;
+    let same = |other: &PolicySpec| other.system == spec.system && other.order == spec.order;
     if !others.iter().all(same) {
         return first.to_owned();
     }

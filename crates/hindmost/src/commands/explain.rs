@@ -46,12 +46,12 @@ pub fn run(args: &ExplainArgs) -> Outcome {
             "steps": steps, "outcome": outcome,
         }));
     }
-    let about = SYSTEMS.iter().find(|system| system.name == spec.rule).map_or("", |system| system.about);
+    let about = SYSTEMS.iter().find(|system| system.name == spec.system).map_or("", |system| system.about);
     let width = usize::from(terminal::width()).max(40);
     let head = format!("{} of {}, policy {}, knowledge {}", args.task, job.spec.name, header.policy, header.knowledge);
     let mut text = indented("", &head, width);
     if !about.is_empty() {
-        text += &indented("", &format!("{}: {about}", spec.rule), width);
+        text += &indented("", &format!("{}: {about}", spec.system), width);
     }
     text += "\n";
     for step in &steps {

@@ -1,4 +1,4 @@
-//! Help, completions and manual pages. The help texts are snapshots, so that a changed word shows in review.
+//! The list of policies as a snapshot, completions and manual pages. `command_line_page.rs` checks the help texts.
 
 use crate::run;
 

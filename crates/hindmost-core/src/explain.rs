@@ -15,6 +15,7 @@ use crate::verify::Difference;
 
 /// What the progress model showed about a running copy at some time.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Known {
     /// The number of the copy, from 0.
     pub copy: u32,
@@ -29,6 +30,7 @@ pub struct Known {
 
 /// An event or decision that concerns the explained task.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Step {
     /// The time, seconds since the run began.
     pub at: f64,

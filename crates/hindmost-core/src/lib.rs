@@ -82,6 +82,8 @@ pub mod reasons;
 pub mod record;
 pub mod reproduction;
 pub mod resources;
+#[cfg(feature = "schema")]
+pub mod schema;
 pub mod session;
 pub mod submission_queues;
 pub mod time;

@@ -13,6 +13,7 @@ use hindmost_math::statistics::{mean, student_interval};
 
 /// The results of a paper's experiments, run again.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Reproduction {
     /// Key of the paper on the command line.
     pub paper: String,
@@ -32,6 +33,7 @@ pub struct Reproduction {
 
 /// One way to fill in the details that the paper leaves out.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Reading {
     /// Its name.
     pub name: String,
@@ -41,6 +43,7 @@ pub struct Reading {
 
 /// A figure of the paper with the claims that it supports.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Figure {
     /// Name, such as `Figure 2`.
     pub name: String,
@@ -54,8 +57,9 @@ pub struct Figure {
 
 /// The numbers of a figure. Each row has as many cells as `columns`; a cell without a number is `None`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DataTable {
-    /// What the numbers are.
+    /// What the numbers mean; printed as the caption of the table.
     pub caption: String,
     /// Headings.
     pub columns: Vec<String>,
@@ -68,6 +72,7 @@ pub struct DataTable {
 
 /// How the numbers of a [`DataTable`] are drawn as curves.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Plot {
     /// Title of the figure.
     pub title: String,
@@ -85,6 +90,7 @@ pub struct Plot {
 
 /// How the curves of a plot are read from its table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum PlotShape {
     /// The first column has the positions on the horizontal axis. Each other column is a curve, or half of the interval
@@ -103,6 +109,7 @@ impl DataTable {
 
 /// A cell of a [`DataTable`].
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum Cell {
     /// A number; `None` where there is none.
@@ -131,6 +138,7 @@ impl From<&str> for Cell {
 
 /// A claim of the paper and its measured values.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Claim {
     /// What the paper states.
     pub claimed: String,
@@ -148,6 +156,7 @@ pub struct Claim {
 
 /// A value measured under one reading.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Measured {
     /// The reading's name.
     pub reading: String,
@@ -165,6 +174,7 @@ pub struct Measured {
 
 /// The rule that a measured value must satisfy to confirm a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Expected {
     /// Smallest value; `None` for no limit.
     pub low: Option<f64>,
@@ -177,6 +187,7 @@ pub struct Expected {
 
 /// Whether the measured values confirm a claim.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// The claim holds under every reading.

@@ -75,14 +75,17 @@ fn is_default(value: &bool) -> bool {
 
 /// A queue to which jobs are submitted. Orders such as `capacity` share the cluster among queues.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct QueueSpec {
     /// Its path: names from the top, separated by dots (`production.reports` is below `production`).
     pub name: Arc<str>,
     /// Guaranteed share of the parent queue, or of the cluster if there is no parent, in [0, 1].
+    #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 1)))]
     pub guaranteed: f64,
     /// Maximum share of the parent queue, or of the cluster if there is no parent, in (0, 1]. The default is 1.
     #[serde(default = "everything")]
+    #[cfg_attr(feature = "schema", schemars(extend("exclusiveMinimum" = 0), range(max = 1)))]
     pub maximum: f64,
 }
 

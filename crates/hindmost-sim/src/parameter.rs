@@ -6,15 +6,16 @@ use std::path::{Path, PathBuf};
 use hindmost_core::random::{Purpose, draw};
 use hindmost_math::distribution::Distribution;
 use hindmost_math::plain::{Plain, Quoted};
+use schemars::JsonSchema;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// Most tasks of a job.
+/// Largest number of tasks that a job may have.
 pub(crate) const MOST_TASKS: u32 = u32::MAX >> 8;
 
 /// A number, or a distribution from which a number is drawn once for each job, node or arrival.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Parameter {
     /// A constant number.
@@ -24,7 +25,7 @@ pub enum Parameter {
 }
 
 /// A distribution in a scenario file; its parameters may be distributions again.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Family {
     /// Always this value.

@@ -14,6 +14,9 @@ use crate::parameter::{Draws, Parameter};
 /// Largest amount, in bytes.
 pub(crate) const LARGEST: f64 = 1e15;
 
+/// Pattern of the texts that [`parse_size`] reads.
+pub(crate) const SIZE: &str = r"^\s*[0-9.]+\s*([kKmMgGtT]([iI]?[bB])?|[bB])\s*$";
+
 /// An amount of data in bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bytes(pub f64);

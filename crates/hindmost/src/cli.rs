@@ -114,6 +114,9 @@ pub struct SimulateArgs {
     /// Print the scenario with all options applied, as TOML, and exit
     #[arg(long, conflicts_with = "list")]
     pub print: bool,
+    /// Print the JSON schema of scenario files, for editors, and exit
+    #[arg(long, conflicts_with_all = ["list", "print"])]
+    pub schema: bool,
     #[command(flatten)]
     pub run: RunArgs,
 }

@@ -8,27 +8,31 @@ use super::Summary;
 
 /// Policies compared on the same jobs.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Comparison {
     /// Name of the scenario or log.
     pub scenario: String,
     /// The seeds.
     pub seeds: Vec<u64>,
     /// The progress model of the policies.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub knowledge: Knowledge,
     /// One entry per policy and combination of swept values.
     pub results: Vec<PolicyResult>,
-    /// What a reader of the results must know.
+    /// Notes that are shown with the results.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
 
 /// The results of one policy over all seeds. Counts are sums over seeds.
 #[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PolicyResult {
     /// The policy as the user named it.
     pub policy: String,
     /// Values of swept keys; empty without a sweep.
     #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "as_map")]
+    #[cfg_attr(feature = "schema", schemars(with = "std::collections::BTreeMap<String, String>"))]
     pub set: Vec<(String, String)>,
     /// Jobs that arrived.
     pub jobs: u64,
@@ -64,17 +68,19 @@ pub struct PolicyResult {
 
 /// Copies beyond each task's first.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Copies {
     /// Copies started.
     pub launched: u64,
     /// Copies that won their task.
     pub won: u64,
-    /// Share of the resource-time that copies held which did not win.
+    /// Share of the resource-time of all attempts that went to attempts that did not win.
     pub wasted_share: f64,
 }
 
 /// A policy's flowtimes divided by the first policy's, on the same jobs.
 #[derive(Clone, Copy, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct VersusFirst {
     /// Mean over seeds of Σ flowtime / Σ flowtime of the first policy, over the jobs that both finished; `None` if
     /// there are none.

@@ -11,6 +11,7 @@ use hindmost_math::fit::Fit;
 
 /// What a log shows about its stragglers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Findings {
     /// Number of tasks with a winner.
     pub tasks: u64,
@@ -42,6 +43,7 @@ pub struct Findings {
 
 /// Counts of attempts that ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AttemptCounts {
     /// All attempts.
     pub ended: u64,
@@ -55,6 +57,7 @@ pub struct AttemptCounts {
 
 /// What speculative copies did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Speculation {
     /// Number of copies that ended.
     pub started: u64,
@@ -70,6 +73,7 @@ pub struct Speculation {
 
 /// Machine time of attempts with known times, seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MachineTime {
     /// All attempts.
     pub total: f64,
@@ -87,6 +91,7 @@ pub struct MachineTime {
 
 /// Time spent waiting for the last 5 % of tasks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Waiting {
     /// Time from when 95 % of a phase's tasks (rounded up) had finished until the last one finished, seconds. Time in
     /// which several phases of a job waited counts once. Phases of fewer than 20 tasks have no waiting time.
@@ -97,6 +102,7 @@ pub struct Waiting {
 
 /// Stragglers by what explains at least half of their excess over the median, in logarithms of the duration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Stragglers {
     /// Number of stragglers.
     pub tasks: u64,
@@ -114,6 +120,7 @@ pub struct Stragglers {
 
 /// The findings of one phase.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PhaseFinding {
     /// The number of the application or Hadoop job, as assigned by the reader.
     pub application: u32,
@@ -152,6 +159,7 @@ pub struct PhaseFinding {
 /// Winners' durations, seconds. Exact for up to 2 048 tasks. With more, quantiles have an error of up to 0.4 %, except
 /// among the 1 024 longest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Durations {
     /// Arithmetic mean.
     pub mean: Option<f64>,
@@ -165,6 +173,7 @@ pub struct Durations {
 
 /// Regression of ln duration on ln bytes read, over the winners that read any bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Skew {
     /// Number of tasks in the regression.
     pub tasks: u64,
@@ -182,6 +191,7 @@ pub struct Skew {
 
 /// The findings of a job: a Spark job or, if the log names none, the application.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct JobFinding {
     /// The number of the application or Hadoop job, as assigned by the reader.
     pub application: u32,
@@ -205,6 +215,7 @@ pub struct JobFinding {
 /// number of nodes tested. Each task gives one observation: its winner, or its original if a speculative copy won; the
 /// original's duration is then at least the time it ran. If input explains durations, its effect is removed first.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SlowNode {
     /// Its name.
     pub node: String,

@@ -96,6 +96,7 @@ fn between(from: f64, to: f64) -> f64 {
 
 /// The mean over seeds with its interval, and quantiles over all jobs of all seeds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Summary {
     /// Mean over seeds of each seed's mean; `None` without jobs.
     pub mean: Option<f64>,

@@ -10,6 +10,7 @@ use super::Copies;
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RunState {
     /// Every task has its result.
@@ -22,6 +23,7 @@ pub enum RunState {
 
 /// A task that failed permanently.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FailedTask {
     /// Its phase.
     pub phase: String,
@@ -37,6 +39,7 @@ pub struct FailedTask {
 
 /// The result of a phase. Times in seconds since the run began.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PhaseSummary {
     /// Its name.
     pub name: String,
@@ -64,6 +67,7 @@ pub struct PhaseSummary {
 
 /// The result of a run of one job.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunSummary {
     /// The job's name.
     pub job: String,

@@ -13,6 +13,8 @@ use crate::numeric::normal_survival;
 ///
 /// Q. H. Vuong, "Likelihood ratio tests for model selection and non-nested hypotheses", *Econometrica* 57, 1989.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "FitComparison"))]
 pub struct Comparison {
     /// Log-likelihood under Pareto minus that under log-normal.
     pub log_likelihood_difference: f64,
@@ -43,6 +45,7 @@ impl Comparison {
 /// The preferred model: one that its own test does not reject at 5 % and, if neither is rejected, the one that Vuong's
 /// test prefers at 5 %.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Preferred {
     /// Pareto.

@@ -14,6 +14,7 @@ use crate::numeric::normal_survival;
 
 /// The Kolmogorov–Smirnov distance between a sample and its fit.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Goodness {
     /// The largest vertical distance between the distribution functions, in [0, 1].
     pub distance: f64,

@@ -8,6 +8,7 @@ use super::summary::Summary;
 
 /// A fitted log-normal distribution: ln X is normal with mean μ and standard deviation σ.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LogNormal {
     /// The mean of the logarithms (of seconds, for durations).
     pub mu: f64,

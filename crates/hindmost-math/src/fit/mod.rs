@@ -54,6 +54,7 @@ pub const LEVEL: f64 = 0.05;
 
 /// The fits of a sample. If there are too few values or they are equal, there are no fits, and `reason` says why.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Fit {
     /// Number of values.
     pub count: u64,

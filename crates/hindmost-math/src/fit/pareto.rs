@@ -16,6 +16,7 @@ const FEWEST_IN_TAIL: u64 = 10;
 /// Let T = Σ ln(xᵢ/x₍₁₎), where x₍₁₎ is the smallest value. The estimate of α is (n−2)/T, which is unbiased, and that
 /// of μ is x₍₁₎. 2αT has a χ² distribution with 2(n−1) degrees of freedom, so the interval of α is exact for every n.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Pareto {
     /// The tail index α. A smaller index is a heavier tail; at 1 and below the mean is infinite.
     pub alpha: f64,
@@ -68,6 +69,7 @@ impl Pareto {
 /// has a χ² distribution with 2k degrees of freedom, and the interval is exact. For other tails it describes how heavy
 /// the tail looks at this threshold.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Hill {
     /// The tail index α.
     pub alpha: f64,

@@ -127,40 +127,5 @@ pub(super) enum Size {
 
 /// Returns the JSON schema of job files, with which editors complete and check them.
 pub fn schema() -> Value {
-    let mut schema = schemars::schema_for!(JobFile).to_value();
-    tidy(&mut schema);
-    schema
-}
-
-/// Simplifies the schema: removes null, which TOML does not have; replaces a choice of one type by that type; and removes
-/// line breaks from descriptions.
-fn tidy(schema: &mut Value) {
-    let is_null = |value: &Value| value == "null" || *value == serde_json::json!({"type": "null"});
-    match schema {
-        Value::Object(entries) => {
-            if let Some(Value::String(text)) = entries.get_mut("description") {
-                *text = text.replace('\n', " ");
-            }
-            for key in ["type", "anyOf"] {
-                let Some(Value::Array(choices)) = entries.get_mut(key) else { continue };
-                choices.retain(|choice| !is_null(choice));
-                if choices.len() > 1 {
-                    continue;
-                }
-                match choices.pop() {
-                    Some(Value::Object(only)) => {
-                        entries.shift_remove(key);
-                        for (key, value) in only {
-                            entries.entry(key).or_insert(value);
-                        }
-                    }
-                    Some(only) => entries[key] = only,
-                    None => {}
-                }
-            }
-            entries.values_mut().for_each(tidy);
-        }
-        Value::Array(entries) => entries.iter_mut().for_each(tidy),
-        _ => {}
-    }
+    hindmost_core::schema::of_toml_file::<JobFile>()
 }

@@ -8,6 +8,7 @@ use hindmost_core::names::check_name;
 use hindmost_core::resources::{Dimensions, Resources};
 use hindmost_core::workload::DemandByName;
 use hindmost_math::plain::Plain;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::parameter::Parameter;
@@ -21,16 +22,18 @@ use super::DemandSpec;
 const MOST_PHASES: u32 = 10_000;
 
 /// A kind of job.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct JobKind {
     /// Prefix of its jobs' names.
     pub name: String,
     /// Probability of this kind, relative to the other kinds.
     #[serde(default = "one")]
+    #[schemars(extend("exclusiveMinimum" = 0))]
     pub share: f64,
     /// Its phases.
     #[serde(default)]
+    #[schemars(!default, length(min = 1))]
     pub phase: Vec<PhaseKind>,
 }
 
@@ -39,7 +42,7 @@ fn one() -> f64 {
 }
 
 /// A phase of a kind of job.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PhaseKind {
     /// Name, unique within the kind.
@@ -49,6 +52,7 @@ pub struct PhaseKind {
     pub after: Vec<String>,
     /// Number of times the phase is repeated, each after the one before; they are called `name-1`, `name-2`, …
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 10_000))]
     pub repeat: Option<u32>,
     /// Number of tasks.
     pub tasks: Parameter,
@@ -63,6 +67,7 @@ pub struct PhaseKind {
     /// Number of nodes with a replica of a task's input, in phases without parents; 3 by default. 0: the input is
     /// outside the cluster.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 512))]
     pub replicas: Option<u32>,
 }
 

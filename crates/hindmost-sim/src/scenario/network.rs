@@ -2,6 +2,7 @@
 
 use hindmost_core::time::Time;
 use hindmost_math::plain::Plain;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::network::{Assignment, Network};
@@ -14,13 +15,16 @@ const DELAY: f64 = 5.0;
 const LONGEST: f64 = 1e10;
 
 /// The network, with the keys of scenario files.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("anyOf" = [{"required": ["rack_bandwidth"]}, {"required": ["remote_bandwidth"]}]))]
 pub struct NetworkSpec {
-    /// Bandwidth of a copy that reads from another node of its rack, per second; `None`: unlimited.
+    /// Bandwidth of a copy that reads from another node of its rack, in bytes a second, such as "1GB". If left out, it is
+    /// unlimited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rack_bandwidth: Option<Bytes>,
-    /// Bandwidth of a copy that reads from a node of another rack, per second; `None`: that of its own rack.
+    /// Bandwidth of a copy that reads from a node of another rack, in bytes a second, such as
+    /// "100MB". If left out, it is `rack_bandwidth`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remote_bandwidth: Option<Bytes>,
     /// Which upstream outputs the clones of a downstream task read.
@@ -28,11 +32,12 @@ pub struct NetworkSpec {
     pub assignment: AssignmentName,
     /// Seconds for which a downstream clone waits for a second upstream output; unused with assignment `first`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 1e10))]
     pub delay: Option<f64>,
 }
 
 /// Which upstream outputs the clones of a downstream task read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AssignmentName {
     /// All read the first output.

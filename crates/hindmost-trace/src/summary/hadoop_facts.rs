@@ -7,6 +7,7 @@ use serde::Serialize;
 /// Counts that only Hadoop logs have, besides [`TraceSummary`](crate::TraceSummary). They cover maps and reduces
 /// unless stated otherwise.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HadoopFacts {
     /// How the jobs ended.
     pub jobs: JobEnds,
@@ -22,7 +23,8 @@ pub struct HadoopFacts {
     /// Failed attempts by cause, which is derived from the error's text; `not said` where there is none.
     #[serde(skip_serializing)]
     pub failures: BTreeMap<String, u64>,
-    /// Killed attempts by cause, likewise. Both maps are serialised with the summary, as for every format.
+    /// Killed attempts by cause, which is derived in the same way. Both maps are serialised with the summary, as for
+    /// every format.
     #[serde(skip_serializing)]
     pub kills: BTreeMap<String, u64>,
     /// Attempts of setup and cleanup tasks. They are in no other count, here or in the summary.
@@ -38,6 +40,7 @@ pub struct HadoopFacts {
 
 /// How many jobs ended in which way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct JobEnds {
     /// Jobs that succeeded.
     pub succeeded: u64,
@@ -51,6 +54,7 @@ pub struct JobEnds {
 
 /// Counts of setup and cleanup attempts that ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OtherAttempts {
     /// All attempts that ended.
     pub attempts: u64,
@@ -64,6 +68,7 @@ pub struct OtherAttempts {
 /// reader compares the attempt's machine and rack with those that hold the input. If neither is known for any map of
 /// a job, the job's own counters are used (`DATA_LOCAL_MAPS`, `RACK_LOCAL_MAPS`, `OTHER_LOCAL_MAPS`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Locality {
     /// On a machine that holds the input.
     pub data_local: u64,
@@ -71,12 +76,13 @@ pub struct Locality {
     pub rack_local: u64,
     /// In another rack.
     pub off_switch: u64,
-    /// Unknown.
+    /// Where the attempt ran relative to its input is unknown.
     pub unknown: u64,
 }
 
 /// Input splits; each map reads one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Splits {
     /// Maps with an attempt that ended.
     pub maps: u64,

@@ -14,6 +14,7 @@ pub use hadoop_facts::{HadoopFacts, JobEnds, Locality, OtherAttempts, Splits};
 /// separately even if they have the same number. Each field describes Spark first; "Journal:" says what differs for a
 /// journal.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TraceSummary {
     /// The log's format: `spark`, `hadoop-jhist`, `rumen` or `journal`.
     pub format: &'static str,
@@ -88,6 +89,7 @@ pub struct TraceSummary {
 
 /// Counts that only Spark event logs have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SparkCounts {
     /// Applications in the file or directory. Several attempts of an application count separately.
     pub applications: u64,
@@ -107,7 +109,7 @@ pub struct SparkCounts {
     pub barrier_stages: u64,
     /// Executors that were excluded (blacklisted) after failures, for a stage or for the whole application.
     pub excluded_executors: u64,
-    /// Hosts that were excluded, likewise.
+    /// Hosts that were excluded after failures, for a stage or for the whole application.
     pub excluded_nodes: u64,
     /// Attempts whose output was lost with their executor, before the stage ended, after they had succeeded:
     /// `SparkListenerTaskEnd` events with the reason `Resubmitted`. They count in `attempts`, which counts task end

@@ -3,7 +3,7 @@
 use hindmost_math::plain::Plain;
 use hindmost_policies::catalogue;
 use hindmost_sim::experiment::Experiment;
-use hindmost_sim::scenario::{BUILT_IN, PolicyEntry, Scenario};
+use hindmost_sim::scenario::{self, BUILT_IN, PolicyEntry, Scenario};
 
 use crate::cli::SimulateArgs;
 use crate::failure::{Failure, Outcome};
@@ -18,6 +18,9 @@ pub fn run(args: &SimulateArgs) -> Outcome {
         let widest = BUILT_IN.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
         let lines = BUILT_IN.iter().map(|(name, text)| format!("{name:<widest$}  {}", first_sentence(text)));
         return terminal::print(&lines.collect::<Vec<_>>().join("\n"));
+    }
+    if args.schema {
+        return terminal::print_json(&scenario::schema());
     }
     let base = scenario(args, &Settings::new())?;
     let text = toml::to_string(&base).map_err(Failure::work)?;

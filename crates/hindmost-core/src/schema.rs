@@ -1,0 +1,108 @@
+//! JSON schemas of TOML files and of JSON documents, from the types that read and write them.
+
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, SchemaGenerator};
+use serde_json::{Value, json};
+
+/// Returns the schema of a TOML file, with which editors complete and check it.
+pub fn of_toml_file<T: JsonSchema>() -> Value {
+    let mut schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>().to_value();
+    without_null(&mut schema);
+    in_plain_text(&mut schema);
+    schema
+}
+
+/// Returns the schema of the JSON documents that a program prints, each of the type that `types` adds under a name. The
+/// schema has a definition for each name.
+pub fn of_json_documents(title: &str, description: &str, types: &[(&str, &str, DocumentType)]) -> Value {
+    let mut generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
+    let mut documents = serde_json::Map::new();
+    for (name, about, add) in types {
+        let mut document = add(&mut generator).to_value();
+        document["description"] = json!(about);
+        documents.insert((*name).to_owned(), document);
+    }
+    let any: Vec<Value> = documents.keys().map(|name| json!({ "$ref": format!("#/$defs/{name}") })).collect();
+    documents.extend(generator.take_definitions(true));
+    let mut schema = json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": title,
+        "description": description,
+        "anyOf": any,
+        "$defs": documents,
+    });
+    in_plain_text(&mut schema);
+    schema
+}
+
+/// A function that returns the schema of a document's type, such as `|generator| generator.subschema_for::<Comparison>()`.
+pub type DocumentType = fn(&mut SchemaGenerator) -> schemars::Schema;
+
+/// Removes null, which TOML does not have, and replaces a choice of one type by that type.
+fn without_null(schema: &mut Value) {
+    let is_null = |value: &Value| value == "null" || *value == json!({"type": "null"});
+    match schema {
+        Value::Object(entries) => {
+            for key in ["type", "anyOf"] {
+                let Some(Value::Array(choices)) = entries.get_mut(key) else { continue };
+                choices.retain(|choice| !is_null(choice));
+                if choices.len() > 1 {
+                    continue;
+                }
+                match choices.pop() {
+                    Some(Value::Object(only)) => {
+                        entries.shift_remove(key);
+                        for (key, value) in only {
+                            entries.entry(key).or_insert(value);
+                        }
+                    }
+                    Some(only) => entries[key] = only,
+                    None => {}
+                }
+            }
+            entries.values_mut().for_each(without_null);
+        }
+        Value::Array(entries) => entries.iter_mut().for_each(without_null),
+        _ => {}
+    }
+}
+
+/// Makes plain text of descriptions, which are doc comments: one line, no links, and null for `None`.
+fn in_plain_text(schema: &mut Value) {
+    match schema {
+        Value::Object(entries) => {
+            if let Some(Value::String(text)) = entries.get_mut("description") {
+                *text = without_links(&text.replace('\n', " ")).replace("  ", " ").replace("`None`", "null");
+            }
+            entries.values_mut().for_each(in_plain_text);
+        }
+        Value::Array(entries) => entries.iter_mut().for_each(in_plain_text),
+        _ => {}
+    }
+}
+
+/// Returns a doc comment in which each link such as ``[`Step`](crate::Step)`` is only its text, `Step`.
+fn without_links(text: &str) -> String {
+    let mut parts = text.split("[`");
+    let mut plain = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let Some((name, rest)) = part.split_once("`]") else {
+            plain = plain + "[`" + part;
+            continue;
+        };
+        let target = rest.strip_prefix('(').and_then(|rest| rest.split_once(')'));
+        plain += &format!("`{name}`{}", target.map_or(rest, |(_, rest)| rest));
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_become_their_text() {
+        assert_eq!(without_links("As [`Step`], [`A`](crate::A) and [1, 2]."), "As `Step`, `A` and [1, 2].");
+        assert_eq!(without_links("[`open"), "[`open");
+    }
+}

@@ -14,6 +14,7 @@ fn both_runs_are_done_and_their_results_equal() {
     let stderr = String::from_utf8_lossy(&ran.stderr);
     assert_eq!(ran.status.code(), Some(0), "{stderr}");
     let document: serde_json::Value = serde_json::from_slice(&ran.stdout).unwrap();
+    crate::schemas::conforms("demo", &document);
     assert_eq!(document["results_equal"], true, "{document}");
     assert_eq!(document["slowed"]["node"], "n4");
     assert_eq!(document["slowed"]["factor"], 3.0);

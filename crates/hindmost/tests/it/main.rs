@@ -18,6 +18,7 @@ mod reports;
 mod run;
 mod run_errors;
 mod scene;
+mod schemas;
 mod simulate;
 mod theory;
 mod words;

@@ -1,0 +1,394 @@
+//! The documents that commands print with `--json`. Most are types of the libraries. The others are described here,
+//! because the command makes them of several parts.
+
+use std::collections::BTreeMap;
+
+use hindmost_core::explain::Step;
+use hindmost_core::metrics::{Comparison, RunSummary};
+use hindmost_core::reproduction::Reproduction;
+use hindmost_core::schema::{DocumentType, of_json_documents};
+use hindmost_trace::TraceSummary;
+use hindmost_trace::analysis::Findings;
+use schemars::JsonSchema;
+use serde_json::Value;
+
+const ABOUT: &str = "The documents that `hindmost COMMAND --json` prints, each under the command's name in `$defs`. \
+    Times and durations are in seconds unless the description says otherwise. A number that is infinite or not a number \
+    is null. Later versions may add keys.";
+
+/// Name, description and type of each command's document.
+const DOCUMENTS: &[(&str, &str, DocumentType)] = &[
+    ("demo", "Printed by `hindmost demo --json`.", |types| types.subschema_for::<Demo>()),
+    ("run", "Printed by `hindmost run JOB --json`.", |types| types.subschema_for::<RunSummary>()),
+    ("run-check", "Printed by `hindmost run JOB --check --json`.", |types| types.subschema_for::<CheckedJob>()),
+    ("simulate", "Printed by `hindmost simulate --json`, and summary.json of `--out`.", |types| {
+        types.subschema_for::<Comparison>()
+    }),
+    ("replay", "Printed by `hindmost replay LOG --json`, and summary.json of `--out`.", |types| {
+        types.subschema_for::<Comparison>()
+    }),
+    ("explain", "Printed by `hindmost explain JOURNAL TASK --json`.", |types| types.subschema_for::<Explanation>()),
+    ("verify", "Printed by `hindmost verify JOURNAL --json`.", |types| types.subschema_for::<Verification>()),
+    ("reproduce", "Printed by `hindmost reproduce PAPER --json`, and PAPER.json of `--out`.", |types| {
+        types.subschema_for::<OneOrMore<Reproduction>>()
+    }),
+    ("theory-clones", "Printed by `hindmost theory clones --json`.", |types| types.subschema_for::<Clones>()),
+    ("theory-sigma", "Printed by `hindmost theory sigma --json`.", |types| types.subschema_for::<Sigma>()),
+    ("theory-cutoff", "Printed by `hindmost theory cutoff --json`.", |types| types.subschema_for::<Cutoff>()),
+    ("theory-speedup", "Printed by `hindmost theory speedup --json`.", |types| types.subschema_for::<Speedup>()),
+    ("theory-priorities", "Printed by `hindmost theory priorities --json`.", |types| {
+        types.subschema_for::<Priorities>()
+    }),
+    ("trace-info", "Printed by `hindmost trace info LOG --json`.", |types| types.subschema_for::<OneOrMore<LogInfo>>()),
+    ("policies", "Printed by `hindmost policies --json`.", |types| types.subschema_for::<Catalogue>()),
+];
+
+/// Returns the schema of all documents.
+pub fn schema() -> Value {
+    of_json_documents("Hindmost JSON output", ABOUT, DOCUMENTS)
+}
+
+/// The names of the definitions.
+pub fn names() -> Vec<&'static str> {
+    DOCUMENTS.iter().map(|(name, ..)| *name).collect()
+}
+
+/// One document, or a list of them if the command names several inputs.
+#[derive(JsonSchema)]
+#[schemars(untagged, inline)]
+#[expect(dead_code, reason = "only described")]
+enum OneOrMore<T> {
+    One(T),
+    More(Vec<T>),
+}
+
+macro_rules! documents {
+    ($($(#[$about:meta])* struct $name:ident { $($(#[$field_about:meta])* $field:ident: $type:ty,)* })*) => {
+        $($(#[$about])*
+        #[derive(JsonSchema)]
+        #[expect(dead_code, reason = "only described")]
+        struct $name { $($(#[$field_about])* $field: $type,)* })*
+    };
+}
+
+documents! {
+    /// Two runs of the same job on the same nodes, one of which is slow: without Hindmost and with it.
+    struct Demo {
+        /// The slow node.
+        slowed: Slowed,
+        /// Number of processor cores that the nodes share.
+        cores: usize,
+        /// The text whose words are counted.
+        text: Text,
+        /// The run without copies.
+        without: RunSummary,
+        /// The run with copies.
+        with: RunSummary,
+        /// Flowtime without Hindmost divided by flowtime with it.
+        ratio: f64,
+        /// True if both results equal the result of a count in memory.
+        results_equal: bool,
+        /// The folder of `--out`; null without it.
+        out: Option<String>,
+    }
+
+    /// The slow node.
+    struct Slowed {
+        /// Its name.
+        node: String,
+        /// How many times as long its tasks take.
+        factor: f64,
+        /// How it is slowed down, in words.
+        how: String,
+    }
+
+    /// The text whose words are counted.
+    struct Text {
+        /// Number of files.
+        files: u64,
+        /// Size of each file in bytes.
+        bytes_each: u64,
+        /// Number of words.
+        words: u64,
+        /// Number of different words.
+        different: u64,
+    }
+
+    /// A job file that was checked, with all defaults, and the nodes on which it would run.
+    struct CheckedJob {
+        /// The job's name.
+        job: String,
+        /// The job file's folder.
+        folder: String,
+        /// The policy.
+        policy: String,
+        /// The progress model.
+        knowledge: String,
+        /// The nodes.
+        nodes: Vec<Node>,
+        /// Seconds from the start until the job should be done; null without a deadline.
+        deadline: Option<f64>,
+        /// Weight among jobs for fair orders.
+        priority: f64,
+        /// Digest of everything that decides results. A run is resumed only if it is the same.
+        digest: String,
+        /// Number of tasks of all phases.
+        tasks: u64,
+        /// The phases, parents first.
+        phases: Vec<CheckedPhase>,
+    }
+
+    /// A node that a job would run on.
+    struct Node {
+        /// Its name.
+        name: String,
+        /// Its resources by name: `cpus`, `memory` in bytes, and others.
+        capacity: BTreeMap<String, f64>,
+    }
+
+    /// A phase of a checked job file.
+    struct CheckedPhase {
+        /// Its name.
+        name: String,
+        /// Names of the phases that must be finished before.
+        after: Vec<String>,
+        /// Number of tasks.
+        tasks: u32,
+        /// Input files, one for each task; null without inputs.
+        inputs: Option<Vec<String>>,
+        /// Command of each task.
+        command: String,
+        /// Processor cores that an attempt takes.
+        cpus: f64,
+        /// Bytes of memory that an attempt takes; null if memory is not accounted for.
+        memory: Option<f64>,
+        /// How often a failed task is tried again.
+        retries: u32,
+        /// Seconds after which an attempt is killed; null without a limit.
+        time_limit: Option<f64>,
+        /// Whether the command may run more than once for a task.
+        idempotent: bool,
+        /// Environment variables of the commands.
+        environment: BTreeMap<String, String>,
+        /// Folder in which the commands run.
+        directory: String,
+    }
+
+    /// When and why the copies of a task were started and stopped.
+    struct Explanation {
+        /// The task, as PHASE/NUMBER.
+        task: String,
+        /// The policy.
+        policy: String,
+        /// The progress model.
+        knowledge: String,
+        /// Events and decisions in order of time.
+        steps: Vec<Step>,
+        /// How the task ended, in words.
+        outcome: String,
+    }
+
+    /// Whether the policy takes the recorded decisions again. All counts end at the difference, if there is one.
+    struct Verification {
+        /// The journal.
+        journal: String,
+        /// The policy.
+        policy: String,
+        /// The progress model.
+        knowledge: String,
+        /// Number of checked events.
+        events: u64,
+        /// Number of checked rounds of decisions.
+        rounds: u64,
+        /// Number of checked decisions.
+        decisions: u64,
+        /// True if all decisions are the same.
+        same: bool,
+        /// The first difference, in words; null if there is none.
+        difference: Option<String>,
+        /// True if the last line or the decisions of the last round are incomplete.
+        cut_short: bool,
+    }
+
+    /// Numbers of clones that maximise the objective P1 of Xu and Lau 2015, or P2 for the methods other than `exact`.
+    struct Clones {
+        /// Copies of each task, one number for each job; null if the problem has no solution.
+        copies: Option<Vec<f64>>,
+        /// The objective; null if the problem has no solution.
+        objective: Option<f64>,
+        /// Number of machines used; null if the problem has no solution.
+        machines_used: Option<f64>,
+        /// With `--method exact`: largest possible distance from the optimum, if it is not 0.
+        #[schemars(with = "f64", skip_serializing_if = "Option::is_none")]
+        gap: Option<f64>,
+        /// With `--method continuous`: what one more machine adds to the objective.
+        #[schemars(with = "f64", skip_serializing_if = "Option::is_none")]
+        multiplier: Option<f64>,
+        /// With `--method dual`: whether the iteration converged.
+        #[schemars(with = "bool", skip_serializing_if = "Option::is_none")]
+        converged: Option<bool>,
+        /// With `--method dual`: number of iterations.
+        #[schemars(with = "u64", skip_serializing_if = "Option::is_none")]
+        iterations: Option<u64>,
+        /// With `--method dual`: the iterations in order.
+        #[schemars(with = "Vec<Iteration>", skip_serializing_if = "Option::is_none")]
+        trace: Option<Vec<Iteration>>,
+        /// Why the problem has no solution, if it has none.
+        #[schemars(with = "String", skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    }
+
+    /// An iteration of the dual method.
+    struct Iteration {
+        /// Copies of each job after the iteration.
+        copies: Vec<f64>,
+        /// Multiplier of the machines after the iteration.
+        nu: f64,
+        /// Largest change of a number of copies.
+        change: f64,
+    }
+
+    /// The threshold at which a task is a straggler.
+    struct Sigma {
+        /// The threshold, in mean durations.
+        sigma: f64,
+        /// Copies of a straggler, the original included.
+        copies: u32,
+        /// Machine time divided by the machine time without backups.
+        resource_ratio: f64,
+        /// `max_copies` if this option limits the number of copies.
+        #[schemars(with = "String", skip_serializing_if = "Option::is_none")]
+        limited_by: Option<String>,
+    }
+
+    /// The load below which two copies of every task shorten the mean delay.
+    struct Cutoff {
+        /// The load, a share of the machines' time; null if there is none.
+        omega: Option<f64>,
+        /// The arrival rate at this load, jobs a second; null if there is none.
+        lambda: Option<f64>,
+        /// The arrival rate from which two copies of every task overload the machines, jobs a second.
+        necessary_lambda: f64,
+        /// Why there is no such load, if there is none.
+        #[schemars(with = "String", skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    }
+
+    /// How much faster the first of several copies finishes.
+    struct Speedup {
+        /// Tail index of Pareto durations with this mean and deviation; null if durations do not vary.
+        alpha: Option<f64>,
+        /// Mean duration of one copy divided by that of the first of the copies.
+        speedup: f64,
+        /// Why there is no tail index, if there is none.
+        #[schemars(with = "String", skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    }
+
+    /// Priorities of jobs by DollyMP's knapsacks.
+    struct Priorities {
+        /// One number for each job; 1 goes first.
+        priorities: Vec<u32>,
+        /// The last level by the paper's printed formula; null if that is not a number.
+        printed_last_level: Option<f64>,
+        /// Why the printed formula gives no number, if it gives none.
+        #[schemars(with = "String", skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    }
+
+    /// Counts and findings of a log.
+    struct LogInfo {
+        #[serde(flatten)]
+        summary: TraceSummary,
+        /// What the log shows about its stragglers.
+        findings: Findings,
+    }
+
+    /// All orders of jobs and all systems.
+    struct Catalogue {
+        /// The order of scenarios that name none.
+        default_order: String,
+        /// The orders of jobs.
+        orders: Vec<OrderEntry>,
+        /// The systems.
+        systems: Vec<SystemEntry>,
+    }
+
+    /// An order of jobs.
+    struct OrderEntry {
+        /// Name on the command line and in files.
+        name: String,
+        /// Which job is served first, in a line.
+        about: String,
+        /// What it does, in two sentences.
+        does: String,
+        /// The conditions under which it gives good results.
+        wins: String,
+        /// The conditions under which another order gives better results.
+        loses: String,
+        /// The sort key of a job. The job with the smallest key is served first.
+        key: String,
+        /// The paper or program that it comes from.
+        source: String,
+        /// Its parameters.
+        parameters: Vec<ParameterEntry>,
+    }
+
+    /// A speculation policy or complete system.
+    struct SystemEntry {
+        /// Name on the command line and in files.
+        name: String,
+        /// What it does, in a line.
+        about: String,
+        /// What it does, in two or three sentences.
+        does: String,
+        /// The conditions under which it gives good results.
+        wins: String,
+        /// The conditions under which another system gives better results.
+        loses: String,
+        /// Its passes, in the order in which they decide.
+        passes: String,
+        /// The paper or program that it comes from.
+        source: String,
+        /// The name of its own order of jobs; null if it runs under the scenario's order.
+        order: Option<String>,
+        /// Its parameters.
+        parameters: Vec<ParameterEntry>,
+    }
+
+    /// A parameter of an order or system.
+    struct ParameterEntry {
+        /// Its name.
+        name: String,
+        /// Its default, as text.
+        default: String,
+        /// Its meaning.
+        about: String,
+        /// The unit of its numbers; left out for shares, probabilities, ratios and words.
+        #[schemars(with = "String", skip_serializing_if = "Option::is_none")]
+        unit: Option<String>,
+        /// The values that it may take.
+        valid: Valid,
+    }
+}
+
+/// The values that a parameter may take.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "snake_case")]
+#[expect(dead_code, reason = "only described")]
+enum Valid {
+    /// `true` or `false`.
+    Switch,
+    /// A number from the first to the second, both included.
+    Number(f64, f64),
+    /// A number from the first (included) to the second (excluded).
+    NumberBelow(f64, f64),
+    /// A whole number from the first to the second, both included.
+    Count(u32, u32),
+    /// The word `optimal`, or a positive number.
+    OptimalOrNumber,
+    /// This word, or a number from the first to the second, both included.
+    WordOrNumber(String, f64, f64),
+    /// One of these words.
+    OneOf(Vec<String>),
+}

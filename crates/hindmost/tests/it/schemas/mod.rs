@@ -1,0 +1,261 @@
+//! The JSON schemas of scenarios and of the documents of `--json`: they are current, and real files and documents
+//! conform to them.
+
+mod documents;
+mod validator;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use hindmost_sim::scenario::{self, BUILT_IN};
+use hindmost_sim::testing::World;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::{Ran, json as printed, run, run_in};
+use validator::Validator;
+
+/// Set to 1, this environment variable makes the tests write the schemas.
+const UPDATE: &str = "HINDMOST_UPDATE_DOCS";
+
+fn project(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
+}
+
+fn is_current(file: &str, schema: &Value) {
+    let current = format!("{schema:#}\n");
+    let path = project(file);
+    if std::env::var_os(UPDATE).is_some_and(|value| value == "1") {
+        fs::write(&path, &current).expect("the schema can be written");
+    }
+    let written = fs::read_to_string(&path).unwrap_or_default();
+    assert!(written == current, "{file} is not current: {UPDATE}=1 cargo test -p hindmost --test it schemas writes it");
+}
+
+/// Returns the schema without leave to add keys, so that a key that it does not describe is an error.
+fn closed(mut schema: Value) -> Value {
+    match &mut schema {
+        Value::Object(entries) => {
+            for entry in entries.values_mut() {
+                *entry = closed(entry.take());
+            }
+            if entries.contains_key("properties") && entries.get("type").is_some_and(|name| name == "object") {
+                entries.entry("additionalProperties").or_insert(json!(false));
+            }
+        }
+        Value::Array(entries) => entries.iter_mut().for_each(|entry| *entry = closed(entry.take())),
+        _ => {}
+    }
+    schema
+}
+
+/// Checks that a command's document conforms to its definition, which is named as the command, and has no other keys.
+pub fn conforms(command: &str, document: &Value) {
+    let schema = closed(documents::schema());
+    Validator::new(&schema).check(Some(command), document).unwrap_or_else(|error| panic!("{command}: {error}"));
+}
+
+fn document(ran: &Ran, code: i32) -> Value {
+    assert_eq!(ran.code, Some(code), "{}{}", ran.stdout, ran.stderr);
+    serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {}", ran.stdout))
+}
+
+/// Adds the names of the keys without a description to `found`.
+fn undescribed(schema: &Value, found: &mut Vec<String>) {
+    match schema {
+        Value::Object(entries) => {
+            for (key, rule) in entries.get("properties").and_then(Value::as_object).into_iter().flatten() {
+                // The variant of an enumeration is described beside its key.
+                if rule.get("description").is_none() && entries.get("description").is_none() {
+                    found.push(key.clone());
+                }
+            }
+            entries.values().for_each(|entry| undescribed(entry, found));
+        }
+        Value::Array(entries) => entries.iter().for_each(|entry| undescribed(entry, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn the_schemas_in_the_documentation_are_current() {
+    is_current("docs/scenario.schema.json", &scenario::schema());
+    is_current("docs/output.schema.json", &documents::schema());
+}
+
+#[test]
+fn every_key_has_a_description() {
+    let mut scenario = scenario::schema();
+    scenario["$defs"].as_object_mut().unwrap().remove("Policy");
+    for schema in [scenario, documents::schema()] {
+        let mut found = Vec::new();
+        undescribed(&schema, &mut found);
+        assert!(found.is_empty(), "without description: {found:?}");
+    }
+}
+
+fn scenario_conforms(text: &str) -> Result<(), String> {
+    let parsed: toml::Table = text.parse().unwrap_or_else(|error| panic!("{error}: {text}"));
+    let parsed = serde_json::to_value(parsed).unwrap();
+    Validator::new(&scenario::schema()).check(None, &parsed)
+}
+
+/// Returns the TOML blocks of a page of the documentation.
+fn toml_blocks(page: &str) -> Vec<String> {
+    let text = fs::read_to_string(project(page)).unwrap();
+    text.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next()).map(str::to_owned).collect()
+}
+
+#[test]
+fn scenarios_conform_to_their_schema() {
+    for (name, text) in BUILT_IN {
+        scenario_conforms(text).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let shown = run(&["simulate", name, "--print"]);
+        scenario_conforms(&shown.stdout).unwrap_or_else(|error| panic!("{name} --print: {error}"));
+    }
+    for seed in fs::read_dir(project("fuzz/seeds/scenario")).unwrap() {
+        let text = fs::read_to_string(seed.unwrap().path()).unwrap();
+        scenario_conforms(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
+    }
+    let blocks = toml_blocks("docs/scenarios.md");
+    assert!(blocks.len() >= 4);
+    for block in &blocks {
+        let table: toml::Table = block.parse().unwrap();
+        // Examples of a part are completed by the first example, which is a whole scenario, or by a small one.
+        let part = |key: &str, rest: &str| if table.contains_key(key) { "" } else { rest }.to_owned();
+        let listed = block.starts_with("[[workload.job.phase]]");
+        let kind = if listed { "[[workload.job]]\nname = \"kind\"\n" } else { "" };
+        let mut whole = if listed { format!("{kind}{block}") } else { block.clone() };
+        whole += &part("cluster", "\n[cluster]\nmachines = 4\n");
+        let mut whole: toml::Table = whole.parse().unwrap();
+        let workload = whole.entry("workload").or_insert_with(|| toml::Table::new().into());
+        let arrival = toml::Table::from_iter([(
+            "at_once".to_owned(),
+            toml::Table::from_iter([("jobs".to_owned(), 1.into())]).into(),
+        )]);
+        workload.as_table_mut().unwrap().entry("arrival").or_insert(arrival.into());
+        scenario_conforms(&whole.to_string()).unwrap_or_else(|error| panic!("{error}: {block}"));
+    }
+    let every_form = "cluster = { nodes = [{ count = 2, cpus = 4, memory = \"8 GB\", speed = { uniform = { min = 1, max = 2 } } }] }\n\
+        network = { rack_bandwidth = \"1GB\", remote_bandwidth = 1e8, assignment = \"delay\" }\n\
+        [workload]\narrival = { every = { gap = { exponential = { mean = 2 } }, jobs = 3 } }\n\
+        [[workload.job]]\nname = \"kind\"\n\
+        [[workload.job.phase]]\nname = \"map\"\ntasks = 3\nduration = { weibull = { shape = 1, mean = 2 } }\n\
+        input = { uniform = { min = \"1MB\", max = 5e6 } }\n\
+        [[policy]]\nname = \"sca\"\nmax_copies = 8\n";
+    scenario_conforms(every_form).unwrap();
+}
+
+#[test]
+fn wrong_keys_and_values_of_scenarios_do_not_conform() {
+    let scenario = "cluster = { machines = 4 }\n\
+        [workload]\narrival = { at_once = { jobs = 2 } }\ntasks = 3\nduration = { exponential = { mean = 2 } }\n\
+        [[policy]]\nname = \"sca\"\nmax_copies = 8\n";
+    scenario_conforms(scenario).unwrap();
+    for (right, wrong) in [
+        ("cluster = ", "clutser = "),
+        ("machines", "machine"),
+        ("machines = 4", "machines = 0"),
+        ("machines = 4", "machines = 4, nodes = []"),
+        ("machines = 4", "nodes = [{ count = 1, cpus = 1, memory = 48 }]"),
+        ("cluster = { machines = 4 }", "seeds = 1.5\ncluster = { machines = 4 }"),
+        ("cluster = { machines = 4 }", "knowledge = \"orakel\"\ncluster = { machines = 4 }"),
+        ("cluster = { machines = 4 }", "cluster = { machines = 4 }\nnetwork = { assignment = \"first\" }"),
+        ("at_once", "at_onec"),
+        ("jobs = 2", "jobs = 2, gap = 1"),
+        ("tasks = 3", "tasks = \"3\""),
+        ("tasks", "task"),
+        ("mean = 2", "mean = 2, cv = 1"),
+        ("exponential", "exponentail"),
+        ("\"sca\"", "\"scaa\""),
+        ("max_copies", "max_copy"),
+        ("name = \"sca\"\n", ""),
+    ] {
+        let changed = scenario.replacen(right, wrong, 1);
+        assert_ne!(changed, scenario, "{right}");
+        assert!(scenario_conforms(&changed).is_err(), "this conforms: {changed}");
+    }
+}
+
+#[test]
+fn documents_of_simulations_and_theory_conform() {
+    let simulate = ["simulate", "--seeds", "2", "--policy", "none,late", "--set", "horizon=20", "--json"];
+    conforms("simulate", &printed(&simulate));
+    conforms("simulate", &printed(&[&simulate[..], &["--sweep", "cluster.machines=50,100"]].concat()));
+    conforms("policies", &printed(&["policies", "--json"]));
+    let clones = ["theory", "clones", "--job", "10:1", "20:2", "--alpha", "2", "--json", "--machines"];
+    for rest in
+        [&["100", "--method", "exact"][..], &["100", "--method", "continuous"], &["100", "--method", "dual"], &["5"]]
+    {
+        conforms("theory-clones", &printed(&[&clones[..], rest].concat()));
+    }
+    conforms("theory-sigma", &printed(&["theory", "sigma", "--rule", "sda", "--alpha", "2", "--json"]));
+    conforms("theory-sigma", &printed(&["theory", "sigma", "--rule", "ese", "--alpha", "3", "--json"]));
+    let cutoff = ["theory", "cutoff", "--machines", "3000", "--mean-tasks", "50", "--mean-duration", "2.5", "--json"];
+    conforms("theory-cutoff", &printed(&[&cutoff[..], &["--alpha", "2"]].concat()));
+    conforms("theory-cutoff", &printed(&[&cutoff[..], &["--alpha", "3"]].concat()));
+    for sd in ["0", "5"] {
+        conforms(
+            "theory-speedup",
+            &printed(&["theory", "speedup", "--mean", "10", "--sd", sd, "--copies", "2", "--json"]),
+        );
+    }
+    conforms("theory-priorities", &printed(&["theory", "priorities", "--job", "10:10:1", "8:2:0.25", "--json"]));
+}
+
+#[test]
+fn documents_of_logs_and_journals_conform() {
+    let folder = TempDir::new().unwrap();
+    let world = World::nodes([[("cpus", 4.0), ("memory", 8e9)]]).job("first").phase("map");
+    let recorded =
+        world.drawn(40, "pareto(alpha=1.5,mean=2)").phase("reduce").after(["map"]).drawn(3, "exponential(mean=1)");
+    fs::write(folder.path().join("journal.jsonl"), recorded.run("late").journal()).unwrap();
+    let journal = |args: &[&str]| document(&run_in(folder.path(), args), 0);
+    conforms("verify", &journal(&["verify", "journal.jsonl", "--json"]));
+    conforms("explain", &journal(&["explain", "journal.jsonl", "map/3", "--json"]));
+    conforms("replay", &journal(&["replay", "journal.jsonl", "--policy", "none,late", "--json"]));
+    let info = journal(&["trace", "info", "journal.jsonl", "--json"]);
+    conforms("trace-info", &info);
+    assert!(info["findings"]["phases"][0]["fit"]["pareto"].is_object(), "{info}");
+    conforms("trace-info", &journal(&["trace", "info", "journal.jsonl", "journal.jsonl", "--json"]));
+    for log in ["spark_log/usual.json", "spark_log/odd.json", "hadoop_log/history.jhist", "rumen_trace/one.json"] {
+        let log = project("fuzz/seeds").join(log);
+        conforms("trace-info", &printed(&["trace", "info", log.to_str().unwrap(), "--json"]));
+    }
+}
+
+#[test]
+fn documents_of_live_runs_conform() {
+    let folder = TempDir::new().unwrap();
+    let job = "deadline = \"1h\"\nenvironment = { A = \"1\" }\n\
+        [[phase]]\nname = \"map\"\ntasks = 3\ncommand = \"true\"\nmemory = \"1MB\"\ntime_limit = 60\n\
+        [[phase]]\nname = \"reduce\"\nafter = [\"map\"]\ninputs = \"*.toml\"\ncommand = \"true\"\n";
+    fs::write(folder.path().join("job.toml"), job).unwrap();
+    fs::write(folder.path().join("wrong.toml"), "[[phase]]\nname = \"a\"\ntasks = 1\ncommand = \"exit 3\"\n").unwrap();
+    let live = |args: &[&str], code: i32| document(&run_in(folder.path(), args), code);
+    conforms("run-check", &live(&["run", "job.toml", "--check", "--json"], 0));
+    conforms("run", &live(&["run", "job.toml", "--json", "--out", "out"], 0));
+    let failed = live(&["run", "wrong.toml", "--json"], 1);
+    conforms("run", &failed);
+    assert_eq!(failed["failed_tasks"].as_array().map(Vec::len), Some(1), "{failed}");
+    conforms("verify", &live(&["verify", "out", "--json"], 0));
+}
+
+#[test]
+fn other_documents_do_not_conform() {
+    let schema = documents::schema();
+    let definitions = schema["$defs"].as_object().unwrap();
+    assert!(documents::names().iter().all(|name| definitions.contains_key(*name)), "{:?}", documents::names());
+    let sigma = json!({ "sigma": 1.5, "copies": 2, "resource_ratio": 0.9 });
+    conforms("theory-sigma", &sigma);
+    let closed = closed(schema);
+    let validator = Validator::new(&closed);
+    for (key, value) in [("sigma", json!("1.5")), ("copies", json!(null)), ("copies", json!(2.5)), ("more", json!(1))] {
+        let mut wrong = sigma.clone();
+        wrong[key] = value;
+        assert!(validator.check(Some("theory-sigma"), &wrong).is_err(), "{wrong}");
+    }
+    for command in documents::names() {
+        assert!(validator.check(Some(command), &json!({})).is_err(), "{command}");
+    }
+}

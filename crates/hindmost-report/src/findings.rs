@@ -13,7 +13,7 @@ const NODES: usize = 15;
 const NODES_NAMED: usize = 3;
 /// Fewest stragglers for which causes are given as percentages.
 const FEWEST: u64 = 5;
-/// Smallest share of the jobs' time spent waiting for which speculation is advised.
+/// Speculation is advised if at least this share of the jobs' time is spent waiting.
 const WORTH: f64 = 0.05;
 /// Longest name of a node in the text, in columns.
 const LONGEST_NAME: usize = 24;

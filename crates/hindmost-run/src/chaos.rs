@@ -12,7 +12,7 @@ use hindmost_math::plain::Quoted;
 pub struct Loss {
     /// The node's name.
     pub node: String,
-    /// When it is lost, counted from the begin or resumption of the run.
+    /// When it is lost, counted from the start or resumption of the run.
     pub at: Time,
     /// For how long it is lost.
     pub away: Time,

@@ -86,7 +86,7 @@ enum Amount {
 }
 
 impl Amount {
-    /// Returns the number; of a size, the number of bytes.
+    /// Returns the number. A size is converted to bytes.
     fn number(&self) -> Result<f64, String> {
         match self {
             Amount::Number(number) => Ok(*number),

@@ -44,7 +44,7 @@ impl Canvas {
         if self.colour && !text.trim().is_empty() { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
     }
 
-    /// Returns a bar of so many columns with a share of it filled. Only a complete one is filled to its end.
+    /// Returns a bar of the given width, filled up to the given share. Only a complete bar is filled to its end.
     pub(crate) fn meter(self, share: f64, complete: bool, width: usize) -> String {
         let halves = if complete {
             2 * width
@@ -194,8 +194,8 @@ fn lines(title: &str, phases: &[PhaseProgress], elapsed: Duration, note: Option<
     lines
 }
 
-/// Returns the phases to show. Up to [`PHASES_SHOWN`] phases keep their order; of more, running phases come first, then
-/// startable, waiting and finished ones.
+/// Returns the phases to show. Up to [`PHASES_SHOWN`] phases keep their order; if there are more, running phases come
+/// first, then startable, waiting and finished ones.
 fn selected(phases: &[PhaseProgress]) -> Vec<&PhaseProgress> {
     let mut shown: Vec<&PhaseProgress> = phases.iter().collect();
     if shown.len() > PHASES_SHOWN {

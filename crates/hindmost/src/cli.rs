@@ -25,7 +25,7 @@ pub enum Command {
     Replay(ReplayArgs),
     /// Show when and why each copy of a task was started and stopped in a recorded run
     Explain(ExplainArgs),
-    /// Check that the policy of a recorded run takes the same decisions again
+    /// Check that the policy of a recorded run makes the same decisions again
     Verify(VerifyArgs),
     /// Repeat the experiments of published papers and check their claims
     Reproduce(ReproduceArgs),

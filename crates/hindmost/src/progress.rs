@@ -19,7 +19,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Creates a bar for so many units of work with the label `what`.
+    /// Creates a bar for the given number of units of work, with the label `what`.
     pub fn new(units: f64, what: &str) -> Progress {
         let bar = ProgressBar::with_draw_target(Some((units * STEPS) as u64), ProgressDrawTarget::hidden());
         let style = ProgressStyle::with_template("{msg} [{wide_bar}] {percent}% {eta} left");

@@ -13,7 +13,7 @@ use crate::board::{Canvas, Screen, clock};
 const METER: [usize; 2] = [6, 60];
 /// Columns between the parts of a line.
 const GAP: usize = 2;
-/// Up to so many attempts on a node are drawn as dots. With more, the last dot becomes a plus sign.
+/// Largest number of attempts on a node that are drawn as dots. If there are more, the last dot becomes a plus sign.
 const DOTS: u64 = 16;
 const ELLIPSIS: &str = "…";
 

@@ -1,4 +1,4 @@
-//! Any names and texts on a terminal: nothing is too wide and nothing has control characters.
+//! Formats arbitrary names and texts for a terminal, and checks that no line is too wide or has control characters.
 
 use crate::check_width;
 use arbitrary::Arbitrary;

@@ -2,7 +2,8 @@
 //!
 //! It is a binary tree over the nodes. Each inner vertex holds, in each dimension, the largest amount that any node
 //! below it has free. A demand that exceeds this in some dimension fits on no node below, so a search skips them all.
-//! If the largest amounts in two dimensions come from different nodes, the search has to go further down.
+//! If the largest amounts in two dimensions come from different nodes, a demand may pass this test although it fits on
+//! no node below; then the search must look at the children.
 //!
 //! That is common on a busy cluster: some nodes have cores left and others memory. Searches for the first node repeat
 //! the same few demands, so [`FirstFits`] remembers for each of these up to which node it does not fit.

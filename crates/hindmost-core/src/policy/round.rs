@@ -122,7 +122,8 @@ impl<'a> Round<'a> {
         self.queue.next_ones_that_fit(which, after, most, stuck, self.cluster, places);
     }
 
-    /// Returns true if another job after the given place comes before this one, which has just started a task.
+    /// Returns true if this job, which has just started a task, must let another job go first. Only jobs after the
+    /// given place count.
     pub fn should_yield(&mut self, job: JobId, which: Which, after: Option<Place>) -> bool {
         self.queue.should_yield(job, which, after, self.cluster)
     }

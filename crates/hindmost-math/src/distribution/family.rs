@@ -12,8 +12,8 @@ const LOWER_LEVELS: [f64; 8] = [1e-20, 1e-9, 1e-4, 0.01, 0.1, 0.25, 0.5, 0.75];
 /// negligible: unlimited tails that are heavy enough to matter have closed forms.
 const UPPER_LEVELS: [f64; 8] = [0.1, 0.01, 1e-4, 1e-8, 1e-16, 1e-40, 1e-100, 1e-300];
 
-/// A family of distributions. S is the survival P(X > t), F = 1 − S. Numbers of copies may be any real number above 0,
-/// numbers of tasks any of at least 1.
+/// A family of distributions. S is the survival function, S(t) = P(X > t), and F = 1 − S. Numbers of copies may be any
+/// real number above 0, numbers of tasks any of at least 1.
 pub(super) trait Family {
     fn mean(&self) -> f64;
     fn second_moment(&self) -> Option<f64>;

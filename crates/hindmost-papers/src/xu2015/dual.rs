@@ -7,7 +7,7 @@ use hindmost_policies::theory::clones_dual::{DEFAULT_STEPS, DualSolution, PRINTE
 use super::readings::{PRINTED_STEPS as PRINTED, SMALLER_STEPS};
 use hindmost_sim::driver::SimulationError;
 
-/// Most iterations.
+/// Largest number of iterations before the method gives up.
 const ITERATIONS: usize = 2000;
 /// Largest change of c in an iteration at which the method has converged.
 const TOLERANCE: f64 = 1e-6;

@@ -221,7 +221,9 @@ pub fn check(spec: &PolicySpec) -> Result<&'static SystemEntry, CatalogueError> 
                 .map_err(|error| belongs_to_order(error, spec))?;
         }
         // The name is an order alone.
-        Some((order, given)) if system.name != spec.system => check_parameters(order.name, &[order.parameters()], given)?,
+        Some((order, given)) if system.name != spec.system => {
+            check_parameters(order.name, &[order.parameters()], given)?;
+        }
         // The name is a system with its own order: both read the given parameters.
         Some((order, given)) => check_parameters(system.name, &[system.parameters(), order.parameters()], given)?,
         None => check_parameters(system.name, &[system.parameters()], found.given)?,

@@ -133,8 +133,8 @@ impl FairShares {
         (held.share, std::mem::take(&mut held.change))
     }
 
-    /// Computes the shares of all unfinished jobs, except those that are certainly the same. Returns true if any has
-    /// changed.
+    /// Computes the shares of all unfinished jobs, except those that certainly have not changed. Returns true if any
+    /// share has changed.
     pub fn share_out(&mut self, cluster: &Cluster) -> bool {
         let mut changed = std::mem::take(&mut self.changed);
         if std::mem::take(&mut self.all_changed) {

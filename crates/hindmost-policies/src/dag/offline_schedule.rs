@@ -19,7 +19,7 @@
 //! placed phases that are related to it are on one side of it. In T P C O and T C P O, a phase of O might not fit
 //! between its parents and its children. The most compact of all schedules is kept.
 //!
-//! Tasks start in the order in which they begin in that schedule ([`Turns`]). Of those that begin together, tasks of
+//! Tasks start in the order in which they begin in that schedule ([`Turns`]). Among tasks that begin together, those of
 //! the phase that was placed first go first: a troublesome phase if there is one, then the phase with the longest path.
 //!
 //! Readings:

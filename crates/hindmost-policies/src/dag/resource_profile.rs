@@ -37,7 +37,7 @@ impl Block {
         self.begin(self.waves)
     }
 
-    /// Returns the begin of a wave; waves count from 0.
+    /// Returns the time at which a wave begins; waves are counted from 0.
     pub fn begin(&self, wave: u64) -> Moment {
         self.start + Moment::from(wave) * self.duration
     }
@@ -51,7 +51,7 @@ impl Block {
         self.width.saturating_mul(u64::try_from(waves).unwrap_or(u64::MAX).min(self.waves))
     }
 
-    /// Returns the begin of the first wave after `after`; `None` if there is none.
+    /// Returns the time at which the first wave after `after` begins; `None` if no wave begins later.
     pub fn next_begin(&self, after: Moment) -> Option<Moment> {
         let wave = if after < self.start { 0 } else { u64::try_from((after - self.start) / self.duration + 1).ok()? };
         (wave < self.waves).then(|| self.begin(wave))
@@ -63,7 +63,7 @@ impl Block {
     }
 }
 
-/// Returns the begin of the first of these blocks; `None` without blocks.
+/// Returns the time at which the first of these blocks begins; `None` without blocks.
 pub(crate) fn first_start(blocks: &[Block]) -> Option<Moment> {
     blocks.iter().map(|block| block.start).min()
 }

@@ -17,7 +17,8 @@ pub(crate) struct Placed {
 }
 
 impl Placed {
-    /// Returns the begin of a task; tasks count from 0. Numbers beyond the last task give the last task's begin.
+    /// Returns the time at which a task begins; tasks are counted from 0. Numbers beyond the last task give the last
+    /// task's begin.
     fn begin(&self, task: u64) -> Moment {
         if let [block] = &self.blocks[..] {
             return block.begin((task / block.width.max(1)).min(block.waves.saturating_sub(1)));

@@ -41,7 +41,7 @@ struct SameDemand {
     demand: Resources,
     /// Attempts whose end is known, the longest remaining time first.
     by_left: BTreeSet<(Reverse<Bits>, AttemptId)>,
-    /// Attempts of which only the age is known, the oldest first.
+    /// Attempts whose age alone is known, the oldest first.
     by_age: BTreeSet<(Time, AttemptId)>,
 }
 
@@ -54,7 +54,7 @@ pub(super) struct Lagging {
     by_finish: BTreeSet<(Time, AttemptId)>,
     /// Attempts on slow nodes that may be relaunched on another node at some time.
     relaunchable: BTreeSet<AttemptId>,
-    /// The relaunchable attempts of which only the age is known.
+    /// The relaunchable attempts whose age alone is known.
     relaunchable_by_age: BTreeSet<AttemptId>,
     /// The relaunchable attempts for which a relaunch may pay now, where it did not pay before.
     unsettled: BTreeSet<AttemptId>,
@@ -140,7 +140,9 @@ impl Lagging {
     /// Removes all attempts that are no longer their task's only copy.
     pub(super) fn forget_gone(&mut self, cluster: &Cluster) {
         let gone: Vec<AttemptId> = self.all.keys().copied().filter(|id| !is_only_copy(*id, cluster)).collect();
-        gone.into_iter().for_each(|id| self.remove(id));
+        for id in gone {
+            self.remove(id);
+        }
     }
 
     /// Makes the next round look again at the attempts of these tasks, because the bound on their remaining time has
@@ -169,7 +171,7 @@ impl Lagging {
         }
     }
 
-    /// Moves the attempts that should have ended by now to those of which only the age is known.
+    /// Moves the attempts that should have ended by now to the attempts whose age alone is known.
     pub(super) fn let_time_pass(&mut self, cluster: &Cluster) {
         while let Some((finish, id)) = self.by_finish.first().copied().filter(|(finish, _)| *finish <= cluster.now()) {
             self.by_finish.remove(&(finish, id));

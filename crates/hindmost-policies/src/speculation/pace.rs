@@ -356,8 +356,8 @@ impl Rule for PaceRule {
             round.because(|| {
                 let (copy, queue) = (id.copy, if pending { "tasks are pending" } else { "no tasks are pending" });
                 format!(
-                    "copy {copy} lags: by the estimate of pace it needed {remaining:.2} s more, over {factor} times as \
-                     long as a new copy ({fresh:.2} s); {queue}"
+                    "copy {copy} lags: by the estimate of pace it needed {remaining:.2} s more, above the limit of \
+                     {factor} x {fresh:.2} s, which is what a new copy takes; {queue}"
                 )
             });
         }

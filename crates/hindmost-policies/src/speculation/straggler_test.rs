@@ -14,7 +14,7 @@ use hindmost_core::time::Time;
 use super::candidates::Candidates;
 use super::{Rule, by_age};
 
-/// A rule that tests attempts one by one and helps those that pass, one after the other.
+/// A rule that tests attempts one by one and starts backups or replacements for those that pass.
 pub(super) trait ByTest: Send {
     /// True if candidates are served by id instead of the longest remaining time first.
     const BY_ID: bool = false;
@@ -25,17 +25,17 @@ pub(super) trait ByTest: Send {
     /// Returns the test for attempts of a phase.
     fn test(&mut self, phase: &Phase) -> Test;
 
-    /// Returns false if no candidate at all can be helped now.
+    /// Returns false if no candidate can get a copy now.
     fn is_ready(&self, cluster: &Cluster) -> bool {
         cluster.open_nodes() > 0
     }
 
-    /// Returns false if no attempt with this demand can be helped now.
+    /// Returns false if no attempt with this demand can get a copy now.
     fn is_worth(&self, demand: &Resources, cluster: &Cluster) -> bool {
         cluster.fits_somewhere(demand)
     }
 
-    /// Returns false if attempts of this job may not be helped now. The answer may change when its attempts start or
+    /// Returns false if attempts of this job may not get copies now. The answer may change when its attempts start or
     /// end.
     fn allows(&self, _job: JobId, _cluster: &Cluster) -> bool {
         true
@@ -173,7 +173,7 @@ fn rank_if_slow<R: ByTest>(rule: &mut R, id: AttemptId, round: &Round<'_>) -> Op
 }
 
 /// Returns a time before which a candidate that fails the test now does not pass it again; `None` if no such time is
-/// known. Only for candidates of which only the age is known.
+/// known. Only for candidates whose remaining time is not known, only their age.
 fn slow_again<R: ByTest>(rule: &mut R, id: AttemptId, round: &Round<'_>) -> Option<Time> {
     let cluster = round.cluster();
     let (attempt, phase) = cluster.attempt(id).zip(cluster.phase(id.task))?;

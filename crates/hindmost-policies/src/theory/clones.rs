@@ -149,8 +149,8 @@ pub struct CloneTable {
 }
 
 impl CloneTable {
-    /// The table for `tasks` tasks with durations of the shape of `shape`, whatever its scale, and up to `max_copies`
-    /// copies. If durations are always 0, all expectations are 0.
+    /// Computes the table for `tasks` tasks whose durations have the shape of `shape` (its scale does not matter) and
+    /// up to `max_copies` copies. If durations are always 0, all expectations are 0.
     pub fn new(tasks: u32, shape: &Distribution, max_copies: u32) -> Self {
         let tasks = tasks.max(1);
         let mean = shape.mean();

@@ -19,7 +19,7 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    /// Notes that an attempt of this kind is drawn. Of an attempt that did not end, `stopped_with_run` says whether
+    /// Notes that an attempt of this kind is drawn. If the attempt did not end, `stopped_with_run` says whether
     /// it was stopped with the run or was still running.
     pub(super) fn attempt(&mut self, kind: Kind, stopped_with_run: bool) {
         if !self.kinds.contains(&kind) {

@@ -60,7 +60,7 @@ impl Glyphs {
     }
 }
 
-/// What a character belongs to; each has a colour that is legible on dark and on light ground.
+/// What a character belongs to. Each kind has a colour that is legible on dark and light backgrounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Paint {
     Plain,

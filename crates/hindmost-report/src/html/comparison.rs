@@ -12,7 +12,8 @@ use crate::comparison::{is_swept, one_job, sets, significant, size_text, sizes, 
 use crate::figures::{Axis, Bar, BarChart, Dot, DotChart, Kind, LineChart, Point, Series, Unit};
 use crate::text::{counted, duration, grouped, percent};
 
-/// Most points of a sweep that all have pictures; of more points, only the first and the last have pictures.
+/// Largest number of points of a sweep that all get pictures. If there are more points, only the first and the last
+/// get them.
 const MOST_POINTS: usize = 6;
 /// Most policies in a picture.
 const MOST_POLICIES: usize = 16;

@@ -14,7 +14,7 @@ use crate::job_file::Plan;
 #[derive(Default)]
 struct OfTask {
     count: u32,
-    /// The last failure; `None` once the task is given up for it.
+    /// The last failure; `None` after the task has been given up because of it.
     last: Option<FailedTask>,
 }
 

@@ -182,8 +182,8 @@ impl Driver<'_> {
     }
 
     /// Compares every attempt that runs according to the journal with its folder and process, and updates its state.
-    /// Returns when the last of the attempts ended that ended while no Hindmost ran, zero if there are none; `None` if some
-    /// attempt still runs.
+    /// Returns the time at which the last of these attempts ended while no Hindmost ran, zero if none did; `None` if
+    /// some attempt still runs.
     fn reconcile(&mut self, changed: &[String]) -> Result<Option<Time>, RunError> {
         let mut unended: Vec<(AttemptId, NodeId, AttemptState)> =
             self.session.cluster().running().map(|attempt| (attempt.id(), attempt.node(), attempt.state())).collect();

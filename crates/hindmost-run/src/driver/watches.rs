@@ -1,4 +1,4 @@
-//! The conditions of which the policy is to be notified, and the last notification of each attempt.
+//! The conditions that the policy wants to be notified about, and the last notification of each attempt.
 //!
 //! Invariant: the watched conditions follow from the journal's records alone ([`Watches::event`], [`Watches::decision`]),
 //! so a resumed run watches the same conditions as before.
@@ -33,7 +33,7 @@ pub(super) struct FirstReports {
 /// Whether the policy is to be notified about an attempt.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Notice {
-    /// No.
+    /// The policy is not to be notified.
     None,
     /// Not before this time, even if conditions are true: otherwise a policy that renews its conditions could keep the
     /// driver busy.

@@ -48,7 +48,7 @@ struct Running {
     killed: Option<Instant>,
 }
 
-/// An attempt whose root has ended and whose other processes may not have ended.
+/// An attempt whose root process has ended. Other processes of the attempt may still run.
 struct Leaving {
     attempt: AttemptId,
     folder: PathBuf,

@@ -48,7 +48,7 @@ pub struct PlannedPhase {
     pub memory: Option<u64>,
     /// How often a failed task is tried again before the job fails.
     pub retries: u32,
-    /// How long one attempt may take; `None` for any time.
+    /// How long one attempt may take; `None` for no limit.
     pub time_limit: Option<Duration>,
     /// Whether the command may run more than once for a task.
     pub idempotent: bool,

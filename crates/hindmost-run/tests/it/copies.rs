@@ -1,4 +1,4 @@
-//! The benefit of copies with a slow node, and no copies without one.
+//! Copies save time if a node is slow, and none are started if no node is slow.
 
 use hindmost_core::ids::AttemptId;
 use hindmost_core::random::{Purpose, draw_for_attempt};

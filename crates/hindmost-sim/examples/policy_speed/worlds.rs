@@ -28,7 +28,7 @@ pub enum Kind {
 pub enum Load {
     /// 0.3: clones and backups find free resources.
     Light,
-    /// 0.9.
+    /// 0.9: few resources are free for clones and backups.
     Loaded,
     /// 1.5: jobs queue until no more arrive.
     Overloaded,

@@ -223,7 +223,7 @@ fn any_distribution() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
 
-    /// What the watch on an attempt's age promises must hold when it is tested again: a candidate that
+    /// Once the watch on an attempt's age has notified the rule, the rule's own test must hold: a candidate that
     /// failed its own test by a hair would never be helped.
     #[test]
     fn age_a_straggler_gets_its_backup_at_the_threshold(

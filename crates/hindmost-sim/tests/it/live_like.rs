@@ -20,7 +20,7 @@ use hindmost_policies::catalogue::{ORDERS, SYSTEMS, Setting, build};
 use hindmost_policies::parameters::{ParameterEntry, Valid};
 use proptest::prelude::*;
 
-/// A node that is lost at a time, for so long. Seconds.
+/// The loss of a node: when it is lost and how long it is away, in seconds.
 #[derive(Clone, Copy, Debug)]
 pub struct Loss {
     pub node: u32,
@@ -31,7 +31,7 @@ pub struct Loss {
 /// A cluster with jobs.
 #[derive(Clone, Debug)]
 pub struct LiveLike {
-    /// Cpus, GB of memory and speed of each node; one-slot machines where there are none.
+    /// Cpus, GB of memory and speed of each node; if empty, the cluster has one-slot machines.
     pub nodes: Vec<(u32, u32, f64)>,
     pub machines: u32,
     pub jobs: Vec<Arc<JobSpec>>,
@@ -40,7 +40,7 @@ pub struct LiveLike {
     pub slot: f64,
     /// Seconds that killing takes.
     pub killing: f64,
-    /// One attempt in so many fails; 0: none does.
+    /// One attempt in this many fails; 0 if no attempt fails.
     pub fails: u64,
     /// Whether durations and speeds are learned on the way.
     pub learns: bool,
@@ -61,7 +61,7 @@ enum Due {
     Wake,
 }
 
-/// What a run has come to.
+/// The result of a run.
 pub struct Ran {
     world: LiveLike,
     pub records: Vec<Record>,
@@ -72,7 +72,7 @@ struct Driver<'a> {
     world: &'a LiveLike,
     session: Session,
     agenda: BTreeSet<(Time, Due)>,
-    /// Started, but for what the driver does itself.
+    /// Attempts that the policy has started and the driver has not yet begun.
     to_begin: Vec<AttemptId>,
     replacements: BTreeMap<AttemptId, AttemptId>,
     /// Until when nodes are away.

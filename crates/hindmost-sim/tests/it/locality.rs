@@ -22,7 +22,7 @@ use hindmost_sim::testing::{Run, World};
 
 use crate::experiments::experiment;
 
-/// Gives the tasks of each phase so many copies, the newest job's first.
+/// Starts the given number of copies for the tasks of each phase, beginning with the newest job.
 struct Clones(&'static [u32]);
 
 impl Pass for Clones {

@@ -110,7 +110,7 @@ fn with_jobs(mut world: World, jobs: &[JobPlan]) -> World {
     world
 }
 
-/// Nodes of so many cpus, GB of memory and speed.
+/// Nodes, each with its number of cpus, GB of memory and speed.
 fn nodes_of(nodes: &[(u32, u32, f64)]) -> World {
     let capacities =
         nodes.iter().map(|(cpus, memory, _)| [("cpus", f64::from(*cpus)), ("memory", f64::from(*memory) * 1e9)]);

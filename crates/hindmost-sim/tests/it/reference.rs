@@ -45,7 +45,7 @@ struct Naive<'a> {
     order: &'static str,
     rule: Rule,
     now: u64,
-    /// Starts of each task's copies; of finished tasks too.
+    /// Start times of each task's copies, including those of finished tasks.
     started: Vec<Vec<Vec<u64>>>,
     finished: Vec<Vec<Option<u64>>>,
 }

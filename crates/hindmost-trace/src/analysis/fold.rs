@@ -1,4 +1,4 @@
-//! Computes the finding of a phase that is over.
+//! Computes the findings of a phase that has ended.
 
 use std::cmp::Ordering;
 

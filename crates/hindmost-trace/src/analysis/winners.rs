@@ -11,7 +11,7 @@ use hindmost_math::statistics::quantile;
 
 use super::ends::Ends;
 
-/// Up to this number, all winners are kept; of more, a sample of this size.
+/// Largest number of winners that are all kept. If there are more, a sample of this size is kept.
 const SAMPLE: usize = 2048;
 /// Longest winners that are kept if there are more than `SAMPLE`.
 const LONGEST: usize = 1024;

@@ -121,7 +121,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Union<'a> {
 pub(super) enum Taken {
     Event,
     Schema,
-    /// JSON, but neither.
+    /// JSON, but neither an event nor a schema.
     Neither,
 }
 

@@ -2,8 +2,8 @@
 //! traces; plain or compressed; as one file or a folder of files.
 //!
 //! The log is read through one buffer. The reader keeps the tasks and attempts of a job until the job ends; a history
-//! holds one job. The text of a Rumen trace is read task by task. Of a finished job, summary and analysis keep only
-//! its id and the names of machines; a replay keeps 8 bytes for each task and 32 for each attempt.
+//! holds one job. The text of a Rumen trace is read task by task. Once a job has finished, summary and analysis keep
+//! only its id and the names of machines; a replay keeps 8 bytes for each task and 32 for each attempt.
 //!
 //! | Hadoop | replay |
 //! | --- | --- |
@@ -199,8 +199,8 @@ pub fn read_hadoop(reader: impl Read, name: &str, progress: Option<OnProgress<'_
 ///
 /// # Errors
 ///
-/// If the path can't be opened or read, is not a Hadoop log, or holds no complete event or job. Of several files,
-/// unreadable ones become warnings as long as one file can be read.
+/// If the path can't be opened or read, is not a Hadoop log, or holds no complete event or job. If there are several
+/// files, unreadable ones become warnings as long as one file can be read.
 pub fn summarize(path: &Path, progress: Option<OnProgress<'_>>) -> Result<TraceSummary, TraceError> {
     Ok(read(path, Collector::new(false, false), progress)?.summary())
 }

@@ -8,14 +8,14 @@ pub type OnProgress<'a> = &'a mut dyn FnMut(u64, Option<u64>);
 
 /// Progress of reading one or several files.
 pub(crate) struct Progress<'a> {
-    on_progress: Option<OnProgress<'a>>,
+    callback: Option<OnProgress<'a>>,
     read: u64,
     total: Option<u64>,
 }
 
 impl<'a> Progress<'a> {
-    pub(crate) fn new(on_progress: Option<OnProgress<'a>>, total: Option<u64>) -> Progress<'a> {
-        Progress { on_progress, read: 0, total }
+    pub(crate) fn new(callback: Option<OnProgress<'a>>, total: Option<u64>) -> Progress<'a> {
+        Progress { callback, read: 0, total }
     }
 
     /// Bytes read so far.
@@ -40,8 +40,8 @@ impl<'a> Progress<'a> {
 
     fn add(&mut self, count: usize) {
         self.read += count as u64;
-        if let Some(on_progress) = &mut self.on_progress {
-            on_progress(self.read, self.total);
+        if let Some(callback) = &mut self.callback {
+            callback(self.read, self.total);
         }
     }
 }

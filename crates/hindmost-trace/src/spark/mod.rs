@@ -179,7 +179,7 @@ pub fn analyse_spark(
 ///
 /// # Errors
 ///
-/// If the path can't be opened, a directory holds no event log, or as for [`read_spark`]. Of several files,
+/// If the path can't be opened, a directory holds no event log, or as for [`read_spark`]. If there are several files,
 /// unreadable ones become warnings as long as one file can be read.
 pub fn open(path: &Path, progress: Option<OnProgress<'_>>) -> Result<SparkTrace, TraceError> {
     let (read, directory) = read_path(path, Keep::Workload, progress)?;

@@ -171,7 +171,7 @@ fn is_marker(name: &str) -> bool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Rolled {
     number: u64,
-    /// Of two files with the same number, the compacted one is the later.
+    /// True for a compacted file. It sorts after the plain file with the same number.
     compact: bool,
 }
 

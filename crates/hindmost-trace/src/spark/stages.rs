@@ -29,7 +29,7 @@ pub(super) struct Stages {
     barrier: RangeSet,
     /// Dropped after every task had been counted and had succeeded.
     settled: RangeSet,
-    /// Evicted before that.
+    /// Evicted before every task had been counted and had succeeded.
     forgotten: RangeSet,
     /// Counts of tasks and their winners.
     counts: Tally,

@@ -91,7 +91,7 @@ impl TaskMetrics {
 pub(super) struct EndReason<'a> {
     #[serde(rename = "Reason", borrow)]
     pub reason: Text<'a>,
-    /// Set for exceptions.
+    /// The class of the exception, if an exception ended the task.
     #[serde(rename = "Class Name", borrow)]
     pub class: Text<'a>,
     #[serde(rename = "Kill Reason", borrow)]

@@ -34,9 +34,13 @@ pub fn run(is_short: bool, as_json: bool, as_schema: bool) -> Outcome {
 fn short(width: usize) -> String {
     let line = |name: &str, about: &str| indented(&format!("  {name:<18} "), about, width);
     let mut text = String::from("Systems\n");
-    SYSTEMS.iter().for_each(|system| text += &line(system.name, system.about));
+    for system in SYSTEMS {
+        text += &line(system.name, system.about);
+    }
     text += "\nOrders of jobs\n";
-    ORDERS.iter().for_each(|order| text += &line(order.name, order.about));
+    for order in ORDERS {
+        text += &line(order.name, order.about);
+    }
     text
 }
 

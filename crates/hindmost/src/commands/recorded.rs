@@ -45,7 +45,7 @@ impl Recorded {
         }
     }
 
-    /// Returns so many one-slot machines, to be used instead of the recorded nodes.
+    /// Returns the given number of one-slot machines, to be used instead of the recorded nodes.
     pub fn machines(&self, count: u32) -> (Dimensions, Vec<NodeKind>) {
         // The demands of a journal's tasks may exceed a one-slot machine with the journal's dimensions.
         let dimensions = if self.header.is_some() { Dimensions::one_slot() } else { self.dimensions.clone() };

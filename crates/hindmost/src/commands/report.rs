@@ -94,7 +94,7 @@ fn page_of_run(plan: &Plan, options: &RunOptions, out: &Path, outcome: &RunOutco
         code: format!("hindmost replay {folder}"),
     });
     again.push(Step {
-        text: "Check that the policy takes the same decisions again:".to_owned(),
+        text: "Check that the policy makes the same decisions again:".to_owned(),
         code: format!("hindmost verify {folder}"),
     });
     let page = RunPage {

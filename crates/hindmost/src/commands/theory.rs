@@ -114,21 +114,22 @@ fn parse_steps(text: &str) -> Outcome<[f64; 3]> {
 }
 
 /// Returns an answer with the reason if the problem has no solution, and a failure if a parameter is out of range.
-fn unsolved(error: CloneError) -> Outcome<Value> {
+fn unsolved(error: &CloneError) -> Outcome<Value> {
     match error {
         CloneError::Infeasible { .. } => {
             Ok(json!({ "copies": null, "objective": null, "machines_used": null, "reason": error.to_string() }))
         }
-        CloneError::Parameter { parameter, value, valid } => Err(out_of_range(parameter, value, valid)),
+        CloneError::Parameter { parameter, value, valid } => Err(out_of_range(parameter, *value, valid)),
     }
 }
 
 /// Returns the failure for a parameter outside its range, named as the option that sets it.
 fn out_of_range(parameter: &str, value: f64, valid: &str) -> Failure {
     const OPTIONS: &[&str] = &["gamma", "s", "machines", "max_copies", "mean_tasks", "mean_duration"];
-    let name = match OPTIONS.contains(&parameter) {
-        true => format!("--{}", parameter.replace('_', "-")),
-        false => format!("the {parameter}"),
+    let name = if OPTIONS.contains(&parameter) {
+        format!("--{}", parameter.replace('_', "-"))
+    } else {
+        format!("the {parameter}")
     };
     Failure::input(format!("{name} is {}, but must be {valid}", Plain(value)))
 }
@@ -144,7 +145,7 @@ fn exact(problem: &CloneProblem) -> Outcome<Value> {
             }
             Ok(answer)
         }
-        Err(error) => unsolved(error),
+        Err(error) => unsolved(&error),
     }
 }
 
@@ -154,7 +155,7 @@ fn continuous(problem: &CloneProblem) -> Outcome<Value> {
             "copies": solved.copies, "objective": solved.objective, "machines_used": solved.machines_used,
             "multiplier": solved.multiplier
         })),
-        Err(error) => unsolved(error),
+        Err(error) => unsolved(&error),
     }
 }
 
@@ -171,7 +172,7 @@ fn dual(problem: &CloneProblem, steps: [f64; 3], tolerance: f64, iterations: u32
                 "converged": solved.converged, "iterations": solved.iterations, "trace": trace
             }))
         }
-        Err(error) => unsolved(error),
+        Err(error) => unsolved(&error),
     }
 }
 
@@ -258,7 +259,8 @@ fn solve_priorities(jobs: &[String]) -> Outcome<Value> {
     Ok(answer)
 }
 
-/// A number of an answer as text shows it: JSON key, label, and the words after the number (unit and meaning).
+/// How the text output shows one number of an answer: JSON key, label, and the words after the number (unit and
+/// meaning).
 type Field = (&'static str, &'static str, &'static str);
 
 const CLONES: &[Field] = &[

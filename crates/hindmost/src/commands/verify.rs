@@ -1,4 +1,4 @@
-//! `hindmost verify`: checks that the policy of a recorded run takes the same decisions again.
+//! `hindmost verify`: checks that the policy of a recorded run makes the same decisions again.
 
 use hindmost_core::verify::{Verified, Verifier};
 use hindmost_policies::catalogue;
@@ -87,6 +87,13 @@ fn text(verdict: &Verdict) -> String {
     line("rounds", verdict.rounds.to_string());
     line("decisions", verdict.decisions.to_string());
     let until = if verdict.cut_short { " up to the end of the journal, which is cut short" } else { "" };
-    line("result", if verdict.same { format!("the same decisions{until}") } else { "different decisions".to_owned() });
+    line(
+        "result",
+        if verdict.same {
+            format!("the policy makes the same decisions again{until}")
+        } else {
+            "the policy makes different decisions".to_owned()
+        },
+    );
     text
 }

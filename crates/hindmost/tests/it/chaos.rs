@@ -281,7 +281,7 @@ impl Victim<'_> {
                 }
                 return Ok(false);
             }
-            _ => return wrong("it ended otherwise than it should", self),
+            _ => return wrong("it did not end as it should", self),
         }
         self.tally.add("interrupted");
         let Some(run) = run_id(&self.out) else { return Ok(false) };

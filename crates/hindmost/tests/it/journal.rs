@@ -182,7 +182,7 @@ fn a_whole_journal_verifies() {
         assert_eq!(verdict.as_object().unwrap().keys().count(), 9);
         let text = run_in(folder.path(), &["verify", journal.to_str().unwrap()]);
         assert_eq!((text.code, text.stderr.as_str()), (Some(0), ""));
-        assert!(text.stdout.contains("the same decisions\n"), "{}", text.stdout);
+        assert!(text.stdout.contains("the same decisions again\n"), "{}", text.stdout);
         assert!(text.stdout.contains(&format!("  decisions    {}\n", verified.decisions)), "{}", text.stdout);
     }
 }

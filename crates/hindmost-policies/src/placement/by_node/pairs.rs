@@ -2,7 +2,7 @@
 //!
 //! For each demand, the kinds of nodes (`node_kinds.rs`) on which it fits are sorted by their alignment with the
 //! demand, which does not depend on the job. So each choice looks at one kind of nodes per demand instead of at every
-//! node. A start changes the kind of one node, which changes one entry per demand.
+//! node. Starting a copy changes the free resources, and thus the kind, of one node. This changes one entry per demand.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};

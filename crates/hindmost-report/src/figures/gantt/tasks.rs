@@ -17,7 +17,7 @@ const MOST_TASKS: usize = 14;
 /// Most lanes of one task, and of all tasks.
 const MOST_LANES: usize = 8;
 const MOST_LANES_IN_ALL: usize = 36;
-/// Most attempts of a lane.
+/// Largest number of attempts drawn in one lane.
 const MOST_ATTEMPTS: usize = 40;
 
 type ByTask<'a> = FxHashMap<TaskId, Vec<&'a TimelineRow>>;

@@ -1,6 +1,6 @@
 //! `hopper`: what it starts and what it keeps idle, in instances worked out by hand.
 //!
-//! Most are of one world: a job A of four tasks, one of which straggles, and a job B of five on seven machines.
+//! Most use the same setting: a job A of four tasks, one of which straggles, and a job B of five on seven machines.
 
 use hindmost_sim::testing::World;
 

@@ -1,4 +1,4 @@
-//! Few open files, many daemons, few processes: nothing is left running and no result is lost.
+//! With few open files, many daemons or few processes allowed, nothing is left running and no result is lost.
 
 use super::*;
 

@@ -223,7 +223,7 @@ fn faulted(scene: &Scene, faults: &[Fault], args: &[&str], after_kill: bool) -> 
         Some(127) if ended.stderr.contains("shared librar") || ended.stderr.contains("exec failed") => "127".to_owned(),
         Some(code @ (1 | 2 | 130)) if !is_silent => code.to_string(),
         None if came && faults.iter().any(|fault| fault.error.is_none()) => return Ok(("killed".to_owned(), true)),
-        _ => return Err(wrong("it ended otherwise than it should")),
+        _ => return Err(wrong("it did not end as it should")),
     };
     // A process run that ends before it continues the journal does not end the processes of the killed one.
     let refused = how != "0" && length() <= before;

@@ -58,14 +58,14 @@ fn flowtime_includes_the_time_of_adopted_attempts() {
     let folder = scratch();
     let (plan, out) = (test_run.plan(folder.path()), folder.path().join("out"));
     let mut engine = test_run.checked_engine(&plan, &out);
-    let dies_with_one = (1..).find_map(|calls| {
+    let dies_with_one = (1..1000).find(|calls| {
         let out = folder.path().join(calls.to_string());
         let mut engine = test_run.checked_engine(&plan, &out);
-        engine.dies_after = Some(calls);
+        engine.dies_after = Some(*calls);
         let ProcessRun::Died(left) = run_until_death(&test_run, &plan, &out, false, &mut engine, false) else {
             panic!("the run ends before an attempt runs")
         };
-        (!left.is_empty() && open(&plan, &out, true).unwrap().begun).then_some(calls)
+        !left.is_empty() && open(&plan, &out, true).unwrap().begun
     });
     engine.dies_after = dies_with_one;
     let died = run_until_death(&test_run, &plan, &out, false, &mut engine, false);

@@ -67,6 +67,7 @@ macro_rules! documents {
         $($(#[$about])*
         #[derive(JsonSchema)]
         #[expect(dead_code, reason = "only described")]
+        #[allow(clippy::struct_field_names, reason = "the contract's keys")]
         struct $name { $($(#[$field_about])* $field: $type,)* })*
     };
 }

@@ -67,9 +67,11 @@ impl Validator<'_> {
     ) -> Result<Described, String> {
         let list = || rule.as_array().unwrap_or_else(|| panic!("{keyword} is a list"));
         let number = || rule.as_f64().unwrap_or_else(|| panic!("{keyword} is a number"));
-        let ok = |holds: bool| match holds {
-            true => Ok(Described::new()),
-            false => Err(format!("{at}: {value} does not satisfy {keyword} = {rule}")),
+        let ok = |holds: bool| {
+            if holds {
+                return Ok(Described::new());
+            }
+            Err(format!("{at}: {value} does not satisfy {keyword} = {rule}"))
         };
         let of_number = |holds: fn(f64, f64) -> bool| ok(value.as_f64().is_none_or(|value| holds(value, number())));
         let of_list = |holds: fn(f64, f64) -> bool| {

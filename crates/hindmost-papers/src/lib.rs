@@ -8,7 +8,7 @@
 //!
 //! A [`Reproduction`](hindmost_core::reproduction::Reproduction) contains the claims with their verdicts and all
 //! numbers as data; `hindmost-report` turns it into text, Markdown and HTML. Each paper has a folder with a file for
-//! each figure. Papers: Xu & Lau 2015 ([`xu2015`]) and Xu, Liu & Lau 2022 ([`dollymp2022`]).
+//! each figure. Papers: Xu & Lau 2015 ([`xu2015`](fn@xu2015)) and Xu, Liu & Lau 2022 ([`dollymp2022`](fn@dollymp2022)).
 //!
 //! ```no_run
 //! use std::sync::atomic::AtomicBool;

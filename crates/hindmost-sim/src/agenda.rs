@@ -6,20 +6,22 @@ use std::collections::BinaryHeap;
 use hindmost_core::ids::{AttemptId, JobId, TaskId};
 use hindmost_core::time::Time;
 
-/// A future event. Events at the same time occur in the order of these variants. Arrivals, which are not in the agenda,
-/// occur between finishes and watches.
+/// A future event. Events at the same time occur in the order of these variants. The agenda does not contain the arrivals
+/// of jobs, which occur between finishes and watches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Due {
     /// An attempt finishes, if it is still running.
     Finish(AttemptId),
-    /// A watched condition becomes true; `true` if because the remaining time is revealed.
+    /// A watched condition on this attempt becomes true. If the flag is true, the event reveals the attempt's expected
+    /// finish.
     Watch(AttemptId, bool),
-    /// The policy has requested to be woken.
+    /// The policy is notified, because it requested a wake-up or a reservation ends.
     Wake,
 }
 
-/// Largest numbers of phases and copies that fit into an entry of the agenda.
+/// Largest number of phases of a job: an entry of the agenda has 20 bits for the phase.
 pub(crate) const MOST_PHASES: usize = 1 << 20;
+/// Largest number of attempts of a task: an entry of the agenda has 20 bits for the copy.
 pub(crate) const MOST_COPIES: u32 = 1 << 20;
 
 const FINISH: u128 = 0;
@@ -27,7 +29,8 @@ const WATCH: u128 = 1;
 const WATCH_REVEALED: u128 = 2;
 const WAKE: u128 = 3;
 
-/// The heap of future events. An entry is a pair of ticks and a number made of kind and id, so comparisons are fast.
+/// The heap of future events. An entry has the time in ticks and a number that is packed from kind and attempt, because
+/// numbers are fast to compare.
 #[derive(Default)]
 pub(crate) struct Agenda {
     heap: BinaryHeap<Reverse<(u64, u128)>>,

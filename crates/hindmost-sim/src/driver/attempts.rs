@@ -1,4 +1,4 @@
-//! How simulated attempts begin, what policies observe of them, and how they end.
+//! Begins and ends simulated attempts, and schedules what policies observe of them.
 
 use hindmost_core::cluster::{Attempt, Job};
 use hindmost_core::estimator::Pace;
@@ -13,7 +13,7 @@ use crate::output::{AttemptResult, Outcome};
 use crate::truth::Reveal;
 
 impl Driver<'_> {
-    /// Begins an attempt that was started and schedules its finish.
+    /// Begins an attempt that the policy has started, and schedules its finish.
     pub(super) fn begin(&mut self, attempt: AttemptId) -> Result<(), SimulationError> {
         if attempt.copy >= MOST_COPIES {
             return Err(SimulationError::TooLarge(format!("{attempt}: its task has too many attempts")));
@@ -24,7 +24,7 @@ impl Driver<'_> {
         self.step(self.session.cluster().now(), &Event::AttemptRunning { attempt }).map(drop)
     }
 
-    /// Adds the names of job and phase to the error of a missing duration.
+    /// Adds the names of the job and the phase to an error about a missing duration; returns other errors unchanged.
     fn named(&self, error: SimulationError) -> SimulationError {
         let SimulationError::NoDuration { attempt } = error else { return error };
         let spec = self.session.cluster().job(attempt.task.job).map(Job::spec);
@@ -39,7 +39,7 @@ impl Driver<'_> {
         }
     }
 
-    /// Returns when an attempt finishes and what is revealed before; `None` if it is not running.
+    /// Returns when an attempt finishes, and when and how its remaining time is revealed; `None` if it is not running.
     pub(super) fn timing(&self, id: AttemptId) -> Result<Option<(Time, Reveal)>, SimulationError> {
         let Some(attempt) = self.session.cluster().attempt(id) else { return Ok(None) };
         let pace = Pace::of(self.session.cluster(), attempt);
@@ -49,7 +49,7 @@ impl Driver<'_> {
         Ok(Some((finish, reveal)))
     }
 
-    /// Returns how long an attempt on its node would take with the mean duration of its phase.
+    /// Returns how long an attempt would take on its node if it had the mean duration of its phase.
     fn mean_time(&self, id: AttemptId) -> Time {
         let Some((attempt, phase)) = self.session.cluster().attempt(id).zip(self.session.cluster().phase(id.task))
         else {
@@ -58,7 +58,7 @@ impl Driver<'_> {
         Time::from_seconds(Pace::of(self.session.cluster(), attempt).seconds(phase.mean()))
     }
 
-    /// Schedules the events at which a watched condition becomes true; most conditions never do.
+    /// Schedules the events that notify the policy when a watched condition becomes true. Most conditions never do.
     pub(super) fn watch(&mut self, id: AttemptId, condition: Condition) -> Result<(), SimulationError> {
         let Some(since) = self.session.cluster().attempt(id).map(Attempt::since) else { return Ok(()) };
         let Some((finish, reveal)) = self.timing(id)? else { return Ok(()) };
@@ -95,7 +95,8 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// Ends an attempt, which releases its resources and may end its job. `unless_won` is its outcome if it did not win.
+    /// Ends an attempt, which releases its resources and may end its job. If the attempt has not won, its outcome is
+    /// `unless_won`.
     pub(super) fn end(
         &mut self,
         id: AttemptId,
@@ -103,7 +104,7 @@ impl Driver<'_> {
         event: &Event,
         unless_won: Outcome,
     ) -> Result<(), SimulationError> {
-        // Read before the step, because the job may not exist after the policy has reacted.
+        // These are computed before the step, because the step may remove the job.
         let (shares, spec) = (self.shares_of(id), self.output_spec(id));
         let Stepped { applied, retired } = self.step(at, event)?;
         self.reading.ended(id, matches!(event, Event::AttemptFinished { .. }));

@@ -12,7 +12,7 @@ pub enum SimulationError {
     /// A copy whose duration the workload does not list.
     #[error("{attempt} has no duration: the workload lists fewer copies of this task than the policy starts")]
     NoDuration {
-        /// The copy.
+        /// Id of the copy.
         attempt: AttemptId,
     },
     /// A copy whose duration the workload does not list, with the names of its job and phase.
@@ -26,9 +26,9 @@ pub enum SimulationError {
         job: String,
         /// The phase's name.
         phase: String,
-        /// The task's number, from 0.
+        /// The task's number within the phase, from 0.
         task: u32,
-        /// Copies whose durations are listed.
+        /// Number of copies of the task whose durations the workload lists.
         listed: u32,
         /// The policy's name, or "the policy".
         policy: String,
@@ -43,9 +43,9 @@ pub enum SimulationError {
         job: String,
         /// The phase's name.
         phase: String,
-        /// The demand of a copy.
+        /// The demand of a copy, as text.
         wants: String,
-        /// The capacity of the node that comes closest.
+        /// The capacity of the node that comes closest to the demand, as text.
         has: String,
     },
     /// A copy that demands more than the maximum capacity of its job's queue.
@@ -58,16 +58,16 @@ pub enum SimulationError {
         job: String,
         /// The phase's name.
         phase: String,
-        /// The job's queue, in words.
+        /// The name of the job's queue in quotes, or "it names none".
         queue: String,
     },
     /// A limit of the simulator is exceeded, such as the number of jobs or tasks.
     #[error("{0}")]
     TooLarge(String),
-    /// The state does not allow a decision or event: a defect of the policy or the driver.
+    /// The cluster refused a decision or an event: a defect of the policy or the driver.
     #[error("internal error, please report it: {0}")]
     Record(#[from] RecordError),
-    /// Jobs wait, but no more events will occur: a defect of the policy.
+    /// This many jobs wait, but no more events will occur: a defect of the policy.
     #[error("internal error, please report it: {0} jobs wait, but the policy starts nothing")]
     Stuck(usize),
     /// A result could not be written.

@@ -1,4 +1,4 @@
-//! Measures jobs and attempts as they end.
+//! Measures jobs and attempts when they end.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use super::{Driver, RunResult, SimulationError};
 use crate::output::{AttemptResult, Outcome};
 
 impl Driver<'_> {
-    /// Returns the share of the cluster that an attempt holds in each dimension.
+    /// Returns the share of the cluster's resources that an attempt holds, for each dimension.
     pub(super) fn shares_of(&self, attempt: AttemptId) -> [f64; MAX_DIMENSIONS] {
         if self.one_slot {
             return self.slot_shares;
@@ -30,7 +30,7 @@ impl Driver<'_> {
         self.session.cluster().job(id.task.job).map(|job| Arc::clone(job.spec()))
     }
 
-    /// Measures a job that has finished.
+    /// Adds the measurements of a finished job to the result and the output.
     pub(super) fn measure(&mut self, job: &Job) -> Result<(), SimulationError> {
         let Some(measured) = JobResult::of(job, self.session.cluster(), self.setup.gamma) else { return Ok(()) };
         let finish = job.finished().unwrap_or(Time::ZERO);
@@ -53,7 +53,7 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// Counts the jobs and attempts that are left, which a run without draining has, and returns the result.
+    /// Adds the jobs and attempts that have not ended to the result, and returns it. Runs that drain have none.
     pub(super) fn finish(mut self) -> Result<RunResult, SimulationError> {
         let now = self.session.cluster().now();
         let left: Vec<JobId> = self.session.cluster().jobs().map(Job::id).collect();
@@ -81,7 +81,7 @@ impl Driver<'_> {
         }
         for id in left {
             let Some(job) = self.session.cluster().job(id) else { continue };
-            // A job may be finished while copies of it still run, if its policy keeps them.
+            // A finished job is still in the cluster if its policy lets losing copies of its tasks run on.
             if job.finished().is_some() {
                 let job = job.clone();
                 self.measure(&job)?;

@@ -1,9 +1,9 @@
 //! The simulated driver: a virtual clock, drawn durations, and the loop between cluster and policy.
 //!
-//! With a slot, the policy decides at multiples of the slot; without, at every instant at which something happens.
-//! Before it decides, all events up to and including that boundary are applied in order of time. Events at the same
-//! time are ordered by kind (finishes, arrivals, watches, wake-ups), then by id. Resources that are released within a
-//! slot are used again from its end on, because nothing starts in between.
+//! If a slot is set, the policy decides at multiples of the slot; otherwise, it decides at every instant at which an
+//! event happens. Before each decision, the driver applies all events up to and including its time, in order of time.
+//! Events at the same time are ordered by kind (finishes, arrivals, watches, wake-ups), then by id. Resources that are
+//! released within a slot stay free until its end, because attempts start only at the end.
 
 mod attempts;
 pub(crate) mod error;
@@ -36,24 +36,24 @@ use crate::truth::{Model, Truth};
 pub struct Control<'a> {
     /// Set to true to stop the run.
     pub stop: &'a AtomicBool,
-    /// Called from time to time with the run's clock.
+    /// Called with the simulated time, every 1024 rounds.
     pub progress: &'a (dyn Fn(Time) + Sync),
 }
 
 /// The end of simulated time, about 500 years: well before the clock's counter overflows.
 const LAST_INSTANT: Time = Time(16_000_000_000 * hindmost_core::time::TICKS_PER_SECOND);
 
-/// Rounds between two checks of [`Control`].
+/// Number of rounds after which [`Control::stop`] is checked and [`Control::progress`] is called.
 const ROUNDS_BETWEEN_CHECKS: u32 = 1024;
 
-/// Sends events and decisions to the output.
+/// Sends events and decisions to the output, and keeps the decisions for the driver.
 struct Recorder<'a> {
     output: &'a mut dyn Output,
     wants_records: bool,
     wants_reasons: bool,
-    /// Decisions of a step that are not carried out yet.
+    /// Decisions of the last step, until the driver carries them out.
     decisions: Vec<Decision>,
-    /// Number of events.
+    /// Number of events so far, not counting rounds.
     events: u64,
 }
 
@@ -97,7 +97,7 @@ struct Driver<'a> {
     reading: Reading,
     agenda: Agenda,
     one_slot: bool,
-    /// The shares of one slot, in a cluster of one-slot machines.
+    /// Share of the cluster that an attempt holds in each dimension, if all machines have one slot.
     slot_shares: [f64; MAX_DIMENSIONS],
     busy: BusyTime,
     result: RunResult,
@@ -241,7 +241,8 @@ impl Driver<'_> {
         }
     }
 
-    /// Returns the next event up to a boundary: its time, and whether it is the arrival of the next job.
+    /// Returns the time of the next event, and whether the event is the arrival of `next_job`; `None` if there is no
+    /// event up to and including `boundary`.
     fn next_before(&self, boundary: Time, next_job: Option<&WorkloadJob>) -> Option<(Time, bool)> {
         let due = self.agenda.next_time().filter(|at| *at <= boundary);
         let arrival = next_job.map(|job| job.spec.arrival).filter(|at| *at <= boundary);
@@ -256,7 +257,7 @@ impl Driver<'_> {
         }
     }
 
-    /// Makes one step and carries out its decisions.
+    /// Passes an event to the session and carries out the decisions that the policy makes.
     fn step(&mut self, at: Time, event: &Event) -> Result<Stepped, SimulationError> {
         let stepped = self.session.step(at, event, &mut self.recorder)?;
         if !self.recorder.decisions.is_empty() {
@@ -307,12 +308,12 @@ impl Driver<'_> {
         }
     }
 
-    /// Processes the next event of the agenda.
+    /// Removes the next event from the agenda and processes it.
     fn happen(&mut self) -> Result<(), SimulationError> {
         let Some((at, due)) = self.agenda.pop() else { return Ok(()) };
         match due {
             Due::Finish(attempt) => {
-                // The agenda keeps the finishes of copies that have been stopped.
+                // The agenda still has the finishes of copies that have been stopped.
                 if self.session.cluster().attempt(attempt).is_none() {
                     return Ok(());
                 }
@@ -333,7 +334,7 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// Carries out decisions that have been applied, and their consequences.
+    /// Carries out decisions that the cluster has already applied: begins and ends attempts, and schedules events.
     fn carry_out(&mut self, mut decisions: Vec<Decision>) -> Result<(), SimulationError> {
         let at = self.session.cluster().now();
         for decision in &decisions {
@@ -359,7 +360,7 @@ impl Driver<'_> {
                 Decision::Watch { attempt, condition } => self.watch(*attempt, *condition)?,
             }
         }
-        // Reuses the list's memory.
+        // The empty list goes back to the recorder, so that its memory is reused.
         decisions.clear();
         self.recorder.decisions = decisions;
         Ok(())

@@ -12,11 +12,11 @@ use crate::network::Network;
 /// A node of the simulated cluster.
 #[derive(Clone, Debug)]
 pub struct NodeSetup {
-    /// Name.
+    /// Name of the node, unique in the cluster.
     pub name: String,
-    /// Capacity.
+    /// Capacity of the node, in the dimensions of the setup.
     pub capacity: Resources,
-    /// Speed: a task takes its duration divided by the speed.
+    /// Speed of the node: a copy takes its duration divided by the speed.
     pub speed: f64,
     /// The node's rack; all nodes with `None` are in the same rack.
     pub rack: Option<Arc<str>>,
@@ -25,19 +25,19 @@ pub struct NodeSetup {
 /// The settings of a run, without its jobs and its policy.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// Dimensions of resources.
+    /// The dimensions of the cluster's resources.
     pub dimensions: Dimensions,
-    /// The nodes.
+    /// The nodes, in the order of their ids.
     pub nodes: Vec<NodeSetup>,
     /// Time between decisions; zero: the policy decides after every event.
     pub slot: Time,
-    /// When a run without draining stops, and the end of the time over which utilization is measured.
+    /// End of the time over which utilization is measured; a run without draining stops here. `None`: there is no end.
     pub horizon: Option<Time>,
-    /// Whether to continue until every job is done.
+    /// Whether to continue after the horizon until every job is done.
     pub drain: bool,
     /// The progress model: what the policy knows of running attempts.
     pub knowledge: Knowledge,
-    /// σ of the log-normal factor on estimated remaining times.
+    /// σ of the log-normal factor, of mean 1, by which revealed remaining times are wrong; 0: they are exact.
     pub noise: f64,
     /// Share of a drawn duration that all copies of a task have in common, from 0 to 1.
     pub correlation: f64,
@@ -53,39 +53,41 @@ pub struct Setup {
     pub network: Option<Network>,
 }
 
-/// The measurements of a run. Lists have one entry for each job, by id; NaN for jobs that did not finish.
+/// The measurements of a run. Lists have one entry for each job, in order of ids; the entry is NaN if the job did not
+/// finish.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunResult {
     /// Flowtime (job completion time): finish − arrival, in seconds.
     pub flowtime: Vec<f64>,
-    /// Finish − first start, in seconds.
+    /// Running time: finish − start of the first attempt, in seconds.
     pub running_time: Vec<f64>,
     /// γ × resource-seconds of all copies: see [`JobResult::resource`](hindmost_core::metrics::JobResult::resource).
     pub resource: Vec<f64>,
     /// Flowtime divided by the longest path of the phases' mean durations.
     pub slowdown: Vec<f64>,
-    /// Jobs that finished.
+    /// Number of jobs that finished.
     pub finished: u64,
-    /// Jobs that did not.
+    /// Number of jobs that arrived but did not finish.
     pub unfinished: u64,
-    /// Tasks of all jobs.
+    /// Number of tasks of all jobs.
     pub tasks: u64,
-    /// Attempts started.
+    /// Number of attempts that were started.
     pub attempts: u64,
-    /// Copies beyond each task's first.
+    /// Number of copies that were started in addition to the first copy of each task.
     pub copies_launched: u64,
-    /// Tasks won by a copy other than their first.
+    /// Number of tasks whose winner is not their first copy.
     pub copies_won: u64,
     /// Part of `resource`, summed over all jobs, that went to attempts that did not win.
     pub wasted: f64,
-    /// Share of the capacity in use over [0, horizon], in the busiest dimension.
+    /// Mean share of the capacity that is in use, in the busiest dimension, from time 0 to the horizon; without a horizon,
+    /// until the last copy ends.
     pub utilization: f64,
     /// When the last job finished, in seconds.
     pub makespan: f64,
-    /// Jobs with a deadline.
+    /// Number of jobs with a deadline.
     pub deadlines: u64,
-    /// Jobs among them that met it.
+    /// Number of jobs that met their deadline.
     pub met_deadlines: u64,
-    /// Number of events.
+    /// Number of events, not counting rounds.
     pub events: u64,
 }

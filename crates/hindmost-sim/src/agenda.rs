@@ -6,8 +6,8 @@ use std::collections::BinaryHeap;
 use hindmost_core::ids::{AttemptId, JobId, TaskId};
 use hindmost_core::time::Time;
 
-/// A future event. Events at the same time occur in the order of these variants. The agenda does not contain the arrivals
-/// of jobs, which occur between finishes and watches.
+/// A future event. Events at the same time occur in the order of these variants. The agenda does not contain the
+/// arrivals of jobs, which occur between finishes and watches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Due {
     /// An attempt finishes, if it is still running.

@@ -79,8 +79,8 @@ pub struct RunResult {
     pub copies_won: u64,
     /// Part of `resource`, summed over all jobs, that went to attempts that did not win.
     pub wasted: f64,
-    /// Mean share of the capacity that is in use, in the busiest dimension, from time 0 to the horizon; without a horizon,
-    /// until the last copy ends.
+    /// Mean share of the capacity that is in use, in the busiest dimension, from time 0 to the horizon; without a
+    /// horizon, until the last copy ends.
     pub utilization: f64,
     /// When the last job finished, in seconds.
     pub makespan: f64,

@@ -1,4 +1,4 @@
-//! Builders for tests: a cluster, a few jobs and a policy in a few lines, similar to the examples in papers.
+//! Builders for tests: they describe a cluster, jobs and a policy in a few lines, similar to the examples in papers.
 //!
 //! ```
 //! use hindmost_sim::testing::World;
@@ -8,8 +8,8 @@
 //! assert_eq!(run.job("a").finish, 5.0);
 //! ```
 //!
-//! A mistake in a test panics with a message. Only [`World::try_run`] and [`World::try_run_own`] return the errors of
-//! the simulator.
+//! The builders panic with a message if a test makes a mistake or the simulation fails. Only [`World::try_run`] and
+//! [`World::try_run_own`] return the errors of the simulator.
 
 mod run;
 
@@ -42,7 +42,7 @@ pub struct World {
     pub order: String,
     /// The jobs, in the order in which they were added.
     pub jobs: Vec<WorkloadJob>,
-    /// Which other copy of a finished task keeps running.
+    /// Which losing copy of a finished task keeps running.
     pub keep: Keep,
 }
 
@@ -102,10 +102,10 @@ impl World {
     /// Creates a cluster of nodes with several resources, given by name.
     pub fn nodes<const N: usize>(capacities: impl IntoIterator<Item = [(&'static str, f64); N]>) -> World {
         let capacities: Vec<DemandByName> = capacities.into_iter().map(named).collect();
-        let dimensions = Dimensions::of(&capacities).expect("the test's nodes make sense");
+        let dimensions = Dimensions::of(&capacities).expect("the test's nodes are valid");
         let node = |(at, capacity)| NodeSetup {
             name: format!("node-{at}"),
-            capacity: dimensions.amounts(capacity).expect("the test's nodes make sense"),
+            capacity: dimensions.amounts(capacity).expect("the test's nodes are valid"),
             speed: 1.0,
             rack: None,
         };
@@ -129,7 +129,7 @@ impl World {
         self
     }
 
-    /// Sets the bandwidths within racks and between racks, in bytes per second.
+    /// Sets the bandwidths of a copy that reads within its rack and from another rack, in bytes per second.
     pub fn network(mut self, rack_bandwidth: f64, remote_bandwidth: f64) -> World {
         self.setup.network = Some(Network { rack_bandwidth, remote_bandwidth, assignment: Assignment::First });
         self
@@ -137,12 +137,12 @@ impl World {
 
     /// Sets how long clones of downstream tasks wait for second upstream outputs, in seconds.
     pub fn delay(mut self, seconds: f64) -> World {
-        let network = self.setup.network.as_mut().expect("the network comes first");
+        let network = self.setup.network.as_mut().expect("the network is set before the delay");
         network.assignment = Assignment::Delay(Time::from_seconds(seconds));
         self
     }
 
-    /// Sets which other copy of a finished task keeps running, for policies of the catalogue.
+    /// Sets which losing copy of a finished task keeps running. Policies that the test builds ignore this.
     pub fn keeping(mut self, keep: Keep) -> World {
         self.keep = keep;
         self
@@ -156,7 +156,7 @@ impl World {
 
     /// Sets the progress model, as written in scenario files.
     pub fn knowledge(mut self, text: &str) -> World {
-        self.setup.knowledge = text.parse().expect("the test names a kind of knowledge");
+        self.setup.knowledge = text.parse().expect("the test names a progress model");
         self
     }
 
@@ -232,11 +232,11 @@ impl World {
     }
 
     fn last_job(&mut self) -> &mut WorkloadJob {
-        self.jobs.last_mut().expect("a job is named first")
+        self.jobs.last_mut().expect("the test adds a job first")
     }
 
     fn last_phase(&mut self) -> &mut PhaseSpec {
-        self.last_job().spec.phases.last_mut().expect("the job's tasks are given first")
+        self.last_job().spec.phases.last_mut().expect("the test adds the job's tasks first")
     }
 
     /// Sets the arrival of the job, in seconds.
@@ -307,38 +307,40 @@ impl World {
         world
     }
 
-    /// Adds tasks with the durations of their first, second, … copy, in seconds. By default, policies know the mean
-    /// over first copies.
+    /// Adds tasks with the durations of their first, second, … copy, in seconds. The mean that policies know is that of
+    /// the first copies, unless the test sets another one.
     pub fn tasks<C: IntoIterator<Item = f64>>(self, tasks: impl IntoIterator<Item = C>) -> World {
         let tasks: Vec<Vec<f64>> = tasks.into_iter().map(|copies| copies.into_iter().collect()).collect();
         let mean = tasks.iter().map(|copies| copies[0]).sum::<f64>() / tasks.len() as f64;
         self.fill(tasks.len() as u32, Durations::Listed(tasks)).mean(mean)
     }
 
-    /// Adds tasks all of whose copies have the same duration, in seconds; policies know it.
+    /// Adds tasks whose copies all take this many seconds; policies know the duration.
     pub fn same(self, tasks: u32, seconds: f64) -> World {
         self.drawn(tasks, &seconds.to_string())
     }
 
-    /// Adds tasks with durations drawn from a distribution such as `pareto(alpha=2,mean=1)`; policies know it.
+    /// Adds tasks whose durations are drawn from a distribution such as `pareto(alpha=2,mean=1)`; policies know the
+    /// distribution.
     pub fn drawn(self, tasks: u32, distribution: &str) -> World {
         let drawn: Distribution = distribution.parse().expect("the test names a distribution");
         self.fill(tasks, Durations::Drawn(drawn)).tail(distribution)
     }
 
-    /// Sets the mean of the phase's durations that policies know, in seconds.
+    /// Sets the mean duration of the phase that policies know, in seconds. The durations do not change.
     pub fn mean(mut self, seconds: f64) -> World {
         self.last_phase().mean = seconds;
         self
     }
 
-    /// Sets the standard deviation of the phase's durations that policies know, in seconds.
+    /// Sets the standard deviation of the durations that policies know, in seconds. The durations do not change.
     pub fn sd(mut self, seconds: f64) -> World {
         self.last_phase().sd = Some(seconds);
         self
     }
 
-    /// Sets the distribution of the phase's durations that policies know, with its mean and standard deviation.
+    /// Sets the distribution of durations that policies know, with its mean and standard deviation. The durations do
+    /// not change.
     pub fn tail(mut self, distribution: &str) -> World {
         let tail: Distribution = distribution.parse().expect("the test names a distribution");
         let phase = self.last_phase();
@@ -355,10 +357,10 @@ impl World {
         self
     }
 
-    /// Sets the nodes with replicas of the input, for each task.
+    /// Sets the nodes that hold the input, one list of node numbers for each task.
     pub fn replicas<N: IntoIterator<Item = u32>>(mut self, tasks: impl IntoIterator<Item = N>) -> World {
         let replicas = tasks.into_iter().map(|nodes| nodes.into_iter().map(NodeId).collect()).collect();
-        self.last_phase().input.as_mut().expect("the input comes first").replicas = replicas;
+        self.last_phase().input.as_mut().expect("the input is set before its replicas").replicas = replicas;
         self
     }
 
@@ -381,7 +383,7 @@ impl World {
     /// Like [`World::run_own`], but returns errors.
     ///
     /// # Errors
-    /// Those of the simulator.
+    /// Returns the errors of the simulator.
     pub fn try_run_own(&self, policy: impl Fn() -> Policy + Send + Sync + 'static) -> Result<Run, SimulationError> {
         self.run_chosen(Choice::Own(Arc::new(policy)))
     }
@@ -389,7 +391,7 @@ impl World {
     /// Like [`World::run`], but returns errors.
     ///
     /// # Errors
-    /// Those of the simulator.
+    /// Returns the errors of the simulator.
     pub fn try_run(&self, policy: &str) -> Result<Run, SimulationError> {
         self.run_chosen(Choice::Named(policy.to_owned()))
     }

@@ -18,7 +18,7 @@ use crate::output::{AttemptResult, Outcome, Output};
 
 use super::{Choice, World};
 
-/// Most records of a run. No test needs as many, so a run that has more does not end.
+/// Number of records at which a run is considered endless. No test needs that many.
 const MOST_RECORDS: usize = 100_000;
 
 /// Collects the output of a run.
@@ -90,7 +90,7 @@ impl Collected {
 pub struct Try {
     /// Id of the attempt.
     pub id: AttemptId,
-    /// Number of its node.
+    /// Number of the node on which it ran, from 0.
     pub node: u32,
     /// When it started.
     pub start: f64,
@@ -135,7 +135,7 @@ impl Run {
         self.tries(name).iter().map(row).collect()
     }
 
-    /// Returns when the tasks of a job were started, in seconds, sorted by phase and task.
+    /// Returns the time at which each task of a job was started, in seconds, sorted by phase and task.
     pub fn starts(&self, name: &str) -> Vec<f64> {
         self.tries(name).iter().filter(|one| one.id.copy == 0).map(|one| one.start).collect()
     }
@@ -173,7 +173,7 @@ impl Run {
         backups.map(|one| (one.id.task.index, one.start)).collect()
     }
 
-    /// Returns the name of the policy.
+    /// Returns the name of the policy, or "own" if the test has built the policy.
     pub fn policy(&self) -> &str {
         self.policy.name()
     }
@@ -181,7 +181,7 @@ impl Run {
     /// Checks that the policy makes the same decisions when the records are replayed.
     ///
     /// # Errors
-    /// The first difference.
+    /// Returns the first difference between recorded and repeated decisions.
     pub fn verify(&self) -> Result<Verified, Difference> {
         self.verify_records(self.records.clone())
     }
@@ -189,7 +189,7 @@ impl Run {
     /// Like [`Run::verify`], for other records.
     ///
     /// # Errors
-    /// The first difference.
+    /// Returns the first difference between recorded and repeated decisions.
     pub fn verify_records(&self, records: Vec<Record>) -> Result<Verified, Difference> {
         let setup = &self.world.setup;
         let cluster = Cluster::new(setup.dimensions.clone());
@@ -208,10 +208,10 @@ impl Run {
             placement: Placement::FirstFit,
             queues: self.world.setup.queues.clone(),
         };
-        let mut writer = JournalWriter::new(Vec::new(), &header).expect("memory takes everything");
+        let mut writer = JournalWriter::new(Vec::new(), &header).expect("writing to memory succeeds");
         for record in &self.records {
-            writer.write(record).expect("memory takes everything");
+            writer.write(record).expect("writing to memory succeeds");
         }
-        writer.finish().expect("memory takes everything")
+        writer.finish().expect("writing to memory succeeds")
     }
 }

@@ -17,13 +17,13 @@ struct Held {
     demand: Resources,
 }
 
-/// The state rebuilt from the records: which attempt holds which resources on which node, and which tasks have finished.
+/// The state rebuilt from the records: the resources that attempts hold on nodes, and the tasks that have finished.
 #[derive(Default)]
 struct Ledger {
     capacities: Vec<Resources>,
     specs: Vec<std::sync::Arc<hindmost_core::workload::JobSpec>>,
     held: BTreeMap<AttemptId, Held>,
-    /// Copies that wait for the resources of the attempt they replace.
+    /// Each attempt that is being replaced, with the replacement that waits for its resources.
     replacements: BTreeMap<AttemptId, AttemptId>,
     started: BTreeMap<TaskId, u32>,
     winners: BTreeMap<TaskId, (AttemptId, Time)>,
@@ -35,7 +35,7 @@ impl Ledger {
     fn free(&self, node: usize) -> Resources {
         let on_node = self.held.values().filter(|held| held.node as usize == node);
         on_node.fold(self.capacities[node], |free, held| {
-            assert!(held.demand.fits(&free), "node {node} holds more than it has");
+            assert!(held.demand.fits(&free), "attempts on node {node} hold more than its capacity");
             free.minus(&held.demand)
         })
     }
@@ -94,7 +94,10 @@ impl Ledger {
             Change::Decision(Decision::Start { attempt, node, .. }) => {
                 self.may_start(*attempt);
                 let demand = self.demand(world, attempt.task);
-                assert!(demand.fits(&self.free(node.0 as usize)), "{attempt} starts where it does not fit");
+                assert!(
+                    demand.fits(&self.free(node.0 as usize)),
+                    "{attempt} starts on a node without enough free resources"
+                );
                 self.held.insert(*attempt, Held { node: node.0, since: at, demand });
             }
             Change::Decision(Decision::Replace { attempt, .. }) => {
@@ -107,7 +110,7 @@ impl Ledger {
         }
     }
 
-    /// No task that could start fits on any node.
+    /// Asserts that work is conserved: no task is waiting that could start and fits on a node.
     fn is_conserving(&self, world: &World) {
         for (job, spec) in self.specs.iter().enumerate() {
             for (phase, described) in spec.phases.iter().enumerate() {
@@ -124,19 +127,19 @@ impl Ledger {
                 if let Some(task) = waits {
                     let demand = self.demand(world, task);
                     let fits = (0..self.capacities.len()).any(|node| demand.fits(&self.free(node)));
-                    assert!(!fits, "{task} waits although it fits");
+                    assert!(!fits, "{task} waits although it fits on a node");
                 }
             }
         }
     }
 }
 
-/// True of what a round leads to: its decisions, and what the driver does about them at once.
+/// Returns whether a record is a decision, or an event by which the driver carries out a decision immediately.
 fn follows_a_decision(change: &Change) -> bool {
     matches!(change, Change::Decision(_) | Change::Event(Event::AttemptRunning { .. } | Event::AttemptStopped { .. }))
 }
 
-/// Limits on a task's copies and on all clones.
+/// Limits on clones: clones of a task, copies of a task on a node, and the share of the cluster that all clones hold.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     pub clones: usize,
@@ -144,18 +147,18 @@ pub struct Limits {
     pub budget: Option<f64>,
 }
 
-/// Checks after every record that clones stay within their limits.
+/// Checks after every start that clones stay within their limits.
 pub fn audit_clones(world: &World, run: &Run, limits: Limits) {
     let mut ledger = Ledger::default();
     for record in &run.records {
         ledger.enter(world, record);
         let Change::Decision(Decision::Start { attempt, node, .. }) = &record.change else { continue };
         let copies = || ledger.held.iter().filter(|(id, _)| id.task == attempt.task);
-        assert!(copies().count() <= 1 + limits.clones, "{attempt} is one copy too many");
+        assert!(copies().count() <= 1 + limits.clones, "{attempt} exceeds the limit of clones of a task");
         let here = copies().filter(|(_, held)| held.node == node.0).count();
-        assert!(here <= limits.per_node, "{attempt} shares its node");
+        assert!(here <= limits.per_node, "{attempt} exceeds the limit of copies of a task on a node");
         let Some(budget) = limits.budget.filter(|_| attempt.copy > 0) else { continue };
-        // Nothing fails here: all but a task's first copy are clones.
+        // No attempts fail, so every copy except a task's first is a clone.
         let clones = ledger.held.iter().filter(|(id, _)| id.copy > 0);
         let held = clones.fold(Resources::NONE, |sum, (_, held)| sum.plus(&held.demand));
         let total = ledger.capacities.iter().fold(Resources::NONE, Resources::plus);
@@ -165,21 +168,21 @@ pub fn audit_clones(world: &World, run: &Run, limits: Limits) {
     }
 }
 
-/// Replays a run's records into a ledger and checks every one of them.
+/// Checks the invariants after each record of a run, and the run's results at the end.
 pub fn audit(world: &World, run: &Run) {
     let mut ledger = Ledger::default();
-    // Hopper keeps slots for later copies, pace leaves slow nodes idle.
+    // These two leave resources idle on purpose: hopper keeps slots for later copies, pace does not use slow nodes.
     let conserving = !["hopper", "pace"].iter().any(|name| run.policy().contains(name));
     let mut last = Time::ZERO;
     let mut in_round = false;
     for (at, record) in run.records.iter().enumerate() {
-        assert!(record.at >= last, "time goes on");
-        // A task's other copies end in the instant of its winner, but for one that is kept.
+        assert!(record.at >= last, "records are in order of time");
+        // When a winner finishes, the task's other copies end at the same time, except one that the policy keeps.
         if record.at > last {
             let mut outlives = ledger.held.keys().filter(|id| ledger.winners.contains_key(&id.task)).peekable();
             while let Some(id) = outlives.next() {
                 let alone = outlives.peek().is_none_or(|next| next.task != id.task);
-                assert!(world.keep == Keep::BestLocality && alone, "{id} outlives its task");
+                assert!(world.keep == Keep::BestLocality && alone, "{id} runs on after its task has finished");
             }
         }
         last = record.at;
@@ -193,7 +196,7 @@ pub fn audit(world: &World, run: &Run) {
         }
     }
     for node in 0..ledger.capacities.len() {
-        assert_eq!(ledger.free(node), ledger.capacities[node], "everything is given back");
+        assert_eq!(ledger.free(node), ledger.capacities[node], "all resources are free at the end");
     }
     for (job, spec) in ledger.specs.iter().enumerate() {
         for phase in 0..spec.phases.len() as u32 {
@@ -234,13 +237,13 @@ fn check_results(world: &World, run: &Run, ledger: &Ledger) {
         assert!((measured - resource).abs() <= 1e-9 * resource.max(1.0), "job {job}: {measured}, not {resource}");
         let finish = ledger.winners.iter().filter(|(task, _)| task.job.0 as usize == job).map(|(_, (_, at))| *at).max();
         let flowtime = (finish.unwrap() - spec.arrival).seconds();
-        assert_eq!(run.result.flowtime[job], flowtime, "job {job} is over with its last task");
+        assert_eq!(run.result.flowtime[job], flowtime, "job {job} finishes with its last task");
     }
     let makespan = ledger.winners.values().map(|(_, at)| *at).max().unwrap_or(Time::ZERO);
     assert_eq!(run.result.makespan, makespan.seconds());
     let end = run.attempts.iter().map(|one| one.end).fold(0.0, f64::max);
     let utilization = if end > 0.0 { busy.into_iter().fold(0.0, f64::max) / end } else { 0.0 };
-    assert!(utilization < 1.0 + 1e-9, "more than all was busy: {utilization}");
+    assert!(utilization < 1.0 + 1e-9, "attempts held more than the cluster: {utilization}");
     assert!(
         (run.result.utilization - utilization).abs() < 1e-9,
         "utilization is {}, but attempts held {utilization}",

@@ -1,4 +1,4 @@
-//! Scenarios given as text, run without files: what several modules need.
+//! Helpers of several test modules: they run scenarios that are given as text.
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -9,13 +9,13 @@ use hindmost_sim::experiment::{Execution, Experiment, Results, run_all};
 use hindmost_sim::output::Output;
 use hindmost_sim::scenario::Scenario;
 
-/// The experiment that a scenario's text describes.
+/// Creates an experiment from the text of a scenario.
 pub fn experiment(text: &str) -> Experiment {
     let scenario = Scenario::parse(text, "test", Path::new(""), &[]).expect("the test's scenario is valid");
     Experiment::of(&scenario, 1).expect("the test's scenario can be run")
 }
 
-/// All runs of an experiment, on so many threads.
+/// Runs an experiment on this many threads.
 pub fn run_on(experiment: &Experiment, threads: usize) -> Results {
     let stop = AtomicBool::new(false);
     let execution = Execution { threads, stop: &stop, progress: &|_| {}, output: None };
@@ -23,7 +23,7 @@ pub fn run_on(experiment: &Experiment, threads: usize) -> Results {
     results.remove(0)
 }
 
-/// The run of an experiment's first policy on one seed, and what was measured of each job, by id.
+/// Runs the first policy of an experiment on one seed; returns the result and the measurements of each job, by id.
 pub fn jobs_of(experiment: &Experiment, seed: u64) -> (RunResult, Vec<JobResult>) {
     #[derive(Default)]
     struct Jobs(Vec<JobResult>);
@@ -37,12 +37,12 @@ pub fn jobs_of(experiment: &Experiment, seed: u64) -> (RunResult, Vec<JobResult>
     let stop = AtomicBool::new(false);
     let control = Control { stop: &stop, progress: &|_| {} };
     let result = experiment.run_one(&experiment.policies[0], seed, &mut jobs, &control).expect("the run succeeds");
-    // Ids are given by arrival.
+    // Jobs are numbered by arrival.
     jobs.0.sort_by(|one, other| one.arrival.total_cmp(&other.arrival));
     (result, jobs.0)
 }
 
-/// Mean and standard error of the mean of independent values.
+/// Returns the mean of independent values and its standard error.
 pub fn mean_and_error(values: &[f64]) -> (f64, f64) {
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count;

@@ -1,5 +1,6 @@
-//! A driver for tests that behaves as a live one does: nodes are lost and come back, attempts fail, killing takes
-//! time, durations and speeds are learned on the way. It checks each step and keeps the records.
+//! A driver for tests that behaves like the live driver: nodes are lost and return, attempts fail, killing an attempt
+//! takes time, and durations and speeds are learned during the run. It panics if an event does not fit the state, and
+//! it keeps the records.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -20,7 +21,7 @@ use hindmost_policies::catalogue::{ORDERS, SYSTEMS, Setting, build};
 use hindmost_policies::parameters::{ParameterEntry, Valid};
 use proptest::prelude::*;
 
-/// The loss of a node: when it is lost and how long it is away, in seconds.
+/// The loss of a node: the time of the loss, and the time from the loss to the node's return, in seconds.
 #[derive(Clone, Copy, Debug)]
 pub struct Loss {
     pub node: u32,
@@ -28,21 +29,22 @@ pub struct Loss {
     pub away: f64,
 }
 
-/// A cluster with jobs.
+/// A cluster, its jobs, and the events that a live driver would produce.
 #[derive(Clone, Debug)]
 pub struct LiveLike {
     /// Cpus, GB of memory and speed of each node; if empty, the cluster has one-slot machines.
     pub nodes: Vec<(u32, u32, f64)>,
+    /// Number of one-slot machines; unused if `nodes` is not empty.
     pub machines: u32,
     pub jobs: Vec<Arc<JobSpec>>,
     pub losses: Vec<Loss>,
     /// Seconds between rounds; 0: a round follows every instant.
     pub slot: f64,
-    /// Seconds that killing takes.
+    /// Seconds from the decision to stop an attempt until it has ended.
     pub killing: f64,
     /// One attempt in this many fails; 0 if no attempt fails.
     pub fails: u64,
-    /// Whether durations and speeds are learned on the way.
+    /// Whether durations and speeds are learned during the run.
     pub learns: bool,
     pub knowledge: Knowledge,
     pub placement: Placement,
@@ -75,7 +77,7 @@ struct Driver<'a> {
     /// Attempts that the policy has started and the driver has not yet begun.
     to_begin: Vec<AttemptId>,
     replacements: BTreeMap<AttemptId, AttemptId>,
-    /// Until when nodes are away.
+    /// The last return of each node that is lost at least once. Earlier returns are ignored.
     away: BTreeMap<u32, Time>,
     finishes: BTreeMap<AttemptId, Time>,
     finished_jobs: BTreeSet<JobId>,
@@ -83,7 +85,7 @@ struct Driver<'a> {
     refused: Vec<Refused>,
 }
 
-/// A policy of the catalogue.
+/// Creates a policy of the catalogue, with the order `fair` if the name has no order.
 pub fn policy(name: &str) -> Policy {
     build(&name.parse().unwrap(), &Setting { order: "fair", gamma: 0.01, queues: &[] }).unwrap()
 }
@@ -106,7 +108,7 @@ impl LiveLike {
         Session::new(cluster, policy, estimator(self.knowledge))
     }
 
-    /// Runs all jobs to their end. An error says why a job cannot end.
+    /// Runs until all jobs have finished. An error says why a job does not finish.
     pub fn run(&self, policy: Policy) -> Result<Ran, String> {
         let mut driver = Driver {
             world: self,
@@ -130,12 +132,12 @@ pub fn amounts(cpus: f64, gigabytes: f64) -> DemandByName {
 }
 
 impl Ran {
-    /// Whether a policy decides the same when the records are replayed.
+    /// Checks that a policy makes the same decisions when the records are replayed.
     pub fn verify(&self, policy: Policy) -> Result<Verified, Difference> {
         verify(self.world.session(policy), self.records.clone())
     }
 
-    /// The attempts that were started, with their nodes, in order; replacements not included.
+    /// Returns the attempts that were started, with their nodes, in order, without replacements.
     pub fn starts(&self) -> impl Iterator<Item = (AttemptId, NodeId)> + '_ {
         self.records.iter().filter_map(|record| match &record.change {
             Change::Decision(Decision::Start { attempt, node, .. }) => Some((*attempt, *node)),
@@ -143,7 +145,7 @@ impl Ran {
         })
     }
 
-    /// Checks what must hold of every run.
+    /// Asserts that every task has one winner, except tasks that were finished before the run, which never start.
     pub fn is_sound(&self) {
         let mut winners: BTreeSet<TaskId> = BTreeSet::new();
         for record in &self.records {
@@ -158,9 +160,9 @@ impl Ran {
                 to_do.extend(tasks.map(|index| TaskId { job, phase, index }));
             }
         }
-        assert_eq!(winners, to_do, "winners, and tasks that were not finished before");
+        assert_eq!(winners, to_do, "exactly the tasks that were not finished before the run have a winner");
         for (attempt, _) in self.starts() {
-            assert!(to_do.contains(&attempt.task), "{attempt} starts, and was finished before");
+            assert!(to_do.contains(&attempt.task), "{attempt} starts, but its task was finished before the run");
         }
     }
 }
@@ -195,7 +197,7 @@ impl Driver<'_> {
             }
             self.round(boundary);
             if self.records.len() > 100_000 {
-                return Err("the run does not come to an end".to_owned());
+                return Err("the run does not end".to_owned());
             }
         }
         Ok(())
@@ -275,7 +277,7 @@ impl Driver<'_> {
         mix(mix(self.world.seed ^ purpose) ^ of ^ u64::from(attempt.copy))
     }
 
-    /// A task does not fail for ever.
+    /// Returns whether an attempt fails. From the fifth attempt of a task on, none fails, so that the task finishes.
     fn fails(&self, attempt: AttemptId) -> bool {
         self.world.fails > 0 && attempt.copy < 4 && self.hash(attempt, 1).is_multiple_of(self.world.fails)
     }
@@ -287,13 +289,13 @@ impl Driver<'_> {
         }
     }
 
-    /// Begins an attempt that has its resources.
+    /// Begins an attempt that holds its resources, and schedules its finish.
     fn begin(&mut self, at: Time, attempt: AttemptId) {
         let Some(found) = self.session.cluster().attempt(attempt) else { return };
         if found.state() == AttemptState::Stopping {
             return self.end(at, attempt, &Event::AttemptStopped { attempt });
         }
-        // On a grid, so that attempts end together, and together with losses.
+        // Durations are multiples of 0.5 s, so that several attempts end at the same time, also at the time of a loss.
         let halves = if self.hash(attempt, 2).is_multiple_of(8) { 24 } else { 1 + self.hash(attempt, 3) % 5 };
         let finish = at + Time::from_seconds(0.5 * halves as f64);
         self.finishes.insert(attempt, finish);
@@ -353,7 +355,7 @@ impl Driver<'_> {
     }
 }
 
-/// A value that a parameter may take, or none: then its default.
+/// Draws a valid value of a parameter; `None` leaves the parameter out.
 fn any_value(parameter: &'static ParameterEntry) -> BoxedStrategy<Option<String>> {
     let numbers = |low: f64, high: f64| -> Vec<String> {
         let some = [0.0, 0.1, 0.25, 0.5, 0.9, 1.0, 1.5, 2.0, 5.0];
@@ -382,7 +384,7 @@ fn any_parameters(entries: Vec<&'static ParameterEntry>) -> impl Strategy<Value 
     })
 }
 
-/// Any system of the catalogue under any order or its own, with any parameters of modest size.
+/// Draws a policy: a system of the catalogue under its own order or another one, with small valid parameters.
 pub fn any_policy_of_the_catalogue() -> impl Strategy<Value = String> {
     let system = (0..SYSTEMS.len()).prop_flat_map(|at| {
         let system = &SYSTEMS[at];
@@ -396,7 +398,7 @@ pub fn any_policy_of_the_catalogue() -> impl Strategy<Value = String> {
         .prop_map(|(order, system)| order.map_or(system.clone(), |order| format!("{order}+{system}")))
 }
 
-/// A phase as it is drawn.
+/// A random phase. Bit `i` of `parents` says whether the phase depends on phase `i`, if that is an earlier one.
 #[derive(Clone, Debug)]
 struct PhasePlan {
     tasks: u32,
@@ -405,10 +407,10 @@ struct PhasePlan {
     parents: u8,
     assumed: bool,
     never_copied: bool,
-    /// A bit for each task that was finished before the run.
+    /// Bit `i` says whether task `i` was finished before the run.
     finished: u16,
     all_finished: bool,
-    /// The nodes on which tasks' input lies, if any.
+    /// Numbers from which the nodes with the tasks' input follow; `None` if the tasks read nothing.
     reads: Option<Vec<u32>>,
 }
 
@@ -451,7 +453,7 @@ fn spec(number: usize, arrival: f64, weight: f64, phases: &[PhasePlan], nodes: u
         }
     };
     let mut phases: Vec<PhaseSpec> = phases.iter().enumerate().map(phase).collect();
-    // Something is left to do.
+    // A job needs at least one unfinished task.
     if phases.iter().all(|phase| phase.tasks_to_do() == 0) {
         phases[0].finished.pop();
     }
@@ -460,7 +462,7 @@ fn spec(number: usize, arrival: f64, weight: f64, phases: &[PhasePlan], nodes: u
 }
 
 prop_compose! {
-    /// Clusters with jobs and losses. `finished`: whether jobs arrive with tasks that are finished already.
+    /// Draws a cluster with jobs and losses of nodes. `finished`: whether tasks may be finished before the run.
     pub fn any_live_like(finished: bool)(
         one_slot in proptest::bool::weighted(0.3),
         machines in 1..8u32,

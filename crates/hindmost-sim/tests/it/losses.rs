@@ -1,4 +1,4 @@
-//! Nodes that are lost and come back, under every order and system of the catalogue.
+//! Runs every order and system of the catalogue while nodes are lost and return.
 
 use hindmost_core::cluster::RecordError;
 use hindmost_core::ids::{AttemptId, JobId, NodeId, TaskId};
@@ -41,9 +41,9 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 6, max_shrink_iters: 20, ..ProptestConfig::default() })]
 
-    /// Every order with every system, once each: what random choice might miss.
+    /// Random draws may miss a combination of order and system, so this test runs all of them.
     #[test]
-    fn every_order_and_system_survives_losses(world in any_live_like(false), finished in any_live_like(true)) {
+    fn every_order_and_system_finishes_despite_losses(world in any_live_like(false), finished in any_live_like(true)) {
         for order in ORDERS {
             for system in SYSTEMS {
                 let name = format!("{}+{}", order.name, system.name);
@@ -58,8 +58,8 @@ proptest! {
     }
 }
 
-/// Makes decisions that the session must refuse: starts on lost nodes, of finished or waiting tasks, and reservations
-/// beyond a node's capacity.
+/// Makes decisions that the session must refuse: starts on lost nodes, starts of finished tasks and of tasks whose
+/// phase is not open, and reservations beyond a node's capacity.
 struct RefusedDecisions;
 
 impl Pass for RefusedDecisions {
@@ -100,7 +100,7 @@ fn refused_policy() -> Policy {
 }
 
 #[test]
-fn a_refusal_ends_a_simulation() {
+fn a_refused_decision_ends_a_simulation() {
     let world = World::machines(2).job("a").same(3, 1.0);
     let error = world.try_run_own(refused_policy).unwrap_err();
     assert!(matches!(error, SimulationError::Record(RecordError::CannotReserve(NodeId(0)))), "{error}");

@@ -1,4 +1,4 @@
-//! What must hold of every run: random clusters, workloads, policies, knowledge and slots.
+//! Properties of every run, checked on random clusters, workloads, policies, progress models and slots.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +33,7 @@ const VARIANTS: [&str; 14] = [
     "dollymp(clones=1,budget=0.2,clone_pass=by_node)",
 ];
 
-/// Any system of the catalogue, or one with other parameters, under its own order or any of the catalogue.
+/// Draws a policy: a system of the catalogue or one of [`VARIANTS`], under its own order or an order of the catalogue.
 pub fn any_policy() -> impl Strategy<Value = String> {
     let systems: Vec<&str> = SYSTEMS.iter().map(|system| system.name).chain(VARIANTS).collect();
     let orders: Vec<&str> = ORDERS.iter().map(|order| order.name).collect();
@@ -46,8 +46,7 @@ pub fn any_knowledge() -> impl Strategy<Value = String> {
     proptest::sample::select(fixed).prop_map(str::to_owned)
 }
 
-/// How a phase is drawn: tasks, its distribution, its demand on nodes, and which earlier phases it
-/// waits for, a bit each.
+/// A random phase. Bit `i` of `parents` says whether the phase depends on phase `i`, if that is an earlier one.
 #[derive(Clone, Debug)]
 struct PhasePlan {
     tasks: u32,
@@ -83,7 +82,7 @@ fn any_job() -> impl Strategy<Value = JobPlan> {
             parents,
         },
     );
-    // Often several jobs at once, mostly on a grid so that events coincide.
+    // Several jobs often arrive at the same time, and most arrivals are multiples of 0.5 s, so that events coincide.
     let gap = proptest::sample::select(vec![0.0, 0.0, 0.5, 1.0, 2.0, 0.123_456_789]);
     let weight = proptest::sample::select(vec![1.0, 1.0, 2.0, 0.3]);
     (gap, weight, proptest::collection::vec(phase, 1..4)).prop_map(|(gap, weight, phases)| JobPlan {
@@ -110,7 +109,7 @@ fn with_jobs(mut world: World, jobs: &[JobPlan]) -> World {
     world
 }
 
-/// Nodes, each with its number of cpus, GB of memory and speed.
+/// Creates a cluster of nodes with these numbers of cpus, GB of memory and speeds.
 fn nodes_of(nodes: &[(u32, u32, f64)]) -> World {
     let capacities =
         nodes.iter().map(|(cpus, memory, _)| [("cpus", f64::from(*cpus)), ("memory", f64::from(*memory) * 1e9)]);
@@ -118,7 +117,7 @@ fn nodes_of(nodes: &[(u32, u32, f64)]) -> World {
 }
 
 prop_compose! {
-    /// Nodes with resources and speeds, with jobs of several phases.
+    /// Draws a cluster of nodes with several resources and different speeds, and jobs of several phases.
     pub fn any_cluster_of_dags()(
         nodes in proptest::collection::vec((2..6u32, 3..9u32, 0.3..3.0f64), 1..9),
         jobs in proptest::collection::vec(any_job(), 1..9),
@@ -130,7 +129,7 @@ prop_compose! {
 }
 
 prop_compose! {
-    /// A cluster of one-slot machines or of nodes with resources and speeds, with jobs.
+    /// Draws a cluster of one-slot machines or of nodes with several resources and different speeds, and jobs.
     fn any_world()(
         one_slot in any::<bool>(),
         machines in 1..12u32,
@@ -151,7 +150,8 @@ prop_compose! {
 }
 
 prop_compose! {
-    /// As `any_world`, where tasks read input that lies on some nodes and a copy of a finished task is kept.
+    /// Draws a world like [`any_world`] whose tasks read input from some of the nodes, and in which a losing copy of
+    /// each finished task may keep running.
     fn any_world_of_readers()(
         world in any_world(),
         racks in proptest::collection::vec(proptest::sample::select(vec!["a", "b", "c"]), 12),
@@ -182,7 +182,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(600))]
 
     #[test]
-    fn resources_balance_and_none_stay_idle(world in any_world(), policy in any_policy()) {
+    fn every_run_passes_the_audit(world in any_world(), policy in any_policy()) {
         let run = world.run(&policy);
         audit(&world, &run);
     }
@@ -204,7 +204,7 @@ proptest! {
     }
 
     #[test]
-    fn resources_balance_with_inputs_and_kept_copies(world in any_world_of_readers(), policy in any_policy()) {
+    fn runs_with_inputs_and_kept_copies_pass_the_audit(world in any_world_of_readers(), policy in any_policy()) {
         let run = world.run(&policy);
         audit(&world, &run);
         let verified = run.verify();
@@ -252,10 +252,10 @@ proptest! {
             (_, Change::Decision(Decision::Wake { at } | Decision::Reserve { until: at, .. })) => at.0 += 1,
             (_, Change::Event(_)) => unreachable!(),
         }
-        prop_assert!(run.verify_records(records).is_err(), "{policy}: record {at} altered in way {how} goes unnoticed");
+        prop_assert!(run.verify_records(records).is_err(), "{policy}: verify does not notice that record {at} is altered, way {how}");
     }
 
-    /// On one seed every policy meets the same jobs, and the k-th copy of a task takes equally long.
+    /// With one seed, all policies get the same jobs, and the k-th copy of a task takes the same time under all.
     #[test]
     fn all_policies_get_the_same_jobs_and_durations(world in any_world(), one in any_policy(), other in any_policy()) {
         let (one, other) = (world.run(&one), world.run(&other));
@@ -279,7 +279,7 @@ proptest! {
         }
     }
 
-    /// The order in which jobs of different instants are given does not matter.
+    /// Jobs that arrive at different times may be added in any order.
     #[test]
     fn jobs_are_numbered_by_arrival(world in any_world(), policy in any_policy()) {
         let mut world = world;
@@ -295,16 +295,16 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 100, max_shrink_iters: 50, ..ProptestConfig::default() })]
 
-    /// Restarting a copy is what other policies do not do.
+    /// Only Mantri with `kill_restart` replaces attempts.
     #[test]
-    fn resources_balance_with_kill_restart(
+    fn runs_with_kill_restart_pass_the_audit(
         world in any_world(),
         order in proptest::sample::select(vec!["fifo", "fair", "srpt"]),
         delta in proptest::sample::select(vec![0.01, 0.25, 0.5]),
     ) {
         let policy = format!("{order}+mantri(delta={delta},kill_restart=true)");
         let run = world.try_run(&policy).map_err(|error| TestCaseError::fail(error.to_string()))?;
-        // Four phases of eight tasks at most, six jobs: what makes more records hardly ends.
+        // There are at most 6 jobs of 3 phases of 8 tasks, so a run with more records restarts attempts endlessly.
         prop_assert!(run.records.len() < 30_000, "{} records", run.records.len());
         audit(&world, &run);
         let verified = run.verify();
@@ -312,7 +312,7 @@ proptest! {
     }
 }
 
-/// JSON has no infinity: a limit that overflows must be written as something that can be read.
+/// JSON has no infinity, so a limit that overflows must be written as a value that can be read again.
 #[test]
 fn infinite_limits_are_journalled() {
     let world = World::machines(4).job("a").drawn(3, "pareto(alpha=2,mean=100)");
@@ -331,9 +331,9 @@ fn infinite_limits_are_journalled() {
     }
 }
 
-/// Every order with every system, once each: what random choice might miss.
+/// Random draws may miss a combination of order and system, so this test runs each of them once.
 #[test]
-fn every_order_with_every_system_balances_and_replays() {
+fn every_order_with_every_system_passes_the_audit() {
     let world = World::machines(5)
         .knowledge("progress(0.2)")
         .job("a")
@@ -365,16 +365,16 @@ fn every_order_with_every_system_balances_and_replays() {
 }
 
 #[test]
-fn threads_change_nothing() {
+fn results_do_not_depend_on_the_number_of_threads() {
     let experiment = experiment(
         "slot = 0.1\nhorizon = 30\nseeds = 3\nknowledge = \"progress(0.1)\"\n[cluster]\nmachines = 30\n[workload]\n\
          arrival = { poisson = { rate = 2.0 } }\ntasks = { uniform = { min = 1, max = 20 } }\n\
          duration = { pareto = { alpha = 1.8, mean = { uniform = { min = 0.5, max = 2.0 } } } }\n",
     );
-    assert_eq!(experiment.policies.len(), SYSTEMS.len(), "no policy named means all of them");
+    assert_eq!(experiment.policies.len(), SYSTEMS.len(), "a scenario without policies runs all systems");
     let one = run_on(&experiment, 1);
     assert_eq!(one, run_on(&experiment, 4));
-    // Each seed is another world, the same for all policies.
+    // Each seed has its own jobs, and all policies get the same jobs.
     let tasks: Vec<Vec<u64>> = one.iter().map(|seeds| seeds.iter().map(|seed| seed.tasks).collect()).collect();
     assert!(tasks.iter().all(|seeds| *seeds == tasks[0]));
     assert!(tasks[0][0] != tasks[0][1] && tasks[0][1] != tasks[0][2]);

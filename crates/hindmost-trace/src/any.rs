@@ -24,17 +24,17 @@ pub enum LogKind {
     Journal(PathBuf),
     /// A Hadoop job history, a Rumen trace, or a folder of them.
     Hadoop,
-    /// A Spark event log, or a folder of them. Also any unrecognised file: the Spark reader then returns the error
-    /// that describes it.
+    /// A Spark event log, or a folder of them. Also any file whose format is not recognised; the Spark reader returns
+    /// the error that describes it.
     Spark,
 }
 
-/// Returns the format of the log at a path: by the first bytes of a file, by the contents of a folder. A folder that
-/// holds Spark logs directly counts as Spark; any other folder with logs of several kinds counts as Hadoop. The
+/// Returns the format of the log at a path. A file is recognised by its first bytes, a folder by its contents. A folder
+/// that holds Spark logs directly counts as Spark; any other folder with logs of several kinds counts as Hadoop. The
 /// readers' warnings name the logs that they leave out.
 ///
 /// # Errors
-/// If nothing can be read there, or the path is a folder without any log.
+/// If the path can't be read, or is a folder without any log.
 pub fn kind(path: &Path) -> Result<LogKind, TraceError> {
     let failed = |source| TraceError::Open { path: path.to_owned(), source };
     if path.is_dir() {
@@ -50,7 +50,7 @@ pub fn kind(path: &Path) -> Result<LogKind, TraceError> {
     if let Some(journal) = journal::find(path)? {
         return Ok(LogKind::Journal(journal));
     }
-    // A pipe can be read only once, so its first bytes cannot be looked at; the Spark reader takes all pipes.
+    // A pipe can be read only once, so this function must not read its first bytes. It counts every pipe as Spark.
     let is_hadoop = path.is_file() && hadoop::find(path).map_err(failed)?;
     Ok(if is_hadoop { LogKind::Hadoop } else { LogKind::Spark })
 }
@@ -76,7 +76,7 @@ pub fn analyse(path: &Path, progress: Option<OnProgress<'_>>) -> Result<(TraceSu
     }
 }
 
-/// Does the same as [`analyse`] for a log that a reader yields. `name` is the log's name in errors.
+/// Does the same as [`analyse`] for a log that is read from `reader`. `name` is the log's name in errors.
 ///
 /// # Errors
 /// If reading fails, and the errors of the format's own reader.

@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use crate::JOURNAL_IN_FOLDER;
 
-/// The formats that are read, for error messages.
+/// The formats that the readers accept, for error messages.
 const EXPECTED: &str = "a Spark event log (one JSON event a line, such as {\"Event\":\"SparkListenerApplicationStart\",…}), a Hadoop job history (.jhist, whose first line is Avro-Json or Avro-Binary), a Rumen trace (not its topology), or the journal of a run";
 
 /// Why a log could not be read at all. Problems that a reader can work around become warnings instead, in
@@ -26,7 +26,7 @@ pub enum TraceError {
 
     /// The directory is not the output folder of a run and holds no logs.
     #[error(
-        "{} is a directory without a run's journal or a Spark event log, and without Hadoop logs; give the log itself, the directory of a rolling log (eventlog_v2_…), or a directory that holds logs",
+        "{} is a directory without a run's journal, Spark event log or Hadoop log; give the log itself, the directory of a rolling log (eventlog_v2_…), or a directory that holds logs",
         path.display()
     )]
     Directory {
@@ -79,18 +79,20 @@ pub enum TraceError {
     Binary {
         /// The log's name.
         name: String,
-        /// What the file seems to be.
+        /// Description of what the file seems to be.
         found: String,
     },
 
-    /// The log is text, but no Spark event log.
-    #[error("the log {name} is not a Spark event log, and no Hadoop log: line {line} is {found}; expected {EXPECTED}")]
+    /// The log is text, but neither a Spark event log nor a Hadoop log.
+    #[error(
+        "the log {name} is neither a Spark event log nor a Hadoop log: line {line} is {found}; expected {EXPECTED}"
+    )]
     NotSpark {
         /// The log's name.
         name: String,
         /// The first line that isn't blank, counted from 1.
         line: u64,
-        /// What this line is.
+        /// Description of this line.
         found: String,
     },
 
@@ -110,7 +112,7 @@ pub enum TraceError {
     NotHadoop {
         /// The log's name.
         name: String,
-        /// What the file is instead.
+        /// Description of what the file is instead.
         found: String,
     },
 
@@ -167,14 +169,16 @@ pub enum TraceError {
     ReadJournal {
         /// The journal's name.
         name: String,
-        /// Lines read before.
+        /// Lines read before the failure.
         line: u64,
         /// The system's error.
         source: io::Error,
     },
 
     /// The jobs of the journal have more tasks than the reader accepts.
-    #[error("the journal {name} is damaged: by line {line} its jobs have {tasks} tasks, which is more than {most}")]
+    #[error(
+        "the journal {name} is damaged: up to line {line} its jobs have {tasks} tasks, and at most {most} can be read"
+    )]
     TooManyTasks {
         /// The journal's name.
         name: String,
@@ -182,7 +186,7 @@ pub enum TraceError {
         line: u64,
         /// Tasks of all jobs so far.
         tasks: u64,
-        /// The largest number of tasks that is read.
+        /// The most tasks that the reader accepts.
         most: u64,
     },
 
@@ -202,7 +206,7 @@ pub enum TraceError {
     },
 
     /// No task has finished in the journal.
-    #[error("no task has finished in the journal {name}, so there is nothing to replay; let the run go on first")]
+    #[error("no task has finished in the journal {name}, so there is nothing to replay; let the run continue first")]
     NothingFinished {
         /// The journal's name.
         name: String,

@@ -9,8 +9,8 @@
 //! - **Replay**: jobs with recorded durations, nodes and attempts, for a simulation of the same workload. See
 //!   [`spark::open`], [`hadoop::open`] and [`journal::open`].
 //!
-//! Summary and findings take memory that does not grow with the log; a replay keeps a few bytes a task. A damaged log,
-//! or one cut short, is read as far as possible.
+//! The memory for summary and findings does not grow with the log; a replay keeps a few bytes for each task. A log that
+//! is damaged or cut short is read as far as possible.
 //!
 //! ```
 //! use hindmost_trace::any;
@@ -35,16 +35,17 @@
 //!
 //! # How to add a format
 //!
-//! 1. Add a folder beside `spark/`. Use `reading/` for everything that is not particular to the format: `Plain` reads
-//!    a file of any compression, `Window` and `Lines` hold a bounded part of it, `Number`, `Text` and `Flag` are lenient
-//!    fields, `warn` words counted problems as warnings, `Causes` counts causes of failures, `Progress` reports progress.
-//! 2. Give it three functions, each for a reader and for a path: `summarize` returns the counts ([`TraceSummary`]),
+//! 1. Add a folder next to `spark/`. Use `reading/` for everything that is not particular to the format: `Plain` reads
+//!    a file of any compression, `Window` and `Lines` hold a bounded part of it, fields of type `Number`, `Text` and
+//!    `Flag` accept values of unexpected types, `warn` turns counted problems into warnings, `Causes` counts causes of
+//!    failures, `Progress` reports progress.
+//! 2. Write three functions, each for a reader and for a path: `summarize` returns the counts ([`TraceSummary`]),
 //!    `analyse` also passes every attempt that ended to an [`analysis::Analysis`], and `open` keeps what a replay needs;
 //!    `replay.rs` builds jobs and phases. Put counts that only this format has into a struct in `summary/`.
-//! 3. Add a variant to [`any::LogKind`] with the test that recognises the format by its first bytes, and one to
+//! 3. Add a variant to [`any::LogKind`], code that recognises the format by its first bytes, and a variant to
 //!    [`TraceError`] for files that the reader refuses.
-//! 4. Test a small log for each irregularity. Test that a log cut or damaged at any byte is read up to there, with a
-//!    warning that names the place, and that the three functions count alike.
+//! 4. Test a small log for each irregularity. Test that a log that is cut or damaged at any byte is read up to this
+//!    byte, with a warning that names the position, and that the three functions return the same counts.
 //!
 //! Nothing outside the format's folder imports from it, except [`any`] and formats that must recognise its files.
 

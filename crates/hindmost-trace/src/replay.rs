@@ -13,7 +13,7 @@ pub(crate) fn job(name: String, arrival: i64) -> WorkloadJob {
     WorkloadJob { spec, durations: Vec::new() }
 }
 
-/// Adds a phase whose tasks took the given `seconds`. It waits for the phases numbered `after`.
+/// Adds a phase whose tasks took the given `seconds`. The phase depends on the phases with the indices `after`.
 pub(crate) fn add_phase(job: &mut WorkloadJob, name: &str, after: Vec<u32>, demand: DemandByName, seconds: Vec<f64>) {
     let (mean, sd) = mean_and_sd(&seconds);
     job.spec.phases.push(PhaseSpec {
@@ -32,8 +32,8 @@ pub(crate) fn add_phase(job: &mut WorkloadJob, name: &str, after: Vec<u32>, dema
     job.durations.push(Durations::Recorded(seconds));
 }
 
-/// Returns the mean and the standard deviation of the population. The deviation is `None` for a single value; the
-/// mean of no value is NaN.
+/// Returns the mean and the standard deviation of the population. The deviation is `None` for fewer than two values;
+/// the mean of no values is NaN.
 pub(crate) fn mean_and_sd(seconds: &[f64]) -> (f64, Option<f64>) {
     let count = seconds.len() as f64;
     let mean = seconds.iter().sum::<f64>() / count;
@@ -46,7 +46,7 @@ pub(crate) fn since(origin: i64, at: Option<i64>) -> Option<f64> {
     at.map(|at| (at - origin) as f64 / 1000.0)
 }
 
-/// Sorts attempts by the time at which they started; those of unknown time come first.
+/// Sorts attempts by the time at which they started; attempts with an unknown start come first.
 pub(crate) fn sort_by_launch(attempts: &mut [RecordedAttempt]) {
     attempts.sort_by(|a, b| {
         let launch = |x: &RecordedAttempt| x.launch.unwrap_or(f64::NEG_INFINITY);

@@ -9,7 +9,7 @@ const FAR: f64 = 1e12;
 /// Durations are rounded to 1/PARTS of a second.
 const PARTS: f64 = 1e6;
 
-/// Returns a time, or `None` if it is not a number or absurdly large.
+/// Returns the time, or `None` if it is not a number or further from 0 than `FAR`.
 fn time(seconds: Option<f64>) -> Option<f64> {
     seconds.filter(|seconds| seconds.abs() <= FAR)
 }
@@ -35,20 +35,20 @@ impl Times {
     }
 }
 
-/// The role of an attempt among those of its task.
+/// The role of an attempt among the attempts of its task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
-    /// The first to succeed.
+    /// The attempt was the first of its task to succeed.
     Winner,
     /// Another attempt of the task won.
     Loser,
-    /// It did not succeed, and no attempt of the task has won so far.
+    /// The attempt did not succeed, and no other attempt of the task has won so far.
     Alone,
-    /// It ran again because the output of a successful attempt was lost.
+    /// The attempt ran because the output of an earlier successful attempt was lost.
     Repeat,
 }
 
-/// Sums over attempts.
+/// Counts of attempts and sums of their machine time.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Tally {
     pub tasks: u64,
@@ -90,7 +90,8 @@ impl Tally {
         }
     }
 
-    /// Adds an attempt of a phase that is already folded: its task has a winner, or this attempt `wins` late.
+    /// Adds an attempt of a phase that is already folded. `wins` says whether the attempt won its task; if not, another
+    /// attempt is assumed to have won.
     pub(super) fn late(&mut self, attempt: &EndedAttempt, wins: bool) {
         let role = match wins {
             _ if attempt.repeated => Role::Repeat,

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-/// The most instants that are kept apart.
+/// The most instants that are counted separately.
 const INSTANTS: usize = 2048;
 
-/// Counts of finished tasks by instant. An instant is a millisecond, or as many milliseconds as needed to keep at
-/// most 2 048 instants. The result does not depend on the order of the tasks.
+/// Counts of finished tasks by instant. An instant is an interval of one millisecond; it is doubled whenever there are
+/// more than 2 048 instants. The result does not depend on the order of the tasks.
 #[derive(Debug, Default)]
 pub(super) struct Ends {
-    /// An instant has 2^`doublings` milliseconds.
+    /// An instant is 2^`doublings` milliseconds long.
     doublings: u32,
     counts: BTreeMap<i64, u64>,
 }
@@ -26,7 +26,8 @@ impl Ends {
         }
     }
 
-    /// Returns the instant at which `rank` tasks had finished, to the resolution of the instants.
+    /// Returns the middle of the instant in which the `rank`-th task finished (counted from 1), in seconds; `None` if
+    /// fewer tasks finished.
     pub(super) fn at(&self, rank: u64) -> Option<f64> {
         let mut up_to = 0;
         for (instant, count) in &self.counts {
@@ -55,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn many_instants_are_known_to_a_thousandth_of_their_span() {
+    fn many_instants_are_exact_to_a_thousandth_of_their_span() {
         let end = |task: u32| f64::from(task.wrapping_mul(2_654_435_761) % 100_000) * 0.01 - 300.0;
         let (mut forwards, mut backwards) = (Ends::default(), Ends::default());
         for task in 0..100_000 {

@@ -14,14 +14,17 @@ use super::{PhaseFacts, PhaseKey};
 /// A task that took more than this many times the median is a straggler.
 const STRAGGLER: f64 = 1.5;
 
-/// A phase that is over, folded into its finding.
+/// The finding of a phase that is over, and the data that are needed to complete it.
 #[derive(Debug)]
 pub(super) struct Folded {
-    /// Does not yet include stragglers on nodes that may turn out to be slow, nor attempts that ended after the fold.
+    /// The phase's finding. Its stragglers do not yet include those in `blame`, and its counts do not include attempts
+    /// that ended after the folding.
     pub finding: PhaseFinding,
+    /// Counts of all attempts, including those that ended after the folding.
     pub tally: Tally,
+    /// Stragglers whose cause depends on which nodes turn out to be slow.
     pub blame: Blame,
-    /// When the wait for the last 5% of the tasks began and ended, in seconds.
+    /// When the wait for the last 5% of the tasks began and ended, in seconds; `None` if no winner has known times.
     pub wait: Option<(f64, f64)>,
 }
 
@@ -64,7 +67,7 @@ impl Folded {
     pub(super) fn importance(&self, other: &Folded) -> Ordering {
         let key = |folded: &Folded| (folded.finding.application, folded.finding.phase);
         let waited = |folded: &Folded| folded.finding.waiting.seconds;
-        // Uses the machine time at the fold, so that late attempts do not change which phases are kept.
+        // Uses the machine time at the folding, so that late attempts do not change which phases are kept.
         let work = |folded: &Folded| folded.finding.machine_time.total;
         waited(other)
             .total_cmp(&waited(self))
@@ -72,7 +75,7 @@ impl Folded {
             .then_with(|| key(self).cmp(&key(other)))
     }
 
-    /// Returns the finding, given the slowness of each slow node.
+    /// Returns the complete finding. `ratio_of` returns the slowness of a slow node, and `None` for other nodes.
     pub(super) fn into_finding(self, ratio_of: &dyn Fn(u32) -> Option<f64>) -> PhaseFinding {
         let mut finding = self.finding;
         self.blame.assign(&mut finding.stragglers, ratio_of);
@@ -84,7 +87,7 @@ impl Folded {
     }
 }
 
-/// Returns the waiting time with its share of a time span; both in seconds.
+/// Returns a waiting time with its share of `span`. `seconds` and `span` are in seconds.
 pub(super) fn waiting(seconds: f64, span: f64) -> Waiting {
     Waiting { seconds, share: (span > 0.0).then(|| (seconds / span).min(1.0)) }
 }
@@ -94,12 +97,12 @@ fn log_bytes(winner: &Winner) -> Option<f64> {
     winner.bytes.filter(|bytes| *bytes > 0).map(|bytes| (bytes as f64).ln())
 }
 
-/// Classifies stragglers by cause. Those that a slow node may explain are returned as [`Blame`], because the slow
+/// Classifies stragglers by cause. Stragglers that a slow node may explain are returned as [`Blame`], because the slow
 /// nodes are known only at the end.
 fn classify(phase: &mut Phase, median: Option<f64>, elasticity: Option<f64>) -> (Stragglers, Blame) {
     let (mut stragglers, mut blame) = (Stragglers::default(), Blame::default());
     let Some(median) = median else { return (stragglers, blame) };
-    // A median of 0 means less than a tick of the clock; half a tick is used instead.
+    // A median of 0 is a duration below the clock's resolution; half the resolution is used instead.
     let typical = median.max(phase.winners.resolution() / 2.0);
     let (count, known) = phase.winners.longer(STRAGGLER * typical);
     let mut bytes: Vec<f64> = phase.winners.sample().iter().filter_map(log_bytes).collect();
@@ -124,8 +127,9 @@ fn classify(phase: &mut Phase, median: Option<f64>, elasticity: Option<f64>) -> 
     (stragglers, blame)
 }
 
-/// Returns ln of the duration of each sampled task with its node, less the part that its input explains. Where a
-/// speculative copy won, the original's duration is used.
+/// Returns, for each sampled task, ln of its duration minus the part that its input explains, and its node. If a
+/// speculative copy won the task, the duration and the node of the original are used; if these are unknown, the task is
+/// left out.
 fn observations(phase: &mut Phase, elasticity: Option<f64>) -> Vec<(f64, u32)> {
     let tick = phase.winners.resolution();
     let overtaken = std::mem::take(&mut phase.overtaken);

@@ -1,4 +1,4 @@
-//! How long jobs waited for the last tasks of their phases.
+//! Computes how long jobs waited for the last tasks of their phases.
 
 use std::collections::BTreeMap;
 
@@ -7,18 +7,21 @@ use hindmost_core::metrics::{JobFinding, Waiting};
 use super::attempts::Tally;
 use super::fold::{Folded, waiting};
 
-/// Jobs in the list of findings.
+/// The most jobs in the list of findings.
 const LISTED: usize = 64;
-/// Jobs that are still open: further phases are added to them.
+/// The most open jobs. A job is open while further phases can be added to it.
 const OPEN: usize = 1024;
-/// Intervals that are kept apart.
+/// The most disjoint intervals of a union that are kept. Up to twice as many are kept before they are merged.
 const INTERVALS: usize = 512;
 
-/// The length of a union of intervals that arrive nearly in order, in bounded memory. If too many do not overlap, the
-/// earlier half is settled: later intervals for that time are ignored.
+/// The length of a union of intervals that are added nearly in order, in bounded memory. If there are more than
+/// `INTERVALS` disjoint intervals, the earliest are settled: only their total length is kept, and intervals that are
+/// added later for the same time are ignored.
 #[derive(Clone, Debug, Default)]
 struct Union {
+    /// Total length of the settled intervals.
     settled: f64,
+    /// End of the last settled interval; `None` if no interval is settled.
     until: Option<f64>,
     intervals: Vec<(f64, f64)>,
 }
@@ -70,11 +73,11 @@ struct Job {
 
 type Key = (u32, Option<String>);
 
-/// The jobs of a log.
+/// How long each job of a log waited.
 #[derive(Debug, Default)]
 pub(super) struct JobWaits {
     open: BTreeMap<Key, Job>,
-    /// The settled jobs with the longest waits.
+    /// The jobs with the longest waits among those that are not open any more.
     settled: Vec<JobFinding>,
     count: u64,
     waited: f64,
@@ -146,7 +149,8 @@ impl JobWaits {
         self.settled.truncate(LISTED);
     }
 
-    /// Returns the total wait, the list of the jobs with the longest waits, and how many jobs are not on it.
+    /// Returns the total wait, the list of the jobs with the longest waits, and the number of jobs that are not in this
+    /// list.
     pub(super) fn findings(mut self) -> (Waiting, Vec<JobFinding>, u64) {
         let open = std::mem::take(&mut self.open);
         self.settle(open);

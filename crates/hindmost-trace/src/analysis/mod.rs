@@ -1,17 +1,18 @@
-//! What stragglers cost in a log, and why, phase by phase, in memory that does not grow with the log.
+//! Computes what stragglers cost in a log and why, phase by phase, in memory that does not grow with the log.
 //!
 //! A reader passes each attempt that ended to an [`Analysis`], in the order of the log. The analysis keeps sums and
 //! sketches, and returns [`Findings`] at the end.
 //!
-//! A phase is kept in detail while it is one of the 256 phases with the latest events; at most 32 of these may be
-//! closed. Then it is folded into its finding. Attempts that end later (a killed loser, a repeated task) only add to
-//! counts and machine time. The findings of the 256 most important phases and of the 64 most important jobs are kept;
-//! totals cover all of them. Tasks of a phase are distinguished up to 33 million.
+//! The analysis keeps the details of the 256 phases with the latest events; at most 32 of these phases may be closed.
+//! It drops the details of any other phase and keeps only the phase's finding; this is called folding. Attempts that
+//! end after the folding (a killed loser, a repeated task) only add to counts and machine time. The findings of the 256
+//! most important phases and of the 64 most important jobs are kept; totals cover all phases and jobs. Up to 33 million
+//! tasks of a phase are distinguished.
 //!
-//! Times that are not numbers, or further than 10¹² seconds from 0, count as unknown, and so do both times of an
-//! attempt that ends before it starts. Durations are rounded to whole microseconds, which is finer than the clocks of
-//! logs. If all durations of a phase are whole milliseconds, its clock is taken to have a resolution of a
-//! millisecond.
+//! Times that are not numbers, or further than 10¹² seconds from 0, count as unknown. If an attempt ends before it
+//! starts, both times count as unknown. Durations are rounded to whole microseconds, which is finer than the clocks of
+//! logs. If all durations of a phase are whole milliseconds, the analysis assumes that the phase's clock has a
+//! resolution of a millisecond.
 
 mod attempts;
 mod ends;
@@ -34,47 +35,48 @@ use job_waits::JobWaits;
 use nodes::{Blame, Nodes};
 use phase::Phase;
 
-/// Phases kept in detail.
+/// The most phases whose details are kept.
 const OPEN: usize = 256;
-/// Closed phases among them.
+/// The most closed phases whose details are kept.
 const CLOSED: usize = 32;
-/// Phases whose findings are kept.
+/// The most phases whose findings are kept.
 const PHASES: usize = 256;
-/// Phases without attempts whose facts are kept.
+/// The most phases without attempts whose facts are kept.
 const ANNOUNCED: usize = 8192;
-/// Phases whose findings were dropped and that are remembered, so that later attempts do not begin a new phase.
+/// The most phases that are remembered after their findings were dropped, so that later attempts do not begin a new
+/// phase.
 const GONE: usize = 4096;
-/// Characters of a name that are kept.
+/// The longest name that is kept, in characters.
 const NAME: usize = 500;
 
-/// A phase, by the reader's numbering.
+/// Identifies a phase by the numbers that the reader gave to its application and to the phase itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PhaseKey {
-    /// The application; for Hadoop, the job.
+    /// Number of the application; for Hadoop, number of the job.
     pub application: u32,
-    /// The stage; for Hadoop, 0 for map and 1 for reduce.
+    /// Id of the stage; for Hadoop, 0 for maps and 1 for reduces.
     pub phase: u32,
 }
 
 /// Facts about a phase other than its attempts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PhaseFacts {
-    /// Its name, shown to the user.
+    /// The phase's name, for display.
     pub name: Option<String>,
-    /// The name of its job, shown to the user.
+    /// The name of the phase's job, for display.
     pub job: Option<String>,
-    /// Its number of tasks, as stated in the log.
+    /// The phase's number of tasks, as stated in the log.
     pub tasks: Option<u32>,
 }
 
 /// How an attempt ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Ended {
-    /// It did all of its work, whether or not another attempt had won before.
+    /// The attempt did all of its work, whether or not another attempt had won before.
     Succeeded,
-    /// It failed.
+    /// The attempt failed, for any reason.
     Failed,
-    /// It was killed.
+    /// The attempt was killed, for any reason.
     Killed,
 }
 
@@ -83,34 +85,37 @@ pub enum Ended {
 pub struct EndedAttempt {
     /// The task's index within its phase.
     pub task: u32,
-    /// The machine (not the executor), by the reader's numbering; `None` where unknown.
+    /// The number that the reader gave to the machine (not to the executor); `None` if unknown.
     pub node: Option<u32>,
-    /// When it started, in seconds on the log's clock; `None` where unknown.
+    /// When the attempt started, in seconds on the log's clock; `None` if unknown.
     pub start: Option<f64>,
-    /// When it ended, in seconds on the log's clock; `None` where unknown.
+    /// When the attempt ended, in seconds on the log's clock; `None` if unknown.
     pub end: Option<f64>,
-    /// Bytes of input and shuffle that it read; `None` where the log does not say.
+    /// Bytes of input and shuffle that the attempt read; `None` if the log does not say.
     pub bytes_read: Option<u64>,
-    /// Whether it was started as a speculative copy.
+    /// Whether the attempt was started as a speculative copy.
     pub speculative: bool,
-    /// Whether it ran because the output of a successful attempt was lost. Such an attempt does not win its task and
-    /// is not counted as overtaken.
+    /// Whether the attempt ran because the output of an earlier successful attempt was lost. Such an attempt does not
+    /// win its task and is not counted as overtaken.
     pub repeated: bool,
-    /// How it ended.
+    /// How the attempt ended.
     pub ended: Ended,
 }
 
 /// Collects attempts and computes findings; see [the module](self) for what it keeps.
 #[derive(Debug, Default)]
 pub struct Analysis {
-    /// Phases with attempts, in detail.
+    /// Details of phases with attempts that are not folded.
     open: BTreeMap<PhaseKey, Phase>,
-    /// Facts of phases that are not folded, and the order in which they were announced.
+    /// Facts about phases that are not folded.
     facts: BTreeMap<PhaseKey, PhaseFacts>,
+    /// Keys of phases whose facts were added, the oldest first. Some of these phases may be folded.
     announced: VecDeque<PhaseKey>,
-    /// Folded phases: the most important ones.
+    /// The most important folded phases.
     folded: BTreeMap<PhaseKey, Folded>,
+    /// Folded phases whose findings were dropped.
     gone: FxHashSet<PhaseKey>,
+    /// The phases in `gone`, the oldest first.
     gone_in_order: VecDeque<PhaseKey>,
     /// Number of phases that were folded.
     phases: u64,
@@ -164,8 +169,8 @@ impl Analysis {
         self.ended_as(key, attempt, None);
     }
 
-    /// Does the same as [`ended`](Analysis::ended) for a reader that may know whether the attempt won its task.
-    /// Readers remember tasks for longer than phases are kept in detail, so their count of winners decides.
+    /// Adds an attempt that ended. `wins` says whether the attempt won its task; if it is `None`, the first attempt of
+    /// a task to succeed wins. Readers remember tasks longer than this analysis, so it relies on their answer.
     pub(crate) fn ended_as(&mut self, key: PhaseKey, attempt: &EndedAttempt, wins: Option<bool>) {
         self.now += 1;
         if let Some(phase) = self.open.get_mut(&key) {
@@ -191,8 +196,8 @@ impl Analysis {
         }
     }
 
-    /// Marks a phase as over, so that its details can be folded. A few attempts may still follow (killed losers), and
-    /// the phase may even be resubmitted.
+    /// Marks a phase as over, so that its details can be folded. Further attempts of the phase are accepted: losers
+    /// that are killed late, and attempts of a resubmitted stage.
     pub fn closed(&mut self, key: PhaseKey) {
         let Some(phase) = self.open.get_mut(&key) else { return };
         self.now += 1;

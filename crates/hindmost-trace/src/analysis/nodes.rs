@@ -5,9 +5,9 @@
 //! independent two-sample tests of Wilcoxon", 1960. Ranks do not depend on how long the longest task took, so a
 //! single straggler never makes a node slow.
 //!
-//! The test compares each node with all others. If several nodes are slow, each of them is among the others of
-//! another, which makes the slow nodes look faster than they are. Therefore the slowness of each slow node is
-//! estimated against the nodes that are not slow.
+//! The test compares each node with all others. If several nodes are slow, each of them is also compared with the other
+//! slow nodes, which makes it look faster than it is. Therefore the slowness of each slow node is estimated against the
+//! nodes that are not slow.
 
 use std::collections::BTreeMap;
 
@@ -18,36 +18,39 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::PhaseKey;
 
-/// Level of the test over all nodes together (family-wise error rate).
+/// Significance level of the test over all nodes together (family-wise error rate).
 const LEVEL: f64 = 0.05;
-/// A node is slow only if its tasks take at least this many times as long as the others'.
+/// A node is slow only if its tasks take at least this many times as long as those of other nodes.
 const LEAST_RATIO: f64 = 1.2;
 /// A node with fewer tasks is not tested.
 const FEWEST: u64 = 10;
 /// The least effective number of tasks of a tested node: the sum over phases of n·m/(n + m), where n is the number of
-/// its tasks and m that of the others'.
+/// the node's tasks and m the number of other nodes' tasks.
 const LEAST_EFFECTIVE: f64 = 5.0;
-/// Histogram bins of residuals per factor of e.
+/// Histogram bins for each unit of a residual. A residual is a natural logarithm.
 const BINS: f64 = 128.0;
-/// Residuals are limited to e to this power, in both directions.
+/// Residuals are limited to the range from minus this value to this value.
 const FURTHEST: f64 = 12.0;
-/// Half the width of a 95% interval of a median, in ranks over √n: 1.96 · ½.
+/// Half the width of the 95% confidence interval of a median of n values, as a share of the n ranks, multiplied by √n:
+/// 1.96 · ½.
 const HALF_WIDTH: f64 = 0.98;
 
-/// Observations that are kept for the estimate of several slow nodes. If there are more, a sample of the phases is
-/// kept.
+/// The most observations that are kept for estimating the slowness of several slow nodes. If there are more, only those
+/// of a sample of the phases are kept.
 const KEPT: usize = 1 << 18;
 
-/// What all phases together show of a node.
+/// Statistics of a node's tasks over all phases.
 #[derive(Debug, Default)]
 struct Node {
     tasks: u64,
     phases: u64,
-    /// Sums over phases: the weighted rank sum minus its expectation, its variance, and n·m/(n + m).
+    /// Sum over phases of the weighted rank sum minus its expectation.
     excess: f64,
+    /// Sum over phases of the variance of the weighted rank sum.
     variance: f64,
+    /// Sum over phases of n·m/(n + m); see [`LEAST_EFFECTIVE`].
     effective: f64,
-    /// Histogram of ln(duration / median duration of the other nodes' tasks of the phase).
+    /// Histogram of the residuals ln(duration / median duration of the other nodes' tasks of the phase).
     residuals: BTreeMap<i32, u64>,
 }
 
@@ -56,13 +59,13 @@ impl Node {
         self.tasks >= FEWEST && self.effective >= LEAST_EFFECTIVE && self.variance > 0.0
     }
 
-    /// One-sided p-value: small if tasks took longer than those of other nodes.
+    /// Returns the one-sided p-value, which is small if the node's tasks took longer than those of other nodes.
     fn p(&self) -> f64 {
         normal_survival(self.excess / self.variance.sqrt())
     }
 
-    /// Returns a quantile of the residuals, which are assumed to be evenly spread within a bin. Like a median, it is
-    /// the mean of the two middle values if there are two.
+    /// Returns a quantile of the residuals, which are assumed to be evenly spread within a bin. A quantile between two
+    /// residuals is their mean.
     fn residual(&self, share: f64) -> f64 {
         let rank = share.clamp(0.0, 1.0) * self.tasks as f64;
         f64::midpoint(self.at(rank.ceil() - 0.5), self.at(rank.floor() + 0.5))
@@ -85,13 +88,13 @@ impl Node {
 /// Observations of one phase: ln of the duration in seconds, and the number of the node.
 type Observations = Box<[(f32, u32)]>;
 
-/// The observations of the phases, sorted within each phase. If there are too many, the phases with the smallest
+/// Observations of phases, sorted within each phase. If there are more than `KEPT`, only the phases with the smallest
 /// hashed keys are kept, so that the sample does not depend on the order of the phases.
 #[derive(Debug, Default)]
 struct Kept {
     phases: BTreeMap<(u64, PhaseKey), Observations>,
     observations: usize,
-    /// Phases from this key on are not kept.
+    /// Phases with this key or a larger one are not kept.
     beyond: Option<(u64, PhaseKey)>,
 }
 
@@ -114,8 +117,8 @@ impl Kept {
         }
     }
 
-    /// Returns how many times as long the tasks of a slow node take as those of nodes that are not slow, and a 95%
-    /// interval of that ratio. `None` if there are too few observations.
+    /// Returns how many times as long the tasks of a slow node take as tasks of nodes that are not slow, and the 95%
+    /// confidence interval of this ratio. `None` if there are too few observations.
     fn ratio(&self, node: u32, slow: &FxHashSet<u32>) -> Option<(f64, [f64; 2])> {
         let mut residuals = Vec::new();
         let mut effective = 0.0;
@@ -145,7 +148,7 @@ impl Kept {
     }
 }
 
-/// The nodes of a log.
+/// Statistics of the nodes of a log.
 #[derive(Debug, Default)]
 pub(super) struct Nodes {
     nodes: BTreeMap<u32, Node>,
@@ -153,7 +156,7 @@ pub(super) struct Nodes {
 }
 
 impl Nodes {
-    /// Adds a phase: ln of each duration, and the node.
+    /// Adds a phase. `observed` has ln of the duration and the node of each of its tasks.
     pub(super) fn phase(&mut self, key: PhaseKey, mut observed: Vec<(f64, u32)>) {
         let count = observed.len();
         observed.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
@@ -254,8 +257,8 @@ fn without(own: &[usize], rank: usize) -> usize {
 /// ln ratios are rounded up to multiples of this.
 const STEP: f64 = 0.05;
 
-/// Stragglers that a slow node may explain, by the node and by ln of the slowness that would explain them, rounded up
-/// to a step.
+/// Stragglers that their node may explain if it turns out to be slow. They are counted by node and by ln of the least
+/// slowness that explains them, in steps of `STEP`, rounded up.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Blame {
     stragglers: FxHashMap<(u32, u8), u64>,
@@ -279,7 +282,7 @@ impl Blame {
         self.stragglers.iter().filter(|(what, _)| explains(what)).map(|(_, count)| count).sum()
     }
 
-    /// Assigns these stragglers to slow nodes or to "other".
+    /// Counts each straggler as caused by a slow node if its node is slow enough, otherwise as having another cause.
     pub(super) fn assign(&self, stragglers: &mut Stragglers, ratio_of: &dyn Fn(u32) -> Option<f64>) {
         for ((node, needed), count) in &self.stragglers {
             let explained = ratio_of(*node).is_some_and(|ratio| ratio.ln() >= f64::from(*needed) * STEP);
@@ -293,13 +296,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranks_are_shared_by_equal_values() {
+    fn equal_values_share_their_mean_rank() {
         let sorted = [1.0, 2.0, 2.0, 3.0, 3.0, 3.0].map(|value| (value, 0));
         assert_eq!(ranks(&sorted), (vec![1.0, 2.5, 2.5, 5.0, 5.0, 5.0], 6.0 + 24.0));
     }
 
     #[test]
-    fn ranks_skip_excluded_places() {
+    fn the_nth_value_skips_excluded_positions() {
         assert_eq!([0, 1, 2].map(|rank| without(&[0, 2, 3], rank)), [1, 4, 5]);
         assert_eq!(without(&[], 3), 3);
     }

@@ -1,4 +1,4 @@
-//! A phase that is kept in detail while its attempts end.
+//! Keeps the details of a phase while its attempts end.
 
 use rustc_hash::FxHashMap;
 
@@ -8,11 +8,11 @@ use super::task_set::TaskSet;
 use super::winners::{Winner, Winners};
 use super::{Ended, EndedAttempt};
 
-/// Number of tasks whose killed attempts are remembered until another attempt wins, and of tasks whose overtaken
-/// originals are remembered.
+/// The most tasks of a phase whose killed attempts are remembered until another attempt wins, and the most tasks whose
+/// overtaken originals are remembered.
 const REMEMBERED: usize = 4096;
 
-/// An original attempt: its node and how long it ran, in seconds.
+/// The node of an original attempt (`None` if unknown), and how long the attempt ran, in seconds.
 pub(super) type Original = (Option<u32>, f64);
 
 /// The killed attempts of a task that has no winner yet.
@@ -22,14 +22,15 @@ struct Killed {
     original: Option<Original>,
 }
 
-/// A phase in detail.
+/// The details of a phase that is not folded.
 #[derive(Debug, Default)]
 pub(super) struct Phase {
     pub tally: Tally,
     pub start: Option<f64>,
     pub winners: Winners,
     pub regression: Regression,
-    /// The originals of tasks that a speculative copy won. Without the copy they would have run at least that long.
+    /// By task, the original that a speculative copy overtook. Without the copy the original would have run at least as
+    /// long as it did.
     pub overtaken: FxHashMap<u32, Original>,
     won: TaskSet,
     won_by_copy: TaskSet,
@@ -39,7 +40,7 @@ pub(super) struct Phase {
 }
 
 impl Phase {
-    /// Adds an attempt. `wins` says whether it won its task; `None` where the reader does not know.
+    /// Adds an attempt. `wins` says whether it won its task; `None` if the reader does not know.
     pub(super) fn ended(&mut self, attempt: &EndedAttempt, wins: Option<bool>, now: u64) {
         self.last_event = now;
         let times = Times::of(attempt);

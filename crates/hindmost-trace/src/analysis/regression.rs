@@ -1,4 +1,4 @@
-//! Regression of ln duration on ln bytes read, computed from a stream.
+//! Linear regression of ln duration on ln bytes read, updated point by point.
 
 use hindmost_core::metrics::Skew;
 use hindmost_math::fit::{student_quantile, student_two_sided};
@@ -32,7 +32,7 @@ impl Regression {
         self.yy += dy * (y - self.mean_y);
     }
 
-    /// Returns the regression; `None` for fewer than 10 points or if one variable does not vary.
+    /// Returns the result of the regression; `None` for fewer than 10 points or if one variable does not vary.
     pub(super) fn skew(&self) -> Option<Skew> {
         let degrees = self.count - 2.0;
         let varies = |squares: f64, mean: f64| (squares / self.count).sqrt() > 1e-9 * mean.abs().max(1.0);

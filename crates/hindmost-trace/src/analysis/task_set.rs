@@ -1,10 +1,10 @@
-//! A set of tasks.
+//! A set of task indices in bounded memory.
 
 use rustc_hash::FxHashMap;
 
 /// Number of tasks in a block of bits.
 const BLOCK: u32 = 4096;
-/// Blocks that are kept: up to 33 million tasks with neighbouring indices, in 4 MB.
+/// The most blocks of a set. They hold up to 33 million tasks with neighbouring indices in 4 MB.
 const BLOCKS: usize = 8192;
 
 /// A set of task indices: one bit each where indices lie close together, 512 bytes for an isolated index. Once it is
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_task_is_new_once() {
+    fn a_task_is_new_only_the_first_time() {
         let mut set = TaskSet::default();
         for task in [0, 63, 64, 4095, 4096, u32::MAX] {
             assert!(!set.contains(task) && set.insert(task));

@@ -1,5 +1,5 @@
-//! The winners of a phase: all of them while there are few; later a sample, a sketch of the durations and the longest
-//! ones.
+//! Keeps the winners of a phase: all of them up to 2 048, beyond that a sample, a sketch of the durations and the
+//! longest winners.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -13,11 +13,11 @@ use super::ends::Ends;
 
 /// Largest number of winners that are all kept. If there are more, a sample of this size is kept.
 const SAMPLE: usize = 2048;
-/// Longest winners that are kept if there are more than `SAMPLE`.
+/// How many of the longest winners are kept if there are more than `SAMPLE` winners.
 const LONGEST: usize = 1024;
 /// Resolution of the clock if all durations are whole milliseconds, in seconds.
 const MILLISECOND: f64 = 0.001;
-/// Resolution of all other durations, in seconds.
+/// Resolution of the clock if some duration is not a whole number of milliseconds, in seconds.
 const MICROSECOND: f64 = 0.000_001;
 
 /// The attempt that won a task. Times are in seconds.
@@ -32,7 +32,7 @@ pub(super) struct Winner {
 }
 
 impl Winner {
-    /// A hash of the task. The winners with the smallest keys are a sample that does not depend on their order.
+    /// Returns a hash of the task. The winners with the smallest keys are a sample that does not depend on their order.
     fn key(&self) -> u64 {
         mix(u64::from(self.task))
     }
@@ -54,13 +54,13 @@ impl Ord for Long {
     }
 }
 
-/// What is kept if there are more than `SAMPLE` winners.
+/// The data that are kept in addition to the sample if there are more than `SAMPLE` winners.
 #[derive(Debug, Default)]
 struct Many {
     sketch: Sketch,
     longest: BinaryHeap<Reverse<Long>>,
     ends: Ends,
-    /// Winners with keys from here on are not in the sample.
+    /// Winners with this key or a larger one are not in the sample.
     beyond: u64,
 }
 
@@ -115,7 +115,7 @@ impl Winners {
         }
     }
 
-    /// Reduces the sample to its size.
+    /// Reduces the sample to the `SAMPLE` winners with the smallest keys.
     fn shrink(&mut self) {
         if let Some(many) = &mut self.many
             && self.sample.len() > SAMPLE
@@ -126,7 +126,7 @@ impl Winners {
         }
     }
 
-    /// Returns the sample by task; all winners if there are at most 2 048.
+    /// Returns the sample, sorted by task; all winners if there are at most 2 048.
     pub(super) fn sample(&mut self) -> &[Winner] {
         self.shrink();
         self.sample.sort_unstable_by_key(|winner| winner.task);
@@ -161,7 +161,7 @@ impl Winners {
         }
     }
 
-    /// Returns how many winners took longer than `limit` seconds, and those of them that are kept.
+    /// Returns how many winners took longer than `limit` seconds, and the longest of these winners.
     pub(super) fn longer(&self, limit: f64) -> (u64, Vec<Winner>) {
         let longer = |winner: &&Winner| winner.seconds > limit;
         let mut known: Vec<Winner> = match &self.many {
@@ -173,7 +173,8 @@ impl Winners {
         (self.many.as_ref().map_or(count, |many| many.sketch.above(limit).max(count)), known)
     }
 
-    /// Returns when 95% of the winners (rounded up) had finished and when all had, in seconds.
+    /// Returns when 95% of the winners (rounded up) had finished and when all winners had finished, in seconds; `None`
+    /// if there are no winners.
     pub(super) fn wait(&self) -> Option<(f64, f64)> {
         let last = self.last_end?;
         let rank = (self.count * 95).div_ceil(100);

@@ -20,25 +20,26 @@ pub struct HadoopFacts {
     /// Attempts that succeeded and were later reported as failed or killed, because their output was lost: reduces
     /// could not fetch it, or its machine was lost. They count as failed or killed.
     pub outputs_lost: u64,
-    /// Failed attempts by cause, which is derived from the error's text; `not said` where there is none.
+    /// Failed attempts by cause. The cause is derived from the text of the error; it is `not said` if there is no text.
+    /// The key `failures` of the summary has the same counts.
     #[serde(skip_serializing)]
     pub failures: BTreeMap<String, u64>,
-    /// Killed attempts by cause, which is derived in the same way. Both maps are serialised with the summary, as for
-    /// every format.
+    /// Killed attempts by cause. The cause is derived from the text of the message; it is `not said` if there is no
+    /// text. The key `killed_by` of the summary has the same counts.
     #[serde(skip_serializing)]
     pub kills: BTreeMap<String, u64>,
-    /// Attempts of setup and cleanup tasks. They are in no other count, here or in the summary.
+    /// Attempts of setup and cleanup tasks. No other count includes them, here or in the summary.
     pub setup_and_cleanup: OtherAttempts,
-    /// How near to their input the maps ran.
+    /// How close to their input the maps ran.
     pub locality: Locality,
-    /// The input splits of the maps.
+    /// The maps' input splits: how many, where they are stored, and how large they are.
     pub splits: Splits,
-    /// Sums of selected Hadoop counters over all jobs, by name. For a job without counters of its own, the counters
-    /// of its successful attempts are added up.
+    /// Sums of selected Hadoop counters over all jobs, by name. If the log has no counters for a job, the counters of
+    /// the job's successful attempts are added up.
     pub counters: BTreeMap<&'static str, i64>,
 }
 
-/// How many jobs ended in which way.
+/// How many jobs succeeded, failed, were killed, or did not end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct JobEnds {
@@ -56,7 +57,7 @@ pub struct JobEnds {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OtherAttempts {
-    /// All attempts that ended.
+    /// Attempts that ended, with any outcome.
     pub attempts: u64,
     /// Attempts that failed.
     pub failed: u64,
@@ -64,23 +65,24 @@ pub struct OtherAttempts {
     pub killed: u64,
 }
 
-/// Attempts of maps that ended, by where they ran. Hadoop 2.5 and later log this for each attempt. For older logs the
-/// reader compares the attempt's machine and rack with those that hold the input. If neither is known for any map of
-/// a job, the job's own counters are used (`DATA_LOCAL_MAPS`, `RACK_LOCAL_MAPS`, `OTHER_LOCAL_MAPS`).
+/// Attempts of maps that ended, by the distance between the attempt and its input. Hadoop 2.5 and later log the
+/// distance for each attempt. In older logs the reader compares the attempt's machine and rack with the machines and
+/// racks that hold the input. If the distance is known for no map of a job, the job's counters are used
+/// (`DATA_LOCAL_MAPS`, `RACK_LOCAL_MAPS`, `OTHER_LOCAL_MAPS`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Locality {
-    /// On a machine that holds the input.
+    /// Attempts on a machine that holds their input.
     pub data_local: u64,
-    /// In a rack with a machine that holds the input.
+    /// Attempts in a rack with a machine that holds their input.
     pub rack_local: u64,
-    /// In another rack.
+    /// Attempts in another rack.
     pub off_switch: u64,
-    /// Where the attempt ran relative to its input is unknown.
+    /// Attempts whose distance from their input is unknown.
     pub unknown: u64,
 }
 
-/// Input splits; each map reads one.
+/// Counts about input splits, the parts of the input that each map reads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Splits {
@@ -88,10 +90,10 @@ pub struct Splits {
     pub maps: u64,
     /// Maps whose log entry names machines that hold their input.
     pub located: u64,
-    /// Machines that hold a map's input, summed over these maps.
+    /// Number of machines that hold a map's input, summed over the maps in `located`.
     pub locations: u64,
-    /// Bytes that the winners read.
+    /// Bytes that the winners of maps read.
     pub bytes_read: u64,
-    /// The most bytes that one winner read.
+    /// The most bytes that one winner of a map read.
     pub largest: u64,
 }

@@ -10,9 +10,9 @@ pub use hadoop_facts::{HadoopFacts, JobEnds, Locality, OtherAttempts, Splits};
 
 /// Counts of what a log holds. `hindmost trace info --json` serialises this struct, with the keys in this order.
 ///
-/// Where one file or folder holds several applications, jobs, stages and executors of different applications count
-/// separately even if they have the same number. Each field describes Spark first; "Journal:" says what differs for a
-/// journal.
+/// If a file or folder holds several applications, jobs, stages and executors of different applications count
+/// separately even if they have the same number. The documentation of each field describes Spark first; the paragraph
+/// "Journal:" describes what a journal counts instead.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TraceSummary {
@@ -24,21 +24,21 @@ pub struct TraceSummary {
     pub jobs: u64,
     /// Stages that were submitted or ran: distinct stage ids among `SparkListenerStageSubmitted`,
     /// `SparkListenerStageCompleted` and `SparkListenerTaskEnd` events. A resubmitted stage counts once. A skipped
-    /// stage, whose output was already there, does not count.
+    /// stage (one whose output already existed) does not count.
     ///
     /// Journal: phases of the jobs that arrived.
     pub stages: u64,
     /// Tasks with at least one attempt that ended, successfully or not: distinct pairs of stage and task among
-    /// `SparkListenerTaskEnd` events. The task is the partition where the log names it (`Partition ID`, Spark 3.3 and
-    /// later), else the index within the stage. A stage that is resubmitted for a few lost partitions numbers its
-    /// indices from 0 again. If the submission has as many tasks as had not succeeded, the reader maps the indices to
-    /// these tasks; otherwise its attempts count for no task.
+    /// `SparkListenerTaskEnd` events. A task is identified by its partition if the log has it (`Partition ID`, Spark
+    /// 3.3 and later), otherwise by its index within the stage. A stage that is resubmitted for a few lost partitions
+    /// numbers its tasks from 0 again. If the submission has as many tasks as have not succeeded before, the reader
+    /// matches both in order; otherwise the submission's attempts count for no task.
     pub tasks: u64,
     /// `SparkListenerTaskEnd` events, whatever their outcome. An event that is in the log twice counts once.
     ///
     /// Journal: attempts that ended, for any reason.
     pub attempts: u64,
-    /// Those whose task info has `Speculative` set.
+    /// Attempts whose task info has `Speculative` set.
     ///
     /// Journal: attempts that were started while another copy of the task was running, or replaced one.
     pub speculative_attempts: u64,
@@ -57,19 +57,20 @@ pub struct TraceSummary {
     ///
     /// Journal: nodes that joined.
     pub nodes: u64,
-    /// When the first application started, in seconds since 1970; where the log does not say, the earliest time in
-    /// it. `None` if the log has no time at all.
+    /// When the first application started, in seconds since 1970. If the log does not say, this is the earliest time in
+    /// the log; `None` if the log has no time at all.
     ///
     /// Journal: 0, the beginning of the run.
     pub from: Option<f64>,
-    /// When the last application ended, in seconds since 1970; where the log does not say, the latest time in it.
+    /// When the last application ended, in seconds since 1970. If the log does not say, this is the latest time in the
+    /// log; `None` if the log has no time at all.
     ///
     /// Journal: the time of the last record, in seconds from the beginning of the run.
     pub to: Option<f64>,
     /// Problems that the reader worked around, as sentences for the user.
     pub warnings: Vec<String>,
     /// Failed attempts by cause; they add up to `failed_attempts`. Not serialised if empty. For Spark, a cause is the
-    /// name of the end reason, followed after a colon by the exception's class or by why the executor was lost:
+    /// name of the end reason, and after a colon the exception's class or the reason why the executor was lost:
     /// `ExceptionFailure: java.io.IOException`, `FetchFailed`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub failures: BTreeMap<String, u64>,
@@ -79,7 +80,7 @@ pub struct TraceSummary {
     /// Spark 2.2 `not said`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub killed_by: BTreeMap<String, u64>,
-    /// Counts that only Spark event logs have, serialised beside the others.
+    /// Counts that only Spark event logs have. Their keys are on the same level as those above.
     #[serde(flatten)]
     pub spark: Option<SparkCounts>,
     /// Counts that only Hadoop logs have.
@@ -95,13 +96,13 @@ pub struct SparkCounts {
     pub applications: u64,
     /// Tasks with an attempt that succeeded.
     pub winners: u64,
-    /// Tasks whose first success in the log is a speculative attempt's.
+    /// Tasks whose first successful attempt in the log is speculative.
     pub speculative_winners: u64,
     /// Speculative copies that the scheduler requested (`SparkListenerSpeculativeTaskSubmitted`), whether or not they
     /// got a free slot.
     pub speculation_requests: u64,
-    /// Stages that a job lists and that were not submitted before the job ended, mostly because their output was
-    /// already there. A stage that several jobs skip counts for each of them.
+    /// Stages that a job lists and that were not submitted before the job ended, mostly because their output already
+    /// existed. A stage that several jobs skip counts for each of them.
     pub skipped_stages: u64,
     /// Stages that were submitted more than once.
     pub resubmitted_stages: u64,
@@ -113,9 +114,9 @@ pub struct SparkCounts {
     pub excluded_nodes: u64,
     /// Attempts whose output was lost with their executor, before the stage ended, after they had succeeded:
     /// `SparkListenerTaskEnd` events with the reason `Resubmitted`. They count in `attempts`, which counts task end
-    /// events, but neither in `failed_attempts` nor in the findings. So `attempts` is the sum of the findings'
-    /// `attempts.ended`, of these, and of the task end events that do not name their task.
+    /// events, but neither in `failed_attempts` nor in the findings. So `attempts` is `attempts.ended` of the findings,
+    /// plus `outputs_lost`, plus the number of task end events that do not name their task.
     pub outputs_lost: u64,
-    /// Stages that ran while no job that lists them was running: the start of their job is missing in the log.
+    /// Stages that ran while no job that lists them was running, because the log lacks the start of their job.
     pub stages_without_job: u64,
 }

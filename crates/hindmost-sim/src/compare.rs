@@ -6,7 +6,7 @@ use hindmost_math::statistics::{mean, student_interval};
 use crate::driver::RunResult;
 use crate::experiment::{Experiment, Results};
 
-/// Returns one result for each policy of an experiment; `set` has the values of the swept keys.
+/// Returns one result for each policy of an experiment. `set` has the swept keys and their values, for the output.
 pub fn policy_results(experiment: &Experiment, results: &Results, set: &[(String, String)]) -> Vec<PolicyResult> {
     let first = results.first();
     experiment
@@ -20,7 +20,8 @@ pub fn policy_results(experiment: &Experiment, results: &Results, set: &[(String
         .collect()
 }
 
-/// Returns the ratio of summed flowtimes for each seed, over the jobs that finished in both runs.
+/// Returns, for each seed, the summed flowtimes under `other` divided by those under `first`, over the jobs that
+/// finished in both runs.
 fn versus(first: &[RunResult], other: &[RunResult]) -> Vec<f64> {
     first
         .iter()

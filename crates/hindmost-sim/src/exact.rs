@@ -6,8 +6,8 @@
 //! ```
 //!
 //! Policies may know `mean`, `sd` (null if unknown or infinite), the optional `tail`, and the optional `input` (bytes
-//! that each task reads) and `replicas` (numbers of the nodes with the input, for each task). Lines may be in any order;
-//! jobs are numbered by arrival, then by line.
+//! that each task reads) and `replicas` (numbers of the nodes with the input, for each task). Lines may be in any
+//! order; jobs are numbered by arrival, then by line.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -109,10 +109,10 @@ pub fn read_exact(path: &Path) -> Result<Vec<WorkloadJob>, ExactError> {
     read_exact_from(BufReader::new(file), &origin)
 }
 
-/// Reads an exact workload; errors name `origin`.
+/// Reads an exact workload from a reader. Errors name `origin` as the file.
 ///
 /// # Errors
-/// Those of [`read_exact`].
+/// Returns the errors of [`read_exact`].
 pub fn read_exact_from(from: impl BufRead, origin: &str) -> Result<Vec<WorkloadJob>, ExactError> {
     let fail = |line: Option<u64>, message: String| ExactError { origin: origin.to_owned(), line, message };
     let mut jobs = Vec::new();

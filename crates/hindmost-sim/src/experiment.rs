@@ -1,4 +1,4 @@
-//! Experiments: every policy on every seed, in parallel, with the same results for any number of threads.
+//! Experiments run every policy on every seed, in parallel. Results do not depend on the number of threads.
 //!
 //! Each thread takes whole runs (one policy, one seed). Results are in the order of policies and seeds, whichever run
 //! finishes first.
@@ -29,7 +29,7 @@ use crate::scenario::{NetworkSpec, Scenario, WorkloadSpec};
 pub enum Jobs {
     /// Generated from a description, with different jobs for each seed.
     Generated {
-        /// The description.
+        /// Description of the workload.
         spec: Box<WorkloadSpec>,
         /// The folder to which relative paths refer.
         folder: PathBuf,
@@ -58,7 +58,7 @@ pub struct NodeKind {
 /// The racks of nodes of one kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Racks {
-    /// Not known: all such nodes are in the same rack.
+    /// The racks are not known. All nodes without a known rack count as one rack.
     None,
     /// All nodes are in this rack.
     Named(Arc<str>),
@@ -90,15 +90,15 @@ impl Racks {
 pub struct Experiment {
     /// Name, shown in results.
     pub name: String,
-    /// Dimensions of resources.
+    /// Dimensions of the cluster's resources.
     pub dimensions: Dimensions,
-    /// The nodes.
+    /// The nodes, grouped by kind.
     pub nodes: Vec<NodeKind>,
-    /// The jobs.
+    /// The source of the jobs.
     pub jobs: Jobs,
-    /// The policies.
+    /// The policies to compare. Results are in this order.
     pub policies: Vec<PolicySpec>,
-    /// The seeds.
+    /// The seeds. Every policy runs once on each seed.
     pub seeds: Vec<u64>,
     /// Order of jobs for policies that do not name one.
     pub order: String,
@@ -107,7 +107,8 @@ pub struct Experiment {
 }
 
 impl Experiment {
-    /// Creates the experiment of a checked scenario. The seeds are `first`, `first` + 1, …, as many as the scenario has.
+    /// Creates the experiment of a checked scenario. The seeds are `first`, `first` + 1, …, as many as the scenario
+    /// has.
     ///
     /// # Errors
     /// If an exact workload cannot be read or parts of the scenario contradict each other.
@@ -208,10 +209,10 @@ impl Experiment {
         Ok(setup)
     }
 
-    /// Makes one run: one policy on one seed.
+    /// Runs one policy on one seed.
     ///
     /// # Errors
-    /// Those of [`simulate`], and if the policy cannot be built.
+    /// If the policy cannot be built; and the errors of [`simulate`].
     pub fn run_one(
         &self,
         policy: &PolicySpec,
@@ -229,10 +230,10 @@ impl Experiment {
         })
     }
 
-    /// Makes one run of a policy that need not be in the catalogue, on one seed.
+    /// Runs a policy, which need not be in the catalogue, on one seed.
     ///
     /// # Errors
-    /// Those of [`simulate`].
+    /// Returns the errors of [`simulate`].
     pub fn run_policy(
         &self,
         policy: Policy,
@@ -294,7 +295,7 @@ pub type Results = Vec<Vec<RunResult>>;
 /// Runs experiments. Results are in the order of experiments, policies and seeds.
 ///
 /// # Errors
-/// The first error in that order; the other runs are stopped.
+/// Returns the first error in this order. After an error no further runs begin.
 pub fn run_all(experiments: &[Experiment], execution: &Execution<'_>) -> Result<Vec<Results>, SimulationError> {
     let mut runs = Vec::new();
     for (number, experiment) in experiments.iter().enumerate() {
@@ -353,7 +354,7 @@ fn one(
     seed: u64,
     execution: &Execution<'_>,
 ) -> Result<RunResult, SimulationError> {
-    // Draining may take longer than the arrivals, so progress stops shortly before the end of the run.
+    // Draining may take longer than the arrivals, so progress stays at this share until the run has ended.
     const NEARLY: f64 = 0.95;
     let expected = experiment.expected_end();
     let reached = Mutex::new(0.0f64);

@@ -17,9 +17,11 @@ use rustc_hash::FxHashMap;
 /// The bandwidths between nodes, and which upstream outputs copies read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Network {
-    /// Bandwidth of a copy that reads from another node of its rack, in bytes per second; infinite for no cost.
+    /// Bandwidth of a copy that reads from another node of its rack, in bytes per second; infinite if reading takes no
+    /// time.
     pub rack_bandwidth: f64,
-    /// Bandwidth of a copy that reads from a node of another rack, in bytes per second; infinite for no cost.
+    /// Bandwidth of a copy that reads from a node of another rack, in bytes per second; infinite if reading takes no
+    /// time.
     pub remote_bandwidth: f64,
     /// Which upstream outputs the clones of a downstream task read.
     pub assignment: Assignment,
@@ -36,7 +38,7 @@ pub enum Assignment {
     Delay(Time),
 }
 
-/// The second copy of an upstream task that finishes or will finish.
+/// A losing copy of an upstream task that has finished or will finish, and then provides the task's second output.
 struct Second {
     attempt: AttemptId,
     finish: Time,
@@ -45,7 +47,7 @@ struct Second {
 /// The reading times of running copies, and the second outputs that downstream phases may read.
 pub(crate) struct Reading {
     network: Option<Network>,
-    /// Reading times of running copies; those of zero are not stored.
+    /// Reading times of running copies. Copies that read in no time have no entry.
     longer: FxHashMap<AttemptId, Time>,
     /// Second outputs by phase, of jobs that have not ended.
     seconds: FxHashMap<(JobId, u32), Vec<Second>>,
@@ -71,12 +73,12 @@ impl Reading {
         if self.longer.is_empty() { Time::ZERO } else { self.longer.get(&attempt).copied().unwrap_or(Time::ZERO) }
     }
 
-    /// Returns whether copies of finished tasks that run on matter.
+    /// Returns whether clones may read second outputs, so that [`Reading::second`] must be called.
     pub(crate) fn looks_for_seconds(&self) -> bool {
         matches!(&self.network, Some(Network { assignment: Assignment::Delay(_), .. }))
     }
 
-    /// Notes that a copy of a task that has just finished runs on and will have the same output when it finishes.
+    /// Records that a copy runs on although its task has finished. At `finish` it provides a second output.
     pub(crate) fn second(&mut self, attempt: AttemptId, finish: Time) {
         let seconds = self.seconds.entry((attempt.task.job, attempt.task.phase)).or_default();
         match seconds.last_mut().filter(|last| last.attempt.task == attempt.task) {
@@ -87,7 +89,7 @@ impl Reading {
         }
     }
 
-    /// Notes that a copy has ended; it has an output only if it has finished.
+    /// Records that a copy has ended. A copy that was stopped provides no output.
     pub(crate) fn ended(&mut self, attempt: AttemptId, finished: bool) {
         self.longer.remove(&attempt);
         if !finished && let Some(seconds) = self.seconds.get_mut(&(attempt.task.job, attempt.task.phase)) {
@@ -131,7 +133,7 @@ impl Reading {
     ) -> Time {
         let id = attempt.id();
         let readers = cluster.copies(id.task).count() as u32;
-        // Copies read the first and the second output in turn: of three clones, the first and the third read the first.
+        // Copies take turns over the first and the second output: copies 0 and 2 read the first, copy 1 the second.
         let older = cluster.copies(id.task).filter(|copy| copy.id().copy < id.copy).count();
         let upstream = |parent: &u32| cluster.job(id.task.job).and_then(|job| job.phases().get(*parent as usize));
         let tasks: usize = spec.after.iter().filter_map(upstream).map(|phase| phase.tasks().len()).sum();

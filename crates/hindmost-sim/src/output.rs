@@ -1,4 +1,4 @@
-//! Output of a run: jobs, attempts and records are passed on as they end, so that memory does not grow with the run.
+//! Output of a run: receives jobs, attempts and records during the run, so that memory does not grow with the run.
 
 use std::io;
 use std::sync::Arc;
@@ -14,7 +14,8 @@ use hindmost_core::workload::JobSpec;
 pub enum Outcome {
     /// Finished first of its task's attempts.
     Won,
-    /// Stopped because another copy of its task had finished or will finish first.
+    /// Finished later than another copy of its task, or stopped because another copy had finished or was expected to
+    /// finish first.
     Lost,
     /// Stopped and relaunched: a new attempt started with its resources.
     Replaced,
@@ -37,9 +38,9 @@ impl Outcome {
 /// An attempt that has ended.
 #[derive(Clone, Copy, Debug)]
 pub struct AttemptResult<'a> {
-    /// The attempt.
+    /// Id of the attempt.
     pub attempt: AttemptId,
-    /// Its job, as submitted.
+    /// Description of its job, as submitted.
     pub job: &'a JobSpec,
     /// The node on which it ran.
     pub node: NodeId,
@@ -93,7 +94,8 @@ pub trait Output {
         false
     }
 
-    /// Receives the policy's reason for a decision. `fresh` is the attempt that a replacement starts.
+    /// Receives the policy's reason for a decision. `fresh` is the attempt that the decision starts if it is a
+    /// replacement, else `None`.
     fn reason(&mut self, _decision: &Decision, _fresh: Option<AttemptId>, _why: &str) {}
 
     /// Receives a record that has been applied.

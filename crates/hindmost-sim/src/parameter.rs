@@ -14,7 +14,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 /// Largest number of tasks that a job may have.
 pub(crate) const MOST_TASKS: u32 = u32::MAX >> 8;
 
-/// A number, or a distribution from which a number is drawn once for each job, node or arrival.
+/// A number, or a distribution of numbers. Numbers of tasks are drawn for each job and phase, speeds for each node,
+/// gaps for each arrival, and durations for each copy.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Parameter {
@@ -28,56 +29,56 @@ pub enum Parameter {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Family {
-    /// Always this value.
+    /// Always the same value.
     Constant {
-        /// The value.
+        /// The value of every draw.
         value: Parameter,
     },
-    /// Uniform between two ends; for counts, whole numbers including both ends.
+    /// A uniform distribution between two ends; for counts, over the whole numbers from `min` to `max`, both included.
     Uniform {
-        /// Lower end.
+        /// Smallest value.
         min: Parameter,
-        /// Upper end.
+        /// Largest value.
         max: Parameter,
     },
-    /// Exponential.
+    /// An exponential distribution.
     Exponential {
-        /// Mean.
+        /// Mean of the values.
         mean: Parameter,
     },
-    /// Pareto, by its mean or its minimum.
+    /// A Pareto distribution, given by its mean or its minimum.
     Pareto {
         /// Tail index α.
         alpha: Parameter,
-        /// Mean.
+        /// Mean of the values.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         mean: Option<Parameter>,
         /// Smallest value μ.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         minimum: Option<Parameter>,
-        /// Largest value; none unless given.
+        /// Largest value, at which the distribution is truncated; by default, values are unbounded.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         maximum: Option<Parameter>,
     },
-    /// Log-normal.
+    /// A log-normal distribution.
     LogNormal {
-        /// Mean.
+        /// Mean of the values.
         mean: Parameter,
         /// Coefficient of variation: standard deviation over mean.
         cv: Parameter,
     },
-    /// Weibull.
+    /// A Weibull distribution.
     Weibull {
         /// Shape k; below 1 the tail is heavier than exponential.
         shape: Parameter,
-        /// Mean.
+        /// Mean of the values.
         mean: Parameter,
     },
-    /// A sample from a file, one number per line; every value is equally likely.
+    /// The values of a file with one number per line; every line is equally likely.
     Empirical {
         /// The file; a relative path is relative to the scenario's folder.
         file: PathBuf,
-        /// The values of the file, after it is read.
+        /// The values of the file; empty until the file is read.
         #[serde(skip)]
         values: Vec<f64>,
     },
@@ -121,7 +122,7 @@ pub(crate) struct Draws {
     purpose: Purpose,
     index: u64,
     next: u64,
-    /// If given, the result of every draw, to examine extremes.
+    /// The result of every draw, to examine extreme values; `None`: draws are random.
     always: Option<f64>,
 }
 
@@ -130,7 +131,7 @@ impl Draws {
         Draws { seed, purpose, index, next: 0, always: None }
     }
 
-    /// Like [`Draws::new`], for part number `part`, such as a phase of a job; part 0 has the draws of the whole.
+    /// Like [`Draws::new`], for one part of a job, such as a phase. Part 0 has the same draws as [`Draws::new`].
     pub(crate) fn of_part(seed: u64, purpose: Purpose, index: u64, part: usize) -> Draws {
         Draws { next: (part as u64) << 32, ..Draws::new(seed, purpose, index) }
     }
@@ -147,7 +148,7 @@ impl Draws {
 }
 
 impl Parameter {
-    /// Returns the number or draws one.
+    /// Returns the constant number, or draws a number from the distribution.
     ///
     /// # Errors
     /// If the drawn parameters of the distribution are not valid.
@@ -165,7 +166,7 @@ impl Parameter {
     /// its ends, both included, with the same probability.
     ///
     /// # Errors
-    /// If the result is not such a number, or the drawn parameters of the distribution are not valid.
+    /// If the result is not a whole number in this range, or the drawn parameters of the distribution are not valid.
     pub(crate) fn draw_count(&self, draws: &mut Draws) -> Result<u32, String> {
         let number = match self {
             Parameter::Drawn(family) => match &**family {
@@ -189,7 +190,7 @@ impl Parameter {
         }
     }
 
-    /// Returns the distribution of this parameter; its own parameters are drawn.
+    /// Draws the distribution's own parameters and returns the resulting distribution, which is constant for a number.
     ///
     /// # Errors
     /// If the drawn parameters of the distribution are not valid.
@@ -235,7 +236,7 @@ impl Family {
                     (None, Some(minimum), Some(maximum)) => {
                         Distribution::pareto_truncated(alpha, minimum.draw(draws)?, maximum)
                     }
-                    _ => return Err("a pareto needs either its mean or its minimum".to_owned()),
+                    _ => return Err("a pareto distribution needs either its mean or its minimum".to_owned()),
                 }
             }
             Family::LogNormal { mean, cv } => Distribution::log_normal(mean.draw(draws)?, cv.draw(draws)?),

@@ -1,8 +1,8 @@
 //! The data that pictures of an experiment need in addition to its summary.
 //!
-//! Distributions come from the measurements of the jobs, which every run keeps. Runs do not keep attempts. The jobs to
-//! draw are chosen after all runs; then a few runs are repeated until those jobs are done. The simulator is
-//! deterministic, so the attempts are the same.
+//! Distributions come from the measurements of the jobs, which every run keeps. Runs do not keep attempts. Therefore,
+//! after all runs, the jobs to draw are chosen and a few runs are repeated until these jobs are done. The simulator is
+//! deterministic, so a repeated run has the same attempts.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,10 +23,10 @@ use crate::output::{AttemptResult, Outcome, Output};
 
 /// Most policies under which the chosen jobs are shown.
 const MOST_POLICIES: usize = 3;
-/// Number of chosen jobs if that many policies are shown.
+/// Number of chosen jobs if [`MOST_POLICIES`] policies are shown.
 const JOBS_OF_MANY: usize = 2;
 
-/// Returns the distributions of each policy, over the finished jobs of all seeds.
+/// Returns the distributions of flowtime and resource usage for each policy, over the finished jobs of all seeds.
 pub fn curves(results: &Results) -> Vec<PolicyCurves> {
     let all = |seeds: &[RunResult], of: fn(&RunResult) -> &Vec<f64>| {
         Cdf::of(seeds.iter().flat_map(|seed| of(seed).iter().copied()).collect())
@@ -137,7 +137,9 @@ struct Seen {
     reasons: Reasons,
     /// The index of each node in the timeline.
     nodes: FxHashMap<NodeId, u32>,
+    /// Number of tasks that the job must finish.
     tasks: u64,
+    /// Number of tasks that have finished.
     won: u64,
 }
 
@@ -309,7 +311,7 @@ mod tests {
             let finish = won.iter().map(|row| row.end).max().unwrap();
             let flowtime = (finish - spec.arrival).seconds();
             assert!((flowtime - job.flowtime.unwrap()).abs() < 1e-9, "{flowtime} {:?}", job.flowtime);
-            assert_eq!(timeline.end, finish, "nothing of a job outlasts it");
+            assert_eq!(timeline.end, finish, "no attempt ends after its job's finish");
         }
         let all = |policy: usize| results[policy][0].flowtime.clone();
         let slowest = all(0).into_iter().fold(0.0, f64::max);
@@ -375,6 +377,7 @@ mod tests {
         };
         assert_eq!(chosen(&[3.0], 2), [(0, "the only job under none".to_owned())]);
         assert!(chosen(&[f64::NAN], 1).is_empty());
+        // Job n has the flowtime 99 − n. The median is 49, the 95th percentile 94 and the longest flowtime 99.
         let numbers: Vec<f64> = (0..100).rev().map(f64::from).collect();
         let jobs: Vec<u32> = chosen(&numbers, 1).into_iter().map(|(job, _)| job).collect();
         assert_eq!(jobs, [50, 5, 0]);

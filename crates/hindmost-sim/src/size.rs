@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::parameter::{Draws, Parameter};
 
-/// Largest amount, in bytes.
+/// Amounts must be below this number of bytes.
 pub(crate) const LARGEST: f64 = 1e15;
 
 /// Pattern of the texts that [`parse_size`] reads.
@@ -112,12 +112,12 @@ impl Size {
     /// Reads the files that the size names, relative to a folder.
     ///
     /// # Errors
-    /// Those of [`Parameter::load`].
+    /// Returns the errors of [`Parameter::load`].
     pub(crate) fn load(&mut self, folder: &Path) -> Result<(), String> {
         self.0.load(folder)
     }
 
-    /// Returns the distribution of amounts; its own parameters are drawn.
+    /// Draws the size's own parameters and returns the resulting distribution of amounts, in bytes.
     ///
     /// # Errors
     /// If the drawn parameters are not valid, or the mean is not from 0 to below [`LARGEST`].

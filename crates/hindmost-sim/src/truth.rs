@@ -27,16 +27,17 @@ pub(crate) struct Model {
 /// The durations of active jobs, and the model that draws the durations that are not given.
 pub(crate) struct Truth {
     model: Model,
+    /// Durations of each job by phase, from the job with number `first` on; `None` for jobs that have ended.
     jobs: VecDeque<Option<Box<[Durations]>>>,
     first: u32,
 }
 
-/// When the remaining time of an attempt is revealed, and what is revealed.
+/// The moment at which policies learn the remaining time of an attempt, and what they learn.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reveal {
-    /// When the remaining time becomes known.
+    /// When policies learn the remaining time.
     pub(crate) at: Time,
-    /// The finish that is expected then.
+    /// The finish that policies expect from then on; it differs from the real finish if estimates have noise.
     pub(crate) expected_finish: Time,
 }
 
@@ -61,7 +62,7 @@ impl Truth {
         }
     }
 
-    /// Returns the duration of a copy from its start on a node of speed 1, in seconds.
+    /// Returns how long a copy takes on a node of speed 1, in seconds, without the time for reading its input.
     pub(crate) fn duration(&self, attempt: AttemptId) -> Result<f64, SimulationError> {
         let task = attempt.task;
         let durations = task
@@ -91,7 +92,7 @@ impl Truth {
                 if attempt.copy == 0 || recorded.len() < 2 {
                     return Ok(first);
                 }
-                // A copy takes the duration of another task of the phase.
+                // Copies other than the first take the duration of another task of the phase.
                 let at = place(recorded.len() - 1, own(Purpose::Duration));
                 Ok(recorded[if at < task.index as usize { at } else { at + 1 }])
             }
@@ -109,8 +110,8 @@ impl Truth {
         }
     }
 
-    /// Returns when the remaining time of an attempt is revealed and what is revealed. The attempt began at `since`,
-    /// finishes at `finish`, and would take `mean` with its phase's mean duration.
+    /// Returns when the remaining time of an attempt is revealed, and the finish that is expected then. The attempt
+    /// began at `since`, finishes at `finish`, and would take `mean` if it had its phase's mean duration.
     pub(crate) fn reveal(&self, attempt: AttemptId, since: Time, finish: Time, mean: Time) -> Reveal {
         let fraction = match self.model.knowledge {
             Knowledge::Oracle | Knowledge::Age | Knowledge::History => 0.0,
@@ -143,7 +144,7 @@ impl Truth {
 impl Truth {
     /// Returns when a policy observes that an attempt that has run for longer than `after` has progressed by less than
     /// `rate` per second; `None` if that never happens or progress is not observed. The attempt began at `since`,
-    /// finishes at `finish`, and would take `mean` with its phase's mean duration.
+    /// finishes at `finish`, and would take `mean` if it had its phase's mean duration.
     pub(crate) fn lags_at(&self, since: Time, finish: Time, mean: Time, rate: f64, after: Time) -> Option<Time> {
         if matches!(self.model.knowledge, Knowledge::Age | Knowledge::History) {
             return None;
@@ -154,7 +155,7 @@ impl Truth {
         if slow_from == 0.0 || total <= mean.seconds() {
             return (total * rate > 1.0).then_some(first);
         }
-        // Progress slow_from + slow·(t − fast) falls below rate·t.
+        // Once the attempt is slow, its progress is slow_from + slow·(t − fast); it lags when this falls below rate·t.
         let slow = (1.0 - slow_from) / (total - fast);
         if mean.seconds() * rate > 1.0 {
             return Some(first);
@@ -164,12 +165,12 @@ impl Truth {
     }
 }
 
-/// Returns one of `among` (at least 1) equally likely indices, by a number drawn from (0, 1).
+/// Converts a random number from (0, 1) to one of `among` equally likely indices. `among` must be at least 1.
 fn place(among: usize, drawn: f64) -> usize {
     ((drawn * among as f64) as usize).min(among - 1)
 }
 
-/// Returns one of the candidates, by a number drawn from (0, 1); `None` without candidates.
+/// Chooses one of the candidates by a random number from (0, 1); `None` if there are no candidates.
 fn one_of(candidates: &[f64], drawn: f64) -> Option<f64> {
     if candidates.is_empty() { None } else { candidates.get(place(candidates.len(), drawn)).copied() }
 }
@@ -227,12 +228,13 @@ mod tests {
     fn unknown_durations_are_drawn_from_the_known_ones() {
         let tasks = vec![vec![ObservedCopy::AtLeast(2.0)]];
         let durations = Durations::Observed { tasks, known: vec![1.0, 2.0, 3.0, 4.0, 4.0] };
-        // Within five standard errors of a share of 3000: the shares are thirds, then fifths.
+        // Returns whether a count of 3000 draws is within five standard errors of an expected share.
         let near = |count: u32, share: f64| (f64::from(count) / 3000.0 - share).abs() < 5.0 * (0.25f64 / 3000.0).sqrt();
+        // Only 3, 4 and 4 are above 2.
         let longer = drawn(&durations, attempt(0, 0));
         assert_eq!(longer.keys().copied().collect::<Vec<_>>(), [3, 4]);
         assert!(near(longer[&3], 1.0 / 3.0) && near(longer[&4], 2.0 / 3.0), "{longer:?}");
-        // A copy that is not listed, and a task that is not listed.
+        // Neither copy 1 of task 0 nor task 7 is listed, so their durations are drawn from all known ones.
         for unseen in [attempt(0, 1), attempt(7, 0)] {
             let counts = drawn(&durations, unseen);
             assert!((1..=3).all(|seconds| near(counts[&seconds], 0.2)) && near(counts[&4], 0.4), "{counts:?}");
@@ -240,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_known_duration_an_unseen_copy_is_an_error() {
+    fn a_copy_without_any_known_duration_is_an_error() {
         let durations = Durations::Observed { tasks: Vec::new(), known: Vec::new() };
         let error = truth(1, durations).duration(attempt(0, 0)).unwrap_err();
         assert!(matches!(error, SimulationError::NoDuration { .. }), "{error}");

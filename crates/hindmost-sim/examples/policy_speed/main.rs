@@ -29,9 +29,9 @@ use worlds::{Kind, Load, World};
 /// The policy with which every policy is compared.
 const BASELINE: &str = "fifo+none";
 
-/// Tasks of the short run that precedes the whole run if there is a limit. A simulation can be stopped only every
-/// 1 024 rounds. With a policy whose rounds take very long, the short run exceeds the limit, and the whole run is
-/// skipped.
+/// Number of tasks of the pilot run that precedes the whole run if `--limit` is given. If the pilot run exceeds the
+/// limit, the whole run is skipped, because a simulation can be stopped only every 1 024 rounds, which takes too long
+/// under a policy with very long rounds.
 const PILOT: u32 = 500;
 
 /// Tables of CPU time by policy and world, as Markdown.
@@ -111,7 +111,7 @@ type Taken = (f64, u64, u64);
 fn run(experiment: &Experiment, policy: &PolicySpec, most: f64) -> Result<Option<Taken>, SimulationError> {
     let start = cpu_seconds();
     let stop = AtomicBool::new(false);
-    // The simulating thread calls this at regular intervals.
+    // The simulator calls this in its own thread every 1 024 rounds.
     let progress = |_: Time| stop.store(cpu_seconds() - start > most, Ordering::Relaxed);
     match experiment.run_one(policy, 1, &mut Silent, &Control { stop: &stop, progress: &progress }) {
         Ok(result) => Ok(Some((cpu_seconds() - start, result.tasks, result.attempts)).filter(|taken| taken.0 <= most)),
@@ -157,7 +157,7 @@ fn measure(world: World, policies: &[String], options: &Options) -> Result<Vec<M
         (world.experiment(tasks, options.knowledge)?, world.experiment(PILOT, options.knowledge)?);
     // At least three runs, because the first one allocates memory that later ones reuse.
     let baseline = shortest(&experiment, &BASELINE.parse()?, f64::INFINITY, options.repeat.max(3))?;
-    let (seconds, tasks, attempts) = baseline.ok_or("nothing stops the baseline")?;
+    let (seconds, tasks, attempts) = baseline.ok_or("the run of the baseline was stopped")?;
     let policy = BASELINE.to_owned();
     let mut all =
         vec![Measured { world, policy, tasks, attempts, seconds: Some(seconds), ratio: Some(1.0), error: None }];
@@ -186,7 +186,8 @@ fn measure(world: World, policies: &[String], options: &Options) -> Result<Vec<M
     Ok(all)
 }
 
-/// Prints one table for each kind of world, with a row for each policy and a column for each number of machines and load.
+/// Prints one table for each kind of world, with a row for each policy and a column for each number of machines and
+/// load.
 fn markdown(measured: &[Measured], policies: &[String], options: &Options) {
     for kind in Kind::ALL {
         let of_kind: Vec<&Measured> = measured.iter().filter(|one| one.world.kind == kind).collect();

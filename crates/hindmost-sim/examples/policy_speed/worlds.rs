@@ -18,7 +18,7 @@ pub enum Kind {
     Speeds,
     /// Machines of five classes with cores and memory, jobs of two phases, one demand.
     Classes,
-    /// The same machines and jobs of two phases with 40 demands.
+    /// The machines of `Classes`, jobs of two phases, 40 different demands.
     Demands,
 }
 
@@ -45,7 +45,7 @@ pub struct World {
 impl Kind {
     pub const ALL: [Kind; 4] = [Kind::OneSlot, Kind::Speeds, Kind::Classes, Kind::Demands];
 
-    /// Returns the heading of the table.
+    /// Returns the heading of the kind's table.
     pub fn title(self) -> &'static str {
         match self {
             Kind::OneSlot => "One-slot machines",
@@ -95,19 +95,20 @@ impl Load {
     }
 }
 
-/// Mean of 1 to 50 tasks.
+/// Mean number of tasks of the first phase, which has 1 to 50 tasks.
 const TASKS: f64 = 25.5;
-/// Mean of 1 to 20 tasks.
+/// Mean number of tasks of the second phase, which has 1 to 20 tasks.
 const REDUCES: f64 = 10.5;
-/// Mean durations of the two phases, in seconds.
+/// Mean duration of a task of the first phase, in seconds.
 const MAP: f64 = 25.0;
+/// Mean duration of a task of the second phase, in seconds.
 const REDUCE: f64 = 37.5;
 
 /// Classes of machines: number among 30 machines, cores, and GB of memory, as in Xu, Liu & Lau 2022.
 const CLASSES: [(u32, u32, u32); 5] = [(2, 24, 48), (3, 16, 32), (1, 16, 48), (3, 16, 64), (21, 8, 16)];
 
 impl World {
-    /// Returns the name for messages.
+    /// Returns the name of the world for messages: kind, number of machines, load.
     pub fn name(self) -> String {
         format!("{:?}, {} machines, {}", self.kind, self.machines, self.load.name())
     }

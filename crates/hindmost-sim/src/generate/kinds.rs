@@ -12,24 +12,24 @@ use crate::size::{Size, whole};
 
 use super::replicas::Racks;
 
-/// A kind of job.
+/// A kind of job of the scenario, or the only kind of a workload without kinds.
 pub(super) struct Kind {
     /// Prefix of its jobs' names; the job's number follows. `None`: names are numbers only.
     pub(super) name: Option<String>,
     /// Sum of the shares of all kinds up to and including this one.
     pub(super) until: f64,
-    /// The phases of the scenario.
+    /// The phases as they are written in the scenario.
     pub(super) written: Vec<Written>,
-    /// The phases of its jobs.
+    /// The phases of its jobs: parents first, with repetitions.
     pub(super) plan: Vec<PlannedPhase>,
 }
 
-/// A phase of the scenario.
+/// A phase as it is written in the scenario.
 pub(super) struct Written {
     tasks: Parameter,
     duration: Parameter,
     pub(super) demand: DemandByName,
-    /// Bytes that a task reads.
+    /// Bytes that a task reads; `None` if tasks read nothing.
     input: Option<Size>,
     /// Number of nodes with a replica of the input, in phases without parents.
     replicas: u32,
@@ -41,7 +41,7 @@ pub(super) struct Written {
 pub(super) struct Drawn {
     pub(super) tasks: u32,
     pub(super) durations: Distribution,
-    /// Bytes that a task reads.
+    /// Distribution of the bytes that a task reads; `None` if tasks read nothing.
     input: Option<Distribution>,
 }
 
@@ -70,7 +70,7 @@ impl Written {
         Ok(Drawn { tasks, durations, input })
     }
 
-    /// Returns the mean number of tasks. Parameters of its distribution that are drawn have their medians.
+    /// Returns the mean number of tasks, with the medians of the parameters that are drawn.
     fn mean_tasks(&self) -> Result<f64, String> {
         let tasks = self.tasks.resolve(&mut Draws::always(0.5))?;
         Ok(tasks.mean().clamp(1.0, f64::from(MOST_TASKS)))
@@ -89,7 +89,8 @@ impl Written {
         (seed, index): (u64, u64),
     ) -> Option<InputSpec> {
         let sizes = drawn.input.as_ref()?;
-        // 14 bits each for the phase and its repetition, 24 for the task, 10 for the replica.
+        // The number of a draw has 14 bits for the phase, 14 for its repetition, 24 for the task and 10 for the
+        // replica.
         let phase = (planned.written as u64) << 48 | u64::from(planned.copy) << 34;
         let number = |task: u32| phase | u64::from(task) << 10;
         let bytes = |task| whole(sizes.survival_quantile(draw(seed, Purpose::InputOfTask, index, number(task))));

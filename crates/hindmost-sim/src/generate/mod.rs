@@ -163,8 +163,8 @@ pub(crate) fn trial(spec: &WorkloadSpec) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns the mean number of jobs of a checked description and the mean number of tasks of a job. Parameters that are
-/// drawn have their medians.
+/// Returns the mean number of jobs of a checked description and the mean number of tasks of a job, with the medians of
+/// the parameters that are drawn.
 pub(crate) fn expected(spec: &WorkloadSpec, horizon: Option<f64>) -> Result<(f64, f64), String> {
     let horizon = horizon.unwrap_or(f64::INFINITY);
     let jobs = match &spec.arrival {
@@ -172,7 +172,7 @@ pub(crate) fn expected(spec: &WorkloadSpec, horizon: Option<f64>) -> Result<(f64
         Some(ArrivalSpec::AtOnce { jobs }) => f64::from(*jobs),
         Some(ArrivalSpec::Every { gap, jobs }) => {
             let mean = gap.resolve(&mut Draws::always(0.5))?.mean();
-            // A mean gap of 0 divides to infinity or NaN; then `min` returns the number of jobs.
+            // If the mean gap is 0, the quotient is infinite or NaN, and `min` returns the number of jobs.
             f64::from(*jobs).min(horizon / mean + 1.0)
         }
         Some(ArrivalSpec::File(path)) => read_numbers(path)?.len() as f64,

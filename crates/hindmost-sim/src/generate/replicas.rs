@@ -1,9 +1,10 @@
 //! Places the replicas of tasks' input on nodes.
 //!
-//! The rules are those of HDFS: two replicas in one rack, one in another. The first replica is on any node, the second on
-//! another node of that rack, the third on a node of another rack, and the others on any other nodes. If there is no such
-//! node, a replica is on any node without one. (HDFS puts the second replica into another rack and the third next to it.
-//! That yields the same three nodes in another order, if every node is equally likely to be the first.)
+//! The rules are those of HDFS: two replicas in one rack, one in another. The first replica is on any node, the second
+//! on another node of that rack, the third on a node of another rack, and the others on any other nodes. If a rule
+//! leaves no node, the replica is on any node that has no replica yet. (HDFS puts the second replica into another rack
+//! and the third next to it. That yields the same three nodes in another order, if every node is equally likely to be
+//! the first.)
 
 use hindmost_core::ids::NodeId;
 
@@ -13,7 +14,7 @@ use crate::driver::NodeSetup;
 pub(super) struct Racks {
     /// All nodes; those of a rack are adjacent.
     nodes: Vec<NodeId>,
-    /// Begin and end of the rack in that list, for each node of the list.
+    /// For each entry of `nodes`, the begin and end of its rack in `nodes`.
     rack: Vec<(usize, usize)>,
 }
 
@@ -44,7 +45,7 @@ impl Racks {
                 2 => pick_outside(all, rack, drawn),
                 _ => None,
             };
-            // Fewer nodes are chosen than exist, so there is one without a replica.
+            // Fewer nodes are chosen than exist, so there is a node without a replica.
             let chosen = chosen.filter(|place| !places.contains(place)).or_else(|| pick(all, &places, drawn));
             let Some(chosen) = chosen else { break };
             places.push(chosen);
@@ -64,8 +65,8 @@ fn pick((begin, end): (usize, usize), taken: &[usize], drawn: f64) -> Option<usi
     Some(place)
 }
 
-/// Returns one of the indices from `begin` to before `end` outside the range from `from` to before `to`; `None` if there
-/// is none.
+/// Returns one of the indices from `begin` to before `end` outside the range from `from` to before `to`; `None` if
+/// there is none.
 fn pick_outside((begin, end): (usize, usize), (from, to): (usize, usize), drawn: f64) -> Option<usize> {
     let place = begin + nth(end - begin - (to - from), drawn)?;
     Some(if place < from { place } else { place + (to - from) })
@@ -123,7 +124,7 @@ mod tests {
 
     #[test]
     fn without_a_suitable_rack_any_node_is_chosen() {
-        // The first may be alone in its rack, and there may be only one rack.
+        // In `alone` each node has its own rack; in `one` all nodes are in the same rack.
         let alone = racks(&[Some("a"), Some("b"), Some("c")]);
         let one = racks(&[None; 4]);
         for seed in 0..200 {

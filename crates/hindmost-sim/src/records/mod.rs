@@ -2,8 +2,8 @@
 //!
 //! [`open`] returns the output of one run. It writes `DIR/POLICY/SEED/jobs.csv` and `attempts.csv` (or
 //! `.parquet`) row by row, so that its memory does not grow with the run. Until
-//! [`FinishedOutput::complete`] the files are called `jobs.csv.part` and `attempts.csv.part`. An output that is
-//! dropped before removes them and the folders that it created.
+//! [`FinishedOutput::complete`] is called, the files are named `jobs.csv.part` and `attempts.csv.part`. An output that
+//! is dropped before this call removes these files and the folders that it created.
 //!
 //! Times are seconds since the run began. Jobs that have not finished when a run stops have no row, but their attempts
 //! do, with the outcome `unfinished` if they were still running. Rows are in the order in which jobs and attempts
@@ -167,7 +167,7 @@ trait Tables: Sized {
     fn begin(jobs: PartFile, attempts: PartFile) -> io::Result<Self>;
     fn job(&mut self, row: &[Value<'_>]) -> io::Result<()>;
     fn attempt(&mut self, row: &[Value<'_>]) -> io::Result<()>;
-    /// Writes everything to the files and the files to the disk.
+    /// Writes all buffered rows to the files and waits until the files are on the disk.
     fn finish(self) -> io::Result<()>;
 }
 

@@ -13,8 +13,8 @@ const DEVICES: [&str; 4] = ["con", "prn", "aux", "nul"];
 
 /// Returns the name of a folder for a label; different labels get different names.
 ///
-/// `%XX` is the only escape of a byte, and `%` is escaped, too. So `%` alone (the empty label) and `%-` (a hash follows)
-/// are never the result of an escape.
+/// `%XX` is the only escape of a byte, and `%` is escaped, too. So `%` alone (the empty label) and `%-` (a hash
+/// follows) are never the result of an escape.
 pub(super) fn safe(label: &str) -> String {
     if label.is_empty() {
         return "%".to_owned();
@@ -35,7 +35,7 @@ pub(super) fn safe(label: &str) -> String {
         }
     }
     if name.len() > LONGEST {
-        // The name is ASCII, so any position is a boundary of letters.
+        // The name is ASCII, so it can be cut at any byte.
         name.truncate(BEGINNING);
         let _ = write!(name, "%-{:032x}", hash(label));
     }
@@ -49,7 +49,7 @@ fn is_device(label: &str) -> bool {
         || numbered.is_some_and(|number| number.len() == 1 && number.bytes().all(|c| c.is_ascii_digit()))
 }
 
-/// FNV-1a of 128 bits: the same on every machine and in every version.
+/// Returns the 128-bit FNV-1a hash of a label, which is the same on every machine and in every version.
 fn hash(label: &str) -> u128 {
     const BASIS: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
     const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn letters_that_file_systems_refuse_are_escaped() {
+    fn bytes_that_file_systems_refuse_are_escaped() {
         for (label, name) in [
             ("", "%"),
             (".", "%2E"),

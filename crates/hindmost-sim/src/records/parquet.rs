@@ -1,7 +1,7 @@
 //! Records as Apache Parquet: text as UTF-8 strings, seconds as doubles, counts as 64-bit integers, no nulls; pages are
 //! compressed with snappy.
 //!
-//! Rows are buffered by column and written as a row group of [`GROUP`] rows.
+//! Rows are buffered by column and written in row groups of [`GROUP`] rows.
 
 use std::io;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use parquet::schema::types::{ColumnPath, Type};
 use super::place::PartFile;
 use super::{ATTEMPT_COLUMNS, JOB_COLUMNS, Kind, Value};
 
-/// Rows of a row group. A file has at most 32 767 groups.
+/// Number of rows in a row group. A file has at most 32 767 groups.
 pub(super) const GROUP: usize = 1 << 16;
 
 pub(super) struct Tables {
@@ -68,7 +68,7 @@ impl Column {
             }
             (Column::Seconds(values), Value::Seconds(number)) => values.push(number),
             (Column::Count(values), Value::Count(number)) => values.push(number as i64),
-            // Writing the group fails, because a value is missing.
+            // In a release build, writing the group fails later, because this column has too few values.
             _ => debug_assert!(false, "a value is not of its column's kind"),
         }
     }

@@ -109,8 +109,8 @@ impl Place {
         files.try_into().map_err(|_| io::Error::other("internal error, please report it: a file is missing"))
     }
 
-    /// Gives the files, which are written and closed, their final names. The first file is renamed last, so that its
-    /// presence means that all are there.
+    /// Renames the files to their final names; they must be written and closed. The first file is renamed last, so if
+    /// it exists, all files exist.
     pub(super) fn keep(mut self) -> io::Result<()> {
         while let Some(part) = self.parts.last() {
             fs::rename(&part.path, &part.target).map_err(at(&part.target))?;
@@ -134,7 +134,7 @@ impl Drop for Place {
             shared.parts.remove(&part.path);
         }
         for folder in self.folder.ancestors() {
-            // Fails if the folder is not empty; then the last run that fails removes it.
+            // Removal fails if another run still has files in the folder; the last run that fails removes the folder.
             if shared.made.contains(folder) && fs::remove_dir(folder).is_ok() {
                 shared.made.remove(folder);
             }
@@ -154,8 +154,8 @@ impl PartFile {
         &self.path
     }
 
-    /// Waits until everything is on the disk. Some file systems report only then that they are full, and the final name
-    /// must not exist before the content.
+    /// Waits until the content is on the disk. Some file systems report only then that they are full, and the final
+    /// name must not exist before the content.
     pub(super) fn sync(&self) -> io::Result<()> {
         self.file.sync_all().map_err(at(&self.path))
     }

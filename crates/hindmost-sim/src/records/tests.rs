@@ -105,7 +105,7 @@ fn parquet_as_csv(path: &Path) -> String {
     text
 }
 
-/// Writes two jobs and some attempts.
+/// Writes two jobs and this many attempts.
 fn write(dir: &Path, format: Format, attempts: u32) -> io::Result<()> {
     let mut output = open(dir, format, "sca(max_copies=8)", 3)?;
     assert!(output.wants_attempts());
@@ -208,7 +208,7 @@ fn runs_of_the_same_name_do_not_conflict() {
 #[test]
 fn parquet_has_the_rows_of_csv() {
     let dir = TempDir::new().unwrap();
-    // More than one row group, and no rows.
+    // The first number of attempts needs two row groups; the second leaves the file of attempts empty.
     for attempts in [parquet::GROUP as u32 + 1000, 0] {
         for format in FORMATS {
             write(dir.path(), format, attempts).unwrap();
@@ -281,7 +281,7 @@ fn a_full_disk_is_an_error_that_names_the_file() {
 }
 
 #[test]
-fn formats_have_names() {
+fn every_format_is_parsed_from_its_name() {
     for format in FORMATS {
         assert_eq!(format.to_string().parse(), Ok(format));
     }
@@ -289,9 +289,10 @@ fn formats_have_names() {
     assert_eq!(message, "\"parket\" is not a format of records; use csv or parquet; did you mean \"parquet\"?");
 }
 
-/// The files of whole runs, under policies that stop losing copies at the moment in which a job's last task finishes.
+/// Compares the files of whole runs with their results. The policies stop losing copies when a job's last task
+/// finishes.
 #[test]
-fn a_run_fills_its_files() {
+fn files_of_a_run_agree_with_its_results() {
     const SCENARIO: &str = r#"
         name = "small"
         slot = 0.1

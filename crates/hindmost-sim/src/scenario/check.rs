@@ -17,7 +17,7 @@ use super::{ArrivalSpec, ClusterSpec, NetworkSpec, NodeClass, Scenario, Workload
 const MOST_NODES: u32 = 10_000_000;
 /// Most jobs of one seed, on average. A waiting job takes about 2 kB of memory.
 const MOST_JOBS: f64 = 1e7;
-/// Most tasks of one seed, on average. So many take hours to simulate.
+/// Most tasks of one seed, on average. Simulating this many takes hours.
 const MOST_TASKS_OF_ALL: f64 = 1e8;
 /// Longest time, in seconds: about 300 years, half of what the clock can count.
 const LONGEST: f64 = 1e10;
@@ -89,7 +89,7 @@ impl Scenario {
     }
 }
 
-/// Adds the kind of job to an error.
+/// Adds the kind of job, by its index and name, to an error.
 fn of_kind(at: usize, name: &str, error: &str) -> String {
     format!("workload.job, entry {} ({name:?}): {error}", at + 1)
 }
@@ -226,7 +226,7 @@ impl WorkloadSpec {
         self.try_draws(horizon)
     }
 
-    /// Finds parameters that are never valid and workloads that are too large, before anything runs.
+    /// Draws a few jobs to find invalid parameters, and checks that the workload is not too large.
     fn try_draws(&self, horizon: Option<f64>) -> Result<(), String> {
         generate::trial(self).map_err(|error| format!("workload.{error}"))?;
         let (jobs, tasks) = generate::expected(self, horizon).map_err(|error| format!("workload.{error}"))?;
@@ -239,7 +239,7 @@ impl WorkloadSpec {
             let or_tasks = if jobs > MOST_JOBS { "" } else { ", or the number of tasks of a job" };
             return Err(format!(
                 "workload: {} jobs of {} tasks each would arrive on average, but at most {MOST_JOBS} jobs with \
-                 {MOST_TASKS_OF_ALL} tasks in all can be simulated: {fewer}{or_tasks}",
+                 {MOST_TASKS_OF_ALL} tasks together can be simulated: {fewer}{or_tasks}",
                 Plain(rounded(jobs)),
                 Plain(rounded(tasks))
             ));

@@ -25,13 +25,13 @@ const MOST_PHASES: u32 = 10_000;
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct JobKind {
-    /// Prefix of its jobs' names.
+    /// Prefix of the names of its jobs; the number of the job follows.
     pub name: String,
     /// Probability of this kind, relative to the other kinds.
     #[serde(default = "one")]
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub share: f64,
-    /// Its phases.
+    /// The phases of its jobs.
     #[serde(default)]
     #[schemars(!default, length(min = 1))]
     pub phase: Vec<PhaseKind>,
@@ -45,12 +45,13 @@ fn one() -> f64 {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PhaseKind {
-    /// Name, unique within the kind.
+    /// Name of the phase, unique within the kind.
     pub name: String,
     /// The phases that must be finished first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after: Vec<String>,
-    /// Number of times the phase is repeated, each after the one before; they are called `name-1`, `name-2`, …
+    /// Number of repetitions of the phase; each one starts after the one before has finished. The repetitions are
+    /// called `name-1`, `name-2`, …
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 10_000))]
     pub repeat: Option<u32>,
@@ -79,11 +80,11 @@ const MOST_REPLICAS: u32 = 512;
 /// A phase of the generated jobs of a kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PlannedPhase {
-    /// Name.
+    /// Name of the phase, with the number of the repetition if it is repeated.
     pub(crate) name: Arc<str>,
     /// Indices of its parents in the plan.
     pub(crate) after: Vec<u32>,
-    /// Index in the scenario of the phase that this one is or repeats.
+    /// Index of the phase of the scenario from which this phase is made.
     pub(crate) written: usize,
     /// Number of the repetition, from 0.
     pub(crate) copy: u32,
@@ -101,7 +102,7 @@ impl JobKind {
         let named: Vec<Named<'_>> = self.phase.iter().map(|phase| (phase.name.as_str(), &phase.after[..])).collect();
         let order = parents_first(&named)?;
         let places: BTreeMap<&str, usize> = named.iter().enumerate().map(|(at, (name, _))| (*name, at)).collect();
-        // The last planned repetition of each phase.
+        // For each phase of the scenario, the index in the plan of its last repetition.
         let mut last = vec![0u32; self.phase.len()];
         let mut plan: Vec<PlannedPhase> = Vec::new();
         let mut names = BTreeSet::new();

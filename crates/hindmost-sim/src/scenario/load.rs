@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use hindmost_core::estimator::Knowledge;
 use hindmost_math::plain::{Quoted, with_plain_numbers};
-use hindmost_math::suggest::did_you_mean;
+use hindmost_math::suggest::{did_you_mean, with_nearest_name};
 use serde::Deserialize;
 
 use super::check::{check_machines, check_times};
@@ -14,7 +14,7 @@ use super::{Scenario, default_order};
 /// The reason why a scenario cannot be loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum ScenarioError {
-    /// The text is not a valid scenario.
+    /// The text or a value that was set is not a valid scenario.
     #[error("{origin}: {message}")]
     Invalid {
         /// The source of the text: a file, a built-in name or an option.
@@ -25,17 +25,17 @@ pub enum ScenarioError {
     /// The file cannot be read.
     #[error("{}: {error}", path.display())]
     Unreadable {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The error.
+        /// The reason why it cannot be read.
         error: std::io::Error,
     },
-    /// No built-in scenario or file of that name.
+    /// There is no built-in scenario or file of that name.
     #[error("there is no scenario {}: neither a file of that name nor a built-in one{near}", Quoted(name))]
     Unknown {
-        /// The name.
+        /// The name that was given.
         name: String,
-        /// A suggestion; empty for none.
+        /// The end of the message: a similar name or the names of all built-in scenarios.
         near: String,
     },
 }
@@ -81,7 +81,7 @@ impl ReplaySettings {
             set_value(&mut table, path, value).map_err(&invalid)?;
         }
         let settings: ReplaySettings = serde::Deserialize::deserialize(toml::Value::Table(table))
-            .map_err(|error: toml::de::Error| invalid(with_suggestion(&error.to_string())))?;
+            .map_err(|error: toml::de::Error| invalid(in_plain_words(&error)))?;
         check_times(settings.slot, settings.noise, settings.gamma).map_err(&invalid)?;
         settings.machines.map_or(Ok(()), |machines| check_machines("machines", machines)).map_err(&invalid)?;
         Ok(settings)
@@ -145,8 +145,7 @@ impl Scenario {
     pub fn parse(text: &str, origin: &str, folder: &Path, set: &[(String, String)]) -> Result<Scenario, ScenarioError> {
         let invalid = |message: String| ScenarioError::Invalid { origin: origin.to_owned(), message };
         // The text alone is read first, because its errors have line and column.
-        let mut scenario: Scenario =
-            toml::from_str(text).map_err(|error| invalid(with_suggestion(&error.to_string())))?;
+        let mut scenario: Scenario = toml::from_str(text).map_err(|error| invalid(in_plain_words(&error)))?;
         if !set.is_empty() {
             let mut table: toml::Table = text.parse().map_err(|error: toml::de::Error| invalid(error.to_string()))?;
             for (path, value) in set {
@@ -155,7 +154,8 @@ impl Scenario {
             }
             scenario =
                 serde::Deserialize::deserialize(toml::Value::Table(table)).map_err(|error: toml::de::Error| {
-                    invalid(format!("after --set: {}", with_suggestion(error.to_string().trim())))
+                    // Without a text, the error has the path of the value on a line of its own.
+                    invalid(format!("--set: {}", in_plain_words(&error).replace("\nin `", " in `")))
                 })?;
         }
         folder.clone_into(&mut scenario.folder);
@@ -201,18 +201,15 @@ fn step<'a>(at: &'a mut toml::Value, key: &str) -> Result<&'a mut toml::Value, S
     }
 }
 
-/// Adds the nearest known key to an error about an unknown one.
-fn with_suggestion(message: &str) -> String {
-    let message = &with_plain_numbers(message.trim_end());
-    let quoted = |text: &str| -> Vec<String> { text.split('`').skip(1).step_by(2).map(str::to_owned).collect() };
-    let Some(at) = message.find("unknown field").or_else(|| message.find("unknown variant")) else {
-        return message.to_owned();
+/// Returns the message of a TOML error with plain words for unknown keys and expected types.
+fn in_plain_words(error: &toml::de::Error) -> String {
+    let message = with_nearest_name(&with_plain_numbers(error.to_string().trim_end()));
+    let in_words = |line: &str| match line.rsplit_once(", expected ") {
+        Some((start, "u32")) => format!("{start}, expected a whole number"),
+        Some((start, "f64")) => format!("{start}, expected a number"),
+        Some((start, "a boolean")) => format!("{start}, expected true or false"),
+        Some((start, expected)) if expected.starts_with("struct ") => format!("{start}, expected a table"),
+        _ => line.to_owned(),
     };
-    let names = quoted(&message[at..]);
-    match names.split_first() {
-        Some((unknown, known)) => {
-            format!("{message}{}", did_you_mean(unknown, known.iter().map(String::as_str)))
-        }
-        None => message.to_owned(),
-    }
+    message.lines().map(in_words).collect::<Vec<_>>().join("\n")
 }

@@ -43,6 +43,7 @@ pub struct Scenario {
     pub name: String,
     /// Order of jobs for policies that are given without an order; `hindmost policies` lists them.
     #[serde(default = "default_order")]
+    #[schemars(extend("pattern" = catalogue::order_pattern()))]
     pub order: String,
     /// Seconds between decisions. If left out, the policy decides after every event.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -55,12 +56,12 @@ pub struct Scenario {
     /// Whether to continue until every job is done; otherwise the run stops at the horizon.
     #[serde(default = "yes")]
     pub drain: bool,
-    /// Number of seeds.
+    /// Number of seeds; every policy runs once on each seed.
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 100_000))]
     pub seeds: u32,
-    /// The progress model, that is, what policies know of running attempts: "oracle", "progress(S)", "progress(uniform)" or
-    /// "age". The default is `progress(0.1)`.
+    /// The progress model, that is, what policies know of running attempts: "oracle", "progress(S)",
+    /// "progress(uniform)" or "age". The default is `progress(0.1)`.
     #[serde(default = "progress_of_a_tenth")]
     #[schemars(with = "String", regex(pattern = KNOWLEDGE))]
     pub knowledge: Knowledge,
@@ -80,7 +81,7 @@ pub struct Scenario {
     /// The network between nodes; without it, reading from other nodes takes no time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<NetworkSpec>,
-    /// The jobs.
+    /// The jobs that arrive.
     pub workload: WorkloadSpec,
     /// The policies to compare; if empty, all systems of the catalogue.
     #[serde(default)]
@@ -91,7 +92,8 @@ pub struct Scenario {
 }
 
 /// Pattern of the progress models that a simulation can use.
-const KNOWLEDGE: &str = r"^\s*(oracle|age|progress\(\s*(uniform|[-+]?[0-9.]+([eE][-+]?[0-9]+)?)\s*\))\s*$";
+const KNOWLEDGE: &str =
+    r"^\s*(oracle|age|progress\(\s*(uniform|\+?0+(\.[0-9]*)?|\+?\.[0-9]+|\+?[0-9.]+[eE]-[0-9]+)\s*\))\s*$";
 
 fn unnamed() -> String {
     "unnamed".to_owned()
@@ -267,8 +269,10 @@ pub struct WorkloadSpec {
     /// Demand of a copy; one CPU by default. One-slot machines run one copy at a time for any demand.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub demand: Option<DemandSpec>,
-    /// Probability that a job is submitted to a queue, by the queue's name; the queue `default` has the rest to 1.
+    /// Probability that a job is submitted to a queue, by the queue's name; the remaining jobs go to
+    /// the queue `default`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(extend("additionalProperties" = { "type": "number", "minimum": 0, "maximum": 1 }))]
     pub queues: BTreeMap<String, f64>,
     /// Share of a duration that all copies of the task have in common, in [0, 1].
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -288,19 +292,19 @@ pub struct WorkloadSpec {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum ArrivalSpec {
-    /// As a Poisson process, up to the horizon.
+    /// Jobs arrive as a Poisson process, up to the horizon.
     Poisson {
         /// Mean number of jobs per second.
         #[schemars(extend("exclusiveMinimum" = 0))]
         rate: f64,
     },
-    /// All at the beginning.
+    /// All jobs arrive at time 0.
     AtOnce {
         /// Number of jobs.
         #[schemars(range(min = 1))]
         jobs: u32,
     },
-    /// One after another.
+    /// Jobs arrive one after another, the first at time 0.
     Every {
         /// Seconds between two jobs; a distribution is drawn for each gap.
         gap: Parameter,
@@ -308,7 +312,7 @@ pub enum ArrivalSpec {
         #[schemars(range(min = 1))]
         jobs: u32,
     },
-    /// At the times listed in a file, in seconds, one per line.
+    /// Jobs arrive at the times listed in a file, in seconds, one per line.
     File(PathBuf),
 }
 

@@ -10,9 +10,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 /// A policy, with the keys of scenario files: its name and its parameters.
 #[derive(Clone, Debug, Serialize)]
 pub struct PolicyEntry {
-    /// Name, as on the command line.
+    /// Name of the policy, as on the command line.
     pub name: String,
-    /// Parameters.
+    /// Parameters by name; the others have their defaults.
     #[serde(flatten)]
     pub parameters: Given,
 }

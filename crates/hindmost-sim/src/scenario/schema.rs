@@ -47,7 +47,8 @@ impl JsonSchema for Size {
         "Size".into()
     }
 
-    /// The schema of a parameter, except that each number may be a text with a unit.
+    /// Returns the schema of a [`Parameter`](crate::parameter::Parameter), except that each number may be a text with a
+    /// unit.
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let amount = generator.subschema_for::<Bytes>().to_value();
         let mut distribution = Family::json_schema(generator).to_value();

@@ -245,7 +245,7 @@ fn mistakes_in_kinds_of_jobs_are_errors() {
         ("share = 3", "share = -1", &["share is -1"]),
         ("share = 3", "share = nan", &["share is NaN"]),
         ("share = 3", "share = inf", &["share is inf"]),
-        ("share = 3", "shares = 3", &["unknown field `shares`", "did you mean \"share\"?"]),
+        ("share = 3", "shares = 3", &["there is no key \"shares\"", "did you mean \"share\"?"]),
         ("name = \"wordcount\"", "name = \"\"", &["entry 1", "its name must not be blank"]),
         ("name = \"wordcount\"", "name = \" \"", &["entry 1", "its name must not be blank"]),
         ("name = \"wordcount\"", "name = \"a\\nb\"", &["entry 1", "its name must not contain control characters"]),

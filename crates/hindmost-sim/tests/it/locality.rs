@@ -434,7 +434,7 @@ fn mistakes_in_networks_racks_and_inputs_are_errors() {
         ("rack_bandwidth = \"200MB\"", "rack_bandwidth = 0", &["network.rack_bandwidth is 0, but must be above 0"]),
         ("remote_bandwidth = \"50MB\"", "remote_bandwidth = nan", &["network.remote_bandwidth is NaN"]),
         ("remote_bandwidth = \"50MB\"", "remote_bandwidht = 1", &["did you mean \"remote_bandwidth\"?"]),
-        ("remote_bandwidth = \"50MB\"", "assignment = \"dealy\"", &["unknown variant `dealy`", "\"delay\"?"]),
+        ("remote_bandwidth = \"50MB\"", "assignment = \"dealy\"", &["\"dealy\" is not valid", "did you mean \"delay\"?"]),
         ("remote_bandwidth = \"50MB\"", "delay = nan", &["network.delay is NaN, but must be from 0"]),
         (
             "remote_bandwidth = \"50MB\"",

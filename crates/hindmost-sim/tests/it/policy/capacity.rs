@@ -400,9 +400,9 @@ fn mistakes_in_queues_are_errors() {
         (
             "name = \"research\"",
             "name = \"production\"",
-            "queue, entry 2 (\"production\"): the name was given before, in entry 1",
+            "queue, entry 2 (\"production\"): entry 1 has the same name",
         ),
-        ("guaranteed = 0.3", "guaranteed = 0.4", "are guaranteed 1.1"),
+        ("guaranteed = 0.3", "guaranteed = 0.4", "raises the sum for the top-level queues to 1.1"),
         (
             "maximum = 0.9",
             "maximum = 0.6",
@@ -412,9 +412,9 @@ fn mistakes_in_queues_are_errors() {
         (
             "name = \"research.students\"",
             "name = \"reserch.students\"",
-            "queue, entry 3 (\"reserch.students\"): it is below \"reserch\", which is not a queue; did you mean \"research\"?",
+            "queue, entry 3 (\"reserch.students\"): its parent \"reserch\" is not a queue; did you mean \"research\"?",
         ),
-        ("maximum = 0.9", "most = 0.9", "unknown field `most`"),
+        ("maximum = 0.9", "most = 0.9", "there is no key \"most\""),
         (
             "{ production = 0.6",
             "{ prodution = 0.6",

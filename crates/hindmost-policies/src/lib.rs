@@ -9,13 +9,14 @@
 //! - A **policy** is a system with an order. The [`catalogue`] parses its name, such as
 //!   `tetris(epsilon=0.1)+mantri(delta=0.5)`, checks its [parameters](mod@parameters) and builds it.
 //!
-//! Each policy is a file under the name that its users know. Its module page begins with what the policy does, its paper,
-//! its algorithm and the readings where the paper is silent. The optimisation problems behind the policies are in
-//! [`theory`].
+//! A policy is implemented in the file of its name, for example `orders/tetris.rs`. The documentation of that module
+//! says what the policy does, and gives its paper, its algorithm and the "readings": the choices made where the paper
+//! leaves something open. The optimisation problems behind the policies are in [`theory`].
 //!
 //! # Example
 //!
-//! Jobs in order of arrival, with backups by the rule of LATE for at most 20% of the cluster:
+//! This program builds a policy by name: `fifo` serves jobs in order of arrival, and `late` starts backups on at most
+//! 20% of the cluster. The policy then decides about a job of two tasks on a cluster of one slot:
 //!
 //! ```
 //! use hindmost_core::cluster::Cluster;
@@ -35,23 +36,24 @@
 //! let (name, capacity) = ("n0".into(), Resources::ONE_SLOT);
 //! let joined = Event::NodeJoined { node: NodeId(0), name, capacity, speed: 1.0, rack: None };
 //! session.step(Time::ZERO, &joined, &mut answers)?;
-//! // A job of two tasks, as it appears in a journal; `mean` is in seconds.
+//! // A job of two tasks, as a journal records it. `mean`, the mean duration of a task, is in seconds.
 //! let phase = r#"{"name": "map", "after": [], "tasks": 2, "demand": {}, "mean": 10.0}"#;
 //! let spec = format!(r#"{{"name": "wordcount", "arrival": 0, "weight": 1.0, "phases": [{phase}]}}"#);
 //! let spec = serde_json::from_str(&spec)?;
 //! session.step(Time::ZERO, &Event::JobArrived { job: JobId(0), spec }, &mut answers)?;
 //! session.step(Time::ZERO, &Event::Round, &mut answers)?;
 //!
-//! // The cluster has one slot, so one of the two tasks starts.
+//! // Only one of the two tasks starts, because the cluster has one slot.
 //! assert!(matches!(answers.decisions[0], Decision::Start { node: NodeId(0), .. }));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
 //! # Imports between the folders
 //!
-//! All folders may use `theory` and `parameters`, which use none of the others. `dag` uses `orders`; both use `placement`.
-//! `placement` uses the index of running clones in `cloning`, `pace` in `speculation` uses `placement::by_speed`, and the
-//! clones of `ese` use its parameters in `speculation`. `catalogue` uses everything, and nothing uses `catalogue`.
+//! `theory` and `parameters` use no other folder, and every folder may use them. `dag` uses `orders`, and both use
+//! `placement`. `placement` uses the index of running clones in `cloning`. `speculation/pace.rs` uses
+//! `placement/by_speed.rs`, and `speculation/ese.rs` uses the parameters declared in `cloning/ese.rs`. `catalogue` uses
+//! all other folders, and no folder uses `catalogue`. There are no cycles.
 
 pub mod catalogue;
 pub mod cloning;

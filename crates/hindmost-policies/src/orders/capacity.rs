@@ -8,9 +8,9 @@
 //! - The policy goes down the tree from the top. At each level it chooses the queue with the smallest used /
 //!   guaranteed. In the leaf it starts one task, of the first job with a task that may start. Then it begins at the top
 //!   again.
-//! - A queue may borrow what others do not use of their guarantees, up to its maximum. It gives borrowed resources back
-//!   when its attempts end, because a queue below its guarantee is chosen first. No attempt is stopped for that: there
-//!   is no preemption.
+//! - A queue may borrow the parts of other queues' guarantees that these do not use, up to its maximum. It gives
+//!   borrowed resources back when its attempts end, because a queue below its guarantee is chosen first. No attempt is
+//!   stopped for that: there is no preemption.
 //! - No copy starts that would take its queue, or a queue above it, over its maximum. Backups count like any other
 //!   copy.
 //! - A queue uses the dominant share of the cluster that its jobs' copies hold (`resources=dominant`, YARN's
@@ -18,16 +18,16 @@
 //!   `DefaultResourceCalculator`; the first dimension if nodes have no memory).
 //!
 //! Queues are configured in the scenario (`[[queue]]`), and a job names its queue. Jobs that name no queue, or one that
-//! is not configured, are in the queue `default`. Unless `default` is configured, its guarantee is what the top-level
-//! queues leave of the cluster. In the same way, a queue with queues below it has a `default` below it for the jobs
-//! that name the queue itself (YARN rejects such jobs).
+//! is not configured, are in the queue `default`. Unless `default` is configured, its guarantee is the part of the
+//! cluster that the top-level queues leave. In the same way, a queue with queues below it has a `default` below it for
+//! the jobs that name the queue itself (YARN rejects such jobs).
 //!
 //! Order of jobs for other passes: arrival. Parameter: `resources`.
 //!
 //! Readings:
 //! - A task that fits nowhere, or would exceed a maximum, does not block the jobs behind its own. (YARN may reserve a
 //!   node for it instead.)
-//! - If used / guaranteed is equal, queues are served in the order in which they are configured, an implicit `default`
+//! - Queues with equal used / guaranteed are served in the order in which they are configured, an implicit `default`
 //!   last. (YARN: the larger guarantee first.)
 //! - Queues with a guarantee of 0 are served after all others at their level.
 //! - Left out: limits for users, applications and application masters; priorities; node labels; elastic preemption.
@@ -91,16 +91,17 @@ impl Order for CapacityOrder {
     }
 }
 
-/// The jobs of a leaf with tasks to start, and how far this round has served them.
+/// The jobs of a leaf that have tasks to start, and the position of this round in them.
 #[derive(Default)]
 struct Line {
     jobs: Waiting,
     /// Demands that fit nowhere now, or would exceed a maximum.
     stuck: Stuck,
-    /// This round has served the jobs up to this place.
+    /// The place up to which this round has served the jobs.
     passed: Option<Place>,
     /// The job that is being served, and what was tried for it without success.
     current: Option<(JobId, Tried)>,
+    /// True if this round can start no further task of the leaf.
     done: bool,
 }
 
@@ -119,7 +120,7 @@ impl Line {
 pub struct CapacityOriginals {
     which: Which,
     tree: QueueTree,
-    /// The waiting jobs by queue; only leaves have any.
+    /// The waiting jobs by queue. Only leaves have waiting jobs.
     waiting: Vec<Line>,
 }
 
@@ -132,7 +133,7 @@ impl CapacityOriginals {
         CapacityOriginals { which, tree, waiting }
     }
 
-    /// Adds a job to its leaf's waiting jobs if it has pending tasks, or removes it.
+    /// Adds a job to the waiting jobs of its leaf if it has pending tasks; otherwise removes it from them.
     fn refresh(&mut self, id: JobId, cluster: &Cluster) {
         let Some(job) = cluster.job(id) else { return };
         let waiting = &mut self.waiting[self.tree.leaf_of(job.spec())];
@@ -157,7 +158,7 @@ impl CapacityOriginals {
         first.map(|(_, leaf)| leaf)
     }
 
-    /// Starts the next task of a leaf that may start, if any.
+    /// Starts the first task of a leaf's jobs that may start now, if there is one.
     fn serve(&mut self, leaf: usize, round: &mut Round<'_>) {
         let waiting = &mut self.waiting[leaf];
         while !waiting.done {
@@ -190,7 +191,7 @@ impl CapacityOriginals {
             }
             waiting.current = Some((job, tried));
             let name = self.tree.name(leaf);
-            round.because(|| format!("queue {name} was next, and the job was next in it"));
+            round.because(|| format!("queue {name} was next, and its job was next in that queue"));
             self.tree.count(job, round.cluster());
             return;
         }

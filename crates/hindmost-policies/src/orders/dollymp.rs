@@ -18,27 +18,29 @@
 //! Passes: `[Originals(knapsack order, best fit), Clones(same order, ≤ clones, budget)]`.
 //!
 //! Readings where the paper is silent or misprinted:
-//! - e = θ + r·σ with r = 1.5. (The formula drops r; the experiments set it.) An unknown or infinite σ counts as 0.
+//! - e = θ + r·σ with r = 1.5. (The paper's formula omits r, but its experiments set r.) An unknown or infinite σ
+//!   counts as 0.
 //! - Levels go on until every job has a priority. (The printed upper end can be infinite or negative.)
-//! - In a scenario with slots of time, time passes between slot boundaries too. Priorities are computed when a job
-//!   arrives, not at the boundary at which it can first be placed.
+//! - In a scenario with slots of time, jobs also arrive between slot boundaries. Priorities are computed when a job
+//!   arrives, not at the next boundary, at which it can first be placed.
 //! - "The first available phase" of a job is the first open phase with a copy that fits (`phase=fitting`), because
-//!   nothing is to be cloned as long as any new task can be placed. Read literally, it could also be the first open
-//!   phase whether or not it fits (`phase=first`).
-//! - Inner products that differ only by rounding are equal. Then the first job by id is chosen.
-//! - A copy fits if its demand is at most what is free. (The printed < forbids an exact fit.)
+//!   tasks are cloned only when no other task can be placed. Read literally, it could also be the first open phase
+//!   whether or not it fits (`phase=first`).
+//! - Inner products that differ only by rounding count as equal. Among equal ones, the job with the smallest id is
+//!   chosen.
+//! - A copy fits if its demand is at most the free resources. (The printed < forbids an exact fit.)
 //! - The paper names no units for the inner product. It is computed from shares of the node's capacity
 //!   (`fit=normalised`), or from cores, GB and whole units (`fit=raw`).
 //! - Clones start after originals have been tried on every node, as the text says (`clone_pass=after`), or on each node
 //!   right after its originals, as the loop is printed (`clone_pass=by_node`). The printed loop could also mean that a
-//!   node waits for its top level, but that contradicts the text.
+//!   node starts no task of lower levels while a task of its top level waits, but that contradicts the text.
 //! - δ, which the paper does not define and the experiments set to 0.3, is the share of the cluster that clones may
 //!   hold, in each dimension. There is no limit by default, as in the paper's Figure 2.
-//! - A node runs at most one copy of a task (x ∈ {0, 1} in Eq. 5). But the only server of Figure 2 runs two;
-//!   `per_node=2` allows that.
+//! - A node runs at most one copy of a task (x ∈ {0, 1} in Eq. 5). But in Figure 2 the only server runs two copies of a
+//!   task; `per_node=2` allows that.
 //! - When a copy has finished, all other copies of its task are stopped (`keep=none`). The paper's application master
-//!   keeps one other running copy, the one with the best locality (`keep=best_locality`); with one clone, no copy is
-//!   then ever stopped.
+//!   keeps one other running copy, the one with the best locality (`keep=best_locality`); with at most one clone a
+//!   task, this means that no copy is ever stopped.
 
 use std::cmp::Ordering;
 
@@ -121,7 +123,7 @@ struct Ranked {
     job: JobId,
     /// The first level whose length is at least the job's.
     first_level: u32,
-    /// 0 before the job has a priority; [`OUTDATED`] for an entry that is no longer valid.
+    /// The job's priority, from 1. 0: the job has none yet. [`OUTDATED`]: the entry is no longer valid.
     priority: u32,
 }
 
@@ -129,7 +131,7 @@ struct Ranked {
 const OUTDATED: u32 = u32::MAX;
 
 impl Ranked {
-    /// Smallest volume first, then the earlier job.
+    /// Compares this entry with the entry of `job` with `volume`: the smaller volume comes first, then the smaller id.
     fn order(&self, volume: f64, job: JobId) -> Ordering {
         self.volume.total_cmp(&volume).then(self.job.cmp(&job))
     }
@@ -143,7 +145,7 @@ struct Standing {
     priority: u32,
 }
 
-/// Sums of the same volumes in different orders differ by less than this factor.
+/// Two sums of the same volumes, added in different orders, differ by less than this factor.
 const ROUNDING: f64 = 1.0 + 1e-9;
 
 /// The order of jobs by DollyMP's priorities.
@@ -152,7 +154,7 @@ pub struct KnapsackOrder {
     standings: FxHashMap<JobId, Standing>,
     /// The jobs sorted by volume, as of the last arrival.
     by_volume: Vec<Ranked>,
-    /// The sum of their volumes, as of the last arrival.
+    /// The sum of the volumes in `by_volume`.
     total: f64,
     /// Jobs whose length or volume has changed since the last arrival.
     changed: FxHashSet<JobId>,
@@ -187,8 +189,8 @@ impl KnapsackOrder {
         SizedJob { length: length / slot, volume: volume / slot }.finite()
     }
 
-    /// Marks the entries of changed jobs as outdated. Returns new entries for those that are unfinished, sorted by
-    /// volume.
+    /// Marks the entries of changed jobs as outdated. Returns new entries for the changed jobs that are unfinished,
+    /// sorted by volume.
     fn take_changed(&mut self, cluster: &Cluster) -> Vec<Ranked> {
         if std::mem::take(&mut self.all_changed) {
             self.changed.extend(cluster.jobs().map(Job::id));
@@ -224,13 +226,13 @@ impl KnapsackOrder {
         self.knapsacks.empty((self.total + updated_total) * ROUNDING);
         self.total = 0.0;
         let (mut by_volume, before) = (std::mem::take(&mut self.spare), std::mem::take(&mut self.by_volume));
-        let mut others = Vec::new();
+        let mut moved = Vec::new();
         let mut rank = |mut ranked: Ranked| {
             self.total += ranked.volume;
             let now = self.knapsacks.pack(ranked.first_level, ranked.volume);
             if ranked.priority != now {
                 ranked.priority = now;
-                others.push(ranked.job);
+                moved.push(ranked.job);
                 if let Some(standing) = self.standings.get_mut(&ranked.job) {
                     standing.priority = now;
                 }
@@ -247,8 +249,8 @@ impl KnapsackOrder {
         updated.for_each(rank);
         (self.by_volume, self.spare) = (by_volume, before);
         self.spare.clear();
-        others.sort_unstable();
-        others
+        moved.sort_unstable();
+        moved
     }
 }
 
@@ -273,8 +275,8 @@ impl Order for KnapsackOrder {
 
 /// The inner product of demand and free resources, by which DollyMP chooses a job within a level.
 pub struct InnerProduct {
-    /// The size of one unit of each dimension in the integers of [`Resources`](hindmost_core::resources::Resources);
-    /// `None` if the product is of shares of the node's capacity.
+    /// By dimension, the amount in [`Resources`](hindmost_core::resources::Resources) that counts as 1 in the inner
+    /// product, such as one core. `None`: the inner product is computed from shares of the node's capacity.
     units: Option<[f64; MAX_DIMENSIONS]>,
     phase: PhaseChoice,
 }
@@ -311,7 +313,7 @@ impl Fit for InnerProduct {
     }
 }
 
-/// When clones start.
+/// The time at which clones start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClonePass {
     /// After originals have been tried on every node.

@@ -12,13 +12,13 @@
 //! Key: dominant share in use divided by weight. No parameters.
 //!
 //! Readings:
-//! - The paper's users are jobs.
+//! - Each job counts as one of the paper's users.
 //! - If the next task of the job with the smallest share fits nowhere, this round skips the job. Tasks are not divided.
 //! - Backups count as resources that their job holds.
 //! - The cluster consists of the nodes that are up.
 //! - On one-slot machines the dominant share is the number of machines in use divided by the number of all machines.
-//! - On nodes with several resources `fair` has the same key, so both orders are equal there. `drf` follows the paper's
-//!   definition on every cluster.
+//! - On nodes with several resources, `fair` has the same key as `drf`, so both decide the same. `drf` follows the
+//!   paper's definition on every cluster.
 
 use hindmost_core::cluster::{Cluster, Job};
 

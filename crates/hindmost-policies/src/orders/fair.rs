@@ -1,8 +1,8 @@
 //! `fair` shares the cluster between jobs in proportion to their weights: the job that uses least, relative to its
 //! weight, is next.
 //!
-//! Key: what the job uses divided by its weight. On one-slot machines a job uses its running attempts; on other
-//! machines it uses its dominant share. No parameters.
+//! Key: the job's use divided by its weight. On one-slot machines, the use is the number of running attempts; on other
+//! machines, it is the dominant share. No parameters.
 
 use hindmost_core::cluster::{Cluster, Job};
 use hindmost_core::policy::order::Order;

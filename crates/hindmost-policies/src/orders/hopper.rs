@@ -25,7 +25,8 @@
 //! needs no pass over all others.
 //!
 //! Readings:
-//! - 2/β is at least 1; otherwise a job could not run all its tasks at the same time. A β below 1 counts as 1.
+//! - 2/β counts as at least 1; otherwise a job could not run all of its tasks at the same time. A β below 1 counts as
+//!   1.
 //! - β is the tail index of a phase that is known to be Pareto. For other phases it is the tail index of a Pareto with
 //!   the same mean and standard deviation: 1 + √(1 + (mean/sd)²). This is never below 2. So slots are kept for backups
 //!   only with a known Pareto of α < 2, or with the parameter `beta`.
@@ -64,14 +65,15 @@ crate::parameters! {
     }
 }
 
-/// The order of jobs by virtual size, which also limits each job to its allotment.
+/// The order of jobs by virtual size. It also limits each job to its allotment.
 pub struct Hopper {
-    /// β for all phases; `None` for each phase's own.
+    /// β for all phases. `None`: each phase has the β of its own durations.
     beta: Option<f64>,
     allotment: Allotment,
 }
 
-/// Returns the tail index β of a phase's durations, from what is known of them.
+/// Returns the tail index β of a phase's durations: that of a known Pareto distribution, otherwise that of a Pareto
+/// with the same mean and standard deviation.
 fn tail_index(phase: &Phase) -> f64 {
     match (phase.durations(), phase.sd()) {
         (Distribution::Pareto(pareto), _) => pareto.alpha(),
@@ -141,7 +143,7 @@ impl Hopper {
         (wanted.max(later), claim)
     }
 
-    /// Recomputes a job's virtual sizes, or removes a finished job.
+    /// Recomputes a job's virtual sizes. Removes the job if it has finished.
     fn refresh(&mut self, id: JobId, cluster: &Cluster) {
         match cluster.job(id).filter(|job| job.finished().is_none()) {
             Some(job) => {
@@ -199,7 +201,7 @@ impl Order for Hopper {
             Event::AttemptFinished { attempt }
             | Event::AttemptFailed { attempt, .. }
             | Event::AttemptStopped { attempt } => self.recount(attempt.task.job, cluster),
-            // A copy's share of the cluster has changed.
+            // A copy's share of the cluster has changed, so all claims have changed.
             Event::NodeLost { .. } | Event::NodeReturned { .. } | Event::NodeJoined { .. } => {
                 for job in cluster.jobs() {
                     self.refresh(job.id(), cluster);

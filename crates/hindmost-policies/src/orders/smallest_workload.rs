@@ -1,4 +1,5 @@
-//! `smallest_workload` serves started jobs before new ones. Among each, the job with the least pending work is next.
+//! `smallest_workload` serves started jobs before new ones. Among started jobs, and among new jobs, the job with the
+//! least pending work is next.
 //!
 //! Paper: Xu & Lau 2015.
 //!
@@ -7,7 +8,8 @@
 use hindmost_core::cluster::{Cluster, Job};
 use hindmost_core::policy::order::Order;
 
-/// Started jobs before new ones; among each, the least pending work first (Xu & Lau 2015).
+/// Serves started jobs before new ones, and within each of these groups the job with the least pending work first (Xu &
+/// Lau 2015).
 pub struct SmallestWorkload;
 
 impl Order for SmallestWorkload {

@@ -6,8 +6,8 @@
 //!
 //! Algorithm: among all pairs of a pending task and a node on which it fits, the pair with the highest score a − ε·p is
 //! next.
-//! - a is the alignment of the copy's demand with the node's free resources: the inner product of both, as shares of
-//!   the node's capacity.
+//! - a is the alignment of the copy's demand with the node's free resources: the inner product of demand and free
+//!   resources, both as shares of the node's capacity.
 //! - p is the job's remaining work. With `remaining=work` it is the sum of mean duration × demand over the job's
 //!   unfinished tasks, with demands as shares of the cluster, summed over dimensions. With `remaining=time` it is the
 //!   longest path of mean durations through unfinished phases.
@@ -15,7 +15,8 @@
 //!   capacity, and p̄ is the mean of p over the jobs with pending tasks. Both are computed in every round.
 //!
 //! Readings:
-//! - Xu, Liu & Lau 2022 print a + ε·p, which prefers the largest job. The Tetris paper prefers the smallest.
+//! - Xu, Liu & Lau 2022 print a + ε·p, which prefers the largest job. The Tetris paper, and this implementation, prefer
+//!   the smallest.
 //! - As in the paper, a node with free resources takes the task with the highest score there. If several nodes have
 //!   free resources at the same time, the highest score of all pairs comes first.
 //! - Tasks of all open phases are compared. Ties go to the first job, phase and node.
@@ -68,7 +69,7 @@ impl Remaining {
     }
 }
 
-/// Least remaining work first: the order for passes that go through jobs instead of nodes.
+/// The order by remaining work, the least first. Passes that go through jobs instead of nodes use it.
 pub struct LeastRemaining(pub Remaining);
 
 impl Order for LeastRemaining {
@@ -81,7 +82,7 @@ impl Order for LeastRemaining {
     }
 }
 
-/// The score of Tetris, by which it chooses pairs of task and node.
+/// The score by which Tetris chooses a pair of task and node.
 pub struct TetrisFit {
     parameters: TetrisParameters,
     /// ε in this round.
@@ -111,7 +112,7 @@ impl Fit for TetrisFit {
         }
         let nodes = cluster.nodes().len() as f64;
         let (mut alignment, mut remaining) = (0.0, 0.0);
-        // The next candidate usually has the same demand as the one before.
+        // Consecutive candidates usually have the same demand, so its alignment is computed once for all of them.
         let (mut demand, mut aligned) = (Resources::NONE, 0.0);
         for (_, candidate) in candidates.iter() {
             if candidate.demand != demand {

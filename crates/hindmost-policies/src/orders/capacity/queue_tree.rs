@@ -31,9 +31,9 @@ struct Queue {
     above: Option<usize>,
     /// The queues directly below, in configured order, an implicit `default` last.
     below: Vec<usize>,
-    /// Guaranteed share of the queue above.
+    /// The guaranteed share, as a part of the queue above.
     guaranteed: f64,
-    /// Maximum share of the cluster.
+    /// The maximum share, as a part of the cluster.
     maximum: f64,
     in_use: Resources,
 }
@@ -100,8 +100,8 @@ impl QueueTree {
         &self.queues[queue].below
     }
 
-    /// Returns the leaf that a job waits in. If the job names a queue with queues below it, or no queue, this is a
-    /// `default`.
+    /// Returns the leaf that a job waits in. If the job names a queue with queues below it, or no queue, it is a queue
+    /// called `default`.
     pub(crate) fn leaf_of(&self, spec: &JobSpec) -> usize {
         let named = spec.queue.as_ref().and_then(|name| self.by_name.get(name)).copied();
         let mut queue = named.unwrap_or(ROOT);
@@ -116,7 +116,7 @@ impl QueueTree {
         queue
     }
 
-    /// Returns the share of the cluster that an amount is.
+    /// Returns an amount as a share of the cluster's resources.
     fn share(&self, amount: &Resources, cluster: &Cluster) -> f64 {
         match self.counted {
             Counted::Dominant => amount.dominant_share(cluster.total()),
@@ -175,7 +175,7 @@ impl QueueTree {
         }
     }
 
-    /// Updates the resources that an event has changed.
+    /// Updates the resources that jobs and queues hold after an event.
     pub(crate) fn observe(&mut self, event: &Event, cluster: &Cluster) {
         match event {
             Event::AttemptFinished { attempt }

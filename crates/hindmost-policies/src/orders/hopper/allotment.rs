@@ -1,7 +1,7 @@
 //! Allotments of slots to jobs, updated as jobs arrive, change and finish.
 //!
-//! Jobs are kept in the order of the queue, in blocks with sums over each block. With these sums the index finds a
-//! job's allotment, and whether any of many jobs may start another copy, without a pass over all jobs before it.
+//! Jobs are kept in the order of the queue, in blocks. The sums over each block give a job's allotment without a pass
+//! over all jobs before it, and show whether any job of a block may start another copy.
 
 use rustc_hash::FxHashMap;
 
@@ -22,14 +22,14 @@ const MAX_IN_BLOCK: usize = 64;
 pub(super) struct Claim {
     /// The virtual size V_i.
     pub wanted: f64,
-    /// The largest copy of a phase that may run now.
+    /// The slots of the largest copy among the phases that may run now.
     pub copy: f64,
-    /// √α_i, the weight of the work downstream.
+    /// √α_i, the weight of the work in waiting phases.
     pub downstream: f64,
     pub weight: f64,
     /// The slots that the job's copies hold.
     pub held: f64,
-    /// The smallest copy of a pending task; infinity if no task is pending.
+    /// The slots of the smallest copy of a pending task; infinity if no task is pending.
     pub next: f64,
 }
 
@@ -90,7 +90,7 @@ impl Sums {
     }
 }
 
-/// Consecutive jobs; never empty.
+/// Jobs that follow one another in the queue, with sums over them. A block is never empty.
 #[derive(Debug)]
 struct Block {
     entries: Vec<Entry>,
@@ -109,7 +109,7 @@ impl Block {
     }
 }
 
-/// How the slots are divided.
+/// The division of the slots among the jobs.
 #[derive(Clone, Copy, Debug)]
 enum Division {
     /// There are enough slots for all jobs. `left` slots remain beyond all virtual sizes; they are shared by weights
@@ -129,10 +129,10 @@ pub(super) struct Allotment {
     fair: Fair,
 }
 
-/// Fair shares minus ε.
+/// The fair shares of jobs, reduced by ε.
 #[derive(Clone, Copy, Debug)]
 struct Fair {
-    /// (1 − ε) × all slots.
+    /// The number of all slots, times 1 − ε.
     slots: f64,
     /// The sum of the weights of all jobs.
     weights: f64,
@@ -145,7 +145,7 @@ impl Fair {
         self.slots / self.weights
     }
 
-    /// Returns the fair share of a job in whole copies, at most what it wants.
+    /// Returns the fair share of a job in slots, rounded down to whole copies and at most its virtual size.
     fn base(&self, claim: &Claim) -> f64 {
         if claim.copy <= 0.0 {
             return 0.0;
@@ -173,6 +173,7 @@ impl Fair {
     }
 }
 
+/// Limits between which all shares are.
 const ANY: (f64, f64) = (f64::NEG_INFINITY, f64::INFINITY);
 
 /// Relative error that rounding may cause in a fair share.
@@ -240,7 +241,7 @@ impl Allotment {
         }
     }
 
-    /// Updates the slots that a job's copies hold, and the smallest copy of its pending tasks.
+    /// Updates [`Claim::held`] and [`Claim::next`] of a job.
     pub fn set_held(&mut self, job: JobId, held: f64, next: f64) {
         let Some(place) = self.places.get(&job).copied() else { return };
         let (block, Ok(at)) = self.find(place) else { return };
@@ -279,7 +280,7 @@ impl Allotment {
         self.blocks.iter().map(|block| block.sums.base).sum()
     }
 
-    /// Returns the allotment of a job, when the jobs before it want `before` slots beyond their bases.
+    /// Returns the allotment of a job. `before` is the number of slots that the jobs before it want beyond their bases.
     fn given(&self, entry: &Entry, before: f64) -> f64 {
         match self.division {
             Division::Enough { left, shared } => {
@@ -322,7 +323,8 @@ impl Allotment {
         }
     }
 
-    /// Returns the slack below which a job may certainly not hold this many slots more than it holds now.
+    /// Returns a bound: while [`Allotment::slack`] is below it, a job certainly may not hold `slots` more slots than it
+    /// holds now.
     pub fn slack_needed(&self, job: JobId, slots: f64) -> f64 {
         let Some((block, Ok(at))) = self.places.get(&job).map(|place| self.find(*place)) else {
             return f64::NEG_INFINITY;
@@ -333,8 +335,8 @@ impl Allotment {
         if beyond > 0.0 { beyond / (claim.downstream * claim.wanted) * (1.0 - MARGIN) } else { f64::NEG_INFINITY }
     }
 
-    /// Returns the last of the consecutive jobs, from a place on, that can start no task. `None` if the first of them
-    /// can start one, or there are enough slots for all jobs.
+    /// Returns the place up to which no job can start a task, counted from `place`. `None` if the first job from
+    /// `place` on can start a task, or if there are enough slots for all jobs.
     pub fn blocked_until(&self, place: Place) -> Option<Place> {
         let Division::Short { left } = self.division else { return None };
         let (block, Ok(from) | Err(from)) = self.find(place);

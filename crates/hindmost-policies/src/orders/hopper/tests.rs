@@ -1,4 +1,4 @@
-//! Allotments in instances worked out by hand.
+//! Tests of allotments in instances that were worked out by hand.
 
 use std::sync::Arc;
 
@@ -76,7 +76,7 @@ fn equal_weights(phases: Vec<Vec<PhaseSpec>>) -> Vec<(Vec<PhaseSpec>, f64)> {
 
 #[test]
 fn the_smallest_jobs_get_scarce_slots_first() {
-    // 2/β = 1.25: virtual sizes 5, 7 (of 6.25) and 3 (of 2.5) and 7 slots.
+    // 2/β = 1.25, so the virtual sizes are 5, 7 (6.25 rounded up) and 3 (2.5 rounded up).
     let jobs = equal_weights(vec![one(4), one(5), one(2)]);
     assert_eq!(given(hopper(Some(1.6), 1.0), 7, &jobs), [4.0, 0.0, 3.0]);
     assert_eq!(given(hopper(Some(1.6), 1.0), 12, &jobs), [5.0, 4.0, 3.0]);
@@ -86,7 +86,7 @@ fn the_smallest_jobs_get_scarce_slots_first() {
 
 #[test]
 fn abundant_slots_are_shared_in_proportion_to_virtual_sizes() {
-    // Virtual sizes 2 and 4; 12 slots: 12 × 2/6 and 12 × 4/6.
+    // The virtual sizes are 2 and 4, so the jobs get 12 × 2/6 and 12 × 4/6 of 12 slots.
     assert_eq!(given(hopper(Some(2.0), 0.1), 12, &equal_weights(vec![one(2), one(4)])), [4.0, 8.0]);
     assert_eq!(given(hopper(Some(2.0), 0.1), 6, &equal_weights(vec![one(2), one(4)])), [2.0, 4.0]);
     assert_eq!(given(hopper(Some(2.0), 0.1), 9, &equal_weights(vec![one(3)])), [9.0]);
@@ -95,7 +95,8 @@ fn abundant_slots_are_shared_in_proportion_to_virtual_sizes() {
 
 #[test]
 fn the_tail_index_is_of_a_known_or_a_fitted_pareto() {
-    // 2/1.6 × 4 = 5; a Pareto above 2, and mean 1, sd 0.5 (1 + √5 = 3.2) want 4.
+    // The Pareto with α = 1.6 wants 2/1.6 × 4 = 5 slots. The Pareto with α = 2.5, and the phase with mean 1 and
+    // standard deviation 0.5, whose fitted index is 1 + √5 = 3.2, want one slot for each of the 4 tasks.
     let jobs = equal_weights(vec![pareto(4, 1.6), pareto(4, 2.5), one(4)]);
     assert_eq!(given(hopper(None, 0.1), 13, &jobs), [5.0, 4.0, 4.0]);
     let mut spec = phase(1, 3.0, 4.0, &[]);
@@ -112,7 +113,7 @@ fn the_tail_index_is_of_a_known_or_a_fitted_pareto() {
         cluster.apply_event(Time::ZERO, &Event::JobArrived { job: JobId(0), spec: Arc::new(job) }).unwrap();
         tail_index(&cluster.job(JobId(0)).unwrap().phases()[0])
     };
-    // 1 + √(1 + 9/16)
+    // The mean is 3 and the standard deviation 4: 1 + √(1 + 9/16) = 2.25.
     assert_eq!(index(&spec), 2.25);
     spec.tail = Some(Distribution::log_normal(3.0, 4.0 / 3.0).unwrap());
     assert_eq!(index(&spec), 2.25);
@@ -123,15 +124,15 @@ fn the_tail_index_is_of_a_known_or_a_fitted_pareto() {
 #[test]
 fn each_job_gets_its_fair_share_minus_epsilon() {
     let jobs = equal_weights(vec![one(4), one(5), one(9)]);
-    // 10 slots. ε = 1: the smallest first. ε = 0.1: 3 each, and the rest to the smallest. ε = 0.4: 2 each, and the
-    // rest.
+    // The virtual sizes are 4, 5 and 9, and there are 10 slots. With ε = 1, the smallest jobs get all that they want.
+    // With ε = 0.1, each job gets 3 slots, and with ε = 0.4, 2 slots; the smallest job gets remaining slots first.
     assert_eq!(given(hopper(Some(2.0), 1.0), 10, &jobs), [4.0, 5.0, 1.0]);
     assert_eq!(given(hopper(Some(2.0), 0.1), 10, &jobs), [4.0, 3.0, 3.0]);
     assert_eq!(given(hopper(Some(2.0), 0.4), 10, &jobs), [4.0, 4.0, 2.0]);
     // A share that a job cannot use goes to others.
     let small = equal_weights(vec![one(1), one(9), one(9)]);
     assert_eq!(given(hopper(Some(2.0), 0.0), 12, &small), [1.0, 7.0, 4.0]);
-    // Weights 1, 1 and 2; ε = 0.2: 2, 2 and 4.
+    // With weights 1, 1 and 2 and ε = 0.2, the jobs get at least 2, 2 and 4 slots.
     let weighted: Vec<_> = jobs.into_iter().zip([1.0, 1.0, 2.0]).map(|((job, _), weight)| (job, weight)).collect();
     assert_eq!(given(hopper(Some(2.0), 0.2), 10, &weighted), [4.0, 2.0, 4.0]);
     // A fair share below one slot counts as 0.
@@ -140,11 +141,13 @@ fn each_job_gets_its_fair_share_minus_epsilon() {
 
 #[test]
 fn downstream_work_has_the_weight_of_its_square_root() {
-    // C: a map of 4 s, then 16 s of reduces: α = 4. D is in its last phase.
+    // The first job has 4 s of work in maps, and then 16 s of work in reduces: α = 4. The second job is in its last
+    // phase: α = 1.
     let dag = vec![phase(4, 1.0, 0.0, &[]), phase(8, 2.0, 0.0, &[0])];
     let jobs = equal_weights(vec![dag, one(4)]);
-    // Each gets 4; the other 12 are shared 2 : 1.
+    // Each job gets its virtual size of 4. The other 12 slots are shared in the ratio √4 : 1.
     assert_eq!(given(hopper(Some(2.0), 0.1), 20, &jobs), [12.0, 8.0]);
-    // If slots are short, D goes first: its virtual size is 4, and C's key is the virtual size of its reduce, 8.
+    // If slots are short, the second job goes first: its key is its virtual size, 4, and the key of the first job is
+    // the virtual size of its reduces, 8.
     assert_eq!(given(hopper(Some(2.0), 1.0), 7, &jobs), [3.0, 4.0]);
 }

@@ -1,4 +1,4 @@
-//! Checks allotments from sums over blocks against passes over all jobs.
+//! Tests that allotments from sums over blocks equal allotments computed in passes over all jobs.
 
 use proptest::prelude::*;
 
@@ -79,7 +79,7 @@ proptest! {
                 } else {
                     blocked = blocked.or(Some(*place));
                 }
-                // With enough slots for all jobs, `blocked_until` returns `None` for every place.
+                // If there are enough slots for all jobs, `blocked_until` returns `None` for every place.
                 if matches!(allotment.division, Division::Short { .. }) {
                     prop_assert_eq!(allotment.blocked_until(*place), blocked);
                 }

@@ -1,7 +1,8 @@
 //! Explains a recorded run: why each copy of a task was started or stopped, what the progress model showed at that
-//! time, and how each copy ended.
+//! time, and how the copy ended.
 //!
-//! The journal is replayed to a policy that keeps its reasons, so every reason is the policy's own.
+//! The journal is replayed to a policy that keeps its reasons, so every reason comes from the policy that made the
+//! decision.
 
 use serde::Serialize;
 
@@ -13,18 +14,18 @@ use crate::session::{Decided, Session, Sink};
 use crate::time::Time;
 use crate::verify::Difference;
 
-/// What the progress model showed about a running copy at some time.
+/// What the progress model showed about a running copy at the time of a decision.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Known {
     /// The number of the copy, from 0.
     pub copy: u32,
-    /// The name of its node.
+    /// The name of the node on which the copy ran.
     pub node: String,
-    /// How long it had been running, seconds.
+    /// Time for which the copy had been running, seconds.
     pub elapsed: f64,
-    /// Its remaining time by the progress model, seconds; `None` where that is unknown. A policy may decide by an
-    /// estimate of its own, which is then in [`Step::because`].
+    /// The copy's remaining time by the progress model, seconds; `None` where it is unknown. If the policy used an
+    /// estimate of its own, that estimate is in [`Step::because`].
     pub remaining: Option<f64>,
 }
 
@@ -34,13 +35,13 @@ pub struct Known {
 pub struct Step {
     /// The time, seconds since the run began.
     pub at: f64,
-    /// The number of the copy; `None` for what concerns the whole phase or a node.
+    /// The number of the copy that the step concerns; `None` if the step concerns the whole phase or a node.
     pub copy: Option<u32>,
-    /// What happened or was decided.
+    /// Text that says what happened or was decided.
     pub what: String,
     /// The policy's reason for a decision; `None` for events and for decisions without a reason.
     pub because: Option<String>,
-    /// The copies that were running before a decision; empty for events.
+    /// The task's copies that were running before a decision; empty for events.
     pub knew: Vec<Known>,
 }
 
@@ -68,8 +69,9 @@ pub fn explain(
 struct History {
     task: TaskId,
     steps: Vec<Step>,
-    /// Its running copies before the current event, and after it.
+    /// The task's running copies before the current event.
     before: Vec<Known>,
+    /// The task's running copies after the current event.
     after: Vec<Known>,
 }
 
@@ -111,7 +113,8 @@ fn known(cluster: &Cluster, estimator: &dyn Estimator, copy: &Attempt, at: Time)
     }
 }
 
-/// Describes an event if it concerns the task: the copy (`None` for the phase or a node) and what happened.
+/// Returns the number of the copy that an event concerns (`None` for the whole phase or a node) and a text that says
+/// what happened. `None` if the event does not concern the task.
 fn happened(
     event: &Event,
     won: bool,
@@ -125,7 +128,7 @@ fn happened(
         Event::JobArrived { job, spec } if *job == task.job => {
             let phase = spec.phases.get(task.phase as usize)?;
             let was_finished = phase.finished.contains(&task.index);
-            was_finished.then(|| (None, "its job arrived, and its result existed already".to_owned()))
+            was_finished.then(|| (None, "the job arrived; this task had its result already".to_owned()))
         }
         Event::AttemptFinished { attempt } => {
             let copy = of_task(attempt)?;
@@ -158,7 +161,7 @@ fn happened(
         }
         Event::DurationsLearned { job, phase, median, p90, samples, progress, .. } => {
             let concerns = *job == task.job && *phase == task.phase && !running.is_empty();
-            let by = if *progress { "copies report progress" } else { "copies report no progress" };
+            let by = if *progress { "copies report progress" } else { "no copy has shown progress yet" };
             concerns.then(|| {
                 let copies = if *samples == 1 { "copy" } else { "copies" };
                 let times = format!("median {median:.2} s, 90th percentile {p90:.2} s");
@@ -179,7 +182,8 @@ fn happened(
     }
 }
 
-/// Describes a decision if it concerns the task: the copy and what was decided.
+/// Returns the number of the copy that a decision concerns and a text that says what was decided. `None` if the
+/// decision does not concern the task.
 fn decision_on(decision: &Decision, cluster: &Cluster, task: TaskId) -> Option<(u32, String)> {
     match decision {
         Decision::Start { attempt, node, .. } if attempt.task == task => {

@@ -10,24 +10,25 @@ use hindmost_math::plain::Quoted;
 /// A node that is lost for some time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Loss {
-    /// The node's name.
+    /// Name of the node.
     pub node: String,
-    /// When it is lost, counted from the start or resumption of the run.
+    /// Time from the start or resumption of the run to the loss.
     pub at: Time,
-    /// For how long it is lost.
-    pub away: Time,
+    /// Time from the loss to the return of the node.
+    pub duration: Time,
 }
 
-/// The faults of a run.
+/// The faults to inject into a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Chaos {
-    /// Slow nodes, and the factor by which attempts on them take longer: their processes are stopped and continued.
+    /// Names of slow nodes, each with the factor (1 to 1000) by which attempts on it take longer. Their processes are
+    /// stopped and continued in turn.
     pub slow: Vec<(String, f64)>,
     /// Probability that an attempt is killed while it runs, in [0, 1].
     pub kill: f64,
-    /// Nodes that are lost.
+    /// Losses of nodes.
     pub lose: Vec<Loss>,
-    /// Seed of the random draws.
+    /// Seed of the draws that decide which attempts are killed, and when.
     pub seed: u64,
 }
 
@@ -42,7 +43,7 @@ pub struct ChaosError {
     reason: String,
 }
 
-/// When a node is lost by default, in seconds.
+/// Seconds from the start of the run to a loss for which the text gives no time (`lose=NODE:10s` without `@`).
 const LOST_AT: f64 = 1.0;
 
 impl FromStr for Chaos {
@@ -68,20 +69,21 @@ impl FromStr for Chaos {
                 }
                 "lose" => {
                     let (node, when) = value.rsplit_once(':').ok_or_else(|| wrong("no time is given".to_owned()))?;
-                    let (away, at) = when.split_once('@').map_or((when, None), |(away, at)| (away, Some(at)));
+                    let (duration, at) =
+                        when.split_once('@').map_or((when, None), |(duration, at)| (duration, Some(at)));
                     let seconds = |text: &str| {
                         crate::job_file::parse_duration(text.trim())
                             .map(|span| Time(span.as_nanos() as u64))
                             .ok_or_else(|| wrong(format!("{} is not a time such as 10s", Quoted(text))))
                     };
                     let at = at.map_or(Ok(Time::from_seconds(LOST_AT)), seconds)?;
-                    chaos.lose.push(Loss { node: node.trim().to_owned(), at, away: seconds(away)? });
+                    chaos.lose.push(Loss { node: node.trim().to_owned(), at, duration: seconds(duration)? });
                 }
                 "seed" => {
                     chaos.seed =
                         value.trim().parse().map_err(|_| wrong("the seed must be a whole number".to_owned()))?;
                 }
-                other => return Err(wrong(format!("{} is not known", Quoted(other)))),
+                other => return Err(wrong(format!("there is no fault {}", Quoted(other)))),
             }
         }
         Ok(chaos)
@@ -100,7 +102,7 @@ impl Chaos {
         self.slow.iter().filter(|(name, _)| name == node).map(|(_, factor)| *factor).fold(1.0, f64::max)
     }
 
-    /// Returns how long after its start an attempt is killed; `None` if it is not. The time is uniformly distributed
+    /// Returns the time from an attempt's start to its kill; `None` if it is not killed. The time is uniformly distributed
     /// between 0 and `typical`, the typical duration of a copy in seconds.
     pub fn killed_after(&self, attempt: AttemptId, typical: f64) -> Option<Time> {
         if self.kill == 0.0 || draw_for_attempt(self.seed, Purpose::Detection, attempt) >= self.kill {
@@ -119,10 +121,10 @@ mod tests {
         let chaos: Chaos = "slow=n3:8,kill=0.01,lose=n2:10s, lose=n1:0.5s@2s,seed=7".parse().unwrap();
         assert_eq!(chaos.slow, [("n3".to_owned(), 8.0)]);
         assert_eq!((chaos.kill, chaos.seed), (0.01, 7));
-        let loss = |node: &str, at, away| Loss {
+        let loss = |node: &str, at, duration| Loss {
             node: node.to_owned(),
             at: Time::from_seconds(at),
-            away: Time::from_seconds(away),
+            duration: Time::from_seconds(duration),
         };
         assert_eq!(chaos.lose, [loss("n2", 1.0, 10.0), loss("n1", 2.0, 0.5)]);
         assert_eq!((chaos.slowed("n3"), chaos.slowed("n1")), (8.0, 1.0));

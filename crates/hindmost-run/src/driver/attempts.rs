@@ -1,7 +1,7 @@
 //! The attempts that the engine runs.
 //!
-//! Invariant: the first reason to kill an attempt stays, and decides how its end is counted. Only the loss of its node
-//! replaces an earlier reason, because the cluster has removed the attempt by then.
+//! Invariant: the first reason to kill an attempt stays, and decides how its end is counted. Only the loss of the
+//! attempt's node replaces an earlier reason, because the cluster has removed the attempt by then.
 
 use hindmost_core::ids::{AttemptId, NodeId};
 use hindmost_core::time::Time;
@@ -13,15 +13,15 @@ use super::progress::Progress;
 /// Why an attempt is being killed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kill {
-    /// The policy decided it.
+    /// The policy decided to stop the attempt.
     Decided,
-    /// Fault injection kills it.
+    /// Fault injection (`--chaos kill`) kills the attempt.
     FaultInjection,
-    /// It has reached its time limit.
+    /// The attempt has reached the time limit of its phase.
     TimeLimit,
-    /// Its node is lost.
+    /// The attempt's node is lost.
     NodeLost,
-    /// The run ends.
+    /// The run ends, and so do all its attempts.
     Shutdown,
 }
 
@@ -34,7 +34,7 @@ pub(super) struct Running {
 }
 
 impl Running {
-    /// Why it is being killed; `None` if it is not.
+    /// Returns why this attempt is being killed; `None` if it is not.
     pub(super) fn kill(&self) -> Option<Kill> {
         self.kill
     }
@@ -79,7 +79,7 @@ impl Attempts {
         self.0.is_empty()
     }
 
-    /// All attempts, in no order.
+    /// Returns all attempts in arbitrary order.
     pub(super) fn iter(&self) -> impl Iterator<Item = (AttemptId, &Running)> {
         self.0.iter().map(|(attempt, running)| (*attempt, running))
     }

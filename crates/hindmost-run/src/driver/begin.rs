@@ -30,35 +30,35 @@ use crate::store::Opened;
 
 /// Runs a job in a folder, or resumes the run that the folder holds.
 ///
-/// `opened` comes from [`Store::open`](crate::store::Store::open). `presses` counts how often the user has requested to
-/// stop, for example with Ctrl-C.
+/// `opened` comes from [`Store::open`](crate::store::Store::open). `stop_requests` counts how often the user has requested
+/// to stop, for example with Ctrl-C.
 ///
 /// # Errors
-/// If the plan, options, nodes and folder do not fit each other, or a file can't be read or written. No attempt is left
-/// running then.
+/// If the plan, options, nodes and folder do not fit each other, or a file can't be read or written. In that case no
+/// attempt is left running.
 pub fn run(
     plan: &Plan,
     options: &RunOptions,
     opened: Opened,
     engine: &mut dyn Engine,
-    presses: &AtomicU32,
+    stop_requests: &AtomicU32,
     follower: &mut dyn Follower,
 ) -> Result<RunOutcome, RunError> {
-    run_under(None, plan, options, opened, engine, presses, follower)
+    run_under(None, plan, options, opened, engine, stop_requests, follower)
 }
 
 /// Runs a job as [`run`] does, under a policy that the caller has built and that need not be in the catalogue. `None`
 /// builds the policy from the options.
 ///
 /// # Errors
-/// As [`run`].
+/// The same as those of [`run`].
 pub fn run_under(
     own: Option<Policy>,
     plan: &Plan,
     options: &RunOptions,
     opened: Opened,
     engine: &mut dyn Engine,
-    presses: &AtomicU32,
+    stop_requests: &AtomicU32,
     follower: &mut dyn Follower,
 ) -> Result<RunOutcome, RunError> {
     let Opened { mut store, begun, changed } = opened;
@@ -87,13 +87,13 @@ pub fn run_under(
     if again {
         held = None;
     } else {
-        // From here on no check can refuse the run.
+        // All checks have passed. From here on the folder may be changed.
         recheck::kill_moved(&store, engine, follower);
         store.accept(plan)?;
     }
     let earlier_failures = store.earlier_failures();
     let history = plan.phases.iter().map(|phase| options.history.get(&phase.name).cloned().unwrap_or_default());
-    // A share above 1 is never reached: then progress reveals nothing.
+    // Other progress models hide progress from the policy: no attempt reaches a share above 1.
     let reveal_share = if let Knowledge::Progress(share) = header.knowledge { share } else { 2.0 };
     let journal = LiveJournal::open(&store, if held.is_some() { None } else { Some(&header) });
     let journal = journal.inspect_err(|_| recheck::kill_earlier(&store, engine, follower))?;
@@ -123,7 +123,7 @@ pub fn run_under(
         Some((_, records)) => driver.resume(records, &changed, &earlier_failures),
         None => driver.begin(&earlier_failures),
     };
-    let result = result.and_then(|()| driver.work(presses));
+    let result = result.and_then(|()| driver.work(stop_requests));
     if let Err(error) = &result {
         driver.kill_everything(error);
     }
@@ -131,7 +131,7 @@ pub fn run_under(
 }
 
 impl Driver<'_> {
-    /// Writes the first records of a run: of a new one, or of one that begins again with its valid results.
+    /// Writes the first records of a new run, or of a run that begins again with the results that are still valid.
     pub(super) fn begin(&mut self, earlier_failures: &[recheck::TaskFailures]) -> Result<(), RunError> {
         recheck::kill(&self.store.run(), self.engine, self.follower);
         recheck::clear(&self.store, self.follower)?;
@@ -159,7 +159,8 @@ impl Driver<'_> {
         self.prepare(Time::ZERO)
     }
 
-    /// Prepares the first round of a new or resumed run: schedules the faults and reports what is known of durations.
+    /// Prepares the first round of a new or resumed run: schedules the faults, and notifies the policy of
+    /// the durations that are known.
     pub(super) fn prepare(&mut self, now: Time) -> Result<(), RunError> {
         for (at, loss) in self.faults.losses(now) {
             self.deadlines.push(at, Deadline::Lose(loss));

@@ -10,11 +10,11 @@ use hindmost_core::time::Time;
 /// What the driver does at a given time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Deadline {
-    /// Lets the policy decide: it requested a round at this time.
+    /// Lets the policy decide, because it requested a round at this time.
     Wake,
     /// Tries again to start an attempt.
     Launch(AttemptId),
-    /// Tests the conditions on an attempt.
+    /// Tests the watched conditions on an attempt.
     Test(AttemptId),
     /// Polls an attempt's progress.
     Poll(AttemptId),
@@ -22,9 +22,9 @@ pub(super) enum Deadline {
     TimeLimit(AttemptId),
     /// Fault injection kills an attempt.
     Kill(AttemptId),
-    /// Fault injection takes a node away; holds the number of the loss.
+    /// Begins an injected loss of a node; holds the index of the loss.
     Lose(usize),
-    /// Fault injection brings the node of this loss back.
+    /// Ends an injected loss of a node; holds the index of the loss.
     Return(usize),
 }
 
@@ -37,7 +37,7 @@ impl Deadlines {
         self.0.push(Reverse((at, deadline)));
     }
 
-    /// Adds the time at which a decision requests another round, if it does.
+    /// Adds the time at which a decision requests another round. Ignores decisions that request none.
     pub(super) fn decision(&mut self, decision: &Decision) {
         if let Decision::Wake { at } | Decision::Reserve { until: at, .. } = decision {
             self.push(*at, Deadline::Wake);
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn passed_deadlines_come_in_order_of_time() {
+    fn passed_deadlines_are_returned_in_order_of_time() {
         let mut deadlines = Deadlines::default();
         deadlines.push(Time(7), Deadline::Return(0));
         deadlines.push(Time(3), Deadline::Lose(0));

@@ -1,8 +1,8 @@
 //! Handles attempts that have ended: their output becomes a result, or they count as failed or stopped.
 //!
 //! Attempts that end at about the same time are handled together, so that they share the cost of syncing. First the driver
-//! finds out how each one ended. Then it syncs the output of the successful ones, renames it into place and syncs the
-//! renames. Then it records the ends in the order in which they came.
+//! finds out how each attempt ended. Then it syncs the output of the successful attempts, renames it into place and syncs
+//! the renames. Then it records the ends in the order in which the engine reported them.
 
 use std::collections::HashSet;
 
@@ -18,7 +18,7 @@ use super::{Driver, RunError};
 use crate::engine::Happened;
 use crate::store::{Commit, EndMarker};
 
-/// What shells print when they can't start a process.
+/// Parts of the messages that shells print when they can't start a process.
 const NO_PROCESS: [&str; 4] = [
     "annot fork",
     "an't fork",
@@ -30,22 +30,23 @@ const NO_PROCESS: [&str; 4] = [
 struct Ending {
     attempt: AttemptId,
     running: Running,
-    /// When it ended, if no Hindmost ran then; `None` for now.
+    /// The time at which the attempt ended, if no Hindmost process ran at that time; `None` if it has only just ended.
     at: Option<Time>,
     end: End,
 }
 
 /// How an attempt ended.
 enum End {
-    /// Its command succeeded, and its output is in the manifest.
+    /// The command succeeded, and its output is listed in the manifest.
     Good,
-    /// Its output has become the task's result.
+    /// The attempt's output has become the task's result.
     Won,
-    /// It was stopped.
+    /// The attempt was stopped.
     Stopped,
-    /// It lacked something that may be available soon, such as free processes; holds what.
+    /// The command could not start a process, because the system lacked something that may be available soon; holds a
+    /// message about it.
     Scarce(String),
-    /// It failed: the reason, and whether this counts against the task's retries.
+    /// The attempt failed; holds the reason, and whether the failure counts against the task's retries.
     Failed(String, bool),
 }
 
@@ -63,8 +64,9 @@ impl Driver<'_> {
         self.ended(ended)
     }
 
-    /// Handles attempts that have ended: commits or removes their output, and records their ends. With each attempt comes the
-    /// process that it has left and that does not end, if any, and the time of its end if no Hindmost ran then.
+    /// Handles attempts that have ended: commits or removes their output, and records their ends. `ended` holds for
+    /// each attempt a message about a process of it that does not end, if there is one, and the time of its end, if no
+    /// Hindmost process ran at that time.
     pub(super) fn ended(&mut self, ended: Vec<(AttemptId, Option<String>, Option<Time>)>) -> Result<(), RunError> {
         if !ended.is_empty() {
             // If the run's folder is gone, no task is to blame and nothing may be committed.
@@ -166,8 +168,8 @@ impl Driver<'_> {
                     won.insert(task);
                     End::Won
                 }
-                // Either its own output was in place before its end was recorded (then it is the first winner here), or
-                // another attempt of its task was earlier.
+                // The task has a result already. Unless another of these endings has won the task, the result is this
+                // attempt's output, which an earlier process moved into place without recording the end.
                 Ok(Commit::TooLate) if won.insert(task) => End::Won,
                 Ok(Commit::TooLate) => End::Stopped,
                 Ok(Commit::NoOutput) => no_output(),
@@ -177,8 +179,8 @@ impl Driver<'_> {
         self.store.sync_results(won.into_iter()).map_err(|error| self.not_durable(error))
     }
 
-    /// Returns the error of a failed sync. The disk may hold something else than what was written, so none of it may count,
-    /// now or after a resumption.
+    /// Returns the error of a failed sync. The disk may hold something else than what was written, so the output must not
+    /// become a result, neither now nor after the run is resumed.
     fn not_durable(&self, error: std::io::Error) -> RunError {
         RunError::NotDurable { path: self.store.folder().into(), error }
     }
@@ -199,7 +201,7 @@ impl Driver<'_> {
                 self.learner.won(&observed);
                 self.happen(&Event::AttemptFinished { attempt }).map(drop)
             }
-            End::Failed(reason, counted) => self.broke(attempt, reason, counted),
+            End::Failed(reason, counted) => self.record_failure(attempt, reason, counted),
             End::Stopped | End::Good | End::Scarce(_) => {
                 self.learner.ended(&observed);
                 self.clean(attempt, false);
@@ -214,8 +216,8 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// Returns how long ago an attempt ended, by its end marker; it has run since `since`. Returns zero if the marker is
-    /// older than the attempt, because someone has set the clock.
+    /// Returns how long ago an attempt ended, by the time of its end marker. `since` is the time of its start. Returns zero
+    /// if the marker seems older than the attempt, which happens when somebody sets the clock.
     pub(super) fn ended_ago(&self, attempt: AttemptId, since: Time) -> Time {
         let age = self.engine.now() - since;
         let ago = self.store.ended_ago(attempt).map(|ago| Time(ago.as_nanos() as u64));
@@ -233,7 +235,7 @@ impl Driver<'_> {
     }
 
     /// Records the failure of an attempt. `counted` says whether it counts against its task's retries.
-    pub(super) fn broke(&mut self, attempt: AttemptId, reason: String, counted: bool) -> Result<(), RunError> {
+    pub(super) fn record_failure(&mut self, attempt: AttemptId, reason: String, counted: bool) -> Result<(), RunError> {
         let task = attempt.task;
         let stderr = self.store.stderr_tail(attempt);
         self.clean(attempt, true);
@@ -252,7 +254,7 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// Ends the job if a task is exhausted and has no running attempt.
+    /// Ends the run as failed if a task has used up its retries and has no running attempt.
     pub(super) fn check_given_up(&mut self, task: TaskId) {
         if !self.failures.is_exhausted(task) || !self.is_pending(task) {
             return;
@@ -266,7 +268,7 @@ impl Driver<'_> {
         }
     }
 
-    /// Counts the failures from before this process. An exhausted task ends the job at once.
+    /// Counts the failures of tasks from before this process. A task that has used up its retries ends the run as failed.
     pub(super) fn recall_failures(&mut self, earlier: &[TaskFailures]) {
         let cluster = self.session.cluster();
         let is_pending = |task: TaskId| cluster.task(task).is_some_and(Task::is_pending);
@@ -279,7 +281,7 @@ impl Driver<'_> {
         self.session.cluster().task(task).is_some_and(Task::is_pending)
     }
 
-    /// Removes the files of an attempt, and reports what can't be removed.
+    /// Removes the files of an attempt, except its logs if `keep_logs` is true. Reports files that can't be removed.
     pub(super) fn clean(&mut self, attempt: AttemptId, keep_logs: bool) {
         if let Some(left) = self.store.remove_attempt(attempt, keep_logs) {
             self.follower.message(&format!("files of an attempt can't be removed and are left: {left}"));

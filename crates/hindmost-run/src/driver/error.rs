@@ -28,7 +28,7 @@ pub enum RunError {
     /// The journal can't be read or written.
     #[error("journal {}: {error}", path.display())]
     Journal {
-        /// The journal.
+        /// Path of the journal.
         path: PathBuf,
         /// The cause.
         error: JournalError,
@@ -36,24 +36,24 @@ pub enum RunError {
     /// A file or folder of the run can't be read or written.
     #[error("{}: {error}", path.display())]
     Io {
-        /// The file.
+        /// Path of the file or folder.
         path: PathBuf,
         /// The cause.
         error: io::Error,
     },
     /// Results could not be synced to the disk.
-    #[error("{}: results could not be written to the disk ({error}); those of the attempts that were running do not count. \
-            Check the disk's free space and health, then run again with --resume", path.display())]
+    #[error("{}: results could not be written to the disk ({error}); the output of attempts \
+            that were running does not count. Check the disk's free space and health, then run again with --resume", path.display())]
     NotDurable {
-        /// The run's folder.
+        /// Path of the run's folder.
         path: PathBuf,
         /// The cause.
         error: io::Error,
     },
-    /// A record contradicts the cluster's state: a defect of the policy or the driver.
+    /// A record contradicts the cluster's state. This is a defect of the policy or the driver.
     #[error("internal error, please report it: {0}")]
     Record(#[from] RecordError),
-    /// Tasks wait, nothing runs and the policy starts nothing: a defect of the policy.
+    /// Tasks wait, nothing runs and the policy starts nothing. This is a defect of the policy.
     #[error("internal error, please report it: tasks wait and nothing runs, but the policy starts no attempt")]
     Stuck,
 }

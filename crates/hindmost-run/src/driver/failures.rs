@@ -1,7 +1,7 @@
-//! Counts the failures of tasks, and which tasks have failed for good.
+//! Counts the failures of tasks, and lists the tasks that have failed for good.
 //!
 //! Invariant: a task is exhausted once it has failed more often than its phase has retries. Only failures that the
-//! attempt itself has caused count. A task is given up at most once for each failure.
+//! attempt itself has caused count. A task is listed as failed for good at most once for each failure.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::job_file::Plan;
 #[derive(Default)]
 struct OfTask {
     count: u32,
-    /// The last failure; `None` after the task has been given up because of it.
+    /// The last failure; `None` after it has been moved to `given_up`.
     last: Option<FailedTask>,
 }
 
@@ -24,6 +24,7 @@ pub(super) struct Failures {
     /// Name and retries of each phase.
     phases: Vec<(String, u32)>,
     of: BTreeMap<TaskId, OfTask>,
+    /// Tasks that have failed for good, with their last failure.
     given_up: Vec<FailedTask>,
 }
 
@@ -53,7 +54,7 @@ impl Failures {
         self.given_up.extend(self.of.get_mut(&task).and_then(|found| found.last.take()));
     }
 
-    /// Counts the earlier failures of tasks that may not run twice (`idempotent = false`), from before the run was resumed.
+    /// Adds failures from before the run was resumed, which are kept for tasks that may not run twice (`idempotent = false`).
     /// Returns true if a pending task is exhausted now.
     pub(super) fn recall(&mut self, earlier: &[(TaskId, u32)], is_pending: impl Fn(TaskId) -> bool) -> bool {
         for (task, count) in earlier {

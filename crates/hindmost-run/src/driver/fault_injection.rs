@@ -1,6 +1,6 @@
 //! The faults that `--chaos` injects into a run, and when they happen.
 //!
-//! Invariant: a node that several losses take away returns when the last of them is over.
+//! Invariant: if several losses of one node overlap, the node returns when the last of these losses is over.
 
 use hindmost_core::ids::{AttemptId, NodeId};
 use hindmost_core::time::Time;
@@ -13,19 +13,19 @@ pub(super) struct FaultInjection<'a> {
     chaos: &'a Chaos,
     /// Names of the nodes, by id.
     nodes: Vec<String>,
-    /// Until when each lost node stays away.
-    away: FxHashMap<NodeId, Time>,
+    /// The time at which each lost node returns.
+    returns: FxHashMap<NodeId, Time>,
 }
 
 impl<'a> FaultInjection<'a> {
-    /// Creates the faults of a run on these nodes, given by id.
+    /// Creates the faults of a run. `nodes` are the names of the nodes, by id.
     pub(super) fn new(chaos: &'a Chaos, nodes: Vec<String>) -> FaultInjection<'a> {
-        FaultInjection { chaos, nodes, away: FxHashMap::default() }
+        FaultInjection { chaos, nodes, returns: FxHashMap::default() }
     }
 
-    /// Returns when each loss of a node begins, and its number, in a process that begins or resumes the run at `from`.
+    /// Returns the begin and the index of each loss, in a process that begins or resumes the run at `from`.
     pub(super) fn losses(&self, from: Time) -> impl Iterator<Item = (Time, usize)> {
-        self.chaos.lose.iter().enumerate().map(move |(number, loss)| (from + loss.at, number))
+        self.chaos.lose.iter().enumerate().map(move |(index, loss)| (from + loss.at, index))
     }
 
     /// Returns by what factor attempts on a node take longer; 1 if they do not.
@@ -33,31 +33,31 @@ impl<'a> FaultInjection<'a> {
         self.nodes.get(node.0 as usize).map_or(1.0, |name| self.chaos.slowed(name))
     }
 
-    /// Returns how long after its start an attempt is killed, if a copy typically takes `typical` seconds; `None` if it is
-    /// not killed.
+    /// Returns the time from an attempt's start to its kill, if a copy typically takes `typical` seconds; `None` if the
+    /// attempt is not killed.
     pub(super) fn killed_after(&self, attempt: AttemptId, typical: f64) -> Option<Time> {
         self.chaos.killed_after(attempt, typical)
     }
 
-    /// Begins a loss. Returns the node, and when it returns.
-    pub(super) fn lose(&mut self, number: usize, now: Time) -> Option<(NodeId, Time)> {
-        let (node, away) = self.node_of(number)?;
-        let back = now + away;
-        let until = self.away.entry(node).or_insert(back);
+    /// Begins the loss with this index. Returns the node, and the time at which this loss is over.
+    pub(super) fn lose(&mut self, index: usize, now: Time) -> Option<(NodeId, Time)> {
+        let (node, duration) = self.node_of(index)?;
+        let back = now + duration;
+        let until = self.returns.entry(node).or_insert(back);
         *until = back.max(*until);
         Some((node, back))
     }
 
-    /// Ends a loss. Returns the node, unless another loss keeps it away for longer.
-    pub(super) fn is_over(&self, number: usize, now: Time) -> Option<NodeId> {
-        let (node, _) = self.node_of(number)?;
-        self.away.get(&node).is_none_or(|until| *until <= now).then_some(node)
+    /// Returns the node of the loss with this index; `None` if another loss of the node is not over yet.
+    pub(super) fn is_over(&self, index: usize, now: Time) -> Option<NodeId> {
+        let (node, _) = self.node_of(index)?;
+        self.returns.get(&node).is_none_or(|until| *until <= now).then_some(node)
     }
 
-    fn node_of(&self, number: usize) -> Option<(NodeId, Time)> {
-        let loss = self.chaos.lose.get(number)?;
+    fn node_of(&self, index: usize) -> Option<(NodeId, Time)> {
+        let loss = self.chaos.lose.get(index)?;
         let at = self.nodes.iter().position(|name| *name == loss.node)?;
-        Some((NodeId(at as u32), loss.away))
+        Some((NodeId(at as u32), loss.duration))
     }
 }
 

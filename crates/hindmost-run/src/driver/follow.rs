@@ -1,6 +1,6 @@
-//! Counts what happens in a running job, and reports it to a follower.
+//! The interface through which a program follows a run ([`Follower`]), and the counts that it receives.
 //!
-//! Invariant: an attempt counts once among those that won, were killed by the policy, or failed.
+//! Invariant: a copy is counted as started once, even if the driver tries several times to start it.
 
 use std::time::Duration;
 
@@ -47,7 +47,7 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    /// Creates the counts of this many phases, all zero.
+    /// Creates counts of zero for `phases` phases.
     pub(super) fn new(phases: usize) -> Counts {
         Counts { phases: vec![OfPhase::default(); phases], redundant: FxHashSet::default() }
     }
@@ -79,8 +79,9 @@ impl Counts {
         self.of(attempt).failed += 1;
     }
 
-    /// Returns the progress of a phase. `phase` is the cluster's state of it, `None` once its job has finished. `done` is
-    /// the work that the newest attempts of its running tasks have done, in tasks.
+    /// Returns the progress of a phase. `number` is its index and `tasks` its number of tasks. `phase` is its state in
+    /// the cluster, `None` once the job has finished. `done` is the sum of the shares of work that running attempts have
+    /// done, for one attempt of each task.
     pub(super) fn progress(
         &self,
         number: usize,

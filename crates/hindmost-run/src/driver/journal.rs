@@ -19,8 +19,9 @@ const BLOCK: usize = 8192;
 pub(super) struct LiveJournal {
     path: PathBuf,
     to: BufWriter<File>,
+    /// True if lines were written after the last sync.
     dirty: bool,
-    /// False with `--no-sync`: a power cut may lose lines.
+    /// False with `--no-sync`: then a power cut may lose lines.
     syncs: bool,
 }
 
@@ -63,7 +64,8 @@ fn whole_lines(journal: &mut (impl Read + Seek)) -> io::Result<u64> {
 }
 
 impl LiveJournal {
-    /// Opens a run's journal for appending and removes an incomplete last line. With a header, empties the journal first.
+    /// Opens a run's journal for appending and removes an incomplete last line. If `header` is
+    /// given, empties the journal and writes the header.
     pub(super) fn open(store: &Store, header: Option<&Header>) -> Result<LiveJournal, RunError> {
         let path = store.journal();
         let fault = |error| RunError::Io { path: path.clone(), error };
@@ -151,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_journal_is_read_only_at_its_end() {
+    fn only_the_end_of_a_long_journal_is_read() {
         let mut journal = Counted(Cursor::new(b"a line\n".repeat(1_000_000)), 0);
         assert_eq!(whole_lines(&mut journal).unwrap(), 7_000_000);
         assert_eq!(journal.1, BLOCK);

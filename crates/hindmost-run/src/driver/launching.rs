@@ -1,4 +1,4 @@
-//! Starts attempts.
+//! Starts attempts, and tries again later if the system lacks processes, open files or memory.
 
 use std::ffi::OsString;
 use std::io;
@@ -14,7 +14,7 @@ use super::progress::FIRST_POLL;
 use super::{Driver, RunError};
 use crate::engine::{Engine, KEY_VARIABLE, Launch, RUN_VARIABLE, key};
 
-/// True of errors that may go away: no more processes, files or memory now.
+/// True if a start failed only because the system has no free process, open file or memory at this moment.
 fn is_scarce(error: &io::Error) -> bool {
     use rustix::io::Errno;
     let scarce = [Errno::MFILE, Errno::NFILE, Errno::AGAIN, Errno::NOMEM];
@@ -27,7 +27,7 @@ impl Driver<'_> {
         self.session.cluster().node(node).map_or("", |node| node.name()).to_owned()
     }
 
-    /// Calls `act` with the engine and with what it needs to start or adopt an attempt.
+    /// Calls `act` with the engine and with the [`Launch`] that it needs to start or adopt an attempt.
     ///
     /// # Errors
     /// If the attempt's folder can't be opened.
@@ -78,7 +78,7 @@ impl Driver<'_> {
         let Some(found) = self.attempt(attempt) else { return Ok(()) };
         let (node, state) = (found.node(), found.state());
         if self.shutdown.has_begun() || self.is_finished(attempt.task) || state == AttemptState::Stopping {
-            // An earlier process may have left files of it.
+            // An earlier process may have left files of this attempt.
             self.clean(attempt, false);
             self.waiting.forget(attempt);
             self.happen(&Event::AttemptStopped { attempt })?;
@@ -106,7 +106,7 @@ impl Driver<'_> {
             Err(error) => {
                 // If the run's folder is gone, the task is not to blame.
                 self.store.check_place()?;
-                self.broke(attempt, format!("could not be started: {error}"), true)
+                self.record_failure(attempt, format!("could not be started: {error}"), true)
             }
         }
     }
@@ -116,10 +116,11 @@ impl Driver<'_> {
         self.waiting.may_retry(attempt, !self.attempts.is_empty())
     }
 
-    /// Schedules another try to start an attempt that lacks something (`what`). An attempt that was tried too often fails.
+    /// Schedules another try to start an attempt. `what` is a message about what the system lacks. After too many tries the
+    /// attempt fails.
     pub(super) fn wait_to_start(&mut self, attempt: AttemptId, what: &str) -> Result<(), RunError> {
         if !self.may_wait(attempt) {
-            return self.broke(attempt, format!("could not be started: {what}"), true);
+            return self.record_failure(attempt, format!("could not be started: {what}"), true);
         }
         self.clean(attempt, false);
         let (pause, is_first) = self.waiting.retry(attempt);
@@ -131,7 +132,7 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// Looks up the attempt that replaces this one, and lets it wait for this one's end.
+    /// Looks up the replacement of an attempt, and lets the replacement wait for the end of the attempt.
     pub(super) fn find_replacement(&mut self, attempt: AttemptId) {
         let mut copies = self.session.cluster().copies(attempt.task);
         if let Some(replacement) = copies.find(|copy| copy.replaces() == Some(attempt)).map(Attempt::id) {
@@ -145,7 +146,8 @@ impl Driver<'_> {
         if self.attempt(replacement).is_none() || self.attempts.contains(replacement) {
             return Ok(());
         }
-        // A process that resumes must see that the old attempt's resources are free before the new attempt starts.
+        // The end of the old attempt must be on the disk before the new one starts: a process that resumes the run must know
+        // that the resources of the old attempt are free.
         self.recorder.journal.sync()?;
         self.launch(replacement)
     }

@@ -78,7 +78,7 @@ use shutdown::{Request, Shutdown};
 use waiting::Waiting;
 use watches::Watches;
 
-/// The one job of a run.
+/// Id of the only job of a run.
 const JOB: JobId = JobId(0);
 /// The longest time between two turns of the loop: 100 ms. Each turn checks for Ctrl-C and updates the progress display.
 const WAKE_UP: Time = Time(100_000_000);
@@ -94,9 +94,9 @@ pub struct RunOutcome {
     pub rounds: u64,
     /// Total time that the policy took to observe events and to decide.
     pub deciding: Duration,
-    /// The longest time that one step of it took.
+    /// The longest time that the policy took for one event.
     pub longest_decision: Duration,
-    /// Where the pages about the run are written.
+    /// Writes the pages about the run, such as its report.
     pub pages: Pages,
 }
 
@@ -118,11 +118,12 @@ struct Driver<'a> {
     shutdown: Shutdown,
     counts: Counts,
     deadlines: Deadlines,
-    /// Tasks whose results are in place without a recorded finish: an earlier process died between the two.
+    /// Tasks whose results are in place although the journal does not record their finish: an earlier process died between
+    /// the rename and the record.
     in_place: FxHashSet<TaskId>,
     /// The time of the event that is being applied, if it happened before now.
     was_at: Option<Time>,
-    /// True if something has happened since the last round.
+    /// True if the policy has to decide, because something has happened since the last round.
     is_due: bool,
     /// When the loop last updated the progress display.
     followed_at: Time,
@@ -130,10 +131,10 @@ struct Driver<'a> {
 
 impl Driver<'_> {
     /// Runs the loop until the job is done, has failed or is interrupted.
-    fn work(&mut self, presses: &AtomicU32) -> Result<RunState, RunError> {
+    fn work(&mut self, stop_requests: &AtomicU32) -> Result<RunState, RunError> {
         let mut happened = Vec::new();
         loop {
-            if presses.load(Ordering::Relaxed) > 0 {
+            if stop_requests.load(Ordering::Relaxed) > 0 {
                 match self.shutdown.request() {
                     Some(Request::Interrupt) => self.shut_down(RunState::Interrupted),
                     Some(Request::StopTheRest) => self.kill_all(Kill::Shutdown),
@@ -188,7 +189,8 @@ impl Driver<'_> {
         self.step(self.engine.now(), &Event::Round).map(drop)
     }
 
-    /// Takes one step of the session. Time never goes back.
+    /// Takes one step of the session. An event from before the cluster's time gets the cluster's time, so that time never
+    /// goes back.
     fn step(&mut self, at: Time, event: &Event) -> Result<Applied, RunError> {
         let decided = self.recorder.actions.len();
         let stepped = self.session.step(at.max(self.session.cluster().now()), event, &mut self.recorder)?;
@@ -210,8 +212,8 @@ impl Driver<'_> {
                 self.carry_out(&decision)?;
             }
         }
-        // Events need no sync. Once flushed they survive this process, and after a power cut the next process finds out
-        // what has happened from the run's folder.
+        // Events need no sync. Once flushed, they survive the end of this process. After a power cut, the next process finds
+        // out from the run's folder what has happened.
         self.recorder.journal.flush()
     }
 

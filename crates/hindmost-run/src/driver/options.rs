@@ -38,8 +38,8 @@ pub struct RunOptions {
 }
 
 impl RunOptions {
-    /// Returns these options with the policy and progress model with which the run in this folder began, where the options
-    /// name none.
+    /// Returns these options. If they name no policy or no progress model, takes the one with which the run in this folder
+    /// was begun.
     pub(super) fn filled_from(&self, store: &Store) -> RunOptions {
         let mut filled = self.clone();
         if let Some(begun) = &store.job().begun_with {
@@ -75,7 +75,7 @@ pub fn chosen(plan: &Plan, options: &RunOptions) -> Result<(PolicySpec, Knowledg
 /// some node.
 ///
 /// # Errors
-/// The first of these that is not valid.
+/// If one of these is not valid; the error is about the first such value.
 pub fn check(plan: &Plan, options: &RunOptions, nodes: &[NodeOffer]) -> Result<(), RunError> {
     let (policy, _) = chosen(plan, options)?;
     catalogue::check(&policy)?;

@@ -43,7 +43,8 @@ impl Driver<'_> {
         }
     }
 
-    /// Notifies the policy if a condition on an attempt has come true, or if the expected finish that it knows is wrong.
+    /// Notifies the policy if a condition on an attempt has come true, or if the expected finish that the policy
+    /// has received is wrong.
     pub(super) fn test(&mut self, attempt: AttemptId) -> Result<(), RunError> {
         let Some(running) = self.attempts.get(attempt).filter(|running| running.kill().is_none()) else {
             return Ok(());

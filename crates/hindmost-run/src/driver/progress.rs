@@ -3,7 +3,8 @@
 //! The remaining time assumes that the attempt continues at the same pace. Between two reports its progress is assumed to
 //! grow at that pace, but by no more than the last report added. So an attempt that reports in coarse steps does not seem
 //! to have stalled, and one that has stalled does. An attempt has stalled if it reports nothing for longer than twice the
-//! time that such a step took. Then its remaining time is at least the time for which it has stalled.
+//! time (plus 0.1 s) that its last step took at its average pace. Then its remaining time is at least the time for which it
+//! has stalled.
 //!
 //! The share of the input that a command has read is its progress only if the command works while it reads. If the command
 //! has read everything, or has closed the file, and then runs for longer than a quarter of the reading time, it has read
@@ -22,7 +23,7 @@ pub(super) const FIRST_POLL: Time = Time(50_000_000);
 const LONGEST_POLL: Time = Time(1_000_000_000);
 /// The time until the next poll is the attempt's age divided by this.
 const POLLS: u64 = 20;
-/// Number of running attempts from which on each one is polled less often.
+/// With each further group of this many running attempts, each attempt is polled less often.
 const MANY: u64 = 64;
 /// How long a command that has read all its input may still run before its reading stops counting as progress, as a
 /// share of the reading time.
@@ -39,13 +40,13 @@ pub(super) fn next_poll(age: Time, running: usize) -> Time {
 pub(super) struct Progress {
     /// When the attempt was started.
     pub(super) since: Time,
-    /// Share of its work that it reported last, or share of its input that it had read.
+    /// Share of the work that the attempt reported last, or share of the input that it had read at the last poll.
     pub(super) share: f64,
-    /// When it had done this share.
+    /// When the attempt had done `share`.
     at: Time,
-    /// By how much the last report raised the share.
+    /// Amount by which the last report raised `share`.
     step: f64,
-    /// True if the share is that of the input which has been read.
+    /// True if `share` is the share of the input that has been read.
     pub(super) by_reading: bool,
 }
 
@@ -117,7 +118,7 @@ impl Progress {
     }
 
     /// Returns the expected remaining time in seconds, at the same pace as before and with at least the share `least` done.
-    /// It is no less than the time for which the attempt has stalled.
+    /// At least the time for which the attempt has stalled.
     pub(super) fn remaining(&self, now: Time, least: f64) -> f64 {
         let (age, done) = ((now - self.since).seconds(), self.now(now).max(least));
         (age * (1.0 - done) / done).max(self.stalled_for(now).unwrap_or(0.0))
@@ -150,7 +151,7 @@ mod tests {
         let first = Poll::Known { first: Some(0.25) };
         assert_eq!(progress.poll(seconds(12.0), Some((0.25, NOW)), None, true), first);
         assert_eq!(progress.remaining(seconds(12.0), 0.02), 6.0);
-        // A report from one second ago.
+        // This report was written one second before the poll.
         assert_eq!(
             progress.poll(seconds(15.0), Some((0.5, Duration::from_secs(1))), None, true),
             Poll::Known { first: None }

@@ -17,10 +17,10 @@ use crate::store::{EndMarker, ResultState, Store, Whereabouts};
 /// A task that may not run twice (`idempotent = false`), and how often it has failed.
 pub(super) type TaskFailures = (TaskId, u32);
 
-/// Most changed results that are listed by name.
+/// Number of missing or changed results that are reported one by one; the others are only counted.
 const NAMED: usize = 10;
 
-/// Returns these phases and all phases that come after them, directly or not.
+/// Returns these phases and all phases that come after them, directly or through other phases.
 fn with_descendants(plan: &Plan, phases: &BTreeSet<u32>) -> BTreeSet<u32> {
     let mut reached = phases.clone();
     // Parents come before their children.
@@ -80,16 +80,17 @@ pub(super) fn valid_results(plan: &Plan, store: &Store) -> Result<BTreeSet<TaskI
     Ok(valid)
 }
 
-/// Returns the error of a part of the run's folder that can't be read. Continuing could lose what it holds.
+/// Returns a function that turns a read error into the run's error. The run must end, because continuing could lose
+/// results.
 fn unreadable(store: &Store) -> impl Fn(std::io::Error) -> RunError + '_ {
     |error| RunError::Io { path: store.folder().into(), error }
 }
 
-/// Commits the output of attempts that ended while no Hindmost ran, before the run begins again. Returns the failures of
-/// tasks that may not run twice.
+/// Commits the output of attempts that ended while no Hindmost ran, before the run begins again. `later` are the phases
+/// that run again because they come after missing or changed results. Returns the failures of tasks that may not run twice.
 ///
 /// # Errors
-/// If an attempt of a task that may not run twice still runs, or was made from results that are made again.
+/// If an attempt of a task that may not run twice still runs, or has used results that are made again.
 fn count_ended(
     plan: &Plan,
     store: &mut Store,
@@ -148,11 +149,11 @@ fn may_not_repeat(task: &str) -> RunError {
     ))
 }
 
-/// Checks the results of the tasks that are finished according to the journal. Returns true if some are not valid; then
-/// the run has been prepared to begin again.
+/// Checks the results of the tasks that are finished according to the journal. If some are not valid, prepares the run to
+/// begin again and returns true.
 ///
 /// # Errors
-/// If a task would have to run again that may not run twice.
+/// If a task that may not run twice would have to run again.
 pub(super) fn check(
     plan: &Plan,
     store: &mut Store,
@@ -195,7 +196,7 @@ pub(super) fn check(
     }
     if again.len() > broken.len() {
         let names: Vec<&str> = later.iter().map(|phase| plan.phases[*phase as usize].name.as_str()).collect();
-        follower.message(&format!("phases that were made from them run again: {}", names.join(", ")));
+        follower.message(&format!("later phases that used these results run again: {}", names.join(", ")));
     }
     let mut failed = failures(plan, records);
     failed.extend(count_ended(plan, store, &finished, &later, engine, follower)?);
@@ -220,8 +221,8 @@ pub(super) fn clear(store: &Store, follower: &mut dyn Follower) -> Result<(), Ru
     Ok(())
 }
 
-/// Kills the processes that earlier Hindmost processes of this run have left. If the folder is a copy, leaves those of the
-/// original run alone.
+/// Kills the processes that earlier Hindmost processes of this run have left. Kills nothing if the folder is a copy, because
+/// these processes belong to the original run.
 pub(super) fn kill_earlier(store: &Store, engine: &mut dyn Engine, follower: &mut dyn Follower) {
     if store.whereabouts() != Whereabouts::Copied {
         kill(&store.run(), engine, follower);
@@ -236,7 +237,7 @@ pub(super) fn kill_moved(store: &Store, engine: &mut dyn Engine, follower: &mut 
     }
 }
 
-/// Kills the processes of a run that the engine does not manage, and reports those that do not end.
+/// Kills the processes of a run that do not belong to attempts of the engine, and reports processes that do not end.
 pub(super) fn kill(run: &RunIdentity, engine: &mut dyn Engine, follower: &mut dyn Follower) {
     for what in engine.kill_strays(run) {
         follower.message(&format!("left by an earlier attempt: {what}"));

@@ -13,22 +13,23 @@ use rustc_hash::FxHashSet;
 use super::RunError;
 use super::journal::LiveJournal;
 
-/// Most refused decisions that are reported.
+/// Number of different reasons for refused decisions that are reported in a run.
 const MOST_REFUSED: usize = 10;
 
-/// The sink of a live run's session.
+/// Receives the events and decisions of a live run from its session.
 pub(super) struct Recorder {
     pub(super) journal: LiveJournal,
     /// Decisions that are written and not yet carried out.
     pub(super) actions: Vec<Decision>,
-    /// The reasons for which decisions were refused, each once.
+    /// Reasons for which decisions were refused, each once.
     refused: FxHashSet<String>,
-    /// Those of these reasons that have not been reported.
+    /// Reasons in `refused` that have not been reported yet.
     unreported: Vec<String>,
     /// Number of decision rounds.
     pub(super) rounds: u64,
-    /// Total time that the policy took to observe and decide, and the longest time in one step.
+    /// Total time that the policy took to observe events and to decide.
     pub(super) deciding: Duration,
+    /// Longest time that the policy took for one event.
     pub(super) longest: Duration,
     /// When the policy received the current event.
     begun: Instant,

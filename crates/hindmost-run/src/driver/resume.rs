@@ -1,8 +1,8 @@
 //! Resumes a run after Ctrl-C, after a failed task, or after Hindmost was killed.
 //!
 //! The driver replays the journal: a new policy receives the same events and makes the same decisions. Then the driver
-//! compares the journal with the run's folder and the processes. It adopts attempts that still run and counts those that
-//! have ended meanwhile. Results in place outrank the journal. Everything else is killed and removed.
+//! compares the journal with the run's folder and the processes. It adopts attempts that still run, and handles attempts
+//! that ended while no Hindmost ran. Results in place outrank the journal. Everything else is killed and removed.
 
 use std::collections::HashSet;
 
@@ -54,7 +54,7 @@ pub(super) fn check_nodes(records: &[Record], offered: &[String]) -> Result<(), 
             recorded.push(name.to_string());
         }
     }
-    // A run that was killed while nodes joined begins again, so any nodes will do.
+    // A run that was killed before its job arrived begins again, so it may begin on any nodes.
     let begun = records.iter().any(|record| matches!(record.change, Change::Event(Event::JobArrived { .. })));
     if !begun || recorded == offered {
         return Ok(());
@@ -89,7 +89,7 @@ pub fn recorded_nodes(store: &Store) -> Result<Option<Vec<NodeOffer>>, RunError>
 
 impl Driver<'_> {
     /// Replays the journal, and finds out what has become of the attempts that ran at its end. `changed` names the phases
-    /// whose commands have changed. `earlier_failures` are those from before this journal.
+    /// whose commands have changed. `earlier_failures` are the failures that this journal does not hold.
     pub(super) fn resume(
         &mut self,
         records: Vec<Record>,
@@ -114,7 +114,7 @@ impl Driver<'_> {
                 "the machine was rebooted or the file system remounted: attempts that were running start again",
             ),
             Whereabouts::Copied => self.follower.message(
-                "the run's folder is a copy: the run gets a new identity, and attempts of the original run on",
+                "the run's folder is a copy: the run gets a new identity, and attempts of the original run continue",
             ),
         }
         for phase in changed {
@@ -164,7 +164,7 @@ impl Driver<'_> {
             })?;
         }
         let due = verifier.into_due();
-        // Decisions that the earlier process made and did not write before it died.
+        // The earlier process made these decisions and died before it wrote them.
         let at = self.session.cluster().now();
         for decision in due {
             self.recorder.journal.decision(at, &decision)?;
@@ -174,9 +174,10 @@ impl Driver<'_> {
         self.recorder.journal.sync()?;
         let cluster = self.session.cluster();
         self.watches.retain(|attempt| cluster.attempt(attempt).is_some());
-        // The job is finished once its last task is, though copies of tasks may still run.
+        // A job is finished once all its tasks are, even if copies of tasks still run.
         if cluster.job(super::JOB).is_none_or(|job| job.finished().is_some()) {
             self.shutdown.job_done();
+            self.follower.message("the run is already done: every task has its result, so nothing is left to run");
         }
         Ok(())
     }
@@ -191,8 +192,8 @@ impl Driver<'_> {
         for (attempt, ..) in unended.iter().filter(|(.., state)| *state == AttemptState::Stopping) {
             self.find_replacement(*attempt);
         }
-        // In a folder that was moved, copied or remounted no attempt can continue. In a moved one, attempts that had ended
-        // before still count.
+        // In a folder that was moved, copied or remounted no attempt can continue. In a moved folder, attempts that ended
+        // before the move still count.
         let here = self.store.whereabouts() == Whereabouts::Same;
         let trusted = here || self.store.whereabouts() == Whereabouts::Moved;
         let mut adopted = HashSet::new();
@@ -232,18 +233,18 @@ impl Driver<'_> {
                     self.kill(attempt, Kill::Decided);
                 }
             } else if waits || self.attempts.contains(attempt) || self.waiting.waits(attempt) {
-                // The attempt that it replaces has not ended yet, or this loop has just launched it.
+                // Nothing to do: the attempt that this one replaces has not ended yet, or this loop has just started this one.
             } else if is_unwanted {
                 self.enter(attempt, node);
                 self.kill(attempt, Kill::Decided);
                 self.ended(vec![(attempt, None, None)])?;
             } else if state == AttemptState::Starting {
-                // It was decided and never started.
+                // The earlier process decided to start this attempt and died before it did so.
                 self.launch(attempt)?;
             } else if changed.contains(&self.plan.phases[attempt.task.phase as usize].name) {
-                self.broke(attempt, "stopped, because its command has changed".to_owned(), false)?;
+                self.record_failure(attempt, "stopped, because its command has changed".to_owned(), false)?;
             } else {
-                self.broke(attempt, "lost while Hindmost was not running".to_owned(), false)?;
+                self.record_failure(attempt, "lost while Hindmost was not running".to_owned(), false)?;
             }
         }
         Ok(adopted.is_empty().then_some(last_end))
@@ -329,7 +330,7 @@ impl Driver<'_> {
         Ok(last)
     }
 
-    /// Returns the error of a part of the run's folder that can't be read. Continuing could lose what it holds.
+    /// Turns a read error into the run's error. The run must end, because continuing could lose results.
     fn unreadable(&self, error: std::io::Error) -> RunError {
         RunError::Io { path: self.store.folder().into(), error }
     }

@@ -9,11 +9,11 @@ use hindmost_core::metrics::RunState;
 pub(super) enum Request {
     /// The run is interrupted.
     Interrupt,
-    /// The run ends already; the attempts that were allowed to run to their ends are stopped too.
+    /// The run was ending already; now the attempts that were allowed to run to their ends are stopped too.
     StopTheRest,
 }
 
-/// The state of a run's end.
+/// Whether a run ends, and why.
 #[derive(Debug, Default)]
 pub(super) struct Shutdown {
     state: Option<RunState>,
@@ -47,7 +47,7 @@ impl Shutdown {
         self.is_done = true;
     }
 
-    /// Returns the effect of the user's request to stop; `None` from the second call on.
+    /// Returns the effect of the user's request to stop; `None` if the job is done, and from the second call on.
     pub(super) fn request(&mut self) -> Option<Request> {
         if self.is_done || std::mem::replace(&mut self.is_requested, true) {
             return None;

@@ -1,4 +1,4 @@
-//! Kills attempts, takes nodes away, and ends a run before its job is done.
+//! Kills attempts, injects losses of nodes, and ends a run before its job is done.
 
 use hindmost_core::ids::AttemptId;
 use hindmost_core::metrics::RunState;
@@ -21,8 +21,8 @@ impl Driver<'_> {
         self.engine.kill(attempt);
     }
 
-    /// Kills all attempts that are not being killed already. Copies that a policy lets run after their task's winner end
-    /// with the job at the latest.
+    /// Kills all attempts that are not being killed already. When the job is done, these are the copies that the policy
+    /// lets run after their task's winner.
     pub(super) fn kill_all(&mut self, why: Kill) {
         self.kill_matching(why, |_, running| running.kill().is_none());
     }
@@ -71,12 +71,12 @@ impl Driver<'_> {
         }
         recheck::kill(&self.store.run(), self.engine, self.follower);
         if matches!(error, RunError::NotDurable { .. }) {
-            // Their end markers would say that they succeeded.
+            // The output of some attempts is not synced, but their end markers say that they succeeded.
             let _ = recheck::clear(&self.store, self.follower);
         }
     }
 
-    /// Fault injection takes a node away.
+    /// Begins an injected loss of a node.
     pub(super) fn lose(&mut self, loss: usize) -> Result<(), RunError> {
         if !self.shutdown.is_open() {
             return Ok(());
@@ -91,7 +91,7 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// Fault injection brings a node back, once all attempts that ran there have ended.
+    /// Ends an injected loss of a node, once all attempts that ran there have ended.
     pub(super) fn bring_back(&mut self, loss: usize) -> Result<(), RunError> {
         let now = self.engine.now();
         let Some(node) = self.faults.is_over(loss, now) else { return Ok(()) };

@@ -16,7 +16,8 @@ use super::progress::{FIRST_POLL, Progress};
 
 /// The driver corrects a reported expected finish when the remaining time differs by this share.
 const CORRECTION: f64 = 0.25;
-/// Age in seconds below which no attempt lags, because the time to start says nothing about its pace.
+/// Age in seconds below which no attempt lags, because the time that a command takes to start says nothing
+/// about its pace.
 const LEAST_AGE: f64 = 0.1;
 /// The least share of its work that an attempt without reports is assumed to have done.
 const LEAST_SHARE: f64 = 0.02;
@@ -35,10 +36,11 @@ pub(super) struct FirstReports {
 pub(super) enum Notice {
     /// The policy is not to be notified.
     None,
-    /// Not before this time, even if conditions are true: otherwise a policy that renews its conditions could keep the
-    /// driver busy.
+    /// The policy is not to be notified before this time, even if conditions are true. Otherwise a policy that renews its
+    /// conditions could keep the driver busy.
     Later(Time),
-    /// Now: these conditions have come true. If there are none, the expected finish has changed.
+    /// The policy is to be notified now that these conditions have come true. If there are none, the expected finish has
+    /// changed.
     Now { conditions: Vec<Condition>, expected_finish: Option<Time>, guessed: bool },
 }
 
@@ -49,7 +51,7 @@ struct Watched {
     conditions: Vec<(Condition, bool)>,
     /// The expected finish of the last notification.
     reported_finish: Option<Time>,
-    /// True if that finish was a guess, because the attempt had reported nothing.
+    /// True if `reported_finish` is a guess, because the attempt had reported nothing.
     is_guessed: bool,
     /// The time of the last notification.
     notified: Option<Time>,
@@ -120,8 +122,8 @@ impl Watches {
         self.of.entry(attempt).or_default().notified = Some(at);
     }
 
-    /// Discards the reported expected finish of an attempt, because the progress behind it was not progress. It will not be
-    /// corrected.
+    /// Discards the reported expected finish of an attempt, because it was derived from reading that was not progress. The
+    /// driver does not correct this finish any more.
     pub(super) fn retract(&mut self, attempt: AttemptId) {
         if let Some(watched) = self.of.get_mut(&attempt) {
             watched.reported_finish = None;
@@ -147,7 +149,7 @@ impl Watches {
         }
         let done = progress.now(now);
         let age = (now - progress.since).seconds();
-        // An attempt without reports is assumed to be about to report what others reported first.
+        // An attempt without reports is assumed to have done half of the share that others reported first.
         let left = progress.remaining(now, (first.share.unwrap_or(0.0) / 2.0).max(LEAST_SHARE));
         let finish = Some(now + Time::from_seconds(left));
         let is_known = done > 0.0 && done >= self.reveal_share;
@@ -338,7 +340,7 @@ mod tests {
         };
         assert_eq!(at(&watches, &progress, 9.0, None), Notice::None);
         assert_eq!(at(&watches, &progress, 1.9, Some(1.0)), Notice::None);
-        // It is assumed to have done 5%, half of what others report first.
+        // The attempt is assumed to have done 5% in 3 s, half of what others report first, so 57 s remain.
         let expected_finish = Some(Time::from_seconds(60.0));
         let guess = Notice::Now { conditions: vec![lags], expected_finish, guessed: true };
         assert_eq!(at(&watches, &progress, 3.0, Some(1.0)), guess);

@@ -9,6 +9,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use super::common::{Outcome, Strays};
 use super::identity::Identity;
 use super::mark::{Mark, Tag};
 use super::stat::Stat;
@@ -57,17 +58,6 @@ pub fn kill_now(root: &Identity, tag: Tag) {
     while ending.step() == Outcome::Unfinished {
         std::thread::sleep(Duration::from_millis(1));
     }
-}
-
-/// Whether an attempt has ended completely.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// Processes were left and have been killed: call [`Ending::step`] again soon.
-    Unfinished,
-    /// No process is left. Holds the root's exit code, if the root was a child of this process and was not killed.
-    Nothing(Option<i32>),
-    /// A process has not ended ten seconds after it was killed; holds a message about it.
-    Stays(String),
 }
 
 /// An attempt whose root has ended or has been killed.
@@ -169,19 +159,6 @@ fn is_unclaimed(stat: &Stat) -> bool {
     membership::Membership::of(stat)
         .is_some_and(|membership| membership.find(known).is_none() && membership.may_be_killed())
         && !tree::descends_from_us(stat)
-}
-
-/// Processes of a run that belong to no running attempt.
-#[derive(Debug)]
-pub struct Strays<'a> {
-    /// The run.
-    pub run: Mark,
-    /// Attempts whose processes are left alone.
-    pub kept: &'a HashSet<Mark>,
-    /// Known attempts of the run. They identify processes of runs inside these attempts.
-    pub of_run: &'a HashSet<Mark>,
-    /// Control groups of the run.
-    pub groups: &'a [PathBuf],
 }
 
 impl Strays<'_> {

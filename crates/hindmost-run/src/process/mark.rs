@@ -24,22 +24,13 @@ use std::sync::OnceLock;
 use rustix::process::{Resource, Rlimit, setrlimit};
 use sha2::{Digest, Sha256};
 
+use super::common::{FOLDER_VARIABLE, KEY_VARIABLE, RUN_VARIABLE, WITHIN_VARIABLE};
+
 /// The three highest bits of every mark. They make it greater than any usual limit and less than "unlimited".
 const SHAPE: u64 = 0b010 << 61;
 
 /// Size of the buffer for `/proc/PID/limits`, which has 16 lines of 80 bytes.
 const LONGEST: usize = 4096;
-
-/// Variable with the marks of the attempts inside which a run was started, outermost first, in hexadecimal and separated by
-/// commas.
-pub const WITHIN_VARIABLE: &str = "HINDMOST_WITHIN";
-
-/// Variable that names the run to which a process belongs.
-pub const RUN_VARIABLE: &str = "HINDMOST_RUN";
-/// Variable that names the attempt to which a process belongs.
-pub const KEY_VARIABLE: &str = "HINDMOST_KEY";
-/// Variable that names the folder of a process's run.
-pub const FOLDER_VARIABLE: &str = "HINDMOST_FROM";
 
 /// Identifies a run or attempt by a number that fits a resource limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

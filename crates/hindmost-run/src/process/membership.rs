@@ -3,9 +3,10 @@
 use std::cell::OnceCell;
 use std::fs;
 
+use super::common::{FOLDER_VARIABLE, KEY_VARIABLE, RUN_VARIABLE, WITHIN_VARIABLE};
 use super::environment::Environment;
 use super::identity::Identity;
-use super::mark::{FOLDER_VARIABLE, KEY_VARIABLE, Mark, Marks, RUN_VARIABLE, Tag, WITHIN_VARIABLE};
+use super::mark::{Mark, Marks, Tag};
 use super::stat::Stat;
 
 /// The attempts to which a process belongs, by its marks and, if it has none, by its environment.

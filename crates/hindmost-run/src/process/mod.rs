@@ -22,6 +22,7 @@
 
 #[cfg(target_os = "linux")]
 mod cgroup;
+mod common;
 #[cfg(target_os = "linux")]
 mod ending;
 #[cfg(target_os = "linux")]
@@ -55,19 +56,22 @@ mod unsupported;
 #[cfg(not(target_os = "linux"))]
 pub use unsupported::*;
 
+pub use common::{FOLDER_VARIABLE, KEY_VARIABLE, Outcome, RUN_VARIABLE, Strays, WITHIN_VARIABLE};
+
 #[cfg(target_os = "linux")]
 pub use cgroup::{Group, is_of as is_group_of, remove as remove_group};
 #[cfg(target_os = "linux")]
-pub use ending::{Ending, Outcome, Strays, does_not_end, kill_now};
+pub use ending::{Ending, does_not_end, kill_now};
 pub use identity::{Identity, boot_id};
 #[cfg(target_os = "linux")]
 pub(crate) use mark::own_limit;
 #[cfg(target_os = "linux")]
-pub use mark::{FOLDER_VARIABLE, KEY_VARIABLE, Mark, RUN_VARIABLE, Tag, WITHIN_VARIABLE, within};
+pub use mark::{Mark, Tag, within};
 #[cfg(target_os = "linux")]
 pub use membership::{find_root, is_proven};
 #[cfg(target_os = "linux")]
 pub use orphans::{abandon, adopt_orphans};
+#[cfg(target_os = "linux")]
 pub use roots::{adopt, spawn};
 #[cfg(target_os = "linux")]
 pub use session::{apart, can_start_processes, keeps_terminal};

@@ -1,29 +1,19 @@
-//! The same functions for systems other than Linux, where jobs can't be run: they find nothing, and starting or watching a
-//! process returns an error.
+//! The functions of this module on systems other than Linux, where jobs can't be run. They find no processes, and starting
+//! or watching a process returns an error.
 
-use std::collections::HashSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use super::{Identity, Signal};
+use super::{Identity, Outcome, Signal, Strays};
 
-/// Variable with the marks of the attempts inside which a run was started.
-pub const WITHIN_VARIABLE: &str = "HINDMOST_WITHIN";
-/// Variable that names the run to which a process belongs.
-pub const RUN_VARIABLE: &str = "HINDMOST_RUN";
-/// Variable that names the attempt to which a process belongs.
-pub const KEY_VARIABLE: &str = "HINDMOST_KEY";
-/// Variable that names the folder of a process's run.
-pub const FOLDER_VARIABLE: &str = "HINDMOST_FROM";
-
-/// Returns the error for everything that needs Linux.
+/// Returns the error that says that running jobs needs Linux.
 fn unsupported() -> io::Error {
     io::Error::new(io::ErrorKind::Unsupported, "running jobs needs Linux")
 }
 
-/// Stands for the mark of a run or attempt.
+/// The mark of a run or attempt, which identifies nothing on this system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Mark(());
 
@@ -34,12 +24,12 @@ impl Mark {
     }
 }
 
-/// Stands for the marks of an attempt and its run.
+/// The marks of an attempt and its run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tag {
-    /// The attempt.
+    /// Mark of the attempt.
     pub attempt: Mark,
-    /// Its run.
+    /// Mark of the attempt's run.
     pub run: Mark,
 }
 
@@ -50,12 +40,12 @@ impl Tag {
     }
 }
 
-/// Returns `None`: there are no enclosing attempts.
+/// Returns `None`, because no run can be started inside an attempt.
 pub fn within() -> Option<String> {
     None
 }
 
-/// Fails: orphans can't be adopted.
+/// Returns an error, because orphans can't be adopted.
 ///
 /// # Errors
 ///
@@ -64,17 +54,17 @@ pub fn adopt_orphans() -> io::Result<()> {
     Err(unsupported())
 }
 
-/// Returns an ordinary command.
+/// Returns a command without a process group of its own.
 pub fn apart(program: &str) -> Command {
     Command::new(program)
 }
 
-/// Returns false.
+/// Returns false, because no attempt can be started that could use the terminal.
 pub fn keeps_terminal() -> bool {
     false
 }
 
-/// Fails: processes can't be started.
+/// Returns an error, because attempts can't be started.
 ///
 /// # Errors
 ///
@@ -83,83 +73,72 @@ pub fn spawn(_: &mut Command, _: Tag) -> io::Result<Identity> {
     Err(unsupported())
 }
 
-/// Returns false: processes can't be started.
+/// Returns false, because attempts can't be started.
 pub fn can_start_processes() -> bool {
     false
 }
 
-/// Does nothing.
+/// Does nothing, because no attempt can be adopted.
 pub fn adopt(_: &Identity, _: Tag) {}
 
-/// Does nothing.
+/// Does nothing, because no attempt runs.
 pub fn abandon(_: &Identity) {}
 
-/// Returns false.
+/// Returns false, because no process belongs to an attempt.
 pub fn is_proven(_: &Identity, _: Tag) -> bool {
     false
 }
 
-/// Returns `None`.
+/// Returns `None`, because no attempt runs.
 pub fn find_root(_: Tag, _: &[&str]) -> Option<Identity> {
     None
 }
 
-/// Stands for a control group.
+/// A control group, which can't be created on this system.
 #[derive(Debug)]
 pub struct Group(PathBuf);
 
 impl Group {
-    /// Returns `None`: there are no control groups.
+    /// Returns `None`, because there are no control groups.
     pub fn enter(_: Mark) -> Option<Group> {
         None
     }
 
-    /// Returns the path.
+    /// Returns the path of the group.
     pub fn path(&self) -> &Path {
         &self.0
     }
 
-    /// Returns false.
+    /// Returns false, because the group did not exist before.
     pub fn was_there(&self) -> bool {
         false
     }
 }
 
-/// Returns false.
+/// Returns false, because there are no control groups.
 pub fn is_group_of(_: &Path, _: Mark) -> bool {
     false
 }
 
-/// Does nothing.
+/// Does nothing, because there are no control groups.
 pub fn remove_group(_: &Path) {}
 
-/// Whether an attempt has ended completely.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// Processes are left.
-    Unfinished,
-    /// No process is left.
-    Nothing(Option<i32>),
-    /// A process does not end.
-    Stays(String),
-}
-
-/// Stands for the end of an attempt.
+/// The end of an attempt that has no processes.
 #[derive(Debug)]
 pub struct Ending(Tag);
 
 impl Ending {
-    /// Does nothing.
+    /// Keeps only the tag of the attempt.
     pub fn new(_: Identity, tag: Tag, _: Vec<PathBuf>) -> Ending {
         Ending(tag)
     }
 
-    /// Returns that no process is left.
+    /// Returns [`Outcome::Nothing`], because no process of the attempt runs.
     pub fn step(&mut self) -> Outcome {
         Outcome::Nothing(None)
     }
 
-    /// Returns the attempt's tag.
+    /// Returns the tag of the attempt.
     pub fn tag(&self) -> Tag {
         self.0
     }
@@ -170,35 +149,22 @@ pub fn does_not_end(pid: u32) -> String {
     format!("process {pid} does not end")
 }
 
-/// Does nothing.
+/// Does nothing, because no attempt runs.
 pub fn kill_now(_: &Identity, _: Tag) {}
 
-/// Stands for the processes of a run that belong to no running attempt.
-#[derive(Debug)]
-pub struct Strays<'a> {
-    /// The run.
-    pub run: Mark,
-    /// Attempts whose processes are left alone.
-    pub kept: &'a HashSet<Mark>,
-    /// Known attempts of the run.
-    pub of_run: &'a HashSet<Mark>,
-    /// Control groups of the run.
-    pub groups: &'a [PathBuf],
-}
-
 impl Strays<'_> {
-    /// Returns no messages: there are no processes.
+    /// Returns no messages, because no process belongs to a run.
     pub fn end(&self) -> Vec<String> {
         Vec::new()
     }
 }
 
-/// Stands for a watcher of processes.
+/// A watcher of processes, which can't be created on this system.
 #[derive(Debug)]
 pub struct Watcher(());
 
 impl Watcher {
-    /// Fails: processes can't be watched.
+    /// Returns an error, because processes can't be watched.
     ///
     /// # Errors
     ///
@@ -207,12 +173,12 @@ impl Watcher {
         Err(unsupported())
     }
 
-    /// Returns 0.
+    /// Returns 0, because no process is watched.
     pub fn count(&self) -> usize {
         0
     }
 
-    /// Fails: processes can't be watched.
+    /// Returns an error, because processes can't be watched.
     ///
     /// # Errors
     ///
@@ -221,14 +187,14 @@ impl Watcher {
         Err(unsupported())
     }
 
-    /// Sleeps for the time `most`.
+    /// Waits for the whole time `most`, because no process can end. Returns no tokens.
     pub fn wait(&mut self, most: Duration) -> Vec<u64> {
         std::thread::sleep(most);
         Vec::new()
     }
 }
 
-/// Fails: process groups can't be signalled.
+/// Returns an error, because process groups can't be signalled.
 ///
 /// # Errors
 ///
@@ -237,31 +203,31 @@ pub fn signal_group(_: u32, _: Signal) -> io::Result<bool> {
     Err(unsupported())
 }
 
-/// Returns none.
+/// Returns no processes, because descendants can't be found.
 pub fn descendants(_: u32) -> Vec<u32> {
     Vec::new()
 }
 
-/// Does nothing.
+/// Does nothing, because no attempt runs.
 pub fn kill_tree(_: &Identity) {}
 
-/// Does nothing.
+/// Does nothing, because no attempt runs.
 pub fn stop_tree(_: &Identity) {}
 
-/// Does nothing.
+/// Does nothing, because no attempt runs.
 pub fn continue_tree(_: &Identity) {}
 
-/// Returns `None`: it is unknown.
+/// Returns `None`, because the share of a file that a process has read is unknown.
 pub fn read_share(_: &Identity, _: &Path) -> Option<f64> {
     None
 }
 
-/// Returns `None`: it is unknown.
+/// Returns `None`, because the CPU time of a process is unknown.
 pub fn cpu_seconds(_: &Identity) -> Option<f64> {
     None
 }
 
-/// Returns a limit without values.
+/// Returns a limit without values, which stands for "unknown or unlimited".
 pub(crate) fn own_limit(_: &str) -> rustix::process::Rlimit {
     rustix::process::Rlimit { current: None, maximum: None }
 }

@@ -10,31 +10,34 @@ use super::{INFORMATIVE_AGE, Observed, median_of};
 const LIGHTEST_TAIL: f64 = 3.0;
 /// The Pareto index of the heaviest tail that is assumed.
 const HEAVIEST_TAIL: f64 = 1.2;
-/// An attempt below this pace counts twice, once it is as old as the median duration.
+/// Pace, relative to the median, below which an attempt counts twice as evidence about its node, once the attempt is as
+/// old as the median duration.
 const VERY_SLOW: f64 = 0.33;
 /// Age, in median durations, above which an attempt without progress reports is evidence that its node is slow.
 const LATE_AGE: f64 = 1.5;
-/// Number of winners from which on the durations of earlier runs no longer count.
+/// Number of winners in this run from which on the durations of earlier runs no longer count.
 const HISTORY_UNTIL: usize = 20;
-/// Most first reports that are kept.
+/// Number of attempts of a phase whose first progress reports are kept.
 const FIRST_REPORTS: usize = 64;
 
-/// The samples of one phase.
+/// The samples of durations of one phase, and what was last reported about them.
 #[derive(Default)]
 pub(super) struct PhaseSamples {
     /// Durations from earlier runs, in seconds.
     history: Vec<f64>,
     /// Durations of winners, in seconds on a node of speed 1.
     pub(super) finished: Vec<f64>,
-    /// Number of samples behind the last event.
+    /// Number of samples from which the last event was made.
     reported: usize,
-    /// Number of winners among them.
+    /// Number of winners among these samples.
     reported_finished: usize,
+    /// Median duration in the last event, in seconds; `None` before the first event.
     pub(super) median: Option<f64>,
     /// True if any attempt has reported progress.
     progress: bool,
+    /// Value of `progress` in the last event.
     reported_progress: bool,
-    /// True if its commands read their input first and then work.
+    /// True if the commands of the phase read their input first and then work, so that reading is not progress.
     pub(super) reads_first: bool,
     /// Ages of attempts at their first progress reports, in seconds.
     pub(super) first_reports: Vec<f64>,
@@ -47,7 +50,8 @@ impl PhaseSamples {
         PhaseSamples { history, ..PhaseSamples::default() }
     }
 
-    /// Takes over what an earlier process has learned.
+    /// Takes over the median and the number of samples that an earlier process has reported, and whether progress was
+    /// reported.
     pub(super) fn recall(&mut self, median: f64, progress: bool, samples: u32) {
         self.median = Some(median);
         self.reported = samples as usize;
@@ -64,7 +68,8 @@ impl PhaseSamples {
         }
     }
 
-    /// Notes that the commands read first, and discards what seemed to be progress.
+    /// Notes that the commands of the phase read their input first and then work. Discards the reports that were derived
+    /// from reading.
     pub(super) fn no_progress(&mut self) {
         self.reads_first = true;
         self.progress = false;
@@ -72,8 +77,8 @@ impl PhaseSamples {
         self.first_shares.clear();
     }
 
-    /// Returns what has been learned of a phase with this many tasks; `None` if the samples are too few or nothing is new.
-    /// `predicted` are the durations that follow from progress, in seconds.
+    /// Returns the event with the durations of a phase of `tasks` tasks; `None` if there are too few samples, or too few new
+    /// ones. `predicted` are the durations that follow from the progress of running attempts, in seconds.
     pub(super) fn learned(&mut self, job: JobId, phase: u32, tasks: usize, predicted: &[f64]) -> Option<Event> {
         let enough = tasks.div_ceil(10).clamp(2, 5);
         let history = if self.finished.len() >= HISTORY_UNTIL { &[][..] } else { &self.history[..] };
@@ -96,8 +101,8 @@ impl PhaseSamples {
         Some(Event::DurationsLearned { job, phase, durations, median, p90, progress, samples })
     }
 
-    /// Returns the pace of an attempt as evidence about its node. The pace counts twice if the attempt is very slow and old
-    /// enough to prove it.
+    /// Returns the pace of an attempt, relative to the median, as evidence about the speed of its node. The pace counts
+    /// twice if the attempt is very slow and old enough to prove it. Empty if the pace is unknown.
     pub(super) fn evidence(&self, seen: &Observed) -> Vec<f64> {
         let Some((pace, at_most)) = self.pace(seen) else { return Vec::new() };
         let damning = at_most < VERY_SLOW && seen.age >= self.median.unwrap_or(f64::INFINITY);
@@ -115,13 +120,15 @@ impl PhaseSamples {
             Some(progress) if progress > 0.0 && seen.age >= INFORMATIVE_AGE * median => {
                 Some(sure(progress * median / seen.age))
             }
-            // It has reported nothing although others of its age have: it is at most as fast as if it made its first report now.
+            // The attempt has reported nothing at twice the age at which others report first. Its pace is at most that of an
+            // attempt that makes its first report now.
             _ if self.progress => {
                 let first = median_of(&self.first_reports)?;
                 let silent = seen.age > 2.0 * first.max(INFORMATIVE_AGE * median);
                 silent.then(|| sure(first.max(INFORMATIVE_AGE * median) / seen.age))
             }
-            // It is assumed to have done half of its work.
+            // No attempt of the phase reports progress. This one is assumed to have done half of its work, and has not done
+            // all of it.
             _ => (seen.age > LATE_AGE * median).then(|| (median / (2.0 * seen.age), median / seen.age)),
         }
     }

@@ -11,12 +11,12 @@
 //! - Policies receive a Pareto distribution with the observed mean and spread and a tail index of at most 3. Stragglers are
 //!   rare, so a few tasks of equal length do not prove that there are none.
 //! - A node is slow if the median pace of the last attempts on it is below two thirds of their phase's pace, and below two
-//!   thirds of the other nodes' pace. This takes at least two attempts, or one that runs at less than a third of its
-//!   phase's pace for as long as the median copy takes. Otherwise the node's speed counts as 1: if all nodes are behind,
+//!   thirds of the other nodes' pace. This needs at least two attempts, or one attempt that has run at less than
+//!   a third of its phase's pace for as long as the median copy takes. Otherwise the node's speed counts as 1: if all nodes are behind,
 //!   the tasks are longer and no node is slow. A slow node counts as normal again once no attempt on it has been observed
 //!   for ten median durations, at least ten seconds.
 //!
-//! Invariant: the learner returns an event only if it differs from the last one.
+//! Invariant: the learner returns an event only if it differs from the last event about the same phase or node.
 
 mod durations;
 mod speeds;
@@ -38,11 +38,12 @@ const INFORMATIVE_AGE: f64 = 0.1;
 pub(super) struct Observed {
     pub(super) attempt: AttemptId,
     pub(super) node: NodeId,
-    /// Seconds since its start.
+    /// Seconds since the start of the attempt.
     pub(super) age: f64,
-    /// Share of its work that it has done; `None` if unknown.
+    /// Share of its work that the attempt has done; `None` if unknown.
     pub(super) progress: Option<f64>,
-    /// False if no duration follows from its progress: it has stalled, or seems to have done all its work.
+    /// False if no duration can be predicted from `progress`, because the attempt has stalled or seems to have done all its
+    /// work.
     pub(super) predicts_duration: bool,
 }
 
@@ -120,14 +121,15 @@ impl Learner {
         self.set_due();
     }
 
-    /// Notes that a phase's commands read first, and discards what seemed to be their progress.
+    /// Notes that a phase's commands read their input first and then work. Discards the progress that was derived from
+    /// reading.
     pub(super) fn no_progress(&mut self, phase: u32) {
         self.phase(phase).no_progress();
         self.set_due();
     }
 
-    /// Notes that an attempt reports no progress. Once it is older than its phase's median, this says something about its
-    /// node.
+    /// Notes that an attempt has reported no progress up to this age, in seconds. Once the attempt is older than the median
+    /// duration of its phase, this is evidence about its node.
     pub(super) fn no_report(&mut self, phase: u32, age: f64) {
         self.is_due |= self.median(phase).is_some_and(|median| age > median);
     }

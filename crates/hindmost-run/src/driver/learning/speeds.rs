@@ -5,21 +5,23 @@ use hindmost_core::time::Time;
 
 use super::median_of_sorted;
 
-/// A node whose pace is below this is slow.
+/// Pace, relative to the phases' medians, below which a node is slow.
 const SLOW: f64 = 0.67;
-/// Number of ended attempts that are kept for each node.
+/// Number of paces of ended attempts that are kept for each node.
 const REMEMBERED: usize = 6;
-/// A slow node counts as normal again after this many median durations without an attempt on it …
+/// Time without an attempt on a slow node, in median durations, after which the node counts as normal again.
 const SILENCE: f64 = 10.0;
-/// … but not before this many seconds.
+/// Least time without an attempt on a slow node, in seconds, before the node counts as normal again.
 const LEAST_SILENCE: f64 = 10.0;
 
-/// The samples of one node.
+/// The paces of attempts on one node, and the speed that follows from them.
 #[derive(Clone)]
 pub(super) struct NodeSamples {
     /// Paces of the last ended attempts, relative to their phases' medians.
     ended: Vec<f64>,
+    /// Speed of the node; 1 unless it is slow.
     pub(super) speed: f64,
+    /// When an attempt on the slow node was last observed.
     observed: Time,
 }
 
@@ -37,8 +39,8 @@ impl NodeSamples {
         self.ended.drain(..forgotten);
     }
 
-    /// Returns the node's speed if it has changed. `pace` is its pace compared with the other nodes', `None` if too little
-    /// is known. `longest` is the longest median duration of all phases, in seconds.
+    /// Returns the node's speed if it has changed. `pace` is the node's pace compared with the other nodes, `None` if too
+    /// little is known. `is_observed` is true if an attempt runs on the node. `longest` is the longest median duration of all phases, in seconds.
     pub(super) fn learned(&mut self, pace: Option<f64>, now: Time, is_observed: bool, longest: f64) -> Option<f64> {
         if is_observed || self.speed == 1.0 {
             self.observed = now;
@@ -73,8 +75,8 @@ pub(super) fn node_paces(nodes: &[NodeSamples], running: impl Iterator<Item = (N
     paces
 }
 
-/// Returns each node's median pace. If the other nodes are behind too, the pace is relative to their median, because then
-/// the tasks take longer. `None` for a node with too few samples.
+/// Returns each node's median pace. If the other nodes are behind too, the pace is relative to their median, because in
+/// that case the tasks take longer. `None` for a node with too few samples.
 pub(super) fn relative_paces(paces: &[Vec<f64>]) -> Vec<Option<f64>> {
     let medians: Vec<Option<f64>> = paces.iter().map(|of_node| median_of_sorted(of_node)).collect();
     let mut sorted: Vec<f64> = medians.iter().copied().flatten().collect();

@@ -12,7 +12,7 @@ use super::*;
 
 const JOB: JobId = JobId(0);
 
-/// Two nodes and a job of one phase of ten tasks.
+/// Returns a cluster of two one-slot nodes, with a job that has one phase of ten tasks.
 fn cluster() -> Cluster {
     let mut cluster = Cluster::new(Dimensions::of([&DemandByName::new()]).unwrap());
     for at in 0..2 {
@@ -127,7 +127,7 @@ fn no_node_is_slow_if_all_are_behind() {
 }
 
 #[test]
-fn median_of_the_other_nodes() {
+fn a_nodes_own_pace_is_left_out_of_the_median() {
     let values = [1.0, 2.0, 2.0, 4.0, 8.0];
     assert_eq!(median_of_others(&values, Some(2.0)), Some(3.0));
     assert_eq!(median_of_others(&values, Some(8.0)), Some(2.0));
@@ -146,13 +146,12 @@ fn winners_outweigh_predicted_durations() {
         other => panic!("{other:?}"),
     };
     assert!(median(&learner.learned(&cluster, JOB, &early)) < 0.12);
-    // The attempts have stalled since and give no samples. One ends after a second, and then another.
+    // The attempts have stalled since then and give no samples. One of them ends after a second, and later another one.
     learner.won(&seen(0, 0, 1.0, None));
-    let standing: Vec<Observed> =
-        early[2..].iter().map(|seen| Observed { predicts_duration: false, ..*seen }).collect();
-    assert!(learner.learned(&cluster, JOB, &standing).is_empty());
+    let stalled: Vec<Observed> = early[2..].iter().map(|seen| Observed { predicts_duration: false, ..*seen }).collect();
+    assert!(learner.learned(&cluster, JOB, &stalled).is_empty());
     learner.won(&seen(1, 0, 1.0, None));
-    assert_eq!(median(&learner.learned(&cluster, JOB, &standing)), 1.0);
+    assert_eq!(median(&learner.learned(&cluster, JOB, &stalled)), 1.0);
 }
 
 #[test]

@@ -58,9 +58,11 @@ command = 'echo run >> ran-sum; cat "$HINDMOST_FROM"/map/*/attempt > "$HINDMOST_
         assert_eq!(job.lines(file), times, "{file}");
     }
 
-    // Finished tasks do not run again.
-    let again = job.json(&["--resume"], 0);
-    assert_eq!(again["attempts"], done["attempts"]);
+    // Finished tasks do not run again, and a line on standard error says so.
+    let again = job.run(&["--resume", "--json"]);
+    assert_eq!(again.code, Some(0), "{}{}", again.stdout, again.stderr);
+    assert_eq!(again.stderr, "the run is already done: every task has its result, so nothing is left to run\n");
+    assert_eq!(document(&again)["attempts"], done["attempts"]);
     assert_eq!(job.lines("ran-sum"), 1);
 }
 

@@ -1,0 +1,41 @@
+//! Names and types that are the same on every system.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+
+use super::Mark;
+
+/// Environment variable with the marks of the attempts inside which a run was started, outermost first, in hexadecimal
+/// and separated by commas.
+pub const WITHIN_VARIABLE: &str = "HINDMOST_WITHIN";
+/// Environment variable with the id of the run to which a process belongs.
+pub const RUN_VARIABLE: &str = "HINDMOST_RUN";
+/// Environment variable with the key of the attempt to which a process belongs.
+pub const KEY_VARIABLE: &str = "HINDMOST_KEY";
+/// Environment variable with the folder of the run to which a process belongs.
+pub const FOLDER_VARIABLE: &str = "HINDMOST_FROM";
+
+/// Whether an attempt has ended completely.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Processes of the attempt were left and have been killed: call [`Ending::step`](super::Ending::step) again soon.
+    Unfinished,
+    /// No process of the attempt is left. Holds the exit code of its root process, if the root process was a child of this
+    /// process and was not killed by a signal.
+    Nothing(Option<i32>),
+    /// A process of the attempt has not ended ten seconds after it was killed; holds a message about this process.
+    Stays(String),
+}
+
+/// Processes of a run that belong to no running attempt.
+#[derive(Debug)]
+pub struct Strays<'a> {
+    /// Mark of the run.
+    pub run: Mark,
+    /// Marks of the attempts whose processes may continue.
+    pub kept: &'a HashSet<Mark>,
+    /// Marks of known attempts of the run. Processes of a run that was started inside one of these attempts are strays too.
+    pub of_run: &'a HashSet<Mark>,
+    /// Paths of the run's control groups.
+    pub groups: &'a [PathBuf],
+}

@@ -5,12 +5,12 @@ use hindmost_core::policy::queue_place::Which;
 use super::entry::{SystemEntry, system_of};
 use super::{XU_LAU, XU_LIU_LAU};
 use crate::cloning::dolly::{CloneSmallJobs, DollyParameters};
-use crate::cloning::ese::CloneSmallNewJobs;
+use crate::cloning::ese::{CloneSmallNewJobs, EseParameters};
 use crate::cloning::sca::{CloneNewJobs, ScaParameters};
 use crate::orders::dollymp::{self, DollympParameters};
 use crate::placement::job_by_job::Originals;
 use crate::speculation::Speculation;
-use crate::speculation::ese::{EseParameters, EseRule};
+use crate::speculation::ese::EseRule;
 use crate::speculation::hadoop::{HadoopParameters, HadoopRule};
 use crate::speculation::late::{LateParameters, LateRule};
 use crate::speculation::mantri::{MantriParameters, MantriRule};
@@ -27,9 +27,8 @@ pub static SYSTEMS: &[SystemEntry] = &[
             node is lost.",
         wins: "Copies cannot help: task durations hardly vary, every copy of a task is equally slow because its work \
             is large, or the cluster is so full that a copy delays other tasks. It spends no slot-time on copies.",
-        loses: "Durations have a heavy tail or some nodes are slow: every job then waits for its slowest task. In \
-            the built-in scenario quickstart it has the longest mean flowtime (job completion time, JCT) of all \
-            systems.",
+        loses: "Durations have a heavy tail or some nodes are slow: every job then waits for its slowest task. In the \
+            built-in scenario quickstart it has the longest mean flowtime (job completion time, JCT) of all systems.",
         passes: "[Originals(order)]",
         source: "the baseline",
         order: None,
@@ -37,14 +36,14 @@ pub static SYSTEMS: &[SystemEntry] = &[
     },
     SystemEntry {
         name: "hadoop",
-        about: "a backup for the task expected to end last, once its job has nothing pending",
-        does: "Once a job has no pending task, its running task with the longest expected remaining time gets a \
+        about: "a backup for the task that is expected to end last, once its job has no pending tasks",
+        does: "Once a job has no pending tasks, its running task with the longest expected remaining time gets a \
             backup if that time is above the mean duration of the phase. The number of backups that a job may run at \
             the same time is limited.",
         wins: "The cluster has a slot for every task of a job at once, so that backups can start early. It needs no \
             progress reports: an attempt without known progress is judged by its age.",
-        loses: "Jobs run in several waves: however slow an attempt is, it gets no backup while its job has pending \
-            tasks.",
+        loses: "Jobs run in several waves: while a job has pending tasks, none of its attempts gets a backup, however \
+            slow it is.",
         passes: "[Originals(order), Backups(hadoop rule, when nothing is pending)]",
         source: "Apache Hadoop MapReduce, DefaultSpeculator",
         order: None,
@@ -56,13 +55,14 @@ pub static SYSTEMS: &[SystemEntry] = &[
         name: "spark",
         about: "once most of a phase has finished, a backup for attempts that run several times as long as the \
             median",
-        does: "Once a share of a phase's tasks (90% by default) has finished, an attempt that has run longer than a \
+        does: "Once a share of a phase's tasks (90% by default) has finished, each attempt that has run longer than a \
             multiple (3 by default) of their median duration gets one backup. It compares elapsed times and needs no \
             progress reports.",
-        wins: "A phase has many similar tasks and a few very slow ones. It starts few backups, because both \
-            conditions must hold, and so wastes little slot-time.",
-        loses: "More than 10% of a phase's tasks straggle: no backup starts before 90% of the tasks have finished. \
-            Backups start late, after three median durations, and a phase of one task gets none.",
+        wins: "A phase has many similar tasks and a few very slow ones. It starts few backups and wastes little \
+            slot-time, because a backup starts only if both conditions hold.",
+        loses: "More than 10% of a phase's tasks straggle: with the default parameters, no backup starts before 90% \
+            of the tasks have finished and an attempt has run for three median durations. A phase of one task gets no \
+            backup.",
         passes: "[Originals(order), Backups(spark rule: quantile, multiplier, minimum runtime)]",
         source: "Apache Spark 4, TaskSetManager (spark.speculation)",
         order: None,
@@ -72,16 +72,16 @@ pub static SYSTEMS: &[SystemEntry] = &[
     },
     SystemEntry {
         name: "late",
-        about: "backups for the slowest quarter by progress rate, longest time to end first, on nodes that are not \
-            slow",
+        about: "backups for the slowest quarter by progress rate, the longest remaining time first, on nodes that are \
+            not slow",
         does: "An attempt is slow if its progress rate (progress over elapsed time) is below the 25th percentile of \
-            its phase; among slow attempts, the one with the longest estimated time to end gets a backup first. \
+            its phase. Among slow attempts, the one with the longest estimated remaining time gets a backup first. \
             Backups run only on nodes that are not slow, and on at most 10% of the cluster.",
-        wins: "Nodes differ in speed: attempts on slow nodes have low rates, and backups avoid these nodes. The \
-            limit on backups bounds what they cost under load.",
+        wins: "Nodes differ in speed: attempts on slow nodes have low rates, and backups avoid these nodes. The limit \
+            on backups bounds their cost under load.",
         loses: "Nodes are equal: some attempts are always below the 25th percentile, so that backups also start for \
-            attempts that would end soon. In the built-in scenario quickstart it starts more than twice as many \
-            copies as mantri, for a longer mean flowtime.",
+            attempts that would end soon. In the built-in scenario quickstart it starts more copies than mantri, but \
+            its mean flowtime is longer.",
         passes: "[Originals(order), Backups(late rule, speculative cap)]",
         source: "Zaharia et al., Improving MapReduce Performance in Heterogeneous Environments, OSDI 2008",
         order: None,
@@ -93,12 +93,13 @@ pub static SYSTEMS: &[SystemEntry] = &[
         name: "mantri",
         about: "a backup where it is expected to save resources: P(t_rem > 2 t_new) > delta",
         does: "Starts a backup on a free node if the probability is above delta that the attempt's remaining time \
-            exceeds twice the duration of a new copy. With kill_restart=true it stops and relaunches such an attempt \
-            where no node is free.",
-        wins: "Durations have a heavy tail and remaining times are known early. In xu2015's light load, with the \
-            same knowledge for both, the mean flowtime of sda is 2% to 9% longer.",
-        loses: "Remaining times are known late: stragglers run on until then. In xu2015's light load sca, which \
-            needs no progress reports, has a mean flowtime 33% to 75% below mantri's, for 44% to 110% more resource.",
+            exceeds twice the duration of a new copy. If no node is free and kill_restart=true, it stops such an \
+            attempt and relaunches the task.",
+        wins: "Durations have a heavy tail and remaining times are known early. At light load, `hindmost reproduce \
+            xu2015` measures a shorter mean flowtime than that of sda if both know remaining times equally early.",
+        loses: "Remaining times are known late: stragglers run on until then. At light load, sca, which needs no \
+            progress reports, has a much shorter mean flowtime in `hindmost reproduce xu2015`, but uses more \
+            resource.",
         passes: "[Backups(mantri rule), Originals(order)]",
         source: "Ananthanarayanan et al., Reining in the Outliers in Map-Reduce Clusters using Mantri, OSDI 2010",
         order: None,
@@ -108,15 +109,17 @@ pub static SYSTEMS: &[SystemEntry] = &[
     },
     SystemEntry {
         name: "sca",
-        about: "clones of all tasks of new jobs, as many as problem P2 gives, while the cluster is lightly loaded",
-        does: "If the new jobs have fewer tasks than machines are idle, it solves problem P2 (expected durations of \
-            jobs against the price of machine time) and starts each new job with the resulting number of copies of \
-            each task. Otherwise new jobs start with one copy of each task, the smallest workload first.",
-        wins: "The load is light and progress is not reported: it never has to detect a straggler. xu2015 measures a \
-            mean flowtime 33% to 75% below mantri's at a quarter of the cluster's capacity.",
-        loses: "The load is heavy: it starts hardly any clones and no backups. xu2015 measures a mean flowtime 25% \
-            to 108% above mantri's at 1.26 and 1.68 times the cluster's capacity. At light load its clones cost 44% \
-            to 110% more resource than mantri uses.",
+        about: "clones of all tasks of new jobs while the cluster is lightly loaded; problem P2 gives the number of \
+            copies",
+        does: "If the new jobs have fewer tasks than there are idle machines, it solves problem P2, which weighs the \
+            expected durations of jobs against the price of machine time, and starts each new job with the resulting \
+            number of copies of each task. Otherwise new jobs start with one copy of each task, the smallest workload \
+            first.",
+        wins: "The load is light and progress is not reported: it never has to detect a straggler. In `hindmost \
+            reproduce xu2015`, its mean flowtime at light load is much shorter than that of mantri.",
+        loses: "The load is heavy: it starts hardly any clones and no backups, and its mean flowtime in `hindmost \
+            reproduce xu2015` is much longer than that of mantri. At light load its clones use much more resource \
+            than mantri.",
         passes: "[Originals(started jobs, fewest remaining), NewJobs(P2 copies, or one each)]",
         source: XU_LAU,
         order: Some("fewest_remaining"),
@@ -129,13 +132,13 @@ pub static SYSTEMS: &[SystemEntry] = &[
     SystemEntry {
         name: "sda",
         about: "c - 1 backups for each attempt whose remaining time is above sigma mean durations",
-        does: "Once an attempt is known to need more than sigma mean durations, c - 1 backups race it, once per \
-            task. By default, sigma and c minimise the expected resource of a task: 1.707 and 2 for Pareto durations \
-            with alpha = 2.",
-        wins: "Resource matters: in xu2015 it uses less than mantri under every reading, by 0.2% to 10.5%. At 1.26 \
-            and 1.68 times the cluster's capacity its mean flowtime over all jobs is 5% to 10% below mantri's.",
-        loses: "The load is light: in xu2015 its mean flowtime is 2% to 9% above mantri's if both know the same, and \
-            1.6 to 4.1 times that of sca.",
+        does: "Once an attempt's remaining time is known to exceed sigma mean durations, its task gets c - 1 backups; \
+            each task gets them at most once. By default, sigma and c minimise the expected resource usage of a task: \
+            1.707 and 2 for Pareto durations with alpha = 2.",
+        wins: "Resource matters: in `hindmost reproduce xu2015` it uses less than mantri under every reading. At \
+            heavy load its mean flowtime there is shorter than that of mantri if every job runs to its end.",
+        loses: "The load is light: in `hindmost reproduce xu2015` its mean flowtime is longer than that of mantri if \
+            both know remaining times equally early, and much longer than that of sca.",
         passes: "[Backups(sda rule), Originals(smallest_workload)]",
         source: XU_LAU,
         order: Some("smallest_workload"),
@@ -146,13 +149,15 @@ pub static SYSTEMS: &[SystemEntry] = &[
     SystemEntry {
         name: "ese",
         about: "backups for the longest remaining times and clones of small new jobs, for heavily loaded clusters",
-        does: "Before pending tasks start, each attempt without a sibling copy whose remaining time is above sigma \
-            mean durations gets one backup, the longest remaining time first. New jobs that are small for the number \
-            of idle machines start with several copies of each task.",
-        wins: "One large job fills the cluster: xu2015 measures 14% to 32% less flowtime and 4% to 13% less resource \
-            than without backups. Under overload it beats a mantri that learns remaining times later.",
-        loses: "Mean durations are xi (1 s by default) or longer: then it clones no job and starts the same backups \
-            as sda in another order, with the same mean flowtime in xu2015. At light load sca is faster.",
+        does: "Before pending tasks start, each attempt that has no sibling copy and whose remaining time is above \
+            sigma mean durations gets one backup, the longest remaining time first. New jobs that have few tasks \
+            compared with the number of idle machines start with several copies of each task.",
+        wins: "One large job fills the cluster: in `hindmost reproduce xu2015` its flowtime is shorter, and it uses \
+            less resource, than without backups. At heavy load its mean flowtime is shorter than that of a mantri \
+            that learns remaining times later.",
+        loses: "Mean durations are xi (1 s by default) or longer: it then clones no job, and starts the same backups \
+            as sda in another order, with about the same mean flowtime. At light load sca has a shorter mean \
+            flowtime.",
         passes: "[Backups(ese rule, longest first), Originals(started jobs), NewJobs(small ones cloned by Eq. 29)]",
         source: XU_LAU,
         order: Some("smallest_workload"),
@@ -165,16 +170,16 @@ pub static SYSTEMS: &[SystemEntry] = &[
         name: "pace",
         about: "backups for attempts that fall behind the pace of their phase; originals avoid slow nodes",
         does: "An attempt lags if it has done less than half of what the median copy of its phase had done at the \
-            same age; it gets one backup, on the fastest node with free resources. Originals go to the fastest \
-            nodes, and a node known to be slow gets one only if it is expected to finish it before the others have \
-            started everything that is pending.",
+            same age. It gets one backup, on the fastest node with free resources. Originals also go to the fastest \
+            nodes. A node known to be slow gets an original only if it is expected to end there no later than if the \
+            other nodes ran all pending tasks.",
         wins: "Nodes differ in speed and attempts report progress: it checks an attempt after 10% of the median \
             duration, where other systems wait until a share of the attempt's own work is done. In the built-in \
-            scenario quickstart it uses the least resource of all systems, and no system without clones has a \
-            shorter mean flowtime.",
-        loses: "Progress is not reported: an attempt then lags only after 1.2 times the 90th percentile of \
-            durations. At light load dollymp, with its own order and clones, has a shorter mean flowtime, at more \
-            than twice the resource in quickstart.",
+            scenario quickstart it uses the least resource of all systems, and no system without clones has a shorter \
+            mean flowtime.",
+        loses: "Progress is not reported: an attempt then lags only after 1.2 times the 90th percentile of durations. \
+            At light load dollymp, with its own order and clones, has a shorter mean flowtime, but uses much more \
+            resource.",
         passes: "[Backups(saving), Originals(order, by speed), Backups(sooner)]",
         source: "Hindmost's own",
         order: None,
@@ -187,15 +192,15 @@ pub static SYSTEMS: &[SystemEntry] = &[
     SystemEntry {
         name: "dollymp",
         about: "jobs by knapsack priorities, packed by best fit; clones in the free resources that remain",
-        does: "Starts tasks of the jobs with the best knapsack priority; within a priority, each node takes the task \
-            that fits it best. When no further original fits, each running task gets up to two clones in the free \
-            resources that remain.",
+        does: "Starts tasks of the jobs with the best priority; among jobs of the same priority, each node takes the \
+            task that fits it best. When no further original fits, each running task gets up to two clones in the \
+            free resources that remain.",
         wins: "The load is light, durations have a heavy tail, and copies of a task are slow independently of each \
-            other: dollymp2022 measures a mean flowtime 39% (alpha = 4) to 82% (alpha = 2) below that of the same \
-            scheduler without clones. Jobs of different sizes gain from its order too.",
-        loses: "Little is free: at 2.29 times the cluster's capacity its clones change the mean flowtime by less \
-            than 0.3% in dollymp2022. They gain nothing if nine tenths of a duration are common to all copies of a \
-            task, and cost resource in any case.",
+            other. In `hindmost reproduce dollymp2022`, its mean flowtime at light load is much shorter than without \
+            clones, the more so the heavier the tail. If jobs differ in size, its order shortens flowtimes too.",
+        loses: "Few resources are free: in `hindmost reproduce dollymp2022`, its clones hardly change the mean \
+            flowtime at heavy load. They gain nothing if most of a task's duration is the same for all of its copies, \
+            and they always cost resource.",
         passes: "[Originals(knapsack order, best fit), Clones(same order, <= clones, budget)]",
         source: XU_LIU_LAU,
         order: Some("dollymp"),
@@ -210,14 +215,14 @@ pub static SYSTEMS: &[SystemEntry] = &[
     SystemEntry {
         name: "dolly",
         about: "clones of every task of small jobs from the start, within a budget",
-        does: "A job of at most 10 tasks starts with so many copies of each task that the probability of a straggler \
-            in it is at most epsilon. All of its tasks are cloned or none, and clones hold at most 5% of the \
-            cluster.",
+        does: "A job of at most 10 tasks starts with as many copies of each task as it takes to bring the probability \
+            that the job has a straggler down to epsilon. Either all of its tasks are cloned or none is, and clones \
+            hold at most 5% of the cluster.",
         wins: "Most jobs are small and the cluster has free resources: a small job does not wait for a straggler to \
             be detected, and no progress reports are needed.",
         loses: "Jobs have more than 10 tasks: they get no clones, and no job gets backups. In the built-in scenario \
-            quickstart its mean flowtime is within 5% of that of none. While more than 80% of the cluster is in use, \
-            no job is cloned.",
+            quickstart its mean flowtime is close to that of none. While more than 80% of the cluster is in use, no \
+            job is cloned.",
         passes: "[Originals(order), Clones(small jobs, budget)]",
         source: "Ananthanarayanan et al., Effective Straggler Mitigation: Attack of the Clones, NSDI 2013",
         order: None,

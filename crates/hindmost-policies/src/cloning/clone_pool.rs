@@ -9,12 +9,13 @@ use hindmost_core::id_set::IdSet;
 use hindmost_core::ids::{AttemptId, JobId, TaskId};
 use hindmost_core::resources::Resources;
 
-/// The unfinished tasks with one, two, … running copies that may get another clone, and the running clones.
+/// The running tasks that may get another clone, by number of running copies; and the running clones.
 #[derive(Debug)]
 pub(crate) struct ClonePool {
     /// Maximum number of clones of a task.
     max_clones: u32,
-    /// For each phase with such tasks: the tasks with one running copy, with two, and so on.
+    /// For each phase with tasks that may get another clone: the set of tasks with one running copy, the set of tasks
+    /// with two, and so on up to `max_clones`.
     by_phase: FxHashMap<(JobId, u32), Vec<Tasks>>,
     /// Running clones and their demands.
     clones: FxHashMap<AttemptId, Resources>,
@@ -22,12 +23,13 @@ pub(crate) struct ClonePool {
     held: Resources,
 }
 
-/// A set of tasks of a phase, by index. A decision looks at many phases, and most phases have few tasks, so indexes
-/// below 64 are bits of a number and need no allocation.
+/// A set of tasks of a phase, by index. Most phases have fewer than 64 tasks, and a decision checks many phases; so
+/// indexes below 64 are bits of one number and need no allocation.
 #[derive(Clone, Debug, Default)]
 struct Tasks {
+    /// Bit i is set if the task with index i is in the set.
     low: u64,
-    /// Indexes from 64 on, minus 64.
+    /// The indexes from 64 on, each reduced by 64.
     high: IdSet,
 }
 
@@ -40,7 +42,7 @@ impl Tasks {
         index.checked_sub(64).map_or_else(|| self.low >> index & 1 == 1, |high| self.high.contains(high))
     }
 
-    /// Adds or removes a task. Returns true if the set was empty and is not any more, or the other way round.
+    /// Adds or removes a task. Returns true if this made the set empty, or if the set was empty before.
     fn set(&mut self, index: u32, is_in: bool) -> bool {
         let was_empty = self.is_empty();
         match (index.checked_sub(64), is_in) {
@@ -62,12 +64,12 @@ impl Tasks {
     }
 }
 
-/// The place of a task in the index.
+/// The result of [`ClonePool::place`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Placed {
-    /// The number of its running copies; `None` if it may not get another clone.
+    /// The number of the task's running copies; `None` if the task may not get another clone.
     pub(crate) copies: Option<u32>,
-    /// True if, for some number of copies, the set of the phase's tasks with that number became empty or non-empty.
+    /// True if the result of [`ClonePool::has_phase`] has changed for the task's phase and some number of copies.
     pub(crate) phase_changed: bool,
 }
 
@@ -82,7 +84,7 @@ impl ClonePool {
         &self.held
     }
 
-    /// Returns the tasks of a phase with this number of running copies that may get another clone, by index.
+    /// Returns the tasks of a phase with this number of running copies that may get another clone, sorted by index.
     pub(crate) fn tasks(&self, (job, phase): (JobId, u32), copies: u32) -> impl Iterator<Item = TaskId> + '_ {
         let tasks = self.of_phase((job, phase), copies);
         let mut from = 0;
@@ -107,7 +109,7 @@ impl ClonePool {
         self.by_phase.get(&phase)?.get((copies as usize).checked_sub(1)?)
     }
 
-    /// Updates the place of a task after its copies have changed.
+    /// Updates a task in the index after its copies have changed.
     pub(crate) fn place(&mut self, task: TaskId, cluster: &Cluster) -> Placed {
         if self.max_clones == 0 {
             return Placed { copies: None, phase_changed: false };
@@ -148,8 +150,8 @@ impl ClonePool {
         true
     }
 
-    /// Removes all tasks and the clones that have ended, after a node was lost. The caller must place the running tasks
-    /// again.
+    /// Removes all tasks, and the clones that ended because a node was lost. The caller must then call
+    /// [`ClonePool::place`] for each running task.
     pub(crate) fn rebuild(&mut self, cluster: &Cluster) {
         self.by_phase.clear();
         let clones = std::mem::take(&mut self.clones);
@@ -158,8 +160,7 @@ impl ClonePool {
     }
 }
 
-/// Returns the number of running copies of a task that may be copied; `None` if it is finished, does not run or may not
-/// be copied.
+/// Returns the number of running copies of a task; `None` if the task is finished, does not run or may not be copied.
 fn copies_of(task: TaskId, cluster: &Cluster) -> Option<u32> {
     let phase = cluster.phase(task).filter(|phase| phase.may_be_copied())?;
     let found = phase.tasks().get(task.index as usize)?;

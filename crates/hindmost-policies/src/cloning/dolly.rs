@@ -1,18 +1,20 @@
-//! `dolly` clones all tasks of a small job, so that a straggler rarely delays it. It admits a job to cloning only while
-//! the clones stay within a budget of the cluster's resources.
+//! `dolly` clones all tasks of a small job, so that a straggler rarely delays the job. A job gets clones only if the
+//! clones of all jobs together stay within a budget of the cluster's resources.
 //!
 //! Paper: Ananthanarayanan, Ghodsi, Shenker & Stoica, "Effective Straggler Mitigation: Attack of the Clones", NSDI
 //! 2013.
 //!
-//! Algorithm: assume that each copy of a task straggles with probability p, independently. A job of n tasks with c
-//! copies of each task (clones of tasks, not of jobs) is delayed by a straggler with probability
+//! Algorithm: assume that each copy of a task straggles with probability p, independently of all others. A straggler
+//! delays a job if all copies of one of its tasks straggle. The policy clones tasks one by one, not the job as a whole.
+//! For a job of n tasks with c copies of each task, the probability of a delay is 1 - (1 - p^c)^n. It is at most
+//! epsilon for
 //!
 //! ```text
-//! 1 - (1 - p^c)^n <= epsilon    for    c = ceil( log(1 - (1 - epsilon)^(1/n)) / log p )
+//! c = ceil( log(1 - (1 - epsilon)^(1/n)) / log p )
 //! ```
 //!
-//! A small job requests that c when it starts. It is admitted if the clones stay within a budget β of the cluster's
-//! capacity, and if at most a share τ of the capacity is then in use:
+//! When a small job starts, the policy computes this c. It admits the job to cloning if all clones stay within a share
+//! β (`budget`) of the cluster's capacity, and the resources in use stay within a share τ (`utilization`):
 //!
 //! ```text
 //! budget used + clones of the job <= β · capacity    and    resources in use + clones of the job <= τ · capacity
@@ -25,17 +27,19 @@
 //!
 //! Readings where the paper is silent or speaks of slots:
 //! - c counts all copies, so a job has (c − 1)·n clones.
-//! - n counts the tasks of all phases. So does the claim on the budget, because the later phases of an admitted job
-//!   need their clones too. Tasks that were finished before the job arrived are not counted.
-//! - Budget and utilisation hold in every resource dimension.
-//! - A task's claim on the budget ends when the task has finished and its copies have ended.
-//! - A job is small if it has at most `small` tasks; the paper's smallest class of jobs has 1 to 10.
-//! - A job is admitted or rejected once, after the originals of the round in which its first task starts.
-//! - A clone goes to a node without a copy of its task. It waits for such a node as long as its task runs.
-//! - A task that has lost all copies is started and cloned again.
-//! - If the cluster shrinks below the size for which the budget was granted, clones wait.
-//! - Tasks that may not have a second copy get no clones.
-//! - Delay assignment, the paper's remedy for contention over intermediate data, is not implemented.
+//! - n counts the tasks of all phases, except those that were finished before the job arrived.
+//! - An admitted job claims budget for the clones of all its phases at once, because later phases need their clones
+//!   too. A task's claim ends when the task has finished and its copies have ended.
+//! - The limits β and τ hold for each resource separately.
+//! - A job is small if it has at most `small` tasks; the paper's smallest class of jobs has 1 to 10 tasks.
+//! - A job is admitted or rejected once: in the round in which its first task starts, after that round's originals.
+//! - A clone goes to a node without a copy of its task. It waits for such a node while its task runs.
+//! - A task whose copies have all failed or were lost with their nodes is started and cloned again.
+//! - If nodes are lost and the claims exceed the budget of the smaller cluster, no clone starts until they fit again.
+//! - Tasks of phases that are not idempotent get no clones.
+//! - Delay assignment (section 5), the paper's remedy for contention over intermediate data, belongs to the simulated
+//!   network and not to this policy: `assignment = "delay"` under `[network]` in a scenario. It has no effect under
+//!   `dolly`, because it needs upstream copies that run on after their task has finished, and `dolly` stops them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -62,15 +66,15 @@ crate::parameters! {
     }
 }
 
-/// Returns the number of copies of each task with which a job of `tasks` tasks has a straggler with a probability of at
-/// most `epsilon`, if each copy straggles with probability `straggler`. The number is at least 1; it is `u32::MAX` if
-/// no number is enough.
+/// Returns how many copies each task needs, so that a straggler delays a job of `tasks` tasks with a probability of at
+/// most `epsilon`. Each copy straggles with probability `straggler`. The result is at least 1; it is `u32::MAX` if no
+/// number is enough.
 pub fn copies_for(tasks: u64, straggler: f64, epsilon: f64) -> u32 {
-    // The accepted probability for one task, 1 - (1 - epsilon)^(1/n), computed without loss of digits for small
-    // numbers.
+    // The accepted probability that all copies of one task straggle: 1 - (1 - epsilon)^(1/n), computed without loss of
+    // digits for small numbers.
     let of_a_task = -((-epsilon).ln_1p() / tasks.max(1) as f64).exp_m1();
     let copies = of_a_task.ln() / straggler.ln();
-    // Rounding may make a whole quotient slightly larger, as for one task and p = epsilon.
+    // Rounding errors must not raise a whole number to the next one. Example: one task and p = epsilon need one copy.
     let copies = (copies - 1e-9).ceil();
     if copies.is_nan() { 1 } else { copies.max(1.0) as u32 }
 }
@@ -78,7 +82,7 @@ pub fn copies_for(tasks: u64, straggler: f64, epsilon: f64) -> u32 {
 /// The pass that clones small jobs.
 pub struct CloneSmallJobs {
     parameters: DollyParameters,
-    /// Small jobs that have started, with the number of copies of each of their tasks: 1 if the job is not admitted.
+    /// Small jobs that have started, with the number of copies of each of their tasks: 1 unless the job was admitted.
     copies: BTreeMap<JobId, u32>,
     /// Small jobs that have started since the last round.
     new_jobs: Vec<JobId>,
@@ -95,9 +99,9 @@ pub(crate) fn multiple(amount: &Resources, times: u64) -> Resources {
     Resources(amount.0.map(|units| units.saturating_mul(times)))
 }
 
-/// Returns true if an amount is at most this share of `total` in every dimension.
+/// Returns true if an amount is at most `share` × `total` in every dimension.
 pub(crate) fn within(amount: &Resources, share: f64, total: &Resources) -> bool {
-    // An excess of half a unit (a cpu has 1000) is rounding: 0.05 × 20 slots are one slot.
+    // Amounts are whole numbers (one slot is 1000). Half a unit of tolerance covers rounding errors of the product.
     amount.0.iter().zip(&total.0).all(|(amount, total)| *amount as f64 <= share * *total as f64 + 0.5)
 }
 
@@ -127,7 +131,7 @@ impl CloneSmallJobs {
                 self.new_jobs.push(task.job);
             }
             Some(1) => {}
-            // The task of an admitted job has started, possibly again after it had lost all copies.
+            // A task of an admitted job has started, possibly again after it had lost all its copies.
             Some(_) if cluster.task(task).is_some_and(|task| task.running_copies() == 1) && phase.may_be_copied() => {
                 self.waiting.insert(task);
             }
@@ -153,7 +157,7 @@ impl CloneSmallJobs {
         }
     }
 
-    /// Recomputes the resources that attempts hold and clones claim, after a node was lost with all its attempts.
+    /// Recomputes `in_use` and `claimed` after a node was lost with all its attempts.
     fn recount(&mut self, cluster: &Cluster) {
         let held = cluster.jobs().map(Job::in_use);
         self.in_use = held.fold(Resources::NONE, |sum, held| sum.plus(&held));
@@ -233,7 +237,7 @@ impl Pass for CloneSmallJobs {
             let running = round.cluster().task(task).filter(|task| !task.is_finished()).map_or(0, Task::running_copies);
             let copies = self.copies.get(&task.job).copied().unwrap_or(1);
             let wanted = copies.saturating_sub(running);
-            // A task without running copies is finished or must first get an original again.
+            // A task without running copies is finished, or must get an original before it gets clones.
             if running == 0 || wanted == 0 {
                 self.waiting.remove(&task);
                 continue;
@@ -259,17 +263,18 @@ mod tests {
 
     #[test]
     fn copies_follow_the_formula() {
-        // By hand: 1 - 0.95^(1/10) = 0.005116, log of it -5.2753; log 0.05 = -2.9957; quotient 1.761.
+        // 10 tasks, p = 0.05, epsilon = 0.05: log(1 - 0.95^(1/10)) = log 0.005116 = -5.2753, log p = -2.9957; the
+        // quotient is 1.761.
         assert_eq!(copies_for(10, 0.05, 0.05), 2);
-        // 1 - 0.995^(1/10) = 0.00050113, -7.5987; quotient 2.54.
+        // epsilon = 0.005: log(1 - 0.995^(1/10)) = log 0.00050113 = -7.5987; the quotient is 2.54.
         assert_eq!(copies_for(10, 0.05, 0.005), 3);
-        // 1 - 0.95^(1/50) = 0.0010253, -6.8827; quotient 2.297.
+        // 50 tasks: log(1 - 0.95^(1/50)) = log 0.0010253 = -6.8827; the quotient is 2.297.
         assert_eq!(copies_for(50, 0.05, 0.05), 3);
-        // With p = 0.2: -5.2753 / -1.6094 = 3.278.
+        // p = 0.2: the quotient is -5.2753 / -1.6094 = 3.278.
         assert_eq!(copies_for(10, 0.2, 0.05), 4);
-        // One task and p = epsilon: one copy is just enough; a smaller epsilon needs two.
+        // One task and epsilon = p: one copy is just enough. A smaller epsilon needs two.
         assert_eq!((copies_for(1, 0.05, 0.05), copies_for(1, 0.05, 0.0499)), (1, 2));
-        // Two tasks, p = 1/2, epsilon about 2/1024, so 1/1024 for each task: ten copies.
+        // Two tasks, p = 1/2, and an epsilon that accepts 1/1024 = p^10 for each task: ten copies.
         assert_eq!(copies_for(2, 0.5, 1.0 - (1023.0 / 1024.0f64).powi(2)), 10);
     }
 

@@ -1,5 +1,5 @@
-//! The clones of `ese` (Xu & Lau 2015, section VI, Algorithm 2): small new jobs start with several copies of each task.
-//! The algorithm, its readings, its parameters and its backups are in [`speculation::ese`](crate::speculation::ese).
+//! The clones and the parameters of `ese` (Xu & Lau 2015, section VI, Algorithm 2): small new jobs start with several
+//! copies of each task. The whole algorithm and its backups are in [`speculation::ese`](crate::speculation::ese).
 
 use hindmost_core::ids::JobId;
 use hindmost_core::policy::queue_place::Which;
@@ -7,8 +7,22 @@ use hindmost_core::policy::runnable_by_demand::Stuck;
 use hindmost_core::policy::{Pass, Round};
 
 use super::sca::{CloneTables, Fitting, open_tasks, start_job};
-use crate::speculation::ese::EseParameters;
 use crate::theory::clones;
+
+crate::parameters! {
+    /// The parameters of `ese`.
+    pub struct EseParameters {
+        /// an attempt is a straggler if its remaining time exceeds sigma times the mean duration; optimal: the best
+        /// value for the distribution
+        pub sigma: Option<f64> = None, word optimal;
+        /// a new job is small if it has fewer tasks than eta times the idle machines per new job
+        pub eta: f64 = 0.1, in 0.0..;
+        /// a new job is small only if its mean task duration is below xi
+        pub xi: f64 = 1.0, in 0.0.., unit "s";
+        /// maximum number of copies of a task
+        pub max_copies: u32 = 8, in 1..=64, unit "copies";
+    }
+}
 
 /// The pass that starts new jobs, small ones with clones (step 3 of the algorithm).
 pub struct CloneSmallNewJobs {
@@ -22,7 +36,8 @@ impl CloneSmallNewJobs {
         CloneSmallNewJobs { parameters, tables: CloneTables::new(parameters.max_copies, gamma) }
     }
 
-    /// Returns the number of copies of each task of a new job, by phase; 1 if the job is not small.
+    /// Returns with how many copies of each task a new job starts, by phase: 1 if the job is not small. `new_jobs` is
+    /// |χ|, the number of new jobs when step 3 begins.
     fn copies(&mut self, job: JobId, new_jobs: usize, round: &Round<'_>) -> Vec<u32> {
         let cluster = round.cluster();
         let Some(found) = cluster.job(job) else { return Vec::new() };

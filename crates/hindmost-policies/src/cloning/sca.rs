@@ -8,7 +8,8 @@
 //! 2. If all tasks of all new jobs together are fewer than the idle machines, the policy solves problem P2 for the new
 //!    jobs ([`crate::theory::clones`], the exact integer solution). Each new job then starts with c_j copies of each
 //!    task.
-//! 3. Otherwise new jobs start in order of workload m_j·E\[x_j], one copy of each task, until no machine is idle.
+//! 3. Otherwise new jobs start in order of workload m_j·E\[x_j] (tasks × mean duration), one copy of each task, until no
+//!    machine is idle.
 //!
 //! Passes: `[Originals(started jobs, fewest remaining), NewJobs(P2 copies, or one each)]`.
 //!
@@ -28,7 +29,8 @@ use hindmost_math::distribution::Distribution;
 use hindmost_core::policy::{Pass, Round};
 use hindmost_math::shapes::{ShapeNumber, Shapes};
 
-/// Cache of the tables of what 1 to r copies are worth, by number of tasks and shape of durations.
+/// A cache of [`CloneTable`]s (the expected durations of a job with 1, 2, … copies of each task), by number of tasks and
+/// shape of durations.
 pub(crate) struct CloneTables {
     max_copies: u32,
     gamma: f64,
@@ -48,7 +50,8 @@ impl CloneTables {
         self.gamma
     }
 
-    /// Computes the table if it is not cached, and returns its key.
+    /// Returns the key of the table for a job of `tasks` tasks with these durations. Computes the table if it is not
+    /// cached.
     pub(crate) fn prepare(&mut self, tasks: u32, durations: &Distribution) -> (ShapeNumber, u32) {
         if self.tables.len() >= TABLES_REMEMBERED {
             self.tables.clear();
@@ -64,9 +67,11 @@ impl CloneTables {
     }
 }
 
-/// Counts how many copies of a demand fit into the free resources, only as far as the caller needs.
+/// Counts how many copies with a demand fit into the free resources of all nodes. Stops once the count is high enough
+/// for the caller.
 pub(crate) struct Fitting {
     demand: Resources,
+    /// The number of copies that fit on the nodes counted so far.
     copies: u64,
     /// The first node that is not counted yet; `None` if all are counted.
     next: Option<NodeId>,
@@ -79,8 +84,8 @@ impl Fitting {
         Fitting { demand: *demand, copies, next }
     }
 
-    /// Counts nodes until the number of copies is `enough`. Returns false if it is not enough with all nodes. If
-    /// `enough` holds for a number, it must hold for all larger ones.
+    /// Counts copies node by node until `enough` is true for their number. Returns false if `enough` is false even for
+    /// all nodes. If `enough` is true for a number, it must be true for all larger ones.
     pub(crate) fn reach(&mut self, enough: impl Fn(u64) -> bool, cluster: &Cluster) -> bool {
         while !enough(self.copies) {
             let Some(from) = self.next else { return false };
@@ -112,22 +117,25 @@ impl CloneNewJobs {
     }
 }
 
-/// An open phase of a new job, as a job of P2.
+/// An open phase of a new job. Problem P2 treats each of them as a job of its own.
 struct Part {
     job: JobId,
     phase: u32,
+    /// Mean duration of the phase's tasks, in seconds.
     mean: f64,
+    /// Key of the phase's table in [`CloneTables`].
     table: (ShapeNumber, u32),
 }
 
 impl CloneNewJobs {
-    /// Returns the open phases of all new jobs and the number of idle machines; `None` if the tasks are not fewer than
-    /// the idle machines. The number of idle machines is exact only up to what the maximum number of copies needs.
+    /// Returns the open phases of all new jobs and the number of idle machines. Returns `None` if the phases together
+    /// have as many pending tasks as machines are idle, or more. Idle machines are counted only until each task can have
+    /// the maximum number of copies.
     fn parts(&mut self, round: &mut Round<'_>) -> Option<(Vec<Part>, u64)> {
         let (cluster, queue) = round.cluster_and_queue();
         let mut parts = Vec::new();
         let mut tasks = 0;
-        // On machines with several resources, the idle machines are the copies of the most demanding phase that fit.
+        // On nodes with several resources, the "idle machines" are the copies of the most demanding phase that fit.
         let mut idle: Vec<Fitting> = Vec::new();
         for job in queue.iter_new().filter_map(|id| cluster.job(id)) {
             for (at, phase) in job.phases().iter().enumerate() {
@@ -184,8 +192,8 @@ pub(crate) fn open_tasks(job: &Job) -> u32 {
     job.runnable()
 }
 
-/// Starts a new job's open phases with this many copies of each task, by phase. Every task gets its first copy before
-/// any task gets its second, as long as resources are free.
+/// Starts the open phases of a new job. `copies` gives the number of copies of each task, by phase. Every task gets its
+/// first copy before any task gets its second, so scarce resources go to first copies.
 pub(crate) fn start_job(job: JobId, copies: &[u32], round: &mut Round<'_>) {
     let most = copies.iter().copied().max().unwrap_or(0);
     let tasks = pending_tasks(job, round.cluster());

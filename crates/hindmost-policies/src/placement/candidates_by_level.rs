@@ -1,8 +1,8 @@
-//! Index of the candidates by level, and within a level by the demand of a copy. From it a node chooses the job that
-//! fits it best.
+//! Index of the candidates by level, and within a level by the demand of a copy. `by_node` uses it to find the job that
+//! fits a node best.
 //!
-//! Jobs of one level whose copies have the same demand fit a node equally well. So a choice looks at one job for each
-//! demand instead of at every job.
+//! Jobs of one level whose copies have the same demand fit a node equally well. So a choice checks one job for each
+//! demand instead of every job.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,26 +14,26 @@ use hindmost_core::cluster::Node;
 use hindmost_core::ids::JobId;
 use hindmost_core::resources::{MAX_DIMENSIONS, Resources};
 
-/// A phase of a job with copies that could be started.
+/// A phase of a job with copies to start.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Candidate {
-    /// Lower levels come first.
+    /// The level of the job; lower levels come first.
     pub level: u64,
     /// The number of the phase in its job.
     pub phase: u32,
     /// The demand of a copy.
     pub demand: Resources,
-    /// Among jobs of one level and demand, the one with the smallest penalty comes first; ties go to the smaller id.
-    /// At least 0 and not NaN.
+    /// Among candidates of one level and demand, the smallest penalty comes first; ties go to the smaller job id. At
+    /// least 0 and not NaN.
     pub penalty: f64,
 }
 
 /// The first candidate of one level and demand.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct First {
-    /// Lower levels come first.
+    /// The level of the candidate; lower levels come first.
     pub level: u64,
-    /// The number of the demand.
+    /// The number that [`Levels`] gives to the candidate's demand.
     pub number: usize,
     /// The penalty of the candidate's job.
     pub penalty: f64,
@@ -47,13 +47,13 @@ pub type JobPhase = (JobId, u32);
 /// The candidates of one level and demand.
 #[derive(Debug)]
 struct Kind {
-    /// The number of the demand.
+    /// The number that [`Levels`] gives to the demand.
     number: usize,
     demand: Resources,
-    /// The demand as floats.
+    /// The demand as floats, so that alignments need no conversion.
     amounts: [f64; MAX_DIMENSIONS],
-    /// Penalty (as bits) and phase of each candidate. The last field is true if an earlier phase of the job is a
-    /// candidate too and comes first where it fits.
+    /// Penalty (as bits) and phase of each candidate. The last field is true if an earlier phase of the same job is a
+    /// candidate too; wherever the earlier phase fits, it comes first.
     phases: BTreeSet<(u64, JobPhase, bool)>,
     /// The first entry of `phases`.
     first: Option<(u64, JobPhase, bool)>,
@@ -65,25 +65,26 @@ impl Kind {
     }
 }
 
+/// The candidates of one level.
 #[derive(Debug, Default)]
 struct Level {
-    /// Sorted by demand.
+    /// The candidates grouped by demand, sorted by demand.
     kinds: Vec<Kind>,
-    /// The smallest demand of any kind, in each dimension.
+    /// The minimum of all demands, in each dimension.
     least: Resources,
-    /// The best candidates for nodes since the level last changed.
+    /// The best candidates found for nodes since the level last changed.
     cache: RefCell<BestCache>,
 }
 
-/// A cache of the best candidates for nodes, because many nodes are equal and looked at one after the other. The oldest
-/// entry is overwritten.
+/// A cache of the best candidates for nodes. Often many nodes in the same state are checked one after the other. When the
+/// cache is full, the oldest entry is overwritten.
 #[derive(Debug, Default)]
 struct BestCache {
     best: Vec<(NodeState, Option<JobPhase>)>,
     oldest: usize,
 }
 
-/// The free resources and the capacity of a node, in two dimensions.
+/// The free resources of a node in the first two dimensions, and its capacity in them.
 type NodeState = [u64; 4];
 
 /// Largest number of entries in a [`BestCache`].
@@ -110,6 +111,7 @@ impl BestCache {
 }
 
 impl Level {
+    /// Returns the index of a demand in `kinds`; if it is not there, the index at which it must be inserted.
     fn place(&self, demand: &Resources) -> Result<usize, usize> {
         self.kinds.binary_search_by(|kind| kind.demand.0.cmp(&demand.0))
     }
@@ -128,8 +130,9 @@ pub struct Levels {
     dimensions: usize,
     /// True if every phase of a job may be chosen, and not only the first that fits.
     pub(crate) any_phase: bool,
+    /// The levels that have candidates.
     by_number: BTreeMap<u64, Level>,
-    /// The numbers of demands, including some that no candidate has any more.
+    /// A number for each demand. A demand keeps its number even if no candidate has it any more.
     numbers: FxHashMap<Resources, usize>,
     /// The candidates of each job, sorted by phase.
     places: BTreeMap<JobId, Vec<Candidate>>,
@@ -140,7 +143,7 @@ pub struct Levels {
 pub struct Alignment([f64; MAX_DIMENSIONS]);
 
 impl Alignment {
-    /// Returns the alignment of a demand, without rounding errors.
+    /// Returns the alignment of a demand, rounded so that rounding errors do not break ties (see [`without_rounding`]).
     pub fn of(&self, demand: &Resources) -> f64 {
         without_rounding(demand.0.iter().zip(&self.0).map(|(amount, weight)| *amount as f64 * weight).sum())
     }
@@ -169,8 +172,8 @@ impl Alignment {
     }
 }
 
-/// Returns an inner product without the last 16 of its 52 binary digits. Equal products are computed differently for
-/// different demands; rounding errors must not break ties that ids should break.
+/// Returns an inner product rounded to the first 36 of its 52 binary digits. Products that are equal in exact arithmetic
+/// can differ in the last digits. Such differences must not break ties, because ties go to the smallest id.
 pub fn without_rounding(product: f64) -> f64 {
     const LAST: u64 = 1 << 16;
     f64::from_bits(product.to_bits().wrapping_add(LAST / 2) & !(LAST - 1))
@@ -255,13 +258,14 @@ impl Levels {
         }
     }
 
-    /// Removes a phase until its job is [set](Levels::set) again.
+    /// Removes the candidate of a phase. The next call of [`Levels::set`] for the job may add it again.
     pub fn remove(&mut self, (job, phase): JobPhase) {
         let mut left = self.places.get(&job).cloned().unwrap_or_default();
         left.retain(|candidate| candidate.phase != phase);
         self.set(job, &left, |_| {});
     }
 
+    /// Removes a candidate from its level. `entry` is the candidate's entry in [`Kind::phases`].
     fn take_out(&mut self, candidate: &Candidate, entry: (u64, JobPhase, bool)) {
         let Some(level) = self.by_number.get_mut(&candidate.level) else { return };
         level.cache.get_mut().clear();
@@ -300,7 +304,7 @@ impl Levels {
         levels.find(|(_, level)| level.least.fits(free)).map(|(level, _)| *level)
     }
 
-    /// Returns the phase that [`Levels::best`] returns for a node without penalties. Caches results.
+    /// Returns the phase that [`Levels::best`] returns for a node and a penalty weight of 0. Caches results.
     pub fn best_on(
         &self,
         level: u64,
@@ -359,7 +363,7 @@ impl Levels {
                 continue;
             }
             let aligned: f64 = (0..WIDTH).map(|at| kind.amounts[at] * alignment.0[at]).sum();
-            // The penalty can only lower the score; the factor covers rounding.
+            // The penalty can only lower the score. The factor covers rounding errors.
             if aligned * (1.0 + 1e-9) < highest {
                 continue;
             }
@@ -423,7 +427,7 @@ mod tests {
         assert_eq!(set(&mut levels, 1, &[candidate(1, 4, 1)]), 1);
         assert_eq!(set(&mut levels, 2, &[candidate(1, 1, 4)]), 1);
         assert_eq!(set(&mut levels, 3, &[candidate(1, 1, 4)]), 1);
-        assert_eq!(set(&mut levels, 3, &[candidate(3, 1, 4)]), 0, "the same demand in another level is nothing new");
+        assert_eq!(set(&mut levels, 3, &[candidate(3, 1, 4)]), 0, "another level with the same demand is not new");
         let memory_counts = Alignment([0.1, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
         let best = |levels: &Levels, level, free: &Resources, passed: &[JobPhase]| {
             levels.best(level, free, &memory_counts, 0.0, passed).map(|(_, (job, _))| job.0)
@@ -433,7 +437,7 @@ mod tests {
         assert_eq!(best(&levels, 1, &free, &[]), Some(2));
         assert_eq!(best(&levels, 1, &free, &[(JobId(2), 0)]), Some(1));
         assert_eq!(best(&levels, 1, &amount(4, 3), &[]), Some(1));
-        // The minimum of level 1 is (1, 1), but neither of its kinds fits into (1, 1).
+        // The demands of level 1 are (4, 1) and (1, 4). Their minimum (1, 1) fits into (1, 1), but neither demand does.
         assert_eq!(levels.next_level(None, &amount(1, 1)), Some(1));
         assert_eq!(best(&levels, 1, &amount(1, 1), &[]), None);
         assert_eq!(levels.next_level(Some(1), &amount(1, 1)), Some(2));
@@ -451,7 +455,7 @@ mod tests {
         }
         let even = Alignment([1.0; MAX_DIMENSIONS]);
         let best = |weight: f64| levels.best(0, &amount(9, 9), &even, weight, &[]).map(|(_, (job, _))| job.0);
-        // Job 6 represents its kind because its penalty is the smallest. Its alignment equals that of job 7.
+        // Job 6 comes before job 5, which has the same demand and a larger penalty. Jobs 6 and 7 have the same alignment.
         assert_eq!(best(0.0), Some(6));
         assert_eq!(best(1.0), Some(6));
     }
@@ -465,7 +469,7 @@ mod tests {
         let best = |free: Resources, passed: &[JobPhase]| {
             levels.best(0, &free, &even, 0.0, passed).map(|(_, (_, phase))| phase)
         };
-        // Phase 2 aligns better, but phase 0 comes first where it fits.
+        // Phase 2 has the higher alignment, but phase 0 is chosen wherever it fits.
         assert_eq!(best(amount(4, 4), &[]), Some(0));
         assert_eq!(best(amount(4, 3), &[]), Some(2));
         assert_eq!(best(amount(4, 4), &[(JobId(0), 0)]), Some(2));

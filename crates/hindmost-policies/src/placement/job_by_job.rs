@@ -1,4 +1,4 @@
-//! The pass that starts pending tasks, one copy each, in the queue's order.
+//! The pass that starts originals, job by job in the order of the job queue.
 
 use hindmost_core::cluster::Cluster;
 use hindmost_core::ids::{JobId, NodeId, TaskId};
@@ -8,15 +8,16 @@ use hindmost_core::policy::queue_place::Which;
 use hindmost_core::policy::runnable_by_demand::Stuck;
 use hindmost_core::policy::{Pass, Round};
 
-/// Starts pending tasks, one copy each: job by job in the queue's order, phase by phase, task by task.
+/// The pass that starts pending tasks, one copy each: job by job in the order of the job queue, phase by phase, task by
+/// task.
 ///
 /// Each task goes to the first node on which it fits. If the location of its input is known, it goes to the node
 /// nearest to the input ([`Cluster::find_nearest_node`](hindmost_core::cluster::Cluster::find_nearest_node)). A job is
-/// skipped if its next task fits nowhere, or if the order permits it no more copies. A task that only avoids the nodes
-/// with free resources, because it failed there, does not block the other tasks of its phase.
+/// skipped if its next task fits nowhere, or if the order permits the job no more copies. If a task gets no node
+/// because it has failed on all nodes with free resources, the other tasks of its phase may still start.
 pub struct Originals {
     which: Which,
-    /// Set if nodes are chosen by speed.
+    /// The nodes that are not slow, if the pass places tasks by speed (`pace`); otherwise `None`.
     good_nodes: Option<GoodNodes>,
 }
 
@@ -26,8 +27,8 @@ impl Originals {
         Originals { which, good_nodes: None }
     }
 
-    /// Creates the pass for all jobs that places tasks on the fastest nodes, and on nodes below the speed `slow` only
-    /// if that pays (`pace`).
+    /// Creates the pass of `pace`, for all jobs. It places tasks on the fastest nodes, and on nodes below the speed
+    /// `slow` only if the task is expected to end there before a faster node could take it.
     pub fn by_speed(slow: f64) -> Originals {
         Originals { which: Which::Any, good_nodes: Some(GoodNodes::above(slow)) }
     }
@@ -35,7 +36,7 @@ impl Originals {
 
 impl Pass for Originals {
     fn decide(&mut self, round: &mut Round<'_>) {
-        // The jobs up to this place have been served.
+        // This round has served the jobs up to this place in the queue.
         let mut passed = None;
         let mut stuck = Stuck::default();
         let mut started_nothing = false;
@@ -70,7 +71,8 @@ impl Pass for Originals {
     }
 }
 
-/// Largest number of tasks with failed attempts that a round tries for a job without finding a node.
+/// Once a round has found no node for this many tasks of a job that have failed before, it skips all tasks of the job
+/// that are pending again.
 const MAX_AVOIDING: usize = 16;
 
 /// The tasks and phases of a job for which a round has found no node.
@@ -78,20 +80,20 @@ const MAX_AVOIDING: usize = 16;
 pub(crate) struct Tried {
     /// Phases whose tasks fit nowhere now, one bit each. Phases from 63 on share the last bit.
     stuck: u64,
-    /// Tasks that avoid nodes on which they have failed, and fit on no other node now.
+    /// Tasks that have failed before and got no node in this round. The reason may be that they avoid the nodes on which
+    /// they have failed.
     avoiding: Vec<TaskId>,
 }
 
 impl Tried {
     /// Returns the job's next task that may still fit on a node.
     pub(crate) fn next_task(&self, job: JobId, cluster: &Cluster) -> Option<TaskId> {
-        // After many tasks that avoid nodes, try only tasks that have never failed.
         let again = |task| self.avoiding.len() < MAX_AVOIDING && !self.avoiding.contains(&task);
         cluster.job(job)?.next_runnable(|phase| self.stuck & phase_bit(phase) == 0, again)
     }
 
-    /// Records that a task found no node. Then the other tasks of its phase will find none either, unless the task only
-    /// avoids nodes on which it has failed.
+    /// Records that a task got no node. If the task has never failed, all tasks of its phase are skipped from now on,
+    /// because they have the same demand.
     pub(crate) fn add_failure(&mut self, task: TaskId, cluster: &Cluster) {
         if cluster.has_failed(task) && !self.avoiding.contains(&task) {
             self.avoiding.push(task);
@@ -115,8 +117,8 @@ impl Originals {
         started
     }
 
-    /// Returns true if every pending task should wait for a faster node. Only tested on one-slot machines, where all
-    /// demands are equal.
+    /// Returns true if every pending task should wait for a faster node. Always false on nodes with several resources,
+    /// because there the answer depends on the task's demand.
     fn waits_for_speed(&mut self, cluster: &Cluster) -> bool {
         let Some(good_nodes) = &mut self.good_nodes else { return false };
         let Some(node) = cluster.nodes().first().filter(|_| cluster.dimensions().is_one_slot()) else { return false };
@@ -131,6 +133,7 @@ impl Originals {
         }
     }
 
+    /// Returns the node on which the task starts now; `None` if it can't start or should wait for a faster node.
     fn node_for(&mut self, round: &mut Round<'_>, task: TaskId) -> Option<NodeId> {
         if !round.may_start(task) {
             return None;

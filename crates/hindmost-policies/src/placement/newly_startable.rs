@@ -4,11 +4,10 @@ use hindmost_core::cluster::Cluster;
 use hindmost_core::ids::NodeId;
 use hindmost_core::resources::Resources;
 
-/// Largest number of demands that are searched for one by one. More demands are replaced by their minimum in each
-/// dimension.
+/// Largest number of demands in a set. If there are more, one demand replaces all: their minimum in each dimension.
 const MAX_DEMANDS: usize = 8;
 
-/// A set of newly startable demands.
+/// A set of newly startable demands: demands of copies that can be started now and could not before.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Fresh {
     demands: Vec<Demand>,
@@ -25,6 +24,7 @@ struct Demand {
 /// The next node on which a demand fits.
 #[derive(Clone, Copy, Debug)]
 enum Next {
+    /// [`Fresh::next_node`] has not searched for it yet.
     Unknown,
     On(NodeId),
     Nowhere,
@@ -36,7 +36,7 @@ impl Fresh {
         self.demands.is_empty()
     }
 
-    /// Adds a demand that could not be started before.
+    /// Adds a newly startable demand.
     pub(crate) fn add(&mut self, demand: &Resources) {
         if let (true, Some(least)) = (self.is_least, self.demands.first_mut()) {
             if !least.amount.fits(demand) {
@@ -87,8 +87,9 @@ impl Fresh {
         }
     }
 
-    /// Returns the first node, from an id on, on which one of the demands fits. From one call to the next, `from` must
-    /// not decrease, and the free resources of the nodes from there on must not grow.
+    /// Returns the first node whose id is at least `from` and on which one of the demands fits. Results of earlier calls
+    /// are reused. Therefore, from one call to the next, `from` must not decrease, and the free resources of the nodes
+    /// from `from` on must not grow.
     pub(crate) fn next_node(&mut self, from: NodeId, cluster: &Cluster) -> Option<NodeId> {
         let mut first = None;
         for demand in &mut self.demands {
@@ -170,6 +171,6 @@ mod tests {
         assert_eq!(visited(&mut fresh.clone(), &cluster), [1, 2, 4]);
         fresh.add(&amount(19, 2));
         assert!(fresh.covers(&amount(2, 2)) && fresh.covers(&amount(50, 7)) && !fresh.covers(&amount(1, 7)));
-        assert_eq!(visited(&mut fresh, &cluster), [1, 2, 3, 4], "now (2, 2) is the least");
+        assert_eq!(visited(&mut fresh, &cluster), [1, 2, 3, 4], "the minimum is (2, 2) now");
     }
 }

@@ -8,13 +8,13 @@ use hindmost_math::distribution::Distribution;
 
 use super::candidates::Scale;
 
-/// An upper bound is this many times the remaining time expected now.
+/// An upper bound is this many times the remaining time that is expected when the bound is computed.
 const BOUND_FACTOR: f64 = 1.05;
 
 /// Relative error that rounding may cause in an age.
 const ROUNDING: f64 = 1e-6;
 
-/// Returns the rank of a candidate that is expected to end at this time, or not later than this time.
+/// Returns the rank of a candidate on scale 0, if it is expected to end at this time or earlier.
 pub(super) fn ends(end: Time) -> (Scale, u64) {
     (0, u64::MAX - end.0)
 }
@@ -33,8 +33,9 @@ pub(super) fn left(scale: Scale, rank: u64, now: Time) -> f64 {
     }
 }
 
-/// Returns a rank whose remaining time is an upper bound for what is expected from the attempt's age, and the time
-/// until which the bound holds. `remaining` is the remaining time expected now, in seconds.
+/// Returns a rank for an attempt whose age alone is known, and the time until which the rank is valid. Until then,
+/// [`left`] returns an upper bound for the remaining time that is expected from the attempt's age. `remaining` is the
+/// remaining time expected now, in seconds.
 pub(super) fn rank_until(remaining: f64, attempt: &Attempt, phase: &Phase, cluster: &Cluster) -> ((Scale, u64), Time) {
     let (now, since, pace, durations) = (cluster.now(), attempt.since(), Pace::of(cluster, attempt), phase.durations());
     let age = pace.age((now - since).seconds());
@@ -63,7 +64,7 @@ pub(super) fn rank_until(remaining: f64, attempt: &Attempt, phase: &Phase, clust
 /// already at `age`. The expected remaining time at age a is m(a) = ∫S/S(a), integrated from a on. It exceeds the limit
 /// at a later age b only if S(b) < m(a)·S(a)/limit.
 pub(super) fn first_above(limit: f64, age: f64, durations: &Distribution) -> Option<f64> {
-    // 1.01: the numeric mean has a limited precision.
+    // The factor covers the limited precision of the numeric mean.
     let share = 1.01 * durations.mean_residual(age) / limit;
     let survival = share * durations.survival(age);
     (share < 1.0).then(|| if survival > 0.0 { durations.survival_quantile(survival) } else { f64::INFINITY })

@@ -1,4 +1,4 @@
-//! An index of candidates: the attempts that a rule found slow. With it a round looks only at candidates that can get a
+//! An index of candidates: the attempts that a rule found slow. With it a round checks only candidates that can get a
 //! backup now.
 //!
 //! Candidates are sorted by rank within their phase, and phases are grouped by the demand of one copy. A round takes
@@ -16,9 +16,10 @@ use hindmost_core::resources::Resources;
 use hindmost_core::time::Time;
 use rustc_hash::FxHashMap;
 
-/// What a rank means (see `by_age::left`). The order of ranks on one scale does not change with time.
+/// How the remaining time follows from a rank (see `by_age::left`). The order of ranks on one scale does not change with
+/// time.
 pub(super) type Scale = u64;
-/// A rank and its attempt; the smallest rank is first.
+/// A rank and its attempt. On one scale, the smallest rank is served first.
 pub(super) type Entry = (u64, AttemptId);
 type PhaseId = (JobId, u32);
 type GroupId = (PhaseId, Scale);
@@ -28,17 +29,19 @@ type GroupId = (PhaseId, Scale);
 struct Group {
     demand: Resources,
     entries: BTreeSet<Entry>,
-    /// The group's entry in [`Heads`]: the first that this round has not taken. `None` if none can get a backup now.
+    /// The group's entry in [`Heads`]: the first candidate that this round has not taken. `None` if no candidate of the
+    /// group can get a backup now.
     head: Option<Entry>,
     /// True if the rule allows the group's job no backup now.
     closed: bool,
-    /// The slack of the order of jobs below which the order permits the group no more copies; 0 if unknown.
+    /// The slack of the order of jobs below which the order permits the group's job no more copies; 0 if unknown.
     needed: f64,
 }
 
-/// The heads of the groups with the same demand and scale.
+/// The groups with the same demand and scale.
 #[derive(Debug, Default)]
 struct Heads {
+    /// The head of each group that has one.
     entries: BTreeSet<Entry>,
     /// True if no backup of this demand can be started any more in this round.
     stuck: bool,
@@ -52,14 +55,15 @@ pub(super) struct Candidates {
     of: FxHashMap<AttemptId, (Option<(Scale, u64)>, Time)>,
     groups: BTreeMap<GroupId, Group>,
     heads: FxHashMap<(Resources, Scale), Heads>,
+    /// The times at which candidates must be checked again. Entries that no longer agree with `of` are skipped.
     due: BTreeSet<(Time, AttemptId)>,
     /// Tasks that have got another copy since the last round.
     copied: Vec<TaskId>,
-    /// Jobs with candidates whose permission to start backups may have changed since the last round.
+    /// Jobs that have candidates and whose permission to start backups may have changed since the last round.
     changed: Vec<JobId>,
     /// The slack of the order of jobs at the last round.
     slack: f64,
-    /// The groups that need some slack, sorted by how much they need. Positive floats sort as their bits do.
+    /// The groups that need a positive slack, sorted by the bits of the slack. Positive floats sort as their bits do.
     needing: BTreeSet<(u64, GroupId)>,
     /// Groups from which this round has taken an entry.
     taken: Vec<GroupId>,
@@ -83,8 +87,8 @@ impl Candidates {
         self.of.contains_key(&id)
     }
 
-    /// Adds a candidate or changes its rank. `demand` is the demand of its phase; the candidate is checked again at
-    /// `due`.
+    /// Adds a candidate, or changes its rank. `demand` is the demand of a copy of its task. The candidate must be checked
+    /// again at `due`.
     pub(super) fn put(&mut self, rank: (Scale, u64), id: AttemptId, due: Time, demand: &Resources) {
         if self.of.get(&id).is_none_or(|known| known.0 != Some(rank)) {
             self.remove(id);
@@ -104,6 +108,7 @@ impl Candidates {
         self.wait(id, None, until);
     }
 
+    /// Stores a candidate's rank and the time at which it must be checked again.
     fn wait(&mut self, id: AttemptId, rank: Option<(Scale, u64)>, due: Time) {
         self.of.insert(id, (rank, due));
         if due < Time::NEVER {
@@ -118,7 +123,7 @@ impl Candidates {
         self.refresh((phase_of(id), scale));
     }
 
-    /// Makes a group's first entry its head, if the group may get a backup now, and deletes an empty group.
+    /// Makes a group's first entry its head if the group's job may get a backup now. Deletes the group if it is empty.
     fn refresh(&mut self, id: GroupId) {
         let Some(group) = self.groups.get(&id) else { return };
         let may_be_helped = !group.closed && group.needed <= self.slack;
@@ -245,7 +250,7 @@ impl Candidates {
         }
     }
 
-    /// Takes out and returns the candidates that the order of jobs may permit another copy now.
+    /// Removes and returns the candidates whose jobs the order may permit another copy now.
     pub(super) fn take_permitted(&mut self, round: &Round<'_>) -> Vec<Entry> {
         if self.is_empty() {
             return Vec::new();
@@ -271,14 +276,15 @@ impl Candidates {
         ids
     }
 
-    /// Returns the demands of the candidates. Complete only before this round's first call of [`Candidates::next`].
+    /// Returns the demands of the candidates that can get a backup now. Complete only before this round's first call of
+    /// [`Candidates::next`].
     pub(super) fn demands(&self) -> impl Iterator<Item = &Resources> {
         self.heads.keys().map(|(demand, _)| demand)
     }
 
-    /// Returns the next candidate of this round: the one with the most seconds `left` (computed from scale and rank)
-    /// among those whose demand is `worth` a try. `None` if it has not more than `above` seconds left. Each round
-    /// returns a candidate at most once.
+    /// Returns the next candidate of this round, each candidate at most once. Among the candidates whose demand is
+    /// `worth` a try, the longest remaining time is first; `left` computes it in seconds from scale and rank. Returns
+    /// `None` if no remaining time is above `above`.
     pub(super) fn next(
         &mut self,
         left: impl Fn(Scale, u64) -> f64,
@@ -306,14 +312,15 @@ impl Candidates {
         }
     }
 
-    /// Skips the rest of a candidate's phase and scale in this round. The candidate is the one that was returned last.
+    /// Makes this round skip all candidates that have the phase and the scale of candidate `of`, which
+    /// [`Candidates::next`] has just returned.
     pub(super) fn leave_phase(&mut self, of: AttemptId) {
         if let Some((Some((scale, _)), _)) = self.of.get(&of) {
             self.set_head((phase_of(of), *scale), None);
         }
     }
 
-    /// Ends a round: the next one begins with all candidates again.
+    /// Ends a round. The next round begins with all candidates again.
     pub(super) fn end_round(&mut self) {
         for id in std::mem::take(&mut self.taken) {
             self.refresh(id);
@@ -321,7 +328,7 @@ impl Candidates {
         self.try_again();
     }
 
-    /// Tries the demands again that were not worth a try earlier in this round.
+    /// Makes [`Candidates::next`] try the demands again that were not worth a try before.
     pub(super) fn try_again(&mut self) {
         self.heads.values_mut().for_each(|heads| heads.stuck = false);
     }

@@ -19,6 +19,8 @@
 //! - In a job of several phases, m counts the tasks of the open phases.
 //! - With the paper's ξ = 1 and durations of E\[x] ≥ 1, no job is small and none is cloned.
 //! - If fewer than m·c nodes are free, every task gets its first copy before any task gets its second.
+//!
+//! This module has step 1. Step 3 and the parameters are in [`cloning::ese`](crate::cloning::ese).
 
 use hindmost_core::cluster::Phase;
 use hindmost_core::estimator::Test;
@@ -28,21 +30,7 @@ use hindmost_core::policy::Round;
 use super::candidates::Candidates;
 use super::sigma_table::{SigmaOf, SigmaTable};
 use super::straggler_test::{self, ByTest};
-
-crate::parameters! {
-    /// The parameters of `ese`.
-    pub struct EseParameters {
-        /// an attempt is a straggler if its remaining time exceeds sigma times the mean duration; optimal: the best
-        /// value for the distribution
-        pub sigma: Option<f64> = None, word optimal;
-        /// a new job is small if it has fewer tasks than eta times the idle machines per new job
-        pub eta: f64 = 0.1, in 0.0..;
-        /// a new job is small only if its mean task duration is below xi
-        pub xi: f64 = 1.0, in 0.0.., unit "s";
-        /// maximum number of copies of a task
-        pub max_copies: u32 = 8, in 1..=64, unit "copies";
-    }
-}
+use crate::cloning::ese::EseParameters;
 
 /// The rule by which `ese` starts backups (step 1 of the algorithm).
 pub struct EseRule {

@@ -24,7 +24,7 @@ use super::candidates::Candidates;
 use super::straggler_test::{self, ByTest};
 
 crate::parameters! {
-    /// The parameters of `hadoop`. A job may run as many backups as the largest of the three limits allows.
+    /// The parameters of `hadoop`: three limits. A job may run as many backups as the largest limit allows.
     pub struct HadoopParameters {
         /// backups that a job may always run at the same time (mapreduce.job.speculative.minimum-allowed-tasks)
         pub minimum_allowed: u32 = 10, in 0..=1_000_000, unit "backups";
@@ -49,7 +49,7 @@ impl HadoopRule {
         HadoopRule { parameters, candidates: Candidates::default() }
     }
 
-    /// Returns the number of backups that a job may run at the same time.
+    /// Returns the number of backups that a job may run at the same time; not rounded.
     fn cap(&self, job: &Job) -> f64 {
         let HadoopParameters { minimum_allowed, of_total_tasks, of_running_tasks } = self.parameters;
         let running = f64::from(job.running_tasks());

@@ -1,11 +1,11 @@
-//! An index of the lagging attempts of `pace`. With it a round looks only at attempts for which something may have
-//! changed.
+//! An index of the lagging attempts of `pace`. With it a round checks only attempts for which the decision may have
+//! changed since the last check.
 //!
 //! A backup pays if the remaining time, in medians of the phase, is above a bound:
-//! - If the end is known, the remaining time only gets shorter. A round skips an attempt that failed a bound until the
-//!   bound is below the remaining time that the attempt had then.
+//! - If the end is known, the remaining time only gets shorter. Once an attempt was below the bound, rounds skip it until
+//!   the bound falls below the remaining time that the attempt had at that check.
 //! - If only the age is known, a backup pays for the oldest attempt first.
-//! - If a demand fits on no node, a round looks only at the attempts with this demand that may be relaunched on another
+//! - If a demand fits on no node, a round checks only those attempts with this demand that may be relaunched on another
 //!   node.
 
 use std::cmp::Reverse;
@@ -20,16 +20,17 @@ use rustc_hash::FxHashMap;
 /// Remaining time in medians, as the bits of a float. Floats that are not negative sort as their bits do.
 type Bits = u64;
 
-/// Stands for a remaining time that no round has looked at yet. It sorts above all numbers of medians.
+/// The remaining time of an attempt that no round has checked yet. It sorts above all numbers of medians.
 const UNKNOWN: Bits = u64::MAX;
 
-/// A round looks at this many more attempts than there are open nodes, for each demand, if only the age is known.
-const LOOKED_AT_BY_AGE: usize = 64;
+/// For each demand, a round checks the oldest of the attempts whose age alone is known: as many as there are open nodes,
+/// and this many more.
+const CHECKED_BY_AGE: usize = 64;
 
 /// When a lagging attempt is expected to end.
 #[derive(Clone, Copy, Debug)]
 enum End {
-    /// The expected end, and the remaining time in medians when a round last looked at the attempt.
+    /// The expected end, and the remaining time in medians when a round last checked the attempt.
     At(Time, Bits),
     /// The end is unknown; the time is the attempt's start.
     Unknown(Time),
@@ -51,12 +52,13 @@ pub(super) struct Lagging {
     /// Every lagging attempt, with the index of its demand in `of_demand`.
     all: FxHashMap<AttemptId, (u32, End)>,
     of_demand: Vec<SameDemand>,
+    /// The attempts whose end is known, by expected end.
     by_finish: BTreeSet<(Time, AttemptId)>,
-    /// Attempts on slow nodes that may be relaunched on another node at some time.
+    /// Attempts on slow nodes that may be relaunched on another node, now or later.
     relaunchable: BTreeSet<AttemptId>,
     /// The relaunchable attempts whose age alone is known.
     relaunchable_by_age: BTreeSet<AttemptId>,
-    /// The relaunchable attempts for which a relaunch may pay now, where it did not pay before.
+    /// The relaunchable attempts for which the next round must check whether a relaunch pays.
     unsettled: BTreeSet<AttemptId>,
     /// Attempts that have got a sibling copy since the last round.
     copied: Vec<AttemptId>,
@@ -68,8 +70,8 @@ impl Lagging {
         self.all.is_empty()
     }
 
-    /// Adds a lagging attempt with this demand, or updates it with what is newly known. `relaunchable` is true if it
-    /// may be relaunched on another node.
+    /// Adds a lagging attempt with this demand, or updates its expected end. `relaunchable` is true if it may be
+    /// relaunched on another node.
     pub(super) fn add(&mut self, attempt: &Attempt, demand: &Resources, relaunchable: bool) {
         let id = attempt.id();
         self.remove(id);
@@ -87,6 +89,7 @@ impl Lagging {
         }
     }
 
+    /// Returns the index of a demand in `of_demand`. Adds an empty entry for a new demand.
     fn place_of(&mut self, demand: &Resources) -> u32 {
         let known = self.of_demand.iter().position(|same| same.demand == *demand);
         let place = known.unwrap_or_else(|| {
@@ -104,7 +107,7 @@ impl Lagging {
         }
     }
 
-    /// Removes an attempt that has ended, has a backup, or is laid aside.
+    /// Removes an attempt that has ended, has got a backup, or may not get one now.
     pub(super) fn remove(&mut self, id: AttemptId) {
         let Some((place, end)) = self.all.remove(&id) else { return };
         let same = &mut self.of_demand[place as usize];
@@ -128,7 +131,7 @@ impl Lagging {
         }
     }
 
-    /// Removes the attempts that have got a sibling copy which still runs.
+    /// Removes the attempts that have got a sibling copy since the last round, unless the sibling has ended already.
     pub(super) fn forget_copied(&mut self, cluster: &Cluster) {
         for id in std::mem::take(&mut self.copied) {
             if !is_only_copy(id, cluster) {
@@ -145,9 +148,9 @@ impl Lagging {
         }
     }
 
-    /// Makes the next round look again at the attempts of these tasks, because the bound on their remaining time has
-    /// changed.
-    pub(super) fn look_again(&mut self, concerns: impl Fn(TaskId) -> bool) {
+    /// Makes the next round check the attempts of tasks for which `concerns` is true, because the bound on their
+    /// remaining time has changed.
+    pub(super) fn check_again(&mut self, concerns: impl Fn(TaskId) -> bool) {
         for (id, (place, end)) in self.all.iter_mut().filter(|(id, _)| concerns(id.task)) {
             if let End::At(_, left) = end {
                 set_left(&mut self.of_demand[*place as usize], *id, left, UNKNOWN);
@@ -156,23 +159,23 @@ impl Lagging {
         self.unsettled.extend(self.relaunchable.iter().filter(|id| concerns(id.task)));
     }
 
-    /// Makes the next round look again at a job's relaunchable attempts. Called when a task of the job was started:
-    /// with fewer pending tasks, a relaunch may pay.
+    /// Makes the next round check a job's relaunchable attempts. Called when a task of the job was started, because a
+    /// relaunch may pay when fewer tasks are pending.
     pub(super) fn unsettle(&mut self, job: JobId) {
         let first = |job| AttemptId { task: TaskId { job, phase: 0, index: 0 }, copy: 0 };
         let of_job = self.relaunchable.range(first(job)..first(JobId(job.0.saturating_add(1))));
         self.unsettled.extend(of_job);
     }
 
-    /// Records that a round has started no copy for an attempt whose remaining time is this many medians.
-    pub(super) fn looked_at(&mut self, id: AttemptId, medians_left: f64) {
+    /// Records that a round has checked an attempt whose remaining time is this many medians, and has started no copy.
+    pub(super) fn checked(&mut self, id: AttemptId, medians_left: f64) {
         if let Some((place, End::At(_, left))) = self.all.get_mut(&id) {
             set_left(&mut self.of_demand[*place as usize], id, left, medians_left.max(0.0).to_bits());
         }
     }
 
-    /// Moves the attempts that should have ended by now to the attempts whose age alone is known.
-    pub(super) fn let_time_pass(&mut self, cluster: &Cluster) {
+    /// Treats each attempt whose expected end is past as an attempt whose age alone is known.
+    pub(super) fn move_overdue(&mut self, cluster: &Cluster) {
         while let Some((finish, id)) = self.by_finish.first().copied().filter(|(finish, _)| *finish <= cluster.now()) {
             self.by_finish.remove(&(finish, id));
             let Some((place, End::At(_, left))) = self.all.get(&id).copied() else { continue };
@@ -184,11 +187,13 @@ impl Lagging {
         }
     }
 
-    /// Returns the attempts for which a backup or a relaunch may pay now, unsorted and possibly twice:
-    /// - the unsettled ones, which count as settled from now on, and
-    /// - if `medians` is not `None` (some node is open): the relaunchable ones of which only the age is known; and, for
-    ///   each demand that fits on a node, those whose remaining time may exceed this many medians and the oldest of
-    ///   those of which only the age is known.
+    /// Returns the attempts for which a backup or a relaunch may pay now, unsorted and possibly twice. `medians` is the
+    /// bound above which a remaining time pays; `None` if no node is open.
+    ///
+    /// - It returns the unsettled attempts and marks them as settled.
+    /// - If a node is open, it also returns the relaunchable attempts whose age alone is known.
+    /// - For each demand that fits on a node, it also returns the attempts whose remaining time may be above the bound,
+    ///   and the oldest attempts whose age alone is known.
     pub(super) fn take_concerned(&mut self, medians: Option<f64>, cluster: &Cluster) -> Vec<AttemptId> {
         let mut concerned: Vec<AttemptId> = std::mem::take(&mut self.unsettled).into_iter().collect();
         let Some(bound) = medians.map(f64::to_bits) else { return concerned };
@@ -198,7 +203,7 @@ impl Lagging {
             if !is_empty && cluster.fits_somewhere(demand) {
                 let known = by_left.iter().take_while(|(Reverse(left), _)| *left > bound).map(|(_, id)| *id);
                 concerned.extend(known);
-                concerned.extend(by_age.iter().take(cluster.open_nodes() + LOOKED_AT_BY_AGE).map(|(_, id)| *id));
+                concerned.extend(by_age.iter().take(cluster.open_nodes() + CHECKED_BY_AGE).map(|(_, id)| *id));
             }
         }
         concerned
@@ -223,6 +228,6 @@ fn is_only_copy(id: AttemptId, cluster: &Cluster) -> bool {
 }
 
 /// Returns true if an attempt is its task's only copy and is not being stopped.
-pub(super) fn waits(attempt: &Attempt, cluster: &Cluster) -> bool {
+pub(super) fn is_single(attempt: &Attempt, cluster: &Cluster) -> bool {
     cluster.is_only_copy(attempt) && attempt.state() != AttemptState::Stopping
 }

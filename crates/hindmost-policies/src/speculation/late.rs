@@ -13,12 +13,13 @@
 //! Passes: `[Originals(order), Backups(late rule, speculative cap)]`.
 //!
 //! Readings:
-//! - The percentile is over the attempts of the phase whose rate is known, including finished ones. It needs at least
-//!   two of them. An attempt counts from the time at which its rate becomes known; in a live run its rate is updated
-//!   when a later measurement differs.
+//! - The percentile is taken over the attempts of the phase whose rate is known, including finished ones. A rate counts
+//!   from the time at which it becomes known; in a live run it is updated when a later measurement differs. While fewer
+//!   than two rates are known, no attempt is slow by its rate.
 //! - A node's progress is the number of attempts that it has finished, plus one half for each attempt that it runs.
 //!   (The progress of running attempts is not known between measurements.)
-//! - Nodes at the percentile are not slow. Otherwise all nodes would be slow if all were equal.
+//! - A node whose progress equals the percentile is not slow. Otherwise all nodes would be slow if all had the same
+//!   progress.
 //! - With the progress model `age` no rate is known. An attempt is then slow once its expected duration, given its age,
 //!   is above the same percentile of the phase's distribution.
 
@@ -62,15 +63,14 @@ pub struct LateRule {
     rates: FxHashMap<(JobId, u32), ProgressRates>,
     /// Attempts that are or were slow by their progress rate, grouped by the demand of a copy.
     slow: Vec<SlowAttempts>,
-    /// Slow attempts of jobs that the order permits no more copies now.
+    /// Slow attempts with a known end whose jobs the order permits no more copies now.
     not_permitted: Candidates,
     /// Attempts that are slow by their age, or whose remaining times are estimated from their age.
     aged: SlowByAge,
     /// Running backups.
     backups: FxHashSet<AttemptId>,
     nodes: NodeProgress,
-    /// The last computed age, in seconds on a node of speed 1, from which an attempt is slow; with the durations and
-    /// the pace it was computed for.
+    /// The last result of [`age_when_slow`], with the durations and the pace for which it was computed.
     slow_age: Option<(Distribution, Pace, f64)>,
 }
 
@@ -82,7 +82,7 @@ struct SlowAttempts {
 }
 
 impl SlowAttempts {
-    /// Removes the attempts at the end of the list that have ended.
+    /// Removes the attempts with the earliest expected ends, as far as they have ended.
     fn forget_ended(&mut self, cluster: &Cluster) {
         while let Some((Reverse(finish), id)) = self.attempts.last().copied() {
             if finish >= cluster.now() || cluster.attempt(id).is_some() {
@@ -108,7 +108,7 @@ impl LateRule {
         }
     }
 
-    /// Records new information about an attempt: its progress rate, or that it is slow by its age.
+    /// Records new information about an attempt: its progress rate is known, or it is slow by its age.
     fn update(&mut self, id: AttemptId, view: &mut View<'_>) {
         let cluster = view.cluster;
         let Some((attempt, phase)) = cluster.attempt(id).zip(cluster.phase(id.task)) else { return };
@@ -116,7 +116,7 @@ impl LateRule {
         if let Some(rate) = rate(attempt).filter(|_| !phase.is_finished()) {
             let rates = self.rates.entry((id.task.job, id.task.phase)).or_default();
             let mut slow = rates.set((id.task.index, id.copy), rate, self.parameters.slow_task);
-            // Enter an attempt that was slow before again: its expected end may have changed.
+            // An attempt that was slow before is added again, because its expected end may have changed.
             slow.extend((rate < rates.limit()).then_some((id.task.index, id.copy)));
             for (index, copy) in slow {
                 let slow = AttemptId { task: TaskId { index, ..id.task }, copy };
@@ -136,6 +136,8 @@ impl LateRule {
         }
     }
 
+    /// Returns true if an attempt's progress rate is below the percentile of its phase. An attempt without a known rate
+    /// counts as slow, because it became a candidate by its age.
     fn is_slow(&self, attempt: &Attempt) -> bool {
         let task = attempt.id().task;
         let limit = self.rates.get(&(task.job, task.phase)).map(ProgressRates::limit);
@@ -159,9 +161,9 @@ impl LateRule {
         cluster.attempt(id).is_some_and(|attempt| cluster.now() - attempt.since() >= min_age)
     }
 
-    /// Adds to `found` the attempts that are slow by their age and may be the next to serve: those that come after
-    /// `last`, the attempt served last, and before all others in `found`. `found` is sorted, the shortest remaining
-    /// time first.
+    /// Adds attempts that are slow by their age to `found`, until the last entry of `found` has the longest remaining
+    /// time of all such attempts that this round has not served. `found` is sorted, the shortest remaining time first.
+    /// `last` is the attempt that was served last, and `backups` the number of running backups.
     fn find_aged(&mut self, last: Option<Found>, backups: usize, found: &mut Vec<Found>, round: &Round<'_>) {
         let cluster = round.cluster();
         loop {
@@ -180,7 +182,7 @@ impl LateRule {
         }
     }
 
-    /// Moves the attempts of jobs that the order may permit another copy now from `not_permitted` back to `slow`.
+    /// Moves attempts from `not_permitted` back to `slow` if the order may permit their jobs another copy now.
     fn permit_again(&mut self, round: &Round<'_>) {
         for (rank, id) in self.not_permitted.take_permitted(round) {
             if let Some(phase) = round.cluster().phase(id.task) {
@@ -189,8 +191,9 @@ impl LateRule {
         }
     }
 
-    /// Returns true if no backup can be started in this round: no attempt is slow, or all slow attempts are slow by
-    /// their age and the cap or the lack of good nodes excludes a backup of each.
+    /// Returns true if no backup can be started in this round: either no attempt is slow, or no progress rate is known
+    /// and, for the demand of each attempt that is slow by its age, the cap is reached or no good node has free
+    /// resources.
     fn is_in_vain(&mut self, round: &Round<'_>) -> bool {
         let cluster = round.cluster();
         self.aged.forget_copied(round);
@@ -202,8 +205,8 @@ impl LateRule {
             && (self.aged.is_empty() || self.rates.is_empty() && self.aged.demands(cluster).all(&mut in_vain))
     }
 
-    /// Starts a backup on a node that is not slow. Returns `None` if there is no such node, and `Some(false)` if the
-    /// start was refused.
+    /// Starts a backup on a good node, that is, one that is not slow. Returns `None` if the backup fits on no good node,
+    /// and `Some(false)` if the start was refused.
     fn start_backup(&mut self, task: TaskId, demand: &Resources, round: &mut Round<'_>) -> Option<bool> {
         let cluster = round.cluster();
         let allowed = |node| !cluster.has_copy_on(task, node) && !cluster.avoids(task, node);
@@ -215,12 +218,12 @@ impl LateRule {
     }
 }
 
-/// Returns true if the cap allows no more than this many backups, when the next one has this demand.
+/// Returns true if no backup with this demand may be added to the number of running `backups` under the cap.
 fn is_exhausted(cap: f64, backups: usize, demand: &Resources, nodes: &mut NodeProgress, cluster: &Cluster) -> bool {
     backups as f64 >= cap * nodes.in_all(demand, cluster) as f64
 }
 
-/// Returns the slow attempts of a demand.
+/// Returns the slow attempts with a demand. Adds an empty entry for a new demand.
 fn slow_of<'a>(slow: &'a mut Vec<SlowAttempts>, demand: &Resources) -> &'a mut SlowAttempts {
     let at = slow.iter().position(|known| known.demand == *demand).unwrap_or_else(|| {
         slow.push(SlowAttempts { demand: *demand, attempts: BTreeSet::new() });
@@ -229,7 +232,8 @@ fn slow_of<'a>(slow: &'a mut Vec<SlowAttempts>, demand: &Resources) -> &'a mut S
     &mut slow[at]
 }
 
-/// Returns the progress rate in 1/seconds; `None` while it is unknown. At an even pace it is one over the duration.
+/// Returns the progress rate in 1/seconds; `None` while it is unknown. It is one over the attempt's expected duration,
+/// which assumes that progress is even.
 fn rate(attempt: &Attempt) -> Option<f64> {
     attempt.expected_finish().map(|finish| 1.0 / (finish - attempt.since()).seconds().max(1e-9))
 }
@@ -280,7 +284,7 @@ impl Rule for LateRule {
         match cause {
             Cause::LeftAlone => true,
             Cause::NodeLost => attempt.expected_finish().is_none(),
-            // By age the condition depends on the durations.
+            // If only the age is known, the condition depends on the phase's durations.
             Cause::DurationsLearned => {
                 let gives_progress = view.cluster.phase(attempt.id().task).is_none_or(Phase::gives_progress);
                 !gives_progress || view.estimator.knowledge() == Knowledge::History
@@ -353,7 +357,7 @@ impl Rule for LateRule {
         // `self.backups` gets the backups of this round only when their records are observed.
         let mut backups = self.backups.len();
         let mut slow = std::mem::take(&mut self.slow);
-        // The last attempt served of each demand, and whether the demand fits on no good node.
+        // For each demand: the attempt served last, and whether the demand fits on no good node.
         let mut served: Vec<Option<(Reverse<Time>, AttemptId)>> = vec![None; slow.len()];
         let mut nowhere = vec![false; slow.len()];
         let now = round.cluster().now();
@@ -368,8 +372,8 @@ impl Rule for LateRule {
             if let Some(((Reverse(finish), _), _)) = head
                 && finish <= now
             {
-                // This attempt and all that follow should have ended by now. Their remaining time counts as 0, so
-                // they are served in order of their ids.
+                // This attempt and all attempts after it should have ended by now. Their remaining time counts as 0,
+                // so they are served in order of their ids.
                 for (of_demand, nowhere) in slow.iter().zip(&mut nowhere) {
                     let overdue = of_demand.attempts.range((Reverse(now), FIRST)..);
                     let valid = overdue.filter(|entry| !*nowhere && self.is_valid(**entry, round.cluster()));
@@ -379,7 +383,7 @@ impl Rule for LateRule {
                 by_age.sort_unstable_by(shortest_first);
                 continue;
             }
-            // The longest remaining time is first; ties go to the smaller id.
+            // The attempt with the longest remaining time is next; ties go to the smaller id.
             let (id, at) = match (head, oldest) {
                 (Some(((Reverse(finish), id), at)), oldest)
                     if oldest.is_none_or(|oldest| shortest_first(&((finish - now).seconds(), id), &oldest).is_gt()) =>
@@ -449,12 +453,12 @@ type Found = (f64, AttemptId);
 /// The smallest attempt id.
 const FIRST: AttemptId = AttemptId { task: TaskId { job: JobId(0), phase: 0, index: 0 }, copy: 0 };
 
-/// Sorts the shortest remaining time first, and equal ones by descending id.
+/// Sorts the shortest remaining time first, and equal remaining times by descending id.
 fn shortest_first(one: &Found, other: &Found) -> Ordering {
     one.0.total_cmp(&other.0).then(other.1.cmp(&one.1))
 }
 
-/// Returns the first entry after `entry`, or the first of all if it is `None`.
+/// Returns the first entry after `entry`, or the first of all entries if `entry` is `None`.
 fn after(
     entries: &BTreeSet<(Reverse<Time>, AttemptId)>,
     entry: Option<(Reverse<Time>, AttemptId)>,

@@ -1,5 +1,5 @@
-//! `mantri` starts a backup if it is likely to save resources. With `kill_restart` it replaces the straggler in place
-//! if no resources are free for a backup.
+//! `mantri` starts a backup for an attempt if the backup is likely to save resources. With `kill_restart`, it stops the
+//! attempt and starts a replacement in its place if no resources are free for a backup.
 //!
 //! Paper: Ananthanarayanan et al., "Reining in the outliers in Map-Reduce clusters using Mantri", OSDI 2010, as Xu &
 //! Lau 2015 state it for their baseline.
@@ -13,10 +13,10 @@
 //! Readings where the paper is silent:
 //! - Backups start before originals. A task has one backup at a time. The longest remaining time is first.
 //! - The test is made again when the backup starts.
-//! - A replacement may be replaced again, but a task only `max_restarts` times. Without this limit a task would never
-//!   end on a slow node, or if a new copy itself passes the test.
-//! - For the same reason a replacement needs more than a backup: a new copy on the attempt's own node must be expected
-//!   to end sooner than the attempt.
+//! - A replacement may be replaced again, but copies of a task are replaced at most `max_restarts` times. Without this
+//!   limit, a task might be replaced forever: on a slow node, or if each new copy passes the test too.
+//! - For the same reason an attempt is replaced only if, besides the test, a new copy on the same node is expected to end
+//!   sooner than the attempt.
 
 use hindmost_core::cluster::{Cluster, Node, Phase};
 use hindmost_core::estimator::{Pace, Test};

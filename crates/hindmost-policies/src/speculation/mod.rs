@@ -5,7 +5,7 @@
 //! - It watches each attempt that is its task's only copy for the condition of the rule, so that no round scans all
 //!   running attempts.
 //! - It watches an attempt again when a sibling copy has failed, a node was lost, or durations or speeds were learned.
-//! - It hands the attempts that met their condition, the candidates, to the rule ([`Rule::serve`]).
+//! - It calls the rule in each round with the candidates: the attempts that met their condition ([`Rule::serve`]).
 //!
 //! Mantri, SDA, ESE and Hadoop test running attempts one by one and start a backup for those that pass. They implement
 //! `ByTest` (`straggler_test.rs`), which keeps and sorts their candidates.
@@ -31,12 +31,12 @@ use hindmost_core::ids::AttemptId;
 use hindmost_core::policy::{Pass, Round, Seen, View};
 use hindmost_core::record::{Condition, Decision, Event};
 
-/// Why a running attempt may need a new watch.
+/// The reason why a running attempt may need a new watch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// A sibling copy has failed or was stopped, so the attempt is its task's only copy now.
     LeftAlone,
-    /// A node was lost. The attempt may be its task's only copy now; it is watched as after its start.
+    /// A node was lost, so the attempt may be its task's only copy now.
     NodeLost,
     /// The durations of the attempt's phase were learned.
     DurationsLearned,
@@ -55,12 +55,12 @@ pub trait Rule: Send {
         true
     }
 
-    /// Observes a record, so that the rule can keep its own counts. The rule may add candidates that met no watched
-    /// condition.
+    /// Observes a record, so that the rule can keep its own counts. The rule may add attempts to the candidates that met
+    /// no watched condition.
     fn observe(&mut self, _seen: Seen<'_>, _view: &mut View<'_>, _candidates: &mut Vec<AttemptId>) {}
 
-    /// Starts backups for the candidates: the attempts that met their condition. The rule takes out of the list what it
-    /// has dealt with.
+    /// Starts backups for the candidates: the attempts that met their condition. The rule removes the candidates that it
+    /// needs no more; the next round passes it the remaining ones again.
     fn serve(&mut self, candidates: &mut Vec<AttemptId>, round: &mut Round<'_>);
 }
 
@@ -85,7 +85,7 @@ impl<R: Rule> Speculation<R> {
         }
     }
 
-    /// Watches the running attempts that a cause concerns again, in order of their ids.
+    /// Sets new watches for the running attempts for which `concerns` is true, in order of their ids.
     fn watch_again(&mut self, cause: Cause, concerns: impl Fn(&Attempt) -> bool, view: &mut View<'_>) {
         let concerned = view.cluster.running().filter(|attempt| concerns(attempt));
         let concerned = concerned.filter(|attempt| self.rule.watches_again(cause, attempt, view));

@@ -1,10 +1,10 @@
 //! Index of nodes by progress, which decides which nodes are slow (LATE's SlowNodeThreshold).
 //!
-//! A node's progress is the number of attempts that it has finished, plus one half for each attempt that it runs. It is
-//! counted in halves. The threshold is the progress at a percentile of the nodes that are up; nodes below it are slow,
-//! the others are good. Nodes are kept in buckets by progress. One change moves one node by a few buckets, so the
-//! threshold moves only a little. For each demand that was looked up, the index also keeps the good nodes on which it
-//! fits.
+//! A node's progress is the number of attempts that it has finished, plus one half for each attempt that it runs. The
+//! threshold is the progress at a percentile of the nodes that are up. Nodes below the threshold are slow; all other
+//! nodes that are up are good. Nodes are kept in buckets: the bucket number is twice the progress. One record moves one
+//! node by a few buckets, so it moves the threshold only a little. For each demand that was looked up, the index also
+//! keeps the good nodes on which it fits.
 
 use hindmost_core::cluster::{Cluster, Node};
 use hindmost_core::id_set::IdSet;
@@ -18,12 +18,13 @@ const KEPT: usize = 64;
 /// Nodes by progress, and which of them are good.
 #[derive(Debug)]
 pub(super) struct NodeProgress {
-    /// The percentile, in [0, 1].
+    /// The percentile of progress below which nodes are slow, in [0, 1].
     share: f64,
-    /// Attempts finished on each node.
+    /// The number of attempts that each node has finished, by node id.
     finished: Vec<u32>,
-    /// The bucket of each node; `None` while it is down.
+    /// The bucket of each node, by node id; `None` while the node is down.
     bucket_of: Vec<Option<u32>>,
+    /// The nodes in each bucket.
     buckets: Vec<IdSet>,
     /// The bucket of the threshold.
     threshold: u32,
@@ -33,10 +34,10 @@ pub(super) struct NodeProgress {
     up: usize,
     /// Nodes that are up and not slow.
     good: IdSet,
-    /// By demand, the good nodes on which it fits. A node that has become full since the last observed record is still
-    /// in the set; look-ups remove it.
+    /// By demand, the good nodes on which it fits. A node that copies of this round have filled is still in the set until
+    /// a look-up removes it.
     fitting: Vec<(Resources, IdSet)>,
-    /// How many nodes have each capacity.
+    /// The number of nodes with each capacity.
     capacities: FxHashMap<Resources, u64>,
     /// Number of nodes counted in `capacities`.
     counted: usize,
@@ -112,6 +113,7 @@ impl NodeProgress {
         }
     }
 
+    /// Extends the vectors so that they have an entry for the node.
     fn grow(&mut self, node: NodeId) {
         let len = node.0 as usize + 1;
         if len > self.finished.len() {

@@ -1,9 +1,9 @@
 //! `pace` starts a backup for an attempt that has made much less progress than other attempts of its phase at the same
-//! age. It also keeps new tasks off slow nodes.
+//! age. It also avoids slow nodes when it starts originals.
 //!
-//! Source: Hindmost's own policy, designed for live clusters, where progress shows a slow node early. The other
-//! speculation policies test the remaining time, and wait until a share S of the attempt's work is done (progress model
-//! `progress(S)`). `pace` compares progress at the same age, so it does not wait for that.
+//! Source: Hindmost's own policy, designed for live clusters, where reported progress shows early that a node is slow.
+//! The other speculation policies test the remaining time, and wait until a share S of the attempt's work is done
+//! (progress model `progress(S)`). `pace` compares progress at the same age, so it need not wait until then.
 //!
 //! Algorithm for running attempts:
 //! - **Lagging.** From the age of `after` medians on, an attempt lags if its progress is less than 1/`lag` of what the
@@ -13,8 +13,9 @@
 //!   duration on its node if that is longer.
 //! - **Backups.** A lagging attempt gets one backup, the longest remaining time first, on the fastest node with free
 //!   resources. While tasks are pending, the backup must save resources: the remaining time must be above two durations
-//!   of a new copy, as in Mantri. Otherwise the backup must be expected to end clearly sooner (`margin`). An attempt on
-//!   a slow node gets no backup if it ends before the other nodes have served the pending tasks of its job.
+//!   of a new copy, as in Mantri. Otherwise the remaining time must be above `margin` durations of a new copy. An
+//!   attempt on a slow node gets no backup if it is expected to end before the other nodes have served the pending tasks
+//!   of its job.
 //! - **Overtaken copies.** Once the ends of both copies can be extrapolated from their progress, a copy that will end
 //!   well after its sibling is stopped. If copies report no progress, none is stopped before its sibling has finished.
 //!   An attempt that has overtaken three siblings gets no more backups: the task itself takes long.
@@ -24,8 +25,8 @@
 //!   its node. Only the first copy of a task is relaunched.
 //!
 //! Algorithm for pending tasks: originals go to the fastest node with the most free resources. A slow node of speed s
-//! gets an original only if it is expected to end there before the other nodes could take it: if 1/s ≤ 1 + p/c, where p
-//! tasks are pending in all jobs and c copies fit on nodes that are not slow.
+//! gets an original only if the original is expected to end there before the other nodes could take it: if
+//! 1/s ≤ 1 + p/c, where p tasks are pending in all jobs and c copies fit on nodes that are not slow.
 //!
 //! Passes: `[Backups(saving), Originals(order, by speed), Backups(sooner)]`. The first pass stops overtaken copies.
 
@@ -39,7 +40,7 @@ use hindmost_core::time::Time;
 use rustc_hash::FxHashMap;
 
 use super::candidates::Candidates;
-use super::lagging::{Lagging, waits};
+use super::lagging::{Lagging, is_single};
 use super::{Cause, Rule};
 use crate::placement::by_speed::GoodNodes;
 
@@ -59,19 +60,20 @@ crate::parameters! {
     }
 }
 
-/// While tasks are pending, the remaining time must be this many durations of a new copy. Then a backup saves
-/// resources, because the original and the backup both run until the backup ends.
+/// While tasks are pending, an attempt gets a backup only if its remaining time is above this many durations of a new
+/// copy. Then the backup saves resources, because both copies run until the backup ends.
 const SAVING: f64 = 2.0;
 
 /// A copy is overtaken if its remaining time is more than this many times its sibling's.
 const OVERTAKEN: f64 = 1.5;
-/// A lagging attempt is relaunched if its remaining time is more than this many times what the other nodes need.
+/// A lagging attempt is relaunched if its remaining time is more than this many times the time that the other nodes need
+/// for the pending tasks and the new copy.
 const RELAUNCH: f64 = 2.0;
 
 /// An attempt that has overtaken this many siblings gets no more backups.
 const ENOUGH: u32 = 3;
 
-/// Up to this many candidates are kept without checking whether they still run.
+/// If there are more candidates than this, those that have ended are removed.
 const MANY: usize = 1024;
 
 /// The rule by which `pace` starts backups, stops overtaken copies and relaunches attempts.
@@ -100,6 +102,7 @@ impl PaceRule {
         }
     }
 
+    /// Returns true if attempts of a phase report progress and the progress model lets policies use it.
     fn sees_progress(view: &View<'_>, phase: &Phase) -> bool {
         phase.gives_progress() && !matches!(view.estimator.knowledge(), Knowledge::Age | Knowledge::History)
     }
@@ -123,7 +126,7 @@ impl PaceRule {
                 view.stop(attempt, StopReason::Overtaken);
                 view.because(|| {
                     format!(
-                        "another copy was expected to end {best:.2} s later, and this one to need more than \
+                        "another copy was expected to end {best:.2} s later, and this copy to need more than \
                          {OVERTAKEN} times as long"
                     )
                 });
@@ -132,7 +135,7 @@ impl PaceRule {
     }
 
     /// Returns true if an attempt has overtaken so many siblings that the task itself must take long. Returns false if
-    /// the attempt's expected end is past, because the estimate was wrong then.
+    /// the attempt's expected end is past, because then the estimate was wrong.
     fn has_overtaken_enough(&self, id: AttemptId, cluster: &Cluster) -> bool {
         let end_is_ahead = || cluster.attempt(id).and_then(Attempt::expected_finish) > Some(cluster.now());
         self.overtaken.get(&id).is_some_and(|copies| *copies >= ENOUGH) && end_is_ahead()
@@ -150,8 +153,9 @@ impl PaceRule {
             && remaining <= self.good_nodes.waves(id.task, cluster).unwrap_or(0.0) * phase.median()
     }
 
-    /// Returns true if a lagging attempt may be relaunched on another node at some time. Only the first copy of a task
-    /// is relaunched, so that the task ends. Its node must be so slow that no original would be started there again.
+    /// Returns true if a lagging attempt may be relaunched on another node, now or later. Its node must be slow, and a
+    /// new copy must take more than [`RELAUNCH`] medians there. Only the first copy of a task is relaunched, so a task is
+    /// relaunched at most once.
     fn may_relaunch(&self, attempt: &Attempt, cluster: &Cluster) -> bool {
         let speed = PaceRule::node_speed(cluster, attempt);
         self.saving && attempt.id().copy == 0 && speed < self.parameters.slow && 1.0 / speed > RELAUNCH
@@ -168,8 +172,8 @@ impl PaceRule {
         useless && remaining > RELAUNCH * (1.0 + waves) * phase.median()
     }
 
-    /// Moves attempts from `not_permitted` back to `lagging`: those whose jobs the order may permit another copy now,
-    /// and those that should have ended.
+    /// Moves attempts from `not_permitted` back to `lagging` if the order may permit their jobs another copy now, or if
+    /// they should have ended by now.
     fn permit_again(&mut self, round: &Round<'_>) {
         if self.not_permitted.is_empty() {
             return;
@@ -187,9 +191,10 @@ impl PaceRule {
         }
     }
 
-    /// Moves an attempt that the order of jobs permits no copy now to `not_permitted`. Returns false if each round must
-    /// look at it nevertheless: its end is unknown, it may be relaunched, or the order may permit a copy soon.
-    fn lay_aside(&mut self, id: AttemptId, round: &Round<'_>) -> bool {
+    /// Moves an attempt from `lagging` to `not_permitted`, because the order of jobs permits its job no copy now. Leaves
+    /// the attempt in `lagging` and returns false if its end is unknown, it may be relaunched, or the slack of the order
+    /// is high enough for a copy.
+    fn move_to_not_permitted(&mut self, id: AttemptId, round: &Round<'_>) -> bool {
         let cluster = round.cluster();
         let Some((attempt, phase)) = cluster.attempt(id).zip(cluster.phase(id.task)) else { return false };
         let Some(finish) = attempt.expected_finish().filter(|finish| *finish > cluster.now()) else { return false };
@@ -201,20 +206,21 @@ impl PaceRule {
         true
     }
 
-    /// Returns the attempts to look at in this round with their remaining times in seconds, the longest first.
+    /// Returns the lagging attempts that this round must check, with their remaining times in seconds, the longest first.
+    /// `factor` is how many durations of a new copy the remaining time must exceed for a backup.
     fn lagging_now(&mut self, factor: f64, cluster: &Cluster) -> Vec<(f64, AttemptId)> {
-        self.lagging.let_time_pass(cluster);
+        self.lagging.move_overdue(cluster);
         let bound = cluster.fastest_open_speed().map(|speed| factor / speed);
         let mut concerned = self.lagging.take_concerned(bound, cluster);
         concerned.sort_unstable();
         concerned.dedup();
-        let waiting = concerned.into_iter().filter_map(|id| {
-            let attempt = cluster.attempt(id).filter(|attempt| waits(attempt, cluster))?;
+        let single = concerned.into_iter().filter_map(|id| {
+            let attempt = cluster.attempt(id).filter(|attempt| is_single(attempt, cluster))?;
             Some((remaining(cluster, attempt), id))
         });
-        let mut waiting: Vec<(f64, AttemptId)> = waiting.collect();
-        waiting.sort_unstable_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1)));
-        waiting
+        let mut single: Vec<(f64, AttemptId)> = single.collect();
+        single.sort_unstable_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1)));
+        single
     }
 }
 
@@ -223,8 +229,8 @@ fn only_copy(id: AttemptId, cluster: &Cluster) -> Option<(&Attempt, &Phase)> {
     cluster.attempt(id).filter(|found| cluster.is_only_copy(found)).zip(cluster.phase(id.task))
 }
 
-/// Returns the remaining time of a lagging attempt in seconds. It is extrapolated from progress; if that is impossible,
-/// it is the longer of two times: as long as the attempt has run, and the rest of the median duration on its node.
+/// Returns the remaining time of a lagging attempt in seconds, extrapolated from its progress. If that is impossible, it
+/// is the longer of two times: the time that the attempt has run, and the rest of the median duration on its node.
 fn remaining(cluster: &Cluster, attempt: &Attempt) -> f64 {
     let now = cluster.now();
     let age = (now - attempt.since()).seconds();
@@ -284,15 +290,15 @@ impl Rule for PaceRule {
                 self.overtaken.remove(attempt);
             }
             Seen::Event(Event::DurationsLearned { job, phase, .. }, _) => {
-                self.lagging.look_again(|task| (task.job, task.phase) == (*job, *phase));
+                self.lagging.check_again(|task| (task.job, task.phase) == (*job, *phase));
             }
             Seen::Event(Event::NodeLost { .. }, _) => {
                 self.lagging.forget_gone(cluster);
                 self.overtaken.retain(|id, _| cluster.attempt(*id).is_some());
-                self.lagging.look_again(|_| true);
+                self.lagging.check_again(|_| true);
             }
             Seen::Event(Event::NodeSpeedLearned { .. } | Event::NodeReturned { .. } | Event::NodeJoined { .. }, _) => {
-                self.lagging.look_again(|_| true);
+                self.lagging.check_again(|_| true);
             }
             _ => {}
         }
@@ -325,7 +331,7 @@ impl Rule for PaceRule {
             let Some(phase) = cluster.phase(id.task) else { continue };
             let (median, demand) = (phase.median(), phase.demand());
             if self.has_overtaken_enough(id, cluster) {
-                self.lagging.looked_at(id, remaining / median);
+                self.lagging.checked(id, remaining / median);
                 continue;
             }
             let elsewhere = |node, _: &Node| !cluster.has_copy_on(id.task, node) && !cluster.avoids(id.task, node);
@@ -346,18 +352,18 @@ impl Rule for PaceRule {
             let fresh = fresh(cluster, node, phase);
             let pays = remaining > factor * fresh && !(pending && self.ends_with_the_queue(remaining, id, cluster));
             let is_permitted = pays && round.may_start(id.task);
-            if pays && !is_permitted && self.lay_aside(id, round) {
+            if pays && !is_permitted && self.move_to_not_permitted(id, round) {
                 continue;
             }
             if !is_permitted || !round.start(id.task, node) {
-                self.lagging.looked_at(id, remaining / median);
+                self.lagging.checked(id, remaining / median);
                 continue;
             }
             round.because(|| {
                 let (copy, queue) = (id.copy, if pending { "tasks are pending" } else { "no tasks are pending" });
                 format!(
-                    "copy {copy} lags: by the estimate of pace it needed {remaining:.2} s more, above the limit of \
-                     {factor} x {fresh:.2} s, which is what a new copy takes; {queue}"
+                    "copy {copy} lags: by the estimate of pace it needed {remaining:.2} s more, above {factor} times the \
+                     duration of a new copy ({fresh:.2} s); {queue}"
                 )
             });
         }

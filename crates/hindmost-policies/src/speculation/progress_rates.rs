@@ -18,12 +18,12 @@ type Bits = u64;
 pub(super) struct ProgressRates {
     sorted: BTreeSet<(Bits, Copy)>,
     of: FxHashMap<Copy, Bits>,
-    /// The entry at the percentile, and the number of entries before it.
+    /// The entry at the percentile, and the number of entries before it; `None` while no rate is known.
     limit: Option<((Bits, Copy), usize)>,
 }
 
 impl ProgressRates {
-    /// Sets an attempt's rate in 1/seconds and returns the attempts that are slow now and were not before. `share` is
+    /// Sets an attempt's rate in 1/seconds. Returns the attempts that are slow now and were not slow before. `share` is
     /// the percentile, in [0, 1].
     pub(super) fn set(&mut self, copy: Copy, rate: f64, share: f64) -> Vec<Copy> {
         let before = self.limit();
@@ -90,7 +90,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn newly_slow_attempts_agree_with_sorting(
+        fn limit_and_newly_slow_attempts_agree_with_sorting(
             steps in prop::collection::vec((0u32..30, 1u32..8), 1..80),
             share in 0.0f64..=1.0,
         ) {
@@ -107,7 +107,7 @@ mod tests {
                 prop_assert_eq!(rates.limit(), limit);
                 let slow: Vec<u32> = known.iter().filter(|(_, rate)| **rate < limit).map(|(task, _)| *task).collect();
                 for new in slow.iter().filter(|task| !were_slow.contains(task)) {
-                    prop_assert!(newly_slow.contains(&(*new, 0)), "{} is slow now", new);
+                    prop_assert!(newly_slow.contains(&(*new, 0)), "task {} is newly slow, but was not returned", new);
                 }
                 prop_assert!(newly_slow.iter().all(|(task, _)| slow.contains(task)));
                 were_slow = slow;

@@ -13,10 +13,12 @@
 //! Readings:
 //! - The test is made again when resources are free. A straggler that had to wait for resources gets no backup once its
 //!   remaining time is short.
-//! - If fewer than c − 1 nodes are free, all of them get a copy, and the task gets no more while one of them runs.
-//! - Stragglers are served in order of their ids. Among identical machines, "a random idle one" is the first.
-//! - Theorem 3 (c* = 2) does not hold for very heavy tails, where three copies cost less. It does not hold either for
-//!   durations that can be very short, where more copies are always better. So c is searched up to r (`max_copies`).
+//! - If fewer than c − 1 nodes are free, each free node gets a backup. The task gets no more backups while one of these
+//!   runs.
+//! - Stragglers get backups in order of their ids. Where the paper takes "a random idle machine", the first idle one is
+//!   taken, because machines are identical.
+//! - Theorem 3 (c* = 2) is wrong for very heavy tails, where three copies cost less, and for durations that can be very
+//!   short, where more copies are always better. So c is searched up to r (`max_copies`).
 
 use hindmost_core::cluster::Phase;
 use hindmost_core::estimator::Test;

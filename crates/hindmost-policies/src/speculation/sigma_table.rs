@@ -1,4 +1,4 @@
-//! Cache of σ and the number of copies of SDA and ESE, solved once for each shape of durations.
+//! A cache of the σ and the number of copies that SDA and ESE use. Both are computed once for each shape of durations.
 
 use hindmost_math::distribution::Distribution;
 use hindmost_math::shapes::{ShapeNumber, Shapes};
@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use crate::theory::sigma;
 
-/// The algorithm whose σ is solved.
+/// The algorithm for which σ is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SigmaOf {
     /// SDA: σ and the number of copies.
@@ -15,9 +15,9 @@ pub(super) enum SigmaOf {
     Ese,
 }
 
-/// The solved values of σ and the number of copies, by shape of the distribution.
+/// The values of σ and of the number of copies, by shape of the distribution.
 pub(super) struct SigmaTable {
-    /// A given σ; `None` for the σ that minimises a task's expected resource.
+    /// The σ that the user has set; `None` for the σ that minimises a task's expected resource.
     fixed: Option<f64>,
     of: SigmaOf,
     max_copies: u32,
@@ -41,8 +41,8 @@ impl SigmaTable {
         solved
     }
 
-    /// Solves for one distribution. Returns (2, 2) without a solution: durations that are always 0 have no stragglers
-    /// whatever σ is.
+    /// Computes σ and the number of copies for one distribution. Returns (2, 2) if there is no solution: then all
+    /// durations are 0, and there are no stragglers for any σ.
     fn solve(&self, durations: &Distribution) -> (f64, u32) {
         match (self.of, self.fixed) {
             (SigmaOf::Sda, None) => {

@@ -9,14 +9,15 @@ use hindmost_core::resources::Resources;
 use super::by_age;
 use super::candidates::Candidates;
 
-/// Slow attempts in two parts: sorted candidates, and those found since the last round.
+/// The slow attempts, in two parts: `known` and `new`.
 #[derive(Default)]
 pub(super) struct SlowByAge {
+    /// Attempts found slow in earlier rounds, sorted by an upper bound for their remaining time.
     pub(super) known: Candidates,
     /// Attempts found slow since the last round. They are not sorted into `known` at once, because most of them get a
     /// backup in the next round.
     pub(super) new: Vec<AttemptId>,
-    /// Tasks that already had another copy when one of their attempts was added to `known`.
+    /// Tasks that already had more than one copy when an attempt of theirs was added to `known`.
     copied: Vec<TaskId>,
 }
 
@@ -42,14 +43,14 @@ impl SlowByAge {
     }
 
     pub(super) fn observe(&mut self, seen: Seen<'_>, view: &View<'_>) {
-        let mut anew = Vec::new();
-        self.known.observe(seen, view.cluster, &mut anew);
-        for id in anew {
+        let mut changed = Vec::new();
+        self.known.observe(seen, view.cluster, &mut changed);
+        for id in changed {
             self.put(id, view.cluster, view.estimator);
         }
     }
 
-    /// Removes attempts that have got another copy, and updates which jobs the order may permit another copy.
+    /// Removes attempts that have got another copy, and updates which jobs the order may permit more copies.
     pub(super) fn forget_copied(&mut self, round: &Round<'_>) {
         let cluster = round.cluster();
         self.known.forget_copied(cluster);
@@ -72,7 +73,7 @@ impl SlowByAge {
         }
     }
 
-    /// Prepares `known` for a round that may start backups, and takes out the new attempts.
+    /// Prepares `known` for a round that may start backups. Removes the new attempts and returns them.
     pub(super) fn take_new(&mut self, round: &Round<'_>) -> Vec<AttemptId> {
         let cluster = round.cluster();
         for task in std::mem::take(&mut self.copied) {

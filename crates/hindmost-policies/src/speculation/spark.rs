@@ -10,7 +10,7 @@
 //!
 //! Readings:
 //! - The rule is tested continuously (Spark tests it every 100 ms).
-//! - The attempt that has run longest is served first.
+//! - The attempt that has run longest gets its backup first.
 //! - As in Spark, phases of one task get no backups, a copy does not go to a node that runs another copy of its task,
 //!   and at least one task must have finished.
 //! - Tasks that were finished before the job arrived are not counted.
@@ -47,7 +47,7 @@ crate::parameters! {
 pub struct SparkRule {
     parameters: SparkParameters,
     phases: FxHashMap<(JobId, u32), PhaseWatch>,
-    /// Requested wake-ups and their phases.
+    /// The times of requested wake-ups, with the phase for which each was requested.
     wakes: BTreeSet<(Time, (JobId, u32))>,
     candidates: Candidates,
     /// Phases whose threshold has risen since the last round.
@@ -61,11 +61,11 @@ struct PhaseWatch {
     running: VecDeque<(Time, AttemptId)>,
     /// The shorter half of the finished tasks' durations, in ticks, including the middle one of an odd number.
     shorter: BinaryHeap<u64>,
-    /// The longer half.
+    /// The longer half of the finished tasks' durations, in ticks.
     longer: BinaryHeap<Reverse<u64>>,
     /// Elapsed time above which an attempt is too slow; `None` until enough tasks have finished.
     threshold: Option<Time>,
-    /// The earliest requested wake-up that is not past.
+    /// The earliest requested wake-up in the future; `None` if there is none.
     wake: Option<Time>,
 }
 
@@ -81,6 +81,7 @@ impl SparkRule {
         }
     }
 
+    /// Adds a task's only copy to the attempts that may become slow.
     fn started(&mut self, task: TaskId, cluster: &Cluster) {
         let Some(copy) = cluster.copies(task).next() else { return };
         let is_single_task = cluster.phase(task).is_none_or(|phase| phase.to_do() < 2);
@@ -88,7 +89,7 @@ impl SparkRule {
             return;
         }
         let watch = self.phases.entry((task.job, task.phase)).or_default();
-        // The copy is usually the newest. It may be older if its sibling has failed.
+        // The copy is usually the newest attempt of the phase. It is older if it is left after a sibling has failed.
         let entry = (copy.since(), copy.id());
         let at = watch.running.partition_point(|other| *other < entry);
         if watch.running.get(at) != Some(&entry) {
@@ -96,6 +97,7 @@ impl SparkRule {
         }
     }
 
+    /// Counts the duration of a winner and updates the threshold of its phase.
     fn finished(&mut self, attempt: AttemptId, applied: Applied, view: &mut View<'_>, candidates: &mut Vec<AttemptId>) {
         if !applied.won {
             return;
@@ -192,7 +194,8 @@ impl PhaseWatch {
 }
 
 impl Rule for SparkRule {
-    /// Returns `None`: the rule compares elapsed times with one threshold for the phase, and requests wake-ups instead.
+    /// Returns `None`. Instead of watching each attempt, the rule compares elapsed times with the phase's threshold when
+    /// it wakes up.
     fn condition(&mut self, _attempt: &Attempt, _phase: &Phase, _view: &View<'_>) -> Option<Condition> {
         None
     }
@@ -204,8 +207,8 @@ impl Rule for SparkRule {
     fn observe(&mut self, seen: Seen<'_>, view: &mut View<'_>, candidates: &mut Vec<AttemptId>) {
         self.candidates.observe(seen, view.cluster, candidates);
         match seen {
-            // When a copy has failed or was stopped, its sibling may be the only copy. When a task starts, its phase
-            // may already have reached the quantile.
+            // When a copy has failed or was stopped, its sibling may be the only copy now. When a task starts, its phase
+            // may have reached the quantile before.
             Seen::Decision(Decision::Start { attempt, .. } | Decision::Replace { attempt, .. })
             | Seen::Event(Event::AttemptFailed { attempt, .. } | Event::AttemptStopped { attempt }, _) => {
                 self.started(attempt.task, view.cluster);
@@ -266,8 +269,8 @@ impl Rule for SparkRule {
 }
 
 impl SparkRule {
-    /// Takes out the candidates that are no longer slow because a threshold has risen. The one that has run longest is
-    /// last.
+    /// Removes and returns the candidates that are no longer slow because their phase's threshold has risen. The attempt
+    /// that has run longest is last.
     fn take_no_longer_slow(&mut self, cluster: &Cluster) -> Vec<Entry> {
         let mut taken = Vec::new();
         for key in std::mem::take(&mut self.risen) {
@@ -283,6 +286,7 @@ impl SparkRule {
         taken
     }
 
+    /// Starts a backup for an attempt, if resources are free.
     fn help(&self, id: AttemptId, round: &mut Round<'_>) {
         if round.start_copies(id.task, 1).started > 0 {
             let threshold = self.phases.get(&(id.task.job, id.task.phase)).and_then(|watch| watch.threshold);

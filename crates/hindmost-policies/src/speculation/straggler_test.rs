@@ -1,5 +1,6 @@
-//! The part that the rules of Mantri, SDA, ESE and Hadoop share. Candidates are tested again when resources are free,
-//! the longest remaining time is first (SDA: the smallest id), and backups go to the first nodes on which they fit.
+//! The part that the rules of Mantri, SDA, ESE and Hadoop share. Candidates are tested again when resources are free.
+//! The candidate with the longest remaining time is served first (SDA: with the smallest id). Backups go to the first
+//! nodes on which they fit.
 
 use std::cmp::Ordering;
 
@@ -16,7 +17,7 @@ use super::{Rule, by_age};
 
 /// A rule that tests attempts one by one and starts backups or replacements for those that pass.
 pub(super) trait ByTest: Send {
-    /// True if candidates are served by id instead of the longest remaining time first.
+    /// True if the candidate with the smallest id is served first, instead of the longest remaining time.
     const BY_ID: bool = false;
 
     /// Returns the rule's candidates.
@@ -41,8 +42,8 @@ pub(super) trait ByTest: Send {
         true
     }
 
-    /// Returns true if the rule only starts backups and replaces nothing. Then it skips jobs that the order permits no
-    /// more copies.
+    /// Returns true if the rule starts backups and never replaces an attempt. Such a rule skips jobs that the order
+    /// permits no more copies.
     fn only_starts_copies(&self) -> bool {
         true
     }
@@ -76,8 +77,9 @@ impl<R: ByTest> Rule for R {
         let only_starts_copies = self.only_starts_copies();
         let slack_needed = |task| if only_starts_copies { round.slack_needed(task) } else { 0.0 };
         candidates.close(|job| self.allows(job, round.cluster()), slack_needed, round.slack());
-        // Attempts that passed the test, with their negated remaining times; the last one is served next. It holds at
-        // most one attempt with a known end, and the attempts estimated from their age that may precede it.
+        // Attempts that passed the test, with their negated remaining times; the last one is served next. The list has
+        // at most one attempt with a known end, and the attempts whose remaining time is estimated from their age and
+        // may be longer.
         let (mut found, mut passed_over): (Vec<(f64, AttemptId)>, _) = (Vec::new(), Vec::new());
         while self.is_ready(round.cluster()) {
             let cluster = round.cluster();
@@ -128,7 +130,7 @@ fn put<R: ByTest>(rule: &mut R, id: AttemptId, candidates: &mut Candidates, roun
         }
         // An unknown remaining time ranks last.
         None => ((0, u64::MAX), Time::NEVER),
-        // Checked in every round: estimated by age, the test may fail now and pass again later.
+        // Estimated from the age, the test may fail now and pass again later. So the attempt is checked in every round.
         Some(_) if by_age => ((0, 0), Time::ZERO),
         Some(finish) => (by_age::ends(finish), no_longer_slow(rule.test(phase), finish, phase)),
     };
@@ -144,9 +146,9 @@ fn no_longer_slow(test: Test, finish: Time, phase: &Phase) -> Time {
     finish - (above + Time(1000 + (above.0 >> 40)))
 }
 
-/// Checks the candidates that are due, including those that were passed over. Removes those that are no longer slow and
-/// watches them again, because a real attempt may slow down later. In a simulation a known remaining time only gets
-/// shorter, and the watch costs nothing.
+/// Tests the candidates that are due again, including those that were passed over. A candidate that is no longer slow is
+/// removed and watched again, because a real attempt may slow down later. In a simulation a known remaining time only
+/// gets shorter; there the watch costs nothing.
 fn forget_no_longer_slow<R: ByTest>(rule: &mut R, candidates: &mut Candidates, round: &mut Round<'_>) {
     for id in candidates.take_due(round.cluster().now()) {
         let cluster = round.cluster();
@@ -163,7 +165,8 @@ fn forget_no_longer_slow<R: ByTest>(rule: &mut R, candidates: &mut Candidates, r
     }
 }
 
-/// Returns the rank of a candidate if it still passes the test: its negated remaining time in seconds, or 0 by id.
+/// Returns the rank of a candidate if it still passes the test, otherwise `None`. The rank is its negated remaining time
+/// in seconds, or 0 if candidates are served by id.
 fn rank_if_slow<R: ByTest>(rule: &mut R, id: AttemptId, round: &Round<'_>) -> Option<f64> {
     let cluster = round.cluster();
     let (attempt, phase) = cluster.attempt(id).zip(cluster.phase(id.task))?;
@@ -172,8 +175,8 @@ fn rank_if_slow<R: ByTest>(rule: &mut R, id: AttemptId, round: &Round<'_>) -> Op
     holds.then(|| if R::BY_ID { 0.0 } else { -remaining() })
 }
 
-/// Returns a time before which a candidate that fails the test now does not pass it again; `None` if no such time is
-/// known. Only for candidates whose remaining time is not known, only their age.
+/// Returns a time before which a candidate that fails the test now does not pass it again. `None` if no such time is
+/// known. The candidate's age must be all that is known about its remaining time.
 fn slow_again<R: ByTest>(rule: &mut R, id: AttemptId, round: &Round<'_>) -> Option<Time> {
     let cluster = round.cluster();
     let (attempt, phase) = cluster.attempt(id).zip(cluster.phase(id.task))?;
@@ -193,7 +196,7 @@ fn slow_again<R: ByTest>(rule: &mut R, id: AttemptId, round: &Round<'_>) -> Opti
         return None;
     };
     let elapsed = (cluster.now() - attempt.since()).seconds();
-    // Just after the age of the watched condition the test counts as passed, whatever remaining time is expected.
+    // At the age of the watched condition, and just after it, the test passes whatever remaining time is expected.
     if elapsed <= from + 1e-5 * (from + pace.seconds(1.0)) {
         return None;
     }

@@ -1,10 +1,10 @@
-//! The reference page and the JSON schema in `docs` are those that the catalogue generates.
+//! Checks that `docs/policies.md` and `docs/policy.schema.json` are up to date with the catalogue.
 
 use std::path::Path;
 
 use hindmost_policies::catalogue::{ORDERS, SYSTEMS, reference, schema};
 
-/// Checks that a file in `docs` has this content. Writes it first if `HINDMOST_UPDATE_DOCS` is set.
+/// Checks that a file in `docs` has this content. If `HINDMOST_UPDATE_DOCS` is set, writes the file first.
 fn is_current(name: &str, current: &str) {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name);
     if std::env::var_os("HINDMOST_UPDATE_DOCS").is_some() {
@@ -18,13 +18,13 @@ fn is_current(name: &str, current: &str) {
 }
 
 #[test]
-fn the_reference_page_and_schema_in_docs_are_current() {
+fn generated_pages_in_docs_are_up_to_date() {
     is_current("policies.md", &reference());
     is_current("policy.schema.json", &format!("{:#}\n", schema()));
 }
 
 #[test]
-fn the_schema_has_every_name_and_parameter() {
+fn the_schema_has_every_policy_and_parameter() {
     let schema = schema();
     let names = schema["properties"]["name"]["pattern"].as_str().unwrap();
     let of = |name: &str| {

@@ -11,8 +11,8 @@ use hindmost_core::time::Time;
 use hindmost_core::workload::{DemandByName, JobSpec, PhaseSpec};
 use hindmost_policies::catalogue::{ORDERS, SYSTEMS, Setting, build};
 
-/// Returns a policy's decisions on a cluster of three nodes with two jobs, in a round that refuses all of them and in a
-/// second round that accepts them.
+/// Runs two rounds of a policy on a cluster of three nodes with two jobs. The first round refuses all decisions, the
+/// second accepts them. Returns the decisions and refusals of both.
 fn two_rounds(policy: Policy) -> Answers {
     let amounts = |cpus: f64| DemandByName::from([("cpus".to_owned(), cpus), ("memory".to_owned(), cpus * 1e9)]);
     let dimensions = Dimensions::of([&amounts(4.0)]).unwrap();
@@ -57,7 +57,7 @@ fn two_rounds(policy: Policy) -> Answers {
 }
 
 #[test]
-fn every_policy_continues_after_refusals() {
+fn every_policy_starts_tasks_in_the_round_after_refusals() {
     let setting = Setting { order: "fair", gamma: 0.01, queues: &[] };
     for order in ORDERS {
         for system in SYSTEMS {
@@ -68,7 +68,7 @@ fn every_policy_continues_after_refusals() {
             let starts = decisions.iter().filter(|decision| matches!(decision, Decision::Start { .. }));
             assert!(starts.count() >= 10, "{name}: {decisions:?}");
             assert!(reasons.iter().all(|(number, _)| *number < decisions.len()), "{name}");
-            assert!(reasons.len() <= decisions.len(), "{name}: reasons of refused decisions are kept");
+            assert!(reasons.len() <= decisions.len(), "{name}: there are reasons for refused decisions");
         }
     }
 }

@@ -1,4 +1,5 @@
-//! The JSON schema of policies accepts exactly the tables that the program accepts.
+//! Compares the JSON schema of policies with the program: both must accept the same policy tables. A policy table, as in
+//! a scenario file, has the name of a policy and keys for parameters.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -10,13 +11,16 @@ use proptest::prelude::*;
 use regex::Regex;
 use serde_json::{Value as Json, json};
 
+/// The keys of a policy table except `name`, with their values.
 type Keys = BTreeMap<String, Json>;
 
-/// One condition of the schema: if the first pattern matches the name, the second must match it, and these keys are
-/// valid.
+/// One condition of the schema: if the first pattern matches the policy's name, the second pattern must match it too,
+/// and the keys of the map are allowed.
 struct Condition(Regex, Regex, serde_json::Map<String, Json>);
 
+/// The parts of the JSON schema that these tests evaluate.
 struct Schema {
+    /// The pattern that every policy's name must match.
     name: Regex,
     conditions: Vec<Condition>,
 }
@@ -32,7 +36,7 @@ static SCHEMA: LazyLock<Schema> = LazyLock::new(|| {
     Schema { name: pattern(&schema["properties"]["name"]), conditions }
 });
 
-/// Returns true if a value has the type of a property and is in its range.
+/// Returns true if a value has the type and the range that a property of the schema prescribes.
 fn is_valid(property: &Json, value: &Json) -> bool {
     if let Some(others) = property["anyOf"].as_array() {
         return others.iter().any(|other| is_valid(other, value));
@@ -55,8 +59,8 @@ fn is_valid(property: &Json, value: &Json) -> bool {
         && bound("exclusiveMaximum").is_none_or(|most| number < most)
 }
 
-/// Returns true if the schema accepts a table.
-fn schema_takes(name: &str, keys: &Keys) -> bool {
+/// Returns true if the schema accepts a policy table.
+fn schema_accepts(name: &str, keys: &Keys) -> bool {
     let met: Vec<&Condition> = SCHEMA.conditions.iter().filter(|condition| condition.0.is_match(name)).collect();
     SCHEMA.name.is_match(name)
         && met.iter().all(|condition| condition.1.is_match(name))
@@ -66,8 +70,8 @@ fn schema_takes(name: &str, keys: &Keys) -> bool {
         })
 }
 
-/// Returns true if the program accepts a table in which no parameter is given twice.
-fn program_takes(name: &str, keys: &Keys) -> bool {
+/// Returns true if the program accepts a policy table. No parameter may be both in `name` and in `keys`.
+fn program_accepts(name: &str, keys: &Keys) -> bool {
     let Ok(mut spec) = name.parse::<PolicySpec>() else { return false };
     for (key, value) in keys {
         let value = match value {
@@ -81,11 +85,12 @@ fn program_takes(name: &str, keys: &Keys) -> bool {
     catalogue::check(&spec).is_ok()
 }
 
+/// Returns the names of all systems and orders.
 fn names() -> Vec<&'static str> {
     SYSTEMS.iter().map(|system| system.name).chain(ORDERS.iter().map(|order| order.name)).collect()
 }
 
-/// Returns every parameter of the catalogue.
+/// Returns the parameters of all systems and orders.
 fn entries() -> Vec<&'static ParameterEntry> {
     let systems = SYSTEMS.iter().flat_map(SystemEntry::parameters);
     systems.chain(ORDERS.iter().flat_map(OrderEntry::parameters)).collect()
@@ -107,10 +112,10 @@ fn as_json(value: &Value) -> Json {
 }
 
 #[test]
-fn schema_and_program_accept_and_refuse_these_tables() {
+fn schema_and_program_agree_on_chosen_tables() {
     let no = Keys::new();
     let key = |name: &str, value: Json| Keys::from([(name.to_owned(), value)]);
-    for (name, keys, taken) in [
+    for (name, keys, accepted) in [
         ("svf + none", &no, true),
         ("sca (max_copies=8)", &no, true),
         ("  sca( max_copies = 8 ) ", &no, true),
@@ -142,17 +147,17 @@ fn schema_and_program_accept_and_refuse_these_tables() {
         ("sca", &key("max_copies", json!("8")), false),
         ("sca", &key("max_copies", json!([8])), false),
     ] {
-        assert_eq!(program_takes(name, keys), taken, "program: {name:?}, {keys:?}");
-        assert_eq!(schema_takes(name, keys), taken, "schema: {name:?}, {keys:?}");
+        assert_eq!(program_accepts(name, keys), accepted, "program: {name:?}, {keys:?}");
+        assert_eq!(schema_accepts(name, keys), accepted, "schema: {name:?}, {keys:?}");
     }
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(4000))]
 
-    /// Values in parentheses are valid here, because the schema does not check them.
+    /// Parameters in the parentheses of the name have valid values, because the schema does not check these values.
     #[test]
-    fn schema_and_program_take_the_same_tables(
+    fn schema_and_program_agree_on_random_tables(
         order in proptest::option::weighted(0.5, proptest::sample::select(names())),
         rule in proptest::sample::select(names()),
         inside in proptest::collection::btree_map(0..entries().len(), any::<bool>(), 0..3),
@@ -188,9 +193,10 @@ proptest! {
             let given = if by_default { as_json(&entries[at].default) } else { value };
             keys.insert(entries[at].name.to_owned(), given);
         }
-        let (program, schema) = (program_takes(&name, &keys), schema_takes(&name, &keys));
+        let (program, schema) = (program_accepts(&name, &keys), schema_accepts(&name, &keys));
         prop_assert!(schema || !program, "the schema refuses {name:?}, {keys:?}");
-        // A slip may change a value in parentheses, or turn a parameter's name into that of another one.
+        // A slip may make a value in parentheses invalid, or turn a parameter's name into another parameter's name. The
+        // schema does not notice either.
         prop_assert!(program || !schema || slip.is_some(), "the program refuses {name:?}, {keys:?}");
     }
 }

@@ -1,4 +1,5 @@
-//! A policy does not stop a stopping copy again, and a straggler whose condition is met twice gets one backup.
+//! Policies make each decision once: they do not stop a copy that is already stopping, and a straggler that meets its
+//! watched condition twice gets one backup.
 
 use hindmost_core::cluster::{Cluster, Placement};
 use hindmost_core::estimator::{Knowledge, estimator};
@@ -11,7 +12,7 @@ use hindmost_core::workload::{DemandByName, JobSpec, PhaseSpec};
 use hindmost_math::distribution::Distribution;
 use hindmost_policies::catalogue::{Setting, build};
 
-/// Returns a session after its first round, with one-slot machines and one job.
+/// Returns a session of a policy after its first round, with one-slot machines and one job of one phase.
 fn begun(policy: &str, knowledge: Knowledge, (machines, tasks): (u32, u32)) -> Session {
     let setting = Setting { order: "fifo", gamma: 0.01, queues: &[] };
     let cluster = Cluster::new(Dimensions::one_slot()).with_placement(Placement::Spread);
@@ -46,6 +47,7 @@ fn attempt(index: u32, copy: u32) -> AttemptId {
     AttemptId { task: TaskId { job: JobId(0), phase: 0, index }, copy }
 }
 
+/// Returns the decisions of a policy on an event at this time, in seconds.
 fn decided(session: &mut Session, at: f64, event: &Event) -> Vec<Decision> {
     let mut answers = Answers::default();
     session.step(Time::from_seconds(at), event, &mut answers).unwrap();

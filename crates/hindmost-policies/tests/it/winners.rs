@@ -27,8 +27,9 @@ fn finished(attempt: u32) -> Event {
     Event::AttemptFinished { attempt: copy(attempt) }
 }
 
-/// Returns what `verify` finds in the journal of a job whose first task (of two) runs in three copies. The journal ends
-/// with these events: the first at 1 s, each of the others a second after the one before.
+/// Returns the result of `verify` for the journal of a job with two tasks, each with three running copies from 0 s on.
+/// The journal ends with the events `ends`, which concern the first task: one event each second, from 1 s on. `keep` is
+/// the parameter of `dollymp`.
 fn found(placement: Placement, keep: &str, ends: &[Event]) -> Result<Verified, Difference> {
     let name = format!("fifo+dollymp(keep={keep},clones=2)");
     let cluster = || Cluster::new(Dimensions::one_slot()).with_placement(placement);
@@ -77,7 +78,7 @@ fn found(placement: Placement, keep: &str, ends: &[Event]) -> Result<Verified, D
 }
 
 #[test]
-fn two_winners_are_found() {
+fn verify_rejects_a_second_winner() {
     let ends = [finished(1), Event::AttemptStopped { attempt: copy(2) }, finished(0)];
     for placement in [Placement::Spread, Placement::FirstFit] {
         let difference = found(placement, "none", &ends).unwrap_err();
@@ -86,7 +87,7 @@ fn two_winners_are_found() {
 }
 
 #[test]
-fn a_stopped_attempt_does_not_win_later() {
+fn verify_rejects_a_finish_of_a_stopped_copy() {
     let ends = [finished(1), Event::AttemptStopped { attempt: copy(0) }, finished(0)];
     for placement in [Placement::Spread, Placement::FirstFit] {
         assert!(matches!(found(placement, "none", &ends), Err(Difference::TwoWinners { .. })));
@@ -94,25 +95,25 @@ fn a_stopped_attempt_does_not_win_later() {
 }
 
 #[test]
-fn a_kept_copy_finishes_in_simulations_alone() {
+fn a_kept_copy_may_finish_only_in_simulations() {
     let ends = [finished(1), Event::AttemptStopped { attempt: copy(2) }, finished(0)];
     assert!(found(Placement::FirstFit, "best_locality", &ends).is_ok());
     let difference = found(Placement::Spread, "best_locality", &ends).unwrap_err();
     assert!(matches!(difference, Difference::TwoWinners { first: 1, second: 0, .. }), "{difference}");
-    // The policy has stopped the copy that it does not keep.
+    // The policy keeps copy 0 and has stopped copy 2, so copy 2 must not finish.
     let ends = [finished(1), finished(2)];
     assert!(matches!(found(Placement::FirstFit, "best_locality", &ends), Err(Difference::TwoWinners { .. })));
 }
 
 #[test]
-fn a_finish_recorded_twice_is_found() {
+fn a_finish_recorded_twice_is_valid_only_in_simulations() {
     let ends = vec![finished(1), finished(1)];
     assert!(found(Placement::FirstFit, "none", &ends).is_ok());
     assert!(matches!(found(Placement::Spread, "none", &ends), Err(Difference::TwoWinners { .. })));
 }
 
 #[test]
-fn one_winner_is_valid_however_the_others_end() {
+fn one_winner_is_valid_however_other_copies_end() {
     let (stopped, failed) = (
         |of| Event::AttemptStopped { attempt: copy(of) },
         |of| Event::AttemptFailed { attempt: copy(of), reason: None, external: None },
@@ -121,7 +122,7 @@ fn one_winner_is_valid_however_the_others_end() {
         vec![finished(2), stopped(0), stopped(1)],
         vec![finished(0), failed(1), stopped(2)],
         vec![failed(0), finished(1), stopped(1), stopped(2)],
-        // A late event makes no winner of an attempt that was lost with its node.
+        // Attempt 0 was lost with its node, so its late finish does not make it a winner.
         vec![Event::NodeLost { node: NodeId(0) }, finished(0), finished(1)],
     ] {
         for placement in [Placement::Spread, Placement::FirstFit] {

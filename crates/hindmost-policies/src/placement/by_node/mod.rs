@@ -1,19 +1,19 @@
 //! Placement node by node: each node with free resources takes the job that fits it best.
 //!
-//! Orders such as `fifo` take the next job and look for a node. `dollymp` takes a node and chooses, level by level, the
-//! job whose next copy has the highest score there. `tetris` chooses the best pair of task and node among all nodes
-//! (`pairs.rs`).
+//! Under orders such as `fifo`, the pass in `job_by_job.rs` takes the next job and looks for a node. `dollymp` takes a
+//! node and chooses, level by level, the job whose next copy has the highest score there. `tetris` chooses the best pair
+//! of task and node among all nodes (`pairs.rs`).
 //!
-//! A round does not look at every node and every job. It visits only the nodes whose free resources have grown since
-//! the last visit, and the nodes on which a copy fits that could not be started before. On all other nodes nothing
-//! fitted at the last visit, and nothing fits now.
+//! A round does not check every node and every job. It visits only the nodes whose free resources have grown since the
+//! last visit, and the nodes on which a copy fits that could not be started before. On every other node, no copy fitted
+//! at the last visit, so none fits now.
 //!
-//! A sweep goes once through these nodes and does its stages on each. A stage starts originals, or clones of tasks with
-//! a given number of copies. If clones start only after originals have been tried on every node, they have sweeps of
-//! their own.
+//! A sweep visits each of these nodes once and does its stages there. A stage starts originals, or clones of tasks with
+//! a given number of copies. If clones may start only after originals have been tried on every node, clones have sweeps
+//! of their own.
 //!
 //! If all tasks of a phase already have a copy on a node, the phase still counts as a candidate for a clone there until
-//! the node chooses it and finds no task. Until then later phases of the same job wait behind it.
+//! it is chosen and none of its tasks can start. Until then, later phases of the same job are not considered.
 
 mod node_kinds;
 mod pairs;
@@ -42,9 +42,9 @@ pub use self::serving::Stage;
 pub use self::withheld::CloneLimits;
 pub(crate) use self::withheld::is_within_budget;
 
-/// A score for copies on nodes: it groups jobs into levels and says how well a copy fits a node.
+/// A score for copies on nodes. It sorts jobs into levels and measures how well a copy fits a node.
 pub trait Fit: Send {
-    /// Returns the job's level; lower ones come first. By default every key of the order is a level of its own.
+    /// Returns the job's level. Jobs of lower levels come first. By default every key of the order is a level of its own.
     fn level(&self, job: &Job, cluster: &Cluster, queue: &JobQueue) -> u64 {
         queue.key_of(job, cluster)
     }
@@ -59,11 +59,12 @@ pub trait Fit: Send {
         false
     }
 
-    /// Receives the candidates of a stage before each round.
+    /// Called in each round before copies are started, with the candidates of a stage. A score that depends on all
+    /// candidates computes its weights here.
     fn prepare(&mut self, _candidates: &Levels, _cluster: &Cluster) {}
 
-    /// Returns the weights for the alignment of demands with a node's free resources. Only the first `dimensions`
-    /// count.
+    /// Returns the weights for the alignment of demands with a node's free resources. The cluster uses only the first
+    /// `dimensions` dimensions.
     fn alignment(&self, node: &Node, dimensions: usize) -> Alignment {
         Alignment::normalised(node, dimensions)
     }
@@ -73,19 +74,18 @@ pub trait Fit: Send {
         0.0
     }
 
-    /// Returns true if the pair of task and node with the highest score among all nodes is next. Then every phase of a
-    /// job with something to start is considered. Otherwise each node in turn takes the copy with the highest score
-    /// there.
+    /// Returns true if the pair of task and node with the highest score among all nodes is next, and all phases of a job
+    /// with copies to start are considered. Otherwise each node in turn takes the copy with the highest score there.
     fn takes_best_pair(&self) -> bool {
         false
     }
 
-    /// Returns true if only the first phase of a job with something to start is considered, whether or not it fits.
+    /// Returns true if only a job's first phase with copies to start is considered, whether or not a copy fits.
     fn first_phase_only(&self) -> bool {
         false
     }
 
-    /// Returns the reason for a start, in words.
+    /// Returns the reason for a start, for display.
     fn because(&self) -> &'static str {
         "its job was among the next ones and fitted the node's free resources best"
     }
@@ -105,6 +105,7 @@ struct Sweep {
 
 /// The result of trying to start a copy.
 enum Start {
+    /// The copy was started.
     Made,
     /// No task of the phase may run on the node, or the start was refused.
     Nothing,
@@ -118,10 +119,10 @@ pub struct ByNode {
     sweeps: Vec<Sweep>,
     pool: ClonePool,
     limits: CloneLimits,
-    /// Used only if the score takes the best pair of task and node.
+    /// The nodes by kind. Used only if the score takes the best pair of task and node.
     node_kinds: NodeKinds,
     withheld: Withheld,
-    /// Nodes that may have reserved resources.
+    /// Nodes on which resources may be reserved.
     reserved: BTreeSet<NodeId>,
     /// True if a start was refused although the copy fitted.
     refused: bool,
@@ -131,9 +132,9 @@ pub struct ByNode {
     touched: BTreeSet<JobId>,
     /// The value of `JobQueue::changes` at the last update; `None` before the first.
     as_of: Option<u64>,
-    /// Number of starts of this pass whose records it has not observed yet.
+    /// Number of copies that this pass has started and whose records it has not observed yet.
     own_starts: usize,
-    /// A buffer that is reused.
+    /// The candidates of the job in [`ByNode::refresh`]. Kept so that their memory is reused.
     candidates: Vec<Candidate>,
 }
 
@@ -173,7 +174,7 @@ impl ByNode {
     /// Updates the candidates after a node was lost.
     fn node_lost(&mut self, node: NodeId, cluster: &Cluster) {
         self.node_kinds.changed(node);
-        // It may be in the set because attempts on it ended since the last round.
+        // The node may be in the set because attempts on it ended since the last round.
         for sweep in &mut self.sweeps {
             sweep.grown.remove(node.0);
         }
@@ -206,8 +207,8 @@ impl ByNode {
         }
     }
 
-    /// Updates the place of a task among those that may be cloned, after its copies have changed. Returns true if this
-    /// changes for which numbers of copies its phase has such tasks.
+    /// Updates a task in the index of tasks that may be cloned, after its copies have changed. Returns true if some stage
+    /// of clones may now have to add the task's phase to its candidates or remove it.
     fn place(&mut self, task: TaskId, cluster: &Cluster) -> bool {
         let placed = self.pool.place(task, cluster);
         if let (Some(copies), Some(phase)) = (placed.copies, cluster.phase(task)) {
@@ -236,7 +237,7 @@ impl ByNode {
         }
     }
 
-    /// Recomputes the candidates of every job whose tasks, phases or key have changed.
+    /// Recomputes the candidates of every job whose tasks, phases or sort key have changed.
     fn refresh_touched(&mut self, round: &mut Round<'_>) {
         let (cluster, queue) = round.cluster_and_queue();
         match self.as_of.and_then(|changes| queue.changed_since(changes)) {
@@ -345,7 +346,7 @@ impl ByNode {
         if self.start(stage, task, node, round) {
             return Start::Made;
         }
-        // The next round visits all nodes again.
+        // Makes the next round try all candidates on all nodes.
         self.refused = true;
         Start::Nothing
     }
@@ -365,7 +366,7 @@ impl ByNode {
                 round.because(|| format!("resources were free for a clone, and its task had {copies} copies"));
             }
         }
-        // The resources that clones hold are only needed for a budget.
+        // The resources that clones hold are counted only if there is a budget.
         if let (Stage::Clones { .. }, Some(_), Some(phase)) = (stage, self.limits.budget, round.cluster().phase(task)) {
             self.pool.clone_started(attempt, *phase.demand());
         }
@@ -388,7 +389,7 @@ fn is_outdated(stage: Stage, task: TaskId, cluster: &Cluster) -> bool {
     }
 }
 
-/// Returns the first node, from an id on, whose free resources have grown or on which one of the `fresh` demands fits.
+/// Returns the first node whose id is at least `from` and that is in `grown` or on which one of the `fresh` demands fits.
 fn next_node(from: NodeId, grown: &IdSet, fresh: &mut Fresh, cluster: &Cluster) -> Option<NodeId> {
     let grown = if grown.is_empty() { None } else { grown.next(from.0).map(NodeId) };
     fresh.next_node(from, cluster).into_iter().chain(grown).min()
@@ -442,7 +443,7 @@ impl Pass for ByNode {
                     }
                     Event::NodeJoined { node, .. } | Event::NodeReturned { node } => {
                         self.resources_freed(*node);
-                        // Shares of the cluster have changed, and with them what orders and budgets permit.
+                        // The cluster has grown, so orders and budgets may permit more copies.
                         self.touched.extend(self.withheld.take_all());
                     }
                     Event::NodeLost { node } => self.node_lost(*node, view.cluster),
@@ -484,7 +485,8 @@ impl Pass for ByNode {
         }
         self.refresh_touched(round);
         for at in 0..self.sweeps.len() {
-            // With a single kind of candidates, the penalty weight does not change which pair is best.
+            // `prepare` may set the penalty weight. The weight does not change the best pair if all candidates have one
+            // level and one demand.
             let servings = &self.sweeps[at].servings;
             let is_weighed = self.has_exceptions
                 || !self.fit.takes_best_pair()

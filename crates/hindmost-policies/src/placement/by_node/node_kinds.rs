@@ -28,12 +28,13 @@ pub(crate) struct NodeKinds {
     /// The number of each kind, by capacity and free resources.
     numbers: FxHashMap<(Resources, Resources), usize>,
     kinds: Vec<Kind>,
-    /// The kind of each node that is up.
+    /// The number of each node's kind, by node id; `None` if the node is down.
     of: Vec<Option<usize>>,
     /// Nodes whose kind may have changed.
     changed: IdSet,
-    /// Kinds that have lost their last node; some may have got another one since.
+    /// Kinds that have lost their last node since the last refresh; some may have got another node since.
     emptied: Vec<usize>,
+    /// Numbers that may be reused for new kinds.
     unused: Vec<usize>,
 }
 
@@ -59,8 +60,8 @@ impl NodeKinds {
         }
     }
 
-    /// Updates the kind of a node; with `None`, or if it is down, the node has no kind. Returns its kind if that kind
-    /// had no node before.
+    /// Updates the kind of a node. If `node` is `None` or down, it has no kind from now on. Returns the number of the
+    /// node's kind if the kind had no node before.
     pub(crate) fn put(&mut self, id: NodeId, node: Option<&Node>) -> Option<usize> {
         let at = id.0 as usize;
         if at >= self.of.len() {
@@ -87,6 +88,7 @@ impl NodeKinds {
         before.is_none().then_some(number)
     }
 
+    /// Returns the number of a kind. Creates the kind if it does not exist.
     fn number(&mut self, (capacity, free): (Resources, Resources)) -> usize {
         let (kinds, unused) = (&mut self.kinds, &mut self.unused);
         *self.numbers.entry((capacity, free)).or_insert_with(|| {

@@ -1,8 +1,9 @@
 //! Chooses the best pair of task and node among all nodes.
 //!
 //! For each demand, the kinds of nodes (`node_kinds.rs`) on which it fits are sorted by their alignment with the
-//! demand, which does not depend on the job. So each choice looks at one kind of nodes per demand instead of at every
-//! node. Starting a copy changes the free resources, and thus the kind, of one node. This changes one entry per demand.
+//! demand. The alignment does not depend on the job. So each choice checks one kind of nodes for each demand instead of
+//! every node. Starting a copy changes the free resources of one node, and thus its kind. This adds at most one entry
+//! for each demand.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,10 +18,10 @@ use crate::placement::newly_startable::Fresh;
 use hindmost_core::policy::Round;
 use hindmost_core::policy::queue_place::{ordered, unordered};
 
-/// The alignment of a demand with a kind of nodes; the smallest place is the best.
+/// A kind of nodes with the alignment of a demand. The smallest place has the highest alignment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Place {
-    /// The alignment as bits that sort in the same order.
+    /// The alignment, as an integer that sorts as the float does.
     aligned: Reverse<u64>,
     kind: usize,
 }
@@ -29,32 +30,33 @@ struct Place {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Pair {
     level: Reverse<u64>,
-    /// The score as bits that sort in the same order.
+    /// The score, as an integer that sorts as the float does.
     score: u64,
     phase: Reverse<JobPhase>,
     node: Reverse<NodeId>,
 }
 
-/// The kinds of nodes for one demand. A kind without nodes is removed when it comes first.
+/// The kinds of nodes on which one demand fits. A kind that has lost all its nodes is removed only when it comes first.
 #[derive(Debug, Default)]
 struct Places {
     sorted: BTreeSet<Place>,
-    /// The best place, if it is known that no other has the same alignment.
+    /// The best place, if no other place has the same alignment; `None` if another has it or that is not known.
     first: Option<Place>,
 }
 
-/// The candidates for the best pair of a stage.
+/// The possible pairs of one stage.
 struct Pairs {
-    /// The numbers of the sweep and of the stage.
+    /// The index of the sweep, and the index of the stage in the sweep.
     serving: (usize, usize),
-    /// By the number of a demand.
+    /// The kinds of nodes for each demand, by the demand's number in [`Levels`](super::Levels).
     places: Vec<Places>,
-    /// Nodes on which phases could not start a task, with these phases. They belong to no kind.
+    /// Nodes on which a phase was chosen but could not start a task, with these phases. They have no kind and are
+    /// checked one by one.
     odd: BTreeMap<NodeId, Vec<JobPhase>>,
 }
 
 impl ByNode {
-    /// Does the same as `sweep`, but starts the best pair of task and node each time.
+    /// As `sweep`, but each start is that of the best pair of task and node in the cluster.
     pub(crate) fn sweep_by_pairs(&mut self, at: usize, round: &mut Round<'_>) {
         loop {
             self.node_kinds.refresh(round.cluster());
@@ -118,7 +120,7 @@ impl ByNode {
         Some(Place { aligned: Reverse(ordered(alignment.of(demand))), kind })
     }
 
-    /// Returns the best pair.
+    /// Returns the best pair of the stage; `None` if no copy can start.
     fn best_pair(&self, pairs: &mut Pairs, round: &Round<'_>) -> Option<Pair> {
         let weight = self.fit.penalty_weight();
         let levels = self.levels_of(pairs.serving);
@@ -136,7 +138,7 @@ impl ByNode {
         best
     }
 
-    /// Returns the best pair with one node.
+    /// Returns the best pair with this node, without the phases in `passed`.
     fn pair_on(&self, serving: (usize, usize), id: NodeId, passed: &[JobPhase], round: &Round<'_>) -> Option<Pair> {
         let node = round.cluster().node(id)?;
         let levels = self.levels_of(serving);

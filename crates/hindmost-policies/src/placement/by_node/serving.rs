@@ -1,4 +1,4 @@
-//! The stages of a sweep: a stage starts originals, or clones of tasks with a given number of copies.
+//! The stages of a sweep. Each stage starts originals, or clones of tasks with a given number of running copies.
 
 use hindmost_core::cluster::{Cluster, Job};
 use hindmost_core::ids::{NodeId, TaskId};
@@ -24,7 +24,7 @@ pub enum Stage {
 pub(crate) struct Serving {
     pub(crate) stage: Stage,
     pub(crate) levels: Levels,
-    /// Demands of copies that can be started now and could not before.
+    /// Demands of the stage's copies that can be started now and could not before.
     pub(crate) fresh: Fresh,
     /// True if only the first phase of a job with something to start is a candidate.
     pub(crate) first_phase_only: bool,
@@ -36,8 +36,8 @@ impl Serving {
         Serving { stage, levels: Levels::default(), fresh: Fresh::default(), first_phase_only: false }
     }
 
-    /// Adds a job's candidates, one for each phase with something to start. `level_and_penalty` returns the job's level
-    /// and penalty.
+    /// Adds a job's candidates to `found`, one for each phase with copies to start. `level_and_penalty` returns the job's
+    /// level and penalty.
     pub(crate) fn candidates(
         &self,
         job: &Job,
@@ -79,7 +79,8 @@ impl Serving {
         }
     }
 
-    /// Returns the task of a phase to start on a node; `None` if none of its tasks may run there.
+    /// Returns the task of a phase whose copy is started next on a node; `None` if none may run there. A clone's task may
+    /// have at most `per_node` copies on the node, the clone included.
     pub(crate) fn task(
         &self,
         (job, phase): JobPhase,

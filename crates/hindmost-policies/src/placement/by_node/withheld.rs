@@ -1,6 +1,6 @@
-//! Candidates that fit a node but may not start now, because the order of jobs permits their job no more copies, or the
-//! budget for clones is used up. They are checked again when that may have changed, instead of on each node in each
-//! round.
+//! Candidates that fit a node but may not start now, because the order of jobs permits their job no more copies, or
+//! because the budget for clones is used up. They are checked again when one of these conditions may have changed,
+//! instead of on each node in each round.
 
 use rustc_hash::FxHashMap;
 
@@ -56,7 +56,7 @@ pub(super) struct Withheld {
     jobs: FxHashMap<JobId, Vec<Awaits>>,
     /// True if stages of clones were skipped because the budget did not allow even the smallest clone.
     pub(super) clones: bool,
-    /// The smallest demand of any clone until now, in each dimension.
+    /// The minimum, in each dimension, of the demands passed to [`Withheld::may_be_cloned`]; `None` before the first.
     least_clone: Option<Resources>,
 }
 
@@ -71,7 +71,7 @@ impl Withheld {
         self.jobs.entry(job).or_default().push(awaits);
     }
 
-    /// Records that clones with this demand could be started.
+    /// Records that the clones to start include clones with this demand.
     pub(super) fn may_be_cloned(&mut self, demand: &Resources) {
         self.least_clone = Some(self.least_clone.map_or(*demand, |least| least.least(demand)));
     }

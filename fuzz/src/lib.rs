@@ -1,4 +1,4 @@
-//! Fuzz targets and the checks that they share. Each module of [`targets`] is a target; any compiler builds it. The
+//! Fuzz targets and the checks that they share. Each module of [`targets`] is a target, which any compiler builds. The
 //! programs in `fuzz_targets/` pass the target to libFuzzer if cargo-fuzz builds them, and otherwise run it over files.
 
 use std::fmt::Display;
@@ -49,7 +49,7 @@ pub mod support;
 /// both failed.
 ///
 /// # Panics
-/// If one fails and the other does not, or the errors differ.
+/// If only one of the ways fails, or the errors differ.
 pub fn alike<A, B, E: Display>(one: Result<A, E>, other: Result<B, E>) -> Option<(A, B)> {
     match (one, other) {
         (Ok(one), Ok(other)) => Some((one, other)),
@@ -178,7 +178,7 @@ fn is_span(seconds: f64) -> bool {
 /// the cluster checks each job when it arrives.
 ///
 /// # Panics
-/// If they are not.
+/// If the jobs are not sorted, or durations are missing or invalid.
 pub fn check_durations(jobs: &[WorkloadJob]) {
     assert!(jobs.is_sorted_by_key(|job| job.spec.arrival), "by arrival");
     for WorkloadJob { spec, durations } in jobs {
@@ -247,7 +247,7 @@ pub fn stays_in_its_folder(text: &str) -> bool {
 /// Reads bytes as a Hadoop log in three ways and checks that the counts agree.
 ///
 /// # Panics
-/// If they do not, or the results are inconsistent.
+/// If the counts differ, or the results are inconsistent.
 pub fn read_hadoop_log(log: &[u8]) {
     let counted = summarize_hadoop(log, "log", None);
     if counted.is_ok() {

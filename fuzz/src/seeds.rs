@@ -1,4 +1,4 @@
-//! Runs targets over files, without libFuzzer.
+//! Runs targets on files, without libFuzzer.
 
 use std::fs;
 use std::io;
@@ -12,7 +12,7 @@ fn target(name: &str) -> Option<&'static Target> {
     TARGETS.iter().find(|target| target.name == name)
 }
 
-/// Returns files and the files in folders, sorted by name within each folder.
+/// Returns the given files, and the files in the given folders, sorted by name within each folder.
 fn files(paths: &[PathBuf]) -> io::Result<Vec<PathBuf>> {
     let mut all = Vec::new();
     for path in paths {
@@ -41,7 +41,8 @@ fn check_files(target: &Target, paths: &[PathBuf]) -> io::Result<usize> {
     Ok(files.len())
 }
 
-/// The program of a target without libFuzzer: runs it on the files and folders in its arguments, or else on its seeds.
+/// Runs a target on the files and folders in the program's arguments, or without arguments on its seeds. This is the
+/// program of a target without libFuzzer.
 pub fn over_arguments(name: &str) -> ExitCode {
     let Some(target) = target(name) else {
         eprintln!("there is no target {name}");
@@ -97,7 +98,7 @@ mod tests {
 
     #[test]
     fn seeds_are_valid_inputs() {
-        // Invalid seeds exercise little, so most must be readable.
+        // Invalid seeds exercise little code, so most seeds must be readable.
         let read = |name: &str, is: fn(&[u8]) -> bool| {
             let all = files(&[folder().join("seeds").join(name)]).unwrap();
             all.iter().filter(|file| is(&fs::read(file).unwrap())).count()

@@ -1,5 +1,5 @@
-//! Speed of reading a large Spark event log, plain and compressed. The log is generated in memory, with lines like
-//! those of Spark 4. Run with `cargo bench -p hindmost-trace`.
+//! Measures the speed of reading a large Spark event log, plain and compressed. The log is generated in memory, with
+//! lines like those of Spark 4. Run with `cargo bench -p hindmost-trace`.
 //!
 //! For logs that don't fit in memory, and to measure the memory of the process:
 //!

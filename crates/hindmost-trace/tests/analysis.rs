@@ -1,4 +1,4 @@
-//! Findings of generated logs with known properties.
+//! Tests of the findings, with generated logs of known properties and with real logs.
 
 mod analysis {
     pub mod world;

@@ -1,4 +1,4 @@
-//! Recognises logs by their content, whatever their names.
+//! Tests that logs are recognised by their content, whatever their names.
 
 mod support;
 
@@ -71,13 +71,13 @@ fn every_log_is_recognised_by_its_content() {
     assert_eq!(kind(&folder.path().join("run.out")).unwrap(), LogKind::Journal(journal));
     write("empty/nothing.txt", "");
     assert!(matches!(kind(&folder.path().join("empty")), Err(TraceError::Directory { .. })));
-    // Any other file goes to the Spark reader, which describes it in an error.
+    // The Spark reader reads any other file, and describes it in an error.
     assert_eq!(kind(&write("letter", "Dear Sir,\n")).unwrap(), LogKind::Spark);
     assert!(matches!(analyse(&folder.path().join("letter"), None), Err(TraceError::NotSpark { .. })));
 }
 
 #[test]
-fn a_mixed_folder_names_what_it_leaves_out() {
+fn a_folder_of_two_kinds_warns_of_logs_left_out() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| {
         let path = folder.path().join(name);

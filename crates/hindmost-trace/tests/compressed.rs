@@ -1,4 +1,4 @@
-//! Logs in every compression: complete, as consecutive streams, cut and damaged.
+//! Tests of logs in every compression: complete, as consecutive streams, cut and damaged.
 
 mod support;
 
@@ -22,7 +22,7 @@ fn ends(text: &[u8]) -> u64 {
 }
 
 #[test]
-fn a_compressed_log_is_read_as_a_plain_one() {
+fn a_compressed_log_gives_the_counts_of_the_plain_log() {
     let (log, made) = Maker::whole(4 << 20);
     let plain = count(&log);
     assert_eq!((plain.attempts, plain.killed_attempts), (made.attempts, made.killed));
@@ -42,7 +42,7 @@ fn a_compressed_log_is_read_as_a_plain_one() {
 }
 
 #[test]
-fn the_compression_is_recognised_by_bytes_not_by_name() {
+fn the_compression_is_recognised_by_bytes_not_name() {
     let folder = tempfile::tempdir().unwrap();
     let (log, _) = Maker::whole(1 << 20);
     let plain = count(&log);
@@ -64,7 +64,7 @@ fn the_compression_is_recognised_by_bytes_not_by_name() {
 }
 
 #[test]
-fn a_compressed_log_that_is_cut_is_read_as_far_as_it_goes() {
+fn a_cut_compressed_log_is_read_up_to_the_cut() {
     let (log, _) = Maker::whole(3 << 20);
     for codec in CODECS {
         let whole = packed(codec, &log);
@@ -80,7 +80,7 @@ fn a_compressed_log_that_is_cut_is_read_as_far_as_it_goes() {
                 .any(|warning| warning.contains("break off at byte") || warning.contains("cut short in line"));
             assert!(warned, "{codec}: {:?}", summary.warnings);
         }
-        // Only the first few bytes.
+        // The log is cut after its first 20 bytes.
         let error = summarize_spark(&whole[..20], "log", None).unwrap_err();
         assert!(matches!(error, TraceError::Damaged { .. }), "{codec}: {error}");
         assert!(error.to_string().contains("break off at byte 20"), "{codec}: {error}");

@@ -1,4 +1,4 @@
-//! Rolling logs, and directories with logs of many applications.
+//! Tests of rolling logs, and of directories with logs of many applications.
 
 mod support;
 
@@ -9,7 +9,7 @@ use hindmost_trace::TraceError;
 use hindmost_trace::spark::{analyse, is_log_directory, open, summarize, summarize_spark};
 use support::packed;
 
-/// Returns a log of one job with this number of tasks.
+/// Returns a log of one job with `tasks` tasks. If not `ended`, the log has no end of the application.
 fn log(id: &str, attempt: Option<u32>, tasks: u32, ended: bool) -> String {
     let attempt = attempt.map(|attempt| format!(r#","App Attempt ID":"{attempt}""#)).unwrap_or_default();
     let info = format!(
@@ -40,13 +40,13 @@ fn log(id: &str, attempt: Option<u32>, tasks: u32, ended: bool) -> String {
     lines.join("\n") + "\n"
 }
 
-/// Splits a text into parts of this number of lines.
+/// Splits a text into parts of `lines` lines each.
 fn parts(text: &str, lines: usize) -> Vec<String> {
     let all: Vec<&str> = text.lines().collect();
     all.chunks(lines).map(|chunk| chunk.join("\n") + "\n").collect()
 }
 
-/// Writes the directory of a rolling log.
+/// Writes the directory of a rolling log, and returns its path.
 fn rolled(within: &Path, id: &str, parts: &[String], codec: Option<&str>, status: &str) -> PathBuf {
     let folder = within.join(format!("eventlog_v2_{id}"));
     fs::create_dir_all(&folder).unwrap();
@@ -65,13 +65,13 @@ fn mentions(warnings: &[String], text: &str) {
 }
 
 #[test]
-fn a_rolling_log_is_read_as_one_in_numeric_order() {
+fn parts_of_a_rolling_log_are_read_in_numeric_order() {
     let home = tempfile::tempdir().unwrap();
     let text = log("app-1", None, 30, true);
     let whole = summarize_spark(text.as_bytes(), "x", None).unwrap();
     assert_eq!((whole.tasks, whole.warnings.len()), (30, 0));
     let parts = parts(&text, 3);
-    assert!(parts.len() > 10, "so that 10 comes after 9");
+    assert!(parts.len() > 10, "fewer than 11 parts do not show that 10 comes after 9");
     for codec in [None, Some("zstd"), Some("lz4"), Some("snappy"), Some("gzip")] {
         let folder = rolled(&home.path().join(codec.unwrap_or("plain")), "app-1", &parts, codec, "");
         assert!(is_log_directory(&folder));
@@ -87,7 +87,7 @@ fn a_rolling_log_is_read_as_one_in_numeric_order() {
 }
 
 #[test]
-fn parts_may_repeat_headers_and_the_last_may_be_empty() {
+fn headers_of_parts_and_an_empty_last_part_are_accepted() {
     let home = tempfile::tempdir().unwrap();
     let text = log("app-1", None, 9, true);
     let mut parts = parts(&text, 5);
@@ -121,11 +121,11 @@ fn missing_parts_of_a_rolling_log_give_warnings() {
 }
 
 #[test]
-fn a_compacted_log_is_read_from_the_last_compact_file_on() {
+fn a_log_is_read_from_its_last_compacted_file_on() {
     let home = tempfile::tempdir().unwrap();
     let parts = parts(&log("app-1", None, 30, true), 12);
     let folder = rolled(home.path(), "app-1", &parts, None, ".inprogress");
-    // The third file contains what was kept of the files before it: the header and the job.
+    // The compacted third file contains the events that Spark kept of the first three files.
     fs::write(folder.join("events_3_app-1.compact"), [&parts[0], &parts[2]].map(String::as_str).concat()).unwrap();
     fs::write(folder.join("events_1_app-1.compact"), "{\"Event\":\"SparkListenerTaskEnd\"}\n").unwrap();
     fs::write(folder.join("events_4_app-1.compact.inprogress"), "half written").unwrap();
@@ -173,7 +173,7 @@ fn a_directory_of_logs_is_read_as_many_applications() {
 }
 
 #[test]
-fn other_files_and_duplicate_logs_are_named_as_left_out() {
+fn other_files_and_duplicate_logs_give_warnings() {
     let home = tempfile::tempdir().unwrap();
     let path = |name: &str| home.path().join(name);
     fs::write(path("app-1"), log("app-1", None, 3, true)).unwrap();
@@ -219,5 +219,5 @@ fn a_directory_without_a_log_is_refused() {
     assert!(!is_log_directory(home.path()));
     let error = summarize(home.path(), None).unwrap_err();
     assert!(matches!(error, TraceError::Directory { .. }), "{error}");
-    assert!(error.to_string().contains("without a run's journal or a Spark event log"), "{error}");
+    assert!(error.to_string().contains("without a run's journal, Spark event log or Hadoop log"), "{error}");
 }

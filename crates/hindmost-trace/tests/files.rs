@@ -1,4 +1,4 @@
-//! Opening logs in files.
+//! Tests of opening logs in files.
 
 use std::fs;
 use std::path::Path;

@@ -1,13 +1,13 @@
-//! Reading a long log takes no more memory than reading a short one.
+//! Tests that reading a long log takes no more memory than reading a short log.
 //!
-//! A separate test binary with a single test, because the peak memory of the process is measured.
+//! This test binary has a single test, because the test measures the peak memory of the process.
 
 mod support;
 
 use hindmost_trace::spark::{analyse_spark, summarize_spark};
 use support::{Made, Maker};
 
-/// The peak memory of the process so far in KiB; `None` if the system does not report it.
+/// Returns the peak memory of the process so far, in KiB; `None` if the system does not report it.
 fn peak() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
@@ -37,8 +37,8 @@ fn read(bytes: u64) {
 
 #[test]
 fn a_log_twenty_times_as_long_takes_no_more_memory() {
-    // Short logs add up to the same amount of data as the long one, so the memory that the process needs for the
-    // amount of work, and not for the length of one log, is in both peaks.
+    // The 20 short logs have as many bytes as the long log. So both peaks include memory that depends on the number of
+    // bytes read and not on the length of a log.
     for _ in 0..20 {
         read(32 << 20);
     }
@@ -49,7 +49,7 @@ fn a_log_twenty_times_as_long_takes_no_more_memory() {
         println!("memory isn't measured: the system does not report the peak memory of a process");
         return;
     };
-    // 608 MiB more, with 160 000 tasks. The tolerance of 4 MiB covers the generator of the log and the allocator's
-    // rounding.
+    // The long log has 608 MiB more than a short log, with 160 000 tasks. The tolerance of 4 MiB covers the generator
+    // of the log and the allocator's rounding.
     assert!(long < short + 4096, "{short} KiB for 32 MiB, {long} KiB for 640 MiB");
 }

@@ -1,4 +1,5 @@
-//! Real logs, compared with a second, simple count. Skipped unless `HINDMOST_DATA` names the folder with the logs.
+//! Tests that the results of real logs match a second, simple count. Skipped unless `HINDMOST_DATA` names the folder
+//! with the logs.
 
 mod support;
 
@@ -123,7 +124,7 @@ fn counts_are_exact() {
 }
 
 #[test]
-fn compressed_and_rolled_they_count_the_same() {
+fn compressed_and_rolling_logs_give_the_same_counts() {
     let home = tempfile::tempdir().unwrap();
     for path in logs() {
         let plain = summarize(&path, None).unwrap();
@@ -151,7 +152,7 @@ fn roll(home: &Path, bytes: &[u8], codec: &str) -> PathBuf {
 }
 
 #[test]
-fn a_directory_of_logs_adds_up_its_applications() {
+fn counts_of_a_directory_are_sums_over_applications() {
     let logs = logs();
     let Some(folder) = logs.first().and_then(|log| log.parent()) else {
         return;
@@ -217,7 +218,7 @@ fn durations_are_those_of_the_first_success() {
 }
 
 #[test]
-fn copies_that_lost_to_speculation_are_found() {
+fn originals_that_lost_to_speculative_copies_are_found() {
     let Some(path) = log("straggler-app-20261121002735-0000") else {
         return;
     };

@@ -1,5 +1,6 @@
-//! Compressed logs. The first byte selects what the others are: data after the magic bytes of a compression, or a log
-//! that is compressed, read and compared with the uncompressed log, and then damaged in one place and cut there.
+//! Reads compressed logs. The first byte of the input selects how the other bytes are used: as data after the magic
+//! bytes of a compression, or as a log that is compressed, read, compared with the plain log, and then damaged at one
+//! byte and cut.
 
 use std::io::Write;
 
@@ -61,7 +62,7 @@ fn read(log: &[u8]) {
     }
 }
 
-/// Compresses data in the frame format of LZ4 or Snappy that command line tools write.
+/// Compresses data in the frame format of LZ4 or Snappy, which command line tools write.
 fn framed(lz4: bool, data: &[u8]) -> Vec<u8> {
     if lz4 {
         let mut encoder = lz4_flex::frame::FrameEncoder::new(Vec::new());

@@ -1,4 +1,4 @@
-//! Any bytes as an exact workload, with one job per line in JSON.
+//! Reads any bytes as an exact workload, with one job per line in JSON.
 
 use std::collections::BTreeSet;
 

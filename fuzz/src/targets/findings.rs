@@ -1,4 +1,5 @@
-//! Any attempts through the analysis: its findings are consistent and their text fits the terminal's width.
+//! Passes any attempts to the analysis, and checks that the findings are consistent and their text fits the terminal's
+//! width.
 
 use crate::{check_findings, check_width};
 use arbitrary::Arbitrary;

@@ -1,4 +1,4 @@
-//! Any bytes as a Hadoop log, also after the first line of a job history in either encoding.
+//! Reads any bytes as a Hadoop log, alone and after the first line of a job history in either encoding.
 
 use crate::read_hadoop_log;
 

@@ -1,4 +1,5 @@
-//! Any text as a job file: it gives a plan that can be described, or an error with a position in the file.
+//! Reads any text as a job file, and checks that it gives a plan that can be described, or an error with a position in
+//! the file.
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -6,7 +7,7 @@ use std::sync::LazyLock;
 use crate::stays_in_its_folder;
 use hindmost_run::job_file::{JobFileError, parse};
 
-/// The folder of the job, the same in every process.
+/// The folder of the job. All processes use the same folder.
 static FOLDER: LazyLock<PathBuf> = LazyLock::new(|| {
     let folder = std::env::temp_dir().join("hindmost-fuzz-job-file");
     std::fs::create_dir_all(folder.join("text/deeper")).expect("folders for inputs");

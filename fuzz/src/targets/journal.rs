@@ -1,4 +1,4 @@
-//! Any bytes as a journal: read for a replay, analysed, drawn, verified and explained.
+//! Reads any bytes as a journal: for a replay, for the analysis, and to draw, verify and explain it.
 
 use std::collections::BTreeSet;
 
@@ -14,9 +14,9 @@ use hindmost_report::gantt::{GanttOptions, gantt};
 use hindmost_trace::TraceError;
 use hindmost_trace::journal::{analyse_journal, read};
 
-/// Journals with more tasks are not verified, to limit memory.
+/// Journals with more tasks than this are not verified, to limit memory.
 const MOST_TASKS: u64 = 20_000;
-/// Maximum number of tasks of a journal that are explained.
+/// The most tasks of a journal that are explained.
 const EXPLAINED: usize = 3;
 
 /// Checks one input.

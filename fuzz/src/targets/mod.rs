@@ -1,4 +1,4 @@
-//! The targets: one module each, with a function `check`. The programs in `fuzz_targets/` only call it.
+//! The targets. Each is a module with a function `check`, which the target's program in `fuzz_targets/` calls.
 
 use arbitrary::{Arbitrary, Unstructured};
 
@@ -14,7 +14,7 @@ pub mod rumen_trace;
 pub mod scenario;
 pub mod spark_log;
 
-/// A target.
+/// A fuzz target: a check that runs on arbitrary inputs.
 pub struct Target {
     /// The name of its binary and of its folder in `seeds/`.
     pub name: &'static str,

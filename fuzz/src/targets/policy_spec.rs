@@ -1,4 +1,4 @@
-//! Any text as a list of policies.
+//! Reads any text as a list of policies.
 
 use hindmost_policies::catalogue::spec::{PolicySpec, split_list};
 use hindmost_policies::catalogue::{self, Setting};

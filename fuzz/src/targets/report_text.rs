@@ -1,4 +1,5 @@
-//! Formats arbitrary names and texts for a terminal, and checks that no line is too wide or has control characters.
+//! Formats arbitrary names and texts for a terminal, and checks that no line is too wide and that none has control
+//! characters.
 
 use crate::check_width;
 use arbitrary::Arbitrary;
@@ -36,7 +37,8 @@ pub fn check(input: Input) {
         let filled = padded(&shown, width);
         assert!(columns(&filled) >= width, "{} columns instead of {width}: {filled:?}", columns(&filled));
         assert!(filled.starts_with(&shown));
-        // A character is up to two columns wide. A narrower line shows it anyway, so such widths are not checked.
+        // A character can be two columns wide and is shown even if the line is narrower, so lines with space for one
+        // column are not checked.
         let indent = usize::from(input.indent).min(width.saturating_sub(2));
         if width >= 2 {
             let lines = wrapped(&safe, width, indent);

@@ -1,4 +1,4 @@
-//! Any bytes as a Rumen trace, also after the beginning of a job.
+//! Reads any bytes as a Rumen trace, alone and after the beginning of a job.
 
 use crate::read_hadoop_log;
 

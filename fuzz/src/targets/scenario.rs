@@ -1,4 +1,5 @@
-//! Any text as a scenario: it gives an experiment, and its TOML form gives the same scenario. Nothing is run.
+//! Reads any text as a scenario, builds its experiment without running it, and checks that the scenario's TOML form
+//! gives the same scenario.
 
 use std::path::Path;
 
@@ -6,7 +7,7 @@ use crate::stays_in_its_folder;
 use hindmost_sim::experiment::Experiment;
 use hindmost_sim::scenario::Scenario;
 
-/// Scenarios with more nodes are not set up.
+/// For scenarios with more nodes than this, no experiment is built.
 const MOST_NODES: u32 = 1000;
 
 /// Checks one input.

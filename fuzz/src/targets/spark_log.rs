@@ -1,4 +1,4 @@
-//! Any bytes as a Spark event log: three ways of reading it give the same counts.
+//! Reads any bytes as a Spark event log, and checks that three ways of reading give the same counts.
 
 use crate::{alike, check_counted, check_findings, check_jobs, check_recorded, check_summary};
 use hindmost_trace::TraceSummary;
@@ -42,7 +42,8 @@ pub fn check(log: &[u8]) {
 }
 
 /// Returns the part of a summary that must be the same for every way of reading. The ways parse different parts of an
-/// event, so they may find it unreadable at different bytes, and may or may not meet bytes that are not UTF-8.
+/// event, so they may report different bytes at which it is unreadable, and only some of them may find bytes that are
+/// not UTF-8.
 fn comparable(summary: &TraceSummary) -> TraceSummary {
     let mut same = summary.clone();
     same.warnings.retain(|warning| !warning.contains("not valid UTF-8"));

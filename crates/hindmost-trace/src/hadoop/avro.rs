@@ -1,7 +1,7 @@
 //! Decodes Avro's binary encoding by the schema in the log.
 //!
 //! A value is decoded to what Avro's JSON encoding of it would be, so that both kinds of job history are read by the
-//! same code. The input is untrusted: memory is allocated only for bytes that are there, and depth and number of
+//! same code. The input is untrusted: memory is allocated only for bytes that the log has, and depth and number of
 //! values are limited.
 
 use std::io::{self, Read};
@@ -62,7 +62,7 @@ enum Type {
     Enum(Vec<Box<str>>),
     Array(usize),
     Map(usize),
-    /// Each branch has the name that Avro's JSON gives it.
+    /// The branches: each has the name that Avro's JSON gives it, and the index of its type.
     Union(Vec<(Box<str>, usize)>),
     Record(Vec<Field>),
     /// A named type whose definition is still being parsed.
@@ -211,7 +211,7 @@ impl<R: Read> Decoder<R> {
         &self.reader
     }
 
-    /// Bytes decoded so far.
+    /// Returns the number of bytes decoded so far.
     pub(super) fn position(&self) -> u64 {
         self.position
     }
@@ -221,7 +221,7 @@ impl<R: Read> Decoder<R> {
         let before = self.position;
         self.left = MOST_VALUES;
         match self.value(schema, schema.root, true, 0) {
-            Ok(_) if self.position == before => Err(AvroError::Damaged("by its schema, events are empty")),
+            Ok(_) if self.position == before => Err(AvroError::Damaged("the schema describes empty events")),
             Ok(value) => Ok(Some(value)),
             Err(AvroError::Cut) if self.position == before => Ok(None),
             Err(error) => Err(error),
@@ -248,7 +248,7 @@ impl<R: Read> Decoder<R> {
         Err(AvroError::Damaged("a number has too many bytes"))
     }
 
-    /// Reads `length` bytes; returns them only if they are `used`.
+    /// Reads `length` bytes and returns them; returns no bytes if they are not `used`.
     fn bytes(&mut self, length: u64, used: bool) -> Result<Vec<u8>, AvroError> {
         if length > LONGEST {
             return Err(AvroError::Damaged("a text is too long"));
@@ -352,7 +352,7 @@ impl<R: Read> Decoder<R> {
     fn block(&mut self) -> Result<Option<u64>, AvroError> {
         let count = self.long()?;
         if count < 0 {
-            // The block's size in bytes follows, for readers that skip it.
+            // A negative count is followed by the block's size in bytes, for readers that skip the block.
             self.long()?;
         }
         Ok((count != 0).then_some(count.unsigned_abs()))

@@ -1,4 +1,4 @@
-//! Takes in finished jobs: counts, passes attempts to an analysis, and keeps data for a replay.
+//! Counts the tasks and attempts of finished jobs, passes the attempts to an analysis, and keeps data for a replay.
 
 use std::collections::hash_map::Entry;
 
@@ -24,7 +24,7 @@ pub(super) struct Collector {
     kills: Causes,
     analysis: Option<Analysis>,
     kept: Option<Kept>,
-    /// Ids of jobs, with the number of the file that they were in.
+    /// By job id, the number of the first file that holds the job.
     seen: FxHashMap<Box<str>, u32>,
 }
 
@@ -48,7 +48,7 @@ impl Collector {
         Collector { analysis: analyse.then(Analysis::new), kept: keep.then(Kept::default), ..Collector::default() }
     }
 
-    /// Takes in a job when it has ended or the log has no more records of it.
+    /// Adds a job. It has ended, or the log has no more records of it.
     pub(super) fn take(&mut self, mut job: Job, source: &Source) {
         if let Some(id) = &job.id {
             match self.seen.entry(id.clone()) {
@@ -89,7 +89,7 @@ impl Collector {
         }
     }
 
-    /// Takes in facts about the job as a whole.
+    /// Counts how the job ended, its times, its counters, and attempts that the log does not name.
     fn about(&mut self, job: &Job) {
         let ends = &mut self.facts.jobs;
         match job.end {
@@ -196,7 +196,7 @@ impl Collector {
         succeeded
     }
 
-    /// Adds where the job's maps ran. If the log names no place for any of them, uses the job's own counters.
+    /// Counts how close to their input the job's maps ran. If this is unknown for all maps, uses the job's counters.
     fn located(&mut self, mut places: Locality, job: &Job) {
         let counted = job.counters.as_ref().map(Counters::local_maps).unwrap_or_default();
         let known = places.data_local + places.rack_local + places.off_switch > 0;

@@ -1,4 +1,4 @@
-//! Hadoop's counters, of which only some are kept.
+//! Reads Hadoop's counters, and keeps those that are used.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -8,7 +8,7 @@ use serde::de::{Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAcces
 
 use crate::reading::values::{Number, Text};
 
-/// Counters that are kept by name.
+/// Names of the counters that are kept.
 const NAMES: [&str; 32] = [
     "HDFS_BYTES_READ",
     "HDFS_BYTES_WRITTEN",
@@ -44,7 +44,7 @@ const NAMES: [&str; 32] = [
     "SLOTS_MILLIS_MAPS",
 ];
 
-/// Indices into `NAMES`.
+/// Indices in `NAMES` of the counters with these names.
 const FILE_BYTES_READ: usize = 2;
 const BYTES_READ: usize = 4;
 const REDUCE_SHUFFLE_BYTES: usize = 14;
@@ -94,7 +94,7 @@ impl Counters {
     }
 
     /// Returns the bytes that a map read: from file systems other than the local one; if that is 0 or unknown, the
-    /// bytes counted by the input format; if these are too, the bytes of local files.
+    /// bytes counted by the input format; if these are also 0 or unknown, the bytes of local files.
     pub(super) fn map_input(&self) -> Option<u64> {
         let at = |index: usize| self.values[index].and_then(|value| u64::try_from(value).ok());
         let some = |bytes: &u64| *bytes > 0;
@@ -107,7 +107,7 @@ impl Counters {
         self.values[REDUCE_SHUFFLE_BYTES].and_then(|value| u64::try_from(value).ok())
     }
 
-    /// Returns how many maps started on a machine with their input, in a rack with it, and elsewhere.
+    /// Returns how many maps started on a machine with their input, in the rack of such a machine, and elsewhere.
     pub(super) fn local_maps(&self) -> [u64; 3] {
         LOCAL_MAPS.map(|index| self.values[index].and_then(|value| u64::try_from(value).ok()).unwrap_or(0))
     }
@@ -120,8 +120,8 @@ impl Counters {
     }
 }
 
-/// Collects every object with a `name` and a `value` in any JSON value, at any depth. This reads the counter groups
-/// of all Hadoop versions, with and without Avro unions around them.
+/// Collects counters from any JSON value: objects with a `name` and a `value`, at any depth. This reads the counter
+/// groups of all Hadoop versions, with and without Avro unions around them.
 struct Sink<'c>(&'c mut Counters);
 
 impl<'de> DeserializeSeed<'de> for Sink<'_> {
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn counters_are_found_in_any_wrapping() {
+    fn counters_are_found_at_any_depth() {
         let counts = r#"[{"name":"FILE_BYTES_READ","displayName":"x","value":7},{"name":"S3A_BYTES_READ","displayName":"x","value":100},{"name":"HDFS_BYTES_READ_EC","displayName":"x","value":9},{"name":"MB_MILLIS_MAPS","value":2048000},{"name":"MILLIS_MAPS","value":1000}]"#;
         let plain = format!(r#"{{"name":"COUNTERS","groups":[{{"name":"g","displayName":"G","counts":{counts}}}]}}"#);
         let union = format!(r#"{{"org.apache.hadoop.mapreduce.jobhistory.JhCounters":{plain}}}"#);

@@ -2,7 +2,7 @@
 
 use crate::reading::causes::{CauseTable, OTHER, cause_in};
 
-/// Bytes of a message that are examined.
+/// The most bytes of a message that are examined.
 const LOOKED_AT: usize = 4 << 10;
 
 /// Fragments of messages in lower case, and the cause that they indicate. The first matching row decides.

@@ -18,7 +18,7 @@ use crate::analysis::Ended;
 use crate::reading::json::{behind_key, leading_number, leading_string};
 use crate::reading::values::{Number, Text};
 
-/// Bytes of a text that is recovered from an unreadable event.
+/// The most bytes of a text that is recovered from an unreadable event.
 const LONGEST: usize = 4 << 10;
 
 /// An event as it is in the log, or the schema before all events.
@@ -29,7 +29,7 @@ pub(super) struct Event<'a> {
     kind: Text<'a>,
     #[serde(rename = "event", borrow)]
     payload: Union<'a>,
-    /// Present in a schema, absent in an event.
+    /// A key that schemas have and events do not have.
     fields: Option<IgnoredAny>,
 }
 
@@ -116,7 +116,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Union<'a> {
     }
 }
 
-/// What an object in a job history turned out to be.
+/// The kind of an object in a job history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Taken {
     Event,
@@ -125,7 +125,7 @@ pub(super) enum Taken {
     Neither,
 }
 
-/// The jobs of a history that is being read; nearly always one.
+/// The jobs of a history that is being read; nearly always one job.
 #[derive(Debug, Default)]
 pub(super) struct OpenJobs {
     pub jobs: Vec<Job>,
@@ -160,7 +160,7 @@ impl OpenJobs {
         index
     }
 
-    /// Takes in an event.
+    /// Applies an event to its job. Returns the kind of the object.
     pub(super) fn take(&mut self, event: Event<'_>, hosts: &mut Hosts) -> Taken {
         let Event { kind, payload: Union(fields), fields: schema } = event;
         let (Some(kind), Some(fields)) = (kind.filled(), fields) else {
@@ -197,7 +197,7 @@ impl OpenJobs {
     }
 }
 
-/// Splits the type of an event that ends an attempt: the part before `_ATTEMPT_`, and how the attempt ended.
+/// Returns, for the type of an event that ends an attempt, the part before `_ATTEMPT_` and how the attempt ended.
 fn attempt_end(kind: &str) -> Option<(&str, Ended)> {
     let (of, how) = kind.split_once("_ATTEMPT_")?;
     let ended = match how {

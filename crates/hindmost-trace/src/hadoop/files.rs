@@ -29,12 +29,13 @@ pub(super) struct Found {
     pub files: Vec<PathBuf>,
     /// Number of Rumen traces that are left out because there are job histories.
     pub rumen_left_out: u64,
-    /// Number of histories of jobs that have a later history.
+    /// Number of histories that are left out because the same job has a later history.
     pub superseded: u64,
-    /// Number of Spark event logs that are left out, and the names of the first of them.
+    /// Number of Spark event logs that are left out.
     pub spark_left_out: u64,
+    /// Names of the first of these Spark event logs.
     pub spark: Vec<String>,
-    /// Number of files and folders that can't be opened.
+    /// Number of files and folders that could not be opened.
     pub unopened: u64,
 }
 
@@ -124,7 +125,8 @@ fn may_be_log(path: &Path) -> bool {
 }
 
 /// Keeps one history for each job. The history of a finished job (`job_1_0001-…-SUCCEEDED-….jhist`) is preferred to
-/// those of the running job's ApplicationMasters (`job_1_0001_1.jhist`), of which the last is preferred.
+/// histories that the ApplicationMasters of the running job left (`job_1_0001_1.jhist`). Among these, the last one is
+/// preferred.
 fn latest(histories: Vec<PathBuf>) -> Vec<PathBuf> {
     let mut kept: Vec<PathBuf> = Vec::with_capacity(histories.len());
     let mut by_job = std::collections::BTreeMap::<String, usize>::new();
@@ -156,7 +158,8 @@ fn job_of(name: &str) -> Option<&str> {
     (first > 0 && second > 0 && name[end..].starts_with(['-', '_', '.'])).then(|| &name[..end])
 }
 
-/// Sorts finished jobs' histories last, the others by the number of the ApplicationMaster.
+/// Returns the rank of a history among those of its job; the history with the highest rank is kept. Histories of
+/// running jobs are ranked by the number of the ApplicationMaster; the history of the finished job is above them.
 fn rank(name: &str) -> (bool, u64) {
     let rest = job_of(name).map_or("", |job| &name[job.len()..]);
     let master = rest.strip_prefix('_').and_then(|rest| rest.split('.').next()).and_then(|n| n.parse().ok());
@@ -168,7 +171,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_job_has_one_history() {
+    fn one_history_of_each_job_is_kept() {
         let paths = |names: &[&str]| names.iter().map(PathBuf::from).collect::<Vec<_>>();
         assert_eq!(
             latest(paths(&[

@@ -58,7 +58,7 @@ impl Hosts {
         Some(host)
     }
 
-    /// Returns the machine that Rumen's layers name: rack first, then machine.
+    /// Returns the machine that Rumen's `layers` name: the first layer is the rack, the second the machine.
     pub(super) fn of_layers(&mut self, layers: &[&str]) -> Option<Host> {
         let (name, racks) = layers.split_last()?;
         let host = self.of(name)?;

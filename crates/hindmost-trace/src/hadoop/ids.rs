@@ -35,7 +35,7 @@ impl Kind {
 pub(super) struct Id<'a> {
     /// The job's id without `job_`: the part between `task_` or `attempt_` and the letter.
     pub job: &'a str,
-    /// `m`, `r`, or another letter.
+    /// The letter before the task's index: `m` for maps, `r` for reduces, or another letter.
     pub letter: u8,
     pub task: u32,
     /// The attempt's number; `None` in a task's id.

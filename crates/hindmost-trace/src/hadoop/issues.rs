@@ -1,4 +1,4 @@
-//! Counts problems in Hadoop logs, and words them as warnings.
+//! Counts problems in Hadoop logs, and turns them into warnings.
 
 use std::io;
 
@@ -10,9 +10,9 @@ use crate::reading::warnings::{Occurrences, names, some, warn};
 /// The log that is being read.
 #[derive(Debug)]
 pub(super) struct Source {
-    /// Its name in errors.
+    /// The log's name in errors.
     pub name: String,
-    /// Its number among the files that are read together.
+    /// The log's number among the files that are read together.
     pub file: u32,
     /// Whether several files are read together, so that warnings name the file.
     pub one_of_several: bool,
@@ -25,7 +25,7 @@ impl Source {
     }
 }
 
-/// Problems in the logs. Counts are of maps and reduces.
+/// Counts of problems in the logs. Only attempts and tasks of maps and reduces are counted.
 #[derive(Debug, Default)]
 pub(super) struct Issues {
     cut: Occurrences<String>,
@@ -39,14 +39,14 @@ pub(super) struct Issues {
     pub replaced: u64,
     /// Starts of attempts that were recovered from unreadable events.
     pub recovered_starts: u64,
-    /// Jobs that also occur in a second file.
+    /// Jobs that occur in a second file and were ignored there.
     pub twice: u64,
     pub unidentified: u64,
     pub repeated: u64,
     pub unended: u64,
-    /// Attempts that ended, without a start time.
+    /// Attempts that ended and have no start time.
     pub without_start: u64,
-    /// Successful attempts without a finish time, or that finish before they start.
+    /// Successful attempts without a start or finish time, or whose finish is before their start.
     pub untimed: u64,
     pub never_succeeded: u64,
     /// Tasks that succeeded according to their job, but are not in the log.
@@ -109,8 +109,12 @@ impl Issues {
         }
         if let Some(first) = &self.unreadable.first {
             warnings.push(format!(
-                "{} skipped as not readable; the first is {first}.",
-                some(self.unreadable.count, "record was", "records were")
+                "{}; the first is {first}.",
+                some(
+                    self.unreadable.count,
+                    "record was skipped, because it can't be read",
+                    "records were skipped, because they can't be read"
+                )
             ));
         }
         if let Some(first) = &self.failed.first {

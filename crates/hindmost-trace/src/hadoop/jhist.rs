@@ -40,7 +40,7 @@ struct History<'h> {
 
 impl History<'_> {
     fn read_json(&mut self, mut objects: Objects<'_>) -> Result<(), TraceError> {
-        // Text before the first event is ignored, such as a licence that was inserted there.
+        // Text before the first event is ignored, for example a licence that a tool inserted.
         let mut headed = false;
         loop {
             let position = objects.position();
@@ -81,7 +81,7 @@ impl History<'_> {
         }
     }
 
-    /// Takes in an object of the JSON form; an error says why it can't be read.
+    /// Applies a JSON object to its job. An error says why the object can't be read.
     fn object(&mut self, bytes: &[u8]) -> Result<Taken, String> {
         let mut cleaned = String::new();
         match parse_cleaned(bytes, &mut cleaned) {

@@ -15,7 +15,7 @@ pub(super) enum JobEnd {
     Killed,
 }
 
-/// Where a map ran, relative to its input.
+/// How close to its input a map ran: on the same node, in the same rack, or elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     Node,
@@ -23,7 +23,8 @@ pub(super) enum Place {
     Off,
 }
 
-/// The key of a task. The letter distinguishes setup and cleanup tasks, which are numbered among maps and reduces.
+/// Identifies a task within its job. Setup and cleanup tasks are numbered together with maps and reduces, so the letter
+/// distinguishes two of them with the same index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct TaskKey {
     pub kind: Kind,
@@ -34,7 +35,7 @@ pub(super) struct TaskKey {
 #[derive(Debug, Default)]
 pub(super) struct Task {
     pub attempts: Vec<Attempt>,
-    /// Machines that hold its input.
+    /// Machines that hold the task's input.
     pub splits: Vec<Host>,
     /// Number of the attempt that succeeded, if the log names it.
     pub winner: Option<u32>,
@@ -48,18 +49,18 @@ pub(super) struct Attempt {
     pub start: Option<i64>,
     pub finish: Option<i64>,
     pub ended: Option<Ended>,
-    /// Whether it was speculative; `None` if the log does not say.
+    /// Whether the attempt was speculative; `None` if the log does not say.
     pub marked: Option<bool>,
     pub bytes_read: Option<u64>,
-    /// Where it ran; `None` if the log does not say.
+    /// How close to its input the attempt ran; `None` if the log does not say.
     pub place: Option<Place>,
-    /// Why it failed or was killed; `None` if the log does not say.
+    /// Why the attempt failed or was killed; `None` if the log does not say.
     pub cause: Option<String>,
-    /// Whether it succeeded and was later reported as failed or killed, because its output was lost.
+    /// Whether the attempt succeeded and was later reported as failed or killed, because its output was lost.
     pub output_lost: bool,
 }
 
-/// A job. In each pair the first is for maps, the second for reduces.
+/// A job. The first value of each pair is for maps, the second for reduces.
 #[derive(Debug, Default)]
 pub(super) struct Job {
     pub id: Option<Box<str>>,
@@ -68,19 +69,20 @@ pub(super) struct Job {
     pub launched: Option<i64>,
     pub finished: Option<i64>,
     pub end: Option<JobEnd>,
-    /// The number of tasks, and how many succeeded, as stated by the job.
+    /// The number of tasks that the job states.
     pub total: [Option<u32>; 2],
+    /// The number of successful tasks that the job states.
     pub succeeded: [Option<u32>; 2],
-    /// The job's own counters.
+    /// The counters that the log has for the job as a whole.
     pub counters: Option<Counters>,
-    /// The sum of the counters of its successful attempts.
+    /// The sum of the counters of the job's successful attempts.
     pub summed: Counters,
     /// Memory of a container, in bytes.
     pub memory: [Option<f64>; 2],
     /// Earliest and latest time seen, in milliseconds since 1970.
     pub span: Option<(i64, i64)>,
     pub tasks: FxHashMap<TaskKey, Task>,
-    /// Ends of attempts that are not named.
+    /// Kind of task and end of each attempt whose end event does not name the attempt.
     pub unidentified: Vec<(Kind, Ended)>,
     /// Number of events that repeat the end of an attempt.
     pub repeated: u64,
@@ -94,7 +96,7 @@ impl Job {
         }
     }
 
-    /// Returns the job's id and name for users; `number` is its position in the log, from 0.
+    /// Returns the job's id and name for display. `number` is the job's position in the log, counted from 0.
     pub(super) fn called(&self, number: u32) -> String {
         match (&self.id, &self.name) {
             (Some(id), Some(name)) => format!("{id} {name}"),
@@ -119,7 +121,7 @@ impl Task {
         &mut self.attempts[at]
     }
 
-    /// Returns the index of the attempt that won: the one that the log names, else the first to succeed.
+    /// Returns the index of the attempt that won: the attempt that the log names, otherwise the first to succeed.
     pub(super) fn winner(&self) -> Option<usize> {
         let succeeded = || self.attempts.iter().enumerate().filter(|(_, a)| a.ended == Some(Ended::Succeeded));
         let named = succeeded().find(|(_, attempt)| Some(attempt.number) == self.winner);
@@ -127,16 +129,16 @@ impl Task {
         named.or_else(first).map(|(index, _)| index)
     }
 
-    /// Sorts the attempts by start time. Where the log does not say which are speculative, marks those that started
-    /// while another attempt of the task was running.
+    /// Sorts the attempts by start time. If the log does not say whether an attempt is speculative, marks it as
+    /// speculative if it started while another attempt of the task was running.
     pub(super) fn find_copies(&mut self) {
         self.attempts.sort_by_key(|attempt| (attempt.start, attempt.number));
         // The latest end of the attempts that started before.
         let mut busy_until = i64::MIN;
         let mut generation = u32::MAX;
         for attempt in &mut self.attempts {
-            // Attempts under a restarted ApplicationMaster are numbered from 1000, 2000, … on. Earlier attempts died
-            // with the previous one, whether or not their end is in the log.
+            // A restarted ApplicationMaster numbers its attempts from 1000, 2000, … on. Earlier attempts ended with the
+            // previous ApplicationMaster, even if their end is not in the log.
             if generation != attempt.number / 1000 {
                 generation = attempt.number / 1000;
                 busy_until = i64::MIN;
@@ -155,8 +157,8 @@ impl Task {
         }
     }
 
-    /// Returns where an attempt ran: as logged, else by comparing with the machines that hold the input. `None` if
-    /// neither is known.
+    /// Returns how close to its input an attempt ran. If the log does not say, compares the attempt's machine and rack
+    /// with those that hold the input; `None` if these are unknown.
     pub(super) fn place(&self, attempt: &Attempt, hosts: &Hosts) -> Option<Place> {
         if attempt.place.is_some() {
             return attempt.place;
@@ -178,9 +180,9 @@ impl Task {
 }
 
 impl Attempt {
-    /// Records an end. If an attempt that succeeded is later reported as failed, its output was lost: it counts by
-    /// its last reported end, but its finish time is that of its success. Returns whether the same end was reported
-    /// before.
+    /// Records an end. If an attempt that succeeded is later reported as failed, its output was lost: the last report
+    /// decides how it ended, but its finish time is the time of its success. Returns whether the previous report said
+    /// the same.
     pub(super) fn end(&mut self, ended: Ended, finish: Option<i64>) -> bool {
         let before = self.ended.replace(ended);
         self.output_lost |= before == Some(Ended::Succeeded) && ended != Ended::Succeeded;
@@ -191,8 +193,8 @@ impl Attempt {
     }
 }
 
-/// Returns when a reduce that ran from `start` to `finish` could begin its work: at the end of the last map if that
-/// was during its run, because it waited until then; else at its start.
+/// Returns when a reduce that ran from `start` to `finish` could begin its work. If the last map ended during the run,
+/// this is when the last map ended, because the reduce waited until then; otherwise it is the reduce's start.
 pub(super) fn work_began(start: i64, finish: i64, maps_ended: Option<i64>) -> i64 {
     maps_ended.filter(|&ended| start < ended && ended < finish).unwrap_or(start)
 }
@@ -212,14 +214,14 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_starts_while_another_runs() {
+    fn attempts_that_start_while_another_runs_are_copies() {
         let killed = Some(Ended::Killed);
         let won = Some(Ended::Succeeded);
         assert_eq!(
             marks(vec![attempt(1, 50, Some(90), won), attempt(0, 10, Some(95), killed)]),
             [(0, false), (1, true)]
         );
-        // One after the other, at the same instant.
+        // The second attempt starts at the instant at which the first fails.
         assert_eq!(
             marks(vec![attempt(0, 10, Some(50), Some(Ended::Failed)), attempt(1, 50, Some(90), won)]),
             [(0, false), (1, false)]
@@ -229,7 +231,7 @@ mod tests {
             marks(vec![attempt(0, 10, None, None), attempt(1, 20, Some(30), killed), attempt(2, 40, Some(50), won)]),
             [(0, false), (1, true), (2, true)]
         );
-        // The first attempt died with the ApplicationMaster.
+        // The first attempt ended with its ApplicationMaster.
         assert_eq!(
             marks(vec![attempt(0, 10, None, None), attempt(1000, 20, Some(30), won)]),
             [(0, false), (1000, false)]
@@ -249,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn reduces_work_from_the_end_of_the_maps() {
+    fn reduces_begin_their_work_when_the_last_map_ends() {
         assert_eq!(work_began(10, 50, Some(30)), 30);
         assert_eq!(work_began(40, 50, Some(30)), 40);
         assert_eq!(work_began(10, 20, Some(30)), 10);

@@ -10,7 +10,7 @@ use crate::recorded::Outcome;
 #[derive(Debug, Default)]
 pub(super) struct Kept {
     pub jobs: Vec<KeptJob>,
-    /// Attempts other than winners that were their task's original.
+    /// Attempts that lost, failed or were speculative.
     pub attempts: Vec<KeptAttempt>,
     /// Machine, start, finish, and bytes of the container of each attempt.
     pub intervals: Vec<(Host, i64, i64, Option<f64>)>,
@@ -25,7 +25,7 @@ pub(super) struct KeptJob {
 
 #[derive(Debug, Default)]
 pub(super) struct KeptPhase {
-    /// Durations of the winners, by task.
+    /// Durations of the winners in seconds, in the order of their tasks.
     pub seconds: Vec<f64>,
     /// Memory of a container, in bytes.
     pub memory: Option<f64>,
@@ -45,7 +45,7 @@ pub(super) struct KeptAttempt {
 }
 
 impl Kept {
-    /// Keeps the data of a job; `maps_ended` is when its last map ended.
+    /// Keeps the data of a job. `maps_ended` is when the job's last map ended.
     pub(super) fn keep(&mut self, application: u32, job: &Job, phases: &[Phase; 2], maps_ended: Option<i64>) {
         let mut of_job = KeptJob {
             name: job.called(application),

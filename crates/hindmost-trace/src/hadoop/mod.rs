@@ -1,5 +1,5 @@
-//! Hadoop logs: job history files (`.jhist`) of MapReduce 0.23 to 3.x in Avro's JSON or binary encoding, and Rumen
-//! traces; plain or compressed; as one file or a folder of files.
+//! Reads Hadoop logs: job history files (`.jhist`) of MapReduce 0.23 to 3.x in Avro's JSON or binary encoding, and
+//! Rumen traces; plain or compressed; as one file or a folder of files.
 //!
 //! The log is read through one buffer. The reader keeps the tasks and attempts of a job until the job ends; a history
 //! holds one job. The text of a Rumen trace is read task by task. Once a job has finished, summary and analysis keep
@@ -11,26 +11,26 @@
 //! | maps, reduces | phases `map` (0) and `reduce` (1); reduces wait for the last map |
 //! | task | task; its duration is that of its winner |
 //! | task attempt | attempt |
-//! | host | node with as many slots as the most attempts seen running on it at the same time |
+//! | host | node; its slots are the largest number of attempts that ran on it at the same time |
 //!
-//! **What counts.** Attempts of maps and reduces that ended in any way count, each once. An attempt that succeeded
-//! and was later reported as failed, because its output was lost, counts as failed; its run ended when it succeeded.
-//! Setup and cleanup tasks, which MapReduce had before YARN, belong to no phase and are in no count except
-//! [`HadoopFacts::setup_and_cleanup`].
+//! **What counts.** Each attempt of a map or reduce counts once, if it has ended, whatever its outcome. An attempt that
+//! succeeded and was later reported as failed, because its output was lost, counts as failed; its finish time is the
+//! time of its success. Setup and cleanup tasks, which MapReduce had before YARN, belong to no phase and are in no
+//! count except [`HadoopFacts::setup_and_cleanup`].
 //!
-//! **Speculative attempts.** From Hadoop 2.5 on the log says for each attempt whether it is speculative (`avataar`).
-//! In older logs an attempt is taken as speculative if it started while another attempt of the same task was running,
-//! unless it was started by a restarted ApplicationMaster: earlier attempts died with the previous one.
+//! **Speculative attempts.** From Hadoop 2.5 on the log says for each attempt whether it is speculative (`avataar`). In
+//! older logs an attempt counts as speculative if it started while another attempt of the same task was running, unless
+//! a restarted ApplicationMaster started it, because earlier attempts ended with the previous ApplicationMaster.
 //!
-//! **Winners.** A task's winner is the attempt that the log names (`successfulAttemptId`), else the one that
+//! **Winners.** A task's winner is the attempt that the log names (`successfulAttemptId`), otherwise the attempt that
 //! succeeded first. A killed attempt of a task with a winner is a killed loser.
 //!
-//! **Reduces** start before the last map has ended, and wait. If the last map ended during a reduce's run, the
+//! **Reduces** may start before the last map has ended, and then wait. If the last map ended during a reduce's run, the
 //! reduce's duration counts from that time, in replays and in the analysis; otherwise from its start.
 //!
-//! **Demands.** A copy needs one CPU. If the log has the size of containers (Hadoop 2.x counts their memory-time,
-//! Rumen has `jobMapMB`), it also needs that much memory. [`HadoopTrace::node_memory`] returns the memory that nodes
-//! need for what ran on them.
+//! **Demands.** A copy needs one CPU. If the log has the size of containers (Hadoop 2.x counts their memory-time, Rumen
+//! has `jobMapMB`), it also needs memory of this size. [`HadoopTrace::node_memory`] returns the memory that each node
+//! needs for the attempts that ran on it.
 
 mod avro;
 mod collect;
@@ -108,9 +108,9 @@ impl HadoopTrace {
     /// [`Recorded`](hindmost_core::workload::Durations::Recorded): each task takes as long as its winner. A log has
     /// no durations of copies that never ran (see [`crate::COPIES_NOTE`]).
     ///
-    /// If the log has the size of containers, phases demand `memory` in bytes besides `cpus`. The cluster must then
-    /// have memory, see [`node_memory`](HadoopTrace::node_memory); or use
-    /// [`without_memory`](HadoopTrace::without_memory).
+    /// If the log has the size of containers, phases demand `memory` in bytes in addition to `cpus`. In this case the
+    /// nodes of the replay need memory (see [`node_memory`](HadoopTrace::node_memory)), or the demands must be removed
+    /// with [`without_memory`](HadoopTrace::without_memory).
     pub fn workload_jobs(&self) -> &[WorkloadJob] {
         &self.jobs
     }
@@ -134,14 +134,14 @@ impl HadoopTrace {
         self
     }
 
-    /// Returns the attempts that did not win and the speculative attempts that did, by start time. Every other
-    /// attempt is the only one of its task. The application is the job's number in the order of the log, from 0; the
-    /// stage is 0 for maps and 1 for reduces.
+    /// Returns the attempts that did not win and the speculative attempts that won, by start time. Winners that were
+    /// not speculative are left out. An attempt's application is the job's number in the order of the log, counted from
+    /// 0; its stage is 0 for maps and 1 for reduces.
     pub fn attempts(&self) -> &[RecordedAttempt] {
         &self.attempts
     }
 
-    /// Takes the trace apart into summary, jobs, nodes and attempts.
+    /// Returns the trace's summary, jobs, nodes and attempts.
     pub fn into_parts(self) -> (TraceSummary, Vec<WorkloadJob>, Vec<RecordedNode>, Vec<RecordedAttempt>) {
         (self.summary, self.jobs, self.nodes, self.attempts)
     }
@@ -200,7 +200,7 @@ pub fn read_hadoop(reader: impl Read, name: &str, progress: Option<OnProgress<'_
 /// # Errors
 ///
 /// If the path can't be opened or read, is not a Hadoop log, or holds no complete event or job. If there are several
-/// files, unreadable ones become warnings as long as one file can be read.
+/// files and at least one can be read, unreadable files become warnings instead.
 pub fn summarize(path: &Path, progress: Option<OnProgress<'_>>) -> Result<TraceSummary, TraceError> {
     Ok(read(path, Collector::new(false, false), progress)?.summary())
 }
@@ -236,7 +236,7 @@ fn for_replay(mut reading: Reading) -> HadoopTrace {
     let Workload { origin, jobs, nodes, memory, attempts } = workload::assemble(&mut reading.collector);
     if !nodes.is_empty() {
         summary.warnings.push(
-            "The log does not say how many slots nodes had; a node has as many as the most attempts seen running on it at the same time."
+            "The log does not say how many slots nodes had; each node gets as many slots as the most attempts that ran on it at the same time."
                 .to_owned(),
         );
     }
@@ -248,7 +248,7 @@ fn for_replay(mut reading: Reading) -> HadoopTrace {
     HadoopTrace { summary, facts, origin: origin as f64 / 1000.0, jobs, nodes, memory, attempts }
 }
 
-/// A log that has been read.
+/// The result of reading a log.
 struct Reading {
     format: &'static str,
     collector: Collector,

@@ -1,11 +1,11 @@
-//! Splits a stream into JSON objects, which stay in place in one reused buffer.
+//! Splits a stream into JSON objects. They are returned as parts of one reused buffer, without copying.
 //!
 //! An object may be on one line, as in job histories, or span many, as in Rumen traces. Text between objects is
-//! returned as text. If an object is incomplete, the next one is found by a line that can only be the beginning of an
-//! object, so only the incomplete object is lost.
+//! returned as text. If an object is incomplete, the next one is recognised by a line that can only be the beginning of
+//! an object, so only the incomplete object is lost.
 //!
-//! The tasks of a Rumen job are returned one by one, before the job without them, so that only one task is held at a
-//! time.
+//! The tasks of a Rumen job are returned one by one, followed by the job without its tasks, so that the buffer holds
+//! only one task at a time.
 
 use std::io;
 
@@ -13,7 +13,7 @@ use super::shape::{Item, LOOK, List, Shape};
 use crate::reading::compression::{Damage, Plain};
 use crate::reading::window::Window;
 
-/// Objects longer than this are skipped.
+/// Objects of more bytes than this are skipped.
 const LONGEST: usize = 256 << 20;
 /// The most bytes of a text between objects that are returned.
 pub(super) const TEXT: usize = 256;
@@ -30,7 +30,7 @@ enum At {
     Task(List, u32),
 }
 
-/// What the next step found. Ranges are positions in the buffer.
+/// The result of one step. Ranges are positions in the buffer.
 enum Found {
     Text,
     Object(usize, usize),
@@ -102,7 +102,7 @@ impl<'r> Objects<'r> {
         self.window.position()
     }
 
-    /// Sets what the log consists of.
+    /// Sets whether the log consists of events or of Rumen jobs.
     pub(super) fn set_shape(&mut self, shape: Shape) {
         self.shape = shape;
     }
@@ -248,7 +248,7 @@ impl<'r> Objects<'r> {
                 None
             }
             _ => {
-                // Most bytes are of this kind, so skip to the next one that matters.
+                // Most bytes change nothing, so this skips to the next brace, quote or line feed.
                 let rest = &self.window.held()[self.at..];
                 let plain = rest.iter().position(|b| matches!(b, b'{' | b'}' | b'"' | b'\n'));
                 self.at += plain.unwrap_or(rest.len());
@@ -381,7 +381,7 @@ impl<'r> Objects<'r> {
         Ok(&self.window.held()[self.at..])
     }
 
-    /// Reads one more chunk, after dropping what is no longer needed.
+    /// Reads one more chunk, after dropping the bytes that are no longer needed.
     fn fill(&mut self) -> io::Result<()> {
         let needed = self.from.unwrap_or(self.at).min(self.at);
         self.window.take(needed);

@@ -3,10 +3,10 @@
 use super::job::{Attempt, Job, Task, TaskKey, work_began};
 use crate::analysis::Ended;
 
-/// The names of the phases.
+/// The names of the phases in a replay, by number.
 pub(super) const PHASES: [&str; 2] = ["map", "reduce"];
 
-/// The tasks of a phase while its job is taken in.
+/// The tasks of a phase of a job.
 pub(super) struct Phase {
     pub number: u32,
     pub tasks: Vec<(u32, Task)>,

@@ -1,9 +1,9 @@
-//! What a Hadoop log in JSON consists of, and how its objects begin.
+//! The kinds of objects in Hadoop logs, and how the objects begin.
 
 /// Bytes of a line that are enough to see whether an object begins there.
 pub(super) const LOOK: usize = 96;
 
-/// What the log consists of.
+/// The kind of objects that a log consists of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
     /// Events of a job history, each beginning with its type.
@@ -12,7 +12,7 @@ pub(super) enum Shape {
     Jobs,
 }
 
-/// The list of a Rumen job that a task is in.
+/// The list of a Rumen job that holds a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum List {
     Maps,
@@ -22,11 +22,11 @@ pub(super) enum List {
 
 #[derive(Debug, PartialEq)]
 pub(super) enum Item<'a> {
-    /// Text between objects, without surrounding whitespace; only the beginning of a long one.
+    /// Text between objects, without surrounding whitespace. Of a long text only the beginning is returned.
     Text(&'a [u8]),
     /// A complete object; a Rumen job without its tasks.
     Object(&'a [u8]),
-    /// A task of the Rumen job that is returned next.
+    /// A task of a Rumen job. The job itself is returned after all of its tasks.
     Task(List, &'a [u8]),
     /// An object that is too long, or incomplete because another one begins within it.
     Broken,
@@ -34,7 +34,7 @@ pub(super) enum Item<'a> {
     Cut,
 }
 
-/// Keys of Rumen jobs that its tasks and attempts do not have.
+/// Keys that Rumen jobs have, and their tasks and attempts do not have.
 const OF_JOBS: [&str; 14] = [
     "jobID",
     "priority",

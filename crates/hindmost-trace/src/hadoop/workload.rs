@@ -11,9 +11,9 @@ use super::phases::PHASES;
 use crate::recorded::{RecordedAttempt, RecordedNode};
 use crate::replay::{self, since};
 
-/// Jobs, nodes and attempts; times count from `origin`.
+/// Jobs, nodes and attempts. Times are counted from `origin`.
 pub(super) struct Workload {
-    /// Milliseconds since 1970.
+    /// The trace's origin, in milliseconds since 1970.
     pub origin: i64,
     pub jobs: Vec<WorkloadJob>,
     pub nodes: Vec<RecordedNode>,
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_busiest_moment_of_each_machine_counts() {
+    fn the_most_simultaneous_attempts_of_a_machine_are_found() {
         let gigabytes = |n: f64| Some(n * 1e9);
         let found = busiest(vec![
             (0, 10, 20, gigabytes(1.0)),

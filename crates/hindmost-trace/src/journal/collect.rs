@@ -1,4 +1,4 @@
-//! Reads a journal once from beginning to end and collects what its users need.
+//! Reads a journal once from beginning to end and collects the data for the summary, the findings and a replay.
 
 use std::collections::BTreeMap;
 
@@ -18,21 +18,22 @@ use crate::summary::TraceSummary;
 /// A node is slow if its learned speed is less than this share of the speed with which it joined.
 const SLOW: f64 = 0.9;
 
-/// If there are more names than this, only their number is given.
+/// The most nodes that a note names. If there are more, the note gives only their number.
 const MOST_NAMED: usize = 4;
 
-/// A recorded run: its timeline, and what the timeline does not keep.
+/// A recorded run: its timeline, and facts that the timeline does not have.
 pub(super) struct Collected {
     pub header: Header,
     pub timeline: Timeline,
     seen: Seen,
+    /// Whether the journal's last line is incomplete.
     cut_short: bool,
 }
 
-/// Facts about the records that the timeline does not keep.
+/// Facts about the run that the timeline does not have.
 #[derive(Default)]
 struct Seen {
-    /// Speeds with which nodes joined, by node id.
+    /// The speed with which each node joined, by node id.
     speeds: Vec<f64>,
     /// The last learned speed of each node.
     learned: BTreeMap<NodeId, f64>,
@@ -59,7 +60,7 @@ impl Seen {
 }
 
 impl Collected {
-    /// Reads all of a journal.
+    /// Reads a journal from beginning to end.
     pub fn from(mut records: JournalRecords<'_>) -> Result<Collected, TraceError> {
         let header = records.header().clone();
         let (mut seen, mut failed) = (Seen::default(), None);
@@ -92,7 +93,7 @@ impl Collected {
         (relative > 0.0 && relative < SLOW).then_some(relative)
     }
 
-    /// Returns the speed of a node: the learned one if the node is slow, else the one with which it joined.
+    /// Returns the speed of a node: the learned speed if the node is slow, otherwise the speed with which it joined.
     fn speed(&self, node: NodeId) -> f64 {
         self.joined(node) * self.slowed(node).unwrap_or(1.0)
     }
@@ -112,8 +113,8 @@ impl Collected {
         matches!(row.outcome, AttemptEnd::Won | AttemptEnd::Lost) && self.seen.finished.contains(&row.attempt)
     }
 
-    /// Returns how many seconds the attempt's work so far takes on a node of speed 1. For an attempt that began with
-    /// a part of the work done, the time is scaled up to the whole work.
+    /// Returns how long the attempt ran, in seconds, converted to a node of speed 1. If the attempt began with a part
+    /// of its work done, the time is scaled up to all of its work.
     pub fn seconds(&self, row: &TimelineRow) -> f64 {
         let done = if (0.0..1.0).contains(&row.from_progress) { row.from_progress } else { 0.0 };
         (row.end - row.start).seconds() * self.speed(row.node) / (1.0 - done)
@@ -126,7 +127,8 @@ impl Collected {
         let tasks: FxHashSet<TaskId> = ended().map(|row| row.attempt.task).collect();
         let mut warnings = Vec::new();
         if self.cut_short {
-            warnings.push("The journal is cut short in its last line; what comes before was read.".to_owned());
+            warnings
+                .push("The journal is cut short in its last line; everything before that line was read.".to_owned());
         }
         TraceSummary {
             format: "journal",
@@ -162,7 +164,7 @@ impl Collected {
                 analysis.phase(key, PhaseFacts { name: Some(name), job: Some(of), tasks: Some(spec.tasks_to_do()) });
             }
         }
-        // Passes attempts in the order in which they ended, as for other logs.
+        // Passes attempts in the order in which they ended, as the readers of other formats do.
         let mut rows: Vec<&TimelineRow> =
             self.timeline.rows.iter().filter(|row| row.outcome != AttemptEnd::Running).collect();
         rows.sort_by_key(|row| (row.end, row.attempt));
@@ -245,7 +247,8 @@ fn rounded(time: Time) -> String {
     format!("{:.3} s", time.seconds())
 }
 
-/// `node a was`, `nodes a and b were`, `nodes a, b and c were`, `7 nodes were`.
+/// Returns the beginning of a sentence about nodes: `node a was`, `nodes a and b were`, `nodes a, b and c were`, `7
+/// nodes were`.
 fn were(names: &[String]) -> String {
     match names {
         [] => "no node was".to_owned(),

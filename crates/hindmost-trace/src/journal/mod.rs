@@ -1,29 +1,30 @@
-//! Journals of Hindmost's runs, live or simulated, as [`hindmost_core::journal`] writes them.
+//! Reads journals of Hindmost's runs, live or simulated, as [`hindmost_core::journal`] writes them.
 //!
 //! | journal | replay |
 //! | --- | --- |
 //! | job | job with the same arrival, phases, demands and dependencies |
 //! | node that joined | node with the same capacity and speed, available from beginning to end |
-//! | attempt | what is known of how long one copy of its task takes |
+//! | attempt | the duration of one copy of its task, or a lower bound of it |
 //!
 //! A replay has no failures and no lost nodes. The durations of copies are therefore derived as follows:
 //!
-//! - Attempts of a task count from the last one that was started while no copy of the task was running: its first
-//!   attempt, or one after all copies had failed, were lost with their nodes or were stopped with the run. Earlier
-//!   attempts are ignored, because they had no result and the task would not have needed the later ones without the
-//!   failure.
-//! - A winner takes as long as it ran, and so does a copy that finished after it. Any other copy, stopped or still
+//! - Only the latest attempts of a task count: the last attempt that was started while no copy of the task was running,
+//!   and all attempts after it. Such an attempt is the task's first, or was started after all copies had failed, had
+//!   been lost with their nodes, or had been stopped with the run. Earlier attempts are ignored, because they had no
+//!   result, and in a replay nothing fails.
+//! - A winner takes as long as it ran. So does a copy that finished after the winner. Any other copy, stopped or still
 //!   running at the end, takes at least as long as it ran.
-//! - Durations of copies that never ran, and how much longer stopped copies would have taken, are drawn from the
-//!   durations of the phase's winners ([`Durations::Observed`]).
-//! - A phase without a finished task uses the durations of the job's other phases; if no task of the job has
-//!   finished, those of all jobs of the journal. A journal without any finished task cannot be replayed.
+//! - Durations of copies that never ran, and remaining times of stopped copies, are drawn from the durations of the
+//!   phase's winners ([`Durations::Observed`]).
+//! - A phase without a finished task uses the durations of the job's other phases; if no task of the job has finished,
+//!   it uses the durations of all jobs of the journal. A journal without any finished task cannot be replayed.
 //!
 //! Tasks that were finished before the run are left out, because their durations are unknown. The other tasks of
 //! their phase are renumbered, and phases without any other task are removed, together with the dependencies on them.
 //!
-//! Durations are converted to a node of speed 1. The speed of a node is the one with which it joined, or the last
-//! learned speed if the node is slow. In a replay a slow node has this speed from the beginning, and a note says so.
+//! Durations are converted to a node of speed 1. The speed of a node is the speed with which it joined or, if the run
+//! found that the node is slow, the last speed that the run learned. In a replay a slow node has this speed from the
+//! beginning, and a note says so.
 //!
 //! [`Durations::Observed`]: hindmost_core::workload::Durations::Observed
 
@@ -53,9 +54,9 @@ pub(crate) use record_reader::begins_like_one;
 pub use record_reader::{JournalRecords, MOST_TASKS};
 
 /// A note for the user of a replay: where durations that are not in the journal come from.
-pub const COPIES_NOTE: &str = "Attempts take as long as in the recorded run; one that ended unfinished takes at least as long as it ran. How much longer it would have taken, and the durations of copies that never ran, are drawn from the winners of the same phase. If no winner took longer than an unfinished attempt ran, the attempt is assumed to end then, so the replay understates what is saved by policies that overtake such attempts.";
+pub const COPIES_NOTE: &str = "Attempts take as long as in the recorded run; an attempt that did not finish takes at least as long as it ran. Its remaining time, and the durations of copies that never ran, are drawn from the winners of the same phase. If no winner took longer than an unfinished attempt ran, the attempt is assumed to need no more time, so the replay understates how much time policies save that start copies of such attempts.";
 
-/// A recorded run, ready for a replay. Times count from its beginning.
+/// A recorded run, ready for a replay. Times are counted from the beginning of the run.
 #[derive(Clone, Debug)]
 pub struct JournalTrace {
     /// Policy, order, progress model (`knowledge`) and dimensions of the run.
@@ -74,12 +75,12 @@ pub struct JournalTrace {
 /// A node of a recorded run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JournalNode {
-    /// Its name.
+    /// The node's name.
     pub name: Arc<str>,
-    /// Its resources, in the journal's dimensions.
+    /// The node's resources, in the dimensions of the journal's header.
     pub capacity: Resources,
-    /// Its speed relative to a node of speed 1: the last learned one if the node is slow, else the one with which it
-    /// joined.
+    /// The node's speed; 1 is normal. If the run found that the node is slow, this is the last speed that the run
+    /// learned, otherwise the speed with which the node joined.
     pub speed: f64,
 }
 
@@ -96,7 +97,7 @@ pub(crate) fn find(path: &Path) -> Result<Option<PathBuf>, TraceError> {
     Ok(record_reader::begins_like_a_journal(path).then(|| path.to_owned()))
 }
 
-/// Returns the path of the journal in the output folder of a run; `None` if the folder is none.
+/// Returns the path of the journal in the output folder of a run; `None` if the folder has no journal.
 pub(crate) fn of_folder(folder: &Path) -> Option<PathBuf> {
     Some(folder.join(JOURNAL_IN_FOLDER)).filter(|journal| journal.is_file())
 }

@@ -1,4 +1,4 @@
-//! Reads the records of a journal one by one. Errors name file and line.
+//! Reads the records of a journal one by one. Errors name the file and the line.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -11,14 +11,14 @@ use crate::JOURNAL_IN_FOLDER;
 use crate::error::TraceError;
 use crate::reading::progress::{OnProgress, Progress};
 
-/// The largest number of tasks of all jobs of a journal. Each task takes memory as soon as its job arrives, so this
-/// limits the damage that a wrong number can do.
+/// The most tasks that all jobs of a journal may have together. Each task takes memory as soon as its job arrives, so
+/// this limits the memory that a damaged number can cost.
 pub const MOST_TASKS: u64 = 50_000_000;
 
 /// Bytes within which a journal's header must contain its first key.
 const SNIFFED: u64 = 4 << 10;
 
-/// Returns whether a file's first line looks like a journal's header. Always false for pipes and the like, whose
+/// Returns whether a file's first line looks like a journal's header. Always false for pipes and other files whose
 /// bytes can be read only once.
 pub(super) fn begins_like_a_journal(path: &Path) -> bool {
     if !path.is_file() {
@@ -67,22 +67,22 @@ impl<'a> JournalRecords<'a> {
         Ok(JournalRecords { reader, name: name.to_owned(), tasks: 0 })
     }
 
-    /// The journal's name in errors.
+    /// Returns the journal's name for errors.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The journal's header.
+    /// Returns the journal's header.
     pub fn header(&self) -> &Header {
         self.reader.header()
     }
 
-    /// The number of the line that was read last, counted from 1; the header is line 1.
+    /// Returns the number of the line that was read last, counted from 1; the header is line 1.
     pub fn line(&self) -> u64 {
         self.reader.line()
     }
 
-    /// Whether the last line is incomplete and was left out. Known only at the end.
+    /// Returns whether the last line is incomplete and was left out. False until the last record has been read.
     pub fn cut_short(&self) -> bool {
         self.reader.cut_short()
     }

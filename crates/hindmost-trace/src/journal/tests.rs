@@ -1,4 +1,4 @@
-//! Small journals written by hand, and what is read from each attempt.
+//! Tests with small journals: which durations are read from their attempts, and which errors damaged journals give.
 
 use std::fmt::Write;
 use std::fs;
@@ -11,9 +11,10 @@ use ObservedCopy::{AtLeast, Took};
 
 const HEADER: &str = r#"{"hindmost_journal":1,"dimensions":["cpus","memory"],"policy":"mantri","order":"fair","gamma":0.5,"knowledge":"progress(0.1)"}"#;
 
-/// A journal written line by line, with times in whole seconds. Attempts are (phase, task, copy) of its only job.
+/// A journal with one job, written line by line, with times in whole seconds.
 struct Journal(String);
 
+/// An attempt of the only job: phase, task and copy.
 type Attempt = (u32, u32, u32);
 
 fn id((phase, index, copy): Attempt) -> String {
@@ -21,8 +22,8 @@ fn id((phase, index, copy): Attempt) -> String {
 }
 
 impl Journal {
-    /// Two nodes of these speeds, and a job whose phases have these numbers of tasks and wait for each other in
-    /// order.
+    /// Returns a journal with two nodes of the given speeds and a job. `phases` has the number of tasks of each phase;
+    /// each phase waits for the phase before it.
     fn new(speeds: [f64; 2], phases: &[u32]) -> Journal {
         let mut journal = Journal(format!("{HEADER}\n"));
         for (node, speed) in speeds.iter().enumerate() {
@@ -84,7 +85,7 @@ fn observed(trace: &JournalTrace, phase: usize) -> (&[Vec<ObservedCopy>], &[f64]
     }
 }
 
-/// One phase of eight tasks, with everything that can happen to an attempt.
+/// Returns a journal of one phase with eight tasks, whose attempts end in every possible way.
 fn eventful() -> Journal {
     let mut journal = Journal::new([1.0, 1.0], &[8]);
     for task in 0..6 {
@@ -116,18 +117,19 @@ fn each_attempt_gives_a_duration_or_a_lower_bound() {
     let trace = eventful().read();
     let (tasks, known) = observed(&trace, 0);
     let expected: [&[ObservedCopy]; 7] = [
-        // Overtaken by its second backup; the first backup was lost with its node.
+        // Task 0: the original was overtaken by the second backup; the first backup was lost with its node.
         &[AtLeast(10.0), AtLeast(1.0), Took(2.0)],
-        // Failed and relaunched: the failed attempt does not count.
+        // Task 1 failed and was relaunched: the failed attempt does not count.
         &[Took(5.0)],
-        // Its node was lost: the lost attempt does not count.
+        // Task 2: the node of its first attempt was lost, so this attempt does not count.
         &[Took(8.0)],
-        // Replaced; the replacement started when the original had been stopped, at 7 s.
+        // Task 3 was replaced; the replacement started when the original had been stopped, at 7 s.
         &[AtLeast(6.0), Took(3.0)],
-        // Still running when the journal ends.
+        // Task 4 is still running when the journal ends.
         &[AtLeast(13.0)],
-        // Overtaken, but not stopped in time.
+        // Task 5: the original was overtaken by a backup, but finished before it could be stopped.
         &[Took(11.0), Took(5.0)],
+        // Task 6 is still running when the journal ends; task 7 was never started.
         &[AtLeast(1.0)],
     ];
     assert_eq!(tasks, expected);
@@ -178,13 +180,13 @@ fn a_copy_that_failed_while_another_ran_counts() {
 }
 
 #[test]
-fn durations_are_those_of_a_node_of_speed_1_from_scratch() {
+fn durations_are_scaled_to_speed_1_and_to_all_of_the_work() {
     let mut journal = Journal::new([1.0, 0.25], &[2]);
     journal.start(1, (0, 0, 0), 1);
     journal.start_from(1, (0, 1, 0), 0, 0.5);
     journal.ended(9, "finished", (0, 0, 0));
     journal.ended(9, "finished", (0, 1, 0));
-    // The last learned speed of a slow node counts.
+    // Node 0 is slow, so its last learned speed is used.
     journal.event(5, r#"{"node_speed_learned":{"node":0,"speed":0.5}}"#);
     journal.event(9, r#"{"node_speed_learned":{"node":0,"speed":0.125}}"#);
     journal.event(9, r#"{"node_speed_learned":{"node":1,"speed":0.24}}"#);
@@ -217,7 +219,7 @@ fn learned_durations_are_in_the_notes() {
 }
 
 #[test]
-fn a_phase_without_a_finished_task_borrows_durations() {
+fn a_phase_without_a_finished_task_uses_other_phases() {
     let mut journal = Journal::new([1.0, 1.0], &[2, 3]);
     journal.start(1, (0, 0, 0), 0);
     journal.start(1, (0, 1, 0), 0);
@@ -255,7 +257,7 @@ fn journals_that_cannot_be_replayed_give_an_error() {
 }
 
 #[test]
-fn a_journal_cut_short_is_read_as_far_as_it_goes() {
+fn a_journal_is_read_up_to_its_cut() {
     let whole = eventful().0;
     let trace = read(&whole.as_bytes()[..whole.len() - 3], "j").unwrap();
     assert_eq!(trace.summary.to, Some(13.0));
@@ -277,7 +279,7 @@ fn attempts_of_unknown_tasks_are_skipped() {
 }
 
 #[test]
-fn journals_are_found_by_first_line_or_in_their_folder() {
+fn journals_are_found_by_first_line_or_in_a_run_folder() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     fs::write(path("journal"), eventful().0).unwrap();

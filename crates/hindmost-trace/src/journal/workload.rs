@@ -1,4 +1,5 @@
-//! Builds jobs for a replay from the attempts of a journal. Durations are known as far as they were observed.
+//! Builds jobs for a replay from the attempts of a journal. An attempt that did not finish gives a lower bound of its
+//! duration.
 
 use hindmost_core::timeline::AttemptEnd;
 use hindmost_core::workload::{Durations, JobSpec, ObservedCopy, PhaseSpec, WorkloadJob};
@@ -9,13 +10,15 @@ use crate::replay::mean_and_sd;
 /// Observed durations of a phase.
 #[derive(Clone, Default)]
 struct Observed {
-    /// The copies of each task that count. It has entries only up to the last task that was started.
+    /// Observed copies of each task, by task, without the attempts that a replay ignores. Has entries up to the last
+    /// task that was started.
     tasks: Vec<Vec<ObservedCopy>>,
     /// Durations of winners, in seconds.
     known: Vec<f64>,
 }
 
-/// Returns the jobs, and adds a warning for each phase that borrows durations. `None` if no task has finished.
+/// Returns the jobs, and adds a warning for each phase that uses the durations of other phases because none of its
+/// tasks has finished. `None` if no task of the journal has finished.
 pub(super) fn jobs(collected: &Collected, warnings: &mut Vec<String>) -> Option<Vec<WorkloadJob>> {
     let jobs = &collected.timeline.jobs;
     let observed = observe(collected);
@@ -26,10 +29,11 @@ pub(super) fn jobs(collected: &Collected, warnings: &mut Vec<String>) -> Option<
     let mut workload = Vec::with_capacity(jobs.len());
     for (job, phases) in jobs.iter().zip(observed) {
         let of_job = sorted(phases.iter().flat_map(|phase| &phase.known));
-        let (lent, lender) = if of_job.is_empty() { (&all, "all jobs") } else { (&of_job, "its job's other phases") };
+        let (fallback, source) =
+            if of_job.is_empty() { (&all, "all jobs") } else { (&of_job, "its job's other phases") };
         let mut spec = JobSpec { arrival: job.arrival, phases: Vec::new(), ..(*job.spec).clone() };
         let mut durations = Vec::new();
-        // The new number of each phase; `None` if the phase is removed.
+        // The new index of each phase; `None` if the phase is removed.
         let mut numbers: Vec<Option<u32>> = Vec::new();
         for (phase, Observed { tasks, known }) in job.spec.phases.iter().zip(phases) {
             let to_do = phase.tasks_to_do();
@@ -39,9 +43,9 @@ pub(super) fn jobs(collected: &Collected, warnings: &mut Vec<String>) -> Option<
             }
             let mut known = sorted(&known);
             if known.is_empty() {
-                known.clone_from(lent);
+                known.clone_from(fallback);
                 warnings.push(format!(
-                    "No task of phase {:?} of job {:?} has finished: its durations are drawn from those of {lender}.",
+                    "No task of phase {:?} of job {:?} has finished, so the phase's durations are drawn from those of {source}.",
                     phase.name, spec.name
                 ));
             }
@@ -66,7 +70,7 @@ pub(super) fn jobs(collected: &Collected, warnings: &mut Vec<String>) -> Option<
             workload.push(WorkloadJob { spec, durations });
         }
     }
-    // Arrivals in a journal are in order already, unless the journal mixes several runs.
+    // Jobs in a journal are already in the order of their arrival, unless the journal mixes several runs.
     workload.sort_by_key(|job| job.spec.arrival);
     Some(workload)
 }
@@ -86,7 +90,7 @@ fn observe(collected: &Collected) -> Vec<Vec<Observed>> {
         let place = (task.job.0 as usize, task.phase as usize);
         let spec = jobs.get(place.0).and_then(|job| job.spec.phases.get(place.1));
         let Some(phase) = all.get_mut(place.0).and_then(|phases| phases.get_mut(place.1)) else { continue };
-        // The job has no such task: Hindmost did not write this journal.
+        // The job has no such task. Hindmost does not write such journals.
         if spec.is_none_or(|spec| task.index >= spec.tasks) {
             continue;
         }
@@ -96,7 +100,7 @@ fn observe(collected: &Collected) -> Vec<Vec<Observed>> {
         }
         let copies = &mut phase.tasks[at];
         if !row.redundant {
-            // The task was started while no copy of it was running: earlier attempts do not count.
+            // The attempt was started while no copy of the task was running, so earlier attempts do not count.
             copies.clear();
         }
         let seconds = collected.seconds(row);

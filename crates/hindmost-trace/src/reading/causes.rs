@@ -1,12 +1,12 @@
-//! Counts causes why attempts failed or were killed.
+//! Counts the causes of failed and killed attempts.
 
 use std::collections::BTreeMap;
 
-/// Distinct causes that are counted; all further ones count as [`OTHER`].
+/// The most distinct causes that are counted. Any further cause counts as [`OTHER`].
 const MOST: usize = 200;
 /// The cause of texts that match no known cause.
 pub(crate) const OTHER: &str = "other";
-/// The cause of attempts for which the log gives none.
+/// The cause of attempts for which the log names no cause.
 pub(crate) const NOT_SAID: &str = "not said";
 
 /// Counts by cause, for at most 200 distinct causes.
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_cut() {
+    fn long_texts_are_cut_to_the_given_length() {
         assert_eq!(shortened("\n  count at A.scala:1 \nmore", 80), "count at A.scala:1");
         assert_eq!(shortened("größer als", 6), "größer…");
         assert_eq!(shortened("", 6), "");

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-/// Returns the text that begins at the value of a key, at the key's first occurrence at any depth. `key` includes its
+/// Returns the text from the value of a key on. The key's first occurrence counts, at any depth. `key` includes its
 /// quotes, so it does not match inside a string, where quotes are escaped.
 pub(crate) fn behind_key<'a>(text: &'a [u8], key: &str) -> Option<&'a [u8]> {
     let at = memchr::memmem::find(text, key.as_bytes())?;
@@ -35,18 +35,18 @@ pub(crate) fn leading_string(text: &[u8], most: usize) -> Option<String> {
     serde_json::from_str(&quoted).ok()
 }
 
-/// Parses an object. If that fails, replaces what JSON does not allow and parses again: control characters, such as
-/// line breaks that a tool put into texts, and bytes that aren't UTF-8. `cleaned` must be empty; it receives the
-/// replaced text.
+/// Parses an object. If that fails, replaces control characters (such as line breaks that a tool put into texts) and
+/// bytes that aren't UTF-8, which JSON does not allow, and parses again. `cleaned` must be empty; it receives the text
+/// that was parsed again.
 ///
 /// # Errors
-/// The message of the first failed attempt to parse it.
+/// If the cleaned text can't be parsed either; the message is that of the first failure.
 pub(crate) fn parse_cleaned<'a, T: Deserialize<'a>>(object: &'a [u8], cleaned: &'a mut String) -> Result<T, String> {
     serde_json::from_slice(object).or_else(|error| {
         let text = String::from_utf8_lossy(object);
         cleaned.extend(text.chars().map(|c| if c.is_control() { ' ' } else { c }));
         serde_json::from_str(cleaned).map_err(|_| {
-            // Cuts off line and column, which would be taken for those of the log.
+            // Removes line and column, because they are counted within the object, not within the log.
             let text = error.to_string();
             text.split(" at line ").next().unwrap_or(&text).to_owned()
         })
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_are_found_behind_their_keys() {
+    fn numbers_are_found_after_their_key() {
         let id = |line: &str| behind_key(line.as_bytes(), "\"Task ID\"").and_then(leading_number::<u32>);
         assert_eq!(id(r#"{"Event":"x","Task Info":{"Task ID":17,"Index":3}}"#), Some(17));
         assert_eq!(id(r#"{"Task Info" : {"a":"\"Task ID\":5", "Task ID" : 4294967295 }}"#), Some(u32::MAX));
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn strings_are_read_as_far_as_they_go() {
+    fn long_and_incomplete_strings_are_cut() {
         assert_eq!(leading_string(br#""a \u00e4 \"b\"" ..."#, 99).as_deref(), Some("a \u{e4} \"b\""));
         for cut in [r#""ab\"#, r#""ab\u00"#, r#""ab"#] {
             assert_eq!(leading_string(cut.as_bytes(), 99).as_deref(), Some("ab"));

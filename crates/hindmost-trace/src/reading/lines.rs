@@ -8,15 +8,15 @@ use super::window::Window;
 
 /// Bytes of a long line that are read before deciding whether it is needed.
 const PEEK: usize = 4 << 10;
-/// Longer lines are skipped.
+/// Lines longer than this many bytes are skipped.
 const LONGEST: usize = 128 << 20;
 
 /// A line, without its line feed.
 #[derive(Debug)]
 pub(crate) struct Line<'a, K> {
-    /// Its number, from 1.
+    /// The line's number, counted from 1.
     pub number: u64,
-    /// Whether it ends in a line feed. If not, it is the log's last line.
+    /// Whether the line ends in a line feed. If not, it is the log's last line.
     pub terminated: bool,
     pub body: Body<'a, K>,
 }
@@ -29,14 +29,15 @@ pub(crate) enum Body<'a, K> {
     Skipped {
         /// The format reader's classification; `None` if the line was skipped because of its length.
         kind: Option<K>,
-        /// Its first bytes.
+        /// The line's first bytes.
         beginning: &'a [u8],
-        /// Its last non-blank byte.
+        /// The line's last non-blank byte.
         last: u8,
     },
 }
 
-/// Classifies a long line that is not needed by its beginning; `None` if the line is needed.
+/// Returns the kind of a long line, recognised by its first bytes, if the reader does not need the line; `None` if it
+/// needs the line.
 pub(crate) type NotNeeded<K> = fn(&[u8]) -> Option<K>;
 
 pub(crate) struct Lines<'r, K> {

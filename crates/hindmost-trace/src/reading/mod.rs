@@ -1,4 +1,4 @@
-//! The toolkit of the readers: what every format of log needs.
+//! Tools that the readers of all formats share.
 //!
 //! | file | what it does |
 //! | --- | --- |
@@ -10,7 +10,7 @@
 //! | `values.rs` | parses numbers, texts and flags leniently |
 //! | `sniff.rs` | describes a file that is not a log |
 //! | `causes.rs` | counts causes of failures |
-//! | `warnings.rs` | counts problems and words them as warnings |
+//! | `warnings.rs` | counts problems and turns them into warnings |
 
 pub(crate) mod causes;
 pub(crate) mod compression;

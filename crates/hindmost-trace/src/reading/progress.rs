@@ -1,9 +1,9 @@
-//! Progress reports: how much of the files has been read.
+//! Reports how much of the files has been read.
 
 use std::io::{self, Read};
 
-/// A callback that receives the number of bytes read so far and, where known, the total size of all files. For
-/// compressed files these are compressed bytes.
+/// A callback that receives the number of bytes read so far and, if known, the total size of all files. For compressed
+/// files these are compressed bytes.
 pub type OnProgress<'a> = &'a mut dyn FnMut(u64, Option<u64>);
 
 /// Progress of reading one or several files.
@@ -18,12 +18,12 @@ impl<'a> Progress<'a> {
         Progress { callback, read: 0, total }
     }
 
-    /// Bytes read so far.
+    /// Returns the number of bytes read so far.
     pub(crate) fn read(&self) -> u64 {
         self.read
     }
 
-    /// Counts a file as read to its end, even if its reader has stopped early.
+    /// Sets the number of bytes read so far. This counts a file as read to its end if its reader has stopped early.
     pub(crate) fn reach(&mut self, position: u64) {
         self.read = position;
     }
@@ -33,7 +33,7 @@ impl<'a> Progress<'a> {
         Watched { reader, on_read: |count| self.add(count) }
     }
 
-    /// Does the same as [`watch`](Progress::watch) for a single file.
+    /// Does the same as [`watch`](Progress::watch), but takes ownership. For a single file.
     pub(crate) fn watch_all<R: Read>(mut self, reader: R) -> impl Read + use<'a, R> {
         Watched { reader, on_read: move |count| self.add(count) }
     }

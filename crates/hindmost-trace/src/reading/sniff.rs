@@ -19,7 +19,7 @@ const PACKED: &[(&[u8], &str, &str)] = &[
 /// First bytes that are enough to recognise a file.
 pub(crate) const LOOKED_AT: usize = 512;
 
-/// Magic bytes of other files that aren't text.
+/// Magic bytes of other files that aren't text, and descriptions of these files.
 const OTHERS: &[(&[u8], &str)] = &[
     (b"PAR1", "Parquet"),
     (b"Obj\x01", "Avro"),
@@ -30,7 +30,7 @@ const OTHERS: &[(&[u8], &str)] = &[
     (b"%PDF", "PDF"),
 ];
 
-/// A longer line is described by its length only.
+/// A line of more bytes than this is described by its length only.
 const LONGEST_DESCRIBED: usize = 1 << 20;
 
 /// Returns an error if a file with these first bytes can't be a log.
@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn other_formats_are_named() {
+    fn files_of_other_formats_are_refused_by_name() {
         let said = |bytes: &[u8]| refuse(bytes, "x").map_err(|e| e.to_string());
         assert!(said(b"").unwrap_err().contains("is empty"));
         assert!(said(b"\x1f\x8b\x08").unwrap_err().contains("gzip within another compression"));

@@ -1,10 +1,10 @@
-//! Readers for tests of several modules.
+//! Readers that tests of several modules use.
 
 use std::io::{self, Read};
 
 use super::compression::Plain;
 
-/// Returns a few bytes per read.
+/// A reader of the bytes in field 0. Each read returns at most as many bytes as field 1 says.
 pub(crate) struct Drip<'a>(pub &'a [u8], pub usize);
 
 impl Read for Drip<'_> {
@@ -16,7 +16,7 @@ impl Read for Drip<'_> {
     }
 }
 
-/// Returns a log that arrives a few bytes at a time.
+/// Returns a log of which each read returns at most `bytes` bytes.
 pub(crate) fn dripping(log: &[u8], bytes: usize) -> Plain<'_> {
     Plain::new(Drip(log, bytes)).unwrap()
 }

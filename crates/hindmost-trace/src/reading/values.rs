@@ -8,12 +8,12 @@ use std::marker::PhantomData;
 
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-/// Times from the year 9999 on are ignored. Milliseconds since 1970.
+/// Times from this one on, in milliseconds since 1970, are ignored: the beginning of the year 10000.
 const LATEST: i64 = 253_402_300_800_000;
-/// Larger values would saturate when cast to a whole number.
+/// Numbers from this one on are too large for a whole number (`i64`).
 const LARGEST: f64 = 9e18;
 
-/// A number, or none.
+/// A number from a field of a log, or nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) enum Number {
     /// Missing, null, or not a number.
@@ -60,7 +60,7 @@ impl Number {
     }
 
     /// Returns a time in milliseconds since 1970. `None` for 0 and −1, which logs contain for events that did not
-    /// happen, and for times from the year 9999 on.
+    /// happen, and for times from the year 10000 on.
     pub(crate) fn instant(self) -> Option<i64> {
         self.whole().filter(|&n| n > 0 && n < LATEST)
     }
@@ -70,7 +70,7 @@ impl Number {
     }
 }
 
-/// Text, or none. Borrowed from the log unless it has escapes.
+/// A text from a field of a log, or nothing. It is borrowed from the log unless it has escapes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Text<'a>(pub(crate) Option<Cow<'a, str>>);
 
@@ -89,7 +89,7 @@ impl Text<'_> {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Flag(pub(crate) bool);
 
-/// How a type is made from the JSON values that it understands.
+/// A type that can be made from JSON values of several types. Values that it can't be made from give its default.
 trait Lenient<'de>: Deserialize<'de> + Default + PartialEq {
     fn from_number(_: Number) -> Self {
         Self::default()
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_come_in_many_forms() {
+    fn numbers_are_parsed_from_texts_and_unions() {
         assert_eq!(number("-1"), Number::Whole(-1));
         assert_eq!(number("\" 2 \""), Number::Whole(2));
         assert_eq!(number(r#"{"long":12}"#), Number::Whole(12));
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn times_that_never_happened_are_none() {
+    fn zero_negative_and_far_times_are_none() {
         for never in [-1, 0, i64::MAX] {
             assert_eq!(Number::Whole(never).instant(), None);
         }

@@ -1,11 +1,11 @@
-//! Counts problems that a reader worked around, and words them as warnings.
+//! Counts problems that a reader worked around, and turns them into warnings.
 
 /// Returns a count with its noun: "1 task", "2 tasks".
 pub(crate) fn some(count: u64, one: &str, more: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { more })
 }
 
-/// Lists the names in `named` and how many more there are of `count`: "a, b and 3 more".
+/// Lists the names in `named`. If `count` is larger than their number, adds how many are not listed: "a, b and 3 more".
 pub(crate) fn names(named: &[String], count: u64) -> String {
     let more = count - named.len() as u64;
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
@@ -21,7 +21,7 @@ pub(crate) fn warn(warnings: &mut Vec<String>, table: &[Counted<'_>]) {
     warnings.extend(happened.map(|(count, one, more, rest)| format!("{} {rest}", some(*count, one, more))));
 }
 
-/// Counts occurrences of a problem, and keeps the first.
+/// Counts occurrences of a problem, and keeps a description of the first one.
 #[derive(Debug)]
 pub(crate) struct Occurrences<T> {
     pub count: u64,

@@ -1,10 +1,10 @@
-//! A window on a log: the part that a reader currently needs, in one reused buffer.
+//! Holds the part of a log that a reader currently needs, in one reused buffer.
 
 use std::io::{self, Read};
 
 use super::compression::{Damage, Plain};
 
-/// Bytes per read.
+/// Length of the buffer at first, in bytes. One read fills at most the free part of the buffer.
 pub(crate) const CHUNK: usize = 256 << 10;
 
 pub(crate) struct Window<'r> {
@@ -27,27 +27,27 @@ impl<'r> Window<'r> {
         &self.buffer[self.start..self.end]
     }
 
-    /// Whether the log ends after the bytes that are held.
+    /// Returns whether the log ends after the bytes that are held.
     pub(crate) fn ended(&self) -> bool {
         self.ended
     }
 
-    /// Where and why the compressed data end too early; `None` if they do not.
+    /// Returns where and why the compressed data end too early; `None` if they do not.
     pub(crate) fn damage(&self) -> Option<&Damage> {
         self.plain.damage()
     }
 
-    /// Bytes of the file read so far; for a compressed file, compressed bytes.
+    /// Returns the bytes of the file read so far; for a compressed file, compressed bytes.
     pub(crate) fn position(&self) -> u64 {
         self.plain.position()
     }
 
-    /// Decompressed bytes of the log read so far.
+    /// Returns the decompressed bytes of the log read so far.
     pub(crate) fn read(&self) -> u64 {
         self.read
     }
 
-    /// Takes `count` of the bytes held.
+    /// Removes the first `count` of the bytes held, and returns them.
     pub(crate) fn take(&mut self, count: usize) -> &[u8] {
         let from = self.start;
         self.start = self.end.min(from + count);
@@ -72,7 +72,7 @@ impl<'r> Window<'r> {
         if self.end == self.buffer.len() {
             self.buffer.resize(2 * self.buffer.len(), 0);
         } else if self.buffer.len() > 16 * CHUNK && self.end < CHUNK {
-            // A very long line or object has been taken.
+            // A very long line or object has been taken, so the buffer can shrink.
             self.buffer.truncate(2 * CHUNK);
             self.buffer.shrink_to_fit();
         }

@@ -15,30 +15,32 @@ use super::task_end::{End, Metrics, TaskEnd};
 use super::task_ids::{Seen, TaskIds, task_id};
 use crate::reading::values::Number;
 
-/// How much of the log to keep.
+/// Which data to collect from a log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Keep {
-    /// Data for counts: a few bits per task of the running stages.
+    /// Data for counts: a few bits for each task of the running stages.
     #[default]
     Counts,
     /// Counts, and an analysis that receives attempts as they end.
     Findings,
-    /// Data for a replay: 24 bytes a task, and the attempts that did not win.
+    /// Data for a replay: 24 bytes for each task, and the attempts that did not win.
     Workload,
 }
 
 #[derive(Debug, Default)]
-#[allow(clippy::struct_excessive_bools, reason = "independent facts about what was seen of it")]
+#[allow(clippy::struct_excessive_bools, reason = "independent facts about the application")]
 pub(super) struct Application {
     keep: Keep,
     pub id: Option<String>,
-    /// The application's attempt number, where the cluster manager gives one.
+    /// The number of the application's attempt; `None` if the cluster manager does not number attempts.
     pub attempt: Option<String>,
     pub name: Option<String>,
     pub version: Option<String>,
-    /// Whether any event of the application, its start, and its end were seen.
+    /// Whether the log has any event of the application.
     pub touched: bool,
+    /// Whether the log has the start of the application.
     pub started: bool,
+    /// Whether the log has the end of the application.
     ended: bool,
     /// Whether the log is known to be cut short.
     pub cut: bool,
@@ -47,18 +49,18 @@ pub(super) struct Application {
     /// Earliest and latest time seen, in milliseconds since 1970.
     span: Option<(i64, i64)>,
     pub census: Census,
-    /// Collected only for a replay.
+    /// The executors; collected only for a replay.
     pub executors: Executors,
     pub stages: Stages,
     pub jobs: Jobs,
     /// Attempts that did not win their task; collected only for a replay.
     pub losers: Vec<Loser>,
     task_ids: TaskIds,
-    /// Counts of single events.
+    /// Counts that follow from single events.
     pub counts: Tally,
 }
 
-/// What a task end event turned out to be.
+/// The meaning of a task end event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TaskEnded {
     /// The end of an attempt.
@@ -69,13 +71,13 @@ pub(super) enum TaskEnded {
     Twice,
 }
 
-/// An attempt that did not win its task. Times in milliseconds since 1970.
+/// An attempt that did not win its task. Times are in milliseconds since 1970.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Loser {
     pub stage: u32,
     pub stage_attempt: u32,
     pub task: u32,
-    /// Whether its task is unknown; `task` is then an index within a later submission.
+    /// Whether the attempt's task is unknown. If so, `task` is an index within a later submission of the stage.
     pub unmatched: bool,
     pub attempt: u32,
     pub executor: Option<u32>,
@@ -131,12 +133,12 @@ impl Application {
         }
     }
 
-    /// Returns when it started, or the earliest time seen.
+    /// Returns when the application started; if the log does not say, the earliest time in the log.
     pub(super) fn from(&self) -> Option<i64> {
         self.start.or(self.span.map(|(from, _)| from))
     }
 
-    /// Returns when it ended, or the latest time seen.
+    /// Returns when the application ended; if the log does not say, the latest time in the log.
     fn to(&self) -> Option<i64> {
         self.end.or(self.span.map(|(_, to)| to))
     }
@@ -197,7 +199,7 @@ impl Application {
         let Some(id) = info.id.id() else { return };
         let (stage, gone) = self.stages.completed(id, info, &mut self.jobs);
         if let Some(feed) = feed {
-            // After a failed submission follows another one, or the end of the job.
+            // A failed submission is followed by another submission, or by the end of the job.
             if info.failure.get().is_none() {
                 feed.close(id, stage);
             }
@@ -206,7 +208,7 @@ impl Application {
         self.stages.settle(id);
     }
 
-    /// Takes in the line of a task start event.
+    /// Records a task start event, given its line.
     pub(super) fn task_start(&mut self, line: &[u8]) {
         self.task_ids.start(task_id(line));
     }
@@ -268,7 +270,7 @@ impl Application {
         };
         let id = counted.stage;
         if lost {
-            // The loss of an output is reported by a second end event of the attempt that made it.
+            // The loss of an output is reported by a second end event of the attempt that produced the output.
             self.stages.lost(counted);
         }
         let (found, stage, gone) = self.stages.attempt(counted, &mut self.jobs);

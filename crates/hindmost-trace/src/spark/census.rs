@@ -6,7 +6,7 @@ use super::executors::is_driver;
 use super::fields::Excluded;
 use super::id_sets::NameSet;
 
-/// Distinct executors, and those that were excluded after failures.
+/// The distinct executors of an application, and the executors and hosts that were excluded after failures.
 #[derive(Debug, Default)]
 pub(super) struct Census {
     known: NameSet,
@@ -51,7 +51,7 @@ impl Census {
         self.known.len()
     }
 
-    /// Number of executors that only task end events name, without the driver in local mode.
+    /// Returns the number of executors that only task end events name, without the driver in local mode.
     pub(super) fn unannounced(&self) -> u64 {
         let drivers = super::executors::DRIVERS.iter();
         let drivers = drivers.filter(|name| self.known.contains(name) && !self.announced.contains(name)).count();

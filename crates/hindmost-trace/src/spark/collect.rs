@@ -1,4 +1,5 @@
-//! Collects events: always counts; attempts for an analysis; jobs, winners and losers for a replay.
+//! Collects data from events: always counts; if requested, also attempts for an analysis, or jobs, winners and losers
+//! for a replay.
 
 use super::application::{Application, Keep, TaskEnded};
 use super::events::{Kind, parse};
@@ -22,7 +23,7 @@ pub(super) struct Collector {
     tally: Tally,
     /// Number of finished applications.
     number: u32,
-    /// Whether several applications are expected, so that even the names of the first one need a prefix.
+    /// Whether several applications are expected, so that even the names of the first application need a prefix.
     several: bool,
     /// Whether the next event begins another log.
     fresh: bool,
@@ -35,7 +36,7 @@ pub(super) struct Collector {
 
 /// The collected data of one or several logs.
 pub(super) struct Collected {
-    /// In the order of the log; kept only for a replay.
+    /// The applications in the order of the log; kept only for a replay.
     pub applications: Vec<Application>,
     pub tally: Tally,
     pub failures: Causes,
@@ -88,7 +89,7 @@ impl Collector {
         }
     }
 
-    /// Takes in an event. On an error nothing changes.
+    /// Applies an event, given its line. An event that can't be parsed does not change the collected data.
     pub(super) fn take(&mut self, kind: Kind, line: &[u8]) -> Result<(), serde_json::Error> {
         if kind == Kind::Foreign {
             return Ok(());

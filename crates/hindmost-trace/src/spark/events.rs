@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use crate::reading::values::Text;
 
-/// Events that are read or counted. All others are skipped without parsing.
+/// The kinds of events. Events of the kinds `OtherSpark` and `Foreign` are skipped without parsing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     LogStart,
@@ -19,12 +19,12 @@ pub(super) enum Kind {
     JobEnd,
     StageSubmitted,
     StageCompleted,
-    /// Only counted.
+    /// Of this event, only the task id is read.
     TaskStart,
     TaskEnd,
-    /// An executor no longer gets tasks, of a stage or at all.
+    /// An executor gets no more tasks of a stage, or no more tasks at all.
     ExecutorExcluded,
-    /// The executors of a host no longer get tasks.
+    /// The executors of a host get no more tasks.
     NodeExcluded,
     /// A speculative copy of a task was requested; only counted.
     SpeculationRequested,
@@ -80,7 +80,7 @@ impl Kind {
         }
     }
 
-    /// Whether fields of the event are needed, so that the whole line must be read.
+    /// Returns whether fields of the event are needed, so that the whole line must be read.
     pub(super) fn is_read(self) -> bool {
         !matches!(
             self,
@@ -105,7 +105,7 @@ pub(super) fn may_be_event(line: &[u8]) -> bool {
     expected.starts_with(&compact)
 }
 
-/// What the beginning of a line shows.
+/// The class of a line, according to its beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Head {
     /// An event of this kind.
@@ -116,8 +116,8 @@ pub(super) enum Head {
     Other,
 }
 
-/// Classifies a line (without leading blanks) by the event's name, which Spark writes first. Looks no further than
-/// the name.
+/// Classifies a line (without leading blanks) by the event's name, which Spark writes first. Reads nothing after the
+/// name.
 pub(super) fn head(line: &[u8]) -> Head {
     let Some(rest) = line.strip_prefix(b"{") else {
         return Head::Other;
@@ -155,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_name_is_found_at_the_beginning_only() {
+    fn event_names_are_found_only_at_the_beginning() {
         let end = Head::Event(Kind::TaskEnd);
         assert_eq!(head(br#"{"Event":"SparkListenerTaskEnd","Stage ID":0}"#), end);
         assert_eq!(head(br#"{ "Event" : "SparkListenerTaskEnd" }"#), end);

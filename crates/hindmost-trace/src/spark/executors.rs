@@ -7,7 +7,8 @@ use super::task_end::TaskInfo;
 use crate::recorded::RecordedNode;
 use crate::replay::since;
 
-/// Task intervals that are kept of an executor whose number of cores is unknown, to find how many overlap.
+/// The most task intervals that are kept for an executor whose number of cores is unknown. They show how many tasks ran
+/// at the same time.
 const KEPT: usize = 1 << 16;
 
 #[derive(Debug, Default)]
@@ -27,8 +28,9 @@ struct Executor {
     profile: Option<i64>,
     added: Option<i64>,
     removed: Option<i64>,
-    /// Start and finish times of its tasks, if `cores` is unknown.
+    /// Start and finish times of the executor's tasks, if `cores` is unknown.
     intervals: Vec<(i64, i64)>,
+    /// The most tasks that ran at the same time, according to `intervals`.
     peak: u32,
 }
 
@@ -122,7 +124,8 @@ impl Executors {
         }
     }
 
-    /// Returns the executor of a task that has ended; `None` if the event does not name it.
+    /// Records that a task ended, and returns the index of its executor; `None` if the event does not name the
+    /// executor.
     pub(super) fn ran(&mut self, task: &TaskInfo<'_>) -> Option<u32> {
         let index = self.entry(task.executor.get()?, task.host.get());
         let executor = &mut self.list[index as usize];
@@ -131,18 +134,18 @@ impl Executors {
         {
             executor.intervals.push((launch, finish));
             if executor.intervals.len() >= KEPT {
-                executor.look_at_intervals();
+                executor.update_peak();
             }
         }
         Some(index)
     }
 
-    /// Returns the executors as nodes. Times count from `origin`; names get the prefix.
+    /// Returns the executors as nodes. Times are counted from `origin`; names get the prefix.
     pub(super) fn into_nodes(self, origin: i64, prefix: &str) -> impl Iterator<Item = RecordedNode> {
         let Executors { list, profiles, task_cpus, .. } = self;
         let prefix = prefix.to_owned();
         list.into_iter().map(move |mut executor| {
-            executor.look_at_intervals();
+            executor.update_peak();
             let profile = profiles.get(&executor.profile.unwrap_or(0));
             let cpus = profile.and_then(|profile| profile.task_cpus).or(task_cpus).unwrap_or(1.0);
             let others = profile.map_or(f64::INFINITY, |profile| profile.others);
@@ -163,9 +166,9 @@ impl Executors {
 }
 
 impl Executor {
-    /// Updates `peak` with the intervals, then drops the earlier half of them: tasks arrive roughly in the order in
-    /// which they finish.
-    fn look_at_intervals(&mut self) {
+    /// Updates `peak` with the intervals. Then drops the half that ends first, because few later tasks overlap with it:
+    /// events are roughly in the order in which tasks finish.
+    fn update_peak(&mut self) {
         let mut changes: Vec<(i64, i32)> =
             self.intervals.iter().flat_map(|&(launch, finish)| [(launch, 1), (finish.max(launch), -1)]).collect();
         // At the same instant, ends count before starts.

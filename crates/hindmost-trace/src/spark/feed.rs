@@ -10,13 +10,14 @@ use crate::reading::causes::shortened;
 /// The largest number of characters of a stage's name.
 const LONGEST: usize = 120;
 
-/// The analysis, and the numbers of its machines and phases.
+/// The analysis, and the numbers of its machines.
 #[derive(Debug, Default)]
 pub(super) struct Feed {
     analysis: Analysis,
     machines: FxHashMap<Box<str>, u32>,
-    /// The current application, and the prefix of its jobs' names.
+    /// Number of the current application.
     application: u32,
+    /// Prefix of the names of the current application's jobs.
     prefix: String,
     #[cfg(test)]
     pub reported: Vec<Reported>,
@@ -42,7 +43,7 @@ impl Feed {
         PhaseKey { application: self.application, phase: stage }
     }
 
-    /// Passes the facts about a stage to the analysis, once its name is known.
+    /// Passes the facts about a stage to the analysis, unless that has happened before.
     pub(super) fn introduce(&mut self, id: u32, stage: &mut Stage) {
         if stage.introduced {
             return;
@@ -97,7 +98,7 @@ impl Feed {
         Some(machine)
     }
 
-    /// Closes a stage in the analysis.
+    /// Closes a stage in the analysis, unless it is closed already.
     pub(super) fn close(&mut self, id: u32, stage: &mut Stage) {
         if !stage.closed {
             self.introduce(id, stage);
@@ -106,7 +107,7 @@ impl Feed {
         }
     }
 
-    /// Closes stages that were evicted from memory.
+    /// Closes stages in the analysis.
     pub(super) fn close_all(&mut self, ids: &[u32]) {
         for &id in ids {
             #[cfg(test)]

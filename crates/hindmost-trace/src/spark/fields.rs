@@ -1,4 +1,4 @@
-//! The event fields that are read.
+//! The fields of events that are read.
 
 use std::borrow::Cow;
 
@@ -148,7 +148,7 @@ pub(super) struct JobEnd {
     pub time: Number,
 }
 
-/// `SparkListenerStageSubmitted` and `SparkListenerStageCompleted`.
+/// An event `SparkListenerStageSubmitted` or `SparkListenerStageCompleted`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct StageEvent<'a> {
@@ -179,13 +179,12 @@ pub(super) struct StageInfo<'a> {
     pub completed: Number,
 }
 
-/// What the RDDs of a stage say about it.
+/// Facts about a stage that follow from its RDDs.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Rdds {
     /// Whether any RDD is a barrier RDD, so that all tasks run at the same time.
     pub barrier: bool,
-    /// The largest RDD id. It is the stage's output, because the output is created after the RDDs it is computed
-    /// from.
+    /// The largest RDD id. It is the stage's output, because Spark creates it after the RDDs from which it is computed.
     pub last: Option<u32>,
 }
 
@@ -205,7 +204,7 @@ impl<'de> Deserialize<'de> for Rdds {
     }
 }
 
-/// The executor or host of any of the events about exclusion.
+/// The executor or host that an event about exclusions names.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Excluded<'a> {

@@ -7,7 +7,7 @@ use rustc_hash::FxHashSet;
 /// A set of numbers, stored as ranges.
 #[derive(Debug, Default)]
 pub(super) struct RangeSet {
-    /// The first number of each range, with its last one. Ranges neither overlap nor touch.
+    /// The last number of each range, by its first number. Ranges neither overlap nor touch.
     ranges: BTreeMap<u32, u32>,
     len: u64,
 }
@@ -43,7 +43,7 @@ impl RangeSet {
         self.len
     }
 
-    /// Number of ranges, which determines the memory needed.
+    /// Returns the number of ranges, which determines the memory of the set.
     pub(super) fn pieces(&self) -> usize {
         self.ranges.len()
     }
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_in_any_order_are_as_in_a_set() {
+    fn range_sets_hold_the_same_numbers_as_hash_sets() {
         let mut set = RangeSet::default();
         let mut known = FxHashSet::default();
         for i in 0..5000_u32 {
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn sets_are_compared_and_split_as_sets_are() {
+    fn range_sets_are_compared_and_split_like_hash_sets() {
         let (mut one, mut other) = (RangeSet::default(), RangeSet::default());
         let (mut these, mut those) = (FxHashSet::default(), FxHashSet::default());
         for i in 0..4000_u32 {

@@ -9,8 +9,9 @@ use crate::reading::compression::Plain;
 use crate::reading::lines::{Body, Lines};
 use crate::reading::sniff;
 
-/// Lines and bytes that are searched for the application start event. Spark writes it within the first ten lines.
+/// The most lines that are searched for the application start event. Spark writes it within the first ten lines.
 const LINES: usize = 200;
+/// The most bytes that are searched for the application start event.
 const BYTES: u64 = 8 << 20;
 
 /// The application, as its start event describes it.

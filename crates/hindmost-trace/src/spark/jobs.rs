@@ -7,12 +7,12 @@ use super::id_sets::RangeSet;
 use crate::reading::causes::shortened;
 use crate::reading::json::{behind_key, leading_number, leading_string};
 
-/// The most SQL executions and jobs without an end that are kept. Logs with missing parts accumulate them; the oldest
+/// The most SQL executions and jobs without an end that are kept. A log with missing parts may have many. The oldest
 /// jobs are dropped first.
 const MOST_HELD: usize = 4096;
 /// The largest number of characters of a description.
 const LONGEST: usize = 80;
-/// Bytes of a description that are read.
+/// The most bytes of a description that are read.
 const LOOKED_AT: usize = 600;
 
 #[derive(Debug, Default)]
@@ -21,7 +21,7 @@ pub(super) struct Jobs {
     drop_finished: bool,
     ids: RangeSet,
     started: u32,
-    /// Jobs that have started and not ended, in this order.
+    /// Jobs that have started and not ended, in the order in which they started.
     active: Vec<Active>,
     /// All jobs, unless finished ones are dropped.
     pub list: Vec<Job>,
@@ -44,7 +44,7 @@ struct Active {
     id: u32,
     index: u32,
     name: Box<str>,
-    /// The stages it lists, sorted, and whether each was submitted since the job started.
+    /// The stages that the job lists, sorted by id, and whether each was submitted since the job started.
     stages: Vec<(u32, bool)>,
 }
 
@@ -53,12 +53,12 @@ impl Jobs {
         Jobs { drop_finished, ..Jobs::default() }
     }
 
-    /// Number of distinct job ids.
+    /// Returns the number of distinct job ids.
     pub(super) fn len(&self) -> u64 {
         self.ids.len()
     }
 
-    /// Number of jobs that have started.
+    /// Returns the number of jobs that have started.
     pub(super) fn started(&self) -> u32 {
         self.started
     }
@@ -91,7 +91,7 @@ impl Jobs {
         })
     }
 
-    /// Ends a job. Returns the stages that it lists and no other active job does.
+    /// Ends a job. Returns the stages that this job lists and no other active job lists.
     pub(super) fn end(&mut self, id: Option<u32>) -> Vec<u32> {
         let Some(at) = self.active.iter().position(|job| Some(job.id) == id) else {
             return Vec::new();
@@ -102,7 +102,8 @@ impl Jobs {
         listed.filter(|&stage| self.active.iter().all(|job| job.position(stage).is_none())).collect()
     }
 
-    /// Records that a stage runs, for all active jobs that list it. Returns index and name of the first of them.
+    /// Records that a stage runs, for all active jobs that list it. Returns the index and the name of the first such
+    /// job.
     pub(super) fn ran(&mut self, stage: u32) -> Option<(u32, &str)> {
         let mut first = None;
         for (at, job) in self.active.iter_mut().enumerate() {
@@ -171,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn jobs_are_named_by_what_they_are_for() {
+    fn jobs_are_named_by_their_description() {
         let of_seven = r#""spark.sql.execution.id":"7","spark.job.description":"mine""#;
         let sql = |text: &str| {
             format!(r#"{{"Event":"x","executionId":7,"rootExecutionId":1,"description":"{text}","details":"#)
@@ -181,7 +182,7 @@ mod tests {
         assert_eq!(name(&sql("count at A.scala:1"), of_seven), "job 3: count at A.scala:1");
         assert_eq!(name(&sql(r#"\n select \u00e4, \"b\"\nfrom c"#), of_seven), "job 3: select ä, \"b\"");
         assert_eq!(name(&sql("other"), r#""spark.sql.execution.id":"8""#), "job 3");
-        // Cut within an escape; too long; no text.
+        // The description is cut within an escape, then too long, then missing.
         for cut in [r#"{"executionId":7,"description":"ab\"#, r#"{"executionId":7,"description":"ab\u00"#] {
             assert_eq!(name(cut, of_seven), "job 3: ab");
         }

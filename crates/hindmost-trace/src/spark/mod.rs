@@ -1,9 +1,9 @@
-//! Spark event logs: JSON lines of Spark 1.4 to 4.x, complete or cut short, plain or compressed, as one file, a
+//! Reads Spark event logs: JSON lines of Spark 1.4 to 4.x, complete or cut short, plain or compressed, as one file, a
 //! rolling log of several files, or a directory with logs of several applications.
 //!
-//! The log is read through one buffer. Most events are skipped after the name at the beginning of the line; of the
-//! others only the needed fields are parsed. Counts and findings keep one or two bits for each task of the running
-//! stages, and next to nothing for finished stages. A replay keeps 24 bytes more for each task, and the attempts that
+//! The log is read through one buffer. Of most events only the name at the beginning of the line is read; of the other
+//! events only the needed fields are parsed. Counts and findings keep one or two bits for each task of the running
+//! stages, and almost no memory for finished stages. A replay also keeps 24 bytes for each task, and the attempts that
 //! did not win.
 //!
 //! | Spark | replay |
@@ -12,7 +12,7 @@
 //! | stage | phase of the first active job that lists the stage when it is submitted |
 //! | parents of a stage | phases that the phase waits for; a skipped parent is replaced by its own parents |
 //! | task | task; its duration is the time from launch to finish of its first success |
-//! | executor | node with as many slots as tasks fit its cores and other resources |
+//! | executor | node; its slots are the number of tasks that fit its cores and other resources |
 //!
 //! In a resubmitted stage, the first success of each task counts, over all submissions: later attempts only ran
 //! because the output was lost. In a barrier stage, where a failed task fails all tasks, the success in the last
@@ -20,13 +20,13 @@
 //!
 //! **What counts as an attempt.** Each task end event is an attempt, with two exceptions. First, when an executor is
 //! lost, Spark writes a second end event (`Resubmitted`) for the attempts whose output is lost with it. It counts in
-//! `attempts`, which counts task end events, and in `outputs_lost`, but neither as a failure nor in the attempts of
-//! the findings. Second, an event whose task id has ended the same way before is a duplicate line and is ignored.
+//! `attempts`, which counts task end events, and in `outputs_lost`, but neither as a failure nor in the attempts of the
+//! findings. Second, an event with the task id and the outcome of an earlier event is a duplicate line and is ignored.
 //!
-//! **SQL queries.** With adaptive execution a query runs as several jobs, one for each exchange and one for the
-//! result. Later jobs list the stages of earlier ones again under other numbers, and skip them. Counts are of Spark's
-//! jobs. A replay joins the jobs of a query that wait for each other's stages, because a job that ends earlier lets
-//! the next one start earlier.
+//! **SQL queries.** With adaptive execution a query runs as several jobs, one for each exchange and one for the result.
+//! Later jobs list the stages of earlier jobs again under other numbers, and skip them. The counts are those of Spark's
+//! jobs. A replay joins the jobs of a query that wait for each other's stages, because a job can start earlier if the
+//! job that it waits for ends earlier.
 
 mod application;
 mod census;
@@ -87,11 +87,11 @@ pub struct SparkTrace {
 /// An application in a log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SparkApplication {
-    /// Its id, such as `application_1628109047826_1317105`; `None` if the log does not say.
+    /// The application's id, such as `application_1628109047826_1317105`; `None` if the log does not say.
     pub id: Option<String>,
-    /// Its attempt number, where the cluster manager (such as YARN) gives one.
+    /// The number of the application's attempt; `None` if the cluster manager does not number attempts. YARN does.
     pub attempt: Option<String>,
-    /// Its name.
+    /// The application's name.
     pub name: Option<String>,
     /// The version of Spark that wrote the log.
     pub spark_version: Option<String>,
@@ -103,7 +103,7 @@ impl SparkTrace {
         &self.summary
     }
 
-    /// Returns the applications in the order of the log; nearly always one.
+    /// Returns the applications in the order of the log; nearly always one application.
     pub fn applications(&self) -> &[SparkApplication] {
         &self.applications
     }
@@ -125,13 +125,13 @@ impl SparkTrace {
         &self.nodes
     }
 
-    /// Returns the attempts that did not win and the speculative attempts that did, by start time. Every other
-    /// attempt is the only one of its task.
+    /// Returns the attempts that did not win and the speculative attempts that won, by start time. Winners that were
+    /// not speculative are left out.
     pub fn attempts(&self) -> &[RecordedAttempt] {
         &self.attempts
     }
 
-    /// Takes the trace apart into summary, jobs, nodes and attempts.
+    /// Returns the trace's summary, jobs, nodes and attempts.
     pub fn into_parts(self) -> (TraceSummary, Vec<WorkloadJob>, Vec<RecordedNode>, Vec<RecordedAttempt>) {
         (self.summary, self.jobs, self.nodes, self.attempts)
     }
@@ -179,8 +179,8 @@ pub fn analyse_spark(
 ///
 /// # Errors
 ///
-/// If the path can't be opened, a directory holds no event log, or as for [`read_spark`]. If there are several files,
-/// unreadable ones become warnings as long as one file can be read.
+/// If the path can't be opened, a directory holds no event log, or as for [`read_spark`]. If there are several files
+/// and at least one can be read, unreadable files become warnings instead.
 pub fn open(path: &Path, progress: Option<OnProgress<'_>>) -> Result<SparkTrace, TraceError> {
     let (read, directory) = read_path(path, Keep::Workload, progress)?;
     Ok(for_replay(read, directory))
@@ -254,7 +254,7 @@ fn read_sources(sources: Sources, keep: Keep, progress: &mut Progress<'_>) -> Re
                 name: &name,
                 label: directory.then_some(&part.label),
                 later_part: begun,
-                // Spark may just have created the last part.
+                // Spark may just have created the last part, without any event.
                 may_be_empty: number > 0 && number + 1 == log.parts.len(),
             };
             let before = progress.read();

@@ -1,9 +1,9 @@
-//! Warnings about irregularities in Spark logs, worded for users.
+//! Turns counts of irregularities in Spark logs into warnings.
 
 use super::tally::Tally;
 use crate::reading::warnings::{some, warn};
 
-/// Adds warnings about irregular events that were read from a file or from a `directory`.
+/// Adds warnings about irregular events. `directory` says whether the events were read from a directory or from a file.
 pub(super) fn of_events(tally: &Tally, directory: bool, warnings: &mut Vec<String>) {
     let unsuccessful = (tally.tasks - tally.winners).saturating_sub(tally.unmatched_winners);
     #[rustfmt::skip]
@@ -82,7 +82,7 @@ fn applications(tally: &Tally, directory: bool, warnings: &mut Vec<String>) {
     }
 }
 
-/// Counts of what was left out or repaired when jobs were built.
+/// Counts of jobs and stages that were left out, repaired or joined when the jobs of a replay were built.
 #[derive(Debug, Default)]
 pub(super) struct Oddities {
     /// Jobs without a stage that ran.
@@ -93,8 +93,9 @@ pub(super) struct Oddities {
     pub no_parents: u64,
     /// Cycles of stages that wait for each other.
     pub circles: u64,
-    /// Jobs of SQL queries that were joined, and the jobs that they were joined to.
+    /// Jobs of SQL queries that were joined.
     pub joined_jobs: u64,
+    /// Jobs of the replay that resulted from joining.
     pub joins: u64,
 }
 

@@ -1,27 +1,29 @@
 //! Joins jobs of an SQL query that wait for each other.
 //!
 //! With adaptive execution each exchange of a query runs as a job of its own. A job that needs the exchange's output
-//! lists its stages again under other numbers, and skips them. A skipped stage has the same RDD as output as the
-//! stage that ran; this identifies the stage that ran, and a replay treats their jobs as one.
+//! lists the exchange's stages again under other numbers, and skips them. A skipped stage and the stage that ran have
+//! the same RDD as output, which shows that they belong together. A replay treats their jobs as one job.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::stage::Stage;
 
-/// Which jobs are joined, and which stages ran instead of skipped ones.
+/// Which jobs are joined, and which stages ran instead of skipped stages.
 #[derive(Debug, Default)]
 pub(super) struct Joined {
-    /// For each job, the earlier job it was joined to, or itself; to be followed repeatedly.
+    /// For each job, an earlier job of its group, or the job itself if it is the group's first job. Following these
+    /// links leads to the group's first job.
     earlier: Vec<u32>,
-    /// The members of each group of joined jobs, by the first one.
+    /// The members of each group of joined jobs, by the group's first job.
     members: FxHashMap<u32, Vec<u32>>,
+    /// For each stage, the stage with the same output that ran; the stage itself if it ran.
     ran_as: FxHashMap<u32, u32>,
 }
 
 /// Joins the jobs of queries whose stages wait for each other.
 pub(super) fn join(stages: &FxHashMap<u32, Stage>, jobs: usize) -> Joined {
     let mut joined = Joined { earlier: (0..jobs as u32).collect(), ..Joined::default() };
-    // The stages that ran, by execution and output RDD; of several the one with the lowest id.
+    // The stages that ran, by execution and output RDD. If several have the same, the stage with the lowest id counts.
     let mut ran: FxHashMap<(i64, u32), u32> = FxHashMap::default();
     for (&id, stage) in stages.iter().filter(|(_, stage)| stage.ran && stage.owner.is_some()) {
         if let (Some(execution), Some(output)) = (stage.execution, stage.output) {
@@ -40,7 +42,7 @@ pub(super) fn join(stages: &FxHashMap<u32, Stage>, jobs: usize) -> Joined {
         let (Some(job), Some(execution)) = (stage.owner, stage.execution) else {
             continue;
         };
-        // Searches parents through skipped stages that have no replacement.
+        // Searches the parents, and the parents of skipped stages for which no other stage ran.
         let mut next = stage.parents.clone().unwrap_or_default();
         let mut visited = FxHashSet::default();
         while let Some(parent) = next.pop() {
@@ -55,7 +57,7 @@ pub(super) fn join(stages: &FxHashMap<u32, Stage>, jobs: usize) -> Joined {
         }
     }
     for job in 0..jobs as u32 {
-        // Earlier jobs point to the first one of their group already.
+        // Earlier jobs already point to the first job of their group.
         let first = joined.first_of(job);
         joined.earlier[job as usize] = first;
         if first != job {

@@ -14,8 +14,9 @@ use crate::reading::lines::{Body, Line, Lines};
 use crate::reading::sniff;
 use crate::reading::warnings::{Occurrences, some};
 
-/// After this many lines or bytes without a Spark event, the file is not a Spark log.
+/// A file that has this many lines without a Spark event is not a Spark log.
 const LINES_TO_FIND_SPARK: u64 = 1000;
+/// A file that has this many bytes without a Spark event is not a Spark log.
 const BYTES_TO_FIND_SPARK: u64 = 64 << 20;
 
 /// The state of reading one or several logs.
@@ -27,13 +28,13 @@ pub(super) struct Reading {
 
 /// A stream of events: a file or another reader.
 pub(super) struct Stream<'n> {
-    /// Its name in errors.
+    /// The stream's name in errors.
     pub name: &'n str,
-    /// Its name in warnings, where there are several.
+    /// The stream's name in warnings; `None` if there is only one stream.
     pub label: Option<&'n str>,
-    /// Whether it continues the previous stream.
+    /// Whether the stream continues the previous stream.
     pub later_part: bool,
-    /// Whether it may be empty without a warning.
+    /// Whether the stream may be empty without an error.
     pub may_be_empty: bool,
 }
 
@@ -102,8 +103,12 @@ impl Reading {
         }
         if let Some((line, why)) = &events.unreadable.first {
             self.warnings.push(format!(
-                "{} skipped as not readable as Spark events; the first is line {line}{place}: {why}.",
-                some(events.unreadable.count, "line was", "lines were"),
+                "{}; the first is line {line}{place}: {why}.",
+                some(
+                    events.unreadable.count,
+                    "line was skipped, because it can't be read as a Spark event",
+                    "lines were skipped, because they can't be read as Spark events"
+                ),
             ));
         }
         if events.replaced > 0 {
@@ -165,7 +170,7 @@ impl Unreadable {
 
 impl From<serde_json::Error> for Unreadable {
     fn from(error: serde_json::Error) -> Self {
-        // Removes "line 1", which would be taken for a line of the log.
+        // Removes "line 1", because it is not line 1 of the log.
         let text = error.to_string().replace(" at line 1 column ", " at column ");
         Unreadable { why: text, breaks_off: error.is_eof() }
     }
@@ -180,7 +185,7 @@ impl Events {
                 collector.take(kind, beginning).map(|()| kind).map_err(Unreadable::from)
             }
             Body::Skipped { kind: Some(Head::Event(_)), .. } => Err(Unreadable::cut()),
-            Body::Skipped { .. } => Err(Unreadable::new("not a JSON object, or too long for one")),
+            Body::Skipped { .. } => Err(Unreadable::new("not a JSON object, or too long")),
         };
         if self.lines == 0 && !matches!(result, Ok(kind) if kind != Kind::Foreign) {
             self.first = Some((line.number, FirstLine::of(&line.body)));
@@ -223,7 +228,7 @@ impl Events {
     }
 }
 
-/// Takes in a line as an event.
+/// Applies a line as an event, and returns the event's kind.
 fn understand(bytes: &[u8], terminated: bool, collector: &mut Collector) -> Result<Kind, Unreadable> {
     let kind = match head(bytes) {
         Head::Event(kind) => kind,

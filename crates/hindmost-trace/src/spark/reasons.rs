@@ -28,7 +28,8 @@ const KILLS: &CauseTable = &[
     (&["xecutor"], "executor gone"),
 ];
 
-/// Returns why an attempt failed: Spark's name of the end reason, and details for the two most general ones.
+/// Returns why an attempt failed: the name of Spark's end reason; for the two most general reasons also the exception's
+/// class or why the executor was lost.
 pub(super) fn of_failure(reason: Option<&EndReason<'_>>) -> String {
     let Some(reason) = reason else {
         return NOT_SAID.to_owned();
@@ -45,7 +46,7 @@ pub(super) fn of_failure(reason: Option<&EndReason<'_>>) -> String {
     }
 }
 
-/// Returns why an attempt was killed. Spark before 2.2 does not log it.
+/// Returns why an attempt was killed. Spark before 2.2 does not log the reason.
 pub(super) fn of_kill(reason: Option<&EndReason<'_>>) -> &'static str {
     match reason.and_then(|reason| reason.kill.get()) {
         None | Some("") => NOT_SAID,
@@ -75,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn kills_are_put_in_categories() {
+    fn kills_are_classified_by_reason() {
         let said = |why: &str| {
             of_kill(Some(&parse(format!(r#"{{"Reason":"TaskKilled","Kill Reason":"{why}"}}"#).as_bytes()).unwrap()))
         };

@@ -4,8 +4,8 @@
 //! When a fetch fails, Spark resubmits the stage that made the output with its missing partitions, and then the stage
 //! that fetched it. Tasks whose output was lost run again, although no copy overtook them. From Spark 3.3 on, an
 //! attempt names its partition. Before, only its index among the submission's tasks is known; these are the missing
-//! partitions in ascending order. If the submission has as many tasks as have not succeeded, its tasks are taken to
-//! be those.
+//! partitions in ascending order. If the submission has as many tasks as have not succeeded, its tasks are assumed to
+//! be the tasks without a success.
 
 use super::tables::IndexSet;
 
@@ -19,7 +19,7 @@ pub(super) struct Resubmission {
     submission: u32,
     /// Tasks whose output had been made before this submission, or was lost since.
     before: IndexSet,
-    /// Those of them that have succeeded again.
+    /// Tasks of `before` that have succeeded again.
     won_again: IndexSet,
     tasks: Tasks,
 }
@@ -30,7 +30,9 @@ enum Tasks {
     /// Each index is the task of the same number.
     #[default]
     All,
+    /// The task of each index.
     Some(Vec<u32>),
+    /// The tasks can't be determined.
     Unknown,
 }
 
@@ -42,8 +44,8 @@ pub(super) enum Place {
 }
 
 impl Resubmission {
-    /// Begins a submission of `tasks` tasks after an earlier one. `all` is the number of the stage's tasks; `seen`
-    /// and `won` are those with an attempt and with a success. If `settled`, all tasks had succeeded.
+    /// Begins a submission of `tasks` tasks after an earlier one. `all` is the number of the stage's tasks; `seen` are
+    /// the tasks with an attempt, and `won` the tasks with a success. If `settled`, all tasks had succeeded.
     pub(super) fn begin(
         submission: u32,
         tasks: Option<u32>,
@@ -79,8 +81,8 @@ impl Resubmission {
         self.won_again.remove(task);
     }
 
-    /// Returns whether an attempt runs because an output was lost; if it succeeds, the output is there again. In a
-    /// stage that was `settled` before the submission, all outputs had been there.
+    /// Returns whether an attempt runs because an output was lost. If the attempt `succeeded`, the output exists again.
+    /// If the stage was `settled`, all of its tasks had succeeded before the submission.
     pub(super) fn repeats(&mut self, submission: u32, task: u32, settled: bool, succeeded: bool) -> bool {
         let had_been_won = self.before.contains(task) || settled && self.submission > 0;
         let repeats = submission == self.submission && had_been_won && !self.won_again.contains(task);
@@ -110,7 +112,8 @@ mod tests {
         let rest = Resubmission::begin(1, Some(3), Some(5), (&seen, &won), false);
         assert_eq!([0, 1, 2].map(|index| place(&rest, index)), [0, 3, 4].map(Place::Task));
         assert_eq!((place(&rest, 3), rest.place(0, 0)), (Place::Unknown, Place::Unknown));
-        // All tasks; more tasks than without a success, so some outputs were lost; an unknown number of tasks.
+        // The submission has all tasks; then more tasks than have no success, because some outputs were lost; then an
+        // unknown number of tasks.
         assert_eq!(place(&Resubmission::begin(1, Some(5), Some(5), (&seen, &won), false), 4), Place::Task(4));
         assert_eq!(place(&Resubmission::begin(1, Some(4), Some(5), (&seen, &won), false), 0), Place::Unknown);
         assert_eq!(place(&Resubmission::begin(1, None, Some(5), (&seen, &won), false), 0), Place::Unknown);

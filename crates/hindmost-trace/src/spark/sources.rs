@@ -24,10 +24,10 @@ pub(super) struct Sources {
 /// A log: one file, or the parts of a rolling log in order.
 #[derive(Debug)]
 pub(super) struct Log {
-    /// Its name in warnings: a path within the directory.
+    /// The log's name in warnings: a path within the directory.
     pub label: String,
     pub parts: Vec<Part>,
-    /// Whether its name says that its application is running (or was killed without notice).
+    /// Whether the log's name says that the application is running. The application may also have been killed.
     in_progress: bool,
 }
 
@@ -35,7 +35,7 @@ pub(super) struct Log {
 pub(super) struct Part {
     pub path: PathBuf,
     pub label: String,
-    /// Size in bytes; `None` for pipes and the like.
+    /// Size in bytes; `None` if the path is not a regular file.
     pub size: Option<u64>,
 }
 
@@ -43,7 +43,7 @@ pub(super) struct Part {
 struct Entry {
     name: String,
     path: PathBuf,
-    /// `None` if neither a file nor a directory.
+    /// Whether the entry is a file or a directory; `None` if it is neither.
     kind: Option<Kind>,
 }
 
@@ -97,7 +97,7 @@ pub(super) fn may_be_logs(path: &Path) -> bool {
     find(path).is_ok_and(|sources| sources.directory)
 }
 
-/// Returns the entries of a directory by name, without hidden ones.
+/// Returns the entries of a directory, sorted by name, without hidden entries.
 fn entries(path: &Path) -> std::io::Result<Vec<Entry>> {
     let mut entries = Vec::new();
     for entry in fs::read_dir(path)? {
@@ -119,7 +119,8 @@ fn entries(path: &Path) -> std::io::Result<Vec<Entry>> {
     Ok(entries)
 }
 
-/// Groups the entries of a directory into logs. `folder` is the prefix of labels, for a directory within a directory.
+/// Groups the entries of a directory into logs. `folder` is the prefix of the labels: empty, or the name of a directory
+/// within the directory.
 fn logs_among(entries: Vec<Entry>, folder: &str, sources: &mut Sources, left_out: &mut LeftOut) {
     let within = !folder.is_empty();
     let mut rolling: BTreeMap<String, Vec<(Rolled, Part)>> = BTreeMap::new();
@@ -159,9 +160,9 @@ fn logs_among(entries: Vec<Entry>, folder: &str, sources: &mut Sources, left_out
     }
 }
 
-/// Returns whether a file beside the logs has no needed content.
+/// Returns whether a file is a marker that Spark writes next to its logs and that has no events.
 fn is_marker(name: &str) -> bool {
-    // The last three are of Spark 1.0 to 1.2.
+    // Spark 1.0 to 1.2 write the last three.
     let markers = ["appstatus_", "APPLICATION_COMPLETE", "SPARK_VERSION_", "COMPRESSION_CODEC_"];
     let unfinished_compaction = name.starts_with("events_") && name.ends_with(".compact.inprogress");
     markers.iter().any(|marker| name.starts_with(marker)) || unfinished_compaction
@@ -238,7 +239,7 @@ fn in_sequence(label: &str, mut parts: Vec<(Rolled, Part)>, warnings: &mut Vec<S
 /// Removes files that are not logs, and second logs of the same application.
 fn keep_logs(sources: &mut Sources, left_out: &mut LeftOut) {
     let mut kept: Vec<(Log, Identity)> = Vec::new();
-    // Finished logs come first, so that the finished one of two logs of an application is kept.
+    // Finished logs come first, so that of two logs of an application the finished log is kept.
     let mut logs = std::mem::take(&mut sources.logs);
     logs.sort_by_key(|log| log.in_progress);
     for log in logs {
@@ -297,7 +298,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_rolling_logs_are_understood() {
+    fn file_names_of_rolling_logs_are_parsed() {
         let of = |name| Rolled::of(name).map(|(application, rolled)| (application, rolled.number, rolled.compact));
         assert_eq!(of("events_1_app-2"), Some(("app-2", 1, false)));
         assert_eq!(of("events_12_application_1_2_1.zstd"), Some(("application_1_2_1", 12, false)));

@@ -8,39 +8,44 @@ use super::tables::{IndexSet, Winners};
 use super::tally::Tally;
 
 #[derive(Debug, Default)]
-#[allow(clippy::struct_excessive_bools, reason = "independent facts about what was seen of it")]
+#[allow(clippy::struct_excessive_bools, reason = "independent facts about the stage")]
 pub(super) struct Stage {
-    /// Whether it was submitted or ran. If not, a job lists it.
+    /// Whether the stage was submitted or ran. If not, it is here because a job lists it.
     pub ran: bool,
     pub name: Option<Box<str>>,
     pub parents: Option<Vec<u32>>,
-    /// The SQL execution whose job lists it, and the id of its output RDD. Stages of different jobs with the same
-    /// values are the same stage under different numbers.
+    /// The SQL execution whose job lists the stage. If stages of different jobs have the same `execution` and the same
+    /// `output`, they are one stage under different numbers.
     pub execution: Option<i64>,
+    /// Id of the stage's output RDD.
     pub output: Option<u32>,
-    /// Index of the first job it ran for.
+    /// Index of the first job that the stage ran for.
     pub owner: Option<u32>,
-    /// That job's name, if the job was active.
+    /// Name of the job `owner`.
     pub job_name: Option<Box<str>>,
-    /// Number of tasks of its first submission; `stated` is from the stage's own events only.
+    /// Number of tasks of the first submission.
     pub size: Option<u32>,
+    /// Number of tasks of the first submission, from the stage's own events only.
     stated: Option<u32>,
-    /// The highest number of a submission.
+    /// The highest number of a submission so far.
     last_attempt: u32,
-    /// Whether it is a barrier stage: all tasks run at the same time, and one failure fails the submission.
+    /// Whether the stage is a barrier stage: all tasks run at the same time, and one failure fails the submission.
     pub barrier: bool,
-    /// Whether it runs: after a submission or a task end event, until its end.
+    /// Whether the stage runs: after a submission or a task end event, until its end.
     pub running: bool,
-    /// Whether a submission of it succeeded.
+    /// Whether a submission of the stage succeeded.
     pub succeeded: bool,
-    /// How many jobs had started when its job was last determined.
+    /// How many jobs had started when the stage's job was last determined.
     pub looked: u32,
-    /// Whether all of its tasks were counted in an earlier submission.
+    /// Whether all of the stage's tasks were counted in an earlier submission.
     pub counted: bool,
-    /// Whether the analysis has received its facts, and its end.
+    /// Whether the analysis has received the stage's facts.
     pub introduced: bool,
+    /// Whether the analysis has received the stage's end.
     pub closed: bool,
+    /// Tasks with an attempt that ended.
     seen: IndexSet,
+    /// Tasks with an attempt that succeeded.
     won: IndexSet,
     /// The latest resubmission, and outputs that were lost.
     resubmission: Option<Box<Resubmission>>,
@@ -48,13 +53,14 @@ pub(super) struct Stage {
     pub winners: Winners,
 }
 
-/// The fields of an attempt that counts need.
+/// The fields of an attempt that are needed for counting it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Counted {
     pub stage: u32,
     pub stage_attempt: u32,
-    /// Its partition, if the log names it, and its index within the submission.
+    /// The attempt's partition; `None` if the log does not name it.
     pub partition: Option<u32>,
+    /// The attempt's index within the submission.
     pub index: u32,
     pub succeeded: bool,
     pub speculative: bool,
@@ -81,16 +87,16 @@ impl Counted {
 /// The result of counting an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Found {
-    /// The task; `None` for an attempt of a later submission that does not name its task.
+    /// The task; `None` if the attempt belongs to a later submission and its task is unknown.
     pub task: Option<u32>,
-    /// Whether it ran because an output was lost.
+    /// Whether the attempt ran because an output was lost.
     pub repeated: bool,
-    /// Whether it is the first attempt of its task to succeed.
+    /// Whether the attempt is the first of its task to succeed.
     pub wins: bool,
 }
 
 impl Stage {
-    /// Creates a stage. `counted` says that all its tasks may have been counted before.
+    /// Creates a stage. `counted` says whether all of its tasks may have been counted before.
     pub(super) fn new(counted: bool) -> Stage {
         Stage { counted, ..Stage::default() }
     }
@@ -115,7 +121,7 @@ impl Stage {
         let Some(task) = attempt.task(self) else {
             // If all tasks of the stage have succeeded, it does not matter which task this is.
             counts.unmatched += u64::from(!self.counted);
-            let alone = attempt.succeeded && !self.counted && self.may_want_a_winner();
+            let alone = attempt.succeeded && !self.counted && self.may_have_task_without_winner();
             self.unmatched_winners += u32::from(alone);
             counts.unmatched_winners += u64::from(alone);
             return Found { task: None, repeated: true, wins: false };
@@ -146,7 +152,7 @@ impl Stage {
         }
     }
 
-    /// Takes in what the stage's own event says about a submission.
+    /// Applies an event of the stage: the number of a submission, and how many tasks it has.
     pub(super) fn own(&mut self, info: &StageInfo<'_>) {
         let attempt = info.attempt.id().unwrap_or(0);
         self.submission(attempt, info.tasks.id());
@@ -155,8 +161,8 @@ impl Stage {
         }
     }
 
-    /// Records a submission and its number of tasks. In a resubmission, those of its tasks that had succeeded before
-    /// have lost their outputs.
+    /// Records a submission and its number of tasks. If a resubmission includes tasks that had succeeded, their outputs
+    /// were lost.
     fn submission(&mut self, attempt: u32, tasks: Option<u32>) {
         if attempt > self.last_attempt {
             self.last_attempt = attempt;
@@ -166,8 +172,8 @@ impl Stage {
         }
     }
 
-    /// Returns whether there are tasks without a success to which attempts of unknown task may belong.
-    fn may_want_a_winner(&self) -> bool {
+    /// Returns whether there are tasks without a success. An attempt whose task is unknown may belong to one of them.
+    fn may_have_task_without_winner(&self) -> bool {
         let tasks = self.stated.unwrap_or(0).max(self.seen.len());
         self.won.len() + self.unmatched_winners < tasks
     }

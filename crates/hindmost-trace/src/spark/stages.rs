@@ -11,8 +11,8 @@ use super::jobs::Jobs;
 use super::stage::{Counted, Found, Stage};
 use super::tally::Tally;
 
-/// The most stages that are kept if finished ones are dropped: in a log with missing parts, some stages never end.
-/// The oldest are evicted first, and running ones last.
+/// The most stages that are kept if finished stages are dropped. The limit is reached if a log has missing parts,
+/// because some of its stages never end. The oldest stages are evicted first, and running stages last.
 const MOST_HELD: usize = 4096;
 
 #[derive(Debug, Default)]
@@ -20,16 +20,19 @@ pub(super) struct Stages {
     /// Whether finished stages are dropped.
     drop_finished: bool,
     held: FxHashMap<u32, Stage>,
-    /// Stages in the order in which they came, including dropped ones; only if finished ones are dropped.
+    /// Ids of stages in the order in which they appeared, including dropped stages; empty if finished stages are kept.
     order: VecDeque<u32>,
-    /// Stages that ran or were submitted, and those of them that an active job listed at that time.
+    /// Stages that ran or were submitted.
     ran: RangeSet,
+    /// Stages that an active job listed when they ran or were submitted.
     owned: RangeSet,
+    /// Stages that were submitted more than once.
     resubmitted: RangeSet,
+    /// Barrier stages.
     barrier: RangeSet,
-    /// Dropped after every task had been counted and had succeeded.
+    /// Stages that were dropped after every task had been counted and had succeeded.
     settled: RangeSet,
-    /// Evicted before every task had been counted and had succeeded.
+    /// Stages that were evicted before every task had been counted and had succeeded.
     forgotten: RangeSet,
     /// Counts of tasks and their winners.
     counts: Tally,
@@ -73,7 +76,7 @@ impl Stages {
         }
     }
 
-    /// Records that a stage was submitted. Returns the stages that were evicted for it.
+    /// Records that a stage was submitted. Returns the stage, and the stages that were evicted because of the limit.
     pub(super) fn submitted(&mut self, id: u32, info: &StageInfo<'_>, jobs: &mut Jobs) -> (&mut Stage, Vec<u32>) {
         self.note(id, info);
         let gone = self.evict_for(id);
@@ -86,7 +89,8 @@ impl Stages {
         (stage, gone)
     }
 
-    /// Records the end of a submission, successful or not. Returns the stages that were evicted for it.
+    /// Records the end of a submission, successful or not. Returns the stage, and the stages that were evicted because
+    /// of the limit.
     pub(super) fn completed(&mut self, id: u32, info: &StageInfo<'_>, jobs: &mut Jobs) -> (&mut Stage, Vec<u32>) {
         self.note(id, info);
         let gone = self.evict_for(id);
@@ -118,7 +122,8 @@ impl Stages {
         }
     }
 
-    /// Counts an attempt. Returns the result, its stage (`None` if dropped), and the stages that were evicted for it.
+    /// Counts an attempt. Returns the result, the attempt's stage (`None` if it was dropped), and the stages that were
+    /// evicted because of the limit.
     pub(super) fn attempt(&mut self, attempt: Counted, jobs: &mut Jobs) -> (Found, Option<&mut Stage>, Vec<u32>) {
         let id = attempt.stage;
         let mut gone = Vec::new();
@@ -149,8 +154,8 @@ impl Stages {
         (found, Some(stage), gone)
     }
 
-    /// Drops a stage if nothing about it can change the counts any more. If stages are kept, it is no longer counted,
-    /// so that the counts are the same.
+    /// Drops a stage if all of its tasks were counted and have succeeded. If finished stages are kept, the stage stays,
+    /// but its attempts are no longer counted, so that the counts are the same in both cases.
     pub(super) fn settle(&mut self, id: u32) {
         let Some(stage) = self.held.get_mut(&id).filter(|stage| !stage.running && stage.is_done()) else { return };
         stage.counted = true;
@@ -162,7 +167,7 @@ impl Stages {
         }
     }
 
-    /// Records that the last job that waits for a stage has ended.
+    /// Records that the last job that waits for a stage has ended. Returns the stage if it ran.
     pub(super) fn abandoned(&mut self, id: u32) -> Option<&mut Stage> {
         let stage = self.held.get_mut(&id).filter(|stage| stage.ran)?;
         stage.running = false;
@@ -199,7 +204,7 @@ impl Stages {
         })
     }
 
-    /// Evicts stages before the limit would be exceeded. Returns those of them that were not closed.
+    /// Evicts stages if the stage `coming` would exceed the limit. Returns the evicted stages that were not closed.
     fn evict_for(&mut self, coming: u32) -> Vec<u32> {
         let mut open = Vec::new();
         if !self.drop_finished {

@@ -1,5 +1,5 @@
-//! Sets and tables over the tasks of a stage. They are dense where indices are small, as they nearly always are; an
-//! isolated large index costs one entry.
+//! Sets and tables of the tasks of a stage. Small indices, which nearly all tasks have, are stored densely; an isolated
+//! large index costs one entry.
 
 use std::cmp::Ordering;
 
@@ -8,8 +8,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// Indices below this are always stored densely.
 const ALWAYS_DENSE: u64 = 1 << 10;
 
-/// Returns whether a dense table may grow up to an index. It may if the entries in it justify the memory, so that an
-/// isolated large index never allocates much.
+/// Returns whether a dense table may grow up to an index. It may grow if it has enough entries in proportion to its new
+/// size, so that an isolated large index never allocates much memory.
 fn may_grow(to: u32, entries: usize) -> bool {
     u64::from(to) < ALWAYS_DENSE + 32 * entries as u64
 }
@@ -96,9 +96,9 @@ pub(super) struct Winners {
 }
 
 impl Winners {
-    /// Adds an attempt that succeeded, and returns the attempt that loses, if any. The first to finish wins; at the
-    /// same instant, the one added first. If the tasks run `together` (barrier stage), the attempt of the later
-    /// submission wins, because one failed task makes the whole submission useless.
+    /// Adds an attempt that succeeded, and returns the attempt that loses, if any. The first attempt to finish wins; of
+    /// two that finish at the same instant, the one that was added first wins. If the tasks run `together` (barrier
+    /// stage), the attempt of the later submission wins, because one failed task makes the whole submission useless.
     pub(super) fn offer(&mut self, task: u32, attempt: Winner, together: bool) -> Option<Winner> {
         let index = task as usize;
         let stray = self.sparse.as_mut().and_then(|sparse| sparse.get_mut(&task));
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stray_index_costs_one_entry() {
+    fn an_isolated_large_index_costs_one_entry() {
         let mut set = IndexSet::default();
         for index in [3, 0, u32::MAX, 3, u32::MAX, 64] {
             set.insert(index);

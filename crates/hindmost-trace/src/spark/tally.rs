@@ -1,4 +1,4 @@
-//! The counts of applications.
+//! Counts that are collected for each application.
 
 /// Defines a struct of counts that can be added up.
 macro_rules! counts {
@@ -6,8 +6,9 @@ macro_rules! counts {
         $(#[$about])*
         pub(super) struct $name {
             $($(#[$of])* pub $count: u64,)*
-            /// Earliest and latest time, in milliseconds since 1970.
+            /// The earliest time in the log, in milliseconds since 1970.
             pub from: Option<i64>,
+            /// The latest time in the log, in milliseconds since 1970.
             pub to: Option<i64>,
         }
 
@@ -50,8 +51,9 @@ counts! {
         twice,
         /// Task end events of a log without any task start event.
         log_without_starts,
-        /// Started attempts without an end, and ended attempts without a start.
+        /// Started attempts without an end.
         unended,
+        /// Ended attempts without a start.
         unstarted,
         /// Task end events that do not name their task.
         unidentified,
@@ -61,8 +63,9 @@ counts! {
         backwards,
         /// Tasks of successful stages without any event.
         missing,
-        /// Attempts of later submissions whose task is unknown, and tasks that may have succeeded in them.
+        /// Attempts of later submissions whose task is unknown.
         unmatched,
+        /// Tasks without a known success that may have succeeded in such an attempt.
         unmatched_winners,
         /// Task end events of stages that were evicted long before.
         late,

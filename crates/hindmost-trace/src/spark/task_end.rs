@@ -5,7 +5,7 @@ use serde::de::IgnoredAny;
 
 use crate::reading::values::{Flag, Number, Text};
 
-/// A task end event, with metrics of type `M`. Even skipping over the metrics' keys takes a tenth of the time for
+/// A task end event. `M` is the type of its metrics: [`Unread`] skips them, which still takes a tenth of the time for
 /// reading a log.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, bound(deserialize = "M: Deserialize<'de> + Default"))]
@@ -33,7 +33,7 @@ impl From<IgnoredAny> for Unread {
     }
 }
 
-/// Metrics, as far as they are read.
+/// Metrics of a task end event.
 pub(super) trait Metrics {
     /// Returns the bytes of input and shuffle that were read; `None` if the metrics do not say.
     fn bytes_read(&self) -> Option<u64>;
@@ -96,7 +96,7 @@ pub(super) struct EndReason<'a> {
     pub class: Text<'a>,
     #[serde(rename = "Kill Reason", borrow)]
     pub kill: Text<'a>,
-    /// Set for lost executors.
+    /// Why the executor was lost; only set if it was.
     #[serde(rename = "Loss Reason", borrow)]
     pub loss: Text<'a>,
 }
@@ -137,14 +137,15 @@ pub(super) enum End {
 }
 
 impl<M> TaskEnd<'_, M> {
-    /// Returns whether the event reports that a successful attempt has lost its output; then it is not the end of an
-    /// attempt.
+    /// Returns whether the event reports that a successful attempt has lost its output. Such an event is not the end of
+    /// an attempt.
     pub(super) fn is_loss_of_output(&self) -> bool {
         self.reason.as_ref().and_then(|reason| reason.reason.get()) == Some("Resubmitted")
     }
 
-    /// Returns how the attempt ended. The end reason decides. The task info's flags are used if there is none, and to
-    /// recognise a killed attempt whose end reason is missing.
+    /// Returns how the attempt ended. The end reasons `Success` and `TaskKilled` decide. Otherwise an attempt whose
+    /// task info has `Killed` set was killed. Any other attempt with an end reason failed; without an end reason,
+    /// `Failed` in the task info decides.
     pub(super) fn end(&self) -> End {
         let (failed, killed) = self.info.as_ref().map_or((false, false), |info| (info.failed.0, info.killed.0));
         match self.reason.as_ref().and_then(|reason| reason.reason.get()) {

@@ -12,28 +12,32 @@ const MOST_PIECES: usize = 1 << 14;
 pub(super) struct TaskIds {
     started: RangeSet,
     ended: RangeSet,
-    /// Ended attempts that failed, and those that were killed.
+    /// Ended attempts that failed.
     failed: RangeSet,
+    /// Ended attempts that were killed.
     killed: RangeSet,
     /// Attempts whose output was lost.
     lost: RangeSet,
     /// Ids below this are forgotten.
     floor: u32,
-    /// Counts of forgotten ids: starts without an end, ends without a start.
+    /// Number of forgotten ids with a start and without an end.
     open_below: u64,
+    /// Number of forgotten ids with an end and without a start.
     unstarted_below: u64,
-    /// Starts and ends without an id.
+    /// Number of starts without an id.
     starts_without_id: u64,
+    /// Number of ends without an id.
     ends_without_id: u64,
-    /// All starts and ends, including ids that were seen before.
+    /// Number of starts, including ids that were seen before.
     all_starts: u64,
+    /// Number of ends, including ids that were seen before.
     all_ends: u64,
     /// Whether an id was given to several tasks, so that ids are useless.
     shared: bool,
 }
 
-/// Whether an attempt with this id ended the same way before. If the attempt's task is known, the event is then a
-/// duplicate line.
+/// Whether an earlier event with this task id reported the same outcome. If so, the event is a duplicate line, unless
+/// its task has not been counted yet: in this case several tasks share an id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Seen {
     New,
@@ -53,7 +57,7 @@ impl TaskIds {
         }
     }
 
-    /// Records an end, unless an attempt with this id ended the same way before.
+    /// Records an end, unless an earlier event with this id reported the same outcome.
     pub(super) fn end(&mut self, id: Option<u32>, end: End) -> Seen {
         let Some(id) = id else {
             self.all_ends += 1;
@@ -117,7 +121,7 @@ impl TaskIds {
         self.all_starts > 0
     }
 
-    /// Number of starts without an end.
+    /// Returns the number of starts without an end.
     pub(super) fn unended(&self) -> u64 {
         if self.shared {
             return self.all_starts.saturating_sub(self.all_ends);
@@ -126,7 +130,7 @@ impl TaskIds {
         self.open_below + self.started.beyond(&self.ended) + unidentified
     }
 
-    /// Number of ends without a start; 0 for a log without any start.
+    /// Returns the number of ends without a start; 0 for a log without any start.
     pub(super) fn unstarted(&self) -> u64 {
         if !self.any_start() {
             return 0;
@@ -151,7 +155,7 @@ impl TaskIds {
     }
 }
 
-/// Returns the task id in the line of a task start event; nothing else of it is needed.
+/// Returns the task id in the line of a task start event. The rest of the line is not parsed.
 pub(super) fn task_id(line: &[u8]) -> Option<u32> {
     behind_key(line, r#""Task ID""#).and_then(leading_number)
 }

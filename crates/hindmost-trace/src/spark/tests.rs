@@ -1,4 +1,4 @@
-//! Small logs, one for each irregularity.
+//! Tests with small logs, one for each irregularity.
 
 mod damaged;
 mod findings;
@@ -17,7 +17,7 @@ use crate::error::TraceError;
 use crate::recorded::Outcome;
 use log::{Log, Task, ZERO, recorded, task, warning};
 
-/// Two jobs, the second with a skipped stage.
+/// Returns a log of two jobs; the second job has a skipped stage.
 fn usual() -> Log {
     Log::new()
         .executor("1", 4)
@@ -58,7 +58,7 @@ fn jobs_become_phases_that_wait_for_each_other() {
     assert_eq!((phase.mean, phase.sd), (2.0, Some(1.0)));
     assert_eq!(recorded(&first.durations[0]), [3.0, 1.0]);
     assert_eq!((first.spec.phases[1].after.as_slice(), first.spec.phases[1].sd), (&[0][..], None));
-    // Through the skipped stage 3, stage 4 waits for stage 2.
+    // Stage 4 waits for the skipped stage 3, and therefore for stage 2, the parent of stage 3.
     assert_eq!(second.spec.phases.len(), 2);
     assert_eq!(second.spec.phases[1].after, [0]);
 
@@ -68,7 +68,7 @@ fn jobs_become_phases_that_wait_for_each_other() {
 }
 
 #[test]
-fn the_summary_is_written_in_the_documented_order() {
+fn summary_keys_are_in_the_documented_order() {
     let json = serde_json::to_string(usual().read().summary()).unwrap();
     let keys =
         "format jobs stages tasks attempts speculative_attempts failed_attempts killed_attempts nodes from to warnings";
@@ -81,7 +81,7 @@ fn the_summary_is_written_in_the_documented_order() {
 }
 
 #[test]
-fn losers_and_speculative_attempts_are_kept_apart() {
+fn losers_and_speculative_attempts_are_distinguished() {
     let log = Log::new()
         .executor("1", 2)
         .job(0, 0, &[(0, &[])])
@@ -96,7 +96,7 @@ fn losers_and_speculative_attempts_are_kept_apart() {
         .task(Task { reason: "ExceptionFailure", ..task(0, 2, 0, 300) })
         .task(Task { attempt: 1, ..task(0, 2, 310, 400) })
         .task(Task { attempt: 2, ..task(0, 2, 450, 500) })
-        // Killed with the stage.
+        // The attempt is killed when its stage fails.
         .task(Task { reason: "TaskKilled", ..task(0, 3, 0, 1000) })
         .end(1000);
     let trace = log.read();
@@ -168,7 +168,7 @@ fn a_shared_stage_runs_for_the_first_job_that_lists_it() {
 }
 
 #[test]
-fn jobs_without_a_submission_time_arrive_with_a_task() {
+fn a_job_without_submission_time_arrives_at_first_launch() {
     let log = Log::new()
         .executor("1", 2)
         .event("JobStart", r#""Job ID":0,"Stage IDs":[0]"#)
@@ -202,7 +202,7 @@ fn cycles_of_stages_are_broken() {
 }
 
 #[test]
-fn a_log_cut_at_any_byte_is_read_as_far_as_it_goes() {
+fn a_log_cut_at_any_byte_is_read_up_to_the_cut() {
     let log = usual().0;
     let whole = summarize_spark(log.as_bytes(), "test", None).unwrap();
     for cut in 0..log.len() - 1 {
@@ -263,12 +263,12 @@ fn lines_that_are_no_events_are_skipped_with_a_warning() {
     assert_eq!(read.attempts, 5);
     assert_eq!(
         read.warnings,
-        ["6 lines were skipped as not readable as Spark events; the first is line 4: not a JSON object."]
+        ["6 lines were skipped, because they can't be read as Spark events; the first is line 4: not a JSON object."]
     );
 }
 
 #[test]
-fn bytes_that_are_not_text_are_replaced_where_they_matter() {
+fn invalid_utf8_is_replaced_in_fields_that_are_read() {
     let marked = usual().0.replace("count at", "COUNT").replace("TaskMetrics", "X");
     let mut log = Vec::new();
     for part in marked.split_inclusive("COUNT") {
@@ -284,7 +284,7 @@ fn bytes_that_are_not_text_are_replaced_where_they_matter() {
 }
 
 #[test]
-fn applications_in_one_file_are_counted_apart() {
+fn applications_in_one_file_are_counted_separately() {
     let second = usual().0.replace("app-1", "app-2");
     let log = Log(format!("{}{second}", usual().0));
     let trace = log.read();
@@ -305,7 +305,7 @@ fn giant_lines_are_read_or_skipped() {
     log = log.line(&filler).task(task(0, 0, 0, 10)).event("UnheardOf", &plan);
     let summary = log.read().summary().clone();
     assert_eq!((summary.jobs, summary.tasks), (1, 1));
-    warning(&summary, "1 line was skipped as not readable as Spark events; the first is line 5");
+    warning(&summary, "1 line was skipped, because it can't be read as a Spark event; the first is line 5");
 }
 
 #[test]
@@ -327,7 +327,7 @@ fn files_that_are_no_log_are_refused() {
 }
 
 #[test]
-fn progress_reaches_the_end() {
+fn progress_ends_at_the_length_of_the_log() {
     let log = usual().0;
     let mut last = (0, None);
     let mut on_progress = |read, total| last = (read, total);

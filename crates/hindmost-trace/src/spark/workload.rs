@@ -17,9 +17,9 @@ use crate::reading::warnings::some;
 use crate::recorded::{Outcome, RecordedAttempt, RecordedNode};
 use crate::replay::{self, since};
 
-/// Jobs, nodes and attempts; times count from `origin`.
+/// Jobs, nodes and attempts. Times are counted from `origin`.
 pub(super) struct Workload {
-    /// Milliseconds since 1970.
+    /// The trace's origin, in milliseconds since 1970.
     pub origin: i64,
     pub jobs: Vec<WorkloadJob>,
     pub nodes: Vec<RecordedNode>,
@@ -48,14 +48,14 @@ pub(super) fn assemble(applications: Vec<Application>, warnings: &mut Vec<String
     let guessed = workload.nodes.iter().filter(|node| !node.slots_known).count();
     if guessed > 0 {
         warnings.push(format!(
-            "The log does not say how many cores {} had; its slots are the largest number of tasks seen running on it at the same time.",
+            "The log does not say how many cores {} had; an executor without this number gets as many slots as the most attempts that ran on it at the same time.",
             some(guessed as u64, "executor", "executors")
         ));
     }
     workload
 }
 
-/// Returns when jobs were submitted, by index. For a job without a submission time, it is when the first of its
+/// Returns when jobs were submitted, by index. For a job without a submission time, this is when the first of its
 /// successful attempts started. Jobs without a successful attempt are left out.
 fn submissions(application: &Application) -> FxHashMap<u32, i64> {
     let mut submissions = FxHashMap::default();
@@ -74,7 +74,7 @@ fn submissions(application: &Application) -> FxHashMap<u32, i64> {
     submissions
 }
 
-/// Adds the attempts other than ordinary winners, by start time.
+/// Adds the attempts that did not win, and the speculative attempts that won, by start time.
 fn attempts(application: &Application, number: u32, first_node: u32, origin: i64, all: &mut Vec<RecordedAttempt>) {
     let record = |attempt: &Loser, outcome: Outcome| RecordedAttempt {
         application: number,
@@ -121,7 +121,7 @@ fn jobs(
     let Application { stages, jobs, .. } = application;
     let mut stages = Stages::into_held(stages);
     let joined = queries::join(&stages, jobs.list.len());
-    // The stages that ran for each job, both in ascending order.
+    // The stages that ran for each job. Jobs and stages are in ascending order.
     let mut phases: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
     for (&id, stage) in &stages {
         match stage.owner {
@@ -168,8 +168,8 @@ fn jobs(
     }
 }
 
-/// Returns stages with the positions of the stages they wait for, parents before children, otherwise by id. In a
-/// cycle of stages that wait for each other, the one with the lowest id comes first.
+/// Returns stages in an order with parents before children, otherwise by id. Each stage has the positions of the stages
+/// that it waits for. In a cycle of stages that wait for each other, the stage with the lowest id comes first.
 fn in_order(
     ids: &BTreeSet<u32>,
     stages: &FxHashMap<u32, Stage>,
@@ -216,7 +216,7 @@ fn in_order(
 /// Returns the stages of the job that a stage waits for: its parents, the stages that ran instead of skipped parents,
 /// and the parents of stages that do not belong to the job (skipped, or run for another job).
 fn parents(id: u32, ids: &BTreeSet<u32>, stages: &FxHashMap<u32, Stage>, joined: &Joined) -> BTreeSet<u32> {
-    // Parents have smaller ids than their children, so ids below the job's smallest one are irrelevant.
+    // Parents have smaller ids than their children, so stages with ids below the job's smallest id are irrelevant.
     let least = ids.first().copied().unwrap_or(0);
     let mut found = BTreeSet::new();
     let mut visited = FxHashSet::from_iter([id]);

@@ -1,5 +1,5 @@
-//! Passes real Spark logs to the analysis line by line, and compares with a second, simple count. Skipped unless
-//! `HINDMOST_DATA` names the folder with the logs.
+//! Passes real Spark logs to the analysis line by line, and compares the findings with a second, simple computation.
+//! Skipped unless `HINDMOST_DATA` names the folder with the logs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -61,7 +61,7 @@ fn attempts(text: &str) -> Vec<(u32, EndedAttempt)> {
 }
 
 #[test]
-fn findings_match_a_plain_count() {
+fn findings_match_a_simple_computation() {
     for path in logs() {
         let attempts = attempts(&String::from_utf8_lossy(&std::fs::read(&path).unwrap()));
         let mut analysis = Analysis::new();

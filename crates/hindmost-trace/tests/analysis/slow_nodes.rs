@@ -4,7 +4,7 @@ use hindmost_trace::analysis::{Analysis, Ended};
 use super::world::{World, log_normal, of_phase, phase, succeeded};
 
 #[test]
-fn false_alarms_are_as_rare_as_stated() {
+fn false_alarms_are_rarer_than_the_level_of_the_test() {
     // The rate of false alarms is even below the level of the test, because a slow node must also have a large ratio.
     for (durations, nodes, phases, tasks) in [
         (log_normal(20.0, 0.5), 8, 4, 40),
@@ -44,14 +44,14 @@ fn a_node_twice_as_slow_is_found_with_20_tasks() {
         }
     }
     assert!(found >= 190 && right >= 180, "{found} found, {right} right");
-    // The interval of a median covers at least 95% except for ties. Logs in which the node was not found are missing
-    // here.
+    // The confidence interval of a median covers the true value in at least 95% of the logs, apart from ties. Only logs
+    // in which the node was found are counted.
     assert!(f64::from(covered) >= f64::from(found) * 0.95 - 4.0 * (f64::from(found) * 0.0475).sqrt(), "{covered}");
 }
 
 #[test]
 fn phases_of_different_length_cause_no_false_alarm() {
-    // One node works on long phases only, the others also on short ones.
+    // One node works only on long phases, the other nodes also on short phases.
     let world = World::new(4, log_normal(1.0, 0.3));
     let mut analysis = Analysis::new();
     for number in 0..20 {
@@ -68,7 +68,7 @@ fn phases_of_different_length_cause_no_false_alarm() {
 }
 
 #[test]
-fn a_single_long_straggler_makes_no_node_slow() {
+fn a_single_long_straggler_does_not_make_its_node_slow() {
     for nodes in [2, 5] {
         let mut attempts = World::new(nodes, log_normal(10.0, 0.1)).attempts(phase(0), 20 * nodes, 1.0);
         attempts[7].end = attempts[7].end.map(|end| end + 1e6);
@@ -80,7 +80,7 @@ fn a_single_long_straggler_makes_no_node_slow() {
 }
 
 #[test]
-fn slowness_explained_by_input_is_not_the_nodes() {
+fn a_node_with_larger_inputs_is_not_called_slow() {
     // Node 1 gets inputs four times as large, and durations are proportional to the input.
     let world = World::new(4, log_normal(10.0, 0.1));
     let mut attempts = world.attempts(phase(0), 120, 1.0);
@@ -172,8 +172,8 @@ fn the_test_matches_a_statistics_package() {
 }
 
 #[test]
-fn slow_nodes_are_measured_against_the_others() {
-    // Three of eight nodes are slow, so among the other nodes of each slow one there are two slow ones.
+fn slowness_is_measured_against_normal_nodes() {
+    // Three of eight nodes are slow, so each slow node is compared with two other slow nodes as well.
     let slowness = |node| [1.0, 1.0, 1.0, 2.0, 1.0, 3.0, 1.0, 2.0][node as usize];
     let (mut covered, mut all) = (0, 0);
     for seed in 0..60 {
@@ -197,7 +197,7 @@ fn slow_nodes_are_measured_against_the_others() {
 fn a_sample_of_phases_is_enough_for_the_slowness() {
     let slowness = |node| if node < 2 { 2.5 } else { 1.0 };
     let world = World { slowness, ..World::new(5, log_normal(20.0, 0.3)) };
-    // 300 000 observations, more than are kept.
+    // These are 300 000 observations, more than are kept.
     let findings = world.findings(200, 1500);
     let slow: Vec<&str> = findings.slow_nodes.iter().map(|node| &*node.node).collect();
     assert!(slow.len() == 2 && slow.contains(&"h0") && slow.contains(&"h1"), "{slow:?}");

@@ -4,8 +4,8 @@ use hindmost_math::fit::Preferred;
 use super::world::{World, log_normal, of_phase, phase, succeeded};
 
 #[test]
-fn findings_of_a_phase_match_a_count_by_hand() {
-    // 40 tasks start at 0 s: 37 take 10 s, the others 12, 20 and 40 s.
+fn findings_of_a_small_phase_have_the_expected_values() {
+    // 40 tasks start at 0 s: 37 take 10 s, the other three take 12, 20 and 40 s.
     let mut attempts: Vec<_> = (0..37).map(|task| succeeded(task, 0.0, 10.0)).collect();
     attempts.extend([(37, 12.0), (38, 20.0), (39, 40.0)].map(|(task, end)| succeeded(task, 0.0, end)));
     let (findings, found) = of_phase(&attempts);
@@ -23,7 +23,7 @@ fn findings_of_a_phase_match_a_count_by_hand() {
 }
 
 #[test]
-fn phases_of_fewer_than_20_tasks_wait_for_none() {
+fn phases_of_fewer_than_20_tasks_have_no_waiting_time() {
     let attempts = |tasks: u32| (0..tasks).map(|task| succeeded(task, 0.0, f64::from(task + 1))).collect::<Vec<_>>();
     assert_eq!(of_phase(&attempts(19)).1.waiting.seconds, 0.0);
     assert_eq!(of_phase(&attempts(20)).1.waiting.seconds, 1.0);
@@ -54,7 +54,7 @@ fn fitted_tails_match_the_drawn_distributions() {
 }
 
 #[test]
-fn a_sketch_describes_a_large_phase_as_well() {
+fn findings_of_50_000_tasks_are_close_to_exact_values() {
     let tasks = 50_000;
     let world = World {
         slowness: |node| if node == 2 { 1.7 } else { 1.0 },
@@ -108,7 +108,7 @@ fn stragglers_are_classified_by_cause() {
     }
     let (findings, found) = of_phase(&attempts);
     let found = found.stragglers;
-    // The variation of the inputs causes a few more: one task in 34 takes 1.5 times the median.
+    // The variation of the inputs causes a few more stragglers: one task in 34 takes 1.5 times the median.
     assert!((10..=20).contains(&found.skew), "{found:?}");
     assert_eq!((found.slow_node, found.other, found.unclassified), (15, 5, 0), "{found:?}");
     assert_eq!((findings.stragglers, findings.slow_nodes.len()), (found, 1));

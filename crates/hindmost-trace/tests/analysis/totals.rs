@@ -55,13 +55,13 @@ fn overlapping_waits_of_one_job_count_once() {
 }
 
 #[test]
-fn only_important_phases_are_listed_but_all_count() {
+fn totals_include_phases_that_are_not_listed() {
     let mut analysis = Analysis::new();
     let phases = 3000;
     for number in 0..phases {
         let facts = PhaseFacts { name: Some(format!("p{number}")), job: Some(format!("j{}", number / 2)), tasks: None };
         analysis.phase(phase(number), facts);
-        // Every tenth phase waits, each for longer than the one before.
+        // Every tenth phase waits; each of these waits longer than the one before it.
         let last = if number % 10 == 0 { 10.0 + f64::from(number) } else { 10.0 };
         for task in 0..19 {
             analysis.ended(phase(number), &succeeded(task, 0.0, 10.0));
@@ -87,7 +87,7 @@ fn only_important_phases_are_listed_but_all_count() {
     assert_eq!(findings.waiting.seconds, waited);
     assert_eq!((findings.jobs.len(), findings.jobs_left_out), (64, 1500 - 64));
     assert_eq!((findings.jobs[0].job.as_deref(), findings.jobs[0].waiting.seconds), (Some("j1495"), 2990.0));
-    // The last task of phase 0 takes 10 s and is no straggler; that of phase 10 takes 20 s, more than 1.5 × 10 s.
+    // The last task of phase 0 takes 10 s and is no straggler. The last task of phase 10 takes 20 s and is one.
     assert_eq!((findings.stragglers.tasks, findings.stragglers.other), (299, 299));
     let listed = &findings.phases[200];
     assert_eq!((listed.attempts.killed, listed.machine_time.losers), (2, 7.0));

@@ -9,7 +9,7 @@ pub const fn phase(phase: u32) -> PhaseKey {
     PhaseKey { application: 0, phase }
 }
 
-/// Returns an attempt that succeeded.
+/// Returns an attempt that succeeded, from `start` to `end` in seconds.
 pub fn succeeded(task: u32, start: f64, end: f64) -> EndedAttempt {
     EndedAttempt {
         task,
@@ -39,8 +39,8 @@ impl World {
         World { nodes, durations, slowness: |_| 1.0, bytes: None, seed: 1 }
     }
 
-    /// Returns the attempts of a phase with this number of tasks, assigned to the nodes in turn. Durations are
-    /// multiplied by `scale`.
+    /// Returns the attempts of a phase with `tasks` tasks, assigned to the nodes in turn. Durations are multiplied by
+    /// `scale`.
     pub fn attempts(&self, key: PhaseKey, tasks: u32, scale: f64) -> Vec<EndedAttempt> {
         let drawn = |purpose, task: u32| draw(self.seed, purpose, u64::from(key.phase), u64::from(task));
         let attempts = (0..tasks).map(|task| {
@@ -60,7 +60,7 @@ impl World {
         attempts.collect()
     }
 
-    /// Returns the findings of phases with this number of tasks each, and very different durations.
+    /// Returns the findings of `phases` phases with `tasks` tasks each. The phases differ in their mean durations.
     pub fn findings(&self, phases: u32, tasks: u32) -> Findings {
         let mut analysis = Analysis::new();
         for number in 0..phases {

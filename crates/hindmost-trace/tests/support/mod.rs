@@ -1,10 +1,10 @@
 //! Generates logs of any length, in the compressions that Spark offers for them.
-#![allow(dead_code, missing_docs, reason = "each test and benchmark takes what it needs")]
+#![allow(dead_code, missing_docs, reason = "each test and benchmark uses a part of the module")]
 
 use std::fmt::Write as _;
 use std::io::{self, Read, Write};
 
-/// Tasks of a stage. Every fiftieth gets a speculative copy, and every hundredth fails once.
+/// Number of tasks of a stage. Every fiftieth task gets a speculative copy, and every hundredth task fails once.
 const TASKS: u64 = 200;
 const STAGES_OF_A_JOB: u64 = 3;
 const ZERO: u64 = 1_700_000_000_000;
@@ -23,8 +23,8 @@ pub struct Made {
     pub executors: u64,
 }
 
-/// Generates a log job by job, and is a reader of it. The stages of a job run one after the other, and one more is
-/// skipped. Executors change with every tenth job.
+/// Generates a log job by job; reading from it returns the log. The stages of a job run one after the other, and one
+/// further stage of each job is skipped. Executors change with every tenth job.
 pub struct Maker {
     pub made: Made,
     /// Number of bytes after which no further job begins.
@@ -37,7 +37,7 @@ pub struct Maker {
 }
 
 impl Maker {
-    /// Returns a generator of a log with at least this number of bytes.
+    /// Returns a generator of a log with at least `least` bytes.
     pub fn new(least: u64) -> Maker {
         let made = Made::default();
         Maker { made, least, bytes: 0, ended: false, text: Vec::new(), given: 0, task_id: 0 }
@@ -88,7 +88,7 @@ impl Maker {
             }
         }
         let first = job * (STAGES_OF_A_JOB + 1);
-        // The first stage that is listed is skipped: its output is already there.
+        // The first stage that is listed is skipped, because its output already exists.
         let ids: Vec<u64> = (first..=first + STAGES_OF_A_JOB).collect();
         let info = |id: u64| {
             let parents = if id == first { String::new() } else { (id - 1).to_string() };
@@ -114,7 +114,7 @@ impl Maker {
         writeln!(text, r#"{{"Event":"SparkListenerStageSubmitted","Stage Info":{info},"Submission Time":{at}}},"Properties":{{}}}}"#).unwrap();
         let mut losers = String::new();
         for n in 0..TASKS {
-            // Not in the order of the indices.
+            // Tasks do not end in the order of their indices.
             let index = (n * 77 + id) % TASKS;
             if index.is_multiple_of(100) {
                 self.attempt(text, id, index, at, "failed");
@@ -223,7 +223,7 @@ impl Read for Maker {
 /// The compressions that Spark offers for its logs, and gzip.
 pub const CODECS: [&str; 4] = ["gzip", "zstd", "lz4", "snappy"];
 
-/// Compresses like Spark's codec of this name, with its default block sizes.
+/// Compresses data like Spark's codec `codec`, with the codec's default block size.
 pub fn pack(codec: &str, from: &mut dyn Read, to: &mut dyn Write) -> io::Result<()> {
     match codec {
         "gzip" => {

@@ -10,7 +10,7 @@ fn decode(schema: &Value, bytes: &[u8]) -> Result<Option<Value>, String> {
 }
 
 #[test]
-fn numbers_are_zigzag_in_groups_of_seven_bits() {
+fn numbers_are_decoded_from_zigzag_in_groups_of_7_bits() {
     for (bytes, expected) in [
         (&[0][..], 0),
         (&[1], -1),
@@ -61,9 +61,9 @@ fn all_types_are_decoded() {
 }
 
 #[test]
-fn damage_is_an_error_and_allocates_nothing() {
+fn damage_is_an_error_and_does_not_allocate_memory() {
     let array = |items: Value| json!({"type": "array", "items": items});
-    // An array of 2^61 nulls.
+    // As a block count, these bytes state an array of 2^61 values; as a length, a text of 2^61 bytes.
     let many = [0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x40];
     assert!(decode(&array(json!("null")), &many).unwrap_err().contains("too many values"));
     assert!(decode(&json!("string"), &many).unwrap_err().contains("too long"));

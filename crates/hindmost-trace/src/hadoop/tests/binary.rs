@@ -1,4 +1,4 @@
-//! Binary job histories: the same events as in JSON, encoded by a schema like Hadoop's.
+//! Tests of binary job histories, which have the same events as in JSON, encoded by a schema like Hadoop's.
 
 use serde_json::{Map, Value, json};
 
@@ -314,7 +314,7 @@ pub(super) fn history(version: Version) -> History {
 }
 
 #[test]
-fn the_binary_form_gives_the_same_as_the_text() {
+fn binary_and_text_histories_give_the_same_result() {
     let history = history(Version::V3);
     let (bytes, _) = binary(&history);
     let (from_text, from_bytes) = (history.read(), trace(&bytes));
@@ -328,7 +328,7 @@ fn the_binary_form_gives_the_same_as_the_text() {
 }
 
 #[test]
-fn a_binary_history_is_read_up_to_where_it_ends() {
+fn a_cut_binary_history_is_read_up_to_the_cut() {
     let history = history(Version::V3);
     let (bytes, ends) = binary(&history);
     for cut in 0..bytes.len() {
@@ -372,11 +372,11 @@ fn damage_ends_a_binary_history_with_a_warning() {
 }
 
 #[test]
-fn sources_are_named_where_there_are_several() {
+fn warnings_name_the_file_if_there_are_several() {
     let source = Source { name: "b.jhist".to_owned(), file: 1, one_of_several: true };
     let mut issues = Issues::default();
     issues.unreadable_event(&source, 3);
     let mut warnings = Vec::new();
     issues.add_warnings(&mut warnings);
-    assert_eq!(warnings, ["1 record was skipped as not readable; the first is event 3 of b.jhist."]);
+    assert_eq!(warnings, ["1 record was skipped, because it can't be read; the first is event 3 of b.jhist."]);
 }

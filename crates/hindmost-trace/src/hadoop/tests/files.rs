@@ -1,4 +1,4 @@
-//! Files and folders.
+//! Tests of logs in files and folders.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use super::{Version, gzip, numbers, on_disk, warning};
 use crate::error::TraceError;
 
 #[test]
-fn a_folder_is_walked() {
+fn histories_at_any_depth_of_a_folder_are_read() {
     let directory = tempfile::tempdir().unwrap();
     let root = directory.path();
     let text = history(Version::V2).json();
@@ -63,7 +63,7 @@ fn a_folder_of_rumen_traces_is_read_too() {
 }
 
 #[test]
-fn a_gzip_that_is_cut_is_read_as_far_as_it_goes() {
+fn a_cut_gzip_file_is_read_up_to_the_cut() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("log.jhist.gz");
     let text: String =

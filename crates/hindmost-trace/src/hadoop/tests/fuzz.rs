@@ -1,4 +1,4 @@
-//! Any input is read or refused, without a panic.
+//! Tests that any input is read or refused, without a panic.
 
 use proptest::prelude::*;
 
@@ -6,7 +6,7 @@ use super::super::{Collector, sniff};
 use super::binary::{binary, history};
 use super::{Version, counted, reading};
 
-/// Reads in every way, and checks invariants that hold for any log.
+/// Reads a log with every function, and checks invariants that hold for any log.
 fn read(bytes: &[u8]) {
     let _ = sniff(bytes);
     let Ok((summary, facts)) = counted(bytes) else {
@@ -26,7 +26,7 @@ fn read(bytes: &[u8]) {
     }
 }
 
-/// Valid logs of every form.
+/// Returns a valid log of every format.
 fn seeds() -> Vec<Vec<u8>> {
     let mut all = vec![binary(&history(Version::V3)).0];
     all.extend([Version::V0, Version::V2].map(|version| history(version).json().into_bytes()));

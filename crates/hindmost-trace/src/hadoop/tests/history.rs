@@ -1,4 +1,4 @@
-//! Job histories in Avro's JSON, of several versions.
+//! Tests of job histories in Avro's JSON, of several versions.
 
 use hindmost_core::time::Time;
 use hindmost_core::workload::Durations;
@@ -49,7 +49,7 @@ fn every_version_gives_the_same_result() {
             [(0, 1, 0, false, Outcome::Lost), (1, 0, 0, false, Outcome::Failed), (0, 1, 1, true, Outcome::Won),]
         );
         assert_eq!((trace.attempts()[0].launch, trace.attempts()[0].finish), (Some(1.0), Some(60.5)));
-        // At different times the two maps' first attempts, and the slow one and the reduce, ran on h1 together.
+        // Two attempts ran on h1 at the same time: first those of the two maps, later the slow one and the reduce.
         let slots: Vec<_> = trace.cluster_nodes().iter().map(|node| (&*node.name, node.slots)).collect();
         assert_eq!(slots, [("h1", 2), ("h2", 1)]);
         assert_eq!(trace.node_memory(), [Some(2.0 * 2048.0 * 1_048_576.0), Some(2048.0 * 1_048_576.0)]);
@@ -57,9 +57,9 @@ fn every_version_gives_the_same_result() {
 }
 
 #[test]
-fn places_come_from_the_log_the_splits_or_the_counters() {
+fn locality_comes_from_the_log_splits_or_counters() {
     let of = |version| history(version).read().facts().locality;
-    // Both attempts of map 1 ran on other machines than h3, whose rack is unknown.
+    // h3 holds the input of map 1, but both attempts ran on other machines, and the rack of h3 is unknown.
     assert_eq!(of(Version::V0), Locality { data_local: 1, rack_local: 0, off_switch: 0, unknown: 2 });
     assert_eq!(of(Version::V2), Locality { data_local: 3, rack_local: 0, off_switch: 0, unknown: 0 });
     let without_splits =
@@ -68,12 +68,12 @@ fn places_come_from_the_log_the_splits_or_the_counters() {
 }
 
 #[test]
-fn copies_of_old_logs_are_found_by_their_times() {
+fn speculative_attempts_of_old_logs_are_found_by_time() {
     let killed = |run: Run| Run { end: "KILLED", ..run };
     let history = History::begun(Version::V0, 2, 0)
         .attempt(killed(run('m', 0, 0, 1000, 9000)))
         .attempt(run('m', 0, 1, 5000, 8000))
-        // Preempted, then started again: not speculative.
+        // The attempt was preempted, and the next one started later, so it is not speculative.
         .attempt(killed(Run { error: "Container preempted by scheduler", ..run('m', 1, 0, 1000, 5000) }))
         .attempt(run('m', 1, 1, 5000, 8000))
         .done(9000, 2, 0);
@@ -91,7 +91,7 @@ fn copies_of_old_logs_are_found_by_their_times() {
 }
 
 #[test]
-fn an_output_that_is_lost_makes_its_attempt_a_failure() {
+fn an_attempt_whose_output_is_lost_counts_as_failed() {
     let lost =
         Run { end: "FAILED", error: "Too Many fetch failures.Failing the attempt", ..run('m', 0, 0, 1000, 90_000) };
     let trace = History::begun(Version::V2, 1, 1)
@@ -130,7 +130,7 @@ fn the_winner_is_the_one_that_the_log_names() {
 }
 
 #[test]
-fn setup_and_cleanup_are_counted_apart() {
+fn setup_and_cleanup_attempts_are_counted_separately() {
     let mut history = History::begun(Version::V0, 1, 0).attempt(run('m', 0, 0, 1000, 2000));
     for (kind, index, event) in [("JOB_SETUP", 1, "MAP"), ("JOB_CLEANUP", 2, "REDUCE"), ("TASK_CLEANUP", 3, "CLEANUP")]
     {
@@ -164,7 +164,7 @@ fn setup_and_cleanup_are_counted_apart() {
 }
 
 #[test]
-fn jobs_that_failed_or_still_run_are_read() {
+fn failed_and_running_jobs_are_read() {
     let unsuccessful = |kind: &str| {
         History::begun(Version::V3, 1, 1)
             .task('m', 0, "h1")
@@ -223,7 +223,7 @@ fn missing_records_give_warnings() {
 fn damaged_lines_are_skipped() {
     let whole = history(Version::V3).json();
     let (expected, _) = counted(whole.as_bytes()).unwrap();
-    // Noise, an event of a future version, and a line within which the writer died.
+    // A line that is not JSON, an event of a future version, and a line that was not written completely.
     let noise = whole.replacen(
         "{\"type\":\"TASK_STARTED\"",
         "%%% noise\n{\"type\":\"TASK_FLOWN\",\"event\":{\"org.x.TaskFlown\":{\"taskid\":[1]}}}\n{\"type\":\"TASK_STARTED\",\"event\":{\"half\n\n{\"type\":\"TASK_STARTED\"",
@@ -231,8 +231,8 @@ fn damaged_lines_are_skipped() {
     );
     let (summary, _) = counted(noise.as_bytes()).unwrap();
     assert_eq!(numbers(&summary), numbers(&expected));
-    warning(&summary, "2 records were skipped as not readable; the first is line ");
-    // Cuts one event in half; the others are read.
+    warning(&summary, "2 records were skipped, because they can't be read; the first is line ");
+    // Cuts one event in half; all other events are read.
     let lines: Vec<&str> = whole.lines().collect();
     for (index, line) in lines.iter().enumerate().skip(2).filter(|(_, line)| line.contains("_ATTEMPT_F")) {
         let mut less = lines.clone();
@@ -259,7 +259,7 @@ fn a_start_is_recovered_from_broken_json() {
     assert_eq!(numbers(trace.summary()), (5, 1, 1, 1));
     assert_eq!(trace.workload_jobs()[0].durations[0], Durations::Recorded(vec![10.0, 20.0]));
     warning(trace.summary(), "1 start of an attempt was recovered");
-    warning(trace.summary(), "1 record was skipped as not readable");
+    warning(trace.summary(), "1 record was skipped, because it can't be read");
 }
 
 #[test]
@@ -290,7 +290,7 @@ fn unusual_headers_are_accepted() {
 }
 
 #[test]
-fn several_jobs_in_one_file_are_kept_apart() {
+fn several_jobs_in_one_file_are_read_separately() {
     let first = history(Version::V2).json();
     let second = first.replace("1700_0001", "1700_0002");
     let trace = trace(format!("{first}{second}").as_bytes());
@@ -303,7 +303,7 @@ fn several_jobs_in_one_file_are_kept_apart() {
 }
 
 #[test]
-fn attempts_of_a_later_master_are_not_speculative() {
+fn attempts_of_a_restarted_master_are_not_speculative() {
     let trace = History::begun(Version::V0, 1, 0)
         .start(run('m', 0, 0, 1000, 0))
         .attempt(run('m', 0, 1000, 50_000, 60_000))
@@ -314,7 +314,7 @@ fn attempts_of_a_later_master_are_not_speculative() {
 }
 
 #[test]
-fn counters_of_unfinished_jobs_are_those_of_their_attempts() {
+fn unfinished_jobs_use_the_counters_of_their_attempts() {
     let trace = History::begun(Version::V2, 2, 0)
         .attempt(run('m', 0, 0, 1000, 2000))
         .attempt(run('m', 1, 0, 1000, 2000))

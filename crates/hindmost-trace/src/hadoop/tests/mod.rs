@@ -1,4 +1,4 @@
-//! Small logs of several Hadoop versions, one for each irregularity.
+//! Tests with small logs of several Hadoop versions, one for each irregularity.
 
 mod avro;
 mod binary;
@@ -36,7 +36,7 @@ fn counted(log: &[u8]) -> Result<(TraceSummary, HadoopFacts), TraceError> {
     Ok((reading.summary(), reading.collector.facts()))
 }
 
-/// Reads a log in every way, and checks that all of them count alike.
+/// Reads a log with every function, and checks that all functions return the same counts.
 fn trace(log: &[u8]) -> HadoopTrace {
     let directory = tempfile::tempdir().unwrap();
     let plain = directory.path().join("log");
@@ -71,7 +71,7 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// Returns the numbers of attempts, and of speculative, failed and killed ones.
+/// Returns the numbers of attempts, speculative attempts, failed attempts and killed attempts.
 fn numbers(summary: &TraceSummary) -> (u64, u64, u64, u64) {
     (summary.attempts, summary.speculative_attempts, summary.failed_attempts, summary.killed_attempts)
 }
@@ -82,7 +82,7 @@ fn warning<'a>(summary: &'a TraceSummary, text: &str) -> &'a str {
     found.unwrap_or_else(|| panic!("no {text:?} in {:?}", summary.warnings))
 }
 
-/// A version of job histories whose events differ from those of others.
+/// A version of Hadoop. The events of its job histories differ from those of other versions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Version {
     /// 0.23: fields without unions.

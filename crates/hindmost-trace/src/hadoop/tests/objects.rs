@@ -1,4 +1,4 @@
-//! Objects in a stream that arrives in chunks of any size.
+//! Tests of objects in a stream that is read in chunks of any size.
 
 use super::super::objects::{Objects, TEXT};
 use super::super::shape::{Item, Shape};
@@ -49,7 +49,7 @@ fn events_are_found_between_blank_lines_and_text() {
 }
 
 #[test]
-fn an_event_that_breaks_off_loses_only_itself() {
+fn only_an_incomplete_event_is_lost() {
     let log =
         "{\"type\":\"A\",\"x\":{\n\n{\"type\":\"B\"}\n{\"type\":\"C\",\"x\":\"half\n {\"type\":\"D\"}\n{\"type\":\"E\"";
     assert_eq!(
@@ -62,7 +62,7 @@ fn an_event_that_breaks_off_loses_only_itself() {
 }
 
 #[test]
-fn tasks_of_a_job_come_one_by_one() {
+fn tasks_of_a_job_are_returned_one_by_one() {
     let log = "{\n  \"priority\" : \"NORMAL\",\n  \"mapTasks\" : [ {\n    \"a\" : [ { } ]\n  }, {\"b\":\"]\"} ],\n  \"other\" : [ {\"mapTasks\":[{}]} ],\n \"reduceTasks\":[],\"otherTasks\":[null,{\"c\":1}]\n}{\"jobID\":\"2\"}";
     assert_eq!(
         said(&all(log, Shape::Jobs)),
@@ -80,7 +80,7 @@ fn tasks_of_a_job_come_one_by_one() {
 }
 
 #[test]
-fn a_job_that_breaks_off_keeps_its_whole_tasks() {
+fn complete_tasks_of_an_incomplete_job_are_kept() {
     let log = "{\n  \"jobID\" : \"1\",\n  \"mapTasks\" : [ {\"a\":1}, {\"b\":\n{\n  \"jobID\" : \"2\"\n}\n{ \"jobID\":\"3\", \"mapTasks\":[{\"c\":1},{";
     assert_eq!(
         said(&all(log, Shape::Jobs)),
@@ -89,7 +89,7 @@ fn a_job_that_breaks_off_keeps_its_whole_tasks() {
 }
 
 #[test]
-fn long_texts_and_objects_pass_through_the_buffer() {
+fn long_texts_are_cut_and_long_objects_are_returned() {
     let filler = "x".repeat(3 * CHUNK);
     let log = format!("{filler}\n{{\"type\":\"A\",\"x\":\"{filler}\"}}\nend");
     let mut objects = Objects::new(dripping(log.as_bytes(), 1 << 20), Shape::Events);

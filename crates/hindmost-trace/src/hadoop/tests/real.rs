@@ -1,5 +1,5 @@
-//! Reads real logs, and compares with counts made by other means. Skipped unless `HINDMOST_DATA` names the folder
-//! with the logs.
+//! Reads real logs, and compares the results with counts from other programs. Skipped unless `HINDMOST_DATA` names the
+//! folder with the logs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -62,7 +62,7 @@ fn counts_match_an_independent_count() {
 }
 
 #[test]
-fn attempts_match_the_flat_list() {
+fn counts_match_a_separate_list_of_attempts() {
     let Some(list) = log("rumen_attempts_flat.csv") else { return };
     let list = fs::read_to_string(list).unwrap();
     let header: Vec<&str> = list.lines().next().unwrap().split(',').collect();
@@ -76,12 +76,12 @@ fn attempts_match_the_flat_list() {
         let count = |result: &str| counting().filter(|row| row["result"] == result).count() as u64;
         let tasks: BTreeSet<&str> = counting().map(|row| row["task"]).collect();
         let won: BTreeSet<&str> = counting().filter(|row| row["result"] == "SUCCESS").map(|row| row["task"]).collect();
-        // A task with overlapping attempts has two, one of which is the speculative one.
+        // A task with overlapping attempts has two attempts; one of them is speculative.
         let overlapping: BTreeSet<&str> =
             counting().filter(|row| row["overlaps_other_attempt"] == "1").map(|row| row["task"]).collect();
         let trace = match data().unwrap().join(file) {
             path if path.exists() => open(&path, None).unwrap(),
-            // The attempts are in the list, so the trace can be rebuilt from it.
+            // If the log itself is missing, a trace is built from the list.
             _ => trace(rumen_of(of_file()).as_bytes()),
         };
         let summary = trace.summary();
@@ -141,7 +141,7 @@ fn rumen_of<'a>(rows: impl Iterator<Item = &'a BTreeMap<&'a str, &'a str>>) -> S
 }
 
 #[test]
-fn facts_of_real_logs_are_read() {
+fn hadoop_facts_of_real_logs_are_read() {
     let Some(path) = log("job_1526555215992_0001") else { return };
     let trace = open(&path, None).unwrap();
     let facts = trace.facts();
@@ -166,11 +166,11 @@ fn facts_of_real_logs_are_read() {
 }
 
 #[test]
-fn a_damaged_event_loses_only_itself() {
+fn only_the_damaged_event_is_lost() {
     let Some(path) = log("job_1479206441898_508949") else { return };
     // In one event, a tool that masked a name left invalid JSON; the start of the attempt is recovered from it.
     let trace = open(&path, None).unwrap();
-    warning(trace.summary(), "1 record was skipped as not readable; the first is line 31");
+    warning(trace.summary(), "1 record was skipped, because it can't be read; the first is line 31");
     warning(trace.summary(), "1 start of an attempt was recovered");
     assert_eq!(trace.workload_jobs()[0].durations, [Durations::Recorded(vec![4.496])]);
 }
@@ -200,7 +200,7 @@ fn real_logs_cut_anywhere_are_read() {
             assert!(summary.attempts >= last, "{name} at {cut}");
             last = summary.attempts;
             let marks: &[u8] = if name.starts_with("job_") { b"_ATTEMPT_FINISHED\"" } else { b"\"taskStatus\"" };
-            // All complete records are counted: all but the last one.
+            // All complete records are counted; only the last record may be incomplete.
             let whole = memchr::memmem::find_iter(&bytes[..cut], marks).count() as u64;
             let schema = u64::from(name.starts_with("job_")) * 4;
             assert!(summary.attempts + 1 + schema >= whole, "{name} at {cut}: {} of {whole}", summary.attempts);
@@ -210,7 +210,7 @@ fn real_logs_cut_anywhere_are_read() {
 }
 
 #[test]
-fn spark_logs_are_not_taken_for_hadoop_logs() {
+fn spark_logs_are_not_recognised_as_hadoop_logs() {
     let Some(folder) = data() else { return };
     let spark = folder.parent().unwrap().join("spark");
     for entry in fs::read_dir(&spark).unwrap() {

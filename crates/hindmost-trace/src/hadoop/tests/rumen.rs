@@ -1,4 +1,4 @@
-//! Rumen traces.
+//! Tests of Rumen traces.
 
 use hindmost_core::time::{TICKS_PER_SECOND, Time};
 use hindmost_core::workload::Durations;
@@ -22,7 +22,7 @@ fn task(kind: char, number: u32, attempts: &[Value]) -> Value {
         "taskID": format!("task_2009_0001_{kind}_{number:06}"), "taskType": "MAP", "taskStatus": "SUCCESS"})
 }
 
-/// A job with a speculative copy that won, a failure, and a reduce that waited.
+/// Returns a job with a speculative copy that won, a failure, and a reduce that waited for the last map.
 fn job() -> Value {
     json!({"priority": "NORMAL", "jobID": "job_2009_0001",
         "mapTasks": [
@@ -90,7 +90,7 @@ fn jobs_may_be_separated_in_any_way() {
 }
 
 #[test]
-fn a_trace_cut_anywhere_keeps_its_whole_tasks() {
+fn a_trace_cut_anywhere_keeps_its_complete_tasks() {
     let text = format!("{}{}", pretty(&job()), job());
     let mut last = 0;
     for cut in (0..text.len()).filter(|&cut| text.is_char_boundary(cut)) {
@@ -136,7 +136,7 @@ fn missing_fields_are_tolerated() {
     damaged["mapTasks"][0]["attempts"] = json!("none");
     let (summary, _) = counted(pretty(&damaged).as_bytes()).unwrap();
     assert_eq!(summary.attempts, 3);
-    warning(&summary, "1 record was skipped as not readable; the first is line 1");
+    warning(&summary, "1 record was skipped, because it can't be read; the first is line 1");
     // Tasks without ids count as separate tasks.
     let without_ids =
         json!({"jobID": "x", "mapTasks": [{"attempts": [{"result": "KILLED"}]}, {"attempts": [{"result": "KILLED"}]}]});

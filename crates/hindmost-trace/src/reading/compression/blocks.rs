@@ -15,6 +15,7 @@ pub(super) struct Blockwise<B> {
     block: Vec<u8>,
     /// Length of the current block's data in `block`.
     filled: usize,
+    /// Number of these bytes that have been returned.
     given: usize,
 }
 

@@ -1,23 +1,23 @@
-//! Damage in compressed data: at which byte, and why decompression ends there.
+//! Describes damage in compressed data: at which byte it is, and why decompression ends there.
 
 use std::fmt;
 use std::io;
 
 use super::Compression;
 
-/// The reason why compressed data end too early. All data before the damage have been returned.
+/// Where and why decompression ended too early. All data before the damage have been returned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Damage {
     compression: Compression,
     /// Byte of the compressed data at which the damage was found, from 0.
     pub(super) at: u64,
-    /// Why decompression ends; `None` if the data end early.
+    /// What is wrong with the data; `None` if the data just end too early.
     pub(super) why: Option<String>,
 }
 
-/// Messages of the decompression libraries, and what is shown instead.
+/// Messages of the decompression libraries, and the messages that are shown instead.
 const REWORDED: &[(&str, &str)] = &[
-    ("Unknown frame descriptor", "what follows is not zstd data"),
+    ("Unknown frame descriptor", "the data that follow are not zstd"),
     ("corrupt gzip stream does not have a matching checksum", "the checksum does not match the data before it"),
     ("corrupt deflate stream", "the deflate data are invalid"),
 ];

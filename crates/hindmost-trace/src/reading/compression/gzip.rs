@@ -4,10 +4,10 @@ use std::io::{self, BufRead, Read};
 
 use flate2::bufread::GzDecoder;
 
-/// Reads member after member. `MultiGzDecoder` of `flate2` is not used, because it takes zero padding, which tape
-/// drives and some tools add, for a damaged member.
+/// Reads gzip members one after the other. `MultiGzDecoder` of `flate2` is not used, because it takes zero padding,
+/// which tape drives and some tools add, for a damaged member.
 pub(super) struct Members<R> {
-    /// `None` after the last member.
+    /// The decoder of the current member; `None` after the last member.
     member: Option<GzDecoder<R>>,
 }
 
@@ -37,7 +37,7 @@ fn next<R: BufRead>(input: Option<R>) -> io::Result<Option<GzDecoder<R>>> {
             None => return Ok(None),
             Some(0) => input.consume(1),
             Some(0x1f) => return Ok(Some(GzDecoder::new(input))),
-            Some(_) => return Err(io::Error::new(io::ErrorKind::InvalidData, "what follows is not gzip data")),
+            Some(_) => return Err(io::Error::new(io::ErrorKind::InvalidData, "the data that follow are not gzip")),
         }
     }
 }

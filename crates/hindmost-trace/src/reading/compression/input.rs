@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::io::{self, BufRead, BufReader, Read};
 use std::rc::Rc;
 
-/// Bytes per read from the system.
+/// The most bytes that one read requests from the system.
 const CHUNK: usize = 128 << 10;
 
 /// The position of a reader, shared with the decoder that owns the reader.
@@ -15,12 +15,12 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// Bytes read so far.
+    /// Returns the number of bytes that the decoder has read.
     pub(super) fn position(&self) -> u64 {
         self.taken.get()
     }
 
-    /// Whether the last read from the system failed. All other errors come from the data.
+    /// Returns whether the last read from the system failed. All other errors come from the data.
     pub(super) fn failed(&self) -> bool {
         self.failed.get()
     }
@@ -50,13 +50,13 @@ impl<R: Read> Input<R> {
 }
 
 /// Replaces the content of `bytes` by the next `count` bytes, or fewer at the end. `bytes` grows only as data arrive,
-/// so a damaged length allocates nothing. Returns whether all `count` bytes were there.
+/// so a damaged length does not allocate memory. Returns whether all `count` bytes were there.
 pub(super) fn take(input: &mut impl BufRead, bytes: &mut Vec<u8>, count: usize) -> io::Result<bool> {
     bytes.clear();
     take_more(input, bytes, count)
 }
 
-/// Does the same as [`take`], but appends.
+/// Does the same as [`take`], but appends to `bytes`.
 pub(super) fn take_more(input: &mut impl BufRead, bytes: &mut Vec<u8>, count: usize) -> io::Result<bool> {
     let mut missing = count;
     while missing > 0 {

@@ -12,16 +12,17 @@ use super::input::{Place, take};
 
 pub(super) const MAGIC: &[u8; 8] = b"LZ4Block";
 
-/// The seed of lz4-java's checksums, and the bits of them that it writes.
+/// The seed of lz4-java's checksums.
 pub(super) const SEED: u32 = 0x9747_b28c;
+/// The bits of a checksum that lz4-java writes.
 pub(super) const SUM_BITS: u32 = 0x0fff_ffff;
-/// Bytes of a block's header.
+/// Length of a block's header, in bytes.
 const HEADER: usize = 21;
 /// An LZ4 block expands by at most this factor.
 const LARGEST_RATIO: usize = 255;
 
-/// Blocks of lz4-java's `LZ4BlockOutputStream`. A block's header has 8 magic bytes, 1 byte for method and maximum
-/// block size, and 4 bytes each for compressed length, length and checksum. A block of length 0 ends a stream;
+/// Reads the blocks of lz4-java's `LZ4BlockOutputStream`. A block's header has 8 magic bytes, 1 byte for method and
+/// maximum block size, and 4 bytes each for compressed length, length and checksum. A block of length 0 ends a stream;
 /// another stream may follow.
 pub(super) struct Blocks<R> {
     input: R,
@@ -153,7 +154,7 @@ impl<R: Read> Read for Within<R> {
 /// Returns the message for an error of `lz4_flex`.
 fn why(error: &Error) -> String {
     let why = match error {
-        Error::WrongMagicNumber => "what follows is not an LZ4 frame",
+        Error::WrongMagicNumber => "the data that follow are not an LZ4 frame",
         Error::UnsupportedBlocksize(_)
         | Error::UnsupportedVersion(_)
         | Error::ReservedBitsSet

@@ -9,10 +9,10 @@
 //! | `LZ4Block` | LZ4 of Spark's `lz4` codec (`LZ4BlockOutputStream` of lz4-java) | `lz4.rs` |
 //! | `82 SNAPPY 00` | Snappy of Spark's `snappy` codec (`SnappyOutputStream` of snappy-java) | `snappy.rs` |
 //!
-//! No library reads the last two formats. [`Plain`] returns the decompressed data of all formats. Where the
-//! compressed data end early or are damaged, it returns all data before that and then ends; [`Plain::damage`] names
-//! the byte of the file. With gzip and zstd, up to 8 KiB of data directly before damage may be lost, because a
-//! failing call of their libraries returns no data. No data before a file's early end are lost.
+//! No library reads the last two formats. [`Plain`] returns the decompressed data of all formats. If the compressed
+//! data end early or are damaged, it returns all data before the damage and then ends; [`Plain::damage`] names the byte
+//! of the file. With gzip and zstd, up to 8 KiB of data directly before damage may be lost, because a failing call of
+//! their libraries returns no data. No data before a file's early end are lost.
 //!
 //! Memory: the size fields of LZ4 frames and zstd frames allocate at most 16 MiB and 128 MiB. Blocks of lz4-java and
 //! snappy-java may be larger, so their buffers grow only as data arrive.
@@ -69,7 +69,7 @@ impl Compression {
         }
     }
 
-    /// Returns its name for messages.
+    /// Returns the compression's name for messages.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Compression::None => "plain",
@@ -82,14 +82,14 @@ impl Compression {
 }
 
 /// Reads the decompressed data of a log, or a plain log. It ends where compressed data end early or are damaged. Its
-/// errors come from the system only.
+/// errors are errors of the system; damage is no error.
 pub(crate) struct Plain<'r> {
     decoder: Box<dyn Read + 'r>,
     compression: Compression,
     place: Rc<Place>,
     ended: bool,
     damage: Option<Damage>,
-    /// A system error that is returned by the next call, because there were still data to return.
+    /// A system error that the next call returns, because this call still had data to return.
     error: Option<io::Error>,
 }
 
@@ -115,12 +115,12 @@ impl<'r> Plain<'r> {
         Ok(Plain { decoder, compression, place, ended: false, damage: None, error: None })
     }
 
-    /// Bytes of the file that the decoder has read.
+    /// Returns the bytes of the file that the decoder has read.
     pub(crate) fn position(&self) -> u64 {
         self.place.position()
     }
 
-    /// Where and why the data end too early; `None` if they do not.
+    /// Returns where and why the data end too early; `None` if they do not.
     pub(crate) fn damage(&self) -> Option<&Damage> {
         self.damage.as_ref()
     }

@@ -13,11 +13,11 @@ pub(super) const MAGIC: &[u8; 8] = b"\x82SNAPPY\0";
 
 /// The largest block size that snappy-java accepts.
 const LARGEST: usize = 512 << 20;
-/// Bytes at the beginning of a chunk that can hold its decompressed length.
+/// The most bytes that the decompressed length takes at the beginning of a chunk.
 const LENGTH: usize = 5;
 
-/// Chunks of snappy-java's `SnappyOutputStream`: a header of 16 bytes, then chunks, each preceded by its length as 4
-/// big-endian bytes. There is no end mark, and further streams with their own headers may follow.
+/// Reads the chunks of snappy-java's `SnappyOutputStream`: a header of 16 bytes, then chunks, each preceded by its
+/// length as 4 big-endian bytes. There is no end mark, and further streams with their own headers may follow.
 pub(super) struct Chunks<R> {
     input: R,
     place: Rc<Place>,

@@ -1,4 +1,4 @@
-//! Reads every format whole, in pieces, cut at every place and damaged at every place.
+//! Tests of all formats: data are read whole and in pieces, cut at every byte, and damaged at every byte.
 
 use std::io::{Read, Write};
 
@@ -8,7 +8,7 @@ use super::lz4::{SEED, SUM_BITS};
 use super::{Compression, Damage, Plain};
 use crate::reading::testing::Drip;
 
-/// Text that compresses about as well as a log.
+/// Returns text that compresses about as well as a log.
 fn text(lines: usize) -> Vec<u8> {
     let line = |i: usize| format!("{{\"Event\":\"SparkListenerTaskEnd\",\"Task\":{},\"x\":{}}}\n", i, i * 7919 % 1013);
     (0..lines).map(line).collect::<String>().into_bytes()
@@ -99,7 +99,7 @@ fn formats(data: &[u8]) -> Vec<(Compression, Vec<u8>)> {
     ]
 }
 
-/// Returns the data and the damage after them.
+/// Decompresses data; returns the data before any damage, and the damage.
 fn read(packed: &[u8]) -> (Vec<u8>, Option<Damage>) {
     read_from(packed)
 }
@@ -134,7 +134,7 @@ fn every_format_is_read_in_any_chunk_size() {
 }
 
 #[test]
-fn streams_follow_each_other() {
+fn concatenated_streams_are_read_as_one() {
     let (one, two) = (text(3000), text(5));
     for ((compression, mut packed), (_, second)) in formats(&one).into_iter().zip(formats(&two)) {
         packed.extend(second);
@@ -142,7 +142,7 @@ fn streams_follow_each_other() {
         assert_eq!(damage, None, "{compression:?}");
         assert!(data == [one.as_slice(), &two].concat(), "{compression:?}");
     }
-    // These may come between streams: zero padding in gzip, skippable frames in zstd and LZ4.
+    // Between two streams there may be zero padding (gzip) or skippable frames (zstd and LZ4).
     let skipped = b"\x51\x2a\x4d\x18\x03\0\0\0abc";
     let zeros = [gzip(&one), vec![0; 700], gzip(&two), vec![0; 3]].concat();
     let zstd = [skipped.to_vec(), zstandard(&one), skipped.to_vec(), zstandard(&two)].concat();
@@ -153,7 +153,7 @@ fn streams_follow_each_other() {
 }
 
 #[test]
-fn gzip_headers_with_everything_are_read() {
+fn gzip_headers_with_all_optional_fields_are_read() {
     let mut encoder = flate2::GzBuilder::new()
         .filename("log.json")
         .comment("a comment")
@@ -165,12 +165,12 @@ fn gzip_headers_with_everything_are_read() {
     packed.extend_from_slice(b"something else");
     let (data, damage) = read(&packed);
     assert_eq!(data, b"data");
-    assert!(damage.unwrap().to_string().contains("what follows is not gzip data"));
+    assert!(damage.unwrap().to_string().contains("the data that follow are not gzip"));
 }
 
 #[test]
 fn data_before_a_cut_are_read() {
-    // A zstd block holds up to 128 KiB; the decoder returns nothing of it before it is complete.
+    // A zstd block holds up to 128 KiB, and the decoder returns its data only when the block is complete.
     let data = text(8000);
     for (compression, packed) in formats(&data) {
         let mut longest = 0;
@@ -193,7 +193,7 @@ fn data_before_a_cut_are_read() {
 }
 
 #[test]
-fn damaged_data_are_reported_and_never_returned() {
+fn damage_is_reported_and_damaged_data_are_not_returned() {
     let data = text(1500);
     for (compression, packed) in formats(&data) {
         // Snappy's chunks have no checksum; one flipped bit turns a Snappy frame into padding; Rust's zstd writes no
@@ -204,7 +204,7 @@ fn damaged_data_are_reported_and_never_returned() {
                 let mut damaged = packed.clone();
                 damaged[at] ^= change;
                 let (read, damage) = read(&damaged);
-                // A length or a file name in a header may change without harm, and so may data without a checksum.
+                // Changes of a length or a file name in a header, and of data without a checksum, may go unnoticed.
                 if checked && damage.is_none() {
                     assert!(read == data, "{compression:?} {change:#x} at {at}");
                 }
@@ -294,7 +294,7 @@ fn system_errors_are_not_reported_as_damage() {
 }
 
 #[test]
-fn empty_streams_are_empty() {
+fn empty_streams_give_no_data_and_no_damage() {
     for packed in [gzip(b""), zstandard(b""), lz4_blocks(b"", 5), snappy_chunks(b"", 9), lz4_frame(b"", true)] {
         assert_eq!(read(&packed), (Vec::new(), None));
     }

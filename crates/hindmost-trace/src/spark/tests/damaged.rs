@@ -1,11 +1,11 @@
-//! Logs whose lines contradict each other.
+//! Tests with logs whose lines contradict each other.
 
 use proptest::prelude::*;
 
 use super::super::{analyse_spark, summarize_spark};
 use super::log::{Log, Task, task};
 
-/// A line of a log; it belongs to one of two stages.
+/// A line of a log with two stages.
 #[derive(Clone, Debug)]
 enum Line {
     Submitted { stage: i64, attempt: i64, tasks: i64 },
@@ -65,7 +65,7 @@ proptest! {
 
 #[test]
 fn an_extra_task_wins_nothing_once_all_have_won() {
-    // The stage states one task. After it is over, a second record of index 0 names another partition.
+    // The stage states one task. After the stage has ended, a second event of index 0 names another partition.
     let first = Task { partition: Some(0), ..task(0, 0, 0, 100) };
     let other = Task { partition: Some(1), attempt: 1, ..task(0, 0, 0, 200) };
     let log = Log::new().executor("1", 4).job(0, 0, &[(0, &[])]).submitted(0, 0, 1);
@@ -77,7 +77,8 @@ fn an_extra_task_wins_nothing_once_all_have_won() {
 
 #[test]
 fn a_task_that_succeeds_after_its_phase_closed_wins() {
-    // One task of stage 0 is missing when the stage ends; it arrives when the analysis no longer keeps the stage.
+    // One task of stage 0 has no end event when the stage ends. The event follows when the analysis no longer keeps the
+    // stage's details.
     let mut log = Log::new().executor("1", 4).job(0, 0, &[(0, &[])]).submitted(0, 0, 2);
     log = log.task(task(0, 0, 0, 100)).completed(0, 0, 2, "");
     for stage in 1..60 {

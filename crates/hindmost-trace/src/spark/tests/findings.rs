@@ -1,4 +1,4 @@
-//! Causes of failures and kills, exclusions, and what the analysis receives.
+//! Tests of causes of failures and kills, of exclusions, and of the data that the analysis receives.
 
 use super::super::application::Keep;
 use super::super::feed::Reported;
@@ -6,7 +6,7 @@ use super::super::reader::{Reading, Stream};
 use super::log::{Log, Task, ZERO, task};
 use crate::analysis::{Ended, EndedAttempt, PhaseFacts, PhaseKey};
 
-/// Returns what an analysis of the log receives.
+/// Returns the data that an analysis of the log receives.
 fn reported(log: &Log) -> Vec<Reported> {
     let mut reading = Reading::new(Keep::Findings, false);
     let stream = Stream { name: "test", label: None, later_part: false, may_be_empty: false };

@@ -104,7 +104,7 @@ impl Log {
         self.event("StageSubmitted", &format!(r#""Stage Info":{}"#, info(id, parents)))
     }
 
-    /// Adds a submission of a stage with this number of tasks.
+    /// Adds a submission of a stage with `tasks` tasks.
     pub fn submitted(self, id: i64, attempt: i64, tasks: i64) -> Log {
         let info = submission(id, attempt, tasks, "");
         self.event("StageSubmitted", &format!(r#""Stage Info":{info}"#))
@@ -151,9 +151,9 @@ impl Log {
         let counts = summarize_spark(self.0.as_bytes(), "test", None).unwrap();
         let mut same = trace.summary().clone();
         same.warnings.truncate(counts.warnings.len());
-        assert_eq!(counts, same, "counting and reading agree");
+        assert_eq!(counts, same, "counting and reading for a replay give the same counts");
         let (analysed, _) = analyse_spark(self.0.as_bytes(), "test", None).unwrap();
-        assert_eq!(counts, analysed, "counting and analysing agree");
+        assert_eq!(counts, analysed, "counting and analysing give the same counts");
         assert_eq!(counts.failures.values().sum::<u64>(), counts.failed_attempts);
         assert_eq!(counts.killed_by.values().sum::<u64>(), counts.killed_attempts);
         trace

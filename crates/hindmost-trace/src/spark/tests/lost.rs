@@ -1,11 +1,11 @@
-//! Logs with missing or duplicate lines, lost outputs, and tasks that run again.
+//! Tests with logs that have missing or duplicate lines, lost outputs, or tasks that run again.
 
 use super::super::{analyse_spark, read_spark};
 use super::log::{Log, Task, recorded, task, warning};
 use crate::analysis::Findings;
 use crate::recorded::Outcome;
 
-/// A job with one stage of four tasks of 100 to 103 ms.
+/// Returns a log of a job with one stage of four tasks, which take 100 to 103 ms.
 fn four() -> Log {
     let mut log = Log::new().executor("1", 4).job(0, 0, &[(0, &[])]).submitted(0, 0, 4);
     for index in 0..4 {
@@ -38,7 +38,7 @@ fn a_task_without_any_line_gives_a_warning() {
         trace.summary().warnings,
         ["1 task is not in the log although its stage succeeded: lines of the log are missing."]
     );
-    // If the stage failed, tasks may be missing for good reason.
+    // If the stage failed, some tasks may never have started, so there is no warning.
     let failed = Log(log.0.replace(r#""Parent IDs":[]}}"#, r#""Parent IDs":[],"Failure Reason":"x"}}"#));
     assert_eq!(failed.read().summary().warnings, [""; 0]);
 }
@@ -57,7 +57,7 @@ fn a_stage_without_its_job_gives_a_warning() {
 }
 
 #[test]
-fn missing_starts_and_missing_ends_are_counted_apart() {
+fn missing_starts_and_ends_are_counted_separately() {
     let none = without(&four(), &["TaskStart"]).read();
     assert_eq!(
         none.summary().warnings,
@@ -115,7 +115,7 @@ fn duplicate_lines_are_counted_once() {
     assert_eq!(findings(&twice), findings(&once));
     assert_eq!(trace.workload_jobs(), once.read().workload_jobs());
     assert_eq!(trace.attempts().len(), 0);
-    // Also duplicates long after the stage ended, and of failed and killed attempts.
+    // Duplicates are also recognised long after the stage ended, and for failed and killed attempts.
     let mut log = once.clone();
     for reason in ["ExceptionFailure", "TaskKilled"] {
         let attempt = if reason == "TaskKilled" { 1 } else { 2 };
@@ -145,7 +145,7 @@ fn shared_task_ids_are_ignored() {
 }
 
 #[test]
-fn a_lost_output_belongs_to_the_attempt_that_made_it() {
+fn a_lost_output_is_no_end_of_another_attempt() {
     let first = Task { executor: "1", host: "h1", ..task(0, 0, 0, 10_000) };
     let second = Task { executor: "2", host: "h2", ..task(0, 1, 0, 20_000) };
     let log = Log::new()
@@ -177,7 +177,7 @@ fn a_lost_output_belongs_to_the_attempt_that_made_it() {
     assert_eq!((time.losers, time.failed), (0.0, 0.0));
     assert_eq!(recorded(&trace.workload_jobs()[0].durations[0]), [10.0, 20.0]);
     assert_eq!(trace.attempts().iter().map(|attempt| attempt.outcome).collect::<Vec<_>>(), [Outcome::Repeated]);
-    // The output is lost once, even if this is in the log twice.
+    // A loss of output counts once, even if its event is in the log twice.
     let again = Log(log.0.replace(
         &log.0.lines().find(|line| line.contains("Resubmitted")).map(|line| [line, "\n"].concat()).unwrap(),
         &log.0
@@ -189,8 +189,8 @@ fn a_lost_output_belongs_to_the_attempt_that_made_it() {
     assert_eq!((again.read().summary().attempts, again.read().summary().spark.unwrap().outputs_lost), (4, 1));
 }
 
-/// A stage of four maps, then one of four reduces. A fetch fails when two reduces have finished and one is still
-/// running. Maps 1 and 3 run again, then reduces 2 and 3 run.
+/// Returns a log of a stage of four maps, followed by a stage of four reduces. A fetch fails when two reduces have
+/// finished and one is still running. Maps 1 and 3 run again, then reduces 2 and 3 run.
 fn fetch_failure(partitions: bool) -> Log {
     let named = |partition| partitions.then_some(partition);
     let mut log = Log::new().executor("1", 4).job(0, 0, &[(0, &[]), (1, &[0])]).submitted(0, 0, 4);

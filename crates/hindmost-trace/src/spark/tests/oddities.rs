@@ -1,4 +1,4 @@
-//! Missing and unusual fields, and executors of every kind.
+//! Tests of missing and unusual fields, and of executors in different events.
 
 use super::log::{Log, Task, ZERO, recorded, task, warning};
 
@@ -80,9 +80,9 @@ fn attempts_with_unreadable_metrics_are_counted() {
 }
 
 #[test]
-fn every_reader_warns_of_an_unreadable_query_end() {
+fn all_ways_of_reading_warn_of_an_unreadable_query_end() {
     let line =
         r#"{"Event":"org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd","executionId":1,"executionId":2}"#;
     let trace = Log::new().executor("1", 1).line(line).task(task(0, 0, 0, 100)).end(200).read();
-    warning(trace.summary(), "1 line was skipped as not readable");
+    warning(trace.summary(), "1 line was skipped, because it can't be read");
 }

@@ -1,4 +1,4 @@
-//! SQL queries with adaptive execution: names of jobs, and which jobs wait for which.
+//! Tests of SQL queries with adaptive execution: names of jobs, and which jobs are joined.
 
 use hindmost_core::time::Time;
 
@@ -37,7 +37,7 @@ impl Log {
     }
 }
 
-/// A join as adaptive execution runs it: two exchanges, the join, the result.
+/// Adds the four jobs of a query that adaptive execution runs: two exchanges, their join, and the result.
 fn adaptive(log: Log, execution: i64, first_job: i64, first: i64, at: i64) -> Log {
     let rdd = first * 10;
     let (a, b, join, result) = (rdd + 4, rdd + 7, rdd + 14, rdd + 17);
@@ -71,7 +71,7 @@ fn adaptive(log: Log, execution: i64, first_job: i64, first: i64, at: i64) -> Lo
 }
 
 #[test]
-fn the_jobs_of_an_adaptive_query_wait_for_each_other() {
+fn the_jobs_of_an_adaptive_query_are_joined() {
     let log = Log::new().executor("1", 4).query(0, "count at A.scala:25").query(1, "select \\n more");
     let log = adaptive(adaptive(log, 0, 0, 0, 0), 1, 4, 9, 100).end(200);
     let trace = log.read();
@@ -90,7 +90,7 @@ fn the_jobs_of_an_adaptive_query_wait_for_each_other() {
 }
 
 #[test]
-fn jobs_of_different_queries_or_of_none_stay_apart() {
+fn jobs_of_different_or_no_queries_are_not_joined() {
     // The same output RDD, but in another execution or in none; and a broadcast, for which no stage waits.
     let log = Log::new()
         .executor("1", 4)

@@ -1,4 +1,5 @@
-//! Stages without attempt numbers, resubmitted, skipped and barrier stages; logs that begin in the middle.
+//! Tests of stages without attempt numbers, of resubmitted, skipped and barrier stages, and of logs without a
+//! beginning.
 
 use super::super::summarize_spark;
 use super::log::{Log, Task, ZERO, recorded, task, warning};
@@ -65,7 +66,7 @@ fn a_fetch_failure_makes_two_stages_run_again() {
 }
 
 #[test]
-fn stage_attempts_may_be_missing() {
+fn stages_without_attempt_numbers_are_read() {
     let log = Log(usual_without_stage_attempts());
     let trace = log.read();
     let summary = trace.summary();
@@ -161,12 +162,12 @@ fn in_a_barrier_stage_the_last_submission_counts() {
     assert_eq!((summary.tasks, summary.attempts, summary.failed_attempts, summary.killed_attempts), (3, 6, 1, 1));
     assert_eq!(summary.spark.unwrap().barrier_stages, 1);
     assert_eq!(summary.killed_by.keys().collect::<Vec<_>>(), ["a task of the barrier stage failed"]);
-    // Not the 40 ms of the failed submission.
+    // These are the durations of the second submission; task 0 took 40 ms in the failed submission.
     assert_eq!(recorded(&trace.workload_jobs()[0].durations[0]), [0.1, 0.11, 0.12]);
 }
 
 #[test]
-fn a_log_that_begins_in_the_middle_counts_what_is_there() {
+fn a_log_without_its_beginning_is_counted() {
     let log = Log::default()
         .task(task(7, 3, 0, 10))
         .task(Task { attempt: 1, speculative: true, reason: "TaskKilled", ..task(7, 3, 5, 11) })
@@ -185,13 +186,13 @@ fn a_log_that_begins_in_the_middle_counts_what_is_there() {
     assert_eq!(summary.spark.unwrap().skipped_stages, 1);
     assert_eq!(summary.from, Some(ZERO as f64 / 1000.0));
     warning(summary, "The start of the application is missing");
-    // The stage ran for a job before the log's beginning.
+    // The stage ran for a job that started before the log begins.
     warning(summary, "1 stage ran for no job in the log");
 }
 
 #[test]
 fn evicted_stages_are_still_counted_correctly() {
-    // More stages than are kept in memory, most of them finished, some never; then late attempts of both kinds.
+    // More stages than are kept in memory. Most of them finish, some never do. Late attempts of both kinds follow.
     let stages = 15_000;
     let mut log = Log::new().executor("1", 4);
     for id in 0..stages {

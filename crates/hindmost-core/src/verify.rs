@@ -1,7 +1,7 @@
 //! Verifies a recorded run: replays its events and checks that the policy makes the recorded decisions again.
 //!
-//! The events of a journal are applied to an empty cluster and passed to a new policy. After every event, and at every
-//! recorded round, the policy's decisions must be the recorded ones, at the time of that event.
+//! The events of a journal are applied to an empty cluster and passed to a new policy. The decisions that the policy
+//! makes at an event must be those that the journal has after this event, with the time of the event.
 //!
 //! A task has one winner. In a live run only the first attempt to finish is recorded as finished; an attempt that ends
 //! later is recorded as stopped. In a simulated run a policy may keep one more copy running after the task has its
@@ -11,6 +11,7 @@
 use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
+use serde::Serialize;
 
 use crate::cluster::{Applied, Attempt, AttemptState, Placement, RecordError};
 use crate::ids::{AttemptId, JobId, TaskId};
@@ -18,13 +19,13 @@ use crate::record::{Change, Decision, Event, Record};
 use crate::session::{Decided, Session, Sink};
 use crate::time::Time;
 
-/// A difference between a journal and the policy's decisions.
+/// A difference between a journal and its replay.
 #[derive(Debug, thiserror::Error)]
 pub enum Difference {
     /// The policy makes another decision.
     #[error("at {at} the journal has {recorded}, but the policy decides {decided}")]
     Decision {
-        /// The time.
+        /// Time of the recorded decision or of the event before it.
         at: Time,
         /// The recorded decision, or `nothing`.
         recorded: String,
@@ -34,25 +35,25 @@ pub enum Difference {
     /// The policy makes the same decision at another time.
     #[error("the journal has {decision} at {recorded}, but the policy decides it at {decided}")]
     Time {
-        /// The decision.
+        /// The decision, as JSON.
         decision: String,
-        /// When the journal has it.
+        /// Time of the decision in the journal.
         recorded: Time,
-        /// When the policy makes it: at the time of the event before the decision.
+        /// Time at which the policy makes the decision, which is the time of the event before it.
         decided: Time,
     },
-    /// Two attempts of a task are recorded as finished, and the policy did not keep the second.
+    /// Two attempts of a task are recorded as finished, although the policy did not keep the second one running.
     #[error("{task} has two winners: attempt {first} finished at {first_at}, attempt {second} at {second_at}")]
     TwoWinners {
-        /// The task.
+        /// Id of the task.
         task: TaskId,
         /// The number of the attempt that finished first.
         first: u32,
-        /// When it finished.
+        /// Time at which that attempt finished.
         first_at: Time,
         /// The number of the attempt that finished later.
         second: u32,
-        /// When it finished.
+        /// Time at which that attempt finished.
         second_at: Time,
     },
     /// A record does not fit the state.
@@ -60,28 +61,54 @@ pub enum Difference {
     Record {
         /// The time of the record.
         at: Time,
-        /// What is wrong.
+        /// Why the record does not fit.
         error: RecordError,
     },
 }
 
-/// Counts of the records of a verified journal.
+/// Counts of the records that were verified.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Verified {
     /// Number of events.
     pub events: u64,
     /// Number of rounds among the events.
     pub rounds: u64,
-    /// Number of decisions. All are as recorded.
+    /// Number of decisions that the policy made as recorded.
     pub decisions: u64,
+}
+
+/// The document that `hindmost verify --json` prints: whether the policy makes the recorded decisions again. All counts end
+/// at the first difference, if there is one.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Verification {
+    /// Path of the journal.
+    pub journal: String,
+    /// The policy, as the journal names it.
+    pub policy: String,
+    /// The progress model.
+    pub knowledge: String,
+    /// Number of checked events.
+    pub events: u64,
+    /// Number of checked rounds of decisions.
+    pub rounds: u64,
+    /// Number of checked decisions.
+    pub decisions: u64,
+    /// True if all decisions are the same.
+    pub same: bool,
+    /// The first difference, in words; `None` if there is none.
+    pub difference: Option<String>,
+    /// True if the last line or the decisions of the last round are incomplete.
+    pub cut_short: bool,
 }
 
 /// Replays records one by one and compares the policy's decisions with those recorded.
 pub struct Verifier<'a> {
     session: &'a mut Session,
-    /// Decisions made that have not yet been found in the journal, in order.
+    /// Decisions that the policy made and that have not yet been found in the journal, in order.
     due: VecDeque<Decision>,
-    /// The first attempt of each task to finish, and its time. Simulated jobs are removed when they retire.
+    /// The number of the first attempt of each task to finish, and the time. The entry of a simulated job is removed
+    /// when the job leaves the cluster.
     winners: FxHashMap<JobId, FxHashMap<TaskId, (u32, Time)>>,
     allows_two_winners: bool,
     verified: Verified,
@@ -108,8 +135,8 @@ impl<'a> Verifier<'a> {
         Verifier { session, due, winners, allows_two_winners: false, verified }
     }
 
-    /// Accepts a second winner of a task. Used when a run resumes from its journal: a second winner changes nothing and
-    /// is no reason to give up the run.
+    /// Accepts a second winner of a task. A run that resumes from its journal uses this: a second winner has no effect
+    /// and is no reason to refuse to resume.
     #[must_use]
     pub fn allowing_two_winners(mut self) -> Verifier<'a> {
         self.allows_two_winners = true;
@@ -137,8 +164,7 @@ impl<'a> Verifier<'a> {
     /// Returns the counts at the end of a journal.
     ///
     /// # Errors
-    /// If the last event led to decisions that are not in the journal. This is also the case for a journal that was cut
-    /// short.
+    /// If the last event led to decisions that are not in the journal. A journal that was cut short can lack them.
     pub fn finish(&self) -> Result<Verified, Difference> {
         match self.due.front() {
             Some(expected) => Err(differs(self.session.cluster().now(), None, Some(expected))),
@@ -146,8 +172,8 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// Returns the decisions that were made but are not in the journal. A run that resumes from a journal that was cut
-    /// short carries them out.
+    /// Returns the decisions that the policy made but the journal lacks. A run that resumes from a journal that was cut
+    /// short carries these decisions out.
     pub fn into_due(self) -> Vec<Decision> {
         self.due.into()
     }
@@ -165,7 +191,7 @@ impl<'a> Verifier<'a> {
         Ok(())
     }
 
-    /// True if the recorded run was a live one.
+    /// Returns true if the recorded run was a live run.
     fn is_live(&self) -> bool {
         self.session.cluster().placement() == Placement::Spread
     }
@@ -207,7 +233,7 @@ impl<'a> Verifier<'a> {
 /// state in which the run began.
 ///
 /// # Errors
-/// The first difference.
+/// Returns the first difference.
 pub fn verify(mut session: Session, records: impl IntoIterator<Item = Record>) -> Result<Verified, Difference> {
     let mut verifier = Verifier::new(&mut session);
     for record in records {

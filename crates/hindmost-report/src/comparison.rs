@@ -37,7 +37,7 @@ pub fn text(compared: &Comparison, width: u16) -> String {
             let size = if differ { format!(": {}", size_text(&sizes_of(&rows))) } else { String::new() };
             text += &format!("\n{}{size}\n", values.join(", "));
         }
-        text += &table(&rows, width);
+        text += &table(&rows, seeds_at(compared, &set), width);
         text.push('\n');
     }
     text += &footnotes(compared, width);
@@ -93,8 +93,14 @@ pub(crate) fn sets(compared: &Comparison) -> Vec<Vec<(String, String)>> {
     sets
 }
 
-fn table(rows: &[&PolicyResult], width: u16) -> String {
-    let single = one_job(rows);
+/// Returns the number of seeds of a sweep's point, which has these values of the swept keys.
+pub(crate) fn seeds_at(compared: &Comparison, set: &[(String, String)]) -> usize {
+    let swept = set.iter().find(|(key, _)| key == "seeds").and_then(|(_, value)| value.parse().ok());
+    swept.unwrap_or(compared.seeds.len())
+}
+
+fn table(rows: &[&PolicyResult], seeds: usize, width: u16) -> String {
+    let single = one_job(rows, seeds);
     let columns = COLUMNS.iter().filter(|column| !single || ![P50, P95, P99].contains(&column.heading));
     // Names of policies are never shortened: a table that is still too wide is broken into lines.
     let drawn = narrowed(columns, width, 1, |columns, _| draw(columns, rows, None));
@@ -105,9 +111,9 @@ fn table(rows: &[&PolicyResult], width: u16) -> String {
     draw(&needed, rows, Some(width))
 }
 
-/// Returns whether no policy has finished more than one job: then all quantiles are that job's flowtime.
-pub(crate) fn one_job(rows: &[&PolicyResult]) -> bool {
-    rows.iter().all(|row| row.jobs.saturating_sub(row.unfinished_jobs) <= 1)
+/// Returns true if no policy has finished more than one job per seed. A single job has no quantiles.
+pub(crate) fn one_job(rows: &[&PolicyResult], seeds: usize) -> bool {
+    rows.iter().all(|row| row.jobs.saturating_sub(row.unfinished_jobs) <= seeds as u64)
 }
 
 fn draw(columns: &[&Column<PolicyResult>], rows: &[&PolicyResult], width: Option<u16>) -> String {
@@ -257,7 +263,9 @@ mod tests {
     #[test]
     fn quantiles_of_a_single_job_are_not_shown() {
         let first = |jobs| text(&compared(vec![row("none", &[], [jobs, 10])]), 120).lines().nth(1).map(str::to_owned);
-        assert!(first(2).is_some_and(|line| line.contains("p50")));
+        // The results have two seeds, so two jobs are one job for each seed.
+        assert!(first(3).is_some_and(|line| line.contains("p50")));
+        assert!(first(2).is_some_and(|line| line.contains("mean") && !line.contains("p50")));
         assert!(first(1).is_some_and(|line| line.contains("mean") && !line.contains("p50")));
     }
 

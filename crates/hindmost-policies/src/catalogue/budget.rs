@@ -11,7 +11,7 @@ use crate::orders::dollymp::DollympParameters;
 use crate::parameters::Parameters;
 use crate::placement::by_node::is_within_budget;
 
-/// A system that clones tasks within a budget.
+/// The parameters of a system that clones tasks within a budget.
 enum Cloning {
     Dolly(DollyParameters),
     Dollymp(DollympParameters),
@@ -22,8 +22,8 @@ enum Cloning {
 /// of a task on different nodes, or the policy's budget is too small. `dollymp` needs a budget for one clone; `dolly`,
 /// which clones all tasks of a job or none, needs a budget for the clones of all tasks.
 ///
-/// `None`: clones fit, the policy does not clone tasks, it would not clone this job on any cluster, or its name is not
-/// known.
+/// Returns `None` if clones fit, if the policy does not clone tasks or would not clone this job on any cluster, or if
+/// the catalogue does not know the policy's name.
 pub fn without_clones(
     spec: &PolicySpec,
     job: &JobSpec,
@@ -36,15 +36,17 @@ pub fn without_clones(
         "dollymp" => Cloning::Dollymp(DollympParameters::read(found.given).ok().filter(|dollymp| dollymp.clones > 0)?),
         _ => return None,
     };
-    let more = match &cloning {
+    let advice = match &cloning {
         Cloning::Dolly(_) => Some(""),
-        Cloning::Dollymp(dollymp) if dollymp.per_node < 2 => Some(", and per_node=2 allows a second there"),
+        Cloning::Dollymp(dollymp) if dollymp.per_node < 2 => {
+            Some(", and per_node=2 allows two copies of a task on a node")
+        }
         Cloning::Dollymp(_) => None,
     };
-    if let (Some(more), ..=1) = (more, nodes) {
+    if let (Some(advice), ..=1) = (advice, nodes) {
         return Some(format!(
-            "{spec} will clone no task: copies of a task run on different nodes, and there is one; --nodes splits this \
-             machine into several{more}"
+            "{spec} will clone no task, because the copies of a task run on different nodes and there is only one \
+             node; --nodes splits this machine into several nodes{advice}"
         ));
     }
     let budget = match &cloning {
@@ -64,7 +66,7 @@ pub fn without_clones(
             let all = demands.iter().map(of_phase).fold(Resources::NONE, |sum, claim| sum.plus(&claim));
             let is_small = tasks <= u64::from(parameters.small);
             let never = is_small && !dolly::within(&all, budget, total);
-            never.then(|| format!("the clones of all its tasks together need {}", shown(&all)))
+            never.then(|| format!("the clones of all tasks of the job together need {}", shown(&all)))
         }
         Cloning::Dollymp(_) => {
             let never = !demands.iter().any(|(_, demand)| is_within_budget(demand, budget, total));
@@ -76,8 +78,8 @@ pub fn without_clones(
     let allowed = Resources(total.0.map(|units| (units as f64 * budget) as u64));
     let allowed = if allowed == Resources::NONE { "nothing".to_owned() } else { shown(&allowed) };
     Some(format!(
-        "{spec} will clone no task of this job: its budget, {} of the cluster, is {allowed}, but {needed}; budget=SHARE \
-         gives more",
+        "{spec} will clone no task of this job: its budget, {} of the cluster, is {allowed}, but {needed}; \
+         budget=SHARE sets another budget",
         Plain(budget)
     ))
 }
@@ -119,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn one_node_has_no_place_for_clones() {
+    fn on_a_single_node_no_task_is_cloned() {
         let job = JobSpec {
             name: "job".into(),
             arrival: Time::ZERO,
@@ -133,29 +135,32 @@ mod tests {
             without_clones(&spec, &job, &Dimensions::one_slot(), (nodes, &Resources::ONE_SLOT))
         };
         assert!(
-            message("dollymp", 1).unwrap().contains("and there is one; --nodes splits this machine into several, and")
+            message("dollymp", 1)
+                .unwrap()
+                .contains("there is only one node; --nodes splits this machine into several nodes, and")
         );
-        assert!(message("dolly", 1).unwrap().ends_with("into several"));
+        assert!(message("dolly", 1).unwrap().ends_with("into several nodes"));
         for (policy, nodes) in [("dollymp", 2), ("dollymp(per_node=2)", 1), ("dollymp(clones=0)", 1), ("mantri", 1)] {
             assert_eq!(message(policy, nodes), None, "{policy}");
         }
     }
 
     #[test]
-    fn a_budget_below_the_first_clone_is_reported() {
+    fn a_budget_too_small_for_any_clone_is_reported() {
         // dolly clones both tasks or none: 5% of 39 cpus are less than the 2 cpus of both clones, 5% of 40 are enough.
-        // Two copies suffice for up to ten tasks; a job of one task needs no clone if p = epsilon.
+        // With the default parameters, the tasks of a job of two to ten tasks get two copies each, and a job of one
+        // task gets no clone, because p = epsilon.
         let of_dolly = message("svf+dolly", (2, 1.0), 39.0).unwrap();
         assert_eq!(
             of_dolly,
-            "svf+dolly will clone no task of this job: its budget, 0.05 of the cluster, is 1.95 cpus, but the clones of \
-             all its tasks together need 2 cpus; budget=SHARE gives more"
+            "svf+dolly will clone no task of this job: its budget, 0.05 of the cluster, is 1.95 cpus, but the clones \
+             of all tasks of the job together need 2 cpus; budget=SHARE sets another budget"
         );
         assert_eq!(message("dolly", (2, 1.0), 40.0), None);
-        assert_eq!(message("dolly", (1, 1.0), 4.0), None, "one copy is enough");
-        assert_eq!(message("dolly", (11, 1.0), 4.0), None, "not small");
+        assert_eq!(message("dolly", (1, 1.0), 4.0), None, "a job of one task needs no clone");
+        assert_eq!(message("dolly", (11, 1.0), 4.0), None, "dolly does not clone a job of 11 tasks");
         assert_eq!(message("dolly(budget=0.5)", (2, 1.0), 4.0), None);
-        // dollymp needs a budget for one clone.
+        // dollymp needs a budget for a single clone.
         let of_dollymp = message("dollymp(budget=0.1)", (5, 1.0), 9.0).unwrap();
         let expected = "0.1 of the cluster, is 0.9 cpus, but a clone needs at least 1 cpu";
         assert!(of_dollymp.contains(expected), "{of_dollymp}");

@@ -13,61 +13,61 @@ use crate::parameters::{BadValue, Given, ParameterEntry, Parameters};
 use crate::placement::by_node::{ByNode, Fit, InKeyOrder, Stage};
 use crate::placement::job_by_job::Originals;
 
-/// An order of jobs.
+/// The catalogue's entry for an order of jobs.
 #[derive(Serialize)]
 pub struct OrderEntry {
-    /// Name on the command line and in files.
+    /// The name of the order on the command line and in files.
     pub name: &'static str,
-    /// Which job is served first, in a line.
+    /// A line that says which job is served first.
     pub about: &'static str,
-    /// What it does, in two sentences.
+    /// Two sentences that say what the order does.
     pub does: &'static str,
-    /// The conditions under which it gives good results.
+    /// The conditions under which the order gives good results.
     pub wins: &'static str,
     /// The conditions under which another order gives better results.
     pub loses: &'static str,
     /// The sort key of a job. The job with the smallest key is served first.
     pub key: &'static str,
-    /// The paper or program that it comes from.
+    /// The paper or program that the order comes from.
     pub source: &'static str,
-    /// Its parameters and the function that builds it from them. Made by [`order_of`].
+    /// The parameters of the order, and the function that builds it from them. [`order_of`] creates this value.
     #[serde(rename = "parameters", serialize_with = "parameters_of")]
     pub build: &'static dyn Build<Vec<QueueSpec>, JobOrder>,
 }
 
 impl OrderEntry {
-    /// Returns its parameters in the order in which they are listed.
+    /// Returns the order's parameters in the order in which the catalogue lists them.
     pub fn parameters(&self) -> &'static [ParameterEntry] {
         self.build.parameters()
     }
 }
 
-/// A speculation policy or complete system.
+/// The catalogue's entry for a system: a speculation policy or a complete scheduler.
 #[derive(Serialize)]
 pub struct SystemEntry {
-    /// Name on the command line and in files.
+    /// The name of the system on the command line and in files.
     pub name: &'static str,
-    /// What it does, in a line.
+    /// A line that says what the system does.
     pub about: &'static str,
-    /// What it does, in two or three sentences.
+    /// Two or three sentences that say what the system does.
     pub does: &'static str,
-    /// The conditions under which it gives good results.
+    /// The conditions under which the system gives good results.
     pub wins: &'static str,
     /// The conditions under which another system gives better results.
     pub loses: &'static str,
-    /// Its passes, in the order in which they decide.
+    /// The system's passes, in the order in which they decide.
     pub passes: &'static str,
-    /// The paper or program that it comes from.
+    /// The paper or program that the system comes from.
     pub source: &'static str,
-    /// The name of its own order of jobs. `None`: it runs under the scenario's order.
+    /// The name of the system's own order of jobs. `None`: the system runs under the scenario's order.
     pub order: Option<&'static str>,
-    /// Its parameters and the function that builds it from them. Made by [`system_of`].
+    /// The parameters of the system, and the function that builds it from them. [`system_of`] creates this value.
     #[serde(rename = "parameters", serialize_with = "parameters_of")]
     pub build: &'static dyn Build<PolicyBuilder, PolicyBuilder>,
 }
 
 impl SystemEntry {
-    /// Returns its parameters in the order in which they are listed.
+    /// Returns the system's parameters in the order in which the catalogue lists them.
     pub fn parameters(&self) -> &'static [ParameterEntry] {
         self.build.parameters()
     }
@@ -78,20 +78,20 @@ fn parameters_of<C, T, S: Serializer>(build: &&'static dyn Build<C, T>, serializ
     build.parameters().serialize(serializer)
 }
 
-/// Builds a `T` from parameters by name and a context. [`order_of`] and [`system_of`] make one from a function of
-/// the parameters' struct.
+/// Builds a `T` from a context and from parameters given by name. [`order_of`] and [`system_of`] create implementations
+/// from functions of a struct of parameters.
 pub trait Build<C, T>: Sync {
     /// Returns the parameters that [`Build::build`] reads.
     fn parameters(&self) -> &'static [ParameterEntry];
 
-    /// Builds the value. Ignores parameters of other names.
+    /// Builds the value. Ignores given parameters that are not in [`Build::parameters`].
     ///
     /// # Errors
     /// If a parameter's value is not valid.
     fn build(&self, given: &Given, context: C) -> Result<T, BadValue>;
 }
 
-/// A function of a policy's parameters and a context.
+/// Implements [`Build`] with a function of a struct of parameters and a context.
 pub struct Typed<P, C, T>(fn(P, C) -> T);
 
 impl<P: Parameters, C, T> Build<C, T> for Typed<P, C, T> {
@@ -104,20 +104,20 @@ impl<P: Parameters, C, T> Build<C, T> for Typed<P, C, T> {
     }
 }
 
-/// Makes the `build` field of an order's entry from a function of its parameters and of the queues that jobs are
-/// submitted to.
+/// Creates the `build` field of an order's entry from a function of the order's parameters and of the queues that jobs
+/// are submitted to.
 pub const fn order_of<P: Parameters>(build: fn(P, Vec<QueueSpec>) -> JobOrder) -> Typed<P, Vec<QueueSpec>, JobOrder> {
     Typed(build)
 }
 
-/// Makes the `build` field of a system's entry from a function that adds the system's passes to a policy.
+/// Creates the `build` field of a system's entry from a function that adds the system's passes to a policy.
 pub const fn system_of<P: Parameters>(
     build: fn(P, PolicyBuilder) -> PolicyBuilder,
 ) -> Typed<P, PolicyBuilder, PolicyBuilder> {
     Typed(build)
 }
 
-/// An order of jobs together with its way of placing their tasks on nodes.
+/// An order of jobs, and the pass that starts their pending tasks on nodes.
 pub struct JobOrder {
     order: Box<dyn Order>,
     originals: Box<dyn Fn(Which) -> Box<dyn Pass>>,
@@ -125,13 +125,13 @@ pub struct JobOrder {
 }
 
 impl JobOrder {
-    /// An order that serves one job after the other, see [`Originals`].
+    /// Creates an order whose pending tasks are started one job after the other, see [`Originals`].
     pub fn job_by_job(order: impl Order + 'static) -> JobOrder {
         JobOrder::with_originals(order, Originals::of)
     }
 
-    /// An order whose pending tasks are started by a pass of its own, one copy each. Clone passes that go from node to
-    /// node take the best fit among the jobs with the smallest key.
+    /// Creates an order whose pending tasks are started, one copy each, by the pass that `originals` returns. Clone
+    /// passes that go from node to node choose the task that fits a node best among the jobs with the smallest key.
     pub fn with_originals<P: Pass + 'static>(
         order: impl Order + 'static,
         originals: impl Fn(Which) -> P + 'static,
@@ -143,7 +143,8 @@ impl JobOrder {
         }
     }
 
-    /// An order that goes from node to node and chooses among jobs by `fit`, see [`ByNode`].
+    /// Creates an order whose pending tasks are started node by node. `fit` compares the jobs for a node, see
+    /// [`ByNode`].
     pub fn node_by_node<F: Fit + 'static>(
         order: impl Order + 'static,
         fit: impl Fn() -> F + Copy + 'static,
@@ -163,35 +164,35 @@ pub struct PolicyBuilder {
 }
 
 impl PolicyBuilder {
-    /// A policy without passes. `own_order` is true if `order` is the system's own order; γ is the price of a
-    /// machine-second.
+    /// Creates a policy without passes. `own_order` is true if `order` is the system's own order. `gamma` is γ, the
+    /// price of a machine-second.
     pub(super) fn new(order: JobOrder, own_order: bool, gamma: f64) -> PolicyBuilder {
         PolicyBuilder { order, own_order, gamma, passes: Vec::new(), keep: Keep::None }
     }
 
-    /// Adds the order's pass that starts pending tasks, one copy each: tasks of all jobs, of started jobs or of new
-    /// jobs.
+    /// Adds the order's pass that starts pending tasks, one copy each. `which` selects the jobs: all jobs, started jobs
+    /// or new jobs.
     #[must_use]
     pub fn originals(mut self, which: Which) -> PolicyBuilder {
         self.passes.push((self.order.originals)(which));
         self
     }
 
-    /// Adds a pass, which decides after those added before.
+    /// Adds a pass that decides after the passes added so far.
     #[must_use]
     pub fn pass(mut self, pass: impl Pass + 'static) -> PolicyBuilder {
         self.passes.push(Box::new(pass));
         self
     }
 
-    /// Sets whether one more copy of a finished task continues to run.
+    /// Sets whether one other copy of a finished task continues to run.
     #[must_use]
     pub fn keeping(mut self, keep: Keep) -> PolicyBuilder {
         self.keep = keep;
         self
     }
 
-    /// Returns the way in which the order chooses among jobs for a node.
+    /// Returns the score by which the order chooses among jobs for a node.
     pub fn fit(&self) -> Box<dyn Fit> {
         (self.order.fit)()
     }

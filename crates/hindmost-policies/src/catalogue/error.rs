@@ -1,4 +1,4 @@
-//! The errors of the catalogue.
+//! The error of the catalogue.
 
 use hindmost_core::submission_queues::BadQueue;
 use hindmost_math::plain::Quoted;
@@ -6,17 +6,17 @@ use hindmost_math::plain::Quoted;
 use super::spec::BadPolicySpec;
 use crate::parameters::BadValue;
 
-/// A policy that the catalogue can't build.
+/// The reason why the catalogue can't build a policy.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum CatalogueError {
     /// No system or order has this name.
     #[error("no {what} is called {}{near} (`hindmost policies` lists them)", Quoted(name))]
     UnknownName {
-        /// `policy` or `order`.
+        /// The kind of name that is unknown: `policy` or `order`.
         what: &'static str,
-        /// The name.
+        /// The unknown name.
         name: String,
-        /// A suggestion, or an empty text.
+        /// A suggestion for the end of the message; empty if there is none.
         near: String,
     },
     /// The system or order has no parameter of this name.
@@ -24,11 +24,11 @@ pub enum CatalogueError {
     UnknownParameter {
         /// The name of the system or order.
         system: &'static str,
-        /// The parameter's name.
+        /// The name of the unknown parameter.
         name: String,
-        /// A suggestion, or an empty text.
+        /// A suggestion for the end of the message; empty if there is none.
         near: String,
-        /// The names of its parameters.
+        /// The names of the valid parameters, separated by commas, or `no parameters`.
         known: String,
     },
     /// The configuration of the submission queues is not valid.

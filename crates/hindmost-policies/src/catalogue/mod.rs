@@ -1,8 +1,8 @@
-//! The catalogue lists every order and every system under the name that its users know, with its paper and parameters,
-//! and builds policies by name.
+//! The catalogue lists every order and every system by name, with its paper and its parameters, and builds policies
+//! from their names.
 //!
-//! A new policy is a file of its own and an entry in `orders.rs` or `systems.rs`. Its file declares its parameters as a
-//! struct, see [`mod@crate::parameters`].
+//! To add a policy, write a file for it and an entry in `orders.rs` or `systems.rs`. The file declares the policy's
+//! parameters as a struct, see [`mod@crate::parameters`].
 
 use std::collections::BTreeMap;
 
@@ -35,7 +35,7 @@ pub use entry::{Build, JobOrder, OrderEntry, PolicyBuilder, SystemEntry, Typed, 
 pub use error::CatalogueError;
 pub use orders::ORDERS;
 pub use reference::reference;
-pub use schema::schema;
+pub use schema::{order_pattern, schema};
 pub use systems::SYSTEMS;
 
 const XU_LAU: &str =
@@ -49,7 +49,8 @@ pub const DEFAULT_ORDER: &str = "fair";
 /// The settings of a scenario that apply to all of its policies.
 #[derive(Clone, Debug)]
 pub struct Setting<'a> {
-    /// The order, with or without parameters, for systems that have no order of their own.
+    /// The name of the order, with or without parameters, for policies that name no order and whose system has none of
+    /// its own.
     pub order: &'a str,
     /// γ, the price of a machine-second.
     pub gamma: f64,
@@ -58,7 +59,7 @@ pub struct Setting<'a> {
 }
 
 impl<'a> From<&'a Header> for Setting<'a> {
-    /// Returns the setting that the journal of a run records.
+    /// Returns the setting that a journal's header records.
     fn from(header: &'a Header) -> Setting<'a> {
         Setting { order: &header.order, gamma: header.gamma, queues: &header.queues }
     }
@@ -79,25 +80,25 @@ fn order_entry(name: &str) -> Result<&'static OrderEntry, CatalogueError> {
     })
 }
 
-/// Returns the system of this name, upper and lower case ignored.
+/// Returns the entry of the system with this name. Upper and lower case count as equal.
 fn system_like(name: &str) -> Option<&'static SystemEntry> {
     SYSTEMS.iter().find(|entry| entry.name.eq_ignore_ascii_case(name))
 }
 
-/// Returns the order before the `+` of a policy's name, and its parameters. If a system stands there and an order
-/// behind the `+`, the error suggests to swap them.
+/// Returns the order before the `+` of a policy's name, and its given parameters; `None` if the name has no `+`. If
+/// there is a system before the `+` and an order after it, the error suggests swapping them.
 fn named_order(spec: &PolicySpec) -> Result<Option<(&'static OrderEntry, &Given)>, CatalogueError> {
     let Some(order) = &spec.order else { return Ok(None) };
-    let turned = || {
+    let swapped = || {
         let (system, before) = (system_like(&order.name)?.name, order_entry(&spec.system.to_lowercase()).ok()?.name);
-        let turned = PolicySpec {
+        let swapped = PolicySpec {
             order: Some(OrderSpec { name: before.to_owned(), parameters: spec.parameters.clone() }),
             system: system.to_owned(),
             parameters: order.parameters.clone(),
         };
-        Some(format!("; {system} is a system and {before} an order: did you mean {}?", Quoted(&turned.to_string())))
+        Some(format!("; {system} is a system and {before} an order: did you mean {}?", Quoted(&swapped.to_string())))
     };
-    let found = order_entry(&order.name).map_err(|error| match (error, turned()) {
+    let found = order_entry(&order.name).map_err(|error| match (error, swapped()) {
         (CatalogueError::UnknownName { what, name, .. }, Some(near)) => {
             CatalogueError::UnknownName { what, name, near }
         }
@@ -142,17 +143,17 @@ fn check_parameters(
 /// The system and order that a policy's name stands for.
 struct Meaning<'a> {
     system: &'static SystemEntry,
-    /// The order that the name gives, or else the system's own order, with its parameters. `None`: the scenario's
-    /// order.
+    /// The order in the policy's name, otherwise the system's own order, with the parameters given for it. `None`: the
+    /// policy runs under the scenario's order.
     order: Option<(&'static OrderEntry, &'a Given)>,
-    /// The system's parameters.
+    /// The parameters given for the system.
     given: &'a Given,
 }
 
 static NONE_GIVEN: Given = Given::new();
 
-/// Resolves a policy's name into system and order. A name that a system and an order share means the system. An order's
-/// name alone means that order with the system `none`.
+/// Returns the system and the order that a policy's name stands for. If a system and an order have the same name, the
+/// name stands for the system. The name of an order alone stands for that order with the system `none`.
 fn meaning(spec: &PolicySpec) -> Result<Meaning<'_>, CatalogueError> {
     let named = named_order(spec)?;
     let by_name = |name: &str| SYSTEMS.iter().find(|entry| entry.name == name);
@@ -173,8 +174,8 @@ fn meaning(spec: &PolicySpec) -> Result<Meaning<'_>, CatalogueError> {
     Err(CatalogueError::UnknownName { what: "policy", name: spec.system.clone(), near })
 }
 
-/// Extends the error for a parameter that the system does not have: if the named order has it, the error shows how to
-/// write it.
+/// Adds a suggestion to the error for a parameter that the system does not have: if the order in the policy's name has
+/// this parameter, the suggestion is the policy's name with the parameter given to the order.
 fn belongs_to_order(mut error: CatalogueError, spec: &PolicySpec) -> CatalogueError {
     if let CatalogueError::UnknownParameter { name, near, .. } = &mut error
         && let Some(order) = &spec.order
@@ -182,21 +183,22 @@ fn belongs_to_order(mut error: CatalogueError, spec: &PolicySpec) -> CatalogueEr
         && let Some(value) = spec.parameters.get(name)
     {
         let mut order = order.clone();
+        let owner = order.name.clone();
         order.parameters.insert(name.clone(), value.clone());
         let written = format!("{order}+{}", spec.system);
-        *near = format!(", but its order has: give it in the name: {}", Quoted(&written));
+        *near = format!(", but the order {owner} has it; write it in the name: {}", Quoted(&written));
     }
     error
 }
 
-/// Returns the given parameters that are among these entries and differ from their defaults.
+/// Returns the given parameters that have one of these entries and differ from its default.
 fn differing<'a>(given: &'a Given, entries: &[ParameterEntry]) -> BTreeMap<&'a str, &'a Value> {
     let is_changed = |name: &str, value: &Value| entries.iter().any(|one| one.name == name && one.default != *value);
     given.iter().filter(|(name, value)| is_changed(name, value)).map(|(name, value)| (name.as_str(), value)).collect()
 }
 
-/// Returns true if two names mean the same policy: parameters at their defaults make no difference, and neither does
-/// naming a system's own order. Returns false if either name is not valid.
+/// Returns true if two names stand for the same policy. Names that differ only in parameters at their defaults, or in
+/// whether they name the system's own order, stand for the same policy. Returns false if either name is not valid.
 pub fn mean_the_same(one: &PolicySpec, other: &PolicySpec) -> bool {
     let essence = |spec| {
         let Meaning { system, order, given } = meaning(spec).ok()?;
@@ -206,8 +208,8 @@ pub fn mean_the_same(one: &PolicySpec, other: &PolicySpec) -> bool {
     essence(one).is_some_and(|found| essence(other) == Some(found))
 }
 
-/// Checks that a policy can be built: its names are known and its parameters valid. A system under its own order takes
-/// that order's parameters too.
+/// Checks that a policy can be built, that is, its names are known and its parameters valid, and returns its system. A
+/// system under its own order takes that order's parameters too.
 ///
 /// # Errors
 /// If a name is not known, or a parameter is unknown or has a value that is not valid.
@@ -220,11 +222,11 @@ pub fn check(spec: &PolicySpec) -> Result<&'static SystemEntry, CatalogueError> 
             check_parameters(system.name, &[system.parameters()], found.given)
                 .map_err(|error| belongs_to_order(error, spec))?;
         }
-        // The name is an order alone.
+        // The policy's name is the name of an order.
         Some((order, given)) if system.name != spec.system => {
             check_parameters(order.name, &[order.parameters()], given)?;
         }
-        // The name is a system with its own order: both read the given parameters.
+        // The policy's name is a system that has its own order; both read the given parameters.
         Some((order, given)) => check_parameters(system.name, &[system.parameters(), order.parameters()], given)?,
         None => check_parameters(system.name, &[system.parameters()], found.given)?,
     }
@@ -239,17 +241,23 @@ fn takes_setting_order(spec: &PolicySpec) -> Result<bool, CatalogueError> {
     Ok(meaning(spec)?.order.is_none())
 }
 
-/// Returns a phrase that names the scenario's order and the policies that it applies to, for example "order fair for
-/// systems named alone". `None` if it applies to none of these policies.
+/// Returns a phrase that says which of these policies run under the scenario's order: "order fair" if all do, "order
+/// fair for policies without an order of their own" if some do, and `None` if none does.
 pub fn order_in_words<'a>(order: &str, policies: impl IntoIterator<Item = &'a PolicySpec>) -> Option<String> {
-    let (mut under, mut besides) = (false, false);
+    let (mut uses_it, mut others) = (false, false);
     for spec in policies {
-        // A policy that is not valid may take the scenario's order.
+        // A policy that is not valid counts as running under the scenario's order.
         let takes = takes_setting_order(spec).unwrap_or(true);
-        under |= takes;
-        besides |= !takes;
+        uses_it |= takes;
+        others |= !takes;
     }
-    under.then(|| if besides { format!("order {order} for systems named alone") } else { format!("order {order}") })
+    uses_it.then(|| {
+        if others {
+            format!("order {order} for policies without an order of their own")
+        } else {
+            format!("order {order}")
+        }
+    })
 }
 
 /// Builds a policy: its system's passes under the order that the name gives, else under the system's own order, else
@@ -263,12 +271,23 @@ pub fn build(spec: &PolicySpec, setting: &Setting<'_>) -> Result<Policy, Catalog
     assemble(found.system, found.given, found.order, setting)
 }
 
+impl OrderEntry {
+    /// Builds a policy that starts one copy of each task, in this order. The order need not be in the catalogue.
+    ///
+    /// # Errors
+    /// If a parameter is unknown, a value is not valid, or the scenario's queues are not valid.
+    pub fn policy(&self, given: &Given, setting: &Setting<'_>) -> Result<Policy, CatalogueError> {
+        check_parameters(self.name, &[self.parameters()], given)?;
+        let alone = meaning(&PolicySpec::of("none"))?.system;
+        assemble(alone, &NONE_GIVEN, Some((self, given)), setting)
+    }
+}
+
 impl SystemEntry {
     /// Builds a policy of this system under its own order or the scenario's. The system need not be in the catalogue.
     ///
     /// # Errors
-    /// If a parameter is unknown or has a value that is not valid, an order is unknown, or the scenario's queues are not
-    /// valid.
+    /// If a parameter is unknown, a value is not valid, an order is unknown, or the scenario's queues are not valid.
     pub fn policy(&self, given: &Given, setting: &Setting<'_>) -> Result<Policy, CatalogueError> {
         let own = self.order.map(order_entry).transpose()?;
         let of_order = own.map_or(&[][..], OrderEntry::parameters);
@@ -277,7 +296,7 @@ impl SystemEntry {
     }
 }
 
-/// Builds a system's passes under an order. `None`: under the scenario's order.
+/// Builds a policy from a system and an order. `None`: the scenario's order.
 fn assemble(
     system: &SystemEntry,
     given: &Given,
@@ -298,8 +317,8 @@ fn assemble(
     system.build.build(given, policy).map(PolicyBuilder::finish).map_err(bad_value(system.name))
 }
 
-/// Returns a session in which the records of a journal can be replayed: the policy that its header names, in its
-/// initial state, and an empty cluster.
+/// Returns a session in which the records of a journal can be replayed. It has the policy that the journal's header
+/// names, in its initial state, and an empty cluster.
 ///
 /// # Errors
 /// If the catalogue cannot build the policy that the header names.
@@ -308,7 +327,8 @@ pub fn session_of(header: &Header) -> Result<Session, CatalogueError> {
     Ok(session_under(build(&spec, &Setting::from(header))?, header))
 }
 
-/// Returns a session as [`session_of`], but with a policy that the caller has built; the catalogue need not have it.
+/// Returns a session for replaying a journal, as [`session_of`] does, but with a policy that the caller has built. The
+/// catalogue need not know this policy.
 pub fn session_under(policy: Policy, header: &Header) -> Session {
     let cluster = Cluster::new(header.dimensions.clone()).with_placement(header.placement);
     Session::new(cluster, policy, estimator(header.knowledge))

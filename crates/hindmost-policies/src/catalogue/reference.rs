@@ -7,10 +7,11 @@ const HEAD: &str = r#"# Policies
 
 <!-- Generated from the catalogue in crates/hindmost-policies; tests/it/reference.rs names the command. -->
 
-A policy is a system under an order of jobs. The system decides which tasks get backups or clones, the order decides
-which job is served next. Three forms name a policy: `SYSTEM` runs under its own order or else the scenario's,
-`ORDER+SYSTEM` runs under the named order, and `ORDER` alone starts one copy of each task. Parameters stand in the name,
-as in `tetris(epsilon=0.1)+mantri(delta=0.5)`. A scenario may also give the system's parameters as keys:
+A policy is a system under an order of jobs. The system decides which tasks get backups or clones, and the order decides
+which job is served next. The name of a policy has one of three forms. `SYSTEM` runs under the system's own order if it
+has one, and otherwise under the scenario's order. `ORDER+SYSTEM` runs under the named order. `ORDER` starts one copy of
+each task. Parameters are written in the name, as in `tetris(epsilon=0.1)+mantri(delta=0.5)`. A scenario may also give
+the system's parameters as keys:
 
 ```toml
 [[policy]]
@@ -18,22 +19,24 @@ name = "mantri"
 delta = 0.5
 ```
 
-A system under its own order takes that order's parameters too: `dollymp(clones=1,slot=2)`. `hindmost policies` prints
-this list, and with `--short` one line for each entry. `hindmost policies --json` prints the list as JSON, and
-`hindmost policies --schema` prints a JSON schema of `[[policy]]` tables for editors (`docs/policy.schema.json`).
+A system under its own order also takes the parameters of that order: in `dollymp(clones=1,slot=2)`, `clones` belongs
+to the system and `slot` to the order. `hindmost policies` prints this list. With `--short` it prints one line for each
+entry, with `--json` JSON, and with `--schema` a JSON schema of `[[policy]]` tables for editors
+(`docs/policy.schema.json`).
 
 Terms: a job has phases of tasks. An attempt is one execution of a task. A task's first copy is the original, a clone
 starts with it, and a backup starts later. A straggler is an attempt that takes much longer than others of its phase.
 Flowtime, which users call job completion time (JCT), is the time from a job's arrival to its end. Resource is the
-slot-time of all copies, also of those that did not win. The passes of a system decide one after the other, each with
-the resources that the earlier ones have left.
+slot-time of all copies, losing copies included. The passes of a system decide one after the other, and each uses the
+free resources that the passes before it have left.
 
-Measured values come from the reproductions of [xu2015](reproduction/xu2015.md) and
-[dollymp2022](reproduction/dollymp2022.md) and from the built-in scenario `quickstart`. They hold for those workloads;
-`hindmost simulate` and `hindmost replay` measure yours.
+Some descriptions cite measurements. `hindmost reproduce` makes those of [xu2015](reproduction/xu2015.md) and
+[dollymp2022](reproduction/dollymp2022.md), and `hindmost simulate` those of the built-in scenario `quickstart`. They
+hold for these workloads; [choosing.md](choosing.md) shows numbers. `hindmost simulate` and `hindmost replay` measure a
+workload of your own.
 "#;
 
-/// Returns the page in Markdown: every system and every order with its description, source and parameters.
+/// Returns the page, which has every system and every order with its description, source and parameters.
 pub fn reference() -> String {
     let mut page = format!("{HEAD}\n## Systems\n\n| system | what it does |\n| --- | --- |\n");
     for system in SYSTEMS {

@@ -2,18 +2,19 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use super::{ORDERS, SYSTEMS};
+use super::{ORDERS, OrderEntry, SYSTEMS};
 use crate::parameters::{ParameterEntry, Valid, Value};
 
-/// The description in the schema, with what the schema cannot check.
-const ABOUT: &str = "A [[policy]] table of a Hindmost scenario: the policy's name, and the system's parameters as keys. \
-    The schema checks names, the form and the parameter names of a list in parentheses, and the types and ranges of \
-    keys. It does not check values in parentheses, nor whether a parameter is given twice (in parentheses, or there and \
-    as a key); Hindmost refuses both.";
+/// The description in the schema. It also says what the schema cannot check.
+const ABOUT: &str = "A [[policy]] table of a Hindmost scenario: the policy's name, and the system's parameters as \
+    keys. The schema checks the names of systems and orders, the names of parameters in parentheses, and the types and \
+    ranges of keys. It does not check the values of parameters in parentheses, nor whether a parameter is given twice; \
+    Hindmost does.";
 
-/// Pattern of a list in parentheses after a name, with parameters of any names.
+/// Pattern of an optional list of parameters in parentheses, whatever their names. [`schema`] replaces `VALUE` by
+/// [`VALUE`](self::VALUE).
 const ANY: &str = r"(?:\(\s*(?:[A-Za-z0-9_-]+\s*=\s*VALUE(?:\s*,\s*[A-Za-z0-9_-]+\s*=\s*VALUE)*)?\s*\)\s*)?";
-/// Pattern of a value: a number or a word, `true` and `false` included.
+/// Pattern of a parameter's value: a number or a word, which includes `true` and `false`.
 const VALUE: &str = r"(?:[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[A-Za-z0-9_-]+)";
 
 /// Returns the JSON schema (draft 2020-12) of a `[[policy]]` table: the valid names, and for each name its parameters
@@ -27,16 +28,16 @@ pub fn schema() -> Json {
         let own_order = ORDERS.iter().find(|order| Some(order.name) == system.order);
         let of_order = own_order.map_or(&[][..], |order| order.parameters());
         let own = system.parameters();
-        // Behind ORDER+ the system's own order is not used, and its parameters are not valid.
-        conditions.push(Condition { before: "^", name: system.name, after: "$", beside: true }.of(own, of_order));
-        conditions.push(Condition { before: r"\+", name: system.name, after: "$", beside: true }.of(own, &[]));
+        // After ORDER+ the system's own order is not used, so its parameters are not valid.
+        conditions.push(Condition { before: "^", name: system.name, after: "$", as_keys: true }.of(own, of_order));
+        conditions.push(Condition { before: r"\+", name: system.name, after: "$", as_keys: true }.of(own, &[]));
     }
     for order in ORDERS {
         let own = order.parameters();
-        conditions.push(Condition { before: "^", name: order.name, after: r"\+", beside: false }.of(own, &[]));
-        // A name that a system and an order share means the system if it stands alone.
+        conditions.push(Condition { before: "^", name: order.name, after: r"\+", as_keys: false }.of(own, &[]));
+        // If a system and an order have the same name, the name alone stands for the system.
         if SYSTEMS.iter().all(|system| system.name != order.name) {
-            conditions.push(Condition { before: "^", name: order.name, after: "$", beside: true }.of(own, &[]));
+            conditions.push(Condition { before: "^", name: order.name, after: "$", as_keys: true }.of(own, &[]));
         }
     }
     json!({
@@ -55,35 +56,46 @@ pub fn schema() -> Json {
     })
 }
 
+/// Returns the pattern of an order of jobs with its parameters, such as `tetris(epsilon=0.1)`. It restricts the names of
+/// parameters, not their values.
+pub fn order_pattern() -> String {
+    let with_parameters = |order: &OrderEntry| format!("{}{}", order.name, list(order.parameters().iter()));
+    let orders: Vec<String> = ORDERS.iter().map(with_parameters).collect();
+    format!(r"^\s*(?:{})$", orders.join("|"))
+}
+
+/// Returns the pattern of a list of these parameters in parentheses, which may be left out.
+fn list<'a>(parameters: impl Iterator<Item = &'a ParameterEntry>) -> String {
+    let names: Vec<&str> = parameters.map(|entry| entry.name).collect();
+    let parameter = format!(r"{}\s*=\s*{VALUE}\s*", alternatives(names.iter().copied()));
+    let inner = if names.is_empty() { String::new() } else { format!(r"(?:{parameter}(?:,\s*{parameter})*)?") };
+    format!(r"\s*(?:\(\s*{inner}\)\s*)?")
+}
+
 fn alternatives<'a>(names: impl Iterator<Item = &'a str>) -> String {
     format!("(?:{})", names.collect::<Vec<_>>().join("|"))
 }
 
-/// A system or order at a certain place in the policy's name.
+/// A system or an order, and its position in the policy's name.
 struct Condition {
-    /// Pattern of the text before its name.
+    /// Pattern of the text before the name of the system or order.
     before: &'static str,
     name: &'static str,
-    /// Pattern of the text after its name and parameters.
+    /// Pattern of the text after that name and its parameters.
     after: &'static str,
-    /// True if its parameters may be keys of the table.
-    beside: bool,
+    /// True if the parameters may also be keys of the table.
+    as_keys: bool,
 }
 
 impl Condition {
-    /// Returns the schema's condition: if the name is at this place, its parameters are these (`own`, and those of the
-    /// system's own order, `of_order`).
+    /// Returns a condition for the schema: if the policy's name has `name` at this position, the parameters `own` of
+    /// the system or order and the parameters `of_order` of the system's own order are valid, and no others.
     fn of(self, own: &'static [ParameterEntry], of_order: &'static [ParameterEntry]) -> Json {
-        let Condition { before, name, after, beside } = self;
+        let Condition { before, name, after, as_keys } = self;
         let entries = || own.iter().chain(of_order);
-        let parameter = format!(r"{}\s*=\s*{VALUE}\s*", alternatives(entries().map(|entry| entry.name)));
-        let list =
-            if entries().next().is_none() { String::new() } else { format!(r"(?:{parameter}(?:,\s*{parameter})*)?") };
-        let mut properties = if beside { properties(entries()) } else { Map::new() };
-        properties.insert(
-            "name".to_owned(),
-            json!({ "pattern": format!(r"{before}\s*{name}\s*(?:\(\s*{list}\)\s*)?{after}") }),
-        );
+        let list = list(entries());
+        let mut properties = if as_keys { properties(entries()) } else { Map::new() };
+        properties.insert("name".to_owned(), json!({ "pattern": format!(r"{before}\s*{name}{list}{after}") }));
         json!({
             "if": {
                 "properties": { "name": { "pattern": format!(r"{before}\s*{name}\s*(?:\([^()]*\)\s*)?{after}") } },
@@ -110,7 +122,7 @@ fn properties<'a>(parameters: impl Iterator<Item = &'a ParameterEntry>) -> Map<S
     parameters.map(property).collect()
 }
 
-/// Returns a number as JSON; whole numbers without `.0`.
+/// Returns a number as JSON. Whole numbers have no `.0`.
 fn plain(number: f64) -> Json {
     serde_json::from_str(&number.to_string()).unwrap_or_else(|_| json!(number))
 }

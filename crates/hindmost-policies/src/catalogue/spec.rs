@@ -1,4 +1,4 @@
-//! The names of policies and their parser: `sca`, `sca(max_copies=8)`, `fair+mantri(delta=0.5)`.
+//! Parses and prints the names of policies, such as `sca`, `sca(max_copies=8)` and `fair+mantri(delta=0.5)`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,23 +12,23 @@ use crate::parameters::{Given, Value};
 pub struct OrderSpec {
     /// The order's name.
     pub name: String,
-    /// The parameters that are given.
+    /// The parameters that the text gives for the order.
     pub parameters: Given,
 }
 
-/// The parsed name of a policy: a system or an order with parameters, or a system under a named order.
+/// The parsed name of a policy, which is a system, an order, or a system under a named order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PolicySpec {
     /// The order before the `+`; `None` if the name has no `+`.
     pub order: Option<OrderSpec>,
-    /// The name of the system, or of an order that stands alone.
+    /// The name of the system; if the policy's name is an order alone, the name of that order.
     pub system: String,
     /// The parameters that are given after the name of `system`.
     pub parameters: Given,
 }
 
 impl PolicySpec {
-    /// Returns the name of a system with its default parameters.
+    /// Returns the name of a policy: this system, without given parameters.
     pub fn of(system: &str) -> PolicySpec {
         PolicySpec { order: None, system: system.to_owned(), parameters: Given::new() }
     }
@@ -58,7 +58,7 @@ fn write_named(f: &mut fmt::Formatter<'_>, name: &str, parameters: &Given) -> fm
     Ok(())
 }
 
-/// The error for a text that does not have the form of a policy's name.
+/// The error for a text that does not have the form of a policy's or order's name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{} does not name a policy: {reason}; write NAME, NAME(parameter=value,…) or ORDER+NAME", Quoted(text))]
 pub struct BadPolicySpec {
@@ -96,26 +96,26 @@ impl FromStr for OrderSpec {
 /// Parses a name and its parameters.
 ///
 /// # Errors
-/// A phrase that says what is wrong with the text.
+/// If the text does not have this form. The error is a phrase that gives the reason.
 fn parse_named(text: &str) -> Result<(String, Given), &'static str> {
     let trimmed = text.trim();
     let (name, parameters) = match trimmed.split_once('(') {
         None => (trimmed, ""),
-        Some((name, rest)) => (name.trim(), rest.strip_suffix(')').ok_or("its parenthesis is not closed")?),
+        Some((name, rest)) => (name.trim(), rest.strip_suffix(')').ok_or("a parenthesis is not closed")?),
     };
     let is_word =
         |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
     if !is_word(name) {
-        return Err("a name is made of letters, digits and underscores");
+        return Err("a name consists of letters, digits, underscores and hyphens");
     }
     let mut given = Given::new();
-    // An empty list, NAME(), means NAME.
+    // `NAME()`, with an empty list, means `NAME`.
     let listed = (!parameters.trim().is_empty()).then(|| parameters.split(','));
     for parameter in listed.into_iter().flatten() {
         if parameter.trim().is_empty() {
             return Err("a parameter is empty");
         }
-        let (key, value) = parameter.split_once('=').ok_or("a parameter is written name=value")?;
+        let (key, value) = parameter.split_once('=').ok_or("a parameter has the form name=value")?;
         let value = value.trim();
         let value = match (value.parse::<bool>(), value.parse::<f64>()) {
             (Ok(on), _) => Value::Switch(on),
@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_survive_the_round_trip() {
+    fn a_parsed_name_prints_as_the_same_text() {
         let parameters = "tetris(epsilon=0.1,remaining=time)+mantri(delta=0.5)";
         for text in
             ["sca", "sca(max_copies=8)", "fair+mantri(delta=0.5,kill_restart=true)", "ese(sigma=optimal)", parameters]

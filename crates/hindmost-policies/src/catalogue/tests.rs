@@ -1,4 +1,4 @@
-//! Names, defaults and errors of the catalogue.
+//! Tests of the catalogue's names, defaults and errors.
 
 use super::*;
 
@@ -11,7 +11,7 @@ fn every_default_is_valid() {
     for (name, entries) in systems.chain(orders) {
         for parameter in entries {
             assert_eq!(parameter.check(&parameter.default), Ok(()), "{name}");
-            // The default as users write it.
+            // Parse the default from the name of a policy, as users write it.
             let written: PolicySpec = format!("{name}({}={})", parameter.name, parameter.default).parse().unwrap();
             assert_eq!(written.parameters[parameter.name], parameter.default, "{name}");
             assert!(build(&written, &SETTING).is_ok(), "{written}");
@@ -19,7 +19,7 @@ fn every_default_is_valid() {
     }
 }
 
-/// A system and its own order read the same list of parameters.
+/// A system and its own order read the same list of given parameters, so a name must belong to one of them only.
 #[test]
 fn a_system_and_its_own_order_share_no_parameter() {
     for system in SYSTEMS {
@@ -30,7 +30,7 @@ fn a_system_and_its_own_order_share_no_parameter() {
 }
 
 #[test]
-fn every_order_works_with_every_system() {
+fn every_system_builds_under_every_order() {
     for order in ORDERS {
         for system in SYSTEMS {
             let spec = format!("{}+{}", order.name, system.name).parse().unwrap();
@@ -40,14 +40,17 @@ fn every_order_works_with_every_system() {
 }
 
 #[test]
-fn the_scenarios_order_is_named_where_it_applies() {
+fn the_scenarios_order_is_named_if_a_policy_uses_it() {
     let in_words = |names: &[&str]| {
         let specs: Vec<PolicySpec> = names.iter().map(|name| name.parse().unwrap()).collect();
         order_in_words("fair", &specs)
     };
     assert_eq!(in_words(&["none", "mantri"]).as_deref(), Some("order fair"));
     assert_eq!(in_words(&["dollymp", "drf", "drf+none"]), None);
-    assert_eq!(in_words(&["dollymp", "dolly"]).as_deref(), Some("order fair for systems named alone"));
+    assert_eq!(
+        in_words(&["dollymp", "dolly"]).as_deref(),
+        Some("order fair for policies without an order of their own")
+    );
 }
 
 #[test]
@@ -86,7 +89,7 @@ fn errors_suggest_similar_names_and_valid_values() {
 }
 
 #[test]
-fn two_names_of_the_same_policy_are_recognised() {
+fn names_of_the_same_policy_are_recognised() {
     let same = |one: &str, other: &str| mean_the_same(&one.parse().unwrap(), &other.parse().unwrap());
     for (one, other) in [
         ("sca", "sca"),

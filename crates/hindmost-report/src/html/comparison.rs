@@ -8,7 +8,7 @@ use super::keys::set_text;
 use super::{
     Frame, Picture, Pictures, Step, Table, full, glossary, knowledge_text, listed, measured, name, rendered, sweep,
 };
-use crate::comparison::{is_swept, one_job, sets, significant, size_text, sizes, sizes_of};
+use crate::comparison::{is_swept, one_job, seeds_at, sets, significant, size_text, sizes, sizes_of};
 use crate::figures::{Axis, Bar, BarChart, Dot, DotChart, Kind, LineChart, Point, Series, Unit};
 use crate::text::{counted, duration, grouped, percent};
 
@@ -134,8 +134,7 @@ fn point(page: &ComparisonPage<'_>, set: &[(String, String)], drawn: bool, pictu
     let entries = page.compared.results.iter().enumerate().filter(|(_, row)| row.set == set);
     let (numbers, rows): (Vec<usize>, Vec<&PolicyResult>) = entries.unzip();
     let curves: Vec<&PolicyCurves> = numbers.iter().filter_map(|at| page.curves.get(*at)).collect();
-    let swept_seeds = set.iter().find(|(key, _)| key == "seeds").and_then(|(_, value)| value.parse().ok());
-    let seeds = swept_seeds.unwrap_or(page.compared.seeds.len());
+    let seeds = seeds_at(page.compared, set);
     let size = if set.is_empty() { String::new() } else { format!("{}. ", size_text(&sizes_of(&rows))) };
     let intervals = match seeds {
         1 => "There is one seed, so there are no confidence intervals.".to_owned(),
@@ -144,7 +143,7 @@ fn point(page: &ComparisonPage<'_>, set: &[(String, String)], drawn: bool, pictu
             counted(seeds as u64, "seed")
         ),
     };
-    let percentiles = if one_job(&rows) { "" } else { " Percentiles are over the jobs of all seeds together." };
+    let percentiles = if one_job(&rows, seeds) { "" } else { " Percentiles are over the jobs of all seeds together." };
     let mut notes =
         vec![format!("{size}Flowtime is the job completion time: from arrival to finish. {intervals}{percentiles}")];
     let unfinished: Vec<String> = rows
@@ -166,14 +165,14 @@ fn point(page: &ComparisonPage<'_>, set: &[(String, String)], drawn: bool, pictu
         let shown = &rows[..rows.len().min(MOST_POLICIES)];
         drawings = summaries(shown, seeds, pictures);
         // The distribution of a single job is one step.
-        if curves.len() == rows.len() && !one_job(&rows) {
+        if curves.len() == rows.len() && !one_job(&rows, seeds) {
             drawings.extend(distributions(shown, &curves, pictures));
         }
     } else {
         notes.push("This sweep has many points: only the first and the last have pictures.".to_owned());
     }
     let heading = if set.is_empty() { "Results".to_owned() } else { format!("Results at {}", set_text(set)) };
-    PointSection { heading, findings: findings(&rows), table: table(&rows), notes, pictures: drawings }
+    PointSection { heading, findings: findings(&rows), table: table(&rows, seeds), notes, pictures: drawings }
 }
 
 /// States the main results in sentences.
@@ -219,9 +218,9 @@ fn findings(rows: &[&PolicyResult]) -> Vec<String> {
     said
 }
 
-fn table(rows: &[&PolicyResult]) -> Table {
+fn table(rows: &[&PolicyResult], seeds: usize) -> Table {
     // All quantiles of a single job are equal.
-    let several = !one_job(rows);
+    let several = !one_job(rows, seeds);
     let mut columns = vec!["policy:", "mean flowtime (s)", "versus first"];
     if several {
         columns.extend(["p50 (s)", "p95 (s)", "p99 (s)", "max (s)"]);

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 
 use hindmost_math::plain::with_plain_numbers;
-use hindmost_math::suggest::did_you_mean;
+use hindmost_math::suggest::with_nearest_name;
 
 /// A job file that can't be run.
 #[derive(Debug, thiserror::Error)]
@@ -13,15 +13,15 @@ pub enum JobFileError {
     /// The file can't be read.
     #[error("{}: {}", path.display(), unreadable(error))]
     Unreadable {
-        /// The file.
+        /// Path of the job file.
         path: PathBuf,
-        /// The cause.
+        /// The system's error.
         error: std::io::Error,
     },
     /// The text is not a valid job.
     #[error("{}{}: {message}", file.display(), place.map_or(String::new(), |place| format!(", {place}")))]
     Invalid {
-        /// The file.
+        /// Path of the job file.
         file: PathBuf,
         /// The place in the file, if it is known.
         place: Option<Place>,
@@ -39,12 +39,12 @@ fn unreadable(error: &std::io::Error) -> String {
     }
 }
 
-/// A place in a file. Lines and columns count from 1; a column is a character.
+/// A place in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// The line.
+    /// Number of the line, from 1.
     pub line: usize,
-    /// The column.
+    /// Number of the character in its line, from 1.
     pub column: usize,
 }
 
@@ -67,9 +67,9 @@ impl fmt::Display for Place {
 /// A mistake in the text, without the file's name.
 #[derive(Debug)]
 pub(super) struct Wrong {
-    /// The bytes that are wrong.
+    /// Range of the bytes that are wrong; `None` if the mistake has no place in the text.
     pub span: Option<Range<usize>>,
-    /// What is wrong with these bytes.
+    /// What is wrong, and what would be valid.
     pub message: String,
 }
 
@@ -101,16 +101,10 @@ impl Wrong {
 const QUOTED: usize = 60;
 
 fn in_plain_words(message: &str, found: &str) -> String {
-    // For a value of several possible types the parser reports only what it expects.
+    // If a value may have several types, the parser says only what it expects, and not what it has found.
     if message.starts_with("expected ") {
         let quotable = !found.is_empty() && found.chars().count() <= QUOTED && !found.contains('\n');
         return if quotable { format!("`{found}` is not valid here, {message}") } else { message.to_owned() };
-    }
-    if let Some((_, names)) = message.split_once("unknown field") {
-        let names: Vec<&str> = names.split('`').skip(1).step_by(2).collect();
-        if let Some((unknown, known)) = names.split_first() {
-            return format!("{message}{}", did_you_mean(unknown, known.iter().copied()));
-        }
     }
     if message.starts_with("invalid type") || message.starts_with("invalid value") {
         let Some((start, expected)) = message.rsplit_once(", expected ") else { return message.to_owned() };
@@ -126,5 +120,5 @@ fn in_plain_words(message: &str, found: &str) -> String {
         };
         return format!("{start}, expected {expected}");
     }
-    message.to_owned()
+    with_nearest_name(message)
 }

@@ -248,9 +248,9 @@ impl WorkloadSpec {
     }
 
     fn check_kinds(&mut self, horizon: Option<f64>, folder: &Path) -> Result<(), String> {
-        let beside =
+        let keys_without_kinds =
             [("tasks", self.tasks.is_some()), ("duration", self.duration.is_some()), ("demand", self.demand.is_some())];
-        if let Some((name, _)) = beside.into_iter().find(|(_, given)| *given) {
+        if let Some((name, _)) = keys_without_kinds.into_iter().find(|(_, given)| *given) {
             return Err(format!(
                 "workload has both {name} and [[workload.job]]: give {name} in the phases of each kind of job"
             ));

@@ -1,4 +1,4 @@
-//! Workloads of several kinds of jobs with several phases: shares, order of phases, repeated phases, mistakes.
+//! Workloads with several kinds of jobs and phases: shares of kinds, order of phases, repeated phases, errors.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,7 +16,7 @@ use proptest::prelude::*;
 
 use crate::experiments::{experiment, run_on};
 
-/// The example of docs/scenarios.md, with a PageRank of three iterations beside it.
+/// A scenario with two kinds of jobs: the word count of docs/scenarios.md, and a PageRank of three iterations.
 const TWO_KINDS: &str = r#"name = "kinds"
 
 [[cluster.nodes]]
@@ -69,14 +69,14 @@ duration = 1
 name = "fifo"
 "#;
 
-/// Start, end and whether it won.
+/// Start and end of an attempt, and whether it won.
 type Times = (f64, f64, bool);
 
 /// The jobs and attempts of a run.
 #[derive(Default)]
 struct Seen {
     specs: Vec<Arc<JobSpec>>,
-    /// By job and phase.
+    /// The attempts of each phase, by job and number of the phase.
     attempts: BTreeMap<(JobId, u32), Vec<Times>>,
 }
 
@@ -125,9 +125,9 @@ fn kinds_of_jobs_arrive_in_their_shares() {
     let all: Vec<Arc<JobSpec>> = seeds.flat_map(|seed| seen_of(TWO_KINDS, seed).specs).collect();
     assert_eq!(all.len(), 4000);
     let share = all.iter().filter(|spec| is_wordcount(spec)).count() as f64 / all.len() as f64;
-    // Three of four, within four standard errors.
+    // Shares of 3 and 1 mean that 75% of the jobs are word counts; the tolerance is four standard errors.
     assert!((share - 0.75).abs() < 4.0 * (0.75f64 * 0.25 / 4000.0).sqrt(), "{share}");
-    // Jobs are numbered through all kinds.
+    // The numbers in the names count the jobs of all kinds together.
     for (at, spec) in all.iter().enumerate() {
         let kind = if is_wordcount(spec) { "wordcount" } else { "pagerank" };
         assert_eq!(*spec.name, format!("{kind}-{}", at % 400));
@@ -137,7 +137,7 @@ fn kinds_of_jobs_arrive_in_their_shares() {
 #[test]
 fn phases_begin_when_their_parents_have_finished() {
     let seen = seen_of(TWO_KINDS, 3);
-    let mut looked_at = 0;
+    let mut checked = 0;
     for (job, spec) in seen.specs.iter().enumerate() {
         let of = |phase: usize| &seen.attempts[&(JobId(job as u32), phase as u32)];
         for (at, phase) in spec.phases.iter().enumerate() {
@@ -145,18 +145,18 @@ fn phases_begin_when_their_parents_have_finished() {
             let begins = of(at).iter().map(|one| one.0).fold(f64::INFINITY, f64::min);
             let parents = phase.after.iter().flat_map(|parent| of(*parent as usize));
             let ready = parents.filter(|one| one.2).map(|one| one.1).fold(0.0, f64::max);
-            // Every task fits at once, so a phase begins when the last task of its parents finishes.
+            // All tasks fit at the same time, so a phase begins when the last task of its parents finishes.
             if !phase.after.is_empty() {
                 assert_eq!(begins, ready, "{} {}", spec.name, phase.name);
-                looked_at += 1;
+                checked += 1;
             }
         }
     }
-    assert!(looked_at > 400);
+    assert!(checked > 400);
 }
 
 #[test]
-fn a_repeated_phase_is_a_chain_of_copies() {
+fn a_repeated_phase_is_a_chain_of_equal_phases() {
     let specs = seen_of(TWO_KINDS, 1).specs;
     let jobs: Vec<&Arc<JobSpec>> = specs.iter().filter(|spec| !is_wordcount(spec)).collect();
     let mut means = std::collections::BTreeSet::new();
@@ -164,14 +164,14 @@ fn a_repeated_phase_is_a_chain_of_copies() {
         let names: Vec<&str> = spec.phases.iter().map(|phase| &*phase.name).collect();
         assert_eq!(names, ["read", "rank-1", "rank-2", "rank-3", "write"]);
         let after: Vec<&[u32]> = spec.phases.iter().map(|phase| &phase.after[..]).collect();
-        // What comes after the phase comes after its last copy.
+        // A phase that depends on a repeated phase depends on the last repetition.
         assert_eq!(after, [&[][..], &[0], &[1], &[2], &[3, 0]]);
-        // The copies are alike.
+        // The repetitions have the same number of tasks and the same mean.
         assert!(spec.phases[1..4].windows(2).all(|two| (two[0].tasks, two[0].mean) == (two[1].tasks, two[1].mean)));
         assert_eq!(spec.phases[0].tasks, 2);
         means.insert(spec.phases[1].mean.to_bits());
     }
-    // Parameters are drawn for each job.
+    // The mean is drawn for each job, so all means differ.
     assert_eq!(means.len(), jobs.len());
     assert!(jobs.len() > 50);
 }
@@ -187,14 +187,14 @@ fn draws_of_one_phase_do_not_depend_on_others() {
     let reduces: std::collections::BTreeSet<u32> =
         other.iter().filter(|spec| is_wordcount(spec)).map(|spec| spec.phases[1].tasks).collect();
     assert_eq!(reduces, (1..=8).collect());
-    // Numbers of tasks of a job's phases are drawn independently.
+    // The numbers of tasks of a job's two phases are independent, so their covariance is about 0.
     let pairs: Vec<(f64, f64)> = other
         .iter()
         .filter(|spec| is_wordcount(spec))
         .map(|spec| (f64::from(spec.phases[0].tasks) - 4.0, f64::from(spec.phases[1].tasks) - 4.5))
         .collect();
     let product = pairs.iter().map(|(a, b)| a * b).sum::<f64>() / pairs.len() as f64;
-    // Variances 2 and 5.25.
+    // The variances are 2 (of 2 to 6) and 5.25 (of 1 to 8).
     assert!(product.abs() < 4.0 * (2.0f64 * 5.25 / pairs.len() as f64).sqrt(), "{product}");
 }
 
@@ -234,12 +234,12 @@ fn values_of_kinds_can_be_set_by_path() {
 #[test]
 fn mistakes_in_kinds_of_jobs_are_errors() {
     let arrival = "arrival = { every = { gap = 20.0, jobs = 400 } }\n";
-    let beside = |line: &str| format!("{arrival}{line}\n");
+    let with_key = |line: &str| format!("{arrival}{line}\n");
     for (from, to, expected) in [
-        (arrival, &*beside("tasks = 3"), &["workload has both tasks and [[workload.job]]"][..]),
-        (arrival, &beside("duration = 3"), &["workload has both duration and [[workload.job]]"]),
-        (arrival, &beside("demand = { cpus = 1 }"), &["workload has both demand and [[workload.job]]"]),
-        (arrival, &beside("file = \"w.jsonl\""), &["leave the other keys out"]),
+        (arrival, &*with_key("tasks = 3"), &["workload has both tasks and [[workload.job]]"][..]),
+        (arrival, &with_key("duration = 3"), &["workload has both duration and [[workload.job]]"]),
+        (arrival, &with_key("demand = { cpus = 1 }"), &["workload has both demand and [[workload.job]]"]),
+        (arrival, &with_key("file = \"w.jsonl\""), &["leave the other keys out"]),
         (arrival, "", &["workload needs arrival"]),
         ("share = 3", "share = 0", &["workload.job, entry 1 (\"wordcount\")", "share is 0, but must be above 0"]),
         ("share = 3", "share = -1", &["share is -1"]),

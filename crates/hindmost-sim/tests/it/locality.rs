@@ -1,4 +1,4 @@
-//! Where input lies, what reading it costs, and which upstream outputs clones read: worked by hand.
+//! Placement near the input, times for reading it, and the upstream outputs that clones read, worked out by hand.
 
 use std::path::Path;
 
@@ -22,7 +22,8 @@ use hindmost_sim::testing::{Run, World};
 
 use crate::experiments::experiment;
 
-/// Starts the given number of copies for the tasks of each phase, beginning with the newest job.
+/// Starts clones of each task, beginning with the newest job. Entry `i` is the number of copies that a task of phase
+/// `i` gets in all rounds together.
 struct Clones(&'static [u32]);
 
 impl Pass for Clones {
@@ -48,15 +49,15 @@ fn cloning(copies: &'static [u32], keep: Keep) -> Policy {
     Policy::new(Box::new(Fifo), vec![Box::new(Originals::of(Which::Any)), Box::new(Clones(copies))]).keeping(keep)
 }
 
-/// The attempts of a phase of job `a` as (task, copy, node, start, end, outcome).
+/// Returns the attempts of a phase of job `a` as (task, copy, node, start, end, outcome).
 fn of_phase(run: &Run, phase: u32) -> Vec<(u32, u32, u32, f64, f64, Outcome)> {
     let tries = run.tries("a").into_iter().filter(|one| one.id.task.phase == phase);
     tries.map(|one| (one.id.task.index, one.id.copy, one.node, one.start, one.end, one.outcome)).collect()
 }
 
 #[test]
-fn reading_costs_by_distance() {
-    // 500 bytes: 5 s from the rack at 100 bytes a second, 50 s from elsewhere at 10.
+fn reading_takes_longer_from_other_racks() {
+    // Reading 500 bytes takes 5 s within the rack, at 100 bytes a second, and 50 s from another rack, at 10.
     let world = World::machines(4).racks(["x", "x", "y", "y"]).network(100.0, 10.0);
     let run = world.job("a").tasks([[4.0]; 3]).input(500).replicas([[2]; 3]).run("fifo");
     assert_eq!(run.table("a"), [(0, 0, 2, 0.0, 4.0, Won), (1, 0, 3, 0.0, 9.0, Won), (2, 0, 0, 0.0, 54.0, Won)]);
@@ -67,7 +68,7 @@ fn reading_costs_by_distance() {
 fn reading_does_not_depend_on_the_nodes_speed() {
     let world = World::machines(2).speeds([1.0, 2.0]).network(100.0, 10.0);
     let run = world.job("a").tasks([[4.0]; 2]).input(500).replicas([[0]; 2]).run("fifo");
-    // Nodes without a rack share one.
+    // Nodes without a rack count as one rack, so reading takes 5 s.
     assert_eq!(run.table("a"), [(0, 0, 0, 0.0, 4.0, Won), (1, 0, 1, 0.0, 2.0 + 5.0, Won)]);
 }
 
@@ -75,7 +76,7 @@ fn reading_does_not_depend_on_the_nodes_speed() {
 fn input_outside_the_cluster_is_remote_everywhere() {
     let run = World::machines(1).network(100.0, 10.0).job("a").tasks([[4.0]]).input(500).run("fifo");
     assert_eq!(run.job("a").finish, 54.0);
-    // Without a network reading takes no time, wherever the input lies.
+    // Without a network reading takes no time on any node.
     let free = World::machines(2).job("a").tasks([[4.0]; 2]).input(500).replicas([[0]; 2]).run("fifo");
     assert_eq!(free.result.makespan, 4.0);
 }
@@ -85,13 +86,14 @@ fn originals_and_copies_start_near_their_input() {
     let world = World::machines(5).racks(["x", "x", "y", "y", "z"]);
     let world = world.job("a").drawn(1, "pareto(alpha=2,mean=10)").input(1).replicas([[3, 1]]);
     let run = world.gamma(0.0).run("sca(max_copies=4)");
-    // The replicas' nodes by number, then their racks. (P2 chooses fewer copies than there are machines.)
+    // The copies start on the nodes with replicas, by number, and then on other nodes of their racks. SCA starts fewer
+    // copies than there are machines, so node 4 gets none.
     assert_eq!(run.table("a").iter().map(|row| row.2).collect::<Vec<_>>(), [1, 3, 0, 2]);
 }
 
 #[test]
 fn a_node_that_picks_a_job_takes_the_task_whose_input_it_has() {
-    // Node by node, each takes the task of the phase that reads what it has.
+    // Each node gets the task whose input it holds.
     for policy in ["tetris", "dollymp(clones=1)"] {
         let world = World::machines(3).racks(["x", "x", "y"]).network(100.0, 10.0);
         let run = world.job("a").tasks([[4.0]; 3]).input(500).replicas([[2], [1], [0]]).run(policy);
@@ -101,7 +103,8 @@ fn a_node_that_picks_a_job_takes_the_task_whose_input_it_has() {
 
 #[test]
 fn a_node_clones_the_task_whose_input_it_has() {
-    // Three originals on the first node; the second has what task 2 reads and free resources for one clone.
+    // The three originals run on the first node. The second node holds the input of task 2 and has resources for one
+    // clone.
     let world = World::nodes([[("cpus", 3.0)], [("cpus", 1.0)]]).network(100.0, 10.0);
     let world = world.job("a").tasks([[4.0, 4.0]; 3]).input(500).replicas([vec![0], vec![0], vec![0, 1]]);
     let clones: Vec<u32> = world
@@ -133,10 +136,10 @@ fn two_clones_halve_the_bandwidth_of_one_output() {
     let run = map_and_reduce().run_own(|| cloning(&[2, 2], Keep::None));
     assert_eq!(of_phase(&run, 0), [(0, 0, 0, 0.0, 2.0, Won), (0, 1, 1, 0.0, 2.0, Lost)]);
     assert_eq!(of_phase(&run, 1), [(0, 0, 0, 2.0, 25.0, Lost), (0, 1, 1, 2.0, 2.0 + 20.0 + 3.0, Won)]);
-    // A second output helps nobody where all read the first.
+    // A second output changes nothing if all clones read the first output.
     let kept = map_and_reduce().run_own(|| cloning(&[2, 2], Keep::BestLocality));
     assert_eq!(kept.job("a").finish, 25.0);
-    // Three clones have a third each.
+    // Three clones have a third of the bandwidth each.
     let three = map_and_reduce().run_own(|| cloning(&[2, 3], Keep::None));
     assert_eq!(three.job("a").finish, 2.0 + 30.0 + 3.0);
 }
@@ -144,52 +147,56 @@ fn two_clones_halve_the_bandwidth_of_one_output() {
 #[test]
 fn delay_assignment_spreads_clones_over_two_outputs() {
     let run = map_and_reduce().delay(5.0).run_own(|| cloning(&[2, 2], Keep::BestLocality));
-    // The kept copy of the map task finishes at 4: the second clone waits for it, and both read alone.
+    // The kept copy of the map task finishes at 4. The second clone of the reduce task waits for it, so each clone
+    // reads its output at the full bandwidth.
     assert_eq!(of_phase(&run, 0), [(0, 0, 0, 0.0, 2.0, Won), (0, 1, 1, 0.0, 4.0, Lost)]);
     let (first, second) = (2.0 + 10.0 + 8.0, 2.0 + 2.0 + 10.0 + 3.0);
     assert!(second < first);
-    // The reduce task's other copy is kept too.
+    // The losing copy of the reduce task is kept, too.
     assert_eq!(of_phase(&run, 1), [(0, 0, 0, 2.0, first, Lost), (0, 1, 2, 2.0, second, Won)]);
     assert!(run.verify().is_ok());
-    // Too late for a shorter delay, and not there where no copy is kept: both read the first output.
+    // With a delay of 1 s the second output is too late, and if no copy is kept there is no second output. Then both
+    // clones read the first output.
     let late = map_and_reduce().delay(1.0).run_own(|| cloning(&[2, 2], Keep::BestLocality));
     assert_eq!(late.job("a").finish, 25.0);
     let none = map_and_reduce().delay(5.0).run_own(|| cloning(&[2, 2], Keep::None));
     assert_eq!(none.job("a").finish, 25.0);
-    // A downstream task without clones waits for nothing.
+    // A downstream task without clones does not wait for a second output.
     let alone = map_and_reduce().delay(5.0).run_own(|| cloning(&[2, 1], Keep::BestLocality));
     assert_eq!(of_phase(&alone, 1), [(0, 0, 0, 2.0, 2.0 + 10.0 + 8.0, Won)]);
 }
 
 #[test]
-fn outputs_are_spread_task_by_task() {
-    // The first map task's second output is there when the phase ends, at 6; the second's comes too late, at 20.
+fn clones_are_spread_over_the_outputs_of_each_task() {
+    // When the map phase ends at 6, the first map task has two outputs. The second output of the second map task comes
+    // at 20, which is too late.
     let world = World::machines(6).network(1e9, 10.0).delay(5.0).job("a");
     let world = world.phase("map").tasks([[2.0, 4.0], [6.0, 20.0]]);
     let world = world.phase("reduce").after(["map"]).tasks([[8.0, 3.0]]).input(100);
     let run = world.run_own(|| cloning(&[2, 2], Keep::BestLocality));
-    // Half of the bytes at the full bandwidth, half of them at half: 15 s.
+    // Each clone reads 50 bytes alone, in 5 s, and 50 bytes at half of the bandwidth, in 10 s.
     assert_eq!(run.job("a").finish, 6.0 + 15.0 + 3.0);
     assert_eq!(of_phase(&run, 0)[3], (1, 1, 2, 0.0, 20.0, Lost));
 }
 
 #[test]
-fn fewer_upstream_copies_all_read_the_first_output() {
+fn with_fewer_upstream_copies_all_clones_read_one_output() {
     let fewer = map_and_reduce().delay(5.0).run_own(|| cloning(&[2, 3], Keep::BestLocality));
     assert_eq!(fewer.job("a").finish, 2.0 + 30.0 + 3.0);
-    // As many: the first and the third clone share the first output, the second has the other to itself.
+    // With three copies of both tasks, the first and the third clone share the first output, and the second clone reads
+    // the second output alone.
     let run = map_and_reduce().delay(5.0).run_own(|| cloning(&[3, 3], Keep::BestLocality));
     assert_eq!(of_phase(&run, 0), [(0, 0, 0, 0.0, 2.0, Won), (0, 1, 1, 0.0, 4.0, Lost), (0, 2, 2, 0.0, 2.0, Lost)]);
     assert_eq!(run.job("a").finish, 2.0 + 2.0 + 10.0 + 3.0);
 }
 
 #[test]
-fn later_clones_do_not_slow_earlier_ones() {
-    // Two machines: the second clone begins at 2.5, when the kept copy has ended and left its output.
+fn later_clones_do_not_slow_down_earlier_clones() {
+    // There are two machines, so the second clone starts at 2.5, when the kept copy of the map task has ended.
     let world = World::machines(2).network(1e9, 10.0).delay(5.0).job("a").phase("map").tasks([[2.0, 2.5]]);
     let world = world.phase("reduce").after(["map"]).tasks([[40.0, 3.0]]).input(100);
     let run = world.run_own(|| cloning(&[2, 2], Keep::BestLocality));
-    // The first read alone when it began, and is kept.
+    // The first clone was alone when it started, so its reading takes 10 s. It is kept after the second one has won.
     let (first, second) = (2.0 + 10.0 + 40.0, 2.5 + 10.0 + 3.0);
     assert_eq!(of_phase(&run, 1), [(0, 0, 0, 2.0, first, Lost), (0, 1, 1, 2.5, second, Won)]);
 }
@@ -198,20 +205,20 @@ fn later_clones_do_not_slow_earlier_ones() {
 fn a_kept_copy_runs_to_its_end_before_its_job_leaves() {
     let world = World::machines(4).job("a").tasks([[2.0, 10.0, 6.0]]).job("b").at(3.0).tasks([[1.0, 1.5, 1.0]]);
     let run = world.run_own(|| cloning(&[3], Keep::BestLocality));
-    // Nothing is known of the input: of equally near copies the oldest.
+    // Nothing is known about the input, so all copies are equally near, and the oldest losing copy is kept.
     assert_eq!(run.table("a"), [(0, 0, 0, 0.0, 2.0, Won), (0, 1, 1, 0.0, 10.0, Lost), (0, 2, 2, 0.0, 2.0, Lost)]);
     assert_eq!(run.table("b")[1], (0, 1, 2, 3.0, 4.5, Lost));
-    // Figures are those of the finish; what the copy held counts.
+    // Finish and flowtime are those of the winner. Resource usage includes the kept copy: 2 + 10 + 2.
     let job = run.job("a");
     assert_eq!((job.finish, job.flowtime(), job.resource, job.wasted), (2.0, 2.0, 14.0, 12.0));
     assert_eq!((run.result.finished, run.result.unfinished, run.result.makespan), (2, 0, 4.0));
     assert_eq!(run.result.flowtime, [2.0, 1.0]);
-    // 2 + 10 + 2 and 1 + 1.5 + 1 of 4 machines for 10 s.
+    // The attempts run for 2 + 10 + 2 and 1 + 1.5 + 1 s on 4 machines within 10 s.
     assert!((run.result.utilization - 17.5 / 40.0).abs() < 1e-12, "{}", run.result.utilization);
     assert!(run.verify().is_ok());
-    // The job that leaves later is reported later.
+    // A job is reported when its last attempt has ended.
     assert_eq!(run.jobs.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["b", "a"]);
-    // A run that stops in between has finished both.
+    // In a run that stops at 5, while the kept copy runs, the job has finished.
     let world = World::machines(4).stop_at(5.0).job("a").tasks([[2.0, 10.0, 6.0]]);
     let stopped = world.run_own(|| cloning(&[3], Keep::BestLocality));
     assert_eq!((stopped.result.finished, stopped.result.unfinished), (1, 0));
@@ -220,7 +227,7 @@ fn a_kept_copy_runs_to_its_end_before_its_job_leaves() {
 
 #[test]
 fn the_kept_copy_is_the_one_nearest_to_its_input() {
-    // Node 2 holds the input of both and is taken by the first job until 1, so that the second's third copy is nearest.
+    // Node 2 holds the input of both jobs. Job z uses it until 1, then the third copy of a starts there and is nearest.
     let world = World::machines(3).racks(["x", "y", "y"]);
     let world = world.job("z").tasks([[1.0]]).input(1).replicas([[2]]);
     let world = world.job("a").tasks([[5.0, 20.0, 20.0]]).input(1).replicas([[2]]);
@@ -242,7 +249,7 @@ fn journals_without_racks_and_inputs_are_unchanged() {
     }
 }
 
-/// Two racks of three nodes and one of four, with the cost of reading.
+/// A scenario with two racks of three nodes and one of four, and with a network.
 const NEAR_AND_FAR: &str = r#"name = "near-and-far"
 
 [network]
@@ -281,7 +288,7 @@ input = { uniform = { min = "10MB", max = "20MB" } }
 name = "fifo"
 "#;
 
-/// Keeps records, and the times of attempts.
+/// Collects the records, and the task, node and seconds of each attempt.
 #[derive(Default)]
 struct Seen {
     records: Vec<Record>,
@@ -315,7 +322,7 @@ fn seen_of(text: &str) -> Seen {
 }
 
 #[test]
-fn generated_inputs_cost_by_their_replicas() {
+fn reading_times_follow_from_the_generated_replicas() {
     let Seen { records, attempts } = seen_of(NEAR_AND_FAR);
     let (mut racks, mut inputs): (Vec<String>, Vec<Vec<InputSpec>>) = (Vec::new(), Vec::new());
     for record in &records {
@@ -356,7 +363,7 @@ fn generated_inputs_cost_by_their_replicas() {
         assert!((seconds - 10.0 - reading).abs() < 1e-8, "{task}: {seconds}");
     }
     assert!(near > 400 && rack > 20 && far > 20, "{near} {rack} {far}");
-    // How much tasks read is drawn for each.
+    // Sizes are drawn for each task: the reduces of 50 jobs have 100 different sizes.
     let sizes: std::collections::BTreeSet<u64> = inputs.iter().flat_map(|job| job[1].bytes.clone()).collect();
     assert_eq!(sizes.len(), 100);
 }
@@ -405,7 +412,7 @@ fn a_scenario_with_a_network_is_written_back_as_it_was() {
 }
 
 #[test]
-fn a_delay_may_stay_where_assignment_is_first() {
+fn a_delay_is_ignored_if_assignment_is_first() {
     let text = NEAR_AND_FAR.replace("remote_bandwidth", "assignment = \"delay\"\ndelay = 2.5\nremote_bandwidth");
     let assigned = |to: &str| {
         let set = [("network.assignment".to_owned(), to.to_owned())];
@@ -417,12 +424,12 @@ fn a_delay_may_stay_where_assignment_is_first() {
 }
 
 #[test]
-fn all_reads_cost_the_same_by_default() {
+fn bandwidths_that_are_left_out_have_defaults() {
     let of = |text: &str| Experiment::of(&parse(text).unwrap(), 1).unwrap().setup.network.unwrap();
     let megabyte = 1024.0 * 1024.0;
     let network = of(&NEAR_AND_FAR.replace("remote_bandwidth = \"50MB\"\n", ""));
     assert_eq!((network.rack_bandwidth, network.remote_bandwidth), (200.0 * megabyte, 200.0 * megabyte));
-    // Nothing says that what lies in the rack costs anything.
+    // Without `rack_bandwidth`, reading within a rack takes no time.
     let network = of(&NEAR_AND_FAR.replace("rack_bandwidth = \"200MB\"\n", ""));
     assert_eq!((network.rack_bandwidth, network.remote_bandwidth), (f64::INFINITY, 50.0 * megabyte));
 }
@@ -434,7 +441,11 @@ fn mistakes_in_networks_racks_and_inputs_are_errors() {
         ("rack_bandwidth = \"200MB\"", "rack_bandwidth = 0", &["network.rack_bandwidth is 0, but must be above 0"]),
         ("remote_bandwidth = \"50MB\"", "remote_bandwidth = nan", &["network.remote_bandwidth is NaN"]),
         ("remote_bandwidth = \"50MB\"", "remote_bandwidht = 1", &["did you mean \"remote_bandwidth\"?"]),
-        ("remote_bandwidth = \"50MB\"", "assignment = \"dealy\"", &["\"dealy\" is not valid", "did you mean \"delay\"?"]),
+        (
+            "remote_bandwidth = \"50MB\"",
+            "assignment = \"dealy\"",
+            &["\"dealy\" is not valid", "did you mean \"delay\"?"],
+        ),
         ("remote_bandwidth = \"50MB\"", "delay = nan", &["network.delay is NaN, but must be from 0"]),
         (
             "remote_bandwidth = \"50MB\"",
@@ -505,7 +516,7 @@ fn exact_workloads_may_name_inputs_and_replicas() {
         let error = read(rest).unwrap_err();
         assert!(error.contains(expected), "{error}");
     }
-    // A node that is not there.
+    // The workload names node 2, but the cluster has nodes 0 and 1.
     let mut world = World::machines(2);
     world.jobs = jobs;
     let error = world.run_error("fifo");

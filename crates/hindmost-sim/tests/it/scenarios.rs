@@ -1,4 +1,4 @@
-//! Scenario files that make no sense: each error says what is wrong, where, and what would be valid.
+//! Scenario files: valid ones run, and errors of invalid ones say what is wrong, where, and what would be valid.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use crate::experiments::{experiment, run_on};
 
-/// Every section and most of the keys.
+/// A valid scenario with most of the keys.
 pub(crate) const VALID: &str = r#"name = "all"
 order = "fair"
 slot = 0.1
@@ -47,7 +47,7 @@ pub(crate) fn parse(text: &str, set: &[(&str, &str)]) -> Result<Scenario, String
     Scenario::parse(text, "s.toml", Path::new(""), &set).map_err(|error| error.to_string())
 }
 
-/// The error of the valid scenario with one piece changed.
+/// Returns the error of the valid scenario after `from` is replaced by `to`.
 pub(crate) fn changed(from: &str, to: &str) -> String {
     assert!(VALID.contains(from), "{from:?} is not in the scenario");
     match parse(&VALID.replacen(from, to, 1), &[]) {
@@ -63,7 +63,7 @@ fn the_default_progress_model_is_a_tenth_of_the_work() {
 }
 
 #[test]
-fn the_valid_scenario_is_valid_and_runs() {
+fn the_valid_scenario_is_accepted_and_runs() {
     parse(VALID, &[]).unwrap();
     let results = run_on(&experiment(VALID), 2);
     assert_eq!((results.len(), results[0].len()), (2, 2));
@@ -76,7 +76,7 @@ fn every_built_in_scenario_is_valid() {
         let scenario = Scenario::load(name, &[]).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(scenario.name, *name);
         Experiment::of(&scenario, 1).unwrap();
-        // What is written back means the same.
+        // A scenario that is written back is valid again.
         let again = toml::to_string(&scenario).unwrap();
         assert!(parse(&again, &[]).is_ok(), "{text}\n{again}");
     }
@@ -86,7 +86,11 @@ fn every_built_in_scenario_is_valid() {
 fn errors_name_the_mistake_and_the_valid_values() {
     for (from, to, expected) in [
         // Unknown keys and names, with the nearest known one.
-        ("horizon = 20.0", "horizont = 20.0", &["there is no key \"horizont\"", "did you mean \"horizon\"?", "line 4"][..]),
+        (
+            "horizon = 20.0",
+            "horizont = 20.0",
+            &["there is no key \"horizont\"", "did you mean \"horizon\"?", "line 4"][..],
+        ),
         ("cpus = 4", "cpu = 4", &["there is no key \"cpu\"", "did you mean \"cpus\"?"]),
         ("correlation = 0.2", "corelation = 0.2", &["did you mean \"correlation\"?"]),
         ("{ pareto = { alpha", "{ paretto = { alpha", &["paretto", "did you mean \"pareto\"?"]),
@@ -156,7 +160,7 @@ fn errors_name_the_mistake_and_the_valid_values() {
         ("(delta=0.5)", "(delta=0.5", &["parenthesis is not closed"]),
         ("(delta=0.5)", "(delta)", &["a parameter is written name=value"]),
         ("(delta=0.5)", "(delta=0.5,,)", &["a parameter is empty"]),
-        // A parameter of the order beside a name of order and rule.
+        // A parameter of the order that is given as a key, though the name has an order and a system.
         (
             "name = \"fifo+mantri(delta=0.5)\"",
             "name = \"tetris+dollymp\"\nepsilon = 0.1",
@@ -167,7 +171,7 @@ fn errors_name_the_mistake_and_the_valid_values() {
             "name = \"tetris(epsilon=0.1)+dollymp\"\nremaining = \"time\"\nclones = 1",
             &["in the name: \"tetris(epsilon=0.1,remaining=time)+dollymp\""],
         ),
-        // Parts that are missing or do not go together.
+        // Parts that are missing or contradict each other.
         ("horizon = 20.0\n", "", &["poisson arrivals never end: give a horizon"]),
         ("tasks = { uniform = { min = 1, max = 5 } }\n", "", &["workload needs tasks"]),
         ("arrival = { poisson = { rate = 0.5 } }\n", "", &["workload needs arrival"]),
@@ -183,14 +187,14 @@ fn errors_name_the_mistake_and_the_valid_values() {
             &["workload.demand", "\"gpus\" is demanded", "cpus"],
         ),
         ("[workload]\n", "[workload]\nfile = \"w.jsonl\"\n", &["leave the other keys out"]),
-        // Files that are not there.
+        // Files that do not exist.
         (
             "tasks = { uniform = { min = 1, max = 5 } }",
             "tasks = { empirical = { file = \"no.txt\" } }",
             &["workload.tasks", "no.txt"],
         ),
         ("{ poisson = { rate = 0.5 } }", "{ file = \"no.txt\" }", &["workload.arrival", "no.txt"]),
-        // No TOML at all.
+        // Texts that are not TOML.
         ("[cluster]", "[cluster", &["line 11"]),
         ("order = \"fair\"", "order = fair", &["line 2"]),
     ] {
@@ -203,7 +207,7 @@ fn errors_name_the_mistake_and_the_valid_values() {
 }
 
 #[test]
-fn a_cluster_needs_machines() {
+fn a_cluster_without_machines_is_an_error() {
     let message = |cluster: &str| parse(&format!("[cluster]\n{cluster}\n[workload]\nfile = \"w\""), &[]).unwrap_err();
     assert!(message("machines = 0").contains("cluster.machines is 0, but must be from 1 to 10000000"));
     assert!(message("").contains("cluster needs machines = N (one slot each) or [[cluster.nodes]]"));
@@ -232,7 +236,11 @@ fn values_can_be_set_by_path() {
 #[test]
 fn an_unknown_path_is_an_error() {
     for (key, value, expected) in [
-        ("workload.arrival.poisson.rat", "4", &["--set: there is no key \"rat\" in workload.arrival", "did you mean \"rate\"?"][..]),
+        (
+            "workload.arrival.poisson.rat",
+            "4",
+            &["--set: there is no key \"rat\" in workload.arrival", "did you mean \"rate\"?"][..],
+        ),
         ("policy.9.name", "sda", &["--set policy.9.name=sda", "\"9\" is not a place in a list of 2"]),
         ("policy.first.name", "sda", &["\"first\" is not a place in a list"]),
         ("slot.deep", "1", &["--set slot.deep=1", "not a table"]),
@@ -250,7 +258,7 @@ fn an_unknown_path_is_an_error() {
 }
 
 #[test]
-fn unknown_scenarios_name_the_nearest() {
+fn an_unknown_name_is_an_error_that_suggests_a_scenario() {
     let message = |name: &str| Scenario::load(name, &[]).unwrap_err().to_string();
     assert!(message("xu2015-ligth").contains("did you mean \"xu2015-light\"?"));
     assert!(message("zebra").contains("built in are quickstart"));
@@ -295,10 +303,10 @@ fn empirical_files_are_relative_to_the_scenario() {
 }
 
 #[test]
-fn a_demand_of_nothing_is_no_overflow() {
+fn tasks_that_demand_nothing_all_run_at_the_same_time() {
     let text = "[[cluster.nodes]]\ncount = 3\ncpus = 1\n[workload]\narrival = { at_once = { jobs = 2 } }\ntasks = 9\n\
                 duration = { pareto = { alpha = 2, mean = 1 } }\ndemand = { cpus = 0 }";
-    // All tasks run at once, whatever the policy.
+    // Under every policy, all tasks start when their jobs arrive.
     for seeds in run_on(&experiment(text), 1) {
         assert_eq!(seeds[0].finished, 2);
         assert_eq!(seeds[0].flowtime, seeds[0].running_time);
@@ -307,18 +315,18 @@ fn a_demand_of_nothing_is_no_overflow() {
 
 #[test]
 fn generated_workloads_follow_their_description() {
-    // Poisson: the number of arrivals over seeds is within 4 standard deviations of rate × horizon.
+    // Poisson arrivals: the number over 40 seeds is within 4 standard deviations of 40 × rate × horizon.
     let text = "horizon = 1000\nseeds = 40\n[cluster]\nmachines = 1000\n[workload]\narrival = { poisson = { rate = 2.0 } }\n\
                 tasks = { uniform = { min = 2, max = 6 } }\nduration = 0.001\n[[policy]]\nname = \"none\"";
     let results = &run_on(&experiment(text), 2)[0];
     let jobs: u64 = results.iter().map(|run| run.finished).sum();
     let expected = 2.0 * 1000.0 * 40.0;
     assert!((jobs as f64 - expected).abs() < 4.0 * f64::sqrt(expected), "{jobs}");
-    // Whole numbers from 2 to 6, ends included: mean 4, variance 2.
+    // Numbers of tasks are uniform from 2 to 6, both included, with mean 4 and variance 2.
     let tasks: u64 = results.iter().map(|run| run.tasks).sum();
     let n = jobs as f64;
     assert!((tasks as f64 / n - 4.0).abs() < 4.0 * (2.0 / n).sqrt(), "{tasks}");
-    // One every 1.5 s, the first at 0; all at once.
+    // Four jobs arrive every 1.5 s from 0 on; then 20 jobs arrive at 0.
     let every = "[cluster]\nmachines = 9\n[workload]\narrival = { every = { gap = 1.5, jobs = 4 } }\ntasks = 1\nduration = 1\n[[policy]]\nname = \"none\"";
     let run = &run_on(&experiment(every), 1)[0][0];
     assert_eq!((run.finished, run.makespan), (4, 5.5));
@@ -327,7 +335,7 @@ fn generated_workloads_follow_their_description() {
     assert_eq!((run.finished, run.makespan), (20, 3.0));
 }
 
-/// A change to the scenario's text: a piece cut out, doubled, or replaced.
+/// Draws a change of the scenario's text: where it begins, how many characters are removed, and the text inserted.
 fn any_change() -> impl Strategy<Value = (prop::sample::Index, usize, String)> {
     let piece = prop_oneof![
         Just(String::new()),
@@ -373,7 +381,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(800))]
 
     #[test]
-    fn changed_scenarios_are_valid_or_an_error_but_no_panic(changes in proptest::collection::vec(any_change(), 1..4)) {
+    fn randomly_changed_scenarios_never_cause_a_panic(changes in proptest::collection::vec(any_change(), 1..4)) {
         let mut text: Vec<char> = VALID.chars().collect();
         for (at, length, piece) in changes {
             let at = at.index(text.len());
@@ -386,14 +394,14 @@ proptest! {
         let text: String = text.into_iter().collect();
         match parse(&text, &[]) {
             Err(error) => prop_assert!(error.starts_with("s.toml: ") && error.len() > 12, "{error}"),
-            // What is accepted makes an experiment, or says why not.
+            // Creating an experiment may fail, but must not panic.
             Ok(scenario) => drop(Experiment::of(&scenario, 1)),
         }
     }
 
-    /// Numbers of any size in any place: what is accepted runs, or ends with an error of its own.
+    /// A scenario with numbers of any size is refused, runs, or ends with an error that is not an internal one.
     #[test]
-    fn numbers_of_any_size_are_refused_or_run(
+    fn numbers_of_any_size_never_cause_an_internal_error(
         changes in proptest::collection::vec(
             (
                 proptest::sample::select(vec![
@@ -409,7 +417,7 @@ proptest! {
         ),
     ) {
         let Ok(mut scenario) = parse(VALID, &changes) else { return Ok(()) };
-        // A few jobs, however long the horizon.
+        // Three jobs are enough, even if the horizon is long.
         scenario.workload.arrival = parse("[cluster]\nmachines = 1\n[workload]\narrival = { at_once = { jobs = 3 } }\ntasks = 1\nduration = 1", &[]).unwrap().workload.arrival;
         let experiment = Experiment::of(&scenario, 1).map_err(|error| TestCaseError::fail(error.to_string()));
         let stop = std::sync::atomic::AtomicBool::new(false);

@@ -1,10 +1,9 @@
 //! `hindmost verify`: checks that the policy of a recorded run makes the same decisions again.
 
-use hindmost_core::verify::{Verified, Verifier};
+use hindmost_core::verify::{Verification, Verified, Verifier};
 use hindmost_policies::catalogue;
 use hindmost_trace::TraceError;
 use hindmost_trace::journal::{self, JournalRecords};
-use serde::Serialize;
 
 use crate::cli::VerifyArgs;
 use crate::failure::{Failure, Outcome};
@@ -12,23 +11,7 @@ use crate::terminal;
 
 use super::trace::with_progress;
 
-/// The result of a verification, as it is printed.
-#[derive(Serialize)]
-struct Verdict {
-    journal: String,
-    policy: String,
-    knowledge: String,
-    /// Number of checked events. All three counts end at the difference, if there is one.
-    events: u64,
-    rounds: u64,
-    decisions: u64,
-    same: bool,
-    difference: Option<String>,
-    /// True if the last line or the decisions of the last round are incomplete.
-    cut_short: bool,
-}
-
-/// Verifies a journal.
+/// Verifies a journal and prints the result. A difference is a failure.
 pub fn run(args: &VerifyArgs) -> Outcome {
     let verdict = with_progress(|progress| Ok(verify(journal::records(&args.journal, Some(progress))?)))??;
     if args.json {
@@ -39,12 +22,12 @@ pub fn run(args: &VerifyArgs) -> Outcome {
     match verdict.difference {
         None => Ok(()),
         Some(difference) => {
-            Err(Failure::work(format!("the policy does not take the recorded decisions again: {difference}")))
+            Err(Failure::work(format!("the policy does not make the recorded decisions again: {difference}")))
         }
     }
 }
 
-fn verify(mut records: JournalRecords<'_>) -> Outcome<Verdict> {
+fn verify(mut records: JournalRecords<'_>) -> Outcome<Verification> {
     let (journal, header) = (records.name().to_owned(), records.header().clone());
     let mut session = catalogue::session_of(&header).map_err(|error| {
         Failure::input(format!(
@@ -62,10 +45,10 @@ fn verify(mut records: JournalRecords<'_>) -> Outcome<Verdict> {
             difference = verifier.check(record).err().map(|found| format!("line {line}: {found}"));
         }
     }
-    // A journal that ends in the middle of a round is one of a run that was cut short.
+    // The run of a journal that ends in the middle of a round was cut short.
     let unfinished = difference.is_none() && verifier.finish().is_err();
     let Verified { events, rounds, decisions } = verifier.verified();
-    Ok(Verdict {
+    Ok(Verification {
         journal,
         policy: header.policy,
         knowledge: header.knowledge.to_string(),
@@ -78,7 +61,7 @@ fn verify(mut records: JournalRecords<'_>) -> Outcome<Verdict> {
     })
 }
 
-fn text(verdict: &Verdict) -> String {
+fn text(verdict: &Verification) -> String {
     let mut text = format!("{}\n", verdict.journal);
     let mut line = |what: &str, value: String| text += &format!("  {what:<12} {value}\n");
     line("policy", verdict.policy.clone());

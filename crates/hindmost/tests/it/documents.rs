@@ -149,9 +149,6 @@ impl Place {
             fs::create_dir(folder.join(to)).unwrap();
             examples::copy(&root().join(from), &folder.join(to));
         }
-        // A Spark event log.
-        fs::create_dir(folder.join("spark-events")).unwrap();
-        fs::copy(root().join("fuzz/seeds/spark_log/usual.json"), folder.join("spark-events/app-1")).unwrap();
         for (name, text) in defined_files(document) {
             fs::write(folder.join(name), text).unwrap();
         }

@@ -124,7 +124,7 @@ fn options_out_of_range_are_refused() {
         (&["simulate", "--policy", "sca(max_copies=many)"], "must be a whole number from 1 to 64"),
         (&["simulate", "--knowledge", "progress(2)"], "is not a progress model"),
         (&["simulate", "--set", "slot"], "write KEY=VALUE"),
-        (&["simulate", "--set", "slot.x.y=1"], "invalid type: map, expected f64"),
+        (&["simulate", "--set", "slot.x.y=1"], "invalid type: map, expected a number in `slot`"),
         (&["simulate", "--sweep", "slot=0.1,,0.2"], "a value is empty"),
         (&["simulate", "--sweep", "gamma=1,1"], "a value is given twice"),
         (&["simulate", "--sweep", "gamma=1,2", "--sweep", "gamma=3"], "gamma is swept twice"),

@@ -208,7 +208,7 @@ fn an_altered_journal_does_not_verify() {
         let ran = run_in(folder.path(), &["verify", what, "--json"]);
         assert_eq!(ran.code, Some(1), "{what}: {}", ran.stderr);
         assert!(
-            ran.stderr.starts_with("error: the policy does not take the recorded decisions again: line "),
+            ran.stderr.starts_with("error: the policy does not make the recorded decisions again: line "),
             "{}",
             ran.stderr
         );

@@ -1,4 +1,4 @@
-//! `capacity`: queues, by sequences worked out by hand, and what must hold of every run.
+//! The order `capacity`: sequences of starts worked out by hand, maxima of queues in random runs, queues in scenarios.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,7 +13,7 @@ use proptest::prelude::*;
 
 use crate::experiments::{experiment, run_on};
 
-/// The names of the jobs whose copies are started, in the order of the decisions.
+/// Returns the names of the jobs of all started copies, in the order of the decisions, as one text.
 fn sequence(run: &Run) -> String {
     let mut names = Vec::new();
     let mut started = String::new();
@@ -28,10 +28,10 @@ fn sequence(run: &Run) -> String {
 }
 
 #[test]
-fn two_queues_of_60_and_40_and_three_jobs() {
-    // Of five machines production is guaranteed three, research two. Used over guaranteed, step by step:
-    // 0, 0: a; 1/3, 0: b; 1/3, 1/2: a; 2/3, 1/2: b; 2/3, 1: a. At 1 all are free again: a (its last), b, then c,
-    // which came after a, b, c.
+fn the_queue_that_uses_least_of_its_guarantee_is_next() {
+    // Production is guaranteed three of five machines, research two. The used parts of the guarantees before each start
+    // at 0, and the job that starts, are: 0, 0: a; 1/3, 0: b; 1/3, 1/2: a; 2/3, 1/2: b; 2/3, 1: a. At 1 all machines
+    // are free again, and a starts its last task; then b, c, b and c take turns.
     let run = World::machines(5)
         .queues([("production", 0.6, 1.0), ("research", 0.4, 1.0)])
         .job("a")
@@ -52,9 +52,9 @@ fn two_queues_of_60_and_40_and_three_jobs() {
 
 #[test]
 fn a_hierarchy_shares_level_by_level() {
-    // Eight machines: a and b four each; of a's, x three and y one.
-    // a, b: 0, 0 -> a: x (tied with y); b; 1/4, 1/4 -> a: x has 1/3, y 0 -> y; b; 2/4, 2/4 -> a: 1/3, 1 -> x; b;
-    // 3/4, 3/4 -> a: 2/3, 1 -> x; b.
+    // Of eight machines a and b are guaranteed four each; of a's four, x is guaranteed three and y one. a and b take
+    // turns. When it is a's turn, the used parts of the guarantees of x and y, and the job that starts, are: 0, 0: x
+    // (first by id); 1/3, 0: y; 1/3, 1: x; 2/3, 1: x.
     let world = World::machines(8)
         .queues([("a", 0.5, 1.0), ("b", 0.5, 1.0), ("a.x", 0.75, 1.0), ("a.y", 0.25, 1.0)])
         .job("x")
@@ -68,18 +68,18 @@ fn a_hierarchy_shares_level_by_level() {
         .same(8, 1.0);
     let run = world.run("capacity");
     assert_eq!(sequence(&run)[..8], *"xbybxbxb");
-    // What x leaves is first its sibling's: without x, y has all of a's four.
+    // Machines that x does not use go to its sibling first: without x, y gets all of a's four.
     let without = World { jobs: world.jobs[1..].to_vec(), ..world };
     assert_eq!(sequence(&without.run("capacity"))[..8], *"ybybybyb");
 }
 
 #[test]
-fn a_maximum_binds_though_machines_are_idle() {
+fn a_queue_stays_within_its_maximum_while_machines_idle() {
     let research = |world: World| world.job("r").queue("research").same(10, 1.0);
     let run = research(World::machines(10).queues([("research", 0.3, 0.4)])).run("capacity");
     assert_eq!(run.starts("r"), [0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0, 2.0, 2.0]);
-    // That of a queue above binds those below together, and a share is one of the queue above: x may have 40%
-    // of a half, both together the half.
+    // The maximum of a parent queue limits its children together, and a child's maximum is a share of its parent's: x
+    // may use 40% of a half of the machines, x and y together a half.
     let run = World::machines(10)
         .queues([("a", 0.5, 0.5), ("a.x", 0.4, 0.4), ("a.y", 0.4, 1.0)])
         .job("x")
@@ -94,9 +94,9 @@ fn a_maximum_binds_though_machines_are_idle() {
 }
 
 #[test]
-fn what_is_borrowed_is_given_back_as_attempts_end() {
-    // r borrows all four machines. Each that it gives up goes to p, which uses less of its half, until both
-    // have two.
+fn borrowed_machines_return_to_their_queue_as_attempts_end() {
+    // Job r starts on all four machines. Each machine that becomes free goes to p, whose queue uses less of its
+    // guarantee, until both jobs have two.
     let run = World::machines(4)
         .queues([("production", 0.5, 1.0), ("research", 0.5, 1.0)])
         .job("r")
@@ -127,7 +127,7 @@ fn a_task_that_fits_nowhere_blocks_no_other_job() {
         .same(2, 1.0)
         .run("capacity");
     assert_eq!((run.starts("thin"), run.starts("wide")), (vec![0.0, 0.0], vec![10.0]));
-    // Nor does one that is over a maximum.
+    // A task that would exceed the maximum of its queue does not block other jobs either.
     let run = World::nodes([[("cpus", 4.0)]])
         .queues([("q", 0.5, 0.75)])
         .job("wide")
@@ -142,24 +142,24 @@ fn a_task_that_fits_nowhere_blocks_no_other_job() {
 }
 
 #[test]
-fn jobs_without_queue_use_default_zero_guarantee_is_last() {
+fn jobs_without_a_known_queue_use_the_default_queue() {
     let jobs = |world: World| {
         world.job("d").same(2, 1.0).job("u").queue("unheard-of").same(1, 1.0).job("p").queue("p").same(2, 1.0)
     };
-    // The default is guaranteed nothing.
+    // The default queue is guaranteed nothing and comes last.
     let run = jobs(World::machines(2).queues([("p", 1.0, 1.0)])).run("capacity");
     assert_eq!(sequence(&run), "ppddu");
-    // It is guaranteed half.
+    // The default queue is guaranteed the other half.
     let run = jobs(World::machines(2).queues([("p", 0.5, 1.0)])).run("capacity");
     assert_eq!(sequence(&run), "pdpdu");
-    // Without queues it is first in, first out.
+    // Without queues the order is first in, first out.
     let run = jobs(World::machines(2)).run("capacity");
     assert_eq!(sequence(&run), "ddupp");
 }
 
 #[test]
 fn a_share_is_of_the_dominant_resource_or_of_memory() {
-    // A copy is a fifth of the cpus and a hundredth of the memory.
+    // A copy demands a fifth of the cpus and a hundredth of the memory.
     let world = World::nodes([[("cpus", 10.0), ("memory", 100e9)]])
         .queues([("q", 0.5, 0.5)])
         .job("j")
@@ -168,7 +168,7 @@ fn a_share_is_of_the_dominant_resource_or_of_memory() {
         .demand([("cpus", 2.0), ("memory", 1e9)]);
     assert_eq!(world.run("capacity").starts("j"), [0.0, 0.0, 1.0, 1.0, 2.0]);
     assert_eq!(world.run("capacity(resources=memory)").starts("j"), [0.0; 5]);
-    // Without memory it is the first dimension: here, machines.
+    // If the cluster has no memory, the first dimension counts: here, machines.
     let world = World::machines(4).queues([("q", 0.5, 0.5)]).job("j").queue("q").same(3, 1.0);
     assert_eq!(world.run("capacity(resources=memory)").starts("j"), [0.0, 0.0, 1.0]);
 }
@@ -192,13 +192,12 @@ fn a_copy_beyond_the_maximum_of_its_queue_is_an_error() {
     assert_eq!(world.run("fifo").starts("j"), [0.0]);
 }
 
-// Queues for random runs: which, and at most which part of their maxima is in use at any time.
-
+/// The queues of random runs, each with its guaranteed share and its maximum share.
 const QUEUES: [(&str, f64, f64); 6] =
     [("a", 0.4, 0.7), ("a.x", 0.5, 0.6), ("a.y", 0.2, 1.0), ("b", 0.3, 0.5), ("c", 0.0, 0.8), ("default", 0.1, 0.9)];
 
-/// The queue of a job and those above it, each with its maximum as a share of the cluster: written down, not
-/// computed as the policy does.
+/// Returns the queue of a job and its parents if they have a maximum, each with the maximum as a share of the cluster.
+/// The shares are constants, so that they are independent of the policy's computation.
 fn limits(queue: Option<&str>) -> Vec<(&'static str, f64)> {
     match queue {
         Some("a.x") => vec![("a.x", 0.42), ("a", 0.7)],
@@ -267,7 +266,7 @@ prop_compose! {
     }
 }
 
-/// Rebuilds from the records what each queue holds, and checks it against the maxima.
+/// Computes from the records which resources each queue holds, and checks that no queue exceeds its maximum.
 fn check_maxima(world: &World, run: &Run) -> Result<(), String> {
     let dimensions = &world.setup.dimensions;
     let total = world.setup.nodes.iter().fold([0u64; 8], |mut sum, node| {
@@ -313,7 +312,7 @@ fn check_maxima(world: &World, run: &Run) -> Result<(), String> {
     Ok(())
 }
 
-/// The check can fail: fifo gives queue b half of the machines and more.
+/// Shows that [`check_maxima`] finds an error: under `fifo`, queue b holds more than half of the machines.
 #[test]
 fn fifo_exceeds_the_queues_maxima() {
     let world = World::machines(5).queues(QUEUES).job("j").queue("b").same(3, 1.0);
@@ -331,9 +330,9 @@ proptest! {
     ) {
         let policy = format!("capacity+{rule}");
         let run = match world.try_run(&policy) {
-            // A queue of a small cluster may be smaller than a copy.
+            // In a small cluster the maximum of a queue may be less than one copy demands.
             Err(error) => {
-                prop_assert!(error.to_string().contains("may hold at most"), "{policy}: {error}");
+                prop_assert!(error.to_string().contains("more than the maximum capacity of its queue"), "{policy}: {error}");
                 return Ok(());
             }
             Ok(run) => run,
@@ -344,16 +343,15 @@ proptest! {
         prop_assert!(verified.is_ok(), "{policy}: {}", verified.unwrap_err());
     }
 
-    /// Without queues it is first in, first out in all that it does.
+    /// Without queues, `capacity` and `fifo` give the same results.
     #[test]
-    fn without_queues_it_is_fifo(world in any_world()) {
+    fn without_queues_capacity_is_fifo(world in any_world()) {
         let world = world.queues([]);
         prop_assert_eq!(world.run("capacity").result, world.run("fifo").result);
     }
 }
 
-// In scenario files.
-
+/// A scenario with queues, and with the probabilities with which jobs are submitted to them.
 const SCENARIO: &str = r#"
 order = "capacity"
 horizon = 50.0
@@ -391,17 +389,13 @@ fn error_with(from: &str, to: &str) -> String {
 fn mistakes_in_queues_are_errors() {
     let scenario = Scenario::parse(SCENARIO, "s.toml", Path::new(""), &[]).unwrap();
     let everything = QueueSpec { name: "research".into(), guaranteed: 0.3, maximum: 1.0 };
-    assert_eq!(scenario.queue[1], everything, "a maximum that is left out is everything");
-    // What is written back means the same.
+    assert_eq!(scenario.queue[1], everything, "a queue without a maximum may use the whole cluster");
+    // A scenario that is written back has the same queues.
     let again = toml::to_string(&scenario).unwrap();
     let again = Scenario::parse(&again, "again", Path::new(""), &[]).unwrap();
     assert_eq!((again.queue, again.workload.queues), (scenario.queue, scenario.workload.queues));
     for (from, to, expected) in [
-        (
-            "name = \"research\"",
-            "name = \"production\"",
-            "queue, entry 2 (\"production\"): entry 1 has the same name",
-        ),
+        ("name = \"research\"", "name = \"production\"", "queue, entry 2 (\"production\"): entry 1 has the same name"),
         ("guaranteed = 0.3", "guaranteed = 0.4", "raises the sum for the top-level queues to 1.1"),
         (
             "maximum = 0.9",
@@ -434,7 +428,7 @@ fn mistakes_in_queues_are_errors() {
     assert!(error.contains("leave workload.queues out"), "{error}");
 }
 
-/// The jobs that a scenario's first seed makes, by a run that starts nothing but them.
+/// Runs the first policy of a scenario on seed 1 and returns the jobs that arrived.
 fn jobs_of(text: &str) -> Vec<std::sync::Arc<hindmost_core::workload::JobSpec>> {
     #[derive(Default)]
     struct Arrivals(Vec<std::sync::Arc<hindmost_core::workload::JobSpec>>);
@@ -458,7 +452,7 @@ fn jobs_of(text: &str) -> Vec<std::sync::Arc<hindmost_core::workload::JobSpec>> 
 }
 
 #[test]
-fn queue_shares_of_generated_jobs_change_nothing_else() {
+fn queues_of_generated_jobs_change_no_other_draw() {
     let with = jobs_of(SCENARIO);
     let without = jobs_of(&SCENARIO.replacen("queues = {", "# queues = {", 1));
     assert_eq!(with.len(), without.len());
@@ -469,7 +463,7 @@ fn queue_shares_of_generated_jobs_change_nothing_else() {
     let count = with.len() as f64;
     let share = |queue: Option<&str>| with.iter().filter(|job| job.queue.as_deref() == queue).count() as f64 / count;
     for (queue, chance) in [(Some("production"), 0.6), (Some("research.students"), 0.3), (None, 0.1f64)] {
-        // Four standard errors.
+        // The tolerance is four standard errors.
         let error = 4.0 * (chance * (1.0 - chance) / count).sqrt();
         assert!((share(queue) - chance).abs() < error, "{queue:?}: {} ± {error}", share(queue));
     }

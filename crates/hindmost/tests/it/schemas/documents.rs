@@ -7,6 +7,7 @@ use hindmost_core::explain::Step;
 use hindmost_core::metrics::{Comparison, RunSummary};
 use hindmost_core::reproduction::Reproduction;
 use hindmost_core::schema::{DocumentType, of_json_documents};
+use hindmost_core::verify::Verification;
 use hindmost_trace::TraceSummary;
 use hindmost_trace::analysis::Findings;
 use schemars::JsonSchema;
@@ -187,28 +188,6 @@ documents! {
         steps: Vec<Step>,
         /// How the task ended, in words.
         outcome: String,
-    }
-
-    /// Whether the policy takes the recorded decisions again. All counts end at the difference, if there is one.
-    struct Verification {
-        /// The journal.
-        journal: String,
-        /// The policy.
-        policy: String,
-        /// The progress model.
-        knowledge: String,
-        /// Number of checked events.
-        events: u64,
-        /// Number of checked rounds of decisions.
-        rounds: u64,
-        /// Number of checked decisions.
-        decisions: u64,
-        /// True if all decisions are the same.
-        same: bool,
-        /// The first difference, in words; null if there is none.
-        difference: Option<String>,
-        /// True if the last line or the decisions of the last round are incomplete.
-        cut_short: bool,
     }
 
     /// Numbers of clones that maximise the objective P1 of Xu and Lau 2015, or P2 for the methods other than `exact`.

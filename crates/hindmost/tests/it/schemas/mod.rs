@@ -147,19 +147,55 @@ fn scenarios_conform_to_their_schema() {
 }
 
 #[test]
-fn wrong_keys_and_values_of_scenarios_do_not_conform() {
-    let scenario = "cluster = { machines = 4 }\n\
-        [workload]\narrival = { at_once = { jobs = 2 } }\ntasks = 3\nduration = { exponential = { mean = 2 } }\n\
+fn schema_and_program_refuse_the_same_wrong_scenarios() {
+    let scenario = "order = \"fair\"\nknowledge = \"age\"\nnoise = 0\ngamma = 1\ncluster = { machines = 4 }\n\
+        queue = [{ name = \"a\", guaranteed = 0.5, maximum = 0.75 }]\n\
+        [workload]\ncorrelation = 0\nslow_from = 0\nqueues = { a = 0.25 }\narrival = { at_once = { jobs = 2 } }\ntasks = 3\nduration = { exponential = { mean = 2 } }\n\
         [[policy]]\nname = \"sca\"\nmax_copies = 8\n";
-    scenario_conforms(scenario).unwrap();
+    let folder = TempDir::new().unwrap();
+    let exit_code = |text: &str| {
+        fs::write(folder.path().join("s.toml"), text).unwrap();
+        run_in(folder.path(), &["simulate", "s.toml", "--print"]).code
+    };
+    for order in ["fair", "tetris(epsilon=0.1)", " hopper ( beta = fitted ) ", "fifo()"] {
+        let valid = scenario.replacen("fair", order, 1);
+        scenario_conforms(&valid).unwrap();
+        assert_eq!(exit_code(&valid), Some(0), "{valid}");
+    }
+    for knowledge in ["oracle", "progress(0)", "progress(.5)", "progress(0.99)", "progress(1e-3)", "progress( uniform )"] {
+        let valid = scenario.replacen("age", knowledge, 1);
+        scenario_conforms(&valid).unwrap();
+        assert_eq!(exit_code(&valid), Some(0), "{valid}");
+    }
     for (right, wrong) in [
         ("cluster = ", "clutser = "),
         ("machines", "machine"),
         ("machines = 4", "machines = 0"),
-        ("machines = 4", "machines = 4, nodes = []"),
+        ("machines = 4", "machines = 4, nodes = [{ count = 1, cpus = 1 }]"),
         ("machines = 4", "nodes = [{ count = 1, cpus = 1, memory = 48 }]"),
         ("cluster = { machines = 4 }", "seeds = 1.5\ncluster = { machines = 4 }"),
-        ("cluster = { machines = 4 }", "knowledge = \"orakel\"\ncluster = { machines = 4 }"),
+        ("\"age\"", "\"orakel\""),
+        ("\"age\"", "\"history\""),
+        ("\"age\"", "\"progress(1)\""),
+        ("\"age\"", "\"progress(1.5)\""),
+        ("\"age\"", "\"progress(-0.5)\""),
+        ("\"fair\"", "\"fare\""),
+        ("\"fair\"", "\"fair+mantri\""),
+        ("\"fair\"", "\"mantri\""),
+        ("\"fair\"", "\"tetris(epsilom=0.1)\""),
+        ("\"fair\"", "\"fair(epsilon=0.1)\""),
+        ("noise = 0", "noise = -1"),
+        ("noise = 0", "noise = 6"),
+        ("gamma = 1", "gamma = -1"),
+        ("guaranteed = 0.5", "guaranteed = -0.5"),
+        ("guaranteed = 0.5", "guaranteed = 1.5"),
+        ("maximum = 0.75", "maximum = 1.5"),
+        ("correlation = 0", "correlation = -0.1"),
+        ("correlation = 0", "correlation = 1.1"),
+        ("slow_from = 0", "slow_from = 1"),
+        ("slow_from = 0", "slow_from = -0.1"),
+        ("queues = { a = 0.25 }", "queues = { a = 1.25 }"),
+        ("queues = { a = 0.25 }", "queues = { a = -0.25 }"),
         ("cluster = { machines = 4 }", "cluster = { machines = 4 }\nnetwork = { assignment = \"first\" }"),
         ("at_once", "at_onec"),
         ("jobs = 2", "jobs = 2, gap = 1"),
@@ -173,7 +209,8 @@ fn wrong_keys_and_values_of_scenarios_do_not_conform() {
     ] {
         let changed = scenario.replacen(right, wrong, 1);
         assert_ne!(changed, scenario, "{right}");
-        assert!(scenario_conforms(&changed).is_err(), "this conforms: {changed}");
+        assert!(scenario_conforms(&changed).is_err(), "the schema accepts {changed}");
+        assert_eq!(exit_code(&changed), Some(2), "the program accepts {changed}");
     }
 }
 

@@ -1,4 +1,4 @@
-//! Runs whose outcome is known in closed form.
+//! Runs whose results are known from a formula.
 
 use hindmost_sim::testing::World;
 
@@ -8,7 +8,7 @@ use crate::experiments::{experiment, jobs_of};
 fn equal_tasks_take_whole_waves() {
     for (tasks, machines, seconds) in [(1, 1, 2.5), (7, 3, 1.0), (9, 3, 0.1), (10, 100, 4.0), (1000, 7, 0.3)] {
         let run = World::machines(machines).job("a").same(tasks, seconds).run("fifo");
-        // Whole nanoseconds: no rounding adds up.
+        // Times are whole nanoseconds, so rounding errors do not add up.
         let rounds = f64::from(tasks.div_ceil(machines));
         assert_eq!(run.job("a").finish, (rounds * seconds * 1e9).round() / 1e9, "{tasks} tasks on {machines}");
         assert_eq!(run.job("a").resource, (f64::from(tasks) * seconds * 1e9).round() / 1e9);
@@ -18,11 +18,11 @@ fn equal_tasks_take_whole_waves() {
 
 #[test]
 fn the_next_task_goes_to_the_first_free_machine() {
-    // Two machines: 3 and 3 until 3, then 2 and 2 until 5, then the last 2 until 7.
+    // On two machines, the tasks of 3 s run until 3, two tasks of 2 s until 5, and the last task until 7.
     let run = World::machines(2).job("a").tasks([[3.0], [3.0], [2.0], [2.0], [2.0]]).run("none");
     assert_eq!(run.starts("a"), [0.0, 0.0, 3.0, 3.0, 5.0]);
     assert_eq!(run.job("a").finish, 7.0);
-    // Three machines of which two go free at once: the lower number comes first.
+    // Two of three machines become free at 1: tasks start on machine 0 first.
     let run = World::machines(3).job("a").tasks([[1.0], [1.0], [5.0], [1.0], [1.0]]).run("none");
     let nodes: Vec<u32> = run.tries("a").iter().map(|one| one.node).collect();
     assert_eq!(nodes, [0, 1, 2, 0, 1]);
@@ -46,7 +46,7 @@ fn a_chain_of_phases_takes_the_sum_of_their_longest_tasks() {
 }
 
 #[test]
-fn a_faster_node_takes_its_share_of_the_time() {
+fn a_duration_is_divided_by_the_speed_of_the_node() {
     let run = World::nodes([[("cpus", 1.0)], [("cpus", 1.0)]]).speeds([2.0, 0.5]).job("a").same(2, 3.0).run("fifo");
     let ends: Vec<f64> = run.tries("a").iter().map(|one| one.end).collect();
     assert_eq!(ends, [1.5, 6.0]);
@@ -54,7 +54,7 @@ fn a_faster_node_takes_its_share_of_the_time() {
 
 #[test]
 fn a_task_of_several_resources_waits_for_all_of_them() {
-    // 3 GB hold two copies of 1.5 GB, though 4 cpus would hold four.
+    // 3 GB of memory are enough for two copies of 1.5 GB, although 4 cpus are enough for four.
     const GB: f64 = 1024.0 * 1024.0 * 1024.0;
     let run = World::nodes([[("cpus", 4.0), ("memory", 3.0 * GB)]])
         .job("a")
@@ -62,11 +62,12 @@ fn a_task_of_several_resources_waits_for_all_of_them() {
         .demand([("cpus", 1.0), ("memory", 1.5 * GB)])
         .run("fifo");
     assert_eq!(run.starts("a"), [0.0, 0.0, 1.0, 1.0, 2.0]);
-    // γ × Σ over dimensions of demand / total × time: (1/4 + 1/2) × 5 s.
+    // Resource usage is γ × Σ over dimensions of demand / total × time: 1 × (1/4 + 1/2) × 5 s.
     assert!((run.job("a").resource - 3.75).abs() < 1e-12);
 }
 
-/// E\[(max over m tasks of the min of c copies)^p] of Pareto(1, α): m!/Π (k − p/(cα)), k = 1 … m.
+/// Returns the `power`-th moment of a job's running time if each task takes the shortest of its copies, whose durations
+/// are Pareto with minimum 1: m!/Π (k − p/(cα)) over k = 1 … m, for m tasks, c copies and power p.
 fn moment_of_the_longest(tasks: u32, copies: u32, alpha: f64, power: f64) -> f64 {
     let b = power / (alpha * f64::from(copies));
     (1..=tasks).map(|k| f64::from(k) / (f64::from(k) - b)).product()
@@ -74,9 +75,9 @@ fn moment_of_the_longest(tasks: u32, copies: u32, alpha: f64, power: f64) -> f64
 
 #[test]
 fn cloned_jobs_match_the_closed_form() {
-    // With γ = 0 copies cost nothing, so P2 on an idle cluster gives every task all it may have.
-    // Running times are then i.i.d. with known mean and variance; the mean of n is within 4 of its
-    // standard errors, which a normal variable leaves once in 16 000.
+    // With γ = 0 copies cost nothing, so SCA's problem P2 gives every task the largest number of copies. Running times
+    // are independent with known mean and variance. Their average must be within 4 standard errors of the mean, which a
+    // normal variable exceeds once in 16 000 draws.
     for (alpha, tasks, copies) in [(2.0, 1, 2), (2.0, 1, 3), (3.0, 1, 2), (2.0, 5, 2), (2.0, 20, 3), (1.5, 4, 4)] {
         let jobs = 400;
         let machines = jobs * tasks * copies + 1;
@@ -88,7 +89,11 @@ fn cloned_jobs_match_the_closed_form() {
         let mut measured = Vec::new();
         for seed in 1..=10 {
             let (result, _) = jobs_of(&experiment, seed);
-            assert_eq!(result.attempts, u64::from(jobs * tasks * copies), "every task has all its copies");
+            assert_eq!(
+                result.attempts,
+                u64::from(jobs * tasks * copies),
+                "every task has the largest number of copies"
+            );
             measured.extend(result.running_time);
         }
         let mean = measured.iter().sum::<f64>() / measured.len() as f64;
@@ -103,13 +108,14 @@ fn cloned_jobs_match_the_closed_form() {
 }
 
 #[test]
-fn a_cloned_task_costs_copies_times_the_shortest() {
-    // c·E[min of c] machine-seconds a task; of one task, resource is c times its running time.
+fn a_task_of_three_copies_uses_three_times_its_running_time() {
+    // All 3 copies of a task run until the first one finishes, so a job of one task uses 3 times its running time in
+    // machine-seconds.
     let experiment = experiment(
         "gamma = 0\n[cluster]\nmachines = 1000\n[workload]\narrival = { at_once = { jobs = 100 } }\ntasks = 1\n\
          duration = { pareto = { alpha = 2, minimum = 1 } }\n[[policy]]\nname = \"sca\"\nmax_copies = 3\n",
     );
-    // γ is 0 for the policy; machine-time is read off the utilization instead.
+    // With γ = 0 the resource usage is 0, so the machine-seconds are computed from the utilization.
     let (result, jobs) = jobs_of(&experiment, 1);
     let held: f64 = jobs.iter().map(|job| 3.0 * job.running_time()).sum();
     assert!((result.utilization * result.makespan * 1000.0 - held).abs() < 1e-6 * held);
@@ -122,7 +128,7 @@ fn fully_correlated_copies_do_not_help() {
     let alone = world.run("none");
     assert_eq!(cloned.result.attempts, 8);
     assert_eq!(cloned.job("a").finish, alone.job("a").finish);
-    // With w = 1/2 a task's mean stays and its variance halves: x = (common + own)/2.
+    // With a correlation of 1/2 a duration is (common + own)/2: the mean is the same, the variance is half.
     let halves = |seed| {
         let world = World::machines(2000).seed(seed).correlation(0.5).job("a").drawn(2000, "uniform(min=0,max=1)");
         let run = world.run("none");
@@ -133,7 +139,7 @@ fn fully_correlated_copies_do_not_help() {
     let n = lengths.len() as f64;
     let mean = lengths.iter().sum::<f64>() / n;
     let variance = lengths.iter().map(|one| (one - mean).powi(2)).sum::<f64>() / n;
-    // The mean of two uniforms is triangular: variance 1/24, fourth central moment 1/240.
+    // The mean of two uniform numbers is triangular, with variance 1/24 and fourth central moment 1/240.
     assert!((mean - 0.5).abs() < 4.0 * (1.0 / 24.0 / n).sqrt(), "{mean}");
     assert!((variance - 1.0 / 24.0).abs() < 4.0 * ((1.0 / 240.0 - 1.0 / 576.0) / n).sqrt(), "{variance}");
 }

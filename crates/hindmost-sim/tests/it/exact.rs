@@ -1,4 +1,4 @@
-//! Exact workloads: another simulator's run, copy by copy.
+//! Exact workloads: the duration of every copy is given in the workload.
 
 use hindmost_sim::compare::policy_results;
 use hindmost_sim::exact::read_exact_from;
@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 use crate::experiments::run_on;
 
-/// The experiment of a scenario with an exact workload, written into a folder of its own.
+/// Creates the experiment of a scenario with an exact workload, whose file is written into a new folder.
 fn with_workload(workload: &str, scenario: &str) -> Result<Experiment, String> {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("w.jsonl"), workload).unwrap();
@@ -19,14 +19,14 @@ fn with_workload(workload: &str, scenario: &str) -> Result<Experiment, String> {
 }
 
 #[test]
-fn a_copy_past_the_list_is_an_error_that_says_so() {
+fn a_copy_without_a_listed_duration_is_an_error() {
     let error = World::machines(4).gamma(0.0).job("a").tasks([[5.0, 4.0]]).run_error("sca(max_copies=3)");
     assert_eq!(
         error,
         "job \"a\", phase \"tasks\", task 0: the workload lists the durations of 2 copies of it, but the policy starts one \
          more: list more durations, or choose a policy or parameters with fewer copies"
     );
-    // What the policy does not start need not be listed.
+    // Copies that the policy does not start need no durations.
     World::machines(4).gamma(0.0).job("a").tasks([[5.0, 4.0]]).run("sca(max_copies=2)");
 }
 
@@ -48,18 +48,19 @@ fn a_workload_file_is_run_as_it_is_written() {
     let scenario = "seeds = 2\norder = \"fifo\"\n[[cluster.nodes]]\ncount = 1\ncpus = 3\nmemory = \"4GB\"\n[[policy]]\nname = \"none\"";
     let experiment = with_workload(workload, scenario).unwrap();
     let results = run_on(&experiment, 1);
-    // Maps 0 to 12 and 0 to 9; j2 needs two cpus: from 9 to 13; the reduce needs two as well: 13 to 24.
+    // The maps run from 0 to 12 and from 0 to 9. j2 needs two cpus and runs from 9 to 13; the reduce needs two as well
+    // and runs from 13 to 24.
     assert_eq!(results[0][0].flowtime, [24.0, 11.5, 5.0]);
-    assert_eq!(results[0][1].flowtime, results[0][0].flowtime, "a seed changes nothing that is listed");
+    assert_eq!(results[0][1].flowtime, results[0][0].flowtime, "listed durations do not depend on the seed");
     assert!(experiment.is_the_same_for_every_seed());
-    // j1 misses its deadline, j2 and j3 (exactly) meet theirs, in both seeds.
+    // With both seeds, j1 misses its deadline, j2 meets its deadline, and j3 meets its deadline exactly.
     let compared = policy_results(&experiment, &results, &[]);
     assert_eq!(compared[0].pocd, Some(2.0 / 3.0));
     assert_eq!(results[0][0].deadlines, 3);
 }
 
 #[test]
-fn seeds_may_differ_where_anything_is_drawn() {
+fn seeds_differ_only_if_something_is_drawn() {
     let workload = r#"{"job":"a","arrival":0.0,"phases":[{"name":"p","tasks":[[5.0]]}]}"#;
     for (added, same) in [
         ("", true),
@@ -99,7 +100,7 @@ fn a_duration_of_zero_is_valid() {
 }
 
 #[test]
-fn an_entry_that_does_not_fit_the_cluster_is_named() {
+fn a_demand_that_no_node_has_is_named_in_the_error() {
     let scenario = "[[cluster.nodes]]\ncount = 2\ncpus = 4\n[[policy]]\nname = \"none\"";
     let message = |demand: &str| {
         let workload = format!(
@@ -130,7 +131,7 @@ fn a_missing_workload_file_is_named() {
     assert!(error.contains("nowhere.jsonl") && error.contains("somewhere"), "{error}");
 }
 
-/// Pieces of which workload lines are made, right and wrong.
+/// Draws a valid line or a valid or invalid piece of a line.
 fn fragment() -> impl Strategy<Value = String> {
     prop_oneof![
         Just("{\"job\":\"a\",\"arrival\":0,\"phases\":[{\"name\":\"m\",\"tasks\":[[1,2]]}]}\n".to_owned()),
@@ -177,9 +178,9 @@ proptest! {
         }
     }
 
-    /// A file that is read can be run, or the error says what is wrong with it: never an internal one.
+    /// A workload that is read without an error runs, or ends with an error that is not an internal one.
     #[test]
-    fn every_workload_that_parses_can_run(
+    fn a_workload_that_parses_never_causes_an_internal_error(
         arrival in 0.0..9.0f64,
         mean in proptest::option::of(proptest::sample::select(vec![0.0, 1e-300, 1e-9, 1.0, 1e9, 1e300])),
         sd in proptest::option::of(proptest::sample::select(vec![0.0, 1e-300, 1e-9, 1.0, 1e9, 1e300])),

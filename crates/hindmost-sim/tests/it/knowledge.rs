@@ -1,4 +1,4 @@
-//! What policies know: when remaining times become known, and what follows from an attempt's age.
+//! Progress models: when policies learn remaining times, and what they estimate from an attempt's age.
 
 use hindmost_math::distribution::Distribution;
 use hindmost_sim::testing::World;
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 const TICK: f64 = 1e-9;
 
-/// One task that takes so long, with a known mean of 1 and a backup that would take 0.1.
+/// One task whose first copy takes this many seconds and whose second copy takes 0.1 s; policies know a mean of 1 s.
 fn lonely(seconds: f64) -> World {
     World::machines(2).job("a").tasks([[seconds, 0.1]]).mean(1.0)
 }
@@ -21,12 +21,12 @@ fn oracle_knows_remaining_times_at_the_start() {
 fn progress_reveals_after_its_share_of_work() {
     for (seconds, share, expected) in [
         (5.0, 0.5, Some(2.5)),
-        // 2 are left, which is not above 2.
+        // At 2 s, 2 s remain, which is not above 2 mean durations.
         (4.0, 0.5, None),
         (5.0, 0.6, None),
         (5.0, 0.59, Some(2.95)),
         (5.0, 0.0, Some(0.0)),
-        // Its age of 90 s would have shown it long before.
+        // Policies do not use the age although it is far above the mean long before 90 s.
         (100.0, 0.9, Some(90.0)),
     ] {
         let run = lonely(seconds).knowledge(&format!("progress({share})")).run("sda(sigma=2,max_copies=2)");
@@ -38,10 +38,11 @@ fn progress_reveals_after_its_share_of_work() {
 #[test]
 fn revealed_progress_waits_for_the_slot_boundary() {
     let world = lonely(5.0).slot(1.0).knowledge("progress(0.5)");
-    // Known at 2.5; at 3 exactly 2 are left, not above 2, but above 1.9.
+    // The remaining time is known at 2.5 s. At the boundary at 3 s, 2 s remain: not above 2, but above 1.9 mean
+    // durations.
     assert_eq!(world.run("sda(sigma=2,max_copies=2)").backups("a"), []);
     assert_eq!(world.run("sda(sigma=1.9,max_copies=2)").backups("a"), [(0, 3.0)]);
-    // On the boundary itself it takes part.
+    // A remaining time that becomes known exactly at a boundary is used at this boundary.
     assert_eq!(
         lonely(6.0).slot(1.0).knowledge("progress(0.5)").run("sda(sigma=2,max_copies=2)").backups("a"),
         [(0, 3.0)]
@@ -50,8 +51,9 @@ fn revealed_progress_waits_for_the_slot_boundary() {
 
 #[test]
 fn uniform_progress_reveals_at_random_shares() {
-    // With σ near 0 each of the n attempts of 10 s gets its backup the moment it is known. The shares
-    // are uniform on (0, 1): Kolmogorov and Smirnov's distance is below 1.95/√n with 99.9%.
+    // With σ near 0 each of the n attempts of 10 s gets its backup when its remaining time is revealed. The shares of
+    // work done at that time are uniform on (0, 1): the Kolmogorov–Smirnov distance is below 1.95/√n with probability
+    // 99.9%.
     let n = 2000;
     let run = World::machines(2 * n)
         .knowledge("progress(uniform)")
@@ -69,8 +71,8 @@ fn uniform_progress_reveals_at_random_shares() {
 }
 
 #[test]
-fn age_pareto_remaining_is_age_over_alpha_minus_one() {
-    // Above 2 mean durations once the age is above 2·(α − 1): whatever its truth is.
+fn pareto_remaining_time_is_age_over_alpha_minus_one() {
+    // The expected remaining time is above 2 mean durations when the age is above 2·(α − 1), whatever the real one is.
     for (alpha, age) in [(2.0, 2.0), (3.0, 4.0), (1.5, 1.0)] {
         for seconds in [6.0, 60.0] {
             let run = World::machines(2)
@@ -85,7 +87,7 @@ fn age_pareto_remaining_is_age_over_alpha_minus_one() {
 }
 
 #[test]
-fn age_exponential_remaining_is_the_mean() {
+fn exponential_remaining_time_is_the_mean_at_any_age() {
     let run = |policy: &str| {
         World::machines(2)
             .knowledge("age")
@@ -97,14 +99,14 @@ fn age_exponential_remaining_is_the_mean() {
     };
     assert_eq!(run("sda(sigma=1,max_copies=2)"), []);
     assert_eq!(run("sda(sigma=0.99,max_copies=2)"), [(0, TICK)]);
-    // P(x > 2y) = 1/(1 + 2), at any age.
+    // With x the remaining time and y a new copy's duration, P(x > 2y) = 1/(1 + 2) at any age.
     assert_eq!(run("mantri(delta=0.34)"), []);
     assert_eq!(run("mantri(delta=0.33)"), [(0, TICK)]);
 }
 
 #[test]
-fn age_the_oldest_has_the_longest_remaining_time() {
-    // a arrives at 0, b at 1; both are past the limit at 4, when one machine goes free.
+fn the_oldest_attempt_has_the_longest_expected_remaining_time() {
+    // Job a arrives at 0, b at 1. At 4 one machine becomes free, and the attempts of both are above the limit.
     let run = World::machines(3)
         .knowledge("age")
         .order("fifo")
@@ -120,38 +122,40 @@ fn age_the_oldest_has_the_longest_remaining_time() {
         .tail("pareto(alpha=2,mean=9)")
         .run("ese(sigma=2)");
     assert_eq!(run.backups("a"), [(0, 4.0)]);
-    // a's own end at 10 frees two machines.
+    // When a's task ends at 10, two machines become free.
     assert_eq!(run.backups("b"), [(0, 10.0)]);
 }
 
 #[test]
 fn hadoop_uses_age_without_progress() {
-    // By its age of 1 an attempt with α = 2 is expected to take another 1, the mean.
+    // With α = 2, an attempt at age 1 s is expected to take 1 s more, which is the mean.
     let world = |seconds: f64| {
         World::machines(2).knowledge("progress(0.5)").job("a").tasks([[seconds, 0.1]]).tail("pareto(alpha=2,mean=1)")
     };
     assert_eq!(world(9.0).run("hadoop").backups("a"), [(0, 1.0 + TICK)]);
-    // Progress first shows, at 0.9, that 0.9 s are left: less than a new copy takes.
+    // At 0.9 s, progress reveals that 0.9 s remain: less than a new copy takes.
     assert_eq!(world(1.8).run("hadoop").backups("a"), []);
-    // Progress would show at 1.05 that 1.05 s are left, but age decides at 1.
+    // Progress would reveal at 1.05 s that 1.05 s remain, but the backup starts at 1 s because of the age.
     assert_eq!(world(2.1).run("hadoop").backups("a"), [(0, 1.0 + TICK)]);
 }
 
 #[test]
 fn late_estimates_from_age_and_distribution() {
-    // Slow is what is expected to last longer than the 75th percentile of Pareto(α = 2, μ = 1/2), 1:
-    // at age t ≥ μ that is 2t, so from 1/2 on. With the 84th percentile, 1.25, from 0.625 on.
+    // An attempt is slow if its expected duration exceeds the 75th percentile of Pareto(α = 2, μ = 1/2), which is 1 s.
+    // At age t ≥ μ the expected duration is 2t, so it is slow from 0.5 s on. The 84th percentile is 1.25 s: slow from
+    // 0.625 s.
     let world = World::machines(2).knowledge("age").job("a").tasks([[9.0, 0.1]]).tail("pareto(alpha=2,mean=1)");
     let at = |policy: &str| world.run(policy).backups("a")[0].1;
-    // E[x] itself is 1, so the limit is passed as soon as anything is above the mean.
+    // Up to age 0.5 s the expected duration is the mean of 1 s, equal to the limit, so rounding decides whether it is
+    // above the limit earlier.
     assert!(at("late(cap=1)") <= 0.5 + 2.0 * TICK);
     assert!((at("late(cap=1,slow_task=0.16)") - 0.625).abs() < 1e-6);
 }
 
 #[test]
 fn noise_is_log_normal_with_mean_one() {
-    // Seen remaining times are 3·L with ln L normal(−σ²/2, σ²), σ = 1/2. Above 2 are
-    // P(L > 2/3) = P(Z > −0.5609) = 0.712577 of n attempts: within 4 standard errors.
+    // Revealed remaining times are 3·L, where ln L is normal(−σ²/2, σ²) and σ = 1/2. They are above 2 with probability
+    // P(L > 2/3) = P(Z > −0.5609) = 0.712577; the tolerance is 4 standard errors.
     let n = 4000;
     let run = World::machines(2 * n)
         .noise(0.5)
@@ -168,20 +172,21 @@ fn noise_is_log_normal_with_mean_one() {
 fn a_copy_seems_normal_until_it_becomes_slow() {
     let world = |knowledge: &str| lonely(10.0).slow_from(0.5).knowledge(knowledge);
     let at = |knowledge: &str| world(knowledge).run("sda(sigma=2,max_copies=2)").backups("a");
-    // Half of the work goes at the mean pace, in 0.5 s; what is known before is known then.
+    // The first half of the work takes 0.5 s, at the mean rate. A copy that reveals before then seems normal until 0.5
+    // s.
     assert_eq!(at("progress(0.2)"), [(0, 0.5)]);
     assert_eq!(at("progress(0.5)"), [(0, 0.5)]);
-    // The other half takes 9.5 s: three quarters are done at 0.5 + 9.5/2.
+    // The second half takes 9.5 s, so three quarters of the work are done at 0.5 + 9.5/2 s.
     assert_eq!(at("progress(0.75)"), [(0, 5.25)]);
     assert_eq!(at("oracle"), [(0, 0.0)]);
-    // A copy faster than the mean goes at its own pace.
+    // A copy that is faster than the mean has a constant rate.
     let run = lonely(0.8).slow_from(0.5).knowledge("progress(0.5)").run("sda(sigma=0.1,max_copies=2)");
     assert_eq!(run.backups("a"), [(0, 0.4)]);
 }
 
 #[test]
-fn remaining_times_count_the_nodes_speed() {
-    // 2 s of work at half the speed are 4 s, above 3 mean durations; the copy goes to the other node.
+fn remaining_times_include_the_speed_of_the_node() {
+    // 2 s of work take 4 s at half the speed, above 3 mean durations. The backup starts on the faster node.
     let run = World::nodes([[("cpus", 1.0)], [("cpus", 1.0)]])
         .speeds([0.5, 1.0])
         .job("a")
@@ -193,9 +198,10 @@ fn remaining_times_count_the_nodes_speed() {
 }
 
 #[test]
-fn age_straggling_begins_at_the_exact_nanosecond() {
-    // What is left of a log-normal comes from a quadrature, good to some 1e-10; one tick past the age at
-    // which it passes the limit it may seem below. Nothing else happens that would make anybody ask again.
+fn a_backup_starts_although_the_watch_is_early_by_rounding() {
+    // The expected remaining time of a log-normal duration is integrated numerically with a relative error of about
+    // 1e-10. One tick after the age at which it exceeds the limit, the computed value may still be below. No later
+    // event would make the policy check again.
     let run = World::nodes([[("cpus", 1.0)], [("cpus", 1.0)]])
         .speeds([0.950_515_652_555_823_2; 2])
         .knowledge("age")
@@ -223,19 +229,19 @@ fn any_distribution() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
 
-    /// Once the watch on an attempt's age has notified the rule, the rule's own test must hold: a candidate that
-    /// failed its own test by a hair would never be helped.
+    /// When the watch on an attempt's age notifies a policy, the policy's own test must hold as well. If the test
+    /// failed by a rounding error, the attempt would never get a backup.
     #[test]
-    fn age_a_straggler_gets_its_backup_at_the_threshold(
+    fn a_straggler_gets_its_backup_at_the_threshold_age(
         tail in any_distribution(), sigma in 0.3..4.0f64, delta in 0.02..0.9f64, speed in 0.3..3.0f64,
     ) {
         let known: Distribution = tail.parse().unwrap();
-        // Longer than anything that the distribution gives.
+        // The attempt takes longer than practically all durations of the distribution.
         let world = World::nodes([[("cpus", 1.0)], [("cpus", 1.0)]])
             .speeds([speed, speed])
             .knowledge("age")
             .job("a").tasks([[1e6, 0.01]]).tail(&tail);
-        // Ages and what is left both stretch with the node's slowness.
+        // Ages and remaining times are both multiplied by 1/speed.
         let pace = 1.0 / speed;
         let by_residual = known.age_where_residual_exceeds(sigma * known.mean() / pace);
         let by_chance = known.age_where_probability_exceeds(delta, 2.0 / pace);
@@ -245,7 +251,7 @@ proptest! {
         ];
         for (policy, age) in rules {
             let run = world.run(&policy);
-            // So far out that nobody gets there, the last digits of what is left are noise.
+            // At ages that fewer than one in 10^12 attempts reach, remaining times have large rounding errors.
             if age.is_some_and(|age| known.survival(age) < 1e-12) {
                 continue;
             }

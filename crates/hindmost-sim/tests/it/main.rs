@@ -1,5 +1,5 @@
-//! Tests of the simulator and, through it, of every policy: `policy/` has a file for each system and order, the other
-//! modules test the simulator (closed forms, slots, scenarios, ...) and what holds of every run (`properties`, `losses`).
+//! Tests of the simulator and of every policy. `policy/` has a file for each system and order. The other modules test
+//! the simulator (closed forms, slots, scenarios, ...) and properties of all runs (`properties`, `losses`).
 
 mod audit;
 mod closed_forms;

@@ -1,9 +1,9 @@
-//! A second simulator, as simple as can be: it keeps no indexes, looks at everything again at every
-//! instant, and was written from the design alone. On random instances both must agree to the bit.
+//! Compares the simulator with a second, simpler simulator. The second one keeps no indexes, examines all jobs and
+//! tasks at every event, and was written from the design alone. On random instances both must give identical flowtimes.
 //!
-//! One-slot machines, single-phase jobs with listed durations; orders fifo, fair, smallest_workload
-//! and srpt; no redundancy, Mantri, SDA or ESE without cloning; remaining times known after a share S
-//! of an attempt's work (0: the oracle).
+//! It supports one-slot machines; jobs of one phase with listed durations; the orders fifo, fair, smallest_workload and
+//! srpt; the systems none, Mantri, SDA, and ESE without cloning; and progress models that reveal remaining times after
+//! a share S of an attempt's work (0: the oracle).
 
 use hindmost_math::distribution::Distribution;
 use hindmost_sim::testing::World;
@@ -14,11 +14,11 @@ const SECOND: u64 = 1_000_000_000;
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Rule {
     None,
-    /// Backups where more than 2·F⁻¹(δ) is left, the longest first.
+    /// Starts backups of attempts whose remaining time is above 2·F⁻¹(δ), longest first. The field is δ.
     Mantri(f64),
-    /// Backups where more than σ·E\[x] is left, by id.
+    /// Starts backups of attempts whose remaining time is above σ·E\[x], by id. The field is σ.
     Sda(f64),
-    /// The same, the longest first.
+    /// Starts the same backups as `Sda`, longest remaining time first. The field is σ.
     Ese(f64),
 }
 
@@ -27,7 +27,7 @@ struct Job {
     arrival: u64,
     mean: f64,
     alpha: f64,
-    /// Ticks of each task's copies.
+    /// For each task, the durations of its two copies, in ticks.
     tasks: Vec<[u64; 2]>,
 }
 
@@ -59,7 +59,7 @@ impl Naive<'_> {
         self.started[job][task][copy] + self.jobs[job].tasks[task][copy]
     }
 
-    /// When the remaining time of a task's first copy becomes known.
+    /// Returns when the remaining time of a task's first copy is revealed.
     fn revealed(&self, job: usize, task: usize) -> u64 {
         let length = self.jobs[job].tasks[task][0];
         self.started[job][task][0] + (length as f64 * self.share).round() as u64
@@ -80,7 +80,7 @@ impl Naive<'_> {
         (0..self.jobs[job].tasks.len()).filter(|task| self.started[job][*task].is_empty()).collect()
     }
 
-    /// The order's key, the smallest first; ties by job.
+    /// Returns the sort key of a job: the smallest is first, and equal keys are sorted by job.
     fn key(&self, job: usize) -> (f64, f64) {
         let found = &self.jobs[job];
         let pending = self.pending(job).len();
@@ -133,7 +133,7 @@ impl Naive<'_> {
         }
     }
 
-    /// The next instant after `now` at which anything happens.
+    /// Returns the time of the next event after `now`.
     fn next(&self) -> Option<u64> {
         let arrivals = self.jobs.iter().map(|job| job.arrival);
         let attempts =
@@ -145,7 +145,7 @@ impl Naive<'_> {
         arrivals.chain(attempts).filter(|at| *at > self.now).min()
     }
 
-    /// Ends every task whose first copy to finish has done so by now.
+    /// Finishes every task with a copy that ends at `by` or earlier.
     fn finish(&mut self, by: u64) {
         for (job, task) in self.tasks().collect::<Vec<_>>() {
             let first = (0..self.started[job][task].len()).map(|copy| self.end(job, task, copy)).min();
@@ -155,15 +155,15 @@ impl Naive<'_> {
         }
     }
 
-    /// Flowtimes, in seconds.
+    /// Runs the simulation and returns the flowtimes of the jobs, in seconds.
     fn run(mut self) -> Vec<f64> {
-        // Something may happen at 0; the first instant is looked at before any other.
+        // `next` returns events after `now`, which is 0, so the first event is found here: it may be at 0.
         let mut event = Some(self.jobs.iter().map(|job| job.arrival).min().unwrap_or(0));
         while let Some(at) = event {
             self.now = if self.slot == 0 { at } else { at.div_ceil(self.slot) * self.slot };
             self.finish(self.now);
             loop {
-                // What starts now may be known to be slow now, and tasks may take no time.
+                // An attempt that starts now may be revealed as slow now, and it may take no time.
                 let before = self.started.clone();
                 self.decide();
                 self.finish(self.now);
@@ -182,7 +182,7 @@ impl Naive<'_> {
 }
 
 fn any_jobs() -> impl Strategy<Value = Vec<Job>> {
-    // A grid of quarter seconds makes events coincide; every fifth task or so is a straggler.
+    // Most durations are multiples of 0.25 s, so that events coincide. About every fifth task is a straggler.
     let duration = prop_oneof![4 => 1..12u64, 1 => 12..80u64].prop_map(|quarters| quarters * SECOND / 4);
     let odd = (1..20_000u64).prop_map(|millis| millis * SECOND / 1000);
     let length = prop_oneof![3 => duration, 1 => odd];
@@ -227,7 +227,7 @@ proptest! {
         order in proptest::sample::select(vec!["fifo", "fair", "smallest_workload", "srpt"]),
         rule in any_rule(),
     ) {
-        // ESE's levels are those of smallest_workload under any order for its own three.
+        // ESE sorts jobs as smallest_workload does.
         let order = if matches!(rule, Rule::Ese(_)) { "smallest_workload" } else { order };
         let naive = Naive {
             jobs: &jobs,

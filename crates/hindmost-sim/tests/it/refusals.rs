@@ -1,9 +1,9 @@
-//! Scenarios that are refused for a number, a name, an amount of work or a policy's parameter, and how the error says so.
+//! Errors of scenarios with invalid numbers, names, amounts of work and policy parameters.
 
 use crate::scenarios::{VALID, changed, parse};
 
 #[test]
-fn long_numbers_are_short_in_errors() {
+fn errors_print_large_numbers_in_scientific_notation() {
     let error = changed("seeds = 2", "seeds = 1e300");
     assert!(error.contains("floating point `1e300`") && error.len() < 300, "{error}");
     for (path, value, expected) in [
@@ -29,7 +29,7 @@ fn long_numbers_are_short_in_errors() {
 }
 
 #[test]
-fn names_that_look_like_others_are_refused() {
+fn blank_and_invisible_names_are_refused() {
     for (name, expected) in [
         ("", "must not be blank"),
         (" ", "must not be blank"),

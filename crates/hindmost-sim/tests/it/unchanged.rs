@@ -1,11 +1,13 @@
-//! Every system and every order of the catalogue decides on fixed scenarios what it decided when `unchanged.txt` was
-//! written. A line of that file is a run: `scenario policy seeds events decisions digest-of-journal digest-of-rows`.
+//! Checks that every system and order of the catalogue still makes the decisions of `unchanged.txt` on fixed scenarios.
+//! Each line of that file describes a policy's runs: `scenario policy seeds events decisions digest-of-journal
+//! digest-of-rows`.
 //!
-//! A change that is meant to change decisions writes the file again and says in its commit which lines change and why:
-//! `HINDMOST_UPDATE_DIGESTS=1 cargo test -p hindmost-sim --test it unchanged`.
+//! If decisions are to change, write the file again with
+//! `HINDMOST_UPDATE_DIGESTS=1 cargo test -p hindmost-sim --test it unchanged`, and explain in the commit which lines
+//! change and why.
 //!
-//! Durations are drawn with functions of the platform's mathematical library, whose last bits differ from one to
-//! another: the digests are those of Linux on x86-64.
+//! Durations are drawn with functions of the platform's mathematical library, whose results differ in the last bits
+//! between platforms. The digests are those of Linux on x86-64.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -24,13 +26,13 @@ use hindmost_sim::scenario::Scenario;
 
 mod live;
 
-/// Set to write the file of expected lines again.
+/// The environment variable that makes the test write the file of expected lines again.
 const UPDATE: &str = "HINDMOST_UPDATE_DIGESTS";
 
-/// Orders that are crossed with every system. The others run with `none`.
+/// Orders that run with every system. The other orders run only with `none`.
 const CROSSED: [&str; 9] = ["fair", "srpt", "drf", "capacity", "tetris", "dollymp", "hopper", "carbyne", "graphene"];
 
-/// Parameters other than the default.
+/// Policies with parameters other than the default.
 const VARIANTS: [&str; 63] = [
     "hadoop(minimum_allowed=1)",
     "hadoop(minimum_allowed=0,of_total_tasks=0.2)",
@@ -97,7 +99,7 @@ const VARIANTS: [&str; 63] = [
     "carbyne+dollymp(clones=1)",
 ];
 
-/// Every system alone, every order with `none`, [`CROSSED`] orders with every system, and [`VARIANTS`].
+/// Returns every system alone, every order with `none`, the [`CROSSED`] orders with every system, and the [`VARIANTS`].
 fn policies() -> Vec<String> {
     let systems = || SYSTEMS.iter().map(|system| system.name);
     let mut policies: Vec<String> = systems().map(str::to_owned).collect();
@@ -109,7 +111,7 @@ fn policies() -> Vec<String> {
     policies
 }
 
-/// The scenarios: files of `unchanged/`. Exact durations are the workload of `exact.toml`.
+/// The scenarios: each is a file of `unchanged/`.
 const SCENARIOS: [&str; 14] = [
     "light",
     "overload",
@@ -127,13 +129,13 @@ const SCENARIOS: [&str; 14] = [
     "at_once",
 ];
 
-/// Each scenario's seeds.
+/// Seeds on which each scenario runs.
 const SEEDS: [u64; 2] = [1, 2];
 
-/// More records than any of the runs has: one that makes more does not end.
+/// Largest number of records. No run has that many, so a run with more is considered endless.
 const MOST_RECORDS: u64 = 100_000;
 
-/// 64-bit FNV-1a of what is written to it.
+/// The 64-bit FNV-1a hash of the bytes that are written to it.
 struct Digest(u64);
 
 impl Digest {
@@ -154,7 +156,7 @@ impl io::Write for Digest {
     }
 }
 
-/// Counts and digests of a policy's runs.
+/// Counts of events and decisions, and digests of the journal and of the record rows, over a policy's runs.
 struct Digests {
     events: u64,
     decisions: u64,
@@ -167,7 +169,7 @@ impl Digests {
         Digests { events: 0, decisions: 0, journal: Digest::new(), rows: Digest::new() }
     }
 
-    /// The line of the file. A run that ends with an error counts up to there.
+    /// Returns the line of the file. A run that ends with an error counts up to the error.
     fn line(&self, scenario: &str, policy: &str, seeds: &str, failed: bool) -> String {
         let failed = if failed { " fails" } else { "" };
         let (journal, rows) = (self.journal.0, self.rows.0);
@@ -212,7 +214,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/unchanged")
 }
 
-/// The line of a policy on a scenario.
+/// Runs a policy on a scenario and returns its line.
 fn simulated(name: &str, experiment: &Experiment, policy: &str) -> String {
     let mut digests = Digests::new();
     let stop = AtomicBool::new(false);
@@ -246,7 +248,7 @@ fn jobs() -> Vec<Job> {
     jobs
 }
 
-/// The lines of all runs, in order.
+/// Makes all runs in parallel and returns their lines, in order.
 fn lines() -> Vec<String> {
     let jobs = jobs();
     let (next, done) = (AtomicUsize::new(0), Mutex::new(vec![String::new(); jobs.len()]));
@@ -265,13 +267,13 @@ fn lines() -> Vec<String> {
     done.into_inner().expect("no thread panics")
 }
 
-/// Lines by scenario and policy.
+/// Returns the lines by scenario and policy.
 fn by_run(lines: &[String]) -> BTreeMap<String, &str> {
     let key = |line: &str| line.splitn(3, ' ').take(2).collect::<Vec<_>>().join(" ");
     lines.iter().map(|line| (key(line), line.as_str())).collect()
 }
 
-/// What differs between the expected lines and those of this run; empty if nothing does.
+/// Describes the differences between the expected lines and the lines found; empty if there are none.
 fn differences(expected: &[String], found: &[String]) -> String {
     const SHOWN: usize = 40;
     let (before, now) = (by_run(expected), by_run(found));
@@ -281,27 +283,27 @@ fn differences(expected: &[String], found: &[String]) -> String {
     for key in differ.iter().take(SHOWN) {
         for (sign, lines) in [('-', &before), ('+', &now)] {
             if let Some(line) = lines.get(*key) {
-                writeln!(shown, "{sign} {line}").expect("memory takes all");
+                writeln!(shown, "{sign} {line}").expect("writing to memory succeeds");
             }
         }
     }
     if !differ.is_empty() {
-        writeln!(shown, "{} of {} runs differ", differ.len(), now.len()).expect("memory takes all");
+        writeln!(shown, "{} of {} runs differ", differ.len(), now.len()).expect("writing to memory succeeds");
     }
     shown
 }
 
 #[test]
-fn every_policy_decides_what_it_decided_before() {
+fn every_policy_makes_the_same_decisions_as_before() {
     let file = folder().with_extension("txt");
     let found = lines();
     if std::env::var_os(UPDATE).is_some() {
         std::fs::write(&file, found.join("\n") + "\n").expect("the expected lines are written");
     }
-    let expected = std::fs::read_to_string(&file).expect("the expected lines are at hand");
+    let expected = std::fs::read_to_string(&file).expect("the expected lines are read");
     let expected: Vec<String> = expected.lines().map(str::to_owned).collect();
     let shown = differences(&expected, &found);
-    assert!(shown.is_empty(), "\n{shown}If that is meant, {UPDATE}=1 writes {} again.", file.display());
+    assert!(shown.is_empty(), "\n{shown}If these changes are intended, {UPDATE}=1 writes {} again.", file.display());
 }
 
 #[test]

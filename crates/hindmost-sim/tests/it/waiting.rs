@@ -1,5 +1,5 @@
-//! Orders that place job by job find what fits in an index of waiting tasks: they must start what a slow and plain
-//! program starts that looks at every job.
+//! Compares the index of waiting tasks, with which orders find a task that fits, with a simple program that examines
+//! every job in every round. Both must make the same decisions.
 
 use hindmost_core::cluster::{Cluster, Job};
 use hindmost_core::ids::{JobId, TaskId};
@@ -16,11 +16,11 @@ use proptest::prelude::*;
 
 use crate::properties::any_cluster_of_dags;
 
-/// The same by asking every job in every round.
+/// Starts the tasks that the order's index should find, but examines every job in every round.
 struct EveryJob<O>(O);
 
 impl<O: Order> EveryJob<O> {
-    /// The first by the order of the jobs that have something to start and are not in `passed`.
+    /// Returns the next job by the order, among the jobs with tasks to start that are not in `passed`.
     fn next(&self, cluster: &Cluster, passed: &[JobId]) -> Option<JobId> {
         let place = |job: &Job| {
             let new = self.0.started_first() && job.started().is_none();
@@ -33,7 +33,7 @@ impl<O: Order> EveryJob<O> {
         first.map(|(_, _, job)| job)
     }
 
-    /// The job's first task that fits on a node, started; false if none fits.
+    /// Starts the job's first task that fits on a node; returns false if no task fits.
     fn start_one(job: JobId, round: &mut Round<'_>) -> bool {
         let cluster = round.cluster();
         let phases = cluster.job(job).into_iter().flat_map(Job::phases);
@@ -74,7 +74,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn the_index_decides_what_a_full_scan_decides(world in any_cluster_of_dags()) {
+    fn the_index_makes_the_decisions_of_a_full_scan(world in any_cluster_of_dags()) {
         agrees(&world, "fifo", || Fifo);
         agrees(&world, "fair", || Fair);
         agrees(&world, "drf", || Drf);

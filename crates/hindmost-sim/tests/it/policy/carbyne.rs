@@ -1,9 +1,9 @@
-//! The order `carbyne`, by instances small enough to be worked out by hand.
+//! The order `carbyne`, in instances small enough to work out by hand.
 
 use hindmost_sim::testing::World;
 
-/// Four machines. "dag" has a task of 10 s, two of 1 s that may wait, and one of 1 s after both; "other" three
-/// of 2 s. Each is entitled to two machines.
+/// Four machines, of which each of two jobs is entitled to two. "dag" has a task of 10 s, two tasks of 1 s that can
+/// wait, and a task of 1 s that depends on all three. "other" has three tasks of 2 s.
 fn two_jobs() -> World {
     World::machines(4)
         .job("dag")
@@ -19,16 +19,17 @@ fn two_jobs() -> World {
 }
 
 #[test]
-fn tasks_that_can_wait_give_way_without_delay() {
-    // By fair shares each job has two machines at 0. At 1 "dag" has one and "other" two running, so the second
-    // short task is next, and the third task of "other" starts at 2.
+fn tasks_that_can_wait_leave_machines_to_other_jobs() {
+    // Under `fair` each job has two machines at 0. At 1 "dag" runs one task and "other" two, so the second short task
+    // is next, and the third task of "other" starts at 2.
     let fair = two_jobs().run("fair");
     assert_eq!(fair.starts("dag"), [0.0, 0.0, 1.0, 10.0]);
     assert_eq!(fair.starts("other"), [0.0, 0.0, 2.0]);
     assert_eq!((fair.job("dag").finish, fair.job("other").finish), (11.0, 4.0));
-    // With two machines "dag" ends at 11; from there backwards its end begins at 10, the long task at 0 and the
-    // short ones, beside it one after the other, at 8. So it leaves a machine over, and "other" is the shorter.
-    // Of "other" itself one task is due: 2 + 1 tasks in two waves, the first of which may be the one.
+    // With two machines "dag" can finish at 11. Scheduled backwards from 11, its last task starts at 10, the long task
+    // at 0, and the short tasks, one after the other on the second machine, at 8 and 9. So at 0 "dag" needs only one
+    // machine. "other" has three tasks in two waves, 1 + 2, so it needs only one machine as well. Both other machines
+    // go to "other", which is the shorter job.
     let run = two_jobs().run("carbyne");
     assert_eq!(run.starts("other"), [0.0, 0.0, 0.0]);
     assert_eq!(run.starts("dag"), [0.0, 2.0, 2.0, 10.0]);
@@ -38,8 +39,8 @@ fn tasks_that_can_wait_give_way_without_delay() {
 
 #[test]
 fn delayed_tasks_start_when_they_are_due() {
-    // "dag" with one short task of 2 s, and 40 tasks of 1 s, each job with two machines. The short task may
-    // wait until 8; the other job, whose remaining time is shorter, has three machines until then.
+    // "dag" has one short task of 2 s, which can wait until 8; "other" has 40 tasks of 1 s. Each job is entitled to two
+    // machines. Until 8 "other", whose remaining time is shorter, has three machines.
     let world = World::machines(4)
         .job("dag")
         .phase("long")
@@ -57,21 +58,22 @@ fn delayed_tasks_start_when_they_are_due() {
     let at = |second: f64| run.starts("other").iter().filter(|start| **start == second).count();
     let counts: Vec<usize> = (0..14).map(|second| at(f64::from(second))).collect();
     assert_eq!(counts, [3, 3, 3, 3, 3, 3, 3, 3, 2, 2, 3, 4, 4, 1]);
-    // By fair shares neither ends sooner.
+    // Under `fair` neither job finishes earlier.
     let fair = world.run("fair");
     assert_eq!((fair.job("dag").finish, fair.job("other").finish), (11.0, 14.0));
 }
 
 #[test]
 fn jobs_of_one_phase_delay_their_last_wave() {
-    // Two machines each. a: 3 tasks of 4 s are 1 + 2, b: 5 of 1 s are 1 + 2 + 2. So at 0 one of each is due, and
-    // two machines are left over for b, which is the shorter. At 1 nothing is due: two for b, one for a. At 2
-    // b is over and a has the rest.
+    // Each job is entitled to two machines. Scheduled backwards, a's 3 tasks of 4 s run in waves of 1 + 2 and b's 5
+    // tasks of 1 s in waves of 1 + 2 + 2. So at 0 one task of each job is due, and the other two machines go to b, the
+    // shorter job. At 1 no task is due, and of three free machines b takes two and a takes one. At 2 b has finished,
+    // and a starts its last task.
     let world = World::machines(4).job("a").same(3, 4.0).job("b").same(5, 1.0);
     let run = world.run("carbyne");
     assert_eq!(run.starts("b"), [0.0, 0.0, 0.0, 1.0, 1.0]);
     assert_eq!(run.starts("a"), [0.0, 1.0, 2.0]);
-    // By fair shares b needs a second more, and a no less.
+    // Under `fair` b finishes a second later, and a finishes at the same time.
     let fair = world.run("fair");
     assert_eq!((fair.job("a").finish, fair.job("b").finish), (6.0, 3.0));
     assert_eq!((run.job("a").finish, run.job("b").finish), (6.0, 2.0));
@@ -79,15 +81,15 @@ fn jobs_of_one_phase_delay_their_last_wave() {
 
 #[test]
 fn no_machine_is_left_idle() {
-    // Alone, a job has what it put off itself.
+    // A job without competitors gets the machines for its own tasks that could wait.
     let run = World::machines(4).job("a").same(5, 1.0).run("carbyne");
     assert_eq!(run.starts("a"), [0.0, 0.0, 0.0, 0.0, 1.0]);
 }
 
 #[test]
-fn leftover_goes_to_the_task_that_packs_best() {
-    // Of 3 cpus "long" takes one for 20 s. The others may wait until 15 and 10; of what is left over "large",
-    // 2 cpus, fills more than "small", which comes first in the job.
+fn unused_resources_go_to_the_task_that_packs_best() {
+    // "long" uses one of 3 cpus for 20 s. "small" and "large" can wait until 15 and 10. The 2 cpus that are left go to
+    // "large", which fills both, although "small" is listed before it.
     let world = World::nodes([[("cpus", 3.0)]])
         .job("a")
         .phase("long")
@@ -105,9 +107,9 @@ fn leftover_goes_to_the_task_that_packs_best() {
 
 #[test]
 fn shares_are_dominant_and_weighted() {
-    // Of 12 cpus and 12 GB a task of "heavy" needs a twelfth, one of "light" a sixth. With weights 2 and 1
-    // the cpus are full at dominant shares of 2/3 and 1/3: 8 tasks and 2, in full waves, so all are due.
-    // Shortest first alone would give all to "heavy".
+    // A task of "heavy" has a dominant share of 1/12, a task of "light" 1/6. With weights 2 and 1 the jobs are entitled
+    // to shares of 2/3 and 1/3: 8 tasks and 2. 24 tasks are full waves for both, so all of these tasks are due at 0. If
+    // only the shorter job counted, "heavy" would get all cpus.
     let world = World::nodes([[("cpus", 12.0), ("memory", 12e9)]])
         .job("heavy")
         .weight(2.0)

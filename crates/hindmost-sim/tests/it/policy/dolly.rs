@@ -1,4 +1,4 @@
-//! The rule `dolly`, by instances small enough to be worked out by hand, and its budget in any.
+//! `dolly`, in instances small enough to work out by hand, and its budget in random ones.
 
 use std::collections::BTreeMap;
 
@@ -9,12 +9,12 @@ use hindmost_sim::output::Outcome::{Lost, Won};
 use hindmost_sim::testing::{Run, World};
 use proptest::prelude::*;
 
-/// Two copies of each task of a job of 2 to 10 tasks, and the whole cluster as budget.
+/// Dolly with the whole cluster as budget. Jobs of 2 to 10 tasks get two copies of each task.
 const WIDE: &str = "fifo+dolly(budget=1,utilization=1)";
 
 #[test]
-fn a_small_job_starts_with_its_clones_and_the_first_copy_wins() {
-    // Two tasks, p = epsilon = 0.05: 1 - 0.95^(1/2) = 0.0253, log -3.676 over -2.996: two copies each.
+fn a_small_job_starts_with_clones_and_the_first_copy_wins() {
+    // For two tasks and p = ε = 0.05, log(1 − 0.95^(1/2)) / log 0.05 = −3.676 / −2.996 = 1.23: two copies of each task.
     let run = World::machines(4).job("a").tasks([[4.0, 1.0], [2.0, 3.0]]).run(WIDE);
     assert_eq!(run.backups("a"), [(0, 0.0), (1, 0.0)]);
     assert_eq!(
@@ -26,7 +26,8 @@ fn a_small_job_starts_with_its_clones_and_the_first_copy_wins() {
 
 #[test]
 fn copies_follow_the_formula() {
-    // p = 0.2: log 0.0253 / log 0.2 = 2.28: three copies of two tasks; of one, log 0.05 / log 0.2 = 1.86: two.
+    // With p = 0.2 the tasks of a job of two tasks get log 0.0253 / log 0.2 = 2.28, rounded up to three copies; a
+    // single task gets log 0.05 / log 0.2 = 1.86, rounded up to two copies.
     let world = World::machines(9).job("a").tasks([[5.0; 4], [5.0; 4]]).job("b").tasks([[5.0; 4]]);
     let run = world.run("fifo+dolly(p=0.2,budget=1,utilization=1)");
     assert_eq!(run.backups("a"), [(0, 0.0), (0, 0.0), (1, 0.0), (1, 0.0)]);
@@ -51,8 +52,8 @@ fn big_jobs_are_never_cloned() {
 
 #[test]
 fn all_tasks_of_a_job_are_cloned_or_none() {
-    // A budget of 3 of 30 machines. "a" needs 2 clones; then "b" needs 2 and one is left: none; "c" has one
-    // task, which with p = 0.2 needs one clone: it gets the last.
+    // The budget is 3 of 30 machines. "a" gets 2 clones. "b" needs 2 as well, but the budget has only one left, so it
+    // gets none.
     let world = World::machines(30)
         .job("a")
         .tasks([[5.0, 5.0], [5.0, 5.0]])
@@ -66,16 +67,19 @@ fn all_tasks_of_a_job_are_cloned_or_none() {
         .tasks([[2.0, 1.0], [2.0, 1.0]]);
     let run = world.run("fifo+dolly(budget=0.1)");
     assert_eq!((run.backups("a").len(), run.backups("b").len()), (2, 0));
-    // "a" is over at 5: "d" fits in the budget, but "b", judged once, goes on without.
+    // "a" finishes at 5, so the budget is free for "d". "b" still gets no clones, because that was decided at its
+    // start.
     assert_eq!(run.backups("d"), [(0, 5.0), (1, 5.0)]);
     let run = world.run("fifo+dolly(budget=0.1,p=0.06,epsilon=0.05)");
-    // log 0.05 / log 0.06 = 1.06: a single task needs two copies as well.
+    // With p = 0.06 a single task needs two copies as well (log 0.05 / log 0.06 = 1.06), so "c" uses the rest of the
+    // budget.
     assert_eq!((run.backups("a").len(), run.backups("b").len(), run.backups("c").len()), (2, 0, 1));
 }
 
 #[test]
 fn no_clones_above_the_utilization_limit() {
-    // 6 of 10 machines run "big" when "small" starts: with its 2 originals and 2 clones all are in use.
+    // "big" uses 6 of 10 machines when "small" starts. With 2 originals and 2 clones of "small", all machines are in
+    // use.
     let world = World::machines(10).job("big").same(6, 9.0).job("small").at(1.0).tasks([[2.0, 1.0], [2.0, 1.0]]);
     let at = |limit: &str| world.run(&format!("fifo+dolly(small=3,budget=1,utilization={limit})")).backups("small");
     assert_eq!(at("0.99"), []);
@@ -84,8 +88,8 @@ fn no_clones_above_the_utilization_limit() {
 
 #[test]
 fn later_phases_keep_their_part_of_the_budget() {
-    // The map and the reduce of "a" claim one clone each: all of a budget of 2. While the map runs, "b" finds
-    // nothing left though a clone less is running; the reduce starts with its clone.
+    // The map and the reduce of "a" reserve one clone each, which is the whole budget of 2. "b" gets no clones,
+    // although only the map's clone is running at 1. The reduce starts with its clone.
     let world = World::machines(20)
         .job("a")
         .phase("map")
@@ -105,7 +109,8 @@ fn later_phases_keep_their_part_of_the_budget() {
     let run = world.run("fifo+dolly(budget=0.1)");
     assert_eq!(run.backups("a"), [(0, 0.0), (0, 4.0)]);
     assert_eq!(run.backups("b"), []);
-    // The map's claim has ended at 4, but "c" needs two. At 6 the reduce is over, and all is free for "d".
+    // The map ends at 4 and its part of the budget is free, but "c" needs two clones. The reduce ends at 6, so the
+    // whole budget is free for "d".
     assert_eq!(run.backups("c"), []);
     assert_eq!(run.backups("d").len(), 2);
     assert_eq!(run.job("a").finish, 6.0);
@@ -113,23 +118,24 @@ fn later_phases_keep_their_part_of_the_budget() {
 
 #[test]
 fn a_clone_waits_for_a_node_without_a_copy_of_its_task() {
-    // Both originals are on the large node; the small one has free resources for one clone, and for the other once
-    // task 0 is over at 2.
+    // Both originals run on the large node. The small node has resources for one clone: first that of task 0, and when
+    // task 0 has finished at 2, that of task 1.
     let run = World::nodes([[("cpus", 4.0)], [("cpus", 1.0)]]).job("a").tasks([[2.0, 3.0], [9.0, 1.0]]).run(WIDE);
     let placed: Vec<_> = run.table("a").iter().map(|row| (row.0, row.1, row.2, row.3, row.4)).collect();
     assert_eq!(placed, [(0, 0, 0, 0.0, 2.0), (0, 1, 1, 0.0, 2.0), (1, 0, 0, 0.0, 3.0), (1, 1, 1, 2.0, 3.0)]);
 }
 
 #[test]
-fn a_job_is_admitted_once_at_its_start() {
-    // With two clones four machines of three would be in use: not admitted, though one is free, and more later.
+fn whether_a_job_gets_clones_is_decided_at_its_start() {
+    // With two clones the job would need four machines, but there are three. So it gets no clones, although one machine
+    // is free at its start and two are free later.
     let run = World::machines(3).job("a").tasks([[1.0, 3.0], [9.0, 1.0]]).run(WIDE);
     assert_eq!(run.backups("a"), []);
 }
 
 #[test]
 fn the_budget_holds_in_every_dimension() {
-    // A tenth of 40 cpus and 40 GB. Two clones of 1 cpu and 3 GB are 2 cpus, but 6 GB.
+    // The budget is a tenth of 40 cpus and 40 GB. Two clones of 1 cpu and 3 GB hold 2 cpus, but 6 GB.
     let world = |memory: f64| {
         World::nodes([[("cpus", 10.0), ("memory", 10.0e9)]; 4])
             .job("a")
@@ -140,8 +146,8 @@ fn the_budget_holds_in_every_dimension() {
     assert_eq!(world(2e9).run("fifo+dolly(budget=0.1)").backups("a").len(), 2);
 }
 
-/// The largest share, over dimensions and time, of the cluster that copies beyond a task's first running one
-/// have held.
+/// Returns the largest share of the cluster, over dimensions and time, that clones held. All running copies of a task
+/// except one count as clones.
 fn largest_share_of_clones(world: &World, run: &Run) -> f64 {
     let mut total = Resources::NONE;
     let mut specs = Vec::new();

@@ -1,4 +1,4 @@
-//! `dollymp`: the paper's example, instances worked out by hand, and a comparison with a plain program.
+//! `dollymp`: the paper's example, instances worked out by hand, and a comparison with a simple program.
 
 use std::collections::BTreeSet;
 
@@ -11,8 +11,8 @@ use proptest::prelude::*;
 use super::plain_packing::{run_plain, shares_product};
 use crate::properties::any_cluster_of_dags;
 
-/// Figure 2: one server; job 1 demands all of it for 10 s, jobs 2 and 3 a quarter for 8 s, or 6 s with two
-/// copies.
+/// The paper's Figure 2: one server. Job 1 demands the whole server for 10 s; jobs 2 and 3 demand a quarter each for 8
+/// s, or for 6 s with two copies.
 pub fn figure_2() -> World {
     World::nodes([[("cpus", 1.0)]])
         .job("1")
@@ -31,7 +31,7 @@ pub fn sum_of_flowtimes(run: &Run) -> f64 {
 }
 
 #[test]
-fn the_example_of_figure_2() {
+fn sums_of_flowtimes_are_those_of_figure_2() {
     let sum = |policy: &str| sum_of_flowtimes(&figure_2().run(policy));
     assert_eq!(sum("tetris(epsilon=0.05)"), 46.0);
     assert_eq!(sum("tetris(epsilon=0.05)+dollymp(clones=1,per_node=2)"), 42.0);
@@ -41,16 +41,16 @@ fn the_example_of_figure_2() {
         assert_eq!(sum(&format!("dollymp(clones={clones},deviations=0,per_node=2)")), 28.0, "{clones} clones");
         assert_eq!(sum(&format!("dollymp(clones={clones},deviations=0,per_node=2,clone_pass=by_node)")), 28.0);
     }
-    // With one copy of a task on a node the only server has no place for clones.
+    // If a node may run only one copy of a task, the only server cannot run clones.
     assert_eq!(sum("dollymp(deviations=0)"), 34.0);
 }
 
 #[test]
-fn the_best_fit_within_a_priority() {
-    // All of equal length, so all of one priority. The empty node has 8 cpus and 16 GB; as shares, jobs
-    // demand (1/2, 1/8), (1/8, 1/2) and (1/4, 1/4): their products with (1, 1) are 5/8, 5/8 and 1/2. The
-    // first goes, and leaves (1/2, 7/8): products 0.3125, 0.5, 0.34: the second; then (3/8, 3/8) is left,
-    // too little for another of either, and the third takes (1/4, 1/4).
+fn the_best_fit_comes_first_within_a_priority() {
+    // All jobs have the same length and so the same priority. As shares of the node, the demands of (cpus, memory) are
+    // (1/2, 1/8), (1/8, 1/2) and (1/4, 1/4). Their products with the free (1, 1) are 5/8, 5/8 and 1/2, so "cpu" is
+    // first by id. (1/2, 7/8) are left, with products 0.3125, 0.5 and 0.34, so "memory" is next. (3/8, 3/8) are left,
+    // where only "even" fits.
     const GB: f64 = 1024.0 * 1024.0 * 1024.0;
     let world = World::nodes([[("cpus", 8.0), ("memory", 16.0 * GB)]])
         .job("cpu")
@@ -65,15 +65,16 @@ fn the_best_fit_within_a_priority() {
     let run = world.run("dollymp(clones=0)");
     assert_eq!(run.started()[..3], ["cpu/0", "memory/0", "even/0"]);
     assert_eq!(run.starts("even"), [0.0, 4.0]);
-    // As amounts, memory counts more: products 8·4 + 16·2 = 64, 8·1 + 16·8 = 136, 8·2 + 16·4 = 80, then,
-    // with 7 and 8 left, 28 + 16, 7 + 64 and 14 + 32: memory again.
+    // With `fit=raw` the products of amounts are 8·4 + 16·2 = 64, 8·1 + 16·8 = 136 and 8·2 + 16·4 = 80, so "memory" is
+    // first. With 7 cpus and 8 GB left they are 28 + 16, 7 + 64 and 14 + 32: "memory" again.
     let raw = world.run("dollymp(clones=0,fit=raw)");
     assert_eq!(raw.started()[..2], ["memory/0", "memory/1"]);
 }
 
 #[test]
 fn equal_products_go_by_id() {
-    // On 4 cores and 8 GB of 24 and 48, 1 core and 7 GB score 4/24 · 1/24 + 8/48 · 7/48 = 1/32, and so do 4 cores and 1 GB.
+    // 4 of 24 cores and 8 of 48 GB are free. 1 core and 7 GB have the product 4/24 · 1/24 + 8/48 · 7/48 = 1/32; 4 cores
+    // and 1 GB have the product 4/24 · 4/24 + 8/48 · 1/48 = 1/32.
     for policy in ["dollymp(clones=0)", "tetris(epsilon=0)"] {
         let world = World::nodes([[("cpus", 24.0), ("memory", 48e9)]]).job("filler").tasks([[1000.0]]);
         let world = world.demand([("cpus", 20.0), ("memory", 40e9)]);
@@ -85,7 +86,7 @@ fn equal_products_go_by_id() {
 
 #[test]
 fn phase_first_places_only_the_first_open_phase() {
-    // The job's first phase does not fit beside the filler, its second, which waits for nothing, does.
+    // While the filler runs, the first phase of "a" does not fit. The second phase, which depends on no other, fits.
     let world = || {
         let world = World::nodes([[("cpus", 4.0)]]).job("filler").same(1, 10.0).demand([("cpus", 2.0)]);
         let world = world.job("a").at(1.0).phase("large").same(1, 5.0).demand([("cpus", 3.0)]);
@@ -103,7 +104,7 @@ fn clones_never_share_a_node_and_stop_at_their_limit() {
     for clones in 0..4 {
         let world = World::nodes([[("cpus", 4.0)]; 3]).job("a").same(1, 5.0);
         let run = world.run(&format!("dollymp(clones={clones})"));
-        // Three nodes: the original and two clones at most, whatever is allowed.
+        // Three nodes can run the original and two clones, even if more clones are allowed.
         let nodes: BTreeSet<u32> = run.attempts.iter().map(|attempt| attempt.node).collect();
         assert_eq!(run.attempts.len(), 1 + clones.min(2));
         assert_eq!(nodes.len(), run.attempts.len());
@@ -112,7 +113,7 @@ fn clones_never_share_a_node_and_stop_at_their_limit() {
 
 #[test]
 fn every_task_gets_its_first_clone_before_any_gets_its_second() {
-    // Six cpus for two tasks: three copies each; five: the third copy goes to the first task.
+    // On six cpus both tasks have three copies. On five cpus only the first task has a third copy.
     for (free, copies) in [(6, [3, 3]), (5, [3, 2]), (4, [2, 2]), (3, [2, 1])] {
         let world = World::nodes((0..free).map(|_| [("cpus", 1.0)])).job("a").same(2, 5.0);
         let run = world.run("dollymp(clones=2)");
@@ -123,8 +124,9 @@ fn every_task_gets_its_first_clone_before_any_gets_its_second() {
 
 #[test]
 fn clones_wait_until_no_original_fits() {
-    // Two nodes of three cpus. b, shorter, comes first: one of its tasks of two cpus fits on a node, and beside
-    // it a's only one; b's second goes to the second node, and a's clone gets what is left there.
+    // Two nodes have three cpus each. Job b is shorter and comes first. One of its tasks of two cpus and the only task
+    // of a fill the first node. The second task of b starts on the second node, and a's clone gets the remaining cpu
+    // there.
     let world =
         World::nodes([[("cpus", 3.0)]; 2]).job("b").same(2, 20.0).demand([("cpus", 2.0)]).job("a").same(1, 40.0);
     for pass in ["after", "by_node"] {
@@ -134,10 +136,10 @@ fn clones_wait_until_no_original_fits() {
 }
 
 #[test]
-fn the_two_readings_of_the_clone_passes() {
-    // Three full nodes; at 1 the first and the third are free again, when b comes, which fits on the third alone.
-    // As the prose has it b is placed before anything is cloned; as the loop is printed the first node clones
-    // a before the third is looked at.
+fn clone_pass_decides_whether_clones_wait_for_other_nodes() {
+    // At 1 the first and the third node become free and b arrives, which fits only on the third node. By the paper's
+    // text (`after`), b starts before any clone. By its printed loop (`by_node`), the first node starts a clone of a
+    // before the third node is considered.
     let world = World::nodes([[("cpus", 1.0)], [("cpus", 1.0)], [("cpus", 2.0)]])
         .job("y")
         .same(1, 1.0)
@@ -157,7 +159,7 @@ fn the_two_readings_of_the_clone_passes() {
 
 #[test]
 fn clones_hold_no_more_than_their_budget() {
-    // Ten tasks on two nodes of ten cpus: ten clones without a limit, two with a tenth of twenty cpus.
+    // Ten tasks on two nodes of ten cpus have ten clones without a budget, and two if the budget is a tenth of 20 cpus.
     let world = || World::nodes([[("cpus", 10.0)]; 2]).job("a").same(10, 5.0);
     let copies = |policy: &str| world().run(policy).attempts.len();
     assert_eq!(copies("dollymp(clones=1)"), 20);
@@ -167,7 +169,7 @@ fn clones_hold_no_more_than_their_budget() {
 
 #[test]
 fn budget_returned_by_clones_is_used_again() {
-    // One clone at a time: the second task gets its own when the first is done.
+    // The budget allows one clone at a time, so the second task gets a clone when the first task has finished.
     let world = World::nodes([[("cpus", 2.0)]; 2]).job("a").tasks([[9.0, 3.0], [9.0, 2.0]]);
     let run = world.run("dollymp(clones=1,budget=0.25)");
     let clones: Vec<f64> =
@@ -178,10 +180,10 @@ fn budget_returned_by_clones_is_used_again() {
 
 #[test]
 fn priorities_change_at_arrivals_only() {
-    // Slots of a second on one cpu. At 0: a is 4 tasks of 2 s, length 2, volume 8: priority 3 (2^3 ≥ 8); b is one
-    // task of 16 s: length and volume 16, priority 5 with a's 8 (8 + 16 = 24 ≤ 32).
-    // c arrives at 5 with 3 tasks of 3 s: volume 9. By then a has 2 tasks (one of them running) left: volume 4,
-    // priority 2; c: 4 + 9 = 13 ≤ 16: priority 4. So a, c, b.
+    // One cpu, slots of 1 s. Here a job's priority is the smallest k such that the volumes of the jobs up to this one add
+    // up to at most 2^k. At 0, a has 4 tasks of 2 s: volume 8 ≤ 2^3, priority 3. b has one task of 16 s: 8 + 16 ≤ 2^5,
+    // priority 5. At 5, c arrives with 3 tasks of 3 s, volume 9. a has 2 tasks left, one of them running: volume 4 ≤ 2^2,
+    // priority 2. c: 4 + 9 ≤ 2^4, priority 4. So the order is a, c, b.
     let world =
         World::nodes([[("cpus", 1.0)]]).job("a").same(4, 2.0).job("b").same(1, 16.0).job("c").at(5.0).same(3, 3.0);
     let run = world.run("dollymp(clones=0,slot=1)");
@@ -192,7 +194,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn the_index_finds_what_a_scan_finds(world in any_cluster_of_dags(), clones in 0u32..4, first in any::<bool>()) {
+    fn the_index_makes_the_decisions_of_a_full_scan(world in any_cluster_of_dags(), clones in 0u32..4, first in any::<bool>()) {
         let phase = if first { "first" } else { "fitting" };
         let indexed = world.run(&format!("dollymp(phase={phase})+dollymp(clones={clones})")).decisions();
         let score = |_: &Job, demand: &Resources, _: f64, cluster: &Cluster, node| shares_product(demand, cluster, node);

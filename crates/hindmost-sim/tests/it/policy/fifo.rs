@@ -15,14 +15,14 @@ fn the_first_job_starts_before_the_second() {
         .tasks([[1.0]])
         .run("fifo");
     assert_eq!(run.starts("early"), [0.0, 0.0, 2.0]);
-    // Jobs of one instant go by id: in the order in which they were given.
+    // Jobs that arrive at the same time are sorted by id, which is the order in which the test adds them.
     assert_eq!(run.starts("late"), [2.0]);
     assert_eq!(run.starts("tied"), [3.0]);
 }
 
 #[test]
 fn a_job_that_fits_nowhere_is_skipped() {
-    // First in first out, but the large task has to wait for both cpus; phases that fit go on.
+    // The wide task uses both cpus until 1. Then one cpu is for the thin task of the same job, the other for "small".
     let run = World::nodes([[("cpus", 2.0)]])
         .job("large")
         .phase("wide")
@@ -35,6 +35,7 @@ fn a_job_that_fits_nowhere_is_skipped() {
         .run("fifo");
     assert_eq!(run.starts("large"), [0.0, 1.0]);
     assert_eq!(run.starts("small"), [1.0, 2.0]);
+    // "wide" does not fit while "first" runs, so the tasks of "thin", which fit, start before it.
     let run = World::nodes([[("cpus", 2.0)]])
         .job("first")
         .same(1, 3.0)

@@ -1,10 +1,9 @@
-//! `hopper`: what it starts and what it keeps idle, in instances worked out by hand.
-//!
-//! Most use the same setting: a job A of four tasks, one of which straggles, and a job B of five on seven machines.
+//! The order `hopper`: the tasks that it starts and the slots that it keeps idle, in instances worked out by hand.
 
 use hindmost_sim::testing::World;
 
-/// A's mean is 15 s, B's 10 s. With β = 1.6 their virtual sizes are 5 and 7 (of 6.25).
+/// Seven machines. Job A has four tasks with a mean of 15 s, one of them a straggler; job B has five tasks of 10 s.
+/// With β = 1.6 their virtual sizes are 5 and 7 (6.25, rounded up).
 fn two_jobs() -> World {
     World::machines(7)
         .job("A")
@@ -17,10 +16,10 @@ fn two_jobs() -> World {
 fn a_slot_is_kept_for_the_smaller_jobs_backup() {
     let run = two_jobs().run("hopper(beta=1.6,epsilon=1)");
     assert_eq!(run.starts("A"), [0.0; 4]);
-    // A is given 5 and uses 4, B is given 2. At 10, A has one task left and wants 2, B three and wants 4: there are
-    // slots for all.
+    // A is given 5 slots and uses 4; B is given 2. At 10, A has one task left and wants 2 slots, B has three and wants
+    // 4: there are enough slots for both.
     assert_eq!(run.starts("B"), [0.0, 0.0, 10.0, 10.0, 10.0]);
-    // Without the paper's tails nothing is kept.
+    // Without a known Pareto distribution or `beta`, no slots are kept for backups.
     let run = two_jobs().run("hopper(epsilon=1)");
     assert_eq!(run.starts("B"), [0.0, 0.0, 0.0, 10.0, 10.0]);
 }
@@ -30,7 +29,7 @@ fn backups_of_hadoop_get_the_idle_slot_at_once() {
     let run = two_jobs().run("hopper(beta=1.6,epsilon=1)+hadoop");
     assert_eq!(run.backups("A"), [(3, 0.0)]);
     assert_eq!((run.job("A").finish, run.job("B").finish), (10.0, 20.0));
-    // First in, first out: B takes the seventh machine, and the backup has to wait for a free one.
+    // Under `fifo`, B takes the seventh machine, and the backup waits until a machine is free.
     let run = two_jobs().run("fifo+hadoop");
     assert_eq!(run.backups("A"), [(3, 10.0)]);
     assert_eq!((run.job("A").finish, run.job("B").finish), (20.0, 20.0));
@@ -38,7 +37,7 @@ fn backups_of_hadoop_get_the_idle_slot_at_once() {
 
 #[test]
 fn backups_of_spark_get_the_idle_slot_when_they_are_due() {
-    // B has enough to fill the cluster for long. A's last is too slow at 15, 1.5 medians.
+    // B has enough tasks to fill the cluster. A's last task is slow from 15 on, 1.5 times the median.
     let world = World::machines(7)
         .job("A")
         .tasks([vec![10.0], vec![10.0], vec![10.0], vec![30.0, 5.0]])
@@ -50,7 +49,7 @@ fn backups_of_spark_get_the_idle_slot_when_they_are_due() {
     assert_eq!(backups.len(), 1);
     assert!(backups[0].0 == 3 && (backups[0].1 - 15.0).abs() < 1e-6, "{backups:?}");
     assert!((run.job("A").finish - 20.0).abs() < 1e-6);
-    // At 10, A (one left) wants 2 and is given them, B the 5 others.
+    // At 10, A has one task left and is given the 2 slots that it wants; B is given the other 5.
     assert_eq!(run.starts("B")[..5], [0.0, 0.0, 10.0, 10.0, 10.0]);
     let run = world.run(&format!("fifo+{spark}"));
     assert_eq!((run.backups("A"), run.job("A").finish), (vec![], 30.0));
@@ -58,8 +57,8 @@ fn backups_of_spark_get_the_idle_slot_when_they_are_due() {
 
 #[test]
 fn a_jobs_backups_do_not_take_slots_kept_for_another() {
-    // A wants 3 (of 2.5) of the five machines and uses 2. B is given 2, both of which run what Mantri would like a
-    // backup for: the fifth stays idle, also when B's next two straggle.
+    // A wants 3 of the five slots (2.5, rounded up) and uses 2. B is given the other 2. Mantri would start backups of
+    // B's tasks, but the fifth slot is kept for A, also while B's third and fourth task run.
     let world = World::machines(5)
         .job("A")
         .same(2, 100.0)
@@ -69,15 +68,16 @@ fn a_jobs_backups_do_not_take_slots_kept_for_another() {
     let run = world.run("hopper(beta=1.6,epsilon=1)+mantri");
     assert_eq!(run.starts("B"), [0.0, 0.0, 50.0, 50.0]);
     assert_eq!(run.backups("B"), []);
-    // By first in, first out nothing is kept for A.
+    // Under `fifo` no slot is kept for A.
     let run = world.run("fifo+mantri");
     assert!(!run.backups("B").is_empty());
 }
 
 #[test]
-fn with_slots_for_all_backups_fill_a_jobs_share() {
-    // Two tasks on five machines; SDA would start three backups of each: 8 copies, but there are 5 slots. A
-    // second job's one task, which is no straggler, is given 5/3, one whole slot; the first 10/3, three.
+fn backups_fill_the_share_of_their_job() {
+    // SDA would start three backups of each task of job "one": 8 copies, but there are five slots. Job "other" has one
+    // task, which is no straggler. "one" is given 10/3 slots, that is three whole ones; "other" is given 5/3, that is
+    // one.
     let straggler = vec![9.0, 9.0, 9.0, 9.0];
     let world = World::machines(5)
         .job("one")
@@ -89,16 +89,17 @@ fn with_slots_for_all_backups_fill_a_jobs_share() {
     let run = world.run("hopper(beta=2)+sda(sigma=1,max_copies=4)");
     let at_once = |name| run.tries(name).iter().filter(|one| one.start == 0.0).count();
     assert_eq!((at_once("one"), at_once("other")), (3, 1));
-    // Alone it has all five.
+    // Without "other", job "one" has all five slots.
     let alone = World { jobs: world.jobs[..1].to_vec(), ..world };
     let run = alone.run("hopper(beta=2)+sda(sigma=1,max_copies=4)");
     assert_eq!(run.tries("one").iter().filter(|one| one.start == 0.0).count(), 5);
 }
 
 #[test]
-fn jobs_of_different_demands_add_up_in_dominant_shares() {
-    // Copies of both are a fifth of the cluster: of its memory and of its cpus. With β = 1.5 the first wants 4
-    // copies of its 3 tasks, the second 3 (of 2.67) of its 2 and goes first: 0.6, and 0.4 are left.
+fn allotments_of_different_demands_are_dominant_shares() {
+    // A copy of "memory" holds a fifth of the memory, a copy of "cpus" a fifth of the cpus. With β = 1.5 "memory" wants
+    // 4 copies for its 3 tasks, and "cpus" wants 3 (2.67, rounded up) for its 2. "cpus" is first and is given 0.6 of
+    // the cluster, so 0.4 are left: two copies of "memory".
     let world = World::nodes([[("cpus", 10.0), ("memory", 100e9)]])
         .job("memory")
         .same(3, 10.0)
@@ -113,17 +114,18 @@ fn jobs_of_different_demands_add_up_in_dominant_shares() {
 
 #[test]
 fn a_later_job_gets_its_share_as_attempts_end() {
-    // Two jobs of ten on eight machines, β = 2, ε = 0: what a holds beyond its half is not taken from it.
+    // With ε = 0 each of the two jobs is given four of the eight machines at 0.5, but a keeps all eight until its
+    // attempts end.
     let world = World::machines(8).job("a").same(10, 1.0).job("b").at(0.5).same(10, 1.0);
     let run = world.run("hopper(beta=2,epsilon=0)");
     assert_eq!(run.starts("a"), [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 1.0]);
-    // At 1 a has 2 left and wants them; b is given the rest.
+    // At 1 a has 2 tasks left and is given 2 slots; b is given the other 6.
     assert_eq!(run.starts("b"), [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 2.0, 2.0, 2.0, 2.0]);
 }
 
 #[test]
-fn later_phases_lower_a_jobs_place() {
-    // Of equal maps the job with the smaller reduce goes first, though it came later.
+fn the_job_with_the_smaller_later_phase_comes_first() {
+    // The maps are equal, so the job with the smaller reduce is first, although its id is higher.
     let world = World::machines(2)
         .job("large")
         .phase("map")
@@ -139,6 +141,6 @@ fn later_phases_lower_a_jobs_place() {
         .same(1, 1.0);
     let run = world.run("hopper(beta=2,epsilon=1)");
     assert_eq!(run.starts("small"), [0.0, 0.0, 1.0]);
-    // At 1 small wants one slot, large's map the two: large is given one.
+    // At 1, "small" wants one of the two slots and the map of "large" wants two, so "large" is given one.
     assert_eq!(run.starts("large")[..2], [1.0, 2.0]);
 }

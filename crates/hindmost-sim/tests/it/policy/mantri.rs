@@ -3,20 +3,21 @@
 use hindmost_sim::output::Outcome::{Lost, Replaced, Won};
 use hindmost_sim::testing::World;
 
-/// Durations with F⁻¹(1/4) = 1: P(t_rem > 2·t_new) > 1/4 is t_rem > 2.
+/// Durations with F⁻¹(1/4) = 1. The condition P(t_rem > 2·t_new) > 1/4 for a backup is then t_rem > 2.
 const QUARTER_AT_ONE: &str = "uniform(min=0,max=4)";
 
 #[test]
-fn backs_up_above_twice_the_quantile_of_a_new_copy() {
+fn the_limit_is_twice_the_quantile_of_a_new_copy() {
     let long = World::machines(3).job("a").tasks([[2.1, 1.0], [2.0, 1.0]]).tail(QUARTER_AT_ONE);
     assert_eq!(long.run("mantri").backups("a"), [(0, 0.0)]);
-    // δ = 1/2: more than 2 × 2 must be left.
+    // With δ = 1/2 the limit is 2 × F⁻¹(1/2) = 4 s.
     assert_eq!(long.run("mantri(delta=0.5)").backups("a"), []);
 }
 
 #[test]
-fn tests_again_when_a_machine_becomes_free() {
-    // Two machines: b keeps the second until 3. Of a's 4.5 s then 1.5 are left, too few.
+fn attempts_are_tested_again_when_a_machine_is_free() {
+    // Job b runs on the second machine for 3, 2.5 or 2.4 s. Then 1.5, 2 or 2.1 s of a's 4.5 s are left; only 2.1 s is
+    // above the limit of 2 s.
     let busy = |until| {
         World::machines(2)
             .order("fifo")
@@ -35,8 +36,8 @@ fn tests_again_when_a_machine_becomes_free() {
 
 #[test]
 fn backups_come_before_originals_longest_first() {
-    // 0 and 1 are stragglers from the start. At 0 the third machine has an original; at 1 it is free
-    // for a backup: of 1, which has the most left, and before the original of task 3.
+    // Tasks 0 and 1 are stragglers from the start. The third machine runs an original until 1. Then it runs a backup of
+    // task 1, which has the most time left, before the original of task 3.
     let run = World::machines(3)
         .order("fifo")
         .job("a")
@@ -45,21 +46,21 @@ fn backups_come_before_originals_longest_first() {
         .run("mantri");
     assert_eq!(run.starts("a"), [0.0, 0.0, 0.0, 6.0]);
     assert_eq!(run.backups("a"), [(1, 1.0)]);
-    // Its copy has 9 s and is a straggler itself, but the task has its backup.
+    // The backup takes 9 s and is a straggler, too, but a task gets only one backup.
     assert_eq!(run.result.copies_launched, 1);
 }
 
 #[test]
-fn kill_restart_replaces_where_nothing_is_free() {
+fn kill_restart_replaces_if_no_machine_is_free() {
     let world = World::machines(1).job("a").tasks([[9.0, 8.0, 1.5, 1.0]]).tail(QUARTER_AT_ONE);
     assert_eq!(world.run("mantri").job("a").finish, 9.0);
     let run = world.run("mantri(kill_restart=true)");
-    // The oracle sees at once that 9 and 8 are too long; 1.5 stays.
+    // With the oracle, the copies of 9 and 8 s are replaced as soon as they start. The copy of 1.5 s stays.
     assert_eq!(
         run.table("a"),
         [(0, 0, 0, 0.0, 0.0, Replaced), (0, 1, 0, 0.0, 0.0, Replaced), (0, 2, 0, 0.0, 1.5, Won)]
     );
-    // Known only after half of the work: 4.5 of 9 are left, then 4 of 8, then 0.75 of 1.5.
+    // If remaining times are known after half of the work, 4.5 of 9 s are left, then 4 of 8 s, then 0.75 of 1.5 s.
     let run = world.knowledge("progress(0.5)").run("mantri(kill_restart=true)");
     assert_eq!(
         run.table("a"),
@@ -70,9 +71,10 @@ fn kill_restart_replaces_where_nothing_is_free() {
 }
 
 #[test]
-fn kill_restart_ends() {
-    // Every copy is as long as the last and looks too long: because they share all causes, because the
-    // node is slow, or because the known mean is too low. To try again for ever would help nobody.
+fn kill_restart_does_not_restart_tasks_endlessly() {
+    // All copies of a task take equally long and exceed the limit: because their durations are fully correlated,
+    // because the only node is slow, or because the known mean is too low. More restarts would not finish the task
+    // earlier.
     let causes = World::machines(1).correlation(1.0).job("a").drawn(9, "pareto(alpha=1.5,mean=1)");
     let slow = World::nodes([[("cpus", 1.0)]]).speeds([0.25]).job("a").same(1, 1.0);
     let wrong = World::machines(1).job("a").same(1, 9.0).tail("pareto(alpha=2,mean=1)");

@@ -1,4 +1,4 @@
-//! A file for each policy of the catalogue: systems and orders.
+//! Tests of policies: a file for each system and order of the catalogue, and `plain_packing` for comparisons.
 
 mod capacity;
 mod carbyne;
@@ -30,7 +30,7 @@ use std::path::Path;
 use hindmost_policies::catalogue::{ORDERS, SYSTEMS};
 
 #[test]
-fn every_policy_of_the_catalogue_has_its_file() {
+fn every_policy_of_the_catalogue_has_a_test_file() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/policy");
     let systems = SYSTEMS.iter().map(|system| system.name);
     for name in systems.chain(ORDERS.iter().map(|order| order.name)) {

@@ -1,4 +1,4 @@
-//! `dollymp` and `tetris` as slow and plain programs, to compare the indexed ones with.
+//! Slow and simple versions of `dollymp` and `tetris` without indexes, with which the real ones are compared.
 
 use std::cmp::Reverse;
 
@@ -12,13 +12,14 @@ use hindmost_policies::orders::tetris::LeastRemaining;
 use hindmost_policies::placement::candidates_by_level::without_rounding;
 use hindmost_sim::testing::World;
 
-/// The score of a job's next copy: the job, the copy's demand, the job's key, the cluster, the node.
+/// Computes the score of a job's next copy from the job, the copy's demand, the job's key, the cluster and the node.
 pub type Score = fn(&Job, &Resources, f64, &Cluster, NodeId) -> f64;
 
-/// A phase with tasks to start: level, score, job, number, tasks; the smallest is next.
+/// A phase with tasks to start: the job's key, the score, the job, the number of the phase, and the tasks. The smallest
+/// is next.
 type Ranked = (u64, Reverse<u64>, JobId, u32, Vec<TaskId>);
 
-/// DollyMP's passes without an index: each round looks at every node and every job.
+/// The passes of DollyMP without an index: each round examines every node and every job.
 pub struct Plain {
     pub order: Box<dyn Order>,
     pub score: Score,
@@ -62,7 +63,7 @@ impl Pass for PlainPairs {
 }
 
 impl Plain {
-    /// Returns the job's first phase with tasks to start that fits on the node: its number and those tasks.
+    /// Returns the number and the tasks to start of the job's first phase that has such tasks and fits into `free`.
     fn phase(
         &self,
         job: &Job,
@@ -84,8 +85,8 @@ impl Plain {
         if self.first_phase { waiting.next().filter(|(at, _)| fits(*at)) } else { waiting.find(|(at, _)| fits(*at)) }
     }
 
-    /// Returns the task to start next on a node: as original if `copies` is `None`, else as clone of a task with so many
-    /// copies. Adds phases without a task for the node to `passed`.
+    /// Returns the task to start next on a node: a pending task if `copies` is `None`, else a task with this number of
+    /// running copies, to be cloned. Adds phases without a task for the node to `passed`.
     fn best(
         &self,
         copies: Option<u32>,
@@ -129,7 +130,7 @@ impl Plain {
     }
 }
 
-/// Bits that sort as numbers do.
+/// Converts a number to an integer that sorts in the same way.
 fn bits(number: f64) -> u64 {
     let bits = (number + 0.0).to_bits();
     if bits >> 63 == 0 { bits | (1 << 63) } else { !bits }
@@ -150,10 +151,11 @@ impl Pass for Plain {
     }
 }
 
-/// The inner product of DollyMP and Tetris, of shares of the node's capacity.
+/// Returns the inner product of demand and free resources that DollyMP and Tetris use, both as shares of the node's
+/// capacity.
 pub fn shares_product(demand: &Resources, cluster: &Cluster, node: NodeId) -> f64 {
     let node = cluster.node(node).expect("a node of the cluster");
-    // Summed in the index's sequence: equal to the last bit, so that ties are broken equally.
+    // The terms are added in the same order as in the index, so that sums and ties are exactly equal.
     let weight = |at: usize| {
         let capacity = node.capacity().0[at] as f64;
         if capacity > 0.0 { node.free().0[at] as f64 / (capacity * capacity) } else { 0.0 }
@@ -161,7 +163,7 @@ pub fn shares_product(demand: &Resources, cluster: &Cluster, node: NodeId) -> f6
     without_rounding(demand.0.iter().enumerate().map(|(at, amount)| *amount as f64 * weight(at)).sum())
 }
 
-/// Returns the decisions of [`Plain`]. `order` makes the order of jobs.
+/// Runs the jobs under [`Plain`] and returns its decisions. `order` creates the order of jobs.
 pub fn run_plain<O: Order + 'static>(
     world: &World,
     order: fn() -> O,

@@ -6,18 +6,18 @@ use hindmost_sim::testing::World;
 fn clones_if_new_tasks_are_fewer_than_idle_machines() {
     let world = |machines, tasks| World::machines(machines).gamma(0.0).job("a").drawn(tasks, "pareto(alpha=2,mean=1)");
     let copies = |machines, tasks| world(machines, tasks).run("sca").result.copies_launched;
-    // Four tasks on five machines: fewer, but not enough for another four copies.
+    // Four tasks on five machines: too few machines for a second copy of each task.
     assert_eq!(copies(5, 4), 0);
     assert_eq!(copies(8, 4), 4);
     assert_eq!(copies(16, 4), 12);
-    // Eight copies at most.
+    // With the default maximum of 8 copies, four tasks get 4 × 7 clones.
     assert_eq!(copies(99, 4), 28);
-    // As many as machines: one copy each.
+    // With as many tasks as machines, each task has one copy.
     assert_eq!(copies(4, 4), 0);
 }
 
 #[test]
-fn under_load_starts_one_copy_each_by_workload() {
+fn under_load_tasks_have_one_copy_smallest_job_first() {
     let run = World::machines(3)
         .gamma(0.0)
         .job("large")
@@ -28,16 +28,17 @@ fn under_load_starts_one_copy_each_by_workload() {
         .tail("pareto(alpha=2,mean=1)")
         .run("sca");
     assert_eq!(run.starts("small"), [0.0, 0.0]);
-    // One machine is left for the large one; at 1 it is a started job and its second task comes at
-    // once, with one copy, though a machine stays idle.
+    // At 0 one machine is left for the large job. At 1 two machines become free; the large job has started, so its
+    // second task starts with one copy, although a machine stays idle.
     assert_eq!(run.starts("large"), [0.0, 1.0]);
     assert_eq!(run.result.copies_launched, 0);
 }
 
 #[test]
 fn started_jobs_come_before_clones() {
-    // At 1 two machines go free: one for the pending task of "a", one for "b"; 1 < 1 is false, so no
-    // clone. With a third machine from another job "b" gets two copies.
+    // On two machines, both are free at 1. One runs the pending task of "a", the other "b". There are no clones,
+    // because the one new task is not fewer than the one idle machine. On three machines, "a" has no pending task at 1,
+    // and "b" gets two clones.
     let world = |machines| {
         World::machines(machines)
             .gamma(0.0)
@@ -60,7 +61,7 @@ fn started_jobs_come_before_clones() {
 #[test]
 fn copies_are_the_optimum_of_problem_p2() {
     use hindmost_policies::theory::clones::{CloneJob, CloneProblem, exact};
-    // Fig. 1's case and smaller clusters, where machines are short.
+    // The case of Fig. 1, and clusters that have too few machines for all copies.
     let jobs = [(10, 1.0), (20, 2.0), (5, 1.0), (10, 2.0)];
     for (machines, gamma) in [(100, 0.01), (80, 0.01), (60, 0.1), (100, 0.3), (46, 0.0)] {
         let mut world = World::machines(machines).gamma(gamma);

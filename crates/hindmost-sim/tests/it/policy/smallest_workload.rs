@@ -3,7 +3,7 @@
 use hindmost_sim::testing::World;
 
 #[test]
-fn started_jobs_first_then_tasks_times_mean() {
+fn started_jobs_come_first_then_the_smallest_workload() {
     let run = World::machines(1)
         .job("six")
         .tasks([[3.0], [3.0]])
@@ -13,16 +13,17 @@ fn started_jobs_first_then_tasks_times_mean() {
         .at(0.5)
         .tasks([[1.0]])
         .run("smallest_workload");
-    // "four" starts; "one" is smaller, but new, and waits for all of "four".
+    // "four" has the smallest workload at 0. "one" is smaller but arrives later, and waits until all tasks of "four", a
+    // started job, have started.
     assert_eq!(run.starts("four"), [0.0, 1.0, 2.0, 3.0]);
     assert_eq!(run.starts("one"), [4.0]);
     assert_eq!(run.starts("six"), [5.0, 8.0]);
 }
 
 #[test]
-fn started_jobs_go_by_the_work_not_yet_started() {
-    // Both maps run from 0 to 1. Then 3 s of b are left to start and 6 s of a: b goes first, and of a
-    // one task has to wait until 3.
+fn started_jobs_are_sorted_by_their_pending_work() {
+    // Both maps run from 0 to 1. Then b has 2 s of pending work and a has 6 s: b is first, and one task of a waits
+    // until 3.
     let run = World::machines(2)
         .job("a")
         .phase("map")

@@ -1,12 +1,12 @@
 //! `spark`: Apache Spark's speculative execution, in instances small enough to work out by hand.
 //!
-//! A condition "above a limit" is met one nanosecond, the clock's tick, past the limit.
+//! A condition such as "running time above a limit" becomes true one tick of the clock, 1 ns, after the limit.
 
 use hindmost_sim::testing::World;
 
 const TICK: f64 = 1e-9;
 
-/// Ten tasks of 1 s and, on machines of their own, two long ones.
+/// Twelve tasks on twelve machines: ten of 1 s, and two with these durations. Each backup takes 0.5 s.
 fn twelve(long: [f64; 2]) -> World {
     let mut tasks = vec![[1.0, 0.5]; 10];
     tasks.extend(long.map(|one| [one, 0.5]));
@@ -14,25 +14,26 @@ fn twelve(long: [f64; 2]) -> World {
 }
 
 #[test]
-fn waits_for_the_quantile_then_the_multiplier() {
-    // floor(0.9 × 12) = 10 have finished at 1: the median is 1, the limit 3.
+fn backups_wait_for_the_quantile_and_the_multiplier() {
+    // floor(0.9 × 12) = 10 tasks must have finished, which is at 1. The median is 1 s, the limit 3 s.
     let run = twelve([9.0, 2.9]).run("spark");
     assert_eq!(run.backups("a"), [(10, 3.0 + TICK)]);
     assert_eq!(run.job("a").finish, 3.5 + TICK);
-    // floor(0.95 × 12) = 11: only once task 11 has finished at 5, when task 10 is past any limit.
+    // floor(0.95 × 12) = 11 tasks must have finished, which is at 5. Task 10 is above the limit by then.
     let run = twelve([9.0, 5.0]).run("spark(quantile=0.95)");
     assert_eq!(run.backups("a"), [(10, 5.0)]);
-    // All must have finished: never.
+    // With quantile 1 all tasks must have finished, so there is never a backup.
     assert_eq!(twelve([9.0, 5.0]).run("spark(quantile=1)").backups("a"), []);
-    // The multiplier, and the floor below which nothing is slow.
+    // The limit is the median times the multiplier, but at least min_runtime.
     assert_eq!(twelve([9.0, 1.0]).run("spark(multiplier=1.5)").backups("a"), [(10, 1.5 + TICK)]);
     assert_eq!(twelve([9.0, 1.0]).run("spark(min_runtime=4)").backups("a"), [(10, 4.0 + TICK)]);
     assert_eq!(twelve([9.0, 1.0]).run("spark(min_runtime=9)").backups("a"), []);
 }
 
 #[test]
-fn median_of_an_even_count_is_the_middle_mean() {
-    // Finished 1 and 2: median 1.5, limit 3 at the multiplier 2. With 1, 2, 2.5 it is 2, limit 4.
+fn the_median_of_an_even_number_is_the_mean_of_the_middle() {
+    // The median of the finished tasks of 1 and 2 s is 1.5 s; with multiplier 2 the limit is 3 s. In the second run the
+    // median of 1, 2 and 2.5 s is 2 s, and the limit is 4 s.
     let run = World::machines(4).job("a").tasks([[1.0, 1.0], [2.0, 1.0], [9.0, 1.0], [9.0, 1.0]]);
     assert_eq!(run.run("spark(quantile=0.5,multiplier=2)").backups("a"), [(2, 3.0 + TICK), (3, 3.0 + TICK)]);
     let run = World::machines(4).job("a").tasks([[1.0, 1.0], [2.0, 1.0], [2.5, 1.0], [9.0, 1.0]]);
@@ -62,8 +63,8 @@ fn quantile_zero_still_needs_one_finished_task() {
 
 #[test]
 fn the_longest_running_attempt_comes_first() {
-    // The limit is 8 median seconds: task 1 of "b" is slow from 8 on, that of "a", in a phase that
-    // opened at 1, from 9 on. Two machines go free, at 10 and at 11; "a" has the lower id.
+    // The limit is 8 medians, 8 s: task 1 of "b" is slow from 8 on, and task 1 of the second phase of "a", which starts
+    // at 1, from 9 on. Machines become free at 10 and at 11. "b" gets the first one, although "a" has the lower id.
     let run = World::machines(4)
         .job("a")
         .phase("first")
@@ -82,10 +83,11 @@ fn the_longest_running_attempt_comes_first() {
 }
 
 #[test]
-fn a_risen_median_ends_and_renews_slowness() {
-    // Of five tasks two have finished at 1: limit 2.5. Task 2 is past it at 2.5, but every machine is
-    // taken until 4. By then the median of 1, 1, 3, 3 is 2 and the limit 5: not slow any more, and
-    // slow again at 5, when machines stand idle.
+fn a_task_can_stop_being_slow_when_the_median_rises() {
+    // At 1 two of five tasks have finished: the limit is 2.5 s. Task 2 is slow from 2.5 on, but all machines are busy
+    // until
+    // 4. Then the median of 1, 1, 3 and 3 s is 2 s and the limit 5 s: task 2 is not slow, but it is again from 5 on,
+    // when machines are idle.
     let run = World::machines(3)
         .job("a")
         .tasks([[1.0, 9.0], [1.0, 9.0], [100.0, 9.0], [3.0, 9.0], [3.0, 9.0]])
@@ -95,8 +97,8 @@ fn a_risen_median_ends_and_renews_slowness() {
 }
 
 #[test]
-fn the_backup_avoids_the_original_node() {
-    // Both free cpus are on the straggler's own node until the other node's long task ends at 8.
+fn a_backup_starts_on_another_node_than_the_original() {
+    // Free cpus are only on the straggler's node until the task on the other node ends at 8.
     let run = World::nodes([[("cpus", 3.0)], [("cpus", 1.0)]])
         .order("fifo")
         .job("a")

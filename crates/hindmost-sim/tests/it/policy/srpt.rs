@@ -4,7 +4,7 @@ use hindmost_sim::testing::World;
 
 #[test]
 fn the_shortest_effective_time_comes_first() {
-    // Means 2 and 3, but 1.5 standard deviations count: 2 + 1.5 × 2 = 5 against 3.
+    // The effective time is the mean plus 1.5 standard deviations: 2 + 1.5 × 2 = 5 s for "unsure", 3 s for "sure".
     let run = World::machines(1)
         .job("unsure")
         .tasks([[2.0]])
@@ -20,9 +20,10 @@ fn the_shortest_effective_time_comes_first() {
 }
 
 #[test]
-fn a_phase_counts_whole_until_its_last_task_ends() {
-    // "two" has a path of 3 + 3 s, "one" of 4 s. Once the map of "two" is over, 3 s are left, less than
-    // the 4 of "one", one of whose two tasks has run by then: it counts whole.
+fn a_phase_counts_in_full_until_its_last_task_ends() {
+    // "two" is alone at 0 and starts. When its map ends at 3, its path is 3 s, shorter than 4 s of "one" and 5 s of
+    // "five", and stays 3 s until both reduces have ended. Then "one" is next; after its first task its path is still 4
+    // s.
     let run = World::machines(1)
         .job("one")
         .at(0.5)
@@ -44,7 +45,8 @@ fn a_phase_counts_whole_until_its_last_task_ends() {
 
 #[test]
 fn parallel_paths_count_by_the_longest() {
-    // A diamond: 1 + max(2, 5) + 1 = 7 against 6, though its phases add up to 9.
+    // The longest path of the diamond is 1 + max(2, 5) + 1 = 7 s, although its phases add up to 9 s. So it comes after
+    // a job of 6 s and before a job of 8 s.
     let diamond = World::machines(1)
         .job("diamond")
         .phase("a")

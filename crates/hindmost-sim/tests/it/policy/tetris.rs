@@ -11,7 +11,8 @@ use crate::properties::any_cluster_of_dags;
 
 #[test]
 fn a_small_epsilon_prefers_the_large_job() {
-    // 1 − 10 ε > 1/4 − p ε: p of a small job is 2 s of the server, or 8 s of time.
+    // The large job is first if its score 1 − 10 ε is above the score 1/4 − p ε of a small job, where p is 2 s of the
+    // whole server (`work`) or 8 s (`time`).
     for (remaining, border) in [("work", 0.75 / 8.0), ("time", 0.75 / 2.0)] {
         for (epsilon, sum) in [(border * 0.999, 46.0), (border * 1.001, 34.0)] {
             let run = figure_2().run(&format!("tetris(epsilon={epsilon},remaining={remaining})"));
@@ -24,8 +25,9 @@ fn a_small_epsilon_prefers_the_large_job() {
 
 #[test]
 fn the_best_pair_of_task_and_node_starts_first() {
-    // Two free nodes of 4 and 8 cpus. The task of 3 cpus aligns with 3/4 on the small node and 3/8 on the large one, that
-    // of 8 with 1 on the large one; node by node the small node comes first, pair by pair the task of 8.
+    // Two free nodes have 4 and 8 cpus. The task of 3 cpus has an alignment of 3/4 on the small node and 3/8 on the
+    // large one; the task of 8 cpus has 1 on the large one. Tetris compares all pairs of tasks and nodes and starts the
+    // task of 8 cpus first. DollyMP considers one node after the other and starts the task of 3 cpus first.
     let world = World::nodes([[("cpus", 4.0)], [("cpus", 8.0)]]);
     let world = world.job("three").same(1, 10.0).demand([("cpus", 3.0)]).job("eight").same(1, 10.0);
     let world = world.demand([("cpus", 8.0)]);

@@ -1,4 +1,4 @@
-//! Live-like runs: nodes are lost and return, attempts fail, durations and speeds are learned on the way.
+//! Runs like live ones: nodes are lost and return, attempts fail, and durations and speeds are learned during the run.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use hindmost_sim::testing::World;
 use super::Digests;
 use crate::live_like::{LiveLike, Loss, policy};
 
-/// Jobs of several phases; those that say so begin with a guess of their durations.
+/// Returns twelve jobs of two phases. `nodes`: whether tasks have demands.
 fn jobs(nodes: bool) -> World {
     let gb = 1e9;
     let world = World::nodes([[("cpus", 1.0), ("memory", gb)]]);
@@ -23,7 +23,7 @@ fn jobs(nodes: bool) -> World {
     })
 }
 
-/// The worlds by name.
+/// Returns the worlds with their names.
 pub fn worlds() -> Vec<(&'static str, LiveLike)> {
     let specs = |nodes: bool, assumed: bool| {
         let specs = jobs(nodes).jobs.into_iter().enumerate().map(|(number, job)| {
@@ -45,7 +45,7 @@ pub fn worlds() -> Vec<(&'static str, LiveLike)> {
         killing: 0.25,
         fails: 10,
         learns: true,
-        knowledge: "progress(0.1)".parse().expect("a kind of knowledge"),
+        knowledge: "progress(0.1)".parse().expect("a progress model"),
         placement: Placement::FirstFit,
         seed: 1,
     };
@@ -54,7 +54,7 @@ pub fn worlds() -> Vec<(&'static str, LiveLike)> {
         nodes: nodes.clone(),
         machines: 0,
         jobs: specs(true, false),
-        knowledge: "history".parse().expect("a kind of knowledge"),
+        knowledge: "history".parse().expect("a progress model"),
         placement: Placement::Spread,
         fails: 0,
         losses: vec![loss(1, 3.0, 4.0), loss(4, 8.0, 2.0)],
@@ -67,7 +67,7 @@ pub fn worlds() -> Vec<(&'static str, LiveLike)> {
         jobs: specs(true, true),
         slot: 0.3,
         killing: 0.0,
-        knowledge: "age".parse().expect("a kind of knowledge"),
+        knowledge: "age".parse().expect("a progress model"),
         seed: 3,
         losses: vec![loss(0, 1.0, 2.0), loss(2, 5.0, 3.0), loss(3, 5.0, 1.0)],
         ..one_slot.clone()
@@ -75,12 +75,12 @@ pub fn worlds() -> Vec<(&'static str, LiveLike)> {
     vec![("live_one_slot", one_slot), ("live_spread", spread), ("live_slots", slots)]
 }
 
-/// The line of a policy in a world.
+/// Runs a policy in a world and returns its line.
 pub fn line(name: &str, world: &LiveLike, named: &str) -> String {
     let mut digests = Digests::new();
     let ran = world.run(policy(named));
     for record in ran.iter().flat_map(|ran| &ran.records) {
-        digests.record(record).expect("memory takes all");
+        digests.record(record).expect("writing to memory succeeds");
     }
     digests.line(name, named, &world.seed.to_string(), ran.is_err())
 }

@@ -1,4 +1,4 @@
-//! Logs of any format: recognises the format, then counts and analyses the log.
+//! Recognises the format of a log, then counts and analyses the log.
 
 use std::fs::File;
 use std::io::{self, Cursor, Read};

@@ -43,7 +43,7 @@ pub struct RecordedAttempt {
     pub stage: u32,
     /// The submission of the stage, counted from 0.
     pub stage_attempt: u32,
-    /// The task within the stage: its partition where the log names it, else its index. For an attempt of a
+    /// The task within the stage: its partition if the log names it, otherwise its index. For an attempt of a
     /// resubmitted stage whose task is unknown, the index within that submission.
     pub task: u32,
     /// The attempt's number among the attempts of the task within this submission of the stage, counted from 0.

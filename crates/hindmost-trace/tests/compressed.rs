@@ -35,7 +35,7 @@ fn a_compressed_log_gives_the_counts_of_the_plain_log() {
         let same = read_spark(packed_log.as_slice(), "log", None).unwrap();
         assert_eq!(same.workload_jobs(), replay.workload_jobs(), "{codec}");
         assert_eq!(same.attempts(), replay.attempts(), "{codec}");
-        // Split into two streams in the middle of a line.
+        // The log is split into two streams in the middle of a line.
         let (one, two) = log.split_at(log.len() / 2 + 17);
         assert_eq!(count(&[packed(codec, one), packed(codec, two)].concat()), plain, "{codec}");
     }

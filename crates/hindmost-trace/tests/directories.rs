@@ -177,11 +177,12 @@ fn other_files_and_duplicate_logs_give_warnings() {
     let home = tempfile::tempdir().unwrap();
     let path = |name: &str| home.path().join(name);
     fs::write(path("app-1"), log("app-1", None, 3, true)).unwrap();
-    // Logs of the same application: still being written under its old name, under another name, and compressed.
+    // These logs belong to the same application as other logs: they are still being written, or have another name, or
+    // are compressed.
     fs::write(path("app-1.inprogress"), log("app-1", None, 2, false)).unwrap();
     fs::write(path("other.inprogress"), log("app-1", None, 1, false)).unwrap();
     fs::write(path("copy.gz"), packed("gzip", log("app-1", None, 3, true).as_bytes())).unwrap();
-    // Without an id, a log is recognised by the finished log's name.
+    // A log without an application's id counts as a duplicate if its name is that of a finished log.
     fs::write(path("nameless"), "{\"Event\":\"SparkListenerLogStart\"}\n").unwrap();
     fs::write(path("nameless.lz4.inprogress"), "{\"Event\":\"SparkListenerLogStart\"}\n").unwrap();
     fs::write(path("notes.txt"), "notes\n").unwrap();

@@ -107,7 +107,7 @@ fn count(text: &str) -> Value {
 }
 
 #[test]
-fn counts_are_exact() {
+fn counts_match_a_complete_parse_of_all_lines() {
     for path in logs() {
         let expected = count(&fs::read_to_string(&path).unwrap());
         for summary in [summarize(&path, None).unwrap(), open(&path, None).unwrap().summary().clone()] {

@@ -12,7 +12,7 @@ pub fn check(text: &str) {
     assert_eq!(parts.join(","), text, "a list is split at its commas only");
     for part in parts {
         let Ok(spec) = part.parse::<PolicySpec>() else { continue };
-        // Compared as text, because NaN is not equal to itself.
+        // The policies are compared as text, because NaN is not equal to itself.
         let written = spec.to_string();
         let again: PolicySpec = written.parse().unwrap_or_else(|error| panic!("{written:?} from {part:?}: {error}"));
         assert_eq!(again.to_string(), written);

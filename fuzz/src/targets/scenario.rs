@@ -7,7 +7,7 @@ use crate::stays_in_its_folder;
 use hindmost_sim::experiment::Experiment;
 use hindmost_sim::scenario::Scenario;
 
-/// For scenarios with more nodes than this, no experiment is built.
+/// Experiments with more nodes than this are not set up.
 const MOST_NODES: u32 = 1000;
 
 /// Checks one input.

@@ -9,7 +9,7 @@ use super::fold::{Folded, waiting};
 
 /// The most jobs in the list of findings.
 const LISTED: usize = 64;
-/// The most open jobs. A job is open while further phases can be added to it.
+/// The most jobs that are open at the same time. A job is open while further phases can be added to it.
 const OPEN: usize = 1024;
 /// The most disjoint intervals of a union that are kept. Up to twice as many are kept before they are merged.
 const INTERVALS: usize = 512;

@@ -35,8 +35,8 @@ const FURTHEST: f64 = 12.0;
 /// 1.96 · ½.
 const HALF_WIDTH: f64 = 0.98;
 
-/// The most observations that are kept for estimating the slowness of several slow nodes. If there are more, only those
-/// of a sample of the phases are kept.
+/// The most observations that are kept for estimating the slowness of several slow nodes. If there are more, only the
+/// observations of a sample of the phases are kept.
 const KEPT: usize = 1 << 18;
 
 /// Statistics of a node's tasks over all phases.

@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn results_match_a_statistics_package() {
+    fn the_regression_matches_a_statistics_package() {
         // Expected values: scipy.stats.linregress.
         let x = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0];
         let y = [2.1, 2.9, 3.2, 5.1, 4.8, 6.9, 6.1, 8.4, 8.0, 9.9];

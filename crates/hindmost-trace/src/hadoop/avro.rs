@@ -248,7 +248,7 @@ impl<R: Read> Decoder<R> {
         Err(AvroError::Damaged("a number has too many bytes"))
     }
 
-    /// Reads `length` bytes and returns them; returns no bytes if they are not `used`.
+    /// Reads `length` bytes. Returns them if `used`; otherwise discards them and returns nothing.
     fn bytes(&mut self, length: u64, used: bool) -> Result<Vec<u8>, AvroError> {
         if length > LONGEST {
             return Err(AvroError::Damaged("a text is too long"));
@@ -348,7 +348,7 @@ impl<R: Read> Decoder<R> {
         })
     }
 
-    /// Returns the number of items that follow in an array or map; `None` at its end.
+    /// Returns the number of items that follow in an array or map; `None` at the end of the array or map.
     fn block(&mut self) -> Result<Option<u64>, AvroError> {
         let count = self.long()?;
         if count < 0 {

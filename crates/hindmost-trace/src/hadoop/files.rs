@@ -158,8 +158,8 @@ fn job_of(name: &str) -> Option<&str> {
     (first > 0 && second > 0 && name[end..].starts_with(['-', '_', '.'])).then(|| &name[..end])
 }
 
-/// Returns the rank of a history among those of its job; the history with the highest rank is kept. Histories of
-/// running jobs are ranked by the number of the ApplicationMaster; the history of the finished job is above them.
+/// Returns the rank of a history among the histories of its job; the history with the highest rank is kept. Histories
+/// of running jobs are ranked by the number of the ApplicationMaster; the history of the finished job is above them.
 fn rank(name: &str) -> (bool, u64) {
     let rest = job_of(name).map_or("", |job| &name[job.len()..]);
     let master = rest.strip_prefix('_').and_then(|rest| rest.split('.').next()).and_then(|n| n.parse().ok());

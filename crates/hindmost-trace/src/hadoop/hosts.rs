@@ -1,4 +1,4 @@
-//! Numbers machines and racks.
+//! Gives numbers to machines and racks.
 
 use rustc_hash::FxHashMap;
 

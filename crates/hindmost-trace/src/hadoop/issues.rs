@@ -93,7 +93,7 @@ impl Issues {
         self.failed.add(|| error.to_string());
     }
 
-    /// Adds all warnings.
+    /// Adds a warning for each kind of problem that occurred.
     pub(super) fn add_warnings(&self, warnings: &mut Vec<String>) {
         if let Some(at) = &self.cut.first {
             warnings.push(match self.cut.count {

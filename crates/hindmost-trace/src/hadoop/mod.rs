@@ -160,7 +160,7 @@ pub(crate) fn find(path: &Path) -> io::Result<bool> {
     Ok(files::format_of(path)?.is_some())
 }
 
-/// Counts what a Hadoop log holds. `name` is its name in errors.
+/// Counts what a Hadoop log holds. `name` is the log's name in errors.
 ///
 /// # Errors
 ///
@@ -173,7 +173,7 @@ pub fn summarize_hadoop(
     Ok(read_stream(reader, name, Collector::new(false, false), progress)?.summary())
 }
 
-/// Counts what a Hadoop log holds and finds what stragglers cost in it, and why. `name` is its name in errors.
+/// Counts what a Hadoop log holds and finds what stragglers cost in it, and why. `name` is the log's name in errors.
 ///
 /// # Errors
 ///
@@ -186,7 +186,7 @@ pub fn analyse_hadoop(
     Ok(with_findings(read_stream(reader, name, Collector::new(true, false), progress)?))
 }
 
-/// Reads a Hadoop log for a replay. `name` is its name in errors.
+/// Reads a Hadoop log for a replay. `name` is the log's name in errors.
 ///
 /// # Errors
 ///

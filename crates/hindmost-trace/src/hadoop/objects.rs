@@ -21,7 +21,7 @@ pub(super) const TEXT: usize = 256;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum At {
     Between,
-    /// In an object that is returned whole; with the number of open braces.
+    /// In an object that is returned whole. The number is the number of open braces.
     Object(u32),
     /// In a Rumen job, outside its tasks.
     Job(u32),
@@ -97,7 +97,7 @@ impl<'r> Objects<'r> {
         self.window.damage()
     }
 
-    /// Bytes of the file read so far.
+    /// Returns the number of bytes of the file that were read.
     pub(super) fn position(&self) -> u64 {
         self.window.position()
     }

@@ -118,7 +118,7 @@ pub fn open(path: &Path, progress: Option<OnProgress<'_>>) -> Result<JournalTrac
     for_replay(JournalRecords::open(path, progress)?)
 }
 
-/// Reads a journal for a replay. `name` is its name in errors.
+/// Reads a journal for a replay. `name` is the journal's name in errors.
 ///
 /// # Errors
 /// As for [`open`].
@@ -126,7 +126,7 @@ pub fn read(reader: impl Read, name: &str) -> Result<JournalTrace, TraceError> {
     for_replay(JournalRecords::new(reader, name)?)
 }
 
-/// Counts what a journal holds and finds what stragglers cost in it. `name` is its name in errors.
+/// Counts what a journal holds and finds what stragglers cost in it. `name` is the journal's name in errors.
 ///
 /// # Errors
 /// As for [`summarize`].

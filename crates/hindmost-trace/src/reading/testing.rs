@@ -16,7 +16,7 @@ impl Read for Drip<'_> {
     }
 }
 
-/// Returns a log of which each read returns at most `bytes` bytes.
+/// Returns a log that is read at most `bytes` bytes at a time.
 pub(crate) fn dripping(log: &[u8], bytes: usize) -> Plain<'_> {
     Plain::new(Drip(log, bytes)).unwrap()
 }

@@ -87,7 +87,8 @@ pub(super) struct NameSet {
     others: FxHashSet<Box<str>>,
 }
 
-/// Parses a name as a number; `None` if a number would be written differently.
+/// Parses a name as a number; `None` if the name is not a number in its usual form, for example if it has leading
+/// zeros.
 fn number(name: &str) -> Option<u32> {
     let digits = name.bytes().all(|byte| byte.is_ascii_digit());
     (digits && (name.len() == 1 || !name.starts_with('0'))).then(|| name.parse().ok())?
@@ -172,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn names_and_numbers_are_distinguished() {
+    fn names_with_leading_zeros_are_not_numbers() {
         let mut set = NameSet::default();
         for name in ["0", "00", "1", "01", "", "driver", "1", "4294967295", "4294967296", "-1", "1"] {
             set.insert(name);

@@ -23,8 +23,8 @@ pub(super) struct Identity {
 }
 
 impl Identity {
-    /// Returns whether both are certainly the same application. For a log in progress the start times are not
-    /// compared.
+    /// Returns whether two identities certainly belong to the same application. For a log in progress the start times
+    /// are not compared.
     pub(super) fn is_same(&self, other: &Identity, in_progress: bool) -> bool {
         let started = in_progress || self.start == other.start;
         self.id.is_some() && self.id == other.id && self.attempt == other.attempt && started

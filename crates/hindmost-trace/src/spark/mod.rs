@@ -89,7 +89,8 @@ pub struct SparkTrace {
 pub struct SparkApplication {
     /// The application's id, such as `application_1628109047826_1317105`; `None` if the log does not say.
     pub id: Option<String>,
-    /// The number of the application's attempt; `None` if the cluster manager does not number attempts. YARN does.
+    /// The number of the application's attempt, as YARN assigns it; `None` if the cluster manager does not number
+    /// attempts.
     pub attempt: Option<String>,
     /// The application's name.
     pub name: Option<String>,
@@ -137,7 +138,7 @@ impl SparkTrace {
     }
 }
 
-/// Reads a Spark event log for a replay. `name` is its name in errors.
+/// Reads a Spark event log for a replay. `name` is the log's name in errors.
 ///
 /// # Errors
 ///

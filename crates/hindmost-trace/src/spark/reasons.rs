@@ -1,9 +1,9 @@
-//! Classifies why attempts failed or were killed.
+//! Determines why attempts failed or were killed.
 
 use super::task_end::EndReason;
 use crate::reading::causes::{CauseTable, NOT_SAID, OTHER, cause_in, shortened};
 
-/// Why an executor was lost, by fragments of Spark's messages.
+/// Fragments of Spark's messages about lost executors, and the causes that they indicate.
 const LOSSES: &CauseTable = &[
     (&["memory limits", "OOM"], "out of memory"),
     (&["ecommission"], "decommissioned"),
@@ -15,7 +15,7 @@ const LOSSES: &CauseTable = &[
     (&["Command exited with code", "Exit status", "exit code"], "process exited"),
 ];
 
-/// Why attempts were killed, by fragments of Spark's kill reasons.
+/// Fragments of Spark's kill reasons, and the causes that they indicate.
 const KILLS: &CauseTable = &[
     (&["another attempt succeeded"], "another attempt succeeded"),
     (&["barrier stage"], "a task of the barrier stage failed"),

@@ -58,7 +58,7 @@ enum Kind {
 struct LeftOut(Vec<(String, String)>);
 
 impl Sources {
-    /// Total size of all files in bytes; `None` if one is unknown.
+    /// Total size of all files in bytes; `None` if the size of a file is unknown.
     pub(super) fn total(&self) -> Option<u64> {
         self.logs.iter().flat_map(|log| &log.parts).map(|part| part.size).sum()
     }
@@ -107,7 +107,7 @@ fn entries(path: &Path) -> std::io::Result<Vec<Entry>> {
             continue;
         }
         let path = entry.path();
-        // Follows links.
+        // `fs::metadata` follows links.
         let kind = match fs::metadata(&path) {
             Ok(about) if about.is_dir() => Some(Kind::Directory),
             Ok(about) if about.is_file() => Some(Kind::File(about.len())),

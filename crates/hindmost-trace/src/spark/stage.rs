@@ -115,7 +115,7 @@ impl Stage {
         }
     }
 
-    /// Counts an attempt.
+    /// Counts an attempt, and returns its task.
     pub(super) fn attempt(&mut self, attempt: Counted, counts: &mut Tally) -> Found {
         self.submission(attempt.stage_attempt, None);
         let Some(task) = attempt.task(self) else {

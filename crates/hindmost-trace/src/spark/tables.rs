@@ -81,7 +81,7 @@ impl Winner {
     const VACANT: Winner =
         Winner { launch: 0, finish: 0, executor: u32::MAX, attempt: 0, stage_attempt: 0, speculative: false };
 
-    /// Seconds from launch to finish, at least 0.001, the resolution of Spark's clock.
+    /// Returns the seconds from launch to finish, at least 0.001, the resolution of Spark's clock.
     pub(super) fn duration(self) -> f64 {
         (self.finish - self.launch).max(1) as f64 / 1000.0
     }

@@ -96,7 +96,7 @@ fn losers_and_speculative_attempts_are_distinguished() {
         .task(Task { reason: "ExceptionFailure", ..task(0, 2, 0, 300) })
         .task(Task { attempt: 1, ..task(0, 2, 310, 400) })
         .task(Task { attempt: 2, ..task(0, 2, 450, 500) })
-        // The attempt is killed when its stage fails.
+        // The attempt is killed, and no attempt of the task succeeds.
         .task(Task { reason: "TaskKilled", ..task(0, 3, 0, 1000) })
         .end(1000);
     let trace = log.read();

@@ -80,7 +80,7 @@ pub struct TraceSummary {
     /// Spark 2.2 `not said`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub killed_by: BTreeMap<String, u64>,
-    /// Counts that only Spark event logs have. Their keys are on the same level as those above.
+    /// Counts that only Spark event logs have. In JSON their keys are on the same level as the keys above.
     #[serde(flatten)]
     pub spark: Option<SparkCounts>,
     /// Counts that only Hadoop logs have.

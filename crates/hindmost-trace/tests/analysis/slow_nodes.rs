@@ -96,7 +96,7 @@ fn a_node_with_larger_inputs_is_not_called_slow() {
     assert!(skew.explains && skew.elasticity_ci95[0] < 1.0 && skew.elasticity_ci95[1] > 1.0, "{skew:?}");
     assert!(found.stragglers.skew >= 30 && found.stragglers.skew * 10 >= found.stragglers.tasks * 9, "{found:?}");
 
-    // Without bytes, the same log makes the node look slow.
+    // If the log does not say how many bytes tasks read, the node looks slow.
     for attempt in &mut attempts {
         attempt.bytes_read = None;
     }

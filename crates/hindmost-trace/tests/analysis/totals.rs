@@ -35,7 +35,8 @@ fn the_first_success_wins_and_the_others_lose() {
 
 #[test]
 fn overlapping_waits_of_one_job_count_once() {
-    // Both phases of the first job wait from 10 s, until 30 and 50 s; the phase of the second waits from 10 to 110 s.
+    // The two phases of the first job wait from 10 s to 30 s and from 10 s to 50 s; the phase of the second job waits
+    // from 10 s to 110 s.
     let mut analysis = Analysis::new();
     for (number, job, last) in [(0, "a", 30.0), (1, "a", 50.0), (2, "b", 110.0)] {
         let facts = PhaseFacts { job: Some(job.to_owned()), tasks: Some(20), ..PhaseFacts::default() };
@@ -68,7 +69,7 @@ fn totals_include_phases_that_are_not_listed() {
         }
         analysis.ended(phase(number), &succeeded(19, 0.0, last));
         analysis.closed(phase(number));
-        // A killed loser is reported late.
+        // The end of a killed loser is reported after its phase was closed.
         if number >= 1 {
             analysis.ended(phase(number - 1), &ended(19, 2.0, Ended::Killed, true));
         }

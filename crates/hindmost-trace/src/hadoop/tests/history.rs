@@ -49,7 +49,8 @@ fn every_version_gives_the_same_result() {
             [(0, 1, 0, false, Outcome::Lost), (1, 0, 0, false, Outcome::Failed), (0, 1, 1, true, Outcome::Won),]
         );
         assert_eq!((trace.attempts()[0].launch, trace.attempts()[0].finish), (Some(1.0), Some(60.5)));
-        // Two attempts ran on h1 at the same time: first those of the two maps, later the slow one and the reduce.
+        // Two attempts ran on h1 at the same time: first the first attempts of the two maps, later the slow attempt and
+        // the reduce.
         let slots: Vec<_> = trace.cluster_nodes().iter().map(|node| (&*node.name, node.slots)).collect();
         assert_eq!(slots, [("h1", 2), ("h2", 1)]);
         assert_eq!(trace.node_memory(), [Some(2.0 * 2048.0 * 1_048_576.0), Some(2048.0 * 1_048_576.0)]);
@@ -200,7 +201,7 @@ fn missing_records_give_warnings() {
     // Two tasks that the job counts are not in the log.
     let trace = History::begun(Version::V2, 3, 0).attempt(run('m', 0, 0, 1000, 2000)).done(3000, 3, 0).read();
     warning(trace.summary(), "2 tasks succeeded according to the job, but not in the log");
-    // An end without a start, a repeated one, and one that does not name its attempt.
+    // The log has an end without a start, an end that occurs twice, and an end that does not name its attempt.
     let trace = History::begun(Version::V2, 1, 0)
         .end(run('m', 0, 0, 1000, 2000))
         .end(run('m', 0, 0, 1000, 2000))

@@ -142,7 +142,7 @@ fn missing_fields_are_tolerated() {
         json!({"jobID": "x", "mapTasks": [{"attempts": [{"result": "KILLED"}]}, {"attempts": [{"result": "KILLED"}]}]});
     let (summary, _) = counted(without_ids.to_string().as_bytes()).unwrap();
     assert_eq!((summary.tasks, summary.killed_attempts, summary.from), (2, 2, None));
-    // Other JSON is not a trace.
+    // JSON of another kind is refused.
     let error = counted(br#"{"name":"<root>","children":[]}"#).unwrap_err();
     assert!(matches!(error, TraceError::NotHadoop { .. }), "{error}");
 }

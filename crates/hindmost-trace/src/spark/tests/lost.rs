@@ -145,7 +145,7 @@ fn shared_task_ids_are_ignored() {
 }
 
 #[test]
-fn a_lost_output_is_no_end_of_another_attempt() {
+fn a_lost_output_counts_for_the_attempt_that_made_it() {
     let first = Task { executor: "1", host: "h1", ..task(0, 0, 0, 10_000) };
     let second = Task { executor: "2", host: "h2", ..task(0, 1, 0, 20_000) };
     let log = Log::new()
@@ -239,7 +239,7 @@ fn reruns_after_a_fetch_failure_are_not_losers() {
         close(time.failed, 0.982);
         close(time.winners, 4.006 + 0.98 + 0.981 + 0.98 + 0.981);
         assert_eq!(findings.tasks, 8);
-        // Reduces 2 and 3 take as long as in the second submission, whether or not it names their partitions.
+        // Reduces 2 and 3 take as long as in the second submission, whether or not the log names their partitions.
         let jobs = trace.workload_jobs();
         assert_eq!(recorded(&jobs[0].durations[1]), [0.98, 0.981, 0.98, 0.981]);
         assert_eq!(recorded(&jobs[0].durations[0]), [1.0, 1.001, 1.002, 1.003]);

@@ -109,7 +109,7 @@ fn stages_not_submitted_before_the_job_ends_are_skipped() {
         .submitted(0, 0, 1)
         .task(task(0, 0, 0, 10))
         .completed(0, 0, 1, "")
-        // Lists the shared stage 0, which has ended: skipped. Stage 1 runs for both jobs.
+        // Job 1 also lists stages 0 and 1. Stage 0 has ended, so job 1 skips it; stage 1 runs for both jobs.
         .job(1, 20, &[(0, &[]), (1, &[0]), (2, &[1])])
         .submitted(1, 0, 1)
         .task(task(1, 0, 20, 30))

@@ -1,10 +1,10 @@
 //! Reproduces the experiments of papers and compares their claims with measured values.
 //!
-//! - A **claim** is a sentence of a paper with a rule: the range of values that confirms it. The rule is the same for
-//!   all readings and was set before the measurement.
+//! - A **claim** is a sentence of a paper together with a rule: the range of values that confirms the claim. All readings
+//!   of a claim have the same rule, and the rule was written down before anything was measured.
 //! - A **reading** is one interpretation of details that the paper does not specify, such as the length of a slot.
-//! - A **figure** requests the simulations that it needs, which are then all run in parallel, and judges its claims by
-//!   the results. Simulations that several figures share are made once.
+//! - A **figure** requests the simulations that it needs and derives the verdicts of its claims from their results. The
+//!   simulations of all figures run in parallel. A simulation that several figures request runs once.
 //!
 //! A [`Reproduction`](hindmost_core::reproduction::Reproduction) contains the claims with their verdicts and all
 //! numbers as data; `hindmost-report` turns it into text, Markdown and HTML. Each paper has a folder with a file for
@@ -18,7 +18,7 @@
 //!
 //! let stop = AtomicBool::new(false);
 //! let execution = Execution { threads: 4, stop: &stop, progress: &|_| {}, output: None };
-//! // The quick version takes minutes.
+//! // `true` requests the quick version, which takes minutes.
 //! let reproduction = xu2015(true, &execution)?;
 //! for claim in reproduction.figures.iter().flat_map(|figure| &figure.claims) {
 //!     println!("{}: {}", claim.claimed, claim.verdict);

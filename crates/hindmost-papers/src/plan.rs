@@ -1,4 +1,4 @@
-//! The simulations that figures request, and their results.
+//! The simulations that figures request, and the results of these simulations.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -15,20 +15,24 @@ use hindmost_sim::experiment::{Execution, Experiment, FinishedOutput, run_all};
 use hindmost_sim::output::Output;
 use hindmost_sim::scenario::{PolicyEntry, Scenario};
 
-/// A cluster and workload on which policies run: a built-in scenario with changes.
+/// A cluster with a workload, on which policies run: a built-in scenario with some changed keys.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct World {
+    /// Name of the built-in scenario.
     pub scenario: &'static str,
-    /// Replacements by path, in TOML, made before `set`.
+    /// Keys of the scenario with their new values in TOML; applied before `set`.
     pub put: Vec<(&'static str, &'static str)>,
-    /// Values set by path.
+    /// Keys of the scenario with their new values.
     pub set: Vec<(&'static str, f64)>,
+    /// Time between decisions, in the scenario's unit of time; 0: decisions after every event.
     pub slot: f64,
+    /// What policies may know about running attempts.
     pub knowledge: Knowledge,
+    /// Number of seeds, beginning with seed 1.
     pub seeds: u32,
 }
 
-/// The runs of one policy in one world, over all seeds.
+/// Identifies the runs of one policy in one world on all seeds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Handle {
     world: usize,
@@ -38,34 +42,35 @@ pub(super) struct Handle {
 /// The requested runs. A run that is requested twice is made once.
 #[derive(Default)]
 pub(super) struct Plan {
+    /// Each world with the policies that run in it.
     worlds: Vec<(World, Vec<PolicySpec>)>,
 }
 
-/// The results of one run.
+/// The results of one policy in one world on one seed.
 #[derive(Clone, Debug)]
 struct Run {
-    /// The results of all jobs.
+    /// Summary of all jobs.
     all: Digest,
-    /// The results of the jobs that had finished when arrivals stopped.
+    /// Summary of the jobs that had finished when arrivals stopped.
     cut: Digest,
 }
 
-/// The results of a plan.
+/// The results of all runs of a plan.
 pub(super) struct Runs {
-    /// By world, policy and seed.
+    /// Results by world, then by policy, then by seed.
     digests: Vec<Vec<Vec<Run>>>,
 }
 
-/// The jobs of a run that count.
+/// Which jobs of a run a measured value includes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Count {
-    /// All jobs; the run ends when the last one is done.
+    /// All jobs. The run ends when its last job is done.
     Drained,
-    /// The jobs that had finished when arrivals stopped. A run that ends at that time has the same jobs with the same
-    /// results.
+    /// Only the jobs that had finished when arrivals stopped. Their results are those of a run that ends at that time.
     Cut,
 }
 
+/// The results of finished runs, by number of the world, name of the policy and seed.
 type Store = Arc<Mutex<BTreeMap<(usize, String, u64), Run>>>;
 
 impl Plan {
@@ -87,12 +92,12 @@ impl Plan {
         Ok(Handle { world: at, policy: place })
     }
 
-    /// Returns the number of runs.
+    /// Returns the number of runs: one for each world, policy and seed.
     pub(super) fn runs(&self) -> u64 {
         self.worlds.iter().map(|(world, policies)| u64::from(world.seeds) * policies.len() as u64).sum()
     }
 
-    /// Makes the runs.
+    /// Simulates all requested runs.
     ///
     /// # Errors
     /// If a run fails or is interrupted.
@@ -100,7 +105,8 @@ impl Plan {
         let experiments: Vec<Experiment> =
             self.worlds.iter().map(|(world, policies)| experiment(world, policies)).collect::<Result<_, _>>()?;
         let store = Store::default();
-        // Complete results stay in memory until a batch ends, so batches are as small as the threads allow.
+        // `run_all` keeps the results of all its runs in memory, so it gets the worlds in small batches. A batch has about
+        // eight runs for each thread, so that no thread is idle for long at its end.
         let enough = 8 * execution.threads.max(1);
         let mut from = 0;
         while from < experiments.len() {
@@ -137,7 +143,7 @@ impl Plan {
 }
 
 impl Runs {
-    /// Returns the results of a policy in a world, one for each seed.
+    /// Returns the summary of each seed's run, over the jobs that `count` includes.
     pub(super) fn get(&self, handle: Handle, count: Count) -> Vec<Digest> {
         let runs = self.digests.get(handle.world).and_then(|policies| policies.get(handle.policy));
         runs.into_iter()
@@ -149,12 +155,13 @@ impl Runs {
             .collect()
     }
 
-    /// Returns the results of all jobs of a policy's runs, one for each seed.
+    /// Returns the summary of each seed's run, over all jobs.
     pub(super) fn drained(&self, handle: Handle) -> Vec<Digest> {
         self.get(handle, Count::Drained)
     }
 }
 
+/// Creates the experiment that runs the policies in a world on all its seeds.
 fn experiment(world: &World, policies: &[PolicySpec]) -> Result<Experiment, SimulationError> {
     let put = world.put.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned()));
     let set = world.set.iter().map(|(path, value)| ((*path).to_owned(), value.to_string()));
@@ -171,9 +178,11 @@ fn experiment(world: &World, policies: &[PolicySpec]) -> Result<Experiment, Simu
     Experiment::of(&scenario, 1)
 }
 
-/// Collects the jobs of a run.
+/// Collects the finished jobs of a run and stores their summaries when the run ends.
 struct Collector {
+    /// The run's key in `store`.
     key: (usize, String, u64),
+    /// Time at which arrivals stop; `None`: the workload has no such time, and `cut` includes all jobs.
     horizon: Option<f64>,
     jobs: Vec<JobResult>,
     store: Store,
@@ -203,7 +212,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_drained_run_contains_the_results_of_a_cut_one() {
+    fn cut_results_equal_those_of_a_run_that_ends_early() {
         let world = World {
             scenario: "xu2015-heavy",
             put: Vec::new(),
@@ -220,9 +229,9 @@ mod tests {
         let execution = Execution { threads: 2, stop: &stop, progress: &|_| {}, output: None };
         let cut = plan.run(&execution).unwrap().get(handle, Count::Cut);
 
-        let mut really_cut = experiment(&world, &plan.worlds[0].1).unwrap();
-        really_cut.setup.drain = false;
-        let results = run_all(&[really_cut], &execution).unwrap();
+        let mut ends_early = experiment(&world, &plan.worlds[0].1).unwrap();
+        ends_early.setup.drain = false;
+        let results = run_all(&[ends_early], &execution).unwrap();
         for (digest, run) in cut.iter().zip(&results[0][0]) {
             assert!(run.unfinished > 0 && run.finished > 0);
             assert_eq!(digest.jobs, run.finished as f64);

@@ -1,25 +1,29 @@
-//! The reproduction of a paper, as Markdown for the documentation and as text for the terminal.
+//! Renders the reproduction of a paper: as Markdown for the documentation, and as text for the terminal.
 
 mod plots;
 
 use std::fmt::Write as _;
 
 use comfy_table::{ContentArrangement, LineStyle, Table, TableStyle};
-use hindmost_core::reproduction::{Cell, Claim, DataTable, Figure, Reproduction, Verdict, number_text};
+use hindmost_core::reproduction::{
+    Cell, Claim, DataTable, Figure, Reproduction, Verdict, number_text, rounded_text, with_unit,
+};
 pub use plots::{PlotFile, plots};
+
+use crate::text::{counted, wrapped};
 pub(crate) use plots::{caption, drawn};
 
 /// Columns separated by space, with one line under the headings.
 const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
-/// Terminals narrower than this, in columns, get a list instead of tables.
+/// Terminals with fewer columns than this get a list of claims instead of tables.
 const TABLE_FROM_WIDTH: u16 = 80;
-/// Begins the heading of a column that holds half the interval of the column before it.
+/// The heading of a column begins with this if the column has half of the intervals of the column before it.
 const HALF: &str = "±";
-/// Marks a reading under which a claim's criterion holds.
+/// Shown for a reading under which a claim's rule holds.
 const HOLDS: &str = "yes";
 
-/// Returns the whole reproduction as Markdown: the claims in one table, then every figure with all its readings
-/// and numbers. It links to the pictures of [`plots`] in a folder that has the paper's name.
+/// Returns the whole reproduction as Markdown: the claims in one table, then every figure with all its readings and
+/// numbers. The Markdown links to the pictures of [`plots`] in a folder that has the paper's name.
 pub fn markdown(reproduction: &Reproduction) -> String {
     let mut text = format!("# {} reproduced\n\n{}.\n\n", escaped(&reproduction.paper), escaped(&reproduction.title));
     let _ = writeln!(
@@ -34,7 +38,7 @@ pub fn markdown(reproduction: &Reproduction) -> String {
         let _ = writeln!(text, "{}\n", escaped(note));
     }
     let _ = writeln!(text, "## Claims\n\n{}\n", counts(reproduction));
-    text += "| | Claimed | Measured [95% interval] | Reading | Over all readings | Verdict |\n\
+    text += "| | Claimed | Measured [95% interval] | Reading | Under all readings | Verdict |\n\
              | --- | --- | --- | --- | --- | --- |\n";
     for (figure, claim) in claims(reproduction) {
         let (measured, reading) = representative(claim);
@@ -48,8 +52,9 @@ pub fn markdown(reproduction: &Reproduction) -> String {
         ];
         row(&mut text, cells.iter());
     }
-    text += "\nThe reading shown is the first under which a claim's rule holds, else the first that was run; all of them \
-             are below.\n\n## Readings\n\n";
+    text += "\nThe value shown is measured under the first reading under which the claim's rule holds. If the rule holds \
+             under no reading, it is measured under the first one. The values under all readings are below.\n\n\
+             ## Readings\n\n";
     for reading in &reproduction.readings {
         let _ = writeln!(text, "- **{}**: {}", escaped(&reading.name), escaped(&reading.description));
     }
@@ -81,8 +86,8 @@ fn claim_markdown(text: &mut String, claim: &Claim) {
             format!("**{first}{}**.", letters.as_str())
         }
     };
-    let _ = writeln!(text, "{verdict} Rule: {}. {}\n", claim.expected, escaped(&claim.comment));
-    text.push_str("| Reading | What | Measured | Holds |\n| --- | --- | --- | --- |\n");
+    let _ = writeln!(text, "{verdict} Rule: {}. {}\n", claim.rule(), escaped(&claim.comment));
+    text.push_str("| Reading | Value | Measured [95% interval] | Rule holds |\n| --- | --- | --- | --- |\n");
     for measured in &claim.readings {
         let holds = if measured.holds { HOLDS } else { "no" };
         row(text, [&measured.reading, &measured.value, &measured.text(), holds].into_iter());
@@ -91,28 +96,38 @@ fn claim_markdown(text: &mut String, claim: &Claim) {
 
 fn table_markdown(text: &mut String, table: &DataTable) {
     let _ = write!(text, "\n<details><summary>{}</summary>\n\n", in_html(&table.caption));
-    // Half an interval is shown in the cell of its value, not in a column of its own.
-    let is_half = |at: usize| at > 0 && table.columns.get(at).is_some_and(|heading| heading.starts_with(HALF));
-    let shown = || (0..table.columns.len()).filter(|at| !is_half(*at));
-    let half = format!(" {HALF}");
-    row(text, shown().map(|at| table.columns[at].clone() + if is_half(at + 1) { &half } else { "" }));
-    row(text, shown().map(|at| if at == 0 { "---" } else { "---:" }));
-    for cells in &table.rows {
-        row(
-            text,
-            shown()
-                .filter_map(|at| Some((cells.get(at)?, cells.get(at + 1).filter(|_| is_half(at + 1)))))
-                .map(with_half),
-        );
+    let (columns, rows) = as_text(table);
+    row(text, columns.iter());
+    row(text, (0..columns.len()).map(|at| if at == 0 { "---" } else { "---:" }));
+    for cells in rows {
+        row(text, cells.iter());
     }
     text.push_str("\n</details>\n");
 }
 
+/// Returns the headings and the rows of a table as text. Half of an interval is in the cell of its value and has no column
+/// of its own.
+pub(crate) fn as_text(table: &DataTable) -> (Vec<String>, Vec<Vec<String>>) {
+    let is_half = |at: usize| at > 0 && table.columns.get(at).is_some_and(|heading| heading.starts_with(HALF));
+    let shown: Vec<usize> = (0..table.columns.len()).filter(|at| !is_half(*at)).collect();
+    let heading = |at: &usize| {
+        let half = if is_half(at + 1) { format!(" {HALF}") } else { String::new() };
+        table.columns[*at].clone() + &half
+    };
+    let cells = |row: &Vec<Cell>| {
+        let with_halves = |at: &usize| Some((row.get(*at)?, row.get(at + 1).filter(|_| is_half(at + 1))));
+        shown.iter().filter_map(with_halves).map(with_half).collect()
+    };
+    (shown.iter().map(heading).collect(), table.rows.iter().map(cells).collect())
+}
+
 /// Formats a value with half of its interval, if it has one.
 fn with_half((value, half): (&Cell, Option<&Cell>)) -> String {
-    match half {
-        None | Some(Cell::Number(None)) => cell_text(value),
-        Some(half) => format!("{} {HALF} {}", cell_text(value), cell_text(half)),
+    match (value, half) {
+        (Cell::Number(Some(value)), Some(Cell::Number(Some(half)))) => {
+            format!("{} {HALF} {}", rounded_text(*value), rounded_text(*half))
+        }
+        _ => cell_text(value),
     }
 }
 
@@ -124,7 +139,8 @@ fn row(text: &mut String, cells: impl Iterator<Item = impl AsRef<str>>) {
     text.push('\n');
 }
 
-pub(crate) fn cell_text(cell: &Cell) -> String {
+/// Formats a cell of a table; a dash if the cell has no number.
+fn cell_text(cell: &Cell) -> String {
     match cell {
         Cell::Number(Some(number)) => number_text(*number),
         Cell::Number(None) => "–".to_owned(),
@@ -141,7 +157,7 @@ fn escaped(text: &str) -> String {
             left -= 1;
         }
         match letter {
-            // A backtick that closes code, or that a later one closes.
+            // A backtick begins code only if a later backtick ends the code.
             '`' if in_code || left > 0 => in_code = !in_code,
             // A bar would end a table cell even in code.
             '|' => escaped.push('\\'),
@@ -157,8 +173,8 @@ fn in_html(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-/// Returns the claims with their verdicts as text of at most `width` columns. All numbers are in the JSON and the
-/// Markdown only.
+/// Returns the claims with their verdicts as text of at most `width` columns. The text has one measured value for each
+/// claim; the JSON document and the Markdown have all values.
 pub fn text(reproduction: &Reproduction, width: u16) -> String {
     let columns = usize::from(width.max(20));
     let quick = if reproduction.quick { " (quick)" } else { "" };
@@ -187,6 +203,7 @@ pub fn text(reproduction: &Reproduction, width: u16) -> String {
     text
 }
 
+/// Draws the claims of a figure as a table.
 fn claim_table(figure: &Figure, width: u16) -> String {
     let mut table = Table::new();
     table.load_style(STYLE).set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
@@ -194,7 +211,7 @@ fn claim_table(figure: &Figure, width: u16) -> String {
     for claim in &figure.claims {
         let (mut measured, reading) = representative(claim);
         if let Some(span) = span(claim) {
-            let _ = write!(measured, "; all readings {span}");
+            let _ = write!(measured, "; under all readings {span}");
         }
         table.add_row([&claim.claimed, &measured, &reading, &claim.verdict.short(claim.readings.len())]);
     }
@@ -206,32 +223,38 @@ fn claim_table(figure: &Figure, width: u16) -> String {
     lines.join("\n")
 }
 
+/// Appends the claims of a figure as a list.
 fn list(text: &mut String, figure: &Figure, columns: usize) {
     for claim in &figure.claims {
         let (measured, reading) = representative(claim);
         let _ = writeln!(text, "{}", wrapped(&format!("- {}", claim.claimed), columns, 2));
-        for line in [format!("measured {measured}, {reading}"), claim.verdict.short(claim.readings.len())] {
+        for line in [format!("measured {measured}, reading {reading}"), claim.verdict.short(claim.readings.len())] {
             let _ = writeln!(text, "  {}", wrapped(&line, columns.saturating_sub(2), 0).replace('\n', "\n  "));
         }
     }
 }
 
+/// Returns all claims of a reproduction, each with its figure.
 pub(crate) fn claims(reproduction: &Reproduction) -> impl Iterator<Item = (&Figure, &Claim)> {
     reproduction.figures.iter().flat_map(|figure| figure.claims.iter().map(move |claim| (figure, claim)))
 }
 
-/// Returns the measured value that represents a claim, and its reading.
+/// Returns the measured value that summaries of a claim show, as text, and the name of its reading.
 pub(crate) fn representative(claim: &Claim) -> (String, String) {
     claim.representative().map_or_else(Default::default, |measured| (measured.text(), measured.reading.clone()))
 }
 
-/// Returns the smallest and largest mean over a claim's readings; `None` if they are equal.
+/// Returns the smallest and largest mean over a claim's readings as text; `None` if they are equal.
 fn span(claim: &Claim) -> Option<String> {
     let means = || claim.readings.iter().filter_map(|measured| measured.mean);
     let (low, high) = (means().min_by(f64::total_cmp)?, means().max_by(f64::total_cmp)?);
-    (low < high).then(|| format!("{} to {}", number_text(low), number_text(high)))
+    let unit = claim.readings.first().map_or("", |measured| measured.unit.as_str());
+    let [low, high] = [low, high].map(rounded_text);
+    let low_unit = if unit == "%" { unit } else { "" };
+    (low != high).then(|| format!("{} to {}", with_unit(&low, low_unit), with_unit(&high, unit)))
 }
 
+/// Returns a sentence with the number of claims for each verdict.
 pub(crate) fn counts(reproduction: &Reproduction) -> String {
     let (mut all, mut some, mut none) = (0, 0, 0);
     for (_, claim) in claims(reproduction) {
@@ -242,38 +265,24 @@ pub(crate) fn counts(reproduction: &Reproduction) -> String {
         }
     }
     format!(
-        "Of {} claims {all} are reproduced under every reading that was run, {some} under some readings, {none} under none.",
-        all + some + none
+        "The paper has {}. Under every reading that was run, {all} are reproduced; under some readings, {some}; under no \
+         reading, {none}.",
+        counted(all + some + none, "tested claim")
     )
 }
 
+/// Returns the command that makes the reproduction, without `hindmost`.
 fn command(reproduction: &Reproduction) -> String {
     format!("reproduce {}{}", reproduction.paper, if reproduction.quick { " --quick" } else { "" })
 }
 
+/// Formats the seeds as a range, such as `1 to 5`.
 pub(crate) fn seeds(reproduction: &Reproduction) -> String {
     match reproduction.seeds.as_slice() {
         [] => "none".to_owned(),
         [only] => only.to_string(),
         [first, .., last] => format!("{first} to {last}"),
     }
-}
-
-/// Wraps text at spaces into lines of at most `width` letters and indents all lines but the first.
-fn wrapped(text: &str, width: usize, indent: usize) -> String {
-    let (mut lines, mut line) = (Vec::new(), String::new());
-    for word in text.split_whitespace() {
-        let used = line.chars().count();
-        if used > indent && used + 1 + word.chars().count() > width {
-            lines.push(std::mem::replace(&mut line, " ".repeat(indent)));
-        }
-        if !line.trim().is_empty() {
-            line.push(' ');
-        }
-        line += word;
-    }
-    lines.push(line);
-    lines.join("\n")
 }
 
 #[cfg(test)]
@@ -300,8 +309,8 @@ mod tests {
                 name: "Figure 2".to_owned(),
                 about: "About it.".to_owned(),
                 claims: vec![
-                    claim("It is shorter", vec![measured("early", -40.0), measured("oracle", -61.0)]),
-                    claim("It is longer", vec![measured("oracle", 61.0)]),
+                    claim("SDA is faster", vec![measured("early", -40.0), measured("oracle", -61.0)]),
+                    claim("SDA is slower", vec![measured("oracle", 61.0)]),
                 ],
                 tables: vec![DataTable::new(
                     "Numbers < 3",
@@ -313,14 +322,15 @@ mod tests {
     }
 
     #[test]
-    fn markdown_begins_with_the_claims() {
+    fn markdown_has_claims_readings_and_tables() {
         let text = markdown(&example());
         for part in [
             "Made by `hindmost reproduce xu2015 --quick` (hindmost ",
-            "Of 2 claims 0 are reproduced under every reading that was run, 1 under some readings, 1 under none.",
-            "| Figure 2 | It is shorter (IV-C) | −61% [−62, −60] | oracle | −61 to −40 | reproduced under 1 of 2 readings |",
+            "The paper has 2 tested claims. Under every reading that was run, 0 are reproduced; under some readings, 1; under \
+             no reading, 1.",
+            "| Figure 2 | SDA is faster (IV-C) | −61% [−62, −60] | oracle | −61% to −40% | reproduced under 1 of 2 readings |",
             "| early | mean flowtime against Mantri | −40% [−41, −39] | no |",
-            "**Not reproduced**: measured 61% [60, 62], needed from −65 to −55. Rule: from −65 to −55. a\\|b",
+            "**Not reproduced**: measured 61% [60, 62], expected from −65% to −55%. Rule: from −65% to −55%. a\\|b",
             "<summary>Numbers &lt; 3</summary>",
             "| σ | \\|c\\| |\n| --- | ---: |\n| no backup | – |",
         ] {
@@ -329,21 +339,22 @@ mod tests {
     }
 
     #[test]
-    fn half_an_interval_is_in_the_cell_of_its_value() {
+    fn half_an_interval_follows_its_value_in_one_cell() {
         let columns = ["load", "flowtime", "± flowtime", "copies"].map(str::to_owned).to_vec();
         let rows = vec![
             vec![Cell::from(1.0), Cell::from(12.5), Cell::from(0.5), Cell::from(3.0)],
             vec![Cell::from(2.0), Cell::from(20.0), Cell::from(f64::NAN), Cell::from("none")],
+            vec![Cell::from(3.0), Cell::from(-1.59e-5), Cell::from(0.0643), Cell::from(1e-7)],
         ];
         let mut text = String::new();
         table_markdown(&mut text, &DataTable::new("Numbers", columns, rows));
-        let table =
-            "| load | flowtime ± | copies |\n| --- | ---: | ---: |\n| 1 | 12.5 ± 0.5 | 3 |\n| 2 | 20 | none |\n";
+        let table = "| load | flowtime ± | copies |\n| --- | ---: | ---: |\n| 1 | 12.5 ± 0.5 | 3 |\n| 2 | 20 | none |\n\
+             | 3 | 0 ± 0.0643 | \\< 0.0001 |\n";
         assert!(text.contains(table), "{text}");
     }
 
     #[test]
-    fn code_stays_code() {
+    fn text_between_backticks_is_not_escaped() {
         assert_eq!(escaped("a_b (`per_node=2`) `"), "a\\_b (`per_node=2`) \\`");
         assert_eq!(escaped("`a|b*` * `"), "`a\\|b*` \\* \\`");
         assert_eq!(escaped("`"), "\\`");

@@ -1,5 +1,5 @@
-//! Xu, Liu & Lau, *Multi Resource Scheduling with Task Cloning in Heterogeneous Clusters*, ICPP 2022 (`DollyMP`):
-//! Figures 1, 2 and 4 to 7. Figures 8 to 11 need traces.
+//! Reproduces Figures 1, 2 and 4 to 7 of Xu, Liu & Lau, *Multi Resource Scheduling with Task Cloning in Heterogeneous
+//! Clusters*, ICPP 2022 (`DollyMP`). Figure 3 shows the architecture. Figures 8 to 11 need traces and are not reproduced.
 
 mod clones;
 mod example;
@@ -22,10 +22,11 @@ use hindmost_sim::experiment::Execution;
 /// The size of the simulations.
 struct Scale {
     quick: bool,
+    /// Number of seeds, beginning with seed 1.
     seeds: u32,
-    /// Jobs at light load.
+    /// Number of jobs in the experiments at light load.
     light_jobs: u32,
-    /// Jobs at heavy load.
+    /// Number of jobs in the experiments at heavy load.
     heavy_jobs: u32,
 }
 
@@ -35,13 +36,14 @@ impl Scale {
     }
 }
 
-/// The figures that need simulations.
+/// The runs of each figure that needs simulations.
 struct Simulated {
     light: light::Light,
     heavy: heavy::Heavy,
     sweeps: sweeps::Sweeps,
 }
 
+/// Requests the runs of all figures.
 fn plan(scale: &Scale) -> Result<(Plan, Simulated), SimulationError> {
     let mut plan = Plan::default();
     let simulated = Simulated {
@@ -52,13 +54,13 @@ fn plan(scale: &Scale) -> Result<(Plan, Simulated), SimulationError> {
     Ok((plan, simulated))
 }
 
-/// Returns the number of simulations that [`dollymp2022`] makes, which is the sum of its progress.
+/// Returns the number of simulations that [`dollymp2022`] makes. Each of them advances the execution's progress by 1.
 pub fn dollymp2022_runs(quick: bool) -> u64 {
     plan(&Scale::new(quick)).map_or(0, |(plan, _)| plan.runs())
 }
 
-/// Reproduces the experiments of Xu, Liu & Lau 2022 on their cluster of 30 nodes. With `quick`, there are 3 seeds instead
-/// of 5, fewer readings at heavy load, and sweeps with fewer points. The execution's output is not used.
+/// Reproduces the experiments of Xu, Liu & Lau 2022 on a simulation of their cluster of 30 nodes. If `quick` is true, there
+/// are 3 seeds instead of 5, fewer readings at heavy load, and sweeps with fewer points. `execution.output` is ignored.
 ///
 /// # Errors
 /// If a simulation fails or is interrupted.
@@ -70,26 +72,31 @@ fn reproduce(scale: &Scale, execution: &Execution<'_>) -> Result<Reproduction, S
     let (plan, simulated) = plan(scale)?;
     let runs = plan.run(execution)?;
     let mut notes = vec![
-        "A simulated value is the mean over seeds of each seed's value, with its 95% interval by Student's t. Policies are \
-         compared on the same seeds, so the same jobs: a change is taken seed by seed."
+        "A simulated value is the mean over seeds, with its 95% interval by Student's t. All policies run the same jobs on \
+         a seed, so a change between two policies is computed for each seed. For the mean flowtime of DollyMP² compared \
+         with Tetris, −30% means that DollyMP²'s mean flowtime is 30% lower."
             .to_owned(),
-        "A claim's rule is the same under every reading. Reproduced: it holds under all that were run. Reproduced under: \
-         under those named only. A claimed number counts within 5 points unless its rule says otherwise, a claimed \
-         direction if the whole interval lies on its side."
+        "Each claim has a rule, which is the same under every reading. The claim is reproduced if its rule holds under all \
+         readings that were run; otherwise the verdict says under how many readings it holds. If the paper claims a number, \
+         the rule allows a difference of 5 percentage points unless it says otherwise. If the paper claims a direction, \
+         such as faster or more, the whole 95% interval must lie on that side."
             .to_owned(),
-        "The paper ran on 30 nodes of its own; this is a simulation of them. The paper gives no task counts, durations or \
-         demands; those taken here are set once, to an offered load of 2.29 at 20 s between jobs, and not fitted to any \
-         claim. Unequal node speeds, other work on the nodes, the network, delay assignment and locality are left out."
+        "The authors measured on 30 nodes of their own; this is a simulation of these nodes. The paper gives no numbers of \
+         tasks, durations or demands. They were chosen once, so that the offered load is 2.29 with 20 s between jobs, and \
+         were not fitted to any claim. The simulation leaves out unequal node speeds, other work on the nodes, the network, \
+         delay assignment and locality."
             .to_owned(),
-        "DollyMPⁿ is DollyMP with n clones; it may not speculate besides. Capacity is YARN's Capacity Scheduler with one \
-         queue and Hadoop's speculation."
+        "DollyMPⁿ is DollyMP with up to n clones of a task; it does not speculate. Capacity is YARN's Capacity Scheduler \
+         with one queue and with Hadoop's speculation. The offered load is the work that arrives in a second, divided by \
+         the work that the cluster can do in a second."
             .to_owned(),
-        "Figure 3 is the system's architecture. Figures 8 to 11, which are driven by traces, are not run yet.".to_owned(),
+        "Figure 3 of the paper shows the system's architecture. Figures 8 to 11 need traces and are not reproduced."
+            .to_owned(),
     ];
     if scale.quick {
         notes.push(format!(
-            "This is the quick version: {} seeds instead of 5, so intervals are wider; fewer readings at heavy load, \
-             and thinner sweeps.",
+            "This is the quick version. It has {} seeds instead of 5, so intervals are wider, fewer readings at heavy load, \
+             and sweeps with fewer values.",
             scale.seeds
         ));
     }
@@ -122,7 +129,7 @@ mod tests {
 
     use super::*;
 
-    /// A tiny version of all figures, with different numbers of threads.
+    /// Makes all figures with very few jobs, on one and on three threads.
     #[test]
     fn figures_do_not_depend_on_the_number_of_threads() {
         let scale = Scale { quick: true, seeds: 2, light_jobs: 2, heavy_jobs: 3 };
@@ -156,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn the_example_has_the_exact_sums() {
+    fn the_example_has_the_sums_of_the_paper() {
         let figure = example::figure().unwrap();
         let sums: Vec<Option<f64>> = figure.claims.iter().take(4).map(|claim| claim.readings[0].mean).collect();
         assert_eq!(sums, [46.0, 42.0, 34.0, 28.0].map(Some));

@@ -1,5 +1,5 @@
-//! Section 6.3.3: the cost of decisions. The reproduction contains the decisions. Their times, which differ in every run,
-//! are printed separately.
+//! Section 6.3.3: how long a round of decisions takes. Times differ in every run, so they are no part of the reproduction,
+//! and the command prints them separately. The reproduction contains how many copies these rounds start.
 
 use std::time::{Duration, Instant};
 
@@ -8,24 +8,26 @@ use hindmost_core::reproduction::{Cell, DataTable, Figure};
 
 use hindmost_sim::driver::SimulationError;
 
+/// The measured policies.
 const POLICIES: [&str; 6] =
     ["tetris", "drf", "dollymp(clones=0)", "dollymp(clones=1)", "dollymp(clones=2)", "dollymp(clones=3)"];
+/// The measured numbers of jobs and machines.
 const SIZES: [Size; 2] = [Size::SMALL, Size::LARGE];
-/// Number of runs; the median counts.
+/// Number of times that each round is measured. The result is the median.
 const RUNS: usize = 5;
 
-/// The time that one policy takes to decide in one case.
+/// The time that a policy takes to decide, for one number of jobs and machines.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DecisionTime {
-    /// Jobs and machines.
+    /// Numbers of jobs and machines.
     pub size: Size,
-    /// The policy.
+    /// The policy as it is written on the command line.
     pub policy: &'static str,
-    /// Number of copies started in the first round.
+    /// Number of attempts that the first round starts, clones included.
     pub copies: usize,
-    /// Time of the first round, in which all jobs wait: the median of five runs.
+    /// Time of the first round, in which all machines are idle and all jobs wait: the median of five measurements.
     pub from_scratch: Duration,
-    /// Time of the arrival of one more job and the round after it: the median of five runs.
+    /// Time that the arrival of one more job and the round after it take together: the median of five measurements.
     pub after_one_arrival: Duration,
 }
 
@@ -33,7 +35,7 @@ fn wrong(error: &OverheadError) -> SimulationError {
     SimulationError::Workload(error.to_string())
 }
 
-/// Returns the decisions, which are the same in every run.
+/// Returns the figure with the number of copies that the rounds start, which is the same in every run.
 pub(super) fn figure() -> Result<Figure, SimulationError> {
     let mut rows = Vec::new();
     for size in SIZES {
@@ -45,22 +47,23 @@ pub(super) fn figure() -> Result<Figure, SimulationError> {
             rows.push(vec![Cell::Text(name), Cell::from(first as f64), Cell::from(then as f64)]);
         }
     }
-    let columns = ["policy and case", "copies started from scratch", "after one more arrival"];
-    let caption = "Section 6.3.3: copies that one round starts".to_owned();
+    let columns = ["policy and size", "copies started in the first round", "copies started after one more arrival"];
+    let caption = "Section 6.3.3: number of copies that a round starts, originals included".to_owned();
     Ok(Figure {
         name: "Scheduling overhead".to_owned(),
-        about: "The paper claims less than 20 ms for all jobs on its cluster, and less than 50 ms to schedule 1 000 jobs to \
-                30 000 machines (6.3.3). The time of a round differs between runs and machines, so the times are not part \
-                of this page: the command prints those of its machine, and docs/performance.md has times with the machine \
-                on which they were measured. This table shows the decisions of these rounds. The machines are those of \
-                Figure 4, repeated; jobs have 1 to 50 tasks of 40 kinds of demands, and a second phase."
+        about: "The paper claims that scheduling takes less than 20 ms for all jobs on its cluster, and less than 50 ms for \
+                1 000 jobs on 30 000 machines (6.3.3). The time of a round differs between runs and computers, so this page \
+                has no times. The command `hindmost reproduce` prints times on your computer, and docs/performance.md has \
+                times on a known one. The table shows how many copies these rounds start. The machines have the \
+                capacities of Figure 4's nodes. Each job has a first phase of 1 to 50 tasks and a second phase. The first \
+                phases have 40 different demands."
             .to_owned(),
         claims: Vec::new(),
         tables: vec![DataTable::new(&caption, columns.map(str::to_owned).to_vec(), rows)],
     })
 }
 
-/// Measures the times of decisions on this machine.
+/// Measures how long decisions take on this machine.
 ///
 /// # Errors
 /// If a policy makes a decision that the state does not allow.

@@ -1,5 +1,6 @@
-//! The case in which the cost of decisions is measured: many jobs wait for many machines. Xu, Liu & Lau 2022, section
-//! 6.3.3, place 1 000 jobs on 30 000 machines. Benchmarks and `reproduce` measure the same case.
+//! The state in which decision times are measured: many jobs wait for many idle machines. In section 6.3.3 of Xu, Liu &
+//! Lau 2022 there are 1 000 jobs and 30 000 machines. The benchmarks of this crate and `hindmost reproduce` measure the
+//! same state.
 
 use std::sync::Arc;
 
@@ -15,15 +16,16 @@ use hindmost_math::distribution::{Distribution, DistributionError};
 use hindmost_policies::catalogue::spec::BadPolicySpec;
 use hindmost_policies::catalogue::{CatalogueError, Setting, build};
 
+/// Bytes of a gigabyte.
 const GB: f64 = 1024.0 * 1024.0 * 1024.0;
 
-/// The kind of machines.
+/// The kind of machines of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Machines {
-    /// One slot each.
+    /// Machines with one slot.
     OneSlot,
-    /// Cores and memory, in the proportions of Xu, Liu & Lau 2022: 30 machines are 2 with 24 cores and 48 GB, 7 with 16
-    /// cores and 32 to 64 GB, and 21 with 8 cores and 16 GB.
+    /// Machines with different numbers of cores and amounts of memory. As in Xu, Liu & Lau 2022, 2 of 30 machines have 24
+    /// cores and 48 GB, 7 have 16 cores and 32 or 64 GB, and 21 have 8 cores and 16 GB.
     Heterogeneous,
 }
 
@@ -32,18 +34,18 @@ pub enum Machines {
 pub struct Size {
     /// Number of machines.
     pub machines: u32,
-    /// Number of jobs.
+    /// Number of waiting jobs.
     pub jobs: u32,
 }
 
 impl Size {
     /// 1 000 jobs on 30 000 machines.
     pub const LARGE: Size = Size { machines: 30_000, jobs: 1_000 };
-    /// 500 jobs on 30 machines, as many as the paper's own cluster has.
+    /// 500 jobs on 30 machines. The paper's own cluster has 30 machines.
     pub const SMALL: Size = Size { machines: 30, jobs: 500 };
 }
 
-/// The reason why a case failed: its policy is unknown, or made a decision that the state does not allow.
+/// The error of a case: its policy is unknown, or the policy made a decision that the cluster's state does not allow.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "each variant has the error as its documentation")]
 pub enum OverheadError {
@@ -66,10 +68,12 @@ pub struct Case {
     session: Session,
 }
 
+/// Returns amounts of cores and memory by name.
 fn amounts(cpus: f64, gigabytes: f64) -> DemandByName {
     DemandByName::from([("cpus".to_owned(), cpus), ("memory".to_owned(), gigabytes * GB)])
 }
 
+/// Returns the capacity of a heterogeneous machine.
 fn capacity(node: u32) -> DemandByName {
     match node % 30 {
         0 | 1 => amounts(24.0, 48.0),
@@ -101,8 +105,8 @@ fn phase(
     }
 }
 
-/// Returns a job. On one-slot machines it has one phase of 1 to 50 tasks. On others it has one of 40 kinds of demands, a
-/// first phase of 1 to 50 tasks, and a second phase.
+/// Creates job `number`. For one-slot machines it has one phase of 1 to 50 tasks. For heterogeneous machines it has a first
+/// phase of 1 to 50 tasks, with one of 40 demands, and a second phase of 1 to 20 tasks.
 fn job(number: u32, machines: Machines) -> Result<Arc<JobSpec>, DistributionError> {
     let mean = 1.0 + f64::from(number % 7) / 2.0;
     let phases = match machines {
@@ -158,7 +162,7 @@ impl Case {
         Ok(case)
     }
 
-    /// Like [`Case::new`], but everything that fits has been started.
+    /// Creates a case in which all jobs have arrived and a first round has started everything that fits.
     ///
     /// # Errors
     /// Those of [`Case::new`] and [`Case::decide`].
@@ -173,14 +177,14 @@ impl Case {
         self.step(&Event::JobArrived { job: JobId(number), spec }).map(drop)
     }
 
-    /// Makes a step and returns its decisions. A refused decision is a defect, as in simulations.
+    /// Passes an event to the session and returns the policy's decisions. A decision that the cluster refuses is an error.
     fn step(&mut self, event: &Event) -> Result<Vec<Decision>, OverheadError> {
         let mut answers = Answers::default();
         self.session.step(Time::ZERO, event, &mut answers)?;
         answers.refused.into_iter().next().map_or(Ok(answers.decisions), |refused| Err(refused.error.into()))
     }
 
-    /// Makes a round and returns the number of copies that it starts.
+    /// Makes a round and returns the number of attempts that it starts.
     ///
     /// # Errors
     /// If the policy makes a decision that the state does not allow.
@@ -189,7 +193,7 @@ impl Case {
         Ok(decisions.iter().filter(|decision| matches!(decision, Decision::Start { .. })).count())
     }
 
-    /// Adds one more job, makes a round, and returns the number of copies that the round starts.
+    /// Adds one more job, makes a round, and returns the number of attempts that the round starts.
     ///
     /// # Errors
     /// Those of [`Case::decide`].
@@ -206,7 +210,8 @@ mod tests {
     #[test]
     fn the_first_round_starts_all_tasks_and_clones() {
         let size = Size { machines: 300, jobs: 10 };
-        // Σ (1 + n) and Σ (1 + 7n mod 50) for n from 0 to 9; with two clones three times as many.
+        // Job n has 1 + n tasks on one-slot machines and 1 + (7n mod 50) tasks in its first phase on heterogeneous ones.
+        // The sums for n from 0 to 9 are 55 and 225. With two clones of each task there are 3 · 225 attempts.
         for (machines, policy, copies) in [
             (Machines::OneSlot, "fifo", 55),
             (Machines::Heterogeneous, "tetris", 225),

@@ -1,24 +1,27 @@
-//! The readings: interpretations of details that the paper does not specify, and what each changes.
+//! The readings of Xu, Liu & Lau 2022: interpretations of details that the paper does not specify, and how each of them
+//! changes the experiments.
 
 use hindmost_core::estimator::Knowledge;
 use hindmost_core::reproduction::Reading;
 
 use crate::plan::World;
 
+/// Name of the base reading.
 pub(super) const BASE: &str = "base";
+/// Name of the reading of the example, in which nothing is random.
 pub(super) const EXACT: &str = "exact";
 
-/// A reading and its differences from the base reading.
+/// A reading, given by its differences from the base reading.
 pub(super) struct Filled {
     pub name: &'static str,
     description: &'static str,
-    /// Changes the world of the base reading.
+    /// Turns the world of the base reading into the world of this reading.
     pub change: fn(&mut World),
-    /// Additional parameters of DollyMP.
+    /// Parameters of DollyMP that follow its number of clones, each after a comma; may be empty.
     pub dollymp: &'static str,
-    /// Name and parameters of Tetris.
+    /// Tetris with its parameters, as it is written on the command line.
     pub tetris: &'static str,
-    /// Whether the quick version includes the reading at heavy load.
+    /// Whether the quick version runs this reading at heavy load. At light load it runs all readings.
     pub quick: bool,
 }
 
@@ -36,7 +39,7 @@ pub(super) fn set_correlation(world: &mut World, share: f64) {
     world.set.push(("workload.correlation", share));
 }
 
-/// Sets wide sizes of jobs: from a tenth of the mean to 1.9 times the mean.
+/// Sets uniformly distributed numbers of tasks, from a tenth of the mean to 1.9 times the mean.
 fn widen(world: &mut World) {
     world.set.extend([
         ("workload.job.0.phase.0.tasks.uniform.min", 16.0),
@@ -48,7 +51,7 @@ fn widen(world: &mut World) {
     ]);
 }
 
-/// Sets log-normal sizes of jobs, with a standard deviation equal to the mean.
+/// Sets log-normally distributed numbers of tasks, with a standard deviation equal to the mean.
 fn spread(world: &mut World) {
     world.put.extend([
         ("workload.job.0.phase.0.tasks", "{ log_normal = { mean = 160, cv = 1 } }"),
@@ -61,11 +64,12 @@ fn spread(world: &mut World) {
 pub(super) const ALL: &[Filled] = &[
     Filled {
         name: BASE,
-        description: "The one that the others vary. Durations are Pareto with α = 2.5, and copies of a task independent. \
-                      Job sizes are narrow: within 20% of their mean. Decisions every 5 s. Once a fifth of a copy's work \
-                      is done its remaining time is known, which the Capacity Scheduler's speculation needs and DollyMP \
-                      does not. Clones have no budget, come after originals have been tried everywhere, and all end with \
-                      the first that finishes. The paper gives none of these but sets δ = 0.3 without saying what it is.",
+        description: "The base reading; each other reading changes a part of it. Durations are Pareto distributed with α = \
+                      2.5, and the durations of a task's copies are independent. Numbers of tasks are within 20% of their \
+                      mean. Policies decide every 5 s. The remaining time of a copy is known once a fifth of its work is \
+                      done; the Capacity Scheduler's speculation needs it, DollyMP does not. Clones have no budget. They \
+                      start after originals have been tried on all nodes, and when a copy finishes, the other copies of the \
+                      task are stopped. The paper specifies none of this. It sets δ = 0.3 but does not say what δ is.",
         change: |_| {},
         dollymp: "",
         tetris: "tetris",
@@ -73,7 +77,8 @@ pub(super) const ALL: &[Filled] = &[
     },
     Filled {
         name: "α = 2",
-        description: "A heavier tail of durations, with infinite variance, so policies know no standard deviation.",
+        description: "The tail of the durations is heavier. Their variance is infinite, so policies know no standard \
+                      deviation.",
         change: |world| set_alpha(world, 2.0),
         dollymp: "",
         tetris: "tetris",
@@ -81,7 +86,7 @@ pub(super) const ALL: &[Filled] = &[
     },
     Filled {
         name: "α = 4",
-        description: "A milder tail of durations.",
+        description: "The tail of the durations is lighter.",
         change: |world| set_alpha(world, 4.0),
         dollymp: "",
         tetris: "tetris",
@@ -89,7 +94,7 @@ pub(super) const ALL: &[Filled] = &[
     },
     Filled {
         name: "correlation 0.5",
-        description: "Half of a task's duration is common to all its copies: its work, not its node, is slow.",
+        description: "All copies of a task share half of their duration, as if the task's work were slow and not its node.",
         change: |world| set_correlation(world, 0.5),
         dollymp: "",
         tetris: "tetris",
@@ -97,7 +102,7 @@ pub(super) const ALL: &[Filled] = &[
     },
     Filled {
         name: "correlation 0.9",
-        description: "Nine tenths of a task's duration are common to all its copies.",
+        description: "All copies of a task share nine tenths of their duration.",
         change: |world| set_correlation(world, 0.9),
         dollymp: "",
         tetris: "tetris",
@@ -105,7 +110,8 @@ pub(super) const ALL: &[Filled] = &[
     },
     Filled {
         name: "wide sizes",
-        description: "Numbers of tasks are uniform from a tenth of the mean to 1.9 times it: the same mean and load.",
+        description: "Numbers of tasks are uniformly distributed from a tenth of their mean to 1.9 times the mean. The mean \
+                      and the load are as in the base reading.",
         change: widen,
         dollymp: "",
         tetris: "tetris",
@@ -113,8 +119,8 @@ pub(super) const ALL: &[Filled] = &[
     },
     Filled {
         name: "Tetris packs",
-        description: "Tetris with ε = 0: it only packs, as the paper gives no ε. By default ε is the mean alignment over \
-                      the mean remaining work.",
+        description: "Tetris has ε = 0, so it only packs and ignores remaining work. The paper gives no ε. In the base \
+                      reading ε is the mean alignment divided by the mean remaining work.",
         change: |_| {},
         dollymp: "",
         tetris: "tetris(epsilon=0)",
@@ -122,7 +128,8 @@ pub(super) const ALL: &[Filled] = &[
     },
     Filled {
         name: "log-normal sizes",
-        description: "Numbers of tasks are log-normal with a deviation as large as their mean, which stays the same.",
+        description: "Numbers of tasks are log-normally distributed. Their mean is as in the base reading, and their standard \
+                      deviation is as large as the mean.",
         change: spread,
         dollymp: "",
         tetris: "tetris",
@@ -130,7 +137,7 @@ pub(super) const ALL: &[Filled] = &[
     },
     Filled {
         name: "log-normal sizes, Tetris packs",
-        description: "Both of these readings.",
+        description: "The readings log-normal sizes and Tetris packs together.",
         change: spread,
         dollymp: "",
         tetris: "tetris(epsilon=0)",
@@ -138,7 +145,7 @@ pub(super) const ALL: &[Filled] = &[
     },
     Filled {
         name: "budget 0.3",
-        description: "Clones use at most 0.3 of the cluster; δ = 0.3 is interpreted as this budget.",
+        description: "Clones hold at most 30% of the cluster: the paper's δ = 0.3 is interpreted as this budget.",
         change: |_| {},
         dollymp: ",budget=0.3",
         tetris: "tetris",
@@ -146,7 +153,7 @@ pub(super) const ALL: &[Filled] = &[
     },
     Filled {
         name: "by node",
-        description: "A node's clones come right after its originals, as the paper's loop is printed.",
+        description: "On each node, clones start right after originals, as in the paper's loop over nodes.",
         change: |_| {},
         dollymp: ",clone_pass=by_node",
         tetris: "tetris",
@@ -154,7 +161,7 @@ pub(super) const ALL: &[Filled] = &[
     },
     Filled {
         name: "one copy kept",
-        description: "When a copy finishes, one other copy keeps running, as in the paper's application master.",
+        description: "When a copy finishes, one other copy continues to run, as in the paper's application master.",
         change: |_| {},
         dollymp: ",keep=best_locality",
         tetris: "tetris",
@@ -170,7 +177,7 @@ pub(super) const ALL: &[Filled] = &[
     },
     Filled {
         name: "oracle",
-        description: "Remaining times are known from each copy's start: the best that speculation can do.",
+        description: "Remaining times are known from each copy's start, which is the best case for speculation.",
         change: |world| world.knowledge = Knowledge::Oracle,
         dollymp: "",
         tetris: "tetris",
@@ -178,7 +185,7 @@ pub(super) const ALL: &[Filled] = &[
     },
     Filled {
         name: "age",
-        description: "Policies observe no progress, only how long a copy has run.",
+        description: "Policies observe no progress, only for how long a copy has been running.",
         change: |world| world.knowledge = Knowledge::Age,
         dollymp: "",
         tetris: "tetris",
@@ -191,6 +198,6 @@ pub(super) fn all() -> Vec<Reading> {
     let reading =
         |name: &str, description: &str| Reading { name: name.to_owned(), description: description.to_owned() };
     let mut readings: Vec<Reading> = ALL.iter().map(|filled| reading(filled.name, filled.description)).collect();
-    readings.push(reading(EXACT, "The paper's example with its own numbers; only r = 0 is added."));
+    readings.push(reading(EXACT, "The paper's example with the paper's numbers. Only r = 0 is added."));
     readings
 }

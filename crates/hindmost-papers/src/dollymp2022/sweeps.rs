@@ -1,4 +1,5 @@
-//! Tables of the effects of the tail, the correlation of copies, the load, the slot and the budget of clones.
+//! Tables that show how the tail of durations, the correlation of copies, the load, the slot and the budget of clones change
+//! the results.
 
 use hindmost_core::reproduction::{Cell, DataTable, Figure, Plot, PlotShape};
 use hindmost_math::statistics::mean;
@@ -10,23 +11,26 @@ use super::worlds::{Compared, D0, D2, Of, compare, heavy, light};
 use crate::plan::{Plan, Runs, World};
 use hindmost_sim::driver::SimulationError;
 
-/// One table: the varied quantity, and the policies at each of its values.
+/// A table along one quantity.
 struct Sweep {
     caption: String,
+    /// Name of the quantity.
     variable: &'static str,
+    /// Values of the quantity with the runs of all policies.
     places: Vec<(Cell, Compared)>,
+    /// Whether the table is drawn as a figure.
     drawn: bool,
 }
 
-/// The runs that the tables need.
+/// The runs that all tables need.
 pub(super) struct Sweeps(Vec<Sweep>);
 
-/// Offered load of the scenarios at a gap of one second: 15 000 core-seconds a job on 328 cores.
+/// Offered load if a job arrives every second: a job needs 15 000 core-seconds on average, and the cluster has 328 cores.
 const LOAD_AT_GAP_1: f64 = 15_000.0 / 328.0;
 
 pub(super) fn plan(plan: &mut Plan, scale: &Scale) -> Result<Sweeps, SimulationError> {
     let (light, heavy) = (light(scale), heavy(scale));
-    // Chooses the values of the full or of the quick version.
+    // Returns `few` for the quick version, otherwise `all`.
     let pick = |all: &[f64], few: &[f64]| if scale.quick { few.to_vec() } else { all.to_vec() };
     let alphas = pick(&[2.0, 2.5, 3.0, 4.0, 6.0], &[2.0, 2.5, 4.0]);
     let mut sweeps = Vec::new();
@@ -46,7 +50,7 @@ pub(super) fn plan(plan: &mut Plan, scale: &Scale) -> Result<Sweeps, SimulationE
     let loads = pick(&[0.1, 0.23, 0.4, 0.6, 0.8, 1.0, 1.5, 2.29, 3.0], &[0.4, 0.8, 1.2]);
     let at_load = |world: &mut World, load: f64| world.set.push(("workload.arrival.every.gap", LOAD_AT_GAP_1 / load));
     let mut many = heavy.clone();
-    // The number of jobs at heavy load, half of them in the quick version.
+    // The quick version has as many jobs as at light load.
     many.set.push((
         "workload.arrival.every.jobs",
         f64::from(if scale.quick { scale.light_jobs } else { scale.heavy_jobs }),
@@ -56,14 +60,14 @@ pub(super) fn plan(plan: &mut Plan, scale: &Scale) -> Result<Sweeps, SimulationE
 
     let slots = pick(&[0.0, 1.0, 2.0, 5.0, 10.0, 20.0], &[0.0, 5.0, 20.0]);
     for (name, world) in [("Light", &light), ("Heavy", &heavy)].into_iter().take(if scale.quick { 1 } else { 2 }) {
-        let caption = format!("{name} load, by the seconds between decisions (0: after every event)");
-        sweeps.push(by_number(plan, world, (caption, "slot"), &slots, |world, slot| world.slot = slot)?);
+        let caption = format!("{name} load, by the time between decisions (0: a decision after every event)");
+        sweeps.push(by_number(plan, world, (caption, "slot (s)"), &slots, |world, slot| world.slot = slot)?);
     }
     if !scale.quick {
         sweeps.push(by_parameter(
             plan,
             &heavy,
-            ("Heavy load, by the slot that priorities count in, seconds", "slot of priorities"),
+            ("Heavy load, by the slot in seconds in which DollyMP's priorities count time", "slot of priorities"),
             &["slot=1", "slot=5", "slot=20", "slot=100"],
         )?);
     }
@@ -79,7 +83,7 @@ pub(super) fn plan(plan: &mut Plan, scale: &Scale) -> Result<Sweeps, SimulationE
     Ok(Sweeps(sweeps))
 }
 
-/// Varies a number of the world.
+/// Requests the runs of all policies in a world for each of `numbers`. `change` sets a number in the world.
 fn by_number(
     plan: &mut Plan,
     world: &World,
@@ -96,7 +100,7 @@ fn by_number(
     Ok(Sweep { caption, variable, places, drawn: false })
 }
 
-/// Varies a parameter of `DollyMP`.
+/// Requests the runs of all policies in a world for each value of a parameter of `DollyMP`, given as `NAME=VALUE`.
 fn by_parameter(
     plan: &mut Plan,
     world: &World,
@@ -110,6 +114,10 @@ fn by_parameter(
     Ok(Sweep { caption: caption.to_owned(), variable, places, drawn: false })
 }
 
+/// Heading of the number of clones.
+const CLONES: &str = "copies of a task under DollyMP², without its first attempt";
+
+/// The compared policies, one pair for each column.
 const PAIRS: [(&str, Of, Of); 4] = [
     ("DollyMP² / Capacity", D2, Of::Capacity),
     ("DollyMP² / Tetris", D2, Of::Tetris),
@@ -122,7 +130,7 @@ fn table(sweep: &Sweep, runs: &Runs) -> DataTable {
     for (name, _, _) in PAIRS {
         columns.extend([name.to_owned(), format!("± {name}")]);
     }
-    columns.extend(["resource, DollyMP² / DollyMP⁰", "extra copies a task, DollyMP²"].map(str::to_owned));
+    columns.extend(["resource usage, DollyMP² / DollyMP⁰", CLONES].map(str::to_owned));
     let row = |(place, compared): &(Cell, Compared)| {
         let mut row = vec![place.clone()];
         for (_, policy, base) in PAIRS {
@@ -133,7 +141,10 @@ fn table(sweep: &Sweep, runs: &Runs) -> DataTable {
         row.push(Cell::from(mean(&copies)));
         row
     };
-    let caption = format!("{}: change of the mean flowtime in per cent", sweep.caption);
+    let caption = format!(
+        "{}: change of the mean flowtime and of the mean resource usage in per cent; A / B is A compared with B",
+        sweep.caption
+    );
     let plot = sweep.drawn.then(|| Plot {
         title: sweep.caption.clone(),
         x: sweep.variable.to_owned(),
@@ -149,8 +160,8 @@ pub(super) fn figure(sweeps: &Sweeps, runs: &Runs) -> Figure {
     Figure {
         name: "Sweeps".to_owned(),
         about:
-            "Quantities that the paper does not specify but that decide its claims. They are varied one at a time from \
-                the base reading, with half of the jobs of each kind."
+            "The paper does not specify these quantities, but its claims depend on them. Each table changes one of them in the \
+                base reading. Half of the jobs are WordCount jobs, half are PageRank jobs."
                 .to_owned(),
         claims: Vec::new(),
         tables: sweeps.0.iter().map(|sweep| table(sweep, runs)).collect(),

@@ -1,4 +1,4 @@
-//! The worlds of the experiments and the policies that are compared in them.
+//! The worlds of the experiments: clusters with workloads, and the policies that run in them.
 
 use hindmost_core::estimator::Knowledge;
 use hindmost_core::reproduction::{Cell, DataTable, Measured, Plot, PlotShape};
@@ -19,6 +19,7 @@ pub(super) enum Of {
     DollyMp(usize),
 }
 
+// `DollyMP` with 0 to 3 clones, and all compared policies.
 pub(super) const D0: Of = Of::DollyMp(0);
 pub(super) const D1: Of = Of::DollyMp(1);
 pub(super) const D2: Of = Of::DollyMp(2);
@@ -26,6 +27,7 @@ pub(super) const D3: Of = Of::DollyMp(3);
 pub(super) const EVERY: [Of; 7] = [Of::Capacity, Of::Tetris, Of::Drf, D0, D1, D2, D3];
 
 impl Of {
+    /// Returns the policy's index in [`EVERY`].
     fn place(self) -> usize {
         match self {
             Of::Capacity => 0,
@@ -35,7 +37,8 @@ impl Of {
         }
     }
 
-    /// Returns the policy's name on the command line, with the parameters that a reading adds to `DollyMP`.
+    /// Returns the policy as it is written on the command line. `added` are further parameters of `DollyMP`, each after a
+    /// comma.
     fn policy(self, added: &str) -> String {
         match self {
             Of::Capacity => "capacity+hadoop".to_owned(),
@@ -51,17 +54,20 @@ impl Of {
     }
 }
 
-/// The policies in one world.
+/// The runs of all compared policies in one world.
 pub(super) struct Compared {
-    /// The reading of the world, with an addition that distinguishes experiments.
+    /// Name of the reading, followed by the kind of jobs if several experiments have the same reading.
     pub reading: String,
+    /// The runs in the order of [`EVERY`].
     handles: [Handle; 7],
 }
 
+/// Returns the world at light load under the base reading.
 pub(super) fn light(scale: &Scale) -> World {
     world(scale, "dollymp2022-light", scale.light_jobs)
 }
 
+/// Returns the world at heavy load under the base reading.
 pub(super) fn heavy(scale: &Scale) -> World {
     world(scale, "dollymp2022-heavy", scale.heavy_jobs)
 }
@@ -77,7 +83,7 @@ fn world(scale: &Scale, scenario: &'static str, jobs: u32) -> World {
     }
 }
 
-/// A share so small that no job is of that kind. Shares in scenarios must be above 0.
+/// The share of a kind of jobs that does not occur. Shares in scenarios must be above 0, so this one is very small.
 const NONE: f64 = 1e-12;
 
 /// Makes all jobs `WordCount` jobs.
@@ -108,10 +114,10 @@ pub(super) fn compare(
     Ok(Compared { reading, handles })
 }
 
-/// Requests the runs of all policies in a world under a reading. `addition` follows the reading's name.
+/// Requests the runs of all policies in a world under a reading. `addition` is appended to the reading's name.
 ///
 /// # Errors
-/// Those of [`compare`].
+/// If a policy's name is not valid.
 pub(super) fn compare_under(
     plan: &mut Plan,
     world: &World,
@@ -126,17 +132,18 @@ pub(super) fn compare_under(
 }
 
 impl Compared {
+    /// Returns the summaries of a policy's runs over all jobs, one for each seed.
     pub(super) fn get(&self, runs: &Runs, of: Of) -> Vec<Digest> {
         runs.drained(self.handles[of.place()])
     }
 
-    /// Returns the change from `base` to `policy` in per cent, for each seed.
+    /// Returns by how many per cent `what` is larger under `policy` than under `base`, for each seed.
     pub(super) fn change(&self, runs: &Runs, policy: Of, base: Of, what: fn(&Digest) -> f64) -> Vec<f64> {
         change(&self.get(runs, policy), &self.get(runs, base), what)
     }
 }
 
-/// Measures a change in per cent under every reading.
+/// Measures by how many per cent `what` is larger under `policy` than under `base`, for every reading.
 pub(super) fn changes(
     cases: &[Compared],
     runs: &Runs,
@@ -149,7 +156,7 @@ pub(super) fn changes(
     cases.iter().map(one).collect()
 }
 
-/// Measures a share of jobs, in per cent, under every reading.
+/// Measures a share of the jobs in per cent, for every reading.
 pub(super) fn percentages(
     cases: &[Compared],
     runs: &Runs,
@@ -164,18 +171,22 @@ pub(super) fn percentages(
     cases.iter().map(one).collect()
 }
 
-/// Returns a table of the means of every policy under every reading.
-pub(super) fn means_table(caption: &str, cases: &[Compared], runs: &Runs) -> DataTable {
+/// Returns a table of means over seeds, with a row for each policy under each reading. `figures` names the paper's figures.
+pub(super) fn means_table(figures: &str, cases: &[Compared], runs: &Runs) -> DataTable {
     let columns = [
         "policy, reading",
         "jobs",
-        "flowtime",
-        "90% within",
-        "running time",
-        "its spread",
-        "resource",
-        "extra copies a task",
+        "mean flowtime",
+        "90% of jobs within",
+        "mean running time",
+        "spread of running times",
+        "mean resource usage",
+        "copies of a task, without its first attempt",
     ];
+    let caption = format!(
+        "{figures}: means over seeds. Times in seconds, resource usage in γ·s; spread is the standard deviation divided by \
+         the mean"
+    );
     let what: [fn(&Digest) -> f64; 7] = [
         |run| run.jobs,
         |run| run.flowtime,
@@ -197,7 +208,8 @@ pub(super) fn means_table(caption: &str, cases: &[Compared], runs: &Runs) -> Dat
     DataTable::new(caption, columns.map(str::to_owned).to_vec(), rows)
 }
 
-/// Returns a table of cumulative shares of jobs in one world, with a row for each policy, for a range of seconds.
+/// Returns a table of cumulative shares of jobs, with a row for each policy and a column for each value of [`SECONDS_GRID`]
+/// in the range `seconds`. `variable` is the quantity by which the shares are given.
 pub(super) fn shares_table(
     caption: &str,
     variable: &str,

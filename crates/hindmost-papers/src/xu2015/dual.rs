@@ -1,17 +1,17 @@
-//! Fig. 1: convergence of the dual method for P2 (section IV-A).
+//! Fig. 1: how fast the dual method for problem P2 converges (section IV-A).
 
-use hindmost_core::reproduction::{Cell, Claim, DataTable, Expected, Figure, Measured, Plot, PlotShape};
+use hindmost_core::reproduction::{Cell, Claim, DataTable, Expected, Figure, Measured, Plot, PlotShape, number_text};
 use hindmost_policies::theory::clones::{self, CloneProblem, ContinuousSolution};
 use hindmost_policies::theory::clones_dual::{DEFAULT_STEPS, DualSolution, PRINTED_STEPS, START, dual};
 
 use super::readings::{PRINTED_STEPS as PRINTED, SMALLER_STEPS};
 use hindmost_sim::driver::SimulationError;
 
-/// Largest number of iterations before the method gives up.
+/// Number of iterations after which the method stops even if it has not converged.
 const ITERATIONS: usize = 2000;
-/// Largest change of c in an iteration at which the method has converged.
+/// The method has converged if no number of copies c changes by more than this in an iteration.
 const TOLERANCE: f64 = 1e-6;
-/// Steps η₁ with which Theorem 2 is tested.
+/// Step sizes η₁ of the machines' multiplier with which Theorem 2 is tested.
 const TRIED: [f64; 10] = [0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 0.0005, 0.0002];
 
 pub(super) fn figure() -> Result<Figure, SimulationError> {
@@ -28,7 +28,7 @@ pub(super) fn figure() -> Result<Figure, SimulationError> {
         .collect::<Result<_, SimulationError>>()?;
 
     let mut optimum = DataTable::new(
-        "The optimum of Fig. 1's case, and where the dual method ends",
+        "Copies of each task of the four jobs: the optimum, and the last iteration of the dual method",
         ["", "c1", "c2", "c3", "c4", "objective", "machines"].map(str::to_owned).to_vec(),
         Vec::new(),
     );
@@ -39,15 +39,18 @@ pub(super) fn figure() -> Result<Figure, SimulationError> {
         optimum.rows.push(row);
     };
     let whole_copies = whole.copies.iter().map(|copies| f64::from(*copies)).collect();
-    add("whole copies, exact", whole_copies, whole.objective, whole.machines_used as f64);
-    add("real copies, exact", best.copies.clone(), best.objective, best.machines_used);
+    add("optimum in whole copies", whole_copies, whole.objective, whole.machines_used as f64);
+    add("optimum in fractional copies", best.copies.clone(), best.objective, best.machines_used);
     for (name, solution) in [(PRINTED, &printed), (SMALLER_STEPS, &smaller)] {
-        let name = format!("dual, {name}, after {} iterations", solution.iterations);
+        let name = format!("dual method, {name}, after {} iterations", solution.iterations);
         add(&name, solution.copies.clone(), solution.objective, solution.machines_used);
     }
     let steps = DataTable::new(
-        format!("Steps η₁ of the machines' multiplier (η₂ = 0.3, η₃ = 0.4), at most {ITERATIONS} iterations"),
-        ["η₁", "converged", "iterations", "largest |c − c*|"].map(str::to_owned).to_vec(),
+        format!(
+            "Convergence with several step sizes η₁ of the machines' multiplier (η₂ = 0.3, η₃ = 0.4), in at most \
+             {ITERATIONS} iterations"
+        ),
+        ["η₁", "converged", "iterations", "largest |c − c*| (copies)"].map(str::to_owned).to_vec(),
         tried
             .iter()
             .map(|(step, solution)| {
@@ -63,10 +66,10 @@ pub(super) fn figure() -> Result<Figure, SimulationError> {
     );
     Ok(Figure {
         name: "Figure 1".to_owned(),
-        about: "The dual gradient projection for problem P2 on four jobs of 10, 20, 5 and 10 tasks with μ = 1, 2, 1, 2, \
-                α = 2, 100 machines, r = 8, and γ = 0.01, which the figure leaves out. The printed stopping test compares \
-                c^{k+1} with itself; here it is c^{k+1} with c^k, and the multipliers must stand still too. Every \
-                number is computed, none is drawn."
+        about: "The dual gradient projection for problem P2. There are four jobs of 10, 20, 5 and 10 tasks with μ = 1, 2, \
+                1, 2 and α = 2 on 100 machines, and r = 8. The figure does not name γ; here it is 0.01. The paper's stopping \
+                test compares c^{k+1} with itself. Here it compares c^{k+1} with c^k, and the multipliers must have \
+                converged, too. Nothing is random: every number follows from the formulas."
             .to_owned(),
         claims: claims(&printed, &smaller, &best, &tried),
         tables: vec![optimum, steps, trace(PRINTED, &printed), trace(SMALLER_STEPS, &smaller)],
@@ -82,8 +85,9 @@ fn claims(
     let both = [(PRINTED, printed), (SMALLER_STEPS, smaller)];
     let iterations = both.map(|(name, solution)| {
         let number = solution.converged.then_some(solution.iterations as f64);
-        Measured::exact(name, "iterations until convergence; none if there was none", number, "iterations")
+        Measured::exact(name, "iterations until the method converges; no value if it does not", number, "iterations")
     });
+    // The largest change of a number of copies from one iteration to the next, in the last 50 iterations.
     let swing = |solution: &DualSolution| {
         let last = solution.trace.iter().rev().take(50);
         last.map(|iteration| iteration.change).fold(0.0, f64::max)
@@ -102,8 +106,9 @@ fn claims(
                 "copies",
             )],
             format!(
-                "In the last 50 of {} iterations with the printed steps a c still moves by up to {:.1} copies at a time: \
-                 Σ m·c − N is in tens of machines where ν is in hundredths, so the step for ν is too large.",
+                "In the last 50 of {} iterations with the printed steps, a number of copies c still changes by up to {:.1} \
+                 copies from one iteration to the next. The step η₁ for the multiplier ν is too large: ν is in hundredths, \
+                 but each iteration adds η₁ times the excess of machines, Σ m·c − N, which is in tens.",
                 printed.iterations,
                 swing(printed)
             ),
@@ -114,8 +119,9 @@ fn claims(
             Expected::at_most(100.0),
             iterations.to_vec(),
             format!(
-                "Very fast is taken as 100 iterations. With the smaller steps it ends within {:.0e} copies of the optimum.",
-                distance(smaller, best)
+                "Very fast is taken as at most 100 iterations. With the smaller steps, the result differs from the optimum \
+                 by {} copies at most.",
+                number_text(distance(smaller, best))
             ),
         ),
         Claim::judge(
@@ -130,30 +136,35 @@ fn claims(
             )],
             largest.map_or_else(String::new, |(step, _)| {
                 format!(
-                    "The largest of them that converges is {step}. The proof is for a continuous flow, not for steps."
+                    "The largest of these steps with which the method converges is {step}. The paper's proof is for a \
+                     continuous flow, not for steps."
                 )
             }),
         ),
     ]
 }
 
+/// Returns the largest difference between a number of copies and the optimum, in copies.
 fn apart(copies: &[f64], best: &ContinuousSolution) -> f64 {
     copies.iter().zip(&best.copies).map(|(one, other)| (one - other).abs()).fold(0.0, f64::max)
 }
 
+/// Returns the largest difference between the solution and the optimum, in copies.
 fn distance(solution: &DualSolution, best: &ContinuousSolution) -> f64 {
     apart(&solution.copies, best)
 }
 
-/// Returns the largest distance in the last 50 iterations, because an oscillating solution may pass the optimum.
+/// Returns the largest distance from the optimum in the last 50 iterations, in copies. A solution that oscillates may be
+/// close to the optimum in a single iteration.
 fn last_distance(solution: &DualSolution, best: &ContinuousSolution) -> f64 {
     solution.trace.iter().rev().take(50).map(|iteration| apart(&iteration.copies, best)).fold(0.0, f64::max)
 }
 
-/// Number of first iterations that are all shown, so that oscillations are visible.
+/// Number of iterations at the beginning that are all shown, so that oscillations are visible.
 const SHOWN_ONE_BY_ONE: usize = 10;
 
-/// Returns a table of the first iterations, of later ones at growing distances, and of the last four.
+/// Returns a table of iterations: the first [`SHOWN_ONE_BY_ONE`], then every 10th up to 100, every 100th up to 1000 and
+/// every 1000th, and the last four.
 fn trace(name: &str, solution: &DualSolution) -> DataTable {
     let count = solution.trace.len();
     let shown = |at: usize| {

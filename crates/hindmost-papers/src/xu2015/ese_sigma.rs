@@ -1,9 +1,9 @@
-//! Fig. 4: `E[R]/E[x]` over σ of ESE (section VI-B).
+//! Fig. 4: the expected resource usage of a task under ESE, for each σ (section VI-B).
 
 use hindmost_core::reproduction::{Cell, Claim, DataTable, Expected, Figure, Measured, Plot, PlotShape};
 use hindmost_policies::theory::sigma::{ese, ese_resource_ratio};
 
-use super::readings::ANALYSIS;
+use super::readings::{ANALYSIS, SIGMA};
 use super::regimes::pareto;
 use hindmost_sim::driver::SimulationError;
 
@@ -37,16 +37,18 @@ pub(super) fn figure() -> Result<Figure, SimulationError> {
     let optima = best.iter().map(|(alpha, best)| [*alpha, best.sigma, best.resource_ratio].map(Cell::from).to_vec());
     Ok(Figure {
         name: "Figure 4".to_owned(),
-        about: "Expected resource of a task under ESE's rule over that without backups, Eq. 30 to 33, for Pareto \
-                durations. Every number is computed."
+        about: "The expected resource usage of a task under ESE, divided by the one without backups (Eq. 30 to 33), for \
+                Pareto durations. ESE starts a backup if the remaining time of an attempt is above σ mean durations. Nothing \
+                is simulated: every number follows from the formulas."
             .to_owned(),
         claims: vec![
             Claim::judge(
                 "E[R] is lowest for σ close to 1.7 with α = 2",
                 "VI-B, Fig. 4",
                 Expected::near(1.7, 0.05),
-                vec![Measured::exact(ANALYSIS, "σ* with α = 2", sigma_of(2.0), "")],
-                "It is SDA's 1 + √2/2: a race pays where 2·E[min(r, x)] < r, however r was revealed.",
+                vec![Measured::exact(ANALYSIS, "optimal σ with α = 2", sigma_of(2.0), SIGMA)],
+                "This is the optimal σ of SDA, 1 + √2/2. Under both policies a backup saves resources if \
+                 2·E[min(r, x)] < r, where r is the remaining time of the original and x the duration of the backup.",
             ),
             Claim::judge(
                 "σ* increases along with α",
@@ -54,33 +56,33 @@ pub(super) fn figure() -> Result<Figure, SimulationError> {
                 Expected::above(0.0),
                 vec![Measured::exact(
                     ANALYSIS,
-                    "smallest step of σ* along α = 2, 3, 4, 5, 7, 10, 20",
+                    "smallest difference of σ* from one α to the next, α = 2, 3, 4, 5, 7, 10, 20",
                     Some(steps.fold(f64::INFINITY, f64::min)),
-                    "",
+                    SIGMA,
                 )],
-                "",
+                "σ* is the optimal σ.",
             ),
             Claim::judge(
                 "For all α ≥ 3, σ* is very close to 2",
                 "VI-B, Fig. 4",
                 Expected::at_most(0.1),
-                vec![Measured::exact(ANALYSIS, "largest |σ* − 2| for α = 3, 4, 5, 7, 10, 20", Some(off), "")],
-                "Very close is taken as 0.1.",
+                vec![Measured::exact(ANALYSIS, "largest |σ* − 2| for α = 3, 4, 5, 7, 10, 20", Some(off), SIGMA)],
+                "Very close is taken as at most 0.1 mean durations.",
             ),
         ],
         tables: vec![
             DataTable {
                 plot: Some(Plot {
-                    title: "Expected resource of a task by σ".to_owned(),
-                    x: "σ".to_owned(),
-                    y: "E[R]/E[x]; 1 is without backups".to_owned(),
+                    title: "Expected resource usage of a task by σ".to_owned(),
+                    x: "σ (mean durations)".to_owned(),
+                    y: "E[R]/E[x]; 1 without backups".to_owned(),
                     shape: PlotShape::Columns,
                     curves: Vec::new(),
                     rows: None,
                 }),
-                ..DataTable::new("E[R]/E[x] by σ", columns, rows)
+                ..DataTable::new("Expected resource usage of a task divided by the mean duration, E[R]/E[x], by σ", columns, rows)
             },
-            DataTable::new("Optimal σ", ["α", "σ*", "E[R]/E[x] at σ*"].map(str::to_owned).to_vec(), optima.collect()),
+            DataTable::new("Optimal σ for each tail index α", ["α", "σ*", "E[R]/E[x] at σ*"].map(str::to_owned).to_vec(), optima.collect()),
         ],
     })
 }

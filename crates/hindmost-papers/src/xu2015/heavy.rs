@@ -1,4 +1,4 @@
-//! Fig. 6: ESE against Mantri at heavy load, and SCA and SDA there (section VI-C2).
+//! Fig. 6: ESE, SCA and SDA against Mantri at heavy load (section VI-C2).
 
 use hindmost_core::estimator::Knowledge;
 use hindmost_core::reproduction::{Claim, DataTable, Expected, Figure, Measured};
@@ -12,7 +12,7 @@ use crate::digest::{Digest, FLOWTIME_GRID, RESOURCE_GRID, change, each};
 use crate::plan::{Count, Handle, Plan, Runs, World};
 use hindmost_sim::driver::SimulationError;
 
-/// ESE and Mantri under a reading.
+/// The runs of ESE and Mantri under a reading.
 struct Pair {
     reading: &'static str,
     ese: Handle,
@@ -21,19 +21,23 @@ struct Pair {
 
 /// The runs at one arrival rate.
 struct Load {
+    /// ESE and Mantri under each reading.
     pairs: Vec<Pair>,
+    // The runs of each policy under the base reading.
     none: Handle,
     sca: Handle,
     sda: Handle,
-    /// The runs of ESE and Mantri under the base reading.
     ese: Handle,
     mantri: Handle,
 }
 
 /// The runs that the figure needs.
 pub(super) struct Heavy {
+    /// Time for which jobs arrive, in units of time.
     horizon: f64,
+    /// Runs with 30 arrivals per unit of time.
     at_30: Load,
+    /// Runs with 40 arrivals per unit of time.
     at_40: Load,
 }
 
@@ -53,8 +57,10 @@ fn world(scale: &Scale, rate: f64, slot: f64, knowledge: Knowledge) -> World {
     }
 }
 
+/// ESE with the paper's parameters.
 const ESE: &str = "ese(sigma=1.7,eta=0.1,xi=1)";
 
+/// Requests the runs at an arrival rate, under all readings or only under the most important ones.
 fn load(plan: &mut Plan, scale: &Scale, rate: f64, every_reading: bool) -> Result<Load, SimulationError> {
     let base = world(scale, rate, 0.1, Knowledge::Progress(0.2));
     let oracle = world(scale, rate, 0.1, Knowledge::Oracle);
@@ -101,9 +107,9 @@ pub(super) fn figure(heavy: &Heavy, runs: &Runs) -> Figure {
         name: "Figure 6".to_owned(),
         about: format!(
             "ESE (σ = 1.7, η = 0.1, ξ = 1) against Mantri on the cluster and jobs of Fig. 2, with Poisson arrivals at \
-             rate 40 and 30 for {} units of time. Both are overloads, 1.68 and 1.26 times what the machines can do \
-             without copies: the queue grows as long as jobs arrive, so every number depends on that time and on \
-             whether jobs count that finish after it.",
+             rate 40 and at rate 30 for {} units of time. Both rates are overloads: even without copies, the jobs need 1.68 \
+             and 1.26 times the machines' time. The queue grows while jobs arrive, so every number depends on how long they \
+             arrive and on whether the jobs count that finish later.",
             heavy.horizon
         ),
         claims,
@@ -111,12 +117,12 @@ pub(super) fn figure(heavy: &Heavy, runs: &Runs) -> Figure {
     }
 }
 
-/// Returns both ways of counting jobs, with the name of the reading for each.
+/// Returns each way of counting jobs with the name that it gives to a reading.
 fn counts(reading: &str) -> [(Count, String); 2] {
     [(Count::Drained, reading.to_owned()), (Count::Cut, cut(reading))]
 }
 
-/// Measures a change of ESE against Mantri under every reading.
+/// Measures by how many per cent `of` is larger under ESE than under Mantri, for every reading.
 fn compared(load: &Load, runs: &Runs, value: &str, of: fn(&Digest) -> f64) -> Vec<Measured> {
     let one = |pair: &Pair| {
         counts(pair.reading).map(|(count, reading)| {
@@ -130,7 +136,8 @@ fn compared(load: &Load, runs: &Runs, value: &str, of: fn(&Digest) -> f64) -> Ve
 /// A policy's runs under a reading.
 struct Named(&'static str, Handle);
 
-/// Returns each run of a policy once, under the first reading that has it.
+/// Returns the runs of a policy, which `of` selects. Runs that several readings share are returned once, with the name of
+/// the first of these readings.
 fn distinct(load: &Load, of: fn(&Pair) -> Handle) -> Vec<Named> {
     let mut found: Vec<Named> = Vec::new();
     for pair in &load.pairs {
@@ -144,7 +151,7 @@ fn distinct(load: &Load, of: fn(&Pair) -> Handle) -> Vec<Named> {
 fn ese_claims(heavy: &Heavy, runs: &Runs) -> Vec<Claim> {
     let (at_30, at_40) = (&heavy.at_30, &heavy.at_40);
     let p80 = |cases: &'_ [Named], policy: &str| -> Vec<Measured> {
-        let value = format!("time within which 80% finish under {policy}, λ = 40");
+        let value = format!("time within which 80% of the jobs finish under {policy}, λ = 40");
         cases
             .iter()
             .flat_map(|Named(reading, handle)| {
@@ -159,11 +166,12 @@ fn ese_claims(heavy: &Heavy, runs: &Runs) -> Vec<Claim> {
         "ESE's mean flowtime is 18% below Mantri's, λ = 40",
         "Abstract, VI-C2",
         Expected::near(-18.0, 4.0),
-        compared(at_40, runs, "mean flowtime of ESE against Mantri, λ = 40", |run| run.flowtime),
-        "With the paper's ξ = 1 and mean durations of at least 1, ESE never clones a small job; what is left differs from \
-         Mantri by its σ (1.7 for 1.155).",
+        compared(at_40, runs, "mean flowtime of ESE compared with Mantri, λ = 40", |run| run.flowtime),
+        "With the paper's ξ = 1 and mean durations of at least 1, ESE never clones a small job. It then differs from Mantri \
+         only in its σ: 1.7 mean durations, where Mantri's condition corresponds to 1.155.",
     );
-    let resources = compared(at_40, runs, "mean resource of ESE against Mantri, λ = 40", |run| run.resource);
+    let resources =
+        compared(at_40, runs, "mean resource usage of ESE compared with Mantri, λ = 40", |run| run.resource);
     let together: Vec<String> = faster
         .readings
         .iter()
@@ -172,9 +180,12 @@ fn ese_claims(heavy: &Heavy, runs: &Runs) -> Vec<Claim> {
         .map(|(_, resource)| format!("{} under {}", resource.text(), resource.reading))
         .collect();
     let together = if together.is_empty() {
-        "No reading gives the 18% of flowtime.".to_owned()
+        "Under no reading is the mean flowtime about 18% lower.".to_owned()
     } else {
-        format!("Where flowtime is 18% lower, resource is {}.", together.join(", "))
+        format!(
+            "Under the readings in which the mean flowtime is about 18% lower, the resource usage changes by {}.",
+            together.join(", ")
+        )
     };
     vec![
         faster,
@@ -197,39 +208,40 @@ fn ese_claims(heavy: &Heavy, runs: &Runs) -> Vec<Claim> {
             "Abstract, VI-C2",
             Expected::near(0.0, 5.0),
             resources,
-            format!("Roughly is taken as 5%. {together}"),
+            format!("Roughly is taken as within 5%. {together}"),
         ),
         Claim::judge(
             "ESE consumes less resource than Mantri, λ = 30",
             "VI-C2",
             Expected::below(0.0),
-            compared(at_30, runs, "mean resource of ESE against Mantri, λ = 30", |run| run.resource),
+            compared(at_30, runs, "mean resource usage of ESE compared with Mantri, λ = 30", |run| run.resource),
             "",
         ),
         Claim::judge(
             "ESE consumes a lot less resource than Mantri, λ = 30",
             "VI-C2",
             Expected::at_most(-10.0),
-            compared(at_30, runs, "mean resource of ESE against Mantri, λ = 30", |run| run.resource),
-            "A lot is taken as 10%.",
+            compared(at_30, runs, "mean resource usage of ESE compared with Mantri, λ = 30", |run| run.resource),
+            "A lot is taken as at least 10%.",
         ),
     ]
 }
 
+/// Returns the claims that SCA and SDA perform poorly.
 fn poor_claims(heavy: &Heavy, runs: &Runs) -> Vec<Claim> {
     let against_mantri = |policy: &str, of: fn(&Load) -> Handle| -> Vec<Measured> {
         let mut measured = Vec::new();
         for (load, rate) in [(&heavy.at_40, 40), (&heavy.at_30, 30)] {
             for (count, reading) in counts(BASE) {
                 let values = change(&runs.get(of(load), count), &runs.get(load.mantri, count), |run| run.flowtime);
-                let value = format!("mean flowtime of {policy} against Mantri, λ = {rate}");
+                let value = format!("mean flowtime of {policy} compared with Mantri, λ = {rate}");
                 measured.push(Measured::over_seeds(&format!("{reading}, λ = {rate}"), &value, &values, "%"));
             }
         }
         measured
     };
     let copies = each(&runs.drained(heavy.at_40.sca), |run| 100.0 * run.copies);
-    let sca = Measured::over_seeds("", "", &copies, "");
+    let sca = Measured::over_seeds("", "", &copies, "clones");
     let (sda, ese) = (runs.drained(heavy.at_40.sda), runs.drained(heavy.at_40.ese));
     let apart = change(&sda, &ese, |run| run.flowtime);
     let apart = Measured::over_seeds("", "", &apart, "%");
@@ -240,8 +252,8 @@ fn poor_claims(heavy: &Heavy, runs: &Runs) -> Vec<Claim> {
             Expected::above(0.0),
             against_mantri("SCA", |load| load.sca),
             format!(
-                "Poor is taken as slower than Mantri. The paper's reason, cloning that blocks new jobs, does not show: SCA \
-                 starts {} clones for 100 tasks at λ = 40, and is slow because it leaves stragglers alone.",
+                "Poor is taken as slower than Mantri. The paper's reason is that clones block new jobs. This is not observed: \
+                 at λ = 40, SCA starts {} for 100 tasks. It is slow because it starts no copies of stragglers.",
                 sca.text()
             ),
         ),
@@ -251,8 +263,8 @@ fn poor_claims(heavy: &Heavy, runs: &Runs) -> Vec<Claim> {
             Expected::above(5.0),
             against_mantri("SDA", |load| load.sda),
             format!(
-                "Poor is taken as more than 5% slower than Mantri. SDA differs from ESE only in the order of its \
-                 backups and by 0.007 in σ: its mean flowtime at λ = 40 is {} off ESE's.",
+                "Poor is taken as more than 5% slower than Mantri. SDA differs from ESE only in the order of its backups and \
+                 in σ, by 0.007 mean durations. Compared with ESE, its mean flowtime at λ = 40 changes by {}.",
                 apart.text()
             ),
         ),
@@ -272,14 +284,16 @@ fn tables(heavy: &Heavy, runs: &Runs) -> Vec<DataTable> {
                 distinct(load, of).into_iter().map(|Named(reading, handle)| (format!("{policy}, {reading}"), handle)),
             );
         }
-        for (count, which) in [(Count::Drained, "all jobs"), (Count::Cut, "jobs finished when arrivals stop")] {
+        for (count, which) in
+            [(Count::Drained, "all jobs"), (Count::Cut, "jobs that had finished when arrivals stopped")]
+        {
             let rows: Vec<(String, Vec<Digest>)> =
                 policies.iter().map(|(name, handle)| (name.clone(), runs.get(*handle, count))).collect();
-            tables.push(super::means_table(&format!("λ = {rate}, {which}: means and quantiles over seeds"), &rows));
+            tables.push(super::means_table(&format!("λ = {rate}, {which}"), &rows));
             if rate == 40 {
                 let caption = format!("Panel a, λ = {rate}, {which}: share with a flowtime up to t");
                 tables.push(shares_table(&caption, FLOWTIME, &FLOWTIME_GRID, &rows, |run| &run.flowtime_shares));
-                let caption = format!("Panel b, λ = {rate}, {which}: share with a resource up to R");
+                let caption = format!("Panel b, λ = {rate}, {which}: share with a resource usage up to R");
                 tables.push(shares_table(&caption, RESOURCE, &RESOURCE_GRID, &rows, |run| &run.resource_shares));
             }
         }

@@ -7,7 +7,7 @@ use super::readings::{
     AGE, BASE, EARLY, FAIR, FIFO, MANTRI_LATE, MANTRI_RANDOM, ORACLE, ORACLE_AGAINST_RANDOM, RANDOM, RESTARTS, SLOT_1,
     TWO_COPIES,
 };
-use super::{FLOWTIME, RESOURCE, Scale, percent_near, shares_table};
+use super::{FLOWTIME, RESOURCE, Scale, USAGE, percent_near, shares_table};
 use crate::digest::{Digest, FLOWTIME_GRID, RESOURCE_GRID, average, change, each};
 use crate::plan::{Handle, Plan, Runs, World};
 use hindmost_sim::driver::SimulationError;
@@ -17,13 +17,15 @@ type Named = (&'static str, Handle);
 
 /// The runs that the figure needs.
 pub(super) struct Light {
+    /// Time for which jobs arrive, in units of time.
     horizon: f64,
     none: Handle,
     sca: Vec<Named>,
     sda: Vec<Named>,
     mantri: Vec<Named>,
-    /// Readings under which SCA and Mantri, or SDA and Mantri, are compared.
+    /// The readings under which SCA is compared with Mantri, each with the runs of SCA and of Mantri.
     sca_mantri: Vec<(&'static str, Handle, Handle)>,
+    /// The readings under which SDA is compared with Mantri, each with the runs of SDA and of Mantri.
     sda_mantri: Vec<(&'static str, Handle, Handle)>,
 }
 
@@ -131,9 +133,9 @@ pub(super) fn figure(light: &Light, runs: &Runs) -> Figure {
     Figure {
         name: "Figure 2".to_owned(),
         about: format!(
-            "SCA and SDA against Mantri on 3000 machines: Poisson arrivals at rate 6 for {} units of time, jobs of 1 to \
-             100 tasks, Pareto durations with α = 2 and a mean of 1 to 4 for each job, γ = 0.01. The offered load is a \
-             quarter of the machines.{}",
+            "SCA and SDA against Mantri on 3000 machines. Jobs arrive for {} units of time by a Poisson process of rate 6. \
+             They have 1 to 100 tasks, and Pareto durations with α = 2 and a mean of 1 to 4 for each job; γ = 0.01. The \
+             offered load is a quarter of the machines' capacity.{}",
             light.horizon,
             unchanged(light, runs)
         ),
@@ -142,19 +144,20 @@ pub(super) fn figure(light: &Light, runs: &Runs) -> Figure {
     }
 }
 
-/// Returns a sentence if Mantri's order and restarts make no difference; otherwise an empty text.
+/// Returns a sentence for readers if Mantri's order of jobs and its restarts change no result; otherwise an empty text.
 fn unchanged(light: &Light, runs: &Runs) -> &'static str {
     let of =
         |wanted: &str| light.mantri.iter().find(|(reading, _)| *reading == wanted).map(|(_, it)| runs.drained(*it));
     let base = of(BASE);
     if [RESTARTS, FAIR, FIFO].into_iter().all(|reading| of(reading) == base) {
-        " No job waits for machines: the order of Mantri's jobs and its restarts change nothing at all, so that the \
-         readings that differ only in them are one."
+        " No job waits for machines, so the order of Mantri's jobs and its restarts change nothing: the readings Mantri \
+         restarts, Mantri fair and Mantri fifo have the same results as the base reading."
     } else {
         ""
     }
 }
 
+/// Measures by how many per cent `of` is larger in the first run of each case than in the second.
 fn compared(
     cases: &[(&'static str, Handle, Handle)],
     runs: &Runs,
@@ -167,6 +170,7 @@ fn compared(
     cases.iter().map(one).collect()
 }
 
+/// Measures `of` in the runs of each reading.
 fn alone(cases: &[Named], runs: &Runs, value: &str, unit: &str, of: fn(&Digest) -> f64) -> Vec<Measured> {
     cases
         .iter()
@@ -181,29 +185,29 @@ fn flowtime_claims(light: &Light, runs: &Runs) -> Vec<Claim> {
             "Nearly 27 000 jobs over three seeds",
             "IV-C",
             percent_near(27_000.0, 3.0),
-            vec![Measured::over_seeds(BASE, "jobs of three seeds of 1500 units of time", &jobs, "jobs")],
-            "The expectation is 6 · 1500 · 3 = 27 000.",
+            vec![Measured::over_seeds(BASE, "jobs in 1500 units of time, times three seeds", &jobs, "jobs")],
+            "The expected number is 6 · 1500 · 3 = 27 000.",
         ),
         Claim::judge(
             "SCA reduces the mean flowtime by (nearly) 60% against Mantri",
             "Abstract, IV-C",
             Expected::near(-60.0, 5.0),
-            compared(&light.sca_mantri, runs, "mean flowtime of SCA against Mantri", |run| run.flowtime),
-            "SCA needs no progress, so all differences come from how early Mantri detects, and from the slot and r.",
+            compared(&light.sca_mantri, runs, "mean flowtime of SCA compared with Mantri", |run| run.flowtime),
+            "SCA does not use progress. So the readings differ in when Mantri detects stragglers, in the slot and in r.",
         ),
         Claim::judge(
             "SDA reduces the mean flowtime by nearly 60% against Mantri",
             "Abstract",
             Expected::near(-60.0, 5.0),
-            compared(&light.sda_mantri, runs, "mean flowtime of SDA against Mantri", |run| run.flowtime),
-            "With α = 2, P(t_rem > 2·t_new) > 0.25 means t_rem > 1.155·E[x]: Mantri starts more backups than SDA with \
-             its σ = 1.707. With the same knowledge it is SDA that is a little slower.",
+            compared(&light.sda_mantri, runs, "mean flowtime of SDA compared with Mantri", |run| run.flowtime),
+            "With α = 2, Mantri's condition P(t_rem > 2·t_new) > 0.25 is t_rem > 1.155·E[x]. So Mantri starts more backups \
+             than SDA with its σ = 1.707. With the same knowledge, SDA is a little slower.",
         ),
         Claim::judge(
             "SDA's flowtime is better than Mantri's",
             "V-C",
             Expected::below(0.0),
-            compared(&light.sda_mantri, runs, "mean flowtime of SDA against Mantri", |run| run.flowtime),
+            compared(&light.sda_mantri, runs, "mean flowtime of SDA compared with Mantri", |run| run.flowtime),
             "",
         ),
     ]
@@ -217,33 +221,34 @@ fn quantile_claims(light: &Light, runs: &Runs) -> Vec<Claim> {
             "Under SCA more than 80% of the jobs finish within 6 time units",
             "IV-C",
             Expected::at_most(6.0),
-            alone(&light.sca, runs, "time within which 80% finish under SCA", "time units", p80),
+            alone(&light.sca, runs, "time within which 80% of the jobs finish under SCA", "time units", p80),
             "",
         ),
         Claim::judge(
             "Under SCA more than 90% of the jobs finish within 9 time units",
             "IV-C",
             Expected::at_most(9.0),
-            alone(&light.sca, runs, "time within which 90% finish under SCA", "time units", p90),
+            alone(&light.sca, runs, "time within which 90% of the jobs finish under SCA", "time units", p90),
             "",
         ),
         Claim::judge(
             "Under Mantri about 80% of the jobs finish within 17 time units",
             "IV-C",
             percent_near(17.0, 15.0),
-            alone(&light.mantri, runs, "time within which 80% finish under Mantri", "time units", p80),
-            format!("Without any backup it takes {}.", within(light, runs, p80)),
+            alone(&light.mantri, runs, "time within which 80% of the jobs finish under Mantri", "time units", p80),
+            format!("Without backups, 80% of the jobs finish within {}.", within(light, runs, p80)),
         ),
         Claim::judge(
             "Under Mantri about 90% of the jobs finish within 25 time units",
             "IV-C",
             percent_near(25.0, 15.0),
-            alone(&light.mantri, runs, "time within which 90% finish under Mantri", "time units", p90),
-            format!("Without any backup it takes {}.", within(light, runs, p90)),
+            alone(&light.mantri, runs, "time within which 90% of the jobs finish under Mantri", "time units", p90),
+            format!("Without backups, 90% of the jobs finish within {}.", within(light, runs, p90)),
         ),
     ]
 }
 
+/// Formats a time without backups.
 fn within(light: &Light, runs: &Runs, of: fn(&Digest) -> f64) -> String {
     Measured::over_seeds("", "", &each(&runs.drained(light.none), of), "time units").text()
 }
@@ -253,19 +258,20 @@ fn resource_claims(light: &Light, runs: &Runs) -> Vec<Claim> {
     let without = average(&runs.drained(light.none), p80);
     let gain = |(reading, sca, mantri): &(&str, Handle, Handle)| {
         let pairs = change(&runs.drained(*sca), &runs.drained(*mantri), Digest::net_utility);
-        // Both values are negative, so a decrease is a gain.
+        // Utility minus resource usage is negative under both policies, so a smaller size is a gain.
         let gains: Vec<f64> = pairs.into_iter().map(|change| -change).collect();
-        Measured::over_seeds(reading, "gain in utility minus resource, SCA against Mantri", &gains, "%")
+        Measured::over_seeds(reading, "gain in utility minus resource usage, SCA compared with Mantri", &gains, "%")
     };
     vec![
         Claim::judge(
             "80% of the jobs consume less than 1.5 under Mantri",
             "IV-C",
             percent_near(1.5, 15.0),
-            alone(&light.mantri, runs, "resource that 80% don't exceed under Mantri", "", p80),
+            alone(&light.mantri, runs, "resource usage that 80% of the jobs do not exceed under Mantri", USAGE, p80),
             format!(
-                "Without any backup it is {without:.2}: with γ·m·E[x] as the section states them, {:.0}% of the \
-                 resource would have to be saved.",
+                "Without backups, 80% of the jobs consume at most {without:.2} {USAGE}, which follows from γ, the numbers of \
+                 tasks and the mean durations in the section. For the claimed 1.5, backups would have to save {:.0}% of \
+                 this.",
                 100.0 * (1.0 - 1.5 / without)
             ),
         ),
@@ -273,14 +279,15 @@ fn resource_claims(light: &Light, runs: &Runs) -> Vec<Claim> {
             "80% of the jobs consume less than 2 under SCA",
             "IV-C",
             percent_near(2.0, 15.0),
-            alone(&light.sca, runs, "resource that 80% don't exceed under SCA", "", p80),
-            "Two copies of every task cost 4/3 of one with α = 2, and eight cost 4.27.",
+            alone(&light.sca, runs, "resource usage that 80% of the jobs do not exceed under SCA", USAGE, p80),
+            "With α = 2, two copies of every task use 4/3 of the resources of one copy, and eight copies use 4.27 times as \
+             much as one.",
         ),
         Claim::judge(
             "SCA consumes more resource than Mantri",
             "IV-C",
             Expected::above(0.0),
-            compared(&light.sca_mantri, runs, "mean resource of SCA against Mantri", |run| run.resource),
+            compared(&light.sca_mantri, runs, "mean resource usage of SCA compared with Mantri", |run| run.resource),
             "",
         ),
         Claim::judge(
@@ -288,19 +295,20 @@ fn resource_claims(light: &Light, runs: &Runs) -> Vec<Claim> {
             "IV-C",
             Expected::at_least(20.0),
             light.sca_mantri.iter().map(gain).collect(),
-            "Utility is −flowtime; considerably is taken as 20% of Mantri's value or more.",
+            "The utility of a job is −flowtime. Considerably is taken as a gain of at least 20% of Mantri's value.",
         ),
         Claim::judge(
             "SDA consumes less resource than Mantri",
             "V-C",
             Expected::below(0.0),
-            compared(&light.sda_mantri, runs, "mean resource of SDA against Mantri", |run| run.resource),
+            compared(&light.sda_mantri, runs, "mean resource usage of SDA compared with Mantri", |run| run.resource),
             "",
         ),
     ]
 }
 
 fn sca_and_sda_claims(light: &Light, runs: &Runs) -> Vec<Claim> {
+    // Each reading with its runs of SCA and SDA. Readings that do not change SCA have its runs under the base reading.
     let sca = light.sca.iter().find(|(reading, _)| *reading == BASE);
     let two = light.sca.iter().find(|(reading, _)| *reading == TWO_COPIES);
     let mut cases = Vec::new();
@@ -315,7 +323,7 @@ fn sca_and_sda_claims(light: &Light, runs: &Runs) -> Vec<Claim> {
             "SCA performs better than SDA in flowtime for small jobs",
             "V-C",
             Expected::below(0.0),
-            compared(&cases, runs, "mean flowtime of jobs of up to 25 tasks, SCA against SDA", |run| {
+            compared(&cases, runs, "mean flowtime of jobs of up to 25 tasks, SCA compared with SDA", |run| {
                 run.small_flowtime
             }),
             "",
@@ -324,14 +332,14 @@ fn sca_and_sda_claims(light: &Light, runs: &Runs) -> Vec<Claim> {
             "The mean flowtimes of SCA and SDA are roughly the same",
             "V-C",
             Expected::near(0.0, 15.0),
-            compared(&cases, runs, "mean flowtime of SCA against SDA", |run| run.flowtime),
-            "Roughly is taken as 15%.",
+            compared(&cases, runs, "mean flowtime of SCA compared with SDA", |run| run.flowtime),
+            "Roughly is taken as within 15%.",
         ),
         Claim::judge(
             "SCA consumes more resource than SDA",
             "V-C",
             Expected::above(0.0),
-            compared(&cases, runs, "mean resource of SCA against SDA", |run| run.resource),
+            compared(&cases, runs, "mean resource usage of SCA compared with SDA", |run| run.resource),
             "",
         ),
     ]
@@ -345,11 +353,11 @@ fn tables(light: &Light, runs: &Runs) -> Vec<DataTable> {
     let rows: Vec<(String, Vec<Digest>)> =
         rows.into_iter().map(|(name, handle)| (name, runs.drained(handle))).collect();
     vec![
-        super::means_table("Means and quantiles, averaged over seeds", &rows),
+        super::means_table("All jobs", &rows),
         shares_table("Panel a: share of jobs with a flowtime up to t", FLOWTIME, &FLOWTIME_GRID, &rows, |run| {
             &run.flowtime_shares
         }),
-        shares_table("Panel b: share of jobs with a resource up to R", RESOURCE, &RESOURCE_GRID, &rows, |run| {
+        shares_table("Panel b: share of jobs with a resource usage up to R", RESOURCE, &RESOURCE_GRID, &rows, |run| {
             &run.resource_shares
         }),
     ]

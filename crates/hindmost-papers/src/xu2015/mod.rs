@@ -1,5 +1,6 @@
-//! Xu & Lau, *Optimization for Speculative Execution of Multiple Jobs in a MapReduce-like Cluster*,
-//! 2015: Figures 1 to 6 and the analysis of section III.
+//! Reproduces Figures 1 to 6 and the analysis of section III of Xu & Lau, *Optimization for Speculative Execution of
+//! Multiple Jobs in a MapReduce-like Cluster*, 2015. Durations are in units of time, which the paper does not relate to
+//! seconds.
 
 mod dual;
 mod ese_sigma;
@@ -12,7 +13,7 @@ mod single_job;
 
 use hindmost_core::reproduction::{Cell, DataTable, Expected, Plot, PlotShape, Reproduction};
 
-use super::digest::{Digest, average, average_shares};
+use super::digest::{Digest, SMALL_JOB_TASKS, average, average_shares};
 use super::plan::Plan;
 use hindmost_sim::driver::SimulationError;
 use hindmost_sim::experiment::Execution;
@@ -22,8 +23,9 @@ struct Scale {
     quick: bool,
     /// Time for which jobs arrive, in units of time.
     horizon: f64,
+    /// Number of seeds of all figures but Fig. 5.
     seeds: u32,
-    /// Number of runs of Fig. 5's single job for each σ.
+    /// Number of runs of the single job of Fig. 5 for each σ.
     single_job_runs: u32,
 }
 
@@ -34,7 +36,7 @@ impl Scale {
     }
 }
 
-/// The figures that need simulations.
+/// The runs of each figure that needs simulations.
 struct Simulated {
     light: light::Light,
     sda_sigma: sda_sigma::Sweep,
@@ -42,6 +44,7 @@ struct Simulated {
     heavy: heavy::Heavy,
 }
 
+/// Requests the runs of all figures.
 fn plan(scale: &Scale) -> Result<(Plan, Simulated), SimulationError> {
     let mut plan = Plan::default();
     let simulated = Simulated {
@@ -53,13 +56,13 @@ fn plan(scale: &Scale) -> Result<(Plan, Simulated), SimulationError> {
     Ok((plan, simulated))
 }
 
-/// Returns the number of simulations that [`xu2015`] makes, which is the sum of its progress.
+/// Returns the number of simulations that [`xu2015`] makes. Each of them advances the execution's progress by 1.
 pub fn xu2015_runs(quick: bool) -> u64 {
     plan(&Scale::new(quick)).map_or(0, |(plan, _)| plan.runs())
 }
 
-/// Reproduces the experiments of Xu & Lau 2015. With `quick`, jobs arrive for 200 units of time instead of 1500, and the
-/// sweeps over σ have fewer points. The execution's output is not used.
+/// Reproduces the experiments of Xu & Lau 2015. If `quick` is true, jobs arrive for 200 units of time instead of 1500, and
+/// the sweeps over σ have fewer points. `execution.output` is ignored.
 ///
 /// # Errors
 /// If a simulation fails or is interrupted.
@@ -71,19 +74,21 @@ fn reproduce(scale: &Scale, execution: &Execution<'_>) -> Result<Reproduction, S
     let (plan, simulated) = plan(scale)?;
     let runs = plan.run(execution)?;
     let mut notes = vec![
-        "A simulated value is the mean over seeds of each seed's value, with its 95% interval by Student's t. Policies are \
-         compared on the same seeds, so the same jobs and durations: a change is taken seed by seed."
+        "A simulated value is the mean over seeds, with its 95% interval by Student's t. All policies run the same jobs \
+         with the same durations on a seed, so a change between two policies is computed for each seed. For the mean \
+         flowtime of SCA compared with Mantri, −60% means that SCA's mean flowtime is 60% lower."
             .to_owned(),
-        "A claim's rule is the same under every reading. Reproduced: it holds under all that were run. Reproduced under: \
-         under those named only. A claimed number counts within the limits given with it, a claimed direction if the \
-         whole interval lies on its side."
+        "Each claim has a rule, which is the same under every reading. The claim is reproduced if its rule holds under all \
+         readings that were run; otherwise the verdict says under how many readings it holds. If the paper claims a number, \
+         the rule has limits around it. If the paper claims a direction, such as faster or more, the whole 95% interval must \
+         lie on that side."
             .to_owned(),
     ];
     if scale.quick {
         notes.push(format!(
             "This is the quick version: jobs arrive for {} units of time instead of 1500, sweeps are coarser, and a \
-             single job is run {} times instead of 50. At light load that changes little; at heavy load the queue has \
-             less time to grow, which changes every number of Fig. 6.",
+             single job is run {} times instead of 50. This changes little at light load. At heavy load the queue has less \
+             time to grow, which changes every number of Fig. 6.",
             scale.horizon, scale.single_job_runs
         ));
     }
@@ -107,12 +112,13 @@ fn reproduce(scale: &Scale, execution: &Execution<'_>) -> Result<Reproduction, S
     })
 }
 
-/// Returns the rule that a value is within `percent` per cent of the target.
+/// Returns the rule that a value differs from the target by at most `percent` per cent of the target.
 fn percent_near(target: f64, percent: f64) -> Expected {
     Expected::near(target, target * percent / 100.0)
 }
 
-fn means_table(caption: &str, rows: &[(String, Vec<Digest>)]) -> DataTable {
+/// Returns a table of means over seeds, with a row for each policy under each reading. `jobs` says which jobs count.
+fn means_table(jobs: &str, rows: &[(String, Vec<Digest>)]) -> DataTable {
     let row = |(name, runs): &(String, Vec<Digest>)| {
         let mut row = vec![Cell::from(name.as_str())];
         let columns: [fn(&Digest) -> f64; 8] = [
@@ -131,18 +137,22 @@ fn means_table(caption: &str, rows: &[(String, Vec<Digest>)]) -> DataTable {
     let columns = [
         "policy, reading",
         "jobs",
-        "flowtime",
-        "80% within",
-        "90% within",
-        "flowtime of small jobs",
-        "resource",
-        "80% take at most",
-        "extra copies a task",
+        "mean flowtime",
+        "80% of jobs within",
+        "90% of jobs within",
+        "mean flowtime of small jobs",
+        "mean resource usage",
+        "resource usage of 80% of jobs at most",
+        "copies of a task, without its first attempt",
     ];
+    let caption = format!(
+        "{jobs}: means and quantiles, averaged over seeds. Times in units of time, resource usage in {USAGE}. Small jobs have \
+         at most {SMALL_JOB_TASKS} tasks"
+    );
     DataTable::new(caption, columns.map(str::to_owned).to_vec(), rows.iter().map(row).collect())
 }
 
-/// A variable of cumulative shares: its letter in tables, and its name with unit in pictures.
+/// A quantity by which cumulative shares of jobs are given: its letter in tables, and its name with unit in pictures.
 #[derive(Clone, Copy)]
 struct Variable {
     letter: &'static str,
@@ -150,10 +160,12 @@ struct Variable {
 }
 
 const FLOWTIME: Variable = Variable { letter: "t", name: "flowtime t (units of time)" };
-const RESOURCE: Variable = Variable { letter: "R", name: "resource R (γ × machine time)" };
+const RESOURCE: Variable = Variable { letter: "R", name: "resource usage R (γ × machine time)" };
+/// The unit of resource usage: the price of machine time times the paper's unit of time.
+const USAGE: &str = "γ·units of time";
 
-/// Returns a table of cumulative shares, with a row for each policy and a column for each value of the grid. Only the
-/// policies under the base reading are drawn.
+/// Returns a table of cumulative shares of jobs, with a row for each policy under each reading and a column for each value
+/// of the grid. The plot shows only the base reading.
 fn shares_table(
     caption: &str,
     variable: Variable,
@@ -168,6 +180,7 @@ fn shares_table(
         row.extend(average_shares(runs, |run| of(run)).into_iter().map(Cell::from));
         row
     };
+    // Names of rows are those of policies, followed by a comma and the reading, except where there is only one reading.
     let of_base = |name: &&String| !name.contains(',') || name.ends_with(&format!(", {}", readings::BASE));
     let plot = Plot {
         title: caption.to_owned(),
@@ -186,7 +199,7 @@ mod tests {
 
     use super::*;
 
-    /// A tiny version of all figures, with different numbers of threads.
+    /// Makes all figures with very short simulations, on one and on three threads.
     #[test]
     fn figures_do_not_depend_on_the_number_of_threads() {
         let scale = Scale { quick: true, horizon: 2.0, seeds: 2, single_job_runs: 2 };
@@ -214,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_without_simulation_have_their_verdicts() {
+    fn computed_figures_hold_except_the_dual_method() {
         let dual = dual::figure().unwrap();
         assert!(!dual.claims[0].readings[0].holds);
         let fast: Vec<bool> = dual.claims[1].readings.iter().map(|measured| measured.holds).collect();

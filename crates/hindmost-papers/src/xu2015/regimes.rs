@@ -1,5 +1,5 @@
-//! Section III: the load up to which cloning helps. It has no figure, but it determines which of the other figures have
-//! light and which have heavy load.
+//! Section III: the load up to which cloning shortens delays. The section has no figure, but the paper calls a load light
+//! or heavy by this limit.
 
 use hindmost_core::reproduction::{Cell, Claim, DataTable, Expected, Figure, Measured, Plot, PlotShape};
 use hindmost_math::distribution::Distribution;
@@ -8,21 +8,27 @@ use hindmost_policies::theory::cutoff::{Cutoff, CutoffError, cutoff, task_delay,
 use super::readings::ANALYSIS;
 use hindmost_sim::driver::SimulationError;
 
-/// The cluster and jobs of the simulations: machines, mean tasks of a job, mean duration of a task in units of time.
+/// Number of machines in the simulations.
 const MACHINES: f64 = 3000.0;
+/// Mean number of tasks of a job in the simulations.
 const MEAN_TASKS: f64 = 50.5;
+/// Mean duration of a task in the simulations, in units of time.
 const MEAN_DURATION: f64 = 2.5;
+/// The unit of an arrival rate divided by the limit between light and heavy load.
+const OF_LIMIT: &str = "times the limit";
 /// Tail indices for which the cut-off is computed.
 const ALPHAS: [f64; 7] = [1.5, 2.0, 2.1, 2.5, 3.0, 4.0, 5.0];
 
 pub(super) fn figure() -> Result<Figure, SimulationError> {
     let mut table = DataTable::new(
-        "Arrival rates up to which two copies of every task help or fit",
+        "Arrival rates λ in jobs per unit of time, and the load ω^U: two copies of every task shorten the mean delay below \
+         λ^U, and fit on the machines below the λ of Theorem 1. At the λ of a full cluster, one copy of every task keeps all \
+         machines busy",
         ["α", "ω^U", "λ^U (Eq. 5)", "λ of Theorem 1", "λ of a full cluster"].map(str::to_owned).to_vec(),
         Vec::new(),
     );
     table.plot = Some(Plot {
-        title: "Arrival rates up to which two copies of every task help or fit".to_owned(),
+        title: "Arrival rates up to which two copies of every task shorten delays or fit on the machines".to_owned(),
         x: "tail index α of the durations".to_owned(),
         y: "arrival rate λ (jobs per unit of time)".to_owned(),
         shape: PlotShape::Columns,
@@ -47,16 +53,19 @@ pub(super) fn figure() -> Result<Figure, SimulationError> {
         row.extend([border, Some(necessary), Some(full)].map(Cell::from));
         table.rows.push(row);
     }
-    // The simulations have α = 2, for which λ^U does not exist; Theorem 1's bound replaces it. Nearby tails have λ^U.
+    // The simulations have α = 2, for which λ^U does not exist. The λ of Theorem 1 replaces it there. For comparison, the
+    // values of α up to 2.5, for which λ^U exists, are measured too.
     let at = |rate: f64| -> Vec<Measured> {
         let simulated = borders.iter().filter(|(alpha, ..)| (2.0..=2.5).contains(alpha));
         simulated
             .map(|(alpha, border, necessary)| {
                 let (value, lambda) = match border {
-                    Some(lambda) => (format!("{rate} over λ^U"), *lambda),
-                    None => (format!("{rate} over Theorem 1's λ, as λ^U does not exist"), *necessary),
+                    Some(lambda) => (format!("λ = {rate} divided by λ^U"), *lambda),
+                    None => {
+                        (format!("λ = {rate} divided by the λ of Theorem 1, because λ^U does not exist"), *necessary)
+                    }
                 };
-                Measured::exact(&format!("{ANALYSIS}, α = {alpha}, λ = {rate}"), &value, Some(rate / lambda), "")
+                Measured::exact(&format!("{ANALYSIS}, α = {alpha}, λ = {rate}"), &value, Some(rate / lambda), OF_LIMIT)
             })
             .collect()
     };
@@ -66,9 +75,10 @@ pub(super) fn figure() -> Result<Figure, SimulationError> {
     let necessary = pareto(2.0).map(|duration| full / (2.0 * duration.expected_minimum(2.0) / duration.mean()))?;
     Ok(Figure {
         name: "Section III".to_owned(),
-        about: "The cut-off between light and heavy load, for the cluster of Fig. 2 and 6: 3000 machines, 50.5 tasks a \
-                job, a mean duration of 2.5. Every number is computed. With α = 2, the paper's value, E[s²] is infinite, \
-                so Eq. 1's delay is too, at every load, and no λ^U exists: only Theorem 1's bound remains."
+        about: "The limit between light and heavy load for the cluster of Fig. 2 and 6, which has 3000 machines, jobs of 50.5 \
+                tasks on average and a mean duration of 2.5. Nothing is simulated: every number follows from the formulas. \
+                With α = 2, the value in the paper's simulations, E[s²] is infinite. So the delay of Eq. 1 is infinite at \
+                every load, and λ^U does not exist. Then only the bound of Theorem 1 applies."
             .to_owned(),
         claims: vec![
             Claim::judge(
@@ -77,11 +87,11 @@ pub(super) fn figure() -> Result<Figure, SimulationError> {
                 Expected::near(1.0, 1e-9),
                 vec![Measured::exact(
                     ANALYSIS,
-                    "λ at which 2·λ·E[m]·E[min of 2] = M, over the theorem's, α = 2",
+                    "λ at which 2·λ·E[m]·E[min of 2] = M, divided by the theorem's λ, α = 2",
                     Some(necessary / (full / (4.0 / 3.0))),
-                    "",
+                    "times the theorem's λ",
                 )],
-                "",
+                "E[min of 2] is the expected duration of the faster of two copies.",
             ),
             Claim::judge(
                 "λ^U is where the delays with one and with two copies are equal",
@@ -89,22 +99,22 @@ pub(super) fn figure() -> Result<Figure, SimulationError> {
                 Expected::at_most(1e-9),
                 vec![Measured::exact(
                     ANALYSIS,
-                    "largest relative difference of both delays at ω^U, α from 2.1 to 5",
+                    "largest relative difference between both delays at ω^U, α from 2.1 to 5",
                     Some(worst),
-                    "",
+                    "of the delay",
                 )],
-                "For α ≤ 2 there is no such λ^U, which the paper does not say.",
+                "For α ≤ 2, λ^U does not exist. The paper does not mention this.",
             ),
             Claim::judge(
                 "λ = 6 is light load, λ < λ^U",
                 "IV-C",
                 Expected::at_most(1.0),
                 at(6.0),
-                format!("This holds for the tails of the table up to α = {lightest}."),
+                format!("This holds for the tail indices of the table up to α = {lightest}."),
             ),
             Claim::judge("λ = 30 and λ = 40 are heavy load, λ ≥ λ^U", "VI-C", Expected::at_least(1.0), both, {
                 format!(
-                    "They are more than heavy: {:.2} and {:.2} times what the cluster can do without any copies.",
+                    "These rates are overloads: even without copies, the jobs need {:.2} and {:.2} times the machines' time.",
                     30.0 / full,
                     40.0 / full
                 )
@@ -114,6 +124,7 @@ pub(super) fn figure() -> Result<Figure, SimulationError> {
     })
 }
 
+/// Returns the Pareto distribution with this tail index and a mean of 1.
 pub(super) fn pareto(alpha: f64) -> Result<Distribution, SimulationError> {
     Distribution::pareto_with_mean(alpha, 1.0).map_err(|error| SimulationError::Workload(error.to_string()))
 }

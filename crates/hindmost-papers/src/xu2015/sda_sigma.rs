@@ -1,26 +1,27 @@
-//! Fig. 3: σ of SDA (section V-C), and Theorem 3, on which it rests.
+//! Fig. 3: flowtime and resource usage under SDA for each σ (section V-C), and Theorem 3, which gives the optimal σ.
 
 use hindmost_core::estimator::Knowledge;
 use hindmost_core::reproduction::{Cell, Claim, DataTable, Expected, Figure, Measured, Plot, PlotShape};
 use hindmost_math::statistics::mean;
 use hindmost_policies::theory::sigma::{sda, sda_resource_ratio};
 
-use super::readings::{ANALYSIS, BASE, ORACLE, RANDOM};
+use super::readings::{ANALYSIS, BASE, ORACLE, RANDOM, SIGMA};
 use super::regimes::pareto;
 use super::{Scale, light};
 use crate::digest::{Digest, average, change, each};
 use crate::plan::{Handle, Plan, Runs};
 use hindmost_sim::driver::SimulationError;
 
-/// The paper's optimum for α = 2.
+/// The paper's optimal σ for α = 2, in mean durations.
 const OPTIMUM: f64 = 1.0 + std::f64::consts::FRAC_1_SQRT_2;
-/// Largest distance from the lowest value that counts as the lowest, in per cent.
+/// A value counts as the lowest of a sweep if it exceeds the lowest one by at most this many per cent.
 const LOWEST: f64 = 1.0;
 
 /// The runs that the figure needs.
 pub(super) struct Sweep {
+    /// Values of σ in ascending order, in mean durations.
     sigmas: Vec<f64>,
-    /// The runs for each σ, by reading.
+    /// Each reading with its runs, one for each element of `sigmas`.
     cases: Vec<(&'static str, Vec<Handle>)>,
 }
 
@@ -41,9 +42,10 @@ pub(super) fn plan(plan: &mut Plan, scale: &Scale) -> Result<Sweep, SimulationEr
     Ok(Sweep { sigmas, cases })
 }
 
-/// The results of one reading for each σ.
+/// The results of one reading.
 struct Curves {
     reading: &'static str,
+    /// Results by σ, then by seed.
     runs: Vec<Vec<Digest>>,
 }
 
@@ -60,34 +62,40 @@ pub(super) fn figure(sweep: &Sweep, runs: &Runs) -> Result<Figure, SimulationErr
     claims.extend(theorem_3()?);
     Ok(Figure {
         name: "Figure 3".to_owned(),
-        about: "SDA with different σ on the cluster and jobs of Fig. 2. The figure's caption writes α = 1.707 for σ. \
-                Theorem 3, from which the optimum comes, is computed."
+        about: "SDA with several values of σ on the cluster and jobs of Fig. 2. SDA starts backups if the remaining time of \
+                an attempt is above σ mean durations. The paper's caption says α = 1.707 but means σ. The claims of Theorem \
+                3, which gives the optimal σ, are computed by the formulas."
             .to_owned(),
         claims,
         tables: vec![
             table("Mean flowtime by σ", "mean flowtime (units of time)", sweep, &curves, |run| run.flowtime),
-            table("Mean resource by σ", "mean resource (γ × machine time)", sweep, &curves, |run| run.resource),
-            table("Copies beyond the first, for each task, by σ", "copies a task", sweep, &curves, |run| run.copies),
+            table("Mean resource usage of a job by σ", "mean resource usage (γ × machine time)", sweep, &curves, |run| {
+                run.resource
+            }),
+            table("Copies of a task, without its first attempt, by σ", "copies of a task", sweep, &curves, |run| run.copies),
         ],
     })
 }
 
 fn simulated_claims(sweep: &Sweep, curves: &[Curves]) -> Vec<Claim> {
     let at_optimum = sweep.sigmas.iter().position(|sigma| *sigma == OPTIMUM).unwrap_or(0);
-    // The excess of the value at the optimum over the lowest value of the sweep.
+    // Measures by how many per cent the value at σ = 1.707 exceeds the lowest value of the sweep.
     let excess = |what: &str, of: fn(&Digest) -> f64| -> Vec<Measured> {
         let one = |curve: &Curves| {
             let means: Vec<f64> = curve.runs.iter().map(|runs| average(runs, of)).collect();
             let lowest = (0..means.len()).min_by(|one, other| means[*one].total_cmp(&means[*other])).unwrap_or(0);
-            let value =
-                format!("{what} at σ = 1.707 above the lowest of the sweep, at σ = {:.3}", sweep.sigmas[lowest]);
+            let value = format!(
+                "{what} at σ = 1.707 compared with the lowest of the sweep, at σ = {:.3}",
+                sweep.sigmas[lowest]
+            );
             let values = change(&curve.runs[at_optimum], &curve.runs[lowest], of);
             Measured::over_seeds(curve.reading, &value, &values, "%")
         };
         curves.iter().map(one).collect()
     };
-    let ends = |what: &str, from: usize, to: usize, of: fn(&Digest) -> f64| -> Vec<Measured> {
-        let value = format!("{what} from σ = {:.3} to σ = {:.3}", sweep.sigmas[from], sweep.sigmas[to]);
+    // Measures by how many per cent the value changes between two values of σ, given by their indexes.
+    let between = |what: &str, from: usize, to: usize, of: fn(&Digest) -> f64| -> Vec<Measured> {
+        let value = format!("change of {what} from σ = {:.3} to σ = {:.3}", sweep.sigmas[from], sweep.sigmas[to]);
         let one = |curve: &Curves| {
             Measured::over_seeds(curve.reading, &value, &change(&curve.runs[to], &curve.runs[from], of), "%")
         };
@@ -106,36 +114,37 @@ fn simulated_claims(sweep: &Sweep, curves: &[Curves]) -> Vec<Claim> {
             "The resource consumption is best at σ = 1.707",
             "V-C, Fig. 3",
             Expected::at_most(LOWEST),
-            excess("mean resource", |run| run.resource),
+            excess("mean resource usage", |run| run.resource),
             "Best is taken as within 1% of the sweep's lowest value.",
         ),
         Claim::judge(
             "When σ decreases below 1.707 the total resource consumption increases",
             "V-C",
             Expected::above(0.0),
-            ends("mean resource", at_optimum, 0, |run| run.resource),
+            between("mean resource usage", at_optimum, 0, |run| run.resource),
             "",
         ),
         Claim::judge(
             "When σ increases above 1.707 the job flowtime increases",
             "V-C",
             Expected::above(0.0),
-            ends("mean flowtime", at_optimum, last, |run| run.flowtime),
+            between("mean flowtime", at_optimum, last, |run| run.flowtime),
             "",
         ),
     ]
 }
 
+/// Returns the claims of Theorem 3, computed by the paper's formulas.
 fn theorem_3() -> Result<Vec<Claim>, SimulationError> {
     let wrong = |error: hindmost_policies::theory::sigma::SigmaError| SimulationError::Workload(error.to_string());
     let mut copies = Vec::new();
     for alpha in [1.2, 1.4, 1.5, 1.6, 2.0, 3.0, 4.0, 5.0] {
         let best = sda(&pareto(alpha)?, 0.2, 64).map_err(wrong)?;
-        let value = format!("copies that cost the least, σ = {:.3}", best.sigma);
+        let value = format!("number of copies with the lowest cost, at its best σ = {:.3}", best.sigma);
         let reading = format!("{ANALYSIS}, α = {alpha}");
         copies.push(Measured::exact(&reading, &value, Some(f64::from(best.copies)), "copies"));
     }
-    // The minimum of Eq. 26 on a fine grid, for several s and means.
+    // The σ with the lowest value of Eq. 26, on a grid with a step of 0.001, for several s and mean durations.
     let mut lowest = Vec::new();
     for s in [0.0, 0.1, 0.2, 0.3] {
         for mean_duration in [1.0, 4.0] {
@@ -160,14 +169,14 @@ fn theorem_3() -> Result<Vec<Claim>, SimulationError> {
             "Theorem 3",
             Expected::near(2.0, 0.0),
             copies,
-            "σ and the number of copies are searched together.",
+            "The search varies both σ and the number of copies.",
         ),
         Claim::judge(
             "For α = 2 the optimal σ is 1 + √2/2 ≈ 1.707",
             "V-C, Eq. 27 and 28",
             Expected::near(OPTIMUM, 0.001),
-            vec![Measured::exact(ANALYSIS, "σ of the lowest E[R]", mean(&lowest), "")],
-            "In Eq. 26 the second integrand is taken as G(t); as printed, 1 − G(t), it diverges.",
+            vec![Measured::exact(ANALYSIS, "σ with the lowest E[R]", mean(&lowest), SIGMA)],
+            "The second integrand of Eq. 26 is taken as G(t). With the printed 1 − G(t) the integral diverges.",
         ),
         Claim::judge(
             "The optimal σ depends neither on E[x] nor on s_i",
@@ -175,15 +184,17 @@ fn theorem_3() -> Result<Vec<Claim>, SimulationError> {
             Expected::at_most(0.001),
             vec![Measured::exact(
                 ANALYSIS,
-                "spread of the optimal σ over s = 0, 0.1, 0.2, 0.3 and E[x] = 1, 4",
+                "largest minus smallest optimal σ for s = 0, 0.1, 0.2, 0.3 and E[x] = 1, 4",
                 Some(spread),
-                "",
+                SIGMA,
             )],
             "",
         ),
     ])
 }
 
+/// Returns a table of means over seeds by σ, with half of the interval for each reading. `unit` is the label of the vertical
+/// axis.
 fn table(caption: &str, unit: &str, sweep: &Sweep, curves: &[Curves], of: fn(&Digest) -> f64) -> DataTable {
     let mut columns = vec!["σ".to_owned()];
     for curve in curves {
@@ -200,7 +211,7 @@ fn table(caption: &str, unit: &str, sweep: &Sweep, curves: &[Curves], of: fn(&Di
     });
     let plot = Plot {
         title: format!("SDA: {}{}", caption[..1].to_lowercase(), &caption[1..]),
-        x: "σ".to_owned(),
+        x: "σ (mean durations)".to_owned(),
         y: unit.to_owned(),
         shape: PlotShape::Columns,
         curves: Vec::new(),

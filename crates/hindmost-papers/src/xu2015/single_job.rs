@@ -11,24 +11,30 @@ use crate::digest::{Digest, average, change, each};
 use crate::plan::{Handle, Plan, Runs, World};
 use hindmost_sim::driver::SimulationError;
 
+/// The tail indices of the figure.
 const ALPHAS: [f64; 3] = [2.0, 3.0, 4.0];
-/// The job's expected resource divided by γ, without backups: 10 000 tasks of mean 1.
+/// Number of tasks of the job. Their mean duration is 1, so this is also the expected machine time without backups.
 const TASKS: f64 = 10_000.0;
+/// The price of machine time, as in [`World`]'s experiments.
 const GAMMA: f64 = 0.01;
-/// The σ that the paper names for α = 2; every sweep contains it.
+/// The optimal σ that the paper gives for α = 2, in mean durations; every sweep contains it.
 const PAPERS: f64 = 1.7;
 
 /// One tail index under one reading.
 struct Case {
     reading: &'static str,
     alpha: f64,
+    /// The runs without backups.
     none: Handle,
+    /// The runs of ESE, by σ.
     ese: Vec<Handle>,
 }
 
 /// The runs that the figure needs.
 pub(super) struct Single {
+    /// Values of σ in ascending order, in mean durations.
     sigmas: Vec<f64>,
+    /// Number of runs for each σ.
     runs: u32,
     cases: Vec<Case>,
 }
@@ -64,12 +70,14 @@ pub(super) fn plan(plan: &mut Plan, scale: &Scale) -> Result<Single, SimulationE
 /// One tail index under one reading, with its results.
 struct Curve<'a> {
     case: &'a Case,
+    /// Results without backups, by run.
     none: Vec<Digest>,
+    /// Results of ESE by σ, then by run.
     ese: Vec<Vec<Digest>>,
 }
 
 impl Curve<'_> {
-    /// Returns the index of the σ with the lowest mean.
+    /// Returns the index of the σ for which the mean of `of` over all runs is lowest.
     fn lowest(&self, of: fn(&Digest) -> f64) -> usize {
         let means: Vec<f64> = self.ese.iter().map(|runs| average(runs, of)).collect();
         (0..means.len()).min_by(|one, other| means[*one].total_cmp(&means[*other])).unwrap_or(0)
@@ -97,8 +105,8 @@ pub(super) fn figure(single: &Single, runs: &Runs) -> Result<Figure, SimulationE
     Ok(Figure {
         name: "Figure 5".to_owned(),
         about: format!(
-            "One job of 10 000 tasks of mean 1 on 100 machines under ESE with σ between 0 and 6, against no backup, for \
-             α = 2, 3, 4; {} runs for each σ.",
+            "One job of 10 000 tasks with a mean duration of 1 on 100 machines: ESE with σ between 0 and 6 mean durations, \
+             compared with no backups, for α = 2, 3, 4. Each σ has {} runs.",
             single.runs
         ),
         claims,
@@ -109,17 +117,19 @@ pub(super) fn figure(single: &Single, runs: &Runs) -> Result<Figure, SimulationE
 fn optimum_claims(single: &Single, curves: &[Curve<'_>]) -> Vec<Claim> {
     let at_papers = single.sigmas.iter().position(|sigma| *sigma == PAPERS).unwrap_or(0);
     let heavy = || curves.iter().filter(|curve| curve.case.alpha == 2.0);
+    // Measures by how many per cent the value at σ = 1.7 exceeds the lowest value of the sweep.
     let excess = |what: &str, of: fn(&Digest) -> f64| -> Vec<Measured> {
         let one = |curve: &Curve<'_>| {
             let lowest = curve.lowest(of);
-            let value = format!("{what} at σ = 1.7 above the lowest of the sweep, at σ = {}", single.sigmas[lowest]);
+            let value =
+                format!("{what} at σ = 1.7 compared with the lowest of the sweep, at σ = {}", single.sigmas[lowest]);
             let values = change(&curve.ese[at_papers], &curve.ese[lowest], of);
             Measured::over_seeds(curve.case.reading, &value, &values, "%")
         };
         heavy().map(one).collect()
     };
     let against = |what: &str, of: fn(&Digest) -> f64| -> Vec<Measured> {
-        let value = format!("{what} at σ = 1.7 against no backup, α = 2");
+        let value = format!("{what} at σ = 1.7 compared with no backups, α = 2");
         let one = |curve: &Curve<'_>| {
             Measured::over_seeds(curve.case.reading, &value, &change(&curve.ese[at_papers], &curve.none, of), "%")
         };
@@ -130,7 +140,7 @@ fn optimum_claims(single: &Single, curves: &[Curve<'_>]) -> Vec<Claim> {
             "With α = 2 the resource consumption is lowest for σ close to 1.7",
             "VI-C1, Fig. 5",
             Expected::at_most(1.0),
-            excess("resource", |run| run.resource),
+            excess("resource usage", |run| run.resource),
             "Lowest is taken as within 1% of the sweep's lowest value.",
         ),
         Claim::judge(
@@ -138,14 +148,14 @@ fn optimum_claims(single: &Single, curves: &[Curve<'_>]) -> Vec<Claim> {
             "VI-C1, Fig. 5",
             Expected::at_most(2.0),
             excess("flowtime", |run| run.flowtime),
-            "Lowest is taken as within 2% of the sweep's lowest value. The flowtime is that of one job's last task: it \
-             varies a lot between runs.",
+            "Lowest is taken as within 2% of the sweep's lowest value. The limit is wider than for the resource usage, because \
+             the flowtime of a single job depends on its last task and varies a lot between runs.",
         ),
         Claim::judge(
             "ESE consumes less resource than the method without backup",
             "VI-C1, Fig. 5",
             Expected::below(0.0),
-            against("resource", |run| run.resource),
+            against("resource usage", |run| run.resource),
             "",
         ),
         Claim::judge(
@@ -170,7 +180,7 @@ fn analysis_claim(single: &Single, curves: &[Curve<'_>]) -> Result<Claim, Simula
             .collect();
         let size = |at: usize| hindmost_math::statistics::mean(&deviations[at]).unwrap_or(f64::NAN).abs();
         let worst = (0..deviations.len()).max_by(|one, other| size(*one).total_cmp(&size(*other))).unwrap_or(0);
-        let value = format!("largest deviation of resource from the analysis, at σ = {}", single.sigmas[worst]);
+        let value = format!("largest deviation of resource usage from the analysis, at σ = {}", single.sigmas[worst]);
         let reading = format!("{}, α = {}", curve.case.reading, curve.case.alpha);
         measured.push(Measured::over_seeds(&reading, &value, &deviations[worst], "%"));
     }
@@ -179,7 +189,8 @@ fn analysis_claim(single: &Single, curves: &[Curve<'_>]) -> Result<Claim, Simula
         "VI-C1, Fig. 4 and 5",
         Expected::near(0.0, 5.0),
         measured,
-        "Well is taken as 5% at every σ of the sweep. The analysis assumes what progress(uniform) simulates.",
+        "A good match is taken as a deviation of at most 5% at every σ of the sweep. The analysis has the assumptions of the \
+         reading progress(uniform).",
     ))
 }
 
@@ -198,18 +209,19 @@ fn gain_claim(single: &Single, curves: &[Curve<'_>]) -> Result<Claim, Simulation
             [heavy, light] => heavy.iter().zip(light).map(|(heavy, light)| light - heavy).collect(),
             _ => Vec::new(),
         };
-        let value = "points by which the saving of resource against no backup is smaller with α = 4 than with α = 2";
-        measured.push(Measured::over_seeds(reading, value, &shrunk, "points"));
+        let value = "saving of resource usage compared with no backups: with α = 2 minus with α = 4";
+        measured.push(Measured::over_seeds(reading, value, &shrunk, "percentage points"));
     }
     Ok(Claim::judge(
         "As α increases, the improvement by ESE becomes inconspicuous",
         "VI-C1",
         Expected::above(0.0),
         measured,
-        "Each α at the σ of the sweep next to its σ*.",
+        "Each α has the σ of the sweep that is nearest to its optimal σ.",
     ))
 }
 
+/// Returns the expected resource usage of a task divided by its mean duration, for each σ of the sweep.
 fn analysis(single: &Single, alpha: f64) -> Result<Vec<f64>, SimulationError> {
     let duration = pareto(alpha)?;
     let ratio = |sigma: &f64| ese_resource_ratio(&duration, *sigma);
@@ -221,13 +233,13 @@ fn analysis(single: &Single, alpha: f64) -> Result<Vec<f64>, SimulationError> {
         .map_err(|error| SimulationError::Workload(error.to_string()))
 }
 
-/// Returns both panels: resource divided by E\[x], and flowtime, by σ.
+/// Returns the numbers of both panels by σ: resource usage of a task divided by its mean duration E\[x], and flowtime.
 fn panels(single: &Single, reading: &str, curves: &[&Curve<'_>]) -> Result<[DataTable; 2], SimulationError> {
     let mut columns = ["σ".to_owned()].to_vec();
     let mut flowtime_columns = columns.clone();
     let mut rows: Vec<Vec<Cell>> = single.sigmas.iter().map(|sigma| vec![Cell::from(*sigma)]).collect();
     let mut flowtime_rows = rows.clone();
-    let mut without = vec![Cell::from("no backup")];
+    let mut without = vec![Cell::from("no backups")];
     let mut flowtime_without = without.clone();
     for curve in curves {
         let alpha = curve.case.alpha;
@@ -247,7 +259,7 @@ fn panels(single: &Single, reading: &str, curves: &[&Curve<'_>]) -> Result<[Data
     let plot = |what: &str, unit: &str| {
         Some(Plot {
             title: format!("ESE under {reading}: {what} by σ"),
-            x: "σ".to_owned(),
+            x: "σ (mean durations)".to_owned(),
             y: unit.to_owned(),
             shape: PlotShape::Columns,
             curves: Vec::new(),
@@ -256,12 +268,20 @@ fn panels(single: &Single, reading: &str, curves: &[&Curve<'_>]) -> Result<[Data
     };
     Ok([
         DataTable {
-            plot: plot("resource of a task", "resource of a task / E[x]"),
-            ..DataTable::new(format!("Panel a, {reading}: resource of a task over E[x], by σ"), columns, rows)
+            plot: plot("resource usage of a task", "resource usage of a task / E[x]"),
+            ..DataTable::new(
+                format!("Panel a, {reading}: resource usage of a task divided by E[x], by σ"),
+                columns,
+                rows,
+            )
         },
         DataTable {
             plot: plot("flowtime of the job", "flowtime (units of time)"),
-            ..DataTable::new(format!("Panel b, {reading}: flowtime of the job, by σ"), flowtime_columns, flowtime_rows)
+            ..DataTable::new(
+                format!("Panel b, {reading}: flowtime of the job in units of time, by σ"),
+                flowtime_columns,
+                flowtime_rows,
+            )
         },
     ])
 }

@@ -1,11 +1,11 @@
-//! The page of a reproduction: claims of a paper, measured values, and the figures drawn from them.
+//! The page of a reproduction: claims of a paper, measured values, and figures drawn from the measured values.
 
 use hindmost_core::reproduction::{Claim, DataTable, Figure, Reproduction, Verdict};
 use serde::Serialize;
 
 use super::{Frame, Picture, Pictures, Step, Table, full, glossary, name, rendered, sentence};
 use crate::figures::{Axis, Bar, BarChart, Strip, StripDot, Unit};
-use crate::reproduction::{cell_text, claims, counts, drawn, representative, seeds};
+use crate::reproduction::{as_text, claims, counts, drawn, representative, seeds};
 use crate::text::counted;
 
 #[derive(Serialize)]
@@ -60,10 +60,10 @@ pub fn reproduction_page(reproduction: &Reproduction, again: &[Step]) -> Result<
     let content = Content {
         notes: reproduction.notes.iter().map(|note| full(note)).collect(),
         counts: counts(reproduction),
-        strips_about: "The value shown is from the first reading under which the claim's rule holds; if there is none, \
-                       from the first reading. In the small pictures, the shaded area is where the rule holds. A filled \
-                       dot is a reading whose value lies in it; a hollow dot is a reading whose value does not. Each \
-                       picture has its own scale."
+        strips_about: "The value shown is measured under the first reading under which the claim's rule holds. If the rule \
+                       holds under no reading, it is measured under the first one. In the small pictures, the shaded area \
+                       contains the values that satisfy the rule. Each dot is the value under a reading: filled if it \
+                       satisfies the rule, hollow if it does not. Each picture has its own scale."
             .to_owned(),
         tally: tally(reproduction, &mut pictures),
         claims: rows,
@@ -79,8 +79,8 @@ pub fn reproduction_page(reproduction: &Reproduction, again: &[Step]) -> Result<
         title: format!("{} reproduced – hindmost", name(&reproduction.paper)),
         heading: format!("{} reproduced", name(&reproduction.paper)),
         lead: format!(
-            "The experiments of {}, repeated{quick} on seeds {}: the paper's claims, the measured values, and the \
-             figures drawn from them.",
+            "The experiments of {}, repeated{quick} on seeds {}: the paper's claims, the measured values, and figures drawn \
+             from the measured values.",
             sentence(&reproduction.title),
             seeds(reproduction)
         ),
@@ -90,6 +90,7 @@ pub fn reproduction_page(reproduction: &Reproduction, again: &[Step]) -> Result<
     rendered("reproduction.html", &frame, &content)
 }
 
+/// Returns the style class of a verdict.
 fn class(verdict: &Verdict) -> &'static str {
     match verdict {
         Verdict::Reproduced => "good",
@@ -118,14 +119,14 @@ fn claim_row(figure: &Figure, claim: &Claim, pictures: &mut Pictures) -> ClaimRo
         place: format!("{}; {}", name(&figure.name), sentence(&claim.section)),
         measured,
         reading: sentence(&reading),
-        rule: format!("rule: {}", claim.expected),
+        rule: format!("rule: {}", claim.rule()),
         strip: pictures.inline(&strip.draw()),
         verdict: claim.verdict.short(claim.readings.len()),
         class: class(&claim.verdict),
     }
 }
 
-/// Draws the number of claims for each verdict.
+/// Draws a bar chart of the number of claims for each verdict.
 fn tally(reproduction: &Reproduction, pictures: &mut Pictures) -> Picture {
     let count = |is: fn(&Verdict) -> bool| claims(reproduction).filter(|(_, claim)| is(&claim.verdict)).count();
     let counts = [
@@ -141,7 +142,9 @@ fn tally(reproduction: &Reproduction, pictures: &mut Pictures) -> Picture {
     });
     let chart = BarChart {
         title: "Claims by verdict".to_owned(),
-        about: "How many of the paper's claims are reproduced, reproduced under some readings only, or not.".to_owned(),
+        about:
+            "The number of claims that are reproduced under all readings, under some readings, and under no reading."
+                .to_owned(),
         axis: Axis::new("claims", Unit::Number(String::new())),
         bars: bars.into(),
         legend: None,
@@ -160,13 +163,16 @@ fn section(figure: &Figure, pictures: &mut Pictures) -> FigureSection {
     }
 }
 
-/// Returns the caption of a figure drawn from a table.
+/// Returns the caption of the picture of a table.
 fn caption(table: &DataTable) -> String {
     crate::reproduction::caption(table).map_or_else(String::new, |text| sentence(&text))
 }
 
 fn claim_section(claim: &Claim) -> ClaimSection {
-    let mut table = Table::new("Every reading", &["reading:", "what:", "measured [95% interval]", "holds"]);
+    let mut table = Table::new(
+        "The measured value under every reading",
+        &["reading:", "value:", "measured [95% interval]", "rule holds"],
+    );
     for measured in &claim.readings {
         let holds = if measured.holds { "yes" } else { "no" };
         table.rows.push(vec![name(&measured.reading), sentence(&measured.value), measured.text(), holds.to_owned()]);
@@ -182,19 +188,19 @@ fn claim_section(claim: &Claim) -> ClaimSection {
         heading: format!("{} ({})", sentence(&claim.claimed), sentence(&claim.section)),
         verdict: format!("{first}{}", letters.as_str()),
         class: class(&claim.verdict),
-        more: format!("{more} Rule: {}. {}", claim.expected, sentence(&claim.comment)).trim_end().to_owned(),
+        more: format!("{more} Rule: {}. {}", claim.rule(), sentence(&claim.comment)).trim_end().to_owned(),
         count: format!("Measured under {}", counted(claim.readings.len() as u64, "reading")),
         table,
     }
 }
 
 fn table(table: &DataTable) -> Table {
-    let columns =
-        table.columns.iter().enumerate().map(|(at, column)| super::Column { name: sentence(column), text: at == 0 });
+    let (columns, rows) = as_text(table);
+    let columns = columns.iter().enumerate().map(|(at, name)| super::Column { name: sentence(name), text: at == 0 });
     Table {
         caption: sentence(&table.caption),
         columns: columns.collect(),
         stacked: false,
-        rows: table.rows.iter().map(|row| row.iter().map(|cell| sentence(&cell_text(cell))).collect()).collect(),
+        rows: rows.iter().map(|row| row.iter().map(|cell| sentence(cell)).collect()).collect(),
     }
 }

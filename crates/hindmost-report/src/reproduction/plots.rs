@@ -1,21 +1,21 @@
-//! The figures of a paper, drawn from the numbers of a reproduction.
+//! Draws the figures of a paper from the numbers of its reproduction.
 
 use hindmost_core::reproduction::{Cell, DataTable, Plot, PlotShape, Reproduction};
 
 use crate::figures::{Axis, Drawing, Kind, LineChart, Point, Series, Unit};
 
-/// A picture of a reproduction, to be stored as a file next to the Markdown.
+/// A picture of a reproduction. The Markdown shows it from a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlotFile {
-    /// Name of the file, without folder.
+    /// Name of the file without its folder, such as `figure-2-1.svg`.
     pub file: String,
-    /// The picture.
+    /// The picture to store in the file.
     pub drawing: Drawing,
-    /// What the picture shows and how to read it.
+    /// Sentences that say what the picture shows and how to read it.
     pub caption: String,
 }
 
-/// Draws all pictures of a reproduction; one list for each of its figures.
+/// Draws all pictures of a reproduction. Returns a list for each of its figures, in the same order.
 pub fn plots(reproduction: &Reproduction) -> Vec<Vec<PlotFile>> {
     let of_figure = |figure: &hindmost_core::reproduction::Figure| {
         let drawn = figure.tables.iter().filter_map(|table| Some((drawn(table)?, caption(table)?)));
@@ -67,12 +67,14 @@ pub(crate) fn drawn(table: &DataTable) -> Option<Drawing> {
     Some(chart.draw())
 }
 
-/// Returns what a table's plot shows and how to read it; `None` without a plot.
+/// Returns sentences that say what a table's plot shows and how to read it; `None` if the table has no plot.
 pub(crate) fn caption(table: &DataTable) -> Option<String> {
     let plot = table.plot.as_ref()?;
     let mut text = match plot.shape {
         PlotShape::Columns => format!("{}.", table.caption),
-        PlotShape::CumulativeRows => format!("{}. Further up and left is better.", table.caption),
+        PlotShape::CumulativeRows => {
+            format!("{}. A curve that is further up and to the left is better.", table.caption)
+        }
     };
     let left_out = match plot.shape {
         PlotShape::Columns => 0,
@@ -83,7 +85,8 @@ pub(crate) fn caption(table: &DataTable) -> Option<String> {
         text += &format!(" Only the first {rows} rows of the table are drawn.");
     }
     if left_out > 0 {
-        text += &format!(" The table has {left_out} more curves, for other readings.");
+        let more = if left_out == 1 { "one curve that is not drawn" } else { "curves that are not drawn" };
+        text += &format!(" The table also has the numbers of {more}.");
     }
     if table.columns.iter().any(|column| is_interval(column)) {
         text += " Vertical lines are 95% intervals over seeds.";
@@ -91,11 +94,12 @@ pub(crate) fn caption(table: &DataTable) -> Option<String> {
     if let Some(level) =
         table.rows.iter().find_map(|row| text_of(row.first()?)).filter(|_| plot.shape == PlotShape::Columns)
     {
-        text += &format!(" Horizontal dashed lines: {level}.");
+        text += &format!(" The dashed horizontal lines show the values with {level}.");
     }
     Some(text)
 }
 
+/// Returns the number of a cell; `None` if the cell has text or no number.
 fn number(cell: &Cell) -> Option<f64> {
     match cell {
         Cell::Number(number) => *number,
@@ -103,6 +107,7 @@ fn number(cell: &Cell) -> Option<f64> {
     }
 }
 
+/// Returns the text of a cell; `None` if the cell has a number.
 fn text_of(cell: &Cell) -> Option<&str> {
     match cell {
         Cell::Text(text) => Some(text),
@@ -110,10 +115,12 @@ fn text_of(cell: &Cell) -> Option<&str> {
     }
 }
 
+/// Returns whether a column has half of the intervals of the column before it.
 fn is_interval(column: &str) -> bool {
     column.starts_with('±')
 }
 
+/// Returns whether the curve with this name is drawn.
 fn is_drawn(plot: &Plot, name: &str) -> bool {
     plot.curves.is_empty() || plot.curves.iter().any(|curve| curve == name)
 }
@@ -123,11 +130,12 @@ fn drawn_rows<'a>(table: &'a DataTable, plot: &Plot) -> &'a [Vec<Cell>] {
     &table.rows[..plot.rows.unwrap_or(usize::MAX).min(table.rows.len())]
 }
 
-/// Returns the columns of a table that are drawn, with their numbers.
+/// Returns the indexes and headings of the columns that are drawn as curves.
 fn drawn_columns<'a>(table: &'a DataTable, plot: &'a Plot) -> impl Iterator<Item = (usize, &'a String)> {
     table.columns.iter().enumerate().skip(1).filter(|(_, name)| !is_interval(name) && is_drawn(plot, name))
 }
 
+/// Returns the curves of a table whose columns are curves.
 fn columns(table: &DataTable, plot: &Plot) -> Vec<Series> {
     let of_column = |(at, name): (usize, &String)| {
         let half = table.columns.get(at + 1).filter(|next| is_interval(next)).map(|_| at + 1);
@@ -141,7 +149,7 @@ fn columns(table: &DataTable, plot: &Plot) -> Vec<Series> {
     drawn_columns(table, plot).map(of_column).collect()
 }
 
-/// Returns the rows whose first cell is text: they are drawn as horizontal lines.
+/// Returns the heights and names of horizontal lines: they are the rows whose first cell is text.
 fn levels(table: &DataTable, plot: &Plot) -> Vec<(f64, String)> {
     let named = drawn_rows(table, plot).iter().filter_map(|row| Some((text_of(row.first()?)?, row)));
     let of_row = |(name, row): (&str, &Vec<Cell>)| -> Vec<(f64, String)> {
@@ -151,6 +159,7 @@ fn levels(table: &DataTable, plot: &Plot) -> Vec<(f64, String)> {
     named.flat_map(of_row).collect()
 }
 
+/// Returns the curves of a table whose rows are cumulative shares. Each curve begins at (0, 0).
 fn rows(table: &DataTable, plot: &Plot) -> Vec<Series> {
     let places: Vec<Option<f64>> = table.columns.iter().map(|place| place.parse().ok()).collect();
     let of_row = |row: &Vec<Cell>| {

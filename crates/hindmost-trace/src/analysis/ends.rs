@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn few_instants_are_exact() {
+    fn finish_times_at_few_instants_are_exact() {
         let mut ends = Ends::default();
         for end in [1_600_000_000.123, -5.0, 3.5, 3.5] {
             ends.push(end);

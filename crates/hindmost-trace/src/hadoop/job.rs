@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn places_follow_from_splits_and_racks() {
+    fn locality_follows_from_splits_and_racks() {
         let mut hosts = Hosts::default();
         let mut of = |field: &str| hosts.of(field).unwrap();
         let (a, b, c, d) = (of("/r1/a"), of("/r1/b"), of("/r2/c"), of("d"));

@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_described() {
+    fn lines_that_are_no_events_are_described() {
         assert_eq!(describe(b"[1]"), "a JSON array");
         assert_eq!(describe(br#"{"a":1,"b":2}"#), r#"a JSON object with the keys "a", "b""#);
         assert_eq!(describe(b"{}"), "an empty JSON object");

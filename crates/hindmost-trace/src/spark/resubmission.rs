@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_won_before_is_repeated_once() {
+    fn a_task_that_had_succeeded_is_repeated_once() {
         let (seen, won) = (set(&[0, 1, 2]), set(&[0, 1]));
         let mut again = Resubmission::begin(1, Some(2), Some(3), (&seen, &won), false);
         assert!(!again.repeats(1, 2, false, true) && !again.repeats(0, 1, false, true));

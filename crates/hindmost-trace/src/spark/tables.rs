@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_hold_the_same_in_any_order() {
+    fn tables_do_not_depend_on_the_order_of_insertion() {
         for step in [1, 7919, 99_991] {
             let (mut set, mut winners) = (IndexSet::default(), Winners::default());
             for i in 0..100_000_u32 {

@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn ends_are_classified() {
+    fn the_end_of_an_attempt_is_classified() {
         let end = |json: &str| parse::<TaskEnd<'_, Unread>>(json.as_bytes()).unwrap().end();
         assert_eq!(end(r#"{"Task End Reason":{"Reason":"Success"}}"#), End::Success);
         assert_eq!(end(r#"{"Task End Reason":{"Reason":"TaskKilled"}}"#), End::Killed);

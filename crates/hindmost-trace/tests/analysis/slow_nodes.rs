@@ -142,7 +142,7 @@ fn a_single_node_is_not_tested() {
 }
 
 #[test]
-fn the_test_matches_a_statistics_package() {
+fn p_values_of_slow_nodes_match_a_statistics_package() {
     // Expected p-values from SciPy 1.17: mannwhitneyu(…, use_continuity=False) for the first phase; for both phases
     // computed from its ranks, with weights.
     let first: [&[f64]; 2] = [

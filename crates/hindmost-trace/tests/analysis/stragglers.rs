@@ -116,7 +116,7 @@ fn stragglers_are_classified_by_cause() {
 }
 
 #[test]
-fn inputs_that_make_no_difference_explain_nothing() {
+fn inputs_without_effect_on_durations_explain_nothing() {
     let mut explained = 0;
     for seed in 0..200 {
         let world = World {

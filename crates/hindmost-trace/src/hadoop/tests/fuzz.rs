@@ -48,7 +48,7 @@ proptest! {
     }
 
     #[test]
-    fn any_change_is_read_or_refused(
+    fn a_changed_log_is_read_or_refused(
         form in 0..4usize,
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>(), 0..4u8), 1..12),
     ) {

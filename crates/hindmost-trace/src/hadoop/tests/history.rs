@@ -13,7 +13,7 @@ use crate::recorded::Outcome;
 const VERSIONS: [Version; 3] = [Version::V0, Version::V2, Version::V3];
 
 #[test]
-fn every_version_gives_the_same_result() {
+fn all_hadoop_versions_give_the_same_result() {
     for version in VERSIONS {
         let trace = history(version).read();
         let summary = trace.summary();

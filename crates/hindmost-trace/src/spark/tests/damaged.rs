@@ -64,7 +64,7 @@ proptest! {
 }
 
 #[test]
-fn an_extra_task_wins_nothing_once_all_have_won() {
+fn an_extra_task_does_not_win_after_all_tasks_have_won() {
     // The stage states one task. After the stage has ended, a second event of index 0 names another partition.
     let first = Task { partition: Some(0), ..task(0, 0, 0, 100) };
     let other = Task { partition: Some(1), attempt: 1, ..task(0, 0, 0, 200) };

@@ -77,7 +77,7 @@ fn stages_without_attempt_numbers_are_read() {
     assert_eq!(recorded(&trace.workload_jobs()[0].durations[0]), [0.1, 0.2]);
 }
 
-/// A log of Spark 1.3, without `Speculative`.
+/// Returns a log of Spark 1.3, which has neither numbers of stage attempts nor `Speculative`.
 fn usual_without_stage_attempts() -> String {
     let at = |ms: i64| ZERO + ms;
     let end = |index: i64, reason: &str, finish: i64, killed: bool| {

@@ -1,4 +1,4 @@
-//! A map from jobs to values with access in constant time. It relies on job ids growing in the order of arrival.
+//! A map from jobs to values with access in constant time. It relies on ids of jobs that grow in the order of arrival.
 
 use std::collections::VecDeque;
 
@@ -9,7 +9,7 @@ use hindmost_core::ids::JobId;
 pub(crate) struct ByArrival<T> {
     /// The id that the first element belongs to.
     first: u32,
-    /// A value, or `None` for an id without one, for each id from `first` on.
+    /// The values of the ids from `first` on; `None` for an id without a value.
     all: VecDeque<Option<T>>,
 }
 

@@ -1,16 +1,17 @@
-//! `carbyne`: altruistic scheduling. Jobs delay tasks that can wait, and jobs that are nearly done use the resources.
+//! `carbyne`: altruistic scheduling. Jobs delay tasks that can wait, and jobs that are nearly done use the resources
+//! that this leaves free.
 //!
 //! Paper: Grandl, Chowdhury, Akella & Ananthanarayanan, "Altruistic Scheduling in Multi-Resource Clusters", OSDI 2016.
 //!
-//! Each job is entitled to its fair share, but claims only what it needs now in order to end no later than with all of
-//! its share. The resources that jobs leave go to the jobs with the shortest remaining time.
+//! Each job is entitled to its fair share, but claims only the resources that it needs now to end no later than with
+//! all of its share. The resources that jobs do not claim go to the jobs with the shortest remaining time.
 //!
 //! 1. **Between jobs**: dominant resource fairness. Weights and demands give job j the dominant share x_j (progressive
 //!    filling), and the share vector s_j = x_j · (the cluster's resources).
 //! 2. **Within a job**: alone in the share, a phase of n unfinished tasks of effective time e and demand d runs in
 //!    waves of w = max(1, min over dimensions ⌊s/d⌋) tasks and takes ⌈n/w⌉·e. The unfinished phases are placed in a
-//!    virtual cluster with the resources s, each as early as resources and parents allow. This gives the completion T.
-//!    They are then placed again from T backwards, each as late as resources and children allow:
+//!    virtual cluster with the resources s, each as early as resources and parents allow. This gives the completion
+//!    time T. The phases are placed again, backwards from T, each as late as resources and children allow:
 //!
 //!    ```text
 //!    T           = max over phases of the end of the forward placement
@@ -18,24 +19,24 @@
 //!    due(t)      = tasks whose place in the backward placement begins at t or before
 //!    ```
 //!
-//!    Due tasks start now; jobs take turns by DRF. All other tasks are left for later.
+//!    Due tasks start now; jobs take turns by DRF. All other tasks wait.
 //! 3. **Leftover resources** go to jobs in the order of shortest remaining time (the longest path of unfinished
 //!    phases). Within a job, the task that packs best starts first (largest inner product of demand and free
 //!    resources), whether or not its job had delayed it. So no resources stay idle.
 //!
 //! Readings:
 //! - Phases that are open at the same time divide the share as they are placed: forwards, the phase with the longest
-//!   path to the job's end first; backwards, the phase with the longest path from its beginning first.
+//!   path to the job's end first; backwards, the phase with the longest path from the job's beginning first.
 //! - A task that is too large for the share is placed alone in it.
 //! - Running tasks hold their resources from now until an effective time after their mean start.
-//! - For DRF, a job could use the resources of all of its unfinished tasks.
+//! - For DRF, a job can use at most the resources that all of its unfinished tasks demand together.
 //! - A plan says when each task is due, so it stays valid over time. A job gets a new plan when it arrives, when one of
 //!   its phases finishes, when its durations are learned, and when its share changes because a job arrived or ended or
 //!   a node joined or left.
-//! - A new plan keeps the completion that an earlier one promised unless the share has shrunk. Otherwise new plans
-//!   could delay a job for ever.
+//! - A new plan keeps the completion time that an earlier plan promised unless the share has shrunk. Otherwise new
+//!   plans could delay a job for ever.
 //! - All tasks of a job that is behind its promise are due, so that the job is served as under DRF.
-//! - Among the phases that fit, each is compared on the node that the cluster's placement chooses for it.
+//! - How well a phase packs is measured on the node that the cluster's placement chooses for it.
 
 use hindmost_core::cluster::{Applied, Cluster, Job, Phase};
 use hindmost_core::ids::{AttemptId, JobId};
@@ -54,7 +55,7 @@ use hindmost_core::policy::queue_place::{Place, Which};
 use hindmost_core::policy::runnable_by_demand::Stuck;
 use hindmost_core::policy::{JobQueue, Pass, Round, Seen, View};
 
-/// The pass that starts pending tasks: first due tasks, then others on leftover resources.
+/// The pass that starts pending tasks: first due tasks, then other tasks on leftover resources.
 pub struct Altruists {
     which: Which,
     /// The jobs by remaining time, for leftover resources.
@@ -63,30 +64,31 @@ pub struct Altruists {
     shares: FairShares,
     /// True if a job has arrived or ended or the cluster has changed, so that shares must be computed again.
     shares_changed: bool,
-    /// The jobs, in the policy's order, that were checked and have nothing due now.
+    /// The jobs that were checked, in the policy's order, and have no due task now.
     checked: CheckedJobs,
-    /// The next jobs, in the policy's order, that were not checked since the shares changed.
+    /// The next jobs in the policy's order that were not checked since the shares changed.
     ahead: Ahead,
 }
 
 /// The state of a job.
 struct Member {
-    /// The completion that its last plan promised.
+    /// The completion time that the job's last plan promised; `None` if there is no promise to keep.
     promise: Option<Time>,
-    /// Its plan; `None` if a new one must be made.
+    /// The job's plan; `None` if a new plan must be made.
     plan: Option<LatestStarts>,
     /// The input of a plan in waves; `None` if it must be computed again or the job's phases are not a chain.
     chain: Option<Chain>,
-    /// The effective time of each phase, nanoseconds.
+    /// The effective time of each phase, in nanoseconds.
     durations: Vec<Moment>,
-    /// By phase, the sum of the start times of its running attempts, nanoseconds.
+    /// By phase, the sum of the start times of its running attempts, in nanoseconds.
     started: Vec<u128>,
-    /// The generation of [`CheckedJobs`] in which it was checked last, if it had nothing due then.
-    asleep: Option<u64>,
+    /// The generation of [`CheckedJobs`] in which the last check of the job found no due task. `None` if the job has
+    /// changed since or the check found one.
+    checked_in: Option<u64>,
 }
 
 impl Altruists {
-    /// A pass for all jobs, for started jobs or for new jobs.
+    /// Creates the pass for all jobs, for started jobs or for new jobs.
     pub fn of(which: Which) -> Altruists {
         let shortest = JobQueue::new(Box::new(Srpt));
         Altruists {
@@ -107,16 +109,16 @@ impl Altruists {
                 *sum += u128::from(now.0);
             }
         }
-        self.checked.touched.push(attempt.task.job);
+        self.checked.changed.push(attempt.task.job);
     }
 
     fn attempt_ended(&mut self, attempt: AttemptId, applied: Applied) {
         let Some(member) = self.jobs.get_mut(attempt.task.job) else { return };
         member.chain = None;
         self.shares.change(attempt.task.job);
-        self.checked.touched.push(attempt.task.job);
+        self.checked.changed.push(attempt.task.job);
         if applied.pending_again || applied.phase_finished {
-            member.asleep = None;
+            member.checked_in = None;
         }
         if let Some(((_, since), sum)) = applied.released.zip(member.started.get_mut(attempt.task.phase as usize)) {
             *sum = sum.saturating_sub(u128::from(since.0));
@@ -146,34 +148,36 @@ impl Altruists {
         self.jobs.values_mut().for_each(|member| member.chain = None);
         self.shares.change_all();
         self.shares_changed = true;
-        self.checked.forget();
+        self.checked.clear();
     }
 
+    /// Computes the jobs' shares again if a job has arrived or ended or the cluster has changed.
     fn share_out(&mut self, cluster: &Cluster) {
         if !std::mem::take(&mut self.shares_changed) {
             return;
         }
         if self.shares.share_out(cluster) {
-            self.checked.forget();
+            self.checked.clear();
         }
     }
 
-    /// Wakes the jobs whose time has come, and the jobs that have changed, at their present places.
-    fn wake(&mut self, round: &mut Round<'_>) {
+    /// Marks jobs to be checked again, at their present places: the jobs with a task that has become due, and the jobs
+    /// that have changed.
+    fn collect_changed(&mut self, round: &mut Round<'_>) {
         while let Some(job) = self.checked.next_due(round.cluster().now()) {
             if let Some(member) = self.jobs.get_mut(job) {
-                member.asleep = None;
-                self.checked.touched.push(job);
+                member.checked_in = None;
+                self.checked.changed.push(job);
             }
         }
-        let mut touched = std::mem::take(&mut self.checked.touched);
-        for id in touched.drain(..) {
-            let is_awake = self.jobs.get(id).is_some_and(|member| member.asleep != Some(self.checked.generation));
-            if let Some(place) = place_of(id, self.which, round).filter(|_| is_awake) {
-                self.checked.wake(place);
+        let mut changed = std::mem::take(&mut self.checked.changed);
+        for id in changed.drain(..) {
+            let must_check = self.jobs.get(id).is_some_and(|member| member.checked_in != Some(self.checked.generation));
+            if let Some(place) = place_of(id, self.which, round).filter(|_| must_check) {
+                self.checked.check_again(place);
             }
         }
-        self.checked.touched = touched;
+        self.checked.changed = changed;
     }
 
     /// Returns the next place of a job that may have a due task that fits.
@@ -193,8 +197,8 @@ impl Altruists {
     }
 
     /// Discards the plan of a job whose share has changed, and makes a new one if the job's chain is known. Returns the
-    /// time until which nothing is due by that new plan; `None` if there is no new plan or something is due now.
-    fn sleeps_on(&mut self, id: JobId, now: Time) -> Option<Time> {
+    /// time until which no task is due according to the new plan; `None` if there is no new plan or a task is due now.
+    fn nothing_due_until(&mut self, id: JobId, now: Time) -> Option<Time> {
         let (share, change) = self.shares.take(id);
         let member = self.jobs.get_mut(id)?;
         if change != ShareChange::None {
@@ -208,13 +212,14 @@ impl Altruists {
         }
         let chain = member.chain.as_ref().filter(|chain| chain.is_with(share))?;
         let plan = LatestStarts::in_waves(chain, now, &mut member.promise)?;
-        let until = plan.sleeps_until(now);
+        let until = plan.nothing_due_until(now);
         member.plan = Some(plan);
-        member.asleep = until.map(|_| self.checked.generation);
+        member.checked_in = until.map(|_| self.checked.generation);
         until
     }
 
-    /// Notes that this job and all jobs before it were checked.
+    /// Moves on to the jobs after `place`, and notes that all jobs up to it were checked. If demands are stuck, jobs
+    /// with these demands were skipped instead of checked, so nothing is noted.
     fn pass(&mut self, passed: &mut Option<Place>, place: Place, stuck: &Stuck) {
         *passed = Some(place);
         if stuck.is_empty() {
@@ -224,24 +229,24 @@ impl Altruists {
 
     /// Starts due tasks. Jobs take turns.
     fn start_due(&mut self, round: &mut Round<'_>, fitter: &mut Fitter) {
-        // Jobs up to this place have no due task that fits.
+        // The jobs up to this place have no due task that fits.
         let mut passed = None;
         let mut stuck = Stuck::default();
-        self.ahead.forget();
+        self.ahead.clear();
         while round.cluster().open_nodes() > 0 {
             let Some(place) = self.next_to_check(round, passed, &mut stuck) else { return };
             let id = place.job();
             let cluster = round.cluster();
             let now = cluster.now();
-            if let Some(until) = self.sleeps_on(id, now) {
+            if let Some(until) = self.nothing_due_until(id, now) {
                 self.pass(&mut passed, place, &stuck);
-                self.checked.sleep(place, Some(until));
+                self.checked.skip_until(place, Some(until));
                 continue;
             }
             let (mut is_due, mut next_due) = (false, None);
             let offer = cluster.job(id).and_then(|job| {
                 let share = self.shares.share(id);
-                let Member { promise, plan, chain, durations, started, asleep } = self.jobs.get_mut(id)?;
+                let Member { promise, plan, chain, durations, started, checked_in } = self.jobs.get_mut(id)?;
                 let is_new = plan.is_none();
                 let plan = plan.get_or_insert_with(|| {
                     let situation =
@@ -249,10 +254,10 @@ impl Altruists {
                     *chain = Chain::new(&situation, share);
                     LatestStarts::new(&situation, chain.as_ref(), promise)
                 });
-                // Tasks that lost their copies are due at once; a job with such tasks has an old plan.
-                next_due = plan.sleeps_until(now).filter(|_| is_new);
+                // Tasks that have lost their copies are due at once. Such tasks exist only under an older plan.
+                next_due = plan.nothing_due_until(now).filter(|_| is_new);
                 if next_due.is_some() {
-                    *asleep = Some(self.checked.generation);
+                    *checked_in = Some(self.checked.generation);
                     return None;
                 }
                 let offer = best_offer(cluster, job, fitter, |phase, pending| {
@@ -263,22 +268,22 @@ impl Altruists {
                     }
                     due
                 });
-                *asleep = (!is_due).then_some(self.checked.generation);
+                *checked_in = (!is_due).then_some(self.checked.generation);
                 offer
             });
             if offer.is_some_and(|offer| round.start(offer.task, offer.node)) {
-                self.ahead.forget();
+                self.ahead.clear();
                 round.because(|| "its job would end later than with its fair share if it did not start now".to_owned());
                 if let Some(place) = place_of(id, self.which, round) {
-                    self.checked.wake(place);
+                    self.checked.check_again(place);
                 }
                 continue;
             }
             self.pass(&mut passed, place, &stuck);
             if is_due {
-                self.checked.wake(place);
+                self.checked.check_again(place);
             } else {
-                self.checked.sleep(place, next_due);
+                self.checked.skip_until(place, next_due);
             }
         }
     }
@@ -298,7 +303,8 @@ impl Altruists {
                     break;
                 }
                 round.because(|| {
-                    "resources were left over, and its job has the shortest remaining time that fits".to_owned()
+                    "resources were left over, and of all jobs that fit, its job has the shortest remaining time"
+                        .to_owned()
                 });
             }
             self.shortest.refresh(id, round.cluster());
@@ -365,20 +371,20 @@ impl Pass for Altruists {
                         let durations = cluster.job(*job).map(durations_of).unwrap_or_default();
                         self.jobs.push(
                             *job,
-                            Member { promise: None, plan: None, chain: None, durations, started, asleep: None },
+                            Member { promise: None, plan: None, chain: None, durations, started, checked_in: None },
                         );
                         self.shares_changed = true;
-                        self.checked.touched.push(*job);
+                        self.checked.changed.push(*job);
                     }
                     Event::AttemptFinished { attempt }
                     | Event::AttemptFailed { attempt, .. }
                     | Event::AttemptStopped { attempt } => self.attempt_ended(*attempt, applied),
                     Event::DurationsLearned { job, .. } => {
                         if let Some(member) = self.jobs.get_mut(*job) {
-                            (member.plan, member.promise, member.asleep) = (None, None, None);
+                            (member.plan, member.promise, member.checked_in) = (None, None, None);
                             member.chain = None;
                             member.durations = cluster.job(*job).map(durations_of).unwrap_or_default();
-                            self.checked.touched.push(*job);
+                            self.checked.changed.push(*job);
                         }
                     }
                     Event::NodeLost { .. } => {
@@ -398,7 +404,7 @@ impl Pass for Altruists {
         }
         self.share_out(round.cluster());
         let mut fitter = Fitter::default();
-        self.wake(round);
+        self.collect_changed(round);
         self.start_due(round, &mut fitter);
         self.start_leftover(round, &mut fitter);
     }

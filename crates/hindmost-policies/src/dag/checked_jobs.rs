@@ -1,5 +1,5 @@
-//! The jobs that `carbyne` has checked and found without a due task, so that a round can skip them. Most jobs have
-//! delayed their tasks until a known time.
+//! Keeps the jobs that `carbyne` has checked and found without a due task, so that rounds can skip them. For most of
+//! these jobs, it is known when their next task is due.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
@@ -9,69 +9,70 @@ use hindmost_core::ids::JobId;
 use hindmost_core::policy::queue_place::Place;
 use hindmost_core::time::Time;
 
-/// The jobs that were checked since the last [`CheckedJobs::forget`]. A checked job sleeps until it is woken or its
-/// time comes.
+/// The jobs that were checked since the last [`CheckedJobs::clear`]. Rounds skip a checked job until
+/// [`CheckedJobs::check_again`] is called for it.
 #[derive(Debug, Default)]
 pub(crate) struct CheckedJobs {
-    /// Jobs at this place of the queue and before it sleep, except those in `awake`.
+    /// The place of the queue up to which all jobs were checked. Rounds skip them, except the jobs in `again`.
     until: Option<Place>,
-    /// Places of jobs to check again. Some may be out of date: the job has another place now.
-    awake: BTreeSet<Place>,
-    /// The times at which sleeping jobs must be checked again.
-    wakes: BinaryHeap<Reverse<(Time, JobId)>>,
-    /// Times not yet added to `wakes`. Usually `forget` clears them before the first of them is due.
-    new_wakes: Vec<(Time, JobId)>,
-    /// The earliest of `new_wakes`. Not valid if `new_wakes` is empty.
+    /// The places of jobs to check again. Places that jobs have left since may be among them.
+    again: BTreeSet<Place>,
+    /// The times at which skipped jobs must be checked again.
+    due_times: BinaryHeap<Reverse<(Time, JobId)>>,
+    /// Times that are not in `due_times` yet. Usually `clear` removes them before the earliest of these times.
+    new_due_times: Vec<(Time, JobId)>,
+    /// The earliest time in `new_due_times`; not valid if `new_due_times` is empty.
     first_new: Time,
     /// Jobs whose place or due tasks may have changed.
-    pub touched: Vec<JobId>,
-    /// The number of calls of `forget`.
+    pub changed: Vec<JobId>,
+    /// The number of calls of `clear`.
     pub generation: u64,
 }
 
 impl CheckedJobs {
     /// Marks all jobs as not checked.
-    pub fn forget(&mut self) {
+    pub fn clear(&mut self) {
         self.until = None;
-        self.awake.clear();
-        self.wakes.clear();
-        self.new_wakes.clear();
-        self.touched.clear();
+        self.again.clear();
+        self.due_times.clear();
+        self.new_due_times.clear();
+        self.changed.clear();
         self.generation += 1;
     }
 
-    /// Marks the job at this place as to be checked.
-    pub fn wake(&mut self, place: Place) {
+    /// Marks the job at this place to be checked again.
+    pub fn check_again(&mut self, place: Place) {
         if Some(place) <= self.until {
-            self.awake.insert(place);
+            self.again.insert(place);
         }
     }
 
-    /// Removes and returns the next sleeping job whose time has come; `None` if there is none at `now`.
+    /// Removes and returns a skipped job that must be checked again at `now` or before; `None` if there is none.
     pub fn next_due(&mut self, now: Time) -> Option<JobId> {
         if self.first_new <= now {
-            self.wakes.extend(self.new_wakes.drain(..).map(Reverse));
+            self.due_times.extend(self.new_due_times.drain(..).map(Reverse));
         }
-        self.wakes.peek().filter(|Reverse((at, _))| *at <= now)?;
-        self.wakes.pop().map(|Reverse((_, job))| job)
+        self.due_times.peek().filter(|Reverse((at, _))| *at <= now)?;
+        self.due_times.pop().map(|Reverse((_, job))| job)
     }
 
-    /// Notes that the job at this place has nothing to start before `until`. `None`: not before it is woken.
-    pub fn sleep(&mut self, place: Place, until: Option<Time>) {
+    /// Notes that the job at this place has no due task before `until`. `None`: it has none until
+    /// [`CheckedJobs::check_again`] is called for it.
+    pub fn skip_until(&mut self, place: Place, until: Option<Time>) {
         self.remove(place);
         let Some(until) = until else { return };
-        self.first_new = if self.new_wakes.is_empty() { until } else { self.first_new.min(until) };
-        self.new_wakes.push((until, place.job()));
+        self.first_new = if self.new_due_times.is_empty() { until } else { self.first_new.min(until) };
+        self.new_due_times.push((until, place.job()));
     }
 
     /// Returns the place of the next job to check again, after a place and up to the last checked place.
     pub fn next(&self, after: Option<Place>) -> Option<Place> {
-        // All places in `awake` are at `until` or before it.
+        // No place in `again` is after `until`.
         if after >= self.until {
             return None;
         }
         let from = after.map_or(Bound::Unbounded, Bound::Excluded);
-        self.awake.range((from, Bound::Unbounded)).next().copied()
+        self.again.range((from, Bound::Unbounded)).next().copied()
     }
 
     /// Returns the last checked place; `None` if no job was checked.
@@ -86,19 +87,19 @@ impl CheckedJobs {
         }
     }
 
-    /// Removes a place at which there is no job to check any more.
+    /// Removes a place from the places to check again.
     pub fn remove(&mut self, place: Place) {
         if Some(place) <= self.until {
-            self.awake.remove(&place);
+            self.again.remove(&place);
         }
     }
 }
 
-/// The next jobs of a queue, looked up several at a time. In an overloaded cluster, hundreds of jobs may have nothing
-/// due before one has.
+/// The next jobs of a queue, looked up several at a time, because in an overloaded cluster hundreds of jobs may precede
+/// the first one with a due task.
 #[derive(Debug, Default)]
 pub(crate) struct Ahead {
-    /// In reverse order: the next place is last.
+    /// The places that were looked up, in reverse order: the next place is last.
     places: Vec<Place>,
     /// The number of places in the last look-up.
     most: usize,
@@ -109,12 +110,13 @@ const MOST_AHEAD: usize = 32;
 
 impl Ahead {
     /// Clears the looked-up places. Call it after the queue or the free resources have changed.
-    pub fn forget(&mut self) {
+    pub fn clear(&mut self) {
         self.places.clear();
         self.most = 0;
     }
 
-    /// Returns the next place after a place. `look_up` appends that many places after the given one.
+    /// Returns the next place after `after`. `look_up` receives a place and a number, and appends up to that many
+    /// places that follow it.
     pub fn next(
         &mut self,
         after: Option<Place>,

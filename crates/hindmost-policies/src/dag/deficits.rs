@@ -1,4 +1,5 @@
-//! The share of the cluster that each job is owed under `graphene`.
+//! Keeps the deficit of each job under `graphene`: its fair share of all started tasks minus the resources that it has
+//! received.
 
 use std::collections::BTreeSet;
 use std::ops::Bound::{Excluded, Unbounded};
@@ -10,19 +11,20 @@ use hindmost_core::ids::JobId;
 
 /// The deficits of all jobs, stored as start tags of fair queueing.
 ///
-/// Each started task of dominant share d raises the level by d / Σ weights and its job's tag by d / weight. A job's
-/// deficit is weight · (level − tag). With equal weights, the smallest tag is the largest deficit.
+/// Each started task of dominant share d raises the level by d / Σ weights, and the tag of its job by d / weight. A
+/// job's deficit is weight · (level − tag). With equal weights, the smallest tag is the largest deficit.
 #[derive(Debug, Default)]
 pub(crate) struct Deficits {
+    /// The sum of d / Σ weights over all started tasks.
     level: f64,
-    /// Sum of the weights of jobs with a pending task.
+    /// The sum of the weights of jobs with a pending task.
     weights: f64,
     /// The largest weight of all jobs so far.
     heaviest: f64,
     jobs: FxHashMap<JobId, Account>,
     /// Jobs with a pending task, by tag.
     waiting: BTreeSet<Tagged>,
-    /// Jobs among `waiting` without an offline schedule.
+    /// The jobs in `waiting` that have no offline schedule.
     unplanned: BTreeSet<Tagged>,
 }
 
@@ -94,8 +96,8 @@ impl Deficits {
         self.jobs.remove(&job);
     }
 
-    /// Charges a job for a share of the cluster that it has received, and credits each job with a pending task with its
-    /// fair part of that share.
+    /// Subtracts a share of the cluster that a job has received from its deficit, and adds to the deficit of each job
+    /// with a pending task its fair part of that share.
     pub fn pay(&mut self, job: JobId, share: f64) {
         if self.weights > 0.0 && !self.waiting.is_empty() {
             self.level += share / self.weights;
@@ -112,13 +114,13 @@ impl Deficits {
         self.insert(job);
     }
 
-    /// Returns the job with the smallest tag, or the next one after `after`; its deficit; and an upper bound of the
-    /// deficits of all jobs after it.
+    /// Returns the first job after `after`, in ascending order of tags; its deficit; and an upper bound of the deficits
+    /// of this job and all jobs after it.
     pub fn next(&self, after: Option<Tagged>) -> Option<(Tagged, f64, f64)> {
         self.next_of(&self.waiting, after)
     }
 
-    /// As [`Deficits::next`], among jobs without an offline schedule.
+    /// Returns the same as [`Deficits::next`], but among jobs without an offline schedule.
     pub fn next_unplanned(&self, after: Option<Tagged>) -> Option<(Tagged, f64, f64)> {
         self.next_of(&self.unplanned, after)
     }
@@ -147,7 +149,7 @@ mod tests {
             deficits.join(JobId(job), weight);
             deficits.set_waiting(JobId(job), true);
         }
-        // The jobs earn 0.1, 0.1 and 0.2 of a share of 0.4.
+        // Job 0 receives a share of 0.4, of which the jobs earn 0.1, 0.1 and 0.2.
         deficits.pay(JobId(0), 0.4);
         let all = [deficit(&deficits, 0), deficit(&deficits, 1), deficit(&deficits, 2)];
         for (found, expected) in all.into_iter().zip([-0.3, 0.1, 0.2]) {
@@ -161,7 +163,7 @@ mod tests {
         for (found, expected) in all.into_iter().zip([-0.2, 0.1, 0.1]) {
             assert!((found - expected).abs() < 1e-12, "{all:?}");
         }
-        // Relative to its weight, job 1 is owed more than job 2.
+        // Relative to its weight, the deficit of job 1 is larger than that of job 2.
         assert_eq!(deficits.next(None).unwrap().0.1, JobId(1));
         deficits.leave(JobId(1));
         assert_eq!(deficits.next(None).unwrap().0.1, JobId(2));

@@ -11,7 +11,7 @@ pub(crate) struct Claim {
     weight: f64,
     /// By dimension, the share of the cluster that all of the job's tasks would take at once. May exceed 1.
     usable: [f64; MAX_DIMENSIONS],
-    /// The largest of these shares.
+    /// The largest share in `usable`.
     dominant: f64,
     /// The level (share over weight) at which the job can use no more.
     satisfied_at: f64,
@@ -80,15 +80,16 @@ impl Rank {
 
 /// Bound on the rounding error of sums of shares.
 const ROUNDING: f64 = 1e-9;
-/// Relative margin by which a dimension's remainder must exceed the next amount taken. Comparing the amounts then gives
-/// the same result as comparing their quotients by the rate.
+/// Relative margin by which the unused share of a dimension must exceed the next amount taken. With this margin,
+/// comparing both amounts gives the same result as comparing their quotients by the rate.
 const CLEARLY: f64 = 1e-8;
 /// If all tasks of all jobs together use at most this share of each dimension, each job certainly gets all that it
 /// could use, whatever the rounding errors are.
 const CERTAIN: f64 = 0.999;
 /// The weights for which [`CERTAIN`] is valid.
 const COMMON_WEIGHTS: std::ops::RangeInclusive<f64> = 0.01..=100.0;
-/// If at most one in this many jobs has moved, each is moved to its new place; otherwise all are sorted again.
+/// If at most one in this many jobs has a new claim, each of these jobs is moved to its new place; otherwise all jobs
+/// are sorted again.
 const MANY: usize = 16;
 
 /// The claims of all jobs, by job number. Numbers follow the order of arrival, 0 to 2^32 - 1.
@@ -106,7 +107,7 @@ pub(crate) struct Claims {
     rates: [Vec<f64>; MAX_DIMENSIONS],
     /// For each claim, a bit for each dimension that it needs.
     needs: Vec<u8>,
-    /// The claims that need something, sorted: those that are satisfied last come first.
+    /// The ranks of the claims that need something. Claims that are satisfied later come first.
     order: Vec<Rank>,
     /// By dimension, the number of claims that need it.
     users: [usize; MAX_DIMENSIONS],
@@ -201,7 +202,7 @@ impl Claims {
         let from = before.map(|rank| place(&self.order, &rank));
         let to = now.map(|rank| (place(&self.order, &rank), rank));
         match (from, to) {
-            // The entries between both places move by one.
+            // The entries between the old and the new place move by one.
             (Some(from), Some((to, rank))) if from < to => {
                 self.order[from..to].rotate_left(1);
                 self.order[to - 1] = rank;
@@ -227,8 +228,8 @@ impl Claims {
     /// job stops growing when it can use no more or when a dimension that it needs is full.
     pub fn divide(&self, mut give: impl FnMut(usize, f64)) {
         let used: Vec<usize> = (0..MAX_DIMENSIONS).filter(|dimension| self.users[*dimension] > 0).collect();
-        // The growing jobs are the first `count` entries of `self.order`, or of `rest` once a dimension was full. Those
-        // that are satisfied first are at the end.
+        // The growing jobs are the first `count` entries of `self.order`, or of `rest` once a dimension was full. The
+        // jobs that are satisfied first are at the end.
         let mut rest: Option<Vec<Rank>> = None;
         let mut count = self.order.len();
         let mut filling = Filling { level: 0.0, left: [1.0; MAX_DIMENSIONS], rates: self.rates_of(&self.order, &used) };
@@ -280,8 +281,8 @@ impl Claims {
         }
     }
 
-    /// Gives jobs all that they could use, one after another, as long as no dimension is full before. Usually this is
-    /// certain without a division. Returns the number of jobs that still grow.
+    /// Gives jobs all that they could use, one after another, until a dimension could become full before the next job
+    /// is satisfied. It needs no division. Returns the number of jobs that still grow.
     fn satisfy<const USED: usize>(
         &self,
         growing: &[Rank],
@@ -337,7 +338,7 @@ mod tests {
         Claim::new(weight, usable)
     }
 
-    /// Returns the shares of claims that were set twice, so that each has moved in the order.
+    /// Returns the dominant shares of these claims. Sets each claim three times, so that it moves in the order.
     fn dominant_shares(claims: &[Claim]) -> Vec<f64> {
         let mut filled = Claims::default();
         for _ in claims {
@@ -367,9 +368,9 @@ mod tests {
     }
 
     #[test]
-    fn the_example_of_the_drf_paper() {
-        // 9 cpus, 18 GB; A's tasks need 1 cpu and 4 GB, B's 3 cpus and 1 GB: A gets 3 tasks, B 2, and both a
-        // dominant share of 2/3 (Ghodsi et al., NSDI 2011, section 4.1).
+    fn the_drf_papers_example_gives_both_jobs_two_thirds() {
+        // The cluster has 9 cpus and 18 GB. A's tasks need 1 cpu and 4 GB, B's tasks 3 cpus and 1 GB. A gets 3 tasks
+        // and B gets 2, and both have a dominant share of 2/3 (Ghodsi et al., NSDI 2011, section 4.1).
         let a = claim(1.0, 100.0 / 9.0, 400.0 / 18.0);
         let b = claim(1.0, 300.0 / 9.0, 100.0 / 18.0);
         close(&dominant_shares(&[a, b]), &[2.0 / 3.0, 2.0 / 3.0]);

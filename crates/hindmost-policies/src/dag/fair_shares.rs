@@ -1,4 +1,5 @@
-//! Divides the whole cluster among jobs by dominant resource fairness, for orders that plan with a job's share.
+//! Divides the whole cluster among jobs by dominant resource fairness, for `carbyne`, which plans with the jobs'
+//! shares.
 
 use hindmost_core::cluster::Cluster;
 use hindmost_core::ids::JobId;
@@ -41,9 +42,9 @@ impl Held {
 
 /// The unfinished jobs, their claims and their shares.
 ///
-/// While all tasks of all jobs fit into the cluster at once, each job has the share that it could use, and only the
-/// shares of changed jobs are computed. A job's number is its id minus the id of the first job; ids grow in the order
-/// of arrival.
+/// While all unfinished tasks of all jobs fit into the cluster at once, each job's share is all that the job could use,
+/// and only the shares of changed jobs are computed. A job's number is its id minus the id of the first job; ids grow
+/// in the order of arrival.
 #[derive(Debug, Default)]
 pub(crate) struct FairShares {
     /// The id of the job with number 0.
@@ -59,7 +60,7 @@ pub(crate) struct FairShares {
     changed: Vec<JobId>,
     /// True if nodes have joined or left since shares were last computed.
     all_changed: bool,
-    /// True if all jobs had all that they could use when shares were last computed.
+    /// True if each job got all that it could use when shares were last computed.
     was_satisfied: bool,
 }
 
@@ -97,8 +98,8 @@ impl FairShares {
         self.gone += self.here[self.gone..].iter().take_while(|here| !**here).count();
     }
 
-    /// Removes the finished jobs at the front if they are more than half of all.
-    fn forget_left(&mut self) {
+    /// Removes the finished jobs before the first unfinished one if they are more than half of all jobs.
+    fn drop_finished(&mut self) {
         if self.gone * 2 <= self.here.len() {
             return;
         }
@@ -144,7 +145,7 @@ impl FairShares {
         }
         changed.sort_unstable();
         changed.dedup();
-        self.forget_left();
+        self.drop_finished();
         let claim = |id: &JobId| {
             let job = cluster.job(*id).filter(|job| job.finished().is_none())?;
             Some((self.number_of(*id)?, Claim::of(job, cluster)))

@@ -18,27 +18,28 @@
 //! eta      = srpt · mean of priority · alignment / mean of work
 //! ```
 //!
-//! Fairness bounds this. Each job has a deficit: for every started task of dominant share d, each job with a pending
-//! task earns its fair share d · weight / Σ weights, and the task's job pays d. While the largest deficit is at least
-//! kappa of the cluster, only that job is served.
+//! Deficits bound the unfairness of this choice. For every started task of dominant share d, each job with a pending
+//! task earns its fair share d · weight / Σ weights, and the task's job pays d. A job's deficit is the sum of its
+//! earnings minus the sum of its payments. While the largest deficit is at least kappa of the cluster, only the job
+//! with this deficit is served.
 //!
 //! Readings where the paper is silent or assumes another system:
 //! - Within a job, the order of the schedule goes before packing.
 //! - A priority belongs to a phase; in the paper each task has one.
-//! - A job earns only while it has a pending task, and keeps what it has earned.
-//! - With different weights, the largest deficit is the largest relative to the weight.
-//! - A job that is owed resources but does not fit now does not keep others from starting (in the paper the machine
+//! - A job earns only while it has a pending task, and keeps its deficit while it has none.
+//! - If jobs have different weights, their deficits are compared relative to the weights.
+//! - A job with a large deficit that does not fit now does not keep others from starting (in the paper the machine
 //!   would stay idle).
-//! - Means are over the current offers, and η is computed when these are gathered. If more than 256 jobs have offers,
-//!   those with the least work are compared.
+//! - Means are over the current offers, and η is computed when the offers are gathered. If more than 256 jobs have
+//!   offers, those with the least work are compared.
 //! - An offer is for the node that the cluster's placement chooses, as near to the task's input as resources allow,
 //!   without the paper's penalty for remote reads (0.8).
 //! - Backups and clones are paid for like originals.
 //! - Schedules use effective times (mean + 1.5 standard deviations) and are not made again when durations are learned.
 //!
 //! With the default `srpt` = 0.2, packing decides among jobs: the makespan of a batch is short, but flowtimes (job
-//! completion times, JCT) are long if far more work is offered than the cluster can do. With a weight of 5 they are
-//! about as short as under `svf`.
+//! completion times, JCT) are long if far more work is offered than the cluster can do. With `srpt` = 5 they are about
+//! as short as under `svf`.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -52,7 +53,7 @@ use crate::dag::waiting_jobs::{Head, NodesByGroup, Place, WaitingJobs};
 use hindmost_core::policy::queue_place::Which;
 use hindmost_core::policy::{Pass, Round, Seen, View};
 
-/// Most jobs whose offers are compared.
+/// Maximum number of jobs whose offers are compared.
 const COMPARED: usize = 256;
 
 crate::parameters! {
@@ -65,7 +66,7 @@ crate::parameters! {
     }
 }
 
-/// The pass that starts pending tasks: the best score first, unless a job is owed too much.
+/// The pass that starts pending tasks: the best score first, unless a job's deficit is too large.
 pub struct TroublesomeFirst {
     which: Which,
     parameters: GrapheneParameters,
@@ -75,7 +76,8 @@ pub struct TroublesomeFirst {
     own: usize,
 }
 
-/// A job's offer to start a task of a phase. Its node is that of all tasks with the same demand, or in [`Known::own`].
+/// A job's offer to start a task of a phase. The task starts on the node for all tasks with the same demand
+/// ([`Known::nodes`]), unless the job has an entry in [`Known::own`].
 type Candidate = (Place, Head);
 
 /// The state of one round, in which free resources only shrink.
@@ -83,10 +85,11 @@ type Candidate = (Place, Head);
 struct Known {
     fitter: Fitter,
     nodes: NodesByGroup,
-    /// Offers whose node differs from that of other tasks with the same demand.
+    /// Offers whose node does not depend on the demand alone, because the task has failed before or has its input on
+    /// certain nodes.
     own: FxHashMap<JobId, Offer>,
-    /// Jobs that are owed resources and fit on no node.
-    in_vain: FxHashSet<JobId>,
+    /// Jobs of which no task can start in this round, although they are served first.
+    not_startable: FxHashSet<JobId>,
 }
 
 impl Known {
@@ -99,7 +102,7 @@ impl Known {
 }
 
 impl TroublesomeFirst {
-    /// A pass for all jobs, for started jobs or for new jobs.
+    /// Creates the pass for all jobs, for started jobs or for new jobs.
     pub fn of(which: Which, parameters: GrapheneParameters) -> TroublesomeFirst {
         let (waiting, deficits) = (WaitingJobs::default(), Deficits::default());
         TroublesomeFirst { which, parameters, waiting, deficits, own: 0 }
@@ -119,7 +122,8 @@ impl TroublesomeFirst {
         }
     }
 
-    /// Returns the job's first phase in turn with a pending task that fits; `None` if none fits.
+    /// Returns the first of the job's phases, in the order of their turns, with a pending task that fits; `None` if no
+    /// task fits.
     fn offer(&mut self, place: Place, cluster: &Cluster, known: &mut Known) -> Option<Candidate> {
         self.plan(cluster.job(place.job)?, cluster);
         let fits = |head: &&Head| {
@@ -132,8 +136,8 @@ impl TroublesomeFirst {
         self.waiting.heads(place.job).iter().find(fits).map(|head| (place, *head))
     }
 
-    /// Returns the offer of the job that is owed the most, among jobs that are owed at least κ and fit; `None` if there
-    /// are none.
+    /// Returns the offer of the job with the largest deficit among the jobs that fit and have a deficit of at least κ;
+    /// `None` if there are none.
     fn owed(&mut self, cluster: &Cluster, known: &mut Known) -> Option<Candidate> {
         let mut passed = None;
         while let Some((place, deficit, most)) = self.deficits.next(passed) {
@@ -142,19 +146,19 @@ impl TroublesomeFirst {
             }
             passed = Some(place);
             let is_meant = cluster.job(place.1).is_some_and(|job| self.is_meant(job));
-            if !is_meant || deficit < self.parameters.kappa || known.in_vain.contains(&place.1) {
+            if !is_meant || deficit < self.parameters.kappa || known.not_startable.contains(&place.1) {
                 continue;
             }
             let offer = self.offer(Place::of(place.1), cluster, known);
             if offer.is_some() {
                 return offer;
             }
-            known.in_vain.insert(place.1);
+            known.not_startable.insert(place.1);
         }
         None
     }
 
-    /// Makes the offline schedules of jobs that are owed at least κ.
+    /// Makes the offline schedules of the jobs with a deficit of at least κ.
     fn plan_owed(&mut self, cluster: &Cluster) {
         let mut passed = None;
         while let Some((place, deficit, most)) = self.deficits.next_unplanned(passed) {
@@ -220,7 +224,8 @@ impl TroublesomeFirst {
         self.waiting.refresh(job, cluster);
     }
 
-    /// Renews the offers that a start has changed: that of its job and those for its node.
+    /// Renews the offers that a start has changed: the offer of `job`, which has started a task, and the offers for
+    /// `node`, on which it runs.
     fn renew(
         &mut self,
         candidates: &mut Vec<Candidate>,
@@ -245,8 +250,8 @@ impl TroublesomeFirst {
     }
 }
 
-/// Returns η, the packing score that a second of work is worth. On average over these offers, the terms for packing and
-/// work are then as 1 to `srpt`.
+/// Returns η, the weight of a second of work against packing. With this weight, the mean of η · work over these offers
+/// is `srpt` times the mean of priority · alignment.
 fn eta(candidates: &[Candidate], known: &Known, srpt: f64) -> f64 {
     let (mut packing, mut work) = (0.0, 0.0);
     for candidate in candidates {
@@ -314,18 +319,18 @@ impl Pass for TroublesomeFirst {
                 return self.plan_owed(round.cluster());
             }
             let (taken, why) = if let Some(owed) = self.owed(round.cluster(), &mut known) {
-                (owed, "its job was owed at least kappa of the cluster")
+                (owed, "its job had received less than its fair share by at least kappa of the cluster")
             } else {
                 if candidates.is_empty() {
                     candidates = self.gather(&mut after, round.cluster(), &mut known);
                     weight_of_work = eta(&candidates, &known, self.parameters.srpt);
                 }
                 let Some(best) = best(&candidates, &known, weight_of_work) else { return };
-                (best, "it had the best score of packing against its job's remaining work")
+                (best, "it had the best score: packing minus its job's remaining work")
             };
             let job = taken.0.job;
             let Some(node) = self.start(round, taken, &mut known, why) else {
-                known.in_vain.insert(job);
+                known.not_startable.insert(job);
                 candidates.retain(|candidate| candidate.0.job != job);
                 continue;
             };

@@ -1,10 +1,10 @@
-//! Plans in closed form for jobs whose unfinished phases follow one another and whose tasks are not due before the
-//! running ones have ended. Most queued jobs are of this kind. These plans equal those that place every phase, at a
-//! small part of the cost.
+//! Computes `carbyne`'s plans in closed form, for jobs whose unfinished phases follow one another and whose pending
+//! tasks are not due before the running tasks have ended. Most queued jobs are of this kind. The results equal plans
+//! that place every phase, but cost much less.
 //!
-//! Forwards, the pending tasks of the first unfinished phase take at once all of the share that its running tasks
-//! leave, and no other phase competes with them ([`First::over`]). Backwards, each phase has the whole share and takes
-//! full waves; the remaining tasks, less than a wave, come before them.
+//! When phases are placed forwards, the pending tasks of the first unfinished phase take all of the share that its
+//! running tasks leave, because no other phase can run yet ([`First::over`]). When phases are placed backwards, each
+//! phase has the whole share: it runs in full waves, and tasks that do not fill a wave run before these.
 
 use hindmost_core::cluster::{Job, Phase};
 use hindmost_core::resources::Resources;
@@ -20,15 +20,15 @@ pub(crate) struct Situation<'a> {
     pub now: Time,
     /// The resources of the job's share.
     pub resources: Resources,
-    /// The duration of a task of each phase, nanoseconds, see [`durations_of`].
+    /// The duration of a task of each phase, in nanoseconds, see [`durations_of`].
     pub durations: &'a [Moment],
-    /// By phase, the sum of the start times of running attempts, nanoseconds.
+    /// By phase, the sum of the start times of running attempts, in nanoseconds.
     pub started: &'a [u128],
 }
 
 impl Situation<'_> {
-    /// Returns how long the running tasks of a phase will hold their resources, nanoseconds: until an effective time
-    /// after their mean start.
+    /// Returns how long the running tasks of a phase will hold their resources, in nanoseconds. They are expected to
+    /// end one effective time after their mean start.
     pub fn runs_on(&self, at: usize) -> Moment {
         let running_tasks = self.job.phases()[at].running_copies();
         if running_tasks == 0 {
@@ -39,7 +39,7 @@ impl Situation<'_> {
     }
 }
 
-/// Returns the effective time of each phase of a job, nanoseconds.
+/// Returns the effective time of each phase of a job, in nanoseconds.
 pub(crate) fn durations_of(job: &Job) -> Vec<Moment> {
     job.phases().iter().map(|phase| moments(effective_time(phase))).collect()
 }
@@ -61,26 +61,26 @@ pub(crate) fn end_after(made: Time, completion: Moment) -> Time {
 }
 
 /// The latest starts of the tasks of a job's only open phase: full waves one after the other, and before them a wave of
-/// the remaining tasks. Times are nanoseconds from the time at which the plan was made.
+/// the tasks that do not fill one. Times are nanoseconds from the time at which the plan was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct InWaves {
-    /// The phase's pending tasks when the plan was made, at least one.
+    /// The number of the phase's pending tasks when the plan was made, at least one.
     pub pending: u32,
-    /// The start of the first of them.
+    /// The latest start of the first of these tasks.
     pub first: i64,
     /// The duration of a wave.
     duration: i64,
-    /// Tasks of a full wave.
+    /// Number of tasks in a full wave.
     width: u32,
     /// Number of full waves, at least one.
     waves: u32,
-    /// Tasks of the wave before the full ones; 0 if there is none.
+    /// Number of tasks in the wave before the full waves; 0 if there is no such wave.
     rest: u32,
 }
 
 impl InWaves {
-    /// Returns a plan made now and the job's end by it. `None`: tasks would be due before the running ones have ended,
-    /// and the job needs a plan that places every phase.
+    /// Returns a plan made at `now`, and the job's end according to the plan. `None` if tasks would be due before the
+    /// running tasks have ended; such a job needs a plan that places every phase.
     pub fn new(chain: &Chain, now: Time, promise: Option<Time>) -> Option<(InWaves, Time)> {
         let Chain { pending, running_tasks, duration, .. } = *chain;
         let running = Moment::from(chain.over).saturating_sub(Moment::from(now.0)).clamp(0, Moment::from(duration));
@@ -96,7 +96,7 @@ impl InWaves {
         Some((InWaves { pending, first: i64::try_from(begins).ok()?, duration, width, waves, rest }, end))
     }
 
-    /// Returns the plan as blocks. The first one has no waves if no tasks remain beside the full waves.
+    /// Returns the plan as blocks. The first block has no waves if all tasks are in full waves.
     pub fn blocks(&self) -> [Block; 2] {
         let (start, duration) = (Moment::from(self.first), Moment::from(self.duration));
         let rest = Block { start, width: u64::from(self.rest), waves: u64::from(self.rest > 0), duration };
@@ -110,11 +110,11 @@ impl InWaves {
 pub(crate) struct Chain {
     /// The smallest and the largest share of the cluster for which the other fields are certainly the same.
     shares: (f64, f64),
-    /// The end of the running tasks of the first phase, nanoseconds; 0 if there are none.
+    /// The expected end of the running tasks of the first phase, in nanoseconds; 0 if no task is running.
     over: i64,
-    /// The duration of a task of the first phase, nanoseconds.
+    /// The duration of a task of the first phase, in nanoseconds.
     duration: i64,
-    /// The duration of all other phases, each alone in the share, nanoseconds.
+    /// The sum of the durations of all other phases, each alone in the share, in nanoseconds.
     later: i64,
     /// Number of tasks of the first phase that fit into the share.
     wide: u64,
@@ -158,7 +158,7 @@ impl Chain {
     }
 }
 
-/// Returns the mean start time of `running_tasks` running tasks, nanoseconds. `started` is the sum of their start
+/// Returns the mean start time of `running_tasks` running tasks, in nanoseconds. `started` is the sum of their start
 /// times.
 fn mean_start(started: u128, running_tasks: u32) -> Moment {
     // Division is much faster for sums of 64 bits, and most sums fit.
@@ -175,10 +175,11 @@ fn alike(share: f64, phase: &Phase, resources: &Resources) -> (f64, f64) {
     let mut least = 0.0f64;
     for (need, have) in phase.demand().0.iter().zip(&resources.0).filter(|(need, _)| **need > 0) {
         let (fitting, each) = ((have / need) as f64, *need as f64);
-        // `fitting` counts one task where none fits, but ignores a dimension of which the share has nothing. Then the
-        // range begins at this share, and it is empty if the share has nothing.
+        // The function `fitting` counts one task if none fits, and ignores dimensions in which the share has nothing.
+        // So the range begins at this share if no task fits, and is empty if the share has nothing.
         least = least.max(if fitting > 0.0 { fitting * each / *have as f64 } else { 1.0 });
-        // Amounts are rounded: by half a unit here and by up to one unit at the other end.
+        // The amounts of a share are rounded: by half a unit at this share, and by up to one unit at the end of the
+        // range.
         let most = if *have > 0 { ((fitting + 1.0) * each - 2.0) / *have as f64 } else { 0.0 };
         shares.1 = shares.1.min(share * most * (1.0 - MARGIN));
     }
@@ -194,7 +195,8 @@ fn full_waves(tasks: u32, fitting: u64, duration: Moment) -> Moment {
     Moment::from(u64::from(tasks).div_ceil(fitting)) * duration
 }
 
-/// Returns how many tasks of a phase fit into a share at once. At least one: a task that is too large is placed alone.
+/// Returns how many tasks of a phase fit into a share at once; at least one, because a task that is too large is placed
+/// alone.
 fn fitting(phase: &Phase, resources: &Resources) -> u64 {
     let needed = phase.demand().0.iter().zip(&resources.0).filter(|(need, have)| **need > 0 && **have > 0);
     needed.map(|(need, have)| (have / need).max(1)).min().unwrap_or(u64::MAX)
@@ -221,7 +223,7 @@ impl First {
     fn over(&self) -> Moment {
         let First { duration, running, .. } = *self;
         let (pending, running_tasks) = (u64::from(self.pending), u64::from(self.running_tasks));
-        // Number of tasks that fit beside the running ones.
+        // Number of tasks that fit beside the running tasks.
         let free = self.wide.saturating_sub(running_tasks);
         if running == 0 || free == 0 {
             return running + self.in_full_waves();
@@ -229,8 +231,9 @@ impl First {
         if pending <= free {
             return duration.max(running);
         }
-        // Full waves run beside the running tasks. The remaining tasks, less than a wave, take the place of the running
-        // ones, in waves of that size. The rest of these starts when one of both blocks has ended.
+        // Full waves of `free` tasks run beside the running tasks. Tasks that do not fill such a wave run after the
+        // running tasks, in waves of `running_tasks` tasks. Tasks that do not fill such a wave either start as soon as
+        // the waves of one of both kinds have ended.
         let (waves, left) = (pending / free, pending % free);
         let first = Moment::from(waves) * duration;
         if left == 0 {

@@ -14,15 +14,17 @@ use crate::orders::effective_time::effective_time;
 /// A plan: the latest times at which a job's pending tasks may start.
 #[derive(Debug)]
 pub(crate) struct LatestStarts {
+    /// The time at which the plan was made.
     made: Time,
     places: Places,
 }
 
+/// The latest places of pending tasks.
 #[derive(Debug)]
 enum Places {
-    /// A plan in closed form of the only open phase.
+    /// Computed in closed form; only for a job with one open phase.
     InWaves(InWaves),
-    /// A plan in which all phases are placed.
+    /// Computed by placing all phases.
     Placed(Placed),
 }
 
@@ -35,15 +37,16 @@ struct Placed {
 }
 
 impl LatestStarts {
-    /// Plans the unfinished phases of a job within its share: forwards for the completion, then backwards from there
-    /// for the times at which tasks are due. The completion becomes the job's promise unless it already has an earlier
-    /// one. With a `chain`, the plan is in closed form if possible.
+    /// Plans the unfinished phases of a job within its share: first forwards, which gives the job's completion time,
+    /// then backwards from that time, which gives the times at which tasks are due. The completion time becomes the
+    /// job's promise unless the job already has an earlier one. If `chain` is given, the plan is computed in closed
+    /// form where possible.
     pub fn new(situation: &Situation<'_>, chain: Option<&Chain>, promise: &mut Option<Time>) -> LatestStarts {
         let in_waves = chain.and_then(|chain| LatestStarts::in_waves(chain, situation.now, promise));
         in_waves.unwrap_or_else(|| LatestStarts::placed(situation, promise))
     }
 
-    /// Returns a plan in closed form, computed from the chain alone; `None` if the job needs a plan that places all
+    /// Returns a plan in closed form, for which the chain suffices; `None` if the job needs a plan that places all
     /// phases.
     pub fn in_waves(chain: &Chain, now: Time, promise: &mut Option<Time>) -> Option<LatestStarts> {
         let (in_waves, end) = InWaves::new(chain, now, *promise)?;
@@ -72,9 +75,9 @@ impl LatestStarts {
         LatestStarts { made, places: Places::Placed(Placed { pending, latest }) }
     }
 
-    /// Returns a time until which no task is due, if no task loses its copies. `None`: a task is due, or finding that
-    /// time is not cheap.
-    pub fn sleeps_until(&self, now: Time) -> Option<Time> {
+    /// Returns a time until which no task becomes due unless a task loses its copies. `None` if a task is due now, or
+    /// if the time is not known without a search.
+    pub fn nothing_due_until(&self, now: Time) -> Option<Time> {
         let Places::InWaves(in_waves) = &self.places else { return None };
         let first = self.made + Time(u64::try_from(in_waves.first).ok()?);
         (now < first).then_some(first)
@@ -89,7 +92,7 @@ impl LatestStarts {
             Places::Placed(placed) => (begun(&placed.latest[phase]), placed.pending[phase]),
         };
         let started = u64::from(planned.saturating_sub(pending));
-        // More tasks are pending than were planned if some lost their copies. Those are due.
+        // More tasks are pending than were planned if tasks have lost their copies. These tasks are due.
         let again = pending.saturating_sub(planned);
         let due = due.saturating_sub(started) + u64::from(again);
         u32::try_from(due).unwrap_or(u32::MAX).min(pending)
@@ -112,14 +115,15 @@ pub(crate) fn resources_of_share(share: f64, cluster: &Cluster) -> Resources {
     Resources(cluster.total().0.map(|units| if units == 0 { 0 } else { rounded(share * units as f64) }))
 }
 
-/// Rounds to the nearest whole number, like `f64::round` but inline: that compiles to a function call on processors
-/// without an instruction for it.
+/// Rounds to the nearest whole number. `f64::round` does the same, but is a function call on processors without a
+/// rounding instruction.
 fn rounded(number: f64) -> u64 {
     let whole = number as u64;
     if number - whole as f64 >= 0.5 { whole.saturating_add(1) } else { whole }
 }
 
-/// Places each stage as early as possible. Returns the end of the last one.
+/// Places each stage as early as possible and returns the end of the stage that ends last. `running` has the end of
+/// each stage's running tasks, 0 if there are none.
 fn place_forwards(stages: &[Stage], profile: &mut ResourceProfile, running: &[Moment]) -> Moment {
     let paths = paths_to_end(stages);
     let mut order: Vec<usize> = (0..stages.len()).collect();
@@ -134,7 +138,7 @@ fn place_forwards(stages: &[Stage], profile: &mut ResourceProfile, running: &[Mo
     ends.into_iter().max().unwrap_or(0)
 }
 
-/// Places each stage as late as possible for all to end by `end`. Returns the places by stage.
+/// Places each stage as late as possible such that all stages end by `end`. Returns the places of each stage.
 fn place_backwards(stages: &[Stage], profile: &mut ResourceProfile, end: Moment) -> Vec<Vec<Block>> {
     let paths = paths_from_begin(stages);
     let mut order: Vec<usize> = (0..stages.len()).collect();
@@ -205,8 +209,8 @@ pub(crate) mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(4000))]
 
-        /// A plan in closed form promises the same completion as one that places every phase, and gives the same due
-        /// tasks at all times, whatever has started since.
+        /// A plan in closed form promises the same completion time as a plan that places every phase, and has the same
+        /// due tasks at all times, whatever tasks have started since.
         #[test]
         fn plans_in_waves_equal_plans_with_all_phases_placed(
             phases in proptest::collection::vec((1..40u32, 1..9u32, 0..5u32, 0..5u32), 1..4),
@@ -252,7 +256,7 @@ pub(crate) mod tests {
                 }
                 let job = cluster.job(JobId(0)).unwrap();
                 let pending = job.phases()[0].pending();
-                if let Some(until) = plan.sleeps_until(now).filter(|_| pending <= planned) {
+                if let Some(until) = plan.nothing_due_until(now).filter(|_| pending <= planned) {
                     prop_assert_eq!((placed.due(0, pending, now), placed.next_due(0, now)), (0, Some(until)));
                 }
                 prop_assert_eq!(plan.due(0, pending, now), placed.due(0, pending, now));

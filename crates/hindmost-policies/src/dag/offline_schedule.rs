@@ -1,7 +1,7 @@
 //! Makes `graphene`'s offline schedule of one job's phases: troublesome phases are placed first.
 //!
-//! The virtual machine is the whole, empty cluster ([`ResourceProfile`]). For each pair of thresholds l and f, the
-//! troublesome phases T are those that are long or pack badly:
+//! The virtual machine is the whole, empty cluster ([`ResourceProfile`]). For each pair of thresholds l and f, the set
+//! T of troublesome phases contains the phases that are long or pack badly:
 //!
 //! ```text
 //! T  = { v : LongScore(v) >= l or FragScore(v) <= f },  with all phases between two of them in the DAG
@@ -14,10 +14,10 @@
 //! Phase v has n_v tasks of effective time e_v and demand d_v, and w_v of them fit into the machine at once.
 //!
 //! T is placed first, then the rest in each of the orders T O P C, T O C P, T P O C and T C O P. P is placed backwards,
-//! as late as its children allow, and C forwards, as early as its parents allow. O is placed forwards after P,
-//! backwards after C, and both ways where neither is placed yet. In these orders each phase finds a place, because all
-//! placed phases that are related to it are on one side of it. In T P C O and T C P O, a phase of O might not fit
-//! between its parents and its children. The most compact of all schedules is kept.
+//! as late as its children allow, and C forwards, as early as its parents allow. O is placed forwards if only P is
+//! placed before, backwards if only C is, and in both directions if neither is. In these orders each phase finds a
+//! place, because all placed phases that are related to it are on one side of it. In T P C O and T C P O, a phase of O
+//! might not fit between its parents and its children. The most compact of all schedules is kept.
 //!
 //! Tasks start in the order in which they begin in that schedule ([`Turns`]). Among tasks that begin together, those of
 //! the phase that was placed first go first: a troublesome phase if there is one, then the phase with the longest path.
@@ -25,7 +25,7 @@
 //! Readings:
 //! - l is one of 0.25, 0.5, 0.75, 1 and f one of 0.25, 0.5, 0.75; the paper takes multiples of a δ that it does not
 //!   state.
-//! - A last candidate has no troublesome phases, which is plain list scheduling.
+//! - The last candidate has no troublesome phases: it is plain list scheduling.
 //! - The ideal time in FragScore is never below e; otherwise a phase of few tasks would count as one that packs badly.
 //! - Within a set, the phase with the longest path is placed first (the path to the job's end; backwards, the path from
 //!   its beginning).
@@ -38,12 +38,14 @@ use crate::dag::resource_profile::{
 };
 use crate::dag::task_order::{Placed, Turns};
 
+/// The values of the threshold l.
 const LONG: [f64; 4] = [0.25, 0.5, 0.75, 1.0];
+/// The values of the threshold f.
 const FRAGMENTED: [f64; 3] = [0.25, 0.5, 0.75];
 /// Maximum number of phases of a job that gets a schedule.
 const MOST_PHASES: usize = 200;
 
-/// The part of a job that a phase belongs to.
+/// The part of a job that a phase belongs to: T, P, C or O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     Troublesome,
@@ -186,7 +188,8 @@ impl Planner<'_> {
         Schedule { places: places.into_iter().map(Option::unwrap_or_default).collect(), makespan }
     }
 
-    /// Places the phases of a part. `places` and `placed` are the places and the number of the phases placed before.
+    /// Places the phases of a part. `places` has the places of the phases that were placed before, and `placed` is
+    /// their number.
     fn place_part(
         &self,
         part: Part,
@@ -198,7 +201,8 @@ impl Planner<'_> {
         let mut members: Vec<usize> = (0..parts.len()).filter(|at| parts[*at] == part).collect();
         let paths = if way == Forwards { &self.to_end } else { &self.from_begin };
         members.sort_by_key(|at| (std::cmp::Reverse(paths[*at]), *at));
-        // A phase without placed parents (or children) is placed from the begin (or the end) of the schedule.
+        // A phase without placed parents is placed from the beginning of the schedule, and a phase without placed
+        // children from its end.
         let (begin, end) = profile.span().unwrap_or((0, 0));
         for at in members {
             let stage = &self.stages[at];
@@ -240,7 +244,7 @@ mod tests {
         amount
     }
 
-    /// Phases as (tasks, seconds, cpus, parents).
+    /// Returns the stages of these phases, given as (tasks, seconds, cpus, parents).
     fn dag(phases: &[(u64, i128, u64, &[usize])]) -> Vec<Stage> {
         let mut stages: Vec<Stage> = Vec::new();
         for (at, (tasks, seconds, demand, parents)) in phases.iter().enumerate() {
@@ -264,11 +268,12 @@ mod tests {
     }
 
     #[test]
-    fn scores_are_as_worked_out_by_hand() {
+    fn frag_scores_equal_those_computed_by_hand() {
         let score = |tasks, demand| frag_score(&dag(&[(tasks, 5, demand, &[])])[0], &cpus(10));
-        // Two of 4 cpus fit beside each other into 10: three take two waves, and 12/10 at least.
+        // Two tasks of 4 cpus fit into 10 cpus at once, so three tasks take two waves. Divisible tasks would take 12/10
+        // of a wave.
         assert!((score(3, 4) - 0.6).abs() < 1e-12);
-        // One of 6 at a time: 18/10 of three waves.
+        // One task of 6 cpus fits at once, so three tasks take three waves. Divisible tasks would take 18/10 of a wave.
         assert!((score(3, 6) - 0.6).abs() < 1e-12);
         assert!((score(30, 1) - 1.0).abs() < 1e-12);
         assert!((score(1, 1) - 1.0).abs() < 1e-12);
@@ -276,7 +281,7 @@ mod tests {
 
     #[test]
     fn phases_between_troublesome_phases_are_troublesome() {
-        // 0 → 1 → 2 → 3, and 4 beside them; 0 → 4.
+        // The dependencies are 0 → 1 → 2 → 3 and 0 → 4.
         let stages = dag(&[(1, 1, 1, &[]), (1, 8, 1, &[0]), (1, 1, 1, &[1]), (1, 8, 1, &[2]), (1, 1, 1, &[0])]);
         let capacity = cpus(4);
         let planner = Planner::new(&stages, &capacity);
@@ -288,19 +293,21 @@ mod tests {
 
     #[test]
     fn a_long_narrow_phase_behind_a_short_one_goes_first() {
-        // On 4 cpus: x1 → x2 → x3 of 4 s and 3 cpus each, and y (1 s, 2 cpus) → z (10 s, 1 cpu). y does not
-        // fit beside an x, z does. The longest path is that of the x, 12 s against 11, and an x packs better
-        // than y; but only with y first z runs beside all the x: 13 s.
+        // There are 4 cpus. The phases x1 → x2 → x3 need 3 cpus for 4 s each. The phases y → z need 2 cpus for 1 s and
+        // 1 cpu for 10 s. z fits beside an x phase, y does not. The path of the x phases is longer than that of y and
+        // z, 12 s against 11 s, and an x phase packs better than y. But if y goes first, z runs beside all x phases,
+        // and the job takes only 13 s.
         let stages = dag(&[(1, 4, 3, &[]), (1, 4, 3, &[0]), (1, 4, 3, &[1]), (1, 1, 2, &[]), (1, 10, 1, &[3])]);
         let best = schedule(&stages, &cpus(4));
         assert_eq!(best.makespan, 13 * SECOND);
-        // z and x1 begin at the same time, and z is troublesome.
+        // z and x1 begin at the same time. z goes first, because it is troublesome.
         assert_eq!(in_order(&stages, 4), [3, 4, 0, 1, 2]);
     }
 
     #[test]
     fn a_troublesome_phase_precedes_others_of_the_same_begin() {
-        // On 2 cpus, 4 tasks of 5 s and one of 20 s, then one of 5 s: all begin at 0, the long task is troublesome.
+        // There are 2 cpus. A phase of 4 tasks of 5 s and a phase of one task of 20 s precede a phase of one task of 5
+        // s. Both parents begin at 0, and the phase of 20 s is troublesome.
         for (short, long) in [(0, 1), (1, 0)] {
             let mut phases: [(u64, i128, u64, &[usize]); 3] = [(4, 5, 1, &[]), (1, 20, 1, &[]), (1, 5, 1, &[0, 1])];
             phases.swap(0, short as usize);
@@ -324,10 +331,10 @@ mod tests {
     }
 
     proptest! {
-        /// For all parts and orders, parents end before their children begin, the order of tasks keeps this, and no
-        /// schedule is shorter than the longest path or the total work.
+        /// For all parts and orders, parents end before their children begin, also in the order of tasks, and no
+        /// schedule is shorter than the longest path or than the total work on the whole capacity.
         #[test]
-        fn dependencies_are_kept(phases in proptest::collection::vec(any_phase(), 1..8)) {
+        fn every_schedule_respects_dependencies(phases in proptest::collection::vec(any_phase(), 1..8)) {
             let parents: Vec<Vec<usize>> = phases.iter().enumerate()
                 .map(|(at, phase)| (0..at).filter(|parent| phase.3 >> parent & 1 == 1).collect())
                 .collect();

@@ -26,17 +26,17 @@ pub(crate) struct Offer {
     pub alignment: f64,
 }
 
-/// Maximum number of failed tasks that are tried in a round without finding a node.
-const CHOOSY: usize = 16;
+/// Maximum length of [`Fitter::failed`]. Beyond it, a round tries only tasks that have not failed.
+const MOST_FAILED: usize = 16;
 
 /// Finds nodes for tasks and remembers, for one round, which demands fit nowhere. In a round, free resources only
 /// shrink.
 #[derive(Debug, Default)]
 pub(crate) struct Fitter {
-    /// Demands that fit on no node. None of them fits into another.
+    /// Demands that fit on no node. Demands that are larger than another one of them are left out.
     nowhere: Vec<Resources>,
-    /// Tasks that have failed on some node and fit on no other node now.
-    choosy: Vec<TaskId>,
+    /// Tasks that have failed before, on nodes that they now avoid, and fit on no other node now.
+    failed: Vec<TaskId>,
 }
 
 impl Fitter {
@@ -49,8 +49,8 @@ impl Fitter {
             return None;
         }
         loop {
-            // After many tries without success, only tasks that have not failed are tried.
-            let again = |task| self.choosy.len() < CHOOSY && !self.choosy.contains(&task);
+            // A round tries each task that has failed before only once, and only a limited number of such tasks.
+            let again = |task| self.failed.len() < MOST_FAILED && !self.failed.contains(&task);
             let task = found.next_runnable(|at| at == phase, again)?;
             if let Some(node) = cluster.find_nearest_node(task, demand, |node, _| !cluster.avoids(task, node)) {
                 let alignment = cluster.node(node).map_or(0.0, |node| alignment(demand, node));
@@ -61,7 +61,7 @@ impl Fitter {
                 self.nowhere.push(*demand);
                 return None;
             }
-            self.choosy.push(task);
+            self.failed.push(task);
         }
     }
 }

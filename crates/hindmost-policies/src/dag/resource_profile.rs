@@ -2,10 +2,10 @@
 //! phases of a job ahead of time.
 //!
 //! The tasks of a phase are alike, so they are placed as blocks: `width` tasks at once, in `waves` waves one after the
-//! other. Take a phase of n tasks of duration e, of which w fit at once. If the free resources do not change, it
-//! becomes ⌊n/w⌋ waves of w tasks and one wave of the rest, and takes ⌈n/w⌉·e. If they change, each block is as wide as
-//! possible at the earliest time at which a task fits. So the cost of a plan grows with the number of phases, not with
-//! the number of tasks.
+//! other. If the free resources do not change, a phase of n tasks of duration e, w of which fit at once, becomes ⌊n/w⌋
+//! waves of w tasks and one wave of the remaining tasks, and takes ⌈n/w⌉·e. If the free resources change, each block is
+//! as wide as possible at the earliest time at which a task fits. So the cost of a plan grows with the number of
+//! phases, not with the number of tasks.
 
 use hindmost_core::cluster::Job;
 use hindmost_core::resources::Resources;
@@ -73,21 +73,22 @@ pub(crate) fn last_end(blocks: &[Block]) -> Option<Moment> {
     blocks.iter().map(Block::end).max()
 }
 
-/// Maximum number of blocks of a phase before the rest of it is placed after everything else. This bounds the cost of a
-/// plan; the plan may be less compact.
+/// Maximum number of blocks of a phase. Once a phase has this many, its other tasks are placed after everything else.
+/// This bounds the cost of a plan; the plan may be less compact.
 const MOST_BLOCKS: usize = 16;
 
 /// Free resources over time. Before the first and after the last of its times, everything is free.
 #[derive(Clone, Debug)]
 pub(crate) struct ResourceProfile {
     capacity: Resources,
+    /// The times at which the free resources change, ascending.
     times: Vec<Moment>,
     /// The free resources from each time to the next.
     free: Vec<Resources>,
 }
 
 impl ResourceProfile {
-    /// A profile of this capacity, all of which is free at all times.
+    /// Creates a profile in which all of this capacity is free at all times.
     pub fn new(capacity: Resources) -> ResourceProfile {
         ResourceProfile { capacity, times: Vec::new(), free: Vec::new() }
     }
@@ -120,13 +121,13 @@ impl ResourceProfile {
 
     /// Places tasks as late as they fit; all end at `until` or before.
     pub fn place_late(&mut self, tasks: u64, duration: Moment, demand: &Resources, until: Moment) -> Vec<Block> {
-        self.turn();
+        self.reverse_time();
         let blocks = self.place_early(tasks, duration, demand, -until);
-        self.turn();
+        self.reverse_time();
         blocks.iter().map(Block::mirrored).collect()
     }
 
-    /// Takes an amount from `from` to `until`. Where less is free, it takes all of it.
+    /// Takes an amount of resources from `from` to `until`. Where less is free, takes all that is free.
     pub fn take(&mut self, from: Moment, until: Moment, amount: &Resources) {
         if from >= until {
             return;
@@ -149,10 +150,10 @@ impl ResourceProfile {
     }
 
     /// Returns the earliest time, not before `from`, at which at least one task fits for its whole duration; how many
-    /// fit then, at most `most`; and until when that much stays free (`None`: for ever).
+    /// tasks fit at that time, at most `most`; and the time until which this many fit (`None`: for ever).
     fn earliest(&self, duration: Moment, demand: &Resources, most: u64, from: Moment) -> (Moment, u64, Option<Moment>) {
         let mut start = from;
-        // The interval between two times in which the start lies; 0 is the one before the first time.
+        // The interval between two times in which the start lies. Interval 0 is before the first time.
         let mut at = self.times.partition_point(|time| *time <= start);
         'starts: loop {
             let mut width = self.fitting(at, demand, most);
@@ -171,7 +172,7 @@ impl ResourceProfile {
                 ends += 1;
                 width = width.min(self.fitting(ends, demand, most));
             }
-            // This number fits for one wave. It may fit for longer.
+            // `width` tasks fit for one wave. Find out for how long they fit.
             while self.times.get(ends).is_some() && self.fitting(ends + 1, demand, most) >= width {
                 ends += 1;
             }
@@ -179,7 +180,7 @@ impl ResourceProfile {
         }
     }
 
-    /// Returns how many tasks, at most `most`, fit into the interval behind the first `after` times.
+    /// Returns how many tasks, at most `most`, fit into the interval that begins after the first `after` times.
     fn fitting(&self, after: usize, demand: &Resources, most: u64) -> u64 {
         let between = after.checked_sub(1).and_then(|at| self.free.get(at)).unwrap_or(&self.capacity);
         between.times(demand).min(most)
@@ -200,7 +201,8 @@ impl ResourceProfile {
         at
     }
 
-    fn turn(&mut self) {
+    /// Reverses the profile in time: each time t becomes −t.
+    fn reverse_time(&mut self) {
         self.times.reverse();
         for time in &mut self.times {
             *time = -*time;
@@ -299,7 +301,7 @@ mod tests {
     fn late_placement_ends_with_full_waves() {
         let mut profile = ResourceProfile::new(slots(4));
         let blocks = profile.place_late(10, 5, &Resources::ONE_SLOT, 20);
-        // Two full waves end at 20; the rest comes first.
+        // Two full waves end at 20; the two remaining tasks run before them.
         assert_eq!(blocks, [block(10, 4, 2, 5), block(5, 2, 1, 5)]);
         assert_eq!((first_start(&blocks), last_end(&blocks)), (Some(5), Some(20)));
         let begun: Vec<u64> =
@@ -324,7 +326,7 @@ mod tests {
     }
 
     proptest! {
-        /// Every task has a place, none too early or too late, and the capacity is never exceeded.
+        /// Every task has a place, no task begins too early or ends too late, and the capacity is never exceeded.
         #[test]
         fn all_tasks_are_placed_within_the_capacity(
             capacity in (1..9u64, 1..9u64),

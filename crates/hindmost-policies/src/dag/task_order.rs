@@ -1,8 +1,8 @@
 //! The order in which the tasks of a job start under `graphene`: the order in which they begin in the offline schedule.
 //!
-//! Tasks of a phase are alike, so a turn belongs to the next task of a phase. If two phases could both start a task,
-//! the phase whose next task begins earlier in the schedule goes first. So parallel phases alternate as their waves do
-//! in the schedule. If both begin at the same time, the phase that was placed earlier goes first: a troublesome phase
+//! Tasks of a phase are alike, so only the order between phases matters. If two phases could both start a task, the
+//! phase whose next task begins earlier in the schedule goes first. So parallel phases alternate as their waves do in
+//! the schedule. If both begin at the same time, the phase that was placed earlier goes first: a troublesome phase
 //! before all others, and among others the phase with the longest path.
 
 use crate::dag::resource_profile::{Block, Moment};
@@ -10,15 +10,15 @@ use crate::dag::resource_profile::{Block, Moment};
 /// The places of a phase in a schedule.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Placed {
-    /// The places of its tasks; empty if the job has no schedule.
+    /// The places of the phase's tasks; empty if the job has no schedule.
     pub blocks: Vec<Block>,
-    /// The number of phases that were placed before it.
+    /// The number of phases that were placed before this one.
     pub after: u32,
 }
 
 impl Placed {
-    /// Returns the time at which a task begins; tasks are counted from 0. Numbers beyond the last task give the last
-    /// task's begin.
+    /// Returns the time at which a task begins; tasks are counted from 0. For a number beyond the last task, returns
+    /// the begin of the last task.
     fn begin(&self, task: u64) -> Moment {
         if let [block] = &self.blocks[..] {
             return block.begin((task / block.width.max(1)).min(block.waves.saturating_sub(1)));
@@ -39,7 +39,7 @@ impl Placed {
     }
 }
 
-/// The turns of a job's phases.
+/// The order in which a job's phases start their tasks.
 #[derive(Debug)]
 pub(crate) struct Turns {
     phases: Vec<Turn>,
@@ -50,14 +50,14 @@ pub(crate) struct Turns {
 #[derive(Debug)]
 struct Turn {
     placed: Placed,
-    /// The number of the job's phases that begin before it.
+    /// The number of the job's phases that begin before this one.
     rank: u32,
     /// The number of started tasks at the last call of [`Turns::in_order`], and the begin of the next task.
     next: (u64, Moment),
 }
 
 impl Turns {
-    /// The turns of a schedule, which has the places of each phase at the phase's index in the job.
+    /// Creates the turns of a schedule. `schedule` has the places of each phase at the phase's index in the job.
     pub fn of(schedule: Vec<Placed>) -> Turns {
         let mut turns: Vec<Turn> = Vec::with_capacity(schedule.len());
         for placed in schedule {
@@ -106,7 +106,7 @@ mod tests {
     fn the_next_task_of_a_phase_begins_with_its_wave() {
         let placed = Placed { blocks: vec![block(2, 3, 2, 5), block(4, 1, 3, 5)], after: 0 };
         let begins: Vec<Moment> = (0..11).map(|task| placed.begin(task)).collect();
-        // Three at 2, one at 4, three at 7, one at 9 and one at 14.
+        // Three tasks begin at 2, one at 4, three at 7, one at 9 and one at 14.
         assert_eq!(begins, [2, 2, 2, 4, 7, 7, 7, 9, 14, 14, 14]);
         let placed = Placed { blocks: vec![block(-10, 4, 2, 5)], after: 0 };
         assert_eq!([0, 3, 4, 7, 8].map(|task| placed.begin(task)), [-10, -10, -5, -5, -5]);
@@ -114,8 +114,8 @@ mod tests {
 
     #[test]
     fn parallel_phases_alternate() {
-        // Tasks of 2 s from 0 to 6, and one of 9 s from 2 on. Both begin a task at 2: the phase placed earlier goes
-        // first.
+        // The phase `narrow` begins tasks at 0, 2 and 4, the phase `long` begins one at 2. Both begin a task at 2;
+        // `long` goes first, because it was placed earlier.
         let narrow = Placed { blocks: vec![block(0, 1, 3, 2)], after: 1 };
         let long = Placed { blocks: vec![block(2, 1, 1, 9)], after: 0 };
         let mut turns = Turns::of(vec![narrow, long]);

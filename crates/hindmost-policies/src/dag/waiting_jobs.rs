@@ -1,5 +1,5 @@
-//! Jobs with pending tasks, grouped by the demand of their next tasks and sorted by remaining work. In a round,
-//! `graphene` compares only the first jobs of the groups that fit on some node.
+//! Keeps the jobs with pending tasks, grouped by the demand of their next tasks and sorted by remaining work. In a
+//! round, `graphene` compares only the first jobs of the groups that fit on some node.
 
 use std::cmp::Reverse;
 use std::collections::btree_map::Entry;
@@ -23,12 +23,12 @@ use crate::orders::effective_time::{EFFECTIVE_TIME_DEVIATIONS, effective_time, e
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Place {
     work: u64,
-    /// The job.
+    /// The job, whose id decides between jobs with equal remaining work.
     pub job: JobId,
 }
 
 impl Place {
-    /// A key for uses in which the remaining work does not matter; it is 0.
+    /// Creates a key for uses in which the remaining work does not matter. The work is 0.
     pub fn of(job: JobId) -> Place {
         Place { work: 0, job }
     }
@@ -47,37 +47,38 @@ pub(crate) struct Head {
     pub phase: u32,
     /// The group of jobs with this demand.
     pub group: u32,
-    /// The number of such phases of the job that come before it in turn.
+    /// The number of the job's phases with a pending task that take their turn before this one.
     turn: u16,
     is_started: bool,
-    /// True if all such phases of the job have the same demand.
+    /// True if all of the job's phases with a pending task have the same demand.
     pub is_alone: bool,
-    /// True if its turn is known and the node for the job's tasks depends only on their demand.
+    /// True if the job has its offline schedule and the node for its next tasks depends only on their demand, because
+    /// none of them has failed before or has its input on certain nodes.
     pub is_simple: bool,
 }
 
 /// Maximum length of [`Group::first`]. It has at least half as many entries, if the group has that many jobs.
-const BESIDE: usize = 640;
+const MOST_FIRST: usize = 640;
 
 /// The jobs that have a phase with this demand.
 #[derive(Debug)]
 struct Group {
     demand: Resources,
     jobs: BTreeMap<Place, Head>,
-    /// A copy of the first of them in one vector, because every round reads them.
+    /// A copy of the first entries of `jobs`, in one vector because every round reads them.
     first: Vec<(Place, Head)>,
 }
 
 impl Group {
     fn insert(&mut self, place: Place, head: Head) {
-        // Among a job's phases in a group, the first one represents all.
+        // If a job has several phases in the group, the first one represents them.
         let Entry::Vacant(entry) = self.jobs.entry(place) else { return };
         entry.insert(head);
         let at = self.first.partition_point(|(before, _)| *before < place);
         if at < self.first.len() || self.jobs.len() == at + 1 {
             self.first.insert(at, (place, head));
-            if self.first.len() > BESIDE {
-                self.first.truncate(BESIDE / 2);
+            if self.first.len() > MOST_FIRST {
+                self.first.truncate(MOST_FIRST / 2);
             }
         }
     }
@@ -88,9 +89,9 @@ impl Group {
         }
         if let Ok(at) = self.first.binary_search_by(|(other, _)| other.cmp(&place)) {
             self.first.remove(at);
-            if self.first.len() < BESIDE / 2 && self.first.len() < self.jobs.len() {
+            if self.first.len() < MOST_FIRST / 2 && self.first.len() < self.jobs.len() {
                 let after = self.first.last().map_or(Unbounded, |(last, _)| Excluded(*last));
-                let next = self.jobs.range((after, Unbounded)).take(BESIDE / 2);
+                let next = self.jobs.range((after, Unbounded)).take(MOST_FIRST / 2);
                 self.first.extend(next.map(|(place, head)| (*place, *head)));
             }
         }
@@ -100,9 +101,9 @@ impl Group {
 #[derive(Debug)]
 struct Member {
     place: Place,
-    /// The phases with a pending task, in turn.
+    /// The phases with a pending task, in the order of their turns.
     heads: Vec<Head>,
-    /// Made at the job's first offer.
+    /// The turns according to the job's offline schedule; `None` before the job's first offer.
     turns: Option<Turns>,
 }
 
@@ -148,7 +149,7 @@ impl WaitingJobs {
         }
     }
 
-    /// Makes a job's offline schedule. Returns false if it has one already, or is not known.
+    /// Makes a job's offline schedule. Returns false if the job already has one or is not known.
     pub fn plan(&mut self, job: &Job, cluster: &Cluster) -> bool {
         let Some(member) = self.members.get_mut(&job.id()).filter(|member| member.turns.is_none()) else {
             return false;
@@ -160,13 +161,13 @@ impl WaitingJobs {
         true
     }
 
-    /// Returns a job's phases with a pending task, in turn.
+    /// Returns a job's phases with a pending task in the order of their turns.
     pub fn heads(&self, job: JobId) -> &[Head] {
         self.members.get(&job).map_or(&[], |member| &member.heads)
     }
 
     /// Appends the next jobs after a place that fit on some node, each with its first phase in turn that fits, until
-    /// `found` has `most` entries.
+    /// `found` has `most` entries or no job is left.
     pub fn next(
         &self,
         which: Which,
@@ -222,7 +223,8 @@ fn work(job: &Job, cluster: &Cluster) -> f64 {
     job.phases().iter().map(|phase| effective_volume(phase, cluster.total(), EFFECTIVE_TIME_DEVIATIONS)).sum()
 }
 
-/// Appends the phases of a job with a pending task: in turn if the job has its schedule, otherwise by index.
+/// Appends the phases of a job with a pending task: in the order of their turns if the job has its schedule, otherwise
+/// by index.
 fn add_heads(job: &Job, cluster: &Cluster, turns: Option<&mut Turns>, groups: &mut Vec<Group>, heads: &mut Vec<Head>) {
     let started = |at: usize| {
         let phase = &job.phases()[at];
@@ -249,8 +251,8 @@ fn add_heads(job: &Job, cluster: &Cluster, turns: Option<&mut Turns>, groups: &m
     }
 }
 
-/// Returns the index of the group for a demand; adds a group if necessary. `heads` are about to enter their groups, so
-/// those are not reused.
+/// Returns the index of the group for a demand; adds a group if necessary. The groups of `heads` are not reused,
+/// because these heads are about to be added to them.
 fn group_of(demand: &Resources, groups: &mut Vec<Group>, heads: &[Head]) -> u32 {
     let known = groups.iter().position(|group| group.demand == *demand);
     let at = known.or_else(|| {
@@ -302,7 +304,8 @@ impl NodesByGroup {
         }
     }
 
-    /// Forgets the groups whose node is this one, because its free resources have shrunk.
+    /// Marks this node as no longer known to fit the groups for which it was found, because its free resources have
+    /// shrunk.
     pub fn taken(&mut self, node: NodeId) {
         for node_of_group in &mut self.0 {
             if matches!(node_of_group, GroupNode::On(on, _) if *on == node) {

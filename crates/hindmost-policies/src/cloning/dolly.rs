@@ -74,7 +74,7 @@ pub fn copies_for(tasks: u64, straggler: f64, epsilon: f64) -> u32 {
     // digits for small numbers.
     let of_a_task = -((-epsilon).ln_1p() / tasks.max(1) as f64).exp_m1();
     let copies = of_a_task.ln() / straggler.ln();
-    // Rounding errors must not raise a whole number to the next one. Example: one task and p = epsilon need one copy.
+    // Rounding errors must not turn a whole number of copies into one more: one task with p = epsilon needs one copy.
     let copies = (copies - 1e-9).ceil();
     if copies.is_nan() { 1 } else { copies.max(1.0) as u32 }
 }

@@ -14,7 +14,7 @@
 //! Passes: `[Originals(started jobs, fewest remaining), NewJobs(P2 copies, or one each)]`.
 //!
 //! Readings:
-//! - "Remaining" counts the tasks that have not started.
+//! - "Fewest remaining tasks" counts the tasks that have not started.
 //! - In P2, each open phase of a new job counts as a job of its own.
 //! - Phases that open later belong to a started job and get one copy of each task.
 

@@ -217,7 +217,7 @@ impl Levels {
         self.by_number.len() == 1 && self.by_number.values().all(|level| level.kinds.len() == 1)
     }
 
-    /// Returns the smallest demand of any candidate, in each dimension; `None` without candidates.
+    /// Returns the minimum of the candidates' demands in each dimension; `None` if there is no candidate.
     pub fn least(&self) -> Option<Resources> {
         self.by_number.values().map(|level| level.least).reduce(|least, other| least.least(&other))
     }

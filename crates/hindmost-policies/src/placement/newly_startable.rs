@@ -64,7 +64,8 @@ impl Fresh {
         }
     }
 
-    /// Returns true if copies with this demand may be newly startable.
+    /// Returns true if this demand is in the set. If the set has only a minimum, returns true for every demand that is
+    /// at least the minimum in each dimension.
     pub(crate) fn covers(&self, amount: &Resources) -> bool {
         let covers =
             |demand: &Demand| if self.is_least { demand.amount.fits(amount) } else { demand.amount == *amount };
@@ -88,8 +89,8 @@ impl Fresh {
     }
 
     /// Returns the first node whose id is at least `from` and on which one of the demands fits. Results of earlier calls
-    /// are reused. Therefore, from one call to the next, `from` must not decrease, and the free resources of the nodes
-    /// from `from` on must not grow.
+    /// are reused. Therefore, from one call to the next, `from` must not decrease, and the free resources of nodes whose
+    /// id is at least `from` must not grow.
     pub(crate) fn next_node(&mut self, from: NodeId, cluster: &Cluster) -> Option<NodeId> {
         let mut first = None;
         for demand in &mut self.demands {

@@ -1,5 +1,5 @@
-//! Upper bounds for remaining times that are estimated from an attempt's age. With them a round computes the estimate
-//! only for the attempts whose remaining time may be the longest.
+//! Upper bounds for remaining times that are estimated from an attempt's age. The bounds let a round compute the estimate
+//! only for attempts whose remaining time may be the longest.
 
 use hindmost_core::cluster::{Attempt, Cluster, Phase};
 use hindmost_core::estimator::Pace;

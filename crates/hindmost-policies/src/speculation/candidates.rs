@@ -1,9 +1,9 @@
-//! An index of candidates: the attempts that a rule found slow. With it a round checks only candidates that can get a
-//! backup now.
+//! An index of candidates: the attempts that a rule found slow. It lets a round check only those candidates that can get
+//! a backup now.
 //!
 //! Candidates are sorted by rank within their phase, and phases are grouped by the demand of one copy. A round takes
 //! the first candidate of each demand that fits on some node. It skips a phase whose job may have no backup now. A
-//! second index holds the candidates that must be checked again at a given time.
+//! second index sorts candidates by the time at which they must be checked again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Bound, RangeInclusive};

@@ -1,4 +1,4 @@
-//! An index of the lagging attempts of `pace`. With it a round checks only attempts for which the decision may have
+//! An index of the lagging attempts of `pace`. It lets a round check only those attempts for which the decision may have
 //! changed since the last check.
 //!
 //! A backup pays if the remaining time, in medians of the phase, is above a bound:
@@ -27,7 +27,7 @@ const UNKNOWN: Bits = u64::MAX;
 /// and this many more.
 const CHECKED_BY_AGE: usize = 64;
 
-/// When a lagging attempt is expected to end.
+/// The time at which a lagging attempt is expected to end, as far as it is known.
 #[derive(Clone, Copy, Debug)]
 enum End {
     /// The expected end, and the remaining time in medians when a round last checked the attempt.
@@ -70,8 +70,8 @@ impl Lagging {
         self.all.is_empty()
     }
 
-    /// Adds a lagging attempt with this demand, or updates its expected end. `relaunchable` is true if it may be
-    /// relaunched on another node.
+    /// Adds a lagging attempt with this demand, or updates its expected end. `relaunchable` is true if the attempt
+    /// may be relaunched on another node.
     pub(super) fn add(&mut self, attempt: &Attempt, demand: &Resources, relaunchable: bool) {
         let id = attempt.id();
         self.remove(id);

@@ -218,7 +218,7 @@ impl LateRule {
     }
 }
 
-/// Returns true if no backup with this demand may be added to the number of running `backups` under the cap.
+/// Returns true if the cap allows no backup with this demand in addition to `backups` running ones.
 fn is_exhausted(cap: f64, backups: usize, demand: &Resources, nodes: &mut NodeProgress, cluster: &Cluster) -> bool {
     backups as f64 >= cap * nodes.in_all(demand, cluster) as f64
 }

@@ -11,7 +11,8 @@
 //! Passes: `[Backups(mantri rule), Originals(order)]`.
 //!
 //! Readings where the paper is silent:
-//! - Backups start before originals. A task has one backup at a time. The longest remaining time is first.
+//! - Backups start before originals. A task has one backup at a time. Attempts with long remaining times get backups
+//!   before attempts with short ones.
 //! - The test is made again when the backup starts.
 //! - A replacement may be replaced again, but copies of a task are replaced at most `max_restarts` times. Without this
 //!   limit, a task might be replaced forever: on a slow node, or if each new copy passes the test too.
@@ -30,7 +31,7 @@ use super::straggler_test::{self, ByTest};
 crate::parameters! {
     /// The parameters of `mantri`.
     pub struct MantriParameters {
-        /// probability above which a backup must save resources
+        /// probability of saving resources above which a backup starts
         pub delta: f64 = 0.25, in 0.0..1.0;
         /// if no resources are free for a backup, stop the straggler and start a replacement in its place
         pub kill_restart: bool = false;

@@ -11,8 +11,8 @@
 //! Readings:
 //! - The rule is tested continuously (Spark tests it every 100 ms).
 //! - The attempt that has run longest gets its backup first.
-//! - As in Spark, phases of one task get no backups, a copy does not go to a node that runs another copy of its task,
-//!   and at least one task must have finished.
+//! - As in Spark, phases of one task get no backups, and a copy does not go to a node that runs another copy of its task.
+//!   Even with `quantile` = 0, backups start only after a task of the phase has finished.
 //! - Tasks that were finished before the job arrived are not counted.
 
 use std::cmp::Reverse;
@@ -89,7 +89,8 @@ impl SparkRule {
             return;
         }
         let watch = self.phases.entry((task.job, task.phase)).or_default();
-        // The copy is usually the newest attempt of the phase. It is older if it is left after a sibling has failed.
+        // The copy is usually the newest attempt of the phase. It is older if it has become the only copy because its
+        // sibling has failed.
         let entry = (copy.since(), copy.id());
         let at = watch.running.partition_point(|other| *other < entry);
         if watch.running.get(at) != Some(&entry) {
@@ -293,7 +294,10 @@ impl SparkRule {
             round.because(|| {
                 let threshold = threshold.unwrap_or(Time::ZERO).seconds();
                 let copy = id.copy;
-                format!("copy {copy} had run longer than {threshold:.2} s, the multiplier times the median duration")
+                format!(
+                    "copy {copy} had run longer than {threshold:.2} s, which is multiplier times the median duration or \
+                     min_runtime, whichever is longer"
+                )
             });
         }
     }

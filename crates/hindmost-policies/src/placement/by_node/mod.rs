@@ -44,7 +44,7 @@ pub(crate) use self::withheld::is_within_budget;
 
 /// A score for copies on nodes. It sorts jobs into levels and measures how well a copy fits a node.
 pub trait Fit: Send {
-    /// Returns the job's level. Jobs of lower levels come first. By default every key of the order is a level of its own.
+    /// Returns the job's level. Jobs of lower levels come first. By default, jobs with equal sort keys form a level.
     fn level(&self, job: &Job, cluster: &Cluster, queue: &JobQueue) -> u64 {
         queue.key_of(job, cluster)
     }
@@ -63,8 +63,8 @@ pub trait Fit: Send {
     /// candidates computes its weights here.
     fn prepare(&mut self, _candidates: &Levels, _cluster: &Cluster) {}
 
-    /// Returns the weights for the alignment of demands with a node's free resources. The cluster uses only the first
-    /// `dimensions` dimensions.
+    /// Returns the weights for the alignment of demands with a node's free resources. `dimensions` is the number of
+    /// resources that the cluster counts.
     fn alignment(&self, node: &Node, dimensions: usize) -> Alignment {
         Alignment::normalised(node, dimensions)
     }
@@ -130,7 +130,7 @@ pub struct ByNode {
     has_exceptions: bool,
     /// Jobs whose candidates must be recomputed.
     touched: BTreeSet<JobId>,
-    /// The value of `JobQueue::changes` at the last update; `None` before the first.
+    /// The value of `JobQueue::changes` when the candidates were last recomputed; `None` before the first time.
     as_of: Option<u64>,
     /// Number of copies that this pass has started and whose records it has not observed yet.
     own_starts: usize,

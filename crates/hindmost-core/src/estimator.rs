@@ -94,21 +94,22 @@ impl<'de> Deserialize<'de> for Knowledge {
 /// A test on a running attempt that a speculation policy applies. Times are seconds on a node of speed 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Test {
-    /// Its remaining time is above this.
+    /// The attempt's remaining time is above this.
     RemainingAbove(f64),
-    /// As `RemainingAbove`. If the remaining time is unknown, its expectation from the age is used.
+    /// As `RemainingAbove`. If the remaining time is unknown, the time expected from the attempt's age is compared
+    /// instead.
     RemainingOrByAgeAbove(f64),
-    /// P(remaining time > `factor` × duration of a new copy) is above `chance`.
+    /// The probability that the remaining time is longer than `factor` × the duration of a new copy is above `chance`.
     FreshLikelyBetter {
-        /// The factor.
+        /// Factor of the new copy's duration; > 0.
         factor: f64,
-        /// The probability, in [0, 1).
+        /// Probability above which the test holds, in [0, 1).
         chance: f64,
     },
 }
 
 impl Test {
-    /// Describes the test in words, for an attempt of a phase with this mean duration in seconds.
+    /// Describes the test in words. `mean` is the mean duration of the attempt's phase, seconds.
     pub fn in_words(&self, mean: f64) -> String {
         match self {
             Test::RemainingAbove(limit) => format!("a remaining time above {limit:.2} s"),
@@ -116,8 +117,8 @@ impl Test {
                 format!("a remaining time, known or expected from its age, above {limit:.2} s")
             }
             Test::FreshLikelyBetter { factor, chance } => format!(
-                "with a probability above {chance} a remaining time more than {factor} times that of a new copy, which takes \
-                 {mean:.2} s on average"
+                "a probability above {chance} that its remaining time is more than {factor} times the duration of a \
+                 new copy, which takes {mean:.2} s on average"
             ),
         }
     }
@@ -129,7 +130,7 @@ pub trait Estimator: Send {
     fn knowledge(&self) -> Knowledge;
 
     /// Returns the remaining time of an attempt, seconds; `None` while it is unknown. If only the age is known, this is
-    /// the expectation given how long the attempt has been running.
+    /// the expected remaining time at that age.
     fn remaining(&self, cluster: &Cluster, attempt: &Attempt) -> Option<f64>;
 
     /// Returns whether a test holds now. False if the estimator does not know.
@@ -139,14 +140,15 @@ pub trait Estimator: Send {
     /// if it never holds. The driver watches the condition, so that policies need not repeat the test.
     fn condition(&self, test: Test, phase: &Phase, pace: Pace) -> Option<Condition>;
 
-    /// Returns the seconds from the start of an attempt of this phase and pace before which a test surely does not
-    /// hold. `None` if no such time is known.
+    /// Returns a time, in seconds from the start of an attempt of this phase and pace, before which a test can't hold.
+    /// `None` if no such time is known.
     fn stays_no_until(&self, _test: Test, _phase: &Phase, _pace: Pace) -> Option<f64> {
         None
     }
 }
 
-/// How fast an attempt gets through its work: depends on the node's speed and on the work left at its start.
+/// The duration of an attempt relative to that of a new copy on a node of speed 1. It depends on the node's speed and
+/// on the share of the work that the attempt has to do.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pace(f64);
 
@@ -163,13 +165,14 @@ impl Pace {
         Pace::new(speed, attempt.from_progress())
     }
 
-    /// Returns the seconds that the attempt takes for what a new copy does in `seconds` on a node of speed 1.
+    /// Returns the time, in seconds, after which the attempt has the progress that a new copy on a node of speed 1 has
+    /// after `seconds`.
     pub fn seconds(self, seconds: f64) -> f64 {
         seconds * self.0
     }
 
-    /// Converts the attempt's elapsed time, seconds, into the age of a new copy on a node of speed 1 with the same
-    /// progress.
+    /// Converts the time since the attempt's start, seconds, into the age at which a new copy on a node of speed 1 has
+    /// the same progress.
     pub fn age(self, elapsed: f64) -> f64 {
         elapsed / self.0
     }
@@ -191,32 +194,33 @@ pub fn estimator(knowledge: Knowledge) -> Box<dyn Estimator> {
     }
 }
 
-/// Knows remaining times from progress (`oracle`, `progress(…)`).
+/// The estimator that derives remaining times from progress (`oracle`, `progress(…)`).
 struct ByProgress(Knowledge, AgeTable);
 
-/// Estimates remaining times from age (`age`, `history`).
+/// The estimator that derives remaining times from the age of attempts (`age`, `history`).
 struct ByAge(Knowledge, AgeTable);
 
-/// A cache of the ages from which on tests hold. Each costs one or many integrals. In units of the mean duration it
-/// depends only on the shape of the distribution and on the test.
+/// A cache of the ages from which on tests hold. Computing such an age takes one or more integrals. Divided by the mean
+/// duration, the age depends only on the shape of the distribution and on the test.
 #[derive(Default)]
 struct AgeTable(RefCell<(Shapes, FxHashMap<Question, Option<f64>>)>);
 
-/// A shape of a distribution, and the parameters of a test in units of the mean duration.
+/// Key of the cache: a shape of a distribution, and the parameters of a test in units of the mean duration.
 type Question = (ShapeNumber, [u64; 2]);
 
-/// When the cache holds this many answers, it is cleared.
+/// Number of ages at which the cache is cleared.
 const QUESTIONS_REMEMBERED: usize = 10_000;
 
 impl AgeTable {
     /// Returns the age, seconds on a node of speed 1, from which on the expected remaining time is above `threshold`
-    /// seconds.
+    /// seconds. `None` if there is no such age.
     fn residual_exceeds(&self, durations: &Distribution, threshold: f64) -> Option<f64> {
         let mean = durations.mean();
         if mean <= 0.0 {
             return durations.age_where_residual_exceeds(threshold);
         }
-        // Rounded, so that σ·E[x]/E[x] gives one key although its last bits differ from job to job.
+        // Rounded, because σ·E[x]/E[x] differs in its last bits from job to job and should give the same key for all
+        // jobs.
         let in_means = ((threshold / mean) * 1e12).round() / 1e12;
         self.answer(durations, [in_means.to_bits(), u64::MAX], |durations| {
             durations.age_where_residual_exceeds(in_means * mean)
@@ -224,7 +228,7 @@ impl AgeTable {
     }
 
     /// Returns the age, seconds on a node of speed 1, from which on P(remaining > `factor` × new copy) is above
-    /// `chance`.
+    /// `chance`. `None` if there is no such age.
     fn fresh_likely_better(&self, durations: &Distribution, factor: f64, chance: f64) -> Option<f64> {
         if let Some(last) = self.fresh_likely_better_from(durations, factor, chance) {
             let at_once = durations.conditional_probability_exceeds_fresh(0.0, factor) > chance;
@@ -235,9 +239,10 @@ impl AgeTable {
         })
     }
 
-    /// Returns the age, seconds on a node of speed 1, above which P(remaining > `factor` × new copy) stays above
-    /// `chance`, and below which, from the minimum duration on, it is not above. `None` if it is not known. One cached
-    /// answer serves all factors; there are as many factors as node speeds.
+    /// Returns the age, seconds on a node of speed 1, at which P(remaining > `factor` × new copy) rises above `chance`
+    /// for good. Between the minimum duration and this age, the probability is at most `chance`. `None` if it is
+    /// unknown whether there is such an age. One cached value serves all factors, of which there are as many as node
+    /// speeds.
     fn fresh_likely_better_from(&self, durations: &Distribution, factor: f64, chance: f64) -> Option<f64> {
         if !durations.probability_grows_from(durations.minimum()) {
             return None;
@@ -246,7 +251,8 @@ impl AgeTable {
         ratio.map(|ratio| ratio * factor)
     }
 
-    /// Returns the cached answer, or computes it. `solve` returns an age in seconds; the cache holds it in means.
+    /// Returns a cached age, or computes it with `solve`. Both are in seconds; the cache stores ages in units of the
+    /// mean duration.
     fn answer(
         &self,
         durations: &Distribution,
@@ -271,14 +277,14 @@ fn elapsed(cluster: &Cluster, attempt: &Attempt) -> f64 {
     (cluster.now() - attempt.since()).seconds()
 }
 
-/// Returns the expected remaining time, seconds, given how long the attempt has been running.
+/// Returns the expected remaining time, seconds, at the attempt's age. `None` if its job has left the cluster.
 fn remaining_by_age(cluster: &Cluster, attempt: &Attempt) -> Option<f64> {
     let pace = Pace::of(cluster, attempt);
     let durations = cluster.phase(attempt.id().task)?.durations();
     Some(pace.seconds(durations.mean_residual(pace.age(elapsed(cluster, attempt)))))
 }
 
-/// Returns false if copies of the attempt's phase report no progress. Then tests use the age.
+/// Returns false if copies of the attempt's phase report no progress. Tests then use the age.
 fn gives_progress(cluster: &Cluster, attempt: &Attempt) -> bool {
     cluster.phase(attempt.id().task).is_none_or(Phase::gives_progress)
 }
@@ -319,7 +325,7 @@ impl Estimator for ByProgress {
             return Some(Condition::ElapsedAbove(pace.seconds(age)));
         }
         match test {
-            // Never above an infinite threshold; and JSON has no infinity.
+            // No remaining time is above an infinite threshold. Besides, JSON can't express infinity.
             Test::RemainingAbove(threshold) | Test::RemainingOrByAgeAbove(threshold) if !threshold.is_finite() => None,
             Test::RemainingAbove(threshold) => Some(Condition::RemainingAbove(threshold)),
             Test::RemainingOrByAgeAbove(threshold) => {
@@ -329,7 +335,8 @@ impl Estimator for ByProgress {
                     None => Condition::RemainingAbove(threshold),
                 })
             }
-            // A known remaining time t is longer than factor × Y with probability F(t / factor).
+            // A known remaining time t is longer than factor × Y with probability F(t / factor), where F is the
+            // distribution function of Y, the duration of a new copy.
             Test::FreshLikelyBetter { factor, chance } => {
                 Some(Condition::RemainingAbove(factor * phase.durations().quantile(chance)))
             }
@@ -362,25 +369,25 @@ impl Estimator for ByAge {
     }
 }
 
-/// Returns the age, on a node of speed 1, from which on a test holds for an attempt of this pace if only its age is
-/// known.
+/// Returns the age, seconds on a node of speed 1, from which on a test holds for an attempt of this pace if only the
+/// age is known. `None` if there is no such age.
 fn age_where_holds(table: &AgeTable, test: Test, durations: &Distribution, pace: Pace) -> Option<f64> {
     match test {
         Test::RemainingAbove(threshold) | Test::RemainingOrByAgeAbove(threshold) => {
             table.residual_exceeds(durations, threshold / pace.seconds(1.0))
         }
-        // The remaining time shrinks with the pace, the new copy's duration does not.
+        // The pace multiplies the attempt's remaining time, but not the new copy's duration.
         Test::FreshLikelyBetter { factor, chance } => {
             table.fresh_likely_better(durations, factor / pace.seconds(1.0), chance)
         }
     }
 }
 
-/// Relative error of the ages in [`AgeTable`]. Within this margin above the age in the table a test counts as met, so that
-/// the test always holds when its condition comes true.
+/// Relative error of the ages in [`AgeTable`]. If an attempt's age exceeds the age in the table by at most this share,
+/// the test counts as met. So the test always holds when its condition comes true.
 const MARGIN: f64 = 1e-6;
 
-/// Returns whether a test holds, by age alone.
+/// Returns whether a test holds if only the age is known.
 fn holds_by_age(table: &AgeTable, test: Test, cluster: &Cluster, attempt: &Attempt) -> bool {
     let Some(phase) = cluster.phase(attempt.id().task) else { return false };
     let (pace, durations) = (Pace::of(cluster, attempt), phase.durations());
@@ -403,7 +410,8 @@ fn holds_by_age(table: &AgeTable, test: Test, cluster: &Cluster, attempt: &Attem
             let for_good =
                 table.fresh_likely_better_from(durations, factor, chance).filter(|_| age >= durations.minimum());
             match for_good {
-                // Near 1 the probability grows too slowly for the margin to be safe.
+                // Near 1 the probability grows so slowly with the age that ages just outside the margin are not safe to
+                // decide.
                 Some(last) if chance < 0.999 && (age - last).abs() > MARGIN * last => age > last,
                 _ => durations.conditional_probability_exceeds_fresh(age, factor) > chance,
             }
@@ -416,7 +424,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn knowledge_survives_the_round_trip() {
+    fn progress_models_are_parsed_and_printed() {
         for text in ["oracle", "progress(0.2)", "progress(0)", "progress(uniform)", "age", "history"] {
             assert_eq!(text.parse::<Knowledge>().unwrap().to_string(), text);
         }

@@ -154,8 +154,8 @@ fn happened(
         Event::WatchMet { attempt, expected_finish, .. } => {
             let copy = of_task(attempt)?;
             let what = match expected_finish {
-                Some(finish) => format!("was reported to the policy: expected to finish at {:.2} s", finish.seconds()),
-                None => format!("was reported to the policy after running for {:.2} s", ran(copy)),
+                Some(finish) => format!("was expected to finish at {:.2} s; the policy was notified", finish.seconds()),
+                None => format!("had been running for {:.2} s; the policy was notified", ran(copy)),
             };
             Some((Some(copy), what))
         }

@@ -1,16 +1,17 @@
-//! A set of small ids that finds the smallest member from a given id on quickly: a bit set with a summary of its
-//! non-empty words.
+//! A bit set of small ids. It also keeps one bit per word that says whether the word is empty, so that the next member
+//! after an id is found quickly.
 
-/// A set of numbers from 0 on, kept as bits. Memory grows with the largest number.
+/// A set of whole numbers, with one bit per number. Its memory grows with the largest member.
 #[derive(Clone, Debug, Default)]
 pub struct IdSet {
     words: Vec<u64>,
+    /// One bit per entry of `words`: 1 if the entry is not 0.
     summary: Vec<u64>,
     len: usize,
 }
 
 impl IdSet {
-    /// Number of members.
+    /// Returns the number of members.
     pub fn len(&self) -> usize {
         self.len
     }

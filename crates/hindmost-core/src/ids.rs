@@ -21,19 +21,19 @@ pub struct NodeId(pub u32);
 /// The id of a task: its job, phase and index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct TaskId {
-    /// The job.
+    /// Id of the job to which the task belongs.
     pub job: JobId,
-    /// The phase within the job, from 0.
+    /// Index of the phase within the job, from 0.
     pub phase: u32,
-    /// The task within the phase, from 0.
+    /// Index of the task within the phase, from 0.
     pub index: u32,
 }
 
-/// The id of an attempt, which is one execution (copy) of a task: the `copy`-th that was started, from 0. Retries and
-/// relaunches count.
+/// The id of an attempt, which is one execution (copy) of a task. The copies of a task are numbered in the order in
+/// which they start; retries and relaunches count as copies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct AttemptId {
-    /// The task.
+    /// Id of the task that the attempt executes.
     pub task: TaskId,
     /// The number of the copy within its task, from 0.
     pub copy: u32,
@@ -59,6 +59,6 @@ impl fmt::Display for TaskId {
 
 impl fmt::Display for AttemptId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} copy {}", self.task, self.copy)
+        write!(f, "{} attempt {}", self.task, self.copy)
     }
 }

@@ -1,9 +1,9 @@
 //! The journal: a run's records, one JSON object per line, after a header with the format's version.
 //!
-//! The first line is `{"hindmost_journal":1,…}`. It has what is needed to read the rest: the names of the resource
-//! dimensions, the policy, its parameters and its progress model (`knowledge`). Every further line is a [`Record`]:
-//! `{"at":0,"event":{"job_arrived":{…}}}`. Times are ticks of 1 ns. If a journal was cut short in the middle of a line,
-//! that line is ignored.
+//! The first line is `{"hindmost_journal":1,…}`. It has what is needed to read the other lines: the names of the
+//! resource dimensions, the policy, its parameters and its progress model (`knowledge`). Every further line is a
+//! [`Record`]: `{"at":0,"event":{"job_arrived":{…}}}`. Times are ticks of 1 ns. If a journal ends in the middle of a
+//! line, that line is ignored.
 //!
 //! ```
 //! use hindmost_core::journal::JournalReader;
@@ -29,16 +29,17 @@ use crate::record::Record;
 use crate::resources::Dimensions;
 use crate::workload::QueueSpec;
 
-/// The version of the format that this build writes, and the newest version that it reads.
+/// The version of the format that this library writes, which is also the newest version that it reads.
 pub const VERSION: u32 = 1;
 
-/// The maximum length of a header, bytes. A file that is not a journal may have no line breaks.
+/// The maximum length of a header, bytes. The limit is needed because a file that is not a journal may have no line
+/// breaks.
 const LONGEST_HEADER: u64 = 1 << 20;
 
 /// The first line of a journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Header {
-    /// Version of the format.
+    /// Version of the journal's format.
     pub hindmost_journal: u32,
     /// Names of the resource dimensions.
     pub dimensions: Dimensions,
@@ -46,14 +47,14 @@ pub struct Header {
     pub policy: String,
     /// The order of jobs, used by policies without an order of their own.
     pub order: String,
-    /// Price of a machine-second.
+    /// Price of a machine-second, γ.
     pub gamma: f64,
     /// The progress model of the policy.
     pub knowledge: Knowledge,
-    /// How nodes were chosen for copies.
+    /// How [`Cluster::find_node`](crate::cluster::Cluster::find_node) chose among nodes.
     #[serde(default)]
     pub placement: Placement,
-    /// The queues to which jobs were submitted.
+    /// The queues to which jobs could be submitted; empty if none were configured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub queues: Vec<QueueSpec>,
 }
@@ -78,7 +79,7 @@ pub enum JournalError {
     BadLine {
         /// Line number, from 1.
         line: u64,
-        /// Why it could not be read.
+        /// Why the line could not be read.
         error: serde_json::Error,
     },
     /// A record could not be written as JSON.
@@ -125,8 +126,8 @@ fn line<W: Write>(to: &mut W, value: &impl Serialize) -> Result<(), JournalError
     Ok(())
 }
 
-/// Reads a journal record by record. The iterator ends at the end of the file or before an incomplete last line. See the
-/// [module's example](self).
+/// Reads a journal record by record. The iterator ends at the end of the file or before an incomplete last line. The
+/// [module's example](self) uses it.
 pub struct JournalReader<R: BufRead> {
     from: R,
     header: Header,
@@ -139,7 +140,7 @@ impl<R: BufRead> JournalReader<R> {
     /// Reads the header.
     ///
     /// # Errors
-    /// If there is no header, its version is too new, or reading fails.
+    /// If there is no header, the version of the format is too new, or reading fails.
     pub fn new(mut from: R) -> Result<JournalReader<R>, JournalError> {
         let mut buffer = Vec::new();
         from.by_ref().take(LONGEST_HEADER).read_until(b'\n', &mut buffer)?;
@@ -174,7 +175,7 @@ impl<R: BufRead> Iterator for JournalReader<R> {
 
     fn next(&mut self) -> Option<Self::Item> {
         self.buffer.clear();
-        // Bytes, not text: the file may end inside a multi-byte character.
+        // Read bytes, not text, because the file may end inside a multi-byte character.
         match self.from.read_until(b'\n', &mut self.buffer) {
             Err(error) => Some(Err(error.into())),
             Ok(0) => None,

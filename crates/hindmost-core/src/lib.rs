@@ -14,7 +14,7 @@
 //!
 //! # Example
 //!
-//! A policy that starts one copy of each pending task, job after job:
+//! This policy starts one copy of each pending task, in the order in which the jobs arrived:
 //!
 //! ```
 //! use hindmost_core::cluster::{Cluster, Job};
@@ -63,7 +63,7 @@
 //! session.step(Time::ZERO, &Event::JobArrived { job: JobId(0), spec }, &mut answers)?;
 //! session.step(Time::ZERO, &Event::Round, &mut answers)?;
 //!
-//! // One slot: one of the two tasks starts.
+//! // The node has one slot, so one of the two tasks starts.
 //! assert!(matches!(answers.decisions[..], [Decision::Start { node: NodeId(0), .. }]));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

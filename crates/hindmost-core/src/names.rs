@@ -5,13 +5,13 @@
 /// Why a text can't be a name. The message continues a sentence that begins with the name: `"" must not be blank`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadName {
-    /// Empty, or only white space.
+    /// The name is empty or has only white space.
     #[error("must not be blank")]
     Blank,
-    /// Has a line break, a tab or another control character.
+    /// The name has a line break, a tab or another control character.
     #[error("must not contain control characters")]
     Control,
-    /// Begins or ends with white space.
+    /// The name begins or ends with white space.
     #[error("must not begin or end with white space")]
     Padded,
 }
@@ -30,8 +30,8 @@ pub fn check_name(name: &str) -> Result<(), BadName> {
     }
 }
 
-/// Checks a name that occurs in several places of a file, such as a resource's or rack's. Names that look the same must
-/// be the same.
+/// Checks a name that several places of a file use to mean the same thing, such as the name of a resource or rack.
+/// White space at its ends is not allowed, because names that look the same must be the same.
 ///
 /// # Errors
 /// If it is blank, has control characters, or begins or ends with white space.
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_that_look_the_same_are_refused() {
+    fn blank_control_and_padded_names_are_refused() {
         for (name, shared, alone) in [
             ("map", Ok(()), Ok(())),
             ("a b/c-ü", Ok(()), Ok(())),

@@ -1,7 +1,7 @@
 //! Random numbers that depend on what they are for, not on when they are drawn.
 //!
-//! Every draw is a hash of the seed, a purpose and an id. So all policies on one seed see the same jobs, and the k-th
-//! copy of a task has the same duration under each of them, whatever was started before and on whichever thread.
+//! Every draw is a hash of the seed, a purpose and an id. So all policies see the same jobs for one seed, and the k-th
+//! copy of a task has the same duration under every policy. Neither earlier starts nor threads change it.
 
 use hindmost_math::random::{self, unit};
 
@@ -25,9 +25,9 @@ pub enum Purpose {
     Detection = 6,
     /// Errors of estimates.
     Noise = 7,
-    /// Choices among nodes.
+    /// Choices of nodes for copies.
     Placement = 8,
-    /// Properties of nodes.
+    /// Properties of nodes, such as their speed.
     Node = 9,
     /// The queue that a job is submitted to.
     Queue = 10,
@@ -37,7 +37,7 @@ pub enum Purpose {
     Input = 12,
     /// The input size of a task.
     InputOfTask = 13,
-    /// The nodes that hold replicas.
+    /// The nodes that hold replicas of a task's input.
     Replica = 14,
 }
 
@@ -87,7 +87,8 @@ mod tests {
             products += (first - 0.5) * (second - 0.5);
         }
         let n = f64::from(n);
-        // Four standard errors: sd 1/√12 for the mean, 0.298 for the square, 1/12 for the product.
+        // Tolerances are four standard errors. The standard deviations are 1/√12 for a draw, 0.298 for its square, and
+        // 1/12 for the product of two draws minus their means.
         assert!((sum / n - 0.5).abs() < 4.0 * (1.0f64 / 12.0).sqrt() / n.sqrt());
         assert!((squares / n - 1.0 / 3.0).abs() < 4.0 * 0.298 / n.sqrt());
         assert!((products / n).abs() < 4.0 / 12.0 / n.sqrt());

@@ -1,4 +1,4 @@
-//! The reasons for which copies were started in a recorded run, for all copies at once.
+//! Finds the reason for which each copy of a recorded run was started.
 //!
 //! As in [`explain`](crate::explain), the records are replayed to a policy that keeps its reasons.
 
@@ -9,21 +9,22 @@ use crate::ids::AttemptId;
 use crate::record::{Change, Decision, Record, StopReason};
 use crate::session::{Decided, Session, Sink};
 
-/// The reasons that a policy gives for its decisions.
+/// The reasons that a policy gave for starting attempts.
 #[derive(Clone, Debug, Default)]
 pub struct Reasons {
+    /// The reason for each started attempt for which the policy gave one.
     started: BTreeMap<AttemptId, String>,
-    /// Tasks with an attempt that was stopped to be relaunched, and the reason.
+    /// The reason for stopping an attempt, by task, for tasks that are to be relaunched.
     relaunched: BTreeMap<crate::ids::TaskId, String>,
 }
 
 impl Reasons {
-    /// Adds a decision with its reason. The caller passes all decisions on a task, in order. `replacement` is the
+    /// Adds the reason for a decision. The caller passes all decisions about a task, in order. `replacement` is the
     /// attempt that a [`Decision::Replace`] has started; `None` for other decisions.
     pub fn add(&mut self, decision: &Decision, replacement: Option<AttemptId>, why: String) {
         match decision {
             Decision::Start { attempt, .. } => {
-                // A relaunched task starts for the reason for which its attempt was stopped.
+                // The reason for relaunching a task is the one for which its attempt was stopped.
                 let why = self.relaunched.remove(&attempt.task).unwrap_or(why);
                 self.started.insert(*attempt, why);
             }

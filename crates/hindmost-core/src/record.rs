@@ -1,7 +1,7 @@
-//! Records: events (what happened) and decisions (what a policy orders).
+//! Records: events (what happened) and decisions (what a policy requests).
 //!
 //! The cluster's state changes only by applying records, in simulated, live and replayed runs alike. The sequence of
-//! records is the journal. See `ARCHITECTURE.md`, "Data goes one way".
+//! records is the journal. See `ARCHITECTURE.md`, "Data flows in one direction".
 
 use std::sync::Arc;
 
@@ -19,11 +19,11 @@ use hindmost_math::distribution::Distribution;
 pub enum Event {
     /// A node joined the cluster. Nodes join in the order of their ids.
     NodeJoined {
-        /// The node.
+        /// Id of the new node: the number of nodes that joined before it.
         node: NodeId,
-        /// Its name for people.
+        /// Name of the node, for display.
         name: Arc<str>,
-        /// Its capacity.
+        /// Resources of the node when nothing runs on it.
         capacity: Resources,
         /// Work done per second, relative to a node of speed 1.
         speed: f64,
@@ -31,71 +31,72 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         rack: Option<Arc<str>>,
     },
-    /// A node went away. The attempts that ran on it are lost, and their tasks are pending again.
+    /// A node was lost. Its attempts have ended, and their tasks are pending again unless another copy of them runs.
     NodeLost {
-        /// The node.
+        /// Id of the lost node.
         node: NodeId,
     },
-    /// A lost node came back, empty.
+    /// A lost node returned. No attempts run on it yet.
     NodeReturned {
-        /// The node.
+        /// Id of the node that returned.
         node: NodeId,
     },
     /// A job was submitted. Jobs arrive in the order of their ids.
     JobArrived {
-        /// The job.
+        /// Id of the new job: the number of jobs that arrived before it.
         job: JobId,
         /// The job as policies see it.
         spec: Arc<JobSpec>,
     },
     /// A starting attempt is now running.
     AttemptRunning {
-        /// The attempt.
+        /// Id of the attempt that runs now.
         attempt: AttemptId,
     },
     /// An attempt finished its work. The first copy of a task to finish is the task's winner.
     AttemptFinished {
-        /// The attempt.
+        /// Id of the attempt that finished.
         attempt: AttemptId,
     },
-    /// An attempt failed. Its task is pending again if no other copy runs.
+    /// An attempt failed. Its task is pending again if it is unfinished and no other copy of it runs.
     AttemptFailed {
-        /// The attempt.
+        /// Id of the attempt that failed.
         attempt: AttemptId,
-        /// The error, if the attempt itself failed; `None` if something else ended it.
+        /// Error of the attempt; `None` if something other than the attempt itself ended it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<Arc<str>>,
-        /// What ended it from outside, such as the loss of its process. `None` if the attempt itself failed, and in
-        /// journals of versions that did not record this.
+        /// What ended the attempt from outside, such as the loss of its process. `None` if the attempt itself failed.
+        /// Also `None` in journals of older versions, which did not record this cause.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         external: Option<Arc<str>>,
     },
     /// A stopping attempt has stopped, and its resources are free.
     AttemptStopped {
-        /// The attempt.
+        /// Id of the attempt that has stopped.
         attempt: AttemptId,
     },
-    /// A watched condition has come true, or an expected finish that was reported has changed.
+    /// A watched condition has come true, or the expected finish that was reported for an attempt has changed.
     WatchMet {
-        /// The attempt that was watched.
+        /// Id of the watched attempt.
         attempt: AttemptId,
-        /// When it is now expected to finish; `None` while its progress does not show it.
+        /// Time at which the attempt is now expected to finish; `None` if its progress does not show it yet.
         expected_finish: Option<Time>,
-        /// The conditions that have come true; empty if only the expected finish has changed. `None` in simulations,
-        /// and in journals of versions that did not record them.
+        /// The conditions that have come true; empty if only the expected finish has changed. `None` in simulations and
+        /// in journals of older versions, which did not record the conditions.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         conditions: Option<Vec<Condition>>,
-        /// True if the attempt has reported no progress, and its expected finish is a guess from that.
+        /// True if the attempt has reported no progress yet, so that the expected finish is only a guess.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         guessed: bool,
     },
-    /// The distribution of a phase's durations was estimated, or estimated better, from copies that ran.
+    /// The distribution of a phase's durations was estimated from copies that ran. A later estimate for the same phase
+    /// replaces an earlier one.
     DurationsLearned {
-        /// The job.
+        /// Id of the job to which the phase belongs.
         job: JobId,
-        /// The phase within the job, from 0.
+        /// Index of the phase within its job, from 0.
         phase: u32,
-        /// Duration of a new copy on a node of speed 1, seconds.
+        /// Distribution of the duration of a new copy, seconds on a node of speed 1.
         durations: Distribution,
         /// Median duration, seconds on a node of speed 1.
         median: f64,
@@ -108,36 +109,36 @@ pub enum Event {
     },
     /// The speed of a node was estimated from attempts that ran on it.
     NodeSpeedLearned {
-        /// The node.
+        /// Id of the node.
         node: NodeId,
         /// Work done per second, relative to a node of speed 1.
         speed: f64,
     },
-    /// The time of a wake-up ([`Decision::Wake`]) has come.
+    /// The time that a [`Decision::Wake`] requested has come.
     Woken,
-    /// The policy must decide. The decisions up to the next event are its decisions.
+    /// A round: the policy decides how free resources are used. In a journal, its decisions follow this event.
     Round,
 }
 
-/// A condition on a running attempt. When it comes true, the policy is notified once. Different conditions on one
-/// attempt exist side by side; a condition that is requested twice counts once.
+/// A condition on a running attempt. When it comes true, the policy is notified once. An attempt can have several
+/// conditions. A condition that is requested twice is reported once.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Condition {
-    /// Its remaining time has become known.
+    /// The attempt's remaining time has become known.
     Revealed,
-    /// Its remaining time is known and longer than this, seconds.
+    /// The attempt's remaining time is known and longer than this, seconds.
     RemainingAbove(f64),
-    /// It has been running for longer than this, seconds.
+    /// The attempt has been running for longer than this, seconds.
     ElapsedAbove(f64),
-    /// Its remaining time is known and longer than the first value, or it has been running for longer than the second.
-    /// Both in seconds.
+    /// The attempt's remaining time is known and longer than the first value, or the attempt has been running for
+    /// longer than the second value. Both values are in seconds.
     RemainingOrElapsedAbove(f64, f64),
-    /// It has been running for longer than `after` and has made less progress than `rate`.
+    /// The attempt has been running for longer than `after`, and its average progress per second is below `rate`.
     Lagging {
-        /// Share of the work per second.
+        /// Average progress: share of the attempt's work per second of its running time.
         rate: f64,
-        /// Seconds.
+        /// Running time, in seconds, up to which the attempt does not lag.
         after: f64,
     },
 }
@@ -146,65 +147,66 @@ pub enum Condition {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StopReason {
-    /// Another copy of its task has won.
+    /// Another copy of the task has won.
     Lost,
     /// A replacement is expected to finish earlier.
     Replaced,
-    /// Another copy of its task is expected to finish well before it.
+    /// Another copy of the task is expected to finish well before this attempt.
     #[serde(rename = "outrun")]
     Overtaken,
-    /// Its node is so slow that its task is relaunched as soon as another node has free resources.
+    /// The node is so slow that the task is relaunched as soon as another node has free resources.
     #[serde(rename = "moved")]
     Relaunched,
 }
 
-/// An order of a policy. It takes effect on the cluster's state when it is made.
+/// What a policy requests of the driver. It takes effect on the cluster's state when it is made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Decision {
     /// Start an attempt on a node.
     Start {
-        /// The attempt: the next copy of its task.
+        /// Id of the attempt, which is the next copy of its task.
         attempt: AttemptId,
-        /// The node.
+        /// Id of the node on which the attempt starts.
         node: NodeId,
         /// Share of the work that is already done and need not be repeated, in [0, 1).
         from_progress: f64,
     },
     /// Stop a running attempt. Its resources are free when the driver reports that it has stopped.
     Stop {
-        /// The attempt.
+        /// Id of the attempt to stop.
         attempt: AttemptId,
-        /// The reason.
+        /// Why the attempt is stopped.
         reason: StopReason,
     },
     /// Stop an attempt and start the next copy of its task on the same resources (kill-restart).
     Replace {
-        /// The attempt that ends.
+        /// Id of the attempt to stop.
         attempt: AttemptId,
         /// Share of the work that the replacement need not repeat, in [0, 1).
         from_progress: f64,
     },
-    /// Reserve resources on a node for this policy's own later use.
+    /// Reserve free resources of a node. A later start on the node may use them; other uses are excluded until the
+    /// reservation ends.
     Reserve {
-        /// The node.
+        /// Id of the node whose resources are reserved.
         node: NodeId,
-        /// How much; it must be free. Boxed, because it would double the size of every other decision.
+        /// Amount to reserve; it must be free. Boxed, because it would double the size of all other decisions.
         #[serde(rename = "room")]
         resources: Box<Resources>,
-        /// When the reservation ends.
+        /// Time at which the reservation ends.
         until: Time,
     },
-    /// Request a round at this time.
+    /// Request a round at a time.
     Wake {
-        /// The time; if it has passed, the round is at once.
+        /// Time of the round. If this time has passed, the round takes place immediately.
         at: Time,
     },
     /// Request a notification when a condition on an attempt comes true.
     Watch {
-        /// The attempt.
+        /// Id of the attempt to watch.
         attempt: AttemptId,
-        /// The condition.
+        /// Condition to watch for.
         condition: Condition,
     },
 }
@@ -213,7 +215,7 @@ pub enum Decision {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
-    /// What happened.
+    /// Something that happened.
     Event(Event),
     /// A decision of the policy.
     Decision(Decision),
@@ -222,9 +224,9 @@ pub enum Change {
 /// One line of the journal: a change and its time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
-    /// The time, in ticks since the run began.
+    /// Time of the change, in ticks (nanoseconds) since the run began.
     pub at: Time,
-    /// The event or decision.
+    /// What changed the state at that time: an event or a decision.
     #[serde(flatten)]
     pub change: Change,
 }

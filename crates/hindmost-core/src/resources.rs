@@ -15,11 +15,11 @@ use crate::workload::DemandByName;
 /// The maximum number of dimensions of a cluster.
 pub const MAX_DIMENSIONS: usize = 8;
 
-/// The dimension of one-slot machines.
+/// Name of the only dimension of one-slot machines.
 pub const SLOTS: &str = "slots";
-/// Processor cores.
+/// Name of the dimension of processor cores.
 pub const CPUS: &str = "cpus";
-/// Memory, in bytes.
+/// Name of the dimension of memory, which is measured in bytes.
 pub const MEMORY: &str = "memory";
 
 /// An amount in each dimension of a cluster, in whole small units: bytes of memory, thousandths of anything else.
@@ -43,7 +43,7 @@ pub const MEMORY: &str = "memory";
 pub struct Resources(pub [u64; MAX_DIMENSIONS]);
 
 impl Resources {
-    /// Zero in every dimension.
+    /// The amount that is zero in every dimension.
     pub const NONE: Resources = Resources([0; MAX_DIMENSIONS]);
 
     /// One slot of a one-slot machine.
@@ -105,18 +105,19 @@ impl Resources {
             .unwrap_or(u64::MAX)
     }
 
-    /// Returns the largest share, over dimensions, that this amount is of `total` (the dominant share of dominant
-    /// resource fairness). Dimensions in which `total` is zero are ignored.
+    /// Returns the dominant share of this amount (as in dominant resource fairness): the largest of its shares of
+    /// `total` over all dimensions. Dimensions in which `total` is zero are ignored.
     pub fn dominant_share(&self, total: &Resources) -> f64 {
         self.shares(total).fold(0.0, f64::max)
     }
 
-    /// Returns the sum over dimensions of the share that this amount is of `total`.
+    /// Returns the sum of this amount's shares of `total` over all dimensions. Dimensions in which `total` is zero are
+    /// ignored.
     pub fn summed_share(&self, total: &Resources) -> f64 {
         self.shares(total).sum()
     }
 
-    /// Returns, by dimension, the share that this amount is of `total`; 0 where `total` is zero.
+    /// Returns this amount's share of `total` in each dimension; 0 in dimensions in which `total` is zero.
     pub fn shares_of(&self, total: &Resources) -> [f64; MAX_DIMENSIONS] {
         let mut shares = [0.0; MAX_DIMENSIONS];
         for (share, (mine, have)) in
@@ -144,19 +145,19 @@ pub enum ResourceError {
     #[error("a cluster can have at most {MAX_DIMENSIONS} kinds of resources, and {0:?} is one more")]
     TooManyDimensions(String),
     /// No node has a dimension that a task demands.
-    #[error("{dimension:?} is demanded, but no node of the cluster has any (it has {})", known.join(", "))]
+    #[error("{dimension:?} is demanded, but no node of the cluster has any (the cluster has {})", known.join(", "))]
     UnknownDimension {
-        /// The demanded dimension.
+        /// Name of the dimension that is demanded.
         dimension: String,
-        /// The dimensions that the cluster has.
+        /// Names of the dimensions that the cluster has.
         known: Vec<String>,
     },
     /// The amount is negative, not finite or too large.
     #[error("{} {dimension} is not an amount: it must be finite, not negative and below 10^15", Plain(*amount))]
     BadAmount {
-        /// The dimension.
+        /// Name of the dimension.
         dimension: String,
-        /// The amount as given.
+        /// The invalid amount, in the unit in which it was given.
         amount: f64,
     },
 }
@@ -187,7 +188,7 @@ impl Dimensions {
         Ok(Dimensions(names))
     }
 
-    /// Returns the names, in order.
+    /// Returns the names of the dimensions, in the order of the amounts in [`Resources`].
     pub fn names(&self) -> &[Arc<str>] {
         &self.0
     }
@@ -208,8 +209,8 @@ impl Dimensions {
             .collect()
     }
 
-    /// Describes why a copy fits on no node: its demand, and the capacity of the node that comes nearest, both as text.
-    /// `None` if the demand fits on a node, or there are no nodes.
+    /// Describes why a copy fits on no node. Returns two texts: the demand of the copy, and the capacity of the node
+    /// that would have to grow by the smallest factor. `None` if the demand fits on a node, or if there are no nodes.
     pub fn lacking<'a>(
         &self,
         demand: &Resources,
@@ -220,7 +221,7 @@ impl Dimensions {
             if demand.fits(capacity) {
                 return None;
             }
-            // The factor by which the node would have to be larger.
+            // The factor by which the node would have to grow.
             let short = demand.0.iter().zip(&capacity.0).filter(|(wanted, _)| **wanted > 0);
             let short = short.map(|(wanted, has)| *wanted as f64 / *has as f64).fold(0.0, f64::max);
             if nearest.is_none_or(|(least, _)| short < least) {
@@ -232,7 +233,8 @@ impl Dimensions {
 
     /// Converts the demand of one copy into amounts in these dimensions.
     ///
-    /// On one-slot machines every copy takes one slot, whatever it demands. Elsewhere an empty demand means one cpu.
+    /// On one-slot machines every copy takes one slot, whatever it demands. On other machines, an empty demand means
+    /// one cpu.
     ///
     /// # Errors
     /// If a dimension is unknown or an amount is invalid.
@@ -275,7 +277,7 @@ pub fn in_words(amounts: &DemandByName) -> String {
         MEMORY => {
             let units = [("TB", 4), ("GB", 3), ("MB", 2), ("kB", 1)].map(|(unit, power)| (unit, 1024f64.powi(power)));
             let (unit, size) = units.into_iter().find(|(_, size)| *amount >= *size).unwrap_or(("B", 1.0));
-            // Rounded down: an amount that is shown as free can be demanded.
+            // Rounded down, so that a user can demand an amount that is shown as free.
             let number = (amount / size * 10.0).floor() / 10.0;
             format!("{number}{unit} of memory")
         }
@@ -287,8 +289,7 @@ pub fn in_words(amounts: &DemandByName) -> String {
 
 /// Parses a size with a unit, such as `"48GB"`, `"1.5 GiB"` or `"512MB"`, and returns bytes.
 ///
-/// `kB`, `MB`, `GB`, `TB` are powers of 1024, as Spark and Hadoop read them, and so are `KiB`,
-/// `MiB`, `GiB`, `TiB`.
+/// `kB`, `MB`, `GB` and `TB` are powers of 1024, as in Spark and Hadoop. `KiB`, `MiB`, `GiB` and `TiB` mean the same.
 ///
 /// # Errors
 /// If there is no unit, the unit is unknown, or the number is invalid. The message says what is valid.
@@ -322,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn demands_fit_exactly() {
+    fn a_demand_of_0_1_fits_three_times_into_0_3() {
         let capacity = named(&[("cpus", 0.3), ("memory", 48.0 * 1024f64.powi(3))]);
         let dimensions = Dimensions::of([&capacity]).unwrap();
         let free = dimensions.amounts(&capacity).unwrap();
@@ -354,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_dimension_error_names_the_known_ones() {
+    fn the_error_for_an_unknown_dimension_lists_the_known_ones() {
         let dimensions = Dimensions::of([&named(&[("cpus", 4.0)])]).unwrap();
         let error = dimensions.demand(&named(&[("gpus", 1.0)])).unwrap_err();
         assert!(error.to_string().contains("\"gpus\" is demanded"), "{error}");

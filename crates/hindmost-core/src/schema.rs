@@ -4,7 +4,7 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Value, json};
 
-/// Returns the schema of a TOML file, with which editors complete and check it.
+/// Returns the schema of a TOML file. Editors use the schema to complete and check the file.
 pub fn of_toml_file<T: JsonSchema>() -> Value {
     let mut schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>().to_value();
     without_null(&mut schema);
@@ -12,8 +12,8 @@ pub fn of_toml_file<T: JsonSchema>() -> Value {
     schema
 }
 
-/// Returns the schema of the JSON documents that a program prints, each of the type that `types` adds under a name. The
-/// schema has a definition for each name.
+/// Returns the schema of the JSON documents that a program prints. `types` has the name, the description and the type
+/// of each kind of document. The schema accepts all of them and has a definition under each name.
 pub fn of_json_documents(title: &str, description: &str, types: &[(&str, &str, DocumentType)]) -> Value {
     let mut generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
     let mut documents = serde_json::Map::new();
@@ -35,10 +35,12 @@ pub fn of_json_documents(title: &str, description: &str, types: &[(&str, &str, D
     schema
 }
 
-/// A function that returns the schema of a document's type, such as `|generator| generator.subschema_for::<Comparison>()`.
+/// A function that returns the schema of a document's type, such as
+/// `|generator| generator.subschema_for::<Comparison>()`.
 pub type DocumentType = fn(&mut SchemaGenerator) -> schemars::Schema;
 
-/// Removes null, which TOML does not have, and replaces a choice of one type by that type.
+/// Removes null, which TOML does not have. If this leaves only one type to choose from, the choice is replaced by that
+/// type.
 fn without_null(schema: &mut Value) {
     let is_null = |value: &Value| value == "null" || *value == json!({"type": "null"});
     match schema {
@@ -67,7 +69,7 @@ fn without_null(schema: &mut Value) {
     }
 }
 
-/// Makes plain text of descriptions, which are doc comments: one line, no links, and null for `None`.
+/// Turns descriptions, which are doc comments, into plain text: one line, no links, and `null` instead of `None`.
 fn in_plain_text(schema: &mut Value) {
     match schema {
         Value::Object(entries) => {

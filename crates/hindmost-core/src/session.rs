@@ -56,7 +56,7 @@ pub struct Session {
 /// The effects of a step.
 #[derive(Debug)]
 pub struct Stepped {
-    /// What the event changed, beyond what it says itself.
+    /// Changes that the event caused and that it does not contain, for example that a task has its winner.
     pub applied: Applied,
     /// The job that left the cluster in this step: it is finished and its last attempt has ended. `None` if no job
     /// left.
@@ -80,7 +80,8 @@ pub struct Decided<'a> {
 }
 
 impl Decided<'_> {
-    /// Returns each decision that has a reason, the attempt that it starts if it is a replacement, and the reason.
+    /// Returns each decision that has a reason, the attempt that the decision starts if it is a [`Decision::Replace`],
+    /// and the reason.
     pub fn reasoned(&self) -> impl Iterator<Item = (&Decision, Option<AttemptId>, &str)> {
         self.reasons.iter().filter_map(|(number, why)| {
             let decision = self.decisions.get(*number)?;
@@ -113,7 +114,7 @@ pub trait Sink {
     fn decided(&mut self, decided: Decided<'_>) -> Result<(), Self::Error>;
 }
 
-/// A sink that collects the policy's answers and carries nothing out.
+/// A sink that collects the policy's decisions without carrying them out.
 #[derive(Debug, Default)]
 pub struct Answers {
     /// All decisions, in order.
@@ -147,7 +148,8 @@ impl Session {
     /// removes the job if the event ended its last attempt.
     ///
     /// # Errors
-    /// If the event does not fit the state, which then stays unchanged; or an error of the sink.
+    /// If the event does not fit the state, or if the sink returns an error. An event that does not fit leaves the
+    /// state unchanged.
     pub fn step<S: Sink>(&mut self, at: Time, event: &Event, sink: &mut S) -> Result<Stepped, S::Error> {
         let applied = self.cluster.apply_event(at, event)?;
         sink.applied(at, event, applied, self)?;
@@ -190,7 +192,7 @@ impl Session {
         self.policy.permits(task, &self.cluster)
     }
 
-    /// Turns refusing every decision of a round on or off. For tests.
+    /// Sets whether every decision of a round is refused from now on. For tests.
     #[cfg(any(test, feature = "testing"))]
     pub fn refuse_all(&mut self, refuses: bool) {
         self.policy.refuse_all(refuses);

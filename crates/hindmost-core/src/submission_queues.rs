@@ -16,11 +16,11 @@ const ROUNDING: f64 = 1e-9;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("queue, entry {entry} ({}): {reason}", Quoted(name))]
 pub struct BadQueue {
-    /// Its position in the list, from 1.
+    /// Position of the queue in the list, from 1.
     entry: usize,
-    /// Its name.
+    /// Name of the queue.
     name: String,
-    /// What is wrong, and what would be valid.
+    /// What is wrong with the queue, and what would be valid.
     reason: String,
 }
 
@@ -39,7 +39,7 @@ pub fn check(queues: &[QueueSpec]) -> Result<(), BadQueue> {
         let wrong = |reason| BadQueue { entry: at + 1, name: queue.name.to_string(), reason };
         check_name(&queue.name).map_err(wrong)?;
         if let Some(first) = entries.insert(&queue.name, at) {
-            return Err(wrong(format!("the name was given before, in entry {}", first + 1)));
+            return Err(wrong(format!("entry {} has the same name", first + 1)));
         }
         check_shares(queue).map_err(wrong)?;
     }
@@ -49,19 +49,20 @@ pub fn check(queues: &[QueueSpec]) -> Result<(), BadQueue> {
         let wrong = |reason| BadQueue { entry: at + 1, name: queue.name.to_string(), reason };
         let parent = parent_of(&queue.name).unwrap_or("");
         if !parent.is_empty() && !entries.contains_key(parent) {
-            // Suggest neither the queue itself nor others whose parent is also missing.
+            // Suggest neither this queue nor its siblings, whose parent is missing too.
             let others = entries.keys().copied().filter(|name| parent_of(name).is_none_or(|above| above != parent));
             let near = did_you_mean(parent, others);
-            return Err(wrong(format!("it is below {parent:?}, which is not a queue{near}")));
+            return Err(wrong(format!("its parent {parent:?} is not a queue{near}")));
         }
         let sum = given.entry(parent).or_default();
         *sum += queue.guaranteed;
         if *sum > 1.0 + ROUNDING {
-            let whole = if parent.is_empty() { "the cluster".to_owned() } else { format!("{parent:?}") };
+            let siblings =
+                if parent.is_empty() { "top-level queues".to_owned() } else { format!("queues below {parent:?}") };
+            let sum = Plain(without_error(*sum));
             return Err(wrong(format!(
-                "with its {} the queues directly below {whole} are guaranteed {}, but it must be at most 1",
-                Plain(queue.guaranteed),
-                Plain(without_error(*sum))
+                "its guaranteed share of {} raises the sum for the {siblings} to {sum}, but the sum must be at most 1",
+                Plain(queue.guaranteed)
             )));
         }
     }
@@ -77,7 +78,7 @@ fn check_name(name: &str) -> Result<(), String> {
     let is_word = |part: &str| !part.is_empty() && part.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '-');
     if !name.split('.').all(is_word) {
         return Err(
-            "a name has letters, digits, _ and -, and a dot between a parent queue's name and its own".to_owned()
+            "a name consists of letters, digits, _ and -, with a dot between a parent queue and its child".to_owned()
         );
     }
     if name == "root" || name.starts_with("root.") {
@@ -90,13 +91,13 @@ fn check_shares(queue: &QueueSpec) -> Result<(), String> {
     let QueueSpec { guaranteed, maximum, .. } = queue;
     if !(0.0..=1.0).contains(guaranteed) {
         return Err(format!(
-            "guaranteed is {}, but must be from 0 to 1, a share of the queue above",
+            "guaranteed is {}, but must be from 0 to 1, a share of the parent queue or of the cluster",
             Plain(*guaranteed)
         ));
     }
     if !(*maximum > 0.0 && *maximum <= 1.0) {
         return Err(format!(
-            "maximum is {}, but must be above 0 and at most 1, a share of the queue above",
+            "maximum is {}, but must be above 0 and at most 1, a share of the parent queue or of the cluster",
             Plain(*maximum)
         ));
     }
@@ -123,17 +124,17 @@ mod tests {
     #[test]
     fn valid_queues_are_accepted() {
         of(&[]).unwrap();
-        // In any order, with rounding errors, and with nothing guaranteed.
+        // A child before its parent, shares whose sum has a rounding error, and a queue with a guaranteed share of 0.
         of(&[("a.b", 0.7, 1.0), ("a", 0.7, 0.9), ("c", 0.2, 0.2), ("d", 0.1, 1.0), ("a.c", 0.0, 0.5)]).unwrap();
         of(&[("default", 1.0, 1.0), ("default.default", 1.0, 1.0)]).unwrap();
     }
 
     #[test]
-    fn mistakes_are_reported_with_their_entry() {
+    fn invalid_queues_are_reported_with_their_entry() {
         for (queues, expected) in [
-            (&[("a", 0.5, 1.0), ("a", 0.5, 1.0)][..], "entry 2 (\"a\"): the name was given before, in entry 1"),
-            (&[("", 0.5, 1.0)], "entry 1 (\"\"): a name has"),
-            (&[("a..b", 0.5, 1.0)], "a name has"),
+            (&[("a", 0.5, 1.0), ("a", 0.5, 1.0)][..], "entry 2 (\"a\"): entry 1 has the same name"),
+            (&[("", 0.5, 1.0)], "entry 1 (\"\"): a name consists of"),
+            (&[("a..b", 0.5, 1.0)], "a name consists of"),
             (&[("root.a", 0.5, 1.0)], "remove root from the name"),
             (&[("prod", 0.5, 1.0), ("prdo.x", 0.5, 1.0)], "is not a queue; did you mean \"prod\"?"),
             (&[("a", -0.1, 1.0)], "guaranteed is -0.1, but must be from 0 to 1"),
@@ -143,9 +144,12 @@ mod tests {
             (&[("a", 0.5, 0.4)], "must be at least the guaranteed share, 0.5"),
             (
                 &[("a", 0.75, 1.0), ("b", 0.5, 1.0)],
-                "entry 2 (\"b\"): with its 0.5 the queues directly below the cluster",
+                "entry 2 (\"b\"): its guaranteed share of 0.5 raises the sum for the top-level queues to 1.25",
             ),
-            (&[("a", 0.5, 1.0), ("a.x", 0.75, 1.0), ("a.y", 0.5, 1.0)], "below \"a\" are guaranteed 1.25"),
+            (
+                &[("a", 0.5, 1.0), ("a.x", 0.75, 1.0), ("a.y", 0.5, 1.0)],
+                "raises the sum for the queues below \"a\" to 1.25",
+            ),
         ] {
             let error = of(queues).unwrap_err();
             assert!(error.contains(expected), "{error}, not {expected}");

@@ -29,7 +29,7 @@ pub const TICKS_PER_SECOND: u64 = 1_000_000_000;
 pub struct Time(pub u64);
 
 impl Time {
-    /// The start of a run, and the empty duration.
+    /// The start of a run, or a duration of zero.
     pub const ZERO: Time = Time(0);
     /// The largest value: later than every event.
     pub const NEVER: Time = Time(u64::MAX);
@@ -38,8 +38,9 @@ impl Time {
 
     /// Converts seconds into ticks, rounded to the nearest tick.
     ///
-    /// Negative values and NaN become zero, values that are too large become [`Time::NEVER`]. Input is checked by its
-    /// readers, and a duration drawn from a very heavy tail may be huge.
+    /// Negative values and NaN become zero; values that are too large become [`Time::NEVER`]. There is no error,
+    /// because invalid input is rejected where it is read, and a duration drawn from a very heavy tail may be too
+    /// large.
     #[inline]
     pub fn from_seconds(seconds: f64) -> Time {
         // `as` saturates on both sides and maps NaN to 0.
@@ -96,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn seconds_survive_the_round_trip() {
+    fn seconds_are_converted_to_ticks_and_back() {
         for seconds in [0.0, 0.1, 1.0, 1500.0, 86_400.5] {
             assert_eq!(Time::from_seconds(seconds).seconds(), seconds);
         }
@@ -111,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn rounding_up_to_a_slot_keeps_boundaries() {
+    fn a_time_on_a_slot_boundary_is_not_rounded_up() {
         let slot = Time::from_seconds(0.1);
         assert_eq!(Time::from_seconds(0.3).round_up_to(slot), Time::from_seconds(0.3));
         assert_eq!(Time::from_seconds(0.31).round_up_to(slot), Time::from_seconds(0.4));

@@ -1,6 +1,6 @@
-//! The timeline of a recorded run: for each attempt when and where it ran, whether it was redundant, and how it ended.
+//! The timeline of a recorded run: when and where each attempt ran, whether it was redundant, and how it ended.
 //!
-//! Charts, explanations and replays of a recorded run are built from these rows.
+//! Charts, explanations and replays of recorded runs are built from it.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::workload::JobSpec;
 pub enum Cause {
     /// The attempt itself failed, with this error.
     Own(Arc<str>),
-    /// Something else ended it; `None` if the journal does not record what.
+    /// Something else ended the attempt, as described here; `None` if the journal does not record what it was.
     External(Option<Arc<str>>),
 }
 
@@ -27,50 +27,51 @@ pub enum Cause {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AttemptEnd {
-    /// It was the first copy of its task to finish.
+    /// The attempt was the first copy of its task to finish.
     Won,
-    /// It was stopped because another copy had won, or it ended in any way after another copy had won.
+    /// The attempt ended in any way after another copy had won, or was stopped because another copy was expected to
+    /// win.
     Lost,
-    /// It was stopped, and a replacement or relaunched copy follows it.
+    /// The attempt was stopped, and a replacement or a relaunched copy follows it.
     Replaced,
-    /// It failed.
+    /// The attempt failed.
     Failed(Cause),
-    /// Its node was lost.
+    /// The attempt's node was lost.
     NodeLost,
-    /// It was stopped because the run was interrupted.
+    /// The attempt was stopped because the run was interrupted.
     Stopped,
-    /// It was still running at the end of the journal.
+    /// The attempt was still running at the end of the journal.
     Running,
 }
 
 /// One attempt of a recorded run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TimelineRow {
-    /// The attempt.
+    /// Id of the attempt.
     pub attempt: AttemptId,
-    /// The node on which it ran.
+    /// Id of the node on which the attempt ran.
     pub node: NodeId,
-    /// When it was started.
+    /// Time at which the attempt was started.
     pub start: Time,
-    /// When it ended; the end of the journal if it was still running.
+    /// Time at which the attempt ended; the end of the journal if the attempt was still running.
     pub end: Time,
-    /// How it ended.
+    /// How the attempt ended.
     pub outcome: AttemptEnd,
-    /// True if another copy of its task was running when it started, or was stopped so that it could start. False for a
-    /// task's first attempt and for one that follows a failure.
+    /// True if another copy of the task was running when this attempt started, or was stopped so that this attempt
+    /// could start. False for a task's first attempt and for a retry after a failure.
     pub redundant: bool,
-    /// Share of its work that was done before it started, in [0, 1).
+    /// Share of the work that was done before the attempt started, in [0, 1).
     pub from_progress: f64,
 }
 
 /// A node of a recorded run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TimelineNode {
-    /// Its name.
+    /// Name of the node, for display.
     pub name: Arc<str>,
-    /// Its capacity.
+    /// Resources of the node when nothing runs on it.
     pub capacity: Resources,
-    /// Times at which it was lost and returned, alternating.
+    /// Times at which the node was lost and at which it returned, alternating.
     pub lost_and_returned: Vec<Time>,
 }
 
@@ -79,9 +80,9 @@ pub struct TimelineNode {
 pub struct TimelineJob {
     /// The job as policies see it.
     pub spec: Arc<JobSpec>,
-    /// When it arrived.
+    /// Time at which the job arrived.
     pub arrival: Time,
-    /// When its last task finished; `None` if it had not finished at the end of the journal.
+    /// Time at which the job's last task finished; `None` if the job was unfinished at the end of the journal.
     pub finish: Option<Time>,
 }
 
@@ -106,22 +107,23 @@ struct Builder {
     running: FxHashMap<AttemptId, usize>,
     /// Number of running attempts of each task.
     copies: FxHashMap<TaskId, u32>,
+    /// Tasks that have their winner.
     won: FxHashSet<TaskId>,
     /// Tasks with an attempt that was stopped to be relaunched on another node.
     relaunched: FxHashSet<TaskId>,
     /// Number of unfinished tasks of each job.
     unfinished: FxHashMap<JobId, u64>,
-    /// Stopping attempts, and why they are stopped.
+    /// Why each stopping attempt is stopped.
     stopping: FxHashMap<AttemptId, StopReason>,
-    /// The replacement of each attempt that is being replaced. It waits for the resources of the other.
+    /// The replacement of each attempt that is being replaced. The replacement waits for the resources of that attempt.
     replacements: FxHashMap<AttemptId, AttemptId>,
     /// The number of the next copy of each task.
     next_copy: FxHashMap<TaskId, u32>,
 }
 
 impl Timeline {
-    /// Builds the timeline of the records of a journal. The records are not checked. A time that is earlier than that
-    /// of the record before it counts as the same time.
+    /// Builds the timeline of the records of a journal. The records are not checked. A record with an earlier time than
+    /// the record before it gets that record's time.
     pub fn of(records: impl IntoIterator<Item = Record>) -> Timeline {
         let mut builder = Builder::default();
         for record in records {
@@ -191,11 +193,11 @@ impl Builder {
             }
             Event::AttemptFailed { attempt, reason, external } => {
                 let cause = reason.map_or(Cause::External(external), Cause::Own);
-                let outcome = self.mark_stopping(attempt).unwrap_or(AttemptEnd::Failed(cause));
+                let outcome = self.outcome_of_stopped(attempt).unwrap_or(AttemptEnd::Failed(cause));
                 self.end(at, attempt, outcome);
             }
             Event::AttemptStopped { attempt } => {
-                let outcome = self.mark_stopping(attempt).unwrap_or(AttemptEnd::Stopped);
+                let outcome = self.outcome_of_stopped(attempt).unwrap_or(AttemptEnd::Stopped);
                 self.end(at, attempt, outcome);
             }
             Event::AttemptRunning { .. }
@@ -207,9 +209,10 @@ impl Builder {
         }
     }
 
-    /// Returns how an attempt that ends without a result counts if a decision stopped it, or if its task has its result
-    /// already. A policy may keep a copy running after another has won; that copy has lost however it ends.
-    fn mark_stopping(&mut self, attempt: AttemptId) -> Option<AttemptEnd> {
+    /// Returns the outcome of an attempt that ends without finishing, if a decision stopped the attempt or its task has
+    /// a winner; otherwise `None`. A policy may keep a copy running after another one has won; this copy has lost,
+    /// however it ends.
+    fn outcome_of_stopped(&mut self, attempt: AttemptId) -> Option<AttemptEnd> {
         let Some(reason) = self.stopping.get(&attempt) else {
             return self.won.contains(&attempt.task).then_some(AttemptEnd::Lost);
         };
@@ -262,7 +265,7 @@ impl Builder {
         if let Some(copies) = self.copies.get_mut(&attempt.task) {
             *copies = copies.saturating_sub(1);
         }
-        // A replacement starts when it gets the resources.
+        // A replacement starts when it gets the resources of the attempt that has ended.
         let replacement = self.replacements.remove(&attempt);
         if let Some(row) = replacement.and_then(|replacement| self.running.get(&replacement)) {
             self.timeline.rows[*row].start = at;
@@ -315,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn no_attempt_ends_before_it_starts() {
+    fn an_earlier_end_is_moved_to_the_start() {
         let attempt = AttemptId { task: TaskId { job: JobId(0), phase: 0, index: 0 }, copy: 0 };
         let start = Change::Decision(Decision::Start { attempt, node: NodeId(0), from_progress: 0.0 });
         let failed = Change::Event(Event::AttemptFailed { attempt, reason: None, external: None });

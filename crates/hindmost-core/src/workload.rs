@@ -14,31 +14,33 @@ use crate::time::Time;
 use hindmost_math::distribution::Distribution;
 
 /// Resources that one copy of a task needs, by dimension name: `cpus` in cores, `memory` in bytes, others in their own
-/// unit. If empty: one slot on one-slot machines, one cpu elsewhere.
+/// unit. An empty map means one slot on one-slot machines and one cpu on other machines.
 pub type DemandByName = BTreeMap<String, f64>;
 
 /// A phase (stage, vertex) of a job: tasks of one kind whose durations share a distribution.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PhaseSpec {
-    /// Name, unique within the job.
+    /// Name of the phase, unique within the job.
     pub name: Arc<str>,
     /// Indices of the parent phases, which must finish first. Each is smaller than this phase's own index.
     pub after: Vec<u32>,
-    /// Number of tasks; at least 1.
+    /// Number of tasks of the phase; at least 1.
     pub tasks: u32,
-    /// Demand of one copy.
+    /// Resources that one copy of a task needs.
     pub demand: DemandByName,
     /// Mean duration of one copy on a node of speed 1, seconds.
     pub mean: f64,
-    /// Standard deviation of that duration, seconds; `None` if it is unknown or infinite.
+    /// Standard deviation of the duration of one copy on a node of speed 1, seconds; `None` if it is unknown or
+    /// infinite.
     pub sd: Option<f64>,
-    /// The distribution of durations; `None` if it is unknown.
+    /// Distribution of the duration of one copy, seconds on a node of speed 1. `None` if it is unknown; a distribution
+    /// is then fitted to `mean` and `sd`.
     pub tail: Option<Distribution>,
-    /// The input of its tasks; `None` if it is unknown.
+    /// Size and location of the tasks' input; `None` if both are unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<InputSpec>,
-    /// True if mean and deviation are a guess, made before any copy has run. Speculation policies that compare
-    /// durations leave the phase alone until an [`Event::DurationsLearned`](crate::record::Event).
+    /// True if `mean` and `sd` are a guess, made before any copy has run. Speculation policies that compare durations
+    /// start no backups in the phase until an [`Event::DurationsLearned`](crate::record::Event) replaces the guess.
     #[serde(default, skip_serializing_if = "is_default")]
     pub assumed: bool,
     /// True if a task may never have two running copies, because its work must not be done twice.
@@ -60,7 +62,7 @@ impl PhaseSpec {
 /// The size and location of the input of a phase's tasks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InputSpec {
-    /// Bytes that each task reads, one entry per task.
+    /// Number of bytes that each task reads, one entry per task.
     pub bytes: Vec<u64>,
     /// The nodes that hold a replica of each task's input, one entry per task. Empty if the phase reads the output of
     /// its parents or, without parents, data outside the cluster.
@@ -78,7 +80,8 @@ fn is_default(value: &bool) -> bool {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct QueueSpec {
-    /// Its path: names from the top, separated by dots (`production.reports` is below `production`).
+    /// Path of the queue: the names of its parent queues, from the top, and its own name, separated by dots.
+    /// `production.reports` is below `production`.
     pub name: Arc<str>,
     /// Guaranteed share of the parent queue, or of the cluster if there is no parent, in [0, 1].
     #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 1)))]
@@ -98,17 +101,17 @@ fn everything() -> f64 {
 pub struct JobSpec {
     /// The job's name, shown in reports.
     pub name: Arc<str>,
-    /// When the job is submitted.
+    /// Time at which the job is submitted.
     pub arrival: Time,
-    /// Deadline, counted from the arrival; `None` without a deadline.
+    /// Deadline, measured from the arrival; `None` if the job has no deadline.
     pub deadline: Option<Time>,
-    /// Weight among jobs in fair orders. The default is 1.
+    /// Weight of the job in orders that share the cluster among jobs. The default is 1.
     pub weight: f64,
-    /// The path of its queue, such as `production.reports`; `None` if it names none. Orders that share the cluster
-    /// among queues need it, others ignore it.
+    /// Path of the queue to which the job is submitted, such as `production.reports`. `None` means the queue `default`.
+    /// Only orders that share the cluster among queues use it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<Arc<str>>,
-    /// Phases, parents before children.
+    /// Phases of the job. Every phase comes after its parents.
     pub phases: Vec<PhaseSpec>,
 }
 
@@ -117,15 +120,17 @@ pub struct JobSpec {
 pub enum Durations {
     /// Each copy's duration is drawn from this distribution, independently.
     Drawn(Distribution),
-    /// Seconds of the first, second, … copy of each task. A copy past the end of the list is an error.
+    /// Durations of the first, second, … copy of each task, seconds. A copy past the end of its task's list is an
+    /// error.
     Listed(Vec<Vec<f64>>),
-    /// Seconds of the first copy of each task as recorded in a log. The duration of every other copy is that of another
-    /// task of the phase, drawn at random.
+    /// Duration of the first copy of each task, seconds, as recorded in a log. Every further start of a task takes the
+    /// duration of another task of the phase, drawn at random.
     Recorded(Vec<f64>),
-    /// What a recorded run shows about each copy of each task. The duration of an unrecorded copy is drawn at random
+    /// What a recorded run shows about the duration of each copy. The duration of an unrecorded copy is drawn at random
     /// from `known`.
     Observed {
-        /// The first, second, … copy of each task. Tasks past the end of the list have no recorded copies.
+        /// The first, second, … copy of each task, one list per task. Tasks past the end of the outer list have no
+        /// recorded copies.
         tasks: Vec<Vec<ObservedCopy>>,
         /// Durations of the phase to draw from, seconds, ascending. Has at least one entry.
         known: Vec<f64>,
@@ -137,16 +142,16 @@ pub enum Durations {
 pub enum ObservedCopy {
     /// The copy finished after this many seconds.
     Took(f64),
-    /// The copy was ended after this many seconds, unfinished. Its duration is drawn at random from the phase's longer
-    /// known durations; if there are none, it is this value.
+    /// The copy ended after this many seconds without finishing. Its duration is drawn at random from the phase's
+    /// longer known durations; if there are none, it is this value.
     AtLeast(f64),
 }
 
 /// A job with the true durations of its copies.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WorkloadJob {
-    /// What policies may know.
+    /// The job as policies see it.
     pub spec: JobSpec,
-    /// The true durations, one entry per phase of `spec`.
+    /// The true durations of the copies, one entry per phase of `spec`.
     pub durations: Vec<Durations>,
 }

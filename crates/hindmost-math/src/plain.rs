@@ -8,9 +8,9 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Plain(pub f64);
 
-/// Larger numbers are written with an exponent.
+/// Numbers with a larger absolute value are written with an exponent.
 const LARGE: f64 = 1e15;
-/// Smaller numbers are written with an exponent.
+/// Numbers with a smaller absolute value, except 0, are written with an exponent.
 const SMALL: f64 = 1e-6;
 
 impl fmt::Display for Plain {
@@ -37,7 +37,7 @@ impl fmt::Display for Quoted<'_> {
     }
 }
 
-/// Shortens the long numbers in a parser's message. Parsers write 1e300 with 301 digits.
+/// Writes long numbers in a parser's message with an exponent. Parsers write 1e300 with 301 digits.
 pub fn with_plain_numbers(message: &str) -> String {
     let is_of_number = |c: char| c.is_ascii_digit() || c == '.';
     let mut plain = String::with_capacity(message.len());
@@ -46,7 +46,7 @@ pub fn with_plain_numbers(message: &str) -> String {
         plain.push_str(&rest[..begin]);
         rest = &rest[begin..];
         let length = rest.find(|c| !is_of_number(c)).unwrap_or(rest.len());
-        let number: Option<f64> = rest[..length].parse().ok().filter(|_| length > LONGEST_ROW);
+        let number: Option<f64> = rest[..length].parse().ok().filter(|_| length > LONGEST_UNCHANGED);
         match number {
             Some(number) => plain += &Plain(number).to_string(),
             None => plain.push_str(&rest[..length]),
@@ -56,8 +56,8 @@ pub fn with_plain_numbers(message: &str) -> String {
     plain + rest
 }
 
-/// Shorter runs of digits stay unchanged. No 64-bit number has more digits.
-const LONGEST_ROW: usize = 24;
+/// Numbers of at most this many characters stay unchanged. No 64-bit integer is longer.
+const LONGEST_UNCHANGED: usize = 24;
 
 #[cfg(test)]
 mod tests {
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn long_texts_are_quoted_in_part() {
+    fn only_the_beginning_of_a_long_text_is_quoted() {
         assert_eq!(Quoted("").to_string(), "\"\"");
         assert_eq!(Quoted("a\n\"b\"").to_string(), r#""a\n\"b\"""#);
         let longest = "ü".repeat(QUOTED);

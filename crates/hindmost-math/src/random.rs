@@ -10,7 +10,8 @@ pub fn mix(mut z: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// Returns a hash of a seed, a stream number and two numbers that identify what is drawn for. Streams are independent.
+/// Returns a hash of a seed, a stream number and two numbers that identify the draw within its stream. Draws of
+/// different streams are independent.
 #[inline]
 pub fn hash(seed: u64, stream: u64, first: u64, second: u64) -> u64 {
     mix(mix(mix(seed ^ stream.wrapping_mul(0xd134_2543_de82_ef95)) ^ first) ^ second)

@@ -1,22 +1,23 @@
-//! Shapes of distributions: a distribution without its scale.
+//! Shapes of distributions. Two distributions have the same shape if multiplying one by a factor gives the other.
 //!
-//! Some results of policies (σ, tables of clones) depend only on the shape. They are computed once per shape and not
+//! Some results of policies (σ, tables of clones) depend only on the shape. They are computed once per shape instead of
 //! once per job.
 
 use crate::distribution::Distribution;
 
-/// The number of a shape.
+/// The number that [`Shapes`] gives to a shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ShapeNumber(u64);
 
-/// The shapes seen so far and their numbers.
+/// Gives equal numbers to distributions of the same shape.
 #[derive(Debug, Default)]
 pub struct Shapes {
     known: Vec<(Distribution, ShapeNumber)>,
     next: u64,
 }
 
-/// Number of remembered shapes. With more, the oldest is forgotten; it gets a new number if it occurs again.
+/// Maximum number of remembered shapes. Beyond it, the oldest shape is removed, and gets a new number if it occurs
+/// again.
 const REMEMBERED: usize = 64;
 
 impl Shapes {
@@ -36,8 +37,8 @@ impl Shapes {
     }
 }
 
-/// Returns a distribution of the same shape whose scale depends only on the shape. A parameter that defines the shape
-/// is copied exactly.
+/// Returns the same distribution for all distributions of one shape. A parameter that defines the shape is copied
+/// without rounding.
 pub fn shape(distribution: &Distribution) -> Distribution {
     let canonical = match distribution {
         Distribution::Pareto(pareto) if pareto.maximum().is_none() => Distribution::pareto(pareto.alpha(), 1.0),

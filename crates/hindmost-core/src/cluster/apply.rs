@@ -1,4 +1,4 @@
-//! How records change the cluster's state.
+//! Applies records to the cluster's state.
 //!
 //! A live cluster reports some events late or twice, so these are accepted: a finish after a stop decision (the copy
 //! may even win), events for attempts that have already ended, and the loss of a node that is already lost. Every other
@@ -19,37 +19,37 @@ use super::node::Node;
 use super::tasks_by_input::TasksByInput;
 use super::{Cluster, Reservation};
 
-/// A record that does not fit the state.
+/// Why a record does not fit the state.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum RecordError {
-    /// The record's time is before that of the last record.
+    /// The record's time is before the time of the last record.
     #[error("a record at {at} comes after one at {now}")]
     TimeWentBack {
-        /// The record's time.
+        /// Time of the record.
         at: Time,
-        /// The time of the last record.
+        /// Time of the last record before it.
         now: Time,
     },
-    /// Nodes or jobs do not come in the order of their ids.
-    #[error("{what} {got} arrived, but the next one is {expected}")]
+    /// A node or job does not have the next free id.
+    #[error("{what} {got} arrived, but the next {what} must be {what} {expected}")]
     OutOfOrder {
-        /// `node` or `job`.
+        /// What arrived: `node` or `job`.
         what: &'static str,
-        /// The id in the record.
+        /// Id in the record.
         got: u32,
-        /// The expected id.
+        /// Id that the record should have.
         expected: u32,
     },
     /// The record names something that does not exist.
     #[error("{0} is not known")]
     Unknown(String),
-    /// The job has no phases or no unfinished tasks, a phase names itself or a later one as parent, or a finished task
-    /// does not exist.
+    /// The specification of a job is invalid: for example, the job has no phases, or a phase comes before one of its
+    /// parents.
     #[error("{job} can't be accepted: {reason}")]
     BadJob {
-        /// The job.
+        /// Id of the job.
         job: JobId,
-        /// What is wrong with it.
+        /// What is wrong with the specification.
         reason: String,
     },
     /// The cluster's dimensions can't express a demand.
@@ -58,17 +58,17 @@ pub enum RecordError {
     /// The state does not allow the attempt to start.
     #[error("{attempt} can't be started: {reason}")]
     CannotStart {
-        /// The attempt.
+        /// Id of the attempt.
         attempt: AttemptId,
-        /// Why not.
+        /// Why the attempt can't start.
         reason: &'static str,
     },
     /// A node's speed is not a positive number.
     #[error("{node} can't have the speed {speed}: a speed is a positive number")]
     BadSpeed {
-        /// The node.
+        /// Id of the node.
         node: NodeId,
-        /// The speed.
+        /// The invalid speed.
         speed: f64,
     },
     /// The resources to reserve are not free.
@@ -76,7 +76,7 @@ pub enum RecordError {
     CannotReserve(NodeId),
 }
 
-/// The effects of a record, beyond what it says itself.
+/// Changes that a record caused and that it does not contain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(clippy::struct_excessive_bools, reason = "independent facts about one record, not a state")]
 pub struct Applied {
@@ -86,12 +86,14 @@ pub struct Applied {
     pub phase_finished: bool,
     /// True if the last task of the job has finished.
     pub job_finished: bool,
-    /// The node on which the attempt no longer holds resources, and the time since which it held them. The resources
-    /// are free now, or its replacement holds them.
+    /// The node on which the attempt held resources until now, and the time since which it held them. The resources are
+    /// free now, or a replacement holds them. `None` if the attempt held none.
     pub released: Option<(NodeId, Time)>,
-    /// The node of the attempt that has ended; `None` if it had already ended before this event.
+    /// The node of the attempt that has ended; `None` if no attempt has ended, or only one that had already ended
+    /// before.
     pub ended_on: Option<NodeId>,
-    /// True if the task has no running copy left and is pending again.
+    /// True if the task of the attempt has no running copy left and is pending again. For the loss of a node: true if
+    /// this holds for any task.
     pub pending_again: bool,
 }
 
@@ -99,7 +101,7 @@ impl Cluster {
     /// Applies a record.
     ///
     /// # Errors
-    /// If it does not fit the state, which then stays unchanged.
+    /// If the record does not fit the state. The state then stays unchanged.
     pub fn apply(&mut self, record: &Record) -> Result<Applied, RecordError> {
         match &record.change {
             Change::Event(event) => self.apply_event(record.at, event),
@@ -110,7 +112,7 @@ impl Cluster {
     /// Applies an event at a time.
     ///
     /// # Errors
-    /// If it does not fit the state, which then stays unchanged.
+    /// If the event does not fit the state. The state then stays unchanged.
     pub fn apply_event(&mut self, at: Time, event: &Event) -> Result<Applied, RecordError> {
         self.at(at, |cluster| cluster.happen(event))
     }
@@ -135,7 +137,8 @@ impl Cluster {
             }
             Event::AttemptFinished { attempt } => self.attempt_ended(*attempt, true),
             Event::AttemptFailed { attempt, reason, .. } => {
-                // Another node is worth a try only if the attempt itself failed.
+                // Remember the node only if the attempt itself failed. If something else ended it, the node may not be
+                // the cause.
                 if let Some(slot) = self.slot_of(*attempt)?.filter(|_| reason.is_some()) {
                     let node = self.attempts.get(slot).node;
                     self.failed_on.entry(attempt.task).or_default().push(node);
@@ -221,7 +224,8 @@ impl Cluster {
         applied
     }
 
-    /// Frees the resources of expired reservations. Returns the reservations from before; `None` if none has expired.
+    /// Frees the resources of expired reservations. Returns all reservations as they were before; `None` if none has
+    /// expired.
     fn expire_reservations(&mut self) -> Option<Vec<Reservation>> {
         let now = self.now;
         if self.reservations.iter().all(|reservation| reservation.until > now) {
@@ -238,7 +242,7 @@ impl Cluster {
         Some(before)
     }
 
-    /// Restores the reservations that expired at a time.
+    /// Restores the reservations as they were before those that end by `at` expired.
     fn reserve_again(&mut self, at: Time, before: Vec<Reservation>) {
         for reservation in before.iter().filter(|reservation| reservation.until <= at) {
             let node = &mut self.nodes[reservation.node.0 as usize];
@@ -330,8 +334,8 @@ impl Cluster {
             if phase.tasks == 0 {
                 return Err(bad(&format!("phase {:?} has no tasks", phase.name)));
             }
-            if phase.finished.last().is_some_and(|last| *last >= phase.tasks) {
-                return Err(bad(&format!("phase {:?} has fewer tasks than it names as finished", phase.name)));
+            if let Some(last) = phase.finished.last().filter(|last| **last >= phase.tasks) {
+                return Err(bad(&format!("phase {:?} has no task {last}, but names it as finished", phase.name)));
             }
             if phase.finished.windows(2).any(|pair| pair[0] >= pair[1]) {
                 return Err(bad(&format!("the finished tasks of phase {:?} are not in ascending order", phase.name)));

@@ -5,13 +5,13 @@ use crate::time::Time;
 
 use super::task::{NO_ATTEMPT, NO_NODE};
 
-/// The state of an attempt. In every state it holds its resources, except a replacement that waits for those of the
-/// attempt that it replaces.
+/// The state of an attempt. An attempt holds its resources in every state, except while it is a replacement that waits
+/// for the resources of the attempt that it replaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AttemptState {
     /// The start was decided; the driver has not yet reported that the attempt runs.
     Starting,
-    /// The attempt runs.
+    /// The driver has reported that the attempt runs.
     Running,
     /// The stop was decided; the driver has not yet reported that the attempt has stopped.
     Stopping,
@@ -26,16 +26,16 @@ pub struct Attempt {
     pub(super) state: AttemptState,
     pub(super) since: Time,
     pub(super) from_progress: f64,
-    /// [`Time::NEVER`] while it is unknown.
+    /// Time at which the attempt is expected to finish; [`Time::NEVER`] while this is unknown.
     pub(super) expected_finish: Time,
     pub(super) is_finish_guessed: bool,
-    /// The slot of the next older running copy of the task.
+    /// Slot of the next older running copy of the task; [`NO_ATTEMPT`] if there is none.
     pub(super) older: u32,
-    /// False while it waits for the resources of the attempt that it replaces.
+    /// False while the attempt waits for the resources of the attempt that it replaces.
     pub(super) holds_resources: bool,
-    /// The slot of the attempt that replaces this one and gets its resources.
+    /// Slot of the attempt that replaces this one and gets its resources; [`NO_ATTEMPT`] if there is none.
     pub(super) replacement: u32,
-    /// The number of the copy that this one replaces.
+    /// Number of the copy that this attempt replaces; [`NO_ATTEMPT`] if it replaces none.
     pub(super) replaces: u32,
 }
 
@@ -45,38 +45,39 @@ impl Attempt {
         self.id
     }
 
-    /// Returns the node on which it runs.
+    /// Returns the id of the node on which the attempt runs.
     pub fn node(&self) -> NodeId {
         self.node
     }
 
-    /// Returns its state.
+    /// Returns the state of the attempt.
     pub fn state(&self) -> AttemptState {
         self.state
     }
 
-    /// Returns the time since which it holds its resources, or waits for them.
+    /// Returns the time since which the attempt holds its resources or, if it is a waiting replacement, waits for them.
     pub fn since(&self) -> Time {
         self.since
     }
 
-    /// Returns the attempt for whose resources it waits; `None` if it does not wait.
+    /// Returns the attempt for whose resources this replacement waits; `None` if this attempt does not wait.
     pub fn replaces(&self) -> Option<AttemptId> {
         let replaced = AttemptId { copy: self.replaces, ..self.id };
         (self.replaces != NO_ATTEMPT && !self.holds_resources).then_some(replaced)
     }
 
-    /// Returns the share of its work that was done before it started, in [0, 1).
+    /// Returns the share of the work that was done before the attempt started, in [0, 1).
     pub fn from_progress(&self) -> f64 {
         self.from_progress
     }
 
-    /// Returns when it is expected to finish; `None` while that is unknown.
+    /// Returns the time at which the attempt is expected to finish; `None` while this is unknown.
     pub fn expected_finish(&self) -> Option<Time> {
         (self.expected_finish != Time::NEVER).then_some(self.expected_finish)
     }
 
-    /// Returns when it is expected to finish, if that was measured; `None` if it is unknown or a guess.
+    /// Returns the time at which the attempt is expected to finish, if its progress was measured; `None` if the time is
+    /// unknown or a guess.
     pub fn measured_finish(&self) -> Option<Time> {
         self.expected_finish().filter(|_| !self.is_finish_guessed)
     }
@@ -84,7 +85,7 @@ impl Attempt {
 
 const _: () = assert!(size_of::<Attempt>() == 64);
 
-/// All running attempts, in slots that are reused.
+/// All running attempts. Each has a slot, which is used again after the attempt has ended.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Attempts {
     slots: Vec<Attempt>,
@@ -120,7 +121,8 @@ impl Attempts {
         &mut self.slots[slot as usize]
     }
 
-    /// Returns the nodes of the first two copies of the chain that begins at a slot.
+    /// Returns the nodes of the first two copies of the chain that begins at a slot, with [`NO_NODE`] for missing
+    /// copies.
     pub(super) fn nodes(&self, newest: u32) -> [u32; 2] {
         let mut nodes = [NO_NODE; 2];
         for (place, (_, attempt)) in nodes.iter_mut().zip(self.chain(newest)) {

@@ -10,7 +10,7 @@ use super::attempt::{Attempt, AttemptState};
 use super::task::NO_ATTEMPT;
 
 impl Cluster {
-    /// Returns the id of the next copy of a task, as a policy would start it; `None` if the task is unknown.
+    /// Returns the id that the next copy of a task will have; `None` if no active job has this task.
     pub fn next_copy(&self, task: TaskId) -> Option<AttemptId> {
         self.task(task).map(|found| AttemptId { task, copy: found.launched })
     }
@@ -58,7 +58,8 @@ impl Cluster {
         Ok(phase.demand)
     }
 
-    /// Adds an attempt to the running copies of its task and returns its slot. A replacement holds no resources yet.
+    /// Adds an attempt to the running copies of its task and returns the attempt's slot. `holds_resources` is false for
+    /// a replacement, which gets its resources later.
     fn enter(&mut self, id: AttemptId, node: NodeId, from_progress: f64, holds_resources: bool) -> u32 {
         let now = self.now;
         let slot = self.attempts.insert(Attempt {
@@ -94,7 +95,7 @@ impl Cluster {
                 task.retrying = false;
                 phase.retry.retain(|index| *index != id.task.index);
             } else {
-                // Pending tasks before `phase.next` are in the list of tasks to be retried.
+                // Skip tasks that have started. Pending tasks before `phase.next` are in `phase.retry`.
                 let begins = phase.next as usize;
                 let started = phase.tasks[begins..].iter().take_while(|task| !task.is_pending()).count();
                 phase.next += started as u32;

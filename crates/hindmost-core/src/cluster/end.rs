@@ -1,4 +1,5 @@
-//! Ends attempts: releases their resources, and finishes their task, phase and job where the end does so.
+//! Ends attempts and releases their resources. The first attempt of a task to finish also finishes the task, and with
+//! it perhaps its phase and job.
 
 use crate::ids::AttemptId;
 use crate::time::Time;
@@ -9,7 +10,7 @@ use super::task::NO_ATTEMPT;
 use super::{Applied, Cluster, RecordError};
 
 impl Cluster {
-    /// Ends an attempt: it finished (`finished`), failed or was stopped.
+    /// Ends an attempt. `finished` is false if the attempt failed, was stopped or lost its node.
     pub(super) fn attempt_ended(&mut self, id: AttemptId, finished: bool) -> Result<Applied, RecordError> {
         let Some(slot) = self.slot_of(id)? else { return Ok(Applied::default()) };
         let Attempt { node: node_id, since, older, holds_resources, replacement, state, .. } = *self.attempts.get(slot);
@@ -19,7 +20,7 @@ impl Cluster {
         let mut applied = Applied { released, ended_on: Some(node_id), ..Applied::default() };
         let held = if holds_resources { now - since } else { Time::ZERO };
 
-        // Unlink it from its task's chain of copies.
+        // Unlink the attempt from its task's chain of copies.
         let newest = self.task(id.task).map_or(NO_ATTEMPT, |task| task.newest);
         if newest != slot {
             let newer = self.attempts.chain(newest).find(|(_, copy)| copy.older == slot).map(|(at, _)| at);
@@ -94,7 +95,7 @@ impl Cluster {
     }
 }
 
-/// Finishes a phase: opens the phases that waited only for it, and finishes the job after its last phase.
+/// Finishes a phase: opens the phases that waited only for this one, and finishes the job if this was its last phase.
 fn finish_phase(job: &mut Job, finished: u32, now: Time, applied: &mut Applied) {
     job.unfinished_phases -= 1;
     if job.unfinished_phases == 0 {

@@ -1,6 +1,6 @@
-//! Open nodes sorted by speed, and nodes of equal speed by the share of their capacity that is free: the index behind
-//! [`Cluster::find_fastest_node`](super::Cluster::find_fastest_node). It is built at the first query, and rebuilt after
-//! nodes have joined or speeds have changed.
+//! The index with which [`Cluster::find_fastest_node`](super::Cluster::find_fastest_node) searches. It sorts open nodes
+//! by speed, and nodes of equal speed by the share of their capacity that is free. It is built at the first query, and
+//! rebuilt after nodes have joined or speeds have changed.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -15,10 +15,10 @@ use super::node::Node;
 /// The index of open nodes by speed and free share.
 #[derive(Clone, Debug)]
 pub(super) enum FastestNodes {
-    /// For one-slot machines. An open one is entirely free, so their order is fixed. `open` has the places of open
-    /// nodes.
+    /// For one-slot machines. An open machine is entirely free, so the order of the nodes is fixed. `open` has the
+    /// places of open nodes.
     OneSlot { places: Places, open: IdSet },
-    /// For all other clusters.
+    /// For all other machines.
     Several { places: Places, open: BTreeSet<Entry>, entry_of: Vec<Option<Entry>>, by_place: FreeIndex },
 }
 
@@ -31,10 +31,12 @@ fn entry(at: u32, node: &Node) -> Option<Entry> {
     is_open.then(|| (Reverse(node.speed.to_bits()), Reverse(node.free_share().to_bits()), at))
 }
 
-/// All nodes sorted by speed, fastest first, then by id.
+/// All nodes sorted by speed, fastest first, then by id. The place of a node is its position in this order, from 0.
 #[derive(Clone, Debug)]
 pub(super) struct Places {
+    /// The place of each node, by id.
     of: Vec<u32>,
+    /// The id of the node at each place.
     node: Vec<u32>,
     /// For each place, the place after the last node of the same speed.
     end: Vec<u32>,
@@ -79,7 +81,7 @@ impl FastestNodes {
         FastestNodes::Several { places, open: entry_of.iter().flatten().copied().collect(), entry_of, by_place }
     }
 
-    /// Must be called after the free resources of a node have changed, or whether it is up.
+    /// Must be called after the free resources of a node have changed, and after the node was lost or has returned.
     pub(super) fn changed(&mut self, id: NodeId, node: &Node) {
         let now = entry(id.0, node);
         match self {
@@ -125,14 +127,15 @@ impl FastestNodes {
             let mut fitting = by_place.next(from, demand);
             let place = fitting? as usize;
             let Some((speed, ..)) = entry_of[*places.node.get(place)? as usize] else {
-                // The demand is zero, and the node has nothing free.
+                // The node is not open. The search returns it only for a demand of zero, which fits everywhere.
                 from = place as u32 + 1;
                 continue;
             };
             from = places.end[place];
             let as_fast = (speed, Reverse(u64::MAX), 0)..=(speed, Reverse(0), u32::MAX);
-            // Either a node with much free suits soon, or only few are left on which the demand fits: try both in
-            // turns.
+            // Two searches take turns: one over nodes of this speed by free share, and one over those on which the
+            // demand fits. The first is short if nodes with large free shares suit; the second is short if the demand
+            // fits on few nodes.
             let mut best: Option<Entry> = None;
             for entry in open.range(as_fast) {
                 if suits(NodeId(entry.2)) {

@@ -1,12 +1,13 @@
 //! The index of nodes by free resources: finds the next node, by id, on which a demand fits.
 //!
-//! It is a binary tree over the nodes. Each inner vertex holds, in each dimension, the largest amount that any node
-//! below it has free. A demand that exceeds this in some dimension fits on no node below, so a search skips them all.
-//! If the largest amounts in two dimensions come from different nodes, a demand may pass this test although it fits on
-//! no node below; then the search must look at the children.
+//! It is a binary tree whose leaves are the nodes. Each inner vertex has, in each dimension, the largest amount that
+//! any node below the vertex has free. A demand that exceeds this amount in some dimension fits on no node below the
+//! vertex, so a search skips all of these nodes. If the largest amounts in two dimensions come from different nodes, a
+//! demand may pass this test although it fits on no node below the vertex. The search then tests the children.
 //!
-//! That is common on a busy cluster: some nodes have cores left and others memory. Searches for the first node repeat
-//! the same few demands, so [`FirstFits`] remembers for each of these up to which node it does not fit.
+//! This is common on a busy cluster, where some nodes have free cores and others have free memory. Searches from the
+//! first node on repeat a few demands, so [`FirstFits`] remembers for each of them the leading nodes on which it does
+//! not fit.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +20,7 @@ pub(super) struct FreeIndex {
     width: usize,
     /// Number of leaves, a power of two. Vertex `leaves + n` is node n; the children of vertex v are 2v and 2v + 1.
     leaves: usize,
-    /// The largest free amounts, vertex by vertex, dimension by dimension.
+    /// The largest free amount below each vertex in each dimension, `width` entries per vertex.
     most: Vec<u64>,
 }
 
@@ -33,8 +34,8 @@ impl FreeIndex {
         &self.most[vertex * self.width..(vertex + 1) * self.width]
     }
 
-    /// Sets the free resources of a node; zero if no attempt may start on it. Returns true if they grew in some
-    /// dimension.
+    /// Sets the free resources of a node. `free` must be zero if no attempt may start on the node. Returns true if the
+    /// free resources grew in some dimension.
     pub(super) fn set(&mut self, node: u32, free: &Resources) -> bool {
         let node = node as usize;
         if node >= self.leaves {
@@ -56,7 +57,8 @@ impl FreeIndex {
 
     /// Recomputes an inner vertex. Returns false if it did not change.
     fn refresh(&mut self, vertex: usize) -> bool {
-        // A fast path: two dimensions are the most common number, and this runs at every start and end.
+        // A fast path for two dimensions, the most common number. This function runs whenever an attempt starts or
+        // ends.
         if self.width == 2 {
             let [left_0, left_1, right_0, right_1] = self.most[4 * vertex..4 * vertex + 4] else { return false };
             let now = [left_0.max(right_0), left_1.max(right_1)];
@@ -104,7 +106,7 @@ impl FreeIndex {
                 vertex *= 2;
                 continue;
             }
-            // Go to the next subtree to the right; a right child has to go up first.
+            // Go to the next subtree to the right. From a right child, go up first.
             while vertex % 2 == 1 {
                 vertex /= 2;
             }
@@ -116,10 +118,10 @@ impl FreeIndex {
     }
 }
 
-/// Maximum number of remembered demands. With more, the least recently used is forgotten.
+/// Maximum number of remembered demands. Beyond it, the least recently used demand is removed.
 const REMEMBERED: usize = 48;
 
-/// For each remembered demand, the nodes on which it may fit first.
+/// Remembers, for recent demands, the leading nodes on which they do not fit. Searches skip these nodes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FirstFits {
     known: Vec<FirstFit>,
@@ -127,26 +129,26 @@ pub(super) struct FirstFits {
     queries: u64,
 }
 
-/// A demand fits on no node before `from`, except perhaps on those in `but`.
+/// A remembered demand. It fits on no node before `from`, except perhaps on the nodes in `grown`.
 #[derive(Clone, Debug)]
 struct FirstFit {
     demand: Resources,
     from: u32,
-    but: BTreeSet<u32>,
-    /// The number of the last query.
+    grown: BTreeSet<u32>,
+    /// Number of the last query for this demand.
     last_query: u64,
 }
 
 impl FirstFits {
-    /// Returns the first node on which a demand fits. `fits` returns whether it fits on a node.
+    /// Returns the first node on which a demand fits. `fits` returns whether the demand fits on a node.
     pub(super) fn first(&mut self, demand: &Resources, index: &FreeIndex, fits: impl Fn(u32) -> bool) -> Option<u32> {
         self.queries += 1;
         let known = self.entry(demand);
-        while let Some(first) = known.but.first().copied() {
+        while let Some(first) = known.grown.first().copied() {
             if fits(first) {
                 return Some(first);
             }
-            known.but.pop_first();
+            known.grown.pop_first();
         }
         let first = index.next(known.from, demand);
         known.from = first.unwrap_or(u32::MAX);
@@ -163,7 +165,7 @@ impl FirstFits {
                     self.known.iter().enumerate().min_by_key(|(_, known)| known.last_query).map_or(0, |(at, _)| at);
                 self.known.swap_remove(oldest);
             }
-            self.known.push(FirstFit { demand: *demand, from: 0, but: BTreeSet::new(), last_query });
+            self.known.push(FirstFit { demand: *demand, from: 0, grown: BTreeSet::new(), last_query });
             self.known.len() - 1
         };
         self.known[at].last_query = last_query;
@@ -174,7 +176,7 @@ impl FirstFits {
     pub(super) fn grew(&mut self, node: u32, free: &Resources) {
         for known in &mut self.known {
             if node < known.from && known.demand.fits(free) {
-                known.but.insert(node);
+                known.grown.insert(node);
             }
         }
     }

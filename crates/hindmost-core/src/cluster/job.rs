@@ -27,7 +27,7 @@ pub struct Job {
 }
 
 impl Job {
-    /// Creates a job. `known` has the demand and the assumed durations of each phase.
+    /// Creates a job that arrives at `arrival`. `known` has the demand and the assumed durations of each phase.
     pub(super) fn new(id: JobId, spec: Arc<JobSpec>, arrival: Time, known: Vec<(Resources, Distribution)>) -> Job {
         let is_to_do = |at: &u32| spec.phases[*at as usize].tasks_to_do() > 0;
         let parents_left = |phase: &PhaseSpec| phase.after.iter().filter(|at| is_to_do(at)).count() as u32;
@@ -52,48 +52,48 @@ impl Job {
         }
     }
 
-    /// Returns its id.
+    /// Returns the id of the job.
     #[inline]
     pub fn id(&self) -> JobId {
         self.id
     }
 
-    /// Returns the specification from its arrival.
+    /// Returns the specification with which the job arrived.
     #[inline]
     pub fn spec(&self) -> &Arc<JobSpec> {
         &self.spec
     }
 
-    /// Returns its phases, in the order of the specification.
+    /// Returns the phases of the job, in the order of the specification.
     #[inline]
     pub fn phases(&self) -> &[Phase] {
         &self.phases
     }
 
-    /// Returns when it arrived.
+    /// Returns the time at which the job arrived.
     pub fn arrival(&self) -> Time {
         self.arrival
     }
 
-    /// Returns when its first copy was started; `None` before.
+    /// Returns the time at which the job's first copy was started; `None` if no copy was started yet.
     #[inline]
     pub fn started(&self) -> Option<Time> {
         self.started
     }
 
-    /// Returns when its last task finished; `None` before.
+    /// Returns the time at which the job's last task finished; `None` if the job is unfinished.
     #[inline]
     pub fn finished(&self) -> Option<Time> {
         self.finished
     }
 
-    /// Returns the number of pending tasks in open phases: those that can start now.
+    /// Returns the number of pending tasks in open phases. These are the tasks that can start now.
     #[inline]
     pub fn runnable(&self) -> u32 {
         self.runnable
     }
 
-    /// Returns the number of its copies that are starting, running or stopping.
+    /// Returns the number of the job's copies that are starting, running or stopping.
     #[inline]
     pub fn running_copies(&self) -> u32 {
         self.copies
@@ -109,22 +109,22 @@ impl Job {
         self.attempts
     }
 
-    /// Returns the number of tasks won by a copy other than their first.
+    /// Returns the number of tasks whose winner is not the first copy.
     pub fn copies_won(&self) -> u32 {
         self.copies_won
     }
 
-    /// Returns the number of tasks in all phases, including those that were finished before it arrived.
+    /// Returns the number of tasks in all phases, including tasks that were finished before the job arrived.
     pub fn task_count(&self) -> u64 {
         self.phases.iter().map(|phase| phase.tasks.len() as u64).sum()
     }
 
-    /// Returns the number of tasks in all phases that were not finished before it arrived.
+    /// Returns the number of tasks in all phases that were unfinished when the job arrived.
     pub fn tasks_to_do(&self) -> u64 {
         self.phases.iter().map(|phase| u64::from(phase.to_do)).sum()
     }
 
-    /// Returns the number of copies started beyond the first of each task.
+    /// Returns the number of copies started so far, not counting the first copy of each task.
     pub fn extra_copies(&self) -> u64 {
         let tasks = self.phases.iter().flat_map(|phase| &phase.tasks);
         tasks.map(|task| u64::from(task.launched.saturating_sub(1))).sum()
@@ -135,7 +135,7 @@ impl Job {
         self.phases.iter().map(|phase| f64::from(phase.pending) * phase.mean).sum()
     }
 
-    /// Returns the resources that its copies hold now.
+    /// Returns the sum of the demands of the job's starting, running and stopping copies.
     pub fn in_use(&self) -> Resources {
         let mut sum = Resources::NONE;
         for phase in &self.phases {
@@ -159,7 +159,8 @@ impl Job {
     }
 
     /// Returns the next task that can start: a pending task of the first open phase for which `allowed(phase index)`
-    /// holds. Tasks that lost all their copies count only if `again(task)` holds. `None` if there is no such task.
+    /// holds. A task to be retried, because it lost all its copies, counts only if `again(task)` holds. `None` if there
+    /// is no such task.
     pub fn next_runnable(&self, allowed: impl Fn(u32) -> bool, again: impl Fn(TaskId) -> bool) -> Option<TaskId> {
         if self.runnable == 0 {
             return None;
@@ -175,8 +176,8 @@ impl Job {
     }
 }
 
-/// Returns the longest path through a job's phases. `time(index)` is the time of a phase; a phase with `None` takes no
-/// time, and its children do not wait for it.
+/// Returns the longest path through a job's phases. `time(index)` is the time that a phase takes. A phase for which it
+/// is `None` takes no time, and its children do not wait for it.
 fn longest_path(spec: &JobSpec, time: impl Fn(usize) -> Option<f64>) -> f64 {
     if spec.phases.len() == 1 {
         return time(0).unwrap_or(0.0);
@@ -275,8 +276,8 @@ mod tests {
     }
 
     #[test]
-    fn phases_behind_finished_ones_are_open() {
-        // 0 → 1 → 2 → 3 → 4, of which 0 to 2 are finished.
+    fn children_of_finished_phases_are_open() {
+        // The phases are a chain 0 → 1 → 2 → 3 → 4. Phases 0 to 2 were finished before the job arrived.
         let cluster =
             with_phases(&[(1, &[], &[0]), (2, &[0], &[0, 1]), (1, &[1], &[0]), (1, &[2], &[]), (1, &[2, 3], &[])]);
         assert_eq!(open(&cluster), [true, true, true, true, false]);
@@ -286,7 +287,7 @@ mod tests {
 
     #[test]
     fn a_finished_phase_may_have_an_unfinished_parent() {
-        // 0 → 1 → 2: the result of 0 is missing, that of 1 exists.
+        // The phases are a chain 0 → 1 → 2. Only phase 1 was finished before the job arrived.
         let mut cluster = with_phases(&[(1, &[], &[]), (1, &[0], &[0]), (1, &[1], &[])]);
         assert_eq!(open(&cluster), [true, false, true]);
         assert_eq!(job(&cluster).runnable(), 2);
@@ -316,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn finished_tasks_are_not_offered_to_nodes() {
+    fn no_node_takes_a_finished_task() {
         let mut read = spec(&[(3, &[], &[0])]);
         let replicas = vec![vec![NodeId(1)], vec![NodeId(2)], vec![NodeId(1)]];
         read.phases[0].input = Some(InputSpec { bytes: vec![1; 3], replicas });
@@ -328,7 +329,7 @@ mod tests {
     #[test]
     fn bad_finished_indices_are_refused() {
         for (tasks, finished, reason) in [
-            (2, &[2][..], "fewer tasks"),
+            (2, &[2][..], "has no task 2"),
             (3, &[1, 0], "ascending"),
             (3, &[1, 1], "ascending"),
             (2, &[9, 0], "ascending"),

@@ -39,14 +39,14 @@ impl Cluster {
         }
     }
 
-    /// Returns true if one of the others is in the node's rack.
+    /// Returns true if one of the nodes in `others` is in the rack of `node`.
     fn shares_rack(&self, node: &Node, others: &[NodeId]) -> bool {
         others.iter().any(|other| self.node(*other).is_some_and(|other| other.rack == node.rack))
     }
 
-    /// Returns a node as [`Cluster::find_node`] does, as near to a task's input as possible: among the nodes that hold
-    /// a replica, else among the nodes of their racks, else among all. If the location of the input is unknown, the
-    /// result is that of `find_node`. `None` if the demand fits on no allowed node.
+    /// Returns a node that is as near to a task's input as possible. It chooses like [`Cluster::find_node`]: first
+    /// among the nodes that hold a replica, then among the nodes of the same racks, then among all nodes. If the
+    /// location of the input is unknown, it chooses among all nodes. `None` if the demand fits on no allowed node.
     pub fn find_nearest_node(
         &self,
         task: TaskId,
@@ -86,9 +86,11 @@ pub(super) mod tests {
     use crate::time::Time;
     use crate::workload::{DemandByName, InputSpec, JobSpec, PhaseSpec};
 
+    /// The rack of each machine.
     const RACKS: [Option<&str>; 6] = [Some("a"), Some("a"), Some("b"), Some("b"), None, None];
 
-    /// Six machines in racks, and a job whose tasks have replicas of their input on these nodes.
+    /// Returns a cluster of six one-slot machines in [`RACKS`], with a job of one task per entry of `replicas`. Each
+    /// entry lists the nodes that hold the task's input.
     pub(in crate::cluster) fn cluster(placement: Placement, replicas: &[&[u32]]) -> Cluster {
         let mut cluster = Cluster::new(Dimensions::one_slot()).with_placement(placement);
         for (at, rack) in RACKS.iter().enumerate() {
@@ -129,7 +131,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn nodes_are_near_their_rack() {
+    fn locality_is_by_node_then_by_rack() {
         use Locality::{Node, Rack, Remote, Unknown};
 
         let cluster = cluster(Placement::FirstFit, &[&[1], &[1, 2], &[5], &[]]);
@@ -157,7 +159,7 @@ pub(super) mod tests {
                 let start = Decision::Start { attempt, node, from_progress: 0.0 };
                 cluster.apply_decision(Time::ZERO, &start).unwrap();
             }
-            // Nodes with replicas by id, then nodes of their racks, then the rest.
+            // First the nodes with replicas by id, then the other nodes of their racks, then all others.
             assert_eq!(found, [1, 3, 0, 2, 4, 5]);
             assert_eq!(cluster.find_nearest_node(task(0), &Resources::ONE_SLOT, |_, _| true), None);
         }
@@ -172,7 +174,7 @@ pub(super) mod tests {
         assert_eq!(find(task(0), &[1]), Some(3));
         assert_eq!(find(task(0), &[1, 3, 0]), Some(2));
         assert_eq!(find(task(0), &[0, 1, 2, 3]), Some(4));
-        // The input's location is unknown: the first node that fits.
+        // The location of task 1's input is unknown, so the first allowed node is returned.
         assert_eq!(find(task(1), &[0]), Some(1));
     }
 }

@@ -2,8 +2,8 @@
 //! state.
 //!
 //! A [`Cluster`] changes only by applying records (`apply.rs`); all other public methods except [`Cluster::retire`] are
-//! queries. Finished jobs leave it once none of their copies runs, so its size depends on the active jobs and not on
-//! the length of the run.
+//! queries. A finished job leaves the cluster once none of its copies runs, so the size of the state depends on the
+//! active jobs and not on the length of the run.
 //!
 //! Invariants, tested by `tests/it/properties.rs` of the simulator:
 //! - the resources of a node that attempts hold, that are reserved and that are free add up to its capacity;
@@ -89,13 +89,14 @@ pub struct Cluster {
     nodes: Vec<Node>,
     total: Resources,
     open: IdSet,
-    /// The index of free resources; `None` on one-slot machines.
+    /// The index of nodes by free resources; `None` on one-slot machines, which do not need it.
     free: Option<FreeIndex>,
-    /// A cache of earlier searches in `free`. It changes how fast an answer is found, not the answer.
+    /// A cache of earlier searches in `free`. It makes searches faster and does not change their results.
     first_fits: RefCell<FirstFits>,
-    /// The open nodes by speed; `None` until the first query, and after it became invalid.
+    /// The index of open nodes by speed. `None` until the first query that needs it, and again after nodes or speeds
+    /// have changed.
     fastest: RefCell<Option<FastestNodes>>,
-    /// How often a node has joined, was lost, has returned or has changed its speed.
+    /// Number of times that a node has joined, was lost, has returned or has changed its speed.
     node_changes: u64,
     jobs: VecDeque<Option<Box<Job>>>,
     first_job: u32,
@@ -133,15 +134,15 @@ impl Cluster {
         }
     }
 
-    /// Sets how nodes are chosen for copies.
+    /// Sets how [`Cluster::find_node`] chooses among nodes.
     #[must_use]
     pub fn with_placement(mut self, placement: Placement) -> Cluster {
         self.placement = placement;
         self
     }
 
-    /// Returns how nodes are chosen for copies. [`Placement::Spread`] also marks a run as live; all other runs are
-    /// simulated.
+    /// Returns how [`Cluster::find_node`] chooses among nodes. [`Placement::Spread`] also marks a run as live; all
+    /// other runs are simulated.
     pub fn placement(&self) -> Placement {
         self.placement
     }
@@ -168,13 +169,13 @@ impl Cluster {
         self.nodes.get(id.0 as usize)
     }
 
-    /// Returns the capacity of all nodes that are up.
+    /// Returns the sum of the capacities of all nodes that are up.
     #[inline]
     pub fn total(&self) -> &Resources {
         &self.total
     }
 
-    /// Returns the number of open nodes: those that are up and have free resources.
+    /// Returns the number of open nodes. A node is open if it is up and has free resources.
     #[inline]
     pub fn open_nodes(&self) -> usize {
         self.open.len()
@@ -190,10 +191,11 @@ impl Cluster {
         }
     }
 
-    /// As [`Cluster::find_node`], but returns the fastest such node; among equally fast ones that with the largest
-    /// share of its capacity free.
+    /// Returns the fastest node on which `demand` fits into the free resources and for which `allowed` holds. Among
+    /// equally fast nodes it returns the one with the largest share of its capacity free. `None` if there is no such
+    /// node.
     pub fn find_fastest_node(&self, demand: &Resources, allowed: impl Fn(NodeId, &Node) -> bool) -> Option<NodeId> {
-        // Usually the demand fits nowhere, which a cached query answers.
+        // Usually the demand fits on no node. `fits_somewhere` finds this out quickly, because it caches its searches.
         if !self.fits_somewhere(demand) {
             return None;
         }
@@ -211,8 +213,8 @@ impl Cluster {
         RefMut::map(self.fastest.borrow_mut(), |index| index.get_or_insert_with(made))
     }
 
-    /// Returns how often a node has joined, was lost, has returned or has changed its speed. While this number stays
-    /// the same, so does everything computed from the set of nodes and their speeds.
+    /// Returns the number of times that a node has joined, was lost, has returned or has changed its speed. While this
+    /// number does not change, results computed from the set of nodes and their speeds stay valid.
     pub fn node_changes(&self) -> u64 {
         self.node_changes
     }
@@ -246,7 +248,7 @@ impl Cluster {
             return self.first_fits.borrow_mut().first(demand, free, fits).map(NodeId);
         }
         let mut next = free.next(from.0, demand)?;
-        // A zero demand fits everywhere, also on nodes that are not open.
+        // A demand of zero fits on every node, so nodes that are not open must be skipped here.
         while demand.is_none() && !self.open.contains(next) {
             next = free.next(next + 1, demand)?;
         }
@@ -258,7 +260,7 @@ impl Cluster {
         self.next_fitting(NodeId(0), demand).is_some()
     }
 
-    /// Returns an active job; `None` if it has not arrived or has left the cluster.
+    /// Returns an active job; `None` if the job has not arrived or has left the cluster.
     #[inline]
     pub fn job(&self, id: JobId) -> Option<&Job> {
         self.jobs.get(id.0.checked_sub(self.first_job)? as usize)?.as_deref()
@@ -300,7 +302,7 @@ impl Cluster {
         self.job_mut(id.job)?.phases.get_mut(id.phase as usize)?.tasks.get_mut(id.index as usize)
     }
 
-    /// Returns an attempt; `None` if it has ended or was never started.
+    /// Returns an attempt; `None` if the attempt has ended or was never started.
     #[inline]
     pub fn attempt(&self, id: AttemptId) -> Option<&Attempt> {
         self.copies(id.task).find(|attempt| attempt.id == id)
@@ -321,9 +323,9 @@ impl Cluster {
             && self.task(attempt.id.task).is_some_and(|task| task.running_copies() == 1 && !task.is_finished())
     }
 
-    /// Returns true if an attempt of the task has failed on the node, and the task fits on another node on which none
-    /// has failed. Without this, a broken node on which every attempt fails at once would get the task again, because
-    /// it is always the emptiest.
+    /// Returns true if an attempt of the task has failed on the node, and the task fits on another node on which no
+    /// attempt of it has failed. The task is then not started on this node. Otherwise a broken node, on which every
+    /// attempt fails at once, would get the task again and again, because it always has the most free resources.
     pub fn avoids(&self, task: TaskId, node: NodeId) -> bool {
         let Some(failed) = self.failed_on.get(&task).filter(|failed| failed.contains(&node)) else { return false };
         let Some(demand) = self.phase(task).map(Phase::demand) else { return false };
@@ -331,7 +333,7 @@ impl Cluster {
         others.any(|(_, other)| other.is_up() && demand.fits(&other.capacity))
     }
 
-    /// Returns true if an attempt of the task has failed. Then nodes differ for the task: see [`Cluster::avoids`].
+    /// Returns true if an attempt of the task has failed. Only then can [`Cluster::avoids`] be true for the task.
     pub fn has_failed(&self, task: TaskId) -> bool {
         self.failed_on.contains_key(&task)
     }
@@ -371,8 +373,9 @@ impl Cluster {
         slots.iter().map(|slot| self.attempts.get(*slot))
     }
 
-    /// Removes a job that is finished and whose copies have all ended. `None` if the job is not in the cluster or can't
-    /// be removed yet. Drivers call this after the policy has observed the job's last record.
+    /// Removes and returns a job that is finished and whose copies have all ended. `None` if the job is not in the
+    /// cluster or can't be removed yet. [`Session::step`](crate::session::Session::step) calls this after the policy
+    /// has observed the event that ended the job's last copy.
     pub fn retire(&mut self, id: JobId) -> Option<Box<Job>> {
         let at = id.0.checked_sub(self.first_job)? as usize;
         let place = self.jobs.get_mut(at)?;
@@ -389,7 +392,7 @@ impl Cluster {
     }
 }
 
-/// Returns the first of the nodes with the largest key.
+/// Returns the node with the largest key; the first of them if several are equal.
 fn first_largest<'a>(
     nodes: impl Iterator<Item = (NodeId, &'a Node)>,
     key: impl Fn(&Node) -> (f64, f64),

@@ -19,17 +19,17 @@ pub struct Node {
 }
 
 impl Node {
-    /// Returns its name.
+    /// Returns the name of the node, for display.
     pub fn name(&self) -> &Arc<str> {
         &self.name
     }
 
-    /// Returns its rack; `None` if it has none. Nodes without a rack count as one rack.
+    /// Returns the rack of the node; `None` if it has none. All nodes without a rack count as one rack.
     pub fn rack(&self) -> Option<&Arc<str>> {
         self.rack.as_ref()
     }
 
-    /// Returns its total resources.
+    /// Returns the resources of the node when nothing runs on it.
     pub fn capacity(&self) -> &Resources {
         &self.capacity
     }
@@ -39,18 +39,19 @@ impl Node {
         &self.free
     }
 
-    /// Returns the smallest share, over dimensions, of its capacity that is free, in [0, 1].
+    /// Returns the share of the capacity that is free, in [0, 1]. If there are several dimensions, this is the smallest
+    /// of their shares.
     pub fn free_share(&self) -> f64 {
         let dimensions = self.free.0.iter().zip(&self.capacity.0).filter(|(_, capacity)| **capacity > 0);
         dimensions.map(|(free, capacity)| *free as f64 / *capacity as f64).fold(1.0, f64::min)
     }
 
-    /// Returns the resources that are reserved and not in use.
+    /// Returns the resources that are reserved and that no attempt holds.
     pub fn reserved(&self) -> &Resources {
         &self.reserved
     }
 
-    /// Returns its speed: work done per second, relative to a node of speed 1.
+    /// Returns the speed of the node: work done per second, relative to a node of speed 1.
     pub fn speed(&self) -> f64 {
         self.speed
     }

@@ -17,7 +17,8 @@ pub struct Phase {
     pub(super) durations: Distribution,
     pub(super) mean: f64,
     pub(super) sd: Option<f64>,
-    /// Median and 90th percentile of durations as estimated from copies that ran; `None` before.
+    /// Median and 90th percentile of the durations as estimated from copies that ran, seconds; `None` while there is no
+    /// estimate.
     pub(super) learned: Option<(f64, f64)>,
     pub(super) gives_progress: bool,
     pub(super) assumed: bool,
@@ -28,9 +29,11 @@ pub struct Phase {
     /// Number of tasks that were not finished when the job arrived.
     pub(super) to_do: u32,
     pub(super) copies: u32,
+    /// Every pending task before this index is in `retry`. Searches for other pending tasks begin here.
     pub(super) next: u32,
+    /// Indices of the pending tasks before `next`. They lost all their copies and are to be retried.
     pub(super) retry: Vec<u32>,
-    /// The tasks by the location of their input; `None` if it is unknown.
+    /// Index of the tasks by the location of their input; `None` if the location is unknown.
     pub(super) by_input: Option<TasksByInput>,
     pub(super) useful_time: Time,
     pub(super) wasted_time: Time,
@@ -88,31 +91,34 @@ impl Phase {
         &self.demand
     }
 
-    /// Returns the assumed distribution of a new copy's duration, seconds on a node of speed 1: the given or estimated
-    /// one, or else one fitted to the given mean and standard deviation.
+    /// Returns the distribution that policies assume for a new copy's duration, seconds on a node of speed 1: the
+    /// estimate from copies that ran, or else the one in the job's specification, or else one fitted to the specified
+    /// mean and standard deviation.
     pub fn durations(&self) -> &Distribution {
         &self.durations
     }
 
-    /// Returns the mean duration of a new copy, seconds on a node of speed 1: as given, or as estimated since.
+    /// Returns the mean duration of a new copy, seconds on a node of speed 1: the estimate from copies that ran, or
+    /// else the specified mean.
     #[inline]
     pub fn mean(&self) -> f64 {
         self.mean
     }
 
-    /// Returns the standard deviation of that duration, seconds; `None` if it is unknown or infinite.
+    /// Returns the standard deviation of a new copy's duration, seconds on a node of speed 1; `None` if it is unknown
+    /// or infinite.
     #[inline]
     pub fn sd(&self) -> Option<f64> {
         self.sd
     }
 
-    /// Returns the median duration of a new copy, seconds on a node of speed 1: as estimated, or that of
-    /// [`Phase::durations`].
+    /// Returns the median duration of a new copy, seconds on a node of speed 1: the estimate from copies that ran, or
+    /// else the median of [`Phase::durations`].
     pub fn median(&self) -> f64 {
         self.learned.map_or_else(|| self.durations.quantile(0.5), |(median, _)| median)
     }
 
-    /// Returns the 90th percentile of that duration, seconds on a node of speed 1.
+    /// Returns the 90th percentile of a new copy's duration, seconds on a node of speed 1.
     pub fn p90(&self) -> f64 {
         self.learned.map_or_else(|| self.durations.quantile(0.9), |(_, p90)| p90)
     }
@@ -122,7 +128,7 @@ impl Phase {
         self.gives_progress
     }
 
-    /// Returns true while the durations are a guess that no copy has yet confirmed or corrected.
+    /// Returns true while the durations are a guess that was made before any copy ran.
     pub fn is_assumed(&self) -> bool {
         self.assumed
     }
@@ -132,8 +138,8 @@ impl Phase {
         !self.never_copied
     }
 
-    /// Returns true if all parent phases are finished. A phase whose tasks were all finished before its job arrived is
-    /// finished even if it is not open.
+    /// Returns true if all parent phases are finished, so that tasks of this phase may start. A phase whose tasks were
+    /// all finished before its job arrived is finished even if it is not open.
     #[inline]
     pub fn is_open(&self) -> bool {
         self.parents_left == 0
@@ -174,8 +180,8 @@ impl Phase {
         (self.useful_time, self.wasted_time)
     }
 
-    /// Returns the next task to start: one that lost all its copies and for which `again(task index)` holds, or else
-    /// the first that was never started. `None` if no task is pending.
+    /// Returns the index of the next task to start: a task to be retried for which `again(task index)` holds, or else
+    /// the first of the other pending tasks. `None` if there is no such task.
     pub(super) fn next_pending(&self, again: impl Fn(u32) -> bool) -> Option<u32> {
         if self.pending == 0 {
             return None;

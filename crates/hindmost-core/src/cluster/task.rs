@@ -9,15 +9,17 @@ pub(super) const NO_NODE: u32 = u32::MAX;
 /// A task. It is pending while it has no running copy and has not finished; it is finished once one copy has finished.
 #[derive(Clone, Copy, Debug)]
 pub struct Task {
-    /// Slot of the newest running copy; copies are chained from newest to oldest.
+    /// Slot of the newest running copy; [`NO_ATTEMPT`] if there is none. The copies form a chain from the newest to the
+    /// oldest.
     pub(super) newest: u32,
-    /// Copies started so far, including those that have ended. This is the number of the next copy.
+    /// Number of copies started so far, including those that have ended. The next copy gets this number.
     pub(super) launched: u32,
-    /// Copies that are starting, running or stopping.
+    /// Number of copies that are starting, running or stopping.
     pub(super) copies: u16,
-    /// Copies among these that are stopping.
+    /// Number of copies that are stopping. They are also counted in `copies`.
     pub(super) stopping: u16,
-    /// The nodes of the two newest running copies. Most tasks never have more, so queries need not follow the chain.
+    /// Nodes of the two newest running copies. Most tasks never have more than two, so most queries need not follow the
+    /// chain.
     pub(super) nodes: [u32; 2],
     pub(super) finished: bool,
     /// True while the task is in its phase's list of tasks to be retried.

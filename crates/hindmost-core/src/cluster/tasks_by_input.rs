@@ -1,4 +1,4 @@
-//! The tasks of a phase by the location of their input: finds the task that a node should take.
+//! The index of a phase's tasks by the location of their input. It finds the task that a node should take.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -11,22 +11,24 @@ use crate::workload::PhaseSpec;
 use super::task::Task;
 use super::{Cluster, Node};
 
-/// The tasks of a phase whose input is on one node or in one rack, by index. A task may be in several lines.
+/// The tasks of a phase whose input is on one node or in one rack, by index. A task whose input has several replicas is
+/// in several lists.
 #[derive(Clone, Debug, Default)]
-struct Line {
+struct TaskList {
     tasks: Vec<u32>,
-    /// Number of leading tasks that have been started or were finished from the start. Saves checking them again.
+    /// Number of leading tasks of the list that were started or were finished before the job arrived. Searches skip
+    /// them.
     from: Cell<u32>,
 }
 
-impl Line {
+impl TaskList {
     fn add(&mut self, task: u32) {
         if self.tasks.last() != Some(&task) {
             self.tasks.push(task);
         }
     }
 
-    /// Returns the first task that was never started.
+    /// Returns the first unfinished task that was never started.
     fn first_new(&self, tasks: &[Task]) -> Option<u32> {
         let begin = self.from.get() as usize;
         let is_new = |task: &Task| task.launched() == 0 && !task.is_finished();
@@ -40,12 +42,12 @@ impl Line {
 /// The tasks of a phase by the nodes and racks that hold their input.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TasksByInput {
-    by_node: FxHashMap<NodeId, Line>,
-    by_rack: FxHashMap<Option<Arc<str>>, Line>,
+    by_node: FxHashMap<NodeId, TaskList>,
+    by_rack: FxHashMap<Option<Arc<str>>, TaskList>,
 }
 
 impl TasksByInput {
-    /// Builds the index of a phase; `None` if the location of all its input is unknown.
+    /// Builds the index of a phase; `None` if no task has input whose location is known.
     pub(super) fn of(spec: &PhaseSpec, nodes: &[Node]) -> Option<TasksByInput> {
         let replicas = &spec.input.as_ref()?.replicas;
         if replicas.iter().all(Vec::is_empty) {
@@ -63,17 +65,19 @@ impl TasksByInput {
         Some(found)
     }
 
-    /// Returns the first task that was never started whose input is on the node, or else in its rack.
+    /// Returns the first unfinished, never started task whose input is on the node. If there is none, returns the first
+    /// one whose input is in the node's rack.
     fn first_new(&self, id: NodeId, node: &Node, tasks: &[Task]) -> Option<u32> {
-        let here = self.by_node.get(&id).and_then(|line| line.first_new(tasks));
-        here.or_else(|| self.by_rack.get(&node.rack).and_then(|line| line.first_new(tasks)))
+        let here = self.by_node.get(&id).and_then(|list| list.first_new(tasks));
+        here.or_else(|| self.by_rack.get(&node.rack).and_then(|list| list.first_new(tasks)))
     }
 }
 
 impl Cluster {
-    /// Returns the pending task of an open phase that a node should take: a task that lost its copies and does not
-    /// avoid the node; or else, among tasks that were never started, one whose input is on the node, or else in its
-    /// rack, or else the first. `None` if no task is pending.
+    /// Returns the pending task of an open phase that a node should take; `None` if there is none. This is the task
+    /// that [`Job::next_runnable`](super::Job::next_runnable) returns if tasks to be retried may avoid the node
+    /// ([`Cluster::avoids`]). If that task was never started, a never started task with input on the node, or else in
+    /// the rack of the node, is returned instead.
     pub fn pending_task_for(&self, job: JobId, phase: u32, node: NodeId) -> Option<TaskId> {
         let found = self.job(job)?;
         let first = found.next_runnable(|at| at == phase, |task| !self.avoids(task, node))?;
@@ -87,11 +91,12 @@ impl Cluster {
         Some(nearest.map_or(first, |index| TaskId { index, ..first }))
     }
 
-    /// Returns the tasks of a phase whose input is on a node, by index. Empty if the location of the input is unknown.
+    /// Returns the tasks of a phase whose input is on a node, by index. There are none if the location of the input is
+    /// unknown.
     pub fn tasks_with_input_on(&self, job: JobId, phase: u32, node: NodeId) -> impl Iterator<Item = TaskId> + '_ {
         let by_input = self.phase(TaskId { job, phase, index: 0 }).and_then(|phase| phase.by_input.as_ref());
-        let line = by_input.and_then(|by_input| by_input.by_node.get(&node));
-        line.into_iter().flat_map(|line| &line.tasks).map(move |index| TaskId { job, phase, index: *index })
+        let list = by_input.and_then(|by_input| by_input.by_node.get(&node));
+        list.into_iter().flat_map(|list| &list.tasks).map(move |index| TaskId { job, phase, index: *index })
     }
 }
 
@@ -104,7 +109,8 @@ mod tests {
     use crate::record::{Decision, Event};
     use crate::time::Time;
 
-    /// Six machines, the first four in racks a, a, b and b, and a job whose tasks have their input on the given ones.
+    /// Returns a cluster of six machines, the first four in racks a, a, b and b, with a job of one task per entry of
+    /// `replicas`. Each entry lists the nodes that hold the task's input.
     fn cluster(replicas: &[&[u32]]) -> Cluster {
         cluster_of(Placement::FirstFit, replicas)
     }
@@ -126,7 +132,7 @@ mod tests {
         start(&mut cluster, TaskId { job: JobId(0), phase: 0, index: 2 }, 0);
         assert_eq!(next_tasks(&cluster), [Some(3), Some(3), Some(0), Some(3)]);
         start(&mut cluster, TaskId { job: JobId(0), phase: 0, index: 3 }, 3);
-        // No task is left for rack a: the first of all.
+        // No unstarted task has its input in rack a, so its nodes 0 and 1 take the first task.
         assert_eq!(next_tasks(&cluster), [Some(0), Some(0), Some(0), Some(0)]);
         start(&mut cluster, TaskId { job: JobId(0), phase: 0, index: 0 }, 2);
         assert_eq!(next_tasks(&cluster), [Some(1), Some(1), Some(4), Some(4)]);
@@ -136,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn tasks_that_lost_their_copies_come_first() {
+    fn every_pending_task_is_taken_once() {
         let mut cluster = cluster(&[&[1], &[1], &[0]]);
         let task = |index| TaskId { job: JobId(0), phase: 0, index };
         start(&mut cluster, task(2), 0);
@@ -145,7 +151,7 @@ mod tests {
             let attempt = AttemptId { task: task(index), copy: 0 };
             cluster.apply_event(Time::ZERO, &Event::AttemptFailed { attempt, reason: None, external: None }).unwrap();
         }
-        // 0 was never started, 1 and 2 are pending again.
+        // Task 0 was never started; tasks 1 and 2 are pending again.
         let mut order = Vec::new();
         for node in 0..3 {
             let next = cluster.pending_task_for(JobId(0), 0, NodeId(node)).unwrap();

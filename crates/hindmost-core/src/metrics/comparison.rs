@@ -12,12 +12,12 @@ use super::Summary;
 pub struct Comparison {
     /// Name of the scenario or log.
     pub scenario: String,
-    /// The seeds.
+    /// Seeds with which each policy was run.
     pub seeds: Vec<u64>,
     /// The progress model of the policies.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub knowledge: Knowledge,
-    /// One entry per policy and combination of swept values.
+    /// Results, one entry for each policy and each combination of swept values.
     pub results: Vec<PolicyResult>,
     /// Notes that are shown with the results.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -30,51 +30,51 @@ pub struct Comparison {
 pub struct PolicyResult {
     /// The policy as the user named it.
     pub policy: String,
-    /// Values of swept keys; empty without a sweep.
+    /// Swept keys and their values; empty if nothing is swept.
     #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "as_map")]
     #[cfg_attr(feature = "schema", schemars(with = "std::collections::BTreeMap<String, String>"))]
     pub set: Vec<(String, String)>,
-    /// Jobs that arrived.
+    /// Number of jobs that arrived.
     pub jobs: u64,
     /// Number of jobs that arrived and did not finish.
     pub unfinished_jobs: u64,
-    /// Tasks of all jobs.
+    /// Number of tasks of all jobs.
     pub tasks: u64,
-    /// Attempts started.
+    /// Number of attempts started.
     pub attempts: u64,
     /// Flowtime (job completion time, JCT): finish − arrival, seconds.
     pub flowtime: Summary,
-    /// Finish − first start, seconds.
+    /// Running time: finish − first start, seconds.
     pub running_time: Summary,
-    /// γ × the resource-time that all copies of a job held.
+    /// Resource usage: γ × the resource-time of all copies of a job.
     pub resource: Summary,
-    /// Flowtime divided by the longest path of the phases' mean durations.
+    /// Slowdown: flowtime divided by the longest path of the phases' mean durations.
     pub slowdown: Summary,
     /// Utilization over [0, horizon] of the busiest dimension, in [0, 1]; mean over seeds.
     pub utilization: f64,
-    /// When the last job finished, seconds, mean over seeds.
+    /// Time at which the last job finished, seconds; mean over seeds.
     pub makespan: f64,
-    /// Copies beyond each task's first.
+    /// Copies that were started, not counting each task's first.
     pub copies: Copies,
     /// Flowtime relative to the first policy, on the same jobs.
     pub versus_first: VersusFirst,
-    /// Energy, joules; `None` without a power model.
+    /// Energy that the cluster used, joules; `None` if the scenario has no power model.
     pub energy_joules: Option<f64>,
-    /// Share of jobs with a deadline that met it; `None` without deadlines.
+    /// Share of the jobs with a deadline that met it; `None` if no job has a deadline.
     pub pocd: Option<f64>,
-    /// Number of events.
+    /// Number of events that were simulated.
     pub events: u64,
 }
 
-/// Copies beyond each task's first.
+/// Counts of copies, not counting each task's first.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Copies {
-    /// Copies started.
+    /// Number of copies started.
     pub launched: u64,
-    /// Copies that won their task.
+    /// Number of copies that won their task.
     pub won: u64,
-    /// Share of the resource-time of all attempts that went to attempts that did not win.
+    /// Share of the resource-time of all attempts that attempts used which did not win.
     pub wasted_share: f64,
 }
 
@@ -82,10 +82,10 @@ pub struct Copies {
 #[derive(Clone, Copy, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct VersusFirst {
-    /// Mean over seeds of Σ flowtime / Σ flowtime of the first policy, over the jobs that both finished; `None` if
-    /// there are none.
+    /// Mean over seeds of Σ flowtime / Σ flowtime of the first policy. The sums are over the jobs that finished under
+    /// both policies. `None` if there are no such jobs.
     pub flowtime_ratio: Option<f64>,
-    /// Its 95% interval (Student's t over seeds); `None` for fewer than two seeds.
+    /// The 95% interval of the ratio (Student's t over seeds); `None` for fewer than two seeds.
     pub ci95: Option<[f64; 2]>,
 }
 

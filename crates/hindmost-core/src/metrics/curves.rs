@@ -5,30 +5,31 @@ use std::collections::BTreeMap;
 use crate::ids::AttemptId;
 use crate::timeline::Timeline;
 
-/// Distributions with at most this many different values are kept whole.
+/// Maximum number of different values of a distribution that is kept completely.
 const WHOLE: usize = 400;
-/// Number of quantiles that are kept of other distributions, at equal steps of the share, and again in the last
-/// hundredth.
+/// Number of quantiles that are kept of a distribution with more values, at equal steps of the share. As many are kept
+/// again above the 99th percentile.
 const STEPS: usize = 250;
 
-/// An empirical distribution: the share of values at or below each of a bounded number of points.
+/// An empirical distribution: a limited number of points, and the share of values at or below each point.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Cdf {
     /// Number of values.
     pub count: u64,
-    /// Values in ascending order, each with the share of all that is at or below it. The last share is 1.
+    /// Points as [value, share of all values that are at or below this value], in ascending order. The last share is 1.
     pub points: Vec<[f64; 2]>,
-    /// True if every different value is a point. If false, the points are exact, but there are values between them.
+    /// True if every different value is a point. If false, the points are exact, but some values between them are
+    /// missing.
     pub whole: bool,
 }
 
 impl Cdf {
-    /// Builds the distribution of these values. Values that are not finite are left out.
+    /// Builds the distribution of `values`. Values that are not finite are left out.
     pub fn of(mut values: Vec<f64>) -> Cdf {
         values.retain(|value| value.is_finite());
         values.sort_unstable_by(f64::total_cmp);
         let count = values.len();
-        // Ranks of values that are followed by a larger value or by the end.
+        // Returns true if the value of this rank is the last of its equals.
         let ends = |at: &usize| values.get(at + 1).is_none_or(|next| *next > values[*at]);
         let different = (0..count).filter(ends).take(WHOLE + 1).count();
         let whole = different <= WHOLE;
@@ -54,27 +55,27 @@ impl Cdf {
     }
 }
 
-/// The distributions of one entry of a comparison, over the finished jobs of all seeds.
+/// The distributions over the finished jobs of all seeds, for one entry of [`Comparison::results`](super::Comparison).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PolicyCurves {
-    /// Flowtimes, seconds.
+    /// Flowtimes (job completion times, JCT), seconds.
     pub flowtime: Cdf,
-    /// Resource-time of the jobs.
+    /// Resource usage of the jobs.
     pub resource: Cdf,
 }
 
 /// A representative job under one policy, attempt by attempt.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ShownJob {
-    /// The policy.
+    /// The policy as the user named it.
     pub policy: String,
     /// Why this job was chosen, such as `the slowest job`.
     pub chosen: String,
-    /// The run's seed.
+    /// Seed of the run.
     pub seed: u64,
-    /// Its flowtime under this policy, seconds; `None` if it did not finish.
+    /// The job's flowtime under this policy, seconds; `None` if the job did not finish.
     pub flowtime: Option<f64>,
-    /// Its attempts. The timeline has no other job.
+    /// The job's attempts. The timeline has no other job.
     pub timeline: Timeline,
     /// The policy's reasons for starting attempts. Not every attempt has one.
     pub reasons: BTreeMap<AttemptId, String>,
@@ -85,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn distributions_of_few_values_are_kept_whole() {
+    fn distributions_of_few_values_are_kept_completely() {
         let cdf = Cdf::of(vec![3.0, 1.0, 2.0, 1.0, f64::NAN]);
         assert_eq!(cdf, Cdf { count: 4, points: vec![[1.0, 0.5], [2.0, 0.75], [3.0, 1.0]], whole: true });
         assert_eq!(Cdf::of(Vec::new()), Cdf { count: 0, points: Vec::new(), whole: true });
@@ -99,7 +100,7 @@ mod tests {
         assert!(!cdf.whole && cdf.points.len() <= 2 * STEPS + 1, "{}", cdf.points.len());
         let mut values = values;
         for [value, share] in &cdf.points {
-            // A point within a run of equal values has a share within that run's.
+            // Among equal values, the share of a point lies between the shares of the first and of the last one.
             let below = values.iter().filter(|other| *other < value).count() as f64 / 100_003.0;
             let up_to = values.iter().filter(|other| *other <= value).count() as f64 / 100_003.0;
             assert!(below < *share && *share <= up_to, "{value} {share}");

@@ -2,14 +2,14 @@
 //!
 //! Times and durations are in seconds. The *winner* of a task is its first attempt to succeed, in the order of the log;
 //! its other attempts are *losers*. A *straggler* is a task whose winner took more than 1.5 times as long as the median
-//! winner of its phase. Counts and sums outside the lists cover the whole log, also phases and jobs that are not
-//! listed.
+//! winner of its phase. Counts and sums outside the lists of phases, jobs and nodes cover the whole log, including
+//! phases and jobs that are not listed.
 
 use serde::Serialize;
 
 use hindmost_math::fit::Fit;
 
-/// What a log shows about its stragglers.
+/// What a log shows about stragglers and their cost.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Findings {
@@ -26,18 +26,19 @@ pub struct Findings {
     pub waiting: Waiting,
     /// Stragglers by their explanation.
     pub stragglers: Stragglers,
-    /// The phases whose last tasks made their jobs wait longest, then the phases that made none wait, by work; largest
-    /// first.
+    /// Phases. First come those for whose last tasks their jobs waited, the longest waiting time first; then the
+    /// others, the most work first.
     pub phases: Vec<PhaseFinding>,
-    /// The jobs that waited longest, longest first.
+    /// The jobs with the longest waiting times, longest first.
     pub jobs: Vec<JobFinding>,
-    /// Nodes that the test finds slow, slowest first.
+    /// Nodes on which tasks took longer than elsewhere, slowest first.
     pub slow_nodes: Vec<SlowNode>,
-    /// Number of nodes that had enough tasks, in phases that also ran on other nodes, to be tested.
+    /// Number of nodes that were tested for slowness. A node is tested if it has enough tasks of phases that also ran
+    /// on other nodes.
     pub nodes_tested: u64,
-    /// Number of phases with attempts that are not listed.
+    /// Number of phases that have attempts and are not listed in `phases`.
     pub left_out: u64,
-    /// Number of jobs that are not listed.
+    /// Number of jobs that are not listed in `jobs`.
     pub jobs_left_out: u64,
 }
 
@@ -45,13 +46,13 @@ pub struct Findings {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AttemptCounts {
-    /// All attempts.
+    /// Number of all attempts that ended.
     pub ended: u64,
-    /// Attempts that succeeded, in time or too late.
+    /// Number of attempts that succeeded, as the winner of their task or later.
     pub succeeded: u64,
-    /// Attempts that failed.
+    /// Number of attempts that failed.
     pub failed: u64,
-    /// Attempts that were killed.
+    /// Number of attempts that were killed.
     pub killed: u64,
 }
 
@@ -59,33 +60,33 @@ pub struct AttemptCounts {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Speculation {
-    /// Number of copies that ended.
+    /// Number of speculative copies that ended.
     pub started: u64,
-    /// Number of copies that won their task.
+    /// Number of speculative copies that won their task.
     pub won: u64,
-    /// Number of copies that did not win.
+    /// Number of speculative copies that did not win.
     pub lost: u64,
-    /// Machine time of copies that won, seconds.
+    /// Machine time of speculative copies that won, seconds.
     pub won_seconds: f64,
-    /// Machine time of copies that did not win, seconds.
+    /// Machine time of speculative copies that did not win, seconds.
     pub lost_seconds: f64,
 }
 
-/// Machine time of attempts with known times, seconds.
+/// Machine time of attempts whose start and end are known, seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MachineTime {
-    /// All attempts.
+    /// Machine time of all attempts.
     pub total: f64,
-    /// Winners.
+    /// Machine time of winners.
     pub winners: f64,
-    /// Losers: attempts that were killed or succeeded although their task had another winner.
+    /// Machine time of losers: attempts that were killed or succeeded while their task had another winner.
     pub losers: f64,
-    /// Attempts that ran without failing because the output of an earlier winner was lost.
+    /// Machine time of attempts that ran because the output of an earlier winner was lost, and did not fail.
     pub repeated: f64,
-    /// Attempts that failed.
+    /// Machine time of attempts that failed.
     pub failed: f64,
-    /// Attempts that were killed although no other attempt won.
+    /// Machine time of attempts that were killed although no other attempt won.
     pub killed: f64,
 }
 
@@ -93,28 +94,30 @@ pub struct MachineTime {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Waiting {
-    /// Time from when 95 % of a phase's tasks (rounded up) had finished until the last one finished, seconds. Time in
-    /// which several phases of a job waited counts once. Phases of fewer than 20 tasks have no waiting time.
+    /// Time from the finish of 95 % of a phase's tasks (rounded up) to the finish of the last one, seconds. If several
+    /// phases of a job waited at the same time, this time counts once. Phases of fewer than 20 tasks have no waiting
+    /// time.
     pub seconds: f64,
-    /// Share of the span of the phase or job; `None` without times.
+    /// The waiting time as a share of the span of the phase or job; `None` if no times are known.
     pub share: Option<f64>,
 }
 
-/// Stragglers by what explains at least half of their excess over the median, in logarithms of the duration.
+/// Stragglers by their explanation. An explanation must account for at least half of the difference between the
+/// logarithms of the straggler's duration and of the median.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Stragglers {
     /// Number of stragglers.
     pub tasks: u64,
-    /// Sum of the seconds that classified stragglers took beyond their phases' medians.
+    /// Sum, over classified stragglers, of the seconds beyond their phase's median.
     pub excess_seconds: f64,
-    /// Stragglers with more input, in phases where duration depends on input.
+    /// Number of stragglers that more input explains, in phases whose durations depend on the input.
     pub skew: u64,
-    /// Other stragglers that ran on a node found slow.
+    /// Number of other stragglers that ran on a slow node, as listed in [`Findings::slow_nodes`].
     pub slow_node: u64,
-    /// Stragglers with neither explanation.
+    /// Number of stragglers with neither explanation.
     pub other: u64,
-    /// Stragglers that were not classified: only the 1 024 longest of a phase are.
+    /// Number of stragglers that were not classified. Only the 1 024 longest ones of a phase are.
     pub unclassified: u64,
 }
 
@@ -124,50 +127,51 @@ pub struct Stragglers {
 pub struct PhaseFinding {
     /// The number of the application or Hadoop job, as assigned by the reader.
     pub application: u32,
-    /// The phase's number: the stage, or 0 for map and 1 for reduce.
+    /// Number of the phase. Spark: the stage; Hadoop: 0 for map, 1 for reduce.
     pub phase: u32,
-    /// Its name; `None` if the log has none.
+    /// Name of the phase; `None` if the log has none.
     pub name: Option<String>,
-    /// The job it belongs to; `None` if the log does not name it.
+    /// Job to which the phase belongs; `None` if the log does not name it.
     pub job: Option<String>,
     /// Number of tasks with a winner.
     pub tasks: u64,
     /// The number of tasks as stated in the log; `None` if the log does not state it.
     pub tasks_stated: Option<u32>,
-    /// Attempts that ended.
+    /// Attempts of the phase that ended, by outcome.
     pub attempts: AttemptCounts,
     /// What speculative copies did.
     pub speculation: Speculation,
-    /// Machine time of its attempts.
+    /// Machine time of the phase's attempts.
     pub machine_time: MachineTime,
-    /// When its first attempt started, seconds on the log's clock.
+    /// Time at which the first attempt started, seconds on the log's clock; `None` if it is unknown.
     pub start: Option<f64>,
-    /// When its last winner finished, seconds on the log's clock.
+    /// Time at which the last winner finished, seconds on the log's clock; `None` if it is unknown.
     pub finish: Option<f64>,
     /// Winners' durations, seconds.
     pub durations: Durations,
-    /// Time spent waiting for its last 5 % of tasks, and the share of the phase's span.
+    /// Time spent waiting for the last 5 % of the phase's tasks, and its share of the phase's span.
     pub waiting: Waiting,
-    /// Its stragglers.
+    /// Stragglers of the phase.
     pub stragglers: Stragglers,
-    /// Whether input size explains durations; `None` if fewer than 10 tasks have both, or all inputs are equal.
+    /// Whether input size explains durations; `None` if input and duration are known of fewer than 10 tasks, or if all
+    /// inputs are equal.
     pub skew: Option<Skew>,
-    /// The distribution that the durations follow. For rounded durations see [`hindmost_math::fit`].
+    /// Fits of distributions to the durations. [`hindmost_math::fit`] says how rounded durations are treated.
     pub fit: Fit,
 }
 
-/// Winners' durations, seconds. Exact for up to 2 048 tasks. With more, quantiles have an error of up to 0.4 %, except
-/// among the 1 024 longest.
+/// Winners' durations, seconds. Exact for up to 2 048 tasks. For more tasks, quantiles below the 1 024 longest
+/// durations have an error of up to 0.4 %.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Durations {
-    /// Arithmetic mean.
+    /// Arithmetic mean of the durations.
     pub mean: Option<f64>,
     /// Median: the smallest value with at least half of the values at or below it.
     pub p50: Option<f64>,
     /// 95th percentile.
     pub p95: Option<f64>,
-    /// Maximum.
+    /// Longest duration.
     pub max: Option<f64>,
 }
 
@@ -179,7 +183,7 @@ pub struct Skew {
     pub tasks: u64,
     /// The exponent with which durations grow with bytes: 1 is proportional, 0 is no growth.
     pub elasticity: f64,
-    /// Its 95 % interval (Student's t).
+    /// The 95 % interval of the elasticity (Student's t).
     pub elasticity_ci95: [f64; 2],
     /// The share of the variance of ln duration that ln bytes explains.
     pub r_squared: f64,
@@ -197,42 +201,43 @@ pub struct JobFinding {
     pub application: u32,
     /// The job; `None` if the log does not name it.
     pub job: Option<String>,
-    /// Number of its phases with attempts.
+    /// Number of the job's phases that have attempts.
     pub phases: u64,
     /// Number of tasks with a winner.
     pub tasks: u64,
-    /// Time from its first attempt's start to its last winner's finish, seconds.
+    /// Time from the start of the job's first attempt to the finish of its last winner, seconds.
     pub span: f64,
-    /// Time in which at least one of its phases waited for its last 5 % of tasks, and the share of the span.
+    /// Time in which at least one phase of the job waited for its last 5 % of tasks, and its share of the job's span.
     pub waiting: Waiting,
-    /// Machine time of losers, seconds.
+    /// Machine time of the job's losers, seconds.
     pub losers_seconds: f64,
 }
 
 /// A node on which tasks took longer than tasks of the same phases on other nodes.
 ///
-/// Tested by van Elteren's stratified rank sum test (one-sided; phases are the strata), with Holm's correction for the
-/// number of nodes tested. Each task gives one observation: its winner, or its original if a speculative copy won; the
-/// original's duration is then at least the time it ran. If input explains durations, its effect is removed first.
+/// The test is van Elteren's stratified rank sum test (one-sided; phases are the strata), with Holm's correction for
+/// the number of nodes tested. Each task gives one observation: its winner or, if a speculative copy won, its original.
+/// In the second case the observed duration is a lower limit, the time for which the original ran. If input explains
+/// durations, the effect of input is removed first.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SlowNode {
-    /// Its name.
+    /// Name of the node.
     pub node: String,
-    /// Number of tasks in the test.
+    /// Number of tasks on the node that the test uses.
     pub tasks: u64,
-    /// Number of phases of these tasks.
+    /// Number of phases to which these tasks belong.
     pub phases: u64,
-    /// The median, over its tasks, of the duration divided by the median of the tasks of the same phase on other nodes.
-    /// If several nodes are slow, only the other nodes that are not slow count. Uses up to 262 144 tasks; with more, a
-    /// sample of the phases.
+    /// How much slower the node is: the median, over the tasks on the node, of their duration divided by the median
+    /// duration of the same phase on other nodes. Other slow nodes do not count. If the node has more than 262 144
+    /// tasks, the ratio uses a sample of the phases.
     pub ratio: f64,
-    /// Its 95 % interval.
+    /// The 95 % interval of `ratio`.
     pub ratio_ci95: [f64; 2],
-    /// The p-value, before correction.
+    /// The p-value of the test, before correction.
     pub p: f64,
     /// The p-value corrected for the number of nodes tested.
     pub p_corrected: f64,
-    /// Number of stragglers that its slowness explains.
+    /// Number of stragglers that the node's slowness explains.
     pub stragglers: u64,
 }

@@ -1,4 +1,4 @@
-//! Metrics of a run, and their summary over seeds.
+//! Metrics of jobs and runs, and their summaries over seeds.
 
 mod comparison;
 mod curves;
@@ -23,16 +23,16 @@ use crate::time::Time;
 /// The metrics of one finished job. Times in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct JobResult {
-    /// When the job was submitted.
+    /// Time at which the job was submitted.
     pub arrival: f64,
-    /// When its first copy was started.
+    /// Time at which the job's first copy was started.
     pub start: f64,
-    /// When its last task finished.
+    /// Time at which the job's last task finished.
     pub finish: f64,
-    /// γ × the machine-time of all its copies on one-slot machines; elsewhere γ × Σ over copies and dimensions of
-    /// demand / cluster total × time.
+    /// Resource usage of the job. On one-slot machines: γ × the machine-time of all copies. On other machines: γ × the
+    /// sum, over copies and dimensions, of demand / cluster total × time.
     pub resource: f64,
-    /// The part of `resource` of the copies that did not win.
+    /// The part of `resource` that copies used which did not win.
     pub wasted: f64,
     /// Flowtime divided by the longest path of the phases' mean durations.
     pub slowdown: f64,
@@ -40,16 +40,16 @@ pub struct JobResult {
     pub tasks: u64,
     /// Number of attempts started.
     pub attempts: u64,
-    /// Number of copies started beyond each task's first.
+    /// Number of copies started, not counting each task's first.
     pub copies_launched: u64,
-    /// Number of tasks won by a copy other than their first.
+    /// Number of tasks whose winner is not the first copy.
     pub copies_won: u64,
-    /// Whether its deadline was met; `None` without one.
+    /// Whether the job met its deadline; `None` if it has none.
     pub met_deadline: Option<bool>,
 }
 
 impl JobResult {
-    /// Returns the metrics of a job; `None` if it has not finished. `gamma` is the price of a machine-second.
+    /// Returns the metrics of a job; `None` if the job has not finished. `gamma` is the price of a machine-second.
     pub fn of(job: &Job, cluster: &Cluster, gamma: f64) -> Option<JobResult> {
         let (start, finish) = (job.started()?.seconds(), job.finished()?.seconds());
         let arrival = job.arrival().seconds();
@@ -82,7 +82,7 @@ impl JobResult {
         between(self.arrival, self.finish)
     }
 
-    /// Returns finish − first start, seconds.
+    /// Returns the running time: finish − first start, seconds.
     pub fn running_time(&self) -> f64 {
         between(self.start, self.finish)
     }
@@ -94,7 +94,7 @@ fn between(from: f64, to: f64) -> f64 {
     (Time::from_seconds(to) - Time::from_seconds(from)).seconds()
 }
 
-/// The mean over seeds with its interval, and quantiles over all jobs of all seeds.
+/// Summary of one metric: the mean over seeds with its interval, and quantiles over all jobs of all seeds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Summary {
@@ -112,9 +112,9 @@ pub struct Summary {
     pub p95: Option<f64>,
     /// 99th percentile.
     pub p99: Option<f64>,
-    /// Maximum.
+    /// Largest value.
     pub max: Option<f64>,
-    /// Sum of all values; only for resource-time.
+    /// Sum of all values; `None` except for resource-time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub total: Option<f64>,
 }
@@ -139,21 +139,21 @@ impl Summary {
     }
 }
 
-/// Adds up how long resources were held between time 0 and a horizon.
+/// Adds up the time for which resources were held, from time 0 to a horizon.
 #[derive(Clone, Copy, Debug)]
 pub struct BusyTime {
     horizon: Time,
-    /// By dimension, the sum of share of the cluster × seconds.
+    /// For each dimension, the sum of held share of the cluster × seconds.
     held: [f64; MAX_DIMENSIONS],
 }
 
 impl BusyTime {
-    /// Starts at zero. `horizon` is [`Time::NEVER`] if there is none.
+    /// Creates an empty sum. `horizon` is [`Time::NEVER`] if there is no horizon.
     pub fn until(horizon: Time) -> BusyTime {
         BusyTime { horizon, held: [0.0; MAX_DIMENSIONS] }
     }
 
-    /// Adds the shares of the cluster, by dimension, that were held from one time to another.
+    /// Adds the time between `from` and `to`, during which `shares` of the cluster were held in each dimension.
     #[inline]
     pub fn add(&mut self, shares: &[f64; MAX_DIMENSIONS], from: Time, to: Time) {
         let seconds = (to.min(self.horizon) - from).seconds();
@@ -162,8 +162,8 @@ impl BusyTime {
         }
     }
 
-    /// Returns the utilization, in [0, 1], of the dimension that was the busiest over [0, horizon]; over [0, `end`] if
-    /// there is no horizon.
+    /// Returns the utilization, in [0, 1], of the busiest dimension: the average share that was held from time 0 to the
+    /// horizon, or to `end` if there is no horizon.
     pub fn utilization(&self, end: Time) -> f64 {
         let span = self.horizon.min(end).seconds();
         let span = if self.horizon == Time::NEVER { span } else { self.horizon.seconds() };
@@ -186,8 +186,8 @@ mod tests {
     }
 
     #[test]
-    fn intervals_are_those_of_students_t() {
-        // t(0.975, 4) = 2.776445; sample sd of 1..5 is √2.5.
+    fn intervals_follow_students_t() {
+        // Student's t at 0.975 with 4 degrees of freedom is 2.776445. The sample standard deviation of 1, …, 5 is √2.5.
         let [low, high] = student_interval(&[1.0, 2.0, 3.0, 4.0, 5.0]).unwrap();
         let half = 2.776_445_105 * (2.5f64 / 5.0).sqrt();
         assert!((low - (3.0 - half)).abs() < 1e-6 && (high - (3.0 + half)).abs() < 1e-6);
@@ -210,14 +210,15 @@ mod tests {
     }
 
     #[test]
-    fn the_busiest_of_several_dimensions_counts() {
+    fn utilization_is_that_of_the_busiest_dimension() {
         let mut busy = BusyTime::until(Time::NEVER);
         let mut add = |first, second, to| {
             let mut shares = [0.0; MAX_DIMENSIONS];
             (shares[0], shares[1]) = (first, second);
             busy.add(&shares, Time::ZERO, Time::from_seconds(to));
         };
-        // Each job holds more of another dimension: (0.75 + 0.125 · 2) / 4 and (0.25 + 0.5 · 2) / 4.
+        // Utilization of both dimensions over 4 s: (0.75 · 1 + 0.125 · 2) / 4 = 0.25 and (0.25 · 1 + 0.5 · 2) / 4 =
+        // 0.3125.
         add(0.75, 0.25, 1.0);
         add(0.125, 0.5, 2.0);
         assert!((busy.utilization(Time::from_seconds(4.0)) - 0.3125).abs() < 1e-12);

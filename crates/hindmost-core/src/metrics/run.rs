@@ -25,15 +25,15 @@ pub enum RunState {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FailedTask {
-    /// Its phase.
+    /// Name of the task's phase.
     pub phase: String,
-    /// Its index, from 0.
+    /// Index of the task within its phase, from 0.
     pub task: u32,
-    /// Number of its failed attempts.
+    /// Number of attempts of the task that failed.
     pub failures: u32,
-    /// The error of its last attempt.
+    /// Error of the task's last attempt.
     pub reason: String,
-    /// The end of that attempt's standard error.
+    /// The end of the last attempt's standard error.
     pub stderr: String,
 }
 
@@ -41,7 +41,7 @@ pub struct FailedTask {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PhaseSummary {
-    /// Its name.
+    /// Name of the phase.
     pub name: String,
     /// Number of tasks, including those that were finished before the run.
     pub tasks: u64,
@@ -49,19 +49,20 @@ pub struct PhaseSummary {
     pub finished: u64,
     /// Number of attempts started.
     pub attempts: u64,
-    /// Number of attempts that failed, lost their node or were stopped with the run.
+    /// Number of attempts that failed, lost their node or were stopped because the run ended.
     pub broken: u64,
-    /// Redundant copies: those that ran together with another copy of their task, or replaced one.
+    /// Redundant copies: attempts that ran at the same time as another copy of their task, or that replaced one.
     pub copies: Copies,
-    /// When its first attempt was started.
+    /// Time at which the phase's first attempt was started; `None` if no attempt was started.
     pub start: Option<f64>,
-    /// When its last task finished; `None` if all of them were finished before the run.
+    /// Time at which the phase's last task finished; `None` if a task is unfinished, or if all tasks were finished
+    /// before the run.
     pub finish: Option<f64>,
-    /// Median duration of winners, seconds.
+    /// Median duration of winners, seconds; `None` if there are no winners.
     pub p50: Option<f64>,
-    /// 95th percentile of the duration of winners, seconds.
+    /// 95th percentile of the duration of winners, seconds; `None` if there are no winners.
     pub p95: Option<f64>,
-    /// Longest duration of a winner, seconds.
+    /// Longest duration of a winner, seconds; `None` if there are no winners.
     pub max: Option<f64>,
 }
 
@@ -71,28 +72,28 @@ pub struct PhaseSummary {
 pub struct RunSummary {
     /// The job's name.
     pub job: String,
-    /// How it ended.
+    /// How the run ended.
     pub state: RunState,
     /// Number of tasks, including those that were finished before the run.
     pub tasks: u64,
     /// Number of attempts started.
     pub attempts: u64,
-    /// Redundant copies: those that ran together with another copy of their task, or replaced one.
+    /// Redundant copies: attempts that ran at the same time as another copy of their task, or that replaced one.
     pub copies: Copies,
     /// Flowtime (job completion time, JCT): seconds from the start of the run to the last task's finish, or to the end
     /// of the run. The live driver leaves out the pauses of a resumed run.
     pub flowtime: f64,
-    /// Its phases.
+    /// Results of the job's phases.
     pub phases: Vec<PhaseSummary>,
     /// Tasks that failed permanently.
     pub failed_tasks: Vec<FailedTask>,
-    /// The policy.
+    /// The policy as the user named it.
     pub policy: String,
     /// The progress model of the policy.
     pub knowledge: String,
-    /// True if the deadline was met; `None` without one.
+    /// True if the job met its deadline; `None` if it has none.
     pub met_deadline: Option<bool>,
-    /// True if the results survive a power cut.
+    /// True if the results were synced to the disk, so that they survive a power failure.
     pub synced: bool,
 }
 
@@ -141,9 +142,9 @@ impl Counts {
 }
 
 impl RunSummary {
-    /// Summarises the first job of a recorded run; `None` if the timeline has no job. The caller gives `failed_tasks`,
-    /// the policy and its progress model. Attempts that follow a failure do not count as redundant copies.
-    /// `wasted_share` is the share of the attempts' time that losing copies held.
+    /// Summarises the first job of a recorded run; `None` if the timeline has no job. `failed_tasks`, the policy and
+    /// its progress model are copied into the summary. Attempts that follow a failure do not count as redundant copies.
+    /// `wasted_share` is the share of all attempts' time that losing copies ran.
     pub fn of(
         timeline: &Timeline,
         state: RunState,
@@ -199,7 +200,7 @@ impl RunSummary {
 /// The progress of a phase of a running job.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct PhaseProgress {
-    /// Its name.
+    /// Name of the phase.
     pub name: String,
     /// Number of tasks.
     pub tasks: u64,
@@ -219,7 +220,7 @@ pub struct PhaseProgress {
     pub failed: u64,
     /// Share of the phase's work that is done, in [0, 1].
     pub progress: f64,
-    /// True if its parent phases are not finished yet.
+    /// True if a parent phase is not finished yet, so that no task of this phase can start.
     pub waiting: bool,
 }
 

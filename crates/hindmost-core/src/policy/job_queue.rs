@@ -12,22 +12,26 @@ use super::order::{Concerned, Order};
 use super::queue_place::{Place, Which, add_after, first_of, next_after, ordered};
 use super::runnable_by_demand::{Stuck, Waiting};
 
-/// Maximum number of changed keys in the log. With more, the log is cleared.
+/// Maximum number of changed keys in the log. Beyond it, the log is cleared.
 const MOST_CHANGES: usize = 4096;
 
 /// The jobs with pending tasks in open phases, sorted by a policy's order.
 pub struct JobQueue {
     order: Box<dyn Order>,
+    /// Places of the queued jobs with a started attempt.
     started: BTreeSet<Place>,
+    /// Places of the queued jobs without a started attempt.
     new: BTreeSet<Place>,
+    /// The place of each queued job, and whether the job has a started attempt.
     places: FxHashMap<JobId, (Place, bool)>,
-    /// The jobs by demand; `None` while every copy takes one slot.
+    /// The queued jobs by the demands of their pending tasks; `None` on one-slot machines, where every copy takes one
+    /// slot.
     waiting: Option<Waiting>,
     /// Log of jobs whose keys changed without an event about them. See [`JobQueue::changed_since`].
     changed: Vec<JobId>,
     /// Number of earlier changes, which are no longer in the log.
     changes_before: u64,
-    /// Jobs that have started tasks and still have their old place.
+    /// Jobs that have started tasks since they got their place, so that the place may be outdated.
     stale: Vec<JobId>,
 }
 
@@ -58,14 +62,15 @@ impl JobQueue {
         self.new.iter().map(|place| place.job)
     }
 
-    /// Returns the first job, or the next one after a place. `None` if there is none.
+    /// Returns the place of the first selected job or, if `after` is a place, of the first one after that place. `None`
+    /// if there is no such job.
     pub fn next(&self, which: Which, after: Option<Place>) -> Option<Place> {
         first_of(which, next_after(&self.started, after), next_after(&self.new, after))
     }
 
-    /// As [`JobQueue::next`], but returns only jobs with a pending task that fits on a node now, and skips jobs that
-    /// the order lets start none ([`Order::blocked_until`]). Demands that fit nowhere are added to `stuck`; they need
-    /// not be tried again until free resources grow.
+    /// As [`JobQueue::next`], but skips jobs without a pending task that fits on a node now, and jobs of which the
+    /// order permits no task to start ([`Order::blocked_until`]). Demands that fit on no node are added to `stuck`;
+    /// they need not be tried again until free resources grow.
     pub fn next_that_fits(
         &self,
         which: Which,
@@ -85,8 +90,8 @@ impl JobQueue {
         }
     }
 
-    /// Appends the jobs that [`JobQueue::next_that_fits`] returns one after another to `places`, until it has `most`
-    /// entries or no job is left.
+    /// Appends to `places` the places that repeated calls of [`JobQueue::next_that_fits`] return, until `places` has
+    /// `most` entries or no job is left.
     pub(super) fn next_ones_that_fit(
         &self,
         which: Which,
@@ -104,7 +109,7 @@ impl JobQueue {
             let may = |place| self.order.blocked_until(place).is_none();
             add_after((which, started, new), after, most, may, places);
         }
-        // Jobs that the order lets start nothing are skipped one by one.
+        // The loop above stops at a job of which the order permits no task to start. From there on, search job by job.
         while places.len() < most {
             after = places.last().copied().or(after);
             let Some(next) = self.next_that_fits(which, after, stuck, cluster) else { return };
@@ -112,14 +117,15 @@ impl JobQueue {
         }
     }
 
-    /// Returns true if, once this job's key is recomputed, another job after the given place comes before it. Then the
-    /// jobs take turns.
+    /// Returns true if another job must go next, because the key of `job` has changed: the other job is after the place
+    /// `after` and comes before the new place of `job`. Always false if the jobs of this order do not take turns.
     pub fn should_yield(&self, job: JobId, which: Which, after: Option<Place>, cluster: &Cluster) -> bool {
         if !self.order.takes_turns() {
             return false;
         }
         let Some(place) = self.place_of(job, cluster) else { return true };
-        // The queue still has the job in its old place. Any other job before its new place goes first.
+        // The queue still has the job in its old place, which is skipped. The first other job goes next if it comes
+        // before the new place.
         let mut other = self.next(which, after);
         if other.is_some_and(|other| other.job == job) {
             other = self.next(which, other);
@@ -188,7 +194,8 @@ impl JobQueue {
         }
     }
 
-    /// Moves the jobs that have started tasks to their places, once per job however many tasks it has started.
+    /// Moves the jobs that have started tasks to their current places. A job moves once, however many tasks it has
+    /// started.
     pub(super) fn settle(&mut self, cluster: &Cluster) {
         let mut stale = std::mem::take(&mut self.stale);
         if stale.len() > 1 {
@@ -202,7 +209,7 @@ impl JobQueue {
         self.stale = stale;
     }
 
-    /// Returns a job's current key as bits that sort as keys do, whether or not it has pending tasks.
+    /// Returns a job's current key as bits that sort as keys do. The job need not have pending tasks.
     pub fn key_of(&self, job: &Job, cluster: &Cluster) -> u64 {
         ordered(self.order.key(job, cluster))
     }
@@ -212,13 +219,13 @@ impl JobQueue {
         self.order.takes_turns()
     }
 
-    /// Returns the number of key changes so far without an event about the job.
+    /// Returns how many times so far a job's key has changed without an event about that job.
     pub fn changes(&self) -> u64 {
         self.changes_before + self.changed.len() as u64
     }
 
-    /// Returns the jobs whose keys have changed since [`JobQueue::changes`] returned `changes`. `None` if the log does
-    /// not go back that far, or if all keys may have changed.
+    /// Returns the jobs whose keys have changed since [`JobQueue::changes`] returned `changes`. `None` if these changes
+    /// are no longer in the log, or if all keys may have changed.
     pub fn changed_since(&self, changes: u64) -> Option<&[JobId]> {
         let from = changes.checked_sub(self.changes_before)?;
         self.changed.get(from as usize..)
@@ -230,7 +237,7 @@ impl JobQueue {
             Concerned::Nobody => {}
             Concerned::AllJobs => {
                 self.forget_changes();
-                // No caller has this number: `changed_since` returns `None` to all of them.
+                // Skip a number, so that `changed_since` returns `None` for every number that a caller can have.
                 self.changes_before += 1;
                 let jobs: Vec<JobId> = cluster.jobs().map(Job::id).collect();
                 for job in jobs {

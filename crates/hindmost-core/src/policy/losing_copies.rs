@@ -1,14 +1,14 @@
 //! The last pass of every policy: once a task has its winner, its other copies are stopped.
 //!
-//! The pass reacts to the finish itself and does not wait for a round: stopping useless copies is not a scheduling
-//! decision. In a slotted run the losers therefore end together with the winner, as the papers' c·E\[min] assumes.
-//! Their resources are used again from the next round on.
+//! The pass stops the copies as soon as the winner finishes and does not wait for a round. So in a simulation with time
+//! slots the losers end together with the winner, as the papers' c·E\[min] assumes. The next round can use their
+//! resources.
 //!
-//! A policy may keep one of the other copies ([`Keep`]). In Xu, Liu & Lau 2022 (DollyMP), section 5.2, "whenever a task
-//! or its cloned copy finishes, the corresponding AM keeps another running copy with the best data locality level and
-//! kills the remaining", so that the clones of a downstream task can read from two outputs (delay assignment). The kept
-//! copy runs to its end and holds its resources until then, and its job leaves the cluster only then. By default no
-//! copy is kept.
+//! A policy may keep one of the other copies running ([`Keep`]). In Xu, Liu & Lau 2022 (DollyMP), section 5.2,
+//! "whenever a task or its cloned copy finishes, the corresponding AM keeps another running copy with the best data
+//! locality level and kills the remaining", so that the clones of a downstream task can read from two outputs (delay
+//! assignment). The kept copy runs to its end and holds its resources until then, and its job leaves the cluster only
+//! then. By default no copy is kept.
 
 use crate::cluster::{Attempt, AttemptState, Cluster};
 use crate::ids::{AttemptId, TaskId};
@@ -16,25 +16,25 @@ use crate::record::{Event, StopReason};
 
 use super::{Pass, Seen, View};
 
-/// Which of the other copies of a finished task is kept running.
+/// Selects the copy of a finished task, besides the winner, that keeps running.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Keep {
-    /// No copy.
+    /// All other copies are stopped.
     #[default]
     None,
-    /// The copy nearest to the task's input; the oldest if several are equally near.
+    /// The copy nearest to the task's input keeps running; the oldest one if several are equally near.
     BestLocality,
 }
 
 /// Stops the other copies of a finished task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StopLosers {
-    /// The copy that is kept.
+    /// Which copy, besides the winner, keeps running.
     pub keep: Keep,
 }
 
 impl StopLosers {
-    /// Returns the copy of a finished task that is kept; `None` if there is none.
+    /// Returns the copy of a finished task that keeps running; `None` if all other copies are stopped.
     fn kept(self, task: TaskId, cluster: &Cluster) -> Option<AttemptId> {
         // A stopping copy, or a replacement that waits for its resources, can't be kept.
         let runs = |copy: &&Attempt| copy.state() != AttemptState::Stopping && copy.replaces().is_none();

@@ -1,9 +1,9 @@
 //! Policies: an order of jobs and a short list of passes over the free resources.
 //!
-//! Published schedulers can be described as levels: each level uses the resources that the levels before it left free.
-//! So a [`Policy`] is a [`JobQueue`] (the jobs with pending tasks, in an order) and a list of [`Pass`]es. Every pass
-//! observes every record (`observe`), so that it can keep indexes instead of scanning the cluster. In a round, the
-//! passes decide one after another (`decide`).
+//! Published schedulers can be described as a list of levels, each of which uses the resources that the levels before
+//! it left free. So a [`Policy`] is a [`JobQueue`] (the jobs with pending tasks, sorted by an order) and a list of
+//! [`Pass`]es, one per level. Every pass observes every record (`observe`), so that it can keep indexes instead of
+//! scanning the cluster. In a round, the passes decide one after another (`decide`).
 
 pub mod job_queue;
 pub mod losing_copies;
@@ -24,13 +24,14 @@ pub use round::Round;
 /// A record as passes observe it, after it was applied.
 #[derive(Clone, Copy, Debug)]
 pub enum Seen<'a> {
-    /// An event and its effects.
+    /// An event, and the changes that it caused.
     Event(&'a Event, Applied),
     /// A decision of this policy.
     Decision(&'a Decision),
 }
 
-/// What a pass sees while it observes a record. It can also make decisions that need no free resources.
+/// The interface with which a pass observes a record: the cluster's state, and functions for decisions that need no
+/// free resources.
 ///
 /// ```
 /// use hindmost_core::policy::{Pass, Seen, View};
@@ -50,14 +51,15 @@ pub enum Seen<'a> {
 pub struct View<'a> {
     /// The state after the record.
     pub cluster: &'a Cluster,
-    /// Answers tests on running attempts.
+    /// Evaluates tests on running attempts and estimates their remaining times.
     pub estimator: &'a dyn Estimator,
+    /// The decisions that passes make while they observe.
     reactions: &'a mut Vec<Decision>,
     reasons: &'a mut Reasons,
 }
 
 impl View<'_> {
-    /// Requests a notification, [`Event::WatchMet`], for when a condition on an attempt comes true.
+    /// Requests an [`Event::WatchMet`] when a condition on an attempt comes true.
     pub fn watch(&mut self, attempt: AttemptId, condition: Condition) {
         self.reactions.push(Decision::Watch { attempt, condition });
     }
@@ -80,10 +82,10 @@ impl View<'_> {
 
 /// One level of a policy. The [crate's example](crate#example) has a pass that starts originals.
 pub trait Pass: Send {
-    /// Observes a record after it was applied. May make decisions that need no free resources.
+    /// Observes a record after it was applied. Through `view` it can make decisions that need no free resources.
     fn observe(&mut self, _seen: Seen<'_>, _view: &mut View<'_>) {}
 
-    /// Decides in a round what the free resources are used for.
+    /// Decides, in a round, how free resources are used.
     fn decide(&mut self, _round: &mut Round<'_>) {}
 }
 
@@ -132,7 +134,7 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// Creates a policy of these passes, over jobs in this order. Adds a last pass that stops the other copies of a
+    /// Creates a policy from an order of jobs and a list of passes. Appends a pass that stops the other copies of a
     /// finished task.
     pub fn new(order: Box<dyn order::Order>, mut passes: Vec<Box<dyn Pass>>) -> Policy {
         passes.push(Box::new(losing_copies::StopLosers::default()));
@@ -146,12 +148,13 @@ impl Policy {
         }
     }
 
-    /// Returns false if the order of jobs does not let the task have a copy now. If the cluster is idle, it never will.
+    /// Returns false if the order of jobs does not let the task have a copy now. If the cluster is idle, the task can
+    /// then never start.
     pub(crate) fn permits(&mut self, task: TaskId, cluster: &Cluster) -> bool {
         self.queue.permits(task, cluster)
     }
 
-    /// Sets which of a finished task's other copies may run on.
+    /// Sets which copy of a finished task, besides the winner, keeps running. By default none does.
     #[must_use]
     pub fn keeping(mut self, keep: losing_copies::Keep) -> Policy {
         // The last pass is the one that `new` has added.
@@ -160,7 +163,7 @@ impl Policy {
         self
     }
 
-    /// Turns refusing every decision of a round on or off. For tests.
+    /// Sets whether every decision of a round is refused from now on. For tests.
     #[cfg(any(test, feature = "testing"))]
     pub(crate) fn refuse_all(&mut self, refuses: bool) {
         self.refuses_all = refuses;
@@ -184,8 +187,8 @@ impl Policy {
         std::mem::take(&mut self.refused)
     }
 
-    /// Passes an event that was applied to the policy. The decisions that it makes are applied and appended to
-    /// `decisions`, except those that the state does not allow: see [`Policy::take_refused`].
+    /// Lets the policy observe an event that was applied. The decisions that the policy makes are applied and appended
+    /// to `decisions`. Decisions that the state does not allow are left out: see [`Policy::take_refused`].
     pub(crate) fn observe(
         &mut self,
         event: &Event,
@@ -203,8 +206,8 @@ impl Policy {
         apply_reactions(decisions, first, cluster, &mut self.refused, &mut self.reasons);
     }
 
-    /// Lets the policy decide. Its decisions are applied and appended to `decisions`, in order, except those that the
-    /// state does not allow: see [`Policy::take_refused`].
+    /// Lets the policy decide in a round. Its decisions are applied and appended to `decisions`, in order. Decisions
+    /// that the state does not allow are left out: see [`Policy::take_refused`].
     pub(crate) fn decide(&mut self, cluster: &mut Cluster, estimator: &dyn Estimator, decisions: &mut Vec<Decision>) {
         for at in 0..self.passes.len() {
             let mut observed = decisions.len();
@@ -234,7 +237,7 @@ impl Policy {
     }
 }
 
-/// Applies the decisions from `first` on, and removes those that the state does not allow.
+/// Applies the decisions from index `first` on. Moves those that the state does not allow to `refused`.
 fn apply_reactions(
     decisions: &mut Vec<Decision>,
     first: usize,

@@ -6,21 +6,21 @@ use crate::record::Event;
 
 use super::queue_place::Place;
 
-/// The jobs whose sort keys an event may have changed.
+/// Which sort keys an event may have changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Concerned {
-    /// No job.
+    /// The event changes no keys.
     Nobody,
-    /// The job that the event is about.
+    /// The key of the job that the event is about.
     ItsJob,
-    /// These jobs, and the job that the event is about.
+    /// The keys of these jobs and of the job that the event is about.
     These(Vec<JobId>),
-    /// All jobs.
+    /// The keys of all jobs.
     AllJobs,
 }
 
-/// An order of jobs. Keys are recomputed when a job has started attempts, and for the jobs that [`Order::observe`]
-/// returns.
+/// An order of jobs by a key. A job's key is recomputed after the job has started attempts, and whenever
+/// [`Order::observe`] returns the job.
 ///
 /// ```
 /// use hindmost_core::cluster::{Cluster, Job};
@@ -44,8 +44,8 @@ pub trait Order: Send {
         false
     }
 
-    /// Returns true if starting a task can make another job the next one. Otherwise the tasks of the next job are
-    /// started until it has none left.
+    /// Returns true if starting a task of the next job can make another job the next one. If false, the tasks of one
+    /// job are started until the job has no pending tasks left.
     fn takes_turns(&self) -> bool {
         false
     }
@@ -61,29 +61,31 @@ pub trait Order: Send {
         true
     }
 
-    /// Returns the resources that an order with limits has left for all jobs: see [`Order::slack_needed`].
+    /// Returns how far an order with limits currently allows jobs to exceed their basic limits, in a unit of the
+    /// order's own. It is compared with [`Order::slack_needed`].
     fn slack(&self) -> f64 {
         0.0
     }
 
-    /// Returns the smallest [`Order::slack`] with which [`Order::permits`] can be true for a task with a running copy,
-    /// as long as its job holds the same resources and has the same work left. Saves calling `permits` for each
-    /// straggler in each round.
+    /// Returns the smallest [`Order::slack`] with which [`Order::permits`] can be true for a task with a running copy.
+    /// The value stays valid until the job's held resources or remaining work change. Passes use it to avoid calling
+    /// `permits` for each straggler in each round.
     fn slack_needed(&self, _task: TaskId, _cluster: &Cluster) -> f64 {
         f64::NEG_INFINITY
     }
 
-    /// Skips jobs that can't start anything: returns the last of the consecutive jobs from this place on for which
-    /// [`Order::permits`] is false for all pending tasks. `None` if the job in this place may start a task, or if the
-    /// order does not know; then `permits` is called for each of its tasks.
+    /// Returns the place of the last job of a sequence of jobs that may start no task. The sequence begins at `place`,
+    /// and [`Order::permits`] is false for all pending tasks of its jobs, so the caller can skip them. `None` if the
+    /// job at `place` may start a task, or if the order does not know; the caller then calls `permits` for each task of
+    /// that job.
     fn blocked_until(&self, _place: Place) -> Option<Place> {
         None
     }
 
-    /// Called in a round for every copy that was started.
+    /// Must be called in a round after every start of a copy.
     fn started(&mut self, _task: TaskId, _cluster: &Cluster) {}
 
-    /// Observes an event after it was applied. Returns the jobs whose keys it may have changed.
+    /// Observes an event after it was applied. Returns the jobs whose keys the event may have changed.
     fn observe(&mut self, event: &Event, applied: Applied, _cluster: &Cluster) -> Concerned {
         concerned(event, applied, self.follows_ends())
     }

@@ -1,11 +1,11 @@
-//! Places of jobs in a queue, and their order.
+//! The places of jobs in a queue, and how places are sorted.
 
 use std::collections::BTreeSet;
 use std::ops::Bound;
 
 use crate::ids::JobId;
 
-/// Selects jobs of a queue.
+/// Selects jobs of a queue by whether they have started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Which {
     /// Jobs with a started attempt.
@@ -16,7 +16,8 @@ pub enum Which {
     Any,
 }
 
-/// A job's place in the queue. Places sort by class (0 or 1), key and id.
+/// A job's place in the queue. Places sort by class, key and job id. The class is 1 for jobs without a started attempt
+/// if the order puts started jobs first, and 0 otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
     pub(super) class: u8,
@@ -25,32 +26,32 @@ pub struct Place {
 }
 
 impl Place {
-    /// Returns a place that sorts by arrival only (by id).
+    /// Returns a place that sorts only by job id, which is the order of arrival.
     pub fn by_id(job: JobId) -> Place {
         Place { class: 0, key: 0, job }
     }
 
-    /// Returns a place that sorts by the bits of a key ([`ordered`]), without classes.
+    /// Returns a place of class 0 that sorts by a key, given as the bits that [`ordered`] returns.
     #[inline]
     pub fn by_key(key: u64, job: JobId) -> Place {
         Place { class: 0, key, job }
     }
 
-    /// Returns the job.
+    /// Returns the id of the job.
     #[inline]
     pub fn job(&self) -> JobId {
         self.job
     }
 }
 
-/// Returns the first place of a set, or the first one after another place.
+/// Returns the first place of a set or, if `after` is a place, the first one after that place.
 pub fn next_after(set: &BTreeSet<Place>, after: Option<Place>) -> Option<Place> {
     let from = after.map_or(Bound::Unbounded, Bound::Excluded);
     set.range((from, Bound::Unbounded)).next().copied()
 }
 
-/// Appends places of the selected sets after a place to `places`, in order, while `may` holds and until it has `most`
-/// entries.
+/// Appends to `places`, in order, the places of the selected sets that come after `after`. Stops before the first place
+/// for which `may` is false, and when `places` has `most` entries.
 pub fn add_after(
     (which, started, new): (Which, &BTreeSet<Place>, &BTreeSet<Place>),
     after: Option<Place>,
@@ -83,7 +84,8 @@ pub fn add_after(
     }
 }
 
-/// Returns the first of the selected places among the first started and the first new one.
+/// Returns the smaller of two places, or only the one that `which` selects. `started` is the first place of a started
+/// job, `new` the first place of a new job.
 pub fn first_of(which: Which, started: Option<Place>, new: Option<Place>) -> Option<Place> {
     match which {
         Which::Started => started,

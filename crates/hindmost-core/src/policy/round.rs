@@ -11,17 +11,17 @@ use super::runnable_by_demand::Stuck;
 use super::{Reasons, Refused};
 
 /// The interface with which a pass decides: the cluster's state, which every decision changes at once, and the jobs
-/// with pending tasks, in the policy's order. Each start moves its job to its new place.
+/// with pending tasks, in the policy's order. After each start, the job moves to its new place in that order.
 ///
 /// The [crate's example](crate#example) starts the pending tasks of all jobs with it.
 pub struct Round<'a> {
     cluster: &'a mut Cluster,
-    /// Answers tests on running attempts.
+    /// Evaluates tests on running attempts and estimates their remaining times.
     pub estimator: &'a dyn Estimator,
     queue: &'a mut JobQueue,
     decisions: &'a mut Vec<Decision>,
     refused: &'a mut Vec<Refused>,
-    /// True if the last decision of the pass was refused. Then [`Round::because`] has no effect.
+    /// True if the last decision of the pass was refused. [`Round::because`] has no effect in that case.
     refused_last: bool,
     reasons: &'a mut Reasons,
     /// If true, every decision is refused.
@@ -41,11 +41,12 @@ pub struct StartedCopies {
 /// Why a copy of a task can't start now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotStarted {
-    /// No node on which the task has neither a copy nor a failure has enough free resources.
+    /// No node has enough free resources. Nodes on which a copy of the task runs do not count, nor do nodes that the
+    /// task avoids ([`Cluster::avoids`]).
     NoNode,
-    /// The order of jobs allows the task's job no more now, or the task may have only one copy.
+    /// The order of jobs does not permit another copy now, or the task may have only one running copy and has it.
     NotPermitted,
-    /// The state does not allow it: see [`Round::decide`].
+    /// The cluster's state does not allow the start: see [`Round::decide`].
     Refused,
 }
 
@@ -82,34 +83,36 @@ impl<'a> Round<'a> {
         self.cluster
     }
 
-    /// Returns the state and the queue of jobs.
+    /// Returns the state and the queue of jobs, with all jobs in their current places.
     pub fn cluster_and_queue(&mut self) -> (&Cluster, &JobQueue) {
         self.queue.settle(self.cluster);
         (self.cluster, self.queue)
     }
 
-    /// As [`Round::cluster_and_queue`], but does not first move jobs that have started tasks to their places.
-    /// Sufficient if only keys are needed.
+    /// Returns the state and the queue of jobs. Jobs that have started tasks may still be in their old places, so
+    /// callers may use the queue only to compute keys.
     #[inline]
     pub fn cluster_and_orders(&self) -> (&Cluster, &JobQueue) {
         (self.cluster, self.queue)
     }
 
-    /// Returns the first job with a pending task, or the next one after a place. `None` if there is none.
+    /// Returns the place of the first selected job with a pending task or, if `after` is a place, of the first one
+    /// after that place. `None` if there is no such job.
     pub fn next_job(&mut self, which: Which, after: Option<Place>) -> Option<Place> {
         self.queue.settle(self.cluster);
         self.queue.next(which, after)
     }
 
-    /// As [`Round::next_job`], but returns only jobs with a pending task that fits on a node now. Demands that fit
-    /// nowhere are added to `stuck`; they need not be tried again until free resources grow.
+    /// As [`Round::next_job`], but skips jobs without a pending task that fits on a node now, and jobs of which the
+    /// order permits no task to start. Demands that fit on no node are added to `stuck`; they need not be tried again
+    /// until free resources grow.
     pub fn next_job_that_fits(&mut self, which: Which, after: Option<Place>, stuck: &mut Stuck) -> Option<Place> {
         self.queue.settle(self.cluster);
         self.queue.next_that_fits(which, after, stuck, self.cluster)
     }
 
-    /// Appends the jobs that [`Round::next_job_that_fits`] would return one after another while nothing is started to
-    /// `places`, until it has `most` entries or no job is left.
+    /// Appends to `places` the places that repeated calls of [`Round::next_job_that_fits`] would return if nothing were
+    /// started between them. Stops when `places` has `most` entries or no job is left.
     pub fn next_jobs_that_fit(
         &mut self,
         which: Which,
@@ -122,8 +125,8 @@ impl<'a> Round<'a> {
         self.queue.next_ones_that_fit(which, after, most, stuck, self.cluster, places);
     }
 
-    /// Returns true if this job, which has just started a task, must let another job go first. Only jobs after the
-    /// given place count.
+    /// Returns true if another job must go next, because `job` has just started a task and its key has changed. Only
+    /// selected jobs after the place `after` count.
     pub fn should_yield(&mut self, job: JobId, which: Which, after: Option<Place>) -> bool {
         self.queue.should_yield(job, which, after, self.cluster)
     }
@@ -136,15 +139,15 @@ impl<'a> Round<'a> {
 
     /// Starts the next copy of a task on a node, from the beginning of its work.
     ///
-    /// Returns false if the state does not allow it: see [`Round::decide`].
+    /// Returns false if the state does not allow the start: see [`Round::decide`].
     pub fn start(&mut self, task: TaskId, node: NodeId) -> bool {
-        // A job that has left the cluster has no next copy; the cluster refuses this one.
+        // If the job has left the cluster, there is no next copy. The cluster refuses to start copy 0 in that case.
         let attempt = self.cluster.next_copy(task).unwrap_or(AttemptId { task, copy: 0 });
         self.decide(Decision::Start { attempt, node, from_progress: 0.0 })
     }
 
-    /// Returns false if the order of jobs does not let the task have another copy now, because its job or queue has all
-    /// that it may have. A pass must call this before [`Round::start`].
+    /// Returns false if the order of jobs does not let the task have another copy now, because its job or queue has
+    /// reached its limit. A pass must call this before [`Round::start`].
     pub fn may_start(&mut self, task: TaskId) -> bool {
         self.queue.permits(task, self.cluster)
     }
@@ -154,24 +157,24 @@ impl<'a> Round<'a> {
         self.queue.slack()
     }
 
-    /// Returns the slack below which [`Round::may_start`] is surely false for a task with a running copy: see
-    /// [`Order::slack_needed`](super::order::Order::slack_needed).
+    /// Returns the smallest [`Round::slack`] with which [`Round::may_start`] can be true for a task with a running
+    /// copy: see [`Order::slack_needed`](super::order::Order::slack_needed).
     pub fn slack_needed(&self, task: TaskId) -> f64 {
         self.queue.slack_needed(task, self.cluster)
     }
 
     /// Stops an attempt and starts the next copy of its task on the resources that it holds.
     ///
-    /// Returns false if the state does not allow it: see [`Round::decide`].
+    /// Returns false if the state does not allow the replacement: see [`Round::decide`].
     pub fn replace(&mut self, attempt: AttemptId) -> bool {
         self.decide(Decision::Replace { attempt, from_progress: 0.0 })
     }
 
     /// Makes a decision.
     ///
-    /// Returns false if the state does not allow it. Then nothing changes, the decision is not recorded, and it appears
-    /// in [`Decided::refused`](crate::session::Decided::refused). The round goes on; a pass must not repeat the
-    /// decision in this round.
+    /// Returns false if the state does not allow the decision. In that case nothing changes, and the decision is not
+    /// recorded but appears in [`Decided::refused`](crate::session::Decided::refused). The pass must not repeat the
+    /// decision in the same round.
     pub fn decide(&mut self, decision: Decision) -> bool {
         #[cfg(any(test, feature = "testing"))]
         if self.refuses_all {
@@ -196,8 +199,8 @@ impl<'a> Round<'a> {
         false
     }
 
-    /// Gives the reason for the last decision. `why` is called only if reasons are kept. No effect if the decision was
-    /// refused.
+    /// Gives the reason for the last decision. `why` is called only if reasons are kept. If the decision was refused,
+    /// this has no effect.
     pub fn because(&mut self, why: impl FnOnce() -> String) {
         if !self.refused_last {
             self.reasons.add(self.decisions.len(), why);

@@ -1,5 +1,5 @@
-//! The queued jobs by the demands of their pending tasks. If a cluster is short of one resource and has others left,
-//! most jobs of a long queue can start nothing; this index skips them all at once.
+//! The queued jobs by the demands of their pending tasks. If one resource of a cluster is used up and others are free,
+//! most jobs of a long queue can start no task. This index skips them together.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use crate::resources::{MAX_DIMENSIONS, Resources};
 
 use super::queue_place::{Place, Which, first_of, next_after};
 
-/// The jobs with a pending task of one demand.
+/// The queued jobs that have a pending task of one particular demand.
 #[derive(Debug, Default)]
 struct Jobs {
     started: BTreeSet<Place>,
@@ -32,24 +32,24 @@ struct Member {
     demands: Vec<Resources>,
 }
 
-/// The queued jobs by demand.
+/// The queued jobs, grouped by the demands of their pending tasks.
 #[derive(Debug, Default)]
 pub struct Waiting {
     by_demand: BTreeMap<[u64; MAX_DIMENSIONS], Jobs>,
     members: FxHashMap<JobId, Member>,
 }
 
-/// Demands that fit nowhere until free resources grow.
+/// Demands that fit on no node until free resources grow.
 #[derive(Debug, Default)]
 pub struct Stuck(BTreeSet<[u64; MAX_DIMENSIONS]>);
 
 impl Stuck {
-    /// Adds a demand that is not to be tried until free resources grow.
+    /// Adds a demand that fits on no node.
     pub fn add(&mut self, demand: &Resources) {
         self.0.insert(demand.0);
     }
 
-    /// Returns true if the set is empty.
+    /// Returns true if no demand was added.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -83,7 +83,7 @@ impl Waiting {
         self.members.insert(job.id(), now);
     }
 
-    /// Removes a job without pending tasks.
+    /// Removes a job that has no pending tasks left.
     pub fn remove(&mut self, job: JobId) {
         let Some(Member { place, started, demands }) = self.members.remove(&job) else { return };
         for demand in demands {
@@ -95,14 +95,15 @@ impl Waiting {
         }
     }
 
-    /// If all jobs have the same demand and it fits, returns the started jobs and the new ones.
+    /// Returns the places of the started and of the new jobs if all jobs have the same single demand and it fits.
+    /// `None` otherwise.
     pub fn of_one_demand(&self, fits: impl Fn(&Resources) -> bool) -> Option<(&BTreeSet<Place>, &BTreeSet<Place>)> {
         let (demand, jobs) = self.by_demand.first_key_value().filter(|_| self.by_demand.len() == 1)?;
         fits(&Resources(*demand)).then_some((&jobs.started, &jobs.new))
     }
 
-    /// Returns the next job after a place with a pending task whose demand `fits`. Demands that do not fit are added to
-    /// `stuck`; demands in `stuck` are not tried.
+    /// Returns the place of the next selected job, after `after` if given, that has a pending task whose demand `fits`.
+    /// Demands that do not fit are added to `stuck`; demands in `stuck` are not tried.
     pub fn next(
         &self,
         which: Which,

@@ -7,12 +7,13 @@ use super::family::{Family, composite_survival};
 
 const NAME: &str = "empirical";
 
-/// Each value of a sample with the same probability. F is right-continuous: F(t) is the share of values ≤ t.
+/// The distribution in which each value of a sample has the same probability. F is right-continuous: F(t) is the share
+/// of values ≤ t.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Empirical {
-    /// The values, ascending.
+    /// The values in ascending order.
     values: Arc<[f64]>,
-    /// Sums of the first 0, 1, 2, … values.
+    /// Sums of the first 0, 1, 2, … values. Has one entry more than `values`.
     sums: Arc<[f64]>,
 }
 
@@ -43,7 +44,7 @@ impl Empirical {
         Self { values, sums }
     }
 
-    /// Returns the values, ascending.
+    /// Returns the values in ascending order.
     pub fn values(&self) -> &[f64] {
         &self.values
     }
@@ -65,8 +66,8 @@ impl Empirical {
         self.sums[self.values.len()]
     }
 
-    /// Returns the integral over [0, limit] of 1 − (1 − S^copies)^tasks with a weight, step by step. `area(t)` is the
-    /// integral of the weight from 0 to t.
+    /// Returns the integral over [0, limit] of 1 − (1 − S^copies)^tasks times a weight. S is constant between two
+    /// values, so this is a sum over the values. `area(t)` is the integral of the weight from 0 to t.
     fn integrate_steps(&self, limit: f64, tasks: f64, copies: f64, area: impl Fn(f64) -> f64) -> f64 {
         let mut sum = 0.0;
         let mut last = 0.0;

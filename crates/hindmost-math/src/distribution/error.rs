@@ -14,7 +14,7 @@ pub enum DistributionError {
         distribution: &'static str,
         /// Name of the parameter.
         parameter: &'static str,
-        /// The value given.
+        /// The invalid value.
         value: f64,
         /// What is valid; the message puts it after "must be".
         valid: &'static str,
@@ -24,15 +24,15 @@ pub enum DistributionError {
     Combination {
         /// Name of the distribution.
         distribution: &'static str,
-        /// What is wrong, with the values.
+        /// Why the parameters do not fit together, with their values.
         reason: String,
     },
     /// The name is not that of a distribution.
     #[error("unknown distribution {}{suggestion} (known: {known})", Quoted(name))]
     UnknownName {
-        /// The name given.
+        /// The unknown name.
         name: String,
-        /// `; did you mean …?` with the known name nearest to it, or nothing.
+        /// `; did you mean …?` with the most similar known name; empty if no known name is similar.
         suggestion: String,
         /// All known names.
         known: String,
@@ -42,9 +42,9 @@ pub enum DistributionError {
     UnknownParameter {
         /// Name of the distribution.
         distribution: &'static str,
-        /// The parameter given.
+        /// The unknown parameter.
         parameter: String,
-        /// `; did you mean …?` with the known parameter nearest to it, or nothing.
+        /// `; did you mean …?` with the most similar parameter; empty if no parameter is similar.
         suggestion: String,
         /// All parameters of the distribution.
         known: String,
@@ -62,7 +62,7 @@ pub enum DistributionError {
     DuplicateParameter {
         /// Name of the distribution.
         distribution: &'static str,
-        /// The parameter.
+        /// The parameter that is given twice.
         parameter: String,
     },
     /// The text doesn't have the form `name(parameter=value,…)` and is not a number.
@@ -71,14 +71,14 @@ pub enum DistributionError {
         Quoted(text)
     )]
     Syntax {
-        /// The text given.
+        /// The invalid text.
         text: String,
-        /// Where it departs from the form.
+        /// Where the text departs from that form.
         reason: String,
     },
 }
 
-/// Returns `value` if `holds` is true and it is finite, or else an error that says what is valid.
+/// Returns `value` if `holds` is true and the value is finite; otherwise an error that says what is valid.
 pub(super) fn check(
     holds: bool,
     distribution: &'static str,

@@ -12,8 +12,8 @@ const LOWER_LEVELS: [f64; 8] = [1e-20, 1e-9, 1e-4, 0.01, 0.1, 0.25, 0.5, 0.75];
 /// negligible: unlimited tails that are heavy enough to matter have closed forms.
 const UPPER_LEVELS: [f64; 8] = [0.1, 0.01, 1e-4, 1e-8, 1e-16, 1e-40, 1e-100, 1e-300];
 
-/// A family of distributions. S is the survival function, S(t) = P(X > t), and F = 1 − S. Numbers of copies may be any
-/// real number above 0, numbers of tasks any of at least 1.
+/// A family of distributions. S is the survival function, S(t) = P(X > t), and F = 1 − S. A number of copies may be any
+/// real number above 0, and a number of tasks any real number from 1 on.
 pub(super) trait Family {
     fn mean(&self) -> f64;
     fn second_moment(&self) -> Option<f64>;
@@ -57,25 +57,28 @@ pub(super) trait Family {
     }
 }
 
-/// The moment of the composite duration that is integrated.
+/// Which moment of a composite duration is integrated. A composite duration is the maximum over tasks of the minimum
+/// over copies; C is its survival function ([`composite_survival`]).
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Power {
-    /// ∫ C(t) dt.
+    /// The first moment, ∫ C(t) dt.
     One,
-    /// ∫ 2t·C(t) dt.
+    /// The second moment, ∫ 2t·C(t) dt.
     Two,
 }
 
-/// C = 1 − (1 − s^copies)^tasks.
+/// Returns C = 1 − (1 − s^copies)^tasks: the probability that the maximum of `tasks` durations, each the minimum of
+/// `copies`, is larger than a time that one copy exceeds with probability s, `survival`.
 pub(super) fn composite_survival(survival: f64, tasks: f64, copies: f64) -> f64 {
     let one_task = if copies == 1.0 { survival } else { survival.powf(copies) };
     if tasks == 1.0 { one_task } else { -(tasks * (-one_task).ln_1p()).exp_m1() }
 }
 
-/// Returns the integral over [0, limit] of the survival of the maximum of `tasks` durations, each the minimum of
-/// `copies`.
+/// Returns a moment of min(limit, X), where X is the maximum of `tasks` durations, each of which is the minimum of
+/// `copies` draws.
 ///
-/// Integrates over ln t, split at quantiles of the composite, so that neither a wide range nor a steep tail is missed.
+/// Integrates over ln t in panels that are split at quantiles of X, so that the result is accurate for wide ranges and
+/// steep tails.
 pub(super) fn integrate_composite<F: Family + ?Sized>(
     family: &F,
     limit: f64,

@@ -4,7 +4,7 @@ use super::error::{DistributionError, check};
 use super::family::Family;
 use crate::numeric::{harmonic, ln_gamma_increment};
 
-/// One value with probability 1.
+/// A constant: one value with probability 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Constant {
     value: f64,
@@ -15,7 +15,7 @@ impl Constant {
         Ok(Self { value: check(value >= 0.0, "constant", "value", value, "zero or more and finite")? })
     }
 
-    /// Returns the value.
+    /// Returns the value of the constant.
     pub fn value(&self) -> f64 {
         self.value
     }
@@ -71,7 +71,7 @@ impl Family for Constant {
     }
 }
 
-/// Uniform between two values.
+/// A uniform distribution between two values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Uniform {
     min: f64,
@@ -90,7 +90,7 @@ impl Uniform {
         self.min
     }
 
-    /// Returns the upper end, which is not below the lower one.
+    /// Returns the upper end, which is at least the lower end.
     pub fn max(&self) -> f64 {
         self.max
     }
@@ -179,7 +179,7 @@ impl Family for Uniform {
     }
 }
 
-/// Exponential with a given mean.
+/// An exponential distribution with a given mean.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Exponential {
     mean: f64,

@@ -1,8 +1,9 @@
 //! Distributions of durations, as the papers' formulas and the simulator use them.
 //!
-//! A [`Distribution`] is one of seven families. It is created by a constructor that checks its parameters, from text
-//! such as `pareto(alpha=2,mean=1)`, or by deserialising `{"pareto": {"alpha": 2, "mean": 1}}` or a bare number; so an
-//! invalid distribution can't exist. Values have the unit of the parameters, which is seconds for durations.
+//! A [`Distribution`] belongs to one of seven families. It is created by a constructor, from text such as
+//! `pareto(alpha=2,mean=1)`, or by deserialising `{"pareto": {"alpha": 2, "mean": 1}}` or a bare number. All of them
+//! check the parameters, so an invalid distribution can't exist. Values have the unit of the parameters, which is
+//! seconds for durations.
 //!
 //! Closed forms are used where they exist. Other integrals use adaptive quadrature with a relative tolerance of 1e-12,
 //! which gives results accurate to about 1e-10. Draws use [`Distribution::survival_quantile`], which is accurate far
@@ -45,23 +46,23 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(from = "serial::Checked", into = "serial::Raw")]
 pub enum Distribution {
-    /// One value with probability 1.
+    /// A constant: one value with probability 1.
     Constant(Constant),
-    /// Uniform between two values.
+    /// A uniform distribution between two values.
     Uniform(Uniform),
-    /// Exponential.
+    /// An exponential distribution.
     Exponential(Exponential),
-    /// Pareto, with or without an upper limit.
+    /// A Pareto distribution, with or without an upper limit.
     Pareto(Pareto),
-    /// Log-normal.
+    /// A log-normal distribution.
     LogNormal(LogNormal),
-    /// Weibull.
+    /// A Weibull distribution.
     Weibull(Weibull),
     /// The empirical distribution of a sample.
     Empirical(Empirical),
 }
 
-/// Evaluates an expression for the family inside a distribution.
+/// Evaluates an expression in which `$family` is the family inside a distribution.
 macro_rules! with_family {
     ($distribution:expr, $family:ident => $expression:expr) => {
         match $distribution {
@@ -77,7 +78,7 @@ macro_rules! with_family {
 }
 use with_family;
 
-/// Constructors.
+/// Functions that create distributions.
 impl Distribution {
     /// Returns the distribution of a constant; `value` is finite and at least 0.
     ///
@@ -87,8 +88,7 @@ impl Distribution {
         Constant::new(value).map(Self::Constant)
     }
 
-    /// Returns the uniform distribution on [`min`, `max`], 0 ≤ `min` ≤ `max`, both finite; a constant if they are
-    /// equal.
+    /// Returns the uniform distribution on [`min`, `max`], 0 ≤ `min` ≤ `max`, both finite; a constant if `min` = `max`.
     ///
     /// # Errors
     /// If a parameter is outside its range.
@@ -159,11 +159,11 @@ impl Distribution {
         Weibull::new(shape, mean).map(Self::Weibull)
     }
 
-    /// Returns the distribution in which each of `values` has the same probability. The values are finite and at least
-    /// 0, in any order; at least one.
+    /// Returns the distribution in which each of `values` has the same probability. There must be at least one value;
+    /// all values must be finite and at least 0. They may be in any order.
     ///
     /// # Errors
-    /// If there are no values or one is outside its range.
+    /// If there are no values or a value is outside its range.
     pub fn empirical(values: Vec<f64>) -> Result<Self, DistributionError> {
         Empirical::new(values).map(Self::Empirical)
     }
@@ -172,8 +172,8 @@ impl Distribution {
     /// durations.
     ///
     /// This is the Pareto distribution with α = 1 + √(1 + (mean/sd)²), which has this mean and standard deviation (Xu,
-    /// Liu & Lau 2022, section 4). If `sd` is unknown or infinite, α is 2. If `sd` is 0 or negligible, the result is a
-    /// constant.
+    /// Liu & Lau 2022, section 4). If `sd` is unknown or infinite, α is 2. If `sd` is 0 or negligible compared with the
+    /// mean, the result is a constant.
     ///
     /// # Errors
     /// If the mean or standard deviation is negative or NaN, or the mean is infinite.
@@ -192,8 +192,8 @@ impl Distribution {
 
     /// Returns the distribution of X · `factor`.
     ///
-    /// Scaling keeps the family and its shape. `factor` should be positive and finite. Other values are replaced by the
-    /// nearest such number; NaN counts as 1.
+    /// Scaling keeps the family and its shape. `factor` should be positive and finite. Any other factor is replaced by
+    /// the nearest positive, finite number, and NaN by 1.
     pub fn scaled(&self, factor: f64) -> Self {
         let factor = if factor.is_nan() { 1.0 } else { factor.clamp(f64::MIN_POSITIVE, f64::MAX) };
         match self {
@@ -209,7 +209,7 @@ impl Distribution {
 
     /// Returns the distribution scaled to another mean, which should be positive and finite (see [`Self::scaled`]).
     ///
-    /// A distribution that is always 0 stays as it is.
+    /// A constant of 0 is returned unchanged.
     pub fn with_mean(&self, mean: f64) -> Self {
         let own = self.mean();
         if own > 0.0 && own != mean { self.scaled(mean / own) } else { self.clone() }

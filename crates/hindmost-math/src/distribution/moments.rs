@@ -45,8 +45,9 @@ impl Distribution {
         self.limited_minimum(limit, 1.0)
     }
 
-    /// Returns E\[min(`limit`, X₁, …, X_copies)] = ∫₀^limit S^copies: the expected duration if new copies compete with
-    /// one that takes `limit`. 0 for `limit` ≤ 0; NaN if `copies` is not positive.
+    /// Returns E\[min(`limit`, X₁, …, X_copies)] = ∫₀^limit S^copies: the expected time to the first result if `copies`
+    /// new copies run at the same time as an attempt that takes `limit`. 0 for `limit` ≤ 0; NaN if `copies` is not
+    /// positive.
     pub fn limited_minimum(&self, limit: f64, copies: f64) -> f64 {
         if copies.is_nan() || copies <= 0.0 {
             return f64::NAN;

@@ -7,7 +7,8 @@ use crate::plain::Plain;
 
 const NAME: &str = "pareto";
 
-/// Pareto(μ, α): S(t) = (μ/t)^α for t ≥ μ. With a maximum T: the same, conditional on X ≤ T.
+/// A Pareto distribution with minimum μ and tail index α: S(t) = (μ/t)^α for t ≥ μ. If it has a maximum T, it is this
+/// distribution conditional on X ≤ T.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pareto {
     alpha: f64,
@@ -21,8 +22,7 @@ pub struct Pareto {
 
 impl Pareto {
     /// Creates the distribution with tail index `alpha` > 0, smallest value `minimum` > 0 and optional `maximum` >
-    /// `minimum`, all finite. Without a maximum `alpha` must be greater than 1, because the mean would be infinite
-    /// otherwise.
+    /// `minimum`, all finite. Without a maximum, `alpha` must be greater than 1; otherwise the mean would be infinite.
     pub(super) fn with_minimum(alpha: f64, minimum: f64, maximum: Option<f64>) -> Result<Self, DistributionError> {
         check_alpha(alpha, maximum)?;
         check(minimum > 0.0, NAME, "minimum", minimum, "positive and finite")?;
@@ -32,7 +32,8 @@ impl Pareto {
         Self::assume(alpha, minimum, maximum).checked()
     }
 
-    /// Creates the distribution with tail index `alpha` and this mean. With a maximum, it is the mean after truncation.
+    /// Creates the distribution with tail index `alpha` and this mean. If there is a maximum, `mean` is the mean after
+    /// truncation.
     pub(super) fn with_mean(alpha: f64, mean: f64, maximum: Option<f64>) -> Result<Self, DistributionError> {
         check_alpha(alpha, maximum)?;
         check(mean > 0.0, NAME, "mean", mean, "positive and finite")?;
@@ -40,7 +41,7 @@ impl Pareto {
             return Self::assume(alpha, mean * (alpha - 1.0) / alpha, None).checked();
         };
         check(maximum > mean, NAME, "maximum", maximum, "finite and greater than the mean")?;
-        // With a maximum, the mean grows with the minimum, from 0 to the maximum, and is never below the minimum.
+        // The mean after truncation grows with the minimum, from 0 to the maximum, and is never below the minimum.
         let gap = |log: f64| Self::assume(alpha, log.exp(), Some(maximum)).mean() - mean;
         match find_root(gap, mean.ln() - 600.0, mean.ln(), 0.0) {
             Some(log) if log.exp() > 0.0 => Ok(Self::assume(alpha, log.exp(), Some(maximum))),
@@ -206,7 +207,8 @@ impl Family for Pareto {
         if age >= maximum {
             return 0.0;
         }
-        // ∫_age^T (w(t) − w(T)) dt / (w(age) − w(T)) with w(t) = (μ/t)^α, divided by w(age).
+        // The residual is ∫_age^T (w(t) − w(T)) dt / (w(age) − w(T)) with w(t) = (μ/t)^α. Here both parts of the
+        // quotient are divided by w(age).
         let ratio = maximum / age;
         let left = ratio.powf(-self.alpha);
         let residual =

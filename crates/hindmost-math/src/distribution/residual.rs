@@ -1,11 +1,12 @@
-//! The remaining duration, given that some time has passed.
+//! The remaining duration of an attempt at a given age.
 
 use super::family::Family;
 use super::{Distribution, with_family};
 use crate::numeric::{bisect, integrate_panels};
 
-/// Number of ages at which a condition is tested, up to the median and beyond it.
+/// Number of ages up to the median at which a condition is tested.
 const SCAN_BELOW: i32 = 64;
+/// Number of ages beyond the median at which a condition is tested.
 const SCAN_ABOVE: i32 = 448;
 /// The survival at the last age at which a condition is tested.
 const SCAN_END: f64 = 1e-300;
@@ -22,8 +23,9 @@ impl Distribution {
     /// Returns the smallest age (infimum) at which the mean residual exceeds `threshold`. 0 if it does at age 0, `None`
     /// if it never does.
     ///
-    /// Closed form for Pareto; every value for a sample. For other families 512 ages up to a survival of 1e-300 are
-    /// tested and the first hit is bisected, so a very short interval above the threshold may be missed.
+    /// For Pareto there is a closed form; for a sample every value is tested. For other families, 512 ages up to a
+    /// survival of 1e-300 are tested, and bisection refines the first age at which the residual exceeds the threshold.
+    /// A very short interval above the threshold may be missed.
     pub fn age_where_residual_exceeds(&self, threshold: f64) -> Option<f64> {
         if self.mean() > threshold {
             return Some(0.0);
@@ -38,8 +40,8 @@ impl Distribution {
         self.first_age(|age| self.mean_residual(age) > threshold)
     }
 
-    /// Returns P(X − `age` > `factor` · Y | X > `age`), where Y is the duration of a new copy, independent of X. This
-    /// is Mantri's test with `factor` 2. 0 if S(`age`) = 0. A negative `age` or `factor` counts as 0.
+    /// Returns P(X − `age` > `factor` · Y | X > `age`), where Y is the duration of a new copy, independent of X. For
+    /// `factor` = 2 this is Mantri's test. The result is 0 if S(`age`) = 0. A negative `age` or `factor` counts as 0.
     pub fn conditional_probability_exceeds_fresh(&self, age: f64, factor: f64) -> f64 {
         let age = age.max(0.0);
         let factor = factor.max(0.0);
@@ -65,8 +67,8 @@ impl Distribution {
         }
     }
 
-    /// Returns true if [`Self::conditional_probability_exceeds_fresh`] is known to grow from this age on, for every
-    /// factor.
+    /// Returns true if [`Self::conditional_probability_exceeds_fresh`] is known to grow with the age from this age on,
+    /// for every factor.
     pub fn probability_grows_from(&self, age: f64) -> bool {
         matches!(self, Distribution::Pareto(pareto) if pareto.maximum().is_none() && age >= pareto.minimum())
     }
@@ -74,8 +76,8 @@ impl Distribution {
     /// Returns the smallest age (infimum) at which [`Self::conditional_probability_exceeds_fresh`] is greater than
     /// `delta`. 0 if it is at age 0, `None` if it never is.
     ///
-    /// Searches as [`Self::age_where_residual_exceeds`] does; for Pareto as [`Self::age_over_factor`] does. Costs a few
-    /// hundred quadratures, so callers should keep the answer.
+    /// Searches as [`Self::age_where_residual_exceeds`] does; for Pareto as [`Self::age_over_factor`] does. This takes
+    /// a few hundred quadratures, so callers should cache the result.
     pub fn age_where_probability_exceeds(&self, delta: f64, factor: f64) -> Option<f64> {
         let exceeds = |age: f64| self.conditional_probability_exceeds_fresh(age, factor) > delta;
         if exceeds(0.0) {
@@ -90,15 +92,17 @@ impl Distribution {
         self.first_age(exceeds)
     }
 
-    /// Returns the quotient age / factor above which [`Self::conditional_probability_exceeds_fresh`] is greater than
-    /// `delta`. For Pareto without a maximum, at ages of at least the minimum, the probability depends only on this
-    /// quotient. `None` for other distributions, and for a `delta` of 1 or more. Costs about fifty quadratures.
+    /// Returns the quotient `age` / `factor` above which [`Self::conditional_probability_exceeds_fresh`] is greater
+    /// than `delta`. For Pareto without a maximum, at ages of at least the minimum, the probability depends only on
+    /// this quotient. `None` for other distributions, and for a `delta` of 1 or more. This takes about fifty
+    /// quadratures.
     pub fn age_over_factor(&self, delta: f64) -> Option<f64> {
         let minimum = self.minimum();
         if !self.probability_grows_from(minimum) || delta >= 1.0 || delta.is_nan() {
             return None;
         }
-        // With the age it grows from 0 (for an infinite factor) at the minimum to 1.
+        // At the minimum age the probability falls to 0 as the factor grows. For any factor it rises to 1 as the age
+        // grows.
         let exceeds = |age: f64, factor: f64| self.conditional_probability_exceeds_fresh(age, factor) > delta;
         let mut factor = 2.0;
         while exceeds(minimum, factor) {
@@ -117,10 +121,11 @@ impl Distribution {
         Some(bisect(|age| exceeds(age, factor), minimum, high) / factor)
     }
 
-    /// Returns the smallest age at which a condition holds that does not hold at age 0.
+    /// Returns the smallest age at which a condition holds; `None` if there is no such age. The condition must be false
+    /// at age 0.
     fn first_age(&self, holds: impl Fn(f64) -> bool) -> Option<f64> {
         match self {
-            // The residual is constant or decreasing.
+            // The residual never grows with the age, so the condition never comes true.
             Distribution::Constant(_) | Distribution::Uniform(_) | Distribution::Exponential(_) => None,
             Distribution::Weibull(weibull) if weibull.shape() >= 1.0 => None,
             // The residual decreases between values, and jumps up at each value.
@@ -180,7 +185,8 @@ fn exceeds_fresh<F: Family>(family: &F, age: f64, factor: f64) -> f64 {
     integrate_panels(integrand, &breaks, 1e-11).value.clamp(0.0, 1.0)
 }
 
-/// As [`exceeds_fresh`], over all pairs of a sample in one pass: both sides are in ascending order.
+/// As [`exceeds_fresh`], but counts all pairs of values of a sample. One pass is enough, because the values are in
+/// ascending order.
 fn exceeds_fresh_in_sample(values: &[f64], age: f64, factor: f64) -> f64 {
     let count = values.len();
     let left = count - values.partition_point(|&value| value <= age);

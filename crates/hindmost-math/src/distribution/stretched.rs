@@ -6,7 +6,7 @@ use super::error::{DistributionError, check};
 use super::family::{Family, Power, integrate_composite};
 use crate::numeric::{normal_quantile, normal_survival};
 
-/// Log-normal: ln X is normal with mean `location` and standard deviation `spread`.
+/// A log-normal distribution: ln X is normal with mean `location` and standard deviation `spread`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LogNormal {
     mean: f64,
@@ -96,13 +96,13 @@ impl Family for LogNormal {
     }
 }
 
-/// Weibull: S(t) = exp(−(t/λ)^k).
+/// A Weibull distribution: S(t) = exp(−(t/λ)^k) with shape k and scale λ.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Weibull {
     shape: f64,
     mean: f64,
     scale: f64,
-    /// 1/k.
+    /// 1/k, where k is the shape.
     exponent: f64,
 }
 
@@ -137,7 +137,8 @@ impl Weibull {
         (ln_gamma(1.0 + 2.0 * self.exponent) - 2.0 * ln_gamma(1.0 + self.exponent)).exp()
     }
 
-    /// Returns the limited moment `whole`·P(a, y) of order `power`, with a = power/k.
+    /// Returns E\[min(limit, X)^power] = `whole`·P(power/k, y) with y = (limit/λ)^k. P is the regularised lower
+    /// incomplete gamma function, and `whole` is the moment without a limit.
     fn limited(&self, limit: f64, power: f64, whole: f64) -> f64 {
         let y = self.standard(limit);
         if y < 1e-13 {
@@ -191,7 +192,7 @@ impl Family for Weibull {
         if survival == 0.0 {
             return 0.0;
         }
-        // ∫_age^∞ S = E[X]·Q(1/k, y).
+        // ∫_age^∞ S = E[X]·Q(1/k, y), where Q is the regularised upper incomplete gamma function.
         let left =
             if y < 1e-13 { self.mean - age } else { self.mean * checked_gamma_ur(self.exponent, y).unwrap_or(0.0) };
         left / survival

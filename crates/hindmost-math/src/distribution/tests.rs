@@ -1,4 +1,4 @@
-//! Tests of closed forms and of quadrature against them.
+//! Tests of distributions: closed forms and quadratures are compared with each other and with brute-force integration.
 
 use super::Distribution;
 
@@ -7,7 +7,7 @@ fn close(value: f64, expected: f64, relative: f64, what: &str) {
     assert!(error <= relative * expected.abs() || value == expected, "{what}: {value}, expected {expected}");
 }
 
-/// At least one distribution of each family; the sample is last.
+/// Returns at least one distribution of each family. The empirical distribution is last.
 fn all() -> Vec<Distribution> {
     [
         Distribution::constant(3.0),
@@ -34,9 +34,9 @@ fn all() -> Vec<Distribution> {
     .unwrap()
 }
 
-/// E\[g] by integrating over the survival with a midpoint rule, in a variable that stretches both ends.
+/// Returns E\[g(X)]. Integrates over the survival by the midpoint rule, in a variable that resolves both tails.
 fn brute(distribution: &Distribution, g: impl Fn(f64) -> f64) -> f64 {
-    // q = e^(−w²): dq = 2w e^(−w²) dw, so that tails to 1e-270 count.
+    // With q = e^(−w²), dq = 2w e^(−w²) dw. Tails down to a survival of 1e-270 are included.
     let (steps, end) = (250_000, 25.0);
     let width = end / f64::from(steps);
     (0..steps)
@@ -49,13 +49,14 @@ fn brute(distribution: &Distribution, g: impl Fn(f64) -> f64) -> f64 {
 }
 
 #[test]
-fn quantiles_invert_both_ends() {
+fn quantiles_invert_cdf_and_survival() {
     for distribution in &all()[1..17] {
         for exponent in 1..=280 {
             let q = 10.0_f64.powi(-exponent);
             let t = distribution.survival_quantile(q);
             let back = distribution.survival(t);
-            // A relative error ε in t gives t·f(t)/S(t)·ε in S; no family here has more than 50·ln(1/q).
+            // A relative error ε in t gives a relative error of ε·t·f(t)/S(t) in S. For these distributions t·f(t)/S(t)
+            // is at most 50·ln(1/q).
             if distribution.maximum().is_infinite() {
                 close(back, q, 1e-13 * 50.0 * f64::from(exponent), &format!("{distribution} survival {q}"));
             } else {
@@ -68,7 +69,12 @@ fn quantiles_invert_both_ends() {
         for percent in 1..100 {
             let p = f64::from(percent) / 100.0;
             assert!((distribution.cdf(distribution.quantile(p)) - p).abs() < 1e-13, "{distribution} {p}");
-            close(distribution.survival_quantile(1.0 - p), distribution.quantile(p), 1e-11, "both quantiles");
+            close(
+                distribution.survival_quantile(1.0 - p),
+                distribution.quantile(p),
+                1e-11,
+                "survival_quantile(1 - p) and quantile(p)",
+            );
         }
         assert!(distribution.survival_quantile(1.0) >= distribution.minimum() * (1.0 - 1e-15));
     }
@@ -78,7 +84,7 @@ fn quantiles_invert_both_ends() {
 fn moments_match_brute_force() {
     for distribution in all() {
         let name = distribution.to_string();
-        // The stretched rule misses the tail beyond 1e-270, which matters for α = 1.05.
+        // The midpoint rule misses the tail beyond a survival of 1e-270, which matters for α = 1.05.
         let heavy = name.starts_with("pareto(alpha=1.05");
         let stepped = name.starts_with("empirical");
         let relative = if heavy {
@@ -118,7 +124,8 @@ fn moments_match_brute_force() {
 
 #[test]
 fn minima_agree_by_formula_and_by_quadrature() {
-    // E[min of c] and E[max over m of it] for whole numbers, by expanding: 1 − (1−v)^m = Σ ±(m over k) v^k.
+    // For a whole number m of tasks, 1 − (1−v)^m = Σ ±(m over k) v^k. So the expected maximum over m tasks is a sum of
+    // expected minima over k · `copies` copies.
     for distribution in all() {
         let name = distribution.to_string();
         for copies in [1.0, 2.0, 3.0, 8.0] {
@@ -137,7 +144,7 @@ fn minima_agree_by_formula_and_by_quadrature() {
 }
 
 #[test]
-fn exponential_maxima_by_quadrature_are_harmonic() {
+fn quadrature_of_maxima_agrees_with_exponential() {
     // A Weibull distribution of shape 1 is exponential but uses the quadrature.
     let weibull = Distribution::weibull(1.0, 2.0).unwrap();
     let exponential = Distribution::exponential(2.0).unwrap();
@@ -150,13 +157,13 @@ fn exponential_maxima_by_quadrature_are_harmonic() {
 }
 
 #[test]
-fn pareto_maxima_for_a_million_tasks() {
-    // α = 2, one copy: Γ(m+1)Γ(1/2)/Γ(m+1/2) = √π·√m·(1 + 1/(8m) + …).
+fn a_pareto_maximum_over_a_million_tasks_is_accurate() {
+    // For α = 2 and one copy, the expected maximum over m tasks is Γ(m+1)Γ(1/2)/Γ(m+1/2) = √π·√m·(1 + 1/(8m) + …).
     let pareto = Distribution::pareto(2.0, 1.0).unwrap();
     let tasks = 1e6_f64;
     let expected = (std::f64::consts::PI * tasks).sqrt() * (1.0 + 0.125 / tasks);
     close(pareto.expected_maximum_of_minima(tasks, 1.0), expected, 1e-12, "a million");
-    // A very large maximum changes the distribution by no more than the share beyond it.
+    // A very large maximum changes the distribution only by the probability beyond the maximum.
     let limited = Distribution::pareto_truncated(2.0, 1.0, 1e13).unwrap();
     close(limited.expected_maximum_of_minima(1e3, 2.0), pareto.expected_maximum_of_minima(1e3, 2.0), 1e-10, "limited");
     assert_eq!(Distribution::pareto(1.5, 1.0).unwrap().expected_minimum(0.5), f64::INFINITY);
@@ -172,12 +179,13 @@ fn truncated_pareto_by_mean_has_that_mean() {
 
 #[test]
 fn mean_residuals_and_ages_agree_with_known_forms() {
-    // Pareto: a/(α−1) from the minimum on; the mean residual passes 3 at age 3(α−1).
+    // From its minimum on, the mean residual of a Pareto distribution at age a is a/(α−1). It exceeds 3 from age 3(α−1)
+    // = 4.5 on.
     let pareto = Distribution::pareto(2.5, 1.0).unwrap();
     close(pareto.mean_residual(4.0), 4.0 / 1.5, 1e-15, "pareto");
     close(pareto.age_where_residual_exceeds(3.0).unwrap(), 4.5, 1e-15, "pareto age");
     assert_eq!(pareto.age_where_residual_exceeds(1.0), Some(0.0));
-    // Other families: by bisection, checked from both sides.
+    // For other families, check the residual just above and just below the returned age.
     for distribution in all() {
         let mean = distribution.mean();
         for factor in [0.5, 1.0, 1.7, 2.0, 4.0] {
@@ -194,7 +202,7 @@ fn mean_residuals_and_ages_agree_with_known_forms() {
         assert_eq!(distribution.age_where_residual_exceeds(1.5), None, "{text}");
     }
     let weibull: Distribution = "weibull(shape=0.5,mean=2)".parse().unwrap();
-    // λ = 1; residual at age a is 2(√a + 1).
+    // This distribution has λ = 1, and its mean residual at age a is 2(√a + 1).
     close(weibull.mean_residual(9.0), 8.0, 1e-12, "weibull");
     close(weibull.mean_residual(1e4), 202.0, 1e-11, "weibull");
     close(weibull.age_where_residual_exceeds(8.0).unwrap(), 9.0, 1e-10, "weibull age");
@@ -202,7 +210,7 @@ fn mean_residuals_and_ages_agree_with_known_forms() {
 
 #[test]
 fn a_new_copy_is_compared_with_the_remaining_time() {
-    // Pareto at its minimum, α = 2, factor f: E[(1 + fY)^(−2)] = 2∫₁^∞ y^(−3)(1+fy)^(−2) dy.
+    // For Pareto with α = 2 and minimum 1, at age 1, the probability is E[(1 + fY)^(−2)] = 2∫₁^∞ y^(−3)(1+fy)^(−2) dy.
     let pareto = Distribution::pareto(2.0, 1.0).unwrap();
     let f = 2.0_f64;
     let expected = brute(&pareto, |y| (1.0 + f * y).powi(-2));
@@ -213,12 +221,13 @@ fn a_new_copy_is_compared_with_the_remaining_time() {
         close(exponential.conditional_probability_exceeds_fresh(age, f), 1.0 / 3.0, 1e-15, "exponential");
         close(weibull.conditional_probability_exceeds_fresh(age, f), 1.0 / 3.0, 1e-10, "weibull");
     }
-    // Any continuous X against a new copy at age 0 and factor 1: one half.
+    // At age 0 with factor 1, both copies have the same continuous distribution, so the probability is one half.
     for distribution in &all()[1..17] {
         close(distribution.conditional_probability_exceeds_fresh(0.0, 1.0), 0.5, 1e-9, &distribution.to_string());
     }
     let sample = Distribution::empirical(vec![1.0, 2.0, 3.0, 10.0]).unwrap();
-    // Remaining after 2: {1, 8}; twice a new copy: {2, 4, 6, 20}: 3 of 8 pairs.
+    // At age 2 the remaining duration is 1 or 8. Twice a new copy's duration is 2, 4, 6 or 20. The remaining duration
+    // is longer in 3 of 8 pairs.
     assert_eq!(sample.conditional_probability_exceeds_fresh(2.0, 2.0), 0.375);
     assert_eq!(sample.conditional_probability_exceeds_fresh(10.0, 2.0), 0.0);
     assert_eq!(sample.age_where_probability_exceeds(0.3, 2.0), Some(2.0));
@@ -230,12 +239,12 @@ fn a_new_copy_is_compared_with_the_remaining_time() {
             assert!(probability(age * (1.0 - 1e-6)) <= 0.25 + 1e-8, "{distribution}");
         }
     }
-    // Scales with the minimum.
+    // The age is proportional to the minimum.
     let one = pareto.age_where_probability_exceeds(0.25, 2.0).unwrap();
     let five = pareto.scaled(5.0).age_where_probability_exceeds(0.25, 2.0).unwrap();
     close(five, 5.0 * one, 1e-9, "scaled");
     assert_eq!(pareto.age_where_probability_exceeds(1.0, 2.0), None);
-    // One answer serves all factors, also if the age is 0 or just above the minimum.
+    // The age divided by the factor does not depend on the factor, except if the age is 0.
     for (alpha, factor) in [(2.0, 0.5), (2.0, 1.3), (2.0, 40.0), (1.1, 2.5), (5.0, 2.5)] {
         let pareto = Distribution::pareto(alpha, 3.0).unwrap();
         let at_first = brute(&pareto, |y| (3.0 / (factor * y).max(3.0)).powf(alpha));
@@ -256,7 +265,8 @@ fn fit_mean_sd_has_the_given_mean_and_sd() {
     for (mean, sd) in [(10.0, 8.1), (1.0, 100.0), (5.0, 0.01)] {
         let fit = Distribution::fit_mean_sd(mean, Some(sd)).unwrap();
         close(fit.mean(), mean, 1e-14, "mean");
-        // α − 2 is about (mean/sd)²/2, and carries the rounding of α.
+        // For a large sd, α − 2 is about (mean/sd)²/2. It has the absolute rounding error of α, so the sd is less
+        // accurate than the mean.
         close(fit.sd().unwrap(), sd, 1e-10, "sd");
     }
     assert_eq!(Distribution::fit_mean_sd(4.0, None), Distribution::pareto_with_mean(2.0, 4.0));
@@ -351,7 +361,7 @@ fn text_forms_are_read_and_written() {
 }
 
 #[test]
-fn extreme_arguments_give_numbers() {
+fn extreme_arguments_give_no_negative_or_nan_results() {
     for distribution in all() {
         for t in [-1.0, 0.0, 1e-300, 1e-10, 1.0, 1e10, 1e300, f64::INFINITY] {
             for value in [

@@ -9,17 +9,17 @@ use super::summary::Summary;
 use crate::numeric::normal_survival;
 
 /// Vuong's test of two models that are both fitted by maximum likelihood and may both be wrong: whether the sample is
-/// more likely under one of them than chance explains.
+/// significantly more likely under one of them.
 ///
 /// Q. H. Vuong, "Likelihood ratio tests for model selection and non-nested hypotheses", *Econometrica* 57, 1989.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "FitComparison"))]
 pub struct Comparison {
-    /// Log-likelihood under Pareto minus that under log-normal.
+    /// Log-likelihood of the Pareto fit minus that of the log-normal fit.
     pub log_likelihood_difference: f64,
-    /// The difference divided by its standard deviation. Positive values favour Pareto. Standard normal if both models are
-    /// equally good.
+    /// The difference divided by its standard deviation. Positive values favour Pareto. If both models are equally
+    /// good, `z` has a standard normal distribution.
     pub z: f64,
     /// Two-sided p-value: the probability of such a `z` if both models are equally good.
     pub p: f64,
@@ -33,7 +33,8 @@ impl Comparison {
         let constant = (alpha * sigma).ln() + 0.5 * std::f64::consts::TAU.ln();
         let difference =
             |log: f64| constant - alpha * (log - summary.lowest) + 0.5 * ((log - log_normal.mu) / sigma).powi(2);
-        // The sum follows from the moments. Its variance needs each value; bins are accurate enough.
+        // The sum follows from the moments. Its variance needs the single values; the middles of the bins are accurate
+        // enough.
         let total = count * (constant - alpha * (summary.mean - summary.lowest)) + 0.5 * count;
         let mean = total / count;
         let spread: f64 = summary.grouped().map(|(log, times)| times * (difference(log) - mean).powi(2)).sum();
@@ -42,19 +43,19 @@ impl Comparison {
     }
 }
 
-/// The preferred model: one that its own test does not reject at 5 % and, if neither is rejected, the one that Vuong's
-/// test prefers at 5 %.
+/// The preferred model. If the tests of goodness of fit reject one model at 5 %, the other one is preferred. If they
+/// reject neither, the one that Vuong's test prefers at 5 % is preferred.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Preferred {
-    /// Pareto.
+    /// The Pareto fit is preferred.
     Pareto,
-    /// Log-normal.
+    /// The log-normal fit is preferred.
     LogNormal,
-    /// Both fit, and the sample does not show which one fits better.
+    /// Neither fit is rejected, and the sample does not show which one is better.
     Either,
-    /// Neither fits.
+    /// Both fits are rejected.
     Neither,
 }
 

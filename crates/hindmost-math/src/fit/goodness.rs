@@ -16,14 +16,14 @@ use crate::numeric::normal_survival;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Goodness {
-    /// The largest vertical distance between the distribution functions, in [0, 1].
+    /// The largest vertical distance between the distribution functions of the sample and of the fit, in [0, 1].
     pub distance: f64,
     /// The p-value: the probability of a distance at least as large if the model is true. It accounts for estimated
     /// parameters. Above 0.999 and below 0.0001 it is extrapolated.
     pub p: f64,
 }
 
-/// The family of the logarithms under the model.
+/// The family of distributions to which the logarithms belong if the model is true.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reference {
     /// Normal, with estimated mean and standard deviation (divisor n − 1).
@@ -32,13 +32,14 @@ pub enum Reference {
     Exponential,
 }
 
-/// P-values of the tables' columns.
+/// P-values of the columns of [`NORMAL`] and [`EXPONENTIAL`].
 const P: [f64; 22] = [
     0.999, 0.99, 0.975, 0.95, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.15, 0.1, 0.05, 0.025, 0.01, 0.005, 0.0025,
     0.001, 0.0005, 0.0001,
 ];
-/// Sample sizes of the tables' rows.
+/// Sample sizes of the rows of [`NORMAL`] and [`EXPONENTIAL`].
 const COUNTS: [f64; 5] = [10.0, 20.0, 50.0, 200.0, 1000.0];
+/// Distances of normal samples from their fits, in Stephens' modified form.
 const NORMAL: [[f64; 22]; 5] = [
     [
         0.3120, 0.3589, 0.3856, 0.4119, 0.4470, 0.4950, 0.5335, 0.5690, 0.6047, 0.6433, 0.6873, 0.7426, 0.7782, 0.8243,
@@ -61,6 +62,7 @@ const NORMAL: [[f64; 22]; 5] = [
         0.9039, 0.9717, 1.0519, 1.1088, 1.1619, 1.2320, 1.2751, 1.3908,
     ],
 ];
+/// Distances of exponential samples from their fits, in Stephens' modified form.
 const EXPONENTIAL: [[f64; 22]; 5] = [
     [
         0.2846, 0.3451, 0.3802, 0.4151, 0.4604, 0.5232, 0.5746, 0.6233, 0.6738, 0.7283, 0.7904, 0.8684, 0.9189, 0.9857,
@@ -110,7 +112,8 @@ impl Reference {
         }
     }
 
-    /// Returns the table's row for a sample size, interpolated linearly in 1/√n and extrapolated beyond the last row.
+    /// Returns the distances of a table for a sample size, interpolated linearly in 1/√n and extrapolated beyond the
+    /// last row.
     fn row(self, count: f64) -> [f64; 22] {
         let table = if self == Reference::Normal { &NORMAL } else { &EXPONENTIAL };
         let count = count.max(COUNTS[0]);

@@ -15,8 +15,9 @@
 //!
 //! Measured durations are multiples of a *resolution* (a clock tick) and have many ties. A value x then represents the
 //! interval from half a tick below it to half a tick above it, and distribution functions are compared only at the ends
-//! of these intervals. Values below half a tick (0 ms) count as half a tick. Tests of rounded values are conservative:
-//! they reject true models less often than stated. So are tests of a [`Sketch`], which knows values to 0.8 %.
+//! of these intervals. Values below half a tick, such as 0 ms, count as half a tick. Tests of rounded values are
+//! conservative: they reject true models less often than stated. Tests of a [`Sketch`] are conservative, too, because
+//! it stores values with an error of up to 0.8 %.
 //!
 //! ```
 //! use hindmost_math::fit::Fit;
@@ -56,7 +57,7 @@ pub const LEVEL: f64 = 0.05;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Fit {
-    /// Number of values.
+    /// Number of values in the sample.
     pub count: u64,
     /// The Pareto distribution; `None` if it can't be fitted.
     pub pareto: Option<Pareto>,
@@ -101,7 +102,7 @@ impl Fit {
         fit
     }
 
-    /// Fits exact values, which are multiples of `resolution` (0: not rounded). NaN and infinities are left out.
+    /// Fits `values`, which are multiples of `resolution` (0: not rounded). NaN and infinities are left out.
     pub fn of_values(values: &[f64], resolution: f64) -> Fit {
         Fit::of(&Summary::of(values, resolution))
     }

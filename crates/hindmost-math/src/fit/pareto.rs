@@ -6,15 +6,16 @@ use super::goodness::{Goodness, Reference};
 use super::quantiles::chi_squared_quantile;
 use super::summary::Summary;
 
-/// The share of the values that Hill's estimator uses as the tail.
+/// Hill's estimator uses the largest tenth of the values as the tail.
 const TAIL: u64 = 10;
 /// The minimum number of values in a tail.
 const FEWEST_IN_TAIL: u64 = 10;
 
 /// A Pareto distribution, P(X > x) = (μ/x)^α, fitted to n values.
 ///
-/// Let T = Σ ln(xᵢ/x₍₁₎), where x₍₁₎ is the smallest value. The estimate of α is (n−2)/T, which is unbiased, and that
-/// of μ is x₍₁₎. 2αT has a χ² distribution with 2(n−1) degrees of freedom, so the interval of α is exact for every n.
+/// Let T = Σ ln(xᵢ/x₍₁₎), where x₍₁₎ is the smallest value. The estimate of α is (n−2)/T, which is unbiased, and the
+/// estimate of μ is x₍₁₎. 2αT has a χ² distribution with 2(n−1) degrees of freedom, so the interval of α is exact for
+/// every n.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Pareto {
@@ -26,8 +27,8 @@ pub struct Pareto {
     pub minimum: f64,
     /// The exact 95% interval of μ. Its upper end is the smallest value.
     pub minimum_ci95: [f64; 2],
-    /// How well the sample agrees with the fit. Compares the logarithms above the smallest value with an exponential
-    /// distribution.
+    /// How well the sample agrees with the fit. The test compares the logarithms, minus that of the smallest value,
+    /// with an exponential distribution.
     pub goodness: Goodness,
     /// The maximum likelihood estimate of α, n/T.
     #[serde(skip)]
@@ -63,11 +64,11 @@ impl Pareto {
 
 /// The tail index by Hill's estimator, from the k largest values; the next smaller value is the threshold.
 ///
-/// k is a tenth of the number of values, rounded up, but at least 10 and at most half of it; for a [`super::Sketch`] at
-/// most 1 023, because it keeps no more. k is not chosen by the quality of the fit, because then the interval would not
-/// hold. With H the mean of ln(xᵢ/threshold), the estimate is (k−1)/(kH), which is unbiased. For a Pareto tail, 2kαH
-/// has a χ² distribution with 2k degrees of freedom, and the interval is exact. For other tails it describes how heavy
-/// the tail looks at this threshold.
+/// k is a tenth of the number of values, rounded up, but at least 10 and at most half of that number. For a
+/// [`super::Sketch`] it is at most 1023, because a sketch stores no more values exactly. k is not chosen by the quality
+/// of the fit, because then the interval would not hold. Let H be the mean of ln(xᵢ/threshold). The estimate is
+/// (k−1)/(kH), which is unbiased. For a Pareto tail, 2kαH has a χ² distribution with 2k degrees of freedom, and the
+/// interval is exact. For other tails the estimate describes how heavy the tail is above this threshold.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Hill {

@@ -27,7 +27,7 @@ impl Ord for Ordered {
 }
 
 /// A sketch of a stream: the count, the smallest and the largest value, the sums of logarithms and of their squares,
-/// the 1 024 largest values exactly, and all values in logarithmic bins of 0.8 % width. Its memory grows only with the
+/// the 1024 largest values exactly, and all values in logarithmic bins of 0.8 % width. Its memory grows only with the
 /// logarithm of largest value / smallest value.
 ///
 /// ```
@@ -36,7 +36,7 @@ impl Ord for Ordered {
 /// let mut sketch = Sketch::new();
 /// (1..=2000).for_each(|second| sketch.push(f64::from(second)));
 /// assert_eq!(sketch.count(), 2000);
-/// assert_eq!(sketch.quantile(0.95), Some(1900.0)); // Among the 1 024 largest: exact.
+/// assert_eq!(sketch.quantile(0.95), Some(1900.0)); // Exact, because it is among the 1024 largest.
 /// assert_eq!(sketch.above(1900.0), 100);
 /// ```
 #[derive(Clone, Debug, Default)]
@@ -81,8 +81,8 @@ impl Sketch {
         self.zeros + self.moments.count as u64
     }
 
-    /// Returns the smallest value with at least this share of the values at or below it, to 0.4 %; exact among the 1
-    /// 024 largest. `None` if there are no values.
+    /// Returns the smallest value with at least this share of the values at or below it, with an error of up to 0.4 %.
+    /// The result is exact if it is among the 1024 largest values. `None` if there are no values.
     pub fn quantile(&self, share: f64) -> Option<f64> {
         let count = self.count();
         let exact = share * count as f64;
@@ -109,8 +109,8 @@ impl Sketch {
         None
     }
 
-    /// Returns how many values are larger than a limit. Exact if the limit is among the 1 024 largest, else to the
-    /// width of a bin.
+    /// Returns how many values are larger than a limit. Exact if the limit is among the 1024 largest values; otherwise
+    /// values in the limit's bin are not counted.
     pub fn above(&self, limit: f64) -> u64 {
         let all = self.largest.len() as u64 == self.moments.count as u64;
         if all || self.largest.peek().is_some_and(|least| least.0.0 <= limit) {
@@ -120,7 +120,8 @@ impl Sketch {
         self.bins.range(bin.saturating_add(1)..).map(|(_, count)| count).sum()
     }
 
-    /// Returns the summary that a fit needs. The values are multiples of `resolution` (0: not rounded).
+    /// Returns the summary that a fit needs. The values that were added must be multiples of `resolution` (0: not
+    /// rounded).
     pub fn summary(&self, resolution: f64) -> Summary {
         let resolution = if resolution.is_finite() { resolution.max(0.0) } else { 0.0 };
         let mut moments = self.moments;
@@ -135,7 +136,7 @@ impl Sketch {
         for (bin, count) in &self.bins {
             up_to += count;
             let (low, high) = (f64::from(*bin) / BINS, (f64::from(*bin) + 1.0) / BINS);
-            // A bin has whole ticks. The interval that they represent ends half-way between two ticks.
+            // The values in a bin are whole ticks. The interval that they represent ends half-way between two ticks.
             let edge = |log: f64| {
                 if resolution > 0.0 {
                     ((log.exp() / resolution).ceil() - 0.5).max(0.0).ln() + resolution.ln()
@@ -145,7 +146,7 @@ impl Sketch {
             };
             steps.push(Step { low: edge(low), middle: f64::midpoint(low, high), high: edge(high), up_to });
         }
-        // No interval reaches beyond the smallest and the largest value.
+        // The smallest value counts as at least half a tick.
         let smallest = if half > 0.0 && self.zeros > 0 { half } else { self.smallest.unwrap_or(f64::NAN).max(half) };
         let mut largest: Vec<f64> = self.largest.iter().map(|value| value.0.0).collect();
         largest.sort_unstable_by(|a, b| b.total_cmp(a));

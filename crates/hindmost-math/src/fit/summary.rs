@@ -2,16 +2,16 @@
 
 use super::goodness::Reference;
 
-/// Indistinguishable values, and the number of values up to them.
+/// A group of values that can't be distinguished, and the number of values up to this group.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {
-    /// ln of the lower end of the interval that they represent.
+    /// Logarithm of the lower end of the interval that these values represent.
     pub low: f64,
-    /// ln of a value in the middle.
+    /// Logarithm of a value in the middle of that interval.
     pub middle: f64,
-    /// ln of the upper end of the interval that they represent.
+    /// Logarithm of the upper end of that interval.
     pub high: f64,
-    /// Number of values up to and including these.
+    /// Number of values in this group and in all groups of smaller values.
     pub up_to: u64,
 }
 
@@ -19,8 +19,9 @@ pub struct Step {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Summary {
     pub(super) count: u64,
-    /// The smallest value, and its logarithm.
+    /// The smallest value.
     pub(super) smallest: f64,
+    /// Logarithm of the smallest value.
     pub(super) lowest: f64,
     /// Mean of the logarithms.
     pub(super) mean: f64,
@@ -62,7 +63,7 @@ impl Moments {
     }
 }
 
-/// Returns a value as it counts: half a tick if it is below. `None` if it is not a duration.
+/// Returns the value, or half a tick if the value is smaller. `None` if the result is not a positive, finite number.
 fn positive(value: f64, resolution: f64) -> Option<f64> {
     // Infinities and NaN are not durations; `max` would hide NaN.
     if !value.is_finite() {
@@ -123,7 +124,7 @@ impl Summary {
     }
 
     /// Returns the largest vertical distance between the sample's distribution function and `cdf`, which takes a
-    /// logarithm. The first `without` values are ignored.
+    /// logarithm. The `without` smallest values are ignored.
     pub(super) fn distance(&self, without: u64, cdf: impl Fn(f64) -> f64) -> f64 {
         let count = (self.count - without.min(self.count)) as f64;
         let mut below = 0.0;
@@ -139,7 +140,7 @@ impl Summary {
         distance
     }
 
-    /// Returns for each step its number of values and the logarithm that represents them.
+    /// Returns, for each step, the logarithm that represents its values, and their number.
     pub(super) fn grouped(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
         let mut below = 0;
         self.steps.iter().map(move |step| {
@@ -149,8 +150,9 @@ impl Summary {
         })
     }
 
-    /// Returns the distance between the logarithms of the `tail` largest values, minus the logarithm of the next
-    /// smaller value, and an exponential distribution with this mean.
+    /// Returns the largest vertical distance between the distribution functions of two distributions: the logarithms of
+    /// the `tail` largest values, minus the logarithm of the next smaller value, and the exponential distribution with
+    /// mean `scale`.
     pub(super) fn tail_distance(&self, tail: usize, scale: f64) -> f64 {
         let Some(from) = self.largest.get(tail).map(|value| value.ln()) else { return f64::NAN };
         let mut distance: f64 = 0.0;

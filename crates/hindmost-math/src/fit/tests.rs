@@ -4,11 +4,11 @@ use super::*;
 use crate::distribution::Distribution;
 use crate::random::{hash, unit};
 
-/// A sample whose fits were computed with SciPy 1.17.
+/// A sample. SciPy 1.17 computed the expected values of its fits.
 const NUMBERS: [f64; 22] = [
     1.2, 1.5, 1.1, 2.7, 1.9, 8.4, 1.3, 1.05, 3.3, 1.7, 2.2, 1.4, 5.6, 1.15, 1.25, 2.0, 1.6, 1.35, 12.5, 1.8, 2.9, 1.45,
 ];
-/// Number of samples in a test of coverage.
+/// Number of samples in tests of how often intervals contain the true value.
 const SAMPLES: u64 = 500;
 
 fn close(value: f64, expected: f64, relative: f64) {
@@ -39,7 +39,8 @@ fn as_often_as_stated(held: u64, what: &str) {
     assert!((share - 0.95).abs() <= tolerance, "{what}: {share}");
 }
 
-/// Checks that numbers look uniform on (0, 1): Kolmogorov's distance is below its 0.1 % point.
+/// Checks that numbers look uniform on (0, 1): their Kolmogorov distance is below the value that uniform numbers exceed
+/// with probability 0.1 %.
 fn uniform(mut p: Vec<f64>, what: &str) {
     p.sort_by(f64::total_cmp);
     let count = p.len() as f64;
@@ -61,7 +62,7 @@ fn fits_agree_with_scipy() {
     close(pareto.minimum, 1.05, 1e-12);
     close(pareto.minimum_ci95[0], 0.948_198_491_8, 1e-9);
     close(pareto.goodness.distance, 0.079_158_190_628, 1e-9);
-    // From 400 000 simulated samples of 21 values.
+    // The expected p-value is from 400 000 simulated samples of 21 values.
     assert!((pareto.goodness.p - 0.993_84).abs() < 0.002, "{}", pareto.goodness.p);
     let hill = fit.hill.unwrap();
     close(hill.alpha, 1.279_576_976_128, 1e-10);
@@ -108,7 +109,7 @@ fn quantiles_agree_with_scipy() {
 
 #[test]
 fn critical_values_agree_with_stephens() {
-    // In Stephens' form: distance = value / factor (+ 0.2/n).
+    // Stephens publishes critical values of the modified distance. Undoing the modification gives the distance.
     for (p, normal, exponential) in
         [(0.15, 0.775, 0.926), (0.1, 0.819, 0.990), (0.05, 0.895, 1.094), (0.025, 0.955, 1.190), (0.01, 1.035, 1.308)]
     {
@@ -155,7 +156,7 @@ fn pareto_intervals_cover_the_parameters() {
         as_often_as_stated(tails, "Hill's α");
         uniform(p, "p of Pareto");
         uniform(tail_p, "p of the tail");
-        // Unbiased: the standard error of one estimate is α/√(n − 3).
+        // The estimate is unbiased, and the standard error of one estimate is α/√(n − 3).
         let error = alpha / (count as f64 - 3.0).sqrt() / (SAMPLES as f64).sqrt();
         assert!((sum / SAMPLES as f64 - alpha).abs() < 4.0 * error);
     }
@@ -209,14 +210,14 @@ fn sketches_give_the_same_coverage_and_no_more_rejections() {
 
 #[test]
 fn rounding_does_not_reject_true_models() {
-    // Whole milliseconds of tasks that take about 20 ms: at most 60 different values.
+    // Durations of about 20 ms, rounded to whole milliseconds, have at most 60 different values.
     let truth = Distribution::log_normal(0.02, 0.5).unwrap();
     let refused = |tick: f64| {
         let fits = (0..200).map(|seed| Fit::of_values(&rounded(&sample(&truth, 500, seed), 0.001), tick));
         fits.filter(|fit| fit.log_normal.unwrap().goodness.p < 0.05).count()
     };
     assert!(refused(0.001) <= 10 + 13, "{}", refused(0.001));
-    // Treated as exact values, ties look like a deviation.
+    // If the rounded values are taken as exact, their ties look like a deviation from the model.
     assert!(refused(0.0) > 60, "{}", refused(0.0));
 }
 

@@ -38,16 +38,16 @@ const GAUSS: [f64; 4] =
 /// Maximum number of times that panels are halved.
 const MAX_HALVINGS: usize = 2000;
 
-/// Integrates f over [`low`, `high`] to a relative tolerance, by halving the panel with the largest error.
+/// Integrates `f` over [`low`, `high`] to a relative tolerance, by halving the panel with the largest error.
 ///
-/// Both ends must be finite. They are never evaluated, so integrable singularities there are allowed. After 2000
-/// halvings it stops and returns its best result; [`Integral::error`] then exceeds the tolerance.
+/// Both ends must be finite. `f` is not evaluated at the ends, so it may have integrable singularities there. After
+/// 2000 halvings the integration stops and returns its best result, whose [`Integral::error`] exceeds the tolerance.
 pub fn integrate(f: impl Fn(f64) -> f64, low: f64, high: f64, tolerance: f64) -> Integral {
     integrate_panels(f, &[low, high], tolerance)
 }
 
-/// Integrates f over [first, last] of `breaks`, which are in ascending order and split the range where `f` has kinks or
-/// changes its scale. Otherwise as [`integrate`].
+/// Integrates `f` from the first to the last of `breaks`, as [`integrate`] does. `breaks` are in ascending order; the
+/// range is split at each of them. They should include points at which `f` has kinks or its scale changes.
 pub fn integrate_panels(f: impl Fn(f64) -> f64, breaks: &[f64], tolerance: f64) -> Integral {
     let mut panels: BinaryHeap<Panel> =
         breaks.windows(2).filter(|ends| ends[1] > ends[0]).map(|ends| panel(&f, ends[0], ends[1])).collect();
@@ -69,7 +69,7 @@ pub fn integrate_panels(f: impl Fn(f64) -> f64, breaks: &[f64], tolerance: f64) 
     sum(&panels)
 }
 
-/// A panel with its estimates, ordered by error and then by position.
+/// A part of the integration range and the estimates of its integral and error. Panels sort by error, then by position.
 #[derive(Clone, Copy, Debug)]
 struct Panel {
     low: f64,
@@ -119,8 +119,8 @@ fn panel(f: &impl Fn(f64) -> f64, low: f64, high: f64) -> Panel {
             gauss += GAUSS[place / 2] * (left + right);
         }
     }
-    // The mean deviation of the integrand. If the difference of the rules is small against it, the true error is even
-    // smaller.
+    // The integral of the integrand's deviation from its mean. If the difference between the rules is small compared
+    // with this, the true error is even smaller than the difference.
     let mean = 0.5 * kronrod;
     let mut spread = KRONROD[7] * (middle - mean).abs();
     for (place, weight) in KRONROD[..7].iter().enumerate() {
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn kinks_and_singular_ends_are_resolved() {
+    fn integrands_may_have_kinks_and_singular_ends() {
         let kink = integrate(|x| (x - 0.3).abs(), 0.0, 1.0, 1e-12).value;
         assert!((kink - 0.29).abs() < 1e-12);
         let root = integrate(|x| 1.0 / x.sqrt(), 0.0, 1.0, 1e-10).value;

@@ -3,8 +3,8 @@
 /// Maximum number of iterations of a search. Bisection of any two doubles needs fewer.
 const MAX_ITERATIONS: usize = 2200;
 
-/// Returns a root of `f` between `low` and `high`, to `tolerance` · |root| and the spacing of doubles. `f` must have
-/// opposite signs (or be zero) at the ends; `None` if the signs agree or are NaN.
+/// Returns a root of `f` between `low` and `high`. The error is at most `tolerance` · |root|, plus the spacing of
+/// doubles. `f` must have opposite signs (or be zero) at the ends; `None` if the signs agree or are NaN.
 ///
 /// Brent's method (R. P. Brent, *Algorithms for Minimization without Derivatives*, 1973, chapter 4).
 pub fn find_root(f: impl Fn(f64) -> f64, low: f64, high: f64, tolerance: f64) -> Option<f64> {
@@ -66,8 +66,8 @@ pub fn find_root(f: impl Fn(f64) -> f64, low: f64, high: f64, tolerance: f64) ->
     Some(b)
 }
 
-/// Returns the point between `low`, where `holds` is false, and `high`, where it is true, at which it becomes true, to
-/// the spacing of doubles: the smallest tested value for which it holds.
+/// Returns the point between `low` and `high` at which `holds` becomes true. It must be false at `low` and true at
+/// `high`. The result is the smallest tested value for which `holds` is true, and is exact to the spacing of doubles.
 pub fn bisect(holds: impl Fn(f64) -> bool, low: f64, high: f64) -> f64 {
     let (mut low, mut high) = (low, high);
     for _ in 0..MAX_ITERATIONS {
@@ -90,7 +90,7 @@ pub fn bisect(holds: impl Fn(f64) -> bool, low: f64, high: f64) -> f64 {
 ///
 /// Brent's method without derivatives (R. P. Brent, 1973, chapter 5).
 pub fn minimize(f: impl Fn(f64) -> f64, low: f64, high: f64) -> f64 {
-    /// The smaller part of the golden section.
+    /// The smaller part of an interval of length 1 that is divided in the golden ratio.
     const GOLDEN: f64 = 0.381_966_011_250_105_1;
     const RELATIVE: f64 = 1e-9;
     let (mut a, mut b) = (low, high);
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn bisection_finds_the_turning_point() {
+    fn bisection_finds_where_a_condition_becomes_true() {
         assert_eq!(bisect(|x| x >= 0.1, 0.0, 1.0), 0.1);
         assert_eq!(bisect(|x| x >= 3e-200, 1e-300, 1e300), 3e-200);
     }

@@ -9,7 +9,7 @@ const LN_GAMMA_SERIES: [f64; 6] =
 /// Returns ln Γ(x) − ln Γ(x − d) for x > 0 and x − d > 0. Avoids the cancellation in the difference of two large
 /// logarithms; the error is about 1e-15 · max(1, |result|) for every x.
 ///
-/// ∞ if x − d ≤ 0.
+/// −∞ if x − d ≤ 0.
 pub fn ln_gamma_increment(x: f64, d: f64) -> f64 {
     let (mut x, mut y) = (x, x - d);
     if y <= 0.0 {
@@ -66,8 +66,8 @@ pub fn normal_survival(z: f64) -> f64 {
 }
 
 /// The complementary error function, by W. J. Cody's rational approximations (*Mathematics of Computation* 23, 1969).
-/// Written here because the library at hand is accurate only to 1e-10.
-#[allow(clippy::excessive_precision, clippy::unreadable_literal)] // As published.
+/// The error function of the `statrs` crate is not used, because it is accurate only to 1e-10.
+#[allow(clippy::excessive_precision, clippy::unreadable_literal)] // Coefficients as published.
 fn erfc(x: f64) -> f64 {
     const A: [f64; 5] = [
         3.20937758913846947e3,
@@ -142,9 +142,9 @@ fn erfc(x: f64) -> f64 {
 
 /// Returns the standard normal quantile: z with P(Z ≤ z) = p, for p in (0, 1); ∓∞ at the ends.
 ///
-/// Algorithm AS 241, PPND16 (M. J. Wichura, *Applied Statistics* 37, 1988), with a relative error of about 1e-16. For a
-/// small survival q use −`normal_quantile(q)`, which loses no accuracy.
-#[allow(clippy::excessive_precision, clippy::unreadable_literal)] // As published.
+/// Algorithm AS 241, PPND16 (M. J. Wichura, *Applied Statistics* 37, 1988), with a relative error of about 1e-16. To
+/// find z with P(Z > z) = q for a small q, use −`normal_quantile(q)`, which loses no accuracy.
+#[allow(clippy::excessive_precision, clippy::unreadable_literal)] // Coefficients as published.
 pub fn normal_quantile(p: f64) -> f64 {
     const A: [f64; 8] = [
         3.3871328727963666080e0,
@@ -262,7 +262,7 @@ mod tests {
 
     #[test]
     fn erfc_matches_rounded_values() {
-        // Correctly rounded values.
+        // Values of erfc, correctly rounded to doubles.
         for (x, expected) in [
             (0.5, 0.479_500_122_186_953_5),
             (0.9, 0.203_091_787_577_167_86),
@@ -281,8 +281,9 @@ mod tests {
     }
 
     #[test]
-    fn normal_quantiles_round_trip() {
-        // A relative error e in z gives about z²·e in the survival; erfc itself is good to 1e-15.
+    fn normal_survival_inverts_normal_quantile() {
+        // A relative error e in z gives a relative error of about z²·e in the survival. erfc itself has a relative
+        // error of 1e-15.
         for exponent in 1..300 {
             let q = 10.0_f64.powi(-exponent);
             let z = -normal_quantile(q);

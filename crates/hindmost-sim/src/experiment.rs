@@ -43,13 +43,13 @@ pub enum Jobs {
 pub struct NodeKind {
     /// Number of nodes.
     pub count: u32,
-    /// Name of the nodes.
+    /// Name of each node, before its number.
     pub name: String,
     /// Whether a number follows the name; required if there are several nodes.
     pub numbered: bool,
     /// Capacity of each node.
     pub capacity: Resources,
-    /// Speed of each node.
+    /// Speed of each node; a distribution is drawn for each node.
     pub speed: Parameter,
     /// The racks of the nodes.
     pub racks: Racks,
@@ -88,7 +88,7 @@ impl Racks {
 /// A cluster, a workload and the policies to compare on them.
 #[derive(Clone)]
 pub struct Experiment {
-    /// Name, shown in results.
+    /// Name of the experiment, shown in results.
     pub name: String,
     /// Dimensions of the cluster's resources.
     pub dimensions: Dimensions,
@@ -265,7 +265,8 @@ impl Experiment {
     }
 }
 
-/// Opens the output of a run, if it has any. The arguments are the number of the experiment, the policy and the seed.
+/// A function that opens the output of a run; `None` if the run has no output. The arguments are the number of the
+/// experiment, the policy and the seed.
 pub type OutputOf<'a> = dyn Fn(usize, &PolicySpec, u64) -> std::io::Result<Option<Box<dyn FinishedOutput>>> + Sync + 'a;
 
 /// An output that is completed after its run has succeeded.
@@ -283,9 +284,9 @@ pub struct Execution<'a> {
     pub threads: usize,
     /// Set to true to stop all runs.
     pub stop: &'a AtomicBool,
-    /// Called with the progress since the last call, in runs (such as 0.1 runs).
+    /// Called with the progress since the last call, as a part of one run. The parts of a run add up to 1.
     pub progress: &'a (dyn Fn(f64) + Sync),
-    /// Opens the output of each run; `None` for no output.
+    /// Opens the output of each run; `None`: no run has output.
     pub output: Option<&'a OutputOf<'a>>,
 }
 

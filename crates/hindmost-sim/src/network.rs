@@ -33,8 +33,8 @@ pub enum Assignment {
     /// All clones read the first output, that of the winner.
     #[default]
     First,
-    /// Half of the clones read the first output, the other half the second, if it exists at most this long after the
-    /// clones start.
+    /// Half of the clones read the first output. The other half reads the second output, if it exists at most this long
+    /// after the clones start.
     Delay(Time),
 }
 
@@ -82,7 +82,7 @@ impl Reading {
     pub(crate) fn second(&mut self, attempt: AttemptId, finish: Time) {
         let seconds = self.seconds.entry((attempt.task.job, attempt.task.phase)).or_default();
         match seconds.last_mut().filter(|last| last.attempt.task == attempt.task) {
-            // Keeps the copy that finishes first.
+            // A task may have several losing copies: the one that finishes first provides the second output.
             Some(last) if (finish, attempt) < (last.finish, last.attempt) => *last = Second { attempt, finish },
             Some(_) => {}
             None => seconds.push(Second { attempt, finish }),

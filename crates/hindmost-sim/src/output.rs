@@ -1,4 +1,5 @@
-//! Output of a run: receives jobs, attempts and records during the run, so that memory does not grow with the run.
+//! The output of a run. It receives each job, attempt and record during the run, so that memory does not grow with the
+//! run.
 
 use std::io;
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use hindmost_core::workload::JobSpec;
 /// How an attempt ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Finished first of its task's attempts.
+    /// Finished before all other attempts of its task.
     Won,
     /// Finished later than another copy of its task, or stopped because another copy had finished or was expected to
     /// finish first.
@@ -44,11 +45,11 @@ pub struct AttemptResult<'a> {
     pub job: &'a JobSpec,
     /// The node on which it ran.
     pub node: NodeId,
-    /// The name of that node.
+    /// Name of the node.
     pub node_name: &'a str,
-    /// When it took its resources.
+    /// The time at which it received its resources.
     pub start: Time,
-    /// When it released them.
+    /// The time at which it released its resources.
     pub end: Time,
     /// How it ended.
     pub outcome: Outcome,
@@ -61,7 +62,7 @@ impl AttemptResult<'_> {
     }
 }
 
-/// Receives the results of a run while it goes on.
+/// Receives the results of a run during the run.
 pub trait Output {
     /// Receives a job that has finished.
     ///

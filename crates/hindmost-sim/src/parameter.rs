@@ -21,7 +21,7 @@ pub(crate) const MOST_TASKS: u32 = u32::MAX >> 8;
 pub enum Parameter {
     /// A constant number.
     Number(f64),
-    /// A distribution.
+    /// A distribution from which numbers are drawn.
     Drawn(Box<Family>),
 }
 

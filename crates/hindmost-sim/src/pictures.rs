@@ -317,7 +317,7 @@ mod tests {
         let slowest = all(0).into_iter().fold(0.0, f64::max);
         assert_eq!(shown[4].flowtime, Some(slowest));
         assert!(shown[4].chosen.contains("slowest job under none"));
-        // Every copy has the reason of its start.
+        // Each copy has a reason for its start.
         let copies = || shown.iter().flat_map(|job| job.timeline.rows.iter().map(move |row| (job, row)));
         assert!(copies().any(|(_, row)| row.redundant));
         for (job, row) in copies().filter(|(_, row)| row.redundant) {

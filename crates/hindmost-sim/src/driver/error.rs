@@ -58,7 +58,7 @@ pub enum SimulationError {
         job: String,
         /// The phase's name.
         phase: String,
-        /// The name of the job's queue in quotes, or "it names none".
+        /// The name of the job's queue in quotes, or "the default queue".
         queue: String,
     },
     /// A limit of the simulator is exceeded, such as the number of jobs or tasks.

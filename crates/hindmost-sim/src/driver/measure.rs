@@ -22,7 +22,7 @@ impl Driver<'_> {
         demand.map_or([0.0; MAX_DIMENSIONS], |demand| demand.shares_of(self.session.cluster().total()))
     }
 
-    /// Returns the job of an attempt for the output; `None` if the output does not want attempts.
+    /// Returns the job of an attempt for the output; `None` if the output receives no attempts.
     pub(super) fn output_spec(&self, id: AttemptId) -> Option<Arc<JobSpec>> {
         if !self.wants_attempts {
             return None;

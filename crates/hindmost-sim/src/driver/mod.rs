@@ -237,7 +237,7 @@ impl Driver<'_> {
         SimulationError::BeyondMaximum {
             job: spec.name.to_string(),
             phase: spec.phases[task.phase as usize].name.to_string(),
-            queue: spec.queue.as_ref().map_or_else(|| "it names none".to_owned(), |queue| format!("{queue:?}")),
+            queue: spec.queue.as_ref().map_or_else(|| "the default queue".to_owned(), |queue| format!("{queue:?}")),
         }
     }
 

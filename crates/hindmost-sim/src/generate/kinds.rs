@@ -171,7 +171,7 @@ impl Kind {
 }
 
 fn check_durations(durations: &Distribution) -> Result<(), String> {
-    // From a thousand ticks to half of the longest time that the clock can count.
+    // A mean may be from 1 000 ticks to half of the longest time that the clock can count.
     if (1e-6..=1e10).contains(&durations.mean()) {
         Ok(())
     } else {

@@ -31,8 +31,8 @@ impl Racks {
         Racks { nodes, rack }
     }
 
-    /// Chooses this many different nodes, or all if there are fewer. `draw` returns the random number from (0, 1) for
-    /// replica number n.
+    /// Chooses `replicas` different nodes, or all nodes if there are fewer. `draw` returns the random number from (0,
+    /// 1) for replica number n.
     pub(super) fn place(&self, replicas: u32, draw: impl Fn(u64) -> f64) -> Vec<NodeId> {
         let count = (replicas as usize).min(self.nodes.len());
         let all = (0, self.nodes.len());
@@ -114,7 +114,7 @@ mod tests {
             assert_ne!(nodes[0], nodes[1]);
             *first.entry(nodes[0]).or_insert(0) += 1;
         }
-        // Every node is equally likely to be the first: within five standard errors of an eighth.
+        // Each of the 8 nodes is equally likely to have the first replica; the tolerance is five standard errors.
         let error = (8000.0f64 * 0.125 * 0.875).sqrt();
         assert!(
             first.len() == 8 && first.values().all(|count| (f64::from(*count) - 1000.0).abs() < 5.0 * error),

@@ -11,8 +11,8 @@ fn at(path: &Path) -> impl FnOnce(io::Error) -> io::Error + '_ {
     move |error| io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
-/// State shared by all places of this process. Runs in several threads share the folder of their policy, and a run that
-/// fails must not remove it while another one creates its own folder in it.
+/// The state that all [`Place`]s of this process share. Runs in several threads share the folder of their policy, and a
+/// run that fails must not remove it while another one creates its own folder in it.
 #[derive(Default)]
 struct Shared {
     /// Folders that were created and do not contain a complete file yet.

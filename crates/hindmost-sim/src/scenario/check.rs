@@ -142,7 +142,9 @@ impl ClusterSpec {
                 }
                 let nodes: u64 = self.nodes.iter().map(|class| u64::from(class.count)).sum();
                 if nodes > u64::from(MOST_NODES) {
-                    return Err(format!("cluster.nodes are {nodes} together, but must be at most {MOST_NODES}"));
+                    return Err(format!(
+                        "cluster.nodes has {nodes} nodes together, but must have at most {MOST_NODES}"
+                    ));
                 }
                 self.dimensions().map(|_| ())
             }

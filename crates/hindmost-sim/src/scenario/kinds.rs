@@ -17,8 +17,8 @@ use crate::size::Size;
 
 use super::DemandSpec;
 
-/// Most phases of a job, including all copies of repeated phases: far more than real jobs have, so that typing errors
-/// are detected.
+/// Largest number of phases of a job, including all repetitions. Real jobs have far fewer, so a larger number is a
+/// typing error.
 const MOST_PHASES: u32 = 10_000;
 
 /// A kind of job.

@@ -194,7 +194,7 @@ fn step<'a>(at: &'a mut toml::Value, key: &str) -> Result<&'a mut toml::Value, S
         toml::Value::Array(list) => {
             let len = list.len();
             let place = key.parse::<usize>().ok().filter(|place| *place < len);
-            let place = place.ok_or_else(|| format!("{key:?} is not a place in a list of {len}, counted from 0"))?;
+            let place = place.ok_or_else(|| format!("{key:?} is not an index of a list of {len}, counted from 0"))?;
             Ok(&mut list[place])
         }
         _ => Err(format!("{key:?} cannot be set: its parent is not a table")),

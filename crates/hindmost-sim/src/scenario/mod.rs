@@ -145,7 +145,7 @@ pub struct NodeClass {
     /// Number of nodes.
     #[schemars(range(min = 1, max = 10_000_000))]
     pub count: u32,
-    /// Prefix of their names; `node` by default.
+    /// Prefix of the nodes' names; `node` by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Processor cores of each node.
@@ -165,7 +165,7 @@ pub struct NodeClass {
     /// Speed relative to a node of speed 1; a distribution is drawn for each node.
     #[serde(default = "speed_one")]
     pub speed: Parameter,
-    /// The rack of all nodes.
+    /// The rack in which all these nodes are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rack: Option<String>,
     /// Number of racks; the nodes take turns over `rack-0`, `rack-1`, …

@@ -19,8 +19,8 @@ const LONGEST: f64 = 1e10;
 #[serde(deny_unknown_fields)]
 #[schemars(extend("anyOf" = [{"required": ["rack_bandwidth"]}, {"required": ["remote_bandwidth"]}]))]
 pub struct NetworkSpec {
-    /// Bandwidth of a copy that reads from another node of its rack, in bytes a second, such as "1GB". If left out, it is
-    /// unlimited.
+    /// Bandwidth of a copy that reads from another node of its rack, in bytes a second, such as "1GB". If left out, it
+    /// is unlimited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rack_bandwidth: Option<Bytes>,
     /// Bandwidth of a copy that reads from a node of another rack, in bytes a second, such as
@@ -40,10 +40,10 @@ pub struct NetworkSpec {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AssignmentName {
-    /// All read the first output.
+    /// All clones read the first output.
     #[default]
     First,
-    /// They are spread over the first two outputs.
+    /// The clones are spread over the first two outputs.
     Delay,
 }
 

@@ -85,7 +85,7 @@ fn without_deadlines_there_is_no_pocd() {
 }
 
 #[test]
-fn jobs_past_the_horizon_do_not_arrive() {
+fn jobs_after_the_horizon_do_not_arrive() {
     let workload = "{\"job\":1,\"arrival\":0,\"phases\":[{\"name\":\"a\",\"tasks\":[[1]]}]}\n{\"job\":2,\"arrival\":5,\"phases\":[{\"name\":\"a\",\"tasks\":[[1]]}]}";
     let experiment =
         with_workload(workload, "horizon = 5\n[cluster]\nmachines = 1\n[[policy]]\nname = \"none\"").unwrap();

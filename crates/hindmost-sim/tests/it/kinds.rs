@@ -228,7 +228,7 @@ fn values_of_kinds_can_be_set_by_path() {
     // A phase that is not repeated keeps its name.
     assert_eq!(pagerank.phases.iter().map(|phase| &*phase.name).collect::<Vec<_>>(), ["read", "rank", "write"]);
     let error = parse(TWO_KINDS, &[("workload.job.0.phase.7.tasks", "4")]).unwrap_err();
-    assert!(error.contains("\"7\" is not a place in a list of 2"), "{error}");
+    assert!(error.contains("\"7\" is not an index of a list of 2"), "{error}");
 }
 
 #[test]

@@ -140,7 +140,7 @@ fn hadoop_uses_age_without_progress() {
 }
 
 #[test]
-fn late_estimates_from_age_and_distribution() {
+fn late_estimates_durations_from_age_and_distribution() {
     // An attempt is slow if its expected duration exceeds the 75th percentile of Pareto(α = 2, μ = 1/2), which is 1 s.
     // At age t ≥ μ the expected duration is 2t, so it is slow from 0.5 s on. The 84th percentile is 1.25 s: slow from
     // 0.625 s.

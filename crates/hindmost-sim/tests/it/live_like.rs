@@ -38,11 +38,11 @@ pub struct LiveLike {
     pub machines: u32,
     pub jobs: Vec<Arc<JobSpec>>,
     pub losses: Vec<Loss>,
-    /// Seconds between rounds; 0: a round follows every instant.
+    /// Seconds between rounds; 0: a round follows the events of every instant.
     pub slot: f64,
     /// Seconds from the decision to stop an attempt until it has ended.
     pub killing: f64,
-    /// One attempt in this many fails; 0 if no attempt fails.
+    /// On average one of this many attempts fails; 0: no attempt fails.
     pub fails: u64,
     /// Whether durations and speeds are learned during the run.
     pub learns: bool,

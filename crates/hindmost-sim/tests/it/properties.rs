@@ -314,7 +314,7 @@ proptest! {
 
 /// JSON has no infinity, so a limit that overflows must be written as a value that can be read again.
 #[test]
-fn infinite_limits_are_journalled() {
+fn a_journal_with_infinite_limits_can_be_read_again() {
     let world = World::machines(4).job("a").drawn(3, "pareto(alpha=2,mean=100)");
     for policy in
         ["sda(sigma=1e308,max_copies=2)", "ese(sigma=1e308)", "spark(multiplier=1e308)", "late(min_age=1e300)"]

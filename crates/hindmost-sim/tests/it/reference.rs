@@ -219,7 +219,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1500))]
 
     #[test]
-    fn the_simulator_agrees_with_a_naive_one(
+    fn the_simulator_agrees_with_a_simpler_one(
         jobs in any_jobs(),
         machines in 1..9usize,
         slot in proptest::sample::select(vec![0, 0, SECOND / 4, SECOND, 3 * SECOND / 10]),

@@ -75,7 +75,7 @@ fn more_tasks_than_can_be_simulated_are_refused() {
     }
     parse(VALID, &[("workload.arrival", "{ poisson = { rate = 1e300 } }"), ("horizon", "1e-295")]).unwrap();
     let class = "count = 6000000\ncpus = 4\n[[cluster.nodes]]\ncount = 6000000\ncpus";
-    assert!(changed("count = 2\ncpus", class).contains("12000000 together, but must be at most 10000000"));
+    assert!(changed("count = 2\ncpus", class).contains("has 12000000 nodes together, but must have at most 10000000"));
 }
 
 #[test]

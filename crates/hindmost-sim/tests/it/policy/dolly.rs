@@ -25,7 +25,7 @@ fn a_small_job_starts_with_clones_and_the_first_copy_wins() {
 }
 
 #[test]
-fn copies_follow_the_formula() {
+fn the_number_of_copies_follows_the_papers_formula() {
     // With p = 0.2 the tasks of a job of two tasks get log 0.0253 / log 0.2 = 2.28, rounded up to three copies; a
     // single task gets log 0.05 / log 0.2 = 1.86, rounded up to two copies.
     let world = World::machines(9).job("a").tasks([[5.0; 4], [5.0; 4]]).job("b").tasks([[5.0; 4]]);
@@ -39,7 +39,7 @@ fn big_jobs_are_never_cloned() {
     let eleven = World::machines(100).job("a").tasks([[3.0, 1.0]; 11]);
     assert_eq!(eleven.run(WIDE).backups("a"), []);
     assert_eq!(eleven.run("fifo+dolly(budget=1,utilization=1,small=11)").backups("a").len(), 11);
-    // Tasks of all phases count.
+    // The tasks of all phases count together.
     let phases = World::machines(100)
         .job("a")
         .phase("map")

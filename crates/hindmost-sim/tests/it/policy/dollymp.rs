@@ -72,7 +72,7 @@ fn the_best_fit_comes_first_within_a_priority() {
 }
 
 #[test]
-fn equal_products_go_by_id() {
+fn equal_products_are_sorted_by_id() {
     // 4 of 24 cores and 8 of 48 GB are free. 1 core and 7 GB have the product 4/24 · 1/24 + 8/48 · 7/48 = 1/32; 4 cores
     // and 1 GB have the product 4/24 · 4/24 + 8/48 · 1/48 = 1/32.
     for policy in ["dollymp(clones=0)", "tetris(epsilon=0)"] {
@@ -180,10 +180,10 @@ fn budget_returned_by_clones_is_used_again() {
 
 #[test]
 fn priorities_change_at_arrivals_only() {
-    // One cpu, slots of 1 s. Here a job's priority is the smallest k such that the volumes of the jobs up to this one add
-    // up to at most 2^k. At 0, a has 4 tasks of 2 s: volume 8 ≤ 2^3, priority 3. b has one task of 16 s: 8 + 16 ≤ 2^5,
-    // priority 5. At 5, c arrives with 3 tasks of 3 s, volume 9. a has 2 tasks left, one of them running: volume 4 ≤ 2^2,
-    // priority 2. c: 4 + 9 ≤ 2^4, priority 4. So the order is a, c, b.
+    // One cpu, slots of 1 s. Here a job's priority is the smallest k such that the volumes of the jobs up to this one
+    // add up to at most 2^k. At 0, a has 4 tasks of 2 s: volume 8 ≤ 2^3, priority 3. b has one task of 16 s: 8 + 16 ≤
+    // 2^5, priority 5. At 5, c arrives with 3 tasks of 3 s, volume 9. a has 2 tasks left, one of them running: volume 4
+    // ≤ 2^2, priority 2. c: 4 + 9 ≤ 2^4, priority 4. So the order is a, c, b.
     let world =
         World::nodes([[("cpus", 1.0)]]).job("a").same(4, 2.0).job("b").same(1, 16.0).job("c").at(5.0).same(3, 3.0);
     let run = world.run("dollymp(clones=0,slot=1)");

@@ -50,7 +50,7 @@ fn smallness_depends_on_idle_machines_and_new_jobs() {
 }
 
 #[test]
-fn copies_follow_equation_29() {
+fn the_number_of_copies_follows_equation_29() {
     // A task with durations of Pareto(α = 2, μ = 1) and c copies takes 2c/(2c − 1) s and costs γ·c times as much. With
     // γ = 0.1 the sums for one to four copies are 2 + 0.2 = 2.2, 4/3 + 0.267 = 1.6, 6/5 + 0.36 = 1.56 and
     // 8/7 + 0.457 = 1.6: three copies are best.

@@ -44,7 +44,7 @@ fn a_phase_counts_in_full_until_its_last_task_ends() {
 }
 
 #[test]
-fn parallel_paths_count_by_the_longest() {
+fn the_longest_of_parallel_paths_counts() {
     // The longest path of the diamond is 1 + max(2, 5) + 1 = 7 s, although its phases add up to 9 s. So it comes after
     // a job of 6 s and before a job of 8 s.
     let diamond = World::machines(1)

@@ -1,4 +1,4 @@
-//! The order `tetris`: instances worked out by hand, and a comparison with a plain program.
+//! The order `tetris`: instances worked out by hand, and a comparison with a simple program.
 
 use hindmost_core::policy::Policy;
 use hindmost_policies::orders::tetris::{LeastRemaining, Remaining};
